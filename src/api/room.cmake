@@ -1,0 +1,1 @@
+berth_room(NAME api ROOMS base)

@@ -1,0 +1,90 @@
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "base/quantity.h"
+#include "base/random.h"
+#include "base/time.h"
+
+namespace berth {
+namespace {
+
+TEST(Quantity, CanonicalTextIsWhatTheApiServerWrites) {
+  const struct {
+    const char* written;
+    const char* canonical;
+  } kCases[] = {
+      {"0.5", "500m"}, {"1000m", "1"},  {"1.5Gi", "1536Mi"}, {"1024Ki", "1Mi"}, {"512", "512"}, {"0.5Ki", "512"},
+      {"2e3", "2e3"},  {"1E", "1E"},    {"100k", "100k"},    {"0", "0"},        {"-1", "-1"},   {"1e6", "1e6"},
+      {"1Ki", "1Ki"},  {"1500m", "1500m"}, {"1n", "1n"},     {"0.1n", "1n"},    {"+5", "5"},    {"12e-1", "1200e-3"},
+  };
+  for (const auto& [written, canonical] : kCases) {
+    const Result<Quantity> quantity = parse_quantity(written);
+    ASSERT_TRUE(quantity.ok()) << written;
+    EXPECT_EQ(quantity->text(), canonical) << written;
+  }
+}
+
+TEST(Quantity, RefusesWhatIsNoQuantity) {
+  for (const char* text : {"", "m", "1x", "1 Gi", "--1", "1e", "Gi", "1.2.3", "0x10", "NaN", "1KiB"})
+    EXPECT_FALSE(parse_quantity(text).ok()) << text;
+}
+
+TEST(Quantity, ComparesByValueAndSaturates) {
+  EXPECT_EQ(*parse_quantity("1Gi"), *parse_quantity("1073741824"));
+  EXPECT_LT(*parse_quantity("999m"), *parse_quantity("1"));
+  EXPECT_GT(*parse_quantity("1e200"), *parse_quantity("100E"));
+  EXPECT_EQ(parse_quantity("1e200")->ceil_units(), INT64_MAX);
+}
+
+TEST(Time, RoundTripsAndRefuses) {
+  EXPECT_EQ(format_time(*parse_time("2026-02-28T23:59:59Z")), "2026-02-28T23:59:59Z");
+  EXPECT_EQ(format_time(*parse_time("2026-03-01T01:00:00+02:00")), "2026-02-28T23:00:00Z");
+  EXPECT_EQ(format_micro_time(*parse_time("2024-02-29T00:00:00.1234567Z")), "2024-02-29T00:00:00.123456Z");
+  EXPECT_EQ(format_micro_time(*parse_time("1969-12-31T23:59:59.5Z")), "1969-12-31T23:59:59.500000Z");
+  for (const char* text : {"", "2026-02-29T00:00:00Z", "2026-01-01", "2026-01-01T24:00:00Z", "2026-01-01T00:00:00"})
+    EXPECT_FALSE(parse_time(text).ok()) << text;
+}
+
+TEST(Duration, ReadsGoText) {
+  EXPECT_EQ(*parse_duration("1h15m30.5s"), Duration::millis(4530500));
+  EXPECT_EQ(*parse_duration("-300ms"), Duration::millis(-300));
+  for (const char* text : {"", "5", "1d", "s", "1h x"}) EXPECT_FALSE(parse_duration(text).ok()) << text;
+}
+
+TEST(HumanAge, ReadsAsKubectlPrintsIt) {
+  EXPECT_EQ(human_age(Duration::seconds(38)), "38s");
+  EXPECT_EQ(human_age(Duration::seconds(312)), "5m12s");
+  EXPECT_EQ(human_age(Duration::seconds(3 * 3600)), "3h");
+  EXPECT_EQ(human_age(Duration::seconds(53 * 3600)), "2d5h");
+}
+
+TEST(Json, KeepsOrderExactIntegersAndRepeatedMembers) {
+  const char* text = R"({"b":9223372036854775807,"a":[1,2.5,null,true],"b":"x\n\u00e9"})";
+  const Result<Json> json = parse_json(text);
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ(json->as_object().size(), 3u);
+  EXPECT_EQ(to_string(*json), "{\"b\":9223372036854775807,\"a\":[1,2.5,null,true],\"b\":\"x\\né\"}");
+}
+
+TEST(Json, RefusesDeepNestingWithoutCrashing) {
+  EXPECT_FALSE(parse_json(std::string(100000, '[')).ok());
+  EXPECT_FALSE(parse_json("{\"a\":1").ok());
+  EXPECT_FALSE(parse_json("").ok());
+}
+
+TEST(Json, ObjectsAreEqualInAnyOrder) {
+  EXPECT_EQ(*parse_json(R"({"a":1,"b":{"c":2}})"), *parse_json(R"({"b":{"c":2},"a":1})"));
+  EXPECT_FALSE(*parse_json(R"({"a":1})") == *parse_json(R"({"a":1.0})"));
+}
+
+TEST(Random, SeedsRepeatAndUuidsAreVersionFour) {
+  SeededRandom one(7), two(7);
+  EXPECT_EQ(one.uuid(), two.uuid());
+  const std::string uuid = one.uuid();
+  EXPECT_EQ(uuid.size(), 36u);
+  EXPECT_EQ(uuid[14], '4');
+  EXPECT_NE(std::string("89ab").find(uuid[19]), std::string::npos);
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,244 @@
+#include "base/json.h"
+
+#include <simdjson.h>
+
+#include <charconv>
+#include <cmath>
+
+namespace berth {
+
+const Json* JsonObject::find(std::string_view key) const {
+  for (const JsonMember& member : members_)
+    if (member.key == key) return &member.value;
+  return nullptr;
+}
+
+Json* JsonObject::find(std::string_view key) {
+  return const_cast<Json*>(static_cast<const JsonObject*>(this)->find(key));
+}
+
+Json& JsonObject::operator[](std::string_view key) {
+  if (Json* found = find(key)) return *found;
+  members_.push_back({std::string(key), Json()});
+  return members_.back().value;
+}
+
+void JsonObject::append(std::string key, Json value) {
+  members_.push_back({std::move(key), std::move(value)});
+}
+
+bool JsonObject::erase(std::string_view key) {
+  return std::erase_if(members_, [&](const JsonMember& member) { return member.key == key; }) > 0;
+}
+
+bool operator==(const JsonObject& a, const JsonObject& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.members_.size(); ++i) {
+    const JsonMember& member = a.members_[i];
+    const bool same_place = b.members_[i].key == member.key;
+    const Json* other = same_place ? &b.members_[i].value : b.find(member.key);
+    if (!other || !(*other == member.value)) return false;
+  }
+  return true;
+}
+
+Json Json::object(std::initializer_list<JsonMember> members) {
+  JsonObject object;
+  for (const JsonMember& member : members) object.append(member.key, member.value);
+  return Json(std::move(object));
+}
+
+Json Json::array(std::initializer_list<Json> items) { return Json(JsonArray(items)); }
+
+const Json* Json::find(std::string_view key) const {
+  const auto* object = std::get_if<JsonObject>(&value_);
+  return object ? object->find(key) : nullptr;
+}
+
+Json* Json::find(std::string_view key) {
+  auto* object = std::get_if<JsonObject>(&value_);
+  return object ? object->find(key) : nullptr;
+}
+
+const Json* Json::find_path(std::initializer_list<std::string_view> keys) const {
+  const Json* at = this;
+  for (std::string_view key : keys) {
+    at = at->find(key);
+    if (!at) return nullptr;
+  }
+  return at;
+}
+
+Json& Json::operator[](std::string_view key) {
+  if (is_null()) value_ = JsonObject();
+  BERTH_ASSERT(is_object(), "only an object has members");
+  return as_object()[key];
+}
+
+std::string_view Json::string_at(std::string_view key) const {
+  const Json* member = find(key);
+  return member && member->is_string() ? std::string_view(member->as_string()) : std::string_view();
+}
+
+std::int64_t Json::int_at(std::string_view key, std::int64_t otherwise) const {
+  const Json* member = find(key);
+  return member && member->is_int() ? member->as_int() : otherwise;
+}
+
+bool Json::bool_at(std::string_view key, bool otherwise) const {
+  const Json* member = find(key);
+  return member && member->is_bool() ? member->as_bool() : otherwise;
+}
+
+const JsonArray& Json::items_at(std::string_view key) const {
+  static const JsonArray kEmpty;
+  const Json* member = find(key);
+  return member && member->is_array() ? member->as_array() : kEmpty;
+}
+
+namespace {
+
+Json build(const simdjson::dom::element& element) {
+  using simdjson::dom::element_type;
+  switch (element.type()) {
+    case element_type::ARRAY: {
+      const simdjson::dom::array source = element.get_array().value_unsafe();
+      JsonArray items;
+      items.reserve(source.size());
+      for (const simdjson::dom::element& item : source) items.push_back(build(item));
+      return Json(std::move(items));
+    }
+    case element_type::OBJECT: {
+      JsonObject object;
+      for (const auto& [key, value] : element.get_object().value_unsafe())
+        object.append(std::string(key), build(value));
+      return Json(std::move(object));
+    }
+    case element_type::INT64: return Json(element.get_int64().value_unsafe());
+    case element_type::UINT64: return Json(static_cast<double>(element.get_uint64().value_unsafe()));
+    case element_type::DOUBLE: return Json(element.get_double().value_unsafe());
+    case element_type::STRING: return Json(element.get_string().value_unsafe());
+    case element_type::BOOL: return Json(element.get_bool().value_unsafe());
+    case element_type::NULL_VALUE: return Json();
+  }
+  return Json();
+}
+
+void append_double(std::string& out, double value) {
+  if (!std::isfinite(value)) {
+    out += "null";
+    return;
+  }
+  char buffer[32];
+  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
+  out.append(buffer, error == std::errc() ? end : buffer);
+}
+
+void append_int(std::string& out, std::int64_t value) {
+  char buffer[24];
+  out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+}
+
+bool append_scalar(std::string& out, const Json& json) {
+  if (json.is_null()) out += "null";
+  else if (json.is_bool()) out += json.as_bool() ? "true" : "false";
+  else if (json.is_int()) append_int(out, json.as_int());
+  else if (json.is_double()) append_double(out, json.as_double());
+  else if (json.is_string()) append_json_string(out, json.as_string());
+  else return false;
+  return true;
+}
+
+void append_pretty(std::string& out, const Json& json, std::size_t indent) {
+  if (append_scalar(out, json)) return;
+  const std::string inner(indent + 2, ' ');
+  const bool is_array = json.is_array();
+  const std::size_t count = is_array ? json.as_array().size() : json.as_object().size();
+  out += is_array ? '[' : '{';
+  std::size_t written = 0;
+  const auto begin_item = [&] { (out += written++ ? ",\n" : "\n") += inner; };
+  if (is_array) {
+    for (const Json& item : json.as_array()) begin_item(), append_pretty(out, item, indent + 2);
+  } else {
+    for (const JsonMember& member : json.as_object()) {
+      begin_item();
+      append_json_string(out, member.key);
+      out += ": ";
+      append_pretty(out, member.value, indent + 2);
+    }
+  }
+  if (count > 0) (out += '\n').append(indent, ' ');
+  out += is_array ? ']' : '}';
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text) {
+  thread_local simdjson::dom::parser parser;
+  if (parser.max_depth() < kJsonDepthMax) {
+    const auto error = parser.allocate(1 << 16, kJsonDepthMax);
+    if (error) return Error(ErrorCode::Internal, "no memory for a JSON parser");
+  }
+  simdjson::dom::element root;
+  const auto error = parser.parse(text.data(), text.size()).get(root);
+  if (error) return Error(ErrorCode::Invalid, std::string("not JSON: ") + simdjson::error_message(error));
+  return build(root);
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out += '"';
+  std::size_t plain_from = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c >= 0x20 && c != '"' && c != '\\') continue;
+    out.append(text, plain_from, i - plain_from);
+    plain_from = i + 1;
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      default: (out += "\\u00") += {kHex[c >> 4], kHex[c & 15]};
+    }
+  }
+  out.append(text, plain_from);
+  out += '"';
+}
+
+void append_to(std::string& out, const Json& json) {
+  if (append_scalar(out, json)) return;
+  bool first = true;
+  if (json.is_array()) {
+    out += '[';
+    for (const Json& item : json.as_array()) {
+      if (!std::exchange(first, false)) out += ',';
+      append_to(out, item);
+    }
+    out += ']';
+    return;
+  }
+  out += '{';
+  for (const JsonMember& member : json.as_object()) {
+    if (!std::exchange(first, false)) out += ',';
+    append_json_string(out, member.key);
+    out += ':';
+    append_to(out, member.value);
+  }
+  out += '}';
+}
+
+std::string to_string(const Json& json) {
+  std::string out;
+  append_to(out, json);
+  return out;
+}
+
+std::string to_pretty_string(const Json& json) {
+  std::string out;
+  append_pretty(out, json, 0);
+  return out;
+}
+
+}  // namespace berth

@@ -1,0 +1,127 @@
+// A JSON document that can be read and edited: members keep their order, integers stay exact.
+//
+// Own type instead of a library's: the value stands in headers of every room, where no third-party header may
+// (docs/architecture.md#json). Parsing is simdjson's, hidden in json.cc. Values are plain data: copy is deep.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+
+namespace berth {
+
+class Json;
+struct JsonMember;
+using JsonArray = std::vector<Json>;
+
+// Members in insertion order. Lookup is linear: API objects have few members a level.
+class JsonObject {
+ public:
+  const Json* find(std::string_view key) const;
+  Json* find(std::string_view key);
+  // The member's value, made null at the end when absent.
+  Json& operator[](std::string_view key);
+  // Appends without looking for a member of the same name.
+  void append(std::string key, Json value);
+  // False when there was no such member.
+  bool erase(std::string_view key);
+
+  std::size_t size() const { return members_.size(); }
+  bool empty() const { return members_.empty(); }
+  auto begin() const { return members_.begin(); }
+  auto end() const { return members_.end(); }
+  auto begin() { return members_.begin(); }
+  auto end() { return members_.end(); }
+
+  // Equal when they have the same members in any order.
+  friend bool operator==(const JsonObject& a, const JsonObject& b);
+
+ private:
+  std::vector<JsonMember> members_;
+};
+
+class Json {
+ public:
+  Json() = default;
+  Json(std::nullptr_t) {}
+  Json(bool value) : value_(value) {}
+  Json(int value) : value_(std::int64_t{value}) {}
+  Json(std::int64_t value) : value_(value) {}
+  Json(double value) : value_(value) {}
+  Json(const char* value) : value_(std::string(value)) {}
+  Json(std::string_view value) : value_(std::string(value)) {}
+  Json(std::string value) : value_(std::move(value)) {}
+  Json(JsonArray value) : value_(std::move(value)) {}
+  Json(JsonObject value) : value_(std::move(value)) {}
+
+  // Json::object({{"name", "x"}, {"count", 1}})
+  static Json object(std::initializer_list<JsonMember> members = {});
+  static Json array(std::initializer_list<Json> items = {});
+
+  bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
+  bool is_bool() const { return std::holds_alternative<bool>(value_); }
+  bool is_int() const { return std::holds_alternative<std::int64_t>(value_); }
+  bool is_double() const { return std::holds_alternative<double>(value_); }
+  bool is_number() const { return is_int() || is_double(); }
+  bool is_string() const { return std::holds_alternative<std::string>(value_); }
+  bool is_array() const { return std::holds_alternative<JsonArray>(value_); }
+  bool is_object() const { return std::holds_alternative<JsonObject>(value_); }
+
+  // The typed value; the kind must match.
+  bool as_bool() const { return std::get<bool>(value_); }
+  std::int64_t as_int() const { return std::get<std::int64_t>(value_); }
+  double as_double() const { return is_int() ? static_cast<double>(as_int()) : std::get<double>(value_); }
+  const std::string& as_string() const { return std::get<std::string>(value_); }
+  std::string& as_string() { return std::get<std::string>(value_); }
+  const JsonArray& as_array() const { return std::get<JsonArray>(value_); }
+  JsonArray& as_array() { return std::get<JsonArray>(value_); }
+  const JsonObject& as_object() const { return std::get<JsonObject>(value_); }
+  JsonObject& as_object() { return std::get<JsonObject>(value_); }
+
+  // The member of an object; null pointer for an absent member or another kind of value.
+  const Json* find(std::string_view key) const;
+  Json* find(std::string_view key);
+  // Follows member names from here; null pointer as soon as one is absent.
+  const Json* find_path(std::initializer_list<std::string_view> keys) const;
+  // The member, made when absent; a null becomes an empty object first. Any other kind is our mistake.
+  Json& operator[](std::string_view key);
+
+  // The string member `key`, or empty.
+  std::string_view string_at(std::string_view key) const;
+  // The integer member `key`, or `otherwise`.
+  std::int64_t int_at(std::string_view key, std::int64_t otherwise = 0) const;
+  bool bool_at(std::string_view key, bool otherwise = false) const;
+  // The items of the array member `key`; empty when absent.
+  const JsonArray& items_at(std::string_view key) const;
+
+  friend bool operator==(const Json& a, const Json& b) { return a.value_ == b.value_; }
+
+ private:
+  std::variant<std::monostate, bool, std::int64_t, double, std::string, JsonArray, JsonObject> value_;
+};
+
+struct JsonMember {
+  std::string key;
+  Json value;
+  friend bool operator==(const JsonMember&, const JsonMember&) = default;
+};
+
+inline constexpr std::size_t kJsonDepthMax = 1000;
+
+// Refuses what RFC 8259 refuses, nesting deeper than kJsonDepthMax and integers outside int64 (those become
+// doubles when they fit one). Repeated member names are all kept, in order. Cost: about 1 GB/s.
+Result<Json> parse_json(std::string_view text);
+
+std::string to_string(const Json& json);
+void append_to(std::string& out, const Json& json);
+// Appends `text` quoted and escaped.
+void append_json_string(std::string& out, std::string_view text);
+// Two spaces a level, as `kubectl -o json` users expect.
+std::string to_pretty_string(const Json& json);
+
+}  // namespace berth

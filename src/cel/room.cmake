@@ -1,0 +1,1 @@
+berth_room(NAME cel ROOMS base)

@@ -1,0 +1,139 @@
+// Versioned objects with a watch window: the memory of the API server.
+//
+// Every accepted write gets the next revision, one sequence over all kinds; it never moves backwards, also over
+// restarts. Writes are decided by one committer in submission order and acknowledged once they are durable (group
+// commit); readers and watchers see only durable state. Reads are snapshots and never wait for writers.
+// Thread-safe. Source: resourceVersion rules of the Kubernetes API (docs/api-server.md#versions).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace berth::store {
+
+// What names an object: `resource` is "pods" or "resourceclaims.resource.k8s.io" (plural[.group], no version: all
+// versions of a kind share one store); `ns` is empty for cluster-scoped objects. Ordered by resource, ns, name.
+struct Key {
+  std::string resource;
+  std::string ns;
+  std::string name;
+  friend auto operator<=>(const Key&, const Key&) = default;
+};
+
+using Revision = std::uint64_t;
+
+// One stored version of an object. Immutable and shared.
+struct Object {
+  Key key;
+  std::string uid;
+  Revision created = 0;   // revision of its create
+  Revision revision = 0;  // revision of this version
+  std::string bytes;      // JSON, metadata.resourceVersion included
+};
+using ObjectPtr = std::shared_ptr<const Object>;
+
+// The bytes of a version before its revision is known: the store writes head + decimal revision + tail.
+struct Draft {
+  std::string head;
+  std::string tail;
+};
+
+struct Write {
+  enum class Kind { Create, Update, Delete };
+  Kind kind = Kind::Create;
+  Key key;
+  std::string uid;  // Create: the new object's
+  // Update, Delete: the version that was read; another one stored means Conflict. 0 accepts any.
+  Revision expected = 0;
+  Draft draft;  // Delete: the last state, as watchers will see it
+};
+
+// Create of an existing key: Exists. Update or Delete of an absent key: NotFound. Another version: Conflict.
+// Internal: the disk failed; the store then refuses every later write.
+using WriteResult = Result<ObjectPtr>;
+
+struct Event {
+  enum class Kind { Added, Modified, Deleted };
+  Kind kind = Kind::Added;
+  ObjectPtr object;    // Deleted: the last state with the revision of the delete
+  ObjectPtr previous;  // null for Added
+};
+using EventPtr = std::shared_ptr<const Event>;
+
+// Receives the events of one watch, in order, on the committer's thread. Must only hand them over.
+class WatchSink {
+ public:
+  virtual ~WatchSink() = default;
+  // `progress`: every event up to this revision, of any resource, has now been delivered.
+  virtual void on_events(std::span<const EventPtr> events, Revision progress) = 0;
+};
+
+// Ends its watch when destroyed; after that the sink is not called again.
+class WatchHandle {
+ public:
+  virtual ~WatchHandle() = default;
+};
+
+struct ListQuery {
+  std::string resource;
+  std::string ns;                      // empty: all namespaces
+  std::optional<Revision> at;          // absent: the newest state
+  std::optional<Key> after;            // continue behind this key
+  std::size_t limit = 0;               // 0: no limit
+  std::function<bool(const Object&)> accept;  // applied before the limit; empty: all
+};
+
+struct ListPage {
+  std::vector<ObjectPtr> objects;  // by ns, then name
+  Revision revision = 0;           // the state that this page shows
+  bool more = false;
+  std::size_t remaining = 0;       // behind this page; 0 when `accept` is set
+};
+
+struct StoreOptions {
+  std::string directory;                       // empty: in memory only
+  std::size_t watch_window_events = 100'000;   // events kept for watches and old lists
+  std::size_t queue_writes_max = 16'384;       // waiting writes; more answer Unavailable
+  std::size_t batch_writes_max = 1'024;        // writes of one group commit
+  bool synchronous = false;                    // no thread: submit() decides and answers inline (in memory only)
+};
+
+class Disk;  // disk.h: the file system as SQLite sees it; null means the machine's
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // Decides the write in turn and calls `done` once its outcome is durable (on the committer's thread, or inline
+  // when synchronous). `done` must only hand over.
+  virtual void submit(Write write, std::function<void(WriteResult)> done) = 0;
+  // Waits for the outcome.
+  WriteResult write(Write write);
+
+  // Null when absent.
+  virtual ObjectPtr get(const Key& key) const = 0;
+  // Gone when `at` has left the window; Invalid when it lies in the future.
+  virtual Result<ListPage> list(const ListQuery& query) const = 0;
+  // Delivers all events of `resource` (empty: of every resource) with a revision above `from`.
+  // Gone when they are no longer kept. A future revision waits silently.
+  virtual Result<std::unique_ptr<WatchHandle>> watch(std::string resource, Revision from, WatchSink& sink) = 0;
+
+  virtual Revision revision() const = 0;
+  // The oldest revision from which a watch can still start.
+  virtual Revision oldest_watchable() const = 0;
+  // Objects of a resource; all when empty.
+  virtual std::size_t count(std::string_view resource) const = 0;
+};
+
+// Opens or makes the store. Refuses, with a clear sentence, a directory of a newer schema or one in use.
+Result<std::unique_ptr<Store>> open_store(StoreOptions options, Disk* disk = nullptr);
+
+}  // namespace berth::store
