@@ -1,0 +1,86 @@
+#include "api/kinds.h"
+
+namespace berth::api {
+namespace {
+
+constexpr std::array<KindInfo, kTypedKindCount> kKinds = {{
+    {Kind::Pod, "Pod", "", "v1", "pods", true},
+    {Kind::Node, "Node", "", "v1", "nodes", false},
+    {Kind::Namespace, "Namespace", "", "v1", "namespaces", false},
+    {Kind::Lease, "Lease", "coordination.k8s.io", "v1", "leases", true},
+    {Kind::PriorityClass, "PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", false},
+    {Kind::PodGroup, "PodGroup", "scheduling.k8s.io", "v1beta1", "podgroups", true},
+    {Kind::ResourceSlice, "ResourceSlice", "resource.k8s.io", "v1", "resourceslices", false},
+    {Kind::DeviceClass, "DeviceClass", "resource.k8s.io", "v1", "deviceclasses", false},
+    {Kind::ResourceClaim, "ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", true},
+    {Kind::ResourceClaimTemplate, "ResourceClaimTemplate", "resource.k8s.io", "v1", "resourceclaimtemplates",
+     true},
+    {Kind::BindRequest, "BindRequest", "scheduling.berth.dev", "v1alpha1", "bindrequests", true},
+}};
+
+constexpr KindInfo kOther = {Kind::Other, "", "", "", "", true};
+
+template <class T, class Decode>
+TypedObject share(const Json& object, RawPtr raw, Decode decode) {
+  return std::make_shared<const T>(decode(object, std::move(raw)));
+}
+
+TypedObject decode_as(Kind kind, const Json& object, RawPtr raw) {
+  switch (kind) {
+    case Kind::Pod: return share<Pod>(object, std::move(raw), decode_pod);
+    case Kind::Node: return share<Node>(object, std::move(raw), decode_node);
+    case Kind::Namespace: return share<Namespace>(object, std::move(raw), decode_namespace);
+    case Kind::Lease: return share<Lease>(object, std::move(raw), decode_lease);
+    case Kind::PriorityClass: return share<PriorityClass>(object, std::move(raw), decode_priority_class);
+    case Kind::PodGroup: return share<PodGroup>(object, std::move(raw), decode_pod_group);
+    case Kind::ResourceSlice: return share<ResourceSlice>(object, std::move(raw), decode_resource_slice);
+    case Kind::DeviceClass: return share<DeviceClass>(object, std::move(raw), decode_device_class);
+    case Kind::ResourceClaim: return share<ResourceClaim>(object, std::move(raw), decode_resource_claim);
+    case Kind::ResourceClaimTemplate:
+      return share<ResourceClaimTemplate>(object, std::move(raw), decode_resource_claim_template);
+    case Kind::BindRequest: return share<BindRequest>(object, std::move(raw), decode_bind_request);
+    case Kind::Other: break;
+  }
+  AnyObject other{std::move(raw), decode_meta(object)};
+  return std::make_shared<const AnyObject>(std::move(other));
+}
+
+}  // namespace
+
+const KindInfo& info_of(Kind kind) {
+  return kind == Kind::Other ? kOther : kKinds[static_cast<std::size_t>(kind)];
+}
+
+Kind kind_of_resource(std::string_view group, std::string_view resource) {
+  for (const KindInfo& info : kKinds)
+    if (info.group == group && info.resource == resource) return info.kind;
+  return Kind::Other;
+}
+
+ResourceRef ref_of(Kind kind) {
+  const KindInfo& info = info_of(kind);
+  return {std::string(info.group), std::string(info.version), std::string(info.resource)};
+}
+
+std::string to_text(const ObjectKey& key) {
+  std::string text(key.kind == Kind::Other ? std::string_view(key.resource.resource) : info_of(key.kind).name);
+  text += ' ';
+  if (!key.ns.empty()) text += key.ns + "/";
+  return text + key.name;
+}
+
+const ObjectMeta& meta_of(const TypedObject& object) {
+  return std::visit([](const auto& typed) -> const ObjectMeta& { return typed->meta; }, object);
+}
+
+const RawPtr& raw_of(const TypedObject& object) {
+  return std::visit([](const auto& typed) -> const RawPtr& { return typed->raw; }, object);
+}
+
+Result<TypedObject> decode_typed(Kind kind, RawPtr raw) {
+  const Json object = TRY(parse_json(*raw));
+  if (!object.is_object()) return Error(ErrorCode::Invalid, "an API object is a JSON object");
+  return decode_as(kind, object, std::move(raw));
+}
+
+}  // namespace berth::api

@@ -1,0 +1,124 @@
+#include "api/types/bind_request.h"
+
+#include <array>
+
+namespace berth::api {
+namespace {
+
+constexpr std::array<std::string_view, 3> kPhases = {"Pending", "Succeeded", "Failed"};
+constexpr std::array<std::string_view, 7> kSteps = {
+    "", "Reserving", "WaitingForDevices", "WaitingForGang", "Binding", "Bound", "RolledBack"};
+
+template <class Enum, std::size_t N>
+Enum from_name(const std::array<std::string_view, N>& names, std::string_view name) {
+  for (std::size_t i = 0; i < N; ++i)
+    if (names[i] == name) return static_cast<Enum>(i);
+  return Enum{};
+}
+
+const Json& member(const Json& object, std::string_view key) {
+  static const Json kNull;
+  const Json* found = object.find(key);
+  return found ? *found : kNull;
+}
+
+void decode_status(const Json& status, BindRequest& request) {
+  request.phase = from_name<BindPhase>(kPhases, status.string_at("phase"));
+  request.step = from_name<BindStep>(kSteps, status.string_at("step"));
+  request.reason = status.string_at("reason");
+  request.message = status.string_at("message");
+  request.failed_attempts = static_cast<std::int32_t>(status.int_at("failedAttempts"));
+  request.next_attempt = decode_time(status.string_at("nextAttemptTime"));
+  request.committed = status.bool_at("committed");
+  request.conditions = decode_conditions(status.items_at("conditions"));
+}
+
+Json spec_json(const BindRequest& request) {
+  Json spec = Json::object(
+      {{"podName", request.pod_name}, {"podUID", request.pod_uid}, {"selectedNode", request.node}});
+  if (!request.group.name.empty())
+    spec["group"] = Json::object({{"name", request.group.name},
+                                  {"uid", request.group.uid},
+                                  {"size", std::int64_t{request.group.size}}});
+  spec["decisionID"] = request.decision_id;
+  if (request.deadline.is_set()) spec["deadline"] = format_time(request.deadline);
+  if (!request.claims.empty()) {
+    JsonArray claims;
+    for (const ClaimAllocation& claim : request.claims)
+      claims.push_back(Json::object({{"name", claim.name},
+                                     {"claimName", claim.claim_name},
+                                     {"claimUID", claim.claim_uid},
+                                     {"allocation", to_json(claim.allocation)}}));
+    spec["resourceClaimAllocations"] = std::move(claims);
+  }
+  if (request.backoff_limit) spec["backoffLimit"] = std::int64_t{*request.backoff_limit};
+  return spec;
+}
+
+}  // namespace
+
+bool failed_for_good(const BindRequest& request) {
+  return request.phase == BindPhase::Failed &&
+         request.failed_attempts > request.backoff_limit.value_or(kBackoffLimitDefault);
+}
+
+std::string bind_request_name(std::string_view pod_name, std::string_view pod_uid) {
+  constexpr std::size_t kNameMax = 253, kUidPart = 8;
+  std::string name(pod_name.substr(0, kNameMax - kUidPart - 1));
+  return name.append("-").append(pod_uid.substr(0, kUidPart));
+}
+
+std::string_view name_of(BindPhase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
+std::string_view name_of(BindStep step) { return kSteps[static_cast<std::size_t>(step)]; }
+
+BindRequest decode_bind_request(const Json& object, RawPtr raw) {
+  BindRequest request;
+  request.raw = std::move(raw);
+  request.meta = decode_meta(object);
+  const Json& spec = member(object, "spec");
+  request.pod_name = spec.string_at("podName");
+  request.pod_uid = spec.string_at("podUID");
+  request.node = spec.string_at("selectedNode");
+  const Json& group = member(spec, "group");
+  request.group = {std::string(group.string_at("name")), std::string(group.string_at("uid")),
+                   static_cast<std::int32_t>(group.int_at("size"))};
+  request.decision_id = spec.string_at("decisionID");
+  request.deadline = decode_time(spec.string_at("deadline"));
+  for (const Json& item : spec.items_at("resourceClaimAllocations"))
+    request.claims.push_back({std::string(item.string_at("name")), std::string(item.string_at("claimName")),
+                              std::string(item.string_at("claimUID")),
+                              decode_allocation(member(item, "allocation"))});
+  if (const Json* limit = spec.find("backoffLimit"); limit && limit->is_int())
+    request.backoff_limit = static_cast<std::int32_t>(limit->as_int());
+  decode_status(member(object, "status"), request);
+  return request;
+}
+
+Json bind_request_object(const BindRequest& request) {
+  const OwnerReference owner{"v1", "Pod", request.pod_name, request.pod_uid, false, false};
+  Json metadata = Json::object({{"name", request.meta.name},
+                                {"namespace", request.meta.ns},
+                                {"ownerReferences", Json::array({to_json(owner)})}});
+  if (!request.meta.labels.empty()) metadata["labels"] = to_json(request.meta.labels);
+  return Json::object({{"apiVersion", kBindRequestApiVersion},
+                       {"kind", "BindRequest"},
+                       {"metadata", std::move(metadata)},
+                       {"spec", spec_json(request)}});
+}
+
+Json bind_request_status(const BindRequest& request) {
+  Json status = Json::object({{"phase", name_of(request.phase)}, {"step", name_of(request.step)}});
+  if (!request.reason.empty()) status["reason"] = request.reason;
+  if (!request.message.empty()) status["message"] = request.message;
+  if (request.failed_attempts != 0) status["failedAttempts"] = std::int64_t{request.failed_attempts};
+  if (request.next_attempt.is_set()) status["nextAttemptTime"] = format_time(request.next_attempt);
+  if (request.committed) status["committed"] = true;
+  if (!request.conditions.empty()) {
+    JsonArray conditions;
+    for (const Condition& condition : request.conditions) conditions.push_back(to_json(condition));
+    status["conditions"] = std::move(conditions);
+  }
+  return status;
+}
+
+}  // namespace berth::api

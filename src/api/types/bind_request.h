@@ -1,0 +1,69 @@
+// scheduling.berth.dev/v1alpha1 BindRequest: the scheduler's decision for one pod, and the binder's ladder.
+//
+// Spec is immutable; the binder owns status. Named after its pod ("<pod>-<first 8 of the pod's UID>"), owned by it.
+// Source: the Binder document; fields beyond it: pod UID, group, decision id, deadline, progress.
+#pragma once
+
+#include "api/types/dra.h"
+
+namespace berth::api {
+
+// One claim of the pod and what it is to become.
+struct ClaimAllocation {
+  std::string name;        // of pod.spec.resourceClaims
+  std::string claim_name;  // the ResourceClaim object
+  std::string claim_uid;
+  Allocation allocation;
+};
+
+enum class BindPhase { Pending, Succeeded, Failed };
+
+// The ladder. A position can always be found again from the live objects.
+enum class BindStep { None, Reserving, WaitingForDevices, WaitingForGang, Binding, Bound, RolledBack };
+
+struct BindGroup {
+  std::string name;  // PodGroup; empty: the pod stands alone
+  std::string uid;
+  std::int32_t size = 0;  // members of this decision: the gang barrier waits for all of them
+};
+
+struct BindRequest {
+  RawPtr raw;
+  ObjectMeta meta;
+
+  std::string pod_name;
+  std::string pod_uid;
+  std::string node;
+  BindGroup group;
+  std::string decision_id;
+  Time deadline;
+  std::vector<ClaimAllocation> claims;
+  std::optional<std::int32_t> backoff_limit;  // attempts after the first; absent means kBackoffLimitDefault
+
+  BindPhase phase = BindPhase::Pending;
+  BindStep step = BindStep::None;
+  std::string reason;   // CamelCase
+  std::string message;  // for a person
+  std::int32_t failed_attempts = 0;
+  Time next_attempt;
+  bool committed = false;  // the gang's commit decision; on the first request by name of the decision
+  std::vector<Condition> conditions;
+};
+
+inline constexpr std::int32_t kBackoffLimitDefault = 4;
+inline constexpr std::string_view kBindRequestApiVersion = "scheduling.berth.dev/v1alpha1";
+
+// True when the request no longer stands for an expected binding: it failed for good.
+bool failed_for_good(const BindRequest& request);
+std::string bind_request_name(std::string_view pod_name, std::string_view pod_uid);
+
+std::string_view name_of(BindPhase phase);  // "Pending", "Succeeded", "Failed"
+std::string_view name_of(BindStep step);    // "", "Reserving", …
+
+BindRequest decode_bind_request(const Json& object, RawPtr raw);
+// The whole object for a create, owner reference included.
+Json bind_request_object(const BindRequest& request);
+// The status alone.
+Json bind_request_status(const BindRequest& request);
+
+}  // namespace berth::api

@@ -1,0 +1,80 @@
+#include "api/types/cluster.h"
+
+namespace berth::api {
+namespace {
+
+const Json& member(const Json& object, std::string_view key) {
+  static const Json kNull;
+  const Json* found = object.find(key);
+  return found ? *found : kNull;
+}
+
+template <class T>
+T begin(const Json& object, RawPtr raw) {
+  T decoded;
+  decoded.raw = std::move(raw);
+  decoded.meta = decode_meta(object);
+  return decoded;
+}
+
+}  // namespace
+
+Node decode_node(const Json& object, RawPtr raw) {
+  Node node = begin<Node>(object, std::move(raw));
+  const Json& spec = member(object, "spec");
+  node.unschedulable = spec.bool_at("unschedulable");
+  for (const Json& item : spec.items_at("taints")) node.taints.push_back(decode_taint(item));
+  const Json& status = member(object, "status");
+  node.capacity = decode_resource_map(status.find("capacity"));
+  node.allocatable = decode_resource_map(status.find("allocatable"));
+  node.conditions = decode_conditions(status.items_at("conditions"));
+  node.declared_features = decode_strings(status.items_at("declaredFeatures"));
+  return node;
+}
+
+Namespace decode_namespace(const Json& object, RawPtr raw) {
+  Namespace decoded = begin<Namespace>(object, std::move(raw));
+  decoded.phase = member(object, "status").string_at("phase");
+  decoded.finalizers = decode_strings(member(object, "spec").items_at("finalizers"));
+  return decoded;
+}
+
+Lease decode_lease(const Json& object, RawPtr raw) {
+  Lease lease = begin<Lease>(object, std::move(raw));
+  const Json& spec = member(object, "spec");
+  lease.holder = spec.string_at("holderIdentity");
+  lease.duration_s = static_cast<std::int32_t>(spec.int_at("leaseDurationSeconds"));
+  lease.renewed = decode_time(spec.string_at("renewTime"));
+  lease.transitions = static_cast<std::int32_t>(spec.int_at("leaseTransitions"));
+  return lease;
+}
+
+PriorityClass decode_priority_class(const Json& object, RawPtr raw) {
+  PriorityClass decoded = begin<PriorityClass>(object, std::move(raw));
+  decoded.value = static_cast<std::int32_t>(object.int_at("value"));
+  decoded.global_default = object.bool_at("globalDefault");
+  decoded.preemption_policy = object.string_at("preemptionPolicy");
+  return decoded;
+}
+
+PodGroup decode_pod_group(const Json& object, RawPtr raw) {
+  PodGroup group = begin<PodGroup>(object, std::move(raw));
+  const Json& spec = member(object, "spec");
+  group.parent = spec.string_at("parentCompositePodGroupName");
+  if (const Json* gang = spec.find_path({"schedulingPolicy", "gang"}))
+    group.gang_min = static_cast<std::int32_t>(gang->int_at("minCount", 1));
+  const Json& constraints = member(spec, "schedulingConstraints");
+  for (const Json& item : constraints.items_at("topology")) group.topology_keys.emplace_back(item.string_at("key"));
+  for (const Json& item : constraints.items_at("topologyConstraints"))
+    group.topology_keys.emplace_back(item.string_at("level"));
+  for (const Json& item : spec.items_at("resourceClaims"))
+    group.claims.push_back({std::string(item.string_at("name")), std::string(item.string_at("resourceClaimName")),
+                            std::string(item.string_at("resourceClaimTemplateName"))});
+  group.priority = static_cast<std::int32_t>(spec.int_at("priority"));
+  group.preemption_policy = spec.string_at("preemptionPolicy");
+  if (const Json* mode = spec.find("disruptionMode")) group.disruption_mode = mode->find("all") ? "all" : "single";
+  group.conditions = decode_conditions(member(object, "status").items_at("conditions"));
+  return group;
+}
+
+}  // namespace berth::api

@@ -1,0 +1,78 @@
+// The other core kinds that decisions read: nodes, namespaces, leases, priority classes, groups of pods.
+#pragma once
+
+#include "api/types/meta.h"
+#include "api/types/pod.h"
+
+namespace berth::api {
+
+struct Node {
+  RawPtr raw;
+  ObjectMeta meta;
+  bool unschedulable = false;
+  std::vector<Taint> taints;
+  ResourceMap capacity;
+  ResourceMap allocatable;
+  std::vector<Condition> conditions;
+  std::vector<std::string> declared_features;
+};
+
+struct Namespace {
+  RawPtr raw;
+  ObjectMeta meta;
+  std::string phase;
+  std::vector<std::string> finalizers;  // spec.finalizers
+};
+
+// coordination.k8s.io/v1
+struct Lease {
+  RawPtr raw;
+  ObjectMeta meta;
+  std::string holder;
+  std::int32_t duration_s = 0;
+  Time renewed;
+  std::int32_t transitions = 0;
+};
+
+// scheduling.k8s.io/v1
+struct PriorityClass {
+  RawPtr raw;
+  ObjectMeta meta;
+  std::int32_t value = 0;
+  bool global_default = false;
+  std::string preemption_policy;
+};
+
+struct GroupClaim {
+  std::string name;
+  std::string claim_name;
+  std::string template_name;
+};
+
+// scheduling.k8s.io/v1beta1 PodGroup (KEP-4671, KEP-5732).
+struct PodGroup {
+  RawPtr raw;
+  ObjectMeta meta;
+  std::string parent;                      // spec.parentCompositePodGroupName
+  std::optional<std::int32_t> gang_min;    // gang.minCount; absent for the basic policy
+  std::vector<std::string> topology_keys;  // node label keys; all pods in one domain of each
+  std::vector<GroupClaim> claims;
+  std::int32_t priority = 0;
+  std::string preemption_policy;
+  std::string disruption_mode;  // single, all
+  std::vector<Condition> conditions;
+};
+
+// Only what garbage collection and namespace finalization need of any kind.
+struct AnyObject {
+  RawPtr raw;
+  ObjectMeta meta;
+};
+
+Node decode_node(const Json& object, RawPtr raw);
+Namespace decode_namespace(const Json& object, RawPtr raw);
+Lease decode_lease(const Json& object, RawPtr raw);
+PriorityClass decode_priority_class(const Json& object, RawPtr raw);
+PodGroup decode_pod_group(const Json& object, RawPtr raw);
+
+}  // namespace berth::api

@@ -1,0 +1,297 @@
+#include "api/types/dra.h"
+
+namespace berth::api {
+namespace {
+
+const Json& member(const Json& object, std::string_view key) {
+  static const Json kNull;
+  const Json* found = object.find(key);
+  return found ? *found : kNull;
+}
+
+std::optional<Quantity> quantity_at(const Json& object, std::string_view key) {
+  const Json* found = object.find(key);
+  if (!found) return std::nullopt;
+  Result<Quantity> quantity = parse_quantity(found->is_string() ? found->as_string() : to_string(*found));
+  return quantity ? std::optional(*quantity) : std::nullopt;
+}
+
+std::map<std::string, Quantity> decode_counters(const Json& map) {
+  std::map<std::string, Quantity> counters;
+  if (!map.is_object()) return counters;
+  for (const JsonMember& entry : map.as_object())
+    if (const auto value = quantity_at(entry.value, "value")) counters.emplace(entry.key, *value);
+  return counters;
+}
+
+std::map<std::string, Quantity> decode_quantities(const Json& map) {
+  std::map<std::string, Quantity> quantities;
+  for (auto& [name, quantity] : decode_resource_map(&map)) quantities.emplace(name, quantity);
+  return quantities;
+}
+
+std::vector<AttributeVersion> decode_versions(const JsonArray& items) {
+  std::vector<AttributeVersion> versions;
+  for (std::string& text : decode_strings(items)) versions.push_back({std::move(text)});
+  return versions;
+}
+
+AttributeValue decode_attribute(const Json& json) {
+  if (const Json* value = json.find("int"); value && value->is_int()) return value->as_int();
+  if (const Json* value = json.find("bool"); value && value->is_bool()) return value->as_bool();
+  if (const Json* value = json.find("string"); value && value->is_string()) return value->as_string();
+  if (const Json* value = json.find("version"); value && value->is_string())
+    return AttributeVersion{value->as_string()};
+  if (json.find("strings")) return decode_strings(json.items_at("strings"));
+  if (json.find("versions")) return decode_versions(json.items_at("versions"));
+  if (json.find("ints")) {
+    std::vector<std::int64_t> ints;
+    for (const Json& item : json.items_at("ints"))
+      if (item.is_int()) ints.push_back(item.as_int());
+    return ints;
+  }
+  if (json.find("bools")) {
+    std::vector<bool> bools;
+    for (const Json& item : json.items_at("bools"))
+      if (item.is_bool()) bools.push_back(item.as_bool());
+    return bools;
+  }
+  return std::monostate();
+}
+
+DeviceCapacity decode_capacity(const Json& json) {
+  DeviceCapacity capacity;
+  capacity.value = quantity_at(json, "value").value_or(Quantity());
+  if (const Json* source = json.find("requestPolicy")) {
+    CapacityPolicy policy;
+    policy.default_value = quantity_at(*source, "default");
+    for (const Json& item : source->items_at("validValues"))
+      if (Result<Quantity> value = parse_quantity(item.is_string() ? item.as_string() : to_string(item)))
+        policy.valid_values.push_back(*value);
+    const Json& range = member(*source, "validRange");
+    policy.range_min = quantity_at(range, "min");
+    policy.range_max = quantity_at(range, "max");
+    policy.range_step = quantity_at(range, "step");
+    capacity.policy = std::move(policy);
+  }
+  return capacity;
+}
+
+Device decode_device(const Json& json) {
+  Device device;
+  device.name = json.string_at("name");
+  if (const Json* attributes = json.find("attributes"); attributes && attributes->is_object())
+    for (const JsonMember& entry : attributes->as_object())
+      device.attributes.emplace(entry.key, decode_attribute(entry.value));
+  if (const Json* capacity = json.find("capacity"); capacity && capacity->is_object())
+    for (const JsonMember& entry : capacity->as_object())
+      device.capacity.emplace(entry.key, decode_capacity(entry.value));
+  for (const Json& item : json.items_at("consumesCounters"))
+    device.consumes.push_back({std::string(item.string_at("counterSet")),
+                               decode_counters(member(item, "counters")),
+                               decode_strings(item.items_at("compatibilityGroups"))});
+  device.node_name = json.string_at("nodeName");
+  if (const Json* selector = json.find("nodeSelector")) device.node_selector = decode_node_selector(*selector);
+  device.all_nodes = json.bool_at("allNodes");
+  for (const Json& item : json.items_at("taints")) device.taints.push_back(decode_taint(item));
+  device.binds_to_node = json.bool_at("bindsToNode");
+  device.binding_conditions = decode_strings(json.items_at("bindingConditions"));
+  device.binding_failure_conditions = decode_strings(json.items_at("bindingFailureConditions"));
+  device.allow_multiple = json.bool_at("allowMultipleAllocations");
+  return device;
+}
+
+std::vector<std::string> decode_selectors(const JsonArray& items) {
+  std::vector<std::string> selectors;
+  for (const Json& item : items) selectors.emplace_back(member(item, "cel").string_at("expression"));
+  return selectors;
+}
+
+DeviceSubRequest decode_sub_request(const Json& json, std::string_view name) {
+  DeviceSubRequest request;
+  request.name = name;
+  request.device_class = json.string_at("deviceClassName");
+  request.selectors = decode_selectors(json.items_at("selectors"));
+  request.mode = json.string_at("allocationMode") == "All" ? AllocationMode::All : AllocationMode::ExactCount;
+  request.count = json.int_at("count", 1);
+  request.admin_access = json.bool_at("adminAccess");
+  for (const Json& item : json.items_at("tolerations")) request.tolerations.push_back(decode_toleration(item));
+  request.capacity = decode_quantities(member(member(json, "capacity"), "requests"));
+  for (const Json& item : json.items_at("derivedAttributes"))
+    request.derived_attributes.emplace_back(item.string_at("name"), item.string_at("expression"));
+  return request;
+}
+
+DeviceRequest decode_request(const Json& json) {
+  DeviceRequest request;
+  request.name = json.string_at("name");
+  if (const Json* exactly = json.find("exactly")) {
+    request.alternatives.push_back(decode_sub_request(*exactly, request.name));
+    return request;
+  }
+  request.prioritized = true;
+  for (const Json& item : json.items_at("firstAvailable"))
+    request.alternatives.push_back(decode_sub_request(item, item.string_at("name")));
+  return request;
+}
+
+DeviceResult decode_result(const Json& json) {
+  DeviceResult result;
+  result.request = json.string_at("request");
+  result.driver = json.string_at("driver");
+  result.pool = json.string_at("pool");
+  result.device = json.string_at("device");
+  result.admin_access = json.bool_at("adminAccess");
+  for (const Json& item : json.items_at("tolerations")) result.tolerations.push_back(decode_toleration(item));
+  result.binding_conditions = decode_strings(json.items_at("bindingConditions"));
+  result.binding_failure_conditions = decode_strings(json.items_at("bindingFailureConditions"));
+  result.share_id = json.string_at("shareID");
+  result.consumed_capacity = decode_quantities(member(json, "consumedCapacity"));
+  result.skip_node_operations = decode_strings(json.items_at("skipNodeOperations"));
+  if (const Json* groups = json.find("compatibilityGroups"); groups && groups->is_object())
+    for (const JsonMember& entry : groups->as_object())
+      if (entry.value.is_array()) result.groups.emplace(entry.key, decode_strings(entry.value.as_array()));
+  return result;
+}
+
+Json quantities_json(const std::map<std::string, Quantity>& quantities) {
+  JsonObject object;
+  for (const auto& [name, quantity] : quantities) object.append(name, quantity.text());
+  return object;
+}
+
+Json to_json(const DeviceResult& result) {
+  Json json = Json::object({{"request", result.request},
+                            {"driver", result.driver},
+                            {"pool", result.pool},
+                            {"device", result.device}});
+  if (result.admin_access) json["adminAccess"] = true;
+  if (!result.tolerations.empty()) {
+    JsonArray items;
+    for (const Toleration& toleration : result.tolerations) items.push_back(api::to_json(toleration));
+    json["tolerations"] = std::move(items);
+  }
+  if (!result.binding_conditions.empty()) json["bindingConditions"] = api::to_json(result.binding_conditions);
+  if (!result.binding_failure_conditions.empty())
+    json["bindingFailureConditions"] = api::to_json(result.binding_failure_conditions);
+  if (!result.share_id.empty()) json["shareID"] = result.share_id;
+  if (!result.consumed_capacity.empty()) json["consumedCapacity"] = quantities_json(result.consumed_capacity);
+  if (!result.skip_node_operations.empty())
+    json["skipNodeOperations"] = api::to_json(result.skip_node_operations);
+  if (!result.groups.empty()) {
+    JsonObject groups;
+    for (const auto& [set, names] : result.groups) groups.append(set, api::to_json(names));
+    json["compatibilityGroups"] = std::move(groups);
+  }
+  return json;
+}
+
+}  // namespace
+
+bool ResourceClaim::reserved_by(std::string_view uid) const {
+  for (const ClaimConsumer& consumer : reserved_for)
+    if (consumer.uid == uid) return true;
+  return false;
+}
+
+ResourceSlice decode_resource_slice(const Json& object, RawPtr raw) {
+  ResourceSlice slice;
+  slice.raw = std::move(raw);
+  slice.meta = decode_meta(object);
+  const Json& spec = member(object, "spec");
+  slice.driver = spec.string_at("driver");
+  const Json& pool = member(spec, "pool");
+  slice.pool = pool.string_at("name");
+  slice.generation = pool.int_at("generation");
+  slice.slice_count = pool.int_at("resourceSliceCount");
+  slice.node_name = spec.string_at("nodeName");
+  if (const Json* selector = spec.find("nodeSelector")) slice.node_selector = decode_node_selector(*selector);
+  slice.all_nodes = spec.bool_at("allNodes");
+  slice.per_device_node_selection = spec.bool_at("perDeviceNodeSelection");
+  for (const Json& item : spec.items_at("devices")) slice.devices.push_back(decode_device(item));
+  for (const Json& item : spec.items_at("sharedCounters"))
+    slice.shared_counters.push_back(
+        {std::string(item.string_at("name")), decode_counters(member(item, "counters"))});
+  slice.skip_node_operations = decode_strings(spec.items_at("skipNodeOperations"));
+  return slice;
+}
+
+DeviceClass decode_device_class(const Json& object, RawPtr raw) {
+  DeviceClass decoded;
+  decoded.raw = std::move(raw);
+  decoded.meta = decode_meta(object);
+  const Json& spec = member(object, "spec");
+  decoded.selectors = decode_selectors(spec.items_at("selectors"));
+  decoded.config = member(spec, "config");
+  decoded.extended_resource = spec.string_at("extendedResourceName");
+  return decoded;
+}
+
+Allocation decode_allocation(const Json& json) {
+  Allocation allocation;
+  const Json& devices = member(json, "devices");
+  for (const Json& item : devices.items_at("results")) allocation.results.push_back(decode_result(item));
+  allocation.config = member(devices, "config");
+  if (const Json* selector = json.find("nodeSelector")) allocation.node_selector = decode_node_selector(*selector);
+  allocation.timestamp = decode_time(json.string_at("allocationTimestamp"));
+  return allocation;
+}
+
+ResourceClaim decode_resource_claim(const Json& object, RawPtr raw) {
+  ResourceClaim claim;
+  claim.raw = std::move(raw);
+  claim.meta = decode_meta(object);
+  const Json& devices = member(member(object, "spec"), "devices");
+  for (const Json& item : devices.items_at("requests")) claim.requests.push_back(decode_request(item));
+  for (const Json& item : devices.items_at("constraints"))
+    claim.constraints.push_back({decode_strings(item.items_at("requests")),
+                                 std::string(item.string_at("matchAttribute")),
+                                 std::string(item.string_at("distinctAttribute"))});
+  claim.config = member(devices, "config");
+  const Json& status = member(object, "status");
+  if (const Json* allocation = status.find("allocation"); allocation && allocation->is_object())
+    claim.allocation = decode_allocation(*allocation);
+  for (const Json& item : status.items_at("reservedFor"))
+    claim.reserved_for.push_back({std::string(item.string_at("apiGroup")), std::string(item.string_at("resource")),
+                                  std::string(item.string_at("name")), std::string(item.string_at("uid"))});
+  for (const Json& item : status.items_at("devices"))
+    claim.devices.push_back({std::string(item.string_at("driver")), std::string(item.string_at("pool")),
+                             std::string(item.string_at("device")), std::string(item.string_at("shareID")),
+                             decode_conditions(item.items_at("conditions"))});
+  return claim;
+}
+
+ResourceClaimTemplate decode_resource_claim_template(const Json& object, RawPtr raw) {
+  ResourceClaimTemplate decoded;
+  decoded.raw = std::move(raw);
+  decoded.meta = decode_meta(object);
+  const Json& spec = member(object, "spec");
+  const Json& claim_meta = member(spec, "metadata");
+  decoded.labels = decode_string_map(claim_meta.find("labels"));
+  decoded.annotations = decode_string_map(claim_meta.find("annotations"));
+  decoded.spec = member(spec, "spec");
+  return decoded;
+}
+
+Json to_json(const Allocation& allocation) {
+  JsonArray results;
+  for (const DeviceResult& result : allocation.results) results.push_back(to_json(result));
+  Json devices = Json::object();
+  if (!results.empty()) devices["results"] = std::move(results);
+  if (!allocation.config.is_null()) devices["config"] = allocation.config;
+  Json json = Json::object({{"devices", std::move(devices)}});
+  if (allocation.node_selector) json["nodeSelector"] = api::to_json(*allocation.node_selector);
+  if (allocation.timestamp.is_set()) json["allocationTimestamp"] = format_time(allocation.timestamp);
+  return json;
+}
+
+Json to_json(const ClaimConsumer& consumer) {
+  Json json = Json::object();
+  if (!consumer.api_group.empty()) json["apiGroup"] = consumer.api_group;
+  json["resource"] = consumer.resource;
+  json["name"] = consumer.name;
+  json["uid"] = consumer.uid;
+  return json;
+}
+
+}  // namespace berth::api

@@ -1,0 +1,111 @@
+// What every Kubernetes object carries, and the small shared shapes of the typed kinds.
+//
+// Typed structs exist only for the kinds Berth reasons about. They are read views: `raw` keeps the whole object, so
+// fields that Berth does not model survive every read-modify-write. Immutable once decoded, shared between threads.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/quantity.h"
+#include "base/time.h"
+
+namespace berth::api {
+
+// The JSON bytes of one version of an object, as the API server sent them.
+using RawPtr = std::shared_ptr<const std::string>;
+
+using StringMap = std::map<std::string, std::string, std::less<>>;
+using ResourceMap = std::map<std::string, Quantity, std::less<>>;
+
+struct OwnerReference {
+  std::string api_version;
+  std::string kind;
+  std::string name;
+  std::string uid;
+  bool controller = false;
+  bool block_owner_deletion = false;
+  friend bool operator==(const OwnerReference&, const OwnerReference&) = default;
+};
+
+// metav1.ObjectMeta. `resource_version` is a number: comparable from Kubernetes 1.35 on; 0 when absent.
+struct ObjectMeta {
+  std::string name;
+  std::string ns;
+  std::string uid;
+  std::uint64_t resource_version = 0;
+  std::int64_t generation = 0;
+  Time created;
+  Time deleted;  // deletionTimestamp
+  std::optional<std::int64_t> deletion_grace_s;
+  StringMap labels;
+  StringMap annotations;
+  std::vector<std::string> finalizers;
+  std::vector<OwnerReference> owners;
+
+  bool deleting() const { return deleted.is_set(); }
+  bool has_finalizer(std::string_view finalizer) const;
+  const OwnerReference* controller() const;
+  // The annotation's value, or empty.
+  std::string_view annotation(std::string_view key) const;
+};
+
+// metav1.Condition, and the pod and node conditions that have its fields.
+struct Condition {
+  std::string type;
+  std::string status;  // True, False, Unknown
+  std::string reason;
+  std::string message;
+  Time last_transition;
+  std::int64_t observed_generation = 0;
+  friend bool operator==(const Condition&, const Condition&) = default;
+};
+
+// Null when there is no condition of this type.
+const Condition* find_condition(const std::vector<Condition>& conditions, std::string_view type);
+bool condition_is_true(const std::vector<Condition>& conditions, std::string_view type);
+
+// core/v1 NodeSelectorRequirement and label selector requirement.
+struct Requirement {
+  std::string key;
+  std::string op;  // In, NotIn, Exists, DoesNotExist, Gt, Lt
+  std::vector<std::string> values;
+  friend bool operator==(const Requirement&, const Requirement&) = default;
+};
+
+struct NodeSelectorTerm {
+  std::vector<Requirement> expressions;
+  std::vector<Requirement> fields;  // only metadata.name
+  friend bool operator==(const NodeSelectorTerm&, const NodeSelectorTerm&) = default;
+};
+
+// Terms are alternatives; an empty list matches nothing, an empty term matches nothing.
+struct NodeSelector {
+  std::vector<NodeSelectorTerm> terms;
+  friend bool operator==(const NodeSelector&, const NodeSelector&) = default;
+};
+
+bool matches(const Requirement& requirement, const StringMap& labels);
+bool matches(const NodeSelector& selector, const StringMap& labels, std::string_view node_name);
+
+ObjectMeta decode_meta(const Json& object);
+std::vector<Condition> decode_conditions(const JsonArray& items);
+NodeSelector decode_node_selector(const Json& selector);
+StringMap decode_string_map(const Json* map);
+// Quantities that do not parse are left out: the API server has refused them already.
+ResourceMap decode_resource_map(const Json* map);
+std::vector<std::string> decode_strings(const JsonArray& items);
+Time decode_time(std::string_view text);
+
+Json to_json(const Condition& condition);
+Json to_json(const NodeSelector& selector);
+Json to_json(const StringMap& map);
+Json to_json(const std::vector<std::string>& strings);
+Json to_json(const OwnerReference& owner);
+
+}  // namespace berth::api

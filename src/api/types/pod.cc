@@ -1,0 +1,145 @@
+#include "api/types/pod.h"
+
+#include <algorithm>
+
+namespace berth::api {
+namespace {
+
+Container decode_container(const Json& json) {
+  Container container;
+  container.name = json.string_at("name");
+  container.image = json.string_at("image");
+  container.restartable_init = json.string_at("restartPolicy") == "Always";
+  if (const Json* resources = json.find("resources")) {
+    container.requests = decode_resource_map(resources->find("requests"));
+    container.limits = decode_resource_map(resources->find("limits"));
+    for (const Json& claim : resources->items_at("claims"))
+      container.claims.push_back(
+          {std::string(claim.string_at("name")), std::string(claim.string_at("request"))});
+  }
+  return container;
+}
+
+void decode_spec(const Json& spec, Pod& pod) {
+  pod.node_name = spec.string_at("nodeName");
+  pod.scheduler_name = spec.string_at("schedulerName");
+  pod.preemption_policy = spec.string_at("preemptionPolicy");
+  pod.priority_class = spec.string_at("priorityClassName");
+  pod.priority = static_cast<std::int32_t>(spec.int_at("priority"));
+  pod.restart_policy = spec.string_at("restartPolicy");
+  pod.termination_grace_s = spec.int_at("terminationGracePeriodSeconds", 30);
+  pod.node_selector = decode_string_map(spec.find("nodeSelector"));
+  if (const Json* required = spec.find_path(
+          {"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"}))
+    pod.required_node_affinity = decode_node_selector(*required);
+  for (const Json& item : spec.items_at("tolerations")) pod.tolerations.push_back(decode_toleration(item));
+  for (const Json& item : spec.items_at("containers")) pod.containers.push_back(decode_container(item));
+  for (const Json& item : spec.items_at("initContainers"))
+    pod.init_containers.push_back(decode_container(item));
+  pod.overhead = decode_resource_map(spec.find("overhead"));
+  if (const Json* requests = spec.find_path({"resources", "requests"}))
+    pod.pod_level_requests = decode_resource_map(requests);
+  for (const Json& item : spec.items_at("schedulingGates"))
+    pod.scheduling_gates.emplace_back(item.string_at("name"));
+  for (const Json& item : spec.items_at("resourceClaims"))
+    pod.claims.push_back({std::string(item.string_at("name")), std::string(item.string_at("resourceClaimName")),
+                          std::string(item.string_at("resourceClaimTemplateName"))});
+  if (const Json* group = spec.find("schedulingGroup")) pod.group = group->string_at("podGroupName");
+}
+
+void decode_status(const Json& status, Pod& pod) {
+  pod.phase = status.string_at("phase");
+  pod.nominated_node = status.string_at("nominatedNodeName");
+  pod.conditions = decode_conditions(status.items_at("conditions"));
+  for (const Json& item : status.items_at("resourceClaimStatuses"))
+    pod.claim_statuses.push_back(
+        {std::string(item.string_at("name")), std::string(item.string_at("resourceClaimName"))});
+  if (const Json* extended = status.find("extendedResourceClaimStatus"))
+    pod.extended_claim = extended->string_at("resourceClaimName");
+}
+
+void add(ResourceMap& sum, const ResourceMap& more) {
+  for (const auto& [name, quantity] : more) sum[name] += quantity;
+}
+
+void raise_to(ResourceMap& floor, const ResourceMap& other) {
+  for (const auto& [name, quantity] : other) {
+    Quantity& at = floor[name];
+    at = std::max(at, quantity);
+  }
+}
+
+}  // namespace
+
+bool tolerates(const Toleration& toleration, const Taint& taint) {
+  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
+  if (!toleration.key.empty() && toleration.key != taint.key) return false;
+  if (toleration.op == "Exists") return true;
+  return (toleration.op.empty() || toleration.op == "Equal") && !toleration.key.empty() &&
+         toleration.value == taint.value;
+}
+
+bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint) {
+  return std::any_of(tolerations.begin(), tolerations.end(),
+                     [&](const Toleration& toleration) { return tolerates(toleration, taint); });
+}
+
+ResourceMap effective_requests(const Pod& pod) {
+  ResourceMap running;
+  for (const Container& container : pod.containers) add(running, container.requests);
+  ResourceMap sidecars, highest_init;
+  for (const Container& container : pod.init_containers) {
+    ResourceMap during = sidecars;
+    add(during, container.requests);
+    raise_to(highest_init, during);
+    if (container.restartable_init) add(sidecars, container.requests);
+  }
+  add(running, sidecars);
+  raise_to(running, highest_init);
+  if (pod.pod_level_requests)
+    for (const auto& [name, quantity] : *pod.pod_level_requests) running[name] = quantity;
+  add(running, pod.overhead);
+  return running;
+}
+
+std::string claim_object_name(const Pod& pod, const PodClaim& claim) {
+  if (!claim.claim_name.empty()) return claim.claim_name;
+  for (const PodClaimStatus& status : pod.claim_statuses)
+    if (status.name == claim.name) return status.claim_name;
+  return "";
+}
+
+Toleration decode_toleration(const Json& item) {
+  Toleration toleration{std::string(item.string_at("key")), std::string(item.string_at("operator")),
+                        std::string(item.string_at("value")), std::string(item.string_at("effect")),
+                        std::nullopt};
+  if (const Json* seconds = item.find("tolerationSeconds"); seconds && seconds->is_int())
+    toleration.seconds = seconds->as_int();
+  return toleration;
+}
+
+Taint decode_taint(const Json& item) {
+  return {std::string(item.string_at("key")), std::string(item.string_at("value")),
+          std::string(item.string_at("effect")), decode_time(item.string_at("timeAdded"))};
+}
+
+Pod decode_pod(const Json& object, RawPtr raw) {
+  Pod pod;
+  pod.raw = std::move(raw);
+  pod.meta = decode_meta(object);
+  if (const Json* spec = object.find("spec")) decode_spec(*spec, pod);
+  if (const Json* status = object.find("status")) decode_status(*status, pod);
+  return pod;
+}
+
+Json to_json(const Toleration& toleration) {
+  Json json = Json::object();
+  if (!toleration.key.empty()) json["key"] = toleration.key;
+  if (!toleration.op.empty()) json["operator"] = toleration.op;
+  if (!toleration.value.empty()) json["value"] = toleration.value;
+  if (!toleration.effect.empty()) json["effect"] = toleration.effect;
+  if (toleration.seconds) json["tolerationSeconds"] = *toleration.seconds;
+  return json;
+}
+
+}  // namespace berth::api

@@ -1,0 +1,97 @@
+// core/v1 Pod, as far as placing, binding and reporting need it.
+#pragma once
+
+#include "api/types/meta.h"
+
+namespace berth::api {
+
+struct ContainerClaim {
+  std::string name;     // of spec.resourceClaims
+  std::string request;  // empty: every request of the claim
+};
+
+struct Container {
+  std::string name;
+  std::string image;
+  ResourceMap requests;
+  ResourceMap limits;
+  std::vector<ContainerClaim> claims;
+  bool restartable_init = false;  // an init container with restartPolicy Always
+};
+
+struct Toleration {
+  std::string key;
+  std::string op;  // Exists, Equal; empty means Equal
+  std::string value;
+  std::string effect;  // empty: all
+  std::optional<std::int64_t> seconds;
+  friend bool operator==(const Toleration&, const Toleration&) = default;
+};
+
+struct Taint {
+  std::string key;
+  std::string value;
+  std::string effect;
+  Time added;
+};
+
+bool tolerates(const Toleration& toleration, const Taint& taint);
+bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint);
+
+// spec.resourceClaims[]: exactly one of the two names is set.
+struct PodClaim {
+  std::string name;
+  std::string claim_name;
+  std::string template_name;
+};
+
+struct PodClaimStatus {
+  std::string name;
+  std::string claim_name;  // empty: no claim was needed
+};
+
+struct Pod {
+  RawPtr raw;
+  ObjectMeta meta;
+
+  std::string node_name;
+  std::string scheduler_name;
+  std::string preemption_policy;
+  std::string priority_class;
+  std::int32_t priority = 0;
+  std::string restart_policy;
+  std::int64_t termination_grace_s = 30;
+  StringMap node_selector;
+  std::optional<NodeSelector> required_node_affinity;
+  std::vector<Toleration> tolerations;
+  std::vector<Container> containers;
+  std::vector<Container> init_containers;
+  ResourceMap overhead;
+  std::optional<ResourceMap> pod_level_requests;
+  std::vector<std::string> scheduling_gates;
+  std::vector<PodClaim> claims;
+  std::string group;  // spec.schedulingGroup.podGroupName
+
+  std::string phase;
+  std::string nominated_node;
+  std::vector<Condition> conditions;
+  std::vector<PodClaimStatus> claim_statuses;
+  std::string extended_claim;  // status.extendedResourceClaimStatus.resourceClaimName
+
+  bool finished() const { return phase == "Succeeded" || phase == "Failed"; }
+  bool bound() const { return !node_name.empty(); }
+};
+
+// What the scheduler subtracts from a node: containers, init containers, sidecars, overhead and pod-level requests
+// by the rules of core/v1 (docs/scheduling.md#requests). Without the pod itself.
+ResourceMap effective_requests(const Pod& pod);
+
+// The ResourceClaim object behind a pod claim: by name, or by status for one from a template. Empty while unknown.
+std::string claim_object_name(const Pod& pod, const PodClaim& claim);
+
+Pod decode_pod(const Json& object, RawPtr raw);
+Toleration decode_toleration(const Json& item);
+Taint decode_taint(const Json& item);
+Json to_json(const Toleration& toleration);
+
+}  // namespace berth::api
