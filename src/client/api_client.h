@@ -1,0 +1,80 @@
+// The seam to an API server: embedded (in process), real (HTTPS) or simulated, all behind one asynchronous interface.
+//
+// Callbacks and receivers may be called on any thread, also inline; they must only hand over.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/kinds.h"
+
+namespace berth::client {
+
+enum class Verb {
+  Create,
+  Update,      // PUT
+  MergePatch,  // RFC 7396
+  StrategicPatch,
+  JsonPatch,
+  Delete,
+  Get,
+};
+
+// One request about one object. `body` is JSON; a Create without metadata.name uses generateName.
+struct ApiRequest {
+  Verb verb = Verb::Get;
+  api::ResourceRef resource;
+  std::string ns;
+  std::string name;         // of the URL; a Create has it for the record (and for a subresource such as binding)
+  std::string subresource;  // "status", "binding", "finalize"; empty for the object itself
+  std::string body;         // Delete: DeleteOptions or empty
+};
+
+// How far a request got. `Lost`: it may or may not have been carried out; read before trying again.
+enum class Delivery { Answered, NotSent, Lost };
+
+struct ApiReply {
+  Delivery delivery = Delivery::Answered;
+  int code = 0;         // HTTP status
+  std::string reason;   // of the Status: "Conflict", "NotFound", …; empty on success
+  std::string message;  // for a person
+  int retry_after_s = 0;
+  api::RawPtr object;   // the answered object; null when the answer was a Status
+
+  bool ok() const { return delivery == Delivery::Answered && code >= 200 && code < 300; }
+};
+
+enum class ChangeKind { Added, Modified, Deleted };
+
+struct RawChange {
+  ChangeKind kind = ChangeKind::Added;
+  api::RawPtr object;  // Deleted: the last known state, with the version of the deletion
+};
+
+// Takes a list and then everything that changes, forever; the client lists again by itself when history was lost.
+class WatchReceiver {
+ public:
+  virtual ~WatchReceiver() = default;
+  // The complete state. What is not in it does not exist any more.
+  virtual void on_list(std::vector<api::RawPtr> objects, std::uint64_t resource_version) = 0;
+  virtual void on_changes(std::vector<RawChange> changes) = 0;
+  // The stream broke and will be resumed; for logs and metrics.
+  virtual void on_trouble(std::string text) = 0;
+};
+
+// Ends the watch when destroyed; the receiver is not called after that.
+class Subscription {
+ public:
+  virtual ~Subscription() = default;
+};
+
+class ApiClient {
+ public:
+  virtual ~ApiClient() = default;
+  virtual void submit(ApiRequest request, std::function<void(ApiReply)> done) = 0;
+  virtual std::unique_ptr<Subscription> list_and_watch(api::ResourceRef resource, WatchReceiver& receiver) = 0;
+};
+
+}  // namespace berth::client

@@ -1,0 +1,109 @@
+#include "client/decider.h"
+
+#include <array>
+
+namespace berth::client {
+namespace {
+
+constexpr std::array<std::string_view, 7> kVerbs = {"create",         "update",     "merge-patch", "strategic-patch",
+                                                    "json-patch",     "delete",     "get"};
+
+void append(std::string& out, const Write& write) {
+  const ApiRequest& request = write.request;
+  out.append("  ").append(kVerbs[static_cast<std::size_t>(request.verb)]).append(" ");
+  out.append(request.resource.api_version()).append("/").append(request.resource.resource).append(" ");
+  if (!request.ns.empty()) out.append(request.ns).append("/");
+  out += request.name;
+  if (!request.subresource.empty()) out.append("/").append(request.subresource);
+  if (write.on_previous_version) out += " on-previous-version";
+  for (const std::string& reason : write.fine_reasons) out.append(" fine:").append(reason);
+  if (!request.body.empty()) out.append(" ").append(request.body);
+  out += '\n';
+}
+
+ApiRequest request_for(Verb verb, const api::ObjectKey& key) {
+  ApiRequest request;
+  request.verb = verb;
+  request.resource = key.kind == api::Kind::Other ? key.resource : api::ref_of(key.kind);
+  request.ns = key.ns;
+  request.name = key.name;
+  return request;
+}
+
+}  // namespace
+
+Effects Effects::write(const api::ObjectKey& key, Write write) {
+  Effects effects;
+  effects.chains.push_back({key, {std::move(write)}, {}});
+  return effects;
+}
+
+Effects& Effects::then(Write write) {
+  BERTH_ASSERT(!chains.empty(), "then() continues a chain");
+  chains.back().writes.push_back(std::move(write));
+  return *this;
+}
+
+std::string to_text(const Effects& effects) {
+  std::string out;
+  if (!effects.decision_id.empty()) out.append("decision ").append(effects.decision_id).append("\n");
+  if (effects.all_or_undo) out += "all-or-undo\n";
+  for (const Chain& chain : effects.chains) {
+    out.append("chain ").append(api::to_text(chain.key)).append("\n");
+    for (const Write& write : chain.writes) append(out, write);
+    if (!chain.undo.empty()) out += " undo\n";
+    for (const Write& write : chain.undo) append(out, write);
+  }
+  for (const EventNote& event : effects.events) {
+    out.append(event.warning ? "warning " : "event ").append(api::to_text(event.regarding)).append(" ");
+    out.append(event.reason).append("/").append(event.action).append(": ").append(event.message).append("\n");
+  }
+  if (effects.wake_at) out.append("wake ").append(format_micro_time(*effects.wake_at)).append("\n");
+  if (effects.retry) out += "retry\n";
+  return out;
+}
+
+Interest itself(api::Kind kind) {
+  return {kind, {}, [](const View&, const Delta& delta, std::vector<api::ObjectKey>& keys) {
+            keys.push_back(delta.key);
+          }};
+}
+
+Write create(api::Kind kind, std::string ns, const Json& object) {
+  Write write;
+  write.request.verb = Verb::Create;
+  write.request.resource = api::ref_of(kind);
+  write.request.ns = std::move(ns);
+  write.request.body = to_string(object);
+  if (const Json* name = object.find_path({"metadata", "name"}); name && name->is_string())
+    write.request.name = name->as_string();
+  return write;
+}
+
+Write merge_patch(const api::ObjectKey& key, Json patch, std::string_view uid, std::uint64_t if_version,
+                  std::string subresource) {
+  Write write;
+  write.request = request_for(Verb::MergePatch, key);
+  write.request.subresource = std::move(subresource);
+  if (!uid.empty()) patch["metadata"]["uid"] = uid;
+  if (if_version != 0) patch["metadata"]["resourceVersion"] = std::to_string(if_version);
+  write.request.body = to_string(patch);
+  return write;
+}
+
+Write delete_object(const api::ObjectKey& key, std::string_view uid, std::int64_t grace_s,
+                    std::string_view propagation) {
+  Write write;
+  write.request = request_for(Verb::Delete, key);
+  Json options = Json::object();
+  if (!uid.empty()) options["preconditions"] = Json::object({{"uid", uid}});
+  if (grace_s >= 0) options["gracePeriodSeconds"] = grace_s;
+  if (!propagation.empty()) options["propagationPolicy"] = propagation;
+  write.request.body = to_string(options);
+  write.fine_reasons = {"NotFound"};
+  return write;
+}
+
+api::ObjectKey key_of(api::Kind kind, const api::ObjectMeta& meta) { return {kind, meta.ns, meta.name, {}}; }
+
+}  // namespace berth::client

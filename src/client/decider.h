@@ -1,0 +1,122 @@
+// Deciders: deterministic state machines without I/O, lock, log call, entropy or clock read. The engine
+// (control/engine.h) feeds them and carries out their effects. Same ordered inputs, same effects.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/api_client.h"
+#include "client/view.h"
+
+namespace berth::client {
+
+// One write. Its failure is told to the decider; the engine retries only what was not sent, was throttled (429) or
+// met a server error (5xx), with backoff.
+struct Write {
+  ApiRequest request;
+  // Puts metadata.resourceVersion of the previous write's answer into the body: the finalizer-then-status ladder.
+  bool on_previous_version = false;
+  // These reasons count as success: the wanted state is there already (NotFound for a delete, AlreadyExists for a
+  // create with a deterministic name).
+  std::vector<std::string> fine_reasons = {};
+};
+
+// The writes of one key, in order: each starts after the one before was accepted; the first failure ends the chain.
+struct Chain {
+  api::ObjectKey key;
+  std::vector<Write> writes;
+  // Carried out, in order, when the effects are all-or-undo and another chain failed after this one began.
+  std::vector<Write> undo = {};
+};
+
+// A Kubernetes event about an object. Best effort; repeats are folded into a count.
+struct EventNote {
+  api::ObjectKey regarding;
+  std::string regarding_uid;
+  bool warning = false;
+  std::string reason;
+  std::string action;
+  std::string message;
+};
+
+// What a decider wants done. Chains of different keys run side by side.
+struct Effects {
+  std::vector<Chain> chains;
+  bool all_or_undo = false;
+  std::vector<EventNote> events;
+  // Run this key again at that time (the earlier of several wins). Cleared by the next run of the key.
+  std::optional<Time> wake_at;
+  // Count this run as failed: it comes again after the key's exponential backoff.
+  bool retry = false;
+  // Echoed in Outcome::decision_id.
+  std::string decision_id;
+
+  static Effects nothing() { return {}; }
+  static Effects write(const api::ObjectKey& key, Write write);
+  Effects& then(Write write);  // appends to the last chain
+  bool empty() const { return chains.empty() && events.empty() && !wake_at && !retry; }
+};
+
+// A canonical text of effects: what table tests and replay compare byte for byte.
+std::string to_text(const Effects& effects);
+
+struct ChainOutcome {
+  api::ObjectKey key;
+  bool ok = false;
+  std::size_t writes_accepted = 0;
+  ApiReply last;  // the answer that ended the chain
+};
+
+struct Outcome {
+  std::string decision_id;
+  std::vector<ChainOutcome> chains;
+  bool undone = false;
+};
+
+// Which changes wake which keys.
+struct Interest {
+  api::Kind kind;
+  api::ResourceRef resource;  // for Kind::Other
+  std::function<void(const View&, const Delta&, std::vector<api::ObjectKey>&)> keys;
+};
+
+// The common form: everything is in the view. A key is never run while its earlier effects are under way; the
+// answers of its writes are in the view before it runs again.
+class Reconciler {
+ public:
+  virtual ~Reconciler() = default;
+  virtual std::string_view name() const = 0;
+  virtual std::vector<Interest> interests() const = 0;
+  virtual Effects reconcile(const View& view, const api::ObjectKey& key, Time now) = 0;
+};
+
+// The form with state of its own (the scheduler). `decide` is called again while it returns effects and when
+// `wake_at` of its last answer has come.
+class StatefulDecider {
+ public:
+  virtual ~StatefulDecider() = default;
+  virtual std::string_view name() const = 0;
+  virtual std::vector<Interest> interests() const = 0;  // `keys` is not used
+  virtual void apply(const View& view, const Delta& delta, Time now) = 0;
+  virtual Effects decide(const View& view, Time now) = 0;
+  virtual void settle(const View& view, const Outcome& outcome, Time now) = 0;
+};
+
+// Interest of a reconciler whose keys are the changed objects themselves.
+Interest itself(api::Kind kind);
+
+// --- small request builders; bodies are JSON text ---
+
+Write create(api::Kind kind, std::string ns, const Json& object);
+// Merge patch; `if_version` 0 means unconditional. `uid` guards against a re-created object.
+Write merge_patch(const api::ObjectKey& key, Json patch, std::string_view uid, std::uint64_t if_version,
+                  std::string subresource = "");
+// Refused by the server when the UID differs. `grace_s` only for pods; -1 leaves it to the server.
+Write delete_object(const api::ObjectKey& key, std::string_view uid, std::int64_t grace_s = -1,
+                    std::string_view propagation = "");
+api::ObjectKey key_of(api::Kind kind, const api::ObjectMeta& meta);
+
+}  // namespace berth::client

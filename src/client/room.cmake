@@ -1,0 +1,3 @@
+find_package(CURL REQUIRED)
+
+berth_room(NAME client ROOMS base api PRIVATE_LINK CURL::libcurl)

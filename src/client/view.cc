@@ -1,0 +1,115 @@
+#include "client/view.h"
+
+namespace berth::client {
+namespace {
+
+std::vector<std::string> node_of(const api::Pod& pod) {
+  if (pod.node_name.empty()) return {};
+  return {pod.node_name};
+}
+
+std::vector<std::string> group_of(const api::Pod& pod) {
+  if (pod.group.empty()) return {};
+  return {pod.meta.ns + "/" + pod.group};
+}
+
+std::vector<std::string> claims_of(const api::Pod& pod) {
+  std::vector<std::string> names;
+  for (const api::PodClaim& claim : pod.claims)
+    if (std::string name = claim_object_name(pod, claim); !name.empty())
+      names.push_back(pod.meta.ns + "/" + name);
+  if (!pod.extended_claim.empty()) names.push_back(pod.meta.ns + "/" + pod.extended_claim);
+  return names;
+}
+
+std::vector<std::string> decision_of(const api::BindRequest& request) { return {request.decision_id}; }
+
+std::vector<std::string> pod_of(const api::BindRequest& request) {
+  return {request.meta.ns + "/" + request.pod_name};
+}
+
+// Calls `visit` with the table of this kind.
+template <class ViewType, class Visit>
+auto with_table(ViewType& view, const api::ObjectKey& key, Visit visit) {
+  using api::Kind;
+  switch (key.kind) {
+    case Kind::Pod: return visit(view.pods);
+    case Kind::Node: return visit(view.nodes);
+    case Kind::Namespace: return visit(view.namespaces);
+    case Kind::Lease: return visit(view.leases);
+    case Kind::PriorityClass: return visit(view.priority_classes);
+    case Kind::PodGroup: return visit(view.pod_groups);
+    case Kind::ResourceSlice: return visit(view.slices);
+    case Kind::DeviceClass: return visit(view.classes);
+    case Kind::ResourceClaim: return visit(view.claims);
+    case Kind::ResourceClaimTemplate: return visit(view.claim_templates);
+    case Kind::BindRequest: return visit(view.bind_requests);
+    case Kind::Other: break;
+  }
+  if constexpr (std::is_const_v<ViewType>) {
+    static const Table<api::AnyObject> kEmpty;
+    const auto found = view.others.find(key.resource);
+    return visit(found == view.others.end() ? kEmpty : found->second);
+  } else {
+    return visit(view.others[key.resource]);
+  }
+}
+
+}  // namespace
+
+View::View()
+    : pods_by_node_(pods.add_index(node_of)),
+      pods_by_group_(pods.add_index(group_of)),
+      pods_by_claim_(pods.add_index(claims_of)),
+      requests_by_decision_(bind_requests.add_index(decision_of)),
+      requests_by_pod_(bind_requests.add_index(pod_of)) {}
+
+std::vector<const api::Pod*> View::pods_on_node(std::string_view node) const {
+  return pods.indexed(pods_by_node_, node);
+}
+
+std::vector<const api::Pod*> View::pods_of_group(std::string_view ns, std::string_view group) const {
+  return pods.indexed(pods_by_group_, std::string(ns).append("/").append(group));
+}
+
+std::vector<const api::Pod*> View::pods_using_claim(std::string_view ns, std::string_view claim) const {
+  return pods.indexed(pods_by_claim_, std::string(ns).append("/").append(claim));
+}
+
+std::vector<const api::BindRequest*> View::bind_requests_of_decision(std::string_view decision_id) const {
+  return bind_requests.indexed(requests_by_decision_, decision_id);
+}
+
+std::vector<const api::BindRequest*> View::bind_requests_of_pod(std::string_view ns, std::string_view pod) const {
+  return bind_requests.indexed(requests_by_pod_, std::string(ns).append("/").append(pod));
+}
+
+std::optional<Delta> View::put(const api::ObjectKey& key, api::TypedObject object) {
+  return with_table(*this, key, [&]<class T>(Table<T>& table) -> std::optional<Delta> {
+    const auto after = std::get<std::shared_ptr<const T>>(std::move(object));
+    auto before = table.put(after);
+    if (before == after) return std::nullopt;
+    Delta delta{key, std::nullopt, after};
+    if (before) delta.before = std::move(before);
+    return delta;
+  });
+}
+
+std::optional<Delta> View::erase(const api::ObjectKey& key, std::uint64_t deleted_at) {
+  return with_table(*this, key, [&]<class T>(Table<T>& table) -> std::optional<Delta> {
+    const T* known = table.find(key.ns, key.name);
+    if (!known || known->meta.resource_version > deleted_at) return std::nullopt;
+    return Delta{key, table.erase(key.ns, key.name), std::nullopt};
+  });
+}
+
+std::vector<api::ObjectKey> View::keys(api::Kind kind, const api::ResourceRef& resource) const {
+  std::vector<api::ObjectKey> keys;
+  with_table(*this, api::ObjectKey{kind, "", "", resource}, [&]<class T>(const Table<T>& table) {
+    for (const auto& [named, object] : table.all()) keys.push_back({kind, named.ns, named.name, resource});
+    return 0;
+  });
+  return keys;
+}
+
+}  // namespace berth::client

@@ -1,0 +1,159 @@
+// What a decider sees: typed immutable objects, indexed, in a fixed order.
+//
+// Owner: one loop, on one thread. Fed by watches and by the answers of the loop's own writes; an older version of an
+// object never replaces a newer one. Iteration is by namespace/name, so no order of arrival reaches a decision.
+// Cost: lookups and changes O(log n).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/kinds.h"
+
+namespace berth::client {
+
+// Namespace and name. Cluster-scoped objects have an empty namespace.
+struct NamedKey {
+  std::string ns;
+  std::string name;
+  friend auto operator<=>(const NamedKey&, const NamedKey&) = default;
+};
+
+template <class T>
+class Table {
+ public:
+  using Ptr = std::shared_ptr<const T>;
+  // Which index entries an object has; sorted output is not required.
+  using IndexKeys = std::vector<std::string> (*)(const T&);
+
+  // Null when absent.
+  const T* find(std::string_view ns, std::string_view name) const {
+    const auto found = objects_.find(NamedKey{std::string(ns), std::string(name)});
+    return found == objects_.end() ? nullptr : found->second.get();
+  }
+  Ptr find_shared(std::string_view ns, std::string_view name) const {
+    const auto found = objects_.find(NamedKey{std::string(ns), std::string(name)});
+    return found == objects_.end() ? nullptr : found->second;
+  }
+  const std::map<NamedKey, Ptr>& all() const { return objects_; }
+  std::size_t size() const { return objects_.size(); }
+
+  // Objects under one entry of the index added as the n-th, by namespace/name.
+  std::vector<const T*> indexed(std::size_t index, std::string_view entry) const {
+    std::vector<const T*> found;
+    const auto& entries = indexes_.at(index).entries;
+    const auto at = entries.find(entry);
+    if (at == entries.end()) return found;
+    for (const NamedKey& key : at->second) found.push_back(objects_.at(key).get());
+    return found;
+  }
+
+  // Before the first object only.
+  std::size_t add_index(IndexKeys keys) {
+    indexes_.push_back({keys, {}});
+    return indexes_.size() - 1;
+  }
+
+  // Returns what stood there before. An object that is not newer than the stored one of the same UID is ignored and
+  // returned itself.
+  Ptr put(Ptr object) {
+    const NamedKey key{object->meta.ns, object->meta.name};
+    Ptr& slot = objects_[key];
+    if (slot && slot->meta.uid == object->meta.uid &&
+        slot->meta.resource_version >= object->meta.resource_version)
+      return object;
+    if (slot) unindex(key, *slot);
+    Ptr before = std::move(slot);
+    slot = std::move(object);
+    index(key, *slot);
+    return before;
+  }
+
+  Ptr erase(std::string_view ns, std::string_view name) {
+    const auto found = objects_.find(NamedKey{std::string(ns), std::string(name)});
+    if (found == objects_.end()) return nullptr;
+    unindex(found->first, *found->second);
+    Ptr before = std::move(found->second);
+    objects_.erase(found);
+    return before;
+  }
+
+ private:
+  struct Index {
+    IndexKeys keys;
+    std::map<std::string, std::set<NamedKey>, std::less<>> entries;
+  };
+  void index(const NamedKey& key, const T& object) {
+    for (Index& index : indexes_)
+      for (std::string& entry : index.keys(object)) index.entries[std::move(entry)].insert(key);
+  }
+  void unindex(const NamedKey& key, const T& object) {
+    for (Index& index : indexes_)
+      for (const std::string& entry : index.keys(object)) {
+        const auto at = index.entries.find(entry);
+        if (at == index.entries.end()) continue;
+        at->second.erase(key);
+        if (at->second.empty()) index.entries.erase(at);
+      }
+  }
+
+  std::map<NamedKey, Ptr> objects_;
+  std::vector<Index> indexes_;
+};
+
+// One change of one object, before and after. Null `before`: new. Null `after`: gone.
+template <class T>
+struct Change {
+  std::shared_ptr<const T> before;
+  std::shared_ptr<const T> after;
+};
+
+struct Delta {
+  api::ObjectKey key;
+  // Both hold the same alternative; a null pointer inside stands for "not there".
+  std::optional<api::TypedObject> before;
+  std::optional<api::TypedObject> after;
+};
+
+class View {
+ public:
+  View();
+
+  Table<api::Pod> pods;
+  Table<api::Node> nodes;
+  Table<api::Namespace> namespaces;
+  Table<api::Lease> leases;
+  Table<api::PriorityClass> priority_classes;
+  Table<api::PodGroup> pod_groups;
+  Table<api::ResourceSlice> slices;
+  Table<api::DeviceClass> classes;
+  Table<api::ResourceClaim> claims;
+  Table<api::ResourceClaimTemplate> claim_templates;
+  Table<api::BindRequest> bind_requests;
+  std::map<api::ResourceRef, Table<api::AnyObject>> others;
+
+  std::vector<const api::Pod*> pods_on_node(std::string_view node) const;
+  std::vector<const api::Pod*> pods_of_group(std::string_view ns, std::string_view group) const;
+  // Pods whose spec or status names this claim object.
+  std::vector<const api::Pod*> pods_using_claim(std::string_view ns, std::string_view claim) const;
+  std::vector<const api::BindRequest*> bind_requests_of_decision(std::string_view decision_id) const;
+  std::vector<const api::BindRequest*> bind_requests_of_pod(std::string_view ns, std::string_view pod) const;
+
+  // Applies a new version; nothing when it is older than what is known.
+  std::optional<Delta> put(const api::ObjectKey& key, api::TypedObject object);
+  // `deleted_at`: the version of the deletion; a newer object of that name stays.
+  std::optional<Delta> erase(const api::ObjectKey& key, std::uint64_t deleted_at);
+  // Every key of one kind (of one resource for Kind::Other).
+  std::vector<api::ObjectKey> keys(api::Kind kind, const api::ResourceRef& resource = {}) const;
+
+ private:
+  std::size_t pods_by_node_, pods_by_group_, pods_by_claim_, requests_by_decision_, requests_by_pod_;
+};
+
+}  // namespace berth::client
