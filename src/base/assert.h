@@ -8,8 +8,8 @@ namespace berth::base {
 }  // namespace berth::base
 
 // Ends the process with `reason` when `condition` is false, in release builds too. Keep the condition cheap.
-#define BERTH_ASSERT(condition, reason)                                                 \
-  do {                                                                                  \
-    if (!(condition)) [[unlikely]]                                                      \
-      ::berth::base::assertion_failed(#condition, reason, __FILE__, __LINE__);          \
+#define BERTH_ASSERT(condition, reason)                                        \
+  do {                                                                         \
+    if (!(condition)) [[unlikely]]                                             \
+      ::berth::base::assertion_failed(#condition, reason, __FILE__, __LINE__); \
   } while (false)

@@ -13,9 +13,10 @@ TEST(Quantity, CanonicalTextIsWhatTheApiServerWrites) {
     const char* written;
     const char* canonical;
   } kCases[] = {
-      {"0.5", "500m"}, {"1000m", "1"},  {"1.5Gi", "1536Mi"}, {"1024Ki", "1Mi"}, {"512", "512"}, {"0.5Ki", "512"},
-      {"2e3", "2e3"},  {"1E", "1E"},    {"100k", "100k"},    {"0", "0"},        {"-1", "-1"},   {"1e6", "1e6"},
-      {"1Ki", "1Ki"},  {"1500m", "1500m"}, {"1n", "1n"},     {"0.1n", "1n"},    {"+5", "5"},    {"12e-1", "1200e-3"},
+      {"0.5", "500m"},  {"1000m", "1"}, {"1.5Gi", "1536Mi"},  {"1024Ki", "1Mi"},  {"512", "512"},
+      {"0.5Ki", "512"}, {"2e3", "2e3"}, {"1E", "1E"},         {"100k", "100k"},   {"0", "0"},
+      {"-1", "-1"},     {"1e6", "1e6"}, {"1Ki", "1Ki"},       {"1500m", "1500m"}, {"1n", "1n"},
+      {"0.1n", "1n"},   {"+5", "5"},    {"12e-1", "1200e-3"},
   };
   for (const auto& [written, canonical] : kCases) {
     const Result<Quantity> quantity = parse_quantity(written);
@@ -41,7 +42,8 @@ TEST(Time, RoundTripsAndRefuses) {
   EXPECT_EQ(format_time(*parse_time("2026-03-01T01:00:00+02:00")), "2026-02-28T23:00:00Z");
   EXPECT_EQ(format_micro_time(*parse_time("2024-02-29T00:00:00.1234567Z")), "2024-02-29T00:00:00.123456Z");
   EXPECT_EQ(format_micro_time(*parse_time("1969-12-31T23:59:59.5Z")), "1969-12-31T23:59:59.500000Z");
-  for (const char* text : {"", "2026-02-29T00:00:00Z", "2026-01-01", "2026-01-01T24:00:00Z", "2026-01-01T00:00:00"})
+  for (const char* text :
+       {"", "2026-02-29T00:00:00Z", "2026-01-01", "2026-01-01T24:00:00Z", "2026-01-01T00:00:00"})
     EXPECT_FALSE(parse_time(text).ok()) << text;
 }
 

@@ -13,7 +13,11 @@ Time read(clockid_t id) {
 
 }  // namespace
 
-Time SystemClock::now() const { return read(CLOCK_REALTIME); }
-Time SystemClock::monotonic() const { return read(CLOCK_MONOTONIC); }
+Time SystemClock::now() const {
+  return read(CLOCK_REALTIME);
+}
+Time SystemClock::monotonic() const {
+  return read(CLOCK_MONOTONIC);
+}
 
 }  // namespace berth

@@ -48,7 +48,9 @@ Json Json::object(std::initializer_list<JsonMember> members) {
   return Json(std::move(object));
 }
 
-Json Json::array(std::initializer_list<Json> items) { return Json(JsonArray(items)); }
+Json Json::array(std::initializer_list<Json> items) {
+  return Json(JsonArray(items));
+}
 
 const Json* Json::find(std::string_view key) const {
   const auto* object = std::get_if<JsonObject>(&value_);
@@ -114,12 +116,18 @@ Json build(const simdjson::dom::element& element) {
         object.append(std::string(key), build(value));
       return Json(std::move(object));
     }
-    case element_type::INT64: return Json(element.get_int64().value_unsafe());
-    case element_type::UINT64: return Json(static_cast<double>(element.get_uint64().value_unsafe()));
-    case element_type::DOUBLE: return Json(element.get_double().value_unsafe());
-    case element_type::STRING: return Json(element.get_string().value_unsafe());
-    case element_type::BOOL: return Json(element.get_bool().value_unsafe());
-    case element_type::NULL_VALUE: return Json();
+    case element_type::INT64:
+      return Json(element.get_int64().value_unsafe());
+    case element_type::UINT64:
+      return Json(static_cast<double>(element.get_uint64().value_unsafe()));
+    case element_type::DOUBLE:
+      return Json(element.get_double().value_unsafe());
+    case element_type::STRING:
+      return Json(element.get_string().value_unsafe());
+    case element_type::BOOL:
+      return Json(element.get_bool().value_unsafe());
+    case element_type::NULL_VALUE:
+      return Json();
   }
   return Json();
 }
@@ -140,12 +148,18 @@ void append_int(std::string& out, std::int64_t value) {
 }
 
 bool append_scalar(std::string& out, const Json& json) {
-  if (json.is_null()) out += "null";
-  else if (json.is_bool()) out += json.as_bool() ? "true" : "false";
-  else if (json.is_int()) append_int(out, json.as_int());
-  else if (json.is_double()) append_double(out, json.as_double());
-  else if (json.is_string()) append_json_string(out, json.as_string());
-  else return false;
+  if (json.is_null())
+    out += "null";
+  else if (json.is_bool())
+    out += json.as_bool() ? "true" : "false";
+  else if (json.is_int())
+    append_int(out, json.as_int());
+  else if (json.is_double())
+    append_double(out, json.as_double());
+  else if (json.is_string())
+    append_json_string(out, json.as_string());
+  else
+    return false;
   return true;
 }
 
@@ -195,12 +209,23 @@ void append_json_string(std::string& out, std::string_view text) {
     out.append(text, plain_from, i - plain_from);
     plain_from = i + 1;
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      default: (out += "\\u00") += {kHex[c >> 4], kHex[c & 15]};
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      default:
+        (out += "\\u00") += {kHex[c >> 4], kHex[c & 15]};
     }
   }
   out.append(text, plain_from);

@@ -20,8 +20,19 @@ struct JsonMember;
 using JsonArray = std::vector<Json>;
 
 // Members in insertion order. Lookup is linear: API objects have few members a level.
+//
+// What needs the member type complete is defined below it: clang instantiates constexpr members at once.
 class JsonObject {
  public:
+  using Members = std::vector<JsonMember>;
+
+  JsonObject();
+  JsonObject(const JsonObject& other);
+  JsonObject(JsonObject&& other) noexcept;
+  JsonObject& operator=(const JsonObject& other);
+  JsonObject& operator=(JsonObject&& other) noexcept;
+  ~JsonObject();
+
   const Json* find(std::string_view key) const;
   Json* find(std::string_view key);
   // The member's value, made null at the end when absent.
@@ -31,18 +42,18 @@ class JsonObject {
   // False when there was no such member.
   bool erase(std::string_view key);
 
-  std::size_t size() const { return members_.size(); }
-  bool empty() const { return members_.empty(); }
-  auto begin() const { return members_.begin(); }
-  auto end() const { return members_.end(); }
-  auto begin() { return members_.begin(); }
-  auto end() { return members_.end(); }
+  std::size_t size() const;
+  bool empty() const;
+  Members::const_iterator begin() const;
+  Members::const_iterator end() const;
+  Members::iterator begin();
+  Members::iterator end();
 
   // Equal when they have the same members in any order.
   friend bool operator==(const JsonObject& a, const JsonObject& b);
 
  private:
-  std::vector<JsonMember> members_;
+  Members members_;
 };
 
 class Json {
@@ -110,6 +121,31 @@ struct JsonMember {
   Json value;
   friend bool operator==(const JsonMember&, const JsonMember&) = default;
 };
+
+inline JsonObject::JsonObject() = default;
+inline JsonObject::JsonObject(const JsonObject& other) = default;
+inline JsonObject::JsonObject(JsonObject&& other) noexcept = default;
+inline JsonObject& JsonObject::operator=(const JsonObject& other) = default;
+inline JsonObject& JsonObject::operator=(JsonObject&& other) noexcept = default;
+inline JsonObject::~JsonObject() = default;
+inline std::size_t JsonObject::size() const {
+  return members_.size();
+}
+inline bool JsonObject::empty() const {
+  return members_.empty();
+}
+inline JsonObject::Members::const_iterator JsonObject::begin() const {
+  return members_.begin();
+}
+inline JsonObject::Members::const_iterator JsonObject::end() const {
+  return members_.end();
+}
+inline JsonObject::Members::iterator JsonObject::begin() {
+  return members_.begin();
+}
+inline JsonObject::Members::iterator JsonObject::end() {
+  return members_.end();
+}
 
 inline constexpr std::size_t kJsonDepthMax = 1000;
 

@@ -17,14 +17,22 @@ struct Suffix {
 };
 
 constexpr std::array<Suffix, 16> kSuffixes = {{
-    {"n", -9, Quantity::Format::DecimalSI}, {"u", -6, Quantity::Format::DecimalSI},
-    {"m", -3, Quantity::Format::DecimalSI}, {"", 0, Quantity::Format::DecimalSI},
-    {"k", 3, Quantity::Format::DecimalSI},  {"M", 6, Quantity::Format::DecimalSI},
-    {"G", 9, Quantity::Format::DecimalSI},  {"T", 12, Quantity::Format::DecimalSI},
-    {"P", 15, Quantity::Format::DecimalSI}, {"E", 18, Quantity::Format::DecimalSI},
-    {"Ki", 10, Quantity::Format::BinarySI}, {"Mi", 20, Quantity::Format::BinarySI},
-    {"Gi", 30, Quantity::Format::BinarySI}, {"Ti", 40, Quantity::Format::BinarySI},
-    {"Pi", 50, Quantity::Format::BinarySI}, {"Ei", 60, Quantity::Format::BinarySI},
+    {"n", -9, Quantity::Format::DecimalSI},
+    {"u", -6, Quantity::Format::DecimalSI},
+    {"m", -3, Quantity::Format::DecimalSI},
+    {"", 0, Quantity::Format::DecimalSI},
+    {"k", 3, Quantity::Format::DecimalSI},
+    {"M", 6, Quantity::Format::DecimalSI},
+    {"G", 9, Quantity::Format::DecimalSI},
+    {"T", 12, Quantity::Format::DecimalSI},
+    {"P", 15, Quantity::Format::DecimalSI},
+    {"E", 18, Quantity::Format::DecimalSI},
+    {"Ki", 10, Quantity::Format::BinarySI},
+    {"Mi", 20, Quantity::Format::BinarySI},
+    {"Gi", 30, Quantity::Format::BinarySI},
+    {"Ti", 40, Quantity::Format::BinarySI},
+    {"Pi", 50, Quantity::Format::BinarySI},
+    {"Ei", 60, Quantity::Format::BinarySI},
 }};
 
 __int128 times(__int128 value, __int128 factor) {
@@ -87,15 +95,21 @@ std::string_view suffix_for(Quantity::Format format, int exponent) {
 }  // namespace
 
 Quantity operator+(Quantity a, Quantity b) {
-  return Quantity::nanos(std::clamp(a.nanos_ + b.nanos_, -kLimit, kLimit), a.is_zero() ? b.format_ : a.format_);
+  return Quantity::nanos(std::clamp(a.nanos_ + b.nanos_, -kLimit, kLimit),
+                         a.is_zero() ? b.format_ : a.format_);
 }
 
 Quantity operator-(Quantity a, Quantity b) {
-  return Quantity::nanos(std::clamp(a.nanos_ - b.nanos_, -kLimit, kLimit), a.is_zero() ? b.format_ : a.format_);
+  return Quantity::nanos(std::clamp(a.nanos_ - b.nanos_, -kLimit, kLimit),
+                         a.is_zero() ? b.format_ : a.format_);
 }
 
-std::int64_t Quantity::ceil_units() const { return clamp(ceil_div(nanos_, kNano)); }
-std::int64_t Quantity::ceil_millis() const { return clamp(ceil_div(nanos_, kNano / 1000)); }
+std::int64_t Quantity::ceil_units() const {
+  return clamp(ceil_div(nanos_, kNano));
+}
+std::int64_t Quantity::ceil_millis() const {
+  return clamp(ceil_div(nanos_, kNano / 1000));
+}
 
 std::string Quantity::text() const {
   if (nanos_ == 0) return "0";

@@ -1,6 +1,7 @@
 // A Kubernetes resource quantity ("500m", "1.5Gi", "2e3"): exact to nano units, compared by value.
 //
-// Source: k8s.io/apimachinery resource.Quantity. Values beyond ±1.7e29 saturate. Cost: plain arithmetic, no heap.
+// Source: k8s.io/apimachinery resource.Quantity. Values beyond ±1.7e29 saturate. Cost: plain arithmetic, no
+// heap.
 #pragma once
 
 #include <compare>
@@ -24,7 +25,9 @@ class Quantity {
   static constexpr Quantity millis(std::int64_t n) {
     return Quantity(static_cast<__int128>(n) * (kNano / 1000), Format::DecimalSI);
   }
-  static constexpr Quantity nanos(__int128 n, Format format = Format::DecimalSI) { return Quantity(n, format); }
+  static constexpr Quantity nanos(__int128 n, Format format = Format::DecimalSI) {
+    return Quantity(n, format);
+  }
 
   constexpr __int128 nanos() const { return nanos_; }
   constexpr Format format() const { return format_; }

@@ -4,16 +4,26 @@ namespace berth {
 
 std::string_view name_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::Invalid: return "Invalid";
-    case ErrorCode::NotFound: return "NotFound";
-    case ErrorCode::Exists: return "Exists";
-    case ErrorCode::Conflict: return "Conflict";
-    case ErrorCode::Gone: return "Gone";
-    case ErrorCode::Forbidden: return "Forbidden";
-    case ErrorCode::TooLarge: return "TooLarge";
-    case ErrorCode::Unsupported: return "Unsupported";
-    case ErrorCode::Unavailable: return "Unavailable";
-    case ErrorCode::Internal: return "Internal";
+    case ErrorCode::Invalid:
+      return "Invalid";
+    case ErrorCode::NotFound:
+      return "NotFound";
+    case ErrorCode::Exists:
+      return "Exists";
+    case ErrorCode::Conflict:
+      return "Conflict";
+    case ErrorCode::Gone:
+      return "Gone";
+    case ErrorCode::Forbidden:
+      return "Forbidden";
+    case ErrorCode::TooLarge:
+      return "TooLarge";
+    case ErrorCode::Unsupported:
+      return "Unsupported";
+    case ErrorCode::Unavailable:
+      return "Unavailable";
+    case ErrorCode::Internal:
+      return "Internal";
   }
   return "Internal";
 }

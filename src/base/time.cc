@@ -57,7 +57,9 @@ Error not_a_time(std::string_view text) {
   return Error(ErrorCode::Invalid, "\"" + std::string(text) + "\" is no RFC 3339 time");
 }
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  return a / b - (a % b < 0 ? 1 : 0);
+}
 
 std::string format_seconds(std::int64_t micros) {
   const std::int64_t seconds = floor_div(micros, 1000000);
@@ -76,8 +78,8 @@ Result<Time> parse_time(std::string_view text) {
   int year, month, day, hour, minute, second;
   const bool shape = read_digits(text, 0, 4, year) && read_digits(text, 5, 2, month) &&
                      read_digits(text, 8, 2, day) && read_digits(text, 11, 2, hour) &&
-                     read_digits(text, 14, 2, minute) && read_digits(text, 17, 2, second) &&
-                     text[4] == '-' && text[7] == '-' && text[10] == 'T' && text[13] == ':' && text[16] == ':';
+                     read_digits(text, 14, 2, minute) && read_digits(text, 17, 2, second) && text[4] == '-' &&
+                     text[7] == '-' && text[10] == 'T' && text[13] == ':' && text[16] == ':';
   if (!shape || month < 1 || month > 12 || day < 1 ||
       day > static_cast<int>(days_in_month(year, static_cast<unsigned>(month))) || hour > 23 || minute > 59 ||
       second > 59)
@@ -125,7 +127,8 @@ std::string format_micro_time(Time time) {
 }
 
 Result<Duration> parse_duration(std::string_view text) {
-  const Error refused(ErrorCode::Invalid, "\"" + std::string(text) + "\" is no duration such as 30s or 1h15m");
+  const Error refused(ErrorCode::Invalid,
+                      "\"" + std::string(text) + "\" is no duration such as 30s or 1h15m");
   std::string_view rest = text;
   const bool negative = !rest.empty() && rest.front() == '-';
   if (!rest.empty() && (rest.front() == '-' || rest.front() == '+')) rest.remove_prefix(1);
@@ -136,8 +139,8 @@ Result<Duration> parse_duration(std::string_view text) {
     std::string_view name;
     double micros;
   };
-  static constexpr Unit kUnits[] = {{"ns", 1e-3}, {"us", 1},   {"µs", 1},    {"μs", 1},
-                                    {"ms", 1e3},  {"s", 1e6},  {"m", 60e6},  {"h", 3600e6}};
+  static constexpr Unit kUnits[] = {{"ns", 1e-3}, {"us", 1},  {"µs", 1},   {"μs", 1},
+                                    {"ms", 1e3},  {"s", 1e6}, {"m", 60e6}, {"h", 3600e6}};
   double total = 0;
   while (!rest.empty()) {
     double number = 0;
