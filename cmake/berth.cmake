@@ -1,8 +1,19 @@
 # How a room becomes a library, a test program and a benchmark program.
 #
 # A room is a folder below src/ with a room.cmake that lists what it may use:
-#   berth_room(NAME <room> ROOMS <rooms it includes> LINK <packages> PRIVATE_LINK <packages of its .cc files>)
-# Every *.cc becomes part of the library, every *_test.cc part of <room>_test, every *_main.cc its own program.
+#   berth_room(NAME <room> ROOMS <rooms it includes> LINK <packages> PRIVATE_LINK <packages of its .cc files>
+#     TEST_LINK <packages of its tests>)
+# Every *.cc becomes part of the library, every *_test.cc part of <room>_test, every *_main.cc a program.
+# bench/*_bench.cc and fuzz/*_fuzz.cc become programs; their first line names the rooms: // rooms: base store
+# The targets berth_programs, berth_tests and berth_benches build all of a kind.
+
+option(BERTH_TESTS "build the test programs" ON)
+option(BERTH_BENCH "build the benchmark programs" OFF)
+option(BERTH_FUZZ "build the fuzz targets (clang only)" OFF)
+
+add_custom_target(berth_programs)
+add_custom_target(berth_tests)
+add_custom_target(berth_benches)
 
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
@@ -27,8 +38,12 @@ if(BERTH_CCACHE)
 endif()
 
 if(BERTH_SANITIZE)
-  target_compile_options(berth_flags INTERFACE -fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_compile_options(berth_flags INTERFACE
+    -fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(berth_flags INTERFACE -fsanitize=${BERTH_SANITIZE})
+endif()
+if(BERTH_FUZZ)
+  target_compile_options(berth_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 enable_testing()
@@ -45,7 +60,9 @@ function(berth_room)
   list(TRANSFORM ROOM_ROOMS PREPEND berth_)
   if(sources)
     add_library(berth_${ROOM_NAME} STATIC ${sources})
-    target_link_libraries(berth_${ROOM_NAME} PUBLIC berth_flags ${ROOM_ROOMS} ${ROOM_LINK} PRIVATE ${ROOM_PRIVATE_LINK})
+    target_link_libraries(berth_${ROOM_NAME}
+      PUBLIC berth_flags ${ROOM_ROOMS} ${ROOM_LINK} PRIVATE ${ROOM_PRIVATE_LINK})
+    add_dependencies(berth_programs berth_${ROOM_NAME})
   else()
     add_library(berth_${ROOM_NAME} INTERFACE)
     target_link_libraries(berth_${ROOM_NAME} INTERFACE berth_flags ${ROOM_ROOMS} ${ROOM_LINK})
@@ -53,7 +70,9 @@ function(berth_room)
 
   if(tests AND BERTH_TESTS)
     add_executable(${ROOM_NAME}_test ${tests})
-    target_link_libraries(${ROOM_NAME}_test PRIVATE berth_${ROOM_NAME} ${ROOM_TEST_LINK} GTest::gtest GTest::gtest_main)
+    target_link_libraries(${ROOM_NAME}_test PRIVATE
+      berth_${ROOM_NAME} ${ROOM_TEST_LINK} GTest::gtest GTest::gtest_main)
+    add_dependencies(berth_tests ${ROOM_NAME}_test)
     target_compile_definitions(${ROOM_NAME}_test PRIVATE BERTH_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     add_test(NAME ${ROOM_NAME} COMMAND ${ROOM_NAME}_test)
   endif()
@@ -63,6 +82,25 @@ function(berth_room)
     string(REPLACE "_" "-" program ${program})
     add_executable(${program} ${main})
     target_link_libraries(${program} PRIVATE berth_${ROOM_NAME} ${ROOM_TEST_LINK})
+    add_dependencies(berth_programs ${program})
+  endforeach()
+endfunction()
+
+# The programs of a folder whose sources name their rooms in the first line.
+function(berth_single_file_programs pattern aggregate)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${pattern})
+  foreach(source ${sources})
+    get_filename_component(program ${source} NAME_WE)
+    file(STRINGS ${source} first_line LIMIT_COUNT 1)
+    if(NOT first_line MATCHES "^// rooms: ([a-z ]+)$")
+      message(FATAL_ERROR "${source}: the first line must name the rooms, as in '// rooms: base store'")
+    endif()
+    separate_arguments(rooms UNIX_COMMAND "${CMAKE_MATCH_1}")
+    list(TRANSFORM rooms PREPEND berth_)
+    add_executable(${program} ${source})
+    target_link_libraries(${program} PRIVATE ${rooms} ${ARGN})
+    target_compile_definitions(${program} PRIVATE BERTH_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    add_dependencies(${aggregate} ${program})
   endforeach()
 endfunction()
 
@@ -72,8 +110,11 @@ macro(berth_rooms)
       include(${CMAKE_SOURCE_DIR}/src/${room}/room.cmake)
     endif()
   endforeach()
+  if(BERTH_BENCH)
+    find_package(benchmark REQUIRED)
+    berth_single_file_programs(bench/*_bench.cc berth_benches benchmark::benchmark benchmark::benchmark_main)
+  endif()
+  if(BERTH_FUZZ)
+    berth_single_file_programs(fuzz/*_fuzz.cc berth_programs -fsanitize=fuzzer)
+  endif()
 endmacro()
-
-option(BERTH_TESTS "build the test programs" ON)
-option(BERTH_BENCH "build the benchmark programs" OFF)
-option(BERTH_FUZZ "build the fuzz targets (clang only)" OFF)

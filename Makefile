@@ -1,0 +1,48 @@
+# The front door. Every target installs what is missing first (tools/setup.sh is silent when nothing is).
+
+JOBS ?= $(shell nproc)
+RELEASE := build/release
+
+.PHONY: up demo build test check bench test-cluster format clean setup setup-check configure
+.DEFAULT_GOAL := build
+
+# Starts the embedded control plane with the demo cluster; ends on Ctrl-C.
+up: build
+	@tools/up.sh
+
+# The scripted tour: every capability, each step checked.
+demo: build
+	@tools/demo.sh
+
+# The executable: build/release/berth
+build: configure
+	@cmake --build $(RELEASE) -j $(JOBS) --target berth_programs
+
+test: configure
+	@cmake --build $(RELEASE) -j $(JOBS) --target berth_programs berth_tests
+	@tools/run-tests --build $(RELEASE)
+
+check: setup-check
+	@tools/check
+
+bench: configure
+	@cmake --build $(RELEASE) -j $(JOBS) --target berth_programs berth_benches
+	@tools/run-bench --build $(RELEASE)
+
+test-cluster: build
+	@tools/test-cluster.sh
+
+format: setup-check
+	@tools/check --fix
+
+clean:
+	rm -rf build
+
+setup:
+	@tools/setup.sh build
+
+setup-check:
+	@tools/setup.sh check
+
+configure: setup
+	@test -f $(RELEASE)/build.ninja || cmake --preset release
