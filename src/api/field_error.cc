@@ -1,0 +1,104 @@
+#include "api/field_error.h"
+
+#include <array>
+
+namespace berth::api {
+namespace {
+
+struct TypeText {
+  std::string_view reason;
+  std::string_view words;
+};
+
+constexpr std::array<TypeText, 10> kTypes = {{
+    {"FieldValueRequired", "Required value"},
+    {"FieldValueInvalid", "Invalid value"},
+    {"FieldValueNotSupported", "Unsupported value"},
+    {"FieldValueDuplicate", "Duplicate value"},
+    {"FieldValueForbidden", "Forbidden"},
+    {"FieldValueTooLong", "Too long"},
+    {"FieldValueTooMany", "Too many"},
+    {"FieldValueTypeInvalid", "Invalid value"},
+    {"FieldValueNotFound", "Not found"},
+    {"InternalError", "Internal error"},
+}};
+
+const TypeText& text_of(FieldErrorType type) { return kTypes[static_cast<std::size_t>(type)]; }
+
+FieldError make(FieldErrorType type, std::string path, std::string_view rest) {
+  std::string body(text_of(type).words);
+  if (!rest.empty()) body.append(": ").append(rest);
+  return {type, std::move(path), std::move(body)};
+}
+
+std::string with_detail(const Json& value, std::string_view detail) {
+  std::string text = to_string(value);
+  if (!detail.empty()) text.append(": ").append(detail);
+  return text;
+}
+
+}  // namespace
+
+std::string_view cause_reason(FieldErrorType type) { return text_of(type).reason; }
+
+FieldError required(std::string path, std::string_view detail) {
+  return make(FieldErrorType::Required, std::move(path), detail);
+}
+
+FieldError invalid(std::string path, const Json& value, std::string_view detail) {
+  return make(FieldErrorType::Invalid, std::move(path), with_detail(value, detail));
+}
+
+FieldError not_supported(std::string path, const Json& value, std::initializer_list<std::string_view> supported) {
+  std::string detail = "supported values: ";
+  bool first = true;
+  for (std::string_view option : supported) {
+    if (!first) detail += ", ";
+    first = false;
+    append_json_string(detail, option);
+  }
+  return make(FieldErrorType::NotSupported, std::move(path), with_detail(value, detail));
+}
+
+FieldError duplicate(std::string path, const Json& value) {
+  return make(FieldErrorType::Duplicate, std::move(path), to_string(value));
+}
+
+FieldError forbidden(std::string path, std::string_view detail) {
+  return make(FieldErrorType::Forbidden, std::move(path), detail);
+}
+
+FieldError too_long(std::string path, std::size_t bytes_max) {
+  return make(FieldErrorType::TooLong, std::move(path),
+              "may not be more than " + std::to_string(bytes_max) + " bytes");
+}
+
+FieldError too_many(std::string path, std::size_t count, std::size_t count_max) {
+  return make(FieldErrorType::TooMany, std::move(path),
+              std::to_string(count) + ": must have at most " + std::to_string(count_max) + " items");
+}
+
+void append(FieldErrors& errors, FieldErrors more) {
+  for (FieldError& error : more) errors.push_back(std::move(error));
+}
+
+FieldPath FieldPath::child(std::string_view name) const {
+  FieldPath path(text_);
+  if (!path.text_.empty()) path.text_ += '.';
+  path.text_ += name;
+  return path;
+}
+
+FieldPath FieldPath::index(std::size_t i) const {
+  FieldPath path(text_);
+  path.text_.append("[").append(std::to_string(i)).append("]");
+  return path;
+}
+
+FieldPath FieldPath::key(std::string_view name) const {
+  FieldPath path(text_);
+  path.text_.append("[").append(name).append("]");
+  return path;
+}
+
+}  // namespace berth::api

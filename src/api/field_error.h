@@ -1,0 +1,63 @@
+// What validation finds: one entry per field, in the words that Kubernetes clients know.
+// Source: k8s.io/apimachinery util/validation/field (the text forms that kubectl users and tests match).
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+
+namespace berth::api {
+
+enum class FieldErrorType {
+  Required,
+  Invalid,
+  NotSupported,
+  Duplicate,
+  Forbidden,
+  TooLong,
+  TooMany,
+  TypeInvalid,
+  NotFound,
+  Internal,
+};
+
+struct FieldError {
+  FieldErrorType type = FieldErrorType::Invalid;
+  std::string path;  // "spec.devices.requests[0].name"
+  std::string body;  // "Invalid value: \"x\": must be …": everything behind the path
+};
+using FieldErrors = std::vector<FieldError>;
+
+// "FieldValueRequired", …: the reason of a Status cause.
+std::string_view cause_reason(FieldErrorType type);
+
+FieldError required(std::string path, std::string_view detail = "");
+// `value` is printed as Go prints it: strings quoted, numbers plain, structures as JSON.
+FieldError invalid(std::string path, const Json& value, std::string_view detail);
+// Supported values are printed quoted, in the given order.
+FieldError not_supported(std::string path, const Json& value, std::initializer_list<std::string_view> supported);
+FieldError duplicate(std::string path, const Json& value);
+FieldError forbidden(std::string path, std::string_view detail);
+FieldError too_long(std::string path, std::size_t bytes_max);
+FieldError too_many(std::string path, std::size_t count, std::size_t count_max);
+
+void append(FieldErrors& errors, FieldErrors more);
+
+// Builds "a.b[3].c" and "a.b[key]" without repeating string arithmetic.
+class FieldPath {
+ public:
+  explicit FieldPath(std::string_view root) : text_(root) {}
+  FieldPath child(std::string_view name) const;
+  FieldPath index(std::size_t i) const;
+  FieldPath key(std::string_view name) const;
+  const std::string& text() const { return text_; }
+  operator std::string() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace berth::api

@@ -1,0 +1,83 @@
+// What the API server does with one kind beyond storing it: defaults, clearing, validation, admission.
+//
+// One row per resource, in kinds/*.cc; a resource without a row gets the generic rules (kDefaultRules). Rules see
+// canonical documents of the storage version. Pure functions: what they read of the world is in RuleContext.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/field_error.h"
+#include "base/json.h"
+#include "base/time.h"
+
+namespace berth::api {
+
+class Gates;  // gates.h
+
+// A refusal that is no field error: admission ("Forbidden", 403) or a state that does not allow the request.
+struct Rejection {
+  int code = 403;
+  std::string reason = "Forbidden";
+  std::string message;
+};
+
+struct RuleContext {
+  const Gates& gates;
+  Time now;
+  std::string user;
+  // Reads another stored object ("priorityclasses.scheduling.k8s.io", "", "high"); null when absent.
+  std::function<std::optional<Json>(std::string_view resource, std::string_view ns, std::string_view name)> read;
+  // Lists stored objects of a resource in a namespace ("" for all); for rules about siblings.
+  std::function<std::vector<Json>(std::string_view resource, std::string_view ns)> list;
+};
+
+// How metadata.name is checked.
+enum class NameRule { Subdomain, Label, Label1035, PathSegment };
+
+struct KindRules {
+  std::string_view group;
+  std::string_view resource;
+  NameRule name_rule = NameRule::Subdomain;
+  bool has_generation = false;
+  bool needs_version_on_update = false;  // PUT without a resourceVersion is refused
+  bool create_on_update = false;         // PUT of an absent object makes it
+  bool answers_deleted_object = false;   // DELETE answers the object instead of a Status
+  // Deleting without a propagationPolicy orphans dependents (Job).
+  bool orphans_by_default = false;
+
+  void (*set_defaults)(Json& object) = nullptr;
+  // Clears what a client may not set (status) and drops fields of gates that are off.
+  void (*prepare_create)(Json& object, const RuleContext&) = nullptr;
+  void (*prepare_update)(Json& next, const Json& old, const RuleContext&) = nullptr;
+  // Absent: everything but status is taken from `old`, metadata included.
+  void (*prepare_status_update)(Json& next, const Json& old, const RuleContext&) = nullptr;
+  FieldErrors (*validate_create)(const Json& object, const RuleContext&) = nullptr;
+  FieldErrors (*validate_update)(const Json& next, const Json& old, const RuleContext&) = nullptr;
+  FieldErrors (*validate_status_update)(const Json& next, const Json& old, const RuleContext&) = nullptr;
+  // Runs before validation; may fill in fields (priority of a pod).
+  std::optional<Rejection> (*admit_create)(Json& object, const RuleContext&) = nullptr;
+  std::optional<Rejection> (*admit_update)(Json& next, const Json& old, const RuleContext&) = nullptr;
+  std::optional<Rejection> (*admit_delete)(const Json& old, const RuleContext&) = nullptr;
+  // Answered as Warning headers of a successful write.
+  std::vector<std::string> (*warnings)(const Json& object, const Json* old, const RuleContext&) = nullptr;
+};
+
+// The rules of a resource; the generic ones when it has no row.
+const KindRules& rules_of(std::string_view group, std::string_view resource);
+
+// metadata of every kind: name, generateName, namespace, labels, annotations, ownerReferences, finalizers.
+FieldErrors validate_meta(const Json& object, bool namespaced, NameRule rule);
+FieldErrors validate_meta_update(const Json& next, const Json& old);
+
+// Rows of the families, gathered by rules_of. Each lives in the .cc file of its family.
+std::span<const KindRules> core_rules();        // kinds/core*.cc: pods, nodes, namespaces, configmaps, secrets, services…
+std::span<const KindRules> resource_rules();    // kinds/resource*.cc: resource.k8s.io
+std::span<const KindRules> scheduling_rules();  // kinds/scheduling*.cc: scheduling.k8s.io, BindRequest
+std::span<const KindRules> workload_rules();    // kinds/workload*.cc: apps, batch, policy, coordination, events…
+
+}  // namespace berth::api

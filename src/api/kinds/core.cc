@@ -1,0 +1,7 @@
+#include "api/kind_rules.h"
+
+namespace berth::api {
+
+std::span<const KindRules> core_rules() { return {}; }
+
+}  // namespace berth::api
