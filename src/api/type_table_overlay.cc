@@ -1,0 +1,157 @@
+#include "api/type_table_rows.h"
+
+namespace berth::api {
+namespace {
+
+constexpr TypeName kNoMessage = {};
+
+constexpr FieldInfo field(std::string_view json, std::string_view go_type, ValueKind kind, Shape shape,
+                          unsigned flags, std::string_view gate = {}, std::string_view key = {}) {
+  return {json,
+          go_type,
+          (flags & kPatchMerge) ? key : std::string_view(),
+          key,
+          gate,
+          kNoType,
+          0,
+          {0, 0},
+          kind,
+          shape,
+          shape != Shape::List ? ListType::None : (key.empty() ? ListType::Atomic : ListType::Map),
+          static_cast<std::uint16_t>(flags)};
+}
+
+constexpr std::string_view kGroup = "scheduling.berth.dev";
+constexpr std::string_view kVersion = "v1alpha1";
+constexpr TypeName kMeta = {"meta.k8s.io", "v1", "ObjectMeta"};
+constexpr TypeName kListMeta = {"meta.k8s.io", "v1", "ListMeta"};
+constexpr TypeName kCondition = {"meta.k8s.io", "v1", "Condition"};
+constexpr TypeName kAllocation = {"resource.k8s.io", "v1", "AllocationResult"};
+constexpr TypeName kResourceStatus = {"", "v1", "ResourceStatus"};
+constexpr TypeName own(std::string_view name) {
+  return {kGroup, kVersion, name};
+}
+constexpr TypeName kRequest = own("BindRequest");
+constexpr TypeName kList = own("BindRequestList");
+constexpr TypeName kSpec = own("BindRequestSpec");
+constexpr TypeName kBindGroup = own("BindGroup");
+constexpr TypeName kGpu = own("ReceivedGPU");
+constexpr TypeName kClaim = own("ResourceClaimAllocation");
+constexpr TypeName kStatus = own("BindRequestStatus");
+constexpr TypeName kClaimStep = own("ClaimProgress");
+
+constexpr FieldInfo text(std::string_view json, unsigned flags = kOmitEmpty | kOptional) {
+  return field(json, "string", ValueKind::String, Shape::One, flags);
+}
+constexpr FieldInfo flag(std::string_view json) {
+  return field(json, "bool", ValueKind::Bool, Shape::One, kOmitEmpty | kOptional);
+}
+constexpr FieldInfo number(std::string_view json, unsigned flags = kOmitEmpty | kOptional) {
+  return field(json, "int32", ValueKind::Int32, Shape::One, flags);
+}
+constexpr FieldInfo time(std::string_view json) {
+  return field(json, "v1.Time", ValueKind::Time, Shape::One, kPointer | kOmitEmpty | kOptional);
+}
+constexpr FieldInfo part(std::string_view json, std::string_view go_type, unsigned flags = kOmitEmpty) {
+  return field(json, go_type, ValueKind::Message, Shape::One, flags);
+}
+constexpr FieldInfo parts(std::string_view json, std::string_view go_type, std::string_view key,
+                          std::string_view gate = {}, unsigned flags = kOmitEmpty | kOptional) {
+  return field(json, go_type, ValueKind::Message, Shape::List, flags, gate, key);
+}
+
+constexpr std::string_view kSnapshotGate = "BerthCompatibilityGroupSnapshot";
+constexpr std::string_view kHealthGate = "BerthPodLevelHealth";
+constexpr std::string_view kLevelGate = "BerthTopologyConstraintLevel";
+
+// KEP-5963: the groups of a device when it was allocated, by counter set.
+constexpr OverlayRow snapshot(std::string_view version) {
+  return {{"resource.k8s.io", version, "DeviceRequestAllocationResult"},
+          0,
+          field("compatibilityGroups", "map[string][]string", ValueKind::String, Shape::MapOfLists,
+                kOmitEmpty | kOptional, kSnapshotGate),
+          kNoMessage};
+}
+
+// KEP-5732: the first form of the topology constraint.
+constexpr OverlayRow levels(std::string_view version, std::string_view owner) {
+  return {{"scheduling.k8s.io", version, owner},
+          0,
+          parts("topologyConstraints", "[]v1alpha1.TopologyConstraintLevel", "", kLevelGate),
+          own("TopologyConstraintLevel")};
+}
+
+constexpr OverlayRow kRows[] = {
+    snapshot("v1"),
+    snapshot("v1beta1"),
+    snapshot("v1beta2"),
+    // KEP-4680, alpha2: health of what belongs to the pod and to no container.
+    {{"", "v1", "PodStatus"},
+     0,
+     parts("allocatedResourcesStatus", "[]v1.ResourceStatus", "name", kHealthGate,
+           kOmitEmpty | kOptional | kPatchMerge),
+     kResourceStatus},
+    {own("TopologyConstraintLevel"), 0, text("level", 0), kNoMessage},
+    levels("v1alpha3", "PodGroupSchedulingConstraints"),
+    levels("v1alpha3", "WorkloadPodGroupSchedulingConstraints"),
+    levels("v1alpha3", "CompositePodGroupSchedulingConstraints"),
+    levels("v1beta1", "PodGroupSchedulingConstraints"),
+    levels("v1beta1", "WorkloadPodGroupSchedulingConstraints"),
+    levels("v1beta1", "CompositePodGroupSchedulingConstraints"),
+
+    {kRequest, kTopLevel | kHasClient, text("kind"), kNoMessage},
+    {kRequest, 0, text("apiVersion"), kNoMessage},
+    {kRequest, 0, part("metadata", "v1.ObjectMeta"), kMeta},
+    {kRequest, 0, part("spec", "v1alpha1.BindRequestSpec"), kSpec},
+    {kRequest, 0, part("status", "v1alpha1.BindRequestStatus", kOmitEmpty | kOmitZero), kStatus},
+    {kList, kTopLevel, text("kind"), kNoMessage},
+    {kList, 0, text("apiVersion"), kNoMessage},
+    {kList, 0, part("metadata", "v1.ListMeta"), kListMeta},
+    {kList, 0, parts("items", "[]v1alpha1.BindRequest", "", "", 0), kRequest},
+
+    {kSpec, 0, text("podName", 0), kNoMessage},
+    {kSpec, 0, text("podUID", 0), kNoMessage},
+    {kSpec, 0, text("selectedNode", 0), kNoMessage},
+    {kSpec, 0, part("group", "v1alpha1.BindGroup", kPointer | kOmitEmpty | kOptional), kBindGroup},
+    {kSpec, 0, text("decisionID"), kNoMessage},
+    {kSpec, 0, time("deadline"), kNoMessage},
+    {kSpec, 0, text("receivedResourceType"), kNoMessage},
+    {kSpec, 0, part("receivedGPU", "v1alpha1.ReceivedGPU", kPointer | kOmitEmpty | kOptional), kGpu},
+    {kSpec, 0, field("selectedGPUGroups", "[]string", ValueKind::String, Shape::List, kOmitEmpty | kOptional),
+     kNoMessage},
+    {kSpec, 0, parts("resourceClaimAllocations", "[]v1alpha1.ResourceClaimAllocation", "name"), kClaim},
+    {kSpec, 0, number("backoffLimit", kPointer | kOmitEmpty | kOptional), kNoMessage},
+    {kBindGroup, 0, text("name", 0), kNoMessage},
+    {kBindGroup, 0, text("uid"), kNoMessage},
+    {kBindGroup, 0, number("size", 0), kNoMessage},
+    {kGpu, 0, number("count"), kNoMessage},
+    {kGpu, 0, text("portion"), kNoMessage},
+    {kClaim, 0, text("name", 0), kNoMessage},
+    {kClaim, 0, text("claimName"), kNoMessage},
+    {kClaim, 0, text("claimUID"), kNoMessage},
+    {kClaim, 0, part("allocation", "v1.AllocationResult", kPointer | kOmitEmpty | kOptional), kAllocation},
+
+    {kStatus, 0, text("phase"), kNoMessage},
+    {kStatus, 0, text("step"), kNoMessage},
+    {kStatus, 0, text("reason"), kNoMessage},
+    {kStatus, 0, text("message"), kNoMessage},
+    {kStatus, 0, number("failedAttempts"), kNoMessage},
+    {kStatus, 0, time("nextAttemptTime"), kNoMessage},
+    {kStatus, 0, flag("committed"), kNoMessage},
+    {kStatus, 0, parts("claims", "[]v1alpha1.ClaimProgress", "name"), kClaimStep},
+    {kStatus, 0, field("observedGeneration", "int64", ValueKind::Int64, Shape::One, kOmitEmpty | kOptional),
+     kNoMessage},
+    {kStatus, 0, parts("conditions", "[]v1.Condition", "type"), kCondition},
+    {kClaimStep, 0, text("name", 0), kNoMessage},
+    {kClaimStep, 0, flag("finalizerAdded"), kNoMessage},
+    {kClaimStep, 0, flag("allocated"), kNoMessage},
+    {kClaimStep, 0, flag("reserved"), kNoMessage},
+};
+
+}  // namespace
+
+std::span<const OverlayRow> overlay_rows() {
+  return kRows;
+}
+
+}  // namespace berth::api
