@@ -111,9 +111,9 @@ Json build(const simdjson::dom::element& element) {
       return Json(std::move(items));
     }
     case element_type::OBJECT: {
+      const simdjson::dom::object source = element.get_object().value_unsafe();
       JsonObject object;
-      for (const auto& [key, value] : element.get_object().value_unsafe())
-        object.append(std::string(key), build(value));
+      for (const auto& [key, value] : source) object.append(std::string(key), build(value));
       return Json(std::move(object));
     }
     case element_type::INT64:
