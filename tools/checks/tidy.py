@@ -11,7 +11,7 @@ NAME = "tidy"
 PROGRAM = "clang-tidy-19"
 AT_ONCE = 2
 SECONDS_A_FILE_MAX = 120
-COMPLAINT = re.compile(r"^(/.*?):(\d+):\d+: (?:error|warning): (.*) \[([\w.,+-]+)\]$", re.M)
+COMPLAINT = re.compile(r"^([^\s:][^:\n]*):(\d+):\d+: (?:error|warning): (.*) \[([\w.,+-]+)\]$", re.M)
 PRESETS = ("release", "debug")
 
 

@@ -1,0 +1,349 @@
+"""Each check refuses a tiny bad tree, accepts the same tree put right, and names the right line."""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import checks  # noqa: E402
+from checks import (banned, dead, formatting, headers, lengths, links,  # noqa: E402
+                    places, quarantine, rooms, tidy)
+from checks.tree import Tree, without_comments_and_strings  # noqa: E402
+
+ROOM = {"src/base/room.cmake": "berth_room(NAME base)\n", "src/base/README.md": "# base\n"}
+
+
+class CheckTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="berth-check-")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def found(self, check, files):
+        """(path, line) of each finding of `check` in a tree of `files`."""
+        shutil.rmtree(self.folder)
+        for path, text in files.items():
+            target = pathlib.Path(self.folder, path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text)
+        tree = Tree(self.folder, files=list(files))
+        return sorted((finding.path, finding.line) for finding in check.run(tree))
+
+    def accepts(self, check, files, about=None):
+        self.assertEqual(self.found(check, files), [], about)
+
+    def test_every_check_is_listed_and_named_once(self):
+        names = [check.NAME for check in checks.ALL]
+        self.assertEqual(len(names), len(set(names)))
+        modules = {path.stem for path in (ROOT / "tools/checks").glob("*.py")} - {"__init__", "tree"}
+        self.assertEqual({check.__name__.rpartition(".")[2] for check in checks.ALL}, modules)
+
+
+class Rooms(CheckTest):
+    DRA = {"src/dra/room.cmake": "berth_room(NAME dra ROOMS base)\n", "src/dra/README.md": "# dra\n"}
+
+    def test_includes_of_listed_rooms_are_accepted(self):
+        files = {**ROOM, **self.DRA, "src/dra/a.cc": '#include "base/x.h"\n#include <map>\n'}
+        self.accepts(rooms, files)
+
+    def test_an_unlisted_room_is_refused(self):
+        files = {**ROOM, **self.DRA, "src/dra/a.cc": '#include "base/x.h"\n#include "store/x.h"\n'}
+        self.assertEqual(self.found(rooms, files), [("src/dra/a.cc", 2)])
+
+    def test_an_include_in_a_comment_or_a_raw_string_is_none(self):
+        text = '// #include "store/x.h"\nconst char* k = R"(\n#include "store/x.h"\n)";\n'
+        self.accepts(rooms, {**ROOM, **self.DRA, "src/dra/a.cc": text})
+
+    def test_an_arrow_upwards_is_refused(self):
+        files = {"src/base/room.cmake": "berth_room(NAME base ROOMS dra LINK x)\n"}
+        self.assertEqual(self.found(rooms, files), [("src/base/room.cmake", 1)])
+
+    def test_an_unknown_room_and_a_wrong_name_are_refused(self):
+        self.assertEqual(self.found(rooms, {"src/base/room.cmake": "berth_room(NAME bose)\n"}),
+                         [("src/base/room.cmake", 1)])
+        self.assertEqual(len(self.found(rooms, {"src/attic/room.cmake": "berth_room(NAME attic)\n"})), 1)
+
+    def test_a_room_with_sources_needs_a_readme(self):
+        files = {"src/base/room.cmake": ROOM["src/base/room.cmake"], "src/base/a.cc": "int a;\n"}
+        self.assertEqual(self.found(rooms, files), [("src/base/room.cmake", 1)])
+
+    def test_only_a_test_may_use_the_rooms_of_test_link(self):
+        room = {"src/dra/room.cmake": "berth_room(NAME dra ROOMS base TEST_LINK berth_sim)\n",
+                "src/dra/README.md": "# dra\n"}
+        include = '#include "sim/world.h"\n'
+        self.accepts(rooms, {**room, "src/dra/a_test.cc": include})
+        self.assertEqual(self.found(rooms, {**room, "src/dra/a.cc": include}), [("src/dra/a.cc", 1)])
+
+    def test_a_benchmark_names_its_rooms(self):
+        include = '#include "base/x.h"\n'
+        self.accepts(rooms, {"bench/x_bench.cc": "// rooms: base\n" + include})
+        self.assertEqual(self.found(rooms, {"bench/x_bench.cc": "// rooms: cel\n" + include}),
+                         [("bench/x_bench.cc", 2)])
+        self.assertEqual(self.found(rooms, {"bench/x_bench.cc": include}), [("bench/x_bench.cc", 1)])
+
+
+class Banned(CheckTest):
+    def lines(self, text, path="src/dra/a.cc", allow=""):
+        return [line for _, line in self.found(banned, {path: text, "tools/allowed.txt": allow})]
+
+    def test_each_banned_call_is_found(self):
+        for call in ("std::chrono::steady_clock::now()", "::clock_gettime(CLOCK_REALTIME, &t)",
+                     "time(nullptr)", "std::random_device d", "rand()", "std::ifstream in(path)",
+                     "fopen(a, b)", "::open(path, 0)", "::socket(1, 2, 3)", "std::thread t(f)", "std::regex r(x)",
+                     "std::cout << 1", "printf(x)", "std::puts(x)", "fputs(x, stdout)", "std::getenv(name)",
+                     "system(command)", "co_await x", "std::this_thread::sleep_for(x)"):
+            self.assertEqual(self.lines(f"void f() {{\n  {call};\n}}\n"), [2], call)
+
+    def test_like_sounding_code_is_not(self):
+        for code in ("snprintf(a, b, c)", "std::fprintf(stderr, x)", "file.open(x)", "clock->now()",
+                     "watch.bind(x)", "queue::open(x)", "strand(x)", "entry.time()", "// rand()",
+                     'log("std::thread")', "runtime(x)", "int n = 10'000; f(); int m = 20'000"):
+            self.assertEqual(self.lines(f"void f() {{\n  {code};\n}}\n"), [], code)
+
+    def test_a_test_may_read_files_but_no_clock(self):
+        text = "std::ifstream in(path);\nstd::thread t(f);\nauto t = system_clock::now();\n"
+        self.assertEqual(self.lines(text, "src/dra/a_test.cc"), [3])
+
+    def test_the_table_grants_one_subject(self):
+        allow = "calls | src/dra/*.cc | random | tests of the check\n"
+        self.assertEqual(self.lines("rand();\ntime(0);\n", allow=allow), [2])
+
+    def test_a_row_that_nothing_needs_is_found(self):
+        files = {"src/dra/a.cc": "int a;\n", "tools/allowed.txt": "calls | src/dra/a.cc | random | none\n"}
+        self.assertEqual(self.found(banned, files), [("tools/allowed.txt", 1)])
+
+
+class Quarantine(CheckTest):
+    def test_headers_stay_clean(self):
+        for name in ("boost/asio.hpp", "boost/json.hpp", "grpcpp/grpcpp.h", "health.pb.h", "simdjson.h",
+                     "regex",
+                     "spdlog/spdlog.h", "fmt/core.h", "thread", "filesystem", "ranges", "sqlite3.h"):
+            files = {"src/dra/a.h": f"#pragma once\n#include <{name}>\n"}
+            self.assertEqual(self.found(quarantine, files), [("src/dra/a.h", 2)], name)
+        self.accepts(quarantine, {"src/dra/a.h": "#include <vector>\n"})
+
+    def test_a_package_belongs_to_its_room(self):
+        self.accepts(quarantine, {"src/store/a.cc": "#include <sqlite3.h>\n"})
+        self.accepts(quarantine, {"src/store/a_test.cc": "#include <sqlite3.h>\n"})
+        self.accepts(quarantine, {"src/dra/a.cc": "#include <fmt/core.h>\n"})
+        for name in ("sqlite3.h", "regex", "grpcpp/grpcpp.h"):
+            files = {"src/dra/a.cc": f"#include <{name}>\n"}
+            self.assertEqual(self.found(quarantine, files), [("src/dra/a.cc", 1)], name)
+
+    def test_test_libraries_stay_in_tests(self):
+        self.accepts(quarantine, {"src/dra/a_test.cc": "#include <rapidcheck/gtest.h>\n"})
+        self.assertEqual(len(self.found(quarantine, {"src/dra/a.cc": "#include <rapidcheck/gtest.h>\n"})), 1)
+
+    def test_two_files_may_be_slow(self):
+        files = {f"src/server/{name}.cc": "#include <boost/asio.hpp>\n" for name in "abc"}
+        self.assertEqual(self.found(quarantine, files), [("src/server/c.cc", 1)])
+
+
+class Lengths(CheckTest):
+    @staticmethod
+    def function(lines, head="int f(int a) {"):
+        return head + "\n" + "  use(a);\n" * (lines - 2) + "}\n"
+
+    def test_lines_are_counted_in_characters(self):
+        self.accepts(lengths, {"src/dra/a.cc": "// " + "µ" * 107 + "\n"})
+        bad = {"src/dra/a.cc": "\n// " + "x" * 108 + "\n"}
+        self.assertEqual(self.found(lengths, bad), [("src/dra/a.cc", 2)])
+
+    def test_headers_have_a_limit(self):
+        self.accepts(lengths, {"src/dra/a.h": "\n" * 200})
+        self.assertEqual(self.found(lengths, {"src/dra/a.h": "\n" * 201}), [("src/dra/a.h", 201)])
+
+    def test_functions_have_a_limit(self):
+        for head in ("int f(int a) {", "A::A(int a) : a_(a), b_{a} {", "auto f(int a) const -> int {",
+                     "TEST(Suite, Name) {", "template <class T>\nvoid f(T a) noexcept {"):
+            extra = head.count("\n")
+            wrapped = "namespace n {\nnamespace {\n\n%s\n}\n}\n"
+            good = {"src/dra/a.cc": wrapped % self.function(70 - extra, head)}
+            self.accepts(lengths, good, about=head)
+            bad = {"src/dra/a.cc": wrapped % self.function(71 - extra, head)}
+            self.assertEqual(self.found(lengths, bad), [("src/dra/a.cc", 4)], head)
+
+    def test_members_count_and_classes_do_not(self):
+        text = "class A {\n public:\n%s%s};\n"
+        good = {"src/dra/a.cc": text % (self.function(60), self.function(60, "void g() {"))}
+        self.accepts(lengths, good)
+        bad = {"src/dra/a.cc": text % (self.function(60), self.function(80, "void g() {"))}
+        self.assertEqual(self.found(lengths, bad), [("src/dra/a.cc", 63)])
+
+    def test_tables_have_no_limit(self):
+        rows = '    {"a", 1},\n' * 100
+        for head in ("constexpr Row kRows[] = {\n", "const Map kRows{\n", "Table t = table({\n"):
+            tail = "});\n" if head.endswith("({\n") else "};\n"
+            self.accepts(lengths, {"src/dra/a.cc": head + rows + tail}, about=head)
+
+    def test_generated_files_are_exempt(self):
+        files = {"src/api/a.gen.cc": self.function(90), "tools/allowed.txt": "generated | *.gen.cc | * | x\n"}
+        self.accepts(lengths, files)
+
+
+class Links(CheckTest):
+    PAGE = {"docs/a.md": "# Big Words\n\n## `code` & more\n\n## Twice\n\n## Twice\n"}
+
+    def lines(self, text):
+        return [line for _, line in self.found(links, {**self.PAGE, "README.md": text})]
+
+    def test_existing_targets_are_accepted(self):
+        for target in ("docs/a.md", "docs/a.md#big-words", "docs/a.md#code--more", "docs/a.md#twice-1",
+                       "docs", "#own", "https://example.com/x"):
+            self.assertEqual(self.lines(f"# Own\n\n[x]({target})\n"), [], target)
+
+    def test_broken_targets_are_found(self):
+        for target in ("docs/b.md", "docs/a.md#small", "docs/a.md#twice-2", "#none", "/docs/a.md"):
+            self.assertEqual(self.lines(f"# Own\n\n[x]({target})\n"), [3], target)
+
+    def test_code_is_not_prose(self):
+        self.assertEqual(self.lines("`[x](none.md)`\n\n```\n[x](none.md)\n# no heading\n```\n"), [])
+
+    def test_docs_that_comments_name_exist(self):
+        for name, lines in (("docs/a.md#big-words", []), ("docs/a.md#small", [1]), ("docs/none.md", [1])):
+            files = {**self.PAGE, "src/base/a.h": f"// Rules in {name}.\n"}
+            self.assertEqual([line for _, line in self.found(links, files)], lines, name)
+
+
+class Dead(CheckTest):
+    def test_sources_belong_to_a_room(self):
+        self.accepts(dead, {**ROOM, "src/base/a.cc": ""})
+        self.accepts(dead, {"bench/a_bench.cc": "", "fuzz/a_fuzz.cc": ""})
+        self.assertEqual(self.found(dead, {"src/attic/a.cc": ""}), [("src/attic/a.cc", 1)])
+        self.assertEqual(self.found(dead, {"bench/a.cc": ""}), [("bench/a.cc", 1)])
+
+    def test_headers_are_included(self):
+        self.accepts(dead, {**ROOM, "src/base/a.cc": '#include "base/a.h"\n', "src/base/a.h": ""})
+        self.assertEqual(self.found(dead, {"src/base/a.h": ""}), [("src/base/a.h", 1)])
+
+    def test_docs_are_linked(self):
+        self.accepts(dead, {"README.md": "[a](docs/a.md#x)\n", "docs/a.md": ""})
+        self.assertEqual(self.found(dead, {"README.md": "docs/a.md\n", "docs/a.md": ""}), [("docs/a.md", 1)])
+
+    def test_scripts_are_called(self):
+        self.accepts(dead, {"Makefile": "x:\n\ttools/a.sh\n", "tools/a.sh": "#!/bin/sh\n"})
+        self.accepts(dead, {"tests/x/run.py": "", "tests/x/a_test.py": ""})
+        self.assertEqual(self.found(dead, {"Makefile": "x:\n\ttools/aa.sh\n", "tools/a.sh": "#!/bin/sh\n"}),
+                         [("tools/a.sh", 1)])
+
+
+class Places(CheckTest):
+    def test_machine_facts_and_markers_are_found(self):
+        for text in ("see /home/joe/x", "cat /work/y", "/root/.ssh", "https://proxy.golang.org", "// TODO: x",
+                     "FIXME", "npm registry.npmjs.org", "pypi.org"):
+            self.assertEqual(self.found(places, {"docs/a.md": f"\n{text}\n"}), [("docs/a.md", 2)], text)
+
+    def test_other_words_are_not(self):
+        for text in ("src/work/a", "a/root/b", "mktemp /tmp/x.XXXXXX", "~/.local/state", "homework/root",
+                     "registry.k8s.io/pause:3.10", "Todos"):
+            self.accepts(places, {"docs/a.md": f"{text}\n"}, about=text)
+
+
+class Tools(CheckTest):
+    """Checks that run a compiler or a formatter."""
+
+    def need(self, program):
+        if not shutil.which(program):
+            self.skipTest(f"{program} is not installed")
+
+    def test_headers_compile_alone(self):
+        good = "#pragma once\n#include <string>\ninline std::string a() { return {}; }\n"
+        self.accepts(headers, {"src/base/a.h": good})
+        self.assertEqual(self.found(headers, {"src/base/a.h": good.replace("#include <string>", "")}),
+                         [("src/base/a.h", 1)])
+        self.assertEqual(self.found(headers, {"src/base/a.h": good.replace("#pragma once", "")}),
+                         [("src/base/a.h", 1)])
+
+    def test_what_passed_is_judged_again_when_a_header_below_changes(self):
+        files = {"src/base/a.h": '#pragma once\n#include "base/b.h"\ninline B b;\n',
+                 "src/base/b.h": "#pragma once\nstruct B {};\n"}
+        self.accepts(headers, files)
+        for path, text in {**files, "src/base/b.h": "#pragma once\nstruct C {};\n"}.items():
+            pathlib.Path(self.folder, path).write_text(text)
+        findings = headers.run(Tree(self.folder, files=list(files)))
+        self.assertEqual([finding.path for finding in findings], ["src/base/a.h"])
+
+    def test_format(self):
+        self.need(formatting.PROGRAM)
+        style = {".clang-format": "BasedOnStyle: Google\n"}
+        self.accepts(formatting, {**style, "src/base/a.cc": "int a;\n"})
+        self.assertEqual(self.found(formatting, {**style, "src/base/a.cc": "int a;\nint   b;\n"}),
+                         [("src/base/a.cc", 2)])
+
+    def test_tidy(self):
+        self.need(tidy.PROGRAM)
+        bad = "struct A {\n  virtual ~A() = default;\n  virtual int f();\n};\n" \
+              "struct B : A {\n  int f();\n};\n"
+        for text, lines in ((bad, [6]), (bad.replace("f();\n};\n", "f() override;\n};\n").replace(
+                "virtual int f() override", "virtual int f()"), [])):
+            path = "src/base/a.cc"
+            command = f"g++ -std=gnu++20 -c {path}"
+            database = [{"directory": self.folder, "file": f"{self.folder}/{path}", "command": command}]
+            files = {path: text, ".clang-tidy": "Checks: -*,modernize-use-override\nWarningsAsErrors: '*'\n",
+                     "build/debug/compile_commands.json": json.dumps(database)}
+            self.assertEqual([line for _, line in self.found(tidy, files)], lines)
+
+
+class Literals(unittest.TestCase):
+    def test_lines_and_columns_stay(self):
+        text = 'a("x\\"y"); // c\nb(\'"\', R"k(\n"))k"); /* d\n*/ int n = 1\'000; f(\'x\');\n'
+        blanked = without_comments_and_strings(text)
+        lengths_before = [len(line) for line in text.split("\n")]
+        self.assertEqual(lengths_before, [len(line) for line in blanked.split("\n")])
+        self.assertNotIn("y", blanked)
+        self.assertNotIn("d", blanked)
+        self.assertIn("1'000", blanked)
+
+
+class Runner(unittest.TestCase):
+    """tools/run-tests counts what suites say, and says what went wrong."""
+
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="berth-run-"))
+        self.addCleanup(shutil.rmtree, self.root)
+        (self.root / "tools").mkdir()
+        shutil.copy(ROOT / "tools/run-tests", self.root / "tools/run-tests")
+
+    def run_tests(self, scripts):
+        for path, text in scripts.items():
+            target = self.root / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text)
+        command = [sys.executable, str(self.root / "tools/run-tests")]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.returncode, done.stdout.splitlines()
+
+    def test_counts_are_added_up(self):
+        status, lines = self.run_tests({"tests/a/run.py": "print('3 passed, 0 failed, 1 skipped')",
+                                        "tests/b/x_test.py": "print('2 passed, 0 failed')"})
+        self.assertEqual((status, lines[-1]), (0, "5 passed, 0 failed, 1 skipped"))
+
+    def test_a_failure_is_a_failure(self):
+        for text, summary in (("import sys\nprint('1 passed, 1 failed')\nsys.exit(1)", "1 passed, 1 failed"),
+                              ("import sys\nprint('1 passed, 0 failed')\nsys.exit(1)", "1 passed, 1 failed"),
+                              ("pass", "0 passed, 1 failed")):
+            status, lines = self.run_tests({"tests/a/run.py": text})
+            self.assertEqual((status, lines[-1]), (1, summary), text)
+
+    def test_nothing_run_is_a_failure(self):
+        self.assertEqual(self.run_tests({}), (1, ["0 passed, 0 failed"]))
+
+    def test_a_test_program_that_was_not_built_is_a_failure(self):
+        status, lines = self.run_tests({"src/dra/a_test.cc": "",
+                                        "tests/a/run.py": "print('1 passed, 0 failed')"})
+        self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed"))
+
+    def test_unittests_are_counted(self):
+        text = ("import unittest\nclass A(unittest.TestCase):\n  def test_a(self): pass\n"
+                "  def test_b(self): self.skipTest('x')\n  def test_c(self): self.fail()\nunittest.main()\n")
+        status, lines = self.run_tests({"tests/a/test_x.py": text})
+        self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed, 1 skipped"))
+
+
+if __name__ == "__main__":
+    unittest.main()
