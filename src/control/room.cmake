@@ -1,0 +1,1 @@
+berth_room(NAME control ROOMS base api client TEST_LINK rapidcheck)

@@ -1,0 +1,99 @@
+// The answer of one request on its way from the handler to the connection: a queue of bytes ready for the
+// wire.
+//
+// Handlers push from any thread through an Exchange; the connection takes from its strand. One mutex, held
+// for moves and appends only. Framing (head, Content-Length, chunks) happens on the pushing thread.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "server/http.h"
+
+namespace berth::server {
+
+// What the request's own head decides about the shape of its answer.
+struct AnswerForm {
+  bool body_wanted = true;   // false for HEAD
+  bool chunks_known = true;  // false for HTTP/1.0: a stream then ends with the connection
+  bool keep_alive = true;
+};
+
+// A metav1.Status of a failure, as JSON: what Kubernetes clients expect as the body of every refusal.
+HttpResponse status_response(int code, std::string_view reason, std::string_view message);
+
+class Outbox {
+ public:
+  // `wake` asks the connection to look at next(); it is called with the mutex held and must only post.
+  Outbox(AnswerForm form, std::function<void()> wake) : form_(form), wake_(std::move(wake)) {}
+
+  // Handler's side: the promises of HttpExchange.
+  void respond(HttpResponse response);
+  void begin_stream(int status, const Headers& headers);
+  bool send(std::string chunk);
+  void end_stream();
+  void on_close(std::function<void()> callback);
+  // The handler let go of the exchange: an unanswered request gets a 500, an unfinished stream is cut.
+  void abandon();
+
+  // Connection's side.
+  enum class Next {
+    Bytes,     // `bytes` holds what to write next
+    Later,     // nothing waits; wake() will be called
+    Finished,  // the answer is complete and the connection can take another request
+    Last,      // the answer is complete and the connection must close
+    Cut,       // the stream broke a bound: close without an end
+  };
+  Next next(std::string& bytes);
+  void sent(std::size_t bytes);
+  bool is_cut() const;
+  bool is_stream() const;
+  // The server stops: a stream ends cleanly, an answer not begun will say "Connection: close".
+  void retire();
+  // The connection has no more use for this answer. Runs the callback; afterwards wake() is never called.
+  void close();
+
+ private:
+  enum class Stage { Unanswered, Streaming, Complete, Cut };
+
+  std::string head(int status, const Headers& headers, std::string_view framing) const;
+  void push(std::string bytes);
+  void notify();
+  void finish_stream();
+
+  mutable std::mutex mutex_;
+  AnswerForm form_;
+  std::function<void()> wake_;
+  bool awake_ = true;  // the connection looks at next() without being asked
+  bool closed_ = false;
+  bool retired_ = false;
+  bool stream_ = false;
+  Stage stage_ = Stage::Unanswered;
+  std::deque<std::string> bytes_;
+  std::size_t unsent_ = 0;
+  std::function<void()> callback_;
+};
+
+// What a handler holds; dropping it unanswered is noticed.
+class Exchange final : public HttpExchange {
+ public:
+  explicit Exchange(std::shared_ptr<Outbox> outbox) : outbox_(std::move(outbox)) {}
+  ~Exchange() override { outbox_->abandon(); }
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  void respond(HttpResponse response) override { outbox_->respond(std::move(response)); }
+  void begin_stream(int status, Headers headers) override { outbox_->begin_stream(status, headers); }
+  bool send(std::string chunk) override { return outbox_->send(std::move(chunk)); }
+  void end_stream() override { outbox_->end_stream(); }
+  void on_close(std::function<void()> callback) override { outbox_->on_close(std::move(callback)); }
+
+ private:
+  std::shared_ptr<Outbox> outbox_;
+};
+
+}  // namespace berth::server

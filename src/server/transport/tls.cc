@@ -1,0 +1,117 @@
+#include "server/transport/tls.h"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+#include <string_view>
+
+namespace berth::server {
+namespace {
+
+using Bio = std::unique_ptr<BIO, decltype(&BIO_free_all)>;
+using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
+using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
+
+constexpr int kCertificatesMax = 64;  // in one PEM text
+
+Error tls_error(std::string sentence) {
+  if (const unsigned long code = ERR_get_error())
+    sentence += std::string(": ") + ERR_reason_error_string(code);
+  ERR_clear_error();
+  return Error(ErrorCode::Invalid, std::move(sentence));
+}
+
+Bio reader(const std::string& pem) {
+  return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free_all);
+}
+
+Status use_server_certificate(SSL_CTX* context, const TlsMaterial& material) {
+  const Bio chain = reader(material.certificate_pem);
+  const Certificate leaf(PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr), X509_free);
+  if (!leaf || SSL_CTX_use_certificate(context, leaf.get()) != 1)
+    return tls_error("the server certificate is not a PEM certificate");
+  for (int count = 0; count < kCertificatesMax; ++count) {
+    X509* issuer = PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr);
+    if (!issuer) break;
+    SSL_CTX_add0_chain_cert(context, issuer);
+  }
+  const Key key(PEM_read_bio_PrivateKey(reader(material.key_pem).get(), nullptr, nullptr, nullptr),
+                EVP_PKEY_free);
+  if (!key || SSL_CTX_use_PrivateKey(context, key.get()) != 1 || SSL_CTX_check_private_key(context) != 1)
+    return tls_error("the server key is not the PEM key of the server certificate");
+  ERR_clear_error();
+  return {};
+}
+
+Status ask_for_client_certificates(SSL_CTX* context, const std::string& pem) {
+  const Bio authorities = reader(pem);
+  int found = 0;
+  for (; found < kCertificatesMax; ++found) {
+    const Certificate ca(PEM_read_bio_X509(authorities.get(), nullptr, nullptr, nullptr), X509_free);
+    if (!ca) break;
+    X509_STORE_add_cert(SSL_CTX_get_cert_store(context), ca.get());
+    SSL_CTX_add_client_CA(context, ca.get());
+  }
+  if (found == 0) return tls_error("the client CA is not a PEM certificate");
+  ERR_clear_error();
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  return {};
+}
+
+int choose_protocol(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* offered,
+                    unsigned int offered_size, void*) {
+  static constexpr unsigned char kHttp11[] = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
+  unsigned char* chosen = nullptr;
+  if (SSL_select_next_proto(&chosen, out_size, kHttp11, sizeof kHttp11, offered, offered_size) !=
+      OPENSSL_NPN_NEGOTIATED)
+    return SSL_TLSEXT_ERR_ALERT_FATAL;
+  *out = chosen;
+  return SSL_TLSEXT_ERR_OK;
+}
+
+std::string text_of(const X509_NAME* name, int index) {
+  const ASN1_STRING* value = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, index));
+  unsigned char* utf8 = nullptr;
+  const int size = ASN1_STRING_to_UTF8(&utf8, value);
+  if (size < 0) return {};
+  std::string text(reinterpret_cast<const char*>(utf8), static_cast<std::size_t>(size));
+  OPENSSL_free(utf8);
+  return text;
+}
+
+}  // namespace
+
+void FreeTlsContext::operator()(ssl_ctx_st* context) const {
+  SSL_CTX_free(context);
+}
+
+Result<TlsContext> server_tls(const TlsMaterial& material) {
+  TlsContext context(SSL_CTX_new(TLS_server_method()));
+  if (!context) return tls_error("no TLS context");
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+  SSL_CTX_set_options(context.get(), SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_num_tickets(context.get(), 0);
+  SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_alpn_select_cb(context.get(), choose_protocol, nullptr);
+  TRY(use_server_certificate(context.get(), material));
+  if (!material.client_ca_pem.empty())
+    TRY(ask_for_client_certificates(context.get(), material.client_ca_pem));
+  return context;
+}
+
+User user_of(const ssl_st* connection) {
+  const X509* certificate = SSL_get0_peer_certificate(connection);
+  if (!certificate || SSL_get_verify_result(connection) != X509_V_OK) return {};
+  const X509_NAME* subject = X509_get_subject_name(certificate);
+  User user;
+  for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_organizationName, at)) >= 0;)
+    user.groups.push_back(text_of(subject, at));
+  const int common_name = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+  if (common_name >= 0) user.name = text_of(subject, common_name);
+  return user.name.empty() ? User{} : user;
+}
+
+}  // namespace berth::server

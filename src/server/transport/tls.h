@@ -1,0 +1,34 @@
+// TLS as the server speaks it, on OpenSSL's own types: who may connect, and who the peer is.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "server/http.h"
+
+struct ssl_ctx_st;
+struct ssl_st;
+
+namespace berth::server {
+
+struct TlsMaterial {
+  std::string certificate_pem;  // the server's, leaf first
+  std::string key_pem;
+  std::string client_ca_pem;  // client certificates must chain to one of these; empty: none are asked for
+};
+
+struct FreeTlsContext {
+  void operator()(ssl_ctx_st* context) const;
+};
+using TlsContext = std::unique_ptr<ssl_ctx_st, FreeTlsContext>;
+
+// TLS 1.2 or newer, ALPN http/1.1 only (a client that offers others alone is refused), client certificates
+// optional, no session resumption. Refuses (Invalid) material that does not parse or fit together.
+Result<TlsContext> server_tls(const TlsMaterial& material);
+
+// The verified client certificate as Kubernetes reads it: CN is the name, every O a group. No name without
+// one.
+User user_of(const ssl_st* connection);
+
+}  // namespace berth::server

@@ -1,0 +1,555 @@
+// The only file of the room that includes Boost. Asio moves bytes, Beast's parser is fed by hand: that keeps
+// one code path for plain and TLS, and this file at a few seconds to compile.
+#include "server/transport/transport.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/log.h"
+#include "server/transport/outbox.h"
+#include "server/transport/target.h"
+
+namespace berth::server {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using boost::system::error_code;
+using Strand = asio::strand<asio::io_context::executor_type>;
+using Socket = asio::basic_stream_socket<asio::ip::tcp, Strand>;
+using Acceptor = asio::basic_socket_acceptor<asio::ip::tcp, Strand>;
+using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
+                                         asio::wait_traits<std::chrono::steady_clock>, Strand>;
+using Parser = http::request_parser<http::string_body>;
+using Instant = std::chrono::steady_clock::time_point;
+
+constexpr std::size_t kReadBytes = 8u << 10;
+constexpr Instant kNever = Instant::max();
+constexpr auto kAcceptPause =
+    std::chrono::milliseconds(50);  // after an accept failed, usually for want of files
+
+std::chrono::microseconds chrono_of(Duration duration) {
+  return std::chrono::microseconds(duration.micros());
+}
+
+class Connection;
+
+// What connections share. Outlives them.
+struct Shared {
+  explicit Shared(HttpHandler& the_handler) : handler(the_handler) {}
+  void forget(const Connection* connection);
+  std::vector<std::shared_ptr<Connection>> everyone();
+
+  HttpHandler& handler;
+  TransportLimits limits;
+  User insecure_user;
+  std::optional<asio::ssl::context> tls;
+
+  std::mutex mutex;
+  std::condition_variable gone;
+  std::map<const Connection*, std::shared_ptr<Connection>> connections;
+};
+
+// One peer. Everything below runs on its strand; at most one read and one write are under way.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(Socket socket, Shared& shared)
+      : shared_(shared), socket_(std::move(socket)), watchdog_(socket_.get_executor()) {
+    if (shared_.tls) tls_.emplace(socket_, *shared_.tls);
+  }
+
+  void start();
+  // From any thread.
+  void post_retire() { post(&Connection::retire); }
+  void post_close() { post(&Connection::close); }
+
+ private:
+  void post(void (Connection::*step)()) {
+    asio::post(socket_.get_executor(), [self = shared_from_this(), step] { (self.get()->*step)(); });
+  }
+  void handshake();
+  void read();
+  void on_read(error_code error, std::size_t size);
+  void on_peer_end();
+  void parse();
+  bool feed_parser(error_code& error);
+  void greet_expectation();
+  void refuse(const error_code& error);
+  AnswerForm form_of_request() const;
+  void open_outbox(AnswerForm form);
+  void dispatch();
+  void drain();
+  void write();
+  void on_write(error_code error, std::size_t size);
+  void on_wake();
+  void complete(Outbox::Next end);
+  void linger();
+  void retire();
+  void close();
+  void set_read_deadline(Duration from_now);
+  void arm();
+  void on_watchdog();
+
+  Shared& shared_;
+  Socket socket_;
+  std::optional<asio::ssl::stream<Socket&>> tls_;
+  Timer watchdog_;
+  Instant watchdog_at_ = kNever;
+  Instant read_deadline_ = kNever;
+  Instant write_deadline_ = kNever;
+  User user_;
+
+  std::array<char, kReadBytes> chunk_;
+  std::string in_;  // read but not parsed
+  std::optional<Parser> parser_;
+  bool expectation_met_ = false;
+  bool greeting_ = false;           // `out_` is a "100 Continue", no part of an answer
+  std::shared_ptr<Outbox> outbox_;  // of the request being answered
+  std::string out_;                 // being written
+  std::size_t out_done_ = 0;
+  std::size_t lingered_bytes_ = 0;
+  bool reading_ = false;
+  bool writing_ = false;
+  bool peer_ended_ = false;
+  bool retired_ = false;
+  bool lingering_ = false;
+  bool closed_ = false;
+};
+
+void Shared::forget(const Connection* connection) {
+  std::shared_ptr<Connection> last;
+  const std::lock_guard lock(mutex);
+  const auto found = connections.find(connection);
+  if (found == connections.end()) return;
+  last = std::move(found->second);
+  connections.erase(found);
+  if (connections.empty()) gone.notify_all();
+}
+
+std::vector<std::shared_ptr<Connection>> Shared::everyone() {
+  const std::lock_guard lock(mutex);
+  std::vector<std::shared_ptr<Connection>> all;
+  for (const auto& [key, connection] : connections) all.push_back(connection);
+  return all;
+}
+
+void Connection::start() {
+  error_code ignored;
+  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket_.set_option(asio::socket_base::keep_alive(true), ignored);
+  if (tls_)
+    post(&Connection::handshake);
+  else {
+    user_ = shared_.insecure_user;
+    post(&Connection::parse);
+  }
+}
+
+void Connection::handshake() {
+  set_read_deadline(shared_.limits.header_timeout);
+  tls_->async_handshake(asio::ssl::stream_base::server, [self = shared_from_this()](error_code error) {
+    if (error || self->closed_) return self->close();
+    self->user_ = user_of(self->tls_->native_handle());
+    self->parse();
+  });
+}
+
+void Connection::read() {
+  if (reading_ || closed_ || peer_ended_) return;
+  reading_ = true;
+  auto done = [self = shared_from_this()](error_code error, std::size_t size) { self->on_read(error, size); };
+  if (tls_)
+    tls_->async_read_some(asio::buffer(chunk_), std::move(done));
+  else
+    socket_.async_read_some(asio::buffer(chunk_), std::move(done));
+}
+
+void Connection::on_read(error_code error, std::size_t size) {
+  reading_ = false;
+  if (closed_) return;
+  if (error) return on_peer_end();
+  if (lingering_) {
+    lingered_bytes_ += size;
+    return lingered_bytes_ > kLingerBytesMax ? close() : read();
+  }
+  in_.append(chunk_.data(), size);
+  if (!outbox_) return parse();
+  if (in_.size() < kPipelinedBytesMax) read();
+}
+
+// The peer sends nothing more. A watch ends with that; an answer under way may still be wanted (`nc -N`).
+void Connection::on_peer_end() {
+  peer_ended_ = true;
+  if (!outbox_ || outbox_->is_stream() || tls_) close();
+}
+
+void Connection::parse() {
+  if (closed_ || outbox_ || lingering_) return;
+  error_code error;
+  const bool complete = feed_parser(error);
+  if (error) return refuse(error);
+  if (complete) return dispatch();
+  if (retired_ && !parser_ && in_.empty()) return close();
+  greet_expectation();
+  if (!closed_ && !outbox_) read();
+}
+
+// Gives the parser what has been read. True when one whole request is there; the rest stays in `in_`.
+bool Connection::feed_parser(error_code& error) {
+  const bool fresh = !parser_;
+  if (in_.empty()) {
+    if (fresh) set_read_deadline(shared_.limits.idle_timeout);
+    return false;
+  }
+  if (fresh) {
+    parser_.emplace();
+    parser_->header_limit(kHeaderBytesMax);
+    parser_->body_limit(kBodyBytesMax);
+    parser_->eager(true);
+    expectation_met_ = false;
+  }
+  const bool had_header = parser_->is_header_done();
+  const std::size_t used = parser_->put(asio::buffer(in_), error);
+  in_.erase(0, used);
+  if (error == http::error::need_more) error = {};
+  if (error || parser_->is_done()) return !error;
+  if (parser_->is_header_done() && !had_header)
+    set_read_deadline(shared_.limits.body_timeout);
+  else if (fresh)
+    set_read_deadline(shared_.limits.header_timeout);
+  return false;
+}
+
+// curl sends a large body only after "100 Continue" or a second of silence.
+void Connection::greet_expectation() {
+  if (!parser_ || !parser_->is_header_done() || expectation_met_) return;
+  expectation_met_ = true;
+  if (!boost::beast::iequals(parser_->get()[http::field::expect], "100-continue")) return;
+  out_ = "HTTP/1.1 100 Continue\r\n\r\n";
+  out_done_ = 0;
+  greeting_ = true;
+  write();
+}
+
+void Connection::refuse(const error_code& error) {
+  HttpResponse answer;
+  if (error == http::error::body_limit)
+    answer = status_response(413, "RequestEntityTooLarge",
+                             "Request entity too large: limit is " + std::to_string(kBodyBytesMax));
+  else if (error == http::error::header_limit)
+    answer = status_response(
+        431, "BadRequest", "the request header is larger than " + std::to_string(kHeaderBytesMax) + " bytes");
+  else
+    answer = status_response(400, "BadRequest", "the request is not HTTP/1.1: " + error.message());
+  in_.clear();
+  open_outbox({.keep_alive = false});
+  outbox_->respond(std::move(answer));
+  drain();
+}
+
+AnswerForm Connection::form_of_request() const {
+  const auto& message = parser_->get();
+  return {.body_wanted = message.method() != http::verb::head,
+          .chunks_known = message.version() >= 11,
+          .keep_alive = message.keep_alive() && !retired_};
+}
+
+void Connection::open_outbox(AnswerForm form) {
+  parser_.reset();
+  read_deadline_ = kNever;
+  if (in_.empty() && in_.capacity() > kPipelinedBytesMax) in_ = {};
+  outbox_ = std::make_shared<Outbox>(form, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->post(&Connection::on_wake);
+  });
+}
+
+void Connection::dispatch() {
+  const AnswerForm form = form_of_request();
+  auto message = parser_->release();
+  open_outbox(form);
+  Result<Target> target = parse_target({message.target().data(), message.target().size()});
+  if (!target) {
+    outbox_->respond(status_response(400, "BadRequest", target.error().message()));
+    return drain();
+  }
+  HttpRequest request;
+  request.method = std::string(message.method_string());
+  request.path = std::move(target->path);
+  request.query = std::move(target->query);
+  for (const auto& field : message)
+    request.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
+  request.body = std::move(message.body());
+  request.user = user_;
+  shared_.handler.handle(std::move(request), std::make_shared<Exchange>(outbox_));
+  drain();
+}
+
+void Connection::on_wake() {
+  if (closed_ || !outbox_) return;
+  if (writing_ && outbox_->is_cut()) return close();
+  drain();
+}
+
+void Connection::drain() {
+  if (closed_ || writing_ || !outbox_) return;
+  out_done_ = 0;
+  switch (const Outbox::Next next = outbox_->next(out_)) {
+    case Outbox::Next::Bytes:
+      return write();
+    case Outbox::Next::Later:
+      if (peer_ended_ && outbox_->is_stream()) return close();
+      if (in_.size() < kPipelinedBytesMax) read();  // to notice a peer that goes
+      return;
+    case Outbox::Next::Cut:
+      return close();
+    case Outbox::Next::Finished:
+    case Outbox::Next::Last:
+      return complete(next);
+  }
+}
+
+void Connection::write() {
+  writing_ = true;
+  write_deadline_ = std::chrono::steady_clock::now() + chrono_of(shared_.limits.stall_timeout);
+  arm();
+  const auto bytes = asio::buffer(out_.data() + out_done_, out_.size() - out_done_);
+  auto done = [self = shared_from_this()](error_code error, std::size_t size) {
+    self->on_write(error, size);
+  };
+  if (tls_)
+    tls_->async_write_some(bytes, std::move(done));
+  else
+    socket_.async_write_some(bytes, std::move(done));
+}
+
+void Connection::on_write(error_code error, std::size_t size) {
+  writing_ = false;
+  write_deadline_ = kNever;
+  if (closed_) return;
+  if (error) return close();
+  out_done_ += size;
+  if (!greeting_) outbox_->sent(size);
+  if (out_done_ < out_.size()) return write();
+  greeting_ = false;
+  drain();
+}
+
+void Connection::complete(Outbox::Next end) {
+  outbox_->close();
+  outbox_.reset();
+  out_ = {};
+  if (end == Outbox::Next::Last || retired_ || peer_ended_) return linger();
+  // Posted: pipelined requests with ready answers would otherwise nest without bound.
+  post(&Connection::parse);
+}
+
+// A close with unread input makes the kernel drop the answer that is still on its way: so read first, a
+// while.
+void Connection::linger() {
+  if (peer_ended_) return close();
+  lingering_ = true;
+  in_.clear();
+  set_read_deadline(shared_.limits.linger_timeout);
+  error_code ignored;
+  socket_.shutdown(asio::socket_base::shutdown_send, ignored);
+  read();
+}
+
+// The server stops: what is idle goes at once, the rest after its answer.
+void Connection::retire() {
+  if (closed_) return;
+  retired_ = true;
+  if (outbox_) return outbox_->retire();
+  if (!parser_ && !lingering_) close();
+}
+
+void Connection::close() {
+  if (closed_) return;
+  closed_ = true;
+  error_code ignored;
+  watchdog_.cancel();
+  socket_.close(ignored);
+  if (outbox_) outbox_->close();
+  shared_.forget(this);
+}
+
+void Connection::set_read_deadline(Duration from_now) {
+  read_deadline_ = std::chrono::steady_clock::now() + chrono_of(from_now);
+  arm();
+}
+
+// One timer serves all deadlines and is left alone when a deadline moves away: most never come.
+void Connection::arm() {
+  const Instant first = std::min(read_deadline_, write_deadline_);
+  if (closed_ || first >= watchdog_at_) return;
+  watchdog_at_ = first;
+  watchdog_.expires_at(first);
+  watchdog_.async_wait([self = shared_from_this()](error_code error) {
+    if (!error) self->on_watchdog();
+  });
+}
+
+void Connection::on_watchdog() {
+  const Instant now = std::chrono::steady_clock::now();
+  if (now < watchdog_at_) return;
+  watchdog_at_ = kNever;
+  if (now >= std::min(read_deadline_, write_deadline_)) return close();
+  arm();
+}
+
+}  // namespace
+
+// The threads and the listening socket.
+class Transport::Pool {
+ public:
+  explicit Pool(HttpHandler& handler) : shared_(handler), acceptor_(strand_), pause_(strand_) {}
+  ~Pool() { stop(Duration()); }
+
+  Status open(const TransportOptions& options);
+  void stop(Duration grace);
+  Endpoint local() const { return local_; }
+  std::size_t connection_count() {
+    const std::lock_guard lock(shared_.mutex);
+    return shared_.connections.size();
+  }
+
+ private:
+  Status bind(const TransportOptions& options);
+  void accept();
+  void admit(Socket socket);
+  void retire_all();
+
+  asio::io_context io_;  // destroyed after everything that lives on it
+  Shared shared_;
+  Strand strand_ = asio::make_strand(io_);
+  Acceptor acceptor_;
+  Timer pause_;
+  Endpoint local_;
+  bool stopping_ = false;  // guarded by shared_.mutex
+  std::vector<std::thread> threads_;
+};
+
+Status Transport::Pool::bind(const TransportOptions& options) {
+  error_code error;
+  const std::string numeric = options.address == "localhost" ? "127.0.0.1" : options.address;
+  const asio::ip::address address = asio::ip::make_address(numeric, error);
+  if (error) return Error(ErrorCode::Invalid, options.address, "not an IP address");
+  if (!options.tls && !address.is_loopback())
+    return Error(
+        ErrorCode::Forbidden, options.address,
+        "plain HTTP is served on loopback addresses only: anyone who reaches it is the administrator");
+  const asio::ip::tcp::endpoint endpoint(address, options.port);
+  acceptor_.open(endpoint.protocol(), error);
+  if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+  if (!error) acceptor_.bind(endpoint, error);
+  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+  if (error)
+    return Error(ErrorCode::Unavailable, options.address + ":" + std::to_string(options.port),
+                 "cannot listen: " + error.message());
+  local_ = {.address = numeric, .port = acceptor_.local_endpoint(error).port()};
+  return {};
+}
+
+Status Transport::Pool::open(const TransportOptions& options) {
+  BERTH_ASSERT(options.threads > 0, "someone has to serve");
+  shared_.limits = options.limits;
+  shared_.insecure_user = options.insecure_user;
+  if (options.tls) {
+    TlsContext context = TRY(server_tls(*options.tls));
+    shared_.tls.emplace(context.release());
+  }
+  TRY(bind(options));
+  asio::post(strand_, [this] { accept(); });
+  for (unsigned i = 0; i < options.threads; ++i) threads_.emplace_back([this] { io_.run(); });
+  return {};
+}
+
+void Transport::Pool::accept() {
+  if (!acceptor_.is_open()) return;
+  acceptor_.async_accept(asio::make_strand(io_), [this](error_code error, Socket socket) {
+    if (error == asio::error::operation_aborted) return;
+    if (!error) {
+      admit(std::move(socket));
+      return accept();
+    }
+    log(LogLevel::Warning, "a connection could not be accepted", {{"error", error.message()}});
+    pause_.expires_after(kAcceptPause);
+    pause_.async_wait([this](error_code stopped) {
+      if (!stopped) accept();
+    });
+  });
+}
+
+void Transport::Pool::admit(Socket socket) {
+  const auto connection = std::make_shared<Connection>(std::move(socket), shared_);
+  {
+    const std::lock_guard lock(shared_.mutex);
+    if (stopping_ || shared_.connections.size() >= shared_.limits.connections_max) return;
+    shared_.connections.emplace(connection.get(), connection);
+  }
+  connection->start();
+}
+
+void Transport::Pool::retire_all() {
+  asio::post(strand_, [this] {
+    error_code ignored;
+    acceptor_.close(ignored);
+    pause_.cancel();
+  });
+  for (const auto& connection : shared_.everyone()) connection->post_retire();
+}
+
+void Transport::Pool::stop(Duration grace) {
+  {
+    const std::lock_guard lock(shared_.mutex);
+    if (stopping_) return;
+    stopping_ = true;
+  }
+  retire_all();
+  {
+    std::unique_lock lock(shared_.mutex);
+    shared_.gone.wait_for(lock, chrono_of(grace), [this] { return shared_.connections.empty(); });
+  }
+  for (const auto& connection : shared_.everyone()) connection->post_close();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+Transport::Transport(std::unique_ptr<Pool> pool) : pool_(std::move(pool)) {}
+Transport::~Transport() = default;
+
+Result<std::unique_ptr<Transport>> Transport::listen(const TransportOptions& options, HttpHandler& handler) {
+  try {
+    auto pool = std::make_unique<Pool>(handler);
+    TRY(pool->open(options));
+    return std::unique_ptr<Transport>(new Transport(std::move(pool)));
+  } catch (const std::exception& failure) {
+    return Error(ErrorCode::Internal, options.address, std::string("cannot listen: ") + failure.what());
+  }
+}
+
+Endpoint Transport::local() const {
+  return pool_->local();
+}
+std::size_t Transport::connection_count() const {
+  return pool_->connection_count();
+}
+void Transport::stop(Duration grace) {
+  pool_->stop(grace);
+}
+
+}  // namespace berth::server

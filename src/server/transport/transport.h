@@ -1,0 +1,75 @@
+// HTTP/1.1 on real sockets, plain or TLS: connections become HttpRequests for one handler.
+//
+// Threads: its own pool; the handler is called on it, each connection's requests in order, one at a time.
+// Cost: a request of a warm connection is one read, one parse and one write; an idle watch holds a socket and
+// about 20 KB (60 KB with TLS). Every wait and every buffer has a bound in TransportLimits or a name below.
+// Source: RFC 9112; the answers' bodies are metav1.Status where the transport itself refuses.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "server/http.h"
+#include "server/transport/tls.h"
+
+namespace berth::server {
+
+inline constexpr std::size_t kHeaderBytesMax = 64u << 10;      // of one request; more is answered 431
+inline constexpr std::size_t kPipelinedBytesMax = 256u << 10;  // read ahead while an answer is being made
+inline constexpr std::size_t kLingerBytesMax = 32u << 20;  // swallowed after the last answer of a connection
+
+struct TransportLimits {
+  std::size_t connections_max = 8192;               // more are closed at once
+  Duration header_timeout = Duration::seconds(15);  // TLS handshake; first byte to end of the header
+  Duration body_timeout = Duration::seconds(60);    // end of the header to end of the body
+  Duration idle_timeout = Duration::minutes(10);    // between requests; clients keep connections for long
+  Duration stall_timeout = Duration::seconds(30);   // a write of which the peer takes nothing
+  Duration linger_timeout = Duration::seconds(2);   // for the peer to read a last answer
+};
+
+struct TransportOptions {
+  std::string address = "127.0.0.1";  // numeric, or "localhost"
+  std::uint16_t port = 0;             // 0: any free one
+  std::optional<TlsMaterial> tls;     // absent: plain HTTP, where every request is `insecure_user`'s
+  User insecure_user;
+  unsigned threads = 2;
+  TransportLimits limits;
+};
+
+struct Endpoint {
+  std::string address;
+  std::uint16_t port = 0;
+};
+
+class Transport {
+ public:
+  // Starts to serve. `handler` outlives the transport. With TLS, a request without a client certificate has a
+  // user without a name: whoever handles it looks at its Authorization header.
+  // Refuses plain HTTP on an address that is not loopback (Forbidden), material that is not a TLS identity
+  // (Invalid) and an address that cannot be bound (Unavailable).
+  static Result<std::unique_ptr<Transport>> listen(const TransportOptions& options, HttpHandler& handler);
+
+  // Stops at once.
+  ~Transport();
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+
+  Endpoint local() const;
+  std::size_t connection_count() const;
+
+  // Accepts nothing more, ends streams with a clean last chunk, gives answers under way up to `grace`, closes
+  // the rest and joins its threads. Blocks; not to be called from the handler. Again: nothing happens.
+  // Exchanges that handlers still hold stay usable and do nothing.
+  void stop(Duration grace);
+
+ private:
+  class Pool;
+  explicit Transport(std::unique_ptr<Pool> pool);
+  std::unique_ptr<Pool> pool_;
+};
+
+}  // namespace berth::server
