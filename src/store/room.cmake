@@ -1,3 +1,3 @@
 find_package(SQLite3 REQUIRED)
 
-berth_room(NAME store ROOMS base PRIVATE_LINK SQLite::SQLite3 TEST_LINK rapidcheck)
+berth_room(NAME store ROOMS base PRIVATE_LINK SQLite::SQLite3 TEST_LINK rapidcheck SQLite::SQLite3)

@@ -1,9 +1,9 @@
 // Versioned objects with a watch window: the memory of the API server.
 //
-// Every accepted write gets the next revision, one sequence over all kinds; it never moves backwards, also over
-// restarts. Writes are decided by one committer in submission order and acknowledged once they are durable (group
-// commit); readers and watchers see only durable state. Reads are snapshots and never wait for writers.
-// Thread-safe. Source: resourceVersion rules of the Kubernetes API (docs/api-server.md#versions).
+// Every accepted write gets the next revision, one sequence over all kinds; it never moves backwards, also
+// over restarts. Writes are decided by one committer in submission order and acknowledged once they are
+// durable (group commit); readers and watchers see only durable state. Reads are snapshots and never wait for
+// writers. Thread-safe. Source: resourceVersion rules of the Kubernetes API (docs/api-server.md#versions).
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,9 @@
 
 namespace berth::store {
 
-// What names an object: `resource` is "pods" or "resourceclaims.resource.k8s.io" (plural[.group], no version: all
-// versions of a kind share one store); `ns` is empty for cluster-scoped objects. Ordered by resource, ns, name.
+// What names an object: `resource` is "pods" or "resourceclaims.resource.k8s.io" (plural[.group], no version:
+// all versions of a kind share one store); `ns` is empty for cluster-scoped objects. Ordered by resource, ns,
+// name.
 struct Key {
   std::string resource;
   std::string ns;
@@ -84,10 +85,10 @@ class WatchHandle {
 
 struct ListQuery {
   std::string resource;
-  std::string ns;                      // empty: all namespaces
-  std::optional<Revision> at;          // absent: the newest state
-  std::optional<Key> after;            // continue behind this key
-  std::size_t limit = 0;               // 0: no limit
+  std::string ns;                             // empty: all namespaces
+  std::optional<Revision> at;                 // absent: the newest state
+  std::optional<Key> after;                   // continue behind this key
+  std::size_t limit = 0;                      // 0: no limit
   std::function<bool(const Object&)> accept;  // applied before the limit; empty: all
 };
 
@@ -95,15 +96,15 @@ struct ListPage {
   std::vector<ObjectPtr> objects;  // by ns, then name
   Revision revision = 0;           // the state that this page shows
   bool more = false;
-  std::size_t remaining = 0;       // behind this page; 0 when `accept` is set
+  std::size_t remaining = 0;  // behind this page; 0 when `accept` is set
 };
 
 struct StoreOptions {
-  std::string directory;                       // empty: in memory only
-  std::size_t watch_window_events = 100'000;   // events kept for watches and old lists
-  std::size_t queue_writes_max = 16'384;       // waiting writes; more answer Unavailable
-  std::size_t batch_writes_max = 1'024;        // writes of one group commit
-  bool synchronous = false;                    // no thread: submit() decides and answers inline (in memory only)
+  std::string directory;                      // empty: in memory only
+  std::size_t watch_window_events = 100'000;  // events kept for watches and old lists
+  std::size_t queue_writes_max = 16'384;      // waiting writes; more answer Unavailable
+  std::size_t batch_writes_max = 1'024;       // writes of one group commit
+  bool synchronous = false;  // no thread: submit() decides and answers inline (in memory only)
 };
 
 class Disk;  // disk.h: the file system as SQLite sees it; null means the machine's
@@ -112,8 +113,8 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // Decides the write in turn and calls `done` once its outcome is durable (on the committer's thread, or inline
-  // when synchronous). `done` must only hand over.
+  // Decides the write in turn and calls `done` once its outcome is durable (on the committer's thread, or
+  // inline when synchronous). `done` must only hand over.
   virtual void submit(Write write, std::function<void(WriteResult)> done) = 0;
   // Waits for the outcome.
   WriteResult write(Write write);
@@ -124,7 +125,8 @@ class Store {
   virtual Result<ListPage> list(const ListQuery& query) const = 0;
   // Delivers all events of `resource` (empty: of every resource) with a revision above `from`.
   // Gone when they are no longer kept. A future revision waits silently.
-  virtual Result<std::unique_ptr<WatchHandle>> watch(std::string resource, Revision from, WatchSink& sink) = 0;
+  virtual Result<std::unique_ptr<WatchHandle>> watch(std::string resource, Revision from,
+                                                     WatchSink& sink) = 0;
 
   virtual Revision revision() const = 0;
   // The oldest revision from which a watch can still start.

@@ -1,0 +1,45 @@
+// The durable record of the store: every current object and the newest revision, in one SQLite database.
+//
+// An object is one row, found by the revision of its create, so that creates append and nothing else needs an
+// index. One thread at a time. After a failed commit the journal must not be used again: what is durable is
+// then unknown.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/disk.h"
+#include "store/store.h"
+
+namespace berth::store {
+
+class Journal {
+ public:
+  struct Contents {
+    std::vector<ObjectPtr> objects;  // by created
+    Revision revision = 0;
+  };
+
+  virtual ~Journal() = default;
+
+  // Opens or makes the database in `directory` and keeps it locked. Refuses one that another opener holds
+  // (Unavailable), a newer schema and a foreign file (Unsupported).
+  static Result<std::unique_ptr<Journal>> open(const std::string& directory, Disk& disk);
+
+  virtual Result<Contents> load() = 0;
+  // Returns once the events and the revision would survive a power cut; all of them or none. `events` are
+  // those of one commit, in order. Cost: a few microseconds an event and one sync.
+  virtual Status commit(std::span<const EventPtr> events, Revision revision) = 0;
+
+  // The write-ahead log has grown: tidy() when nothing else waits.
+  virtual bool tidying_useful() const = 0;
+  // It has grown so much that tidy() must not wait for quiet.
+  virtual bool tidying_due() const = 0;
+  // Moves the write-ahead log into the database. Cost: two syncs and a copy of the log.
+  virtual Status tidy() = 0;
+};
+
+}  // namespace berth::store

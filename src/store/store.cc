@@ -1,0 +1,227 @@
+#include "store/store.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "store/decide.h"
+#include "store/disk.h"
+#include "store/journal.h"
+#include "store/memory.h"
+#include "store/watches.h"
+
+namespace berth::store {
+namespace {
+
+// No write for this long means that tidying the journal delays nobody.
+constexpr std::chrono::milliseconds kQuietBeforeTidying(20);
+
+struct Pending {
+  Write write;
+  std::function<void(WriteResult)> done;
+};
+
+class CommittingStore final : public Store {
+ public:
+  CommittingStore(StoreOptions options, std::unique_ptr<Journal> journal)
+      : options_(std::move(options)),
+        memory_(options_.watch_window_events),
+        decider_(memory_),
+        journal_(std::move(journal)) {}
+
+  ~CommittingStore() override {
+    if (!committer_.joinable()) return;
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    work_.notify_one();
+    committer_.join();
+  }
+
+  Status start() {
+    if (journal_) {
+      Journal::Contents contents = TRY(journal_->load());
+      TRY(memory_.load(std::move(contents.objects), contents.revision));
+    }
+    if (!options_.synchronous) committer_ = std::thread([this] { run(); });
+    return {};
+  }
+
+  void submit(Write write, std::function<void(WriteResult)> done) override {
+    {
+      std::unique_lock lock(mutex_);
+      if (waiting_ < options_.queue_writes_max) {
+        ++waiting_;
+        queue_.push_back({std::move(write), std::move(done)});
+        const bool wake = std::exchange(asleep_, false);
+        lock.unlock();
+        if (wake) work_.notify_one();
+        if (options_.synchronous) commit_inline();
+        return;
+      }
+    }
+    done(Error(ErrorCode::Unavailable,
+               "too many writes wait: " + std::to_string(options_.queue_writes_max) + "; try again later"));
+  }
+
+  ObjectPtr get(const Key& key) const override { return memory_.get(key); }
+  Result<ListPage> list(const ListQuery& query) const override { return memory_.list(query); }
+  Revision revision() const override { return memory_.revision(); }
+  Revision oldest_watchable() const override { return memory_.oldest_watchable(); }
+  std::size_t count(std::string_view resource) const override { return memory_.count(resource); }
+
+  Result<std::unique_ptr<WatchHandle>> watch(std::string resource, Revision from, WatchSink& sink) override {
+    auto handle = TRY(watches_.add(memory_, std::move(resource), from, sink));
+    if (options_.synchronous) {
+      watches_.attend();
+      return handle;
+    }
+    {
+      std::lock_guard lock(mutex_);
+      new_watch_ = true;
+      asleep_ = false;
+    }
+    work_.notify_one();
+    return handle;
+  }
+
+ private:
+  // A write submitted from inside a callback waits until the one at hand is finished.
+  void commit_inline() {
+    if (std::exchange(committing_, true)) return;
+    while (!queue_.empty()) {
+      std::vector<Pending> taken;
+      taken.swap(queue_);
+      for (Pending& next : taken) commit({&next, 1});
+      tidy_if(journal_ && journal_->tidying_due());
+    }
+    committing_ = false;
+  }
+
+  void run() {
+    std::vector<Pending> taken;
+    while (take(taken)) {
+      watches_.attend();
+      for (std::span<Pending> rest(taken); !rest.empty();) {
+        const std::size_t count = std::min(rest.size(), options_.batch_writes_max);
+        commit(rest.first(count));
+        rest = rest.subspan(count);
+        tidy_if(journal_ && journal_->tidying_due());
+      }
+      taken.clear();
+    }
+  }
+
+  // Waits for work and takes all of it; tidies the journal when there is none for a while. False: stop.
+  bool take(std::vector<Pending>& taken) {
+    const auto has_work = [this] { return !queue_.empty() || new_watch_ || stopping_; };
+    std::unique_lock lock(mutex_);
+    while (!has_work()) {
+      asleep_ = true;
+      if (!failed_ && journal_ && journal_->tidying_useful()) {
+        if (work_.wait_for(lock, kQuietBeforeTidying) == std::cv_status::no_timeout || has_work()) continue;
+        lock.unlock();
+        tidy_if(true);
+        lock.lock();
+      } else {
+        work_.wait(lock);
+      }
+    }
+    asleep_ = false;
+    new_watch_ = false;
+    taken.swap(queue_);
+    return !taken.empty() || !stopping_;
+  }
+
+  void tidy_if(bool wanted) {
+    if (!wanted || failed_) return;
+    if (Status tidied = journal_->tidy(); !tidied.ok()) fail(tidied.error());
+  }
+
+  void fail(Error cause) {
+    failed_.emplace(Error(ErrorCode::Internal, "the store's disk failed, and it takes no more writes")
+                        .because_of(std::move(cause)));
+  }
+
+  void commit(std::span<Pending> batch) {
+    decider_.begin();
+    outcomes_.clear();
+    for (Pending& pending : batch) outcomes_.push_back(decide(std::move(pending.write)));
+    const std::vector<EventPtr>& events = decider_.events();
+    if (!events.empty()) publish(events);
+    {
+      std::lock_guard lock(mutex_);
+      waiting_ -= batch.size();
+    }
+    for (std::size_t i = 0; i < batch.size(); ++i) batch[i].done(std::move(outcomes_[i]));
+  }
+
+  WriteResult decide(Write write) {
+    if (failed_) return *failed_;
+    return decider_.decide(std::move(write));
+  }
+
+  // What failed may have decided any outcome of the commit, refusals too: all of them are taken back.
+  void publish(const std::vector<EventPtr>& events) {
+    const Revision revision = events.back()->object->revision;
+    if (journal_) {
+      if (Status durable = journal_->commit(events, revision); !durable.ok()) {
+        fail(durable.error());
+        for (WriteResult& outcome : outcomes_) outcome = *failed_;
+        return;
+      }
+    }
+    memory_.publish(events);
+    watches_.deliver(events, revision);
+  }
+
+  const StoreOptions options_;
+  Memory memory_;
+  Watches watches_;
+
+  // The committer's.
+  Decider decider_;
+  std::unique_ptr<Journal> journal_;  // null: in memory only
+  std::vector<WriteResult> outcomes_;
+  std::optional<Error> failed_;
+  bool committing_ = false;  // synchronous only
+
+  std::mutex mutex_;
+  std::condition_variable work_;
+  std::vector<Pending> queue_;
+  std::size_t waiting_ = 0;  // queued, or taken and not yet answered
+  bool asleep_ = false;      // the committer needs to be woken
+  bool new_watch_ = false;
+  bool stopping_ = false;
+  std::thread committer_;
+};
+
+}  // namespace
+
+WriteResult Store::write(Write write) {
+  std::mutex mutex;
+  std::condition_variable answered;
+  std::optional<WriteResult> outcome;
+  submit(std::move(write), [&](WriteResult result) {
+    std::lock_guard lock(mutex);
+    outcome.emplace(std::move(result));
+    answered.notify_one();  // under the lock: behind it the waiter may be gone
+  });
+  std::unique_lock lock(mutex);
+  answered.wait(lock, [&] { return outcome.has_value(); });
+  return std::move(*outcome);
+}
+
+Result<std::unique_ptr<Store>> open_store(StoreOptions options, Disk* disk) {
+  BERTH_ASSERT(options.batch_writes_max > 0, "a commit of no writes would never end");
+  std::unique_ptr<Journal> journal;
+  if (!options.directory.empty())
+    journal = TRY(Journal::open(options.directory, disk == nullptr ? machine_disk() : *disk));
+  auto store = std::make_unique<CommittingStore>(std::move(options), std::move(journal));
+  TRY(store->start());
+  return std::unique_ptr<Store>(std::move(store));
+}
+
+}  // namespace berth::store

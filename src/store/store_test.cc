@@ -1,0 +1,327 @@
+#include "store/store.h"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <condition_variable>
+#include <deque>
+#include <fstream>
+
+#include "store/disk.h"
+#include "store/simulated_disk.h"
+#include "store/test_tools.h"
+
+namespace berth::store {
+namespace {
+
+std::unique_ptr<Store> opened(StoreOptions options, Disk* disk = nullptr) {
+  Result<std::unique_ptr<Store>> store = open_store(std::move(options), disk);
+  EXPECT_TRUE(store.ok()) << (store.ok() ? "" : store.error().text());
+  return std::move(store).value();
+}
+
+std::vector<std::string> names(const ListPage& page) {
+  std::vector<std::string> names;
+  for (const ObjectPtr& object : page.objects) names.push_back(object->key.ns + "/" + object->key.name);
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+struct Step {
+  const char* what;
+  Write write;
+  std::optional<ErrorCode> refused;
+};
+
+std::vector<Step> steps() {
+  return {
+      {"create takes revision 1", create(pod("a")), {}},
+      {"a second create is refused", create(pod("a")), ErrorCode::Exists},
+      {"the same name elsewhere is another object", create(pod("a", "other")), {}},
+      {"update of an absent object", update(pod("b")), ErrorCode::NotFound},
+      {"update of the version read", update(pod("a"), 1), {}},
+      {"update of an old version", update(pod("a"), 1), ErrorCode::Conflict},
+      {"update of any version", update(pod("a"), 0), {}},
+      {"delete of an old version", remove(pod("a"), 3), ErrorCode::Conflict},
+      {"delete of the version read", remove(pod("a"), 4), {}},
+      {"delete of an absent object", remove(pod("a")), ErrorCode::NotFound},
+      {"create after delete", create(pod("a")), {}},
+  };
+}
+
+void follows_the_steps(StoreOptions options) {
+  std::unique_ptr<Store> store = opened(std::move(options));
+  Judge judge;
+  for (Step& step : steps()) {
+    SCOPED_TRACE(step.what);
+    const Judge::Verdict verdict = judge.write(step.write);
+    const WriteResult result = store->write(std::move(step.write));
+    ASSERT_EQ(result.ok(), !step.refused.has_value());
+    if (step.refused) {
+      EXPECT_EQ(result.error().code(), *step.refused);
+      EXPECT_EQ(verdict.refused, *step.refused);
+    } else {
+      ASSERT_TRUE(verdict.made.has_value());
+      EXPECT_TRUE(same(**result, *verdict.made));
+    }
+    EXPECT_EQ(store->revision(), judge.revision());
+  }
+  EXPECT_EQ(difference(*store, judge, {"pods"}), "");
+}
+
+TEST(Store, DecidesWritesInMemory) {
+  follows_the_steps({});
+}
+TEST(Store, DecidesWritesInline) {
+  follows_the_steps({.synchronous = true});
+}
+TEST(Store, DecidesWritesDurably) {
+  TemporaryDirectory directory;
+  follows_the_steps({.directory = directory.path()});
+}
+
+TEST(Store, ListsPagesInOrder) {
+  std::unique_ptr<Store> store = opened({});
+  for (const char* name : {"c", "a", "b"}) {
+    for (const char* ns : {"two", "one"}) ASSERT_TRUE(store->write(create(pod(name, ns))).ok());
+  }
+  ListQuery query{.resource = "pods", .limit = 4};
+  ListPage first = store->list(query).value();
+  EXPECT_EQ(names(first), (Names{"one/a", "one/b", "one/c", "two/a"}));
+  EXPECT_TRUE(first.more);
+  EXPECT_EQ(first.remaining, 2u);
+  ASSERT_TRUE(store->write(remove(pod("b", "two"))).ok());
+
+  query.at = first.revision;
+  query.after = first.objects.back()->key;
+  const ListPage second = store->list(query).value();
+  EXPECT_EQ(names(second), (Names{"two/b", "two/c"})) << "the second page shows the state of the first";
+  EXPECT_FALSE(second.more);
+  EXPECT_EQ(second.revision, first.revision);
+
+  const auto only_c = [](const Object& object) { return object.key.name == "c"; };
+  const ListPage filtered = store->list({.resource = "pods", .limit = 1, .accept = only_c}).value();
+  EXPECT_EQ(names(filtered), (Names{"one/c"}));
+  EXPECT_TRUE(filtered.more);
+  EXPECT_EQ(filtered.remaining, 0u);
+  EXPECT_TRUE(store->list({.resource = "nodes"}).value().objects.empty());
+}
+
+TEST(Store, ForgetsWhatLeavesTheWindow) {
+  std::unique_ptr<Store> store = opened({.watch_window_events = 2, .synchronous = true});
+  for (const char* name : {"a", "b", "c", "d"}) ASSERT_TRUE(store->write(create(pod(name))).ok());
+  EXPECT_EQ(store->oldest_watchable(), 2u);
+  RememberingSink sink;
+  EXPECT_EQ(store->watch("pods", 1, sink).error().code(), ErrorCode::Gone);
+  EXPECT_EQ(store->list({.resource = "pods", .at = 1}).error().code(), ErrorCode::Gone);
+  EXPECT_EQ(store->list({.resource = "pods", .at = 5}).error().code(), ErrorCode::Invalid);
+  EXPECT_EQ(names(store->list({.resource = "pods", .at = 2}).value()), (Names{"default/a", "default/b"}));
+  const auto handle = store->watch("pods", 2, sink).value();
+  EXPECT_EQ(sink.events().size(), 2u);
+}
+
+TEST(Store, WatchesFromAPastTheNewestAndAFutureRevision) {
+  std::unique_ptr<Store> store = opened({.synchronous = true});
+  ASSERT_TRUE(store->write(create(pod("a"))).ok());
+  RememberingSink past, newest, future, everything, nodes;
+  std::vector<std::unique_ptr<WatchHandle>> handles;
+  handles.push_back(store->watch("pods", 0, past).value());
+  handles.push_back(store->watch("pods", 1, newest).value());
+  handles.push_back(store->watch("pods", 3, future).value());
+  handles.push_back(store->watch("", 0, everything).value());
+  handles.push_back(store->watch("nodes", 0, nodes).value());
+  ASSERT_TRUE(store->write(update(pod("a"))).ok());
+  EXPECT_EQ(future.progress(), 0u) << "a future revision waits silently";
+  ASSERT_TRUE(store->write(remove(pod("a"))).ok());
+  ASSERT_TRUE(store->write(create({"nodes", "", "n"})).ok());
+  EXPECT_EQ(past.events().size(), 3u);
+  EXPECT_EQ(newest.events().size(), 2u);
+  EXPECT_EQ(future.events().size(), 0u);
+  EXPECT_EQ(everything.events().size(), 4u);
+  EXPECT_EQ(nodes.events().size(), 1u);
+  EXPECT_EQ(past.progress(), 4u) << "events of other resources move progress too";
+  const std::vector<EventPtr> events = past.events();
+  EXPECT_EQ(events[1]->previous, events[0]->object);
+  EXPECT_EQ(events[2]->kind, Event::Kind::Deleted);
+  EXPECT_EQ(events[2]->object->bytes, "gone@3;");
+  handles.clear();
+  ASSERT_TRUE(store->write(create(pod("z"))).ok());
+  EXPECT_EQ(past.progress(), 4u) << "an ended watch is left alone";
+}
+
+// Ends its own watch on the first event.
+class LeavingSink final : public WatchSink {
+ public:
+  void on_events(std::span<const EventPtr> events, Revision) override {
+    seen += events.size();
+    handle.reset();
+  }
+  std::unique_ptr<WatchHandle> handle;
+  std::size_t seen = 0;
+};
+
+TEST(Store, ASinkMayEndItsOwnWatch) {
+  std::unique_ptr<Store> store = opened({.synchronous = true});
+  LeavingSink sink;
+  ASSERT_TRUE(store->write(create(pod("before"))).ok());
+  sink.handle = store->watch("pods", 1, sink).value();
+  ASSERT_TRUE(store->write(create(pod("a"))).ok());
+  ASSERT_TRUE(store->write(create(pod("b"))).ok());
+  EXPECT_EQ(sink.seen, 1u);
+}
+
+TEST(Store, SurvivesAReopenWithItsRevision) {
+  TemporaryDirectory directory;
+  const StoreOptions options{.directory = directory.path() + "/new/place"};
+  Judge judge;
+  {
+    std::unique_ptr<Store> store = opened(options);
+    for (Write write : {create(pod("a")), create(pod("b")), update(pod("a")), remove(pod("b"))}) {
+      judge.write(write);
+      ASSERT_TRUE(store->write(std::move(write)).ok());
+    }
+  }
+  std::unique_ptr<Store> store = opened(options);
+  EXPECT_EQ(store->revision(), 4u) << "the delete was the newest, and leaves no object";
+  EXPECT_EQ(store->oldest_watchable(), 4u);
+  EXPECT_EQ(difference(*store, judge, {"pods"}), "");
+  EXPECT_EQ(store->write(create(pod("c"))).value()->revision, 5u);
+  struct stat facts{};
+  ASSERT_EQ(stat((options.directory + "/berth.db").c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 077u, 0u) << "only the owner may read what may be a Secret";
+}
+
+TEST(Store, RefusesADirectoryInUse) {
+  TemporaryDirectory directory;
+  std::unique_ptr<Store> store = opened({.directory = directory.path()});
+  const auto second = open_store({.directory = directory.path()});
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code(), ErrorCode::Unavailable);
+  EXPECT_NE(second.error().text().find("in use by another process"), std::string::npos)
+      << second.error().text();
+  store.reset();
+  EXPECT_TRUE(open_store({.directory = directory.path()}).ok());
+}
+
+void run_sql(const std::string& path, const char* statements) {
+  sqlite3* connection = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &connection), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(connection, statements, nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(connection);
+}
+
+struct Foreign {
+  const char* what;
+  const char* statements;
+  ErrorCode code;
+  const char* sentence;
+};
+
+TEST(Store, RefusesFilesItDoesNotUnderstand) {
+  const Foreign cases[] = {
+      {"a newer schema", "PRAGMA user_version = 2", ErrorCode::Unsupported, "newer Berth (schema 2"},
+      {"somebody else's", "PRAGMA application_id = 7", ErrorCode::Unsupported, "not one of Berth's"},
+      {"twins", "INSERT INTO objects SELECT 2, 2, resource, ns, name, uid, bytes FROM objects",
+       ErrorCode::Internal, "damaged"},
+      {"a revision that fell", "UPDATE state SET revision = 0", ErrorCode::Internal, "damaged"},
+  };
+  for (const Foreign& one : cases) {
+    SCOPED_TRACE(one.what);
+    TemporaryDirectory directory;
+    {
+      std::unique_ptr<Store> store = opened({.directory = directory.path()});
+      ASSERT_TRUE(store->write(create(pod("a"))).ok());
+      ASSERT_TRUE(store->write(create(pod("b"))).ok());
+      ASSERT_TRUE(store->write(remove(pod("b"))).ok());
+    }
+    run_sql(directory.path() + "/berth.db", one.statements);
+    const auto store = open_store({.directory = directory.path()});
+    ASSERT_FALSE(store.ok());
+    EXPECT_EQ(store.error().code(), one.code);
+    EXPECT_NE(store.error().text().find(one.sentence), std::string::npos) << store.error().text();
+  }
+}
+
+TEST(Store, RefusesAFileThatIsNoDatabase) {
+  TemporaryDirectory directory;
+  std::ofstream(directory.path() + "/berth.db") << std::string(8'192, 'x');
+  EXPECT_FALSE(open_store({.directory = directory.path()}).ok());
+}
+
+TEST(Store, ADiskThatFailsStopsWritesNotReads) {
+  SimulatedDisk disk(1);
+  std::unique_ptr<Store> store = opened({.directory = "store", .synchronous = true}, &disk);
+  ASSERT_TRUE(store->write(create(pod("a"))).ok());
+  disk.fail_operation(1);
+  const WriteResult failed = store->write(create(pod("b")));
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().code(), ErrorCode::Internal);
+  EXPECT_NE(failed.error().text().find("failed on request"), std::string::npos) << failed.error().text();
+  EXPECT_EQ(store->write(create(pod("c"))).error().code(), ErrorCode::Internal)
+      << "the fault is over, trust is not";
+  EXPECT_EQ(store->revision(), 1u);
+  EXPECT_NE(store->get(pod("a")), nullptr);
+  EXPECT_EQ(store->get(pod("b")), nullptr);
+}
+
+// Holds the committer inside a callback until it is let go.
+class Gate {
+ public:
+  void wait() {
+    std::unique_lock lock(mutex_);
+    entered_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return open_; });
+  }
+  void wait_until_entered() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return entered_; });
+  }
+  void open() {
+    std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool entered_ = false;
+  bool open_ = false;
+};
+
+TEST(Store, BoundsItsQueueAndDrainsItAtTheEnd) {
+  constexpr std::size_t kQueueMax = 4;
+  Gate gate;
+  std::vector<std::optional<ErrorCode>> outcomes;
+  {
+    std::unique_ptr<Store> store = opened({.queue_writes_max = kQueueMax});
+    store->submit(create(pod("first")), [&](const WriteResult&) { gate.wait(); });
+    gate.wait_until_entered();
+    for (std::size_t i = 0; i <= kQueueMax; ++i) {
+      store->submit(create(pod(std::to_string(i))), [&](const WriteResult& result) {
+        outcomes.push_back(result.ok() ? std::nullopt : std::optional(result.error().code()));
+      });
+    }
+    ASSERT_EQ(outcomes.size(), 1u) << "only the one too many is answered at once";
+    EXPECT_EQ(outcomes[0], ErrorCode::Unavailable);
+    gate.open();
+  }
+  ASSERT_EQ(outcomes.size(), kQueueMax + 1);
+  for (std::size_t i = 1; i < outcomes.size(); ++i) EXPECT_EQ(outcomes[i], std::nullopt);
+}
+
+TEST(Store, TakesWritesFromInsideACallbackInTurn) {
+  std::unique_ptr<Store> store = opened({.synchronous = true});
+  std::vector<Revision> order;
+  store->submit(create(pod("a")), [&](const WriteResult& outer) {
+    store->submit(create(pod("b")), [&](const WriteResult& inner) { order.push_back((*inner)->revision); });
+    order.push_back((*outer)->revision);
+  });
+  EXPECT_EQ(order, (std::vector<Revision>{1, 2}));
+}
+
+}  // namespace
+}  // namespace berth::store

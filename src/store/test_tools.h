@@ -1,0 +1,102 @@
+// What the store's tests share: short ways to say a write, a sink that remembers, a directory that goes away.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/judge.h"
+#include "store/store.h"
+
+namespace berth::store {
+
+inline Key pod(std::string name, std::string ns = "default") {
+  return {"pods", std::move(ns), std::move(name)};
+}
+
+inline Write create(Key key, std::string content = "x") {
+  std::string uid = "uid-of-" + key.name;
+  return {.kind = Write::Kind::Create,
+          .key = std::move(key),
+          .uid = std::move(uid),
+          .draft = {content + "@", ";"}};
+}
+inline Write update(Key key, Revision expected = 0, std::string content = "y") {
+  return {.kind = Write::Kind::Update,
+          .key = std::move(key),
+          .expected = expected,
+          .draft = {content + "@", ";"}};
+}
+inline Write remove(Key key, Revision expected = 0) {
+  return {.kind = Write::Kind::Delete, .key = std::move(key), .expected = expected, .draft = {"gone@", ";"}};
+}
+
+// Remembers everything it is told; checks that revisions only rise.
+class RememberingSink final : public WatchSink {
+ public:
+  void on_events(std::span<const EventPtr> events, Revision progress) override {
+    std::lock_guard lock(mutex_);
+    for (const EventPtr& event : events) {
+      EXPECT_GT(event->object->revision, newest_) << "an event came twice or late";
+      newest_ = event->object->revision;
+      events_.push_back(event);
+    }
+    EXPECT_LE(newest_, progress) << "progress does not cover the events";
+    EXPECT_GE(progress, progress_) << "progress moved backwards";
+    progress_ = progress;
+  }
+  std::vector<EventPtr> events() const {
+    std::lock_guard lock(mutex_);
+    return events_;
+  }
+  Revision progress() const {
+    std::lock_guard lock(mutex_);
+    return progress_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<EventPtr> events_;
+  Revision newest_ = 0;
+  Revision progress_ = 0;
+};
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "berth-store-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// The first difference between what the store holds now and the judge's state at its revision; empty when
+// none.
+inline std::string difference(const Store& store, const Judge& judge,
+                              const std::vector<std::string>& resources) {
+  std::vector<ObjectPtr> held;
+  for (const std::string& resource : resources) {
+    const Result<ListPage> page = store.list({.resource = resource});
+    if (!page.ok()) return page.error().text();
+    held.insert(held.end(), page->objects.begin(), page->objects.end());
+  }
+  std::sort(held.begin(), held.end(), [](const auto& a, const auto& b) { return a->key < b->key; });
+  const std::vector<Object> expected = judge.state(store.revision());
+  if (held.size() != expected.size() || store.count("") != expected.size())
+    return std::to_string(held.size()) + " objects, not " + std::to_string(expected.size());
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    if (!same(*held[i], expected[i])) return held[i]->bytes + " instead of " + expected[i].bytes;
+  }
+  return "";
+}
+
+}  // namespace berth::store
