@@ -8,7 +8,6 @@ namespace berth {
 namespace {
 
 constexpr __int128 kLimit = static_cast<__int128>(1) << 126;
-constexpr __int128 kNano = 1000000000;
 
 struct Suffix {
   std::string_view text;
