@@ -1,0 +1,333 @@
+#include "api/decode.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "api/canonical.h"
+#include "api/decode_syntax.h"
+
+namespace berth::api {
+namespace {
+
+// Where a value stands, linked up the stack: rendered only for errors.
+struct Place {
+  const Place* outer = nullptr;
+  std::string_view member = {};  // or
+  std::size_t index = 0;         // of a list, when `member` has no data
+  const FieldInfo* field = nullptr;
+
+  // "spec.containers[0].image"
+  std::string path() const {
+    if (!outer) return {};
+    std::string text = outer->path();
+    if (member.data() == nullptr) return text + "[" + std::to_string(index) + "]";
+    return text.empty() ? std::string(member) : text + "." + std::string(member);
+  }
+  // Go's decoder names struct fields only: "spec.containers.image".
+  std::string fields() const {
+    if (!outer) return {};
+    std::string text = outer->fields();
+    if (!field) return text;
+    return text.empty() ? std::string(field->json) : text + "." + std::string(field->json);
+  }
+};
+
+std::string_view word_for(const Json& value) {
+  if (value.is_bool()) return "bool";
+  if (value.is_string()) return "string";
+  if (value.is_array()) return "array";
+  return value.is_object() ? "object" : "number";
+}
+
+// "[]v1.Container" holds "v1.Container", "map[string]string" holds "string".
+std::string_view element_type(std::string_view go_type) {
+  if (go_type.starts_with("[]"))
+    go_type.remove_prefix(2);
+  else if (go_type.starts_with("map["))
+    go_type.remove_prefix(go_type.find(']') + 1);
+  else
+    return "string";
+  if (go_type.starts_with('*')) go_type.remove_prefix(1);
+  return go_type;
+}
+
+class Decoder {
+ public:
+  // Makes `value` the canonical form of a message. `value` is an object.
+  Status message(const TypeInfo& type, Json& value, const Place& at);
+  std::vector<std::string> take_strict_errors() { return std::move(strict_errors_); }
+
+ private:
+  // The innermost struct and the value's declared type: what Go's decoder says in an error.
+  struct Target {
+    const TypeInfo& owner;
+    std::string_view go_type;
+  };
+
+  Status member(const TypeInfo& owner, const FieldInfo& field, Json& value, const Place& at);
+  Status list(const FieldInfo& field, Target target, Json& value, const Place& at);
+  Status map(const FieldInfo& field, Target target, Json& value, const Place& at);
+  Status one(const FieldInfo& field, Target target, Json& value, const Place& at);
+  Status integer(const FieldInfo& field, Target target, Json& value, const Place& at);
+  Status number(Target target, Json& value, const Place& at);
+  Status text(const FieldInfo& field, Target target, Json& value, const Place& at);
+  Status int_or_string(Json& value, const Place& at);
+  Status schema_union(const FieldInfo& field, Target target, Json& value, const Place& at);
+
+  void strict(std::string_view what, const Place& at) {
+    if (strict_errors_.size() >= kStrictErrorsMax) return;
+    std::string text = fmt::format("{} field \"{}\"", what, at.path());
+    if (seen_.insert(text).second) strict_errors_.push_back(std::move(text));
+  }
+
+  static Error wrong_type(std::string_view got, Target target, const Place& at) {
+    return Error(ErrorCode::Invalid, at.path(),
+                 fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}", got,
+                             target.owner.name, at.fields(), target.go_type));
+  }
+  // From inside a type with an unmarshaller of its own, the decoder knows no field.
+  static Error wrong_inner_type(std::string_view got, std::string_view go_type, const Place& at) {
+    return Error(ErrorCode::Invalid, at.path(),
+                 fmt::format("json: cannot unmarshal {} into Go value of type {}", got, go_type));
+  }
+  static Error at_place(const Error& error, const Place& at) {
+    return Error(ErrorCode::Invalid, at.path(), error.message());
+  }
+
+  std::vector<std::string> strict_errors_;
+  std::set<std::string> seen_;
+};
+
+Status Decoder::message(const TypeInfo& type, Json& value, const Place& at) {
+  const std::span<const FieldInfo> fields = type.fields();
+  Members members(fields.size());
+  std::vector<bool> seen(fields.size());
+  std::size_t hint = 0;
+  for (JsonMember& given : value.as_object()) {
+    const FieldInfo* field = type.field_by_json(given.key, hint);
+    const Place inner{&at, given.key, 0, field};
+    if (!field) {
+      strict("unknown", inner);
+      continue;
+    }
+    const auto position = static_cast<std::size_t>(field - fields.data());
+    hint = position + 1;
+    if (seen[position]) strict("duplicate", inner);
+    seen[position] = true;
+    if (given.value.is_null()) continue;
+    TRY(member(type, *field, given.value, inner));
+    members[position] = std::move(given.value);
+  }
+  value = assemble(type, std::move(members));
+  return {};
+}
+
+Status Decoder::member(const TypeInfo& owner, const FieldInfo& field, Json& value, const Place& at) {
+  const Target target{owner, field.go_type};
+  switch (field.shape) {
+    case Shape::One:
+      return one(field, target, value, at);
+    case Shape::List:
+      return list(field, target, value, at);
+    case Shape::Map:
+    case Shape::MapOfLists:
+      return map(field, target, value, at);
+  }
+  return {};
+}
+
+Status Decoder::list(const FieldInfo& field, Target target, Json& value, const Place& at) {
+  if (!value.is_array()) return wrong_type(word_for(value), target, at);
+  const Target element{target.owner, element_type(target.go_type)};
+  std::size_t index = 0;
+  for (Json& item : value.as_array()) {
+    const Place inner{&at, {}, index++, nullptr};
+    if (item.is_null())
+      item = zero_of(field);
+    else
+      TRY(one(field, element, item, inner));
+  }
+  return {};
+}
+
+Status Decoder::map(const FieldInfo& field, Target target, Json& value, const Place& at) {
+  if (!value.is_object()) return wrong_type(word_for(value), target, at);
+  const Target element{target.owner, element_type(target.go_type)};
+  std::vector<JsonMember> sorted;
+  sorted.reserve(value.as_object().size());
+  std::set<std::string_view> keys;
+  for (JsonMember& given : value.as_object()) {
+    const Place inner{&at, given.key, 0, nullptr};
+    if (!keys.insert(given.key).second) strict("duplicate", inner);
+    if (given.value.is_null())
+      given.value = field.shape == Shape::Map ? zero_of(field) : Json();
+    else if (field.shape == Shape::MapOfLists)
+      TRY(list(field, element, given.value, inner));
+    else
+      TRY(one(field, element, given.value, inner));
+  }
+  for (JsonMember& given : value.as_object()) sorted.push_back(std::move(given));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const JsonMember& a, const JsonMember& b) { return a.key < b.key; });
+  JsonObject out;
+  for (std::size_t i = 0; i < sorted.size(); ++i)
+    if (i + 1 == sorted.size() || sorted[i + 1].key != sorted[i].key)
+      out.append(std::move(sorted[i].key), std::move(sorted[i].value));
+  value = Json(std::move(out));
+  return {};
+}
+
+Status Decoder::one(const FieldInfo& field, Target target, Json& value, const Place& at) {
+  switch (field.kind) {
+    case ValueKind::Bool:
+      if (!value.is_bool()) return wrong_type(word_for(value), target, at);
+      return {};
+    case ValueKind::Int32:
+    case ValueKind::Int64:
+      return integer(field, target, value, at);
+    case ValueKind::Double:
+      return number(target, value, at);
+    case ValueKind::RawJson:
+    case ValueKind::FieldsV1:
+      return {};
+    case ValueKind::IntOrString:
+      return int_or_string(value, at);
+    case ValueKind::Message:
+      if (!value.is_object()) return wrong_type(word_for(value), target, at);
+      return message(field.type(), value, at);
+    case ValueKind::SchemaOrArray:
+    case ValueKind::SchemaOrBool:
+    case ValueKind::SchemaOrStrings:
+      return schema_union(field, target, value, at);
+    default:
+      return text(field, target, value, at);
+  }
+}
+
+Status Decoder::integer(const FieldInfo& field, Target target, Json& value, const Place& at) {
+  if (!value.is_number()) return wrong_type(word_for(value), target, at);
+  constexpr std::int64_t kLow = std::numeric_limits<std::int32_t>::min();
+  constexpr std::int64_t kHigh = std::numeric_limits<std::int32_t>::max();
+  const bool fits = value.is_int() &&
+                    (field.kind == ValueKind::Int64 || (value.as_int() >= kLow && value.as_int() <= kHigh));
+  if (!fits) return wrong_type("number " + to_string(value), target, at);
+  return {};
+}
+
+Status Decoder::number(Target target, Json& value, const Place& at) {
+  if (!value.is_number()) return wrong_type(word_for(value), target, at);
+  constexpr double kExact = 9007199254740992.0;
+  if (value.is_double() && std::abs(value.as_double()) < kExact &&
+      std::trunc(value.as_double()) == value.as_double())
+    value = Json(static_cast<std::int64_t>(value.as_double()));
+  return {};
+}
+
+Status Decoder::int_or_string(Json& value, const Place& at) {
+  if (value.is_string()) return {};
+  if (!value.is_number()) return wrong_inner_type(word_for(value), "int32", at);
+  if (!value.is_int() || value.as_int() != static_cast<std::int32_t>(value.as_int()))
+    return wrong_inner_type("number " + to_string(value), "int32", at);
+  return {};
+}
+
+Status Decoder::text(const FieldInfo& field, Target target, Json& value, const Place& at) {
+  // Go reads a quantity from the bare text of a number, too.
+  if (field.kind == ValueKind::Quantity && value.is_number()) value = Json(to_string(value));
+  if (!value.is_string()) {
+    const bool plain = field.kind == ValueKind::String || field.kind == ValueKind::Bytes;
+    if (plain) return wrong_type(word_for(value), target, at);
+    if (field.kind == ValueKind::Quantity) return at_place(canonical_quantity("{").error(), at);
+    return wrong_inner_type(word_for(value), "string", at);
+  }
+  const std::string& given = value.as_string();
+  Result<std::string> canonical = std::string();
+  switch (field.kind) {
+    case ValueKind::Quantity:
+      canonical = canonical_quantity(given);
+      break;
+    case ValueKind::Time:
+      canonical = canonical_time(given);
+      break;
+    case ValueKind::MicroTime:
+      canonical = canonical_micro_time(given);
+      break;
+    case ValueKind::Duration:
+      canonical = canonical_duration(given);
+      break;
+    case ValueKind::Bytes:
+      canonical = canonical_base64(given);
+      break;
+    default:
+      return {};
+  }
+  if (!canonical) return at_place(canonical.error(), at);
+  value = Json(*std::move(canonical));
+  return {};
+}
+
+Status Decoder::schema_union(const FieldInfo& field, Target target, Json& value, const Place& at) {
+  if (value.is_object()) return message(field.type(), value, at);
+  if (field.kind == ValueKind::SchemaOrBool) {
+    if (value.is_bool()) return {};
+    return Error(ErrorCode::Invalid, at.path(), "boolean or JSON schema expected");
+  }
+  if (!value.is_array()) return wrong_type(word_for(value), target, at);
+  std::size_t index = 0;
+  for (Json& item : value.as_array()) {
+    const Place inner{&at, {}, index++, nullptr};
+    if (field.kind == ValueKind::SchemaOrStrings) {
+      if (!item.is_string()) return wrong_inner_type(word_for(item), "string", inner);
+    } else if (!item.is_object()) {
+      return wrong_inner_type(word_for(item), "v1.JSONSchemaProps", inner);
+    } else {
+      TRY(message(field.type(), item, inner));
+    }
+  }
+  return {};
+}
+
+// The parser keeps a number's value only; the reference quotes the number as it was written.
+Error with_number_as_written(const Error& error, std::string_view text) {
+  constexpr std::string_view kHead = "json: cannot unmarshal number ";
+  const std::string& message = error.message();
+  if (!message.starts_with(kHead) || message.compare(kHead.size(), 5, "into ") == 0) return error;
+  const std::string_view raw = raw_number_at(text, error.path());
+  const std::size_t end = message.find(' ', kHead.size());
+  if (raw.empty() || end == std::string::npos) return error;
+  return Error(error.code(), error.path(), fmt::format("{}{}{}", kHead, raw, message.substr(end)));
+}
+
+}  // namespace
+
+Result<Decoded> decode_document(const TypeInfo& type, Json document) {
+  if (document.is_null()) document = Json::object();
+  if (!document.is_object())
+    return Error(ErrorCode::Invalid, fmt::format("json: cannot unmarshal {} into Go value of type {}.{}",
+                                                 word_for(document), type.version, type.name));
+  Decoder decoder;
+  TRY(decoder.message(type, document, Place{}));
+  return Decoded{std::move(document), decoder.take_strict_errors()};
+}
+
+Result<Decoded> decode_json(const TypeInfo& type, std::string_view text) {
+  Result<Json> parsed = parse_json(text);
+  if (!parsed) {
+    const std::string reason = json_syntax_error(text);
+    if (!reason.empty()) return Error(ErrorCode::Invalid, reason);
+    parsed = parse_json(with_long_integers_as_doubles(text));
+    if (!parsed) return parsed.error();
+  }
+  Result<Decoded> decoded = decode_document(type, *std::move(parsed));
+  return decoded ? std::move(decoded) : Result<Decoded>(with_number_as_written(decoded.error(), text));
+}
+
+std::string strict_error_text(const std::vector<std::string>& strict_errors) {
+  return "strict decoding error: " + fmt::format("{}", fmt::join(strict_errors, ", "));
+}
+
+}  // namespace berth::api
