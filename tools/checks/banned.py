@@ -1,20 +1,20 @@
 """Calls that only a seam may make. A row of tools/allowed.txt names each seam and why it may."""
 import re
 
-from .tree import Finding
+from .tree import Finding, is_test
 
 NAME = "calls"
 
 # (subject in the allow table, pattern, remedy)
 BANNED = (
     ("clock", r"\b(?:system_clock|steady_clock|high_resolution_clock|utc_clock)\b"
-              r"|\b(?:clock_gettime|gettimeofday|sleep_for|sleep_until|usleep|nanosleep)\b"
+              r"|\b(?:clock_gettime|gettimeofday|usleep|nanosleep|this_thread::sleep_\w+)\b"
               r"|(?<![\w.>])(?:std::|::)?(?:time|clock)\((?:nullptr|NULL|0|)\)",
      "take a Clock (base/clock.h)"),
     ("random", r"\bstd::(?:random_device|mt19937(?:_64)?|default_random_engine)\b"
-               r"|(?<![\w.>])(?:std::|::)?(?:rand|srand|random|getrandom|getentropy|arc4random)\(",
+               r"|(?<![\w.>])(?:std::|::)?(?:s?rand|srandom|getrandom|getentropy|arc4random)\(",
      "take a Random (base/random.h)"),
-    ("files", r"\bstd::(?:[io]?fstream|filesystem)\b"
+    ("files", r"\bstd::(?:[io]?fstream\b|filesystem\b(?!::path\b))"
               r"|(?<![\w.>:])(?:std::|::)?(?:fopen|freopen|tmpfile|opendir)\("
               r"|(?<![\w.>:])::(?:open|unlink|rename|mkdir|stat|truncate|fsync)\("
               r"|(?<![\w.>:])(?:::)?(?:openat|unlinkat|renameat|mkdtemp|mkstemp|fdatasync)\("
@@ -44,7 +44,7 @@ FREE_IN_BENCHES = FREE_IN_TESTS | {"clock"}
 
 
 def free_in(path):
-    if path.endswith("_test.cc") or path.startswith("fuzz/"):
+    if is_test(path) or path.startswith("fuzz/"):
         return FREE_IN_TESTS
     return FREE_IN_BENCHES if path.startswith("bench/") else set()
 

@@ -1,7 +1,7 @@
 """Heavy or foreign headers: never in a header of ours, and only in .cc files of rooms that own the need."""
 import fnmatch
 
-from .tree import Finding, room_of
+from .tree import Finding, is_test, room_of
 
 NAME = "quarantine"
 NOWHERE = ()
@@ -41,7 +41,7 @@ TRANSPORT_FILES_MAX = 2
 
 
 def place_of(path):
-    if path.endswith("_test.cc"):
+    if is_test(path):
         return TESTS
     return room_of(path) or path.partition("/")[0]
 
@@ -61,7 +61,7 @@ def run(tree):
                 continue
             if name.startswith(("boost/asio", "boost/beast")) and path not in transport:
                 transport.append(path)
-            if path.endswith(".h"):
+            if path.endswith(".h") and not is_test(path):
                 yield Finding(path, line, NAME, f"a header includes <{name}>",
                               "include it in a .cc file only")
             elif not is_usable(path, row[1]):

@@ -1,7 +1,7 @@
 """Room arrows: an include of another room stands in room.cmake and points down the list; READMEs exist."""
 import re
 
-from .tree import Finding, ROOM_ORDER, room_of
+from .tree import Finding, ROOM_ORDER, is_test, room_of
 
 NAME = "rooms"
 ROOM_CALL = re.compile(r"berth_room\s*\(([^)]*)\)", re.S)
@@ -65,7 +65,7 @@ def run(tree):
         lists = declared(tree.text(path)) or {keyword: [] for keyword in KEYWORDS}
         for source in sources:
             usable = set(lists["ROOMS"])
-            if source.endswith("_test.cc"):
+            if is_test(source):
                 usable |= {link.removeprefix("berth_") for link in lists["TEST_LINK"]}
             yield from check_includes(tree, source, room, usable, path)
 

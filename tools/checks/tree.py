@@ -185,3 +185,8 @@ class PassedBefore:
 def room_of(path):
     parts = path.split("/")
     return parts[1] if len(parts) > 2 and parts[0] == "src" else None
+
+
+def is_test(path):
+    """A test, or a header that tests share (test_tools.h)."""
+    return path.endswith("_test.cc") or (path.endswith(".h") and path.rpartition("/")[2].startswith("test_"))
