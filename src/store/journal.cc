@@ -12,12 +12,13 @@ namespace {
 constexpr int kSchema = 1;
 constexpr int kApplicationId = 0x42727468;  // "Brth"
 constexpr const char* kFileName = "berth.db";
-constexpr int kLogPagesUseful = 1'000;  // 4 MiB: worth tidying when quiet
-constexpr int kLogPagesMax = 8'000;     // 32 MiB: bounds the log, and the work of an open after a crash
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kUsefulShare = 8;  // tidying pays, when quiet, from this part of the log's bound on
 
 // Exclusive locking comes first: it keeps the WAL index off shared memory. Tidying is ours (tidy()).
 constexpr const char* kConnectionSetup =
     "PRAGMA locking_mode = EXCLUSIVE;"
+    "PRAGMA page_size = 4096;"
     "PRAGMA temp_store = MEMORY;"
     "PRAGMA cache_size = -32768;";
 constexpr const char* kDatabaseSetup =
@@ -57,8 +58,9 @@ std::string text_of(sqlite3_stmt* statement, int column) {
 
 class SqliteJournal final : public Journal {
  public:
-  SqliteJournal(std::string directory, Disk& disk)
-      : directory_(std::move(directory)),
+  SqliteJournal(std::string directory, Disk& disk, std::size_t log_bytes_max)
+      : log_pages_max_(log_bytes_max / kPageBytes),
+        directory_(std::move(directory)),
         path_((std::filesystem::path(directory_) / kFileName).string()),
         vfs_(disk) {}
 
@@ -119,8 +121,8 @@ class SqliteJournal final : public Journal {
     return step(commit_);
   }
 
-  bool tidying_useful() const override { return log_pages_ >= kLogPagesUseful; }
-  bool tidying_due() const override { return log_pages_ >= kLogPagesMax; }
+  bool tidying_useful() const override { return log_pages_ >= log_pages_max_ / kUsefulShare; }
+  bool tidying_due() const override { return log_pages_ >= log_pages_max_; }
 
   Status tidy() override {
     const int code =
@@ -132,7 +134,7 @@ class SqliteJournal final : public Journal {
 
  private:
   static int note_log_pages(void* self, sqlite3*, const char*, int pages) {
-    static_cast<SqliteJournal*>(self)->log_pages_ = pages;
+    static_cast<SqliteJournal*>(self)->log_pages_ = static_cast<std::size_t>(pages);
     return SQLITE_OK;
   }
 
@@ -204,20 +206,22 @@ class SqliteJournal final : public Journal {
     return vfs_.last_failure() == nullptr ? error : error.because_of(*vfs_.last_failure());
   }
 
+  const std::size_t log_pages_max_;
   std::string directory_;
   std::string path_;
   Vfs vfs_;
   Connection connection_;
   Statement put_, remove_, advance_, begin_, commit_;  // behind the connection: finished before it closes
   bool empty_ = false;
-  int log_pages_ = 0;
+  std::size_t log_pages_ = 0;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Journal>> Journal::open(const std::string& directory, Disk& disk) {
+Result<std::unique_ptr<Journal>> Journal::open(const std::string& directory, Disk& disk,
+                                               std::size_t log_bytes_max) {
   TRY(disk.make_directory(directory));
-  auto journal = std::make_unique<SqliteJournal>(directory, disk);
+  auto journal = std::make_unique<SqliteJournal>(directory, disk, log_bytes_max);
   TRY(journal->start());
   return std::unique_ptr<Journal>(std::move(journal));
 }

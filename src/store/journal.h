@@ -27,7 +27,8 @@ class Journal {
 
   // Opens or makes the database in `directory` and keeps it locked. Refuses one that another opener holds
   // (Unavailable), a newer schema and a foreign file (Unsupported).
-  static Result<std::unique_ptr<Journal>> open(const std::string& directory, Disk& disk);
+  static Result<std::unique_ptr<Journal>> open(const std::string& directory, Disk& disk,
+                                               std::size_t log_bytes_max);
 
   virtual Result<Contents> load() = 0;
   // Returns once the events and the revision would survive a power cut; all of them or none. `events` are
@@ -36,7 +37,7 @@ class Journal {
 
   // The write-ahead log has grown: tidy() when nothing else waits.
   virtual bool tidying_useful() const = 0;
-  // It has grown so much that tidy() must not wait for quiet.
+  // It has reached `log_bytes_max`: tidy() must not wait for quiet.
   virtual bool tidying_due() const = 0;
   // Moves the write-ahead log into the database. Cost: two syncs and a copy of the log.
   virtual Status tidy() = 0;

@@ -44,7 +44,7 @@ class Judge {
     return {.made = made};
   }
 
-  Revision revision() const { return versions_.empty() ? base_ : versions_.back().object.revision; }
+  Revision revision() const { return versions_.empty() ? 0 : versions_.back().object.revision; }
 
   std::optional<Object> at(const Key& key, Revision revision) const {
     std::optional<Object> found;
@@ -108,7 +108,6 @@ class Judge {
 
  private:
   std::vector<Version> versions_;  // by revision
-  Revision base_ = 0;
 };
 
 inline bool same(const Object& a, const Object& b) {

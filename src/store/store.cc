@@ -218,7 +218,8 @@ Result<std::unique_ptr<Store>> open_store(StoreOptions options, Disk* disk) {
   BERTH_ASSERT(options.batch_writes_max > 0, "a commit of no writes would never end");
   std::unique_ptr<Journal> journal;
   if (!options.directory.empty())
-    journal = TRY(Journal::open(options.directory, disk == nullptr ? machine_disk() : *disk));
+    journal = TRY(
+        Journal::open(options.directory, disk == nullptr ? machine_disk() : *disk, options.log_bytes_max));
   auto store = std::make_unique<CommittingStore>(std::move(options), std::move(journal));
   TRY(store->start());
   return std::unique_ptr<Store>(std::move(store));

@@ -104,7 +104,10 @@ struct StoreOptions {
   std::size_t watch_window_events = 100'000;  // events kept for watches and old lists
   std::size_t queue_writes_max = 16'384;      // waiting writes; more answer Unavailable
   std::size_t batch_writes_max = 1'024;       // writes of one group commit
-  bool synchronous = false;  // no thread: submit() decides and answers inline (in memory only)
+  std::size_t log_bytes_max =
+      32 * 1024 * 1024;  // of the journal's write-ahead log before it is tidied under load
+  // No thread: submit() decides and answers inline, each write a commit of its own. One thread only.
+  bool synchronous = false;
 };
 
 class Disk;  // disk.h: the file system as SQLite sees it; null means the machine's

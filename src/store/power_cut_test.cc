@@ -1,0 +1,170 @@
+// What the simulated disk does to a store: power cuts, torn writes, syncs that lie, each operation failing
+// once.
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "base/random.h"
+#include "store/simulated_disk.h"
+#include "store/test_tools.h"
+
+namespace berth::store {
+namespace {
+
+constexpr int kRounds = 2'000;
+constexpr int kRoundsOfOneDisk = 20;
+constexpr int kLyingRounds = 200;
+constexpr std::uint64_t kChangesBeforeCutMax = 150;
+constexpr int kWritesOfARound = 40;
+constexpr std::uint64_t kKeys = 24;
+constexpr std::uint64_t kContentBytesMax = 6'000;  // some need overflow pages
+constexpr std::size_t kLogBytesMax = 64 * 1024;    // so that tidying happens in most rounds
+constexpr std::uint64_t kOperationsMax = 5'000;    // of one workload; the loop over all of them ends before
+
+const std::vector<std::string> kResources = {"pods"};
+
+// A disk, the store on it as it comes and goes, and what must be true of both.
+class World {
+ public:
+  World(std::uint64_t seed, SimulatedDisk::Syncs syncs) : disk_(seed, syncs), random_(seed) {}
+
+  SimulatedDisk& disk() { return disk_; }
+  SeededRandom& random() { return random_; }
+
+  // Opens, writes, closes. Whatever the disk does meanwhile, every answer must be the judge's or a failed
+  // disk's.
+  void work(int writes) {
+    Result<std::unique_ptr<Store>> opened =
+        open_store({.directory = "store", .log_bytes_max = kLogBytesMax}, &disk_);
+    if (!opened.ok()) return;
+    std::unique_ptr<Store> store = std::move(*opened);
+    RememberingSink sink;
+    const auto handle = store->watch("", store->revision(), sink).value();
+    for (int i = 0; i < writes; ++i) submit(*store);
+    store.reset();
+    seen_ = std::max(seen_, sink.progress());
+  }
+
+  // Opens without faults and says what is wrong; empty when nothing is.
+  std::string violation() {
+    if (!wrong_answer_.empty()) return wrong_answer_;
+    const Result<std::unique_ptr<Store>> opened =
+        open_store({.directory = "store", .synchronous = true}, &disk_);
+    if (!opened.ok()) return "does not open: " + opened.error().text();
+    const Store& store = **opened;
+    const Revision recovered = store.revision();
+    if (recovered < acknowledged_)
+      return "acknowledged revision " + std::to_string(acknowledged_) + " is lost; " +
+             std::to_string(recovered) + " was recovered";
+    if (recovered < seen_) return "revision " + std::to_string(seen_) + " was seen and is lost";
+    if (recovered > judge_.revision()) return "a revision nobody wrote";
+    if (std::string found = difference(store, judge_, kResources); !found.empty()) return found;
+    judge_.forget_behind(recovered);
+    return "";
+  }
+
+ private:
+  void submit(Store& store) {
+    Key key = pod("n" + std::to_string(random_.below(kKeys)));
+    std::string content(random_.below(kContentBytesMax), static_cast<char>('a' + random_.below(26)));
+    Write write = remove(key);
+    if (const std::uint64_t kind = random_.below(4); kind < 2) {
+      write = update(key, 0, std::move(content));
+    } else if (kind == 2) {
+      write = create(key, std::move(content));
+    }
+    const Judge::Verdict verdict = judge_.write(write);
+    const auto note = [this, verdict](const WriteResult& result) { check(verdict, result); };
+    // Waiting now and then makes commits of one write beside those of many.
+    if (random_.below(4) == 0) {
+      note(store.write(std::move(write)));
+    } else {
+      store.submit(std::move(write), note);
+    }
+  }
+
+  // The committer's thread or ours, never both at once: a waiting submit() comes after all answers before it.
+  void check(const Judge::Verdict& verdict, const WriteResult& result) {
+    if (!result.ok()) {
+      const ErrorCode code = result.error().code();
+      const bool expected = code == ErrorCode::Internal || (!verdict.made && code == verdict.refused);
+      if (!expected) wrong_answer_ = "refused: " + result.error().text();
+    } else if (!verdict.made || !same(**result, *verdict.made)) {
+      wrong_answer_ = "an answer that the judge does not give";
+    } else {
+      acknowledged_ = std::max<Revision>(acknowledged_, (*result)->revision);
+    }
+  }
+
+  SimulatedDisk disk_;
+  SeededRandom random_;
+  Judge judge_;
+  Revision seen_ = 0;
+  std::string wrong_answer_;
+  std::atomic<Revision> acknowledged_ = 0;
+};
+
+// How many of the rounds end with a violation; the first one is described.
+struct Outcome {
+  int cuts = 0;
+  int violations = 0;
+  std::string first;
+};
+
+Outcome cut_power(int rounds, SimulatedDisk::Syncs syncs) {
+  Outcome outcome;
+  for (int round = 0; round < rounds;) {
+    World world(static_cast<std::uint64_t>(round), syncs);
+    for (int i = 0; i < kRoundsOfOneDisk && round < rounds; ++i, ++round) {
+      world.disk().cut_power_before_change(1 + world.random().below(kChangesBeforeCutMax));
+      world.work(kWritesOfARound);
+      outcome.cuts += world.disk().fault_pending() ? 0 : 1;
+      world.disk().power_on();
+      const std::string violation = world.violation();
+      if (violation.empty()) continue;
+      if (outcome.violations++ == 0) outcome.first = "round " + std::to_string(round) + ": " + violation;
+      round += kRoundsOfOneDisk - i;  // nothing on this disk can be trusted any more
+      break;
+    }
+  }
+  return outcome;
+}
+
+TEST(PowerCut, LosesNothingThatWasAcknowledged) {
+  const Outcome outcome = cut_power(kRounds, SimulatedDisk::Syncs::Honoured);
+  EXPECT_EQ(outcome.violations, 0) << outcome.first;
+  EXPECT_GT(outcome.cuts, kRounds / 2) << "the power must go off while the store works";
+}
+
+TEST(PowerCut, ALossWouldBeSeen) {
+  const Outcome outcome = cut_power(kLyingRounds, SimulatedDisk::Syncs::Ignored);
+  EXPECT_GT(outcome.violations, 0)
+      << "a disk that lies about syncs loses data, and the check above must notice";
+}
+
+enum class Afterwards { Reopen, PowerCut };
+
+void fail_each_operation(Afterwards afterwards) {
+  std::uint64_t operation = 1;
+  for (; operation < kOperationsMax; ++operation) {
+    World world(operation, SimulatedDisk::Syncs::Honoured);
+    world.work(3);  // something to lose
+    world.disk().fail_operation(operation);
+    world.work(10);
+    if (world.disk().fault_pending()) break;
+    if (afterwards == Afterwards::PowerCut) world.disk().power_on();
+    ASSERT_EQ(world.violation(), "") << "after operation " << operation << " failed";
+  }
+  EXPECT_GT(operation, 30u) << "the workload did too little";
+  EXPECT_LT(operation, kOperationsMax) << "the workload never ended";
+}
+
+TEST(FailingDisk, EachOperationMayFailBeforeAReopen) {
+  fail_each_operation(Afterwards::Reopen);
+}
+TEST(FailingDisk, EachOperationMayFailBeforeAPowerCut) {
+  fail_each_operation(Afterwards::PowerCut);
+}
+
+}  // namespace
+}  // namespace berth::store

@@ -1,0 +1,89 @@
+// Writes to a store under load until it is killed, and says on stdout what it was promised: the child of
+// crash_test.cc.
+//
+// Usage: store-crash-child DIRECTORY RUN. One line for each fact, written at once: "open REVISION", "deleting
+// NAME" before a delete is submitted, "created|updated|deleted NAME REVISION" for each acknowledgement.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "store/store.h"
+
+namespace berth::store {
+namespace {
+
+constexpr std::int64_t kInFlightMax = 64;
+constexpr std::int64_t kUpdateEvery = 3;
+constexpr std::int64_t kDeleteEvery = 5;
+constexpr std::int64_t kLifeObjects = 40;  // an object is deleted this many creates later
+constexpr std::size_t kContentBytes = 1'500;
+constexpr std::size_t kLogBytesMax = 1024 * 1024;
+constexpr std::int64_t kObjectsMax = 1'000'000;  // nobody lets it live that long
+
+// Lines are shorter than a pipe's atomic write.
+void say(const std::string& line) {
+  if (::write(STDOUT_FILENO, (line + "\n").data(), line.size() + 1) < 0) std::_Exit(1);
+}
+
+class Child {
+ public:
+  Child(Store& store, std::string run) : store_(store), run_(std::move(run)) {}
+
+  void work() {
+    for (std::int64_t i = 0; i < kObjectsMax; ++i) {
+      submit(Write::Kind::Create, i);
+      if (i % kUpdateEvery == 0) submit(Write::Kind::Update, i);
+      if (i % kDeleteEvery == 0 && i >= kLifeObjects) submit(Write::Kind::Delete, i - kLifeObjects);
+    }
+  }
+
+ private:
+  void submit(Write::Kind kind, std::int64_t number) {
+    while (in_flight_.load() >= kInFlightMax) std::this_thread::yield();
+    ++in_flight_;
+    const std::string name = "r" + run_ + "-" + std::to_string(number);
+    if (kind == Write::Kind::Delete) say("deleting " + name);
+    const char* const fact = kind == Write::Kind::Create   ? "created "
+                             : kind == Write::Kind::Update ? "updated "
+                                                           : "deleted ";
+    Write write{.kind = kind, .key = {"pods", "crash", name}, .uid = "u"};
+    write.draft = {std::string(kContentBytes, 'c') + "@", ""};
+    store_.submit(std::move(write), [this, fact, name](const WriteResult& result) {
+      if (!result.ok()) std::_Exit(2);
+      say(fact + name + " " + std::to_string((*result)->revision));
+      --in_flight_;
+    });
+  }
+
+  Store& store_;
+  std::string run_;
+  std::atomic<std::int64_t> in_flight_ = 0;
+};
+
+int run(const std::string& directory, const std::string& run) {
+  auto store =
+      open_store({.directory = directory, .watch_window_events = 1'000, .log_bytes_max = kLogBytesMax});
+  if (!store.ok()) {
+    std::fprintf(stderr, "%s\n", store.error().text().c_str());
+    return 3;
+  }
+  say("open " + std::to_string((*store)->revision()));
+  Child(**store, run).work();
+  return 0;
+}
+
+}  // namespace
+}  // namespace berth::store
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: store-crash-child DIRECTORY RUN\n");
+    return 64;
+  }
+  return berth::store::run(argv[1], argv[2]);
+}
