@@ -1,0 +1,323 @@
+#include "model/cluster.h"
+
+#include <algorithm>
+
+namespace berth::model {
+namespace {
+
+template <class T>
+std::shared_ptr<const T> get(const std::optional<api::TypedObject>& object) {
+  if (!object) return nullptr;
+  const auto* held = std::get_if<std::shared_ptr<const T>>(&*object);
+  return held ? *held : nullptr;
+}
+
+client::NamedKey key_of(const api::ObjectMeta& meta) {
+  return {meta.ns, meta.name};
+}
+
+template <class Row>
+std::shared_ptr<const api::Allocation> carried(const Row& claims, const std::shared_ptr<const void>& owner,
+                                               const ClaimRow& row) {
+  for (const api::ClaimAllocation& claim : claims) {
+    if (claim.claim_name != row.key.name) continue;
+    if (row.live && !claim.claim_uid.empty() && row.live->meta.uid != claim.claim_uid) continue;
+    if (owner) return {owner, &claim.allocation};
+    return std::make_shared<const api::Allocation>(claim.allocation);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void Cluster::apply(const client::Delta& delta) {
+  BERTH_ASSERT(!ledger_.in_transaction(), "the world does not change during a transaction");
+  switch (delta.key.kind) {
+    case api::Kind::Node:
+      return apply_node(get<api::Node>(delta.before).get(), get<api::Node>(delta.after));
+    case api::Kind::Pod:
+      return apply_pod(get<api::Pod>(delta.before).get(), get<api::Pod>(delta.after));
+    case api::Kind::ResourceSlice:
+      return apply_slice(get<api::ResourceSlice>(delta.before).get(), get<api::ResourceSlice>(delta.after));
+    case api::Kind::DeviceClass:
+      return apply_class(delta.key.name, get<api::DeviceClass>(delta.after));
+    case api::Kind::ResourceClaim:
+      return apply_claim(get<api::ResourceClaim>(delta.before).get(), get<api::ResourceClaim>(delta.after));
+    case api::Kind::BindRequest:
+      return apply_request(get<api::BindRequest>(delta.before), get<api::BindRequest>(delta.after));
+    default:
+      return;
+  }
+}
+
+void Cluster::apply_node(const api::Node* before, const std::shared_ptr<const api::Node>& after) {
+  if (!before && !after) return;
+  const std::string& name = after ? after->meta.name : before->meta.name;
+  const NodeId id = node_id(name);
+  NodeRow& row = nodes_[id.index()];
+  const bool same_labels = before && after && before->meta.labels == after->meta.labels &&
+                           before->declared_features == after->declared_features;
+  if (!same_labels) row.labels_stamp = ++stamp_;
+  row.live = after;
+  row.allocatable = after ? resources_.row(after->allocatable) : ResourceRow{};
+  row.ready = after && api::condition_is_true(after->conditions, "Ready");
+  if (after)
+    live_nodes_[name] = id;
+  else
+    live_nodes_.erase(name);
+}
+
+void Cluster::apply_class(const std::string& name, const std::shared_ptr<const api::DeviceClass>& after) {
+  classes_stamp_ = ++stamp_;
+  if (after)
+    classes_[name] = after;
+  else
+    classes_.erase(name);
+}
+
+void Cluster::pool_changed(PoolId pool) {
+  PoolRow& row = pools_[pool.index()];
+  row.stamp = ++stamp_;
+  bool wide = false;
+  for (const auto& [name, slice] : row.slices) {
+    if (slice.live->node_name.empty())
+      wide = true;
+    else
+      nodes_[node_id(slice.live->node_name).index()].slices_stamp = stamp_;
+  }
+  const std::pair<std::string, std::string> key{row.driver, row.pool};
+  if (wide || wide_pools_.contains(key)) wide_stamp_ = stamp_;
+  if (wide)
+    wide_pools_[key] = pool;
+  else
+    wide_pools_.erase(key);
+}
+
+void Cluster::apply_slice(const api::ResourceSlice* before,
+                          const std::shared_ptr<const api::ResourceSlice>& after) {
+  if (before) {
+    const PoolId pool = pool_id(before->driver, before->pool);
+    pool_changed(pool);
+    pools_[pool.index()].slices.erase(before->meta.name);
+    if (!before->node_name.empty())
+      nodes_[node_id(before->node_name).index()].local_slices.erase(before->meta.name);
+    pool_changed(pool);
+  }
+  if (!after) return;
+  const PoolId pool = pool_id(after->driver, after->pool);
+  SliceRow slice{after, pool, {}};
+  for (const api::Device& device : after->devices) slice.devices.push_back(device_id(pool, device.name));
+  pools_[pool.index()].slices[after->meta.name] = std::move(slice);
+  if (!after->node_name.empty())
+    nodes_[node_id(after->node_name).index()].local_slices.insert(after->meta.name);
+  pool_changed(pool);
+}
+
+void Cluster::apply_pod(const api::Pod* before, const std::shared_ptr<const api::Pod>& after) {
+  if (!before && !after) return;
+  const PodId id = pod_id(key_of(after ? after->meta : before->meta));
+  PodRow& row = pods_[id.index()];
+  row.live = after;
+  row.requests.clear();
+  if (after) {
+    row.requests = resources_.amounts(api::effective_requests(*after));
+    row.requests.push_back({kPodSlots, 1});
+    std::sort(row.requests.begin(), row.requests.end(),
+              [](const ResourceAmount& a, const ResourceAmount& b) { return a.resource < b.resource; });
+  }
+  settle(id);
+  for (const auto& [name, request] : std::map(row.bind_requests))
+    for (const api::ClaimAllocation& claim : request->claims)
+      settle(claim_id({row.key.ns, claim.claim_name}));
+  if (before) drop_settled(before->meta.uid);
+  if (after) drop_settled(after->meta.uid);
+  retire_if_unused(id);
+}
+
+void Cluster::apply_claim(const api::ResourceClaim* before,
+                          const std::shared_ptr<const api::ResourceClaim>& after) {
+  if (!before && !after) return;
+  const ClaimId id = claim_id(key_of(after ? after->meta : before->meta));
+  claims_[id.index()].live = after;
+  settle(id);
+  for (const std::string& pod_uid : std::set(claims_[id.index()].assumed_by)) drop_settled(pod_uid);
+  retire_if_unused(id);
+}
+
+void Cluster::attach_request(const BindRequestPtr& request) {
+  const std::string& name = request->meta.name;
+  pods_[pod_id({request->meta.ns, request->pod_name}).index()].bind_requests[name] = request;
+  for (const api::ClaimAllocation& claim : request->claims)
+    claims_[claim_id({request->meta.ns, claim.claim_name}).index()].bind_requests[name] = request;
+}
+
+void Cluster::detach_request(const api::BindRequest& request) {
+  pods_[pod_id({request.meta.ns, request.pod_name}).index()].bind_requests.erase(request.meta.name);
+  for (const api::ClaimAllocation& claim : request.claims)
+    claims_[claim_id({request.meta.ns, claim.claim_name}).index()].bind_requests.erase(request.meta.name);
+}
+
+void Cluster::apply_request(const BindRequestPtr& before, const BindRequestPtr& after) {
+  if (before) detach_request(*before);
+  if (after) attach_request(after);
+  // The binding may still be on its way to us when its record is gone already.
+  if (before && !after && before->phase == api::BindPhase::Succeeded) keep_as_assumption(*before);
+  for (const BindRequestPtr& request : {before, after}) {
+    if (!request) continue;
+    const PodId pod = pod_id({request->meta.ns, request->pod_name});
+    settle(pod);
+    for (const api::ClaimAllocation& claim : request->claims)
+      settle(claim_id({request->meta.ns, claim.claim_name}));
+    drop_settled(request->pod_uid);
+    for (const api::ClaimAllocation& claim : request->claims)
+      retire_if_unused(claim_id({request->meta.ns, claim.claim_name}));
+    retire_if_unused(pod);
+  }
+}
+
+void Cluster::keep_as_assumption(const api::BindRequest& request) {
+  if (!stands(request)) return;
+  Assumption assumption{request.decision_id,
+                        {request.meta.ns, request.pod_name},
+                        request.pod_uid,
+                        request.node,
+                        request.claims};
+  if (outstanding(assumption)) assume(std::move(assumption));
+}
+
+bool Cluster::stands(const api::BindRequest& request) const {
+  if (api::failed_for_good(request)) return false;
+  const PodId pod = find_pod(request.meta.ns, request.pod_name);
+  if (!pod.valid()) return false;
+  const auto& live = pods_[pod.index()].live;
+  return live && live->meta.uid == request.pod_uid && !live->finished();
+}
+
+bool Cluster::outstanding(const Assumption& assumption) const {
+  const PodId id = find_pod(assumption.pod.ns, assumption.pod.name);
+  if (!id.valid()) return false;
+  const PodRow& row = pods_[id.index()];
+  if (!row.live || row.live->meta.uid != assumption.pod_uid || row.live->finished()) return false;
+  for (const auto& [name, request] : row.bind_requests)
+    if (request->pod_uid == assumption.pod_uid && request->decision_id == assumption.decision) return false;
+  if (!row.live->bound()) return true;
+  return std::any_of(assumption.claims.begin(), assumption.claims.end(),
+                     [&](const api::ClaimAllocation& claim) {
+                       const ClaimId claim_id = find_claim(assumption.pod.ns, claim.claim_name);
+                       if (!claim_id.valid()) return true;
+                       const auto& live = claims_[claim_id.index()].live;
+                       return !live || !live->allocation;
+                     });
+}
+
+NodeId Cluster::place_of(const PodRow& row) {
+  if (!row.live || row.live->finished()) return NodeId::none();
+  if (row.live->bound()) return node_id(row.live->node_name);
+  for (const auto& [name, request] : row.bind_requests)
+    if (stands(*request)) return node_id(request->node);
+  const auto assumed = assumptions_.find(row.live->meta.uid);
+  if (assumed == assumptions_.end() || assumed->second.node.empty()) return NodeId::none();
+  return node_id(assumed->second.node);
+}
+
+std::shared_ptr<const api::Allocation> Cluster::allocation_of(const ClaimRow& row) const {
+  if (row.live && row.live->allocation) return {row.live, &*row.live->allocation};
+  for (const auto& [name, request] : row.bind_requests) {
+    if (!stands(*request)) continue;
+    if (auto allocation = carried(request->claims, request, row)) return allocation;
+  }
+  for (const std::string& pod_uid : row.assumed_by)
+    if (auto allocation = carried(assumptions_.at(pod_uid).claims, nullptr, row)) return allocation;
+  return nullptr;
+}
+
+void Cluster::settle(PodId pod) {
+  const PodRow& row = pods_[pod.index()];
+  ledger_.settle_pod(pod, place_of(row), row.requests);
+}
+
+void Cluster::settle(ClaimId claim) {
+  std::shared_ptr<const api::Allocation> allocation = allocation_of(claims_[claim.index()]);
+  const ClaimHoldPtr& held = ledger_.hold(claim);
+  if (held && held->allocation == allocation) return;
+  ledger_.settle_claim(claim, allocation ? hold_for(std::move(allocation)) : nullptr);
+}
+
+void Cluster::settle_all_of(const Assumption& assumption) {
+  for (const api::ClaimAllocation& claim : assumption.claims)
+    settle(claim_id({assumption.pod.ns, claim.claim_name}));
+  settle(pod_id(assumption.pod));
+}
+
+void Cluster::add_assumption(Assumption assumption) {
+  for (const api::ClaimAllocation& claim : assumption.claims)
+    claims_[claim_id({assumption.pod.ns, claim.claim_name}).index()].assumed_by.insert(assumption.pod_uid);
+  const std::string uid = assumption.pod_uid;
+  assumptions_.insert_or_assign(uid, std::move(assumption));
+}
+
+Assumption Cluster::take_assumption(const std::string& pod_uid) {
+  const auto found = assumptions_.find(pod_uid);
+  Assumption assumption = std::move(found->second);
+  assumptions_.erase(found);
+  for (const api::ClaimAllocation& claim : assumption.claims)
+    claims_[claim_id({assumption.pod.ns, claim.claim_name}).index()].assumed_by.erase(pod_uid);
+  return assumption;
+}
+
+void Cluster::assume(Assumption assumption) {
+  if (assumptions_.contains(assumption.pod_uid))
+    forget(assumptions_.at(assumption.pod_uid).decision, assumption.pod_uid);
+  add_assumption(assumption);
+  settle_all_of(assumption);
+  drop_settled(assumption.pod_uid);
+}
+
+void Cluster::drop_settled(std::string_view pod_uid) {
+  const auto found = assumptions_.find(std::string(pod_uid));
+  if (found == assumptions_.end() || outstanding(found->second)) return;
+  forget(std::string(found->second.decision), std::string(pod_uid));
+}
+
+void Cluster::forget(std::string_view decision) {
+  std::vector<std::string> pods;
+  for (const auto& [uid, assumption] : assumptions_)
+    if (assumption.decision == decision) pods.push_back(uid);
+  for (const std::string& uid : pods) forget(decision, uid);
+}
+
+void Cluster::forget(std::string_view decision, std::string_view pod_uid) {
+  const auto found = assumptions_.find(std::string(pod_uid));
+  if (found == assumptions_.end() || found->second.decision != decision) return;
+  const Assumption assumption = take_assumption(std::string(pod_uid));
+  settle_all_of(assumption);
+  for (const api::ClaimAllocation& claim : assumption.claims)
+    retire_if_unused(claim_id({assumption.pod.ns, claim.claim_name}));
+  retire_if_unused(pod_id(assumption.pod));
+}
+
+void Cluster::commit(Ledger::Transaction& transaction, std::string_view decision) {
+  const std::vector<Ledger::Transaction::Step> steps = transaction.steps();
+  std::map<PodId, Assumption> by_pod;
+  for (const auto& step : steps) {
+    const PodRow& row = pods_[step.pod.index()];
+    BERTH_ASSERT(row.live != nullptr, "only pods that exist are placed");
+    Assumption& assumption = by_pod[step.pod];
+    assumption.decision = decision;
+    assumption.pod = row.key;
+    assumption.pod_uid = row.live->meta.uid;
+    if (step.node.valid()) assumption.node = nodes_[step.node.index()].name;
+    if (!step.claim.valid()) continue;
+    const ClaimRow& claim = claims_[step.claim.index()];
+    api::ClaimAllocation carried{"", claim.key.name, claim.live ? claim.live->meta.uid : "",
+                                 *step.allocation};
+    for (const api::PodClaim& named : row.live->claims)
+      if (carried.name.empty() && api::claim_object_name(*row.live, named) == claim.key.name)
+        carried.name = named.name;
+    assumption.claims.push_back(std::move(carried));
+  }
+  transaction.end();
+  for (auto& [pod, assumption] : by_pod) assume(std::move(assumption));
+}
+
+}  // namespace berth::model

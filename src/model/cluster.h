@@ -1,0 +1,186 @@
+// The cluster in memory as columns: nodes, pods, device pools, claims, and where each entry of the ledger
+// comes from.
+//
+// Owner: one decider, on one thread. Fed by View deltas in any order of kinds. A pod's place and a claim's
+// allocation are a pure function of the live objects, the live bind requests and the open assumptions, in
+// this precedence: live object, bind request (first by name), assumption (first by pod UID). So a rebuild
+// gives the same state. Cost: a delta O(what it names and, for a slice, the slices of its pool); lookups by
+// name O(log n), by id an index. An id stays with its object; rows of pods and claims are reused once no
+// object, request or assumption names them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "client/view.h"
+#include "model/ledger.h"
+
+namespace berth::model {
+
+struct NodeRow {
+  std::string name;
+  std::shared_ptr<const api::Node> live;  // null: only referred to
+  ResourceRow allocatable;
+  bool ready = false;
+  // Change with the node's labels and features, and with the slices of every pool that has one for this node.
+  std::uint64_t labels_stamp = 0;
+  std::uint64_t slices_stamp = 0;
+  std::set<std::string> local_slices;  // with this nodeName
+};
+
+using BindRequestPtr = std::shared_ptr<const api::BindRequest>;
+
+struct PodRow {
+  client::NamedKey key;
+  std::shared_ptr<const api::Pod> live;
+  ResourceAmounts requests;
+  std::map<std::string, BindRequestPtr> bind_requests;  // by name, those that name this pod
+};
+
+struct ClaimRow {
+  client::NamedKey key;
+  std::shared_ptr<const api::ResourceClaim> live;
+  std::map<std::string, BindRequestPtr> bind_requests;  // by name, those that carry this claim
+  std::set<std::string> assumed_by;                     // pod UIDs
+};
+
+struct SliceRow {
+  std::shared_ptr<const api::ResourceSlice> live;
+  PoolId pool;
+  std::vector<DeviceId> devices;  // as live->devices
+};
+
+struct PoolRow {
+  std::string driver;
+  std::string pool;
+  std::map<std::string, SliceRow> slices;  // by object name
+  std::map<std::string, DeviceId, std::less<>> devices;
+  std::uint64_t stamp = 0;  // changes with every slice of the pool
+};
+
+struct DeviceRow {
+  PoolId pool;
+  std::string name;
+};
+
+// A decision that no live object shows yet: outstanding until the pod is bound and its claims are allocated,
+// its bind request is there, the pod is gone or finished, or the decision is forgotten.
+struct Assumption {
+  std::string decision;
+  client::NamedKey pod;
+  std::string pod_uid;
+  std::string node;
+  std::vector<api::ClaimAllocation> claims;
+  friend bool operator<(const Assumption& a, const Assumption& b) { return a.pod_uid < b.pod_uid; }
+};
+
+class Cluster {
+ public:
+  // Refused (asserted) while a transaction is open.
+  void apply(const client::Delta& delta);
+
+  const Ledger& ledger() const { return ledger_; }
+  // For Ledger::Transaction.
+  Ledger& ledger() { return ledger_; }
+  // Ends the transaction and writes its steps down as assumptions of `decision`; the effect on the ledger is
+  // the same, except that tentative removals are back.
+  void commit(Ledger::Transaction& transaction, std::string_view decision);
+  // Drops what is still assumed of a decision, or of one pod of it.
+  void forget(std::string_view decision);
+  void forget(std::string_view decision, std::string_view pod_uid);
+  // Takes an assumption as it was: for replay and rebuild.
+  void assume(Assumption assumption);
+  const std::map<std::string, Assumption>& assumptions() const { return assumptions_; }  // by pod UID
+
+  const std::vector<NodeRow>& nodes() const { return nodes_; }
+  const NodeRow& node(NodeId id) const { return nodes_[id.index()]; }
+  const PodRow& pod(PodId id) const { return pods_[id.index()]; }
+  const ClaimRow& claim(ClaimId id) const { return claims_[id.index()]; }
+  const PoolRow& pool(PoolId id) const { return pools_[id.index()]; }
+  const DeviceRow& device(DeviceId id) const { return devices_[id.index()]; }
+  std::size_t pool_count() const { return pools_.size(); }
+  std::size_t device_count() const { return devices_.size(); }
+  const std::map<std::string, std::shared_ptr<const api::DeviceClass>>& classes() const { return classes_; }
+  // Live nodes by name; the order for every loop over nodes.
+  const std::map<std::string, NodeId, std::less<>>& live_nodes() const { return live_nodes_; }
+
+  NodeId find_node(std::string_view name) const { return node_names_.find(name); }
+  PodId find_pod(std::string_view ns, std::string_view name) const;
+  ClaimId find_claim(std::string_view ns, std::string_view name) const;
+  PoolId find_pool(std::string_view driver, std::string_view pool) const;
+  DeviceId find_device(std::string_view driver, std::string_view pool, std::string_view device) const;
+  // Pools with a slice that is not tied to one node by nodeName, by driver and name.
+  const std::map<std::pair<std::string, std::string>, PoolId>& wide_pools() const { return wide_pools_; }
+  std::uint64_t wide_stamp() const { return wide_stamp_; }
+  std::uint64_t classes_stamp() const { return classes_stamp_; }
+
+  const ResourceNames& resources() const { return resources_; }
+  const Names<CapacityId>& capacities() const { return capacities_; }
+  // Turns an allocation into ids; makes rows for devices and capacities that no slice names.
+  ClaimHoldPtr hold_for(std::shared_ptr<const api::Allocation> allocation);
+
+  // Canonical text of everything a decision could see, sorted by names: equal states give equal texts.
+  std::string to_text() const;
+
+ private:
+  void apply_node(const api::Node* before, const std::shared_ptr<const api::Node>& after);
+  void apply_pod(const api::Pod* before, const std::shared_ptr<const api::Pod>& after);
+  void apply_slice(const api::ResourceSlice* before, const std::shared_ptr<const api::ResourceSlice>& after);
+  void apply_class(const std::string& name, const std::shared_ptr<const api::DeviceClass>& after);
+  void apply_claim(const api::ResourceClaim* before, const std::shared_ptr<const api::ResourceClaim>& after);
+  void apply_request(const BindRequestPtr& before, const BindRequestPtr& after);
+  void keep_as_assumption(const api::BindRequest& request);
+  void attach_request(const BindRequestPtr& request);
+  void detach_request(const api::BindRequest& request);
+  void pool_changed(PoolId pool);
+
+  bool stands(const api::BindRequest& request) const;
+  bool outstanding(const Assumption& assumption) const;
+  void drop_settled(std::string_view pod_uid);
+  void settle(PodId pod);
+  void settle(ClaimId claim);
+  void settle_all_of(const Assumption& assumption);
+  NodeId place_of(const PodRow& row);
+  std::shared_ptr<const api::Allocation> allocation_of(const ClaimRow& row) const;
+
+  void add_assumption(Assumption assumption);
+  Assumption take_assumption(const std::string& pod_uid);
+  void retire_if_unused(PodId pod);
+  void retire_if_unused(ClaimId claim);
+
+  std::string nodes_text() const;
+  std::string devices_text() const;
+
+  NodeId node_id(std::string_view name);
+  PodId pod_id(const client::NamedKey& key);
+  ClaimId claim_id(const client::NamedKey& key);
+  PoolId pool_id(const std::string& driver, const std::string& pool);
+  DeviceId device_id(PoolId pool, std::string_view name);
+
+  Ledger ledger_;
+  ResourceNames resources_;
+  Names<CapacityId> capacities_;
+  Names<NodeId> node_names_;
+  std::vector<NodeRow> nodes_;
+  std::map<std::string, NodeId, std::less<>> live_nodes_;
+  std::map<client::NamedKey, PodId> pod_ids_;
+  std::vector<PodRow> pods_;
+  std::vector<PodId> free_pods_;
+  std::map<client::NamedKey, ClaimId> claim_ids_;
+  std::vector<ClaimRow> claims_;
+  std::vector<ClaimId> free_claims_;
+  std::map<std::pair<std::string, std::string>, PoolId> pool_ids_;
+  std::map<std::pair<std::string, std::string>, PoolId> wide_pools_;
+  std::vector<PoolRow> pools_;
+  std::vector<DeviceRow> devices_;
+  std::map<std::string, std::shared_ptr<const api::DeviceClass>> classes_;
+  std::map<std::string, Assumption> assumptions_;
+  std::uint64_t stamp_ = 0;
+  std::uint64_t wide_stamp_ = 0;
+  std::uint64_t classes_stamp_ = 0;
+};
+
+}  // namespace berth::model

@@ -1,0 +1,194 @@
+// Rows by name, and the canonical text.
+#include <algorithm>
+
+#include "model/cluster.h"
+
+namespace berth::model {
+namespace {
+
+// The id of `key`, on a free row when there is one.
+template <class Id, class Row>
+Id row_of(std::map<client::NamedKey, Id>& ids, std::vector<Row>& rows, std::vector<Id>& free,
+          const client::NamedKey& key) {
+  const auto [at, added] = ids.try_emplace(key);
+  if (!added) return at->second;
+  if (free.empty()) {
+    at->second = Id(static_cast<std::uint32_t>(rows.size()));
+    rows.emplace_back();
+  } else {
+    at->second = free.back();
+    free.pop_back();
+  }
+  rows[at->second.index()].key = key;
+  return at->second;
+}
+
+std::string text_of(const client::NamedKey& key) {
+  return key.ns + "/" + key.name;
+}
+
+std::string sorted(std::vector<std::string> lines) {
+  std::sort(lines.begin(), lines.end());
+  std::string out;
+  for (const std::string& line : lines) out += line + "\n";
+  return out;
+}
+
+}  // namespace
+
+NodeId Cluster::node_id(std::string_view name) {
+  const NodeId id = node_names_.intern(name);
+  if (id.index() == nodes_.size()) {
+    nodes_.emplace_back();
+    nodes_.back().name = name;
+  }
+  return id;
+}
+
+PodId Cluster::pod_id(const client::NamedKey& key) {
+  return row_of(pod_ids_, pods_, free_pods_, key);
+}
+ClaimId Cluster::claim_id(const client::NamedKey& key) {
+  return row_of(claim_ids_, claims_, free_claims_, key);
+}
+
+void Cluster::retire_if_unused(PodId pod) {
+  PodRow& row = pods_[pod.index()];
+  if (row.live || !row.bind_requests.empty() || !pod_ids_.contains(row.key)) return;
+  ledger_.settle_pod(pod, NodeId::none(), {});
+  pod_ids_.erase(row.key);
+  row = {};
+  free_pods_.push_back(pod);
+}
+
+void Cluster::retire_if_unused(ClaimId claim) {
+  ClaimRow& row = claims_[claim.index()];
+  if (row.live || !row.bind_requests.empty() || !row.assumed_by.empty()) return;
+  if (!claim_ids_.contains(row.key)) return;
+  ledger_.settle_claim(claim, nullptr);
+  claim_ids_.erase(row.key);
+  row = {};
+  free_claims_.push_back(claim);
+}
+
+PoolId Cluster::pool_id(const std::string& driver, const std::string& pool) {
+  const auto [at, added] = pool_ids_.try_emplace({driver, pool});
+  if (added) {
+    at->second = PoolId(static_cast<std::uint32_t>(pools_.size()));
+    pools_.emplace_back();
+    pools_.back().driver = driver;
+    pools_.back().pool = pool;
+  }
+  return at->second;
+}
+
+DeviceId Cluster::device_id(PoolId pool, std::string_view name) {
+  auto& devices = pools_[pool.index()].devices;
+  const auto found = devices.find(name);
+  if (found != devices.end()) return found->second;
+  const DeviceId id(static_cast<std::uint32_t>(devices_.size()));
+  devices_.push_back({pool, std::string(name)});
+  devices.emplace(name, id);
+  ledger_.device_belongs_to(id, pool);
+  return id;
+}
+
+PodId Cluster::find_pod(std::string_view ns, std::string_view name) const {
+  const auto found = pod_ids_.find({std::string(ns), std::string(name)});
+  return found == pod_ids_.end() ? PodId::none() : found->second;
+}
+
+ClaimId Cluster::find_claim(std::string_view ns, std::string_view name) const {
+  const auto found = claim_ids_.find({std::string(ns), std::string(name)});
+  return found == claim_ids_.end() ? ClaimId::none() : found->second;
+}
+
+PoolId Cluster::find_pool(std::string_view driver, std::string_view pool) const {
+  const auto found = pool_ids_.find({std::string(driver), std::string(pool)});
+  return found == pool_ids_.end() ? PoolId::none() : found->second;
+}
+
+DeviceId Cluster::find_device(std::string_view driver, std::string_view pool, std::string_view device) const {
+  const PoolId id = find_pool(driver, pool);
+  if (!id.valid()) return DeviceId::none();
+  const auto found = pools_[id.index()].devices.find(device);
+  return found == pools_[id.index()].devices.end() ? DeviceId::none() : found->second;
+}
+
+ClaimHoldPtr Cluster::hold_for(std::shared_ptr<const api::Allocation> allocation) {
+  auto hold = std::make_shared<ClaimHold>();
+  for (const api::DeviceResult& result : allocation->results) {
+    HeldDevice held{
+        device_id(pool_id(result.driver, result.pool), result.device), DeviceUseKind::Dedicated, {}};
+    if (result.admin_access) {
+      held.kind = DeviceUseKind::Admin;
+    } else if (!result.share_id.empty() || !result.consumed_capacity.empty()) {
+      held.kind = DeviceUseKind::Share;
+      for (const auto& [name, amount] : result.consumed_capacity)
+        held.consumed.push_back({capacities_.intern(name), amount});
+      std::sort(held.consumed.begin(), held.consumed.end(),
+                [](const CapacityAmount& a, const CapacityAmount& b) { return a.capacity < b.capacity; });
+    }
+    hold->devices.push_back(std::move(held));
+  }
+  hold->allocation = std::move(allocation);
+  return hold;
+}
+
+std::string Cluster::nodes_text() const {
+  std::vector<std::string> lines;
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    const NodeUse& use = ledger_.node(NodeId(i));
+    std::vector<std::string> taken;
+    for (std::uint32_t r = 0; r < use.requested.size(); ++r)
+      if (use.requested[r] != 0)
+        taken.push_back(resources_.text(ResourceId(r)) + "=" + std::to_string(use.requested[r]));
+    std::sort(taken.begin(), taken.end());
+    if (!nodes_[i].live && taken.empty() && use.pods.empty()) continue;
+    std::string line = "node " + nodes_[i].name + (nodes_[i].live ? " live" : " unknown");
+    for (const std::string& entry : taken) line += " " + entry;
+    std::vector<std::string> pods;
+    for (const PodId pod : use.pods) pods.push_back(text_of(pods_[pod.index()].key));
+    std::sort(pods.begin(), pods.end());
+    for (const std::string& pod : pods) line += " pod:" + pod;
+    lines.push_back(std::move(line));
+  }
+  return sorted(std::move(lines));
+}
+
+std::string Cluster::devices_text() const {
+  std::vector<std::string> lines;
+  for (std::uint32_t i = 0; i < devices_.size(); ++i) {
+    const DeviceUse& use = ledger_.device(DeviceId(i));
+    BERTH_ASSERT(ledger_.busy(DeviceId(i)) == !use.free(), "the busy byte follows the use");
+    if (use.free() && use.holders.empty() && use.consumed.empty()) continue;
+    const PoolRow& pool = pools_[devices_[i].pool.index()];
+    std::string line = "device " + pool.driver + "/" + pool.pool + "/" + devices_[i].name +
+                       " dedicated=" + std::to_string(use.dedicated) +
+                       " shares=" + std::to_string(use.shares);
+    std::vector<std::string> details;
+    for (const CapacityAmount& entry : use.consumed)
+      details.push_back(capacities_.text(entry.capacity) + "=" + entry.amount.text());
+    for (const ClaimId claim : use.holders) details.push_back("claim:" + text_of(claims_[claim.index()].key));
+    std::sort(details.begin(), details.end());
+    for (const std::string& detail : details) line += " " + detail;
+    lines.push_back(std::move(line));
+  }
+  return sorted(std::move(lines));
+}
+
+std::string Cluster::to_text() const {
+  std::string out = nodes_text() + devices_text();
+  for (const auto& [key, pool] : pool_ids_)
+    for (const auto& [name, slice] : pools_[pool.index()].slices)
+      out += "slice " + key.first + "/" + key.second + " " + name + "\n";
+  for (const auto& [key, pool] : wide_pools_) out += "wide " + key.first + "/" + key.second + "\n";
+  for (const auto& [key, pod] : pod_ids_) out += "pod " + text_of(key) + "\n";
+  for (const auto& [key, claim] : claim_ids_)
+    out += "claim " + text_of(key) + (ledger_.hold(claim) ? " holds\n" : "\n");
+  for (const auto& [uid, assumption] : assumptions_)
+    out += "assumed " + uid + " on " + assumption.node + " by " + assumption.decision + "\n";
+  return out;
+}
+
+}  // namespace berth::model

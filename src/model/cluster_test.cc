@@ -1,0 +1,154 @@
+#include "model/cluster.h"
+
+#include <gtest/gtest.h>
+
+namespace berth::model {
+namespace {
+
+// Feeds objects through a View, as the engine does.
+class World {
+ public:
+  void put(api::Kind kind, const std::string& text) {
+    auto typed = api::decode_typed(kind, std::make_shared<const std::string>(text));
+    const api::ObjectMeta& meta = api::meta_of(*typed);
+    if (auto delta = view.put({kind, meta.ns, meta.name}, *typed)) cluster.apply(*delta);
+  }
+  void erase(api::Kind kind, const std::string& ns, const std::string& name) {
+    if (auto delta = view.erase({kind, ns, name}, ~0ull)) cluster.apply(*delta);
+  }
+  client::View view;
+  Cluster cluster;
+};
+
+std::string meta(const std::string& name, const std::string& ns, int version) {
+  return R"("metadata":{"name":")" + name + R"(","namespace":")" + ns + R"(","uid":"uid-)" + name +
+         R"(","resourceVersion":")" + std::to_string(version) + "\"}";
+}
+
+std::string node(const std::string& name) {
+  return "{" + meta(name, "", 1) + R"(,"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"110"}}})";
+}
+
+std::string pod(const std::string& name, const std::string& node, int version,
+                const std::string& claim = "") {
+  std::string spec = R"("containers":[{"name":"c","resources":{"requests":{"cpu":"500m"}}}])";
+  if (!node.empty()) spec += R"(,"nodeName":")" + node + "\"";
+  if (!claim.empty()) spec += R"(,"resourceClaims":[{"name":"c","resourceClaimName":")" + claim + "\"}]";
+  return "{" + meta(name, "default", version) + ",\"spec\":{" + spec + "}}";
+}
+
+std::string allocation(const std::string& device) {
+  return R"("allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"p","device":")" + device +
+         "\"}]}}";
+}
+
+std::string claim(const std::string& name, int version, const std::string& device = "") {
+  return "{" + meta(name, "default", version) + ",\"spec\":{},\"status\":{" +
+         (device.empty() ? "" : allocation(device)) + "}}";
+}
+
+std::string request(const std::string& pod, const std::string& node, int version, const std::string& phase,
+                    const std::string& claim, const std::string& device) {
+  return "{" + meta("br-" + pod, "default", version) + R"(,"spec":{"podName":")" + pod +
+         R"(","podUID":"uid-)" + pod + R"(","selectedNode":")" + node +
+         R"(","decisionID":"d1","resourceClaimAllocations":[{"name":"c","claimName":")" + claim + R"(","claimUID":"uid-)" +
+         claim + "\"," + allocation(device) + R"(}]},"status":{"phase":")" + phase + "\"}}";
+}
+
+TEST(Cluster, CountsABoundPodOnItsNode) {
+  World world;
+  world.put(api::Kind::Pod, pod("a", "n1", 1));
+  world.put(api::Kind::Node, node("n1"));
+  const NodeId n1 = world.cluster.find_node("n1");
+  EXPECT_EQ(amount_in(world.cluster.ledger().node(n1).requested, kCpu), 500);
+  EXPECT_EQ(amount_in(world.cluster.ledger().node(n1).requested, kPodSlots), 1);
+  EXPECT_EQ(amount_in(world.cluster.node(n1).allocatable, kCpu), 4000);
+  world.erase(api::Kind::Pod, "default", "a");
+  EXPECT_EQ(amount_in(world.cluster.ledger().node(n1).requested, kCpu), 0);
+  EXPECT_FALSE(world.cluster.find_pod("default", "a").valid());
+}
+
+TEST(Cluster, AssumptionThenRequestThenBoundPodCountOnce) {
+  World world;
+  Cluster& cluster = world.cluster;
+  world.put(api::Kind::Node, node("n1"));
+  world.put(api::Kind::ResourceClaim, claim("k", 1));
+  world.put(api::Kind::Pod, pod("a", "", 2, "k"));
+  const PodId a = cluster.find_pod("default", "a");
+  const NodeId n1 = cluster.find_node("n1");
+  auto chosen = std::make_shared<api::Allocation>();
+  chosen->results.push_back({.request = "r", .driver = "d", .pool = "p", .device = "gpu-0"});
+  {
+    Ledger::Transaction transaction(cluster.ledger());
+    transaction.place(a, n1, cluster.pod(a).requests);
+    transaction.allocate(a, cluster.find_claim("default", "k"), cluster.hold_for(chosen));
+    cluster.commit(transaction, "d1");
+  }
+  const DeviceId gpu = cluster.find_device("d", "p", "gpu-0");
+  const auto taken_once = [&] {
+    EXPECT_EQ(amount_in(cluster.ledger().node(n1).requested, kCpu), 500);
+    EXPECT_EQ(cluster.ledger().device(gpu).dedicated, 1);
+  };
+  taken_once();
+  EXPECT_EQ(cluster.assumptions().size(), 1u);
+  world.put(api::Kind::BindRequest, request("a", "n1", 3, "Pending", "k", "gpu-0"));
+  taken_once();
+  EXPECT_TRUE(cluster.assumptions().empty());
+  world.put(api::Kind::BindRequest, request("a", "n1", 4, "Succeeded", "k", "gpu-0"));
+  world.erase(api::Kind::BindRequest, "default", "br-a");
+  taken_once();
+  world.put(api::Kind::Pod, pod("a", "n1", 5, "k"));
+  taken_once();
+  world.put(api::Kind::ResourceClaim, claim("k", 6, "gpu-0"));
+  taken_once();
+  EXPECT_TRUE(cluster.assumptions().empty());
+  world.put(api::Kind::ResourceClaim, claim("k", 7));
+  EXPECT_TRUE(cluster.ledger().device(gpu).free());
+}
+
+TEST(Cluster, ARequestThatFailedForGoodTakesNothing) {
+  World world;
+  world.put(api::Kind::Pod, pod("a", "", 1, "k"));
+  world.put(api::Kind::BindRequest, request("a", "n1", 2, "Pending", "k", "gpu-0"));
+  const NodeId n1 = world.cluster.find_node("n1");
+  EXPECT_EQ(world.cluster.ledger().node(n1).pods.size(), 1u);
+  EXPECT_TRUE(world.cluster.ledger().busy(world.cluster.find_device("d", "p", "gpu-0")));
+  api::BindRequest failed = *world.view.bind_requests.find("default", "br-a");
+  failed.phase = api::BindPhase::Failed;
+  failed.failed_attempts = 99;
+  failed.meta.resource_version = 3;
+  const auto delta = world.view.put({api::Kind::BindRequest, "default", "br-a"},
+                                    std::make_shared<const api::BindRequest>(failed));
+  world.cluster.apply(*delta);
+  EXPECT_TRUE(world.cluster.ledger().node(n1).pods.empty());
+  EXPECT_FALSE(world.cluster.ledger().busy(world.cluster.find_device("d", "p", "gpu-0")));
+}
+
+TEST(Ledger, NestedSavepointsRestoreWhatWasThere) {
+  World world;
+  Cluster& cluster = world.cluster;
+  world.put(api::Kind::Node, node("n1"));
+  world.put(api::Kind::Pod, pod("a", "", 1));
+  world.put(api::Kind::Pod, pod("b", "n1", 2));
+  const std::string before = cluster.to_text();
+  {
+    Ledger::Transaction transaction(cluster.ledger());
+    const NodeId n1 = cluster.find_node("n1");
+    const PodId a = cluster.find_pod("default", "a");
+    const auto outer = transaction.savepoint();
+    transaction.place(a, n1, cluster.pod(a).requests);
+    const std::string placed = cluster.to_text();
+    const auto inner = transaction.savepoint();
+    transaction.remove_pod(cluster.find_pod("default", "b"));
+    EXPECT_NE(cluster.to_text(), placed);
+    transaction.roll_back_to(inner);
+    EXPECT_EQ(cluster.to_text(), placed);
+    transaction.roll_back_to(outer);
+    EXPECT_EQ(cluster.to_text(), before);
+    transaction.place(a, n1, cluster.pod(a).requests);
+  }
+  EXPECT_EQ(cluster.to_text(), before);
+}
+
+}  // namespace
+}  // namespace berth::model

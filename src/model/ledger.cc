@@ -1,0 +1,263 @@
+#include "model/ledger.h"
+
+#include <algorithm>
+
+namespace berth::model {
+namespace {
+
+template <class T, class Id>
+T& row_at(std::vector<T>& rows, Id id) {
+  if (rows.size() <= id.index()) rows.resize(id.index() + 1);
+  return rows[id.index()];
+}
+
+template <class Id>
+void insert_sorted(std::vector<Id>& list, Id id) {
+  list.insert(std::lower_bound(list.begin(), list.end(), id), id);
+}
+
+template <class Id>
+void erase_sorted(std::vector<Id>& list, Id id) {
+  const auto at = std::lower_bound(list.begin(), list.end(), id);
+  BERTH_ASSERT(at != list.end() && *at == id, "what is given back was taken");
+  list.erase(at);
+}
+
+}  // namespace
+
+const NodeUse& Ledger::node(NodeId node) const {
+  static const NodeUse kNothing;
+  return node.index() < nodes_.size() ? nodes_[node.index()] : kNothing;
+}
+
+const DeviceUse& Ledger::device(DeviceId device) const {
+  static const DeviceUse kNothing;
+  return device.index() < devices_.size() ? devices_[device.index()] : kNothing;
+}
+
+NodeId Ledger::node_of(PodId pod) const {
+  return pod.index() < pods_.size() ? pods_[pod.index()].node : NodeId::none();
+}
+
+const ClaimHoldPtr& Ledger::hold(ClaimId claim) const {
+  static const ClaimHoldPtr kNothing;
+  return claim.index() < claims_.size() ? claims_[claim.index()] : kNothing;
+}
+
+std::uint64_t Ledger::pool_stamp(PoolId pool) const {
+  return pool.index() < pool_stamps_.size() ? pool_stamps_[pool.index()] : 0;
+}
+
+std::uint64_t Ledger::node_stamp(NodeId node) const {
+  return node.index() < node_stamps_.size() ? node_stamps_[node.index()] : 0;
+}
+
+void Ledger::device_belongs_to(DeviceId device, PoolId pool) {
+  row_at(pool_of_, device) = pool;
+}
+
+void Ledger::settle_pod(PodId pod, NodeId node, const ResourceAmounts& requests) {
+  BERTH_ASSERT(!open_, "the world does not change during a transaction");
+  const PodCharge& now = row_at(pods_, pod);
+  if (now.node == node && (!node.valid() || now.requests == requests)) return;
+  release_pod(pod);
+  if (node.valid()) charge_pod(pod, node, requests);
+}
+
+void Ledger::settle_claim(ClaimId claim, ClaimHoldPtr hold) {
+  BERTH_ASSERT(!open_, "the world does not change during a transaction");
+  if (row_at(claims_, claim) != hold) set_hold(claim, std::move(hold));
+}
+
+void Ledger::change_requested(NodeId node, ResourceId resource, std::int64_t by) {
+  ResourceRow& row = row_at(nodes_, node).requested;
+  if (row.size() <= resource.index()) row.resize(resource.index() + 1);
+  std::int64_t& value = row[resource.index()];
+  record({Undo::Requested, node.index(), resource.index(), value, 0});
+  value += by;
+}
+
+void Ledger::list_pod(NodeId node, PodId pod) {
+  insert_sorted(row_at(nodes_, node).pods, pod);
+  row_at(node_stamps_, node) = ++stamp_;
+}
+
+void Ledger::unlist_pod(NodeId node, PodId pod) {
+  erase_sorted(nodes_[node.index()].pods, pod);
+  row_at(node_stamps_, node) = ++stamp_;
+}
+
+void Ledger::move_pod(PodId pod, PodCharge to) {
+  PodCharge& charge = row_at(pods_, pod);
+  if (charge.node.valid()) unlist_pod(charge.node, pod);
+  if (to.node.valid()) list_pod(to.node, pod);
+  if (open_) {
+    record({Undo::PodNode, pod.index(), 0, 0, 0});
+    old_charges_.push_back(std::move(charge));
+  }
+  charge = std::move(to);
+}
+
+void Ledger::charge_pod(PodId pod, NodeId node, const ResourceAmounts& requests) {
+  for (const ResourceAmount& entry : requests) change_requested(node, entry.resource, entry.amount);
+  move_pod(pod, {node, requests});
+}
+
+void Ledger::release_pod(PodId pod) {
+  const PodCharge& charge = row_at(pods_, pod);
+  if (!charge.node.valid()) return;
+  for (const ResourceAmount& entry : charge.requests)
+    change_requested(charge.node, entry.resource, -entry.amount);
+  move_pod(pod, {});
+}
+
+DeviceUse& Ledger::device_row(DeviceId device) {
+  return row_at(devices_, device);
+}
+
+void Ledger::device_changed(DeviceId device) {
+  row_at(busy_, device) = devices_[device.index()].free() ? 0 : 1;
+  const PoolId pool = row_at(pool_of_, device);
+  if (pool.valid()) row_at(pool_stamps_, pool) = ++stamp_;
+}
+
+void Ledger::add_consumed(DeviceId device, const std::vector<CapacityAmount>& amounts, int sign) {
+  if (amounts.empty()) return;
+  std::vector<CapacityAmount>& consumed = device_row(device).consumed;
+  if (open_) {
+    record({Undo::Consumed, device.index(), 0, 0, 0});
+    old_consumed_.push_back(consumed);
+  }
+  for (const CapacityAmount& entry : amounts) {
+    auto at = std::lower_bound(consumed.begin(), consumed.end(), entry.capacity,
+                               [](const CapacityAmount& a, CapacityId id) { return a.capacity < id; });
+    if (at == consumed.end() || at->capacity != entry.capacity)
+      at = consumed.insert(at, {entry.capacity, {}});
+    at->amount = Quantity::nanos(at->amount.nanos() + sign * entry.amount.nanos());
+    if (at->amount.is_zero()) consumed.erase(at);
+  }
+}
+
+void Ledger::take(ClaimId claim, const HeldDevice& held) {
+  if (held.kind == DeviceUseKind::Admin) return;
+  DeviceUse& use = device_row(held.device);
+  record({Undo::Device, held.device.index(), claim.index(), use.dedicated, use.shares});
+  (held.kind == DeviceUseKind::Dedicated ? use.dedicated : use.shares) += 1;
+  insert_sorted(use.holders, claim);
+  add_consumed(held.device, held.consumed, +1);
+  device_changed(held.device);
+}
+
+void Ledger::give_back(ClaimId claim, const HeldDevice& held) {
+  if (held.kind == DeviceUseKind::Admin) return;
+  DeviceUse& use = device_row(held.device);
+  record({Undo::Device, held.device.index(), claim.index(), use.dedicated, use.shares});
+  (held.kind == DeviceUseKind::Dedicated ? use.dedicated : use.shares) -= 1;
+  erase_sorted(use.holders, claim);
+  add_consumed(held.device, held.consumed, -1);
+  device_changed(held.device);
+}
+
+void Ledger::set_hold(ClaimId claim, ClaimHoldPtr hold) {
+  ClaimHoldPtr& slot = row_at(claims_, claim);
+  if (slot)
+    for (const HeldDevice& held : slot->devices) give_back(claim, held);
+  if (hold)
+    for (const HeldDevice& held : hold->devices) take(claim, held);
+  if (open_) {
+    record({Undo::Claim, claim.index(), 0, 0, 0});
+    old_holds_.push_back(std::move(slot));
+  }
+  slot = std::move(hold);
+}
+
+void Ledger::undo_device(const Entry& entry) {
+  const DeviceId device(entry.row);
+  DeviceUse& use = devices_[entry.row];
+  const bool was_taken = use.dedicated + use.shares > entry.old_value + entry.old_shares;
+  if (was_taken)
+    erase_sorted(use.holders, ClaimId(entry.detail));
+  else
+    insert_sorted(use.holders, ClaimId(entry.detail));
+  use.dedicated = static_cast<std::int32_t>(entry.old_value);
+  use.shares = static_cast<std::int32_t>(entry.old_shares);
+  device_changed(device);
+}
+
+void Ledger::undo_to(std::size_t size) {
+  while (journal_.size() > size) {
+    const Entry entry = journal_.back();
+    journal_.pop_back();
+    switch (entry.kind) {
+      case Undo::Requested:
+        nodes_[entry.row].requested[entry.detail] = entry.old_value;
+        break;
+      case Undo::PodNode: {
+        PodCharge& charge = pods_[entry.row];
+        PodCharge& old = old_charges_.back();
+        if (charge.node.valid()) unlist_pod(charge.node, PodId(entry.row));
+        if (old.node.valid()) list_pod(old.node, PodId(entry.row));
+        charge = std::move(old);
+        old_charges_.pop_back();
+        break;
+      }
+      case Undo::Claim:
+        claims_[entry.row] = std::move(old_holds_.back());
+        old_holds_.pop_back();
+        break;
+      case Undo::Device:
+        undo_device(entry);
+        break;
+      case Undo::Consumed:
+        devices_[entry.row].consumed = std::move(old_consumed_.back());
+        old_consumed_.pop_back();
+        break;
+    }
+  }
+}
+
+Ledger::Transaction::Transaction(Ledger& ledger) : ledger_(ledger) {
+  BERTH_ASSERT(!ledger_.open_, "one transaction at a time; nest with savepoints");
+  ledger_.open_ = this;
+}
+
+Ledger::Transaction::~Transaction() {
+  end();
+}
+
+void Ledger::Transaction::end() {
+  if (ended_) return;
+  ended_ = true;
+  ledger_.undo_to(0);
+  steps_.clear();
+  ledger_.open_ = nullptr;
+}
+
+void Ledger::Transaction::roll_back_to(Savepoint to) {
+  BERTH_ASSERT(to.journal <= ledger_.journal_.size() && to.steps <= steps_.size(),
+               "the savepoint is of this transaction and still stands");
+  ledger_.undo_to(to.journal);
+  steps_.resize(to.steps);
+}
+
+void Ledger::Transaction::place(PodId pod, NodeId node, const ResourceAmounts& requests) {
+  ledger_.release_pod(pod);
+  ledger_.charge_pod(pod, node, requests);
+  steps_.push_back({pod, node, ClaimId::none(), nullptr});
+}
+
+void Ledger::Transaction::allocate(PodId pod, ClaimId claim, ClaimHoldPtr hold) {
+  BERTH_ASSERT(hold != nullptr, "an allocation is given");
+  steps_.push_back({pod, NodeId::none(), claim, hold->allocation});
+  ledger_.set_hold(claim, std::move(hold));
+}
+
+void Ledger::Transaction::remove_pod(PodId pod) {
+  ledger_.release_pod(pod);
+}
+
+void Ledger::Transaction::remove_claim(ClaimId claim) {
+  if (ledger_.hold(claim)) ledger_.set_hold(claim, nullptr);
+}
+
+}  // namespace berth::model

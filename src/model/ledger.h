@@ -1,0 +1,176 @@
+// What is taken: resources of nodes, devices by claims. All tentative change goes through
+// Ledger::Transaction.
+//
+// Owner: one Cluster, on one thread. The ledger holds the effect only; where an entry comes from (a bound
+// pod, a bind request, an assumption) and which source wins is the Cluster's to say (cluster.h). Undo
+// restores old values from a journal. Cost: place, allocate and their undo O(resources of the pod), O(devices
+// of the claim).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "api/types/dra.h"
+#include "model/ids.h"
+#include "model/resources.h"
+
+namespace berth::model {
+
+struct CapacityAmount {
+  CapacityId capacity;
+  Quantity amount;
+  friend bool operator==(const CapacityAmount&, const CapacityAmount&) = default;
+};
+
+// Admin access is recorded in the claim's hold but takes nothing.
+enum class DeviceUseKind : std::uint8_t { Dedicated, Share, Admin };
+
+struct HeldDevice {
+  DeviceId device;
+  DeviceUseKind kind = DeviceUseKind::Dedicated;
+  std::vector<CapacityAmount> consumed;  // of a share; sorted by capacity
+};
+
+// One claim's allocation with its devices as ids, in the order of allocation->results.
+struct ClaimHold {
+  std::shared_ptr<const api::Allocation> allocation;
+  std::vector<HeldDevice> devices;
+};
+using ClaimHoldPtr = std::shared_ptr<const ClaimHold>;
+
+struct NodeUse {
+  ResourceRow requested;
+  std::vector<PodId> pods;  // ascending
+};
+
+struct DeviceUse {
+  std::int32_t dedicated = 0;
+  std::int32_t shares = 0;
+  std::vector<ClaimId> holders;          // ascending; once per result that takes the device
+  std::vector<CapacityAmount> consumed;  // sorted by capacity; by all shares together
+  bool free() const { return dedicated == 0 && shares == 0; }
+};
+
+class Ledger {
+ public:
+  class Transaction;
+
+  // Rows that nothing was ever charged to read as empty.
+  const NodeUse& node(NodeId node) const;
+  const DeviceUse& device(DeviceId device) const;
+  // True when any claim takes the device. One byte a device: the search's first test.
+  bool busy(DeviceId device) const { return device.index() < busy_.size() && busy_[device.index()] != 0; }
+  // Where the pod is charged; none when nowhere.
+  NodeId node_of(PodId pod) const;
+  // Null when the claim takes nothing.
+  const ClaimHoldPtr& hold(ClaimId claim) const;
+  // Changes whenever a device of the pool is taken or given back, also by undo.
+  std::uint64_t pool_stamp(PoolId pool) const;
+  // Changes with every charge to the node's resources, also by undo.
+  std::uint64_t node_stamp(NodeId node) const;
+  bool in_transaction() const { return open_ != nullptr; }
+
+  // Which pool a device belongs to; told once, before the device is charged.
+  void device_belongs_to(DeviceId device, PoolId pool);
+
+  // Makes the charge of one pod or claim what it should be; for the Cluster, outside of transactions.
+  void settle_pod(PodId pod, NodeId node, const ResourceAmounts& requests);
+  void settle_claim(ClaimId claim, ClaimHoldPtr hold);
+
+ private:
+  enum class Undo : std::uint8_t { Requested, PodNode, Claim, Device, Consumed };
+  struct Entry {
+    Undo kind;
+    std::uint32_t row;
+    std::uint32_t detail;  // resource, old node or claim
+    std::int64_t old_value;
+    std::int64_t old_shares;
+  };
+  struct PodCharge {
+    NodeId node;
+    ResourceAmounts requests;
+  };
+
+  void charge_pod(PodId pod, NodeId node, const ResourceAmounts& requests);
+  void release_pod(PodId pod);
+  void change_requested(NodeId node, ResourceId resource, std::int64_t by);
+  void move_pod(PodId pod, PodCharge to);
+  void list_pod(NodeId node, PodId pod);
+  void unlist_pod(NodeId node, PodId pod);
+  void set_hold(ClaimId claim, ClaimHoldPtr hold);
+  void take(ClaimId claim, const HeldDevice& held);
+  void give_back(ClaimId claim, const HeldDevice& held);
+  void add_consumed(DeviceId device, const std::vector<CapacityAmount>& amounts, int sign);
+  DeviceUse& device_row(DeviceId device);
+  void device_changed(DeviceId device);
+  void undo_to(std::size_t size);
+  void undo_device(const Entry& entry);
+  void record(Entry entry) {
+    if (open_) journal_.push_back(entry);
+  }
+
+  std::vector<NodeUse> nodes_;
+  std::vector<std::uint64_t> node_stamps_;
+  std::vector<DeviceUse> devices_;
+  std::vector<std::uint8_t> busy_;
+  std::vector<PoolId> pool_of_;
+  std::vector<std::uint64_t> pool_stamps_;
+  std::vector<PodCharge> pods_;
+  std::vector<ClaimHoldPtr> claims_;
+  std::uint64_t stamp_ = 0;
+
+  Transaction* open_ = nullptr;
+  std::vector<Entry> journal_;
+  // What an Entry cannot hold, in journal order.
+  std::vector<ClaimHoldPtr> old_holds_;
+  std::vector<PodCharge> old_charges_;
+  std::vector<std::vector<CapacityAmount>> old_consumed_;
+};
+
+// Tentative change with nested savepoints. One at a time; its end without commit (Cluster::commit) undoes it
+// all.
+class Ledger::Transaction {
+ public:
+  struct Savepoint {
+    std::size_t journal;
+    std::size_t steps;
+  };
+  // One pod placed or one claim allocated, in the order it was done; what a commit turns into assumptions.
+  struct Step {
+    PodId pod;
+    NodeId node;    // none for a claim
+    ClaimId claim;  // none for a pod
+    std::shared_ptr<const api::Allocation> allocation;
+  };
+
+  explicit Transaction(Ledger& ledger);
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+
+  Savepoint savepoint() const { return {ledger_.journal_.size(), steps_.size()}; }
+  // Undoes everything since `to`, which was taken in this transaction and not undone itself.
+  void roll_back_to(Savepoint to);
+
+  // Charges the pod to the node; a pod that was charged elsewhere moves.
+  void place(PodId pod, NodeId node, const ResourceAmounts& requests);
+  // Takes the devices for a claim of `pod`. Refuses nothing: over-use is for the allocator to prevent.
+  void allocate(PodId pod, ClaimId claim, ClaimHoldPtr hold);
+  // As if the pod (or the claim's allocation) were not there: what preemption tries. Never becomes an
+  // assumption.
+  void remove_pod(PodId pod);
+  void remove_claim(ClaimId claim);
+
+  const std::vector<Step>& steps() const { return steps_; }
+
+  // Undoes everything and closes; later calls do nothing. The Cluster's commit uses it.
+  void end();
+
+ private:
+  Ledger& ledger_;
+  bool ended_ = false;
+  std::vector<Step> steps_;
+};
+
+}  // namespace berth::model

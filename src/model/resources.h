@@ -1,0 +1,49 @@
+// Node resources as dense numbers: cpu in millicores, everything else in whole units, both rounded up.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "api/types/meta.h"
+#include "model/ids.h"
+
+namespace berth::model {
+
+inline constexpr ResourceId kCpu{0};  // millicores
+inline constexpr ResourceId kMemory{1};
+inline constexpr ResourceId kEphemeralStorage{2};
+inline constexpr ResourceId kPodSlots{3};  // "pods"
+
+struct ResourceAmount {
+  ResourceId resource;
+  std::int64_t amount = 0;
+  friend bool operator==(const ResourceAmount&, const ResourceAmount&) = default;
+};
+
+// Sorted by resource; without zeros.
+using ResourceAmounts = std::vector<ResourceAmount>;
+
+// Indexed by ResourceId; a resource beyond the end is 0.
+using ResourceRow = std::vector<std::int64_t>;
+
+inline std::int64_t amount_in(const ResourceRow& row, ResourceId resource) {
+  return resource.index() < row.size() ? row[resource.index()] : 0;
+}
+
+class ResourceNames {
+ public:
+  ResourceNames();
+  ResourceId intern(std::string_view name) { return names_.intern(name); }
+  ResourceId find(std::string_view name) const { return names_.find(name); }
+  const std::string& text(ResourceId id) const { return names_.text(id); }
+  std::size_t size() const { return names_.size(); }
+
+  ResourceAmounts amounts(const api::ResourceMap& map);
+  ResourceRow row(const api::ResourceMap& map);
+
+ private:
+  Names<ResourceId> names_;
+};
+
+}  // namespace berth::model

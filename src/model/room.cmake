@@ -1,0 +1,1 @@
+berth_room(NAME model ROOMS base api client TEST_LINK rapidcheck)
