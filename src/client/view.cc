@@ -103,6 +103,14 @@ std::optional<Delta> View::erase(const api::ObjectKey& key, std::uint64_t delete
   });
 }
 
+std::optional<api::TypedObject> View::find(const api::ObjectKey& key) const {
+  return with_table(*this, key, [&]<class T>(const Table<T>& table) -> std::optional<api::TypedObject> {
+    auto found = table.find_shared(key.ns, key.name);
+    if (!found) return std::nullopt;
+    return found;
+  });
+}
+
 std::vector<api::ObjectKey> View::keys(api::Kind kind, const api::ResourceRef& resource) const {
   std::vector<api::ObjectKey> keys;
   with_table(*this, api::ObjectKey{kind, "", "", resource}, [&]<class T>(const Table<T>& table) {

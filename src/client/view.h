@@ -149,6 +149,8 @@ class View {
   std::optional<Delta> put(const api::ObjectKey& key, api::TypedObject object);
   // `deleted_at`: the version of the deletion; a newer object of that name stays.
   std::optional<Delta> erase(const api::ObjectKey& key, std::uint64_t deleted_at);
+  // The object that stands under `key`, whatever its kind.
+  std::optional<api::TypedObject> find(const api::ObjectKey& key) const;
   // Every key of one kind (of one resource for Kind::Other).
   std::vector<api::ObjectKey> keys(api::Kind kind, const api::ResourceRef& resource = {}) const;
 

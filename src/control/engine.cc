@@ -1,0 +1,285 @@
+#include "control/engine.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace berth::control {
+
+using client::ChangeKind;
+using client::Delta;
+using client::Effects;
+
+namespace {
+
+// The counters of the stateful decider stand after those of the reconcilers.
+RunResult worse(RunResult a, RunResult b) {
+  return std::max(a, b);
+}
+
+}  // namespace
+
+void Engine::Tombstones::add(const std::string& uid) {
+  if (!uids.insert(uid).second) return;
+  order.push_back(uid);
+  if (order.size() <= kTombstonesMax) return;
+  uids.erase(order.front());
+  order.pop_front();
+}
+
+Engine::Engine(client::ApiClient& client, EngineOptions options)
+    : mailbox_(std::make_shared<Mailbox>()),
+      executor_(client, mailbox_, *this),
+      recorder_(client, mailbox_, std::move(options.component), std::move(options.instance)) {}
+
+Engine::~Engine() = default;
+
+Engine::Feed* Engine::find_feed(api::Kind kind, const api::ResourceRef& resource) {
+  return const_cast<Feed*>(std::as_const(*this).find_feed(kind, resource));
+}
+
+const Engine::Feed* Engine::find_feed(api::Kind kind, const api::ResourceRef& resource) const {
+  if (kind != api::Kind::Other) return typed_feeds_[static_cast<std::size_t>(kind)];
+  const auto found = other_feeds_.find(resource);
+  return found == other_feeds_.end() ? nullptr : found->second;
+}
+
+Engine::Feed& Engine::feed_for(const client::Interest& interest) {
+  api::Kind kind = interest.kind;
+  if (kind == api::Kind::Other)
+    kind = api::kind_of_resource(interest.resource.group, interest.resource.resource);
+  if (Feed* feed = find_feed(kind, interest.resource)) return *feed;
+  Feed& feed = feeds_.emplace_back();
+  feed.kind = kind;
+  if (kind == api::Kind::Other) {
+    feed.resource = interest.resource;
+    other_feeds_.emplace(feed.resource, &feed);
+  } else {
+    typed_feeds_[static_cast<std::size_t>(kind)] = &feed;
+  }
+  ++lists_missing_;
+  return feed;
+}
+
+void Engine::add(std::unique_ptr<client::Reconciler> reconciler) {
+  BERTH_ASSERT(!attached_, "deciders are added before the engine is attached");
+  const auto index = static_cast<std::uint32_t>(reconcilers_.size());
+  for (client::Interest& interest : reconciler->interests())
+    feed_for(interest).routes.push_back({index, std::move(interest.keys)});
+  decider_counters_.insert(decider_counters_.begin() + index, {std::string(reconciler->name()), 0, 0});
+  reconcilers_.push_back(std::move(reconciler));
+}
+
+void Engine::add(client::StatefulDecider& decider) {
+  BERTH_ASSERT(!attached_ && !decider_, "one stateful decider, added before the engine is attached");
+  decider_ = &decider;
+  for (const client::Interest& interest : decider.interests()) feed_for(interest).to_decider = true;
+  decider_counters_.push_back({std::string(decider.name()), 0, 0});
+}
+
+void Engine::attach_to(InformerHub& hub) {
+  attached_ = true;
+  for (const Feed& feed : feeds_)
+    hub.attach(feed.kind == api::Kind::Other ? feed.resource : api::ref_of(feed.kind), mailbox_);
+}
+
+bool Engine::step(Time now) {
+  now_ = now;
+  take_messages();
+  executor_.wake_due(now);
+  settle_finished();
+  begin_if_synced();
+  if (may_run()) {
+    queue_.wake_due(now);
+    run_keys();
+    run_decider();
+    settle_finished();
+  }
+  return !mailbox_->empty() || (may_run() && (queue_.ready() || decider_wanted_));
+}
+
+std::optional<Time> Engine::next_wake() const {
+  std::optional<Time> next = executor_.next_wake();
+  const auto earlier = [&next](std::optional<Time> other) {
+    if (other && (!next || *other < *next)) next = other;
+  };
+  if (may_run()) {
+    earlier(queue_.next_wake());
+    earlier(decider_wake_);
+  }
+  earlier(stop_deadline_);
+  return next;
+}
+
+void Engine::begin_stop(Time deadline) {
+  stop_deadline_ = deadline;
+}
+
+bool Engine::stopped(Time now) const {
+  if (!stop_deadline_) return false;
+  return now >= *stop_deadline_ || (executor_.flights() == 0 && recorder_.in_flight() == 0);
+}
+
+bool Engine::may_run() const {
+  return synced_ && leading_ == Leading::Yes && !stop_deadline_;
+}
+
+bool Engine::idle() const {
+  return mailbox_->empty() && !queue_.ready() && !decider_wanted_ && executor_.flights() == 0 &&
+         recorder_.in_flight() == 0;
+}
+
+EngineCounters Engine::counters() const {
+  return {decider_counters_, executor_.counters(), recorder_.counters(), queue_.waiting(), queue_.running()};
+}
+
+void Engine::take_messages() {
+  for (Message& message : mailbox_->drain()) {
+    if (const auto* batch = std::get_if<BatchPtr>(&message)) {
+      take_batch(**batch);
+      continue;
+    }
+    Answer& answer = std::get<Answer>(message);
+    if (answer.purpose == RequestPurpose::Event)
+      recorder_.on_answer(answer, now_);
+    else
+      executor_.on_answer(std::move(answer), now_);
+  }
+}
+
+void Engine::take_batch(const TypedBatch& batch) {
+  Feed* feed = find_feed(batch.of, batch.resource);
+  BERTH_ASSERT(feed, "the hub sends what was asked for");
+  for (const TypedChange& change : batch.changes) {
+    const api::ObjectMeta& meta = api::meta_of(change.object);
+    if (change.kind == ChangeKind::Deleted) {
+      if (const auto delta = view_.erase(change.key, meta.resource_version)) publish(*feed, *delta);
+    } else if (!tombstones_.has(meta.uid)) {
+      if (const auto delta = view_.put(change.key, change.object)) publish(*feed, *delta);
+    }
+  }
+  if (batch.kind != BatchKind::List) return;
+  drop_unlisted(batch);
+  if (!feed->listed) --lists_missing_;
+  feed->listed = true;
+}
+
+// What a list does not name is gone, unless it is newer than the list.
+void Engine::drop_unlisted(const TypedBatch& list) {
+  Feed& feed = *find_feed(list.of, list.resource);
+  std::set<client::NamedKey> listed;
+  for (const TypedChange& change : list.changes) listed.insert({change.key.ns, change.key.name});
+  for (const api::ObjectKey& key : view_.keys(list.of, list.resource)) {
+    if (listed.count({key.ns, key.name}) > 0) continue;
+    if (const auto delta = view_.erase(key, list.resource_version)) publish(feed, *delta);
+  }
+}
+
+void Engine::publish(Feed& feed, const Delta& delta) {
+  if (!synced_) return;  // the first run sees everything anyway
+  for (const Route& route : feed.routes) {
+    scratch_keys_.clear();
+    route.keys(view_, delta, scratch_keys_);
+    for (const api::ObjectKey& key : scratch_keys_) queue_.add(route.reconciler, key);
+  }
+  if (!feed.to_decider) return;
+  decider_->apply(view_, delta, now_);
+  decider_wanted_ = true;
+}
+
+// Deciders meet the first state kind by kind and name by name, in whatever order the lists came.
+void Engine::begin_if_synced() {
+  if (synced_ || lists_missing_ > 0 || !attached_) return;
+  synced_ = true;
+  for (Feed* feed : typed_feeds_)
+    if (feed) replay(*feed);
+  for (const auto& [resource, feed] : other_feeds_) replay(*feed);
+  decider_wanted_ = decider_ != nullptr;
+}
+
+void Engine::replay(Feed& feed) {
+  for (const api::ObjectKey& key : view_.keys(feed.kind, feed.resource))
+    publish(feed, Delta{key, std::nullopt, view_.find(key)});
+}
+
+bool Engine::keeps(const api::ObjectKey& key) const {
+  return find_feed(key.kind, key.resource) != nullptr;
+}
+
+const api::ObjectMeta* Engine::known(const api::ObjectKey& key) const {
+  const auto object = view_.find(key);
+  return object ? &api::meta_of(*object) : nullptr;
+}
+
+void Engine::learn(const api::ObjectKey& key, api::TypedObject object) {
+  if (tombstones_.has(api::meta_of(object).uid)) return;
+  if (const auto delta = view_.put(key, std::move(object)))
+    publish(*find_feed(key.kind, key.resource), *delta);
+}
+
+void Engine::forget(const api::ObjectKey& key, const std::string& uid) {
+  tombstones_.add(uid);
+  const api::ObjectMeta* meta = known(key);
+  if (!meta || meta->uid != uid) return;
+  if (const auto delta = view_.erase(key, meta->resource_version))
+    publish(*find_feed(key.kind, key.resource), *delta);
+}
+
+void Engine::settle_finished() {
+  for (Executor::Finished& finished : executor_.take_finished()) {
+    const auto found = flights_.find(finished.flight);
+    BERTH_ASSERT(found != flights_.end(), "every flight has a starter");
+    const KeyFlight flight = found->second;
+    flights_.erase(found);
+    if (!flight.entry) {
+      if (finished.result != RunResult::Fine) ++decider_counters_.back().failed_runs;
+      decider_->settle(view_, finished.outcome, now_);
+      decider_wanted_ = true;
+      continue;
+    }
+    const RunResult asked = flight.retry ? RunResult::Failed : RunResult::Fine;
+    const RunResult result = worse(finished.result, asked);
+    if (result != RunResult::Fine) ++decider_counters_[flight.entry->first.reconciler].failed_runs;
+    queue_.done(flight.entry, result, flight.wake_at, now_);
+  }
+}
+
+void Engine::run_keys() {
+  for (std::size_t i = 0; i < kRunsPerStepMax; ++i) {
+    WorkQueue::Entry* entry = queue_.take();
+    if (!entry) return;
+    const std::uint32_t index = entry->first.reconciler;
+    ++decider_counters_[index].runs;
+    Effects effects = reconcilers_[index]->reconcile(view_, entry->first.key, now_);
+    for (const client::EventNote& note : effects.events) recorder_.note(note, now_);
+    if (effects.chains.empty()) {
+      if (effects.retry) ++decider_counters_[index].failed_runs;
+      queue_.done(entry, effects.retry ? RunResult::Failed : RunResult::Fine, effects.wake_at, now_);
+      continue;
+    }
+    const KeyFlight flight{entry, effects.wake_at, effects.retry};
+    flights_.emplace(executor_.start(std::move(effects)), flight);
+  }
+}
+
+void Engine::run_decider() {
+  if (decider_wake_ && *decider_wake_ <= now_) {
+    decider_wake_.reset();
+    decider_wanted_ = true;
+  }
+  for (std::size_t i = 0; decider_wanted_ && i < kDecisionsPerStepMax; ++i) {
+    ++decider_counters_.back().runs;
+    Effects effects = decider_->decide(view_, now_);
+    for (const client::EventNote& note : effects.events) recorder_.note(note, now_);
+    decider_wake_ = effects.wake_at;
+    decider_failures_ = effects.retry ? decider_failures_ + 1 : 0;
+    if (effects.retry) {
+      const Time retry_at = now_ + backoff(kKeyBackoffBase, kKeyBackoffCap, decider_failures_);
+      decider_wake_ = decider_wake_ ? std::min(*decider_wake_, retry_at) : retry_at;
+    }
+    decider_wanted_ = !effects.chains.empty() || !effects.events.empty();
+    if (!effects.chains.empty()) flights_.emplace(executor_.start(std::move(effects)), KeyFlight{});
+  }
+}
+
+}  // namespace berth::control

@@ -1,0 +1,151 @@
+// Runs deciders: feeds them from watches, carries out their effects, tells them what came of it.
+//
+// Owner: one thread, or a simulator: whoever calls step(). Owns no thread and reads no clock. Only the
+// mailbox is touched by others. Cost: a run of a key costs a few microseconds beside the decider's own; no
+// step scans all keys. Promises: no decider runs before every list arrived; a key never runs twice at once,
+// nor while its writes are under way; the answers of its writes are in the view before it runs again.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "client/decider.h"
+#include "control/event_recorder.h"
+#include "control/executor.h"
+#include "control/informer_hub.h"
+#include "control/work_queue.h"
+
+namespace berth::control {
+
+inline constexpr std::size_t kRunsPerStepMax = 512;      // keys
+inline constexpr std::size_t kDecisionsPerStepMax = 64;  // of the stateful decider
+inline constexpr std::size_t kTombstonesMax = 16384;     // UIDs known to be gone
+
+enum class Leading {
+  No,  // follows the watches, decides nothing
+  Yes,
+};
+
+struct EngineOptions {
+  std::string component = "berth-controllers";  // in events
+  std::string instance = "berth";
+};
+
+struct DeciderCounters {
+  std::string name;
+  std::uint64_t runs = 0;
+  std::uint64_t failed_runs = 0;  // retry asked for, or a chain not accepted
+};
+
+struct EngineCounters {
+  std::vector<DeciderCounters> deciders;
+  ExecutorCounters writes;
+  EventCounters events;
+  std::size_t keys_waiting = 0;
+  std::size_t keys_running = 0;
+};
+
+class Engine final : private ViewPort {
+ public:
+  // `client` outlives the engine.
+  Engine(client::ApiClient& client, EngineOptions options);
+  ~Engine() override;
+
+  // Before attach_to() only. At most one stateful decider, which must outlive the engine.
+  void add(std::unique_ptr<client::Reconciler> reconciler);
+  void add(client::StatefulDecider& decider);
+  void attach_to(InformerHub& hub);
+
+  // Does a bounded piece of work. True when there is more to do at once.
+  bool step(Time now);
+  // When step() is wanted again if no message comes before.
+  std::optional<Time> next_wake() const;
+  bool synced() const { return synced_; }
+  // Called, on any thread, when a message comes in.
+  void on_message(std::function<void()> notify) { mailbox_->on_message(std::move(notify)); }
+
+  void lead(Leading leading) { leading_ = leading; }
+  // Runs nothing new from now on; effects under way are carried to their end until `deadline`.
+  void begin_stop(Time deadline);
+  bool stopped(Time now) const;
+
+  const client::View& view() const { return view_; }
+  EngineCounters counters() const;
+  // Nothing waits, nothing is under way, except deadlines.
+  bool idle() const;
+
+ private:
+  using KeysOf = std::function<void(const client::View&, const client::Delta&, std::vector<api::ObjectKey>&)>;
+  struct Route {
+    std::uint32_t reconciler = 0;
+    KeysOf keys;
+  };
+  struct Feed {
+    api::Kind kind = api::Kind::Other;
+    api::ResourceRef resource;
+    bool listed = false;
+    bool to_decider = false;
+    std::vector<Route> routes;
+  };
+  struct Tombstones {
+    std::set<std::string, std::less<>> uids;
+    std::deque<std::string> order;
+    void add(const std::string& uid);
+    bool has(std::string_view uid) const { return uids.find(uid) != uids.end(); }
+  };
+
+  bool keeps(const api::ObjectKey& key) const override;
+  const api::ObjectMeta* known(const api::ObjectKey& key) const override;
+  void learn(const api::ObjectKey& key, api::TypedObject object) override;
+  void forget(const api::ObjectKey& key, const std::string& uid) override;
+
+  Feed& feed_for(const client::Interest& interest);
+  Feed* find_feed(api::Kind kind, const api::ResourceRef& resource);
+  const Feed* find_feed(api::Kind kind, const api::ResourceRef& resource) const;
+  void take_messages();
+  void take_batch(const TypedBatch& batch);
+  void drop_unlisted(const TypedBatch& list);
+  void publish(Feed& feed, const client::Delta& delta);
+  void begin_if_synced();
+  void replay(Feed& feed);
+  void settle_finished();
+  bool may_run() const;
+  void run_keys();
+  void run_decider();
+
+  client::View view_;
+  Time now_;
+  std::shared_ptr<Mailbox> mailbox_;
+  Executor executor_;
+  EventRecorder recorder_;
+  WorkQueue queue_;
+  std::vector<std::unique_ptr<client::Reconciler>> reconcilers_;
+  client::StatefulDecider* decider_ = nullptr;
+  std::vector<DeciderCounters> decider_counters_;  // the reconcilers', then the stateful decider's
+  std::deque<Feed> feeds_;                         // stable addresses
+  std::array<Feed*, api::kTypedKindCount> typed_feeds_{};
+  std::map<api::ResourceRef, Feed*> other_feeds_;
+  std::size_t lists_missing_ = 0;
+  bool attached_ = false;
+  bool synced_ = false;
+  Tombstones tombstones_;
+  struct KeyFlight {
+    WorkQueue::Entry* entry = nullptr;  // null: the stateful decider's
+    std::optional<Time> wake_at;
+    bool retry = false;
+  };
+  std::unordered_map<std::uint64_t, KeyFlight> flights_;
+  std::vector<api::ObjectKey> scratch_keys_;
+  bool decider_wanted_ = false;
+  std::uint32_t decider_failures_ = 0;
+  std::optional<Time> decider_wake_;
+  Leading leading_ = Leading::Yes;
+  std::optional<Time> stop_deadline_;
+};
+
+}  // namespace berth::control

@@ -1,0 +1,153 @@
+// Whatever is lost, refused, delayed or reordered: the engine never has two writes of a key under way, and
+// when the trouble ends the world is as its reconciler wants it and the view as the server.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include <rapidcheck.h>
+
+#include "base/random.h"
+#include "control/testing/world.h"
+
+namespace berth::control {
+namespace {
+
+using api::Kind;
+using client::Effects;
+using client::View;
+using testing::Fault;
+using testing::World;
+
+constexpr std::size_t kPods = 4;
+std::string pod_name(std::size_t n) {
+  return "p" + std::to_string(n);
+}
+
+// Pods say how often (annotation "want"): an odd number wants a claim of the pod's name, an even one none;
+// the pod's label follows at last, on the version of the write before.
+class Follower final : public client::Reconciler {
+ public:
+  std::string_view name() const override { return "follower"; }
+  std::vector<client::Interest> interests() const override {
+    return {client::itself(Kind::Pod),
+            {Kind::ResourceClaim,
+             {},
+             [](const View&, const client::Delta& delta, std::vector<api::ObjectKey>& keys) {
+               keys.push_back({Kind::Pod, delta.key.ns, delta.key.name, {}});
+             }}};
+  }
+  Effects reconcile(const View& view, const api::ObjectKey& key, Time) override {
+    const api::Pod* pod = view.pods.find(key.ns, key.name);
+    if (!pod) return Effects::nothing();
+    const std::string want(pod->meta.annotation("want"));
+    const api::ResourceClaim* claim = view.claims.find(key.ns, key.name);
+    const bool odd = !want.empty() && (want.back() - '0') % 2 == 1;
+    Effects effects;
+    effects.chains.push_back({key, {}, {}});
+    const api::ObjectKey claim_key{Kind::ResourceClaim, key.ns, key.name, {}};
+    if (odd && !claim) effects.then(client::create(Kind::ResourceClaim, key.ns, claim_object(key.name)));
+    if (!odd && claim) effects.then(client::delete_object(claim_key, claim->meta.uid));
+    const auto label = pod->meta.labels.find("have");
+    if (label == pod->meta.labels.end() || label->second != want) {
+      Json patch = Json::object();
+      patch["metadata"]["labels"]["have"] = want;
+      effects.then(client::merge_patch(key, patch, pod->meta.uid, pod->meta.resource_version));
+    }
+    return effects.chains[0].writes.empty() ? Effects::nothing() : effects;
+  }
+
+ private:
+  static Json claim_object(const std::string& name) {
+    Json claim = Json::object();
+    claim["metadata"]["name"] = name;
+    return claim;
+  }
+};
+
+struct Chaos {
+  World world;
+  SeededRandom random;
+  bool calm = false;
+
+  explicit Chaos(std::uint64_t seed) : random(seed) {
+    world.api.fault = [this](const client::ApiRequest&) {
+      return calm || random.below(3) > 0 ? Fault::None : static_cast<Fault>(random.below(7));
+    };
+  }
+
+  void external_change() {
+    const std::string name = pod_name(random.below(kPods));
+    const std::string want = std::to_string(random.below(10));
+    if (!world.api.find(Kind::Pod, "d", name))
+      world.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":")" + name +
+                                   R"(","annotations":{"want":")" + want + R"("}}})");
+    else if (random.below(8) == 0)
+      world.api.remove(api::ref_of(Kind::Pod), "d", name);
+    else
+      world.api.change(Kind::Pod, "d", name, R"({"metadata":{"annotations":{"want":")" + want + R"("}}})");
+  }
+
+  void one_move() {
+    switch (random.below(6)) {
+      case 0:
+        external_change();
+        break;
+      case 1:
+        world.engine.step(world.clock.now());
+        break;
+      case 2:
+        if (world.api.requests_waiting() > 0) world.api.answer(random.below(world.api.requests_waiting()));
+        break;
+      case 3:
+        world.api.deliver(random.below(world.api.watches()));
+        break;
+      case 4:
+        world.clock.advance(Duration::millis(static_cast<std::int64_t>(random.below(200))));
+        break;
+      default:
+        if (random.below(10) == 0)
+          world.api.relist(api::ref_of(random.below(2) == 0 ? Kind::Pod : Kind::ResourceClaim));
+    }
+  }
+};
+
+// The claim of a pod has its name: two waiting requests of one name are two effects of one key.
+bool one_request_a_key(const testing::FakeApi& api) {
+  std::map<std::string, int> waiting;
+  for (const std::string& name : api.waiting_names())
+    if (++waiting[name] > 1) return false;
+  return true;
+}
+
+TEST(EngineProperty, ConvergesAndNeverRunsAKeyTwiceAtOnce) {
+  const bool held = rc::check("random faults", [] {
+    Chaos chaos(*rc::gen::arbitrary<std::uint64_t>());
+    World& world = chaos.world;
+    world.engine.add(std::make_unique<Follower>());
+    world.start();
+    for (int move = 0; move < 400; ++move) {
+      chaos.one_move();
+      RC_ASSERT(one_request_a_key(world.api));
+    }
+    chaos.calm = true;
+    world.advance(Duration::minutes(2));
+    for (std::size_t n = 0; n < kPods; ++n) {
+      const std::string name = pod_name(n);
+      const Json* pod = world.api.find(Kind::Pod, "d", name);
+      const api::Pod* seen = world.engine.view().pods.find("d", name);
+      RC_ASSERT((pod == nullptr) == (seen == nullptr));
+      const Json* claim = world.api.find(Kind::ResourceClaim, "d", name);
+      RC_ASSERT((claim == nullptr) == (world.engine.view().claims.find("d", name) == nullptr));
+      if (!pod) continue;
+      RC_ASSERT(*seen->raw == to_string(*pod));
+      const std::string want(seen->meta.annotation("want"));
+      RC_ASSERT(seen->meta.labels.at("have") == want);
+      RC_ASSERT((claim != nullptr) == ((want.back() - '0') % 2 == 1));
+    }
+    RC_ASSERT(world.engine.idle());
+  });
+  EXPECT_TRUE(held);
+}
+
+}  // namespace
+}  // namespace berth::control

@@ -1,0 +1,381 @@
+#include "control/engine.h"
+
+#include <gtest/gtest.h>
+
+#include "control/loop.h"
+#include "control/testing/world.h"
+
+namespace berth::control {
+namespace {
+
+using api::Kind;
+using client::Effects;
+using client::View;
+using testing::Fault;
+using testing::World;
+
+// A reconciler of pods whose decision the test writes down.
+class Scripted final : public client::Reconciler {
+ public:
+  using Decide = std::function<Effects(const View&, const api::ObjectKey&, Time)>;
+  Scripted(Decide decide, std::vector<client::Interest> interests)
+      : decide_(std::move(decide)), interests_(std::move(interests)) {}
+  std::string_view name() const override { return "scripted"; }
+  std::vector<client::Interest> interests() const override { return interests_; }
+  Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override {
+    return decide_(view, key, now);
+  }
+
+ private:
+  Decide decide_;
+  std::vector<client::Interest> interests_;
+};
+
+void add(World& world, Scripted::Decide decide, std::vector<client::Interest> interests) {
+  world.engine.add(std::make_unique<Scripted>(std::move(decide), std::move(interests)));
+}
+void add(World& world, Scripted::Decide decide) {
+  add(world, std::move(decide), {client::itself(Kind::Pod)});
+}
+
+constexpr const char* kPodA = R"({"metadata":{"namespace":"d","name":"a"}})";
+const api::ObjectKey kKeyA{Kind::Pod, "d", "a", {}};
+
+client::Write label(const api::ObjectKey& key, std::string_view value, std::uint64_t if_version = 0) {
+  Json patch = Json::object();
+  patch["metadata"]["labels"]["v"] = value;
+  return client::merge_patch(key, std::move(patch), "", if_version);
+}
+
+std::string label_of(const api::Pod* pod) {
+  if (!pod) return "gone";
+  const auto found = pod->meta.labels.find("v");
+  return found == pod->meta.labels.end() ? "" : found->second;
+}
+
+// Labels the pod "done", on the version it saw.
+Effects label_once(const View& view, const api::ObjectKey& key) {
+  const api::Pod* pod = view.pods.find(key.ns, key.name);
+  if (!pod || label_of(pod) == "done") return Effects::nothing();
+  return Effects::write(key, label(key, "done", pod->meta.resource_version));
+}
+
+TEST(Engine, NoDeciderRunsBeforeEveryListArrived) {
+  World world;
+  int runs = 0;
+  add(world,
+      [&](const View& view, const api::ObjectKey&, Time) {
+        ++runs;
+        EXPECT_EQ(view.nodes.size(), 1u);
+        return Effects::nothing();
+      },
+      {client::itself(Kind::Pod),
+       {Kind::Node, {}, [](const View&, const client::Delta&, std::vector<api::ObjectKey>&) {}}});
+  world.api.put(Kind::Pod, kPodA);
+  world.api.put(Kind::Node, R"({"metadata":{"name":"n"}})");
+  world.start();
+  ASSERT_TRUE(world.api.deliver(0));
+  world.step();
+  EXPECT_EQ(runs, 0);
+  EXPECT_FALSE(world.engine.synced());
+  ASSERT_TRUE(world.api.deliver(1));
+  world.step();
+  EXPECT_EQ(runs, 1);
+  EXPECT_TRUE(world.engine.synced());
+}
+
+TEST(Engine, OneResourceIsWatchedOnceForSeveralDeciders) {
+  World world;
+  const auto nothing = [](const View&, const api::ObjectKey&, Time) { return Effects::nothing(); };
+  add(world, nothing);
+  add(world, nothing);
+  world.start();
+  EXPECT_EQ(world.api.watches(), 1u);
+}
+
+TEST(Engine, ARelistDeletesWhatItDoesNotName) {
+  World world;
+  std::vector<std::string> seen;
+  add(world, [&](const View& view, const api::ObjectKey& key, Time) {
+    seen.push_back(key.name + (view.pods.find(key.ns, key.name) ? "" : " gone"));
+    return Effects::nothing();
+  });
+  world.api.put(Kind::Pod, kPodA);
+  world.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"b"}})");
+  world.start();
+  world.settle();
+  world.api.remove(api::ref_of(Kind::Pod), "d", "a");
+  world.api.relist(api::ref_of(Kind::Pod));
+  world.settle();
+  EXPECT_EQ(seen, (std::vector<std::string>{"a", "b", "a gone"}));
+}
+
+TEST(Engine, AnAnswerIsInTheViewBeforeTheKeyRunsAgainAndItsEchoIsIgnored) {
+  World world;
+  std::vector<std::string> seen;
+  add(world, [&](const View& view, const api::ObjectKey& key, Time) {
+    seen.push_back(label_of(view.pods.find(key.ns, key.name)));
+    return label_once(view, key);
+  });
+  world.api.put(Kind::Pod, kPodA);
+  world.start();
+  world.settle();
+  EXPECT_EQ(seen, (std::vector<std::string>{"", "done"}));
+}
+
+TEST(Engine, AKeyDoesNotRunWhileItsWritesAreUnderWay) {
+  World world;
+  int runs = 0;
+  add(world, [&](const View& view, const api::ObjectKey& key, Time) {
+    ++runs;
+    return label_once(view, key);
+  });
+  world.api.put(Kind::Pod, kPodA);
+  world.start();
+  world.api.deliver(0);
+  world.step();
+  world.api.change(Kind::Pod, "d", "a", R"({"spec":{"x":1}})");
+  world.api.deliver(0);
+  world.step();
+  EXPECT_EQ(runs, 1);
+  world.settle();
+  EXPECT_GT(runs, 1);
+}
+
+struct FaultCase {
+  const char* name;
+  std::vector<Fault> faults;  // of the requests, in order; none afterwards
+  std::vector<std::string> log;
+};
+
+TEST(Engine, FaultsOfAWriteAreHandledByTheirKind) {
+  const std::string patch = "patch v1/pods d/a", get = "get v1/pods d/a";
+  const std::vector<FaultCase> cases = {
+      {"none", {}, {patch}},
+      {"not sent", {Fault::NotSent, Fault::NotSent}, {patch}},
+      {"throttled", {Fault::Throttled}, {patch}},
+      {"server error", {Fault::ServerError}, {patch}},
+      {"conflict", {Fault::Conflict}, {get, patch}},
+      {"lost but done", {Fault::LostDone}, {patch, get}},
+      {"lost, not done", {Fault::LostNotDone}, {get, patch}},
+      {"lost, and the read fails", {Fault::LostDone, Fault::NotSent, Fault::LostNotDone}, {patch, get}},
+  };
+  for (const FaultCase& test : cases) {
+    SCOPED_TRACE(test.name);
+    World world;
+    std::size_t next = 0;
+    world.api.fault = [&](const client::ApiRequest&) {
+      return next < test.faults.size() ? test.faults[next++] : Fault::None;
+    };
+    add(world, [](const View& view, const api::ObjectKey& key, Time) { return label_once(view, key); });
+    world.api.put(Kind::Pod, kPodA);
+    world.start();
+    world.advance(Duration::seconds(10));
+    EXPECT_EQ(world.api.log, test.log);
+    EXPECT_EQ(label_of(world.engine.view().pods.find("d", "a")), "done");
+  }
+}
+
+TEST(Engine, AWriteIsRepeatedABoundedNumberOfTimesThenTheKeyBacksOff) {
+  World world;
+  int sent = 0;
+  world.api.fault = [&](const client::ApiRequest&) { return ++sent, Fault::Throttled; };
+  add(world, [](const View& view, const api::ObjectKey& key, Time) { return label_once(view, key); });
+  world.api.put(Kind::Pod, kPodA);
+  world.start();
+  // 50 + 100 + 200 + 400 ms between the five attempts.
+  world.advance(Duration::millis(750));
+  EXPECT_EQ(sent, 5);
+  EXPECT_EQ(world.engine.counters().deciders[0].failed_runs, 1u);
+  world.advance(Duration::millis(10));
+  EXPECT_EQ(sent, 6) << "the key runs again 10 ms later";
+}
+
+TEST(Engine, ARefusedWriteEndsItsChainAndTheKeyBacksOff) {
+  World world;
+  int runs = 0;
+  add(world, [&](const View&, const api::ObjectKey& key, Time) {
+    ++runs;
+    Effects effects =
+        Effects::write({Kind::Pod, "d", "absent", {}}, label({Kind::Pod, "d", "absent", {}}, "x"));
+    effects.then(label(key, "never"));
+    return effects;
+  });
+  world.api.put(Kind::Pod, kPodA);
+  world.start();
+  world.settle();
+  EXPECT_EQ(runs, 1);
+  world.advance(Duration::millis(35));
+  EXPECT_EQ(runs, 3) << "10 ms, then 20 ms";
+  EXPECT_EQ(label_of(world.engine.view().pods.find("d", "a")), "");
+}
+
+TEST(Engine, WritesOfAChainUseTheVersionOfTheAnswerBefore) {
+  World world;
+  add(world, [&](const View& view, const api::ObjectKey& key, Time) {
+    const api::Pod* pod = view.pods.find(key.ns, key.name);
+    if (label_of(pod) == "2") return Effects::nothing();
+    Effects effects = Effects::write(key, label(key, "1", pod->meta.resource_version));
+    client::Write second = label(key, "2");
+    second.on_previous_version = true;
+    return effects.then(second);
+  });
+  world.api.put(Kind::Pod, kPodA);
+  world.start();
+  world.settle();
+  ASSERT_EQ(world.api.arrived.size(), 2u);
+  EXPECT_EQ(world.api.arrived[0].body, R"({"metadata":{"labels":{"v":"1"},"resourceVersion":"101"}})");
+  EXPECT_EQ(world.api.arrived[1].body, R"({"metadata":{"labels":{"v":"2"},"resourceVersion":"102"}})");
+}
+
+TEST(Engine, AFineReasonCountsAsSuccess) {
+  World world;
+  add(world, [&](const View& view, const api::ObjectKey& key, Time) {
+    if (label_of(view.pods.find("d", "a")) == "done") return Effects::nothing();
+    Effects effects = Effects::write(key, client::delete_object({Kind::Pod, "d", "absent", {}}, ""));
+    return effects.then(label(key, "done"));
+  });
+  world.api.put(Kind::Pod, kPodA);
+  world.start();
+  world.settle();
+  EXPECT_EQ(label_of(world.engine.view().pods.find("d", "a")), "done");
+}
+
+TEST(Engine, WhatADeleteRemovedIsGoneFromTheViewEvenWhenOldNewsCome) {
+  World world;
+  std::vector<std::string> seen;
+  add(world, [&](const View& view, const api::ObjectKey& key, Time) {
+    const api::Pod* pod = view.pods.find(key.ns, key.name);
+    seen.push_back(pod ? "there" : "gone");
+    return pod ? Effects::write(key, client::delete_object(key, pod->meta.uid)) : Effects::nothing();
+  });
+  world.api.put(Kind::Pod, kPodA);
+  world.start();
+  world.api.deliver(0);
+  world.step();
+  world.api.change(Kind::Pod, "d", "a", R"({"spec":{"x":1}})");
+  world.api.answer();  // the delete, before the change is seen
+  world.settle();
+  EXPECT_EQ(seen, (std::vector<std::string>{"there", "gone"}));
+}
+
+TEST(Engine, AGroupIsAllOrUndo) {
+  for (const bool fails : {false, true}) {
+    World world;
+    world.api.put(Kind::Pod, kPodA);
+    world.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"b"}})");
+    int runs = 0;
+    const api::ObjectKey b{Kind::Pod, "d", fails ? "absent" : "b", {}};
+    add(world, [&](const View&, const api::ObjectKey& key, Time) {
+      if (key.name != "a" || ++runs > 1) return Effects::nothing();
+      Effects effects;
+      effects.all_or_undo = true;
+      effects.chains.push_back({key, {label(key, "taken")}, {label(key, "undone")}});
+      effects.chains.push_back({b, {label(b, "taken")}, {label(b, "undone")}});
+      return effects;
+    });
+    world.start();
+    world.settle();
+    EXPECT_EQ(label_of(world.engine.view().pods.find("d", "a")), fails ? "undone" : "taken");
+    EXPECT_EQ(world.engine.counters().writes.undone_groups, fails ? 1u : 0u);
+  }
+}
+
+TEST(Engine, ADeadlineWakesItsKey) {
+  World world;
+  std::vector<std::int64_t> at;
+  const Time start = world.clock.now();
+  add(world, [&](const View&, const api::ObjectKey&, Time now) {
+    at.push_back((now - start).whole_seconds());
+    Effects effects;
+    effects.wake_at = now + Duration::seconds(7);
+    return effects;
+  });
+  world.api.put(Kind::Pod, kPodA);
+  world.start();
+  world.advance(Duration::seconds(20));
+  EXPECT_EQ(at, (std::vector<std::int64_t>{0, 7, 14}));
+}
+
+TEST(Engine, AFollowerRunsNothingAndAStoppingEngineFinishesWhatIsUnderWay) {
+  World world;
+  add(world, [](const View& view, const api::ObjectKey& key, Time) { return label_once(view, key); });
+  world.api.put(Kind::Pod, kPodA);
+  world.engine.lead(Leading::No);
+  world.start();
+  world.settle();
+  EXPECT_TRUE(world.api.log.empty());
+  world.engine.lead(Leading::Yes);
+  world.step();
+  EXPECT_EQ(world.api.requests_waiting(), 1u);
+
+  const Time deadline = world.clock.now() + Duration::seconds(2);
+  world.engine.begin_stop(deadline);
+  EXPECT_FALSE(world.engine.stopped(world.clock.now()));
+  EXPECT_TRUE(world.engine.stopped(deadline));
+  world.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"b"}})");
+  world.settle();
+  EXPECT_TRUE(world.engine.stopped(world.clock.now()));
+  EXPECT_EQ(world.api.log.size(), 1u) << "nothing is done for b any more";
+}
+
+// Labels every pod, one decision a pod.
+class Labeller final : public client::StatefulDecider {
+ public:
+  std::string_view name() const override { return "labeller"; }
+  std::vector<client::Interest> interests() const override { return {{Kind::Pod, {}, {}}}; }
+  void apply(const View&, const client::Delta& delta, Time) override {
+    applied.push_back(delta.key.name + (delta.before ? " changed" : " new"));
+    if (!delta.before) todo.push_back(delta.key);
+  }
+  Effects decide(const View&, Time) override {
+    if (todo.empty()) return Effects::nothing();
+    Effects effects = Effects::write(todo.back(), label(todo.back(), "done"));
+    effects.decision_id = todo.back().name;
+    todo.pop_back();
+    return effects;
+  }
+  void settle(const View& view, const client::Outcome& outcome, Time) override {
+    const client::ChainOutcome& chain = outcome.chains.at(0);
+    settled.push_back(outcome.decision_id + (chain.ok ? " ok " : " failed ") + chain.last.reason +
+                      label_of(view.pods.find("d", chain.key.name)));
+  }
+  std::vector<std::string> applied, settled;
+  std::vector<api::ObjectKey> todo;
+};
+
+TEST(Engine, AStatefulDeciderMeetsEveryChangeAndEveryOutcome) {
+  World world;
+  Labeller labeller;
+  world.engine.add(labeller);
+  world.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"b"}})");
+  world.api.put(Kind::Pod, kPodA);
+  world.start();
+  world.api.deliver(0);
+  world.step();
+  world.api.remove(api::ref_of(Kind::Pod), "d", "a");
+  world.settle();
+  EXPECT_EQ(labeller.applied, (std::vector<std::string>{"a new", "b new", "b changed", "a changed"}));
+  EXPECT_EQ(labeller.settled, (std::vector<std::string>{"b ok done", "a failed NotFoundgone"}));
+}
+
+TEST(Loop, AThreadDrivesTheEngineAndStopsInTime) {
+  World world;
+  add(world, [](const View&, const api::ObjectKey& key, Time) {
+    Effects effects;
+    effects.events.push_back({key, "uid", false, "Seen", "", "seen"});
+    return effects;
+  });
+  world.api.put(Kind::Pod, kPodA);
+  world.start();
+  const SystemClock clock;
+  Loop loop(world.engine, clock, "test-engine-loop-name");
+  world.api.deliver(0);
+  while (!loop.synced()) {
+  }
+  loop.stop(Duration::millis(1));
+  EXPECT_EQ(world.engine.counters().deciders[0].runs, 1u);
+}
+
+}  // namespace
+}  // namespace berth::control

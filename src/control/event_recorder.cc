@@ -1,0 +1,153 @@
+#include "control/event_recorder.h"
+
+#include <algorithm>
+
+namespace berth::control {
+
+using client::EventNote;
+using client::Verb;
+
+namespace {
+
+std::string identity_of(const EventNote& note) {
+  return api::to_text(note.regarding) + '\n' + note.regarding_uid;
+}
+
+std::string series_of(const EventNote& note) {
+  return identity_of(note) + (note.warning ? "\nW\n" : "\nN\n") + note.reason + '\n' + note.action + '\n' +
+         note.message;
+}
+
+// FNV-1a, written as hex: the same notes in the same order get the same names.
+std::string hex_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  std::string hex(16, '0');
+  for (auto digit = hex.rbegin(); digit != hex.rend(); ++digit, hash >>= 4)
+    *digit = "0123456789abcdef"[hash & 15u];
+  return hex;
+}
+
+std::string cut(std::string text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  while (bytes_max > 0 && (static_cast<unsigned char>(text[bytes_max]) & 0xc0u) == 0x80u) --bytes_max;
+  text.resize(bytes_max);
+  return text;
+}
+
+}  // namespace
+
+EventRecorder::EventRecorder(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox,
+                             std::string component, std::string instance)
+    : client_(client),
+      mailbox_(std::move(mailbox)),
+      component_(std::move(component)),
+      instance_(std::move(instance)) {}
+
+bool EventRecorder::admit(const EventNote& note, Time now) {
+  Bucket& bucket = buckets_.at(identity_of(note));
+  if (!bucket.refilled.is_set()) bucket.refilled = now;
+  const std::int64_t refills = (now - bucket.refilled).micros() / kEventRefill.micros();
+  if (refills > 0) {
+    bucket.used = std::max<std::int64_t>(0, bucket.used - refills);
+    bucket.refilled = bucket.refilled + kEventRefill * refills;
+  }
+  if (bucket.used >= kEventBurst) return false;
+  ++bucket.used;
+  return true;
+}
+
+void EventRecorder::note(const EventNote& note, Time now) {
+  ++counters_.noted;
+  if (!admit(note, now)) {
+    ++counters_.dropped;
+    return;
+  }
+  const std::string key = series_of(note);
+  Series& series = series_.at(key);
+  if (series.count == 0) {
+    const std::string hex = hex_of(key + format_micro_time(now) + std::to_string(++sequence_));
+    series.note = note;
+    series.ns = note.regarding.ns.empty() ? "default" : note.regarding.ns;
+    series.name = cut(note.regarding.name, kEventNameBytesMax - 1 - hex.size()) + "." + hex;
+    series.first = now;
+  }
+  ++series.count;
+  series.last = now;
+  if (series.under_way) return;
+  if (in_flight_.size() >= kEventsInFlightMax) {
+    ++counters_.dropped;
+    return;
+  }
+  send(key, series);
+}
+
+Json EventRecorder::object_of(const Series& series) const {
+  const EventNote& note = series.note;
+  const api::KindInfo& info = api::info_of(note.regarding.kind);
+  const api::ResourceRef resource =
+      note.regarding.kind == api::Kind::Other ? note.regarding.resource : api::ref_of(note.regarding.kind);
+  Json involved =
+      Json::object({{"kind", info.name.empty() ? std::string_view(resource.resource) : info.name}});
+  if (!note.regarding.ns.empty()) involved["namespace"] = note.regarding.ns;
+  involved["name"] = note.regarding.name;
+  if (!note.regarding_uid.empty()) involved["uid"] = note.regarding_uid;
+  involved["apiVersion"] = resource.api_version();
+  Json object = Json::object({
+      {"apiVersion", "v1"},
+      {"kind", "Event"},
+      {"metadata", Json::object({{"name", series.name}, {"namespace", series.ns}})},
+      {"involvedObject", std::move(involved)},
+      {"reason", note.reason},
+      {"message", cut(note.message, kEventMessageBytesMax)},
+      {"source", Json::object({{"component", component_}})},
+      {"firstTimestamp", format_time(series.first)},
+      {"lastTimestamp", format_time(series.last)},
+      {"count", series.count},
+      {"type", note.warning ? "Warning" : "Normal"},
+      {"reportingComponent", component_},
+      {"reportingInstance", instance_},
+  });
+  if (!note.action.empty()) object["action"] = note.action;
+  return object;
+}
+
+void EventRecorder::send(const std::string& key, Series& series) {
+  client::ApiRequest request;
+  request.resource = {"", "v1", "events"};
+  request.ns = series.ns;
+  request.name = series.name;
+  if (series.sent_count == 0) {
+    request.verb = Verb::Create;
+    request.body = to_string(object_of(series));
+  } else {
+    request.verb = Verb::MergePatch;
+    request.body =
+        to_string(Json::object({{"count", series.count}, {"lastTimestamp", format_time(series.last)}}));
+  }
+  series.under_way = true;
+  series.sent_count = series.count;
+  const std::uint64_t number = ++last_request_;
+  in_flight_.emplace(number, key);
+  ++counters_.sent;
+  client_.submit(std::move(request), [mailbox = mailbox_, number](client::ApiReply reply) {
+    mailbox->push(Answer{RequestPurpose::Event, number, 0, std::move(reply), std::nullopt});
+  });
+}
+
+void EventRecorder::on_answer(const Answer& answer, Time) {
+  const auto found = in_flight_.find(answer.flight);
+  BERTH_ASSERT(found != in_flight_.end(), "an event's answer comes once");
+  const std::string key = std::move(found->second);
+  in_flight_.erase(found);
+  const bool exists = answer.reply.reason == "AlreadyExists";
+  if (!answer.reply.ok() && !exists) ++counters_.failed;
+  Series* series = series_.find(key);
+  if (!series) return;
+  series->under_way = false;
+  const bool swept = answer.reply.reason == "NotFound" && series->sent_count > 1;
+  if (!answer.reply.ok() && !exists) series->sent_count = 0;  // the next one creates it
+  if (swept || (answer.reply.ok() && series->count > series->sent_count)) send(key, *series);
+}
+
+}  // namespace berth::control

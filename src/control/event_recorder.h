@@ -1,0 +1,109 @@
+// Writes core/v1 Events for EventNotes: best effort, repeats folded into a count, memory and rate bounded.
+//
+// Owner: one engine, on one thread. A note that a bound turns away is counted, never waited for.
+// Source: core/v1 Event; folding and the per-object rate follow client-go's recorder (25 at once, then one
+// per 5 min).
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "client/decider.h"
+#include "control/mailbox.h"
+
+namespace berth::control {
+
+inline constexpr std::size_t kEventSeriesMax = 4096;   // remembered for folding
+inline constexpr std::size_t kEventSourcesMax = 4096;  // objects whose rate is remembered
+inline constexpr std::size_t kEventsInFlightMax = 128;
+inline constexpr std::int64_t kEventBurst = 25;
+inline constexpr Duration kEventRefill = Duration::minutes(5);
+inline constexpr std::size_t kEventMessageBytesMax = 1024;
+inline constexpr std::size_t kEventNameBytesMax = 253;
+
+// A map that forgets what was used least recently.
+template <class Value>
+class RecentMap {
+ public:
+  explicit RecentMap(std::size_t size_max) : size_max_(size_max) {}
+
+  // The value of `key`, made when absent. Valid until the next call.
+  Value& at(const std::string& key) {
+    if (const auto found = index_.find(key); found != index_.end()) {
+      order_.splice(order_.begin(), order_, found->second);
+      return found->second->second;
+    }
+    if (order_.size() == size_max_) {
+      index_.erase(order_.back().first);
+      order_.pop_back();
+    }
+    order_.emplace_front(key, Value{});
+    index_.emplace(key, order_.begin());
+    return order_.front().second;
+  }
+  // Null when absent; does not count as use.
+  Value* find(const std::string& key) {
+    const auto found = index_.find(key);
+    return found == index_.end() ? nullptr : &found->second->second;
+  }
+  std::size_t size() const { return order_.size(); }
+
+ private:
+  using Order = std::list<std::pair<std::string, Value>>;
+  std::size_t size_max_;
+  Order order_;
+  std::map<std::string, typename Order::iterator, std::less<>> index_;
+};
+
+struct EventCounters {
+  std::uint64_t noted = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t dropped = 0;  // by a bound
+  std::uint64_t failed = 0;   // the server did not take it
+};
+
+class EventRecorder {
+ public:
+  // `component` stands in source.component and reportingComponent, `instance` in reportingInstance.
+  EventRecorder(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox, std::string component,
+                std::string instance);
+
+  void note(const client::EventNote& note, Time now);
+  void on_answer(const Answer& answer, Time now);
+
+  std::size_t in_flight() const { return in_flight_.size(); }
+  const EventCounters& counters() const { return counters_; }
+
+ private:
+  struct Series {
+    std::string ns, name;
+    client::EventNote note;
+    Time first, last;
+    std::int64_t count = 0;
+    std::int64_t sent_count = 0;
+    bool under_way = false;
+  };
+  struct Bucket {
+    std::int64_t used = 0;
+    Time refilled;
+  };
+
+  bool admit(const client::EventNote& note, Time now);
+  void send(const std::string& key, Series& series);
+  Json object_of(const Series& series) const;
+
+  client::ApiClient& client_;
+  std::shared_ptr<Mailbox> mailbox_;
+  std::string component_;
+  std::string instance_;
+  RecentMap<Series> series_{kEventSeriesMax};
+  RecentMap<Bucket> buckets_{kEventSourcesMax};
+  std::map<std::uint64_t, std::string> in_flight_;  // by request number: the series
+  std::uint64_t last_request_ = 0;
+  std::uint64_t sequence_ = 0;
+  EventCounters counters_;
+};
+
+}  // namespace berth::control

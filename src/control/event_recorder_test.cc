@@ -1,0 +1,125 @@
+#include "control/event_recorder.h"
+
+#include <gtest/gtest.h>
+
+#include "control/testing/fake_api.h"
+
+namespace berth::control {
+namespace {
+
+const api::ResourceRef kEvents{"", "v1", "events"};
+
+struct Desk {
+  ManualClock clock{Time::from_seconds(1800000000)};
+  testing::FakeApi api{clock};
+  std::shared_ptr<Mailbox> mailbox = std::make_shared<Mailbox>();
+  EventRecorder recorder{api, mailbox, "berth-scheduler", "host-1"};
+
+  void note(const client::EventNote& note) { recorder.note(note, clock.now()); }
+  void settle() {
+    while (api.answer())
+      for (Message& message : mailbox->drain()) recorder.on_answer(std::get<Answer>(message), clock.now());
+  }
+};
+
+client::EventNote waits(std::string message = "waits", std::string name = "a") {
+  return {{api::Kind::Pod, "d", std::move(name), {}},
+          "uid-1",
+          true,
+          "FailedScheduling",
+          "Scheduling",
+          std::move(message)};
+}
+
+TEST(EventRecorder, AnEventLooksAsKubectlDescribeExpects) {
+  Desk desk;
+  desk.note(waits());
+  desk.settle();
+  const auto events = desk.api.all(kEvents);
+  ASSERT_EQ(events.size(), 1u);
+  Json event = *events[0];
+  const std::string name(event.find("metadata")->string_at("name"));
+  EXPECT_EQ(name.substr(0, 2), "a.");
+  EXPECT_EQ(name.size(), 18u);
+  event.as_object().erase("metadata");
+  EXPECT_EQ(to_string(event),
+            R"({"apiVersion":"v1","kind":"Event",)"
+            R"("involvedObject":{"kind":"Pod","namespace":"d","name":"a","uid":"uid-1","apiVersion":"v1"},)"
+            R"("reason":"FailedScheduling","message":"waits","source":{"component":"berth-scheduler"},)"
+            R"("firstTimestamp":"2027-01-15T08:00:00Z","lastTimestamp":"2027-01-15T08:00:00Z","count":1,)"
+            R"("type":"Warning","reportingComponent":"berth-scheduler","reportingInstance":"host-1",)"
+            R"("action":"Scheduling"})");
+}
+
+TEST(EventRecorder, RepeatsAreFoldedAlsoWhileTheFirstIsUnderWay) {
+  Desk desk;
+  desk.note(waits());
+  desk.note(waits());
+  desk.clock.advance(Duration::seconds(5));
+  desk.note(waits());
+  EXPECT_EQ(desk.api.requests_waiting(), 1u);
+  desk.settle();
+  ASSERT_EQ(desk.api.all(kEvents).size(), 1u);
+  EXPECT_EQ(desk.api.all(kEvents)[0]->int_at("count"), 3);
+  EXPECT_EQ(desk.api.all(kEvents)[0]->string_at("lastTimestamp"), "2027-01-15T08:00:05Z");
+  EXPECT_EQ(desk.api.log.size(), 2u);
+}
+
+TEST(EventRecorder, AnEventThatWasSweptIsMadeAgain) {
+  Desk desk;
+  desk.note(waits());
+  desk.settle();
+  const std::string name(desk.api.all(kEvents)[0]->find("metadata")->string_at("name"));
+  desk.api.remove(kEvents, "d", name);
+  desk.note(waits());
+  desk.settle();
+  ASSERT_EQ(desk.api.all(kEvents).size(), 1u);
+  EXPECT_EQ(desk.api.all(kEvents)[0]->int_at("count"), 2);
+}
+
+TEST(EventRecorder, EventsOfClusterScopedObjectsLieInDefault) {
+  Desk desk;
+  desk.note({{api::Kind::Node, "", "n1", {}}, "", false, "NodeReady", "", "ready"});
+  desk.settle();
+  EXPECT_EQ(desk.api.log.at(0).substr(0, 27), "create v1/events default/n1");
+}
+
+TEST(EventRecorder, OneObjectMayNotFloodTheServer) {
+  Desk desk;
+  for (int i = 0; i < 40; ++i) {
+    desk.note(waits("message " + std::to_string(i)));
+    desk.settle();
+  }
+  desk.note(waits("waits", "another"));
+  desk.settle();
+  EXPECT_EQ(desk.api.all(kEvents).size(), 26u);
+  EXPECT_EQ(desk.recorder.counters().dropped, 15u);
+  desk.clock.advance(Duration::minutes(11));
+  for (int i = 0; i < 5; ++i) desk.note(waits("later " + std::to_string(i)));
+  desk.settle();
+  EXPECT_EQ(desk.api.all(kEvents).size(), 28u) << "one more every five minutes";
+}
+
+TEST(EventRecorder, LongTextsAreCutBetweenCharacters) {
+  Desk desk;
+  std::string text = "a";
+  while (text.size() < 1030) text += "é";
+  desk.note(waits(text));
+  desk.settle();
+  EXPECT_EQ(desk.api.all(kEvents)[0]->string_at("message"), text.substr(0, 1023));
+}
+
+TEST(RecentMap, ForgetsWhatWasUsedLeastRecently) {
+  RecentMap<int> map(2);
+  map.at("a") = 1;
+  map.at("b") = 2;
+  map.at("a") = 3;
+  map.at("c") = 4;
+  EXPECT_EQ(map.find("b"), nullptr);
+  ASSERT_NE(map.find("a"), nullptr);
+  EXPECT_EQ(*map.find("a"), 3);
+  EXPECT_EQ(map.size(), 2u);
+}
+
+}  // namespace
+}  // namespace berth::control

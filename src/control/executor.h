@@ -1,0 +1,111 @@
+// Carries out the writes of Effects: chains side by side, writes of a chain in order, undo of groups,
+// retries.
+//
+// Owner: one engine, on one thread. Cost: a few microseconds a write beside the client's own.
+// A write is sent again only when it was not sent, was throttled (429) or met a server error (5xx except
+// 504). When the view may be behind what the server holds (Conflict, AlreadyExists, NotFound, a lost answer)
+// the object is read again and put into the view before the chain counts as ended.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+#include "client/decider.h"
+#include "control/mailbox.h"
+#include "control/work_queue.h"
+
+namespace berth::control {
+
+inline constexpr std::size_t kWritesInFlightMax = 256;
+inline constexpr std::uint32_t kWriteAttemptsMax = 5;
+inline constexpr Duration kWriteBackoffBase = Duration::millis(50);
+inline constexpr Duration kWriteBackoffCap = Duration::seconds(5);
+
+struct ExecutorCounters {
+  std::uint64_t writes = 0;  // requests that change something, repeats included
+  std::uint64_t accepted = 0;
+  std::uint64_t repeated = 0;
+  std::uint64_t conflicts = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t refreshes = 0;
+  std::uint64_t undone_groups = 0;
+};
+
+// How the executor tells its engine what answers showed.
+class ViewPort {
+ public:
+  virtual ~ViewPort() = default;
+  // Whether objects of this key's kind are kept; answers of others are not decoded.
+  virtual bool keeps(const api::ObjectKey& key) const = 0;
+  virtual const api::ObjectMeta* known(const api::ObjectKey& key) const = 0;
+  virtual void learn(const api::ObjectKey& key, api::TypedObject object) = 0;
+  // The object with this UID does not exist any more.
+  virtual void forget(const api::ObjectKey& key, const std::string& uid) = 0;
+};
+
+// The object that a request is about.
+api::ObjectKey target_of(const client::ApiRequest& request);
+
+class Executor {
+ public:
+  struct Finished {
+    std::uint64_t flight = 0;
+    client::Outcome outcome;
+    RunResult result = RunResult::Fine;
+  };
+
+  Executor(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox, ViewPort& port);
+  ~Executor();
+
+  // Starts the chains (at least one) and returns the flight's number.
+  std::uint64_t start(client::Effects effects);
+  void on_answer(Answer answer, Time now);
+  // Sends the repeats that are due.
+  void wake_due(Time now);
+  std::optional<Time> next_wake() const;
+  // Flights that ended since the last call, in order.
+  std::vector<Finished> take_finished();
+
+  std::size_t flights() const { return flights_.size(); }
+  const ExecutorCounters& counters() const { return counters_; }
+
+ private:
+  struct ChainRun;
+  struct Flight;
+  struct Place {
+    std::uint64_t flight = 0;
+    std::uint32_t chain = 0;
+  };
+
+  Flight* find(std::uint64_t flight);
+  void want(Place place);
+  void pump();
+  void send(Place place, Flight& flight, ChainRun& run);
+  void send_refresh(Place place, Flight& flight, ChainRun& run);
+  void on_written(Place place, Flight& flight, Answer answer, Time now);
+  void on_refreshed(Place place, Flight& flight, Answer answer, Time now);
+  void accept(Place place, Flight& flight, Answer answer);
+  void learn(const client::ApiRequest& request, ChainRun& run, const Answer& answer);
+  void repeat_later(Place place, ChainRun& run, int retry_after_s, Time now);
+  void next_write(Place place, Flight& flight);
+  void end_chain(Place place, Flight& flight, RunResult result);
+  void end_part(std::uint64_t id, Flight& flight);
+  void begin_undo(std::uint64_t id, Flight& flight);
+  void finish(std::uint64_t id, Flight& flight);
+
+  client::ApiClient& client_;
+  std::shared_ptr<Mailbox> mailbox_;
+  ViewPort& port_;
+  std::uint64_t last_flight_ = 0;
+  std::size_t in_flight_ = 0;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Flight>> flights_;
+  std::deque<Place> waiting_;
+  std::multimap<Time, Place> repeats_;
+  std::vector<Finished> finished_;
+  ExecutorCounters counters_;
+};
+
+}  // namespace berth::control

@@ -1,0 +1,67 @@
+// What reaches an engine from other threads: decoded watch changes and the answers of its writes.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "client/api_client.h"
+
+namespace berth::control {
+
+// One change, decoded once for every engine of the process.
+struct TypedChange {
+  client::ChangeKind kind = client::ChangeKind::Added;
+  api::ObjectKey key;
+  api::TypedObject object;
+};
+
+enum class BatchKind {
+  List,     // the complete state of the resource
+  Changes,  // what changed since
+};
+
+struct TypedBatch {
+  BatchKind kind = BatchKind::Changes;
+  api::Kind of = api::Kind::Other;
+  api::ResourceRef resource;  // for Kind::Other; empty otherwise
+  std::uint64_t resource_version = 0;
+  std::vector<TypedChange> changes;
+};
+using BatchPtr = std::shared_ptr<const TypedBatch>;
+
+enum class RequestPurpose { Write, Refresh, Event };
+
+// The answer of one request. `flight` and `part` are the sender's.
+struct Answer {
+  RequestPurpose purpose = RequestPurpose::Write;
+  std::uint64_t flight = 0;
+  std::uint32_t part = 0;
+  client::ApiReply reply;
+  std::optional<api::TypedObject> object;  // reply.object, when the engine keeps objects of its kind
+};
+
+using Message = std::variant<BatchPtr, Answer>;
+
+// Thread-safe, in order of arrival. Bounded by its senders: one message a request in flight, one a watch
+// delivery.
+class Mailbox {
+ public:
+  Mailbox();
+  ~Mailbox();
+
+  void push(Message message);
+  // Everything that waits, oldest first.
+  std::vector<Message> drain();
+  bool empty() const;
+  // Called, on the sender's thread, when a message meets an empty box.
+  void on_message(std::function<void()> notify);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace berth::control

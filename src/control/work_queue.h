@@ -1,0 +1,75 @@
+// The keys that want to run: each once, never twice at a time, with backoff after failures and deadlines to
+// wake at.
+//
+// Owner: one engine, on one thread. Cost: O(1) to add and take a key, O(log parked) for deadlines.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "api/kinds.h"
+
+namespace berth::control {
+
+// After the n-th failure in a row a key waits base·2^(n-1), at most the cap. No jitter: runs are repeatable,
+// and one process has one engine per API server.
+inline constexpr Duration kKeyBackoffBase = Duration::millis(10);
+inline constexpr Duration kKeyBackoffCap = Duration::seconds(30);
+
+Duration backoff(Duration base, Duration cap, std::uint32_t failures);
+
+enum class RunResult {
+  Fine,
+  Stale,   // the key decided on an old state that has been read again: the first such run repeats at once
+  Failed,  // repeats after the backoff
+};
+
+class WorkQueue {
+ public:
+  struct WorkKey {
+    std::uint32_t reconciler = 0;
+    api::ObjectKey key;
+    friend bool operator==(const WorkKey&, const WorkKey&) = default;
+  };
+  struct State;
+  using Entry = std::pair<const WorkKey, State>;
+  using Deadlines = std::multimap<Time, Entry*>;
+  struct State {
+    bool queued = false;
+    bool running = false;
+    bool again = false;
+    std::uint32_t failures = 0;
+    std::optional<Deadlines::iterator> parked;
+  };
+
+  // Wants a run of the key. While the key is running, it runs once more afterwards.
+  void add(std::uint32_t reconciler, const api::ObjectKey& key);
+  // Moves every key whose deadline has come to the queue.
+  void wake_due(Time now);
+  // The oldest waiting key, now running; null when none waits. Valid until done().
+  Entry* take();
+  // Ends a run. `wake_at` parks the key until then.
+  void done(Entry* entry, RunResult result, std::optional<Time> wake_at, Time now);
+
+  bool ready() const { return !queue_.empty(); }
+  std::size_t waiting() const { return queue_.size(); }
+  std::size_t running() const { return running_; }
+  std::optional<Time> next_wake() const;
+
+ private:
+  struct Hash {
+    std::size_t operator()(const WorkKey& key) const noexcept;
+  };
+  void enqueue(Entry& entry);
+  void unpark(Entry& entry);
+
+  std::unordered_map<WorkKey, State, Hash> entries_;
+  std::deque<Entry*> queue_;
+  Deadlines deadlines_;
+  std::size_t running_ = 0;
+};
+
+}  // namespace berth::control
