@@ -1,0 +1,20 @@
+// The opaque position of a paged list.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "store/store.h"
+
+namespace berth::server {
+
+struct ContinuePoint {
+  store::Revision revision = 0;
+  store::Key after;
+};
+
+// URL-safe base64 of JSON {v, rv, start}, the form that Kubernetes uses.
+std::string encode_continue(const ContinuePoint& point);
+Result<ContinuePoint> decode_continue(std::string_view token, std::string_view resource);
+
+}  // namespace berth::server

@@ -1,0 +1,115 @@
+#include "server/metadata.h"
+
+#include <array>
+
+namespace berth::server {
+namespace {
+
+constexpr std::string_view kRevisionSlot = "@";
+
+constexpr std::array<std::string_view, 15> kMetadataOrder = {
+    "name",        "generateName",      "namespace",         "selfLink",
+    "uid",         "resourceVersion",   "generation",        "creationTimestamp",
+    "deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations",
+    "ownerReferences",   "finalizers",  "managedFields"};
+
+constexpr std::array<std::string_view, 3> kObjectOrder = {"kind", "apiVersion", "metadata"};
+
+// Moves the named members to the front, in that order; the others keep theirs.
+template <std::size_t N>
+JsonObject reordered(JsonObject object, const std::array<std::string_view, N>& order) {
+  JsonObject result;
+  for (std::string_view key : order)
+    if (Json* value = object.find(key)) result.append(std::string(key), std::move(*value));
+  for (JsonMember& member : object) {
+    bool moved = false;
+    for (std::string_view key : order) moved |= member.key == key;
+    if (!moved) result.append(std::move(member.key), std::move(member.value));
+  }
+  return result;
+}
+
+void copy_or_erase(Json& to, const Json& from, std::string_view key) {
+  if (const Json* value = from.find(key))
+    to[key] = *value;
+  else
+    to.as_object().erase(key);
+}
+
+}  // namespace
+
+Json& metadata_of(Json& object) {
+  Json& metadata = object["metadata"];
+  if (!metadata.is_object()) metadata = Json::object();
+  return metadata;
+}
+
+const Json& metadata_of(const Json& object) {
+  static const Json kEmpty = Json::object();
+  const Json* metadata = object.find("metadata");
+  return metadata && metadata->is_object() ? *metadata : kEmpty;
+}
+
+bool is_deleting(const Json& object) { return !metadata_of(object).string_at("deletionTimestamp").empty(); }
+
+bool has_finalizers(const Json& object) { return !metadata_of(object).items_at("finalizers").empty(); }
+
+void set_finalizer(Json& object, std::string_view finalizer) {
+  Json& list = metadata_of(object)["finalizers"];
+  if (!list.is_array()) list = Json::array();
+  for (const Json& item : list.as_array())
+    if (item == Json(finalizer)) return;
+  list.as_array().emplace_back(finalizer);
+}
+
+void drop_finalizer(Json& object, std::string_view finalizer) {
+  Json& metadata = metadata_of(object);
+  Json* list = metadata.find("finalizers");
+  if (!list || !list->is_array()) return;
+  std::erase(list->as_array(), Json(finalizer));
+  if (list->as_array().empty()) metadata.as_object().erase("finalizers");
+}
+
+void mark_deleted(Json& object, Time now, std::int64_t grace_s) {
+  Json& metadata = metadata_of(object);
+  if (metadata.string_at("deletionTimestamp").empty()) {
+    metadata["deletionTimestamp"] = format_time(now + Duration::seconds(grace_s));
+    if (metadata.find("generation")) metadata["generation"] = metadata.int_at("generation") + 1;
+  }
+  metadata["deletionGracePeriodSeconds"] = grace_s;
+}
+
+void restore_system_fields(Json& next, const Json& before) {
+  Json& metadata = metadata_of(next);
+  const Json& old = metadata_of(before);
+  for (std::string_view key : {"name", "namespace", "uid", "creationTimestamp", "generation", "generateName"})
+    copy_or_erase(metadata, old, key);
+  if (is_deleting(before))
+    for (std::string_view key : {"deletionTimestamp", "deletionGracePeriodSeconds"})
+      if (!metadata.find(key)) copy_or_erase(metadata, old, key);
+}
+
+bool spec_differs(const Json& a, const Json& b) {
+  const auto differs = [](const Json& from, const Json& to) {
+    for (const JsonMember& member : from.as_object()) {
+      if (member.key == "metadata" || member.key == "status") continue;
+      const Json* other = to.find(member.key);
+      if (!other || !(*other == member.value)) return true;
+    }
+    return false;
+  };
+  return differs(a, b) || differs(b, a);
+}
+
+store::Draft draft_of(Json object) {
+  Json& metadata = metadata_of(object);
+  metadata["resourceVersion"] = kRevisionSlot;
+  metadata = Json(reordered(std::move(metadata.as_object()), kMetadataOrder));
+  const std::string bytes = to_string(Json(reordered(std::move(object.as_object()), kObjectOrder)));
+  static constexpr std::string_view kMember = "\"resourceVersion\":\"";
+  // Nothing before it in metadata can hold unescaped quotes of another member of this name.
+  const std::size_t slot = bytes.find(std::string(kMember).append(kRevisionSlot)) + kMember.size();
+  return {bytes.substr(0, slot), bytes.substr(slot + kRevisionSlot.size())};
+}
+
+}  // namespace berth::server

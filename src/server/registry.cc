@@ -1,0 +1,435 @@
+#include "server/registry.h"
+
+#include "server/metadata.h"
+
+namespace berth::server {
+namespace {
+
+Answer of_object(int code, store::ObjectPtr object, std::vector<std::string> warnings = {}) {
+  Answer answer;
+  answer.code = code;
+  answer.object = std::move(object);
+  answer.warnings = std::move(warnings);
+  return answer;
+}
+
+Answer of_document(int code, const Json& document, std::vector<std::string> warnings = {}) {
+  Answer answer;
+  answer.code = code;
+  answer.document = to_string(document);
+  answer.warnings = std::move(warnings);
+  return answer;
+}
+
+ApiStatus of_rejection(const Target& target, const api::Rejection& rejection) {
+  ApiStatus status = forbidden(target.resource_name(), target.name, rejection.message);
+  status.code = rejection.code;
+  status.reason = rejection.reason;
+  if (rejection.code != 403) status.message = rejection.message;
+  return status;
+}
+
+ApiStatus of_store_error(const Target& target, const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::Exists: return already_exists(target.resource_name(), target.name);
+    case ErrorCode::NotFound: return not_found(target.resource_name(), target.name);
+    case ErrorCode::Conflict: return stale(target.resource_name(), target.name);
+    case ErrorCode::Unavailable: return unavailable(error.text());
+    default: return internal_error(error.text());
+  }
+}
+
+ApiStatus invalid_object(const Target& target, const api::FieldErrors& errors) {
+  return invalid(target.resource->group, target.resource->kind, target.name, errors);
+}
+
+const api::KindRules& rules_of(const Target& target) {
+  const api::ResourceInfo& stored = storage_of(*target.resource);
+  return api::rules_of(stored.group, stored.plural);
+}
+
+// The deletion of an object whose last finalizer has gone.
+bool deletion_is_complete(const Target& target, const Json& object) {
+  if (!is_deleting(object) || has_finalizers(object)) return false;
+  if (metadata_of(object).int_at("deletionGracePeriodSeconds", 0) > 0) return false;
+  if (target.resource->group.empty() && target.resource->plural == "namespaces") {
+    const Json* finalizers = object.find_path({"spec", "finalizers"});
+    return !finalizers || !finalizers->is_array() || finalizers->as_array().empty();
+  }
+  return true;
+}
+
+bool is_pod(const Target& target) { return target.resource->group.empty() && target.resource->plural == "pods"; }
+
+bool is_namespace(const Target& target) {
+  return target.resource->group.empty() && target.resource->plural == "namespaces";
+}
+
+std::int64_t pod_grace_s(const Json& pod, const DeleteOptions& options) {
+  static const Json kNone = Json::object();
+  const Json* spec = pod.find("spec");
+  const Json* status = pod.find("status");
+  const std::string_view phase = status ? status->string_at("phase") : "";
+  if (!spec || spec->string_at("nodeName").empty() || phase == "Succeeded" || phase == "Failed") return 0;
+  const std::int64_t grace =
+      options.grace_s.value_or(spec->int_at("terminationGracePeriodSeconds", 30));
+  return grace < 0 ? 1 : grace;
+}
+
+void apply_propagation(Json& object, const DeleteOptions& options, const api::KindRules& rules) {
+  const bool orphan =
+      options.propagation == "Orphan" || (options.propagation.empty() && rules.orphans_by_default);
+  if (!options.propagation.empty() || orphan) {
+    drop_finalizer(object, "orphan");
+    drop_finalizer(object, "foregroundDeletion");
+  }
+  if (orphan) set_finalizer(object, "orphan");
+  if (options.propagation == "Foreground") set_finalizer(object, "foregroundDeletion");
+}
+
+std::string precondition_text(std::string_view what, std::string_view asked, std::string_view found) {
+  std::string text = "Precondition failed: ";
+  text.append(what).append(" in precondition: ").append(asked);
+  return text.append(", ").append(what).append(" in object meta: ").append(found);
+}
+
+}  // namespace
+
+Answer Answer::failed(ApiStatus status) {
+  Answer answer;
+  answer.code = status.code;
+  answer.status = std::move(status);
+  return answer;
+}
+
+const api::ResourceInfo& storage_of(const api::ResourceInfo& resource) {
+  if (resource.group == "events.k8s.io")
+    if (const api::ResourceInfo* core = api::find_resource("", "v1", "events")) return *core;
+  for (const api::ResourceInfo& candidate : api::resources())
+    if (candidate.group == resource.group && candidate.plural == resource.plural) return candidate;
+  return resource;
+}
+
+std::string storage_resource(const api::ResourceInfo& resource) {
+  const api::ResourceInfo& stored = storage_of(resource);
+  return qualified({stored.group, stored.plural});
+}
+
+store::Key key_of(const Target& target) {
+  return {storage_resource(*target.resource), target.ns, target.name};
+}
+
+struct Registry::Update {
+  Target target;
+  Change change;
+  WriteOptions options;
+  Done done;
+  bool replaces = false;  // a PUT
+  int tries_left = kUpdateTriesMax;
+  std::vector<std::string> warnings;
+};
+
+api::RuleContext Registry::context(const WriteOptions& options) const {
+  const auto read = [this](std::string_view resource, std::string_view ns,
+                           std::string_view name) -> std::optional<Json> {
+    const store::ObjectPtr found =
+        world_.store.get({std::string(resource), std::string(ns), std::string(name)});
+    if (!found) return std::nullopt;
+    Result<Json> json = parse_json(found->bytes);
+    return json ? std::optional(std::move(json).value()) : std::nullopt;
+  };
+  const auto list = [this](std::string_view resource, std::string_view ns) {
+    std::vector<Json> found;
+    store::ListQuery query;
+    query.resource = resource;
+    query.ns = ns;
+    if (Result<store::ListPage> page = world_.store.list(query))
+      for (const store::ObjectPtr& object : page->objects)
+        if (Result<Json> json = parse_json(object->bytes)) found.push_back(std::move(json).value());
+    return found;
+  };
+  return {world_.gates, world_.clock.now(), options.user, read, list};
+}
+
+std::optional<ApiStatus> Registry::check_namespace(const Target& target) const {
+  if (!target.resource->namespaced) return std::nullopt;
+  const store::ObjectPtr ns = world_.store.get({"namespaces", "", target.ns});
+  if (!ns) return not_found({"", "namespaces"}, target.ns);
+  if (ns->bytes.find("\"deletionTimestamp\"") == std::string::npos) return std::nullopt;
+  const Result<Json> object = parse_json(ns->bytes);
+  if (!object || !is_deleting(*object)) return std::nullopt;
+  const std::string detail =
+      "unable to create new content in namespace " + target.ns + " because it is being terminated";
+  ApiStatus status = forbidden(target.resource_name(), target.name, detail);
+  status.causes.push_back(
+      {"NamespaceTerminating", "namespace " + target.ns + " is being terminated", "metadata.namespace"});
+  return status;
+}
+
+void Registry::create(Target target, Json body, WriteOptions options, Done done) {
+  const api::KindRules& rules = rules_of(target);
+  const api::RuleContext ctx = context(options);
+  Json& metadata = metadata_of(body);
+  if (!metadata.string_at("resourceVersion").empty()) {
+    ApiStatus status;
+    status.message = "resourceVersion should not be set on objects to be created";
+    return done(Answer::failed(std::move(status)));
+  }
+  target.name = metadata.string_at("name");
+  const std::string prefix(metadata.string_at("generateName"));
+  const bool generated = target.name.empty() && !prefix.empty();
+  if (generated) {
+    target.name = prefix.substr(0, 58) + world_.random.name_suffix(5);
+    metadata["name"] = target.name;
+  }
+  if (auto refused = check_namespace(target)) return done(Answer::failed(std::move(*refused)));
+  if (target.resource->namespaced) metadata["namespace"] = target.ns;
+  metadata["uid"] = world_.random.uuid();
+  metadata["creationTimestamp"] = format_time(ctx.now);
+  for (std::string_view key : {"deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink"})
+    metadata.as_object().erase(key);
+  if (rules.has_generation) metadata["generation"] = 1;
+
+  if (rules.admit_create)
+    if (const auto rejection = rules.admit_create(body, ctx))
+      return done(Answer::failed(of_rejection(target, *rejection)));
+  if (rules.prepare_create) rules.prepare_create(body, ctx);
+  api::FieldErrors errors = api::validate_meta(body, target.resource->namespaced, rules.name_rule);
+  if (rules.validate_create) api::append(errors, rules.validate_create(body, ctx));
+  if (!errors.empty()) return done(Answer::failed(invalid_object(target, errors)));
+  std::vector<std::string> warnings;
+  if (rules.warnings) warnings = rules.warnings(body, nullptr, ctx);
+
+  if (options.dry_run) {
+    const store::ObjectPtr existing = world_.store.get(key_of(target));
+    if (existing) return done(Answer::failed(already_exists(target.resource_name(), target.name)));
+    return done(of_document(201, body, std::move(warnings)));
+  }
+  submit_create(std::move(target), std::move(body), generated ? kGenerateNameTriesMax : 1, std::move(warnings),
+                std::move(done));
+}
+
+void Registry::submit_create(Target target, Json object, int tries_left, std::vector<std::string> warnings,
+                             Done done) {
+  store::Write write;
+  write.kind = store::Write::Kind::Create;
+  write.key = key_of(target);
+  write.uid = metadata_of(object).string_at("uid");
+  write.draft = draft_of(object);
+  world_.store.submit(std::move(write), [this, target = std::move(target), object = std::move(object), tries_left,
+                                         warnings = std::move(warnings),
+                                         done = std::move(done)](store::WriteResult result) mutable {
+    if (result) return done(of_object(201, *result, std::move(warnings)));
+    const bool taken = result.error().code() == ErrorCode::Exists;
+    if (taken && tries_left > 1) {
+      world_.executor.post([this, target = std::move(target), object = std::move(object), tries_left,
+                            warnings = std::move(warnings), done = std::move(done)]() mutable {
+        const std::string prefix(metadata_of(object).string_at("generateName").substr(0, 58));
+        target.name = prefix + world_.random.name_suffix(5);
+        metadata_of(object)["name"] = target.name;
+        submit_create(std::move(target), std::move(object), tries_left - 1, std::move(warnings),
+                      std::move(done));
+      });
+      return;
+    }
+    ApiStatus status = of_store_error(target, result.error());
+    if (taken) {
+      const store::ObjectPtr existing = world_.store.get(key_of(target));
+      const Result<Json> json = existing ? parse_json(existing->bytes) : Result<Json>(Json());
+      if (json && is_deleting(*json)) status.message = "object is being deleted: " + status.message;
+    }
+    done(Answer::failed(std::move(status)));
+  });
+}
+
+void Registry::update(Target target, Json body, WriteOptions options, Done done) {
+  auto update = std::make_shared<Update>();
+  update->replaces = true;
+  update->change = [body = std::move(body)](const Json&) -> std::variant<Json, ApiStatus> { return body; };
+  update->target = std::move(target);
+  update->options = std::move(options);
+  update->done = std::move(done);
+  attempt(std::move(update));
+}
+
+void Registry::modify(Target target, Change change, WriteOptions options, Done done) {
+  auto update = std::make_shared<Update>();
+  update->target = std::move(target);
+  update->change = std::move(change);
+  update->options = std::move(options);
+  update->done = std::move(done);
+  attempt(std::move(update));
+}
+
+void Registry::attempt(std::shared_ptr<Update> update) {
+  const Target& target = update->target;
+  const store::ObjectPtr current = world_.store.get(key_of(target));
+  const auto fail = [&](ApiStatus status) { update->done(Answer::failed(std::move(status))); };
+  if (!current) {
+    if (!update->replaces || !rules_of(target).create_on_update)
+      return fail(not_found(target.resource_name(), target.name));
+    std::variant<Json, ApiStatus> body = update->change(Json());
+    return create(target, std::move(std::get<Json>(body)), update->options, update->done);
+  }
+  Result<Json> before = parse_json(current->bytes);
+  if (!before) return fail(internal_error("stored object does not parse: " + before.error().text()));
+  std::variant<Json, ApiStatus> changed = update->change(*before);
+  if (auto* status = std::get_if<ApiStatus>(&changed)) return fail(std::move(*status));
+  Json next = std::get<Json>(std::move(changed));
+
+  const Json& metadata = metadata_of(std::as_const(next));
+  const std::string_view uid = metadata.string_at("uid");
+  if (!uid.empty() && uid != current->uid)
+    return fail(conflict(target.resource_name(), target.name, precondition_text("UID", uid, current->uid)));
+  const std::string_view version = metadata.string_at("resourceVersion");
+  const bool unversioned = version.empty() || version == "0";
+  if (unversioned && update->replaces && rules_of(target).needs_version_on_update)
+    return fail(invalid_object(
+        target, {api::invalid("metadata.resourceVersion", 0, "must be specified for an update")}));
+  if (!unversioned && version != std::to_string(current->revision))
+    return fail(stale(target.resource_name(), target.name));
+  submit_update(std::move(update), current, *before, std::move(next));
+}
+
+void Registry::submit_update(std::shared_ptr<Update> update, const store::ObjectPtr& current, const Json& before,
+                             Json next) {
+  const Target& target = update->target;
+  const api::KindRules& rules = rules_of(target);
+  const api::RuleContext ctx = context(update->options);
+  const bool status_only = target.subresource == "status";
+  restore_system_fields(next, before);
+  metadata_of(next)["resourceVersion"] = std::to_string(current->revision);
+  if (status_only) {
+    if (rules.prepare_status_update) {
+      rules.prepare_status_update(next, before, ctx);
+    } else {
+      Json kept = before;
+      if (const Json* status = next.find("status"))
+        kept["status"] = *status;
+      else
+        kept.as_object().erase("status");
+      next = std::move(kept);
+    }
+  } else {
+    if (target.resource->has_subresource("status") && target.subresource != "binding") {
+      if (const Json* status = before.find("status"))
+        next["status"] = *status;
+      else
+        next.as_object().erase("status");
+    }
+    if (rules.admit_update)
+      if (const auto rejection = rules.admit_update(next, before, ctx))
+        return update->done(Answer::failed(of_rejection(target, *rejection)));
+    if (rules.prepare_update) rules.prepare_update(next, before, ctx);
+  }
+  if (rules.has_generation && spec_differs(next, before))
+    metadata_of(next)["generation"] = metadata_of(before).int_at("generation") + 1;
+
+  api::FieldErrors errors = api::validate_meta_update(next, before);
+  const auto validate = status_only ? rules.validate_status_update : rules.validate_update;
+  if (validate && target.subresource != "binding") api::append(errors, validate(next, before, ctx));
+  if (!errors.empty()) return update->done(Answer::failed(invalid_object(target, errors)));
+  if (rules.warnings) update->warnings = rules.warnings(next, &before, ctx);
+
+  if (next == before) return update->done(of_object(200, current, std::move(update->warnings)));
+  if (update->options.dry_run) return update->done(of_document(200, next, std::move(update->warnings)));
+  store::Write write;
+  write.kind = deletion_is_complete(target, next) ? store::Write::Kind::Delete : store::Write::Kind::Update;
+  write.key = key_of(target);
+  write.expected = current->revision;
+  write.draft = draft_of(std::move(next));
+  finish(std::move(update), std::move(write));
+}
+
+void Registry::finish(std::shared_ptr<Update> update, store::Write write) {
+  const bool removes = write.kind == store::Write::Kind::Delete;
+  // The answer of the update that ends a deletion keeps the version it was based on.
+  std::string last_state = removes ? write.draft.head + std::to_string(write.expected) + write.draft.tail : "";
+  world_.store.submit(std::move(write), [this, update, last_state = std::move(last_state),
+                                         removes](store::WriteResult result) mutable {
+    if (result) {
+      Answer answer = of_object(200, *result, std::move(update->warnings));
+      if (removes) {
+        answer.object = nullptr;
+        answer.document = std::move(last_state);
+      }
+      return update->done(std::move(answer));
+    }
+    const bool raced = result.error().code() == ErrorCode::Conflict && --update->tries_left > 0;
+    if (raced) return world_.executor.post([this, update] { attempt(update); });
+    update->done(Answer::failed(of_store_error(update->target, result.error())));
+  });
+}
+
+void Registry::remove(Target target, DeleteOptions options, WriteOptions write_options, Done done) {
+  const api::KindRules& rules = rules_of(target);
+  const store::ObjectPtr current = world_.store.get(key_of(target));
+  if (!current) return done(Answer::failed(not_found(target.resource_name(), target.name)));
+  const ResourceName by_kind{target.resource->group, target.resource->kind};
+  const std::string version = std::to_string(current->revision);
+  if (!options.uid.empty() && options.uid != current->uid)
+    return done(Answer::failed(
+        conflict(by_kind, target.name, precondition_text("UID", options.uid, current->uid))));
+  if (!options.resource_version.empty() && options.resource_version != version)
+    return done(Answer::failed(conflict(
+        by_kind, target.name, precondition_text("ResourceVersion", options.resource_version, version))));
+  Result<Json> parsed = parse_json(current->bytes);
+  if (!parsed) return done(Answer::failed(internal_error("stored object does not parse")));
+  const Json before = std::move(parsed).value();
+  Json object = before;
+  if (rules.admit_delete)
+    if (const auto rejection = rules.admit_delete(before, context(write_options)))
+      return done(Answer::failed(of_rejection(target, *rejection)));
+
+  apply_propagation(object, options, rules);
+  const std::int64_t grace_s = is_pod(target) ? pod_grace_s(object, options) : 0;
+  const Json* ns_finalizers = object.find_path({"spec", "finalizers"});
+  const bool ns_pending = is_namespace(target) && ns_finalizers && ns_finalizers->is_array() &&
+                          !ns_finalizers->as_array().empty();
+  const bool pending = has_finalizers(object) || grace_s > 0 || ns_pending;
+  if (pending) {
+    const bool shortens = is_deleting(object) &&
+                          metadata_of(object).int_at("deletionGracePeriodSeconds", INT64_MAX) > grace_s;
+    if (shortens) metadata_of(object).as_object().erase("deletionTimestamp");
+    if (!is_deleting(object)) mark_deleted(object, world_.clock.now(), grace_s);
+    if (ns_pending) {
+      metadata_of(object).as_object().erase("deletionGracePeriodSeconds");
+      object["status"]["phase"] = "Terminating";
+    }
+    if (object == before) return done(of_object(200, current));
+    if (options.dry_run) return done(of_document(200, object));
+  }
+
+  store::Write write;
+  write.kind = pending ? store::Write::Kind::Update : store::Write::Kind::Delete;
+  write.key = key_of(target);
+  write.expected = current->revision;
+  const Json gone = rules.answers_deleted_object
+                        ? before
+                        : deleted_status(target.resource_name(), target.name, current->uid);
+  if (options.dry_run) return done(of_document(200, gone));
+  write.draft = draft_of(std::move(object));
+  world_.store.submit(std::move(write),
+                      [this, target = std::move(target), options, write_options, pending, gone = to_string(gone),
+                       done = std::move(done)](store::WriteResult result) mutable {
+                        if (!result && result.error().code() == ErrorCode::Conflict)
+                          return world_.executor.post([this, target = std::move(target), options, write_options,
+                                                       done = std::move(done)]() mutable {
+                            remove(std::move(target), std::move(options), std::move(write_options),
+                                   std::move(done));
+                          });
+                        if (!result) return done(Answer::failed(of_store_error(target, result.error())));
+                        if (pending) return done(of_object(200, *result));
+                        Answer answer;
+                        answer.document = std::move(gone);
+                        done(std::move(answer));
+                      });
+}
+
+Answer Registry::get(const Target& target) const {
+  store::ObjectPtr object = world_.store.get(key_of(target));
+  if (!object) return Answer::failed(not_found(target.resource_name(), target.name));
+  return of_object(200, std::move(object));
+}
+
+}  // namespace berth::server

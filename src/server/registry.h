@@ -1,0 +1,111 @@
+// The verbs of the API on stored objects: create, update, patch, delete, get; one implementation for every kind.
+//
+// What differs per kind stands in api/kind_rules.h. Thread-safe; every call may run on any pool thread. Answers of
+// writes come on the store's committer thread and must only be handed over.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "api/kind_rules.h"
+#include "api/kinds.h"
+#include "api/type_table.h"
+#include "base/clock.h"
+#include "base/executor.h"
+#include "base/random.h"
+#include "server/status.h"
+#include "store/store.h"
+
+namespace berth::api {
+class Gates;
+}
+
+namespace berth::server {
+
+// One stored version, or why not. `object` bytes are in the storage version.
+struct Answer {
+  int code = 200;
+  store::ObjectPtr object;          // null with `status` or `document`
+  std::optional<ApiStatus> status;  // a failure
+  std::string document;             // an answer that is no stored object (dry run, Status of a delete)
+  std::vector<std::string> warnings;
+
+  static Answer failed(ApiStatus status);
+};
+using Done = std::function<void(Answer)>;
+
+struct WriteOptions {
+  bool dry_run = false;
+  std::string user;
+};
+
+struct DeleteOptions {
+  std::optional<std::int64_t> grace_s;
+  std::string uid;               // precondition
+  std::string resource_version;  // precondition
+  std::string propagation;       // Background, Foreground, Orphan or empty
+  bool dry_run = false;
+};
+
+// An object of a served resource. `subresource`: "", "status", "finalize", …
+struct Target {
+  const api::ResourceInfo* resource = nullptr;
+  std::string ns;
+  std::string name;
+  std::string subresource;
+
+  ResourceName resource_name() const { return {resource->group, resource->plural}; }
+};
+
+class Registry {
+ public:
+  struct World {
+    store::Store& store;
+    Executor& executor;
+    Clock& clock;
+    Random& random;
+    const api::Gates& gates;
+  };
+  explicit Registry(World world) : world_(world) {}
+
+  // `body`: a canonical document of the storage version.
+  void create(Target target, Json body, WriteOptions options, Done done);
+  // Replaces the object, or makes it where the kind allows that.
+  void update(Target target, Json body, WriteOptions options, Done done);
+  // `change` turns the current document into the wanted one; called again when a writer came between.
+  using Change = std::function<std::variant<Json, ApiStatus>(const Json& current)>;
+  void modify(Target target, Change change, WriteOptions options, Done done);
+  void remove(Target target, DeleteOptions options, WriteOptions write_options, Done done);
+  // POST pods/NAME/binding.
+  void bind(Target target, const Json& binding, WriteOptions options, Done done);
+
+  Answer get(const Target& target) const;
+
+  store::Store& store() const { return world_.store; }
+  const World& world() const { return world_; }
+
+ private:
+  struct Update;  // one update with its retries
+  void attempt(std::shared_ptr<Update> update);
+  void submit_update(std::shared_ptr<Update> update, const store::ObjectPtr& current, const Json& before, Json next);
+  void finish(std::shared_ptr<Update> update, store::Write write);
+  std::optional<ApiStatus> check_namespace(const Target& target) const;
+  api::RuleContext context(const WriteOptions& options) const;
+  void submit_create(Target target, Json object, int tries_left, std::vector<std::string> warnings, Done done);
+
+  World world_;
+};
+
+// The storage identity of a resource: every served version of a kind shares one key space and one stored form.
+const api::ResourceInfo& storage_of(const api::ResourceInfo& resource);
+store::Key key_of(const Target& target);
+// "pods", "resourceclaims.resource.k8s.io".
+std::string storage_resource(const api::ResourceInfo& resource);
+inline constexpr int kUpdateTriesMax = 8;        // lost races of one update without a resourceVersion
+inline constexpr int kGenerateNameTriesMax = 8;  // taken names of one generateName
+
+}  // namespace berth::server

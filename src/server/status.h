@@ -1,0 +1,67 @@
+// metav1.Status answers: what the API server says instead of an object.
+// Source: k8s.io/apimachinery api/errors (codes, reasons and message forms that clients match).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/field_error.h"
+#include "base/json.h"
+#include "server/http.h"
+
+namespace berth::server {
+
+struct StatusCause {
+  std::string reason;
+  std::string message;
+  std::string field;
+};
+
+struct ApiStatus {
+  int code = 500;
+  std::string reason;  // CamelCase; empty for the few 500s without one
+  std::string message;
+  bool has_details = false;
+  std::string name, group, kind, uid;  // of details
+  std::vector<StatusCause> causes;
+  int retry_after_s = 0;
+
+  Json to_json() const;
+  HttpResponse to_response() const;
+};
+
+// `resource` is the plural; `group` is empty for core.
+struct ResourceName {
+  std::string_view group;
+  std::string_view resource;
+};
+
+ApiStatus not_found(ResourceName resource, std::string_view name);
+ApiStatus path_not_found();
+ApiStatus already_exists(ResourceName resource, std::string_view name);
+ApiStatus conflict(ResourceName resource, std::string_view name, std::string_view detail);
+ApiStatus stale(ResourceName resource, std::string_view name);
+ApiStatus invalid(std::string_view group, std::string_view kind, std::string_view name,
+                  const api::FieldErrors& errors);
+ApiStatus bad_request(std::string_view message);
+ApiStatus forbidden(ResourceName resource, std::string_view name, std::string_view detail);
+ApiStatus method_not_allowed();
+ApiStatus unsupported_media_type(std::string_view accepted);
+ApiStatus not_acceptable(std::string_view accepted);
+ApiStatus expired(std::string_view message);
+ApiStatus too_large_version(std::uint64_t asked, std::uint64_t current);
+ApiStatus internal_error(std::string_view message);
+ApiStatus not_implemented(std::string_view message);
+ApiStatus unavailable(std::string_view message);
+
+// "pods", or "resourceclaims.resource.k8s.io": how messages name a resource.
+std::string qualified(ResourceName resource);
+
+// The Status of a successful delete.
+Json deleted_status(ResourceName resource, std::string_view name, std::string_view uid);
+
+HttpResponse json_response(int status, std::string body);
+HttpResponse text_response(int status, std::string body);
+
+}  // namespace berth::server

@@ -1,0 +1,23 @@
+// Stored bytes to wire bytes: versions, list items, metadata-only forms and Tables.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/list_watch.h"
+
+namespace berth::server {
+
+// The object in the version of `resource` (which the client asked for). Copies bytes; parses only when the stored
+// version differs in shape.
+std::string object_bytes(const api::ResourceInfo& resource, const std::string& stored);
+// Without kind and apiVersion, as items of a typed list are written.
+std::string item_bytes(const api::ResourceInfo& resource, const std::string& stored);
+// PartialObjectMetadata.
+std::string metadata_bytes(const std::string& stored);
+// A Table of these objects. `with_columns` false leaves columnDefinitions null (later watch events).
+std::string table_bytes(const api::ResourceInfo& resource, const std::vector<store::ObjectPtr>& objects,
+                        Rendering rendering, std::string_view list_metadata, Time now, bool with_columns);
+
+}  // namespace berth::server
