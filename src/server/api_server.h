@@ -1,0 +1,73 @@
+// The Kubernetes API over one store: routes requests to discovery, the registry, lists and watches.
+//
+// Thread-safe; `handle` runs on any pool thread. Owner: the process that also owns the store and the transport.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "server/http.h"
+#include "server/list_watch.h"
+#include "server/registry.h"
+#include "server/request_path.h"
+
+namespace berth::server {
+
+// One line of the audit log.
+struct AuditRecord {
+  Time time;
+  std::string user;
+  std::string verb;  // get, list, watch, create, update, patch, delete, deletecollection
+  std::string resource;
+  std::string ns;
+  std::string name;
+  int code = 0;
+  store::Revision revision = 0;
+};
+
+struct ApiServerOptions {
+  // Called once per request, from any thread.
+  std::function<void(const AuditRecord&)> audit;
+  // Resources whose creation is answered with a Warning: nothing here acts on them.
+  bool warn_unacted = false;
+};
+
+class ApiServer final : public HttpHandler {
+ public:
+  ApiServer(Registry::World world, ApiServerOptions options);
+
+  void handle(HttpRequest request, std::shared_ptr<HttpExchange> exchange) override;
+  // Makes the namespaces that a new cluster has. Waits for the store; not on a synchronous store's callback.
+  Status make_default_objects();
+  // Watch timeouts and bookmarks; about every 200 ms.
+  void tick(Time monotonic_now) { watches_.tick(monotonic_now); }
+  void close_watches() { watches_.close_all(); }
+  // What /readyz says from now on.
+  void set_ready(bool ready) { ready_ = ready; }
+
+  Registry& registry() { return registry_; }
+
+ private:
+  struct Call;  // one resource request
+  void handle_resource(std::shared_ptr<Call> call);
+  void handle_collection(std::shared_ptr<Call> call);
+  void handle_object(std::shared_ptr<Call> call);
+  void handle_subresource(std::shared_ptr<Call> call);
+  void create(std::shared_ptr<Call> call);
+  void replace(std::shared_ptr<Call> call);
+  void patch(std::shared_ptr<Call> call);
+  void remove(std::shared_ptr<Call> call);
+  void remove_collection(std::shared_ptr<Call> call);
+  void list_or_watch(std::shared_ptr<Call> call);
+  void bind(std::shared_ptr<Call> call);
+  void answer(const std::shared_ptr<Call>& call, Answer answer);
+
+  Registry registry_;
+  WatchHub watches_;
+  ApiServerOptions options_;
+  std::atomic<bool> ready_{false};
+};
+
+}  // namespace berth::server

@@ -1,0 +1,92 @@
+#include "server/rendering.h"
+
+#include <algorithm>
+
+#include "server/wire_form.h"
+
+namespace berth::server {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+// The value of a media type's parameter, or empty.
+std::string_view media_parameter(std::string_view media, std::string_view name) {
+  for (std::size_t at = media.find(';'); at != std::string_view::npos; at = media.find(';', at + 1)) {
+    std::string_view rest = trim(media.substr(at + 1));
+    rest = rest.substr(0, rest.find(';'));
+    const std::size_t equals = rest.find('=');
+    if (equals != std::string_view::npos && trim(rest.substr(0, equals)) == name)
+      return trim(rest.substr(equals + 1));
+  }
+  return {};
+}
+
+constexpr std::string_view kAcceptable = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+
+std::optional<Form> form_of(std::string_view media) {
+  const std::string_view as = media_parameter(media, "as");
+  if (as.empty()) return Form::Object;
+  const std::string_view group = media_parameter(media, "g"), version = media_parameter(media, "v");
+  if (group != "meta.k8s.io" || (version != "v1" && version != "v1beta1")) return std::nullopt;
+  if (as == "Table") return Form::Table;
+  if (as == "PartialObjectMetadata" || as == "PartialObjectMetadataList") return Form::Metadata;
+  return std::nullopt;
+}
+
+bool understood(std::string_view type) {
+  static constexpr std::string_view kTypes[] = {"application/json", "application/yaml",
+                                                "application/vnd.kubernetes.protobuf", "application/*", "*/*"};
+  return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
+}
+
+}  // namespace
+
+std::variant<Rendering, ApiStatus> rendering_of(const HttpRequest& request) {
+  Rendering rendering;
+  if (const std::string* include = request.parameter("includeObject")) {
+    if (*include == "None") rendering.include = Rendering::Include::None;
+    if (*include == "Object") rendering.include = Rendering::Include::Object;
+  }
+  std::string_view accept = request.header("Accept");
+  if (trim(accept).empty()) return rendering;
+  while (!accept.empty()) {
+    const std::size_t comma = accept.find(',');
+    const std::string_view media = trim(accept.substr(0, comma));
+    const std::optional<Form> form = form_of(media);
+    if (understood(trim(media.substr(0, media.find(';')))) && form) {
+      rendering.form = *form;
+      return rendering;
+    }
+    accept = comma == std::string_view::npos ? std::string_view() : accept.substr(comma + 1);
+  }
+  return not_acceptable(kAcceptable);
+}
+
+std::string render_one(const api::ResourceInfo& resource, const store::ObjectPtr& object, const std::string& stored,
+                       Rendering rendering, Time now) {
+  if (rendering.form == Form::Metadata) return metadata_bytes(stored);
+  if (rendering.form == Form::Object) return object_bytes(resource, stored);
+  store::ObjectPtr shown = object;
+  if (!shown) {
+    store::Object document;
+    document.bytes = stored;
+    shown = std::make_shared<const store::Object>(std::move(document));
+  }
+  const std::string metadata = "{\"resourceVersion\":\"" + std::to_string(shown->revision) + "\"}";
+  return table_bytes(resource, {shown}, rendering, metadata, now, true);
+}
+
+std::string warning_header(std::string_view text) {
+  std::string header = "299 - \"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') header += '\\';
+    header += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return header + "\"";
+}
+
+}  // namespace berth::server

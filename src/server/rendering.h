@@ -1,0 +1,21 @@
+// How the client wants objects shown, from its Accept header, and single objects shown that way.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "server/list_watch.h"
+
+namespace berth::server {
+
+// 406 when nothing offered is understood. Protobuf alone is answered in JSON: every client of built-in kinds takes it.
+std::variant<Rendering, ApiStatus> rendering_of(const HttpRequest& request);
+
+// `object` may be null (a dry run): `stored` then holds the document.
+std::string render_one(const api::ResourceInfo& resource, const store::ObjectPtr& object, const std::string& stored,
+                       Rendering rendering, Time now);
+
+// 299 - "text", escaped.
+std::string warning_header(std::string_view text);
+
+}  // namespace berth::server

@@ -1,0 +1,39 @@
+// Bodies and options of write requests: JSON, YAML or protobuf in, checked documents out.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "api/type_table.h"
+#include "base/json.h"
+#include "server/http.h"
+#include "server/registry.h"
+#include "server/status.h"
+
+namespace berth::server {
+
+enum class FieldValidation { Ignore, Warn, Strict };
+
+struct ReadBody {
+  Json document;                      // canonical
+  std::vector<std::string> warnings;  // strict errors under Warn
+};
+
+std::variant<FieldValidation, ApiStatus> field_validation_of(const HttpRequest& request,
+                                                             std::string_view options_kind);
+// dryRun and fieldManager of the query. `options_kind` is CreateOptions, UpdateOptions or PatchOptions.
+std::variant<WriteOptions, ApiStatus> write_options_of(const HttpRequest& request, std::string_view options_kind);
+
+// The body as a document of `resource`'s kind; kind and apiVersion may be missing but must not differ.
+std::variant<ReadBody, ApiStatus> read_object(const HttpRequest& request, const api::ResourceInfo& resource,
+                                              FieldValidation validation);
+// The body as a document of another type (Binding, DeleteOptions, Eviction…); null for an empty body.
+std::variant<Json, ApiStatus> read_document(const HttpRequest& request, const api::TypeInfo& type);
+std::variant<DeleteOptions, ApiStatus> read_delete_options(const HttpRequest& request);
+
+// Applies a PATCH body to `current`, both in the version of `resource`. 415 for a media type that is no patch.
+Registry::Change patch_change(const HttpRequest& request, const api::ResourceInfo& resource,
+                              FieldValidation validation, std::vector<std::string>& warnings);
+
+}  // namespace berth::server

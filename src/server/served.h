@@ -1,0 +1,15 @@
+// Which API versions and resources this server serves, by feature gates.
+#pragma once
+
+#include "api/type_table.h"
+
+namespace berth::api {
+class Gates;
+}
+
+namespace berth::server {
+
+// Source: the feature gates of Kubernetes 1.37 (docs/api-server.md#served).
+bool is_served(const api::ResourceInfo& resource, const api::Gates& gates);
+
+}  // namespace berth::server
