@@ -1,5 +1,7 @@
 #include "server/api_server.h"
 
+#include <future>
+
 #include "server/discovery.h"
 #include "server/metadata.h"
 #include "server/rendering.h"
@@ -21,7 +23,7 @@ bool group_is_served(std::string_view group, const api::Gates& gates) {
   return false;
 }
 
-std::string_view verb_of(const HttpRequest& request, const Target& target, bool watch) {
+std::string_view verb_of(const HttpRequest& request, const ObjectTarget& target, bool watch) {
   if (request.method == "POST") return "create";
   if (request.method == "PUT") return "update";
   if (request.method == "PATCH") return "patch";
@@ -43,7 +45,7 @@ HttpResponse no_such_page() { return text_response(404, "404 page not found\n");
 struct ApiServer::Call {
   HttpRequest request;
   std::shared_ptr<HttpExchange> exchange;
-  Target target;
+  ObjectTarget target;
   Rendering rendering;
   std::vector<std::string> warnings;
   bool watch = false;
@@ -61,7 +63,7 @@ Status ApiServer::make_default_objects() {
                             {"metadata", Json::object({{"name", name}})},
                             {"spec", Json::object({{"finalizers", Json::array({"kubernetes"})}})},
                             {"status", Json::object({{"phase", "Active"}})}});
-    Target target{resource, "", "", ""};
+    ObjectTarget target{resource, "", "", ""};
     std::promise<std::optional<ApiStatus>> made;
     registry_.create(std::move(target), std::move(ns), {},
                      [&](Answer answer) { made.set_value(std::move(answer.status)); });
@@ -97,7 +99,7 @@ void ApiServer::handle(HttpRequest request, std::shared_ptr<HttpExchange> exchan
 }
 
 void ApiServer::handle_resource(std::shared_ptr<Call> call) {
-  const Target& target = call->target;
+  const ObjectTarget& target = call->target;
   const bool misplaced = !target.resource->namespaced && !target.ns.empty();
   const bool unknown_subresource =
       !target.subresource.empty() && !target.resource->has_subresource(target.subresource);
@@ -213,7 +215,7 @@ void ApiServer::remove_collection(std::shared_ptr<Call> call) {
   const Result<store::ListPage> page = registry_.store().list(query);
   if (page)
     for (const store::ObjectPtr& object : page->objects) {
-      Target target = call->target;
+      ObjectTarget target = call->target;
       target.ns = object->key.ns;
       target.name = object->key.name;
       registry_.remove(std::move(target), std::get<DeleteOptions>(options), {}, [](Answer) {});
@@ -251,7 +253,7 @@ void ApiServer::bind(std::shared_ptr<Call> call) {
 
 void ApiServer::answer(const std::shared_ptr<Call>& call, Answer made) {
   if (options_.audit) {
-    const Target& target = call->target;
+    const ObjectTarget& target = call->target;
     options_.audit({registry_.world().clock.now(), call->request.user.name,
                     std::string(verb_of(call->request, target, call->watch)),
                     qualified(target.resource_name()) +

@@ -34,7 +34,7 @@ ApiStatus plain_error(std::string message) {
 
 }  // namespace
 
-void Registry::bind(Target target, const Json& binding, WriteOptions options, Done done) {
+void Registry::bind(ObjectTarget target, const Json& binding, WriteOptions options, Done done) {
   const Json* node = binding.find("target");
   const std::string_view kind = node ? node->string_at("kind") : "";
   const std::string node_name(node ? node->string_at("name") : "");
@@ -50,7 +50,7 @@ void Registry::bind(Target target, const Json& binding, WriteOptions options, Do
   const Json annotations = metadata_of(binding).find("annotations") ? *metadata_of(binding).find("annotations") : Json();
   const Time now = world_.clock.now();
   target.subresource = "binding";
-  const Target pod_target = target;
+  const ObjectTarget pod_target = target;
   const auto change = [=](const Json& current) -> std::variant<Json, ApiStatus> {
     const std::string_view live_uid = metadata_of(current).string_at("uid");
     if (!uid.empty() && uid != live_uid)

@@ -1,22 +1,11 @@
 #include "server/list_watch.h"
 
-#include <charconv>
-#include <deque>
-
-#include "api/selectors.h"
 #include "server/continue_token.h"
 #include "server/metadata.h"
 #include "server/wire_form.h"
 
 namespace berth::server {
 namespace {
-
-std::optional<std::uint64_t> to_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::string list_metadata(const store::ListPage& page, const ListOptions& options) {
   Json metadata = Json::object({{"resourceVersion", std::to_string(page.revision)}});
@@ -28,7 +17,7 @@ std::string list_metadata(const store::ListPage& page, const ListOptions& option
   return to_string(metadata);
 }
 
-std::string list_body(const Registry& registry, const Target& target, const store::ListPage& page,
+std::string list_body(const Registry& registry, const ObjectTarget& target, const store::ListPage& page,
                       const ListOptions& options, Rendering rendering) {
   const std::string metadata = list_metadata(page, options);
   if (rendering.form == Form::Table)
@@ -51,25 +40,7 @@ std::string list_body(const Registry& registry, const Target& target, const stor
 
 }  // namespace
 
-std::variant<Matcher, ApiStatus> make_matcher(const api::ResourceInfo& resource, const std::string& label_selector,
-                                              const std::string& field_selector, const std::string& name) {
-  if (label_selector.empty() && field_selector.empty()) {
-    if (name.empty()) return Matcher();
-    return Matcher([name](const store::Object& object) { return object.key.name == name; });
-  }
-  Result<api::LabelSelector> labels = api::parse_label_selector(label_selector);
-  if (!labels) return bad_request(labels.error().message());
-  Result<api::FieldSelector> fields = api::parse_field_selector(field_selector, resource);
-  if (!fields) return bad_request(fields.error().message());
-  return Matcher([labels = std::move(labels).value(), fields = std::move(fields).value(),
-                  name](const store::Object& object) {
-    if (!name.empty() && object.key.name != name) return false;
-    const Result<Json> json = parse_json(object.bytes);
-    return json && labels.matches(*json) && fields.matches(*json);
-  });
-}
-
-HttpResponse list(const Registry& registry, const Target& target, const ListOptions& options,
+HttpResponse list(const Registry& registry, const ObjectTarget& target, const ListOptions& options,
                   Rendering rendering) {
   auto matcher =
       make_matcher(*target.resource, options.label_selector, options.field_selector, target.name);

@@ -43,14 +43,14 @@ using Matcher = std::function<bool(const store::Object&)>;
 std::variant<Matcher, ApiStatus> make_matcher(const api::ResourceInfo& resource, const std::string& label_selector,
                                               const std::string& field_selector, const std::string& name);
 
-HttpResponse list(const Registry& registry, const Target& target, const ListOptions& options, Rendering rendering);
+HttpResponse list(const Registry& registry, const ObjectTarget& target, const ListOptions& options, Rendering rendering);
 
 // Every open watch: ends them at their time, sends bookmarks, closes those whose peer does not read.
 class WatchHub {
  public:
   explicit WatchHub(const Registry& registry) : registry_(registry) {}
   ~WatchHub();
-  void open(const Target& target, const ListOptions& options, Rendering rendering, Matcher matches,
+  void open(const ObjectTarget& target, const ListOptions& options, Rendering rendering, Matcher matches,
             std::shared_ptr<HttpExchange> exchange);
   // Called about every 200 ms.
   void tick(Time now);

@@ -21,7 +21,7 @@ Answer of_document(int code, const Json& document, std::vector<std::string> warn
   return answer;
 }
 
-ApiStatus of_rejection(const Target& target, const api::Rejection& rejection) {
+ApiStatus of_rejection(const ObjectTarget& target, const api::Rejection& rejection) {
   ApiStatus status = forbidden(target.resource_name(), target.name, rejection.message);
   status.code = rejection.code;
   status.reason = rejection.reason;
@@ -29,7 +29,7 @@ ApiStatus of_rejection(const Target& target, const api::Rejection& rejection) {
   return status;
 }
 
-ApiStatus of_store_error(const Target& target, const Error& error) {
+ApiStatus of_store_error(const ObjectTarget& target, const Error& error) {
   switch (error.code()) {
     case ErrorCode::Exists: return already_exists(target.resource_name(), target.name);
     case ErrorCode::NotFound: return not_found(target.resource_name(), target.name);
@@ -39,17 +39,17 @@ ApiStatus of_store_error(const Target& target, const Error& error) {
   }
 }
 
-ApiStatus invalid_object(const Target& target, const api::FieldErrors& errors) {
+ApiStatus invalid_object(const ObjectTarget& target, const api::FieldErrors& errors) {
   return invalid(target.resource->group, target.resource->kind, target.name, errors);
 }
 
-const api::KindRules& rules_of(const Target& target) {
+const api::KindRules& rules_of(const ObjectTarget& target) {
   const api::ResourceInfo& stored = storage_of(*target.resource);
   return api::rules_of(stored.group, stored.plural);
 }
 
 // The deletion of an object whose last finalizer has gone.
-bool deletion_is_complete(const Target& target, const Json& object) {
+bool deletion_is_complete(const ObjectTarget& target, const Json& object) {
   if (!is_deleting(object) || has_finalizers(object)) return false;
   if (metadata_of(object).int_at("deletionGracePeriodSeconds", 0) > 0) return false;
   if (target.resource->group.empty() && target.resource->plural == "namespaces") {
@@ -59,9 +59,9 @@ bool deletion_is_complete(const Target& target, const Json& object) {
   return true;
 }
 
-bool is_pod(const Target& target) { return target.resource->group.empty() && target.resource->plural == "pods"; }
+bool is_pod(const ObjectTarget& target) { return target.resource->group.empty() && target.resource->plural == "pods"; }
 
-bool is_namespace(const Target& target) {
+bool is_namespace(const ObjectTarget& target) {
   return target.resource->group.empty() && target.resource->plural == "namespaces";
 }
 
@@ -115,12 +115,12 @@ std::string storage_resource(const api::ResourceInfo& resource) {
   return qualified({stored.group, stored.plural});
 }
 
-store::Key key_of(const Target& target) {
+store::Key key_of(const ObjectTarget& target) {
   return {storage_resource(*target.resource), target.ns, target.name};
 }
 
 struct Registry::Update {
-  Target target;
+  ObjectTarget target;
   Change change;
   WriteOptions options;
   Done done;
@@ -151,7 +151,7 @@ api::RuleContext Registry::context(const WriteOptions& options) const {
   return {world_.gates, world_.clock.now(), options.user, read, list};
 }
 
-std::optional<ApiStatus> Registry::check_namespace(const Target& target) const {
+std::optional<ApiStatus> Registry::check_namespace(const ObjectTarget& target) const {
   if (!target.resource->namespaced) return std::nullopt;
   const store::ObjectPtr ns = world_.store.get({"namespaces", "", target.ns});
   if (!ns) return not_found({"", "namespaces"}, target.ns);
@@ -166,7 +166,7 @@ std::optional<ApiStatus> Registry::check_namespace(const Target& target) const {
   return status;
 }
 
-void Registry::create(Target target, Json body, WriteOptions options, Done done) {
+void Registry::create(ObjectTarget target, Json body, WriteOptions options, Done done) {
   const api::KindRules& rules = rules_of(target);
   const api::RuleContext ctx = context(options);
   Json& metadata = metadata_of(body);
@@ -209,7 +209,7 @@ void Registry::create(Target target, Json body, WriteOptions options, Done done)
                 std::move(done));
 }
 
-void Registry::submit_create(Target target, Json object, int tries_left, std::vector<std::string> warnings,
+void Registry::submit_create(ObjectTarget target, Json object, int tries_left, std::vector<std::string> warnings,
                              Done done) {
   store::Write write;
   write.kind = store::Write::Kind::Create;
@@ -242,7 +242,7 @@ void Registry::submit_create(Target target, Json object, int tries_left, std::ve
   });
 }
 
-void Registry::update(Target target, Json body, WriteOptions options, Done done) {
+void Registry::update(ObjectTarget target, Json body, WriteOptions options, Done done) {
   auto update = std::make_shared<Update>();
   update->replaces = true;
   update->change = [body = std::move(body)](const Json&) -> std::variant<Json, ApiStatus> { return body; };
@@ -252,7 +252,7 @@ void Registry::update(Target target, Json body, WriteOptions options, Done done)
   attempt(std::move(update));
 }
 
-void Registry::modify(Target target, Change change, WriteOptions options, Done done) {
+void Registry::modify(ObjectTarget target, Change change, WriteOptions options, Done done) {
   auto update = std::make_shared<Update>();
   update->target = std::move(target);
   update->change = std::move(change);
@@ -262,7 +262,7 @@ void Registry::modify(Target target, Change change, WriteOptions options, Done d
 }
 
 void Registry::attempt(std::shared_ptr<Update> update) {
-  const Target& target = update->target;
+  const ObjectTarget& target = update->target;
   const store::ObjectPtr current = world_.store.get(key_of(target));
   const auto fail = [&](ApiStatus status) { update->done(Answer::failed(std::move(status))); };
   if (!current) {
@@ -293,7 +293,7 @@ void Registry::attempt(std::shared_ptr<Update> update) {
 
 void Registry::submit_update(std::shared_ptr<Update> update, const store::ObjectPtr& current, const Json& before,
                              Json next) {
-  const Target& target = update->target;
+  const ObjectTarget& target = update->target;
   const api::KindRules& rules = rules_of(target);
   const api::RuleContext ctx = context(update->options);
   const bool status_only = target.subresource == "status";
@@ -361,7 +361,7 @@ void Registry::finish(std::shared_ptr<Update> update, store::Write write) {
   });
 }
 
-void Registry::remove(Target target, DeleteOptions options, WriteOptions write_options, Done done) {
+void Registry::remove(ObjectTarget target, DeleteOptions options, WriteOptions write_options, Done done) {
   const api::KindRules& rules = rules_of(target);
   const store::ObjectPtr current = world_.store.get(key_of(target));
   if (!current) return done(Answer::failed(not_found(target.resource_name(), target.name)));
@@ -426,7 +426,7 @@ void Registry::remove(Target target, DeleteOptions options, WriteOptions write_o
                       });
 }
 
-Answer Registry::get(const Target& target) const {
+Answer Registry::get(const ObjectTarget& target) const {
   store::ObjectPtr object = world_.store.get(key_of(target));
   if (!object) return Answer::failed(not_found(target.resource_name(), target.name));
   return of_object(200, std::move(object));

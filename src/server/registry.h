@@ -52,7 +52,7 @@ struct DeleteOptions {
 };
 
 // An object of a served resource. `subresource`: "", "status", "finalize", …
-struct Target {
+struct ObjectTarget {
   const api::ResourceInfo* resource = nullptr;
   std::string ns;
   std::string name;
@@ -73,17 +73,17 @@ class Registry {
   explicit Registry(World world) : world_(world) {}
 
   // `body`: a canonical document of the storage version.
-  void create(Target target, Json body, WriteOptions options, Done done);
+  void create(ObjectTarget target, Json body, WriteOptions options, Done done);
   // Replaces the object, or makes it where the kind allows that.
-  void update(Target target, Json body, WriteOptions options, Done done);
+  void update(ObjectTarget target, Json body, WriteOptions options, Done done);
   // `change` turns the current document into the wanted one; called again when a writer came between.
   using Change = std::function<std::variant<Json, ApiStatus>(const Json& current)>;
-  void modify(Target target, Change change, WriteOptions options, Done done);
-  void remove(Target target, DeleteOptions options, WriteOptions write_options, Done done);
+  void modify(ObjectTarget target, Change change, WriteOptions options, Done done);
+  void remove(ObjectTarget target, DeleteOptions options, WriteOptions write_options, Done done);
   // POST pods/NAME/binding.
-  void bind(Target target, const Json& binding, WriteOptions options, Done done);
+  void bind(ObjectTarget target, const Json& binding, WriteOptions options, Done done);
 
-  Answer get(const Target& target) const;
+  Answer get(const ObjectTarget& target) const;
 
   store::Store& store() const { return world_.store; }
   const World& world() const { return world_; }
@@ -93,16 +93,16 @@ class Registry {
   void attempt(std::shared_ptr<Update> update);
   void submit_update(std::shared_ptr<Update> update, const store::ObjectPtr& current, const Json& before, Json next);
   void finish(std::shared_ptr<Update> update, store::Write write);
-  std::optional<ApiStatus> check_namespace(const Target& target) const;
+  std::optional<ApiStatus> check_namespace(const ObjectTarget& target) const;
   api::RuleContext context(const WriteOptions& options) const;
-  void submit_create(Target target, Json object, int tries_left, std::vector<std::string> warnings, Done done);
+  void submit_create(ObjectTarget target, Json object, int tries_left, std::vector<std::string> warnings, Done done);
 
   World world_;
 };
 
 // The storage identity of a resource: every served version of a kind shares one key space and one stored form.
 const api::ResourceInfo& storage_of(const api::ResourceInfo& resource);
-store::Key key_of(const Target& target);
+store::Key key_of(const ObjectTarget& target);
 // "pods", "resourceclaims.resource.k8s.io".
 std::string storage_resource(const api::ResourceInfo& resource);
 inline constexpr int kUpdateTriesMax = 8;        // lost races of one update without a resourceVersion

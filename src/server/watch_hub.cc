@@ -16,7 +16,7 @@ std::string frame(std::string_view type, const std::string& object) {
 // One watch. Events come on the committer's thread into a bounded queue; a pool thread turns them into lines.
 class WatchHub::Stream final : public store::WatchSink, public std::enable_shared_from_this<WatchHub::Stream> {
  public:
-  Stream(const Registry& registry, Target target, ListOptions options, Rendering rendering, Matcher matches,
+  Stream(const Registry& registry, ObjectTarget target, ListOptions options, Rendering rendering, Matcher matches,
          std::shared_ptr<HttpExchange> exchange)
       : registry_(registry),
         target_(std::move(target)),
@@ -187,7 +187,7 @@ class WatchHub::Stream final : public store::WatchSink, public std::enable_share
   }
 
   const Registry& registry_;
-  const Target target_;
+  const ObjectTarget target_;
   const ListOptions options_;
   const Rendering rendering_;
   const Matcher matches_;
@@ -206,7 +206,7 @@ class WatchHub::Stream final : public store::WatchSink, public std::enable_share
 
 WatchHub::~WatchHub() { close_all(); }
 
-void WatchHub::open(const Target& target, const ListOptions& options, Rendering rendering, Matcher matches,
+void WatchHub::open(const ObjectTarget& target, const ListOptions& options, Rendering rendering, Matcher matches,
                     std::shared_ptr<HttpExchange> exchange) {
   auto stream = std::make_shared<Stream>(registry_, target, options, rendering, std::move(matches), exchange);
   {

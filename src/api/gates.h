@@ -1,0 +1,49 @@
+// Feature gates: Kubernetes' own names with 1.37's stages and defaults, and Berth's for what only a document has.
+// Source: feature gate table of Kubernetes 1.37; docs/kep-matrix.md says what each owns here.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace berth::api {
+
+enum class GateStage : std::uint8_t { Alpha, Beta, Stable };
+
+struct GateInfo {
+  std::string_view name;
+  GateStage stage;
+  bool on_in_release;       // default of 1.37: what the parts start from
+  bool on_in_up;            // default of `berth up` and `berth plan`
+  bool locked;              // cannot be changed
+  std::string_view needs;   // gates that must be on, comma separated
+};
+
+std::span<const GateInfo> gate_table();
+
+enum class GateDefaults { Release, Up };
+
+// Which gates are on. Immutable once made.
+class Gates {
+ public:
+  explicit Gates(GateDefaults defaults);
+
+  // `text`: "A=true,B=false". Refuses unknown gates (naming the nearest known one), values that are no booleans,
+  // changes of locked gates and gates whose needs are off.
+  static Result<Gates> parse(GateDefaults defaults, std::string_view text);
+
+  // The name must be in the table.
+  bool enabled(std::string_view name) const;
+
+ private:
+  Status set(std::string_view name, std::string_view value);
+  Status check_needs() const;
+
+  std::vector<bool> on_;  // by row of the table
+};
+
+}  // namespace berth::api

@@ -1,0 +1,117 @@
+#include <gtest/gtest.h>
+
+#include "api/gates.h"
+#include "server/in_process_client.h"
+
+namespace berth::server {
+namespace {
+
+// A whole API server on one thread: what the simulator and these tests run on.
+class InProcess : public testing::Test {
+ protected:
+  InProcess() {
+    EXPECT_TRUE(server.make_default_objects().ok());
+    server.set_ready(true);
+  }
+
+  static std::unique_ptr<store::Store> open() {
+    store::StoreOptions options;
+    options.synchronous = true;
+    return store::open_store(options).value();
+  }
+
+  client::ApiReply call(client::Verb verb, api::ResourceRef resource, std::string ns, std::string name,
+                        std::string body, std::string subresource = "") {
+    client::ApiReply got;
+    client->submit({verb, std::move(resource), std::move(ns), std::move(name), std::move(subresource), std::move(body)},
+                   [&](client::ApiReply reply) { got = std::move(reply); });
+    return got;
+  }
+
+  std::unique_ptr<store::Store> store = open();
+  InlineExecutor executor;
+  ManualClock clock{Time::from_seconds(1'700'000'000)};
+  SeededRandom random{7};
+  api::Gates gates{api::GateDefaults::Up};
+  ApiServer server{{*store, executor, clock, random, gates}, {}};
+  std::unique_ptr<client::ApiClient> client = make_in_process_client(server, "test");
+};
+
+const api::ResourceRef kConfigMaps{"", "v1", "configmaps"};
+
+TEST_F(InProcess, CreateReadReplaceDelete) {
+  const client::ApiReply made = call(client::Verb::Create, kConfigMaps, "default", "a",
+                                     R"({"metadata":{"name":"a"},"data":{"k":"1"}})");
+  ASSERT_EQ(made.code, 201) << made.message;
+  const Json object = *parse_json(*made.object);
+  EXPECT_EQ(object.string_at("kind"), "ConfigMap");
+  EXPECT_EQ(object.find("metadata")->string_at("namespace"), "default");
+  EXPECT_FALSE(object.find("metadata")->string_at("resourceVersion").empty());
+
+  EXPECT_EQ(call(client::Verb::Create, kConfigMaps, "default", "a", R"({"metadata":{"name":"a"}})").reason,
+            "AlreadyExists");
+  EXPECT_EQ(call(client::Verb::Create, kConfigMaps, "nowhere", "a", R"({"metadata":{"name":"a"}})").message,
+            "namespaces \"nowhere\" not found");
+
+  const client::ApiReply replaced = call(client::Verb::Update, kConfigMaps, "default", "a",
+                                         R"({"metadata":{"name":"a"},"data":{"k":"2"}})");
+  ASSERT_EQ(replaced.code, 200) << replaced.message;
+  const client::ApiReply unchanged = call(client::Verb::Update, kConfigMaps, "default", "a",
+                                          R"({"metadata":{"name":"a"},"data":{"k":"2"}})");
+  EXPECT_EQ(*unchanged.object, *replaced.object);
+  EXPECT_EQ(call(client::Verb::Update, kConfigMaps, "default", "a",
+                 R"({"metadata":{"name":"a","resourceVersion":"1"},"data":{"k":"3"}})")
+                .reason,
+            "Conflict");
+
+  EXPECT_EQ(call(client::Verb::Delete, kConfigMaps, "default", "a", "").code, 200);
+  EXPECT_EQ(call(client::Verb::Get, kConfigMaps, "default", "a", "").reason, "NotFound");
+}
+
+TEST_F(InProcess, FinalizersHoldADeletionUntilTheyAreGone) {
+  call(client::Verb::Create, kConfigMaps, "default", "a",
+       R"({"metadata":{"name":"a","finalizers":["ex.io/hold"]}})");
+  const client::ApiReply pending = call(client::Verb::Delete, kConfigMaps, "default", "a", "");
+  ASSERT_TRUE(pending.object);
+  EXPECT_NE(pending.object->find("deletionTimestamp"), std::string::npos);
+  EXPECT_EQ(call(client::Verb::Create, kConfigMaps, "default", "a", R"({"metadata":{"name":"a"}})").message,
+            "object is being deleted: configmaps \"a\" already exists");
+  EXPECT_EQ(call(client::Verb::Update, kConfigMaps, "default", "a", R"({"metadata":{"name":"a"}})").code, 200);
+  EXPECT_EQ(call(client::Verb::Get, kConfigMaps, "default", "a", "").reason, "NotFound");
+}
+
+struct Recorder final : client::WatchReceiver {
+  void on_list(std::vector<api::RawPtr> objects, std::uint64_t) override { listed = objects.size(); }
+  void on_changes(std::vector<client::RawChange> more) override {
+    for (client::RawChange& change : more) changes.push_back(std::move(change));
+  }
+  void on_trouble(std::string) override {}
+  std::size_t listed = 0;
+  std::vector<client::RawChange> changes;
+};
+
+TEST_F(InProcess, AWatchSeesTheListAndThenEveryChange) {
+  call(client::Verb::Create, kConfigMaps, "default", "a", R"({"metadata":{"name":"a"}})");
+  Recorder recorder;
+  const auto subscription = client->list_and_watch(kConfigMaps, recorder);
+  EXPECT_EQ(recorder.listed, 1u);
+  call(client::Verb::Create, kConfigMaps, "default", "b", R"({"metadata":{"name":"b"}})");
+  call(client::Verb::Delete, kConfigMaps, "default", "b", "");
+  ASSERT_EQ(recorder.changes.size(), 2u);
+  EXPECT_EQ(recorder.changes[0].kind, client::ChangeKind::Added);
+  EXPECT_EQ(recorder.changes[1].kind, client::ChangeKind::Deleted);
+}
+
+TEST_F(InProcess, ABindingGivesAPodItsNodeOnce) {
+  const api::ResourceRef pods = api::ref_of(api::Kind::Pod);
+  call(client::Verb::Create, pods, "default", "p",
+       R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  const char* binding = R"({"metadata":{"name":"p"},"target":{"kind":"Node","name":"n1"}})";
+  EXPECT_EQ(call(client::Verb::Create, pods, "default", "p", binding, "binding").code, 201);
+  EXPECT_EQ(call(client::Verb::Create, pods, "default", "p", binding, "binding").code, 409);
+  EXPECT_NE(call(client::Verb::Get, pods, "default", "p", "").object->find("\"nodeName\":\"n1\""),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace berth::server
