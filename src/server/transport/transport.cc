@@ -39,6 +39,8 @@ using Parser = http::request_parser<http::string_body>;
 using Instant = std::chrono::steady_clock::time_point;
 
 constexpr std::size_t kReadBytes = 8u << 10;
+constexpr Duration kRetiredLinger =
+    Duration::millis(100);  // clients keep idle connections; a stop does not wait
 constexpr Instant kNever = Instant::max();
 constexpr auto kAcceptPause =
     std::chrono::milliseconds(50);  // after an accept failed, usually for want of files
@@ -364,7 +366,8 @@ void Connection::linger() {
   if (peer_ended_) return close();
   lingering_ = true;
   in_.clear();
-  set_read_deadline(shared_.limits.linger_timeout);
+  set_read_deadline(retired_ ? std::min(kRetiredLinger, shared_.limits.linger_timeout)
+                             : shared_.limits.linger_timeout);
   error_code ignored;
   socket_.shutdown(asio::socket_base::shutdown_send, ignored);
   read();

@@ -1,0 +1,63 @@
+// How to reach an API server and as whom: reading kubeconfig files as kubectl does, and writing one.
+//
+// File access is this file's business (the edge to the user's configuration); paths come in, nothing is
+// global. Source: client-go's clientcmd loading rules (docs.k8s.io, "Organizing Cluster Access Using
+// kubeconfig Files").
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace berth::client {
+
+// Everything a connection needs. PEM texts and tokens are secrets: never logged.
+struct ClusterAccess {
+  std::string server;  // "https://host:6443", perhaps with a path prefix; no trailing '/'
+  std::string ca_pem;  // empty: the machine's own authorities
+  std::string tls_server_name;
+  bool insecure_skip_tls_verify = false;
+  std::string proxy_url;
+  std::string client_certificate_pem;
+  std::string client_key_pem;
+  std::string token;
+  std::string token_file;  // wins over `token`; read again every minute
+  std::string ns = "default";
+};
+
+// What the environment says; a test brings its own.
+struct KubeEnvironment {
+  std::string kubeconfig;    // KUBECONFIG: files, separated by ':'
+  std::string home;          // HOME
+  std::string service_host;  // KUBERNETES_SERVICE_HOST
+  std::string service_port;  // KUBERNETES_SERVICE_PORT
+  std::string service_account = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+  static KubeEnvironment of_process();
+};
+
+// Reads `explicit_file` when it is not empty, else the files of KUBECONFIG, else ~/.kube/config, else what a
+// pod finds in its cluster. Of several files the first definition of a name wins; files of a list may be
+// absent. `context` empty: current-context. Relative paths in a file start at that file; "-data" wins over a
+// file. Refuses (NotFound) when there is none or a name is undefined, (Invalid) text that is no kubeconfig,
+// (Unsupported) exec plugins and auth providers, (Unavailable) a file that cannot be read.
+Result<ClusterAccess> read_kubeconfig(const std::string& explicit_file, const std::string& context,
+                                      const KubeEnvironment& environment);
+
+// The kubeconfig text of one cluster, one user and one context, all named "berth"; certificates inline.
+std::string kubeconfig_text(const ClusterAccess& access);
+
+// Writes it to `file`: by rename, mode 0600, with directories above made as needed.
+// Refuses (Exists) to replace a file that this function did not write, (Unavailable) when it cannot write.
+Status write_kubeconfig(const std::string& file, const ClusterAccess& access);
+
+// The token of a file, without surrounding white space.
+Result<std::string> read_token_file(const std::string& file);
+
+std::string base64_encode(std::string_view bytes);
+// Standard alphabet, padded; white space is skipped. Refuses everything else (Invalid).
+Result<std::string> base64_decode(std::string_view text);
+
+}  // namespace berth::client
