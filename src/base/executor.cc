@@ -9,24 +9,28 @@
 namespace berth {
 namespace {
 
-class ThreadPool final : public Executor {
+class QueuedPool final : public ThreadPool {
  public:
-  explicit ThreadPool(std::size_t thread_count) {
+  explicit QueuedPool(std::size_t thread_count) {
     for (std::size_t i = 0; i < thread_count; ++i) threads_.emplace_back([this] { run(); });
   }
 
-  ~ThreadPool() override {
+  ~QueuedPool() override { stop(); }
+
+  void stop() override {
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
     }
     wake_.notify_all();
     for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
   }
 
   void post(std::function<void()> work) override {
     {
       const std::lock_guard lock(mutex_);
+      if (stopping_) return;
       queue_.push_back(std::move(work));
     }
     wake_.notify_one();
@@ -56,8 +60,8 @@ class ThreadPool final : public Executor {
 
 }  // namespace
 
-std::unique_ptr<Executor> make_thread_pool(std::size_t thread_count) {
-  return std::make_unique<ThreadPool>(thread_count);
+std::unique_ptr<ThreadPool> make_thread_pool(std::size_t thread_count) {
+  return std::make_unique<QueuedPool>(thread_count);
 }
 
 }  // namespace berth

@@ -19,7 +19,13 @@ class InlineExecutor final : public Executor {
   void post(std::function<void()> work) override { work(); }
 };
 
-// Threads that share one queue. The destructor runs what is queued, then joins.
-std::unique_ptr<Executor> make_thread_pool(std::size_t thread_count);
+// Threads that share one queue.
+class ThreadPool : public Executor {
+ public:
+  // Runs what is queued, then joins its threads. Work posted after that is dropped. Again: nothing happens.
+  virtual void stop() = 0;
+};
+
+std::unique_ptr<ThreadPool> make_thread_pool(std::size_t thread_count);
 
 }  // namespace berth

@@ -1,0 +1,63 @@
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+
+#include "cli/apiserver_command.h"
+#include "cli/version.h"
+
+namespace berth::cli {
+namespace {
+
+void add_logging(CLI::App& app, std::string& level, std::string& format) {
+  app.add_option("--log-level", level, "debug, info, warning, error or off")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error", "off"}));
+  app.add_option("--log-format", format, "text or json")->check(CLI::IsMember({"text", "json"}));
+}
+
+void add_server_flags(CLI::App& command, ServerOptions& server, std::string& gates) {
+  command.add_option("--data-dir", server.data_directory, "where objects are kept");
+  command.add_option("--listen", server.listen, "ADDR:PORT; port 0 picks a free one");
+  command.add_option("--kubeconfig", server.kubeconfig, "file to write once the server is ready");
+  command.add_option("--feature-gates", gates, "A=true,B=false, with Kubernetes' gate names");
+  command.add_option("--audit-log", server.audit_log, "file that gets one JSON line per request");
+  command.add_flag("--insecure", server.insecure, "plain HTTP on loopback, every request is the administrator's");
+}
+
+LogLevel level_of(const std::string& name) {
+  if (name == "debug") return LogLevel::Debug;
+  if (name == "warning") return LogLevel::Warning;
+  if (name == "error") return LogLevel::Error;
+  return name == "off" ? LogLevel::Off : LogLevel::Info;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Berth: an accelerator-workload scheduler for Kubernetes", "berth");
+  app.require_subcommand(1);
+  app.fallthrough();
+  std::string log_level = "info", log_format = "text";
+  add_logging(app, log_level, log_format);
+
+  CLI::App* version = app.add_subcommand("version", "print the version");
+  CLI::App* apiserver = app.add_subcommand("apiserver", "serve the Kubernetes API alone, without controllers");
+  ApiServerCommand serve;
+  add_server_flags(*apiserver, serve.server, serve.feature_gates);
+  apiserver->add_flag("--in-memory", serve.in_memory, "keep nothing on disk");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int shown = app.exit(error);
+    return shown == 0 ? 0 : 2;
+  }
+  configure_log(level_of(log_level), log_format == "json" ? LogFormat::Json : LogFormat::Text);
+  if (*version) {
+    std::printf("berth %s (Kubernetes API %s)\n", kBerthVersion, kKubernetesVersion);
+    return 0;
+  }
+  return run_apiserver(std::move(serve));
+}
+
+}  // namespace
+}  // namespace berth::cli
+
+int main(int argc, char** argv) { return berth::cli::run(argc, argv); }

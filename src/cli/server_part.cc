@@ -1,0 +1,124 @@
+#include "cli/server_part.h"
+
+#include <charconv>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "base/log.h"
+#include "cli/audit_log.h"
+#include "client/kubeconfig.h"
+#include "server/transport/certificates.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::size_t kPoolThreads = 2;
+constexpr auto kTickPeriod = std::chrono::milliseconds(200);
+
+}  // namespace
+
+class ServerPart::Ticker {
+ public:
+  Ticker(server::ApiServer& server, const Clock& clock)
+      : thread_([this, &server, &clock](const std::stop_token& stop) {
+          std::unique_lock lock(mutex_);
+          while (!stop.stop_requested()) {
+            wake_.wait_for(lock, stop, kTickPeriod, [] { return false; });
+            server.tick(clock.monotonic());
+          }
+        }) {}
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;
+};
+
+ServerPart::ServerPart(ServerOptions options, const api::Gates& gates)
+    : options_(std::move(options)), gates_(gates) {}
+
+ServerPart::~ServerPart() { stop(Duration::seconds(0)); }
+
+Result<std::unique_ptr<ServerPart>> ServerPart::open(ServerOptions options, const api::Gates& gates) {
+  std::unique_ptr<ServerPart> part(new ServerPart(std::move(options), gates));
+  if (!part->options_.audit_log.empty()) part->audit_ = TRY(AuditLog::open(part->options_.audit_log));
+  store::StoreOptions store_options;
+  store_options.directory = part->options_.data_directory;
+  part->store_ = TRY(store::open_store(std::move(store_options)));
+  part->pool_ = make_thread_pool(kPoolThreads);
+  server::ApiServerOptions server_options;
+  server_options.warn_unacted = part->options_.warn_unacted;
+  if (AuditLog* audit = part->audit_.get())
+    server_options.audit = [audit](const server::AuditRecord& record) { audit->write(record); };
+  part->server_ = std::make_unique<server::ApiServer>(
+      server::Registry::World{*part->store_, *part->pool_, part->clock_, part->random_, gates},
+      std::move(server_options));
+  if (Status made = part->server_->make_default_objects(); !made) return made.error();
+  return part;
+}
+
+Status ServerPart::read_listen(std::string& address, std::uint16_t& port) const {
+  const std::string& listen = options_.listen;
+  const std::size_t colon = listen.rfind(':');
+  const Error refused(ErrorCode::Invalid, "--listen", "\"" + listen + "\" is no ADDR:PORT such as 127.0.0.1:6443");
+  if (colon == std::string::npos) return refused;
+  address = listen.substr(0, colon);
+  if (address.size() > 2 && address.front() == '[') address = address.substr(1, address.size() - 2);
+  if (address.empty()) address = "0.0.0.0";
+  const char* end = listen.data() + listen.size();
+  const auto [stop, error] = std::from_chars(listen.data() + colon + 1, end, port);
+  if (error != std::errc() || stop != end) return refused;
+  return {};
+}
+
+Status ServerPart::start() {
+  server::TransportOptions transport;
+  if (Status read = read_listen(transport.address, transport.port); !read) return read;
+  if (options_.insecure) {
+    transport.insecure_user = {"kubernetes-admin", {"system:masters"}};
+  } else {
+    const server::Certificates certificates =
+        options_.data_directory.empty()
+            ? TRY(server::generate_certificates({transport.address}, clock_.now()))
+            : TRY(server::certificates_in(options_.data_directory + "/pki", {transport.address}, clock_.now()));
+    transport.tls = server::TlsMaterial{certificates.server.certificate_pem, certificates.server.key_pem,
+                                        certificates.ca.certificate_pem};
+    ca_pem_ = certificates.ca.certificate_pem;
+    admin_certificate_pem_ = certificates.admin.certificate_pem;
+    admin_key_pem_ = certificates.admin.key_pem;
+  }
+  transport_ = TRY(server::Transport::listen(transport, *server_));
+  const server::Endpoint endpoint = transport_->local();
+  const bool six = endpoint.address.find(':') != std::string::npos;
+  url_ = std::string(options_.insecure ? "http" : "https") + "://" +
+         (six ? "[" + endpoint.address + "]" : endpoint.address) + ":" + std::to_string(endpoint.port);
+  ticker_ = std::make_unique<Ticker>(*server_, clock_);
+  return {};
+}
+
+Status ServerPart::ready() {
+  server_->set_ready(true);
+  if (options_.kubeconfig.empty()) return {};
+  client::ClusterAccess access;
+  access.server = url_;
+  access.ca_pem = ca_pem_;
+  access.client_certificate_pem = admin_certificate_pem_;
+  access.client_key_pem = admin_key_pem_;
+  return client::write_kubeconfig(options_.kubeconfig, access);
+}
+
+void ServerPart::stop(Duration grace) {
+  if (!server_) return;
+  server_->set_ready(false);
+  ticker_.reset();
+  server_->close_watches();
+  if (transport_) transport_->stop(grace);
+  transport_.reset();
+  // Work of the pool may submit to the store and the store's answers may post to the pool: both end in this order.
+  pool_->stop();
+  store_.reset();
+  server_.reset();
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,67 @@
+// The API server as a part of the process: store, pool, routes, transport, kubeconfig.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "api/gates.h"
+#include "base/clock.h"
+#include "base/executor.h"
+#include "base/random.h"
+#include "server/api_server.h"
+#include "server/transport/transport.h"
+#include "store/store.h"
+
+namespace berth::cli {
+
+struct ServerOptions {
+  std::string data_directory;  // empty: in memory
+  std::string listen = "127.0.0.1:0";
+  std::string kubeconfig;  // empty: in the data directory; nowhere when in memory
+  std::string audit_log;
+  bool insecure = false;
+  bool warn_unacted = false;
+};
+
+class AuditLog;
+
+// Owner: the main thread. Serves from start() until stop().
+class ServerPart {
+ public:
+  // Opens the store and makes the default objects; nothing is reachable yet.
+  static Result<std::unique_ptr<ServerPart>> open(ServerOptions options, const api::Gates& gates);
+  ~ServerPart();
+
+  // Binds and answers requests; /readyz says no until ready().
+  Status start();
+  // /readyz says ok, and the kubeconfig appears.
+  Status ready();
+  void stop(Duration grace);
+
+  server::ApiServer& server() { return *server_; }
+  store::Store& store() { return *store_; }
+  // "https://127.0.0.1:6443"
+  const std::string& url() const { return url_; }
+  // Where the kubeconfig is written; empty when nowhere.
+  const std::string& kubeconfig() const { return options_.kubeconfig; }
+
+ private:
+  explicit ServerPart(ServerOptions options, const api::Gates& gates);
+  Status read_listen(std::string& address, std::uint16_t& port) const;
+
+  ServerOptions options_;
+  const api::Gates& gates_;
+  SystemClock clock_;
+  SystemRandom random_;
+  std::unique_ptr<AuditLog> audit_;
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<ThreadPool> pool_;
+  std::unique_ptr<server::ApiServer> server_;
+  std::unique_ptr<server::Transport> transport_;
+  std::string url_;
+  std::string ca_pem_, admin_certificate_pem_, admin_key_pem_;
+  class Ticker;
+  std::unique_ptr<Ticker> ticker_;  // watch timeouts and bookmarks
+};
+
+}  // namespace berth::cli
