@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "base/log.h"
 #include "cli/apiserver_command.h"
 #include "cli/version.h"
 
