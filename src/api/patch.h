@@ -1,0 +1,43 @@
+// Patches on documents: JSON patch, merge patch and strategic merge patch, as the API server applies them.
+//
+// A result is not canonical yet: decode it (decode.h), which also finds its strict errors.
+// Server-side apply is another thing than these: it needs managed fields, and comes beside them as
+// PatchType::Apply. Errors: ErrorCode::Unsupported is 400 (malformed patch), TooLarge 413, Invalid 422,
+// Internal 500; the messages are the reference's. Pure, any thread. Cost: linear in document and patch; lists
+// with merge keys quadratic. Source: RFC 6902, RFC 7386, apimachinery's strategicpatch; observed answers of
+// kube-apiserver 1.37.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/type_table.h"
+#include "base/json.h"
+#include "base/result.h"
+
+namespace berth::api {
+
+inline constexpr std::size_t kJsonPatchOperationsMax = 10'000;
+// What copies of one patch may add, in elements: a patch of few lines must not make a giant.
+inline constexpr std::size_t kJsonPatchCopiedMax = 200'000;
+
+enum class PatchType { Json, Merge, StrategicMerge, Apply };
+// By media type without parameters; nothing for any other.
+std::optional<PatchType> patch_type_of(std::string_view media_type);
+
+// RFC 6902 with the reference's leniencies: removing an absent member is no error, replacing one adds it,
+// what stands before a path's first slash is ignored, negative indexes count from the end.
+Result<Json> apply_json_patch(Json document, std::string_view patch);
+Result<Json> apply_merge_patch(Json document, std::string_view patch);
+// Directives: $patch, $setElementOrder, $deleteFromPrimitiveList, $retainKeys. New elements go in front.
+Result<Json> apply_strategic_merge_patch(const TypeInfo& type, Json document, std::string_view patch);
+
+// Cores of the above for patches that are documents already.
+Json merge_patched(Json document, const Json& patch);
+Result<Json> strategic_merge_patched(const TypeInfo& type, Json document, Json patch);
+
+// Go's %v of a document: "map[a:1 b:[x y]]". Some messages quote a patch that way.
+std::string go_value_text(const Json& value);
+
+}  // namespace berth::api
