@@ -143,7 +143,8 @@ TEST(TypeTable, IsNotOlderThanItsGenerator) {
   std::string first_line;
   std::getline(table, first_line);
   EXPECT_NE(first_line.find(inputs_hash(root + "/tools/typegen")), std::string::npos)
-      << "run: cd tools/typegen && go run . -table ../../src/api/generated_types.inc";
+      << "run: cd tools/typegen && go run . -table ../../src/api/generated_types.inc -samples "
+         "../../src/api/testdata/samples.txt";
 }
 
 }  // namespace

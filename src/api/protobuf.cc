@@ -1,0 +1,323 @@
+#include "api/protobuf.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "api/canonical.h"
+#include "api/protobuf_wire.h"
+
+namespace berth::api {
+namespace {
+
+constexpr std::string_view kPrefix{"k8s\0", 4};
+
+Error malformed(std::string what) {
+  return Error(ErrorCode::Invalid, "malformed protobuf: " + std::move(what));
+}
+
+Error wrong_wire_type(const FieldInfo& field) {
+  return malformed(fmt::format("field {} has an unexpected wire type", field.json));
+}
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const std::size_t size = lead < 0x80                   ? 1
+                             : lead >= 0xc2 && lead < 0xe0 ? 2
+                             : lead >= 0xe0 && lead < 0xf0 ? 3
+                             : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                           : 0;
+    if (size == 0 || i + size > text.size()) return false;
+    for (std::size_t k = 1; k < size; ++k)
+      if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return false;
+    i += size;
+  }
+  return true;
+}
+
+Result<Json> text_value(std::string_view bytes) {
+  if (!is_utf8(bytes)) return malformed("a text is not UTF-8");
+  return Json(bytes);
+}
+
+// The small messages of the special types: their fields by number.
+struct Parts {
+  std::uint64_t scalars[4] = {};
+  std::string_view bytes[4] = {};
+};
+
+Result<Parts> parts_of(std::string_view message) {
+  Parts parts;
+  WireReader reader(message);
+  while (!reader.at_end()) {
+    const WireField field = TRY(reader.next());
+    if (field.number >= std::size(parts.scalars)) continue;
+    if (field.type == WireType::Bytes)
+      parts.bytes[field.number] = field.bytes;
+    else
+      parts.scalars[field.number] = field.scalar;
+  }
+  return parts;
+}
+
+Result<Json> raw_json(std::string_view message) {
+  const std::string_view text = TRY(parts_of(message)).bytes[1];
+  if (text.empty()) return Json();
+  return parse_json(text);
+}
+
+Result<Json> time_value(const FieldInfo& field, std::string_view message) {
+  if (message.empty()) return Json();
+  const Parts parts = TRY(parts_of(message));
+  const auto seconds = static_cast<std::int64_t>(parts.scalars[1]);
+  constexpr std::int64_t kSecondsMax = 253402300799;  // the end of the year 9999
+  constexpr std::int64_t kSecondsMin = -62135596800;  // the first second of the year 1
+  if (seconds > kSecondsMax || seconds < kSecondsMin) return malformed("a time is out of range");
+  const auto nanos = static_cast<std::int32_t>(parts.scalars[2]);
+  const Time time = Time::from_seconds(seconds) + Duration::micros(nanos / 1000);
+  return Json(field.kind == ValueKind::MicroTime ? format_micro_time(time)
+                                                 : format_time(Time::from_seconds(seconds)));
+}
+
+Result<Json> int_or_string(std::string_view message) {
+  const Parts parts = TRY(parts_of(message));
+  if (parts.scalars[1] != 0) return text_value(parts.bytes[3]);
+  return Json(static_cast<std::int64_t>(static_cast<std::int32_t>(parts.scalars[2])));
+}
+
+class Decoder {
+ public:
+  Result<Json> message(const TypeInfo& type, std::string_view bytes);
+
+ private:
+  // Which of the messages that JSON has flattened the fields are in.
+  struct Prefix {
+    std::uint16_t numbers[2] = {};
+    std::size_t length = 0;
+    bool covers(const FieldInfo& field) const {
+      return (length < 1 || field.embed[0] == numbers[0]) && (length < 2 || field.embed[1] == numbers[1]);
+    }
+    bool holds(const FieldInfo& field) const {
+      return covers(field) && (length >= field.embed.size() || field.embed[length] == 0);
+    }
+  };
+
+  Status fields(const TypeInfo& type, std::string_view bytes, Prefix prefix, Members& members);
+  Status append(const FieldInfo& field, const WireField& wire, Json& member);
+  Status append_packed(const FieldInfo& field, std::string_view bytes, JsonArray& items);
+  Status append_items(const FieldInfo& field, std::string_view bytes, JsonArray& items);
+  Status append_entry(const FieldInfo& field, std::string_view bytes, Json& member);
+  Result<Json> value(const FieldInfo& field, const WireField& wire);
+  Result<Json> special(const FieldInfo& field, std::string_view bytes);
+  Result<Json> schema_union(const FieldInfo& field, std::string_view bytes);
+
+  std::size_t depth_ = 0;
+};
+
+Result<Json> Decoder::message(const TypeInfo& type, std::string_view bytes) {
+  if (++depth_ > kProtobufDepthMax) return malformed("nested too deep");
+  Members members(type.field_count);
+  if (const Status read = fields(type, bytes, {}, members); !read) return read.error();
+  --depth_;
+  return assemble(type, std::move(members));
+}
+
+Status Decoder::fields(const TypeInfo& type, std::string_view bytes, Prefix prefix, Members& members) {
+  const std::span<const FieldInfo> all = type.fields();
+  WireReader reader(bytes);
+  while (!reader.at_end()) {
+    const WireField wire = TRY(reader.next());
+    const auto direct = std::find_if(all.begin(), all.end(), [&](const FieldInfo& field) {
+      return field.proto == wire.number && prefix.holds(field);
+    });
+    if (direct != all.end()) {
+      const Status read = append(*direct, wire, members[static_cast<std::size_t>(direct - all.begin())]);
+      if (!read) return read;
+      continue;
+    }
+    const bool embedded = prefix.length < 2 && wire.type == WireType::Bytes &&
+                          std::any_of(
+                              all.begin(), all.end(),
+                              [&](const FieldInfo& field) {
+                                return prefix.covers(field) && field.embed[prefix.length] == wire.number;
+                              });
+    if (!embedded) continue;
+    Prefix inner = prefix;
+    inner.numbers[inner.length++] = static_cast<std::uint16_t>(wire.number);
+    if (const Status read = fields(type, wire.bytes, inner, members); !read) return read;
+  }
+  return {};
+}
+
+Status Decoder::append(const FieldInfo& field, const WireField& wire, Json& member) {
+  if (field.shape == Shape::One) {
+    member = TRY(value(field, wire));
+    // An empty struct behind a pointer is there; only a time may be null.
+    return {};
+  }
+  if (field.shape != Shape::List) {
+    if (wire.type != WireType::Bytes) return wrong_wire_type(field);
+    return append_entry(field, wire.bytes, member);
+  }
+  if (!member.is_array()) member = Json(JsonArray());
+  JsonArray& items = member.as_array();
+  if (field.is(kItemsMessage)) return append_items(field, wire.bytes, items);
+  const bool number =
+      field.kind == ValueKind::Int32 || field.kind == ValueKind::Int64 || field.kind == ValueKind::Bool;
+  if (number && wire.type == WireType::Bytes) return append_packed(field, wire.bytes, items);
+  items.push_back(TRY(value(field, wire)));
+  return {};
+}
+
+Status Decoder::append_packed(const FieldInfo& field, std::string_view bytes, JsonArray& items) {
+  WireReader reader(bytes);
+  while (!reader.at_end()) {
+    const WireField element{0, WireType::Varint, TRY(reader.varint()), {}};
+    items.push_back(TRY(value(field, element)));
+  }
+  return {};
+}
+
+// A list in a message of its own: field 1, repeated.
+Status Decoder::append_items(const FieldInfo& field, std::string_view bytes, JsonArray& items) {
+  WireReader reader(bytes);
+  while (!reader.at_end()) {
+    const WireField element = TRY(reader.next());
+    if (element.number == 1) items.push_back(TRY(value(field, element)));
+  }
+  return {};
+}
+
+// A map's entry: key 1, value 2. Members stay sorted by key.
+Status Decoder::append_entry(const FieldInfo& field, std::string_view bytes, Json& member) {
+  std::string key;
+  Json entry = field.shape == Shape::Map ? zero_of(field) : Json(JsonArray());
+  WireReader reader(bytes);
+  while (!reader.at_end()) {
+    const WireField part = TRY(reader.next());
+    if (part.number == 1) {
+      key = TRY(text_value(part.bytes)).as_string();
+    } else if (part.number == 2 && field.shape == Shape::MapOfLists) {
+      if (const Status read = append_items(field, part.bytes, entry.as_array()); !read) return read;
+    } else if (part.number == 2) {
+      entry = TRY(value(field, part));
+    }
+  }
+  member[key] = std::move(entry);
+  return {};
+}
+
+Result<Json> Decoder::value(const FieldInfo& field, const WireField& wire) {
+  switch (field.kind) {
+    case ValueKind::Bool:
+      if (wire.type != WireType::Varint) return wrong_wire_type(field);
+      return Json(wire.scalar != 0);
+    case ValueKind::Int32:
+      if (wire.type != WireType::Varint) return wrong_wire_type(field);
+      return Json(static_cast<std::int64_t>(static_cast<std::int32_t>(wire.scalar)));
+    case ValueKind::Int64:
+      if (wire.type != WireType::Varint) return wrong_wire_type(field);
+      return Json(static_cast<std::int64_t>(wire.scalar));
+    case ValueKind::Double: {
+      if (wire.type != WireType::Fixed64) return wrong_wire_type(field);
+      const double number = std::bit_cast<double>(wire.scalar);
+      constexpr double kExact = 9007199254740992.0;
+      const bool whole = number > -kExact && number < kExact &&
+                         static_cast<double>(static_cast<std::int64_t>(number)) == number;
+      return whole ? Json(static_cast<std::int64_t>(number)) : Json(number);
+    }
+    default:
+      break;
+  }
+  if (wire.type != WireType::Bytes) return wrong_wire_type(field);
+  return special(field, wire.bytes);
+}
+
+Result<Json> Decoder::special(const FieldInfo& field, std::string_view bytes) {
+  switch (field.kind) {
+    case ValueKind::String:
+      return text_value(bytes);
+    case ValueKind::Bytes:
+      return Json(base64_of(bytes));
+    case ValueKind::Quantity:
+      return Json(TRY(canonical_quantity(TRY(parts_of(bytes)).bytes[1])));
+    case ValueKind::Time:
+    case ValueKind::MicroTime:
+      return time_value(field, bytes);
+    case ValueKind::Duration: {
+      constexpr std::int64_t kNanosPerMicro = 1000;
+      return Json(duration_text(
+          Duration::micros(static_cast<std::int64_t>(TRY(parts_of(bytes)).scalars[1]) / kNanosPerMicro)));
+    }
+    case ValueKind::IntOrString:
+      return int_or_string(bytes);
+    case ValueKind::RawJson:
+    case ValueKind::FieldsV1:
+      return raw_json(bytes);
+    case ValueKind::SchemaOrArray:
+    case ValueKind::SchemaOrBool:
+    case ValueKind::SchemaOrStrings:
+      return schema_union(field, bytes);
+    default:
+      return message(field.type(), bytes);
+  }
+}
+
+Result<Json> Decoder::schema_union(const FieldInfo& field, std::string_view bytes) {
+  const std::uint32_t schema_number = field.kind == ValueKind::SchemaOrBool ? 2 : 1;
+  Json made = field.kind == ValueKind::SchemaOrBool ? Json(false) : Json(JsonArray());
+  WireReader reader(bytes);
+  while (!reader.at_end()) {
+    const WireField part = TRY(reader.next());
+    if (part.number == schema_number) return message(field.type(), part.bytes);
+    if (field.kind == ValueKind::SchemaOrBool)
+      made = Json(part.scalar != 0);
+    else if (field.kind == ValueKind::SchemaOrStrings)
+      made.as_array().push_back(TRY(text_value(part.bytes)));
+    else
+      made.as_array().push_back(TRY(message(field.type(), part.bytes)));
+  }
+  return made;
+}
+
+}  // namespace
+
+Result<ProtobufEnvelope> open_protobuf_envelope(std::string_view body) {
+  if (!body.starts_with(kPrefix))
+    return Error(ErrorCode::Invalid,
+                 "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]");
+  ProtobufEnvelope envelope;
+  WireReader reader(body.substr(kPrefix.size()));
+  while (!reader.at_end()) {
+    const WireField field = TRY(reader.next());
+    if (field.number == 1) {
+      const Parts type_meta = TRY(parts_of(field.bytes));
+      envelope.api_version = type_meta.bytes[1];
+      envelope.kind = type_meta.bytes[2];
+    } else if (field.number == 2) {
+      envelope.message = field.bytes;
+    } else if (field.number == 3 && !field.bytes.empty()) {
+      return Error(ErrorCode::Unsupported, "protobuf bodies with a content encoding are not read");
+    }
+  }
+  return envelope;
+}
+
+Result<Json> decode_protobuf(const TypeInfo& type, std::string_view message) {
+  return Decoder().message(type, message);
+}
+
+Result<Json> decode_protobuf_body(const TypeInfo& type, std::string_view body) {
+  const ProtobufEnvelope envelope = TRY(open_protobuf_envelope(body));
+  Json document = TRY(decode_protobuf(type, envelope.message));
+  Json whole = Json::object();
+  if (!envelope.kind.empty()) whole["kind"] = TRY(text_value(envelope.kind));
+  if (!envelope.api_version.empty()) whole["apiVersion"] = TRY(text_value(envelope.api_version));
+  for (JsonMember& member : document.as_object())
+    whole.as_object().append(std::move(member.key), std::move(member.value));
+  return whole;
+}
+
+}  // namespace berth::api

@@ -1,0 +1,64 @@
+#include "api/protobuf_wire.h"
+
+namespace berth::api {
+namespace {
+
+Error malformed(const char* what) {
+  return Error(ErrorCode::Invalid, std::string("malformed protobuf: ") + what);
+}
+
+}  // namespace
+
+Result<std::uint64_t> WireReader::varint() {
+  constexpr std::size_t kBytesMax = 10;
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < kBytesMax; ++i) {
+    if (i >= rest_.size()) return malformed("it ends inside a number");
+    const auto byte = static_cast<unsigned char>(rest_[i]);
+    value |= static_cast<std::uint64_t>(byte & 0x7f) << (7 * i);
+    if (byte < 0x80) {
+      rest_.remove_prefix(i + 1);
+      return value;
+    }
+  }
+  return malformed("a number is too long");
+}
+
+Result<std::uint64_t> WireReader::fixed(std::size_t size) {
+  if (rest_.size() < size) return malformed("it ends inside a number");
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < size; ++i)
+    value |= static_cast<std::uint64_t>(static_cast<unsigned char>(rest_[i])) << (8 * i);
+  rest_.remove_prefix(size);
+  return value;
+}
+
+Result<WireField> WireReader::next() {
+  const std::uint64_t tag = TRY(varint());
+  constexpr std::uint64_t kNumberMax = (1u << 29) - 1;
+  WireField field;
+  if (tag >> 3 == 0 || tag >> 3 > kNumberMax) return malformed("a field number is out of range");
+  field.number = static_cast<std::uint32_t>(tag >> 3);
+  field.type = static_cast<WireType>(tag & 7);
+  switch (field.type) {
+    case WireType::Varint:
+      field.scalar = TRY(varint());
+      return field;
+    case WireType::Fixed64:
+      field.scalar = TRY(fixed(8));
+      return field;
+    case WireType::Fixed32:
+      field.scalar = TRY(fixed(4));
+      return field;
+    case WireType::Bytes: {
+      const std::uint64_t size = TRY(varint());
+      if (size > rest_.size()) return malformed("it ends inside a field");
+      field.bytes = rest_.substr(0, size);
+      rest_.remove_prefix(size);
+      return field;
+    }
+  }
+  return malformed("an unknown wire type");
+}
+
+}  // namespace berth::api

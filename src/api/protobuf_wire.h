@@ -1,0 +1,37 @@
+// The protobuf wire format, one field at a time. Only for protobuf.cc.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace berth::api {
+
+enum class WireType : std::uint8_t { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
+
+struct WireField {
+  std::uint32_t number = 0;
+  WireType type = WireType::Varint;
+  std::uint64_t scalar = 0;     // of Varint, Fixed64 and Fixed32
+  std::string_view bytes = {};  // of Bytes
+};
+
+// Reads the fields of one message in order. A view: the bytes outlive it.
+class WireReader {
+ public:
+  explicit WireReader(std::string_view bytes) : rest_(bytes) {}
+
+  bool at_end() const { return rest_.empty(); }
+  // Refuses truncated data, groups and numbers out of range.
+  Result<WireField> next();
+  // A bare varint: packed lists.
+  Result<std::uint64_t> varint();
+
+ private:
+  Result<std::uint64_t> fixed(std::size_t size);
+
+  std::string_view rest_;
+};
+
+}  // namespace berth::api
