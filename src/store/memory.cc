@@ -34,7 +34,7 @@ auto first_behind(const Events& events, Revision from, RevisionOf revision_of) {
 class Walk {
  public:
   Walk(const Table& table, const Undone& undone, const ListQuery& query)
-      : table_(table), undone_(undone), position_(table.first_not_before(query.ns, {})), end_(table.end()) {
+      : table_(table), position_(table.first_not_before(query.ns, {})), end_(table.end()) {
     auto from = undone.lower_bound(Name(query.ns, {}));
     until_ = undone.end();
     if (!query.ns.empty()) {
@@ -78,7 +78,6 @@ class Walk {
   }
 
   const Table& table_;
-  const Undone& undone_;
   Table::Position position_;
   Table::Position end_;
   Undone::const_iterator undo_;
