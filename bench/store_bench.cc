@@ -1,3 +1,4 @@
+// rooms: base store
 // What the store sustains: commits by writers that wait for their answers, fan-out of events, lists, opening.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>

@@ -1,11 +1,10 @@
 // Kills a program that writes to a store, at random moments, and checks that every promise it heard was kept.
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <charconv>
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -43,7 +42,8 @@ struct Promises {
     words >> fact;
     if (fact == "open") {
       words >> revision;
-      if (revision < newest) broken = "opened at revision " + std::to_string(revision) + " after " + line;
+      if (revision < newest)
+        broken = "opened at " + std::to_string(revision) + " behind " + std::to_string(newest);
       return;
     }
     words >> name;
@@ -82,13 +82,13 @@ void run_and_kill(const std::string& program, const std::string& directory, int 
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const std::string name = std::to_string(run);
+  const std::string descriptor = std::to_string(ends[1]);
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    dup2(ends[1], STDOUT_FILENO);
     close(ends[0]);
-    close(ends[1]);
-    execl(program.c_str(), program.c_str(), directory.c_str(), name.c_str(), static_cast<char*>(nullptr));
+    execl(program.c_str(), program.c_str(), directory.c_str(), name.c_str(), descriptor.c_str(),
+          static_cast<char*>(nullptr));
     _exit(127);
   }
   close(ends[1]);

@@ -28,6 +28,9 @@ Error refusal(ErrorCode code, const Key& key, const std::string& reason) {
 }
 
 Status check(const Write& write, const Object* current) {
+  if (const std::size_t bytes = write.draft.head.size() + write.draft.tail.size(); bytes > kObjectBytesMax)
+    return refusal(ErrorCode::TooLarge, write.key,
+                   "has " + std::to_string(bytes) + " bytes; the most is " + std::to_string(kObjectBytesMax));
   if (write.kind == Write::Kind::Create)
     return current == nullptr ? Status() : refusal(ErrorCode::Exists, write.key, "exists already");
   if (current == nullptr) return refusal(ErrorCode::NotFound, write.key, "does not exist");
@@ -81,8 +84,12 @@ WriteResult Decider::decide(Write write) {
   TRY(check(write, previous.get()));
   auto object = std::make_shared<Object>();
   object->revision = next_;
-  object->created = previous ? previous->created : next_;
-  object->uid = previous ? previous->uid : std::move(write.uid);
+  object->created = next_;
+  object->uid = std::move(write.uid);
+  if (previous) {
+    object->created = previous->created;
+    object->uid = previous->uid;
+  }
   object->key = std::move(write.key);
   object->bytes = bytes_of(std::move(write.draft), next_);
   ++next_;

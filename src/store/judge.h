@@ -27,6 +27,8 @@ class Judge {
 
   Verdict write(const Write& write) {
     const std::optional<Object> current = at(write.key, revision());
+    if (write.draft.head.size() + write.draft.tail.size() > kObjectBytesMax)
+      return {.refused = ErrorCode::TooLarge};
     if (write.kind == Write::Kind::Create && current) return {.refused = ErrorCode::Exists};
     if (write.kind != Write::Kind::Create && !current) return {.refused = ErrorCode::NotFound};
     if (write.kind != Write::Kind::Create && write.expected != 0 && write.expected != current->revision)
@@ -68,6 +70,7 @@ class Judge {
       }
     }
     std::vector<Object> objects;
+    objects.reserve(state.size());
     for (auto& [key, object] : state) objects.push_back(std::move(object));
     return objects;
   }

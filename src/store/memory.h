@@ -3,7 +3,7 @@
 // Owner: the committer, the only one that changes it. Anybody may read: a reader holds the lock shared while
 // it takes a snapshot or finds one object, never while it walks, filters or waits; the committer holds it
 // alone while it enters one commit, which is already durable. So readers wait microseconds, and never for the
-// disk.
+// disk. A list of the past and a new watch copy pointers to the events since then under the lock.
 #pragma once
 
 #include <atomic>

@@ -43,9 +43,12 @@ using ObjectPtr = std::shared_ptr<const Object>;
 
 // The bytes of a version before its revision is known: the store writes head + decimal revision + tail.
 struct Draft {
-  std::string head;
+  std::string head;  // becomes the object's bytes: reserve() room for the rest to spare a copy
   std::string tail;
 };
+
+// More bytes in one object answer TooLarge.
+inline constexpr std::size_t kObjectBytesMax = 8 * 1024 * 1024;
 
 struct Write {
   enum class Kind { Create, Update, Delete };
@@ -58,7 +61,7 @@ struct Write {
 };
 
 // Create of an existing key: Exists. Update or Delete of an absent key: NotFound. Another version: Conflict.
-// Internal: the disk failed; the store then refuses every later write.
+// Unavailable: too many writes wait. Internal: the disk failed; the store then refuses every later write.
 using WriteResult = Result<ObjectPtr>;
 
 struct Event {
@@ -69,15 +72,20 @@ struct Event {
 };
 using EventPtr = std::shared_ptr<const Event>;
 
-// Receives the events of one watch, in order, on the committer's thread. Must only hand them over.
+// Receives the events of one watch, in order, on the committer's thread (a synchronous store: inline, the
+// past ones before watch() returns). Must only hand them over.
 class WatchSink {
  public:
   virtual ~WatchSink() = default;
-  // `progress`: every event up to this revision, of any resource, has now been delivered.
+  // `progress`: every event up to this revision, of any resource, has now been delivered. Called once a
+  // commit, also without events when only others' resources changed, and once at the start with those of the
+  // past.
   virtual void on_events(std::span<const EventPtr> events, Revision progress) = 0;
 };
 
-// Ends its watch when destroyed; after that the sink is not called again.
+// Ends its watch when destroyed; after that the sink is not called again. So the destructor waits for a call
+// under way: destroy it without holding a lock that the sink takes. The sink itself may destroy it. May
+// outlive the store.
 class WatchHandle {
  public:
   virtual ~WatchHandle() = default;
@@ -105,7 +113,7 @@ struct StoreOptions {
   std::size_t queue_writes_max = 16'384;      // waiting writes; more answer Unavailable
   std::size_t batch_writes_max = 1'024;       // writes of one group commit
   std::size_t log_bytes_max =
-      32 * 1024 * 1024;  // of the journal's write-ahead log before it is tidied under load
+      16 * 1024 * 1024;  // of the journal's write-ahead log before it is tidied under load
   // No thread: submit() decides and answers inline, each write a commit of its own. One thread only.
   bool synchronous = false;
 };
@@ -119,7 +127,7 @@ class Store {
   // Decides the write in turn and calls `done` once its outcome is durable (on the committer's thread, or
   // inline when synchronous). `done` must only hand over.
   virtual void submit(Write write, std::function<void(WriteResult)> done) = 0;
-  // Waits for the outcome.
+  // Waits for the outcome. Not from a callback of this store, which would wait for itself.
   WriteResult write(Write write);
 
   // Null when absent.

@@ -1,9 +1,8 @@
-// Writes to a store under load until it is killed, and says on stdout what it was promised: the child of
-// crash_test.cc.
+// Writes to a store under load until it is killed, and says what it was promised: the child of crash_test.cc.
 //
-// Usage: store-crash-child DIRECTORY RUN. One line for each fact, written at once: "open REVISION", "deleting
-// NAME" before a delete is submitted, "created|updated|deleted NAME REVISION" for each acknowledgement.
-#include <fcntl.h>
+// Usage: store-crash-child DIRECTORY RUN DESCRIPTOR. One line to that open descriptor for each fact, at once:
+// "open REVISION", "deleting NAME" before a delete is submitted, "created|updated|deleted NAME REVISION" for
+// each acknowledgement.
 #include <unistd.h>
 
 #include <atomic>
@@ -26,13 +25,14 @@ constexpr std::size_t kLogBytesMax = 1024 * 1024;
 constexpr std::int64_t kObjectsMax = 1'000'000;  // nobody lets it live that long
 
 // Lines are shorter than a pipe's atomic write.
-void say(const std::string& line) {
-  if (::write(STDOUT_FILENO, (line + "\n").data(), line.size() + 1) < 0) std::_Exit(1);
+void say(int descriptor, const std::string& line) {
+  if (::write(descriptor, (line + "\n").data(), line.size() + 1) < 0) std::_Exit(1);
 }
 
 class Child {
  public:
-  Child(Store& store, std::string run) : store_(store), run_(std::move(run)) {}
+  Child(Store& store, std::string run, int descriptor)
+      : store_(store), run_(std::move(run)), descriptor_(descriptor) {}
 
   void work() {
     for (std::int64_t i = 0; i < kObjectsMax; ++i) {
@@ -47,7 +47,7 @@ class Child {
     while (in_flight_.load() >= kInFlightMax) std::this_thread::yield();
     ++in_flight_;
     const std::string name = "r" + run_ + "-" + std::to_string(number);
-    if (kind == Write::Kind::Delete) say("deleting " + name);
+    if (kind == Write::Kind::Delete) say(descriptor_, "deleting " + name);
     const char* const fact = kind == Write::Kind::Create   ? "created "
                              : kind == Write::Kind::Update ? "updated "
                                                            : "deleted ";
@@ -55,25 +55,26 @@ class Child {
     write.draft = {std::string(kContentBytes, 'c') + "@", ""};
     store_.submit(std::move(write), [this, fact, name](const WriteResult& result) {
       if (!result.ok()) std::_Exit(2);
-      say(fact + name + " " + std::to_string((*result)->revision));
+      say(descriptor_, fact + name + " " + std::to_string((*result)->revision));
       --in_flight_;
     });
   }
 
   Store& store_;
   std::string run_;
+  int descriptor_;
   std::atomic<std::int64_t> in_flight_ = 0;
 };
 
-int run(const std::string& directory, const std::string& run) {
+int run(const std::string& directory, const std::string& run, int descriptor) {
   auto store =
       open_store({.directory = directory, .watch_window_events = 1'000, .log_bytes_max = kLogBytesMax});
   if (!store.ok()) {
     std::fprintf(stderr, "%s\n", store.error().text().c_str());
     return 3;
   }
-  say("open " + std::to_string((*store)->revision()));
-  Child(**store, run).work();
+  say(descriptor, "open " + std::to_string((*store)->revision()));
+  Child(**store, run, descriptor).work();
   return 0;
 }
 
@@ -81,9 +82,9 @@ int run(const std::string& directory, const std::string& run) {
 }  // namespace berth::store
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: store-crash-child DIRECTORY RUN\n");
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: store-crash-child DIRECTORY RUN DESCRIPTOR\n");
     return 64;
   }
-  return berth::store::run(argv[1], argv[2]);
+  return berth::store::run(argv[1], argv[2], std::atoi(argv[3]));
 }

@@ -23,6 +23,7 @@ std::unique_ptr<Store> opened(StoreOptions options, Disk* disk = nullptr) {
 
 std::vector<std::string> names(const ListPage& page) {
   std::vector<std::string> names;
+  names.reserve(page.objects.size());
   for (const ObjectPtr& object : page.objects) names.push_back(object->key.ns + "/" + object->key.name);
   return names;
 }
@@ -48,6 +49,7 @@ std::vector<Step> steps() {
       {"delete of the version read", remove(pod("a"), 4), {}},
       {"delete of an absent object", remove(pod("a")), ErrorCode::NotFound},
       {"create after delete", create(pod("a")), {}},
+      {"too many bytes", update(pod("a"), 0, std::string(kObjectBytesMax, 'x')), ErrorCode::TooLarge},
   };
 }
 

@@ -2,7 +2,8 @@
 //
 // For one connection at a time in exclusive locking mode: the WAL index lives on SQLite's heap, so no shared
 // memory is offered. A file's writes that follow one another are gathered and reach the Disk as one, before
-// any other operation on that file can see or sync them.
+// any other operation on that file can see or sync them. That asks for synchronous=FULL: without its sync at
+// each commit, a commit could end while its writes are still gathered.
 #pragma once
 
 #include <memory>
