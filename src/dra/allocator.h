@@ -1,9 +1,10 @@
-// Chooses devices for one pod's claims on one node. Deterministic: the first solution of a fixed search order.
+// Chooses devices for one pod's claims on one node. Deterministic: the first solution of a fixed search
+// order.
 //
-// Order: claims, requests, alternatives as written; devices without binding conditions first, then by whether their
-// pool has conditioned ones, driver, pool, slice name, place in the slice. Owner: one decider, on one thread. Reads
-// the cluster and its ledger, an open transaction included; changes neither: the caller charges what was chosen.
-// Source: KEP-4381, KEP-4815, KEP-5007, KEP-5963; rules in docs/devices.md.
+// Order: claims, requests, alternatives as written; devices without binding conditions first, then by whether
+// their pool has conditioned ones, driver, pool, slice name, place in the slice. Owner: one decider, on one
+// thread. Reads the cluster and its ledger, an open transaction included; changes neither: the caller charges
+// what was chosen. Source: KEP-4381, KEP-4815, KEP-5007, KEP-5963; rules in docs/devices.md.
 #pragma once
 
 #include <memory>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "dra/gates.h"
 #include "dra/selectors.h"
 #include "model/cluster.h"
 
@@ -22,21 +24,6 @@ namespace berth::dra {
 inline constexpr std::size_t kSearchStepsMax = 1'000'000;
 // Results of one claim. Source: resource.k8s.io/v1 AllocationResultsMaxSize.
 inline constexpr std::size_t kClaimResultsMax = 32;
-
-// Kubernetes' gates by feature, with their defaults in 1.37, and Berth's own for the KEP-5963 snapshot.
-struct Gates {
-  bool admin_access = true;
-  bool prioritized_list = true;
-  bool partitionable_devices = true;
-  bool device_taints = true;
-  bool binding_conditions = true;
-  bool consumable_capacity = true;
-  bool list_attributes = false;
-  bool derived_attributes = false;
-  bool optional_node_operations = false;
-  bool compatibility_groups = false;
-  bool compatibility_group_snapshot = false;  // BerthCompatibilityGroupSnapshot: write results[].compatibilityGroups
-};
 
 using ClaimPtr = std::shared_ptr<const api::ResourceClaim>;
 
@@ -53,10 +40,12 @@ struct Allocations {
 };
 // No choice of devices on this node works.
 struct Impossible {
-  std::string reason;          // for people; empty when not asked for
-  bool invalid_pools = false;  // pools of this node break the rules of a pool: "invalid resource pools were encountered"
+  std::string reason;  // for people; empty when not asked for
+  bool invalid_pools =
+      false;  // pools of this node break the rules of a pool: "invalid resource pools were encountered"
 };
-// The whole attempt is void, on every node: the error of Kubernetes' allocator, word for word where tests match it.
+// The whole attempt is void, on every node: the error of Kubernetes' allocator, word for word where tests
+// match it.
 struct Failed {
   std::string error;
 };
@@ -80,7 +69,8 @@ class Allocator {
 
   // Unallocated claims, in the order to allocate. The error is what Failed would carry.
   Result<std::shared_ptr<const Ask>> prepare(std::span<const ClaimPtr> claims);
-  // With Explain::Nothing a "no" costs no words. Cost: a few µs for a plain request on a node with ten devices.
+  // With Explain::Nothing a "no" costs no words. Cost: a few µs for a plain request on a node with ten
+  // devices.
   Verdict allocate(const Ask& ask, model::NodeId node, Explain explain = Explain::Words);
   // How many steps the latest search took.
   std::size_t latest_steps() const;

@@ -18,7 +18,8 @@ class SelectorEvaluator {
   virtual ~SelectorEvaluator() = default;
   // The same text gives the same id; ids count up from 0. The error is the compiler's text.
   virtual Result<SelectorId> compile(std::string_view text) = 0;
-  // The error is a run-time error of the expression on this device: fatal for a scheduling attempt, never "no match".
+  // The error is a run-time error of the expression on this device: fatal for a scheduling attempt, never "no
+  // match".
   virtual Result<bool> evaluate(SelectorId selector, std::string_view driver, const api::Device& device) = 0;
 };
 

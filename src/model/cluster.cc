@@ -99,8 +99,10 @@ void Cluster::apply_slice(const api::ResourceSlice* before,
     const PoolId pool = pool_id(before->driver, before->pool);
     pool_changed(pool);
     pools_[pool.index()].slices.erase(before->meta.name);
-    if (!before->node_name.empty())
-      nodes_[node_id(before->node_name).index()].local_slices.erase(before->meta.name);
+    if (!before->node_name.empty()) {
+      auto& pools = nodes_[node_id(before->node_name).index()].local_pools;
+      if (--pools[pool] == 0) pools.erase(pool);
+    }
     pool_changed(pool);
   }
   if (!after) return;
@@ -108,8 +110,7 @@ void Cluster::apply_slice(const api::ResourceSlice* before,
   SliceRow slice{after, pool, {}};
   for (const api::Device& device : after->devices) slice.devices.push_back(device_id(pool, device.name));
   pools_[pool.index()].slices[after->meta.name] = std::move(slice);
-  if (!after->node_name.empty())
-    nodes_[node_id(after->node_name).index()].local_slices.insert(after->meta.name);
+  if (!after->node_name.empty()) ++nodes_[node_id(after->node_name).index()].local_pools[pool];
   pool_changed(pool);
 }
 

@@ -28,7 +28,7 @@ struct NodeRow {
   // Change with the node's labels and features, and with the slices of every pool that has one for this node.
   std::uint64_t labels_stamp = 0;
   std::uint64_t slices_stamp = 0;
-  std::set<std::string> local_slices;  // with this nodeName
+  std::map<PoolId, std::uint32_t> local_pools;  // slices with this nodeName
 };
 
 using BindRequestPtr = std::shared_ptr<const api::BindRequest>;
@@ -112,6 +112,8 @@ class Cluster {
   ClaimId find_claim(std::string_view ns, std::string_view name) const;
   PoolId find_pool(std::string_view driver, std::string_view pool) const;
   DeviceId find_device(std::string_view driver, std::string_view pool, std::string_view device) const;
+  // Pools with a slice that has this node's name; unordered by name.
+  std::vector<PoolId> pools_of(NodeId id) const;
   // Pools with a slice that is not tied to one node by nodeName, by driver and name.
   const std::map<std::pair<std::string, std::string>, PoolId>& wide_pools() const { return wide_pools_; }
   std::uint64_t wide_stamp() const { return wide_stamp_; }

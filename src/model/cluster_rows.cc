@@ -93,6 +93,12 @@ DeviceId Cluster::device_id(PoolId pool, std::string_view name) {
   return id;
 }
 
+std::vector<PoolId> Cluster::pools_of(NodeId id) const {
+  std::vector<PoolId> pools;
+  for (const auto& [pool, slices] : nodes_[id.index()].local_pools) pools.push_back(pool);
+  return pools;
+}
+
 PodId Cluster::find_pod(std::string_view ns, std::string_view name) const {
   const auto found = pod_ids_.find({std::string(ns), std::string(name)});
   return found == pod_ids_.end() ? PodId::none() : found->second;

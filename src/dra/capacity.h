@@ -1,0 +1,24 @@
+// What a share of a device draws from its capacities. Source: KEP-5075, docs/devices.md#capacity.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "api/types/dra.h"
+#include "base/result.h"
+
+namespace berth::dra {
+
+using CapacityMap = std::map<std::string, Quantity>;
+
+// One amount per capacity of the device: the wish rounded up by the capacity's policy; without a wish the
+// policy's default, else the whole value. Nothing when the device lacks a wished capacity or a policy refuses
+// the amount. The error is fatal for the attempt: an amount that Kubernetes' integer arithmetic cannot hold,
+// or a negative wish.
+Result<std::optional<CapacityMap>> share_amounts(const api::Device& device, const CapacityMap& wishes);
+
+// Whether a device that is taken as a whole has what is wished.
+Result<bool> large_enough(const api::Device& device, const CapacityMap& wishes);
+
+}  // namespace berth::dra

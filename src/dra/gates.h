@@ -1,0 +1,21 @@
+// Which features are on. Kubernetes' gates by feature, with their defaults in 1.37.
+#pragma once
+
+namespace berth::dra {
+
+struct Gates {
+  bool admin_access = true;
+  bool prioritized_list = true;
+  bool partitionable_devices = true;
+  bool device_taints = true;
+  bool binding_conditions = true;
+  bool consumable_capacity = true;
+  bool list_attributes = false;
+  bool derived_attributes = false;
+  bool optional_node_operations = false;
+  bool compatibility_groups = false;
+  bool compatibility_group_snapshot =
+      false;  // BerthCompatibilityGroupSnapshot: write results[].compatibilityGroups
+};
+
+}  // namespace berth::dra

@@ -1,0 +1,142 @@
+// The devices that a node can use, in search order, with what is left of their pools. Built once per node and
+// slice version, kept until one of its inputs changes.
+//
+// Owner: one Allocator. Source: KEP-4381 pools and generations, KEP-4815 counters, KEP-5963 groups.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dra/gates.h"
+#include "dra/mask.h"
+#include "dra/selectors.h"
+#include "model/cluster.h"
+
+namespace berth::dra {
+
+// Class and request selectors in the order of evaluation. Equal lists have equal ids.
+using SelectorSetId = DenseId<struct SelectorSetTag>;
+
+struct SelectorSet {
+  std::string device_class;
+  std::size_t of_class = 0;  // how many of `programs` come from the class
+  std::vector<Result<SelectorId>> programs;
+};
+
+struct DeviceError {
+  std::size_t device = 0;
+  std::size_t selector = 0;
+  std::string text;
+};
+
+// What one selector set says about the devices of one slice.
+struct Selected {
+  Mask match;
+  Mask error;  // evaluation failed before any selector said no
+  std::vector<DeviceError> errors;
+};
+
+// One version of one slice, with what was computed from it alone.
+struct Slice {
+  std::shared_ptr<const api::ResourceSlice> live;
+  std::vector<model::DeviceId> devices;
+  Mask shareable;
+  Mask conditioned;
+  std::vector<std::optional<Selected>> selected;  // by SelectorSetId
+};
+using SlicePtr = std::shared_ptr<Slice>;
+
+// What one device draws from one counter set of its pool, as indices into NodePool.
+struct Draw {
+  std::uint32_t set = 0;
+  std::vector<std::pair<std::uint32_t, Quantity>> counters;
+  std::vector<std::uint32_t> groups;  // sorted; empty: ungrouped
+};
+
+// Rolling intersection of the groups of a counter set's members, in slice and device order.
+struct GroupState {
+  bool members = false;
+  bool grouped = false;
+  std::vector<std::uint32_t> groups;
+
+  bool admits(const std::vector<std::uint32_t>& candidate) const;
+  void admit(const std::vector<std::uint32_t>& candidate);
+};
+
+enum class PoolState : std::uint8_t { Usable, Incomplete, Invalid };
+
+struct NodePool {
+  model::PoolId id;
+  PoolState state = PoolState::Usable;
+  std::string trouble;           // why it is invalid
+  std::vector<SlicePtr> slices;  // of the generation in use, also those for other nodes, by name
+  std::vector<Mask> here;  // per slice: its devices that this node may use; empty for other nodes' slices
+  bool conditioned = false;
+
+  // Counters; empty when no device draws any.
+  std::vector<std::string> set_names;
+  std::vector<std::string> counter_names;  // "set/counter"
+  std::vector<Quantity> declared;
+  model::Names<DenseId<struct GroupTag>> group_names;
+  std::vector<std::vector<std::vector<Draw>>> draws;  // by slice and device
+
+  // The state of the ledger at `stamp`.
+  std::uint64_t stamp = ~std::uint64_t{0};
+  std::vector<Quantity> available;
+  std::vector<GroupState> groups;
+  bool overdrawn =
+      false;  // a counter is negative: nothing that draws counters fits (as the reference has it)
+};
+
+// A run of devices of one slice, all with or all without binding conditions.
+struct Segment {
+  std::uint32_t pool = 0;   // of NodeDevices::pools
+  std::uint32_t slice = 0;  // of NodePool::slices
+  Mask mask;                // devices to look at
+  Mask here;                // of these, the ones that this node may use
+  Mask blocked;             // in use and not shareable; current with the pool's stamp
+};
+
+struct NodeDevices {
+  std::vector<NodePool> pools;  // by driver and name
+  std::vector<Segment> order;
+  std::uint64_t labels_stamp = 0, slices_stamp = 0, wide_stamp = 0;
+};
+
+class Inventory {
+ public:
+  Inventory(const model::Cluster& cluster, SelectorEvaluator& evaluator, Gates gates)
+      : cluster_(cluster), evaluator_(evaluator), gates_(gates) {}
+
+  // Current with slices and ledger. The reference holds until the next call for the same node.
+  NodeDevices& of(model::NodeId node);
+  SelectorSetId intern(const std::string& device_class, const std::vector<std::string>& class_selectors,
+                       const std::vector<std::string>& request_selectors);
+  const SelectorSet& selectors(SelectorSetId id) const { return sets_[id.index()]; }
+  const Selected& selected(Slice& slice, SelectorSetId set);
+
+ private:
+  std::unique_ptr<NodeDevices> build(model::NodeId node);
+  std::optional<NodePool> gather(model::PoolId id, const model::NodeRow& node);
+  bool dropped(const api::ResourceSlice& slice) const;
+  SlicePtr compiled(model::PoolId pool, const std::string& name, const model::SliceRow& row);
+  void compile_counters(NodePool& pool);
+  void find_trouble(NodePool& pool) const;
+  void order(NodeDevices& devices) const;
+  void refresh(NodeDevices& devices, std::uint32_t pool);
+  void charge_baseline(NodePool& pool);
+  std::vector<std::uint32_t> groups_of(NodePool& pool, const Draw& draw, model::DeviceId device) const;
+
+  const model::Cluster& cluster_;
+  SelectorEvaluator& evaluator_;
+  Gates gates_;
+  std::vector<std::unique_ptr<NodeDevices>> nodes_;
+  std::map<std::pair<model::PoolId, std::string>, SlicePtr> slices_;
+  std::map<std::string, SelectorSetId> set_ids_;
+  std::vector<SelectorSet> sets_;
+};
+
+}  // namespace berth::dra

@@ -1,0 +1,13 @@
+// What a solution writes into the claims. Source: resource.k8s.io/v1 AllocationResult, KEP-5963 for the
+// snapshot.
+#pragma once
+
+#include "dra/search.h"
+
+namespace berth::dra {
+
+// The error is fatal for the attempt: a device's node selector that cannot be merged.
+Result<Allocations> make_allocations(const Ask& ask, const Search& search, const Gates& gates,
+                                     std::string_view node, Random& random);
+
+}  // namespace berth::dra

@@ -1,0 +1,229 @@
+#include "dra/search.h"
+
+#include <algorithm>
+
+namespace berth::dra {
+
+Outcome Search::run(const Ask& ask, model::NodeId node, std::size_t steps_max, Explain explain) {
+  reset(ask, node, steps_max, explain);
+  if (!collect_all()) return Outcome::Error;
+  const Outcome outcome = enter(0, 0);
+  return outcome == Outcome::TooLarge ? Outcome::None : outcome;
+}
+
+void Search::reset(const Ask& ask, model::NodeId node, std::size_t steps_max, Explain explain) {
+  ask_ = &ask;
+  node_ = node;
+  devices_ = &inventory_.of(node);
+  steps_ = 0;
+  steps_max_ = steps_max;
+  words_ = explain == Explain::Words;
+  error_.clear();
+  picks_.clear();
+  used_.assign(devices_->order.size(), Mask());
+  pools_.resize(devices_->pools.size());
+  for (RunPool& pool : pools_) pool.copied = false;
+  counter_journal_.clear();
+  group_journal_.clear();
+  collected_.clear();
+  notes_.clear();
+  deepest_ = {};
+  const ListAttributes lists = gates_.list_attributes ? ListAttributes::AsSets : ListAttributes::Refused;
+  constraints_.resize(ask.claims.size());
+  chosen_.resize(ask.claims.size());
+  for (std::size_t c = 0; c < ask.claims.size(); ++c) {
+    constraints_[c].clear();
+    for (const api::DeviceConstraint& constraint : ask.claims[c].claim->constraints)
+      constraints_[c].emplace_back(constraint, lists);
+    chosen_[c].assign(ask.claims[c].requests.size(), 0);
+  }
+}
+
+Outcome Search::fail(std::string error) {
+  error_ = std::move(error);
+  return Outcome::Error;
+}
+
+// Devices for requests that want all: known before the search, an error there is fatal whatever is tried
+// first.
+bool Search::collect_all() {
+  for (const ClaimAsk& claim : ask_->claims) {
+    std::size_t least = 0;
+    for (const RequestAsk& request : claim.requests) {
+      std::size_t smallest = ~std::size_t{0};
+      for (const SubAsk& sub : request.alternatives) {
+        if (sub.spec->mode == api::AllocationMode::All && !collect(claim, sub, collected_[&sub]))
+          return false;
+        const bool all = sub.spec->mode == api::AllocationMode::All;
+        smallest =
+            std::min(smallest, all ? collected_[&sub].size() : static_cast<std::size_t>(sub.spec->count));
+      }
+      least += smallest;
+    }
+    if (least <= kClaimResultsMax) continue;
+    fail(text_of(*claim.claim) + ": number of requested devices " + std::to_string(least) +
+         " exceeds the claim limit of " + std::to_string(kClaimResultsMax));
+    return false;
+  }
+  return true;
+}
+
+bool Search::collect(const ClaimAsk& claim, const SubAsk& sub, std::vector<Place>& out) {
+  const std::string where = text_of(*claim.claim) + ", request " + sub.spec->name;
+  for (const NodePool& pool : devices_->pools) {
+    if (pool.state == PoolState::Usable) continue;
+    const model::PoolRow& row = cluster_.pool(pool.id);
+    fail(where + ": asks for all devices, but resource pool " + row.driver + "/" + row.pool +
+         " is currently " + (pool.state == PoolState::Invalid ? "invalid" : "being updated"));
+    return false;
+  }
+  for (std::uint32_t s = 0; s < devices_->order.size(); ++s) {
+    const Segment& segment = devices_->order[s];
+    const Selected& selected = inventory_.selected(slice_of(s), sub.selectors);
+    const Mask look = (selected.match | selected.error) & segment.mask;
+    for (std::size_t i = look.next(0); i < kSliceDevicesMax; i = look.next(i + 1)) {
+      if (selected.error.test(i)) {
+        fail(selector_error(claim, sub, {s, i}));
+        return false;
+      }
+      if (!segment.here.test(i)) continue;
+      const Result<bool> enough = large_enough(device_at({s, i}), sub.spec->capacity);
+      if (!enough) {
+        fail(where + ": " + enough.error().message());
+        return false;
+      }
+      if (*enough) out.push_back({s, i});
+    }
+  }
+  return true;
+}
+
+Outcome Search::enter(std::uint32_t claim, std::uint32_t request) {
+  if (++steps_ > steps_max_) return Outcome::OutOfBudget;
+  if (claim == ask_->claims.size()) return Outcome::Found;
+  const ClaimAsk& claim_ask = ask_->claims[claim];
+  if (request == claim_ask.requests.size()) {
+    const Outcome rest = enter(claim + 1, 0);
+    return rest == Outcome::TooLarge ? Outcome::None : rest;
+  }
+  std::size_t in_claim = 0;
+  for (const Pick& pick : picks_) in_claim += pick.claim == claim ? 1 : 0;
+  const RequestAsk& request_ask = claim_ask.requests[request];
+  bool all_too_large = true;
+  for (std::uint32_t a = 0; a < request_ask.alternatives.size(); ++a) {
+    const Outcome outcome = pick_next({claim, request, a}, 0, in_claim, {});
+    if (!request_ask.spec->prioritized) {
+      if (outcome == Outcome::Found) chosen_[claim][request] = 0;
+      return outcome;
+    }
+    if (outcome == Outcome::Found) chosen_[claim][request] = a;
+    if (outcome != Outcome::None && outcome != Outcome::TooLarge) return outcome;
+    all_too_large = all_too_large && outcome == Outcome::TooLarge;
+  }
+  return all_too_large ? Outcome::TooLarge : Outcome::None;
+}
+
+std::size_t Search::wanted(Position at) const {
+  const SubAsk& ask = sub(at);
+  return ask.spec->mode == api::AllocationMode::All ? collected_.at(&ask).size()
+                                                    : static_cast<std::size_t>(ask.spec->count);
+}
+
+Outcome Search::pick_next(Position at, std::size_t taken, std::size_t in_claim, Place from) {
+  if (++steps_ > steps_max_) return Outcome::OutOfBudget;
+  const std::size_t count = wanted(at);
+  const bool all = sub(at).spec->mode == api::AllocationMode::All;
+  if (words_ && taken == 0 && std::pair(at.claim, at.request) > std::pair(deepest_.claim, deepest_.request)) {
+    deepest_ = at;
+    notes_.clear();
+  }
+  if (all && count == 0) return Outcome::None;
+  if (taken >= count) return enter(at.claim, at.request + 1);
+  if (in_claim + count - taken > kClaimResultsMax) return Outcome::TooLarge;
+  return all ? pick_collected(at, taken, in_claim) : pick_exact(at, taken, in_claim, from);
+}
+
+Outcome Search::pick_collected(Position at, std::size_t taken, std::size_t in_claim) {
+  const Place place = collected_.at(&sub(at))[taken];
+  const Attempt attempt = take(at, place);
+  if (attempt == Attempt::Fatal) return Outcome::Error;
+  if (attempt == Attempt::Refused) return Outcome::None;
+  const Outcome outcome = pick_next(at, taken + 1, in_claim + 1, {});
+  if (outcome != Outcome::Found) undo_last();
+  return outcome;
+}
+
+// Devices of the segment that the search has to look at for this request.
+Mask Search::open(const SubAsk& ask, const Segment& segment, std::uint32_t index) const {
+  const Selected& selected = inventory_.selected(slice_of(index), ask.selectors);
+  const Mask look = (selected.match | selected.error) & segment.mask;
+  return ask.spec->admin_access ? look : look & ~segment.blocked & ~used_[index];
+}
+
+Outcome Search::pick_exact(Position at, std::size_t taken, std::size_t in_claim, Place from) {
+  const SubAsk& ask = sub(at);
+  const std::size_t missing = static_cast<std::size_t>(ask.spec->count) - taken;
+  if (cannot_suffice(ask, from, missing)) {
+    if (words_ && taken == 0) note_rest(at, from);
+    return Outcome::None;
+  }
+  for (std::uint32_t s = from.segment; s < devices_->order.size(); ++s) {
+    const Segment& segment = devices_->order[s];
+    const Mask look = open(ask, segment, s).from(s == from.segment ? from.device : 0);
+    for (std::size_t i = look.next(0); i < kSliceDevicesMax; i = look.next(i + 1)) {
+      const Place place{s, i};
+      if (++steps_ > steps_max_) return Outcome::OutOfBudget;
+      if (inventory_.selected(slice_of(s), ask.selectors).error.test(i))
+        return fail(selector_error(ask_->claims[at.claim], ask, place));
+      if (!segment.here.test(i)) continue;
+      const Attempt attempt = take(at, place);
+      if (attempt == Attempt::Fatal) return Outcome::Error;
+      if (attempt == Attempt::Refused) continue;
+      const Outcome outcome = pick_next(at, taken + 1, in_claim + 1, {s, i + 1});
+      if (outcome == Outcome::Found) return outcome;
+      undo_last();
+      if (outcome != Outcome::None) return outcome;
+    }
+  }
+  return Outcome::None;
+}
+
+// True when fewer devices are left to look at than are missing. Not when one of them has an error to report.
+bool Search::cannot_suffice(const SubAsk& ask, Place from, std::size_t missing) {
+  std::size_t left = 0;
+  for (std::uint32_t s = from.segment; s < devices_->order.size(); ++s) {
+    const Segment& segment = devices_->order[s];
+    const Mask look = open(ask, segment, s).from(s == from.segment ? from.device : 0);
+    if ((look & inventory_.selected(slice_of(s), ask.selectors).error).any()) return false;
+    left += (look & segment.here).count();
+    if (left >= missing) return false;
+  }
+  return true;
+}
+
+// Tries the devices that the search did not need to look at, for the words only.
+void Search::note_rest(Position at, Place from) {
+  for (std::uint32_t s = from.segment; s < devices_->order.size(); ++s) {
+    const Segment& segment = devices_->order[s];
+    const Mask look = open(sub(at), segment, s).from(s == from.segment ? from.device : 0) & segment.here;
+    for (std::size_t i = look.next(0); i < kSliceDevicesMax; i = look.next(i + 1))
+      if (take(at, {s, i}) == Attempt::Taken) undo_last();
+  }
+  error_.clear();
+}
+
+std::string Search::selector_error(const ClaimAsk& claim, const SubAsk& ask, Place place) {
+  const Slice& slice = slice_of(place.segment);
+  const SelectorSet& set = inventory_.selectors(ask.selectors);
+  for (const DeviceError& error : slice.selected[ask.selectors.index()]->errors) {
+    if (error.device != place.device) continue;
+    const bool of_class = error.selector < set.of_class;
+    const std::size_t index = of_class ? error.selector : error.selector - set.of_class;
+    return (of_class ? "class " + set.device_class : text_of(*claim.claim)) + ": selector #" +
+           std::to_string(index) + " on device " + slice.live->driver + "/" + slice.live->pool + "/" +
+           slice.live->devices[place.device].name + ": " + error.text;
+  }
+  return "internal: an error without a text";
+}
+
+}  // namespace berth::dra

@@ -1,0 +1,134 @@
+// Depth-first search for devices: the first solution in order wins, every step back restores from a journal.
+//
+// Owner: one Allocator; used again for every node, so that a plain request costs no allocation. Cost: bounded
+// by the step budget. Source: KEP-4381 structured parameters; rules in docs/devices.md#search.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "dra/ask.h"
+#include "dra/capacity.h"
+#include "dra/constraints.h"
+#include "dra/inventory.h"
+
+namespace berth::dra {
+
+enum class Outcome : std::uint8_t { Found, None, TooLarge, Error, OutOfBudget };
+
+// One chosen device.
+struct Pick {
+  std::uint32_t claim, request, alternative;
+  std::uint32_t segment, device;
+  bool share = false;
+  CapacityMap consumed;
+  // Sizes of the journals before this pick.
+  std::size_t counter_mark = 0, group_mark = 0;
+};
+
+class Search {
+ public:
+  Search(const model::Cluster& cluster, Inventory& inventory, const Gates& gates)
+      : cluster_(cluster), inventory_(inventory), gates_(gates) {}
+
+  Outcome run(const Ask& ask, model::NodeId node, std::size_t steps_max, Explain explain);
+  std::size_t steps() const { return steps_; }
+  const std::string& error() const { return error_; }
+  const NodeDevices& devices() const { return *devices_; }
+  // Of the solution, in the order of claims and requests.
+  const std::vector<Pick>& picks() const { return picks_; }
+  std::uint32_t alternative(std::uint32_t claim, std::uint32_t request) const {
+    return chosen_[claim][request];
+  }
+  // Why the latest run found nothing, when it ran with words.
+  std::string why() const;
+
+ private:
+  struct Place {  // in the search order
+    std::uint32_t segment = 0;
+    std::size_t device = 0;
+  };
+  struct Position {
+    std::uint32_t claim = 0, request = 0, alternative = 0;
+  };
+  enum class Attempt : std::uint8_t { Taken, Refused, Fatal };
+  struct RunPool {
+    bool copied = false;
+    std::vector<Quantity> available;
+    std::vector<GroupState> groups;
+  };
+  struct CounterUndo {
+    std::uint32_t pool, slot;
+    Quantity old;
+  };
+  struct GroupUndo {
+    std::uint32_t pool, set;
+    GroupState old;
+  };
+
+  void reset(const Ask& ask, model::NodeId node, std::size_t steps_max, Explain explain);
+  bool collect_all();
+  bool collect(const ClaimAsk& claim, const SubAsk& sub, std::vector<Place>& out);
+  Outcome enter(std::uint32_t claim, std::uint32_t request);
+  Outcome pick_next(Position at, std::size_t taken, std::size_t in_claim, Place from);
+  Outcome pick_exact(Position at, std::size_t taken, std::size_t in_claim, Place from);
+  Outcome pick_collected(Position at, std::size_t taken, std::size_t in_claim);
+  std::size_t wanted(Position at) const;
+  bool cannot_suffice(const SubAsk& sub, Place from, std::size_t missing);
+  void note_rest(Position at, Place from);
+  Mask open(const SubAsk& sub, const Segment& segment, std::uint32_t index) const;
+
+  Attempt take(Position at, Place place);
+  void undo_last();
+  bool in_use(Position at, Place place) const;
+  bool usable_here(const Slice& slice, const api::Device& device) const;
+  Attempt check_capacity(Position at, Place place, Pick& pick);
+  bool admitted(Place place, std::string& why);
+  bool check_constraints(Position at, const api::Device& device, std::string_view driver, std::string& why);
+  void charge(Place place, Pick& pick);
+  bool carries_share(Place place) const;
+  RunPool& run_pool(std::uint32_t pool);
+
+  Outcome fail(std::string error);
+  std::string selector_error(const ClaimAsk& claim, const SubAsk& sub, Place place);
+  void note(Position at, Place place, std::string why);
+  std::string why_not(Position at) const;
+
+  const SubAsk& sub(Position at) const {
+    return ask_->claims[at.claim].requests[at.request].alternatives[at.alternative];
+  }
+  Slice& slice_of(std::uint32_t segment) const {
+    const Segment& found = devices_->order[segment];
+    return *devices_->pools[found.pool].slices[found.slice];
+  }
+  const api::Device& device_at(Place place) const {
+    return slice_of(place.segment).live->devices[place.device];
+  }
+  model::DeviceId id_at(Place place) const { return slice_of(place.segment).devices[place.device]; }
+
+  const model::Cluster& cluster_;
+  Inventory& inventory_;
+  const Gates& gates_;
+
+  const Ask* ask_ = nullptr;
+  NodeDevices* devices_ = nullptr;
+  model::NodeId node_;
+  std::size_t steps_ = 0, steps_max_ = 0;
+  bool words_ = false;
+  std::string error_;
+  std::vector<Pick> picks_;
+  std::vector<Mask> used_;  // by segment: whole devices taken in this run
+  std::vector<RunPool> pools_;
+  std::vector<CounterUndo> counter_journal_;
+  std::vector<GroupUndo> group_journal_;
+  std::vector<std::vector<ConstraintState>> constraints_;  // by claim
+  std::vector<std::vector<std::uint32_t>> chosen_;
+  std::map<const SubAsk*, std::vector<Place>> collected_;  // of requests for all devices
+
+  // The furthest request that was not satisfied, and why each device was refused there first.
+  Position deepest_;
+  std::map<std::pair<std::uint32_t, std::size_t>, std::string> notes_;
+};
+
+}  // namespace berth::dra

@@ -1,0 +1,243 @@
+// Trying one device: in use, feature gates, capacity, groups, counters, taints, constraints; then charging
+// it.
+#include <algorithm>
+
+#include "dra/search.h"
+
+namespace berth::dra {
+namespace {
+
+bool contains(const std::vector<std::string>& list, std::string_view text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+const api::Taint* untolerated(const api::Device& device, const std::vector<api::Toleration>& tolerations) {
+  for (const api::Taint& taint : device.taints)
+    if ((taint.effect == "NoSchedule" || taint.effect == "NoExecute") && !api::tolerates(tolerations, taint))
+      return &taint;
+  return nullptr;
+}
+
+Quantity consumed_of(const model::DeviceUse& use, model::CapacityId capacity) {
+  for (const model::CapacityAmount& entry : use.consumed)
+    if (entry.capacity == capacity) return entry.amount;
+  return {};
+}
+
+}  // namespace
+
+bool Search::in_use(Position at, Place place) const {
+  const Segment& segment = devices_->order[place.segment];
+  const bool shareable = slice_of(place.segment).shareable.test(place.device);
+  if (!sub(at).spec->admin_access)
+    return segment.blocked.test(place.device) || (!shareable && used_[place.segment].test(place.device));
+  if (shareable) return false;
+  return std::any_of(picks_.begin(), picks_.end(), [&](const Pick& pick) {
+    return pick.claim == at.claim && pick.segment == place.segment && pick.device == place.device;
+  });
+}
+
+bool Search::usable_here(const Slice& slice, const api::Device& device) const {
+  if (!gates_.partitionable_devices && !device.consumes.empty()) return false;
+  if (slice.live->skip_node_operations.empty()) return true;
+  const auto& node = cluster_.node(node_).live;
+  return gates_.optional_node_operations && node &&
+         contains(node->declared_features, "DRAOptionalNodeOperations");
+}
+
+Search::Attempt Search::check_capacity(Position at, Place place, Pick& pick) {
+  const SubAsk& ask = sub(at);
+  const Slice& slice = slice_of(place.segment);
+  const api::Device& device = device_at(place);
+  const auto fatal = [&](const Error& error) {
+    fail(text_of(*ask_->claims[at.claim].claim) + ", request " + ask.spec->name +
+         ": checking capacity for device " + slice.live->driver + "/" + slice.live->pool + "/" + device.name +
+         ": " + error.message());
+    return Attempt::Fatal;
+  };
+  const auto refuse = [&](std::string why) {
+    note(at, place, std::move(why));
+    return Attempt::Refused;
+  };
+  if (!slice.shareable.test(place.device)) {
+    if (ask.spec->capacity.empty()) return Attempt::Taken;
+    const Result<bool> enough = large_enough(device, ask.spec->capacity);
+    if (!enough) return fatal(enough.error());
+    return *enough ? Attempt::Taken : refuse("its capacity is smaller than asked for");
+  }
+  Result<std::optional<CapacityMap>> amounts = share_amounts(device, ask.spec->capacity);
+  if (!amounts) return fatal(amounts.error());
+  if (!*amounts) return refuse("it has no share of the asked capacity");
+  const model::DeviceUse& use = cluster_.ledger().device(id_at(place));
+  for (const auto& [name, amount] : **amounts) {
+    Quantity total = amount + consumed_of(use, cluster_.capacities().find(name));
+    for (const Pick& other : picks_) {
+      if (other.segment != place.segment || other.device != place.device) continue;
+      const auto taken = other.consumed.find(name);
+      if (taken != other.consumed.end()) total += taken->second;
+    }
+    const Quantity& whole = device.capacity.at(name).value;
+    if (total > whole)
+      return refuse("capacity " + name + " has " + (whole - (total - amount)).text() + " of " + whole.text() +
+                    " left, " + amount.text() + " is needed");
+  }
+  pick.share = true;
+  pick.consumed = std::move(**amounts);
+  return Attempt::Taken;
+}
+
+bool Search::carries_share(Place place) const {
+  if (!slice_of(place.segment).shareable.test(place.device)) return false;
+  if (cluster_.ledger().device(id_at(place)).shares > 0) return true;
+  return std::any_of(picks_.begin(), picks_.end(), [&](const Pick& pick) {
+    return pick.segment == place.segment && pick.device == place.device;
+  });
+}
+
+Search::RunPool& Search::run_pool(std::uint32_t index) {
+  RunPool& pool = pools_[index];
+  if (!pool.copied) {
+    pool.available = devices_->pools[index].available;
+    pool.groups = devices_->pools[index].groups;
+    pool.copied = true;
+  }
+  return pool;
+}
+
+// Groups and counters of the pool, of which a further share of the same device draws nothing.
+bool Search::admitted(Place place, std::string& why) {
+  const Segment& segment = devices_->order[place.segment];
+  const NodePool& pool = devices_->pools[segment.pool];
+  if (pool.draws.empty() || carries_share(place)) return true;
+  const std::vector<Draw>& draws = pool.draws[segment.slice][place.device];
+  if (draws.empty()) return true;
+  const RunPool& run = run_pool(segment.pool);
+  const std::string& node = cluster_.node(node_).name;
+  const auto groups_text = [&](const std::vector<std::uint32_t>& groups) {
+    std::vector<std::string> names;
+    for (const std::uint32_t group : groups)
+      names.push_back(pool.group_names.text(DenseId<struct GroupTag>(group)));
+    std::sort(names.begin(), names.end());
+    std::string text = names.size() == 1 ? "group " : "groups ";
+    for (std::size_t i = 0; i < names.size(); ++i) text += (i ? ", " : "") + names[i];
+    return names.empty() ? std::string("no group") : text;
+  };
+  for (const Draw& draw : draws) {
+    if (!gates_.compatibility_groups || run.groups[draw.set].admits(draw.groups)) continue;
+    if (words_) {
+      const GroupState& held = run.groups[draw.set];
+      std::string offers = groups_text(draw.groups);
+      if (draw.groups.size() == 1) offers = offers.substr(6);
+      why = "counter set " + pool.set_names[draw.set] + " on " + node + " holds " + groups_text(held.groups) +
+            "; the device offers " + offers;
+    }
+    return false;
+  }
+  for (const Draw& draw : draws)
+    for (const auto& [slot, amount] : draw.counters) {
+      if (!pool.overdrawn && amount <= run.available[slot]) continue;
+      if (words_)
+        why = "counter " + pool.counter_names[slot] + " on " + node + " has " + run.available[slot].text() +
+              " of " + pool.declared[slot].text() + " left, " + amount.text() + " is needed";
+      return false;
+    }
+  return true;
+}
+
+bool Search::check_constraints(Position at, const api::Device& device, std::string_view driver,
+                               std::string& why) {
+  const std::vector<std::uint32_t>& indices = sub(at).constraints;
+  std::vector<ConstraintState>& states = constraints_[at.claim];
+  for (std::size_t k = 0; k < indices.size(); ++k) {
+    ConstraintState& state = states[indices[k]];
+    if (state.add(device, driver)) continue;
+    if (words_)
+      why = std::string(state.is_match() ? "it differs in " : "it is not distinct in ") + state.attribute() +
+            " from the devices chosen before";
+    while (k > 0) states[indices[--k]].undo();
+    return false;
+  }
+  return true;
+}
+
+void Search::charge(Place place, Pick& pick) {
+  pick.counter_mark = counter_journal_.size();
+  pick.group_mark = group_journal_.size();
+  const Segment& segment = devices_->order[place.segment];
+  const NodePool& pool = devices_->pools[segment.pool];
+  if (!slice_of(place.segment).shareable.test(place.device)) used_[place.segment].set(place.device);
+  if (pool.draws.empty() || carries_share(place)) return;
+  for (const Draw& draw : pool.draws[segment.slice][place.device]) {
+    RunPool& run = run_pool(segment.pool);
+    for (const auto& [slot, amount] : draw.counters) {
+      counter_journal_.push_back({segment.pool, slot, run.available[slot]});
+      run.available[slot] -= amount;
+    }
+    if (!gates_.compatibility_groups) continue;
+    group_journal_.push_back({segment.pool, draw.set, run.groups[draw.set]});
+    run.groups[draw.set].admit(draw.groups);
+  }
+}
+
+Search::Attempt Search::take(Position at, Place place) {
+  const SubAsk& ask = sub(at);
+  const Slice& slice = slice_of(place.segment);
+  const api::Device& device = slice.live->devices[place.device];
+  Pick pick{at.claim, at.request, at.alternative, place.segment, static_cast<std::uint32_t>(place.device)};
+  if (in_use(at, place)) {
+    note(at, place, "taken");
+    return Attempt::Refused;
+  }
+  if (const Attempt attempt = check_capacity(at, place, pick); attempt != Attempt::Taken) return attempt;
+  std::string why;
+  if (!usable_here(slice, device)) {
+    note(at, place, "it needs a feature that the node or the scheduler lacks");
+    return Attempt::Refused;
+  }
+  if (!admitted(place, why)) {
+    note(at, place, std::move(why));
+    return Attempt::Refused;
+  }
+  const api::Taint* taint = gates_.device_taints ? untolerated(device, ask.spec->tolerations) : nullptr;
+  if (taint) {
+    if (words_)
+      note(at, place,
+           "its taint " + taint->key + (taint->value.empty() ? "" : "=" + taint->value) + ":" +
+               taint->effect + " is not tolerated");
+    return Attempt::Refused;
+  }
+  if (!check_constraints(at, device, slice.live->driver, why)) {
+    note(at, place, std::move(why));
+    if (ask.spec->mode != api::AllocationMode::All) return Attempt::Refused;
+    fail(text_of(*ask_->claims[at.claim].claim) + ", request " + ask.spec->name + ": cannot add device " +
+         slice.live->driver + "/" + slice.live->pool + "/" + device.name +
+         " because a claim constraint would not be satisfied");
+    return Attempt::Fatal;
+  }
+  charge(place, pick);
+  picks_.push_back(std::move(pick));
+  return Attempt::Taken;
+}
+
+void Search::undo_last() {
+  const Pick& pick = picks_.back();
+  while (counter_journal_.size() > pick.counter_mark) {
+    const CounterUndo& undo = counter_journal_.back();
+    pools_[undo.pool].available[undo.slot] = undo.old;
+    counter_journal_.pop_back();
+  }
+  while (group_journal_.size() > pick.group_mark) {
+    GroupUndo& undo = group_journal_.back();
+    pools_[undo.pool].groups[undo.set] = std::move(undo.old);
+    group_journal_.pop_back();
+  }
+  for (const std::uint32_t index : sub({pick.claim, pick.request, pick.alternative}).constraints)
+    constraints_[pick.claim][index].undo();
+  const auto same_device = [&](const Pick& other) {
+    return &other != &pick && other.segment == pick.segment && other.device == pick.device;
+  };
+  if (std::none_of(picks_.begin(), picks_.end(), same_device)) used_[pick.segment].reset(pick.device);
+  picks_.pop_back();
+}
+
+}  // namespace berth::dra

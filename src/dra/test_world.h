@@ -1,0 +1,86 @@
+// For tests: a cluster built from objects, and selectors that tests can read at a glance.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "dra/allocator.h"
+
+namespace berth::dra {
+
+// Understands "true", "false", "error" and `device.driver == "x"`; anything else is counted as unknown and
+// matches nothing.
+class PlainSelectors final : public SelectorEvaluator {
+ public:
+  Result<SelectorId> compile(std::string_view text) override {
+    for (std::uint32_t i = 0; i < texts_.size(); ++i)
+      if (texts_[i] == text) return SelectorId(i);
+    texts_.emplace_back(text);
+    if (text != "true" && text != "false" && text != "error" && !text.starts_with(kDriver) &&
+        !text.starts_with(kAttribute))
+      ++unknown;
+    return SelectorId(static_cast<std::uint32_t>(texts_.size() - 1));
+  }
+  Result<bool> evaluate(SelectorId id, std::string_view driver, const api::Device& device) override {
+    ++evaluations;
+    const std::string& text = texts_[id.index()];
+    if (text == "error") return Error(ErrorCode::Invalid, "CEL runtime error: made to fail");
+    if (text == "true") return true;
+    if (text.starts_with(kDriver)) return text == std::string(kDriver) + std::string(driver) + "\"";
+    if (text.starts_with(kAttribute)) return device.attributes.contains(text.substr(kAttribute.size()));
+    return false;
+  }
+  std::size_t unknown = 0;
+  std::size_t evaluations = 0;
+
+ private:
+  static constexpr std::string_view kDriver = "device.driver == \"";
+  static constexpr std::string_view kAttribute = "has ";
+  std::vector<std::string> texts_;
+};
+
+class TestWorld {
+ public:
+  template <class T>
+  void put(api::Kind kind, T object) {
+    object.meta.resource_version = ++version_;
+    const api::ObjectKey key{kind, object.meta.ns, object.meta.name};
+    if (auto delta = view.put(key, std::make_shared<const T>(std::move(object)))) cluster.apply(*delta);
+  }
+  void put(const Json& object) {
+    static const std::map<std::string_view, api::Kind> kKinds = {
+        {"Node", api::Kind::Node},
+        {"DeviceClass", api::Kind::DeviceClass},
+        {"ResourceSlice", api::Kind::ResourceSlice},
+        {"ResourceClaim", api::Kind::ResourceClaim},
+        {"Pod", api::Kind::Pod},
+    };
+    const auto kind = kKinds.find(object.string_at("kind"));
+    if (kind == kKinds.end()) return;
+    const auto typed =
+        api::decode_typed(kind->second, std::make_shared<const std::string>(berth::to_string(object)));
+    const api::ObjectMeta& meta = api::meta_of(*typed);
+    if (auto delta = view.put({kind->second, meta.ns, meta.name}, *typed)) cluster.apply(*delta);
+  }
+  void erase(api::Kind kind, const std::string& ns, const std::string& name) {
+    if (auto delta = view.erase({kind, ns, name}, ~std::uint64_t{0})) cluster.apply(*delta);
+  }
+  // The pod's claims that are not allocated yet, in the order of the pod.
+  std::vector<ClaimPtr> unallocated_claims(const api::Pod& pod) const {
+    std::vector<ClaimPtr> claims;
+    for (const api::PodClaim& named : pod.claims) {
+      ClaimPtr claim = view.claims.find_shared(pod.meta.ns, api::claim_object_name(pod, named));
+      if (claim && !claim->allocation) claims.push_back(std::move(claim));
+    }
+    return claims;
+  }
+
+  client::View view;
+  model::Cluster cluster;
+
+ private:
+  std::uint64_t version_ = 0;
+};
+
+}  // namespace berth::dra
