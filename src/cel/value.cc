@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <unordered_map>
 
 #include "base/assert.h"
@@ -18,26 +19,6 @@ class VectorList : public ListSource {
   std::vector<Value> items;
 };
 
-// The order of an integer and a double, exact beyond 2^53.
-Order compare_int_double(std::int64_t a, double b) {
-  if (std::isnan(b)) return Order::NotANumber;
-  if (b >= 9223372036854775808.0) return Order::Less;
-  if (b < -9223372036854775808.0) return Order::Greater;
-  const auto whole = static_cast<std::int64_t>(b);
-  if (a != whole) return a < whole ? Order::Less : Order::Greater;
-  const double rest = b - static_cast<double>(whole);
-  return rest > 0 ? Order::Less : rest < 0 ? Order::Greater : Order::Equal;
-}
-
-Order compare_uint_double(std::uint64_t a, double b) {
-  if (std::isnan(b)) return Order::NotANumber;
-  if (b >= 18446744073709551616.0) return Order::Less;
-  if (b < 0) return Order::Greater;
-  const auto whole = static_cast<std::uint64_t>(b);
-  if (a != whole) return a < whole ? Order::Less : Order::Greater;
-  return b > static_cast<double>(whole) ? Order::Less : Order::Equal;
-}
-
 template <class T>
 Order order_of(const T& a, const T& b) {
   return a < b ? Order::Less : b < a ? Order::Greater : Order::Equal;
@@ -49,20 +30,24 @@ Order reversed(Order order) {
   return order;
 }
 
+// Integers meet doubles as doubles, as in cel-go: beyond 2^53 neighbours are equal.
+Order compare_doubles(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? Order::NotANumber : order_of(a, b);
+}
+
 Order compare_numbers(const Value& a, const Value& b) {
   if (a.kind() > b.kind()) return reversed(compare_numbers(b, a));
   if (a.is(Kind::Int)) {
     if (b.is(Kind::Int)) return order_of(a.as_int(), b.as_int());
     if (b.is(Kind::Uint))
       return a.as_int() < 0 ? Order::Less : order_of(std::uint64_t(a.as_int()), b.as_uint());
-    return compare_int_double(a.as_int(), b.as_double());
+    return compare_doubles(static_cast<double>(a.as_int()), b.as_double());
   }
   if (a.is(Kind::Uint)) {
     if (b.is(Kind::Uint)) return order_of(a.as_uint(), b.as_uint());
-    return compare_uint_double(a.as_uint(), b.as_double());
+    return compare_doubles(static_cast<double>(a.as_uint()), b.as_double());
   }
-  if (std::isnan(a.as_double()) || std::isnan(b.as_double())) return Order::NotANumber;
-  return order_of(a.as_double(), b.as_double());
+  return compare_doubles(a.as_double(), b.as_double());
 }
 
 bool equal_lists(const ListSource& a, const ListSource& b) {
@@ -404,6 +389,23 @@ Value MapBuilder::take() {
   return Value::of_map(std::shared_ptr<const MapSource>(std::move(entries_)));
 }
 
+Value MapBuilder::insert_into(Value map, Value key, Value value) {
+  const auto* own = dynamic_cast<const Entries*>(&map.as_map());
+  if (own && map.owner_.use_count() == 1) {
+    const_cast<Entries*>(own)->insert(std::move(key), std::move(value));
+    return map;
+  }
+  MapBuilder builder;
+  for (std::size_t i = 0; i < map.as_map().size(); ++i) {
+    const Value old_key = map.as_map().key_at(i);
+    Value old;
+    map.as_map().find(old_key, old);
+    builder.insert(old_key, std::move(old));
+  }
+  builder.insert(std::move(key), std::move(value));
+  return builder.take();
+}
+
 Value ListAppender::append(Value list, Value item) {
   const auto* own = dynamic_cast<const VectorList*>(&list.as_list());
   if (own && list.owner_.use_count() == 1) {
@@ -431,17 +433,6 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-std::string number_text(double value) {
-  char buffer[40];
-  std::snprintf(buffer, sizeof buffer, "%.17g", value);
-  for (int digits = 1; digits < 17; ++digits) {
-    char shorter[40];
-    std::snprintf(shorter, sizeof shorter, "%.*g", digits, value);
-    if (std::strtod(shorter, nullptr) == value) return shorter;
-  }
-  return buffer;
-}
-
 std::string container_text(const Value& value) {
   std::string out;
   if (value.is(Kind::List)) {
@@ -460,6 +451,29 @@ std::string container_text(const Value& value) {
 
 }  // namespace
 
+std::string double_text(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
+  for (int digits = 1; digits <= 17; ++digits) {
+    char shortest[48];
+    std::snprintf(shortest, sizeof shortest, "%.*e", digits - 1, value);
+    if (std::strtod(shortest, nullptr) != value) continue;
+    const int exponent = std::atoi(std::strchr(shortest, 'e') + 1);
+    if (value != 0 && (exponent < -4 || exponent >= 21)) return shortest;
+    char plain[64];
+    std::snprintf(plain, sizeof plain, "%.*f", std::max(digits - 1 - exponent, 0), value);
+    return plain;
+  }
+  return "NaN";
+}
+
+std::string text_of(const Value& value) {
+  if (value.is(Kind::String)) return std::string(value.as_text());
+  if (value.is(Kind::Uint)) return std::to_string(value.as_uint());
+  if (value.is(Kind::Double)) return double_text(value.as_double());
+  return debug_text(value);
+}
+
 std::string debug_text(const Value& value) {
   switch (value.kind()) {
     case Kind::Null:
@@ -471,8 +485,8 @@ std::string debug_text(const Value& value) {
     case Kind::Uint:
       return std::to_string(value.as_uint()) + "u";
     case Kind::Double: {
-      std::string text = number_text(value.as_double());
-      return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
+      std::string text = double_text(value.as_double());
+      return text.find_first_of(".enN") == std::string::npos ? text + ".0" : text;
     }
     case Kind::String:
       return quoted(value.as_text());

@@ -139,6 +139,7 @@ class Value {
 
  private:
   friend class ListAppender;
+  friend class MapBuilder;
   static Value text_of(Kind kind, std::string text);
 
   Kind kind_ = Kind::Null;
@@ -181,6 +182,8 @@ class MapBuilder {
   // False when an equal key was present; the entry is replaced then.
   bool insert(Value key, Value value);
   Value take();
+  // `map` with one more entry; in place when `map` was built here and is held nowhere else.
+  static Value insert_into(Value map, Value key, Value value);
 
  private:
   class Entries;
@@ -192,6 +195,11 @@ class ListAppender {
  public:
   static Value append(Value list, Value item);
 };
+
+// What string() gives for scalars; other kinds as in debug_text.
+std::string text_of(const Value& value);
+// The shortest decimal text that reads back as the same double, as Go prints it.
+std::string double_text(double value);
 
 // For messages and tests: strings quoted, maps in their order.
 std::string debug_text(const Value& value);

@@ -1,0 +1,58 @@
+// What device selectors may use: the variable `device` of type kubernetes.DRADevice.
+//
+// Source: KEP-4381 and KEP-5004 (list attributes), k8s.io/dynamic-resource-allocation/cel.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cel/environment.h"
+
+namespace berth::cel {
+
+inline constexpr std::string_view kDeviceTypeName = "kubernetes.DRADevice";
+
+// The positions of the fields, for ObjectSource::field.
+enum DeviceField : std::size_t {
+  kDeviceDriver,
+  kDeviceAttributes,
+  kDeviceCapacity,
+  kDeviceAllowMultipleAllocations
+};
+
+// Built once; shared by all threads.
+const Environment& dra_environment();
+
+// "'type' is read as a domain…": after "no such key" below a domain that the device does not have.
+std::string unknown_domain_hint(std::string_view domain, std::string_view id);
+// "this device has 'model', 'mode'": after "no such key" below a domain that it has. Empty when nothing is
+// near.
+std::string unknown_id_hint(std::string_view domain, std::string_view id, std::vector<std::string> known);
+
+// A device held as plain lists, for tests, explanations and the command line; the allocator has its own view.
+class DeviceRecord : public ObjectSource {
+ public:
+  explicit DeviceRecord(std::string driver, bool allow_multiple_allocations = false);
+
+  // Splits a qualified name at its first '/'; without one the driver is the domain. The last of two equal
+  // names stays.
+  void add_attribute(std::string_view name, Value value);
+  void add_capacity(std::string_view name, Quantity value);
+
+  std::string_view type_name() const override { return kDeviceTypeName; }
+  Value field(std::size_t index) const override;
+
+ private:
+  class Domain;
+  class Domains;
+  void add(Domains& domains, std::string_view name, Value value);
+
+  std::string driver_;
+  bool allow_multiple_allocations_;
+  std::shared_ptr<Domains> attributes_;
+  std::shared_ptr<Domains> capacity_;
+};
+
+}  // namespace berth::cel

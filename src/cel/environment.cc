@@ -1,0 +1,148 @@
+#include "cel/environment.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "cel/libraries.h"
+
+namespace berth::cel {
+namespace {
+
+bool accepts_one(const Type& type, const Value& value) {
+  switch (type.kind) {
+    case TypeKind::Dyn:
+    case TypeKind::Parameter:
+      return true;
+    case TypeKind::List:
+      return value.is(Kind::List);
+    case TypeKind::Map:
+      return value.is(Kind::Map);
+    case TypeKind::Type:
+      return value.is(Kind::Type);
+    case TypeKind::Opaque:
+      return value.is(Kind::Optional);
+    default:
+      return value.type_name() == type.name;
+  }
+}
+
+Overload overload_of(const FunctionRow& row) {
+  Overload overload;
+  overload.function = row.name;
+  overload.run = row.run;
+  overload.cost = row.cost;
+  const std::string_view signature = row.signature;
+  const std::size_t dot = signature.find(".(");
+  overload.is_member = dot != std::string_view::npos;
+  if (overload.is_member) overload.parameters.push_back(parse_type(signature.substr(0, dot)));
+  const std::size_t open = overload.is_member ? dot + 1 : 0;
+  int depth = 0;
+  std::size_t close = open;
+  std::size_t start = open + 1;
+  for (;; ++close) {
+    BERTH_ASSERT(close < signature.size(), "a signature has balanced parentheses");
+    if (signature[close] == '(') ++depth;
+    if (signature[close] == ')') --depth;
+    if (depth == 0 || (depth == 1 && signature[close] == ',')) {
+      if (close > start) overload.parameters.push_back(parse_type(signature.substr(start, close - start)));
+      start = close + 1;
+    }
+    if (depth == 0) break;
+  }
+  overload.result = parse_type(signature.substr(close + 1));
+  return overload;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+bool Overload::accepts(std::span<const Value> args) const {
+  if (args.size() != parameters.size()) return false;
+  for (std::size_t i = 0; i < args.size(); ++i)
+    if (!accepts_one(*parameters[i], args[i])) return false;
+  return true;
+}
+
+void Environment::declare_variable(std::string name, TypeRef type) {
+  variables_.push_back({std::move(name), std::move(type)});
+}
+
+void Environment::declare_object(std::string name, std::vector<Field> fields) {
+  objects_[std::move(name)] = std::move(fields);
+}
+
+void Environment::declare_functions(std::span<const FunctionRow> rows) {
+  for (const FunctionRow& row : rows) functions_[row.name].push_back(overload_of(row));
+}
+
+int Environment::variable_index(std::string_view name) const {
+  for (std::size_t i = 0; i < variables_.size(); ++i)
+    if (variables_[i].name == name) return static_cast<int>(i);
+  return -1;
+}
+
+const std::vector<Field>* Environment::fields_of(std::string_view object) const {
+  const auto found = objects_.find(object);
+  return found == objects_.end() ? nullptr : &found->second;
+}
+
+const std::vector<Overload>* Environment::functions(std::string_view name) const {
+  const auto found = functions_.find(name);
+  return found == functions_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> Environment::variable_names() const {
+  std::vector<std::string> names;
+  for (const Field& variable : variables_) names.push_back(variable.name);
+  return names;
+}
+
+std::vector<std::string> Environment::function_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, overloads] : functions_)
+    if (name.find_first_of("@_") == std::string::npos) names.push_back(name);
+  return names;
+}
+
+void declare_standard_library(Environment& environment) {
+  environment.declare_functions(operator_rows());
+  environment.declare_functions(conversion_rows());
+  environment.declare_functions(time_rows());
+  environment.declare_functions(string_rows());
+  environment.declare_functions(list_rows());
+  environment.declare_functions(optional_rows());
+  environment.declare_functions(amount_rows());
+  environment.declare_functions(network_rows());
+  environment.declare_functions(url_rows());
+  environment.declare_functions(named_format_rows());
+}
+
+std::vector<std::string> nearest_names(std::string_view name, std::vector<std::string> names) {
+  std::vector<std::pair<std::size_t, std::string>> ranked;
+  for (std::string& candidate : names) {
+    const std::size_t distance = edit_distance(name, candidate);
+    const std::size_t longest = std::max(name.size(), candidate.size());
+    if (distance * 5 <= longest * 2) ranked.emplace_back(distance, std::move(candidate));
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<std::string> nearest;
+  for (auto& [distance, candidate] : ranked)
+    if (nearest.size() < kNearestMax) nearest.push_back(std::move(candidate));
+  return nearest;
+}
+
+}  // namespace berth::cel

@@ -1,0 +1,92 @@
+// What names an expression may use: variables, object types with fields, functions.
+//
+// Built once, then immutable and shared by all threads.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cel/type.h"
+#include "cel/value.h"
+
+namespace berth::cel {
+
+class Regex;
+
+// What an implementation of a function may use besides its arguments.
+class Runtime {
+ public:
+  virtual ~Runtime() = default;
+  // A compiled pattern, valid for this evaluation; a null pointer and the reason when RE2 refuses it.
+  virtual const Regex* regex(std::string_view pattern, std::string& reason) = 0;
+};
+
+// The arguments may be moved from.
+using Implementation = Value (*)(std::span<Value> args, Runtime& runtime);
+// The cost of one call; a null pointer means 1.
+using CallCost = std::uint64_t (*)(std::span<const Value> args, const Value& result);
+
+// One row of a function table. Signatures read "(int, string) bool" and "string.(int) string";
+// for the types see parse_type().
+struct FunctionRow {
+  const char* name;
+  const char* signature;
+  Implementation run;  // null for the few that the evaluator itself does
+  CallCost cost = nullptr;
+};
+
+struct Overload {
+  std::string function;
+  bool is_member = false;
+  std::vector<TypeRef> parameters;
+  TypeRef result;
+  Implementation run = nullptr;
+  CallCost cost = nullptr;
+
+  // Whether values of these kinds may be passed; element types are not looked at.
+  bool accepts(std::span<const Value> args) const;
+};
+
+struct Field {
+  std::string name;
+  TypeRef type;
+};
+
+class Environment {
+ public:
+  // Variables are numbered in the order of declaration.
+  void declare_variable(std::string name, TypeRef type);
+  void declare_object(std::string name, std::vector<Field> fields);
+  void declare_functions(std::span<const FunctionRow> rows);
+
+  // -1 when there is none.
+  int variable_index(std::string_view name) const;
+  const TypeRef& variable_type(int index) const { return variables_[static_cast<std::size_t>(index)].type; }
+  std::size_t variable_count() const { return variables_.size(); }
+  // Null pointer when the type is not declared.
+  const std::vector<Field>* fields_of(std::string_view object) const;
+  const std::vector<Overload>* functions(std::string_view name) const;
+
+  // Every declared name that could stand for an unknown one.
+  std::vector<std::string> variable_names() const;
+  std::vector<std::string> function_names() const;
+
+ private:
+  std::vector<Field> variables_;
+  std::map<std::string, std::vector<Field>, std::less<>> objects_;
+  std::map<std::string, std::vector<Overload>, std::less<>> functions_;
+};
+
+// CEL's own operators and functions, and the libraries that Kubernetes adds.
+void declare_standard_library(Environment& environment);
+
+// Up to `kNearestMax` of `names` that look most like `name`, best first; names that look nothing like it are
+// left out.
+inline constexpr std::size_t kNearestMax = 3;
+std::vector<std::string> nearest_names(std::string_view name, std::vector<std::string> names);
+
+}  // namespace berth::cel

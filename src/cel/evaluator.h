@@ -1,0 +1,72 @@
+// The tree-walking evaluator: slow, obvious, and the judge of any faster one.
+//
+// Owner: one evaluation on one thread. Errors are values that && and || absorb; a spent budget is final.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cel/ast.h"
+#include "cel/environment.h"
+#include "cel/regex.h"
+
+namespace berth::cel {
+
+using PatternCache = std::map<std::string, std::shared_ptr<const Regex>, std::less<>>;
+
+class Evaluator : public Runtime {
+ public:
+  Evaluator(const Environment& environment, const PatternCache& constant_patterns,
+            std::span<const Value> variables, int slot_count, std::uint64_t cost_limit);
+
+  Value evaluate(const Node& node);
+
+  std::uint64_t cost() const { return cost_; }
+  bool is_over_budget() const { return cost_ > limit_; }
+
+  const Regex* regex(std::string_view pattern, std::string& reason) override;
+
+ private:
+  // A bound expression is evaluated when its name is first read: an error in one that is not read does not
+  // count.
+  struct Binding {
+    const Node* start = nullptr;  // null once evaluated
+    std::uint64_t cost = 0;
+    bool is_repeated = false;  // every reading costs as if the expression stood there
+  };
+  void bind(const Node& node, Binding& binding);
+
+  Value identifier(const Node& node);
+  Value select(const Node& node);
+  Value presence(const Node& node);
+  Value call(const Node& node);
+  Value logic(const Node& node, bool decisive);
+  Value choice(const Node& node);
+  Value index(const Node& node);
+  Value optional_choice(const Node& node);
+  Value strict_call(const Node& node);
+  Value list(const Node& node);
+  Value map(const Node& node);
+  Value message(const Node& node);
+  Value comprehension(const Node& node);
+  Value fold(const Node& node, const Value& range);
+
+  // The field or entry; optional targets stay optional.
+  Value looked_up(const Node& node, const Value& target, const Value& key);
+  bool find_in(const Node& node, const Value& target, const Value& key, Value& out, Value& fault) const;
+  Value budget_error() const;
+
+  const Environment& environment_;
+  const PatternCache& constant_patterns_;
+  std::span<const Value> variables_;
+  std::vector<Value> slots_;
+  std::vector<Binding> bindings_;
+  PatternCache patterns_;
+  std::uint64_t cost_ = 0;
+  std::uint64_t limit_;
+};
+
+}  // namespace berth::cel

@@ -1,0 +1,19 @@
+// Message literals: protobuf's wrappers, Timestamp and Duration. Declared objects have a type but cannot be
+// made.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "cel/ast.h"
+#include "cel/environment.h"
+
+namespace berth::cel {
+
+// The type of `name{…}` and its fields; null pointer for an unknown name.
+TypeRef message_type(std::string_view name, const Environment& environment, std::vector<Field>& fields);
+
+// The value of a message literal whose field values are `values`.
+Value message_value(const Node& node, std::span<const Value> values);
+
+}  // namespace berth::cel

@@ -1,0 +1,152 @@
+#include "cel/program.h"
+
+#include <array>
+
+#include "cel/checker.h"
+#include "cel/evaluator.h"
+#include "cel/parser.h"
+
+namespace berth::cel {
+
+struct Program::Impl {
+  const Environment* environment = nullptr;
+  NodeRef root;
+  int slot_count = 0;
+  ResultRule rule = ResultRule::Selector;
+  PatternCache patterns;
+};
+
+namespace {
+
+constexpr std::array<std::string_view, 10> kFoldedCalls = {"int",   "uint",      "double",   "string", "bool",
+                                                           "bytes", "timestamp", "duration", "type",   "dyn"};
+
+CompileError error_of(std::string_view text, const std::vector<Fault>& faults) {
+  const Position position = position_of(text, faults[0].offset);
+  CompileError error{position.line, position.column, faults[0].message, "compilation failed: "};
+  for (std::size_t i = 0; i < faults.size(); ++i) error.text += (i ? "\n" : "") + render(text, faults[i]);
+  return error;
+}
+
+CompileError plain_error(std::string text) {
+  return CompileError{1, 1, text, text};
+}
+
+// Replaces what is constant by its value, as cel-go's planner does: that decides which errors appear at
+// compile time and what is free of charge.
+class Folder {
+ public:
+  explicit Folder(Program::Impl& impl) : impl_(impl) {}
+
+  // The error of a constant call, or empty.
+  std::string fold(Node& node) {
+    for (const NodeRef& arg : node.args)
+      if (std::string fault = fold(*arg); !fault.empty()) return fault;
+    if (node.kind == NodeKind::List || node.kind == NodeKind::Map) fold_literal(node);
+    if (node.kind == NodeKind::Call) return fold_call(node);
+    return "";
+  }
+
+ private:
+  Value value_of(const Node& node) const {
+    return Evaluator(*impl_.environment, impl_.patterns, {}, 0, kSelectorCostMax).evaluate(node);
+  }
+
+  static void become(Node& node, Value value) {
+    node.kind = NodeKind::Constant;
+    node.special = Special::None;
+    node.constant = std::move(value);
+    node.args.clear();
+  }
+
+  void fold_literal(Node& node) const {
+    for (const NodeRef& arg : node.args)
+      if (arg->kind != NodeKind::Constant) return;
+    for (const bool optional : node.optional_entries)
+      if (optional) return;
+    if (Value value = value_of(node); !value.is_error()) become(node, std::move(value));
+  }
+
+  std::string fold_call(Node& node) {
+    const bool constant_last = !node.args.empty() && node.args.back()->kind == NodeKind::Constant;
+    if (node.name == "@in" && constant_last && node.args[1]->constant.is(Kind::List)) node.is_free = true;
+    for (const std::string_view name : kFoldedCalls) {
+      if (name != node.name || node.is_member || node.args.size() != 1 || !constant_last) continue;
+      Value value = value_of(node);
+      if (value.is_error()) return std::string(value.as_text());
+      become(node, std::move(value));
+      return "";
+    }
+    return cache_pattern(node);
+  }
+
+  std::string cache_pattern(const Node& node) {
+    if (node.args.size() < 2 || (node.name != "matches" && node.name != "find" && node.name != "findAll"))
+      return "";
+    const Node& pattern = *node.args[1];
+    if (pattern.kind != NodeKind::Constant || !pattern.constant.is(Kind::String)) return "";
+    std::string reason;
+    std::shared_ptr<const Regex> regex = Regex::compile(pattern.constant.as_text(), reason);
+    if (!regex) return reason;
+    impl_.patterns.emplace(std::string(pattern.constant.as_text()), std::move(regex));
+    return "";
+  }
+
+  Program::Impl& impl_;
+};
+
+std::string not_bool_text(const Value& value) {
+  const std::string name(value.type_name());
+  const std::string short_name = name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1);
+  std::string reason = "type conversion error from '" + short_name + "' to 'bool'";
+  if (value.is(Kind::String)) reason = "unsupported native conversion from string to 'bool'";
+  if (value.is(Kind::Int)) reason = "unsupported type conversion from 'int' to bool";
+  if (value.is(Kind::List) || value.is(Kind::Map))
+    reason = "type conversion error from " + name + " to 'bool'";
+  return "CEL result of type " + name + " could not be converted to bool: " + reason;
+}
+
+}  // namespace
+
+std::variant<Program, CompileError> compile(const Environment& environment, std::string_view text,
+                                            ResultRule rule) {
+  std::variant<NodeRef, Fault> parsed = parse(text);
+  if (const Fault* fault = std::get_if<Fault>(&parsed)) return error_of(text, {*fault});
+  auto impl = std::make_shared<Program::Impl>();
+  impl->environment = &environment;
+  impl->rule = rule;
+  impl->root = std::get<NodeRef>(std::move(parsed));
+  std::vector<Fault> faults;
+  impl->slot_count = check(*impl->root, environment, faults);
+  if (faults.empty()) validate(*impl->root, faults);
+  if (!faults.empty()) return error_of(text, faults);
+  const TypeRef& type = impl->root->type;
+  const bool is_bool = type->kind == TypeKind::Bool || is_dyn(type);
+  const bool is_wrapped = type->kind == TypeKind::Wrapper && type->parameters[0]->kind == TypeKind::Bool;
+  if (rule == ResultRule::Selector && !is_bool && !is_wrapped)
+    return plain_error("must evaluate to bool or the unknown type, not " + type_text(type));
+  if (std::string fault = Folder(*impl).fold(*impl->root); !fault.empty())
+    return plain_error("program instantiation failed: " + fault);
+  return Program(std::move(impl));
+}
+
+EvalResult Program::evaluate(std::span<const Value> variables, CostBudget budget) const {
+  Evaluator evaluator(*impl_->environment, impl_->patterns, variables, impl_->slot_count, budget.limit);
+  Value value = evaluator.evaluate(*impl_->root);
+  const std::uint64_t cost = evaluator.cost();
+  if (evaluator.is_over_budget())
+    return {Failure{FailureClass::Cost, "operation cancelled: actual cost limit exceeded"}, cost};
+  if (value.is_error()) return {Failure{FailureClass::Runtime, std::string(value.as_text())}, cost};
+  if (impl_->rule == ResultRule::Selector && !value.is(Kind::Bool))
+    return {Failure{FailureClass::Runtime, not_bool_text(value)}, cost};
+  return {std::move(value), cost};
+}
+
+std::string Program::result_type() const {
+  return type_text(impl_->root->type);
+}
+std::string Program::tree_text() const {
+  return ast_text(*impl_->root);
+}
+
+}  // namespace berth::cel

@@ -1,0 +1,75 @@
+// A compiled expression: compile once, evaluate often, from any thread.
+//
+// Cost: compilation is linear in the text times the overloads of each call; an evaluation costs what it
+// charges. Bounds: kExpressionBytesMax, kNestingMax, the cost limit, kTextBytesMax, kItemsMax. Source:
+// KEP-4381 device selectors; CEL as Kubernetes configures it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "cel/environment.h"
+#include "cel/limits.h"
+#include "cel/value.h"
+
+namespace berth::cel {
+
+struct CompileError {
+  int line = 0;
+  int column = 0;
+  std::string message;  // the first fault, without its place
+  std::string text;     // every fault, as Kubernetes prints it
+};
+
+// What the result must be: a selector wants bool, or a dynamic value that turns out to be one.
+enum class ResultRule : std::uint8_t { Selector, Any };
+
+struct CostBudget {
+  std::uint64_t limit = kSelectorCostMax;
+};
+
+enum class FailureClass : std::uint8_t { Runtime, Cost };
+
+struct Failure {
+  FailureClass failure_class = FailureClass::Runtime;
+  std::string text;  // Kubernetes' sentence; ours, if any, after it
+};
+
+struct EvalResult {
+  std::variant<Value, Failure> outcome;
+  std::uint64_t cost = 0;
+
+  bool ok() const { return outcome.index() == 0; }
+  // The value must be there.
+  const Value& value() const { return std::get<Value>(outcome); }
+  const Failure& failure() const { return std::get<Failure>(outcome); }
+};
+
+class Program {
+ public:
+  // `variables` are in the environment's order. Values made from them may borrow; use the result before they
+  // go.
+  EvalResult evaluate(std::span<const Value> variables, CostBudget budget = {}) const;
+
+  // The static type of the result, as in "map(string, int)".
+  std::string result_type() const;
+  // The checked tree on one line, for tests and `berth cel`.
+  std::string tree_text() const;
+
+  struct Impl;
+
+ private:
+  friend std::variant<Program, CompileError> compile(const Environment&, std::string_view, ResultRule);
+  explicit Program(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<const Impl> impl_;
+};
+
+// `environment` must outlive the program.
+std::variant<Program, CompileError> compile(const Environment& environment, std::string_view text,
+                                            ResultRule rule = ResultRule::Selector);
+
+}  // namespace berth::cel

@@ -1,0 +1,166 @@
+#include "cel/program.h"
+
+#include <gtest/gtest.h>
+
+#include "cel/dra_environment.h"
+
+namespace berth::cel {
+namespace {
+
+DeviceRecord gpu() {
+  DeviceRecord device("gpu.example.com", true);
+  device.add_attribute("model", Value::of_string("A100"));
+  device.add_attribute("type", Value::of_string("gpu"));
+  device.add_attribute("vendor.io/index", Value::of_int(3));
+  device.add_attribute("healthy", Value::of_bool(true));
+  device.add_attribute("driverVersion", Value::of_semver(*parse_semver("1.10.0")));
+  device.add_capacity("memory", *parse_quantity("80Gi"));
+  return device;
+}
+
+// "true", "error: …" or "compile: …"; the value as text for results of other types.
+std::string answer(std::string_view text, CostBudget budget = {}) {
+  const auto compiled = compile(dra_environment(), text, ResultRule::Any);
+  if (const auto* error = std::get_if<CompileError>(&compiled)) return "compile: " + error->message;
+  const DeviceRecord device = gpu();
+  const Value variables[] = {Value::borrow_object(device)};
+  const EvalResult result = std::get<Program>(compiled).evaluate(variables, budget);
+  if (result.ok()) return debug_text(result.value());
+  return (result.failure().failure_class == FailureClass::Cost ? "cost: " : "error: ") +
+         result.failure().text;
+}
+
+struct Case {
+  const char* text;
+  const char* answer;
+};
+
+TEST(Evaluation, Devices) {
+  const Case kCases[] = {
+      {"device.driver == 'gpu.example.com'", "true"},
+      {"device.attributes['gpu.example.com'].model == 'A100'", "true"},
+      {"device.attributes['vendor.io'].index > 2", "true"},
+      {"'unknown.io' in device.attributes", "false"},
+      {"size(device.attributes['unknown.io'])", "0"},
+      {"has(device.attributes.unknown)", "true"},
+      {"device.attributes[?'unknown'].hasValue()", "true"},
+      {"device.attributes['unknown.io'].?x.orValue(7)", "7"},
+      {"device.attributes.all(d, d.endsWith('o') || d.endsWith('com'))", "true"},
+      {"device.attributes['gpu.example.com'].driverVersion.isGreaterThan(semver('1.9.0'))", "true"},
+      {"device.capacity['gpu.example.com'].memory.compareTo(quantity('40Gi'))", "1"},
+      {"device.allowMultipleAllocations", "true"},
+      {"device.attributes['gpu.example.com'].healthy", "true"},
+  };
+  for (const auto& [text, expected] : kCases) EXPECT_EQ(answer(text), expected) << text;
+}
+
+TEST(Evaluation, ErrorsAreAbsorbedByDecisiveOperandsOnly) {
+  const Case kCases[] = {
+      {"1 / 0 == 1 || true", "true"},
+      {"1 / 0 == 1 && false", "false"},
+      {"1 / 0 == 1 || false", "error: division by zero"},
+      {"[1, 2].exists(x, 1 / (x - 1) == 1)", "true"},
+      {"[0, 2].exists_one(x, 2 / x == 1)", "error: division by zero"},
+      {"cel.bind(x, 1 / 0, true)", "true"},
+      {"cel.bind(x, 1 / 0, x == 1)", "error: division by zero"},
+      {"optional.of(1).orValue(1 / 0)", "1"},
+      {"dyn(1) || true", "true"},
+      {"dyn(1) || false", "error: no such overload"},
+  };
+  for (const auto& [text, expected] : kCases) EXPECT_EQ(answer(text), expected) << text;
+}
+
+TEST(Evaluation, Libraries) {
+  const Case kCases[] = {
+      {"{'a': 1}.transformMap(k, v, v + 1)", "{\"a\": 2}"},
+      {"[3, 1, 2].sortBy(x, -x)", "[3, 2, 1]"},
+      {"'a,b,,c'.split(',')", "[\"a\", \"b\", \"\", \"c\"]"},
+      {"'1a22'.findAll('[0-9]+')", "[\"1\", \"22\"]"},
+      {"'abc'.findAll('x*')", "[\"\", \"\", \"\", \"\"]"},
+      {"string(ip('2001:db8:0:0:1::1'))", "\"2001:db8::1:0:0:1\""},
+      {"string(cidr('10.1.2.3/9').masked())", "\"10.0.0.0/9\""},
+      {"url('https://u@h.x:8/p%20q?a=1&a=b+c').getQuery()", "{\"a\": [\"1\", \"b c\"]}"},
+      {"string(timestamp('2024-02-29T12:00:00.5Z') + duration('24h'))", "\"2024-03-01T12:00:00.5Z\""},
+      {"string(duration('-1.5s'))", "\"-1.5s\""},
+      {"timestamp('2024-07-01T00:00:00Z').getHours('Europe/Berlin')", "2"},
+      {"'%d %s %x %.1f'.format([7, [1, 'a'], 'hi', 2.25])", "\"7 [1, \\\"a\\\"] 6869 2.2\""},
+      {"[1, 1.0, dyn(2)].size()", "compile: expected type 'int' but found 'double'"},
+      {"dyn(1) == 1.0 && dyn(1u) == 1 && 1 < 1.5", "true"},
+      {"0.0 / 0.0 < 1.0", "error: NaN values cannot be ordered"},
+      {"[[1, [2]]] == [[1, [2]]]", "compile: expected type 'int' but found 'list(int)'"},
+      {"lists.range(5).map(x, x * x).filter(x, x % 2 == 0)", "[0, 4, 16]"},
+      {"optional.of(2).optMap(x, x * 2).value()", "4"},
+      {"1.includes(1) && [1, 2].includes(2) && !'a'.includes('b')", "true"},
+      {"type(device.capacity['x'])", "map"},
+      {"sets.equivalent([1, 2, 2], [2, 1])", "true"},
+  };
+  for (const auto& [text, expected] : kCases) EXPECT_EQ(answer(text), expected) << text;
+}
+
+TEST(Compilation, MessagesNameWhatWasProbablyMeant) {
+  const Case kCases[] = {
+      {"devise.driver == 'a'",
+       "compile: undeclared reference to 'devise' (in container ''); did you mean 'device'?"},
+      {"device.atributes", "compile: undefined field 'atributes'; did you mean 'attributes'?"},
+      {"'a'.startWith('b')",
+       "compile: undeclared reference to 'startWith' (in container ''); did you mean 'startsWith'?"},
+      {"device.nope", "compile: undefined field 'nope'"},
+      {"quantity('1') > quantity('2')",
+       "compile: found no matching overload for '_>_' applied to '(kubernetes.Quantity, "
+       "kubernetes.Quantity)'"},
+      {"[?dyn(1)] == [1]", "compile: an optional entry needs a value of optional type, this one is dynamic"},
+      {"true || int('abc') == 1",
+       "compile: program instantiation failed: type conversion error from 'string' to 'int'"},
+  };
+  for (const auto& [text, expected] : kCases) EXPECT_EQ(answer(text), expected) << text;
+}
+
+TEST(Compilation, SelectorsYieldBool) {
+  const auto compiled = compile(dra_environment(), "device.driver");
+  ASSERT_EQ(compiled.index(), 1u);
+  EXPECT_EQ(std::get<CompileError>(compiled).text, "must evaluate to bool or the unknown type, not string");
+}
+
+TEST(Compilation, TextIsWhatKubernetesPrints) {
+  const auto compiled = compile(dra_environment(), "true &&\n 1 + 'é'");
+  ASSERT_EQ(compiled.index(), 1u);
+  const CompileError& error = std::get<CompileError>(compiled);
+  EXPECT_EQ(error.line, 2);
+  EXPECT_EQ(error.column, 4);
+  EXPECT_EQ(error.text,
+            "compilation failed: ERROR: <input>:2:4: found no matching overload for '_+_' applied to '(int, "
+            "string)'\n"
+            " |  1 + 'é'\n | ...^");
+}
+
+TEST(MissingKeys, TheDomainThatIsAnAttributeIsExplained) {
+  const std::string text = answer("device.attributes['type'].string == 'gpu'");
+  EXPECT_TRUE(text.starts_with("error: no such key: string. consider using CEL optional chaining")) << text;
+  EXPECT_NE(text.find("'type' is read as a domain"), std::string::npos) << text;
+  EXPECT_NE(text.find("device.attributes['<driver>'].type"), std::string::npos) << text;
+}
+
+TEST(MissingKeys, NearIdsAreListed) {
+  const std::string text = answer("device.attributes['gpu.example.com'].modle == 'A100'");
+  EXPECT_TRUE(text.starts_with("error: no such key: modle. consider using CEL optional chaining")) << text;
+  EXPECT_TRUE(text.ends_with("; nearest in domain 'gpu.example.com': 'model'")) << text;
+}
+
+TEST(Budget, LongWorkEndsInACostFailure) {
+  EXPECT_EQ(answer("lists.range(1000).all(x, lists.range(1000).all(y, x + y >= 0))"),
+            "cost: operation cancelled: actual cost limit exceeded");
+  EXPECT_EQ(answer("[1, 2, 3].all(x, x > 0) || true", {5}),
+            "cost: operation cancelled: actual cost limit exceeded");
+}
+
+TEST(Budget, BigValuesEndInAnError) {
+  std::string nested = "cel.bind(a0, lists.range(100000), ";
+  for (int i = 1; i <= 20; ++i)
+    nested += "cel.bind(a" + std::to_string(i) + ", a" + std::to_string(i - 1) + " + a" +
+              std::to_string(i - 1) + ", ";
+  nested += "a20.size() > 0" + std::string(21, ')');
+  EXPECT_EQ(answer(nested), "error: list exceeds 2097152 items");
+}
+
+}  // namespace
+}  // namespace berth::cel

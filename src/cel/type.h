@@ -1,0 +1,89 @@
+// Static types of CEL and the substitution that the checker builds for type parameters.
+//
+// Types are immutable, shared pointers; equality is structural. Cost of a copy: one reference count.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace berth::cel {
+
+enum class TypeKind : unsigned char {
+  Dyn,
+  Null,
+  Bool,
+  Int,
+  Uint,
+  Double,
+  String,
+  Bytes,
+  Duration,
+  Timestamp,
+  List,      // one parameter
+  Map,       // key and value
+  Type,      // the type of types; at most one parameter
+  Opaque,    // optional_type and library types: name and parameters
+  Object,    // named; fields are in the Environment
+  Wrapper,   // a nullable primitive of protobuf; the parameter is the primitive
+  Parameter  // a type variable, by name
+};
+
+struct Type;
+using TypeRef = std::shared_ptr<const Type>;
+
+struct Type {
+  TypeKind kind = TypeKind::Dyn;
+  std::string name;
+  std::vector<TypeRef> parameters;
+};
+
+TypeRef simple_type(TypeKind kind);
+TypeRef list_type(TypeRef item);
+TypeRef map_type(TypeRef key, TypeRef value);
+TypeRef type_type(TypeRef of);
+TypeRef optional_type(TypeRef inner);
+TypeRef object_type(std::string name);
+TypeRef wrapper_type(TypeRef primitive);
+TypeRef type_parameter(std::string name);
+
+bool is_dyn(const TypeRef& type);
+bool is_optional(const TypeRef& type);
+bool same_type(const TypeRef& a, const TypeRef& b);
+
+// "map(string, list(int))", as error messages show it.
+std::string type_text(const TypeRef& type);
+
+// What a type's text in a function table means: "list(A)", "map(K, V)", "optional(T)", "quantity", "dyn"…
+// One capital letter is a type parameter. A text that is none of these is our mistake.
+TypeRef parse_type(std::string_view text);
+
+// Bindings of type parameters, found by assignments.
+class Substitution {
+ public:
+  // Whether a value of type `from` may stand where `to` is wanted. Keeps new bindings only on success.
+  bool assign(const TypeRef& from, const TypeRef& to);
+  bool assign_all(const std::vector<TypeRef>& from, const std::vector<TypeRef>& to);
+  // `type` with bound parameters replaced; free ones become dyn when asked.
+  enum class Free { Keep, ToDyn };
+  TypeRef apply(const TypeRef& type, Free free) const;
+
+ private:
+  using Bindings = std::unordered_map<std::string, TypeRef>;
+  struct Verdict {
+    bool valid;
+    bool bound;
+  };
+  bool assignable(const TypeRef& a, const TypeRef& b);
+  Verdict substitute(const TypeRef& type, const TypeRef& parameter);
+  bool occurs(const TypeRef& parameter, const TypeRef& inside) const;
+
+  Bindings bindings_;
+};
+
+// The less specific of two types that are assignable to each other.
+TypeRef most_general(const TypeRef& a, const TypeRef& b);
+
+}  // namespace berth::cel
