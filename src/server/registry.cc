@@ -278,6 +278,13 @@ void Registry::attempt(std::shared_ptr<Update> update) {
   Json next = std::get<Json>(std::move(changed));
 
   const Json& metadata = metadata_of(std::as_const(next));
+  const std::string_view name = metadata.string_at("name"), ns = metadata.string_at("namespace");
+  if (!name.empty() && name != target.name)
+    return fail(bad_request("the name of the object (" + std::string(name) +
+                            ") does not match the name on the URL (" + target.name + ")"));
+  if (!ns.empty() && ns != target.ns)
+    return fail(bad_request(
+        "the namespace of the provided object does not match the namespace sent on the request"));
   const std::string_view uid = metadata.string_at("uid");
   if (!uid.empty() && uid != current->uid)
     return fail(conflict(target.resource_name(), target.name, precondition_text("UID", uid, current->uid)));

@@ -4,6 +4,9 @@
 #include <array>
 
 #include "api/decode.h"
+#include "api/patch.h"
+#include "api/protobuf.h"
+#include "api/yaml.h"
 #include "server/metadata.h"
 
 namespace berth::server {
@@ -19,11 +22,38 @@ std::string_view media_type(const HttpRequest& request) {
   return type;
 }
 
+Result<api::Decoded> decode_yaml(const api::TypeInfo& type, std::string_view body) {
+  Result<std::vector<api::YamlDocument>> documents = api::parse_yaml_documents(body, "body");
+  if (!documents) return documents.error();
+  if (documents->size() != 1) return Error(ErrorCode::Invalid, "a request body is one YAML document");
+  return api::decode_document(type, std::move(documents->front().value));
+}
+
+// The document in the stored version, with its defaults.
+Json to_storage(const api::ResourceInfo& resource, Json document) {
+  const api::ResourceInfo& stored = storage_of(resource);
+  document["kind"] = stored.kind;
+  document["apiVersion"] =
+      api::ResourceRef{std::string(stored.group), std::string(stored.version), ""}.api_version();
+  const api::KindRules& rules = api::rules_of(stored.group, stored.plural);
+  if (rules.set_defaults) rules.set_defaults(document);
+  return document;
+}
+
 std::variant<api::Decoded, ApiStatus> decode(const HttpRequest& request, const api::TypeInfo& type) {
   const std::string_view media = media_type(request);
-  const bool json = media.empty() || media == "application/json";
-  if (!json) return unsupported_media_type(kBodyTypes);
-  Result<api::Decoded> decoded = api::decode_json(type, request.body);
+  Result<api::Decoded> decoded = api::Decoded{};
+  if (media.empty() || media == "application/json") {
+    decoded = api::decode_json(type, request.body);
+  } else if (media == "application/yaml") {
+    decoded = decode_yaml(type, request.body);
+  } else if (media == "application/vnd.kubernetes.protobuf") {
+    Result<Json> document = api::decode_protobuf_body(type, request.body);
+    decoded = document ? Result<api::Decoded>(api::Decoded{std::move(document).value(), {}})
+                       : Result<api::Decoded>(document.error());
+  } else {
+    return unsupported_media_type(kBodyTypes);
+  }
   if (decoded) return std::move(decoded).value();
   const std::string version(type.version);
   return bad_request(std::string(type.name) + " in version \"" + version + "\" cannot be handled as a " +
@@ -80,11 +110,7 @@ std::variant<ReadBody, ApiStatus> read_object(const HttpRequest& request, const 
                        "\" cannot be handled as a " + std::string(resource.kind) + ": " +
                        api::strict_error_text(body.strict_errors));
   ReadBody read;
-  read.document = std::move(body.document);
-  const api::ResourceInfo& stored = storage_of(resource);
-  read.document["kind"] = stored.kind;
-  read.document["apiVersion"] =
-      api::ResourceRef{std::string(stored.group), std::string(stored.version), ""}.api_version();
+  read.document = to_storage(resource, std::move(body.document));
   if (validation == FieldValidation::Warn) read.warnings = std::move(body.strict_errors);
   return read;
 }
@@ -120,9 +146,64 @@ std::variant<DeleteOptions, ApiStatus> read_delete_options(const HttpRequest& re
   return options;
 }
 
-Registry::Change patch_change(const HttpRequest&, const api::ResourceInfo&, FieldValidation,
-                              std::vector<std::string>&) {
-  return [](const Json&) -> std::variant<Json, ApiStatus> { return unsupported_media_type(kBodyTypes); };
+namespace {
+
+ApiStatus of_patch_error(const Error& error) {
+  if (error.code() == ErrorCode::Unsupported) return bad_request(error.message());
+  ApiStatus status;
+  status.message = error.message();
+  if (error.code() == ErrorCode::TooLarge) status.code = 413, status.reason = "RequestEntityTooLarge";
+  if (error.code() == ErrorCode::Invalid) {
+    status.code = 422;
+    status.reason = "Invalid";
+    status.message = "the server rejected our request due to an error in our request";
+    status.has_details = true;
+  }
+  return status;
+}
+
+Result<Json> patched(api::PatchType type, const api::ResourceInfo& resource, const Json& current,
+                     std::string_view patch) {
+  if (type == api::PatchType::Json) return api::apply_json_patch(current, patch);
+  if (type == api::PatchType::Merge) return api::apply_merge_patch(current, patch);
+  return api::apply_strategic_merge_patch(resource.type(), current, patch);
+}
+
+// A patch that leads to no object of the kind: the text quotes the whole patched document, as the reference does.
+ApiStatus refused_result(const Json& document, std::string_view why) {
+  return invalid("", "", "", {api::invalid("patch", to_string(document), why)});
+}
+
+}  // namespace
+
+Registry::Change patch_change(const HttpRequest& request, const api::ResourceInfo& resource,
+                              FieldValidation validation, std::vector<std::string>& warnings) {
+  const std::optional<api::PatchType> type = api::patch_type_of(media_type(request));
+  if (!type)
+    return [](const Json&) -> std::variant<Json, ApiStatus> {
+      ApiStatus status;
+      status.code = 415;
+      status.reason = "UnsupportedMediaType";
+      status.message = "415: Unsupported Media Type";
+      return status;
+    };
+  if (type == api::PatchType::Apply)
+    return [](const Json&) -> std::variant<Json, ApiStatus> {
+      return not_implemented("server-side apply is not served yet: use kubectl apply without --server-side");
+    };
+  return [&resource, &warnings, type = *type, validation,
+          body = request.body](const Json& current) -> std::variant<Json, ApiStatus> {
+    Result<Json> result = patched(type, resource, current, body);
+    if (!result) return of_patch_error(result.error());
+    const Json asked = *result;
+    Result<api::Decoded> decoded = api::decode_document(resource.type(), std::move(result).value());
+    if (!decoded) return refused_result(asked, decoded.error().message());
+    const bool strict = validation == FieldValidation::Strict;
+    if (strict && !decoded->strict_errors.empty())
+      return refused_result(asked, api::strict_error_text(decoded->strict_errors));
+    if (validation == FieldValidation::Warn) warnings = decoded->strict_errors;
+    return to_storage(resource, std::move(decoded->document));
+  };
 }
 
 }  // namespace berth::server
