@@ -157,8 +157,6 @@ Status Decoder::list(const FieldInfo& field, Target target, Json& value, const P
 Status Decoder::map(const FieldInfo& field, Target target, Json& value, const Place& at) {
   if (!value.is_object()) return wrong_type(word_for(value), target, at);
   const Target element{target.owner, element_type(target.go_type)};
-  std::vector<JsonMember> sorted;
-  sorted.reserve(value.as_object().size());
   std::set<std::string_view> keys;
   for (JsonMember& given : value.as_object()) {
     const Place inner{&at, given.key, 0, nullptr};
@@ -170,13 +168,18 @@ Status Decoder::map(const FieldInfo& field, Target target, Json& value, const Pl
     else
       TRY(one(field, element, given.value, inner));
   }
-  for (JsonMember& given : value.as_object()) sorted.push_back(std::move(given));
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const JsonMember& a, const JsonMember& b) { return a.key < b.key; });
+  std::vector<JsonMember*> sorted;
+  sorted.reserve(value.as_object().size());
+  for (JsonMember& given : value.as_object()) sorted.push_back(&given);
+  // Members of one name stay in their order (by address): the last wins.
+  std::sort(sorted.begin(), sorted.end(), [](const JsonMember* a, const JsonMember* b) {
+    const int order = a->key.compare(b->key);
+    return order < 0 || (order == 0 && a < b);
+  });
   JsonObject out;
   for (std::size_t i = 0; i < sorted.size(); ++i)
-    if (i + 1 == sorted.size() || sorted[i + 1].key != sorted[i].key)
-      out.append(std::move(sorted[i].key), std::move(sorted[i].value));
+    if (i + 1 == sorted.size() || sorted[i + 1]->key != sorted[i]->key)
+      out.append(std::move(sorted[i]->key), std::move(sorted[i]->value));
   value = Json(std::move(out));
   return {};
 }

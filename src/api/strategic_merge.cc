@@ -79,9 +79,14 @@ std::size_t position_of(const JsonArray& list, const Json& element, std::string_
 }
 
 void sort_like(JsonArray& items, const JsonArray& order, std::string_view merge_key) {
-  std::stable_sort(items.begin(), items.end(), [&](const Json& a, const Json& b) {
-    return position_of(order, a, merge_key) < position_of(order, b, merge_key);
-  });
+  std::vector<std::pair<std::size_t, std::size_t>> places;  // in `order`, then in `items`
+  for (std::size_t i = 0; i < items.size(); ++i)
+    places.emplace_back(position_of(order, items[i], merge_key), i);
+  std::sort(places.begin(), places.end());
+  JsonArray sorted;
+  sorted.reserve(items.size());
+  for (const auto& [unused, i] : places) sorted.push_back(std::move(items[i]));
+  items = std::move(sorted);
 }
 
 // What the patch names in the patch's order, woven into the rest in the server's order: an element that only
