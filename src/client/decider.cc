@@ -16,6 +16,7 @@ void append(std::string& out, const Write& write) {
   out += request.name;
   if (!request.subresource.empty()) out.append("/").append(request.subresource);
   if (write.on_previous_version) out += " on-previous-version";
+  if (!write.stop_if_uid.empty()) out.append(" unless:").append(write.stop_if_uid);
   for (const std::string& reason : write.fine_reasons) out.append(" fine:").append(reason);
   if (!request.body.empty()) out.append(" ").append(request.body);
   out += '\n';

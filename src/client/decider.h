@@ -22,6 +22,9 @@ struct Write {
   // These reasons count as success: the wanted state is there already (NotFound for a delete, AlreadyExists for a
   // create with a deterministic name).
   std::vector<std::string> fine_reasons = {};
+  // For a Get that guards the rest of its chain: when the object that is answered bears this UID, the chain ends here
+  // as not accepted and the key runs again, with that object in its view.
+  std::string stop_if_uid = {};
 };
 
 // The writes of one key, in order: each starts after the one before was accepted; the first failure ends the chain.

@@ -22,7 +22,21 @@ std::vector<std::string> claims_of(const api::Pod& pod) {
   return names;
 }
 
-std::vector<std::string> decision_of(const api::BindRequest& request) { return {request.decision_id}; }
+std::vector<std::string> owner_of(const api::ResourceClaim& claim) {
+  const api::OwnerReference* owner = claim.meta.controller();
+  if (!owner) return {};
+  return {owner->uid};
+}
+
+std::vector<std::string> consumers_of(const api::ResourceClaim& claim) {
+  std::vector<std::string> uids;
+  for (const api::ClaimConsumer& consumer : claim.reserved_for) uids.push_back(consumer.uid);
+  return uids;
+}
+
+std::vector<std::string> decision_of(const api::BindRequest& request) {
+  return {request.decision_id};
+}
 
 std::vector<std::string> pod_of(const api::BindRequest& request) {
   return {request.meta.ns + "/" + request.pod_name};
@@ -33,18 +47,30 @@ template <class ViewType, class Visit>
 auto with_table(ViewType& view, const api::ObjectKey& key, Visit visit) {
   using api::Kind;
   switch (key.kind) {
-    case Kind::Pod: return visit(view.pods);
-    case Kind::Node: return visit(view.nodes);
-    case Kind::Namespace: return visit(view.namespaces);
-    case Kind::Lease: return visit(view.leases);
-    case Kind::PriorityClass: return visit(view.priority_classes);
-    case Kind::PodGroup: return visit(view.pod_groups);
-    case Kind::ResourceSlice: return visit(view.slices);
-    case Kind::DeviceClass: return visit(view.classes);
-    case Kind::ResourceClaim: return visit(view.claims);
-    case Kind::ResourceClaimTemplate: return visit(view.claim_templates);
-    case Kind::BindRequest: return visit(view.bind_requests);
-    case Kind::Other: break;
+    case Kind::Pod:
+      return visit(view.pods);
+    case Kind::Node:
+      return visit(view.nodes);
+    case Kind::Namespace:
+      return visit(view.namespaces);
+    case Kind::Lease:
+      return visit(view.leases);
+    case Kind::PriorityClass:
+      return visit(view.priority_classes);
+    case Kind::PodGroup:
+      return visit(view.pod_groups);
+    case Kind::ResourceSlice:
+      return visit(view.slices);
+    case Kind::DeviceClass:
+      return visit(view.classes);
+    case Kind::ResourceClaim:
+      return visit(view.claims);
+    case Kind::ResourceClaimTemplate:
+      return visit(view.claim_templates);
+    case Kind::BindRequest:
+      return visit(view.bind_requests);
+    case Kind::Other:
+      break;
   }
   if constexpr (std::is_const_v<ViewType>) {
     static const Table<api::AnyObject> kEmpty;
@@ -61,6 +87,8 @@ View::View()
     : pods_by_node_(pods.add_index(node_of)),
       pods_by_group_(pods.add_index(group_of)),
       pods_by_claim_(pods.add_index(claims_of)),
+      claims_by_owner_(claims.add_index(owner_of)),
+      claims_by_consumer_(claims.add_index(consumers_of)),
       requests_by_decision_(bind_requests.add_index(decision_of)),
       requests_by_pod_(bind_requests.add_index(pod_of)) {}
 
@@ -76,11 +104,20 @@ std::vector<const api::Pod*> View::pods_using_claim(std::string_view ns, std::st
   return pods.indexed(pods_by_claim_, std::string(ns).append("/").append(claim));
 }
 
+std::vector<const api::ResourceClaim*> View::claims_owned_by(std::string_view uid) const {
+  return claims.indexed(claims_by_owner_, uid);
+}
+
+std::vector<const api::ResourceClaim*> View::claims_reserved_by(std::string_view uid) const {
+  return claims.indexed(claims_by_consumer_, uid);
+}
+
 std::vector<const api::BindRequest*> View::bind_requests_of_decision(std::string_view decision_id) const {
   return bind_requests.indexed(requests_by_decision_, decision_id);
 }
 
-std::vector<const api::BindRequest*> View::bind_requests_of_pod(std::string_view ns, std::string_view pod) const {
+std::vector<const api::BindRequest*> View::bind_requests_of_pod(std::string_view ns,
+                                                                std::string_view pod) const {
   return bind_requests.indexed(requests_by_pod_, std::string(ns).append("/").append(pod));
 }
 
@@ -115,6 +152,19 @@ std::vector<api::ObjectKey> View::keys(api::Kind kind, const api::ResourceRef& r
   std::vector<api::ObjectKey> keys;
   with_table(*this, api::ObjectKey{kind, "", "", resource}, [&]<class T>(const Table<T>& table) {
     for (const auto& [named, object] : table.all()) keys.push_back({kind, named.ns, named.name, resource});
+    return 0;
+  });
+  return keys;
+}
+
+std::vector<api::ObjectKey> View::keys_in(api::Kind kind, const std::string& ns,
+                                          const api::ResourceRef& resource) const {
+  const api::ResourceRef named = kind == api::Kind::Other ? resource : api::ResourceRef{};
+  std::vector<api::ObjectKey> keys;
+  with_table(*this, api::ObjectKey{kind, "", "", named}, [&]<class T>(const Table<T>& table) {
+    const auto& all = table.all();
+    for (auto at = all.lower_bound(NamedKey{ns, ""}); at != all.end() && at->first.ns == ns; ++at)
+      keys.push_back({kind, ns, at->first.name, named});
     return 0;
   });
   return keys;

@@ -1,8 +1,8 @@
 // What a decider sees: typed immutable objects, indexed, in a fixed order.
 //
-// Owner: one loop, on one thread. Fed by watches and by the answers of the loop's own writes; an older version of an
-// object never replaces a newer one. Iteration is by namespace/name, so no order of arrival reaches a decision.
-// Cost: lookups and changes O(log n).
+// Owner: one loop, on one thread. Fed by watches and by the answers of the loop's own writes; an older
+// version of an object never replaces a newer one. Iteration is by namespace/name, so no order of arrival
+// reaches a decision. Cost: lookups and changes O(log n).
 #pragma once
 
 #include <functional>
@@ -60,8 +60,8 @@ class Table {
     return indexes_.size() - 1;
   }
 
-  // Returns what stood there before. An object that is not newer than the stored one of the same UID is ignored and
-  // returned itself.
+  // Returns what stood there before. An object that is not newer than the stored one of the same UID is
+  // ignored and returned itself.
   Ptr put(Ptr object) {
     const NamedKey key{object->meta.ns, object->meta.name};
     Ptr& slot = objects_[key];
@@ -142,6 +142,9 @@ class View {
   std::vector<const api::Pod*> pods_of_group(std::string_view ns, std::string_view group) const;
   // Pods whose spec or status names this claim object.
   std::vector<const api::Pod*> pods_using_claim(std::string_view ns, std::string_view claim) const;
+  // Claims whose controller, or one of whose consumers (status.reservedFor), has this UID.
+  std::vector<const api::ResourceClaim*> claims_owned_by(std::string_view uid) const;
+  std::vector<const api::ResourceClaim*> claims_reserved_by(std::string_view uid) const;
   std::vector<const api::BindRequest*> bind_requests_of_decision(std::string_view decision_id) const;
   std::vector<const api::BindRequest*> bind_requests_of_pod(std::string_view ns, std::string_view pod) const;
 
@@ -153,9 +156,13 @@ class View {
   std::optional<api::TypedObject> find(const api::ObjectKey& key) const;
   // Every key of one kind (of one resource for Kind::Other).
   std::vector<api::ObjectKey> keys(api::Kind kind, const api::ResourceRef& resource = {}) const;
+  // Those in one namespace. Cost: O(log n + found).
+  std::vector<api::ObjectKey> keys_in(api::Kind kind, const std::string& ns,
+                                      const api::ResourceRef& resource = {}) const;
 
  private:
-  std::size_t pods_by_node_, pods_by_group_, pods_by_claim_, requests_by_decision_, requests_by_pod_;
+  std::size_t pods_by_node_, pods_by_group_, pods_by_claim_;
+  std::size_t claims_by_owner_, claims_by_consumer_, requests_by_decision_, requests_by_pod_;
 };
 
 }  // namespace berth::client

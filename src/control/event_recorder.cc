@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "control/stable_hash.h"
+
 namespace berth::control {
 
 using client::EventNote;
@@ -16,16 +18,6 @@ std::string identity_of(const EventNote& note) {
 std::string series_of(const EventNote& note) {
   return identity_of(note) + (note.warning ? "\nW\n" : "\nN\n") + note.reason + '\n' + note.action + '\n' +
          note.message;
-}
-
-// FNV-1a, written as hex: the same notes in the same order get the same names.
-std::string hex_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325ull;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-  std::string hex(16, '0');
-  for (auto digit = hex.rbegin(); digit != hex.rend(); ++digit, hash >>= 4)
-    *digit = "0123456789abcdef"[hash & 15u];
-  return hex;
 }
 
 std::string cut(std::string text, std::size_t bytes_max) {
@@ -66,7 +58,7 @@ void EventRecorder::note(const EventNote& note, Time now) {
   const std::string key = series_of(note);
   Series& series = series_.at(key);
   if (series.count == 0) {
-    const std::string hex = hex_of(key + format_micro_time(now) + std::to_string(++sequence_));
+    const std::string hex = hex_of(stable_hash(key + format_micro_time(now) + std::to_string(++sequence_)));
     series.note = note;
     series.ns = note.regarding.ns.empty() ? "default" : note.regarding.ns;
     series.name = cut(note.regarding.name, kEventNameBytesMax - 1 - hex.size()) + "." + hex;

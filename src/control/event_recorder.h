@@ -5,13 +5,13 @@
 // per 5 min).
 #pragma once
 
-#include <list>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "client/decider.h"
 #include "control/mailbox.h"
+#include "control/recent_map.h"
 
 namespace berth::control {
 
@@ -22,40 +22,6 @@ inline constexpr std::int64_t kEventBurst = 25;
 inline constexpr Duration kEventRefill = Duration::minutes(5);
 inline constexpr std::size_t kEventMessageBytesMax = 1024;
 inline constexpr std::size_t kEventNameBytesMax = 253;
-
-// A map that forgets what was used least recently.
-template <class Value>
-class RecentMap {
- public:
-  explicit RecentMap(std::size_t size_max) : size_max_(size_max) {}
-
-  // The value of `key`, made when absent. Valid until the next call.
-  Value& at(const std::string& key) {
-    if (const auto found = index_.find(key); found != index_.end()) {
-      order_.splice(order_.begin(), order_, found->second);
-      return found->second->second;
-    }
-    if (order_.size() == size_max_) {
-      index_.erase(order_.back().first);
-      order_.pop_back();
-    }
-    order_.emplace_front(key, Value{});
-    index_.emplace(key, order_.begin());
-    return order_.front().second;
-  }
-  // Null when absent; does not count as use.
-  Value* find(const std::string& key) {
-    const auto found = index_.find(key);
-    return found == index_.end() ? nullptr : &found->second->second;
-  }
-  std::size_t size() const { return order_.size(); }
-
- private:
-  using Order = std::list<std::pair<std::string, Value>>;
-  std::size_t size_max_;
-  Order order_;
-  std::map<std::string, typename Order::iterator, std::less<>> index_;
-};
 
 struct EventCounters {
   std::uint64_t noted = 0;

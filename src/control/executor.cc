@@ -254,8 +254,11 @@ void Executor::accept(Place place, Flight& flight, Answer answer) {
   ChainRun& run = flight.runs[place.chain];
   ++counters_.accepted;
   learn(flight.current(place.chain).request, run, answer);
-  run.began = true;
+  run.began |= flight.current(place.chain).request.verb != Verb::Get;
   run.attempts = 0;
+  const std::string& stop_uid = flight.current(place.chain).stop_if_uid;
+  if (!stop_uid.empty() && answer.object && api::meta_of(*answer.object).uid == stop_uid)
+    return end_chain(place, flight, RunResult::Stale);
   if (!run.undoing) ++run.outcome.writes_accepted;
   ++run.next;
   const auto& writes = flight.writes(place.chain);

@@ -1,5 +1,6 @@
 #include "control/testing/fake_api.h"
 
+#include <algorithm>
 #include <array>
 
 namespace berth::control::testing {
@@ -81,6 +82,23 @@ Json body_of(const ApiRequest& request) {
   return *std::move(body);
 }
 
+// Strategic merge as far as controllers need it: conditions merge by type.
+Json merged_conditions(const Json& stored, const JsonArray& patch) {
+  const Json* status = stored.find("status");
+  JsonArray all = status ? status->items_at("conditions") : JsonArray{};
+  for (const Json& condition : patch) {
+    const auto same = [&](const Json& known) {
+      return known.string_at("type") == condition.string_at("type");
+    };
+    const auto known = std::find_if(all.begin(), all.end(), same);
+    if (known == all.end())
+      all.push_back(condition);
+    else
+      apply_merge_patch(*known, condition);
+  }
+  return all;
+}
+
 // The patched or replaced object, with what the subresource may not touch taken from the stored one.
 Json next_state(const ApiRequest& request, const Json& stored, Json body) {
   Json next = stored;
@@ -95,6 +113,9 @@ Json next_state(const ApiRequest& request, const Json& stored, Json body) {
       next = std::move(body);
     }
   } else {
+    if (request.verb == Verb::StrategicPatch)
+      if (Json* conditions = body.find("status") ? body.find("status")->find("conditions") : nullptr)
+        *conditions = merged_conditions(stored, conditions->as_array());
     apply_merge_patch(next, body);
     if (request.subresource.empty())
       if (const Json* kept = stored.find("status")) next["status"] = *kept;

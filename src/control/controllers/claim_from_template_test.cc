@@ -1,0 +1,163 @@
+#include <gtest/gtest.h>
+
+#include "control/controllers/controllers.h"
+#include "control/controllers/patches.h"
+#include "control/testing/world.h"
+
+namespace berth::control {
+namespace {
+
+using api::Kind;
+using client::View;
+using testing::World;
+
+constexpr Time kNow = Time::from_seconds(1800000000);
+constexpr const char* kTemplate =
+    R"({"metadata":{"namespace":"d","name":"t","uid":"t1","resourceVersion":"1"},"spec":{"metadata":)"
+    R"({"labels":{"l":"1"},"annotations":{"n":"2"}},"spec":{"devices":{"requests":[{"name":"gpu"}]}}}})";
+constexpr const char* kPod =
+    R"({"metadata":{"namespace":"d","name":"p","uid":"u1","resourceVersion":"2"},"spec":{"resourceClaims":)"
+    R"([{"name":"own","resourceClaimName":"mine"},{"name":"gpu","resourceClaimTemplateName":"t"}]}})";
+const api::ObjectKey kPodKey{Kind::Pod, "d", "p", {}};
+
+TEST(ClaimFromTemplate, MakesTheClaimThenNamesItInThePod) {
+  View view;
+  testing::put(view, Kind::Pod, kPod);
+  testing::put(view, Kind::ResourceClaimTemplate, kTemplate);
+  const std::string name = derived_name("p", "gpu", "u1/gpu/0");
+  EXPECT_EQ(testing::run(*make_claim_from_template(), view, kPodKey, kNow),
+            "chain Pod d/p\n"
+            "  create resource.k8s.io/v1/resourceclaims d/" +
+                name + R"( {"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":")" +
+                name +
+                R"(","namespace":"d","labels":{"l":"1"},)"
+                R"("annotations":{"n":"2","resource.kubernetes.io/pod-claim-name":"gpu"},)"
+                R"("ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u1",)"
+                R"("controller":true,"blockOwnerDeletion":true}],)"
+                R"("finalizers":["resource.kubernetes.io/delete-protection"]},)"
+                R"("spec":{"devices":{"requests":[{"name":"gpu"}]}}})"
+                "\n"
+                R"(  merge-patch v1/pods d/p/status {"status":{"resourceClaimStatuses":)"
+                R"([{"name":"gpu","resourceClaimName":")" +
+                name +
+                R"("}]},"metadata":{"uid":"u1"}})"
+                "\n");
+}
+
+TEST(ClaimFromTemplate, NothingIsToDoForPodsThatNeedNone) {
+  const char* pods[] = {
+      R"({"metadata":{"namespace":"d","name":"p","uid":"u1"},"spec":{"resourceClaims":[{"name":"a","resourceClaimName":"b"}]}})",
+      R"({"metadata":{"namespace":"d","name":"p","uid":"u1"},"spec":{"resourceClaims":[{"name":"gpu","resourceClaimTemplateName":"t"}]},"status":{"phase":"Succeeded"}})",
+      R"({"metadata":{"namespace":"d","name":"p","uid":"u1","deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{"resourceClaims":[{"name":"gpu","resourceClaimTemplateName":"t"}]}})",
+      R"({"metadata":{"namespace":"d","name":"p","uid":"u1"},"spec":{"resourceClaims":[{"name":"gpu","resourceClaimTemplateName":"t"}]},"status":{"resourceClaimStatuses":[{"name":"gpu","resourceClaimName":"x"}]}})",
+  };
+  for (const char* pod : pods) {
+    View view;
+    testing::put(view, Kind::Pod, pod);
+    testing::put(view, Kind::ResourceClaimTemplate, kTemplate);
+    EXPECT_EQ(testing::run(*make_claim_from_template(), view, kPodKey, kNow), "") << pod;
+  }
+}
+
+TEST(ClaimFromTemplate, AnOwnedClaimOfTheSameEntryIsUsedAgain) {
+  View view;
+  testing::put(view, Kind::Pod, kPod);
+  testing::put(
+      view, Kind::ResourceClaim,
+      R"({"metadata":{"namespace":"d","name":"p-gpu-abcde","uid":"c1","resourceVersion":"3","annotations":)"
+      R"({"resource.kubernetes.io/pod-claim-name":"gpu"},"ownerReferences":)"
+      R"([{"kind":"Pod","name":"p","uid":"u1","controller":true}]}})");
+  EXPECT_EQ(testing::run(*make_claim_from_template(), view, kPodKey, kNow),
+            "chain Pod d/p\n"
+            R"(  merge-patch v1/pods d/p/status {"status":{"resourceClaimStatuses":)"
+            R"([{"name":"gpu","resourceClaimName":"p-gpu-abcde"}]},"metadata":{"uid":"u1"}})"
+            "\n");
+}
+
+TEST(ClaimFromTemplate, AMissingTemplateIsAWarningAndItsArrivalHelps) {
+  World world;
+  world.engine.add(make_claim_from_template());
+  world.api.put(Kind::Pod, kPod);
+  world.start();
+  world.advance(Duration::seconds(60));
+  const auto events = world.api.all({"", "v1", "events"});
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0]->string_at("reason"), "FailedResourceClaimCreation");
+  EXPECT_EQ(events[0]->string_at("message"),
+            "PodResourceClaim gpu: resourceclaimtemplates.resource.k8s.io \"t\" not found");
+  world.api.put(Kind::ResourceClaimTemplate, kTemplate);
+  world.settle();
+  EXPECT_EQ(world.engine.view().pods.find("d", "p")->claim_statuses.size(), 1u);
+  EXPECT_EQ(world.api.all(api::ref_of(Kind::ResourceClaim)).size(), 1u);
+}
+
+TEST(ClaimFromTemplate, ALostAnswerNeverMakesASecondClaim) {
+  for (const testing::Fault fault : {testing::Fault::LostDone, testing::Fault::LostNotDone}) {
+    World world;
+    world.engine.add(make_claim_from_template());
+    int requests = 0;
+    world.api.fault = [&](const client::ApiRequest&) {
+      return ++requests == 1 ? fault : testing::Fault::None;
+    };
+    world.api.put(Kind::Pod, kPod);
+    world.api.put(Kind::ResourceClaimTemplate, kTemplate);
+    world.start();
+    world.advance(Duration::seconds(5));
+    EXPECT_EQ(world.api.all(api::ref_of(Kind::ResourceClaim)).size(), 1u);
+    EXPECT_EQ(world.engine.view().pods.find("d", "p")->claim_statuses.size(), 1u);
+  }
+}
+
+TEST(ClaimFromTemplate, ANameThatAnotherOwnerHasIsPassedOver) {
+  World world;
+  world.engine.add(make_claim_from_template());
+  world.api.put(Kind::Pod, kPod);
+  world.api.put(Kind::ResourceClaimTemplate, kTemplate);
+  world.api.put(Kind::ResourceClaim,
+                R"({"metadata":{"namespace":"d","name":")" + derived_name("p", "gpu", "u1/gpu/0") + R"("}})");
+  world.start();
+  world.settle();
+  ASSERT_EQ(world.engine.view().pods.find("d", "p")->claim_statuses.size(), 1u);
+  EXPECT_EQ(world.engine.view().pods.find("d", "p")->claim_statuses[0].claim_name,
+            derived_name("p", "gpu", "u1/gpu/1"));
+}
+
+TEST(ClaimFromTemplate, PodsOfAGroupShareTheGroupsClaim) {
+  World world;
+  world.engine.add(make_claim_from_template());
+  world.engine.add(make_group_claim_from_template());
+  for (const char* name : {"a", "b"})
+    world.api.put(Kind::Pod, std::string(R"({"metadata":{"namespace":"d","name":")") + name +
+                                 R"("},"spec":{"schedulingGroup":{"podGroupName":"g"},"resourceClaims":)"
+                                 R"([{"name":"gpu","resourceClaimTemplateName":"t"}]}})");
+  world.api.put(Kind::ResourceClaimTemplate, kTemplate);
+  world.start();
+  world.settle();
+  EXPECT_TRUE(world.api.all(api::ref_of(Kind::ResourceClaim)).empty())
+      << "whose claim it is is not known yet";
+  world.api.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g"},"spec":{"resourceClaims":)"
+                                R"([{"name":"gpu","resourceClaimTemplateName":"t"}]}})");
+  world.settle();
+  const auto claims = world.api.all(api::ref_of(Kind::ResourceClaim));
+  ASSERT_EQ(claims.size(), 1u);
+  const std::string_view name = claims[0]->find("metadata")->string_at("name");
+  for (const char* pod : {"a", "b"}) {
+    ASSERT_EQ(world.engine.view().pods.find("d", pod)->claim_statuses.size(), 1u);
+    EXPECT_EQ(world.engine.view().pods.find("d", pod)->claim_statuses[0].claim_name, name);
+  }
+  const Json* status = world.api.find(Kind::PodGroup, "d", "g")->find("status");
+  ASSERT_NE(status, nullptr);
+  EXPECT_EQ(status->items_at("resourceClaimStatuses").at(0).string_at("resourceClaimName"), name);
+}
+
+TEST(DerivedName, IsStableShortAndDistinct) {
+  const std::string longer(80, 'x');
+  EXPECT_EQ(derived_name("p", "c", "s"), derived_name("p", "c", "s"));
+  EXPECT_NE(derived_name("p", "c", "s"), derived_name("p", "c", "t"));
+  EXPECT_LE(derived_name(longer, longer, "s").size(), 63u);
+  EXPECT_LE(derived_name(longer, "gpu", "s").size(), 63u);
+  EXPECT_NE(derived_name(longer, "gpu", "s").find("-gpu-"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace berth::control

@@ -1,0 +1,146 @@
+#include <algorithm>
+
+#include "control/controllers/controllers.h"
+#include "control/controllers/patches.h"
+
+namespace berth::control {
+
+using api::Kind;
+using client::Delta;
+using client::Effects;
+using client::View;
+
+namespace {
+
+using Keys = std::vector<api::ObjectKey>;
+
+enum class Presence { Using, Gone, Unseen };
+
+struct Consumers {
+  std::vector<api::ClaimConsumer> rest;
+  std::vector<const api::ClaimConsumer*> unseen;
+};
+
+bool uses_no_more(const api::Pod& pod) {
+  return pod.finished() || (pod.meta.deleting() && !pod.bound());
+}
+
+// The watch of pods may be behind that of claims: what is not in the view is looked up before it counts as
+// gone.
+Presence presence_of(const View& view, const std::string& ns, const api::ClaimConsumer& consumer) {
+  if (consumer.api_group.empty() && consumer.resource == "pods") {
+    const api::Pod* pod = view.pods.find(ns, consumer.name);
+    if (!pod || pod->meta.uid != consumer.uid) return Presence::Unseen;
+    return uses_no_more(*pod) ? Presence::Gone : Presence::Using;
+  }
+  if (consumer.resource == "podgroups") {
+    const api::PodGroup* group = view.pod_groups.find(ns, consumer.name);
+    return group && group->meta.uid == consumer.uid ? Presence::Using : Presence::Unseen;
+  }
+  return Presence::Using;  // somebody else's to judge
+}
+
+api::ObjectKey key_of(const std::string& ns, const api::ClaimConsumer& consumer) {
+  return {consumer.resource == "pods" ? Kind::Pod : Kind::PodGroup, ns, consumer.name, {}};
+}
+
+void claims_of(const View& view, const std::string& uid, Keys& keys) {
+  for (const api::ResourceClaim* claim : view.claims_reserved_by(uid))
+    keys.push_back(client::key_of(Kind::ResourceClaim, claim->meta));
+  for (const api::ResourceClaim* claim : view.claims_owned_by(uid))
+    keys.push_back(client::key_of(Kind::ResourceClaim, claim->meta));
+}
+
+bool replaced(const Delta& delta) {
+  return delta.before && delta.after && api::meta_of(*delta.before).uid != api::meta_of(*delta.after).uid;
+}
+
+bool generated_for_finished_pod(const View& view, const api::ResourceClaim& claim) {
+  const api::OwnerReference* owner = claim.meta.controller();
+  if (!owner || owner->kind != "Pod" || claim.meta.annotation(api::kPodClaimNameAnnotation).empty())
+    return false;
+  const api::Pod* pod = view.pods.find(claim.meta.ns, owner->name);
+  return pod && pod->meta.uid == owner->uid && pod->finished();
+}
+
+client::Write free_all(const api::ObjectKey& key, const api::ResourceClaim& claim) {
+  Json patch = Json::object();
+  for (const char* field : {"allocation", "reservedFor", "devices"}) patch["status"][field] = nullptr;
+  return client::merge_patch(key, std::move(patch), claim.meta.uid, claim.meta.resource_version, "status");
+}
+
+client::Write keep_only(const api::ObjectKey& key, const api::ResourceClaim& claim,
+                        const std::vector<api::ClaimConsumer>& rest) {
+  JsonArray consumers;
+  for (const api::ClaimConsumer& consumer : rest) consumers.push_back(api::to_json(consumer));
+  Json patch = Json::object();
+  patch["status"]["reservedFor"] = std::move(consumers);
+  return client::merge_patch(key, std::move(patch), claim.meta.uid, claim.meta.resource_version, "status");
+}
+
+class ClaimRelease final : public client::Reconciler {
+ public:
+  std::string_view name() const override { return "claim-release"; }
+
+  std::vector<client::Interest> interests() const override {
+    return {client::itself(Kind::ResourceClaim),
+            {Kind::Pod,
+             {},
+             [](const View& view, const Delta& delta, Keys& keys) {
+               const auto* pod =
+                   delta.after ? &std::get<std::shared_ptr<const api::Pod>>(*delta.after) : nullptr;
+               if (pod && !uses_no_more(**pod) && !replaced(delta)) return;
+               if (delta.before) claims_of(view, api::meta_of(*delta.before).uid, keys);
+               if (pod) claims_of(view, (*pod)->meta.uid, keys);
+             }},
+            {Kind::PodGroup, {}, [](const View& view, const Delta& delta, Keys& keys) {
+               if (delta.before) claims_of(view, api::meta_of(*delta.before).uid, keys);
+             }}};
+  }
+
+  Effects reconcile(const View& view, const api::ObjectKey& key, Time) override {
+    const api::ResourceClaim* claim = view.claims.find(key.ns, key.name);
+    if (!claim) return Effects::nothing();
+    const Consumers consumers = consumers_of(view, *claim);
+    Effects effects;
+    effects.chains.push_back({key, {}, {}});
+    for (const api::ClaimConsumer* consumer : consumers.unseen)
+      effects.then(unless_exists(key_of(key.ns, *consumer), consumer->uid));
+    const bool lost_some = consumers.rest.size() < claim->reserved_for.size();
+    const bool free = consumers.rest.empty();
+    const bool to_free = free && (claim->allocation || lost_some || !claim->devices.empty());
+    if (to_free)
+      effects.then(free_all(key, *claim));
+    else if (lost_some)
+      effects.then(keep_only(key, *claim, consumers.rest));
+    const bool protected_still = claim->meta.has_finalizer(api::kClaimFinalizer);
+    // An unallocated live claim keeps it: it was put on at creation, for the allocation to come.
+    if (free && protected_still && (to_free || claim->meta.deleting())) {
+      client::Write drop = drop_finalizer(key, claim->meta, api::kClaimFinalizer);
+      drop.on_previous_version = to_free;
+      effects.then(std::move(drop));
+    }
+    if (!claim->meta.deleting() && generated_for_finished_pod(view, *claim))
+      effects.then(client::delete_object(key, claim->meta.uid));
+    return effects.chains[0].writes.empty() ? Effects::nothing() : effects;
+  }
+
+ private:
+  static Consumers consumers_of(const View& view, const api::ResourceClaim& claim) {
+    Consumers consumers;
+    for (const api::ClaimConsumer& consumer : claim.reserved_for) {
+      const Presence presence = presence_of(view, claim.meta.ns, consumer);
+      if (presence == Presence::Using) consumers.rest.push_back(consumer);
+      if (presence == Presence::Unseen) consumers.unseen.push_back(&consumer);
+    }
+    return consumers;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<client::Reconciler> make_claim_release() {
+  return std::make_unique<ClaimRelease>();
+}
+
+}  // namespace berth::control

@@ -1,0 +1,146 @@
+#include <gtest/gtest.h>
+
+#include "control/controllers/controllers.h"
+#include "control/testing/world.h"
+
+namespace berth::control {
+namespace {
+
+using api::Kind;
+using testing::World;
+
+// An allocated claim with its finalizer, reserved for pods a (uid-a) and b (uid-b).
+constexpr const char* kClaim =
+    R"({"metadata":{"namespace":"d","name":"c","finalizers":["resource.kubernetes.io/delete-protection"]},)"
+    R"("status":{"allocation":{"devices":{"results":[{"request":"r","driver":"x","pool":"p","device":"0"}]}},)"
+    R"("devices":[{"driver":"x","pool":"p","device":"0"}],"reservedFor":)"
+    R"([{"resource":"pods","name":"a","uid":"uid-a"},{"resource":"pods","name":"b","uid":"uid-b"}]}})";
+
+std::string pod(const std::string& name, const std::string& uid, const std::string& rest = "") {
+  return R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":")" + uid + "\"" + rest;
+}
+const std::string kBound = R"(},"spec":{"nodeName":"n"}})";
+
+struct Fixture : ::testing::Test {
+  World world;
+  void begin() {
+    world.engine.add(make_claim_release());
+    world.start();
+    world.settle();
+  }
+  const api::ResourceClaim* claim() { return world.engine.view().claims.find("d", "c"); }
+  std::vector<std::string> consumers() {
+    std::vector<std::string> names;
+    if (claim())
+      for (const api::ClaimConsumer& consumer : claim()->reserved_for) names.push_back(consumer.name);
+    return names;
+  }
+};
+using ClaimRelease = Fixture;
+using Names = std::vector<std::string>;
+
+TEST_F(ClaimRelease, ConsumersThatLiveStay) {
+  world.api.put(Kind::ResourceClaim, kClaim);
+  world.api.put(Kind::Pod, pod("a", "uid-a", kBound));
+  world.api.put(Kind::Pod, pod("b", "uid-b", kBound));
+  begin();
+  EXPECT_EQ(consumers(), (Names{"a", "b"}));
+  EXPECT_TRUE(world.api.log.empty());
+}
+
+TEST_F(ClaimRelease, WhoIsGoneFinishedReplacedOrNeverScheduledIsTakenOut) {
+  const std::string cases[] = {
+      "",
+      pod("b", "uid-b", R"(},"spec":{"nodeName":"n"},"status":{"phase":"Failed"}})"),
+      pod("b", "uid-b2", kBound),
+      pod("b", "uid-b", R"(,"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":30}})"),
+  };
+  for (const std::string& other : cases) {
+    World fresh;
+    fresh.engine.add(make_claim_release());
+    fresh.api.put(Kind::ResourceClaim, kClaim);
+    fresh.api.put(Kind::Pod, pod("a", "uid-a", kBound));
+    if (!other.empty()) fresh.api.put(Kind::Pod, other);
+    fresh.start();
+    fresh.settle();
+    const api::ResourceClaim* left = fresh.engine.view().claims.find("d", "c");
+    ASSERT_EQ(left->reserved_for.size(), 1u) << other;
+    EXPECT_EQ(left->reserved_for[0].name, "a");
+    EXPECT_TRUE(left->allocation.has_value());
+  }
+}
+
+TEST_F(ClaimRelease, TheLastOneFreesAllocationAndDevicesThenTheFinalizer) {
+  world.api.put(Kind::ResourceClaim, kClaim);
+  world.api.put(Kind::Pod, pod("a", "uid-a", kBound));
+  world.api.put(Kind::Pod, pod("b", "uid-b", kBound));
+  begin();
+  world.api.remove(api::ref_of(Kind::Pod), "d", "b");
+  world.settle();
+  EXPECT_EQ(consumers(), (Names{"a"}));
+  world.api.log.clear();
+  world.api.remove(api::ref_of(Kind::Pod), "d", "a");
+  world.settle();
+  EXPECT_FALSE(claim()->allocation.has_value());
+  EXPECT_TRUE(claim()->devices.empty());
+  EXPECT_TRUE(claim()->meta.finalizers.empty());
+  EXPECT_EQ(world.api.log, (Names{"get v1/pods d/a", "patch resource.k8s.io/v1/resourceclaims d/c/status",
+                                  "patch resource.k8s.io/v1/resourceclaims d/c"}));
+}
+
+TEST_F(ClaimRelease, AConsumerThatOnlyTheServerKnowsYetIsNotTakenOut) {
+  world.engine.add(make_claim_release());
+  world.start();
+  world.settle();
+  world.api.put(Kind::Pod, pod("a", "uid-a", kBound));
+  world.api.put(Kind::Pod, pod("b", "uid-b", kBound));
+  world.api.put(Kind::ResourceClaim, kClaim);
+  world.api.deliver(0);  // claims only: the watch of pods is behind
+  world.step();
+  while (world.api.answer()) world.step();
+  world.settle();
+  EXPECT_EQ(consumers(), (Names{"a", "b"}));
+}
+
+TEST_F(ClaimRelease, AnUnallocatedLiveClaimKeepsItsFinalizerADeletedOneGoes) {
+  world.api.put(
+      Kind::ResourceClaim,
+      R"({"metadata":{"namespace":"d","name":"c","finalizers":["resource.kubernetes.io/delete-protection"]}})");
+  begin();
+  EXPECT_TRUE(world.api.log.empty());
+  world.api.change(Kind::ResourceClaim, "d", "c",
+                   R"({"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"}})");
+  world.settle();
+  EXPECT_EQ(world.api.find(Kind::ResourceClaim, "d", "c"), nullptr);
+  EXPECT_EQ(claim(), nullptr);
+}
+
+TEST_F(ClaimRelease, AGeneratedClaimOfAFinishedPodIsDeleted) {
+  world.api.put(Kind::Pod, pod("a", "uid-a", kBound));
+  world.api.put(
+      Kind::ResourceClaim,
+      R"({"metadata":{"namespace":"d","name":"c","annotations":{"resource.kubernetes.io/pod-claim-name":"x"},)"
+      R"("ownerReferences":[{"kind":"Pod","name":"a","uid":"uid-a","controller":true}],)"
+      R"("finalizers":["resource.kubernetes.io/delete-protection"]}})");
+  begin();
+  EXPECT_NE(claim(), nullptr);
+  world.api.change(Kind::Pod, "d", "a", R"({"status":{"phase":"Succeeded"}})");
+  world.settle();
+  EXPECT_EQ(claim(), nullptr);
+}
+
+TEST_F(ClaimRelease, AGroupHoldsItsClaimUntilItIsGone) {
+  world.api.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g","uid":"uid-g"}})");
+  world.api.put(
+      Kind::ResourceClaim,
+      R"({"metadata":{"namespace":"d","name":"c"},"status":{"allocation":{"devices":{}},"reservedFor":)"
+      R"([{"apiGroup":"scheduling.k8s.io","resource":"podgroups","name":"g","uid":"uid-g"}]}})");
+  begin();
+  EXPECT_TRUE(claim()->allocation.has_value());
+  world.api.remove(api::ref_of(Kind::PodGroup), "d", "g");
+  world.settle();
+  EXPECT_FALSE(claim()->allocation.has_value());
+}
+
+}  // namespace
+}  // namespace berth::control

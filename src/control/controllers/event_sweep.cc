@@ -1,0 +1,54 @@
+#include <algorithm>
+
+#include "control/controllers/controllers.h"
+
+namespace berth::control {
+
+using client::Effects;
+using client::View;
+
+namespace {
+
+constexpr Duration kEventLife = Duration::minutes(60);
+
+Time last_seen(const api::AnyObject& event) {
+  Time last = event.meta.created;
+  const auto object = parse_json(*event.raw);
+  if (!object) return last;
+  for (const std::string_view field : {"lastTimestamp", "eventTime"})
+    last = std::max(last, api::decode_time(object->string_at(field)));
+  if (const Json* series = object->find("series"))
+    last = std::max(last, api::decode_time(series->string_at("lastObservedTime")));
+  return last;
+}
+
+class EventSweep final : public client::Reconciler {
+ public:
+  std::string_view name() const override { return "event-sweep"; }
+
+  std::vector<client::Interest> interests() const override {
+    client::Interest events = client::itself(api::Kind::Other);
+    events.resource = {"", "v1", "events"};
+    return {std::move(events)};
+  }
+
+  Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override {
+    const auto object = view.find(key);
+    if (!object) return Effects::nothing();
+    const auto& event = *std::get<std::shared_ptr<const api::AnyObject>>(*object);
+    const Time last = last_seen(event);
+    if (event.meta.deleting() || !last.is_set()) return Effects::nothing();
+    if (now >= last + kEventLife) return Effects::write(key, client::delete_object(key, event.meta.uid));
+    Effects effects;
+    effects.wake_at = last + kEventLife;
+    return effects;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<client::Reconciler> make_event_sweep() {
+  return std::make_unique<EventSweep>();
+}
+
+}  // namespace berth::control

@@ -1,0 +1,113 @@
+#include <gtest/gtest.h>
+
+#include "control/controllers/controllers.h"
+#include "control/testing/world.h"
+
+namespace berth::control {
+namespace {
+
+using api::Kind;
+using testing::World;
+
+const api::ResourceRef kMaps{"", "v1", "configmaps"};
+const api::ResourceRef kJobs{"batch", "v1", "jobs"};
+
+struct GarbageCollector : ::testing::Test {
+  World world;
+
+  void begin() {
+    world.engine.add(make_garbage_collector({{kMaps, "ConfigMap", true},
+                                             {kJobs, "Job", true},
+                                             {api::ref_of(Kind::Pod), "Pod", true},
+                                             {api::ref_of(Kind::Node), "Node", false}}));
+    world.start();
+    world.settle();
+  }
+  void put(const api::ResourceRef& resource, const std::string& name, const std::string& owners = "",
+           const std::string& more = "") {
+    world.api.put(resource,
+                  *parse_json(R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"uid-)" + name +
+                              R"(","ownerReferences":[)" + owners + "]" + more + "}}"));
+  }
+  static std::string job(const std::string& name, const char* uid, const char* block = "false") {
+    return R"({"apiVersion":"batch/v1","kind":"Job","name":")" + name + R"(","uid":")" + uid +
+           R"(","blockOwnerDeletion":)" + block + "}";
+  }
+  bool there(const api::ResourceRef& resource, const char* name) {
+    return world.api.find(resource, "d", name) != nullptr;
+  }
+  void erase(const api::ResourceRef& resource, const std::string& name, const std::string& propagation) {
+    client::ApiRequest request{client::Verb::Delete, resource, "d", name, "", ""};
+    request.body = R"({"propagationPolicy":")" + propagation + "\"}";
+    world.api.submit(request, [](client::ApiReply) {});
+  }
+};
+
+TEST_F(GarbageCollector, DependentsGoAfterTheirLastOwnerMatchedByUid) {
+  put(kJobs, "j");
+  put(kMaps, "kept", job("j", "uid-j"));
+  put(kMaps, "stranger", job("j", "uid-of-an-earlier-j"));
+  put(kMaps, "of-two", job("j", "uid-j") + "," + job("absent", "uid-absent"));
+  put(kMaps, "unknown-kind", R"({"apiVersion":"x/v1","kind":"Thing","name":"t","uid":"t"})");
+  begin();
+  EXPECT_TRUE(there(kMaps, "kept"));
+  EXPECT_FALSE(there(kMaps, "stranger"));
+  ASSERT_TRUE(there(kMaps, "of-two"));
+  EXPECT_EQ(world.api.find(kMaps, "d", "of-two")->find("metadata")->items_at("ownerReferences").size(), 1u)
+      << "the reference to the owner that is gone is taken off";
+  world.api.remove(kJobs, "d", "j");
+  world.settle();
+  EXPECT_FALSE(there(kMaps, "kept"));
+  EXPECT_FALSE(there(kMaps, "of-two"));
+  EXPECT_TRUE(there(kMaps, "unknown-kind"));
+}
+
+TEST_F(GarbageCollector, AnOwnerThatTheWatchHasNotShownYetIsLookedUp) {
+  begin();
+  put(kJobs, "late");
+  put(kMaps, "child", job("late", "uid-late"));
+  world.api.deliver(0);  // configmaps only
+  world.step();
+  while (world.api.answer()) world.step();
+  world.settle();
+  EXPECT_TRUE(there(kMaps, "child"));
+}
+
+TEST_F(GarbageCollector, ForegroundWaitsForBlockingDependents) {
+  put(kJobs, "j");
+  put(kMaps, "child", job("j", "uid-j", "true"), R"(,"finalizers":["example.com/hold"])");
+  begin();
+  erase(kJobs, "j", "Foreground");
+  world.settle();
+  EXPECT_TRUE(there(kJobs, "j"));
+  ASSERT_TRUE(there(kMaps, "child"));
+  EXPECT_NE(world.api.find(kMaps, "d", "child")->find_path({"metadata", "deletionTimestamp"}), nullptr);
+  world.api.remove(kMaps, "d", "child");
+  world.settle();
+  EXPECT_FALSE(there(kJobs, "j"));
+}
+
+TEST_F(GarbageCollector, OrphansLoseTheReferenceAndStay) {
+  put(kJobs, "j");
+  put(kMaps, "child", job("j", "uid-j", "true"));
+  begin();
+  erase(kJobs, "j", "Orphan");
+  world.settle();
+  EXPECT_FALSE(there(kJobs, "j"));
+  ASSERT_TRUE(there(kMaps, "child"));
+  EXPECT_TRUE(world.api.find(kMaps, "d", "child")->find("metadata")->items_at("ownerReferences").empty());
+}
+
+TEST_F(GarbageCollector, AChainOfOwnersGoesToItsEnd) {
+  put(kJobs, "j");
+  put(api::ref_of(Kind::Pod), "p", job("j", "uid-j"));
+  put(kMaps, "m", R"({"apiVersion":"v1","kind":"Pod","name":"p","uid":"uid-p"})");
+  begin();
+  world.api.remove(kJobs, "d", "j");
+  world.settle();
+  EXPECT_FALSE(there(api::ref_of(Kind::Pod), "p"));
+  EXPECT_FALSE(there(kMaps, "m"));
+}
+
+}  // namespace
+}  // namespace berth::control

@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <map>
+
+#include "control/controllers/controllers.h"
+#include "control/controllers/patches.h"
+
+namespace berth::control {
+
+using api::Kind;
+using client::Delta;
+using client::Effects;
+using client::View;
+
+namespace {
+
+using Keys = std::vector<api::ObjectKey>;
+
+constexpr std::string_view kFinalizer = "kubernetes";
+// Deletes of one run; the rest follow when these are done.
+constexpr std::size_t kDeletesPerRunMax = 500;
+// How long a namespace must have looked empty: watches of different resources may be behind one another.
+constexpr Duration kEmptyFor = Duration::millis(200);
+
+class NamespaceFinalizer final : public client::Reconciler {
+ public:
+  explicit NamespaceFinalizer(std::vector<ServedResource> resources) : resources_(std::move(resources)) {
+    std::erase_if(resources_, [](const ServedResource& served) { return !served.namespaced; });
+  }
+
+  std::string_view name() const override { return "namespace-finalizer"; }
+
+  std::vector<client::Interest> interests() const override {
+    std::vector<client::Interest> interests = {client::itself(Kind::Namespace)};
+    for (const ServedResource& served : resources_)
+      interests.push_back(
+          {kind_of(served), served.resource, [](const View& view, const Delta& delta, Keys& keys) {
+             const api::Namespace* ns = view.namespaces.find("", delta.key.ns);
+             if (ns && ns->meta.deleting()) keys.push_back({Kind::Namespace, "", delta.key.ns, {}});
+           }});
+    return interests;
+  }
+
+  Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override {
+    const api::Namespace* ns = view.namespaces.find("", key.name);
+    const bool ours =
+        ns && ns->meta.deleting() &&
+        std::find(ns->finalizers.begin(), ns->finalizers.end(), kFinalizer) != ns->finalizers.end();
+    if (!ours) {
+      empty_since_.erase(key.name);
+      return Effects::nothing();
+    }
+    bool empty = true;
+    Effects effects = delete_contents(view, key.name, empty);
+    if (!empty) {
+      empty_since_.erase(key.name);
+      return effects;
+    }
+    const Time since = empty_since_.try_emplace(key.name, now).first->second;
+    if (now - since >= kEmptyFor) return finalize(key, *ns);
+    effects.wake_at = since + kEmptyFor;
+    return effects;
+  }
+
+ private:
+  static Kind kind_of(const ServedResource& served) {
+    return api::kind_of_resource(served.resource.group, served.resource.resource);
+  }
+
+  Effects delete_contents(const View& view, const std::string& ns, bool& empty) const {
+    Effects effects;
+    for (const ServedResource& served : resources_)
+      for (const api::ObjectKey& key : view.keys_in(kind_of(served), ns, served.resource)) {
+        empty = false;
+        const auto object = view.find(key);
+        if (!object || api::meta_of(*object).deleting()) continue;
+        if (effects.chains.size() == kDeletesPerRunMax) return effects;
+        effects.chains.push_back({key, {client::delete_object(key, api::meta_of(*object).uid)}, {}});
+      }
+    return effects;
+  }
+
+  static Effects finalize(const api::ObjectKey& key, const api::Namespace& ns) {
+    auto object = parse_json(*ns.raw);
+    BERTH_ASSERT(object.ok(), "what is in the view was decoded");
+    std::vector<std::string> rest = ns.finalizers;
+    std::erase(rest, kFinalizer);
+    (*object)["spec"]["finalizers"] = api::to_json(rest);
+    client::Write write = client::merge_patch(key, *std::move(object), "", 0, "finalize");
+    write.request.verb = client::Verb::Update;
+    write.fine_reasons = {"NotFound"};
+    return Effects::write(key, std::move(write));
+  }
+
+  std::vector<ServedResource> resources_;
+  std::map<std::string, Time> empty_since_;  // of terminating namespaces
+};
+
+}  // namespace
+
+std::unique_ptr<client::Reconciler> make_namespace_finalizer(std::vector<ServedResource> resources) {
+  return std::make_unique<NamespaceFinalizer>(std::move(resources));
+}
+
+}  // namespace berth::control

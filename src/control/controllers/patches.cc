@@ -1,0 +1,52 @@
+#include "control/controllers/patches.h"
+
+#include <algorithm>
+
+#include "control/stable_hash.h"
+
+namespace berth::control {
+
+client::Write drop_finalizer(const api::ObjectKey& key, const api::ObjectMeta& meta,
+                             std::string_view finalizer) {
+  std::vector<std::string> rest = meta.finalizers;
+  std::erase(rest, finalizer);
+  Json patch = Json::object();
+  patch["metadata"]["finalizers"] = api::to_json(rest);
+  client::Write write = client::merge_patch(key, std::move(patch), meta.uid, meta.resource_version);
+  write.fine_reasons = {"NotFound"};
+  return write;
+}
+
+client::Write unless_exists(const api::ObjectKey& key, std::string_view uid) {
+  client::Write write = client::merge_patch(key, Json::object(), "", 0);
+  write.request.verb = client::Verb::Get;
+  write.request.body.clear();
+  write.fine_reasons = {"NotFound"};
+  write.stop_if_uid = uid;
+  return write;
+}
+
+client::Write patch_status(const api::ObjectKey& key, Json status, std::string_view uid) {
+  client::Write write =
+      client::merge_patch(key, Json::object({{"status", std::move(status)}}), uid, 0, "status");
+  write.request.verb = client::Verb::StrategicPatch;
+  return write;
+}
+
+std::string derived_name(std::string_view first, std::string_view second, std::string_view seed) {
+  constexpr std::size_t kPartsBytesMax = 55, kHashCharacters = 6;
+  constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";  // no vowels: no words
+  if (first.size() + second.size() > kPartsBytesMax) {
+    const std::size_t short_max = kPartsBytesMax / 2;
+    const std::size_t first_max = std::max(short_max, kPartsBytesMax - std::min(second.size(), short_max));
+    first = first.substr(0, first_max);
+    second = second.substr(0, kPartsBytesMax - first.size());
+  }
+  std::string name = std::string(first) + "-" + std::string(second) + "-";
+  std::uint64_t hash = stable_hash(seed);
+  for (std::size_t i = 0; i < kHashCharacters; ++i, hash /= kAlphabet.size())
+    name += kAlphabet[hash % kAlphabet.size()];
+  return name;
+}
+
+}  // namespace berth::control

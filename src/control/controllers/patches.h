@@ -1,0 +1,25 @@
+// Writes that several controllers make.
+#pragma once
+
+#include <string_view>
+
+#include "client/decider.h"
+
+namespace berth::control {
+
+// Takes one finalizer off, on exactly the version that is known.
+client::Write drop_finalizer(const api::ObjectKey& key, const api::ObjectMeta& meta,
+                             std::string_view finalizer);
+
+// Guards the writes after it: they are made only when the object with this UID does not exist. It costs a
+// read, and is needed because the watch of one resource may be behind that of another.
+client::Write unless_exists(const api::ObjectKey& key, std::string_view uid);
+
+// A strategic merge patch of the status: conditions merge by type.
+client::Write patch_status(const api::ObjectKey& key, Json status, std::string_view uid);
+
+// A name of at most 63 characters, `<first>-<second>-<hash of seed>`; both parts are cut alike when they are
+// long.
+std::string derived_name(std::string_view first, std::string_view second, std::string_view seed);
+
+}  // namespace berth::control

@@ -1,0 +1,20 @@
+// What the simulated node agent's parts share.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/kinds.h"
+
+namespace berth::control {
+
+bool is_simulated(const api::Node& node);
+// The addresses that a simulated node and its pods report: derived from names, so that they never change.
+std::string simulated_host_ip(std::string_view node_name);
+std::string simulated_pod_ip(std::string_view pod_uid);
+
+// The duration that the annotation says; nothing when it is absent, wrong or negative.
+std::optional<Duration> annotated_duration(const api::ObjectMeta& meta, std::string_view annotation);
+
+}  // namespace berth::control

@@ -1,0 +1,94 @@
+#include <gtest/gtest.h>
+
+#include "control/controllers/controllers.h"
+#include "control/controllers/simulated.h"
+#include "control/testing/world.h"
+
+namespace berth::control {
+namespace {
+
+using api::Kind;
+using testing::World;
+
+struct SimulatedPods : ::testing::Test {
+  World world;
+  void begin(const std::string& annotations = "{}") {
+    world.engine.add(make_simulated_pods());
+    world.api.put(api::ref_of(Kind::Node), simulated_node_object(1));
+    world.api.put(
+        Kind::Pod,
+        R"({"metadata":{"namespace":"d","name":"p","uid":"u1","annotations":)" + annotations +
+            R"(},"spec":{"nodeName":"node-1","initContainers":[{"name":"i","image":"init:1"},)"
+            R"({"name":"s","image":"side:1","restartPolicy":"Always"}],)"
+            R"("containers":[{"name":"c","image":"app:1"}]},"status":{"phase":"Pending","conditions":)"
+            R"([{"type":"PodScheduled","status":"True"}]}})");
+    world.start();
+    world.settle();
+  }
+  const Json& status() { return *world.api.find(Kind::Pod, "d", "p")->find("status"); }
+  std::string conditions() {
+    std::string text;
+    for (const Json& condition : status().items_at("conditions"))
+      text +=
+          std::string(condition.string_at("type")) + "=" + std::string(condition.string_at("status")) + " ";
+    return text;
+  }
+};
+
+TEST_F(SimulatedPods, ABoundPodRuns) {
+  begin();
+  EXPECT_EQ(status().string_at("phase"), "Running");
+  EXPECT_EQ(
+      conditions(),
+      "PodScheduled=True PodReadyToStartContainers=True Initialized=True Ready=True ContainersReady=True ");
+  EXPECT_EQ(status().string_at("podIP"), simulated_pod_ip("u1"));
+  EXPECT_EQ(status().string_at("hostIP"), simulated_host_ip("node-1"));
+  EXPECT_EQ(status().string_at("startTime"), "2027-01-15T08:00:00Z");
+  const Json& container = status().items_at("containerStatuses").at(0);
+  EXPECT_TRUE(container.bool_at("ready") && container.bool_at("started"));
+  EXPECT_EQ(container.string_at("containerID").size(), 13u + 64u);
+  EXPECT_EQ(to_string(*container.find("state")), R"({"running":{"startedAt":"2027-01-15T08:00:00Z"}})");
+  const JsonArray& init = status().items_at("initContainerStatuses");
+  ASSERT_EQ(init.size(), 2u);
+  EXPECT_NE(init[0].find_path({"state", "terminated"}), nullptr);
+  EXPECT_NE(init[1].find_path({"state", "running"}), nullptr);
+  world.advance(Duration::minutes(60));
+  EXPECT_EQ(world.api.log.size(), 1u);
+}
+
+TEST_F(SimulatedPods, APodWithARunTimeSucceedsAfterIt) {
+  begin(R"({"berth.dev/run-time":"30s"})");
+  world.advance(Duration::seconds(29));
+  EXPECT_EQ(status().string_at("phase"), "Running");
+  world.advance(Duration::seconds(1));
+  EXPECT_EQ(status().string_at("phase"), "Succeeded");
+  EXPECT_EQ(conditions(),
+            "PodScheduled=True PodReadyToStartContainers=False Initialized=True Ready=False "
+            "ContainersReady=False ");
+  const Json* ended = status().items_at("containerStatuses").at(0).find_path({"state", "terminated"});
+  ASSERT_NE(ended, nullptr);
+  EXPECT_EQ(ended->int_at("exitCode", -1), 0);
+  EXPECT_EQ(ended->string_at("finishedAt"), "2027-01-15T08:00:30Z");
+}
+
+TEST(SimulatedPodsTable, OthersAreLeftAlone) {
+  const char* pods[] = {
+      R"({"metadata":{"namespace":"d","name":"p"},"spec":{"nodeName":"real"}})",
+      R"({"metadata":{"namespace":"d","name":"p"},"spec":{"nodeName":"absent"}})",
+      R"({"metadata":{"namespace":"d","name":"p"},"spec":{}})",
+      R"({"metadata":{"namespace":"d","name":"p"},"spec":{"nodeName":"sim"},"status":{"phase":"Failed"}})",
+      R"({"metadata":{"namespace":"d","name":"p","deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{"nodeName":"sim"}})",
+  };
+  for (const char* pod : pods) {
+    client::View view;
+    testing::put(view, Kind::Node, R"({"metadata":{"name":"real"}})");
+    testing::put(view, Kind::Node, R"({"metadata":{"name":"sim","labels":{"berth.dev/simulated":"true"}}})");
+    testing::put(view, Kind::Pod, pod);
+    EXPECT_EQ(testing::run(*make_simulated_pods(), view, {Kind::Pod, "d", "p", {}}, Time::from_seconds(1)),
+              "")
+        << pod;
+  }
+}
+
+}  // namespace
+}  // namespace berth::control
