@@ -48,7 +48,8 @@ TEST(Decode, SaysWhatTheReferenceSaysOfWrongValues) {
        "json: cannot unmarshal number into Go struct field PodSpec.spec.restartPolicy of type "
        "v1.RestartPolicy"},
       {"micro time", "coordination.k8s.io/v1", "Lease", R"({"spec":{"renewTime":"2026-01-02T03:04:05Z"}})",
-       R"(parsing time "2026-01-02T03:04:05Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "Z" as ".000000")"},
+       R"(parsing time "2026-01-02T03:04:05Z" as "2006-01-02T15:04:05.000000Z07:00":)"
+       R"( cannot parse "Z" as ".000000")"},
       {"quantity", "v1", "Node", R"({"status":{"capacity":{"cpu":"abc"}}})",
        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"},
       {"base64", "v1", "Secret", R"({"data":{"a":"!"}})", "illegal base64 data at input byte 0"},
@@ -76,8 +77,10 @@ TEST(Decode, NamesThePlaceOfAWrongValue) {
 TEST(Decode, WritesCanonicalDocuments) {
   const Case cases[] = {
       {"order, nulls, sorted maps", "v1", "ConfigMap",
-       R"({"data":{"b":"2","a":"1"},"metadata":{"annotations":{"a":null},"labels":null,"name":"x"},"apiVersion":"v1","kind":"ConfigMap","immutable":null})",
-       R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x","annotations":{"a":""}},"data":{"a":"1","b":"2"}})"},
+       R"({"data":{"b":"2","a":"1"},"metadata":{"annotations":{"a":null},"labels":null,"name":)"
+       R"("x"},"apiVersion":"v1","kind":"ConfigMap","immutable":null})",
+       R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x","annotations":{"a":""}},)"
+       R"("data":{"a":"1","b":"2"}})"},
       {"nothing", "v1", "ConfigMap", "null", R"({"metadata":{}})"},
       {"zero members as Go writes them", "v1", "Pod",
        R"({"spec":{"containers":[{"name":"c"}],"hostNetwork":false}})",
@@ -85,27 +88,43 @@ TEST(Decode, WritesCanonicalDocuments) {
       {"absent list without omitempty", "v1", "Pod", "{}",
        R"({"metadata":{},"spec":{"containers":null},"status":{}})"},
       {"pointer zeros stay", "apps/v1", "Deployment", R"({"spec":{"replicas":0}})",
-       R"({"metadata":{},"spec":{"replicas":0,"selector":null,"template":{"metadata":{},"spec":{"containers":null}},"strategy":{}},"status":{}})"},
+       R"({"metadata":{},"spec":{"replicas":0,"selector":null,"template":{"metadata":{},"spec":)"
+       R"({"containers":null}},"strategy":{}},"status":{}})"},
       {"quantities", "v1", "Node", R"({"status":{"capacity":{"cpu":0.5,"memory":"1024Mi","pods":1000}}})",
-       R"({"metadata":{},"spec":{},"status":{"capacity":{"cpu":"500m","memory":"1Gi","pods":"1k"},"daemonEndpoints":{"kubeletEndpoint":{"Port":0}},"nodeInfo":{"machineID":"","systemUUID":"","bootID":"","kernelVersion":"","osImage":"","containerRuntimeVersion":"","kubeletVersion":"","kubeProxyVersion":"","operatingSystem":"","architecture":""}}})"},
+       R"({"metadata":{},"spec":{},"status":{"capacity":{"cpu":"500m","memory":"1Gi","pods":"1k"},)"
+       R"("daemonEndpoints":{"kubeletEndpoint":{"Port":0}},"nodeInfo":{"machineID":"",)"
+       R"("systemUUID":"","bootID":"","kernelVersion":"","osImage":"","containerRuntimeVersion":)"
+       R"("","kubeletVersion":"","kubeProxyVersion":"","operatingSystem":"","architecture":""}}})"},
       {"times", "coordination.k8s.io/v1", "Lease",
-       R"({"metadata":{"creationTimestamp":"2026-01-02T04:04:05.9+01:00"},"spec":{"renewTime":"2026-01-02T03:04:05.123456Z"}})",
-       R"({"metadata":{"creationTimestamp":"2026-01-02T03:04:05Z"},"spec":{"renewTime":"2026-01-02T03:04:05.123456Z"}})"},
+       R"({"metadata":{"creationTimestamp":"2026-01-02T04:04:05.9+01:00"},"spec":{"renewTime":)"
+       R"("2026-01-02T03:04:05.123456Z"}})",
+       R"({"metadata":{"creationTimestamp":"2026-01-02T03:04:05Z"},"spec":{"renewTime":)"
+       R"("2026-01-02T03:04:05.123456Z"}})"},
       {"raw JSON is kept", "resource.k8s.io/v1", "ResourceClaim",
        R"({"spec":{"devices":{"config":[{"opaque":{"driver":"d","parameters":{"z":1,"a":[null]}}}]}}})",
-       R"({"metadata":{},"spec":{"devices":{"requests":null,"config":[{"opaque":{"driver":"d","parameters":{"z":1,"a":[null]}}}]}},"status":{}})"},
+       R"({"metadata":{},"spec":{"devices":{"requests":null,"config":[{"opaque":{"driver":"d",)"
+       R"("parameters":{"z":1,"a":[null]}}}]}},"status":{}})"},
       {"int or string", "v1", "Service",
        R"({"spec":{"ports":[{"port":80,"targetPort":"web"},{"port":81,"targetPort":8081}]}})",
-       R"({"metadata":{},"spec":{"ports":[{"port":80,"targetPort":"web"},{"port":81,"targetPort":8081}]},"status":{"loadBalancer":{}}})"},
+       R"({"metadata":{},"spec":{"ports":[{"port":80,"targetPort":"web"},{"port":81,"targetPort":)"
+       R"(8081}]},"status":{"loadBalancer":{}}})"},
       {"a map of lists", "resource.k8s.io/v1", "ResourceClaim",
-       R"({"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"p","device":"x","compatibilityGroups":{"set":["mig"]}}]}}}})",
-       R"({"metadata":{},"spec":{"devices":{"requests":null}},"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"p","device":"x","compatibilityGroups":{"set":["mig"]}}]}}}})"},
+       R"({"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"p",)"
+       R"("device":"x","compatibilityGroups":{"set":["mig"]}}]}}}})",
+       R"({"metadata":{},"spec":{"devices":{"requests":null}},"status":{"allocation":{"devices":)"
+       R"({"results":[{"request":"r","driver":"d","pool":"p","device":"x","compatibilityGroups":)"
+       R"({"set":["mig"]}}]}}}})"},
       {"our own kind", "scheduling.berth.dev/v1alpha1", "BindRequest",
        R"({"spec":{"selectedNode":"n","podName":"p","podUID":"u","backoffLimit":0}})",
        R"({"metadata":{},"spec":{"podName":"p","podUID":"u","selectedNode":"n","backoffLimit":0}})"},
       {"CRD schemas", "apiextensions.k8s.io/v1", "CustomResourceDefinition",
-       R"({"spec":{"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"array","items":{"type":"number","maximum":5.0},"additionalProperties":false}}}]}})",
-       R"({"metadata":{},"spec":{"group":"","names":{"plural":"","kind":""},"scope":"","versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"array","items":{"type":"number","maximum":5},"additionalProperties":false}}}]},"status":{"conditions":null,"acceptedNames":{"plural":"","kind":""},"storedVersions":null}})"},
+       R"({"spec":{"versions":[{"name":"v1","served":true,"storage":true,"schema":)"
+       R"({"openAPIV3Schema":{"type":"array","items":{"type":"number","maximum":5.0},)"
+       R"("additionalProperties":false}}}]}})",
+       R"({"metadata":{},"spec":{"group":"","names":{"plural":"","kind":""},"scope":"","versions":)"
+       R"([{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"array",)"
+       R"("items":{"type":"number","maximum":5},"additionalProperties":false}}}]},"status":)"
+       R"({"conditions":null,"acceptedNames":{"plural":"","kind":""},"storedVersions":null}})"},
   };
   for (const Case& c : cases) {
     const Result<Decoded> decoded = decode_json(kind(c.api_version, c.kind), c.in);
@@ -121,12 +140,13 @@ TEST(Decode, WritesCanonicalDocuments) {
 TEST(Decode, CollectsStrictErrorsInOrder) {
   const auto decoded =
       decode_json(kind("v1", "Pod"), R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"x"},"spec":{
-      "containers":[{"name":"c","image":"i","image":"j","jnk":1}],"nodename":"n","restartPolicy":"Never","restartPolicy":"Always"}})");
+      "containers":[{"name":"c","image":"i","image":"j","jnk":1}],"nodename":"n",
+      "restartPolicy":"Never","restartPolicy":"Always"}})");
   ASSERT_TRUE(decoded.ok());
-  EXPECT_EQ(
-      strict_error_text(decoded->strict_errors),
-      R"(strict decoding error: duplicate field "spec.containers[0].image", unknown field "spec.containers[0].jnk", )"
-      R"(unknown field "spec.nodename", duplicate field "spec.restartPolicy")");
+  EXPECT_EQ(strict_error_text(decoded->strict_errors),
+            R"(strict decoding error: duplicate field "spec.containers[0].image",)"
+            R"( unknown field "spec.containers[0].jnk", )"
+            R"(unknown field "spec.nodename", duplicate field "spec.restartPolicy")");
   EXPECT_EQ(decoded->document.find_path({"spec", "restartPolicy"})->as_string(), "Always")
       << "the last one wins";
   const auto cased = decode_json(

@@ -34,10 +34,12 @@ TEST(JsonPatch, ChangesDocuments) {
        R"([{"op":"replace","path":"/a/ex.io~1a","value":3},{"op":"remove","path":"/a/t~0"}])",
        R"({"a":{"ex.io/a":3}})"},
       {"move and copy", R"({"data":{"x":"2"}})",
-       R"([{"op":"move","from":"/data/x","path":"/data/moved"},{"op":"copy","from":"/data/moved","path":"/data/copied"}])",
+       R"([{"op":"move","from":"/data/x","path":"/data/moved"},{"op":"copy","from":"/data/moved",)"
+       R"("path":"/data/copied"}])",
        R"({"data":{"moved":"2","copied":"2"}})"},
       {"lists", R"({"l":[1,2,3]})",
-       R"([{"op":"add","path":"/l/1","value":9},{"op":"add","path":"/l/-","value":4},{"op":"remove","path":"/l/0"},{"op":"replace","path":"/l/-1","value":5}])",
+       R"([{"op":"add","path":"/l/1","value":9},{"op":"add","path":"/l/-","value":4},{"op":)"
+       R"("remove","path":"/l/0"},{"op":"replace","path":"/l/-1","value":5}])",
        R"({"l":[9,2,3,5]})"},
       {"what stands before the first slash is ignored", R"({"data":{}})",
        R"([{"op":"add","path":"data/x","value":"1"}])", R"({"data":{},"x":"1"})"},
@@ -104,13 +106,14 @@ TEST(MergePatch, FollowsTheRfc) {
 }
 
 TEST(StrategicMergePatch, MergesByTheTable) {
-  const char* two =
-      R"({"spec":{"containers":[{"name":"a","image":"a","env":[{"name":"A","value":"1"}]},{"name":"b","image":"b"}]}})";
+  const char* two = R"({"spec":{"containers":[{"name":"a","image":"a","env":[{"name":"A","value":"1"}]},)"
+                    R"({"name":"b","image":"b"}]}})";
   const char* owners = R"({"metadata":{"ownerReferences":[{"name":"y","uid":"b"},{"name":"x","uid":"a"}]}})";
   const char* conditions = R"({"status":{"conditions":[{"type":"A"},{"type":"B"},{"type":"S"}]}})";
   const Case cases[] = {
       {"by name", two, R"({"spec":{"containers":[{"name":"b","image":"b2"}]}})",
-       R"({"spec":{"containers":[{"name":"a","image":"a","env":[{"name":"A","value":"1"}]},{"name":"b","image":"b2"}]}})"},
+       R"({"spec":{"containers":[{"name":"a","image":"a","env":[{"name":"A","value":"1"}]},)"
+       R"({"name":"b","image":"b2"}]}})"},
       {"a new element goes in front", R"({"spec":{"containers":[{"name":"a"}]}})",
        R"({"spec":{"containers":[{"name":"n"}]}})", R"({"spec":{"containers":[{"name":"n"},{"name":"a"}]}})"},
       {"no key", two, R"({"spec":{"containers":[{"image":"x"}]}})",
@@ -138,7 +141,8 @@ TEST(StrategicMergePatch, MergesByTheTable) {
        R"({"metadata":{"$setElementOrder/ownerReferences":[{"uid":"a"},{"uid":"b"}],"ownerReferences":[]}})",
        R"({"metadata":{"ownerReferences":[{"name":"x","uid":"a"},{"name":"y","uid":"b"}]}})"},
       {"order and a new one", conditions,
-       R"({"status":{"$setElementOrder/conditions":[{"type":"B"},{"type":"A"},{"type":"C"}],"conditions":[{"type":"C","status":"True"}]}})",
+       R"({"status":{"$setElementOrder/conditions":[{"type":"B"},{"type":"A"},{"type":"C"}],)"
+       R"("conditions":[{"type":"C","status":"True"}]}})",
        R"({"status":{"conditions":[{"type":"B"},{"type":"A"},{"type":"C","status":"True"},{"type":"S"}]}})"},
       {"explicit merge", two, R"({"spec":{"containers":[{"name":"a","$patch":"merge"}]}})",
        "merging lists cannot yet be specified in the patch"},
@@ -151,9 +155,11 @@ TEST(StrategicMergePatch, MergesByTheTable) {
       {"null removes", two, R"({"spec":{"containers":null}})", R"({"spec":{}})"},
       {"nested lists", two,
        R"({"spec":{"containers":[{"name":"a","env":[{"name":"B","value":"2"},{"name":"A","value":"3"}]}]}})",
-       R"({"spec":{"containers":[{"name":"a","image":"a","env":[{"name":"B","value":"2"},{"name":"A","value":"3"}]},{"name":"b","image":"b"}]}})"},
+       R"({"spec":{"containers":[{"name":"a","image":"a","env":[{"name":"B","value":"2"},{"name":)"
+       R"("A","value":"3"}]},{"name":"b","image":"b"}]}})"},
       {"directives for what is not there", "{}",
-       R"({"metadata":{"ownerReferences":[{"uid":"a","$patch":"delete"},{"uid":"b"}],"labels":{"a":null,"b":"1"}}})",
+       R"({"metadata":{"ownerReferences":[{"uid":"a","$patch":"delete"},{"uid":"b"}],"labels":)"
+       R"({"a":null,"b":"1"}}})",
        R"({"metadata":{"ownerReferences":[{"uid":"b"}],"labels":{"b":"1"}}})"},
       {"unknown members are merged plainly", R"({"junk":{"a":1}})", R"({"junk":{"b":2},"more":[1]})",
        R"({"junk":{"a":1,"b":2},"more":[1]})"},
