@@ -1,0 +1,70 @@
+#include "api/gates_fields.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace berth::api {
+namespace {
+
+using FieldSet = std::set<const FieldInfo*>;
+
+bool is_on(const FieldInfo& field, const Gates& gates) {
+  bool on = true;
+  for_each_listed(field.gate, [&](std::string_view gate) {
+    const auto table = gate_table();
+    const bool known =
+        std::any_of(table.begin(), table.end(), [&](const GateInfo& row) { return row.name == gate; });
+    on &= !known || gates.enabled(gate);
+  });
+  return on;
+}
+
+// Calls `visit` for every message in the value of a field.
+template <class AnyJson, class Visit>
+void for_each_message(const FieldInfo& field, AnyJson& value, Visit visit) {
+  if (field.kind != ValueKind::Message) return;
+  if (field.shape == Shape::List && value.is_array()) {
+    for (auto& item : value.as_array()) visit(item);
+  } else if (field.shape == Shape::Map && value.is_object()) {
+    for (auto& member : value.as_object()) visit(member.value);
+  } else if (field.shape == Shape::One) {
+    visit(value);
+  }
+}
+
+void collect_used(const TypeInfo& type, const Json& document, FieldSet& used) {
+  if (!document.is_object()) return;
+  for (const JsonMember& member : document.as_object()) {
+    const FieldInfo* field = type.field_by_json(member.key);
+    if (!field || member.value.is_null()) continue;
+    if (!field->gate.empty()) used.insert(field);
+    for_each_message(*field, member.value,
+                     [&](const Json& inner) { collect_used(field->type(), inner, used); });
+  }
+}
+
+void drop(const TypeInfo& type, Json& document, const FieldSet& used, const Gates& gates) {
+  if (!document.is_object()) return;
+  std::vector<std::string> dropped;
+  for (JsonMember& member : document.as_object()) {
+    const FieldInfo* field = type.field_by_json(member.key);
+    if (!field) continue;
+    if (!field->gate.empty() && !used.contains(field) && !is_on(*field, gates))
+      dropped.push_back(member.key);
+    else
+      for_each_message(*field, member.value, [&](Json& inner) { drop(field->type(), inner, used, gates); });
+  }
+  for (const std::string& key : dropped) document.as_object().erase(key);
+}
+
+}  // namespace
+
+void drop_gated_fields(const TypeInfo& type, Json& document, const Json* old, const Gates& gates) {
+  FieldSet used;
+  if (old) collect_used(type, *old, used);
+  drop(type, document, used, gates);
+}
+
+}  // namespace berth::api

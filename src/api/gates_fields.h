@@ -1,0 +1,17 @@
+// Drops the members of a document whose feature gate is off: what the API server does with them on a write.
+//
+// By the gate column of the type table; gates that gates.h does not have count as on. Pure. Cost: one walk of
+// each document. Source: `+featureGate` markers of the API types; the rule "kept when the old object uses
+// it".
+#pragma once
+
+#include "api/gates.h"
+#include "api/type_table.h"
+#include "base/json.h"
+
+namespace berth::api {
+
+// `document` is canonical. A gated member stays when `old` (null pointer: a create) has it anywhere.
+void drop_gated_fields(const TypeInfo& type, Json& document, const Json* old, const Gates& gates);
+
+}  // namespace berth::api
