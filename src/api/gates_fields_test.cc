@@ -15,8 +15,8 @@ std::string dropped(const char* gates, const char* document, const char* old = n
   return to_string(json);
 }
 
-constexpr const char* kClaim =
-    R"({"status":{"allocation":{"devices":{"results":[{"device":"x","compatibilityGroups":{"set":["mig"]}}]}}}})";
+constexpr const char* kClaim = R"({"status":{"allocation":{"devices":{"results":[{"device":"x",)"
+                               R"("compatibilityGroups":{"set":["mig"]}}]}}}})";
 constexpr const char* kWithout = R"({"status":{"allocation":{"devices":{"results":[{"device":"x"}]}}}})";
 
 TEST(GatedFields, AreDroppedWhenTheirGateIsOff) {
