@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "cel/builders.h"
 #include "cel/libraries.h"
 #include "cel/limits.h"
 #include "cel/messages.h"

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cel/builders.h"
 #include "cel/libraries.h"
 #include "cel/limits.h"
 
@@ -169,12 +170,15 @@ Value sorted_by(const Value& list, const Value& keys) {
     return Value::error("@sortByAssociatedKeys() expected a list of the same size");
   for (const Value& key : order) {
     if (!sortable(key)) return Value::error("list elements must be comparable");
+    if (compare(key, key) == Order::NotANumber) return Value::error("NaN values cannot be ordered");
     if (key.kind() != order[0].kind()) return Value::error("list elements must have the same type");
   }
   std::vector<std::size_t> positions(items.size());
   for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = i;
-  std::stable_sort(positions.begin(), positions.end(),
-                   [&](std::size_t x, std::size_t y) { return compare(order[x], order[y]) == Order::Less; });
+  std::sort(positions.begin(), positions.end(), [&](std::size_t x, std::size_t y) {
+    const Order order_of_keys = compare(order[x], order[y]);
+    return order_of_keys == Order::Less || (order_of_keys != Order::Greater && x < y);
+  });
   std::vector<Value> sorted;
   for (const std::size_t position : positions) sorted.push_back(items[position]);
   return Value::of_list(std::move(sorted));

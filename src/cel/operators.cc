@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "cel/builders.h"
 #include "cel/libraries.h"
 #include "cel/limits.h"
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "cel/builders.h"
 #include "cel/libraries.h"
 
 namespace berth::cel {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/assert.h"
+#include "cel/builders.h"
 
 namespace berth::cel {
 namespace {

@@ -174,28 +174,6 @@ std::size_t hash_of(const Value& value);
 std::size_t size_of(const Value& value);
 std::size_t code_point_count(std::string_view text);
 
-// A map under construction; a later entry of an equal key replaces the earlier one.
-class MapBuilder {
- public:
-  MapBuilder();
-  ~MapBuilder();
-  // False when an equal key was present; the entry is replaced then.
-  bool insert(Value key, Value value);
-  Value take();
-  // `map` with one more entry; in place when `map` was built here and is held nowhere else.
-  static Value insert_into(Value map, Value key, Value value);
-
- private:
-  class Entries;
-  std::shared_ptr<Entries> entries_;
-};
-
-// Appends to a list that was made by this and is held nowhere else in amortized constant time.
-class ListAppender {
- public:
-  static Value append(Value list, Value item);
-};
-
 // What string() gives for scalars; other kinds as in debug_text.
 std::string text_of(const Value& value);
 // The shortest decimal text that reads back as the same double, as Go prints it.
