@@ -1,0 +1,104 @@
+#include "scheduling/domains.h"
+
+#include <algorithm>
+
+namespace berth::scheduling {
+namespace {
+
+// Makes room for one more entry of a map whose values say when they were used.
+template <class Map>
+void drop_least_used(Map& map, std::size_t max) {
+  if (map.size() < max) return;
+  map.erase(std::min_element(map.begin(), map.end(), [](const auto& a, const auto& b) {
+    return a.second.used_at < b.second.used_at;
+  }));
+}
+
+}  // namespace
+
+DomainUse& DomainUse::operator+=(const DomainUse& other) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    requested[i] += other.requested[i];
+    allocatable[i] += other.allocatable[i];
+  }
+  return *this;
+}
+
+DomainUse& DomainUse::operator-=(const DomainUse& other) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    requested[i] -= other.requested[i];
+    allocatable[i] -= other.allocatable[i];
+  }
+  return *this;
+}
+
+DomainUse use_of(const model::Cluster& cluster, NodeId node) {
+  DomainUse use;
+  const model::NodeRow& row = cluster.node(node);
+  if (!row.live) return use;
+  for (const model::ResourceId resource : {model::kCpu, model::kMemory}) {
+    use.requested[resource.index()] = model::amount_in(cluster.ledger().node(node).requested, resource);
+    use.allocatable[resource.index()] = model::amount_in(row.allocatable, resource);
+  }
+  return use;
+}
+
+Topology::Topology(const std::string& key, const model::Cluster& cluster) : tree_({key}) {
+  for (const auto& [name, node] : cluster.live_nodes())
+    tree_.put(node, name, cluster.node(node).live->meta.labels);
+}
+
+DomainUse Topology::use(const model::Cluster& cluster, const topology::NodeChanges& changes,
+                        topology::DomainId domain) {
+  use_.catch_up(tree_, changes, cluster.nodes().size(), [&](NodeId node) { return use_of(cluster, node); });
+  return use_.sum(domain);
+}
+
+const topology::FitCounts& Topology::fit(const std::string& shape, const model::Cluster& cluster,
+                                         const topology::NodeChanges& changes,
+                                         const std::function<std::int64_t(NodeId)>& room) {
+  auto at = shapes_.find(shape);
+  if (at == shapes_.end()) {
+    drop_least_used(shapes_, kShapesMax);
+    at = shapes_.try_emplace(shape).first;
+  }
+  at->second.used_at = ++uses_;
+  at->second.counts.catch_up(tree_, changes, cluster.nodes().size(), [&](NodeId node) {
+    return cluster.node(node).live ? room(node) : std::int64_t{0};
+  });
+  return at->second.counts;
+}
+
+void DomainIndex::node_changed(const model::Cluster& cluster, NodeId node) {
+  const model::NodeRow& row = cluster.node(node);
+  for (auto& [key, kept] : topologies_) {
+    if (row.live) {
+      kept.topology.tree().put(node, row.name, row.live->meta.labels);
+    } else {
+      kept.topology.tree().remove(node);
+    }
+  }
+  nodes_stale_ = true;
+  changes_.note(node);
+}
+
+const std::vector<NodeId>& DomainIndex::nodes(const model::Cluster& cluster) {
+  if (nodes_stale_) {
+    nodes_.clear();
+    for (const auto& [name, node] : cluster.live_nodes()) nodes_.push_back(node);
+    nodes_stale_ = false;
+  }
+  return nodes_;
+}
+
+Topology& DomainIndex::topology(const std::string& key, const model::Cluster& cluster) {
+  auto at = topologies_.find(key);
+  if (at == topologies_.end()) {
+    drop_least_used(topologies_, kTopologiesMax);
+    at = topologies_.try_emplace(key, Kept{Topology(key, cluster), 0}).first;
+  }
+  at->second.used_at = ++uses_;
+  return at->second.topology;
+}
+
+}  // namespace berth::scheduling

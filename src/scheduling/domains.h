@@ -1,0 +1,70 @@
+// The nodes by name, and for each topology key in use: its tree, how full its domains are, how many pods of a
+// group's shape they could take.
+//
+// Owner: the scheduler. Cost: a node change is noted in O(1) per key and summed up when a group asks; memory
+// bounded by kTopologiesMax keys and kShapesMax shapes each, the least recently used make room.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scheduling/framework.h"
+#include "topology/sums.h"
+
+namespace berth::scheduling {
+
+inline constexpr std::size_t kTopologiesMax = 16;
+inline constexpr std::size_t kShapesMax = 32;
+
+class Topology {
+ public:
+  Topology(const std::string& key, const model::Cluster& cluster);
+
+  const topology::Tree& tree() const { return tree_; }
+  topology::Tree& tree() { return tree_; }
+  DomainUse use(const model::Cluster& cluster, const topology::NodeChanges& changes,
+                topology::DomainId domain);
+  // Counts for the shape named `shape`, brought up to date; `room` counts one node.
+  const topology::FitCounts& fit(const std::string& shape, const model::Cluster& cluster,
+                                 const topology::NodeChanges& changes,
+                                 const std::function<std::int64_t(NodeId)>& room);
+
+ private:
+  struct Shape {
+    topology::FitCounts counts;
+    std::uint64_t used_at = 0;
+  };
+  topology::Tree tree_;
+  topology::DomainSums<DomainUse> use_;
+  std::map<std::string, Shape> shapes_;
+  std::uint64_t uses_ = 0;
+};
+
+class DomainIndex {
+ public:
+  // After every delta of a node, and for every node whose pods changed.
+  void node_changed(const model::Cluster& cluster, NodeId node);
+  void use_changed(NodeId node) { changes_.note(node); }
+
+  // Live nodes by name.
+  const std::vector<NodeId>& nodes(const model::Cluster& cluster);
+  Topology& topology(const std::string& key, const model::Cluster& cluster);
+  const topology::NodeChanges& changes() const { return changes_; }
+
+ private:
+  struct Kept {
+    Topology topology;
+    std::uint64_t used_at = 0;
+  };
+  std::map<std::string, Kept> topologies_;
+  topology::NodeChanges changes_;
+  std::vector<NodeId> nodes_;
+  bool nodes_stale_ = true;
+  std::uint64_t uses_ = 0;
+};
+
+DomainUse use_of(const model::Cluster& cluster, NodeId node);
+
+}  // namespace berth::scheduling

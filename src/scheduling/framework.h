@@ -1,0 +1,189 @@
+// The extension points: what a plugin may be asked, and in which order.
+//
+// Owner: the scheduler, one thread; plugins keep no state between attempts. A filter sees all surviving nodes
+// at once, so that it can be a loop over columns. Source: kube-scheduler's framework, KEP-5732 (placements).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/view.h"
+#include "model/cluster.h"
+#include "scheduling/diagnosis.h"
+#include "topology/tree.h"
+
+namespace berth::dra {
+class Allocator;
+class Ask;
+}  // namespace berth::dra
+
+namespace berth::scheduling {
+
+using model::PodId;
+
+// What every attempt of one decision shares.
+struct World {
+  const client::View& view;
+  model::Cluster& cluster;
+  dra::Allocator& allocator;
+};
+
+// One claim of a pod, and what stands or would stand in its status.
+struct ClaimChoice {
+  std::string pod_claim;  // name in pod.spec.resourceClaims
+  model::ClaimId claim;
+  std::shared_ptr<const api::Allocation> allocation;  // null: not allocated yet
+};
+
+// One pod being placed: the input, what survived so far, and why the rest did not.
+struct Attempt {
+  const World* world = nullptr;
+  const api::Pod* pod = nullptr;
+  PodId pod_id;
+  std::vector<NodeId> candidates;    // by node name
+  std::vector<std::int64_t> scores;  // of candidates, once scored
+  Diagnosis diagnosis;
+  std::vector<ClaimChoice> claims;      // in the pod's order
+  std::shared_ptr<const dra::Ask> ask;  // the claims that the place must allocate; null: none
+  std::vector<std::shared_ptr<const api::Allocation>> allocations;  // for `ask`, on the node accepted last
+
+  bool over() const { return !diagnosis.error().empty() || diagnosis.refused_everywhere(); }
+  // Keeps the candidates for which `keep(node)` is true. `keep` refuses the others itself.
+  template <class Keep>
+  void keep_if(Keep keep) {
+    std::size_t kept = 0;
+    for (const NodeId node : candidates)
+      if (keep(node)) candidates[kept++] = node;
+    candidates.resize(kept);
+  }
+};
+
+// May the pod be tried at all?
+struct Gate {
+  enum class Kind : std::uint8_t { Open, Silent, Told };
+  Kind kind = Kind::Open;
+  std::string reason;   // of the condition, when Told
+  std::string message;  // Silent: for `explain` only
+};
+
+class PreEnqueue {
+ public:
+  virtual ~PreEnqueue() = default;
+  virtual Gate check(const client::View& view, const api::Pod& pod) const = 0;
+};
+
+// Looks at the pod once, before any node; may refuse it everywhere or narrow the candidates.
+class PreFilter {
+ public:
+  virtual ~PreFilter() = default;
+  virtual void prepare(Attempt& attempt) const = 0;
+};
+
+// Refuses nodes; cheap per node, asked for all candidates at once.
+class Filter {
+ public:
+  virtual ~Filter() = default;
+  virtual void filter(Attempt& attempt) const = 0;
+};
+
+// Refuses one node; asked in the order of the scores until a node passes, so that the best node costs one
+// question.
+class CostlyFilter {
+ public:
+  virtual ~CostlyFilter() = default;
+  virtual bool wanted(const Attempt& attempt) const = 0;
+  virtual bool accepts(Attempt& attempt, NodeId node) const = 0;
+  // Why it refuses the node, in words; empty when there is nothing to add to the reason.
+  virtual std::string explain(const Attempt& attempt, NodeId node) const = 0;
+};
+
+// Adds 0..100 times its weight for every candidate.
+class Score {
+ public:
+  virtual ~Score() = default;
+  virtual void score(Attempt& attempt, std::int64_t weight) const = 0;
+};
+
+// A set of nodes that could take a whole group.
+struct Placement {
+  std::string name;               // the domain's path; empty: the whole cluster
+  topology::DomainId domain;      // none: the whole cluster
+  std::span<const NodeId> nodes;  // by name; lives as long as the decision
+};
+
+struct PlacementQuestion {
+  const topology::Tree* tree = nullptr;  // null: the group names no topology key
+  std::span<const NodeId> all_nodes;     // by name
+  std::vector<NodeId> occupied;          // nodes of members that have a place
+};
+
+class PlacementGenerator {
+ public:
+  virtual ~PlacementGenerator() = default;
+  // In a fixed order; none when no node qualifies. An error when the members stand where no placement can
+  // hold them.
+  virtual Result<std::vector<Placement>> generate(const PlacementQuestion& question) const = 0;
+};
+
+// How far a group has come on one placement.
+struct Progress {
+  std::int32_t minimum = 1;
+  std::int32_t scheduled = 0;  // before and during this attempt
+  std::int32_t placed = 0;     // during this attempt
+  std::int32_t remaining = 0;
+};
+
+enum class Feasibility : std::uint8_t { Wait, Feasible, Infeasible };
+
+class PlacementState {
+ public:
+  virtual ~PlacementState() = default;
+  virtual Feasibility judge(const Progress& progress) const = 0;
+  // Why `judge` said Infeasible.
+  virtual std::string reason(const Progress& progress) const = 0;
+};
+
+// What a domain holds, cpu and memory, after the group was placed.
+struct DomainUse {
+  std::int64_t requested[2] = {};
+  std::int64_t allocatable[2] = {};
+  DomainUse& operator+=(const DomainUse& other);
+  DomainUse& operator-=(const DomainUse& other);
+};
+
+struct PlacementResult {
+  DomainUse use;
+  std::int32_t scheduled = 0;
+};
+
+// 0..100 for each result, given all of them.
+class PlacementScorer {
+ public:
+  virtual ~PlacementScorer() = default;
+  virtual void score(std::span<const PlacementResult> results, std::span<std::int64_t> totals) const = 0;
+};
+
+// One row per plugin, in the order in which they are asked.
+struct PluginSet {
+  struct Weighted {
+    std::unique_ptr<Score> score;
+    std::int64_t weight;
+  };
+  std::vector<std::unique_ptr<PreEnqueue>> gates;
+  std::vector<std::unique_ptr<PreFilter>> prefilters;
+  std::vector<std::unique_ptr<Filter>> filters;
+  std::vector<std::unique_ptr<CostlyFilter>> costly_filters;
+  std::vector<Weighted> scores;
+  std::unique_ptr<PlacementGenerator> placement_generator;
+  std::unique_ptr<PlacementState> placement_state;
+  std::vector<std::unique_ptr<PlacementScorer>> placement_scorers;
+};
+
+// The plugins of this cut, in kube-scheduler's order.
+PluginSet default_plugins();
+
+}  // namespace berth::scheduling

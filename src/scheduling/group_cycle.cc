@@ -1,0 +1,299 @@
+#include "scheduling/group_cycle.h"
+
+#include <algorithm>
+
+#include "scheduling/explain.h"
+#include "scheduling/plugins/node_resources.h"
+
+namespace berth::scheduling {
+
+struct GroupCycle::Run {
+  const World& world;
+  const GroupInput& input;
+  model::Ledger::Transaction& transaction;
+  std::span<const NodeId> all_nodes;
+  Topology* topology = nullptr;
+  std::vector<Placement> placements;
+  const topology::FitCounts* fit = nullptr;
+
+  std::int32_t minimum() const { return input.group->gang_min.value_or(1); }
+  std::int32_t scheduled() const { return static_cast<std::int32_t>(input.placed.size()); }
+  // Members that must find a node in this attempt for it to succeed.
+  std::int32_t needed() const { return std::max(1, minimum() - scheduled()); }
+};
+
+namespace {
+
+GroupOutcome error_outcome(const GroupInput& input, std::string message) {
+  GroupOutcome outcome;
+  outcome.kind = GroupOutcome::Kind::Error;
+  outcome.message = std::move(message);
+  outcome.members.resize(input.waiting.size());
+  return outcome;
+}
+
+bool same_shape(const model::Cluster& cluster, const api::Pod& a, const api::Pod& b) {
+  const auto requests = [&](const api::Pod& pod) -> const model::ResourceAmounts& {
+    return cluster.pod(cluster.find_pod(pod.meta.ns, pod.meta.name)).requests;
+  };
+  return a.node_selector == b.node_selector && a.required_node_affinity == b.required_node_affinity &&
+         a.tolerations == b.tolerations && requests(a) == requests(b);
+}
+
+// The least that any member asks of each resource: what fits one of them fits this.
+model::ResourceAmounts least_requests(const model::Cluster& cluster,
+                                      const std::vector<const api::Pod*>& pods) {
+  std::map<model::ResourceId, std::pair<std::int64_t, std::size_t>> least;
+  for (const api::Pod* pod : pods)
+    for (const model::ResourceAmount& one :
+         cluster.pod(cluster.find_pod(pod->meta.ns, pod->meta.name)).requests) {
+      auto& [amount, count] = least[one.resource];
+      amount = count == 0 ? one.amount : std::min(amount, one.amount);
+      ++count;
+    }
+  model::ResourceAmounts amounts;
+  for (const auto& [resource, row] : least)
+    if (row.second == pods.size()) amounts.push_back({resource, row.first});
+  return amounts;
+}
+
+std::string shape_name(const model::ResourceAmounts& requests, const api::Pod* twin) {
+  std::string name;
+  for (const model::ResourceAmount& one : requests)
+    name += std::to_string(one.resource.index()) + "=" + std::to_string(one.amount) + ",";
+  if (!twin) return name;
+  for (const auto& [key, value] : twin->node_selector) name += "s:" + key + "=" + value + ",";
+  if (twin->required_node_affinity)
+    name += "a:" + to_string(api::to_json(*twin->required_node_affinity)) + ",";
+  for (const api::Toleration& one : twin->tolerations) name += "t:" + to_string(api::to_json(one)) + ",";
+  return name + "twins";
+}
+
+}  // namespace
+
+bool goes_before(const api::Pod* a, const api::Pod* b) {
+  if (a->priority != b->priority) return a->priority > b->priority;
+  if (a->meta.created != b->meta.created) return a->meta.created < b->meta.created;
+  return a->meta.name < b->meta.name;
+}
+
+std::string group_error(const GroupInput& input) {
+  std::vector<const api::Pod*> members = input.waiting;
+  members.insert(members.end(), input.placed.begin(), input.placed.end());
+  for (const api::Pod* pod : members) {
+    if (pod->priority != input.group->priority)
+      return "all pods in a single pod group should have the same priority as the pod group's priority, "
+             "got " +
+             std::to_string(pod->priority) + " and " + std::to_string(input.group->priority);
+    if (pod->scheduler_name != members.front()->scheduler_name)
+      return "all pods in a single pod group should have the same scheduler name, got " +
+             pod->scheduler_name + " and " + members.front()->scheduler_name;
+  }
+  return {};
+}
+
+GroupOutcome GroupCycle::run(const World& world, const GroupInput& input,
+                             model::Ledger::Transaction& transaction) {
+  if (std::string error = group_error(input); !error.empty()) return error_outcome(input, std::move(error));
+  Run run{world, input, transaction, domains_.nodes(world.cluster)};
+  if (!input.group->topology_keys.empty())
+    run.topology = &domains_.topology(input.group->topology_keys.front(), world.cluster);
+  auto placements = plugins_.placement_generator->generate(
+      {run.topology ? &run.topology->tree() : nullptr, run.all_nodes, input.occupied});
+  if (!placements) return error_outcome(input, placements.error().message());
+  run.placements = std::move(*placements);
+
+  std::vector<std::size_t> order = promising(run);
+  order_by_bound(run, order);
+  std::map<std::size_t, Evaluation> feasible;
+  for (const std::size_t index : order) {
+    Evaluation evaluation = evaluate(run, run.placements[index], Words::None);
+    if (!evaluation.error.empty()) return error_outcome(input, std::move(evaluation.error));
+    const bool complete = evaluation.complete;
+    if (evaluation.feasible) feasible.emplace(index, std::move(evaluation));
+    if (complete) break;
+  }
+  return feasible.empty() ? give_up(run) : settle_on(run, feasible);
+}
+
+std::vector<std::size_t> GroupCycle::promising(Run& run) {
+  std::vector<std::size_t> indices;
+  if (run.topology) {
+    const model::Cluster& cluster = run.world.cluster;
+    const std::vector<const api::Pod*>& pods = run.input.waiting;
+    const bool twins = std::all_of(pods.begin(), pods.end(), [&](const api::Pod* pod) {
+      return same_shape(cluster, *pod, *pods.front());
+    });
+    const model::ResourceAmounts requests = least_requests(cluster, pods);
+    Attempt attempt;
+    const auto room = [&](NodeId node) -> std::int64_t {
+      if (twins) {
+        pods_.begin(attempt, run.world, *pods.front(), {&node, 1}, {});
+        pods_.filter_only(attempt);
+        if (attempt.candidates.empty()) return 0;
+      }
+      return plugins::room_for(cluster.node(node), cluster.ledger().node(node), requests);
+    };
+    run.fit = &run.topology->fit(shape_name(requests, twins ? pods.front() : nullptr), cluster,
+                                 domains_.changes(), room);
+  }
+  for (std::size_t i = 0; i < run.placements.size(); ++i)
+    if (!run.fit || run.fit->sum(run.placements[i].domain) >= run.needed()) indices.push_back(i);
+  return indices;
+}
+
+void GroupCycle::order_by_bound(Run& run, std::vector<std::size_t>& indices) {
+  if (indices.size() < 2) return;
+  const model::Cluster& cluster = run.world.cluster;
+  DomainUse all;
+  for (const api::Pod* pod : run.input.waiting)
+    for (const model::ResourceAmount& one :
+         cluster.pod(cluster.find_pod(pod->meta.ns, pod->meta.name)).requests)
+      if (one.resource.index() < 2) all.requested[one.resource.index()] += one.amount;
+  std::vector<PlacementResult> full(run.placements.size());
+  for (const std::size_t i : indices) {
+    full[i].use = run.topology->use(cluster, domains_.changes(), run.placements[i].domain);
+    full[i].use += all;
+    full[i].scheduled = run.scheduled() + static_cast<std::int32_t>(run.input.waiting.size());
+  }
+  std::vector<std::int64_t> bounds(full.size());
+  for (const auto& scorer : plugins_.placement_scorers) scorer->score(full, bounds);
+  std::stable_sort(indices.begin(), indices.end(),
+                   [&](std::size_t a, std::size_t b) { return bounds[a] > bounds[b]; });
+}
+
+bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
+                            Words words) {
+  const api::Pod& pod = *run.input.waiting[member];
+  const auto avoid = run.input.avoid.find(pod.meta.uid);
+  pods_.begin(
+      attempt_, run.world, pod, placement.nodes,
+      avoid == run.input.avoid.end() ? std::span<const NodeId>() : std::span<const NodeId>(avoid->second));
+  const NodeId node = pods_.choose(attempt_);
+  if (!attempt_.diagnosis.error().empty()) {
+    evaluation.error = attempt_.diagnosis.error();
+    return false;
+  }
+  MemberOutcome& outcome = evaluation.members[member];
+  outcome.node = node;
+  if (!node.valid()) {
+    if (words == Words::Explain) {
+      outcome.sentence = attempt_.diagnosis.fit_sentence(placement.nodes.size());
+      outcome.explanation = explain_pod(attempt_, plugins_, placement.nodes.size());
+      outcome.nodes_by_reason = attempt_.diagnosis.counts();
+    }
+    return false;
+  }
+  pods_.reserve(attempt_, node, run.transaction);
+  outcome.claims = attempt_.claims;
+  return true;
+}
+
+GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement, Words words) {
+  Evaluation evaluation;
+  const std::size_t count = run.input.waiting.size();
+  evaluation.members.resize(count);
+  Progress& progress = evaluation.progress;
+  progress = {run.minimum(), run.scheduled(), 0, static_cast<std::int32_t>(count)};
+  if (run.topology && placement.domain.valid())
+    evaluation.result.use = run.topology->use(run.world.cluster, domains_.changes(), placement.domain);
+  const auto before = run.transaction.savepoint();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (plugins_.placement_state->judge(progress) == Feasibility::Infeasible) break;
+    const bool placed = try_member(run, placement, i, evaluation, words);
+    if (!evaluation.error.empty()) break;
+    --progress.remaining;
+    if (!placed) continue;
+    ++progress.placed;
+    ++progress.scheduled;
+    for (const model::ResourceAmount& one : run.world.cluster.pod(attempt_.pod_id).requests)
+      if (one.resource.index() < 2) evaluation.result.use.requested[one.resource.index()] += one.amount;
+  }
+  run.transaction.roll_back_to(before);
+  evaluation.feasible = evaluation.error.empty() && progress.placed > 0 &&
+                        plugins_.placement_state->judge(progress) == Feasibility::Feasible;
+  evaluation.complete = evaluation.feasible && static_cast<std::size_t>(progress.placed) == count;
+  evaluation.result.scheduled = progress.scheduled;
+  return evaluation;
+}
+
+GroupOutcome GroupCycle::settle_on(Run& run, std::map<std::size_t, Evaluation>& evaluations) {
+  std::vector<PlacementResult> results;
+  std::vector<std::size_t> indices;
+  for (const auto& [index, evaluation] : evaluations) {
+    indices.push_back(index);
+    results.push_back(evaluation.result);
+  }
+  std::vector<std::int64_t> totals(results.size());
+  if (results.size() > 1)
+    for (const auto& scorer : plugins_.placement_scorers) scorer->score(results, totals);
+  const std::size_t best = indices[std::max_element(totals.begin(), totals.end()) - totals.begin()];
+  Evaluation& winner = evaluations.at(best);
+  if (!winner.complete) winner = evaluate(run, run.placements[best], Words::Explain);
+  GroupOutcome outcome;
+  outcome.kind = GroupOutcome::Kind::Placed;
+  outcome.placement = run.placements[best].name;
+  outcome.members = std::move(winner.members);
+  replay(run, outcome.members);
+  return outcome;
+}
+
+void GroupCycle::replay(Run& run, const std::vector<MemberOutcome>& members) {
+  model::Cluster& cluster = run.world.cluster;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (!members[i].node.valid()) continue;
+    const api::Pod& pod = *run.input.waiting[i];
+    const PodId id = cluster.find_pod(pod.meta.ns, pod.meta.name);
+    run.transaction.place(id, members[i].node, cluster.pod(id).requests);
+    for (const ClaimChoice& choice : members[i].claims)
+      if (!cluster.ledger().hold(choice.claim))
+        run.transaction.allocate(id, choice.claim, cluster.hold_for(choice.allocation));
+  }
+}
+
+GroupOutcome GroupCycle::give_up(Run& run) {
+  if (run.placements.empty()) {
+    GroupOutcome outcome;
+    outcome.members.resize(run.input.waiting.size());
+    outcome.message = "no feasible placements found";
+    outcome.explanation = explain(run);
+    return outcome;
+  }
+  Evaluation first = evaluate(run, run.placements.front(), Words::Explain);
+  if (!first.error.empty()) return error_outcome(run.input, std::move(first.error));
+  GroupOutcome outcome;
+  outcome.members = std::move(first.members);
+  for (MemberOutcome& member : outcome.members) member.node = NodeId::none();
+  outcome.message = "pod group is unschedulable, 0/" + std::to_string(run.placements.size()) +
+                    " placements are available, first placement status: " +
+                    plugins_.placement_state->reason(first.progress);
+  outcome.explanation = explain(run);
+  return outcome;
+}
+
+std::string GroupCycle::explain(Run& run) {
+  const api::PodGroup& group = *run.input.group;
+  std::string text = "pod group " + group.meta.ns + "/" + group.meta.name + " waits: ";
+  const std::string pods = std::to_string(run.needed()) + (run.needed() == 1 ? " more pod" : " more pods");
+  if (!run.topology) return text + "the cluster does not take the " + pods + " it needs.";
+  const std::string& key = group.topology_keys.front();
+  if (run.placements.empty()) {
+    text += "no node has the label " + key;
+  } else {
+    text += "none of " + std::to_string(run.placements.size()) + " domains of " + key + " takes the " + pods +
+            " it needs";
+    const auto closest = std::max_element(run.placements.begin(), run.placements.end(),
+                                          [&](const Placement& a, const Placement& b) {
+                                            return run.fit->sum(a.domain) < run.fit->sum(b.domain);
+                                          });
+    text += "; " + closest->name + " comes closest with room for " +
+            std::to_string(run.fit->sum(closest->domain)) + " by cpu, memory and pod slots";
+  }
+  const std::size_t unlabelled = run.topology->tree().unlabelled_count();
+  if (unlabelled > 0 && !run.placements.empty())
+    text += "; " + std::to_string(unlabelled) + (unlabelled == 1 ? " node has" : " nodes have") +
+            " no label " + key;
+  return text + ".";
+}
+
+}  // namespace berth::scheduling

@@ -1,0 +1,85 @@
+// Places a whole group: candidate placements, every member on each, all or nothing, the best one kept.
+//
+// Owner: the scheduler. All tentative change is in the caller's transaction; a group that finds no place
+// leaves it as it was. Placements that fit counts rule out are not tried. The others are tried from the
+// highest possible score down, and the walk ends at the first that takes every member: nothing after it can
+// score more. The result is the one that trying all of them would give. Source: KEP-4671 (gang), KEP-5732
+// (placements); texts of kube-scheduler 1.37.0.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scheduling/domains.h"
+#include "scheduling/pod_cycle.h"
+
+namespace berth::scheduling {
+
+struct GroupInput {
+  const api::PodGroup* group = nullptr;
+  std::vector<const api::Pod*> waiting;              // members to place: priority, age, name
+  std::vector<const api::Pod*> placed;               // members with a place, bound or on their way
+  std::vector<NodeId> occupied;                      // their nodes
+  std::map<std::string, std::vector<NodeId>> avoid;  // by pod UID
+};
+
+struct MemberOutcome {
+  NodeId node;                      // none: not placed
+  std::vector<ClaimChoice> claims;  // of a placed member
+  std::string sentence;             // Kubernetes' words for a member that was refused; empty: not tried
+  std::string explanation;          // ours
+  std::map<std::string, std::uint32_t> nodes_by_reason;
+};
+
+struct GroupOutcome {
+  enum class Kind : std::uint8_t { Placed, Unschedulable, Error };
+  Kind kind = Kind::Unschedulable;
+  std::string placement;               // path of the chosen domain
+  std::vector<MemberOutcome> members;  // as GroupInput::waiting
+  std::string message;                 // of the group, Kubernetes' words without those about preemption
+  std::string explanation;             // ours
+};
+
+class GroupCycle {
+ public:
+  GroupCycle(const PluginSet& plugins, DomainIndex& domains)
+      : plugins_(plugins), domains_(domains), pods_(plugins) {}
+
+  GroupOutcome run(const World& world, const GroupInput& input, model::Ledger::Transaction& transaction);
+
+ private:
+  struct Evaluation {
+    bool feasible = false;
+    bool complete = false;  // every member found a node
+    Progress progress;
+    std::string error;
+    PlacementResult result;
+    std::vector<MemberOutcome> members;
+  };
+  enum class Words : std::uint8_t { None, Explain };
+  struct Run;
+
+  Evaluation evaluate(Run& run, const Placement& placement, Words words);
+  bool try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
+                  Words words);
+  std::vector<std::size_t> promising(Run& run);
+  void order_by_bound(Run& run, std::vector<std::size_t>& indices);
+  GroupOutcome settle_on(Run& run, std::map<std::size_t, Evaluation>& evaluations);
+  GroupOutcome give_up(Run& run);
+  std::string explain(Run& run);
+  void replay(Run& run, const std::vector<MemberOutcome>& members);
+
+  const PluginSet& plugins_;
+  DomainIndex& domains_;
+  PodCycle pods_;
+  Attempt attempt_;
+};
+
+// The order of a group's members: priority, age, name.
+bool goes_before(const api::Pod* a, const api::Pod* b);
+
+// The violated rule when the members do not belong together; empty when they do.
+std::string group_error(const GroupInput& input);
+
+}  // namespace berth::scheduling

@@ -1,0 +1,324 @@
+// Groups: gangs, basic groups, racks, and what each member is told.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "scheduling/test_bench.h"
+
+namespace berth::scheduling {
+namespace {
+
+NodeSpec racked(const std::string& name, const std::string& rack, const std::string& cpu = "1") {
+  return {name, cpu, "8Gi", "110", {{"rack", rack}}};
+}
+
+std::string nodes_of(const TestBench& bench, const std::vector<std::string>& pods) {
+  std::string text;
+  for (const std::string& pod : pods) text += (text.empty() ? "" : " ") + pod + ":" + bench.node_of(pod);
+  return text;
+}
+
+TEST(Groups, AGangIsBoundTogether) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_node({"n2"});
+  bench.put_group("g", 2);
+  bench.put_pod({"a", "1", "g"});
+  EXPECT_TRUE(bench.run().empty()) << "fewer pods than minCount wait without a word";
+  bench.put_pod({"b", "1", "g"});
+  const std::vector<std::string> texts = bench.run();
+  EXPECT_EQ(nodes_of(bench, {"a", "b"}), "a:n1 b:n2");
+  ASSERT_EQ(texts.size(), 2u);
+  EXPECT_NE(texts[0].find("all-or-undo"), std::string::npos);
+  EXPECT_NE(texts[0].find(" undo\n  delete"), std::string::npos);
+  const api::BindRequest& request = *bench.view.bind_requests_of_pod("default", "a").front();
+  EXPECT_EQ(request.group.name + "/" + request.group.uid, "g/uid-group-g");
+  EXPECT_EQ(request.group.size, 2);
+  const api::Condition* condition = api::find_condition(
+      bench.view.pod_groups.find("default", "g")->conditions, "PodGroupInitiallyScheduled");
+  ASSERT_TRUE(condition);
+  EXPECT_EQ(condition->status + "/" + condition->reason + "/" + condition->message, "True/Scheduled/");
+}
+
+TEST(Groups, AMissingPodGroupHoldsItsPodsWithoutAWord) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_pod({"p", "1", "g"});
+  EXPECT_TRUE(bench.run().empty());
+}
+
+TEST(Groups, AGatedMemberHoldsTheGroupAndIsToldAlone) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_group("g", 2);
+  bench.put_pod({"a", "1", "g"});
+  bench.put_pod({"b", "1", "g", R"(,"schedulingGates":[{"name":"x"}])"});
+  bench.run();
+  EXPECT_EQ(bench.reason_of("a") + "/" + bench.reason_of("b"), "/SchedulingGated");
+  EXPECT_EQ(bench.node_of("a"), "");
+}
+
+TEST(Groups, AGangThatDoesNotFitTellsEveryMember) {
+  TestBench bench;
+  bench.put_node({"n1", "2"});
+  bench.put_group("g", 2);
+  bench.put_pod({"a", "2", "g"});
+  bench.put_pod({"b", "2", "g"});
+  bench.run();
+  const std::string group =
+      "pod group is unschedulable, 0/1 placements are available, first placement status: minCount (2) cannot "
+      "be "
+      "satisfied: 1 scheduled, 0 remaining, pod group preemption: No preemption victims found for incoming "
+      "preemptor "
+      "pod group default/g waits: the cluster does not take the 2 more pods it needs.";
+  EXPECT_EQ(bench.group_message("g"), group);
+  EXPECT_EQ(bench.message_of("a"), "pod group is unschedulable, " + group);
+  EXPECT_EQ(bench.message_of("b"),
+            "0/1 nodes are available: 1 Insufficient cpu. pod default/b waits: 1 of 1 nodes lacks cpu (n1: "
+            "it asks for "
+            "2; n1 comes closest with 0 free).");
+}
+
+TEST(Groups, TheFirstMissEndsAGangThatNeedsEveryMember) {
+  TestBench bench;
+  bench.put_node({"n1", "1"});
+  bench.put_group("g", 2);
+  bench.put_pod({"a", "2", "g"});
+  bench.put_pod({"b", "2", "g"});
+  bench.run();
+  EXPECT_TRUE(bench.message_of("a").starts_with("0/1 nodes are available: 1 Insufficient cpu. "));
+  EXPECT_NE(bench.group_message("g").find("0 scheduled, 1 remaining"), std::string::npos)
+      << bench.group_message("g");
+}
+
+TEST(Groups, MembersAboveTheMinimumAreBestEffort) {
+  TestBench bench;
+  bench.put_node({"n1", "2"});
+  bench.put_group("g", 2);
+  bench.put_pod({"a", "1", "g"});
+  bench.put_pod({"b", "1", "g"});
+  bench.put_pod({"c", "2", "g"});
+  bench.run();
+  EXPECT_EQ(nodes_of(bench, {"a", "b", "c"}), "a:n1 b:n1 c:");
+  EXPECT_TRUE(bench.message_of("c").starts_with("0/1 nodes are available: 1 Insufficient cpu. "));
+  EXPECT_EQ(bench.group_message("g"), "");
+}
+
+TEST(Groups, ABasicGroupIsNotAllOrNothing) {
+  TestBench bench;
+  bench.put_node({"n1", "2"});
+  bench.put_group("g", 0);
+  bench.put_pod({"a", "1", "g"});
+  bench.put_pod({"b", "8", "g"});
+  bench.run();
+  EXPECT_EQ(nodes_of(bench, {"a", "b"}), "a:n1 b:");
+}
+
+TEST(Groups, MixedPrioritiesAreAnErrorOfTheGroup) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_group("g", 2);
+  bench.put_pod({"a", "1", "g"});
+  bench.put_pod({"b", "1", "g", R"(,"priority":500)"});
+  bench.run();
+  const std::string text =
+      "all pods in a single pod group should have the same priority as the pod group's priority, got 500 and "
+      "0";
+  EXPECT_EQ(bench.message_of("a"), text);
+  EXPECT_EQ(bench.reason_of("a"), "SchedulerError");
+  EXPECT_EQ(bench.group_message("g"), text);
+}
+
+TEST(Racks, AllMembersGoToOneRack) {
+  TestBench bench;
+  bench.put_node(racked("n1", "r1"));
+  bench.put_node(racked("n2", "r2"));
+  bench.put_node(racked("n3", "r2"));
+  bench.put_group("g", 2, "rack");
+  bench.put_pod({"a", "1", "g"});
+  bench.put_pod({"b", "1", "g"});
+  bench.run();
+  EXPECT_EQ(nodes_of(bench, {"a", "b"}), "a:n2 b:n3");
+}
+
+TEST(Racks, TheFullerRackWins) {
+  TestBench bench;
+  for (const char* name : {"n1", "n2"}) bench.put_node(racked(name, "r1", "4"));
+  for (const char* name : {"n3", "n4"}) bench.put_node(racked(name, "r2", "4"));
+  bench.put_pod({"busy", "2", "", R"(,"nodeSelector":{"rack":"r2"})"});
+  bench.run();
+  bench.put_group("g", 2, "rack");
+  bench.put_pod({"a", "1", "g"});
+  bench.put_pod({"b", "1", "g"});
+  bench.run();
+  EXPECT_TRUE(bench.node_of("a") == "n3" || bench.node_of("a") == "n4") << nodes_of(bench, {"a", "b"});
+}
+
+TEST(Racks, NoRackIsBigEnough) {
+  TestBench bench;
+  bench.put_node(racked("n1", "r1"));
+  bench.put_node(racked("n2", "r2"));
+  bench.put_node({"n3"});
+  bench.put_group("g", 2, "rack");
+  bench.put_pod({"a", "1", "g"});
+  bench.put_pod({"b", "1", "g"});
+  bench.run();
+  EXPECT_EQ(
+      bench.group_message("g"),
+      "pod group is unschedulable, 0/2 placements are available, first placement status: minCount (2) cannot "
+      "be "
+      "satisfied: 1 scheduled, 0 remaining, pod group preemption: No preemption victims found for incoming "
+      "preemptor pod group default/g waits: none of 2 domains of rack takes the 2 more pods it needs; r1 "
+      "comes "
+      "closest with room for 1 by cpu, memory and pod slots; 1 node has no label rack.");
+  EXPECT_TRUE(bench.message_of("b").starts_with("0/1 nodes are available: 1 Insufficient cpu. "));
+}
+
+TEST(Racks, NoNodeHasTheLabel) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_group("g", 2, "rack");
+  bench.put_pod({"a", "1", "g"});
+  bench.put_pod({"b", "1", "g"});
+  bench.run();
+  EXPECT_EQ(bench.message_of("a"),
+            "no feasible placements found pod group default/g waits: no node has the label rack.");
+  EXPECT_TRUE(
+      bench.group_message("g").starts_with("no feasible placements found, pod group preemption: No "
+                                           "preemption victims found for incoming preemptor "));
+}
+
+TEST(Racks, AGrownGangStaysInItsRack) {
+  TestBench bench;
+  for (const char* name : {"n1", "n2", "n3"}) bench.put_node(racked(name, "r2", "2"));
+  bench.put_group("g", 2, "rack");
+  bench.put_pod({"a", "2", "g"});
+  bench.put_pod({"b", "2", "g"});
+  bench.run();
+  for (int i = 4; i < 9; ++i) bench.put_node(racked("n" + std::to_string(i), "r1", "2"));
+  bench.put_pod({"c", "2", "g"});
+  bench.put_pod({"d", "2", "g"});
+  bench.run();
+  EXPECT_EQ(nodes_of(bench, {"c", "d"}), "c:n3 d:");
+}
+
+TEST(Racks, AGroupSpreadOverTwoRacksIsAnError) {
+  TestBench bench;
+  bench.put_node(racked("n1", "r1", "2"));
+  bench.put_node(racked("n2", "r1", "2"));
+  bench.put_group("g", 2, "rack");
+  bench.put_pod({"a", "2", "g"});
+  bench.put_pod({"b", "2", "g"});
+  bench.run();
+  bench.put_node(racked("n2", "r2", "2"));
+  bench.put_pod({"c", "1", "g"});
+  bench.run();
+  EXPECT_EQ(bench.reason_of("c"), "SchedulerError");
+  EXPECT_EQ(bench.message_of("c"),
+            "scheduled pods of the group span more than one domain of rack: r1 and r2");
+}
+
+TEST(Racks, ARackWithoutDevicesIsNotTaken) {
+  TestBench bench;
+  bench.put_class("gpu", "true");
+  for (int i = 1; i <= 4; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    bench.put_node(racked(name, i <= 2 ? "r1" : "r2", "4"));
+    if (i != 2) bench.put_slice("s" + name, name, 1);
+  }
+  bench.put_group("g", 2, "rack");
+  for (const char* pod : {"a", "b"}) {
+    bench.put_claim(std::string("c") + pod, "gpu");
+    bench.put_pod({pod, "1", "g",
+                   std::string(R"(,"resourceClaims":[{"name":"dev","resourceClaimName":"c)") + pod + "\"}]"});
+  }
+  const std::string empty = bench.scheduler.cluster().to_text();
+  bench.run();
+  EXPECT_EQ(nodes_of(bench, {"a", "b"}), "a:n3 b:n4") << bench.group_message("g");
+}
+
+TEST(Groups, ARefusedGangLeavesTheLedgerAsItWas) {
+  TestBench bench;
+  bench.put_class("gpu", "true");
+  bench.put_node({"n1"});
+  bench.put_slice("s", "n1", 1);
+  bench.put_group("g", 2);
+  for (const char* pod : {"a", "b"}) {
+    bench.put_claim(std::string("c") + pod, "gpu");
+    bench.put_pod({pod, "1", "g",
+                   std::string(R"(,"resourceClaims":[{"name":"dev","resourceClaimName":"c)") + pod + "\"}]"});
+  }
+  const std::string before = bench.scheduler.cluster().to_text();
+  const client::Effects effects = bench.decide();
+  EXPECT_FALSE(effects.events.empty());
+  EXPECT_EQ(bench.scheduler.cluster().to_text(), before);
+  EXPECT_EQ(bench.node_of("a"), "");
+}
+
+TEST(Groups, AClaimOfTheGroupIsAllocatedOnceForAllMembers) {
+  TestBench bench;
+  bench.put_class("gpu", "true");
+  bench.put_node({"n1"});
+  bench.put_node({"n2"});
+  bench.put_slice("s", "n2", 1);
+  bench.put_group("g", 2);
+  bench.put_claim("c", "gpu");
+  for (const char* pod : {"a", "b"})
+    bench.put_pod({pod, "1", "g", R"(,"resourceClaims":[{"name":"dev","resourceClaimName":"c"}])"});
+  bench.run();
+  EXPECT_EQ(nodes_of(bench, {"a", "b"}), "a:n2 b:n2") << bench.group_message("g");
+  EXPECT_EQ(
+      bench.view.bind_requests_of_pod("default", "b").front()->claims.at(0).allocation.results.at(0).device,
+      "d0");
+}
+
+TEST(Groups, AnUndoneGangGivesEverythingBackAndComesAgain) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_group("g", 2);
+  bench.put_pod({"a", "1", "g"});
+  bench.put_pod({"b", "1", "g"});
+  const std::string before = bench.scheduler.cluster().to_text();
+  const client::Effects effects = bench.decide();
+  client::Outcome outcome{effects.decision_id, {}, true};
+  for (const client::Chain& chain : effects.chains)
+    outcome.chains.push_back({chain.key, chain.key.name[0] == 'a', 1, {}});
+  bench.scheduler.settle(bench.view, outcome, bench.now);
+  EXPECT_EQ(bench.scheduler.cluster().to_text(), before);
+  bench.now = bench.now + Duration::seconds(1);
+  bench.run();
+  EXPECT_EQ(nodes_of(bench, {"a", "b"}), "a:n1 b:n1");
+}
+
+// The judge: a gang of equal pods finds a rack exactly when, counted by hand, one rack has enough room.
+TEST(RackJudge, AFeasibleRackIsFoundExactlyWhenThereIsOne) {
+  EXPECT_TRUE(rc::check("a rack is found iff one exists", [] {
+    TestBench bench;
+    std::map<std::string, int> room;
+    const int nodes = *rc::gen::inRange(1, 8);
+    const int ask = *rc::gen::inRange(1, 4);
+    for (int i = 0; i < nodes; ++i) {
+      const std::string rack = *rc::gen::elementOf(std::vector<std::string>{"", "r1", "r2", "r3"});
+      const int cpu = *rc::gen::inRange(0, 7), slots = *rc::gen::inRange(0, 4);
+      const bool cordoned = *rc::gen::inRange(0, 6) == 0;
+      NodeSpec spec{"n" + std::to_string(i), std::to_string(cpu), "8Gi", std::to_string(slots)};
+      if (!rack.empty()) spec.labels["rack"] = rack;
+      if (cordoned) spec.spec = R"({"unschedulable":true})";
+      bench.put_node(spec);
+      if (!rack.empty() && !cordoned) room[rack] += std::min(cpu / ask, slots);
+    }
+    const int size = *rc::gen::inRange(1, 6);
+    bench.put_group("g", size, "rack");
+    std::vector<std::string> pods;
+    for (int i = 0; i < size; ++i) {
+      pods.push_back("p" + std::to_string(i));
+      bench.put_pod({pods.back(), std::to_string(ask), "g"});
+    }
+    bench.run();
+    const bool expected =
+        std::any_of(room.begin(), room.end(), [&](const auto& one) { return one.second >= size; });
+    for (const std::string& pod : pods) RC_ASSERT((bench.node_of(pod) != "") == expected);
+  }));
+}
+
+}  // namespace
+}  // namespace berth::scheduling

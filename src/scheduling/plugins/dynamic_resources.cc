@@ -1,0 +1,172 @@
+// DynamicResources: the pod's claims. Allocated ones bind the pod to their nodes; the others need free
+// devices. Source: KEP-4381; kube-scheduler's plugin for the texts.
+#include <algorithm>
+
+#include "dra/allocator.h"
+#include "scheduling/plugins/plugins.h"
+
+namespace berth::scheduling::plugins {
+namespace {
+
+constexpr std::string_view kErrorPrefix = "running \"DynamicResources\" filter plugin: ";
+
+// True for a claim that was looked at by the claim controller and found not to be needed.
+bool not_needed(const api::Pod& pod, const api::PodClaim& claim) {
+  return std::any_of(pod.claim_statuses.begin(), pod.claim_statuses.end(),
+                     [&](const api::PodClaimStatus& status) {
+                       return status.name == claim.name && status.claim_name.empty();
+                     });
+}
+
+class ClaimsExist final : public PreEnqueue {
+ public:
+  Gate check(const client::View& view, const api::Pod& pod) const override {
+    for (const api::PodClaim& claim : pod.claims) {
+      if (not_needed(pod, claim)) continue;
+      const std::string name = api::claim_object_name(pod, claim);
+      if (name.empty()) return silent("waits for a ResourceClaim to be made for its claim " + claim.name);
+      const api::ResourceClaim* object = view.claims.find(pod.meta.ns, name);
+      if (!object) return silent("waits for ResourceClaim " + name);
+      if (object->meta.deleting())
+        return silent("waits until ResourceClaim " + name + " is deleted and made anew");
+      const api::OwnerReference* owner = object->meta.controller();
+      const bool of_group = owner && owner->kind == "PodGroup" && !pod.group.empty();
+      if (!claim.template_name.empty() && !of_group && (!owner || owner->uid != pod.meta.uid))
+        return silent("finds ResourceClaim " + name + " owned by another object");
+    }
+    return {};
+  }
+
+ private:
+  static Gate silent(std::string message) { return {Gate::Kind::Silent, "", std::move(message)}; }
+};
+
+// A claim that is being allocated by a decision under way may be shared inside one pod group only.
+bool taken_by_others(const Attempt& attempt, model::ClaimId claim) {
+  const model::Cluster& cluster = attempt.world->cluster;
+  const std::string& group = attempt.pod->group;
+  const auto foreign = [&](std::string_view ns, std::string_view pod_name) {
+    const api::Pod* other = attempt.world->view.pods.find(ns, pod_name);
+    return !other || group.empty() || other->group != group;
+  };
+  const model::ClaimRow& row = cluster.claim(claim);
+  for (const auto& [name, request] : row.bind_requests)
+    if (request->pod_uid != attempt.pod->meta.uid && foreign(request->meta.ns, request->pod_name))
+      return true;
+  for (const auto& [uid, assumption] : cluster.assumptions()) {
+    if (uid == attempt.pod->meta.uid || assumption.pod.ns != row.key.ns) continue;
+    const bool names_it =
+        std::any_of(assumption.claims.begin(), assumption.claims.end(),
+                    [&](const api::ClaimAllocation& one) { return one.claim_name == row.key.name; });
+    if (names_it && foreign(assumption.pod.ns, assumption.pod.name)) return true;
+  }
+  return false;
+}
+
+class DynamicResourcesClaims final : public PreFilter {
+ public:
+  void prepare(Attempt& attempt) const override {
+    const api::Pod& pod = *attempt.pod;
+    model::Cluster& cluster = attempt.world->cluster;
+    std::vector<dra::ClaimPtr> unallocated;
+    for (const api::PodClaim& claim : pod.claims) {
+      if (not_needed(pod, claim)) continue;
+      const std::string name = api::claim_object_name(pod, claim);
+      const model::ClaimId id = cluster.find_claim(pod.meta.ns, name);
+      if (!id.valid() || !cluster.claim(id).live)
+        return attempt.diagnosis.refuse_everywhere("resourceclaim \"" + name + "\" not found");
+      const dra::ClaimPtr& live = cluster.claim(id).live;
+      const model::ClaimHoldPtr& hold = cluster.ledger().hold(id);
+      if (hold && !live->allocation && taken_by_others(attempt, id))
+        return attempt.diagnosis.refuse_everywhere("resource claim " + pod.meta.ns + "/" + name +
+                                                   " is in the process of being allocated");
+      attempt.claims.push_back({claim.name, id, hold ? hold->allocation : nullptr});
+      if (hold) continue;
+      if (!classes_exist(attempt, *live)) return;
+      unallocated.push_back(live);
+    }
+    if (unallocated.empty()) return;
+    auto ask = attempt.world->allocator.prepare(unallocated);
+    if (!ask) return attempt.diagnosis.fail(std::string(kErrorPrefix) + ask.error().message());
+    attempt.ask = std::move(*ask);
+  }
+
+ private:
+  static bool classes_exist(Attempt& attempt, const api::ResourceClaim& claim) {
+    for (const api::DeviceRequest& request : claim.requests)
+      for (const api::DeviceSubRequest& one : request.alternatives) {
+        if (attempt.world->cluster.classes().contains(one.device_class)) continue;
+        const std::string name = request.prioritized ? request.name + "/" + one.name : request.name;
+        attempt.diagnosis.refuse_everywhere("request " + name + ": device class " + one.device_class +
+                                            " does not exist");
+        return false;
+      }
+    return true;
+  }
+};
+
+class DynamicResourcesAllocated final : public Filter {
+ public:
+  void filter(Attempt& attempt) const override {
+    const ReasonId reason = attempt.diagnosis.reason("resourceclaim not available on the node");
+    for (const ClaimChoice& choice : attempt.claims) {
+      if (!choice.allocation || !choice.allocation->node_selector) continue;
+      attempt.keep_if([&](NodeId node) {
+        const api::ObjectMeta& meta = attempt.world->cluster.node(node).live->meta;
+        if (api::matches(*choice.allocation->node_selector, meta.labels, meta.name)) return true;
+        attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
+        return false;
+      });
+    }
+  }
+};
+
+class DynamicResources final : public CostlyFilter {
+ public:
+  bool wanted(const Attempt& attempt) const override { return attempt.ask != nullptr; }
+
+  bool accepts(Attempt& attempt, NodeId node) const override {
+    dra::Verdict verdict = attempt.world->allocator.allocate(*attempt.ask, node, dra::Explain::Nothing);
+    if (auto* found = std::get_if<dra::Allocations>(&verdict)) {
+      attempt.allocations.clear();
+      for (dra::ClaimResult& result : found->claims)
+        attempt.allocations.push_back(std::move(result.allocation));
+      return true;
+    }
+    Diagnosis& diagnosis = attempt.diagnosis;
+    if (const auto* no = std::get_if<dra::Impossible>(&verdict)) {
+      diagnosis.refuse(node, Refusal::Unresolvable,
+                       diagnosis.reason(no->invalid_pools ? "invalid resource pools were encountered"
+                                                          : "cannot allocate all claims"));
+    } else if (const auto* failed = std::get_if<dra::Failed>(&verdict)) {
+      diagnosis.fail(std::string(kErrorPrefix) + failed->error);
+    } else {
+      diagnosis.refuse(node, Refusal::Unschedulable,
+                       diagnosis.reason("timed out trying to allocate devices"));
+    }
+    return false;
+  }
+
+  std::string explain(const Attempt& attempt, NodeId node) const override {
+    const dra::Verdict verdict = attempt.world->allocator.allocate(*attempt.ask, node, dra::Explain::Words);
+    const auto* no = std::get_if<dra::Impossible>(&verdict);
+    return no ? no->reason : "";
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<PreEnqueue> claims_exist() {
+  return std::make_unique<ClaimsExist>();
+}
+std::unique_ptr<PreFilter> dynamic_resources_claims() {
+  return std::make_unique<DynamicResourcesClaims>();
+}
+std::unique_ptr<Filter> dynamic_resources_allocated() {
+  return std::make_unique<DynamicResourcesAllocated>();
+}
+std::unique_ptr<CostlyFilter> dynamic_resources() {
+  return std::make_unique<DynamicResources>();
+}
+
+}  // namespace berth::scheduling::plugins

@@ -1,0 +1,43 @@
+// GangScheduling and PodGroupPodsCount: when a placement is enough for a group, and that more members are
+// better.
+#include <algorithm>
+
+#include "scheduling/plugins/plugins.h"
+
+namespace berth::scheduling::plugins {
+namespace {
+
+class GangScheduling final : public PlacementState {
+ public:
+  Feasibility judge(const Progress& progress) const override {
+    if (progress.scheduled >= progress.minimum) return Feasibility::Feasible;
+    return progress.scheduled + progress.remaining >= progress.minimum ? Feasibility::Wait
+                                                                       : Feasibility::Infeasible;
+  }
+  std::string reason(const Progress& progress) const override {
+    return "minCount (" + std::to_string(progress.minimum) +
+           ") cannot be satisfied: " + std::to_string(progress.scheduled) + " scheduled, " +
+           std::to_string(progress.remaining) + " remaining";
+  }
+};
+
+class PodGroupPodsCount final : public PlacementScorer {
+ public:
+  void score(std::span<const PlacementResult> results, std::span<std::int64_t> totals) const override {
+    std::int64_t most = 0;
+    for (const PlacementResult& result : results) most = std::max<std::int64_t>(most, result.scheduled);
+    if (most == 0) return;
+    for (std::size_t i = 0; i < results.size(); ++i) totals[i] += results[i].scheduled * 100 / most;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<PlacementState> gang_scheduling() {
+  return std::make_unique<GangScheduling>();
+}
+std::unique_ptr<PlacementScorer> pod_group_pods_count() {
+  return std::make_unique<PodGroupPodsCount>();
+}
+
+}  // namespace berth::scheduling::plugins

@@ -1,0 +1,88 @@
+// NodeAffinity: nodeSelector and the required node affinity. Terms that all name nodes narrow the candidates
+// first.
+#include <algorithm>
+#include <set>
+
+#include "scheduling/plugins/plugins.h"
+
+namespace berth::scheduling::plugins {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+// The node names that one term allows; absent when it does not name nodes.
+std::optional<Names> names_of(const api::NodeSelectorTerm& term) {
+  std::optional<Names> names;
+  for (const api::Requirement& field : term.fields) {
+    if (field.key != "metadata.name" || field.op != "In") continue;
+    const Names here(field.values.begin(), field.values.end());
+    if (names) {
+      std::erase_if(*names, [&](const std::string& name) { return !here.contains(name); });
+    } else {
+      names = here;
+    }
+  }
+  return names;
+}
+
+std::optional<Names> names_of(const api::NodeSelector& selector) {
+  Names all;
+  for (const api::NodeSelectorTerm& term : selector.terms) {
+    const std::optional<Names> names = names_of(term);
+    if (!names) return std::nullopt;
+    all.insert(names->begin(), names->end());
+  }
+  if (selector.terms.empty()) return std::nullopt;
+  return all;
+}
+
+class NodeAffinityNames final : public PreFilter {
+ public:
+  void prepare(Attempt& attempt) const override {
+    if (!attempt.pod->required_node_affinity) return;
+    const std::optional<Names> names = names_of(*attempt.pod->required_node_affinity);
+    if (!names) return;
+    const ReasonId reason = attempt.diagnosis.reason("node(s) didn't satisfy plugin(s) [NodeAffinity]");
+    attempt.keep_if([&](NodeId node) {
+      if (names->contains(attempt.world->cluster.node(node).name)) return true;
+      attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
+      return false;
+    });
+  }
+};
+
+class NodeAffinity final : public Filter {
+ public:
+  void filter(Attempt& attempt) const override {
+    const api::Pod& pod = *attempt.pod;
+    if (pod.node_selector.empty() && !pod.required_node_affinity) return;
+    const ReasonId reason = attempt.diagnosis.reason("node(s) didn't match Pod's node affinity/selector");
+    attempt.keep_if([&](NodeId node) {
+      if (matches(pod, *attempt.world->cluster.node(node).live)) return true;
+      attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
+      return false;
+    });
+  }
+
+ private:
+  static bool matches(const api::Pod& pod, const api::Node& node) {
+    const auto has = [&](const auto& wanted) {
+      const auto label = node.meta.labels.find(wanted.first);
+      return label != node.meta.labels.end() && label->second == wanted.second;
+    };
+    if (!std::all_of(pod.node_selector.begin(), pod.node_selector.end(), has)) return false;
+    return !pod.required_node_affinity ||
+           api::matches(*pod.required_node_affinity, node.meta.labels, node.meta.name);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<PreFilter> node_affinity_names() {
+  return std::make_unique<NodeAffinityNames>();
+}
+std::unique_ptr<Filter> node_affinity() {
+  return std::make_unique<NodeAffinity>();
+}
+
+}  // namespace berth::scheduling::plugins

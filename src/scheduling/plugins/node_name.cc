@@ -1,0 +1,27 @@
+// NodeName: a pod that names its node goes nowhere else.
+#include "scheduling/plugins/plugins.h"
+
+namespace berth::scheduling::plugins {
+namespace {
+
+class NodeName final : public Filter {
+ public:
+  void filter(Attempt& attempt) const override {
+    const std::string& wanted = attempt.pod->node_name;
+    if (wanted.empty()) return;
+    const ReasonId reason = attempt.diagnosis.reason("node(s) didn't match the requested node name");
+    attempt.keep_if([&](NodeId node) {
+      if (attempt.world->cluster.node(node).name == wanted) return true;
+      attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
+      return false;
+    });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Filter> node_name() {
+  return std::make_unique<NodeName>();
+}
+
+}  // namespace berth::scheduling::plugins

@@ -1,0 +1,114 @@
+// NodeResourcesFit: pod slots and every requested resource. Asking for more than a node could ever give is
+// not resolvable by eviction.
+#include <algorithm>
+#include <cstdint>
+
+#include "scheduling/plugins/node_resources.h"
+#include "scheduling/plugins/plugins.h"
+
+namespace berth::scheduling::plugins {
+
+std::int64_t room_for(const model::NodeRow& row, const model::NodeUse& use,
+                      const model::ResourceAmounts& requests) {
+  std::int64_t room = INT64_MAX;
+  for (const model::ResourceAmount& request : requests)
+    room = std::min(room, std::max<std::int64_t>(0, free_of(row, use, request.resource)) / request.amount);
+  return std::max<std::int64_t>(0, room);
+}
+
+namespace {
+
+class NodeResourcesFit final : public Filter {
+ public:
+  void filter(Attempt& attempt) const override {
+    const model::Cluster& cluster = attempt.world->cluster;
+    const model::ResourceAmounts& requests = cluster.pod(attempt.pod_id).requests;
+    attempt.keep_if([&](NodeId node) {
+      const model::NodeRow& row = cluster.node(node);
+      const model::NodeUse& use = cluster.ledger().node(node);
+      bool fits = true;
+      for (const model::ResourceAmount& request : requests)
+        fits = fits && request.amount <= free_of(row, use, request.resource);
+      if (!fits) explain(attempt, node, row, use, requests);
+      return fits;
+    });
+  }
+
+ private:
+  static void explain(Attempt& attempt, NodeId node, const model::NodeRow& row, const model::NodeUse& use,
+                      const model::ResourceAmounts& requests) {
+    bool first = true;
+    for (const model::ResourceAmount& request : requests) {
+      if (request.amount <= free_of(row, use, request.resource)) continue;
+      const bool slots = request.resource == model::kPodSlots;
+      const bool ever = slots || request.amount <= model::amount_in(row.allocatable, request.resource);
+      const Refusal refusal = ever ? Refusal::Unschedulable : Refusal::Unresolvable;
+      const ReasonId reason = attempt.diagnosis.reason(
+          slots ? "Too many pods"
+                : "Insufficient " + attempt.world->cluster.resources().text(request.resource));
+      if (first) {
+        attempt.diagnosis.refuse(node, refusal, reason);
+      } else {
+        attempt.diagnosis.add_reason(reason, refusal);
+      }
+      first = false;
+    }
+  }
+};
+
+// LeastAllocated over cpu and memory, weight 1 each: the emptier node scores higher.
+class LeastAllocated final : public Score {
+ public:
+  void score(Attempt& attempt, std::int64_t weight) const override {
+    const model::Cluster& cluster = attempt.world->cluster;
+    std::int64_t asked[2] = {0, 0};
+    for (const model::ResourceAmount& request : cluster.pod(attempt.pod_id).requests)
+      if (request.resource.index() < 2) asked[request.resource.index()] = request.amount;
+    for (std::size_t i = 0; i < attempt.candidates.size(); ++i) {
+      const model::NodeRow& row = cluster.node(attempt.candidates[i]);
+      const model::NodeUse& use = cluster.ledger().node(attempt.candidates[i]);
+      std::int64_t sum = 0, weights = 0;
+      for (const model::ResourceId resource : {model::kCpu, model::kMemory}) {
+        const std::int64_t whole = model::amount_in(row.allocatable, resource);
+        if (whole <= 0) continue;
+        const std::int64_t left = free_of(row, use, resource) - asked[resource.index()];
+        sum += left > 0 ? left * 100 / whole : 0;
+        ++weights;
+      }
+      if (weights > 0) attempt.scores[i] += weight * (sum / weights);
+    }
+  }
+};
+
+// MostAllocated over a whole placement: the fullest domain that takes the group wins.
+class PlacementMostAllocated final : public PlacementScorer {
+ public:
+  void score(std::span<const PlacementResult> results, std::span<std::int64_t> totals) const override {
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      std::int64_t sum = 0, weights = 0;
+      for (std::size_t r = 0; r < 2; ++r) {
+        const std::int64_t whole = results[i].use.allocatable[r];
+        if (whole <= 0) continue;
+        // 128 bits: bytes of memory of a large domain times 100.
+        sum += static_cast<std::int64_t>(static_cast<__int128>(std::min(results[i].use.requested[r], whole)) *
+                                         100 / whole);
+        ++weights;
+      }
+      if (weights > 0) totals[i] += sum / weights;
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Filter> node_resources_fit() {
+  return std::make_unique<NodeResourcesFit>();
+}
+std::unique_ptr<Score> least_allocated() {
+  return std::make_unique<LeastAllocated>();
+}
+std::unique_ptr<PlacementScorer> placement_most_allocated() {
+  return std::make_unique<PlacementMostAllocated>();
+}
+
+}  // namespace berth::scheduling::plugins

@@ -1,0 +1,27 @@
+// NodeUnschedulable: a cordoned node takes only pods that tolerate its taint.
+#include "scheduling/plugins/plugins.h"
+
+namespace berth::scheduling::plugins {
+namespace {
+
+class NodeUnschedulable final : public Filter {
+ public:
+  void filter(Attempt& attempt) const override {
+    const api::Taint cordon{"node.kubernetes.io/unschedulable", "", "NoSchedule", {}};
+    if (api::tolerates(attempt.pod->tolerations, cordon)) return;
+    const ReasonId reason = attempt.diagnosis.reason("node(s) were unschedulable");
+    attempt.keep_if([&](NodeId node) {
+      if (!attempt.world->cluster.node(node).live->unschedulable) return true;
+      attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
+      return false;
+    });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Filter> node_unschedulable() {
+  return std::make_unique<NodeUnschedulable>();
+}
+
+}  // namespace berth::scheduling::plugins

@@ -1,0 +1,21 @@
+// SchedulingGates: a pod with spec.schedulingGates is not tried, and is told so.
+#include "scheduling/plugins/plugins.h"
+
+namespace berth::scheduling::plugins {
+namespace {
+
+class SchedulingGates final : public PreEnqueue {
+ public:
+  Gate check(const client::View&, const api::Pod& pod) const override {
+    if (pod.scheduling_gates.empty()) return {};
+    return {Gate::Kind::Told, "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates"};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<PreEnqueue> scheduling_gates() {
+  return std::make_unique<SchedulingGates>();
+}
+
+}  // namespace berth::scheduling::plugins

@@ -1,0 +1,32 @@
+// TaintToleration: NoSchedule and NoExecute taints keep pods away that do not tolerate them. A node that is
+// not ready is kept away from by its taint alone.
+#include <algorithm>
+
+#include "scheduling/plugins/plugins.h"
+
+namespace berth::scheduling::plugins {
+namespace {
+
+class TaintToleration final : public Filter {
+ public:
+  void filter(Attempt& attempt) const override {
+    const ReasonId reason = attempt.diagnosis.reason("node(s) had untolerated taint(s)");
+    attempt.keep_if([&](NodeId node) {
+      const std::vector<api::Taint>& taints = attempt.world->cluster.node(node).live->taints;
+      const bool fine = std::all_of(taints.begin(), taints.end(), [&](const api::Taint& taint) {
+        return (taint.effect != "NoSchedule" && taint.effect != "NoExecute") ||
+               api::tolerates(attempt.pod->tolerations, taint);
+      });
+      if (!fine) attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
+      return fine;
+    });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Filter> taint_toleration() {
+  return std::make_unique<TaintToleration>();
+}
+
+}  // namespace berth::scheduling::plugins

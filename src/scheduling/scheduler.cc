@@ -1,0 +1,385 @@
+#include "scheduling/scheduler.h"
+
+#include <algorithm>
+
+#include "scheduling/explain.h"
+#include "scheduling/writes.h"
+
+namespace berth::scheduling {
+namespace {
+
+constexpr std::uint32_t kPlainHints = kWakeNodeAdded | kWakeNodeChanged | kWakePodGone;
+constexpr std::uint32_t kDeviceHints =
+    kPlainHints | kWakeSliceChanged | kWakeClassChanged | kWakeClaimChanged;
+
+// FNV-1a.
+std::uint64_t digest_of(std::string_view text, std::uint64_t seed = 0xcbf29ce484222325u) {
+  for (const char c : text) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return seed;
+}
+
+std::uint64_t version_digest(const api::ObjectKey& key, const std::optional<api::TypedObject>& object) {
+  if (!object) return 0;
+  const api::ObjectMeta& meta = api::meta_of(*object);
+  return digest_of(api::to_text(key) + "@" + meta.uid + "@" + std::to_string(meta.resource_version));
+}
+
+template <class T>
+std::shared_ptr<const T> as(const std::optional<api::TypedObject>& object) {
+  return object ? std::get<std::shared_ptr<const T>>(*object) : nullptr;
+}
+
+bool same_taints(const std::vector<api::Taint>& a, const std::vector<api::Taint>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const api::Taint& x, const api::Taint& y) {
+    return x.key == y.key && x.value == y.value && x.effect == y.effect;
+  });
+}
+
+// False for heartbeats: nothing that placing looks at has changed.
+bool matters(const api::Node& before, const api::Node& after) {
+  return before.unschedulable != after.unschedulable || before.allocatable != after.allocatable ||
+         before.meta.labels != after.meta.labels || !same_taints(before.taints, after.taints) ||
+         before.declared_features != after.declared_features;
+}
+
+std::uint32_t hints_for(const api::Pod& pod) {
+  return pod.claims.empty() ? kPlainHints : kDeviceHints;
+}
+
+}  // namespace
+
+Scheduler::Scheduler(SchedulerOptions options, dra::SelectorEvaluator& selectors, DecisionLog* decisions,
+                     InputLog* inputs)
+    : options_(std::move(options)),
+      decisions_(decisions),
+      inputs_(inputs),
+      random_(0),
+      allocator_(cluster_, selectors, random_, options_.gates),
+      plugins_(default_plugins()),
+      pod_cycle_(plugins_),
+      group_cycle_(plugins_, domains_) {}
+
+std::vector<client::Interest> Scheduler::interests() const {
+  std::vector<client::Interest> interests;
+  for (const api::Kind kind :
+       {api::Kind::Node, api::Kind::DeviceClass, api::Kind::ResourceSlice, api::Kind::ResourceClaim,
+        api::Kind::PodGroup, api::Kind::BindRequest, api::Kind::Pod})
+    interests.push_back({kind, {}, {}});
+  return interests;
+}
+
+bool Scheduler::ours(const api::Pod& pod) const {
+  const std::vector<std::string>& names = options_.scheduler_names;
+  return std::find(names.begin(), names.end(), pod.scheduler_name) != names.end();
+}
+
+bool Scheduler::wants_place(const client::View& view, const api::Pod& pod) const {
+  if (!ours(pod) || pod.bound() || pod.finished() || pod.meta.deleting()) return false;
+  if (cluster_.ledger().node_of(cluster_.find_pod(pod.meta.ns, pod.meta.name)).valid()) return false;
+  // A failed request must be gone first: its name is taken.
+  const auto requests = view.bind_requests_of_pod(pod.meta.ns, pod.meta.name);
+  return std::none_of(requests.begin(), requests.end(),
+                      [&](const api::BindRequest* request) { return request->pod_uid == pod.meta.uid; });
+}
+
+EntryKey Scheduler::entry_of(const api::Pod& pod) const {
+  if (pod.group.empty()) return {pod.meta.ns, pod.meta.name, EntryKind::Pod};
+  return {pod.meta.ns, pod.group, EntryKind::Group};
+}
+
+void Scheduler::note_places(const client::Delta& delta) {
+  const auto note = [&](std::string_view ns, std::string_view name) {
+    const PodId pod = cluster_.find_pod(ns, name);
+    if (!pod.valid()) return;
+    const NodeId node = cluster_.ledger().node_of(pod);
+    if (node.valid()) domains_.use_changed(node);
+  };
+  if (delta.key.kind == api::Kind::Pod) note(delta.key.ns, delta.key.name);
+  if (delta.key.kind != api::Kind::BindRequest) return;
+  for (const auto* object : {&delta.before, &delta.after})
+    if (const auto request = as<api::BindRequest>(*object)) note(request->meta.ns, request->pod_name);
+}
+
+void Scheduler::pod_changed(const client::View&, const client::Delta& delta, Time now) {
+  const auto before = as<api::Pod>(delta.before);
+  const auto after = as<api::Pod>(delta.after);
+  const bool recreated = before && after && before->meta.uid != after->meta.uid;
+  if (before && (!after || recreated)) avoided_.erase(before->meta.uid);
+  if (before && before->bound() && !before->finished() && (!after || recreated || after->finished()))
+    queue_.wake(kWakePodGone, now);
+  if (before) dirty_.insert(entry_of(*before));
+  if (!after) return;
+  dirty_.insert(entry_of(*after));
+  if (!before && !after->group.empty()) queue_.wake_one(entry_of(*after), now);
+  if (before && before->meta.generation != after->meta.generation) queue_.wake_one(entry_of(*after), now);
+}
+
+void Scheduler::request_changed(const client::Delta& delta, Time now) {
+  const auto before = as<api::BindRequest>(delta.before);
+  const auto after = as<api::BindRequest>(delta.after);
+  for (const auto& request : {before, after}) {
+    if (!request) continue;
+    const PodId pod = cluster_.find_pod(request->meta.ns, request->pod_name);
+    if (pod.valid() && cluster_.pod(pod).live) dirty_.insert(entry_of(*cluster_.pod(pod).live));
+  }
+  if (!after) queue_.wake(kWakePodGone, now);
+  if (!after || !api::failed_for_good(*after)) return;
+  if (before && api::failed_for_good(*before) && before->meta.uid == after->meta.uid) return;
+  std::vector<Avoided>& avoided = avoided_[after->pod_uid];
+  if (avoided.size() == kAvoidedNodesMax) avoided.erase(avoided.begin());
+  avoided.push_back({after->node, now + options_.cool_down});
+  outbox_.push_back(client::Effects::write(delta.key, client::delete_object(delta.key, after->meta.uid)));
+}
+
+void Scheduler::apply(const client::View& view, const client::Delta& delta, Time now) {
+  if (inputs_) inputs_->record({InputKind::Apply, now, delta, {}});
+  state_digest_ += version_digest(delta.key, delta.after) - version_digest(delta.key, delta.before);
+  note_places(delta);
+  cluster_.apply(delta);
+  note_places(delta);
+  switch (delta.key.kind) {
+    case api::Kind::Node: {
+      const auto before = as<api::Node>(delta.before);
+      const auto after = as<api::Node>(delta.after);
+      if (before && after && !matters(*before, *after)) break;
+      domains_.node_changed(cluster_, cluster_.find_node(delta.key.name));
+      queue_.wake(before ? kWakeNodeChanged : kWakeNodeAdded, now);
+      break;
+    }
+    case api::Kind::Pod:
+      pod_changed(view, delta, now);
+      break;
+    case api::Kind::BindRequest:
+      request_changed(delta, now);
+      break;
+    case api::Kind::PodGroup:
+      dirty_.insert({delta.key.ns, delta.key.name, EntryKind::Group});
+      queue_.wake_one({delta.key.ns, delta.key.name, EntryKind::Group}, now);
+      break;
+    case api::Kind::ResourceClaim:
+      for (const api::Pod* pod : view.pods_using_claim(delta.key.ns, delta.key.name))
+        dirty_.insert(entry_of(*pod));
+      queue_.wake(kWakeClaimChanged, now);
+      break;
+    case api::Kind::ResourceSlice:
+      queue_.wake(kWakeSliceChanged, now);
+      break;
+    case api::Kind::DeviceClass:
+      queue_.wake(kWakeClassChanged, now);
+      break;
+    default:
+      break;
+  }
+}
+
+Gate Scheduler::gate_of(const client::View& view, const api::Pod& pod, Time now) {
+  for (const auto& plugin : plugins_.gates) {
+    Gate gate = plugin->check(view, pod);
+    if (gate.kind == Gate::Kind::Open) continue;
+    if (gate.kind == Gate::Kind::Told) {
+      client::Effects told;
+      add(told, pod_condition(pod, gate.reason, gate.message, now));
+      if (!told.empty()) outbox_.push_back(std::move(told));
+    }
+    return gate;
+  }
+  return {};
+}
+
+void Scheduler::reconsider_pod(const client::View& view, const EntryKey& key, Time now) {
+  const api::Pod* pod = view.pods.find(key.ns, key.name);
+  if (!pod || !pod->group.empty() || !wants_place(view, *pod)) return queue_.erase(key);
+  if (gate_of(view, *pod, now).kind == Gate::Kind::Open) {
+    queue_.add(key, pod->priority, pod->meta.created);
+  } else {
+    queue_.gate(key, pod->priority, pod->meta.created);
+  }
+}
+
+void Scheduler::reconsider_group(const client::View& view, const EntryKey& key, Time now) {
+  std::int32_t members = 0;
+  const api::Pod* waiting = nullptr;
+  bool held = false;
+  for (const api::Pod* pod : view.pods_of_group(key.ns, key.name)) {
+    if (pod->finished() || pod->meta.deleting()) continue;
+    ++members;
+    if (!wants_place(view, *pod)) continue;
+    if (!waiting || goes_before(pod, waiting)) waiting = pod;
+    if (gate_of(view, *pod, now).kind != Gate::Kind::Open) held = true;
+  }
+  if (!waiting) return queue_.erase(key);
+  const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
+  if (!group || held || members < group->gang_min.value_or(1)) {
+    queue_.gate(key, waiting->priority, waiting->meta.created);
+  } else {
+    queue_.add(key, group->priority, group->meta.created);
+  }
+}
+
+void Scheduler::reconsider(const client::View& view, Time now) {
+  for (const EntryKey& key : dirty_) {
+    if (key.kind == EntryKind::Pod) {
+      reconsider_pod(view, key, now);
+    } else {
+      reconsider_group(view, key, now);
+    }
+  }
+  dirty_.clear();
+}
+
+client::Effects Scheduler::decide(const client::View& view, Time now) {
+  if (inputs_) inputs_->record({InputKind::Decide, now, {}, {}});
+  reconsider(view, now);
+  if (!outbox_.empty()) {
+    client::Effects effects = std::move(outbox_.front());
+    outbox_.pop_front();
+    return effects;
+  }
+  // Ends: every turn takes an entry, and none comes back without effects.
+  while (std::optional<Entry> entry = queue_.pop(now)) {
+    client::Effects effects = attempt(view, std::move(*entry), now);
+    if (!effects.empty()) return effects;
+  }
+  client::Effects idle;
+  idle.wake_at = queue_.next_time();
+  return idle;
+}
+
+client::Effects Scheduler::attempt(const client::View& view, Entry entry, Time now) {
+  const World world{view, cluster_, allocator_};
+  if (entry.key.kind == EntryKind::Pod) {
+    const api::Pod* pod = view.pods.find(entry.key.ns, entry.key.name);
+    if (!pod || !wants_place(view, *pod)) return {};
+    return decide_pod(world, std::move(entry), *pod, now);
+  }
+  const api::PodGroup* group = view.pod_groups.find(entry.key.ns, entry.key.name);
+  return group ? decide_group(world, std::move(entry), *group, now) : client::Effects{};
+}
+
+std::string Scheduler::next_decision(const EntryKey& key, Time now) {
+  ++sequence_;
+  const std::string inputs = std::to_string(sequence_) + "|" + std::to_string(now.micros()) + "|" + key.ns +
+                             "/" + key.name + "|" + std::to_string(state_digest_);
+  latest_digest_ = digest_of(inputs);
+  random_ = SeededRandom(latest_digest_);
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string id = "d" + std::to_string(sequence_) + "-";
+  for (int shift = 60; shift >= 0; shift -= 4) id += kHex[(latest_digest_ >> shift) & 15];
+  return id;
+}
+
+void Scheduler::log(DecisionRecord record) {
+  if (!decisions_) return;
+  record.inputs_digest = latest_digest_;
+  decisions_->append(std::move(record));
+}
+
+std::vector<NodeId> Scheduler::avoided_by(const std::string& pod_uid, Time now) const {
+  std::vector<NodeId> nodes;
+  const auto found = avoided_.find(pod_uid);
+  if (found == avoided_.end()) return nodes;
+  for (const Avoided& avoided : found->second)
+    if (avoided.until > now) nodes.push_back(cluster_.find_node(avoided.node));
+  return nodes;
+}
+
+client::Effects Scheduler::decide_pod(const World& world, Entry entry, const api::Pod& pod, Time now) {
+  const std::string id = next_decision(entry.key, now);
+  const std::vector<NodeId>& nodes = domains_.nodes(cluster_);
+  const std::vector<NodeId> avoid = avoided_by(pod.meta.uid, now);
+  pod_cycle_.begin(attempt_, world, pod, nodes, avoid);
+  const NodeId node = pod_cycle_.choose(attempt_);
+  if (!node.valid()) return refuse_pod(std::move(entry), attempt_, nodes.size(), id, now);
+  model::Ledger::Transaction transaction(cluster_.ledger());
+  pod_cycle_.reserve(attempt_, node, transaction);
+  cluster_.commit(transaction, id);
+  domains_.use_changed(node);
+
+  client::Effects effects;
+  effects.decision_id = id;
+  const std::string& node_name = cluster_.node(node).name;
+  effects.chains.push_back(bind_chain({&pod, node_name, claim_allocations(world, attempt_.claims)}, {}, id));
+  effects.chains.back().undo.clear();
+  log({id,
+       now,
+       DecisionKind::Pod,
+       pod.meta.ns,
+       pod.meta.name,
+       DecisionResult::Placed,
+       "Scheduled",
+       "",
+       {{pod.meta.name, node_name}},
+       {},
+       0});
+  in_flight_[id] = {std::move(entry), {node}, {}};
+  return effects;
+}
+
+client::Effects Scheduler::refuse_pod(Entry entry, const Attempt& attempt, std::size_t node_count,
+                                      const std::string& id, Time now) {
+  const api::Pod& pod = *attempt.pod;
+  const Diagnosis& diagnosis = attempt.diagnosis;
+  const bool failed = !diagnosis.error().empty();
+  std::string message = diagnosis.error();
+  if (!failed) {
+    message = diagnosis.fit_sentence(node_count);
+    if (node_count > 0) message += " " + diagnosis.preemption_sentence(node_count, pod.preemption_policy);
+    message += " " + explain_pod(attempt, plugins_, node_count);
+  }
+  const std::string reason = failed ? "SchedulerError" : "Unschedulable";
+  client::Effects effects;
+  effects.decision_id = id;
+  add(effects, pod_condition(pod, reason, message, now));
+  effects.events.push_back(failed_scheduling(pod, message, id));
+  log({id,
+       now,
+       DecisionKind::Pod,
+       pod.meta.ns,
+       pod.meta.name,
+       failed ? DecisionResult::Error : DecisionResult::Unschedulable,
+       reason,
+       message,
+       {},
+       diagnosis.counts(),
+       0});
+  if (failed || !avoided_by(pod.meta.uid, now).empty()) {
+    queue_.put_after_error(std::move(entry), now);
+  } else {
+    queue_.put_unschedulable(std::move(entry), hints_for(pod), now);
+  }
+  return effects;
+}
+
+void Scheduler::settle(const client::View& view, const client::Outcome& outcome, Time now) {
+  if (inputs_) inputs_->record({InputKind::Settle, now, {}, outcome});
+  const auto found = in_flight_.find(outcome.decision_id);
+  if (found == in_flight_.end()) return;
+  InFlight flight = std::move(found->second);
+  in_flight_.erase(found);
+  const bool written =
+      !outcome.undone && std::all_of(outcome.chains.begin(), outcome.chains.end(),
+                                     [](const client::ChainOutcome& chain) { return chain.ok; });
+  if (written) {
+    if (!flight.afterwards.empty()) outbox_.push_back(std::move(flight.afterwards));
+    return;
+  }
+  for (const NodeId node : flight.nodes) domains_.use_changed(node);
+  cluster_.forget(outcome.decision_id);
+  log({outcome.decision_id,
+       now,
+       flight.entry.key.kind == EntryKind::Pod ? DecisionKind::Pod : DecisionKind::Group,
+       flight.entry.key.ns,
+       flight.entry.key.name,
+       DecisionResult::Undone,
+       "SchedulerError",
+       "the bind requests could not be written",
+       {},
+       {},
+       0});
+  dirty_.insert(flight.entry.key);
+  if (!queue_.contains(flight.entry.key)) queue_.put_after_error(std::move(flight.entry), now);
+  queue_.wake(kWakePodGone, now);
+  reconsider(view, now);
+}
+
+}  // namespace berth::scheduling

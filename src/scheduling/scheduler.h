@@ -1,0 +1,109 @@
+// The scheduler: decides where pods and groups of pods go, and writes bind requests. It never binds.
+//
+// One StatefulDecider that owns queue, model and ledger. `decide` takes one entry off the queue and answers
+// with what to write; the decided place counts as taken from then on. `settle` takes a decision back when its
+// writes failed. While a pod is not bound its bind request is the expected result, after a restart too: the
+// model's ledger reads it. Deterministic: the same inputs in the same order give the same bytes; ids come
+// from the inputs.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "dra/allocator.h"
+#include "scheduling/decision_log.h"
+#include "scheduling/group_cycle.h"
+#include "scheduling/input_log.h"
+#include "scheduling/queue.h"
+
+namespace berth::scheduling {
+
+// Nodes that one pod stays away from after failed bindings; the oldest makes room.
+inline constexpr std::size_t kAvoidedNodesMax = 8;
+
+struct SchedulerOptions {
+  std::vector<std::string> scheduler_names = {"berth"};  // of pods that are ours
+  Duration cool_down = Duration::seconds(30);            // how long a node is avoided after a failed binding
+  dra::Gates gates = {};
+};
+
+class Scheduler final : public client::StatefulDecider {
+ public:
+  // `selectors` and the sinks outlive it; a null sink keeps nothing.
+  Scheduler(SchedulerOptions options, dra::SelectorEvaluator& selectors, DecisionLog* decisions = nullptr,
+            InputLog* inputs = nullptr);
+
+  std::string_view name() const override { return "scheduler"; }
+  std::vector<client::Interest> interests() const override;
+  void apply(const client::View& view, const client::Delta& delta, Time now) override;
+  client::Effects decide(const client::View& view, Time now) override;
+  void settle(const client::View& view, const client::Outcome& outcome, Time now) override;
+
+  const model::Cluster& cluster() const { return cluster_; }
+  const Queue& queue() const { return queue_; }
+
+ private:
+  struct Avoided {
+    std::string node;
+    Time until;
+  };
+  // A decision whose writes are under way.
+  struct InFlight {
+    Entry entry;
+    std::vector<NodeId> nodes;
+    client::Effects afterwards;  // written once the bind requests are there
+  };
+
+  bool ours(const api::Pod& pod) const;
+  bool wants_place(const client::View& view, const api::Pod& pod) const;
+  EntryKey entry_of(const api::Pod& pod) const;
+
+  void pod_changed(const client::View& view, const client::Delta& delta, Time now);
+  void request_changed(const client::Delta& delta, Time now);
+  void note_places(const client::Delta& delta);
+  void reconsider(const client::View& view, Time now);
+  void reconsider_pod(const client::View& view, const EntryKey& key, Time now);
+  void reconsider_group(const client::View& view, const EntryKey& key, Time now);
+  Gate gate_of(const client::View& view, const api::Pod& pod, Time now);
+
+  client::Effects attempt(const client::View& view, Entry entry, Time now);
+  client::Effects decide_pod(const World& world, Entry entry, const api::Pod& pod, Time now);
+  client::Effects decide_group(const World& world, Entry entry, const api::PodGroup& group, Time now);
+  GroupInput group_input(const World& world, const api::PodGroup& group, Time now) const;
+  client::Effects bind_group(const World& world, Entry entry, const GroupInput& input,
+                             const GroupOutcome& outcome, model::Ledger::Transaction& transaction,
+                             const std::string& id, Time now);
+  client::Effects refuse_group(Entry entry, const GroupInput& input, const GroupOutcome& outcome,
+                               const std::string& id, Time now);
+  client::Effects refuse_pod(Entry entry, const Attempt& attempt, std::size_t node_count,
+                             const std::string& id, Time now);
+  std::vector<NodeId> avoided_by(const std::string& pod_uid, Time now) const;
+  void log(DecisionRecord record);
+  std::string next_decision(const EntryKey& key, Time now);
+
+  SchedulerOptions options_;
+  DecisionLog* decisions_;
+  InputLog* inputs_;
+  SeededRandom random_;  // reseeded from the inputs of each decision
+  model::Cluster cluster_;
+  dra::Allocator allocator_;
+  PluginSet plugins_;
+  DomainIndex domains_;
+  PodCycle pod_cycle_;
+  GroupCycle group_cycle_;
+  Attempt attempt_;
+  Queue queue_;
+  std::set<EntryKey> dirty_;            // entries to look at before the next decision
+  std::deque<client::Effects> outbox_;  // writes that no attempt makes; proportional to what changed
+  std::map<std::string, InFlight> in_flight_;
+  std::map<std::string, std::vector<Avoided>> avoided_;  // by pod UID
+  std::uint64_t sequence_ = 0;
+  std::uint64_t state_digest_ = 0;  // of all live objects' versions, whatever the order they came in
+  std::uint64_t latest_digest_ = 0;
+};
+
+}  // namespace berth::scheduling

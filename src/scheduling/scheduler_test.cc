@@ -1,0 +1,368 @@
+// Pods alone: which node, which words, which writes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "scheduling/test_bench.h"
+
+namespace berth::scheduling {
+namespace {
+
+constexpr const char* kGpu = "gpu.example.com";
+constexpr const char* kDriverIsGpu = "device.driver == 'gpu.example.com'";
+
+std::string selector(const std::string& key, const std::string& value) {
+  return R"(,"nodeSelector":{")" + key + "\":\"" + value + "\"}";
+}
+std::string claim_of(const std::string& name) {
+  return R"(,"resourceClaims":[{"name":"dev","resourceClaimName":")" + name + "\"}]";
+}
+// Required node affinity to a node of that name.
+std::string names_node(const std::string& name) {
+  return R"(,"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[)"
+         R"({"matchFields":[{"key":"metadata.name","operator":"In","values":[")" +
+         name + R"("]}]}]}}})";
+}
+std::string taint(const std::string& key, const std::string& effect) {
+  return R"({"taints":[{"key":")" + key + R"(","effect":")" + effect + "\"}]}";
+}
+
+// Kubernetes' sentence, as observed on kube-scheduler 1.37.0; ours follows after a space.
+struct MessageCase {
+  std::string name;
+  std::vector<NodeSpec> nodes;
+  PodSpec pod;
+  std::string kubernetes;
+  std::string ours;
+};
+
+std::vector<MessageCase> room_cases() {
+  return {
+      {"cpu",
+       {{"n1"}, {"n2"}},
+       {"p", "8"},
+       "0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: 2 Preemption is "
+       "not helpful "
+       "for scheduling.",
+       "pod default/p waits: 2 of 2 nodes lack cpu (n1, n2: it asks for 8; n1 comes closest with 4 free)."},
+      {"cpu-and-memory",
+       {{"n1", "1"}, {"n2", "4", "1Gi"}, {"n3", "1", "1Gi"}},
+       {"p", "2", "", "", "4Gi"},
+       "0/3 nodes are available: 2 Insufficient cpu, 2 Insufficient memory. preemption: 0/3 nodes are "
+       "available: 3 "
+       "Preemption is not helpful for scheduling.",
+       "pod default/p waits: 2 of 3 nodes lack cpu (n1, n3: it asks for 2; n1 comes closest with 1 free); 2 "
+       "of 3 nodes "
+       "lack memory (n2, n3: it asks for 4Gi; n2 comes closest with 1Gi free)."},
+      {"extended",
+       {{"n1", "4", "8Gi", "110", {}, "{}", R"(,"example.com/gpu":"1")"}, {"n2"}},
+       {"p", "", "", R"(,"initContainers":[{"name":"i","resources":{"requests":{"example.com/gpu":"2"}}}])"},
+       "0/2 nodes are available: 2 Insufficient example.com/gpu. preemption: 0/2 nodes are available: 2 "
+       "Preemption is "
+       "not helpful for scheduling.",
+       "pod default/p waits: 2 of 2 nodes lack example.com/gpu (n1, n2: it asks for 2; n1 comes closest with "
+       "1 free)."},
+  };
+}
+
+std::vector<MessageCase> node_cases() {
+  return {
+      {"selector",
+       {{"n1", "4", "8Gi", "110", {{"a", "1"}}}},
+       {"p", "", "", selector("a", "2")},
+       "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. preemption: 0/1 nodes "
+       "are "
+       "available: 1 Preemption is not helpful for scheduling.",
+       "pod default/p waits: 1 of 1 nodes does not match its node selector or affinity (n1)."},
+      {"node-field",
+       {{"n1"}},
+       {"p", "", "", names_node("zz")},
+       "0/1 nodes are available: 1 node(s) didn't satisfy plugin(s) [NodeAffinity]. preemption: 0/1 nodes "
+       "are "
+       "available: 1 Preemption is not helpful for scheduling.",
+       "pod default/p waits: 1 of 1 nodes is not among the nodes its affinity names (n1)."},
+      {"cordoned",
+       {{"n1", "4", "8Gi", "110", {}, R"({"unschedulable":true})"}},
+       {"p", ""},
+       "0/1 nodes are available: 1 node(s) were unschedulable. preemption: 0/1 nodes are available: 1 "
+       "Preemption is not "
+       "helpful for scheduling.",
+       "pod default/p waits: 1 of 1 nodes is cordoned (n1)."},
+      {"several",
+       {{"n1", "1", "8Gi", "110", {{"disk", "hdd"}}},
+        {"n2", "4", "8Gi", "110", {}, taint("k", "NoSchedule")},
+        {"n3", "4", "8Gi", "110", {}, R"({"unschedulable":true})"},
+        {"n4", "4", "8Gi", "110", {{"disk", "hdd"}}},
+        {"n5", "4", "1Gi", "110", {{"disk", "ssd"}}}},
+       {"p", "2", "", selector("disk", "ssd"), "2Gi"},
+       "0/5 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint(s), 1 node(s) were "
+       "unschedulable, 2 node(s) didn't match Pod's node affinity/selector. preemption: 0/5 nodes are "
+       "available: 5 "
+       "Preemption is not helpful for scheduling.",
+       "pod default/p waits: 1 of 5 nodes lacks memory (n5: it asks for 2Gi; n5 comes closest with 1Gi "
+       "free); 2 of 5 "
+       "nodes do not match its node selector or affinity (n1, n4); 1 of 5 nodes has a taint it does not "
+       "tolerate (n2: "
+       "k:NoSchedule); 1 of 5 nodes is cordoned (n3)."},
+      {"never",
+       {{"n1"}},
+       {"p", "8", "", R"(,"preemptionPolicy":"Never")"},
+       "0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to preemptionPolicy=Never.",
+       "pod default/p waits: 1 of 1 nodes lacks cpu (n1: it asks for 8; n1 comes closest with 4 free)."},
+      {"no-nodes",
+       {},
+       {"p", ""},
+       "no nodes available to schedule pods",
+       "pod default/p waits: the cluster has no node."},
+  };
+}
+
+TEST(SchedulerMessages, BeginWithKubernetesSentenceAndGoOnInOurs) {
+  std::vector<MessageCase> cases = room_cases();
+  for (MessageCase& one : node_cases()) cases.push_back(std::move(one));
+  for (const MessageCase& one : cases) {
+    SCOPED_TRACE(one.name);
+    TestBench bench;
+    for (const NodeSpec& node : one.nodes) bench.put_node(node);
+    bench.put_pod(one.pod);
+    bench.run();
+    EXPECT_EQ(bench.message_of("p"), one.kubernetes + " " + one.ours);
+    EXPECT_EQ(bench.reason_of("p"), "Unschedulable");
+    ASSERT_EQ(bench.events.size(), 1u);
+    EXPECT_TRUE(bench.events[0].message.starts_with(one.kubernetes)) << bench.events[0].message;
+    EXPECT_EQ(bench.events[0].reason + "/" + bench.events[0].action, "FailedScheduling/Scheduling");
+  }
+}
+
+TEST(SchedulerMessages, AFullNodeCouldBeHelpedByEviction) {
+  TestBench bench;
+  bench.put_node({"n1", "4", "8Gi", "1"});
+  bench.put_pod({"a", ""});
+  bench.run();
+  bench.put_pod({"b", ""});
+  bench.run();
+  EXPECT_EQ(bench.node_of("a"), "n1");
+  EXPECT_TRUE(
+      bench.message_of("b").starts_with("0/1 nodes are available: 1 Too many pods. preemption: 0/1 nodes are "
+                                        "available: 1 No preemption victims found for incoming pod. "))
+      << bench.message_of("b");
+}
+
+TEST(Scheduler, WritesOneBindRequestAndNeverABinding) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_pod({"p"});
+  const std::vector<std::string> texts = bench.run();
+  ASSERT_EQ(texts.size(), 1u);
+  const std::string id = bench.decisions.records().back().id;
+  EXPECT_EQ(texts[0],
+            "decision " + id +
+                "\nchain BindRequest default/p-uid-p\n"
+                "  create scheduling.berth.dev/v1alpha1/bindrequests default/p-uid-p fine:AlreadyExists " +
+                to_string(*parse_json(
+                    texts[0].substr(texts[0].find('{'), texts[0].rfind('}') - texts[0].find('{') + 1))) +
+                "\n");
+  const api::BindRequest& request = *bench.view.bind_requests_of_pod("default", "p").front();
+  EXPECT_EQ(request.node, "n1");
+  EXPECT_EQ(request.pod_uid, "uid-p");
+  EXPECT_EQ(request.decision_id, id);
+  ASSERT_EQ(request.meta.owners.size(), 1u);
+  EXPECT_EQ(request.meta.owners[0].uid, "uid-p");
+}
+
+TEST(Scheduler, TakesTheEmptierNodeAndTheFirstNameOnATie) {
+  TestBench bench;
+  for (const char* name : {"n3", "n1", "n2"}) bench.put_node({name});
+  for (int i = 0; i < 4; ++i) bench.put_pod({"p" + std::to_string(i)});
+  bench.run();
+  EXPECT_EQ(bench.node_of("p0") + bench.node_of("p1") + bench.node_of("p2") + bench.node_of("p3"),
+            "n1n2n3n1");
+}
+
+TEST(Scheduler, LeavesPodsOfOtherSchedulersAlone) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put(api::Kind::Pod,
+            R"({"metadata":{"name":"p","namespace":"default","uid":"u"},"spec":{"schedulerName":"x"}})");
+  EXPECT_TRUE(bench.run().empty());
+}
+
+TEST(Scheduler, AGatedPodIsToldOnceAndScheduledWhenTheGateGoes) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_pod({"p", "1", "", R"(,"schedulingGates":[{"name":"ex.io/wait"}])"});
+  EXPECT_EQ(bench.run().size(), 1u);
+  EXPECT_EQ(bench.message_of("p"), "Scheduling is blocked due to non-empty scheduling gates");
+  EXPECT_EQ(bench.reason_of("p"), "SchedulingGated");
+  EXPECT_TRUE(bench.events.empty());
+  bench.put_pod({"p"});
+  bench.run();
+  EXPECT_EQ(bench.node_of("p"), "n1");
+}
+
+TEST(Scheduler, ABoundPodThatGoesMakesRoomForOneThatWaits) {
+  TestBench bench;
+  bench.put_node({"n1", "1"});
+  bench.put_pod({"a"});
+  bench.run();
+  bench.bind("a");
+  bench.put_pod({"b"});
+  bench.run();
+  EXPECT_EQ(bench.node_of("b"), "");
+  bench.erase(api::Kind::BindRequest, "a-uid-a");
+  bench.erase(api::Kind::Pod, "a");
+  bench.run();
+  EXPECT_EQ(bench.node_of("b"), "n1");
+}
+
+TEST(Scheduler, ABindRequestHoldsItsPlaceAfterARestart) {
+  TestBench before;
+  before.put_node({"n1", "1"});
+  before.put_pod({"a"});
+  before.run();
+  TestBench after;
+  after.put(api::Kind::Node, *before.view.nodes.find("", "n1")->raw);
+  after.put(api::Kind::BindRequest, *before.view.bind_requests.find("default", "a-uid-a")->raw);
+  after.put(api::Kind::Pod, *before.view.pods.find("default", "a")->raw);
+  after.put_pod({"b"});
+  after.run();
+  EXPECT_EQ(after.decisions.records().size(), 1u);
+  EXPECT_TRUE(after.message_of("b").starts_with("0/1 nodes are available: 1 Insufficient cpu."));
+}
+
+TEST(Scheduler, AFailedBindRequestIsDeletedAndItsNodeAvoidedForAWhile) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_node({"n2"});
+  bench.put_pod({"p"});
+  bench.run();
+  ASSERT_EQ(bench.node_of("p"), "n1");
+  Json failed = *parse_json(*bench.view.bind_requests.find("default", "p-uid-p")->raw);
+  failed["status"] = Json::object({{"phase", "Failed"}, {"failedAttempts", 9}});
+  bench.put(api::Kind::BindRequest, to_string(failed));
+  const std::vector<std::string> texts = bench.run();
+  ASSERT_EQ(texts.size(), 2u);
+  EXPECT_NE(texts[0].find("delete"), std::string::npos);
+  EXPECT_NE(texts[0].find(R"("preconditions":{"uid":"uid-br-p-uid-p"})"), std::string::npos) << texts[0];
+  EXPECT_EQ(bench.node_of("p"), "n2");
+}
+
+TEST(Scheduler, AFailedWriteTakesTheDecisionBackAndTriesAgainLater) {
+  TestBench bench;
+  bench.put_node({"n1", "1"});
+  bench.put_pod({"p"});
+  const std::string empty = bench.scheduler.cluster().to_text();
+  const client::Effects effects = bench.decide();
+  EXPECT_NE(bench.scheduler.cluster().to_text(), empty);
+  bench.scheduler.settle(bench.view, {effects.decision_id, {{effects.chains[0].key, false, 0, {}}}, false},
+                         bench.now);
+  EXPECT_EQ(bench.scheduler.cluster().to_text(), empty);
+  EXPECT_TRUE(bench.run().empty());
+  bench.now = bench.now + Duration::seconds(1);
+  bench.run();
+  EXPECT_EQ(bench.node_of("p"), "n1");
+}
+
+TEST(Devices, AClaimIsAllocatedOnTheNodeThatHasTheDevice) {
+  TestBench bench;
+  for (const char* name : {"n1", "n2"}) bench.put_node({name});
+  bench.put_class(kGpu, kDriverIsGpu);
+  bench.put_slice("s", "n2", 1);
+  bench.put_claim("c", kGpu);
+  bench.put_pod({"p", "1", "", claim_of("c")});
+  bench.run();
+  ASSERT_EQ(bench.node_of("p"), "n2") << bench.message_of("p");
+  const api::BindRequest& request = *bench.view.bind_requests_of_pod("default", "p").front();
+  ASSERT_EQ(request.claims.size(), 1u);
+  EXPECT_EQ(request.claims[0].name + "/" + request.claims[0].claim_name + "/" + request.claims[0].claim_uid,
+            "dev/c/uid-claim-c");
+  EXPECT_EQ(request.claims[0].allocation.results.at(0).device, "d0");
+}
+
+TEST(Devices, AnAssumedDeviceIsNotGivenTwice) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_class(kGpu, kDriverIsGpu);
+  bench.put_slice("s", "n1", 1);
+  bench.put_claim("c1", kGpu);
+  bench.put_claim("c2", kGpu);
+  bench.put_pod({"p", "1", "", claim_of("c1")});
+  bench.put_pod({"q", "1", "", claim_of("c2")});
+  bench.run();
+  EXPECT_EQ(bench.node_of("p"), "n1");
+  EXPECT_TRUE(bench.message_of("q").starts_with(
+      "0/1 nodes are available: 1 cannot allocate all claims. preemption: 0/1 "
+      "nodes are available: 1 Preemption is not helpful for scheduling. pod "
+      "default/q waits: 1 of 1 nodes has no devices for its claims (n1: n1: "))
+      << bench.message_of("q");
+}
+
+TEST(Devices, AMissingClaimHoldsThePodWithoutAWord) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_pod({"p", "1", "", claim_of("c")});
+  EXPECT_TRUE(bench.run().empty());
+  bench.put_class(kGpu, "true");
+  bench.put_slice("s", "n1", 1);
+  bench.put_claim("c", kGpu);
+  bench.run();
+  EXPECT_EQ(bench.node_of("p"), "n1");
+}
+
+TEST(Devices, AMissingClassIsUnschedulableAndWakesThePodWhenItComes) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_slice("s", "n1", 1);
+  bench.put_claim("c", kGpu);
+  bench.put_pod({"p", "1", "", claim_of("c")});
+  bench.run();
+  EXPECT_TRUE(
+      bench.message_of("p").starts_with("0/1 nodes are available: request r: device class gpu.example.com "
+                                        "does not exist. preemption: 0/1 nodes are "
+                                        "available: 1 Preemption is not helpful for scheduling. "))
+      << bench.message_of("p");
+  bench.put_class(kGpu, "true");
+  bench.run();
+  EXPECT_EQ(bench.node_of("p"), "n1");
+}
+
+TEST(Devices, ABrokenSelectorIsASchedulerError) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_class(kGpu, "broken");
+  bench.put_slice("s", "n1", 1);
+  bench.put_claim("c", kGpu);
+  bench.put_pod({"p", "1", "", claim_of("c")});
+  bench.run();
+  EXPECT_EQ(bench.reason_of("p"), "SchedulerError");
+  EXPECT_TRUE(bench.message_of("p").starts_with(
+      "running \"DynamicResources\" filter plugin: class gpu.example.com: "))
+      << bench.message_of("p");
+}
+
+TEST(Devices, AnAllocatedClaimBindsThePodToItsNode) {
+  TestBench bench;
+  for (const char* name : {"n1", "n2"}) bench.put_node({name, "2", "8Gi", "110", {{"name", name}}});
+  bench.put_class(kGpu, "true");
+  bench.put_slice("s", "n1", 1);
+  bench.put(
+      api::Kind::ResourceClaim,
+      R"({"metadata":{"name":"c","namespace":"default","uid":"uc"},"spec":{"devices":{"requests":[)"
+      R"({"name":"r","exactly":{"deviceClassName":"gpu.example.com"}}]}},"status":{"allocation":{"devices":)"
+      R"({"results":[{"request":"r","driver":"gpu.example.com","pool":"pool-s","device":"d0"}]},)"
+      R"("nodeSelector":{"nodeSelectorTerms":[{"matchFields":[)"
+      R"({"key":"metadata.name","operator":"In","values":["n1"]}]}]}}}})");
+  bench.put_pod({"p", "1", "", claim_of("c") + selector("name", "n2")});
+  bench.run();
+  EXPECT_TRUE(bench.message_of("p").starts_with(
+      "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 resourceclaim not "
+      "available on "
+      "the node. preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling. "))
+      << bench.message_of("p");
+  bench.put_pod({"q", "1", "", claim_of("c")});
+  bench.run();
+  EXPECT_EQ(bench.node_of("q"), "n1");
+}
+
+}  // namespace
+}  // namespace berth::scheduling

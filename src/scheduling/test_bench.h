@@ -1,0 +1,103 @@
+// A small world for the tests of this room: objects as JSON, a view, the scheduler, and a server that carries
+// out what it writes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scheduling/scheduler.h"
+
+namespace berth::scheduling {
+
+// Knows "true", "device.driver == '<driver>'" and "broken", which fails at run time.
+class FakeSelectors final : public dra::SelectorEvaluator {
+ public:
+  Result<dra::SelectorId> compile(std::string_view text) override {
+    for (std::uint32_t i = 0; i < texts_.size(); ++i)
+      if (texts_[i] == text) return dra::SelectorId(i);
+    texts_.emplace_back(text);
+    return dra::SelectorId(static_cast<std::uint32_t>(texts_.size() - 1));
+  }
+  Result<bool> evaluate(dra::SelectorId selector, std::string_view driver, const api::Device&) override {
+    const std::string& text = texts_[selector.index()];
+    if (text == "broken") return Error(ErrorCode::Invalid, "no such key: nosuch");
+    return text == "true" || text == "device.driver == '" + std::string(driver) + "'";
+  }
+
+ private:
+  std::vector<std::string> texts_;
+};
+
+class InputList final : public InputLog {
+ public:
+  void record(const Input& input) override { inputs.push_back(input); }
+  std::vector<Input> inputs;
+};
+
+struct NodeSpec {
+  std::string name;
+  std::string cpu = "4";
+  std::string memory = "8Gi";
+  std::string pods = "110";
+  std::map<std::string, std::string> labels = {};
+  std::string spec = "{}";       // JSON
+  std::string allocatable = "";  // more members: ,"example.com/gpu":"1"
+};
+
+struct PodSpec {
+  std::string name;
+  std::string cpu = "1";
+  std::string group = "";
+  std::string spec = "";  // more members of spec: ,"nodeSelector":{…}
+  std::string memory = "";
+  std::string uid = "";
+  int created = 0;
+};
+
+class TestBench {
+ public:
+  explicit TestBench(SchedulerOptions options = {})
+      : scheduler(std::move(options), selectors, &decisions, &inputs) {}
+
+  void put(api::Kind kind, const std::string& text);
+  void put_node(const NodeSpec& spec);
+  void put_pod(const PodSpec& spec);
+  // `minimum` 0: the basic policy. `key`: the topology key, or empty.
+  void put_group(const std::string& name, int minimum, const std::string& key = "", int priority = 0);
+  void put_class(const std::string& name, const std::string& selector);
+  // A pool of `count` devices d0… on one node.
+  void put_slice(const std::string& name, const std::string& node, int count,
+                 const std::string& driver = "gpu.example.com");
+  void put_claim(const std::string& name, const std::string& device_class, int count = 1);
+  void erase(api::Kind kind, const std::string& name, const std::string& ns = "default");
+
+  client::Effects decide() { return scheduler.decide(view, now); }
+  // Carries out what was decided, and tells the scheduler.
+  void carry_out(const client::Effects& effects);
+  // Decides and carries out until there is nothing to do; returns the texts.
+  std::vector<std::string> run();
+
+  // What the scheduler wants or has: the node of the pod's bind request, or "".
+  std::string node_of(const std::string& pod) const;
+  std::string message_of(const std::string& pod) const;
+  std::string reason_of(const std::string& pod) const;
+  std::string group_message(const std::string& group) const;
+  void bind(const std::string& pod);  // as the binder would
+
+  Time now = Time::from_seconds(1'800'000'000);
+  client::View view;
+  FakeSelectors selectors;
+  DecisionRing decisions;
+  InputList inputs;
+  Scheduler scheduler;
+  std::vector<client::EventNote> events;
+
+ private:
+  void write(const client::Write& write);
+  void put_json(api::Kind kind, Json object);
+  int version_ = 0;
+};
+
+}  // namespace berth::scheduling

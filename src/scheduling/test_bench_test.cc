@@ -1,0 +1,156 @@
+#include <gtest/gtest.h>
+
+#include "scheduling/test_bench.h"
+
+namespace berth::scheduling {
+
+void TestBench::put(api::Kind kind, const std::string& text) {
+  const Result<Json> object = parse_json(text);
+  ASSERT_TRUE(object.ok()) << text;
+  put_json(kind, *object);
+}
+
+void TestBench::put_json(api::Kind kind, Json object) {
+  object["metadata"]["resourceVersion"] = std::to_string(++version_);
+  auto typed = api::decode_typed(kind, std::make_shared<const std::string>(to_string(object)));
+  ASSERT_TRUE(typed.ok());
+  const api::ObjectMeta& meta = api::meta_of(*typed);
+  if (auto delta = view.put({kind, meta.ns, meta.name}, *typed)) scheduler.apply(view, *delta, now);
+}
+
+void TestBench::put_node(const NodeSpec& spec) {
+  Json labels = Json::object({{"kubernetes.io/hostname", spec.name}});
+  for (const auto& [key, value] : spec.labels) labels[key] = value;
+  put(api::Kind::Node, R"({"metadata":{"name":")" + spec.name + R"(","uid":"node-)" + spec.name +
+                           R"(","labels":)" + to_string(labels) + R"(},"spec":)" + spec.spec +
+                           R"(,"status":{"allocatable":{"cpu":")" + spec.cpu + R"(","memory":")" +
+                           spec.memory + R"(","pods":")" + spec.pods + "\"" + spec.allocatable + "}}}");
+}
+
+void TestBench::put_pod(const PodSpec& spec) {
+  Json requests = Json::object();
+  if (!spec.cpu.empty()) requests["cpu"] = spec.cpu;
+  if (!spec.memory.empty()) requests["memory"] = spec.memory;
+  std::string text =
+      R"({"metadata":{"name":")" + spec.name + R"(","namespace":"default","uid":")" +
+      (spec.uid.empty() ? "uid-" + spec.name : spec.uid) + R"(","generation":1,"creationTimestamp":")" +
+      format_time(Time::from_seconds(1'700'000'000 + spec.created)) +
+      R"("},"spec":{"schedulerName":"berth","containers":[{"name":"c","resources":{"requests":)" +
+      to_string(requests) + "}}]" + spec.spec;
+  if (!spec.group.empty()) text += R"(,"schedulingGroup":{"podGroupName":")" + spec.group + "\"}";
+  put(api::Kind::Pod, text + R"(},"status":{"phase":"Pending"}})");
+}
+
+void TestBench::put_group(const std::string& name, int minimum, const std::string& key, int priority) {
+  const std::string policy =
+      minimum == 0 ? R"({"basic":{}})" : R"({"gang":{"minCount":)" + std::to_string(minimum) + "}}";
+  std::string text = R"({"metadata":{"name":")" + name + R"(","namespace":"default","uid":"uid-group-)" +
+                     name + R"("},"spec":{"priority":)" + std::to_string(priority) +
+                     R"(,"schedulingPolicy":)" + policy;
+  if (!key.empty()) text += R"(,"schedulingConstraints":{"topology":[{"key":")" + key + "\"}]}";
+  put(api::Kind::PodGroup, text + "}}");
+}
+
+void TestBench::put_class(const std::string& name, const std::string& selector) {
+  put(api::Kind::DeviceClass, R"({"metadata":{"name":")" + name + R"(","uid":"class-)" + name +
+                                  R"("},"spec":{"selectors":[{"cel":{"expression":")" + selector + "\"}}]}}");
+}
+
+void TestBench::put_slice(const std::string& name, const std::string& node, int count,
+                          const std::string& driver) {
+  std::string devices;
+  for (int i = 0; i < count; ++i)
+    devices += std::string(i == 0 ? "" : ",") + R"({"name":"d)" + std::to_string(i) + "\"}";
+  put(api::Kind::ResourceSlice, R"({"metadata":{"name":")" + name + R"(","uid":"slice-)" + name +
+                                    R"("},"spec":{"driver":")" + driver + R"(","pool":{"name":"pool-)" +
+                                    name + R"(","generation":1,"resourceSliceCount":1},"nodeName":")" + node +
+                                    R"(","devices":[)" + devices + "]}}");
+}
+
+void TestBench::put_claim(const std::string& name, const std::string& device_class, int count) {
+  put(api::Kind::ResourceClaim,
+      R"({"metadata":{"name":")" + name + R"(","namespace":"default","uid":"uid-claim-)" + name +
+          R"("},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":")" + device_class +
+          R"(","allocationMode":"ExactCount","count":)" + std::to_string(count) + "}}]}}}");
+}
+
+void TestBench::erase(api::Kind kind, const std::string& name, const std::string& ns) {
+  if (auto delta = view.erase({kind, ns, name, {}}, ++version_)) scheduler.apply(view, *delta, now);
+}
+
+void TestBench::write(const client::Write& write) {
+  const client::ApiRequest& request = write.request;
+  const api::Kind kind = api::kind_of_resource(request.resource.group, request.resource.resource);
+  if (request.verb == client::Verb::Create) {
+    Json object = *parse_json(request.body);
+    object["metadata"]["uid"] = "uid-br-" + request.name;
+    return put_json(kind, std::move(object));
+  }
+  if (request.verb == client::Verb::Delete) return erase(kind, request.name, request.ns);
+  ASSERT_EQ(request.verb, client::Verb::StrategicPatch);
+  const Json patch = *parse_json(request.body);
+  const Json& condition = patch.find_path({"status", "conditions"})->as_array().front();
+  const api::RawPtr raw = kind == api::Kind::Pod ? view.pods.find(request.ns, request.name)->raw
+                                                 : view.pod_groups.find(request.ns, request.name)->raw;
+  Json object = *parse_json(*raw);
+  object["status"]["conditions"] = Json::array({condition});
+  put_json(kind, std::move(object));
+}
+
+void TestBench::carry_out(const client::Effects& effects) {
+  client::Outcome outcome{effects.decision_id, {}, false};
+  for (const client::Chain& chain : effects.chains) {
+    for (const client::Write& one : chain.writes) write(one);
+    outcome.chains.push_back({chain.key, true, chain.writes.size(), {}});
+  }
+  events.insert(events.end(), effects.events.begin(), effects.events.end());
+  scheduler.settle(view, outcome, now);
+}
+
+std::vector<std::string> TestBench::run() {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 10'000; ++i) {
+    const client::Effects effects = decide();
+    if (effects.chains.empty() && effects.events.empty()) return texts;
+    texts.push_back(client::to_text(effects));
+    carry_out(effects);
+  }
+  ADD_FAILURE() << "the scheduler does not come to rest";
+  return texts;
+}
+
+std::string TestBench::node_of(const std::string& pod) const {
+  const auto requests = view.bind_requests_of_pod("default", pod);
+  return requests.empty() ? "" : requests.front()->node;
+}
+
+namespace {
+
+template <class Object>
+std::string field(const Object* object, std::string_view type, std::string api::Condition::* member) {
+  const api::Condition* condition = object ? api::find_condition(object->conditions, type) : nullptr;
+  return condition ? condition->*member : "";
+}
+
+}  // namespace
+
+std::string TestBench::message_of(const std::string& pod) const {
+  return field(view.pods.find("default", pod), "PodScheduled", &api::Condition::message);
+}
+
+std::string TestBench::reason_of(const std::string& pod) const {
+  return field(view.pods.find("default", pod), "PodScheduled", &api::Condition::reason);
+}
+
+std::string TestBench::group_message(const std::string& group) const {
+  return field(view.pod_groups.find("default", group), "PodGroupInitiallyScheduled",
+               &api::Condition::message);
+}
+
+void TestBench::bind(const std::string& pod) {
+  Json object = *parse_json(*view.pods.find("default", pod)->raw);
+  object["spec"]["nodeName"] = node_of(pod);
+  put_json(api::Kind::Pod, std::move(object));
+}
+
+}  // namespace berth::scheduling

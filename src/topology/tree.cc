@@ -1,0 +1,99 @@
+#include "topology/tree.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+
+namespace berth::topology {
+
+Tree::Tree(std::vector<std::string> keys) : keys_(std::move(keys)), domains_(1) {
+  BERTH_ASSERT(!keys_.empty() && keys_.size() <= kLevelsMax, "a tree has one to kLevelsMax levels");
+}
+
+DomainId Tree::child_of(DomainId parent, const std::string& value) {
+  const auto [at, is_new] = children_.try_emplace(ChildKey{parent, value});
+  if (!is_new) return at->second;
+  DomainId id;
+  if (free_.empty()) {
+    id = DomainId(static_cast<std::uint32_t>(domains_.size()));
+    domains_.emplace_back();
+  } else {
+    id = free_.back();
+    free_.pop_back();
+  }
+  domains_[id.index()] = {value, parent, domains_[parent.index()].level + 1, 0, {}};
+  ++domains_[parent.index()].children;
+  at->second = id;
+  return id;
+}
+
+DomainId Tree::leaf_for(const api::StringMap& labels) {
+  for (const std::string& key : keys_)
+    if (!labels.contains(key)) return DomainId::none();
+  DomainId at = root();
+  for (const std::string& key : keys_) at = child_of(at, labels.find(key)->second);
+  return at;
+}
+
+void Tree::drop_if_empty(DomainId id) {
+  while (id != root() && domains_[id.index()].nodes.empty() && domains_[id.index()].children == 0) {
+    const DomainId parent = domains_[id.index()].parent;
+    children_.erase(ChildKey{parent, domains_[id.index()].value});
+    free_.push_back(id);
+    --domains_[parent.index()].children;
+    id = parent;
+  }
+}
+
+void Tree::put(NodeId node, std::string_view name, const api::StringMap& labels) {
+  const DomainId leaf = leaf_for(labels);
+  if (node.index() < members_.size() && members_[node.index()].known) {
+    if (members_[node.index()].leaf == leaf && members_[node.index()].name == name) return;
+    remove(node);
+  }
+  if (node.index() >= members_.size()) members_.resize(node.index() + 1);
+  members_[node.index()] = {true, leaf, std::string(name)};
+  if (!leaf.valid()) {
+    ++unlabelled_;
+    return;
+  }
+  std::vector<NodeId>& nodes = domains_[leaf.index()].nodes;
+  const auto before = [this](NodeId a, std::string_view b) { return members_[a.index()].name < b; };
+  nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), name, before), node);
+}
+
+void Tree::remove(NodeId node) {
+  if (node.index() >= members_.size() || !members_[node.index()].known) return;
+  const DomainId leaf = members_[node.index()].leaf;
+  members_[node.index()] = {};
+  if (!leaf.valid()) {
+    --unlabelled_;
+    return;
+  }
+  std::erase(domains_[leaf.index()].nodes, node);
+  drop_if_empty(leaf);
+}
+
+DomainId Tree::leaf_of(NodeId node) const {
+  return node.index() < members_.size() ? members_[node.index()].leaf : DomainId::none();
+}
+
+std::string Tree::path_of(DomainId id) const {
+  std::string path = domains_[id.index()].value;
+  for (DomainId at = domains_[id.index()].parent; at.valid() && at != root();
+       at = domains_[at.index()].parent)
+    path = domains_[at.index()].value + "/" + path;
+  return path;
+}
+
+std::vector<DomainId> Tree::leaves() const {
+  std::vector<std::pair<std::string, DomainId>> found;
+  for (std::uint32_t i = 1; i < domains_.size(); ++i)
+    if (!domains_[i].nodes.empty()) found.emplace_back(path_of(DomainId(i)), DomainId(i));
+  std::sort(found.begin(), found.end());
+  std::vector<DomainId> ids;
+  for (const auto& [path, id] : found) ids.push_back(id);
+  return ids;
+}
+
+}  // namespace berth::topology

@@ -1,0 +1,75 @@
+// Which nodes belong together: the tree of domains that node labels span.
+//
+// Owner: the scheduler, on its thread. Cost: one node change O(levels + nodes of its leaf), lookups O(1).
+// Source: KEP-5732 (one key today: a tree of one level below the root).
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/types/meta.h"
+#include "base/ids.h"
+#include "model/cluster.h"
+
+namespace berth::topology {
+
+using DomainId = DenseId<struct DomainTag>;
+using model::NodeId;
+
+// Levels below the root: block, rack, host and the like.
+inline constexpr std::size_t kLevelsMax = 8;
+
+struct Domain {
+  std::string value;  // the label's value at this level; empty for the root
+  DomainId parent;    // none for the root
+  std::uint32_t level = 0;
+  std::uint32_t children = 0;
+  std::vector<NodeId> nodes;  // of a leaf, by node name
+};
+
+class Tree {
+ public:
+  // Label keys, outermost level first: one to kLevelsMax.
+  explicit Tree(std::vector<std::string> keys);
+
+  // Places the node by its labels, or moves it. A node that lacks a label of any level belongs to no domain.
+  void put(NodeId node, std::string_view name, const api::StringMap& labels);
+  // Nothing when the node is unknown.
+  void remove(NodeId node);
+
+  const std::vector<std::string>& keys() const { return keys_; }
+  static DomainId root() { return DomainId(0); }
+  const Domain& domain(DomainId id) const { return domains_[id.index()]; }
+  // Ids below this number are in use or were; a left id is given to a later domain.
+  std::size_t domain_count() const { return domains_.size(); }
+  // None for a node without a domain.
+  DomainId leaf_of(NodeId node) const;
+  // "r7", or "block-1/r7" below several levels.
+  std::string path_of(DomainId id) const;
+  // Domains of the last level that hold a node, by path: the order of every walk over them.
+  std::vector<DomainId> leaves() const;
+  std::size_t unlabelled_count() const { return unlabelled_; }
+
+ private:
+  struct Member {
+    bool known = false;
+    DomainId leaf;
+    std::string name;
+  };
+  using ChildKey = std::pair<DomainId, std::string>;
+
+  DomainId child_of(DomainId parent, const std::string& value);
+  DomainId leaf_for(const api::StringMap& labels);
+  void drop_if_empty(DomainId id);
+
+  std::vector<std::string> keys_;
+  std::vector<Domain> domains_;
+  std::vector<DomainId> free_;
+  std::map<ChildKey, DomainId> children_;
+  std::vector<Member> members_;
+  std::size_t unlabelled_ = 0;
+};
+
+}  // namespace berth::topology
