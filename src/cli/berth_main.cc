@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "cli/apiserver_command.h"
+#include "cli/up_command.h"
 #include "cli/version.h"
 
 namespace berth::cli {
@@ -44,6 +45,15 @@ int run(int argc, char** argv) {
   add_server_flags(*apiserver, serve.server, serve.feature_gates);
   apiserver->add_flag("--in-memory", serve.in_memory, "keep nothing on disk");
 
+  CLI::App* up = app.add_subcommand("up", "run a whole control plane in this process");
+  UpCommand whole;
+  add_server_flags(*up, whole.server, whole.feature_gates);
+  up->add_flag("--in-memory", whole.in_memory, "keep nothing on disk");
+  up->add_option("-f,--file", whole.files, "objects to create: a file, a folder or -");
+  up->add_option("--nodes", whole.nodes, "how many nodes to simulate");
+  up->add_option("--nodes-dir", whole.nodes_directory, "where drivers find the nodes' plugin sockets");
+  up->add_flag("--watch-placements", whole.watch_placements, "print each placement as it happens");
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -55,6 +65,7 @@ int run(int argc, char** argv) {
     std::printf("berth %s (Kubernetes API %s)\n", kBerthVersion, kKubernetesVersion);
     return 0;
   }
+  if (*up) return run_up(std::move(whole));
   return run_apiserver(std::move(serve));
 }
 

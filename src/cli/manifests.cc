@@ -1,0 +1,182 @@
+#include "cli/manifests.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <future>
+
+#include "api/decode.h"
+#include "api/yaml.h"
+#include "base/executor.h"
+#include "server/in_process_client.h"
+#include "server/served.h"
+#include "store/store.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::size_t kManifestBytesMax = 512u << 20;
+
+Result<std::string> read_text(const std::string& path) {
+  std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rbe");
+  if (!file) return Error(ErrorCode::NotFound, path, "cannot be opened");
+  std::string text;
+  char buffer[1 << 16];
+  std::size_t got = 0;
+  while ((got = std::fread(buffer, 1, sizeof buffer, file)) > 0 && text.size() <= kManifestBytesMax)
+    text.append(buffer, got);
+  if (file != stdin) std::fclose(file);
+  if (text.size() > kManifestBytesMax) return Error(ErrorCode::TooLarge, path, "is larger than 512 MiB");
+  return text;
+}
+
+Result<std::vector<std::string>> files_of(const std::string& path) {
+  std::error_code error;
+  if (path == "-" || !std::filesystem::is_directory(path, error)) return std::vector<std::string>{path};
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    const std::string extension = entry.path().extension().string();
+    if (extension == ".yaml" || extension == ".yml" || extension == ".json") files.push_back(entry.path().string());
+  }
+  if (error) return Error(ErrorCode::NotFound, path, "cannot be read: " + error.message());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Error refused(const Manifest& manifest, std::string_view path, const std::string& why) {
+  return Error(ErrorCode::Invalid, place_of(manifest, path), why);
+}
+
+// The path inside `unknown field "spec.junk"`.
+std::string_view quoted(std::string_view text) {
+  const std::size_t begin = text.find('"');
+  const std::size_t end = text.rfind('"');
+  return begin == std::string_view::npos || end <= begin ? std::string_view()
+                                                         : text.substr(begin + 1, end - begin - 1);
+}
+
+Status check(Manifest& manifest, const api::Gates& gates) {
+  const std::string api_version(manifest.object.string_at("apiVersion"));
+  const std::string kind(manifest.object.string_at("kind"));
+  if (api_version.empty()) return refused(manifest, "apiVersion", "is missing: write the API version, such as v1");
+  if (kind.empty()) return refused(manifest, "kind", "is missing: write the kind, such as Pod");
+  const std::size_t slash = api_version.find('/');
+  const std::string group = slash == std::string::npos ? "" : api_version.substr(0, slash);
+  const std::string version = slash == std::string::npos ? api_version : api_version.substr(slash + 1);
+  manifest.resource = api::find_resource_of_kind(group, version, kind);
+  if (!manifest.resource || !server::is_served(*manifest.resource, gates))
+    return refused(manifest, "kind",
+                   "no kind \"" + kind + "\" is served in version \"" + api_version +
+                       "\"; `kubectl api-resources` lists what is");
+  const Result<api::Decoded> decoded = api::decode_document(manifest.resource->type(), manifest.object);
+  if (!decoded) return refused(manifest, decoded.error().path(), decoded.error().message());
+  if (!decoded->strict_errors.empty())
+    return refused(manifest, quoted(decoded->strict_errors.front()), decoded->strict_errors.front());
+  return {};
+}
+
+client::ApiRequest create_request(const Manifest& manifest) {
+  const Json* metadata = manifest.object.find("metadata");
+  client::ApiRequest request;
+  request.verb = client::Verb::Create;
+  request.resource = {std::string(manifest.resource->group), std::string(manifest.resource->version),
+                      std::string(manifest.resource->plural)};
+  if (manifest.resource->namespaced) {
+    request.ns = metadata ? metadata->string_at("namespace") : "";
+    if (request.ns.empty()) request.ns = "default";
+  }
+  request.body = to_string(manifest.object);
+  return request;
+}
+
+// The field that a refusal is about: what stands before the first ": " behind "is invalid: ".
+std::string_view field_of(std::string_view message) {
+  constexpr std::string_view kMark = "is invalid: ";
+  const std::size_t mark = message.find(kMark);
+  if (mark == std::string_view::npos) return {};
+  std::string_view rest = message.substr(mark + kMark.size());
+  if (!rest.empty() && rest.front() == '[') rest.remove_prefix(1);
+  return rest.substr(0, rest.find(": "));
+}
+
+}  // namespace
+
+std::string place_of(const Manifest& manifest, std::string_view path) {
+  std::string place = api::yaml_position(*manifest.text, manifest.file, manifest.document, path);
+  const Json* metadata = manifest.object.find("metadata");
+  place.append(": ").append(manifest.object.string_at("kind"));
+  if (metadata) place.append(" ").append(metadata->string_at("name"));
+  return place;
+}
+
+Result<std::vector<Manifest>> read_manifests(const std::vector<std::string>& paths, const api::Gates& gates) {
+  std::vector<Manifest> manifests;
+  for (const std::string& path : paths) {
+    const std::vector<std::string> files = TRY(files_of(path));
+    for (const std::string& file : files) {
+      auto text = std::make_shared<const std::string>(TRY(read_text(file)));
+      std::vector<api::YamlDocument> documents = TRY(api::parse_yaml_documents(*text, file));
+      for (api::YamlDocument& document : documents) {
+        Manifest manifest{std::move(document.value), nullptr, file, text, document.number};
+        if (!document.duplicate_keys.empty()) return refused(manifest, "", document.duplicate_keys.front());
+        if (!manifest.object.is_object()) return refused(manifest, "", "is no object");
+        if (manifest.object.string_at("kind") != "List") {
+          manifests.push_back(std::move(manifest));
+          continue;
+        }
+        for (const Json& item : manifest.object.items_at("items"))
+          manifests.push_back({item, nullptr, file, text, document.number});
+      }
+    }
+  }
+  for (Manifest& manifest : manifests)
+    if (Status checked = check(manifest, gates); !checked) return checked.error();
+  std::stable_partition(manifests.begin(), manifests.end(), [](const Manifest& manifest) {
+    return manifest.resource->group.empty() && manifest.resource->plural == "namespaces";
+  });
+  return manifests;
+}
+
+Status try_manifests(const std::vector<Manifest>& manifests, const api::Gates& gates,
+                     const std::vector<Json>& existing) {
+  store::StoreOptions options;
+  options.synchronous = true;
+  const std::unique_ptr<store::Store> store = TRY(store::open_store(options));
+  InlineExecutor executor;
+  SystemClock clock;
+  SystemRandom random;
+  server::ApiServer server({*store, executor, clock, random, gates}, {});
+  if (Status made = server.make_default_objects(); !made) return made;
+  const auto client = server::make_in_process_client(server, "berth");
+  std::vector<Manifest> all;
+  for (const Json& object : existing) {
+    Json copy = object;
+    copy["metadata"].as_object().erase("resourceVersion");
+    Manifest manifest{std::move(copy), nullptr, "data directory", std::make_shared<const std::string>(), 1};
+    if (check(manifest, gates)) all.push_back(std::move(manifest));
+  }
+  const std::size_t first_new = all.size();
+  all.insert(all.end(), manifests.begin(), manifests.end());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    client::ApiReply reply;
+    client->submit(create_request(all[i]), [&](client::ApiReply answered) { reply = std::move(answered); });
+    if (i >= first_new && !reply.ok() && reply.reason != "AlreadyExists")
+      return refused(all[i], field_of(reply.message), reply.message);
+  }
+  return {};
+}
+
+Status store_manifests(const std::vector<Manifest>& manifests, client::ApiClient& client) {
+  for (const Manifest& manifest : manifests) {
+    std::promise<client::ApiReply> answered;
+    client.submit(create_request(manifest), [&](client::ApiReply reply) { answered.set_value(std::move(reply)); });
+    const client::ApiReply reply = answered.get_future().get();
+    if (!reply.ok() && reply.reason != "AlreadyExists")
+      return refused(manifest, field_of(reply.message), reply.message);
+  }
+  return {};
+}
+
+}  // namespace berth::cli
