@@ -50,7 +50,7 @@ Error refused(const Manifest& manifest, std::string_view path, const std::string
 }
 
 // The path inside `unknown field "spec.junk"`.
-std::string_view quoted(std::string_view text) {
+std::string_view between_quotes(std::string_view text) {
   const std::size_t begin = text.find('"');
   const std::size_t end = text.rfind('"');
   return begin == std::string_view::npos || end <= begin ? std::string_view()
@@ -73,7 +73,7 @@ Status check(Manifest& manifest, const api::Gates& gates) {
   const Result<api::Decoded> decoded = api::decode_document(manifest.resource->type(), manifest.object);
   if (!decoded) return refused(manifest, decoded.error().path(), decoded.error().message());
   if (!decoded->strict_errors.empty())
-    return refused(manifest, quoted(decoded->strict_errors.front()), decoded->strict_errors.front());
+    return refused(manifest, between_quotes(decoded->strict_errors.front()), decoded->strict_errors.front());
   return {};
 }
 
