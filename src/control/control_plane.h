@@ -1,0 +1,51 @@
+// Which deciders make up a control plane, on two engines: the scheduler's own, and one for all others.
+//
+// The same composition runs in `berth up` (a thread for each engine), in the parts that run alone and in the
+// simulator (one thread for all).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/gates.h"
+#include "client/api_client.h"
+#include "control/engine.h"
+
+namespace berth::control {
+
+struct ControlPlaneOptions {
+  std::vector<std::string> scheduler_names = {"berth", "default-scheduler"};
+  bool scheduler = true;
+  bool binder = true;
+  bool controllers = true;  // claims, garbage collection, namespaces…
+  bool simulated_nodes = true;
+};
+
+// Owner: one thread until start(); after that the engines belong to who steps them.
+class ControlPlane {
+ public:
+  // `client` and `gates` outlive it.
+  ControlPlane(client::ApiClient& client, const api::Gates& gates, ControlPlaneOptions options);
+  ~ControlPlane();
+
+  // Begins to watch.
+  void start();
+  // No message comes after it returns.
+  void stop_watching();
+
+  // Null when the options leave it empty.
+  Engine* scheduling();
+  Engine* controllers();
+
+  // For one thread that runs both: a bounded piece of work each; true when there is more to do at once.
+  bool step(Time now);
+  std::optional<Time> next_wake() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace berth::control

@@ -1,0 +1,32 @@
+#include "sim/faults.h"
+
+namespace berth::sim {
+namespace {
+
+client::ApiReply failed(client::Delivery delivery, int code = 0, std::string reason = "") {
+  client::ApiReply reply;
+  reply.delivery = delivery;
+  reply.code = code;
+  reply.reason = std::move(reason);
+  reply.message = "injected fault";
+  return reply;
+}
+
+}  // namespace
+
+void FaultyClient::submit(client::ApiRequest request, std::function<void(client::ApiReply)> done) {
+  using client::Delivery;
+  const bool read = request.verb == client::Verb::Get;
+  if (read) return inner_.submit(std::move(request), std::move(done));
+  if (strikes(rates_.not_sent)) return done(failed(Delivery::NotSent));
+  if (strikes(rates_.lost_request)) return done(failed(Delivery::Lost));
+  if (strikes(rates_.throttled)) return done(failed(Delivery::Answered, 429, "TooManyRequests"));
+  if (strikes(rates_.server_error)) return done(failed(Delivery::Answered, 500, "InternalError"));
+  const bool lost = strikes(rates_.lost_answer);
+  inner_.submit(std::move(request), [this, lost, done = std::move(done)](client::ApiReply reply) {
+    writes_accepted_ += reply.ok();
+    done(lost ? failed(Delivery::Lost) : std::move(reply));
+  });
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,46 @@
+// An API client that misbehaves as networks and servers do, by seed.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+
+#include "base/random.h"
+#include "client/api_client.h"
+
+namespace berth::sim {
+
+// Chances in 1/1000 of one write.
+struct FaultRates {
+  std::uint32_t lost_answer = 0;   // carried out, but the answer does not come
+  std::uint32_t lost_request = 0;  // not carried out, and nobody can tell
+  std::uint32_t not_sent = 0;      // refused before it left
+  std::uint32_t throttled = 0;     // 429
+  std::uint32_t server_error = 0;  // 500
+};
+
+// One thread. `inner` outlives it. Watches pass unharmed.
+class FaultyClient final : public client::ApiClient {
+ public:
+  FaultyClient(client::ApiClient& inner, FaultRates rates, std::uint64_t seed)
+      : inner_(inner), rates_(rates), random_(seed) {}
+
+  void submit(client::ApiRequest request, std::function<void(client::ApiReply)> done) override;
+  std::unique_ptr<client::Subscription> list_and_watch(api::ResourceRef resource,
+                                                       client::WatchReceiver& receiver) override {
+    return inner_.list_and_watch(std::move(resource), receiver);
+  }
+
+  void set_rates(FaultRates rates) { rates_ = rates; }
+  std::uint64_t writes_accepted() const { return writes_accepted_; }
+
+ private:
+  bool strikes(std::uint32_t rate) { return rate > 0 && random_.below(1000) < rate; }
+
+  client::ApiClient& inner_;
+  FaultRates rates_;
+  SeededRandom random_;
+  std::uint64_t writes_accepted_ = 0;
+};
+
+}  // namespace berth::sim

@@ -1,0 +1,1 @@
+berth_room(NAME sim ROOMS base api store client control server)

@@ -1,0 +1,132 @@
+#include "sim/world.h"
+
+#include "api/type_table.h"
+#include "base/clock.h"
+#include "base/executor.h"
+#include "control/control_plane.h"
+#include "server/in_process_client.h"
+#include "store/store.h"
+
+namespace berth::sim {
+namespace {
+
+constexpr Time kStart = Time::from_seconds(1'767'225'600);  // 2026-01-01T00:00:00Z
+
+std::unique_ptr<store::Store> memory_store() {
+  store::StoreOptions options;
+  options.synchronous = true;
+  return store::open_store(options).value();
+}
+
+api::ResourceRef ref_of(const api::ResourceInfo& resource) {
+  return {std::string(resource.group), std::string(resource.version), std::string(resource.plural)};
+}
+
+}  // namespace
+
+struct World::Parts {
+  Parts(WorldOptions options, api::Gates enabled)
+      : gates(std::move(enabled)),
+        random(options.seed),
+        store(memory_store()),
+        server({*store, executor, clock, random, gates}, {}),
+        client(server::make_in_process_client(server, "system:berth")),
+        faulty(*client, options.faults, options.seed),
+        user(server::make_in_process_client(server, "kubernetes-admin")) {
+    const Status made = server.make_default_objects();
+    BERTH_ASSERT(made.ok(), "an empty store takes the default namespaces");
+    server.set_ready(true);
+    start();
+  }
+
+  void start() {
+    plane = std::make_unique<control::ControlPlane>(faulty, gates, control::ControlPlaneOptions{});
+    plane->start();
+  }
+
+  api::Gates gates;
+  ManualClock clock{kStart};
+  SeededRandom random;
+  InlineExecutor executor;
+  std::unique_ptr<store::Store> store;
+  server::ApiServer server;
+  std::unique_ptr<client::ApiClient> client;
+  FaultyClient faulty;
+  std::unique_ptr<client::ApiClient> user;
+  std::unique_ptr<control::ControlPlane> plane;
+};
+
+Result<std::unique_ptr<World>> World::make(WorldOptions options) {
+  api::Gates gates = TRY(api::Gates::parse(api::GateDefaults::Up, options.feature_gates));
+  return std::unique_ptr<World>(new World(std::make_unique<Parts>(std::move(options), std::move(gates))));
+}
+
+World::World(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+World::~World() = default;
+
+client::ApiReply World::call(client::ApiRequest request) {
+  client::ApiReply answered;
+  parts_->user->submit(std::move(request), [&](client::ApiReply reply) { answered = std::move(reply); });
+  return answered;
+}
+
+client::ApiReply World::create(const Json& object) {
+  const std::string api_version(object.string_at("apiVersion"));
+  const std::size_t slash = api_version.find('/');
+  const api::ResourceInfo* resource = api::find_resource_of_kind(
+      slash == std::string::npos ? "" : api_version.substr(0, slash),
+      slash == std::string::npos ? api_version : api_version.substr(slash + 1), object.string_at("kind"));
+  client::ApiReply refused;
+  refused.code = 404;
+  refused.message = "no kind \"" + std::string(object.string_at("kind")) + "\" in version \"" + api_version + "\"";
+  if (!resource) return refused;
+  const Json* ns = object.find_path({"metadata", "namespace"});
+  client::ApiRequest request;
+  request.verb = client::Verb::Create;
+  request.resource = ref_of(*resource);
+  if (resource->namespaced) request.ns = ns ? ns->as_string() : "default";
+  request.body = to_string(object);
+  return call(std::move(request));
+}
+
+Json World::read(const api::ResourceRef& resource, const std::string& ns, const std::string& name) {
+  const client::ApiReply reply = call({client::Verb::Get, resource, ns, name, "", ""});
+  if (!reply.ok() || !reply.object) return Json();
+  return parse_json(*reply.object).value_or(Json());
+}
+
+std::vector<Json> World::read_all(const api::ResourceRef& resource) {
+  std::vector<Json> objects;
+  const api::ResourceInfo* info = api::find_resource(resource.group, resource.version, resource.resource);
+  if (!info) return objects;
+  store::ListQuery query;
+  query.resource = server::storage_resource(*info);
+  if (const Result<store::ListPage> page = parts_->store->list(query))
+    for (const store::ObjectPtr& object : page->objects)
+      objects.push_back(parse_json(object->bytes).value_or(Json()));
+  return objects;
+}
+
+void World::settle(Duration time) {
+  const Time until = parts_->clock.now() + time;
+  for (;;) {
+    std::size_t steps = 0;
+    while (parts_->plane->step(parts_->clock.now()))
+      BERTH_ASSERT(++steps < kStepsPerInstantMax, "the deciders come to rest at every instant");
+    const std::optional<Time> next = parts_->plane->next_wake();
+    if (!next || *next > until) break;
+    parts_->clock.advance_to(std::max(*next, parts_->clock.now() + Duration::micros(1)));
+  }
+  parts_->clock.advance_to(until);
+  parts_->server.tick(parts_->clock.monotonic());
+}
+
+void World::restart_deciders() {
+  parts_->plane.reset();
+  parts_->start();
+}
+
+Time World::now() const { return parts_->clock.now(); }
+std::uint64_t World::writes() const { return parts_->faulty.writes_accepted(); }
+
+}  // namespace berth::sim

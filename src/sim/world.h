@@ -1,0 +1,53 @@
+// A deterministic cluster in one thread: the real API server, the real deciders, virtual time, seeded randomness.
+//
+// The same seed and the same calls give the same bytes. Owner: one test or one story; nothing here is thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/gates.h"
+#include "client/api_client.h"
+#include "sim/faults.h"
+
+namespace berth::sim {
+
+struct WorldOptions {
+  std::uint64_t seed = 1;
+  std::string feature_gates;  // changes from the defaults of `berth up`
+  FaultRates faults;          // none unless said
+};
+
+class World {
+ public:
+  // Refuses feature gates that are none.
+  static Result<std::unique_ptr<World>> make(WorldOptions options);
+  ~World();
+
+  // A request of a user: no faults, answered at once.
+  client::ApiReply call(client::ApiRequest request);
+  // Creates the object that the document describes (apiVersion, kind, metadata…).
+  client::ApiReply create(const Json& object);
+  // The object's document; null when it does not exist.
+  Json read(const api::ResourceRef& resource, const std::string& ns, const std::string& name);
+  std::vector<Json> read_all(const api::ResourceRef& resource);
+
+  // Lets time pass: runs every decider whenever it has something to do.
+  void settle(Duration time);
+  // Every decider dies, with what it knew and what it had under way, and starts again from the API.
+  void restart_deciders();
+  Time now() const;
+  // How many writes the API server has accepted from deciders.
+  std::uint64_t writes() const;
+
+ private:
+  struct Parts;
+  explicit World(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+// Steps of one settle(); a world that needs more at one instant never comes to rest, which is a defect.
+inline constexpr std::size_t kStepsPerInstantMax = 200'000;
+
+}  // namespace berth::sim
