@@ -64,7 +64,7 @@ Status make_nodes(std::size_t count, const store::Store& store, client::ApiClien
 }
 
 // False when a stop signal came first.
-Result<bool> wait_for_nodes(std::size_t count, const store::Store& store, const ControlPlane& plane,
+Result<bool> wait_for_nodes(std::size_t count, const store::Store& store, const ControlPlaneLoops& plane,
                             const Clock& clock, const StopSignal& stop) {
   const Time limit = clock.monotonic() + kReadyLimit;
   for (;;) {
@@ -93,8 +93,7 @@ Status serve(UpCommand& command, ServerPart& part, const std::vector<Manifest>& 
   SystemClock clock;
   const auto client = server::make_in_process_client(part.server(), "system:berth");
   const auto own = server::make_in_process_client(part.server(), "kubernetes-admin");
-  ControlPlane plane(*client, clock, gates, {});
-  plane.start();
+  ControlPlaneLoops plane(*client, clock, gates, {});
   if (Status made = make_nodes(command.nodes, part.store(), *own); !made) return made;
   if (Status stored = store_manifests(manifests, *own); !stored) return stored;
   if (!TRY(wait_for_nodes(command.nodes, part.store(), plane, clock, stop))) return {};
