@@ -23,7 +23,9 @@ constexpr std::array<TypeText, 10> kTypes = {{
     {"InternalError", "Internal error"},
 }};
 
-const TypeText& text_of(FieldErrorType type) { return kTypes[static_cast<std::size_t>(type)]; }
+const TypeText& text_of(FieldErrorType type) {
+  return kTypes[static_cast<std::size_t>(type)];
+}
 
 FieldError make(FieldErrorType type, std::string path, std::string_view rest) {
   std::string body(text_of(type).words);
@@ -39,7 +41,9 @@ std::string with_detail(const Json& value, std::string_view detail) {
 
 }  // namespace
 
-std::string_view cause_reason(FieldErrorType type) { return text_of(type).reason; }
+std::string_view cause_reason(FieldErrorType type) {
+  return text_of(type).reason;
+}
 
 FieldError required(std::string path, std::string_view detail) {
   return make(FieldErrorType::Required, std::move(path), detail);
@@ -49,7 +53,8 @@ FieldError invalid(std::string path, const Json& value, std::string_view detail)
   return make(FieldErrorType::Invalid, std::move(path), with_detail(value, detail));
 }
 
-FieldError not_supported(std::string path, const Json& value, std::initializer_list<std::string_view> supported) {
+FieldError not_supported(std::string path, const Json& value,
+                         std::initializer_list<std::string_view> supported) {
   std::string detail = "supported values: ";
   bool first = true;
   for (std::string_view option : supported) {
@@ -75,7 +80,8 @@ FieldError too_long(std::string path, std::size_t bytes_max) {
 
 FieldError too_many(std::string path, std::size_t count, std::size_t count_max) {
   return make(FieldErrorType::TooMany, std::move(path),
-              std::to_string(count) + ": must have at most " + std::to_string(count_max) + " items");
+              std::to_string(count) + ": must have at most " + std::to_string(count_max) +
+                  (count_max == 1 ? " item" : " items"));
 }
 
 void append(FieldErrors& errors, FieldErrors more) {

@@ -1,0 +1,199 @@
+#include "api/kinds/document.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "api/canonical.h"
+#include "base/assert.h"
+
+namespace berth::api {
+namespace {
+
+const JsonArray kNoItems;
+const JsonObject kNoEntries;
+
+using GateNames = std::vector<std::string_view>;
+
+bool all_enabled(std::string_view names, const Gates& gates) {
+  bool enabled = true;
+  for_each_listed(names, [&](std::string_view name) { enabled = enabled && gates.enabled(name); });
+  return enabled;
+}
+
+// Calls `visit` for every document of a part below the member, with its type.
+template <class Value, class Visit>
+void each_part(Value& member, const FieldInfo& field, Visit visit) {
+  if (field.kind != ValueKind::Message) return;
+  if (field.shape == Shape::One) return visit(member, field.type());
+  if (member.is_array())
+    for (auto& item : member.as_array()) visit(item, field.type());
+  else if (member.is_object())
+    for (auto& entry : member.as_object()) visit(entry.value, field.type());
+}
+
+void collect_used(const Json& object, const TypeInfo& type, GateNames& used) {
+  if (!object.is_object()) return;
+  for (const JsonMember& member : object.as_object()) {
+    const FieldInfo* field = type.field_by_json(member.key);
+    if (!field || member.value.is_null()) continue;
+    if (!field->gate.empty()) used.push_back(field->gate);
+    each_part(member.value, *field,
+              [&](const Json& part, const TypeInfo& part_type) { collect_used(part, part_type, used); });
+  }
+}
+
+// What is written for a member that may not be left out.
+Json absent_value(const FieldInfo& field) {
+  return field.is(kPointer) || field.shape != Shape::One ? Json() : zero_of(field);
+}
+
+void drop_unused(Json& object, const TypeInfo& type, const Gates& gates, const GateNames& used) {
+  if (!object.is_object()) return;
+  std::vector<std::string> gone;
+  for (JsonMember& member : object.as_object()) {
+    const FieldInfo* field = type.field_by_json(member.key);
+    if (!field || member.value.is_null()) continue;
+    const bool kept = field->gate.empty() || all_enabled(field->gate, gates) ||
+                      std::find(used.begin(), used.end(), field->gate) != used.end();
+    if (kept)
+      each_part(member.value, *field,
+                [&](Json& part, const TypeInfo& part_type) { drop_unused(part, part_type, gates, used); });
+    else if (field->is(kOmitEmpty))
+      gone.push_back(member.key);
+    else
+      member.value = absent_value(*field);
+  }
+  for (const std::string& key : gone) object.as_object().erase(key);
+}
+
+// The Go name of a field: initials that Go writes in capitals, else the JSON name with a capital.
+std::string go_name(std::string_view json) {
+  constexpr std::pair<std::string_view, std::string_view> kInitials[] = {
+      {"apiGroup", "APIGroup"}, {"cel", "CEL"}, {"ips", "IPs"}, {"uid", "UID"}};
+  for (const auto& [name, go] : kInitials)
+    if (name == json) return std::string(go);
+  std::string name(json);
+  if (!name.empty() && name[0] >= 'a' && name[0] <= 'z') name[0] = static_cast<char>(name[0] - 'a' + 'A');
+  return name;
+}
+
+Json go_member(const Json* value, const FieldInfo& field) {
+  if (!value) {
+    if (field.shape != Shape::One || field.is(kPointer)) return nullptr;
+    return field.kind == ValueKind::Message ? go_form(Json::object(), field.type()) : zero_of(field);
+  }
+  Json out = *value;
+  if (field.kind != ValueKind::Message) return out;
+  if (field.shape == Shape::One) return go_form(*value, field.type());
+  each_part(out, field, [](Json& part, const TypeInfo& type) { part = go_form(Json(part), type); });
+  return out;
+}
+
+}  // namespace
+
+const Json* present(const Json& object, std::string_view key) {
+  const Json* member = object.find(key);
+  return member && !member->is_null() ? member : nullptr;
+}
+
+const Json* present(const Json* object, std::string_view key) {
+  return object ? present(*object, key) : nullptr;
+}
+
+Json* present(Json& object, std::string_view key) {
+  return const_cast<Json*>(present(std::as_const(object), key));
+}
+
+const Json* present_at(const Json& object, std::initializer_list<std::string_view> keys) {
+  const Json* at = &object;
+  for (std::string_view key : keys) at = present(at, key);
+  return at;
+}
+
+Json* present_at(Json& object, std::initializer_list<std::string_view> keys) {
+  return const_cast<Json*>(present_at(std::as_const(object), keys));
+}
+
+const JsonArray& items(const Json* object, std::string_view key) {
+  const Json* list = present(object, key);
+  return list && list->is_array() ? list->as_array() : kNoItems;
+}
+
+JsonArray& items(Json& object, std::string_view key) {
+  return const_cast<JsonArray&>(items(&std::as_const(object), key));
+}
+
+const JsonObject& entries(const Json* map) {
+  return map && map->is_object() ? map->as_object() : kNoEntries;
+}
+
+bool same(const Json* a, const Json* b) {
+  return a && b ? *a == *b : a == b;
+}
+
+Json value_or_null(const Json* value) {
+  return value ? *value : Json();
+}
+
+const Json* item_named(const JsonArray& list, std::string_view key, std::string_view value) {
+  for (const Json& item : list)
+    if (item.string_at(key) == value) return &item;
+  return nullptr;
+}
+
+void put(Json& object, const TypeInfo& type, std::string_view key, Json value) {
+  if (Json* member = object.find(key)) {
+    *member = std::move(value);
+    return;
+  }
+  const FieldInfo* field = type.field_by_json(key);
+  BERTH_ASSERT(field, "only fields of the type are put");
+  const auto position = [&](std::string_view name) { return type.field_by_json(name); };
+  JsonObject out;
+  bool placed = false;
+  for (JsonMember& member : object.as_object()) {
+    if (!placed && position(member.key) > field) {
+      out.append(std::string(key), std::move(value));
+      placed = true;
+    }
+    out.append(std::move(member.key), std::move(member.value));
+  }
+  if (!placed) out.append(std::string(key), std::move(value));
+  object = Json(std::move(out));
+}
+
+void drop_gated(Json& object, const Json* old, const TypeInfo& type, const Gates& gates) {
+  GateNames used;
+  if (old) collect_used(*old, type, used);
+  drop_unused(object, type, gates, used);
+}
+
+Json go_form(const Json& value, const TypeInfo& type) {
+  if (type.group == "meta.k8s.io") return value;  // its Go type has JSON names, too
+  Json out = Json::object();
+  for (const FieldInfo& field : type.fields()) {
+    if (field.json == "metadata" && field.kind == ValueKind::Message) {
+      // Embedded: its members stand among the others.
+      for (const JsonMember& member : entries(present(value, field.json)))
+        out.as_object().append(member.key, member.value);
+      continue;
+    }
+    out.as_object().append(go_name(field.json), go_member(present(value, field.json), field));
+  }
+  return out;
+}
+
+Json go_form_of_list(const JsonArray& values, const TypeInfo& type) {
+  JsonArray out;
+  for (const Json& value : values) out.push_back(go_form(value, type));
+  return Json(std::move(out));
+}
+
+const TypeInfo& table_type(std::string_view group, std::string_view version, std::string_view name) {
+  const TypeInfo* type = find_type(group, version, name);
+  BERTH_ASSERT(type, "the rules name types of the table");
+  return *type;
+}
+
+}  // namespace berth::api

@@ -1,0 +1,47 @@
+// Reading and changing canonical documents in the rules of a kind.
+//
+// A null member counts as absent: the API writes some absent members as null. Pure functions.
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+
+#include "api/gates.h"
+#include "api/type_table.h"
+#include "base/json.h"
+
+namespace berth::api {
+
+// The member, or a null pointer when it is absent or null.
+const Json* present(const Json& object, std::string_view key);
+const Json* present(const Json* object, std::string_view key);
+Json* present(Json& object, std::string_view key);
+// Follows members; a null pointer as soon as one is absent.
+const Json* present_at(const Json& object, std::initializer_list<std::string_view> keys);
+Json* present_at(Json& object, std::initializer_list<std::string_view> keys);
+// The items of a list member, none when absent.
+const JsonArray& items(const Json* object, std::string_view key);
+JsonArray& items(Json& object, std::string_view key);
+// The members of a map; none when absent.
+const JsonObject& entries(const Json* map);
+// Both absent or both the same.
+bool same(const Json* a, const Json* b);
+// The member's value for a message: JSON null when absent.
+Json value_or_null(const Json* value);
+// The item of `list` whose string member `key` is `value`; a null pointer when there is none.
+const Json* item_named(const JsonArray& list, std::string_view key, std::string_view value);
+
+// Sets a member where the API writes it. `object` is a canonical document of `type`.
+void put(Json& object, const TypeInfo& type, std::string_view key, Json value);
+
+// Removes what belongs to gates that are off, unless `old` (may be null) uses the same feature anywhere.
+void drop_gated(Json& object, const Json* old, const TypeInfo& type, const Gates& gates);
+
+// The value as Go prints its internal type: every field, by its Go name. Some texts of Kubernetes contain it.
+Json go_form(const Json& value, const TypeInfo& type);
+Json go_form_of_list(const JsonArray& values, const TypeInfo& type);
+
+// A type of the table that must exist.
+const TypeInfo& table_type(std::string_view group, std::string_view version, std::string_view name);
+
+}  // namespace berth::api
