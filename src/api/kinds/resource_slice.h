@@ -1,0 +1,13 @@
+// ResourceSlice: what a driver offers. Source: dra types of resource.k8s.io/v1; strategy of resourceslices.
+#pragma once
+
+#include "api/kind_rules.h"
+
+namespace berth::api {
+
+KindRules resource_slice_rules();
+
+// The amounts that one consumer may ask of a capacity (requestPolicy). `path` names the capacity.
+FieldErrors check_request_policy(const std::string& path, const Json& capacity);
+
+}  // namespace berth::api
