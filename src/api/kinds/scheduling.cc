@@ -1,7 +1,14 @@
-#include "api/kind_rules.h"
+#include <array>
+
+#include "api/kinds/scheduling_kinds.h"
 
 namespace berth::api {
 
-std::span<const KindRules> scheduling_rules() { return {}; }
+std::span<const KindRules> scheduling_rules() {
+  static const std::array<KindRules, 5> kRows = {priority_class_rules(), workload_kind_rules(),
+                                                 pod_group_rules(), composite_pod_group_rules(),
+                                                 bind_request_rules()};
+  return kRows;
+}
 
 }  // namespace berth::api

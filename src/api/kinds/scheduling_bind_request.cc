@@ -1,0 +1,119 @@
+#include <algorithm>
+
+#include "api/kinds/scheduling_kinds.h"
+#include "api/kinds/scheduling_parts.h"
+#include "api/types/bind_request.h"
+
+namespace berth::api {
+namespace {
+
+constexpr std::size_t kConditionsMax = 8;
+constexpr std::size_t kClaimsMax = 64;
+constexpr std::size_t kReasonBytesMax = 128;
+constexpr std::size_t kMessageBytesMax = 4096;
+constexpr std::size_t kUidBytesMax = 128;
+
+constexpr BindStep kSteps[] = {BindStep::Reserving,      BindStep::WaitingForDevices,
+                               BindStep::WaitingForGang, BindStep::Binding,
+                               BindStep::Bound,          BindStep::RolledBack};
+
+const TypeInfo& request_type(std::string_view name) {
+  return table_type("scheduling.berth.dev", "v1alpha1", name);
+}
+
+Complaints short_text(std::string_view text) {
+  if (text.size() <= kUidBytesMax) return {};
+  return {"must be no more than " + std::to_string(kUidBytesMax) + " bytes"};
+}
+
+FieldErrors check_counter(const FieldPath& path, const Json& owner, std::string_view name) {
+  const std::int64_t count = owner.int_at(name);
+  if (count >= 0) return {};
+  return {invalid(path.child(name), count, "must be greater than or equal to 0")};
+}
+
+FieldErrors check_claims(const FieldPath& path, const JsonArray& claims) {
+  FieldErrors errors = check_count(path, claims.size(), kClaimsMax);
+  for (std::size_t i = 0; i < std::min(claims.size(), kClaimsMax); ++i) {
+    const std::string_view name = text_at(claims[i], "name");
+    append(errors, check_required(path.index(i).child("name"), name, dns_label));
+    if (item_named(claims, "name", name) != &claims[i])
+      errors.push_back(duplicate(path.index(i).child("name"), name));
+  }
+  return errors;
+}
+
+FieldErrors validate(const Json& request, const RuleContext&) {
+  static const Json kNone = Json::object();
+  const FieldPath path("spec");
+  const Json* found = present(request, "spec");
+  const Json& spec = found ? *found : kNone;
+  FieldErrors errors = check_required(path.child("podName"), text_at(spec, "podName"), dns_subdomain);
+  append(errors, check_required(path.child("podUID"), text_at(spec, "podUID"), short_text));
+  append(errors, check_required(path.child("selectedNode"), text_at(spec, "selectedNode"), dns_subdomain));
+  if (const Json* group = present(spec, "group")) {
+    append(errors, check_required(path.child("group").child("name"), text_at(*group, "name"), dns_subdomain));
+    append(errors, check_counter(path.child("group"), *group, "size"));
+  }
+  if (const Json* gpu = present(spec, "receivedGPU"))
+    append(errors, check_counter(path.child("receivedGPU"), *gpu, "count"));
+  append(errors,
+         check_claims(path.child("resourceClaimAllocations"), items(&spec, "resourceClaimAllocations")));
+  append(errors, check_counter(path, spec, "backoffLimit"));
+  return errors;
+}
+
+FieldErrors validate_update(const Json& next, const Json& old, const RuleContext&) {
+  const Json* spec = present(next, "spec");
+  if (same(spec, present(old, "spec"))) return {};
+  return {invalid("spec", value_or_null(spec), "field is immutable")};
+}
+
+FieldErrors check_step(const FieldPath& path, std::string_view step) {
+  const bool known = std::any_of(std::begin(kSteps), std::end(kSteps),
+                                 [&](BindStep candidate) { return name_of(candidate) == step; });
+  if (step.empty() || known) return {};
+  return {not_supported(
+      path, step,
+      {"", "Reserving", "WaitingForDevices", "WaitingForGang", "Binding", "Bound", "RolledBack"})};
+}
+
+FieldErrors validate_status(const Json& next, const Json&, const RuleContext&) {
+  static const Json kNone = Json::object();
+  const FieldPath path("status");
+  const Json* found = present(next, "status");
+  const Json& status = found ? *found : kNone;
+  FieldErrors errors;
+  const std::string_view phase = text_at(status, "phase");
+  if (!phase.empty() && phase != "Pending" && phase != "Succeeded" && phase != "Failed")
+    errors.push_back(not_supported(path.child("phase"), phase, {"", "Failed", "Pending", "Succeeded"}));
+  append(errors, check_step(path.child("step"), text_at(status, "step")));
+  if (text_at(status, "reason").size() > kReasonBytesMax)
+    errors.push_back(too_long(path.child("reason"), kReasonBytesMax));
+  if (text_at(status, "message").size() > kMessageBytesMax)
+    errors.push_back(too_long(path.child("message"), kMessageBytesMax));
+  append(errors, check_counter(path, status, "failedAttempts"));
+  append(errors, check_counter(path, status, "observedGeneration"));
+  append(errors, check_claims(path.child("claims"), items(&status, "claims")));
+  append(errors, check_conditions(path.child("conditions"), items(&status, "conditions"), kConditionsMax));
+  return errors;
+}
+
+}  // namespace
+
+KindRules bind_request_rules() {
+  KindRules rules;
+  rules.group = "scheduling.berth.dev";
+  rules.resource = "bindrequests";
+  rules.has_generation = true;
+  rules.prepare_create = [](Json& request, const RuleContext& ctx) {
+    request.as_object().erase("status");
+    drop_gated(request, nullptr, request_type("BindRequest"), ctx.gates);
+  };
+  rules.validate_create = validate;
+  rules.validate_update = validate_update;
+  rules.validate_status_update = validate_status;
+  return rules;
+}
+
+}  // namespace berth::api

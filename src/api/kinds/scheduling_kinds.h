@@ -1,0 +1,16 @@
+// The kinds of scheduling.k8s.io and BindRequest. Source: types of scheduling.k8s.io v1, v1beta1 and
+// v1alpha3.
+#pragma once
+
+#include "api/kind_rules.h"
+
+namespace berth::api {
+
+KindRules priority_class_rules();
+KindRules workload_kind_rules();
+KindRules pod_group_rules();
+KindRules composite_pod_group_rules();
+// Spec is the scheduler's decision and never changes; the binder owns status.
+KindRules bind_request_rules();
+
+}  // namespace berth::api
