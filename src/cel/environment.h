@@ -27,8 +27,21 @@ class Runtime {
 
 // The arguments may be moved from.
 using Implementation = Value (*)(std::span<Value> args, Runtime& runtime);
+// What a cost depends on: the kind and size of an argument, real or the largest possible.
+struct Extent {
+  Kind kind = Kind::Null;
+  std::uint64_t size = 1;
+  const Value* value = nullptr;  // null when only estimated
+  std::uint64_t item_size = 1;   // of an estimated list
+
+  bool is(Kind other) const { return kind == other; }
+};
+inline std::uint64_t size_of(const Extent& extent) {
+  return extent.size;
+}
+
 // The cost of one call; a null pointer means 1.
-using CallCost = std::uint64_t (*)(std::span<const Value> args, const Value& result);
+using CallCost = std::uint64_t (*)(std::span<const Extent> args, const Extent& result);
 
 // One row of a function table. Signatures read "(int, string) bool" and "string.(int) string";
 // for the types see parse_type().

@@ -42,6 +42,10 @@ bool list_index(const Value& key, std::int64_t& index) {
   return true;
 }
 
+Extent extent_of(const Value& value) {
+  return {value.kind(), size_of(value), &value, 1};
+}
+
 std::string go_type(const Value& value) {
   std::string name(value.type_name());
   const std::size_t dot = name.rfind('.');
@@ -284,9 +288,10 @@ Value Evaluator::strict_call(const Node& node) {
       ++cost_;
       return overload->run(args, *this);
     }
-    const std::array<Value, kArgsMax> before = storage;
+    std::array<Extent, kArgsMax> extents;
+    for (std::size_t i = 0; i < args.size(); ++i) extents[i] = extent_of(args[i]);
     Value result = overload->run(args, *this);
-    cost_ += overload->cost(std::span<const Value>(before.data(), args.size()), result);
+    cost_ += overload->cost(std::span<const Extent>(extents.data(), args.size()), extent_of(result));
     return result;
   }
   ++cost_;

@@ -20,13 +20,13 @@ std::span<const FunctionRow> url_rows();           // url
 std::span<const FunctionRow> named_format_rows();  // format.dns1123Label()…
 
 // Costs that several libraries use, as cel-go and Kubernetes count them.
-std::uint64_t cost_of_traversal(std::span<const Value> args,
-                                const Value& result);  // a tenth of the first's size
-std::uint64_t cost_of_two_traversals(std::span<const Value> args, const Value& result);
+std::uint64_t cost_of_traversal(std::span<const Extent> args,
+                                const Extent& result);  // a tenth of the first's size
+std::uint64_t cost_of_two_traversals(std::span<const Extent> args, const Extent& result);
 // Every item once; Kubernetes rounds down here, so texts under ten bytes are free.
-std::uint64_t cost_of_items(std::span<const Value> args, const Value& result);
-std::uint64_t cost_of_regex(std::span<const Value> args, const Value& result);  // text by pattern
-std::uint64_t tenth(std::size_t size);                                          // rounded up
+std::uint64_t cost_of_items(std::span<const Extent> args, const Extent& result);
+std::uint64_t cost_of_regex(std::span<const Extent> args, const Extent& result);  // text by pattern
+std::uint64_t tenth(std::uint64_t size);                                          // rounded up
 
 // "no such overload: name(types)".
 Value no_overload(std::string_view function, std::span<const Value> args);

@@ -9,7 +9,7 @@ namespace berth::cel {
 namespace {
 
 using Args = std::span<Value>;
-using ConstArgs = std::span<const Value>;
+using Extents = std::span<const Extent>;
 
 std::vector<Value> items_of(const Value& value) {
   std::vector<Value> items;
@@ -231,16 +231,16 @@ Value sets_intersects(Args a, Runtime&) {
   return Value::of_bool(false);
 }
 
-std::uint64_t new_list_cost(ConstArgs, const Value& result) {
+std::uint64_t new_list_cost(Extents, const Extent& result) {
   return 11 + size_of(result);
 }
-std::uint64_t quadratic_cost(ConstArgs a, const Value&) {
+std::uint64_t quadratic_cost(Extents a, const Extent&) {
   return 11 + 2 * size_of(a[0]) * size_of(a[0]);
 }
-std::uint64_t product_cost(ConstArgs a, const Value&) {
+std::uint64_t product_cost(Extents a, const Extent&) {
   return 1 + size_of(a[0]) * size_of(a[1]);
 }
-std::uint64_t double_product_cost(ConstArgs a, const Value&) {
+std::uint64_t double_product_cost(Extents a, const Extent&) {
   return 1 + 2 * size_of(a[0]) * size_of(a[1]);
 }
 

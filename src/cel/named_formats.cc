@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "cel/libraries.h"
@@ -108,9 +109,11 @@ Value validate(Args a, Runtime& runtime) {
   return complaints.empty() ? Value::none() : Value::some(Value::of_list(std::move(complaints)));
 }
 
-std::uint64_t validate_cost(std::span<const Value> a, const Value&) {
-  const Format& format = static_cast<const NamedFormat&>(a[0].as_object()).format;
-  return tenth(1 + size_of(a[1])) * ((format.pattern.size() + 3) / 4);
+std::uint64_t validate_cost(std::span<const Extent> a, const Extent&) {
+  std::size_t pattern = 0;
+  for (const Format& format : kFormats) pattern = std::max(pattern, format.pattern.size());
+  if (a[0].value) pattern = static_cast<const NamedFormat&>(a[0].value->as_object()).format.pattern.size();
+  return tenth(1 + size_of(a[1])) * ((pattern + 3) / 4);
 }
 
 constexpr FunctionRow kRows[] = {

@@ -8,7 +8,7 @@ namespace berth::cel {
 namespace {
 
 using Args = std::span<Value>;
-using ConstArgs = std::span<const Value>;
+using Extents = std::span<const Extent>;
 
 // An IPv4 address uses the first four bytes.
 struct Address {
@@ -316,13 +316,13 @@ Value contains_cidr(Args a, Runtime& runtime) {
   return Value::of_bool(inner.bits >= outer.bits && contains(outer, inner.address));
 }
 
-std::uint64_t parse_cost(const Value& value) {
+std::uint64_t parse_cost(const Extent& value) {
   return value.is(Kind::String) ? tenth(size_of(value)) : 0;
 }
-std::uint64_t contains_ip_cost(ConstArgs a, const Value&) {
+std::uint64_t contains_ip_cost(Extents a, const Extent&) {
   return tenth(size_of(a[0])) + parse_cost(a[1]);
 }
-std::uint64_t contains_cidr_cost(ConstArgs a, const Value&) {
+std::uint64_t contains_cidr_cost(Extents a, const Extent&) {
   return tenth(size_of(a[0])) + 2 + parse_cost(a[1]);
 }
 

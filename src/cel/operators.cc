@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "cel/builders.h"
@@ -8,7 +9,7 @@ namespace berth::cel {
 namespace {
 
 using Args = std::span<Value>;
-using ConstArgs = std::span<const Value>;
+using Extents = std::span<const Extent>;
 
 const char* overflow_text(bool is_unsigned) {
   return is_unsigned ? "unsigned integer overflow" : "integer overflow";
@@ -157,17 +158,17 @@ Value same(Args a, Runtime&) {
   return a[0];
 }
 
-std::uint64_t equality_cost(ConstArgs a, const Value&) {
+std::uint64_t equality_cost(Extents a, const Extent&) {
   return tenth(std::min(size_of(a[0]), size_of(a[1])));
 }
-std::uint64_t concat_cost(ConstArgs a, const Value&) {
+std::uint64_t concat_cost(Extents a, const Extent&) {
   return tenth(size_of(a[0]) + size_of(a[1]));
 }
-std::uint64_t member_cost(ConstArgs a, const Value&) {
+std::uint64_t member_cost(Extents a, const Extent&) {
   return size_of(a[1]);
 }
 
-std::uint64_t order_cost(ConstArgs a, const Value&) {
+std::uint64_t order_cost(Extents a, const Extent&) {
   const bool texts = a[0].is(Kind::String) || a[0].is(Kind::Bytes);
   return texts ? tenth(std::min(size_of(a[0]), size_of(a[1]))) : 1;
 }
@@ -269,13 +270,13 @@ std::span<const FunctionRow> operator_rows() {
   return kRows;
 }
 
-std::uint64_t tenth(std::size_t size) {
+std::uint64_t tenth(std::uint64_t size) {
   return (size + 9) / 10;
 }
-std::uint64_t cost_of_traversal(std::span<const Value> args, const Value&) {
+std::uint64_t cost_of_traversal(std::span<const Extent> args, const Extent&) {
   return tenth(size_of(args[0]));
 }
-std::uint64_t cost_of_two_traversals(std::span<const Value> args, const Value&) {
+std::uint64_t cost_of_two_traversals(std::span<const Extent> args, const Extent&) {
   return tenth(2 * size_of(args[0]));
 }
 namespace {
@@ -286,11 +287,16 @@ std::uint64_t items_in(const Value& value) {
   for (std::size_t i = 0; i < value.as_list().size(); ++i) total += items_in(value.as_list().at(i));
   return total;
 }
+std::uint64_t items_in(const Extent& extent) {
+  if (extent.value) return items_in(*extent.value);
+  if (extent.is(Kind::String) || extent.is(Kind::Bytes)) return extent.size / 10;
+  return extent.is(Kind::List) ? extent.size * std::max<std::uint64_t>(1, extent.item_size / 10) : 1;
+}
 }  // namespace
-std::uint64_t cost_of_items(std::span<const Value> args, const Value&) {
+std::uint64_t cost_of_items(std::span<const Extent> args, const Extent&) {
   return items_in(args[0]);
 }
-std::uint64_t cost_of_regex(std::span<const Value> args, const Value&) {
+std::uint64_t cost_of_regex(std::span<const Extent> args, const Extent&) {
   return tenth(1 + size_of(args[0])) * ((size_of(args[1]) + 3) / 4);
 }
 

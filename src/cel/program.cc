@@ -3,6 +3,7 @@
 #include <array>
 
 #include "cel/checker.h"
+#include "cel/estimate.h"
 #include "cel/evaluator.h"
 #include "cel/parser.h"
 
@@ -12,6 +13,7 @@ struct Program::Impl {
   const Environment* environment = nullptr;
   NodeRef root;
   int slot_count = 0;
+  std::uint64_t estimated_cost = 0;
   ResultRule rule = ResultRule::Selector;
   PatternCache patterns;
 };
@@ -125,6 +127,7 @@ std::variant<Program, CompileError> compile(const Environment& environment, std:
   const bool is_wrapped = type->kind == TypeKind::Wrapper && type->parameters[0]->kind == TypeKind::Bool;
   if (rule == ResultRule::Selector && !is_bool && !is_wrapped)
     return plain_error("must evaluate to bool or the unknown type, not " + type_text(type));
+  impl->estimated_cost = estimate_cost(*impl->root, impl->slot_count);
   if (std::string fault = Folder(*impl).fold(*impl->root); !fault.empty())
     return plain_error("program instantiation failed: " + fault);
   return Program(std::move(impl));
@@ -142,6 +145,9 @@ EvalResult Program::evaluate(std::span<const Value> variables, CostBudget budget
   return {std::move(value), cost};
 }
 
+std::uint64_t Program::estimated_cost() const {
+  return impl_->estimated_cost;
+}
 std::string Program::result_type() const {
   return type_text(impl_->root->type);
 }

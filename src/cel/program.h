@@ -55,6 +55,9 @@ class Program {
   // go.
   EvalResult evaluate(std::span<const Value> variables, CostBudget budget = {}) const;
 
+  // The most an evaluation can cost on a device within the API's limits; above kSelectorCostMax the API
+  // server refuses. An estimate: sizes of intermediate values are bounded from above, not followed exactly.
+  std::uint64_t estimated_cost() const;
   // The static type of the result, as in "map(string, int)".
   std::string result_type() const;
   // The checked tree on one line, for tests and `berth cel`.

@@ -153,6 +153,27 @@ TEST(Budget, LongWorkEndsInACostFailure) {
             "cost: operation cancelled: actual cost limit exceeded");
 }
 
+TEST(Budget, EstimatesTellTheTooComplexApart) {
+  const struct {
+    const char* text;
+    bool is_too_complex;
+  } kCases[] = {
+      {"device.driver == 'a'", false},
+      {"device.attributes['a'].b.matches('^x+$')", false},
+      {"device.attributes.all(d, device.attributes[d].all(i, i.startsWith('a')))", false},
+      {"lists.range(1000).all(x, lists.range(1000).all(y, x + y >= 0))", true},
+      {"device.attributes.all(a, device.attributes.all(b, device.attributes.all(c, device.attributes.all(d, "
+       "a == d))))",
+       true},
+  };
+  for (const auto& [text, is_too_complex] : kCases) {
+    const auto compiled = compile(dra_environment(), text);
+    ASSERT_EQ(compiled.index(), 0u) << text;
+    const std::uint64_t estimate = std::get<Program>(compiled).estimated_cost();
+    EXPECT_EQ(estimate > kSelectorCostMax, is_too_complex) << text << " is estimated at " << estimate;
+  }
+}
+
 TEST(Budget, BigValuesEndInAnError) {
   std::string nested = "cel.bind(a0, lists.range(100000), ";
   for (int i = 1; i <= 20; ++i)

@@ -10,7 +10,7 @@ namespace berth::cel {
 namespace {
 
 using Args = std::span<Value>;
-using ConstArgs = std::span<const Value>;
+using Extents = std::span<const Extent>;
 using Codes = std::vector<std::uint32_t>;
 
 Value text(std::string out) {
@@ -241,13 +241,13 @@ Value format(Args a, Runtime&) {
   return format_text(a[0].as_text(), a[1].as_list());
 }
 
-std::uint64_t contains_cost(ConstArgs a, const Value&) {
+std::uint64_t contains_cost(Extents a, const Extent&) {
   return tenth(size_of(a[0])) * tenth(size_of(a[1]));
 }
-std::uint64_t join_cost(ConstArgs, const Value& result) {
+std::uint64_t join_cost(Extents, const Extent& result) {
   return tenth(2 * size_of(result));
 }
-std::uint64_t affix_cost(ConstArgs a, const Value&) {
+std::uint64_t affix_cost(Extents a, const Extent&) {
   return tenth(size_of(a[1]));
 }
 
