@@ -1,12 +1,43 @@
+// Selectors of a list or watch as one question about a stored object.
+#include "api/selectors.h"
 #include "server/list_watch.h"
+#include "server/metadata.h"
 
 namespace berth::server {
+namespace {
 
-std::variant<Matcher, ApiStatus> make_matcher(const api::ResourceInfo&, const std::string& label_selector,
+// Both selectors, and the name that they fix when they do.
+struct Selection {
+  api::LabelSelector labels;
+  api::FieldSelector fields;
+  std::string name;
+};
+
+bool selected(const Selection& selection, const store::Object& object) {
+  if (!selection.name.empty() && object.key.name != selection.name) return false;
+  if (selection.labels.selects_everything() && selection.fields.selects_everything()) return true;
+  const Result<Json> document = parse_json(object.bytes);
+  if (!document) return false;
+  return selection.labels.matches(metadata_of(*document).find("labels")) &&
+         selection.fields.matches(*document);
+}
+
+}  // namespace
+
+std::variant<Matcher, ApiStatus> make_matcher(const api::ResourceInfo& resource,
+                                              const std::string& label_selector,
                                               const std::string& field_selector, const std::string& name) {
-  if (!label_selector.empty() || !field_selector.empty()) return bad_request("selectors are not served yet");
-  if (name.empty()) return Matcher();
-  return Matcher([name](const store::Object& object) { return object.key.name == name; });
+  Result<api::LabelSelector> labels = api::LabelSelector::parse(label_selector);
+  if (!labels) return bad_request(labels.error().message());
+  Result<api::FieldSelector> fields =
+      api::FieldSelector::parse(resource.group, resource.kind, field_selector);
+  if (!fields) return bad_request(fields.error().message());
+  Selection selection{std::move(labels).value(), std::move(fields).value(), name};
+  const bool all = selection.labels.selects_everything() && selection.fields.selects_everything();
+  if (all && name.empty()) return Matcher();
+  return Matcher([selection = std::move(selection)](const store::Object& object) {
+    return selected(selection, object);
+  });
 }
 
 }  // namespace berth::server

@@ -7,11 +7,21 @@ namespace {
 
 constexpr std::string_view kRevisionSlot = "@";
 
-constexpr std::array<std::string_view, 15> kMetadataOrder = {
-    "name",        "generateName",      "namespace",         "selfLink",
-    "uid",         "resourceVersion",   "generation",        "creationTimestamp",
-    "deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations",
-    "ownerReferences",   "finalizers",  "managedFields"};
+constexpr std::array<std::string_view, 15> kMetadataOrder = {"name",
+                                                             "generateName",
+                                                             "namespace",
+                                                             "selfLink",
+                                                             "uid",
+                                                             "resourceVersion",
+                                                             "generation",
+                                                             "creationTimestamp",
+                                                             "deletionTimestamp",
+                                                             "deletionGracePeriodSeconds",
+                                                             "labels",
+                                                             "annotations",
+                                                             "ownerReferences",
+                                                             "finalizers",
+                                                             "managedFields"};
 
 constexpr std::array<std::string_view, 3> kObjectOrder = {"kind", "apiVersion", "metadata"};
 
@@ -50,9 +60,13 @@ const Json& metadata_of(const Json& object) {
   return metadata && metadata->is_object() ? *metadata : kEmpty;
 }
 
-bool is_deleting(const Json& object) { return !metadata_of(object).string_at("deletionTimestamp").empty(); }
+bool is_deleting(const Json& object) {
+  return !metadata_of(object).string_at("deletionTimestamp").empty();
+}
 
-bool has_finalizers(const Json& object) { return !metadata_of(object).items_at("finalizers").empty(); }
+bool has_finalizers(const Json& object) {
+  return !metadata_of(object).items_at("finalizers").empty();
+}
 
 void set_finalizer(Json& object, std::string_view finalizer) {
   Json& list = metadata_of(object)["finalizers"];
@@ -82,11 +96,13 @@ void mark_deleted(Json& object, Time now, std::int64_t grace_s) {
 void restore_system_fields(Json& next, const Json& before) {
   Json& metadata = metadata_of(next);
   const Json& old = metadata_of(before);
-  for (std::string_view key : {"name", "namespace", "uid", "creationTimestamp", "generation", "generateName"})
+  for (std::string_view key : {"name", "namespace", "uid", "creationTimestamp", "generation"})
     copy_or_erase(metadata, old, key);
-  if (is_deleting(before))
-    for (std::string_view key : {"deletionTimestamp", "deletionGracePeriodSeconds"})
-      if (!metadata.find(key)) copy_or_erase(metadata, old, key);
+  metadata.as_object().erase("selfLink");
+  // A begun deletion stays; beginning one by an update is what validation refuses.
+  if (is_deleting(before)) copy_or_erase(metadata, old, "deletionTimestamp");
+  if (!metadata.find("deletionGracePeriodSeconds"))
+    copy_or_erase(metadata, old, "deletionGracePeriodSeconds");
 }
 
 bool spec_differs(const Json& a, const Json& b) {

@@ -31,11 +31,16 @@ ApiStatus of_rejection(const ObjectTarget& target, const api::Rejection& rejecti
 
 ApiStatus of_store_error(const ObjectTarget& target, const Error& error) {
   switch (error.code()) {
-    case ErrorCode::Exists: return already_exists(target.resource_name(), target.name);
-    case ErrorCode::NotFound: return not_found(target.resource_name(), target.name);
-    case ErrorCode::Conflict: return stale(target.resource_name(), target.name);
-    case ErrorCode::Unavailable: return unavailable(error.text());
-    default: return internal_error(error.text());
+    case ErrorCode::Exists:
+      return already_exists(target.resource_name(), target.name);
+    case ErrorCode::NotFound:
+      return not_found(target.resource_name(), target.name);
+    case ErrorCode::Conflict:
+      return stale(target.resource_name(), target.name);
+    case ErrorCode::Unavailable:
+      return unavailable(error.text());
+    default:
+      return internal_error(error.text());
   }
 }
 
@@ -59,7 +64,9 @@ bool deletion_is_complete(const ObjectTarget& target, const Json& object) {
   return true;
 }
 
-bool is_pod(const ObjectTarget& target) { return target.resource->group.empty() && target.resource->plural == "pods"; }
+bool is_pod(const ObjectTarget& target) {
+  return target.resource->group.empty() && target.resource->plural == "pods";
+}
 
 bool is_namespace(const ObjectTarget& target) {
   return target.resource->group.empty() && target.resource->plural == "namespaces";
@@ -71,8 +78,7 @@ std::int64_t pod_grace_s(const Json& pod, const DeleteOptions& options) {
   const Json* status = pod.find("status");
   const std::string_view phase = status ? status->string_at("phase") : "";
   if (!spec || spec->string_at("nodeName").empty() || phase == "Succeeded" || phase == "Failed") return 0;
-  const std::int64_t grace =
-      options.grace_s.value_or(spec->int_at("terminationGracePeriodSeconds", 30));
+  const std::int64_t grace = options.grace_s.value_or(spec->int_at("terminationGracePeriodSeconds", 30));
   return grace < 0 ? 1 : grace;
 }
 
@@ -91,6 +97,20 @@ std::string precondition_text(std::string_view what, std::string_view asked, std
   std::string text = "Precondition failed: ";
   text.append(what).append(" in precondition: ").append(asked);
   return text.append(", ").append(what).append(" in object meta: ").append(found);
+}
+
+// How the reference's storage names an object: a few messages show it.
+std::string registry_key(const ObjectTarget& target) {
+  struct Renamed {
+    std::string_view resource, stored_as;
+  };
+  static constexpr Renamed kRenamed[] = {{"nodes", "minions"}, {"services", "services/specs"}};
+  std::string_view resource = target.resource->plural;
+  for (const Renamed& row : kRenamed)
+    if (row.resource == resource) resource = row.stored_as;
+  std::string key = "/registry/" + std::string(resource) + "/";
+  if (!target.ns.empty()) key += target.ns + "/";
+  return key + target.name;
 }
 
 }  // namespace
@@ -128,6 +148,16 @@ struct Registry::Update {
   int tries_left = kUpdateTriesMax;
   std::vector<std::string> warnings;
 };
+
+// PUT takes the uid as a precondition; a patch would change it.
+ApiStatus Registry::other_uid(const Update& update, std::string_view asked, std::string_view found) {
+  const ObjectTarget& target = update.target;
+  if (!update.replaces)
+    return invalid_object(target, {api::invalid("metadata.uid", asked, "field is immutable")});
+  return conflict(target.resource_name(), target.name,
+                  "StorageError: invalid object, Code: 4, Key: " + registry_key(target) +
+                      ", ResourceVersion: 0, AdditionalErrorMsg: " + precondition_text("UID", asked, found));
+}
 
 api::RuleContext Registry::context(const WriteOptions& options) const {
   const auto read = [this](std::string_view resource, std::string_view ns,
@@ -186,7 +216,8 @@ void Registry::create(ObjectTarget target, Json body, WriteOptions options, Done
   if (target.resource->namespaced) metadata["namespace"] = target.ns;
   metadata["uid"] = world_.random.uuid();
   metadata["creationTimestamp"] = format_time(ctx.now);
-  for (std::string_view key : {"deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink"})
+  for (std::string_view key :
+       {"deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink"})
     metadata.as_object().erase(key);
   if (rules.has_generation) metadata["generation"] = 1;
 
@@ -205,19 +236,19 @@ void Registry::create(ObjectTarget target, Json body, WriteOptions options, Done
     if (existing) return done(Answer::failed(already_exists(target.resource_name(), target.name)));
     return done(of_document(201, body, std::move(warnings)));
   }
-  submit_create(std::move(target), std::move(body), generated ? kGenerateNameTriesMax : 1, std::move(warnings),
-                std::move(done));
+  submit_create(std::move(target), std::move(body), generated ? kGenerateNameTriesMax : 1,
+                std::move(warnings), std::move(done));
 }
 
-void Registry::submit_create(ObjectTarget target, Json object, int tries_left, std::vector<std::string> warnings,
-                             Done done) {
+void Registry::submit_create(ObjectTarget target, Json object, int tries_left,
+                             std::vector<std::string> warnings, Done done) {
   store::Write write;
   write.kind = store::Write::Kind::Create;
   write.key = key_of(target);
   write.uid = metadata_of(object).string_at("uid");
   write.draft = draft_of(object);
-  world_.store.submit(std::move(write), [this, target = std::move(target), object = std::move(object), tries_left,
-                                         warnings = std::move(warnings),
+  world_.store.submit(std::move(write), [this, target = std::move(target), object = std::move(object),
+                                         tries_left, warnings = std::move(warnings),
                                          done = std::move(done)](store::WriteResult result) mutable {
     if (result) return done(of_object(201, *result, std::move(warnings)));
     const bool taken = result.error().code() == ErrorCode::Exists;
@@ -283,11 +314,10 @@ void Registry::attempt(std::shared_ptr<Update> update) {
     return fail(bad_request("the name of the object (" + std::string(name) +
                             ") does not match the name on the URL (" + target.name + ")"));
   if (!ns.empty() && ns != target.ns)
-    return fail(bad_request(
-        "the namespace of the provided object does not match the namespace sent on the request"));
+    return fail(
+        bad_request("the namespace of the provided object does not match the namespace sent on the request"));
   const std::string_view uid = metadata.string_at("uid");
-  if (!uid.empty() && uid != current->uid)
-    return fail(conflict(target.resource_name(), target.name, precondition_text("UID", uid, current->uid)));
+  if (!uid.empty() && uid != current->uid) return fail(other_uid(*update, uid, current->uid));
   const std::string_view version = metadata.string_at("resourceVersion");
   const bool unversioned = version.empty() || version == "0";
   if (unversioned && update->replaces && rules_of(target).needs_version_on_update)
@@ -298,8 +328,8 @@ void Registry::attempt(std::shared_ptr<Update> update) {
   submit_update(std::move(update), current, *before, std::move(next));
 }
 
-void Registry::submit_update(std::shared_ptr<Update> update, const store::ObjectPtr& current, const Json& before,
-                             Json next) {
+void Registry::submit_update(std::shared_ptr<Update> update, const store::ObjectPtr& current,
+                             const Json& before, Json next) {
   const ObjectTarget& target = update->target;
   const api::KindRules& rules = rules_of(target);
   const api::RuleContext ctx = context(update->options);
@@ -351,7 +381,8 @@ void Registry::submit_update(std::shared_ptr<Update> update, const store::Object
 void Registry::finish(std::shared_ptr<Update> update, store::Write write) {
   const bool removes = write.kind == store::Write::Kind::Delete;
   // The answer of the update that ends a deletion keeps the version it was based on.
-  std::string last_state = removes ? write.draft.head + std::to_string(write.expected) + write.draft.tail : "";
+  std::string last_state =
+      removes ? write.draft.head + std::to_string(write.expected) + write.draft.tail : "";
   world_.store.submit(std::move(write), [this, update, last_state = std::move(last_state),
                                          removes](store::WriteResult result) mutable {
     if (result) {
@@ -375,8 +406,8 @@ void Registry::remove(ObjectTarget target, DeleteOptions options, WriteOptions w
   const ResourceName by_kind{target.resource->group, target.resource->kind};
   const std::string version = std::to_string(current->revision);
   if (!options.uid.empty() && options.uid != current->uid)
-    return done(Answer::failed(
-        conflict(by_kind, target.name, precondition_text("UID", options.uid, current->uid))));
+    return done(
+        Answer::failed(conflict(by_kind, target.name, precondition_text("UID", options.uid, current->uid))));
   if (!options.resource_version.empty() && options.resource_version != version)
     return done(Answer::failed(conflict(
         by_kind, target.name, precondition_text("ResourceVersion", options.resource_version, version))));
@@ -395,8 +426,8 @@ void Registry::remove(ObjectTarget target, DeleteOptions options, WriteOptions w
                           !ns_finalizers->as_array().empty();
   const bool pending = has_finalizers(object) || grace_s > 0 || ns_pending;
   if (pending) {
-    const bool shortens = is_deleting(object) &&
-                          metadata_of(object).int_at("deletionGracePeriodSeconds", INT64_MAX) > grace_s;
+    const bool shortens =
+        is_deleting(object) && metadata_of(object).int_at("deletionGracePeriodSeconds", INT64_MAX) > grace_s;
     if (shortens) metadata_of(object).as_object().erase("deletionTimestamp");
     if (!is_deleting(object)) mark_deleted(object, world_.clock.now(), grace_s);
     if (ns_pending) {
@@ -416,21 +447,20 @@ void Registry::remove(ObjectTarget target, DeleteOptions options, WriteOptions w
                         : deleted_status(target.resource_name(), target.name, current->uid);
   if (options.dry_run) return done(of_document(200, gone));
   write.draft = draft_of(std::move(object));
-  world_.store.submit(std::move(write),
-                      [this, target = std::move(target), options, write_options, pending, gone = to_string(gone),
-                       done = std::move(done)](store::WriteResult result) mutable {
-                        if (!result && result.error().code() == ErrorCode::Conflict)
-                          return world_.executor.post([this, target = std::move(target), options, write_options,
-                                                       done = std::move(done)]() mutable {
-                            remove(std::move(target), std::move(options), std::move(write_options),
-                                   std::move(done));
-                          });
-                        if (!result) return done(Answer::failed(of_store_error(target, result.error())));
-                        if (pending) return done(of_object(200, *result));
-                        Answer answer;
-                        answer.document = std::move(gone);
-                        done(std::move(answer));
-                      });
+  world_.store.submit(
+      std::move(write), [this, target = std::move(target), options, write_options, pending,
+                         gone = to_string(gone), done = std::move(done)](store::WriteResult result) mutable {
+        if (!result && result.error().code() == ErrorCode::Conflict)
+          return world_.executor.post(
+              [this, target = std::move(target), options, write_options, done = std::move(done)]() mutable {
+                remove(std::move(target), std::move(options), std::move(write_options), std::move(done));
+              });
+        if (!result) return done(Answer::failed(of_store_error(target, result.error())));
+        if (pending) return done(of_object(200, *result));
+        Answer answer;
+        answer.document = std::move(gone);
+        done(std::move(answer));
+      });
 }
 
 Answer Registry::get(const ObjectTarget& target) const {

@@ -91,6 +91,7 @@ class Registry {
  private:
   struct Update;  // one update with its retries
   void attempt(std::shared_ptr<Update> update);
+  static ApiStatus other_uid(const Update& update, std::string_view asked, std::string_view found);
   void submit_update(std::shared_ptr<Update> update, const store::ObjectPtr& current, const Json& before, Json next);
   void finish(std::shared_ptr<Update> update, store::Write write);
   std::optional<ApiStatus> check_namespace(const ObjectTarget& target) const;
