@@ -23,7 +23,6 @@ std::string_view unsupported(const Gates& gates, const api::DeviceRequest& reque
     return "has capacity requests, but the feature is disabled";
   if (!sub.derived_attributes.empty() && !gates.derived_attributes)
     return "has derived attributes, but the feature is disabled";
-  if (!sub.derived_attributes.empty()) return "derived attributes are not supported";
   if (sub.device_class.empty()) return "has no device class";
   return {};
 }
@@ -38,7 +37,10 @@ Result<SubAsk> compile_sub(const model::Cluster& cluster, Inventory& inventory, 
     return refuse(claim, sub.name,
                   "could not retrieve device class " + sub.device_class + ": deviceclass \"" +
                       sub.device_class + "\" not found");
-  SubAsk ask{request.prioritized ? request.name + "/" + sub.name : request.name, found->second, &sub, {}, {}};
+  SubAsk ask{
+      request.prioritized ? request.name + "/" + sub.name : request.name, found->second, &sub, {}, {}, {}};
+  for (const auto& [name, expression] : sub.derived_attributes)
+    ask.derived.emplace_back(name, inventory.evaluator().compile_attribute(expression));
   ask.selectors = inventory.intern(sub.device_class, found->second->selectors, sub.selectors);
   for (std::uint32_t i = 0; i < claim.constraints.size(); ++i)
     if (ConstraintState(claim.constraints[i], ListAttributes::Refused).covers(request.name, ask.name))

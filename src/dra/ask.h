@@ -14,7 +14,8 @@ struct SubAsk {
   std::shared_ptr<const api::DeviceClass> device_class;
   const api::DeviceSubRequest* spec;
   SelectorSetId selectors;
-  std::vector<std::uint32_t> constraints;  // of the claim, those that cover it
+  std::vector<std::uint32_t> constraints;                           // of the claim, those that cover it
+  std::vector<std::pair<std::string, Result<SelectorId>>> derived;  // attribute and expression
 };
 
 struct RequestAsk {

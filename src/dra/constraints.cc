@@ -40,8 +40,7 @@ ConstraintState::Values ConstraintState::values_of(const api::AttributeValue& va
   return values;
 }
 
-bool ConstraintState::add(const api::Device& device, std::string_view driver) {
-  const api::AttributeValue* value = attribute_of(device, driver, attribute());
+bool ConstraintState::add(const api::AttributeValue* value) {
   if (!value) return false;
   Values values = values_of(*value);
   if (values.empty()) return false;

@@ -23,8 +23,9 @@ class ConstraintState {
   ConstraintState(const api::DeviceConstraint& constraint, ListAttributes lists)
       : constraint_(&constraint), lists_(lists) {}
 
-  // Takes the device in when the constraint allows it; otherwise changes nothing.
-  bool add(const api::Device& device, std::string_view driver);
+  // Takes in a device with this value of attribute() when the constraint allows it; otherwise changes
+  // nothing. Null: the device has no such attribute.
+  bool add(const api::AttributeValue* value);
   // Undoes the latest add that returned true.
   void undo() { accepted_.pop_back(); }
 

@@ -325,4 +325,14 @@ const Selected& Inventory::selected(Slice& slice, SelectorSetId id) {
   return *slot;
 }
 
+const Result<api::AttributeValue>& Inventory::derived(Slice& slice, SelectorId expression,
+                                                      std::size_t device) {
+  const auto found = slice.derived.find({expression, device});
+  if (found != slice.derived.end()) return found->second;
+  return slice.derived
+      .emplace(std::pair(expression, device),
+               evaluator_.derive(expression, slice.live->driver, slice.live->devices[device]))
+      .first->second;
+}
+
 }  // namespace berth::dra

@@ -46,6 +46,8 @@ struct Slice {
   Mask shareable;
   Mask conditioned;
   std::vector<std::optional<Selected>> selected;  // by SelectorSetId
+  std::map<std::pair<SelectorId, std::size_t>, Result<api::AttributeValue>>
+      derived;  // by expression and device
 };
 using SlicePtr = std::shared_ptr<Slice>;
 
@@ -117,6 +119,8 @@ class Inventory {
                        const std::vector<std::string>& request_selectors);
   const SelectorSet& selectors(SelectorSetId id) const { return sets_[id.index()]; }
   const Selected& selected(Slice& slice, SelectorSetId set);
+  const Result<api::AttributeValue>& derived(Slice& slice, SelectorId expression, std::size_t device);
+  SelectorEvaluator& evaluator() { return evaluator_; }
 
  private:
   std::unique_ptr<NodeDevices> build(model::NodeId node);

@@ -85,7 +85,8 @@ class Search {
   bool usable_here(const Slice& slice, const api::Device& device) const;
   Attempt check_capacity(Position at, Place place, Pick& pick);
   bool admitted(Place place, std::string& why);
-  bool check_constraints(Position at, const api::Device& device, std::string_view driver, std::string& why);
+  const api::AttributeValue* attribute(Position at, Place place, const std::string& name);
+  bool check_constraints(Position at, Place place, std::string& why);
   void charge(Place place, Pick& pick);
   bool carries_share(Place place) const;
   RunPool& run_pool(std::uint32_t pool);

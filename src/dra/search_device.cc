@@ -144,14 +144,31 @@ bool Search::admitted(Place place, std::string& why) {
   return true;
 }
 
-bool Search::check_constraints(Position at, const api::Device& device, std::string_view driver,
-                               std::string& why) {
+// What a constraint sees: a derived attribute of that name before the device's own. Null when there is
+// neither. A failed derivation, evaluated only now as in Kubernetes, is told by an error in error_.
+const api::AttributeValue* Search::attribute(Position at, Place place, const std::string& name) {
+  Slice& slice = slice_of(place.segment);
+  const auto failed = [&](const Error& error) {
+    fail("evaluate derived attribute " + name + " on device " + slice.live->driver + "/" + slice.live->pool +
+         "/" + slice.live->devices[place.device].name + " failed: " + error.message());
+    return nullptr;
+  };
+  for (const auto& [derived, expression] : sub(at).derived) {
+    if (derived != name) continue;
+    if (!expression) return failed(expression.error());
+    const Result<api::AttributeValue>& value = inventory_.derived(slice, *expression, place.device);
+    return value ? &*value : failed(value.error());
+  }
+  return attribute_of(slice.live->devices[place.device], slice.live->driver, name);
+}
+
+bool Search::check_constraints(Position at, Place place, std::string& why) {
   const std::vector<std::uint32_t>& indices = sub(at).constraints;
   std::vector<ConstraintState>& states = constraints_[at.claim];
   for (std::size_t k = 0; k < indices.size(); ++k) {
     ConstraintState& state = states[indices[k]];
-    if (state.add(device, driver)) continue;
-    if (words_)
+    if (state.add(attribute(at, place, state.attribute()))) continue;
+    if (words_ && error_.empty())
       why = std::string(state.is_match() ? "it differs in " : "it is not distinct in ") + state.attribute() +
             " from the devices chosen before";
     while (k > 0) states[indices[--k]].undo();
@@ -206,7 +223,8 @@ Search::Attempt Search::take(Position at, Place place) {
                taint->effect + " is not tolerated");
     return Attempt::Refused;
   }
-  if (!check_constraints(at, device, slice.live->driver, why)) {
+  if (!check_constraints(at, place, why)) {
+    if (!error_.empty()) return Attempt::Fatal;
     note(at, place, std::move(why));
     if (ask.spec->mode != api::AllocationMode::All) return Attempt::Refused;
     fail(text_of(*ask_->claims[at.claim].claim) + ", request " + ask.spec->name + ": cannot add device " +

@@ -21,6 +21,12 @@ class SelectorEvaluator {
   // The error is a run-time error of the expression on this device: fatal for a scheduling attempt, never "no
   // match".
   virtual Result<bool> evaluate(SelectorId selector, std::string_view driver, const api::Device& device) = 0;
+
+  // The same for derived attributes, whose expressions yield an attribute's value; their ids are of the same
+  // count.
+  virtual Result<SelectorId> compile_attribute(std::string_view text) = 0;
+  virtual Result<api::AttributeValue> derive(SelectorId expression, std::string_view driver,
+                                             const api::Device& device) = 0;
 };
 
 }  // namespace berth::dra

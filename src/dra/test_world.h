@@ -31,6 +31,13 @@ class PlainSelectors final : public SelectorEvaluator {
     if (text.starts_with(kAttribute)) return device.attributes.contains(text.substr(kAttribute.size()));
     return false;
   }
+  // "numa" and the like: the attribute of that name; an error when the device has none.
+  Result<SelectorId> compile_attribute(std::string_view text) override { return compile(text); }
+  Result<api::AttributeValue> derive(SelectorId id, std::string_view, const api::Device& device) override {
+    const auto found = device.attributes.find(texts_[id.index()]);
+    if (found == device.attributes.end()) return Error(ErrorCode::Invalid, "no such key");
+    return found->second;
+  }
   std::size_t unknown = 0;
   std::size_t evaluations = 0;
 

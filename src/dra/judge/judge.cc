@@ -1,0 +1,437 @@
+#include "dra/judge/judge.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "dra/capacity.h"
+#include "dra/constraints.h"
+
+namespace berth::dra::judge {
+namespace {
+
+using api::Device;
+using api::ResourceSlice;
+
+struct Candidate {
+  const ResourceSlice* slice;
+  const Device* device;
+  bool here;
+  std::vector<const ResourceSlice*> pool;  // all slices of the generation
+};
+
+bool conditioned(const Device& device) {
+  return !device.binding_conditions.empty() || !device.binding_failure_conditions.empty();
+}
+
+class Judge {
+ public:
+  Judge(const World& world, std::span<const ClaimPtr> claims) : world_(world), claims_(claims) {}
+
+  Judgement run() {
+    gather();
+    for (const ClaimPtr& claim : claims_)
+      if (!prepare(*claim)) return {Answer::Error, {}};
+    const int found = enter(0, 0);
+    if (error_) return {Answer::Error, {}};
+    return {found == 1 ? Answer::Yes : Answer::No, chosen_};
+  }
+
+ private:
+  bool matches_node(const std::string& name, bool all,
+                    const std::optional<api::NodeSelector>& selector) const {
+    if (all || name == world_.node->meta.name) return true;
+    return name.empty() && selector &&
+           api::matches(*selector, world_.node->meta.labels, world_.node->meta.name);
+  }
+  bool here(const ResourceSlice& slice, const Device& device) const {
+    return !slice.per_device_node_selection ||
+           matches_node(device.node_name, device.all_nodes, device.node_selector);
+  }
+  bool relevant(const ResourceSlice& slice) const {
+    if (!slice.per_device_node_selection)
+      return matches_node(slice.node_name, slice.all_nodes, slice.node_selector);
+    return std::any_of(slice.devices.begin(), slice.devices.end(),
+                       [&](const Device& d) { return here(slice, d); });
+  }
+  bool dropped(const ResourceSlice& slice) const {
+    if (!world_.gates.partitionable_devices &&
+        (slice.per_device_node_selection || !slice.shared_counters.empty()))
+      return true;
+    bool groups = false;
+    for (const Device& device : slice.devices)
+      for (const auto& entry : device.consumes) groups = groups || !entry.groups.empty();
+    return groups && !world_.gates.compatibility_groups;
+  }
+
+  void gather() {
+    std::map<std::pair<std::string, std::string>, std::vector<const ResourceSlice*>> pools;
+    for (const ResourceSlice* slice : world_.slices)
+      if (!dropped(*slice)) pools[{slice->driver, slice->pool}].push_back(slice);
+    std::vector<std::pair<std::tuple<bool, bool, std::size_t>, Candidate>> ordered;
+    for (auto& [key, slices] : pools) gather_pool(slices, ordered);
+    std::stable_sort(ordered.begin(), ordered.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto& [rank, candidate] : ordered) candidates_.push_back(std::move(candidate));
+  }
+
+  template <class Ordered>
+  void gather_pool(std::vector<const ResourceSlice*> all, Ordered& ordered) {
+    std::sort(all.begin(), all.end(), [](auto* a, auto* b) { return a->meta.name < b->meta.name; });
+    std::vector<const ResourceSlice*> kept;
+    for (const ResourceSlice* slice : all)
+      if (relevant(*slice)) kept.push_back(slice);
+    if (kept.empty()) return;
+    std::int64_t generation = 0, highest = 0;
+    for (const ResourceSlice* slice : kept) generation = std::max(generation, slice->generation);
+    for (const ResourceSlice* slice : all) highest = std::max(highest, slice->generation);
+    std::erase_if(kept, [&](auto* slice) { return slice->generation != generation; });
+    std::erase_if(all, [&](auto* slice) { return slice->generation != generation; });
+    auto first =
+        std::find_if(kept.begin(), kept.end(), [](auto* slice) { return !slice->node_name.empty(); });
+    if (first == kept.end()) first = kept.begin();
+    const auto wanted = static_cast<std::size_t>((*first)->slice_count);
+    if (kept.size() != wanted && highest > generation) return;
+    if (kept.size() != wanted && all.size() < wanted) {
+      incomplete_or_invalid_ = true;
+      return;
+    }
+    if (kept.size() == wanted) all = kept;
+    if (!valid(kept, all)) {
+      incomplete_or_invalid_ = true;
+      return;
+    }
+    bool mixed = false;
+    for (auto* slice : kept)
+      for (const Device& device : slice->devices)
+        mixed = mixed || (conditioned(device) && slice_has_any_here(*slice));
+    for (auto* slice : kept)
+      for (const Device& device : slice->devices) {
+        if (conditioned(device) && !world_.gates.binding_conditions) continue;
+        ordered.push_back({{conditioned(device), mixed && world_.gates.binding_conditions, 0},
+                           {slice, &device, here(*slice, device), all}});
+      }
+  }
+  bool slice_has_any_here(const ResourceSlice& slice) const {
+    return std::any_of(slice.devices.begin(), slice.devices.end(),
+                       [&](const Device& d) { return here(slice, d); });
+  }
+  static bool valid(const std::vector<const ResourceSlice*>& kept,
+                    const std::vector<const ResourceSlice*>& all) {
+    std::set<std::string> names;
+    std::map<std::string, const api::CounterSet*> sets;
+    for (auto* slice : kept)
+      for (const Device& device : slice->devices)
+        if (!names.insert(device.name).second) return false;
+    for (auto* slice : all)
+      for (const auto& set : slice->shared_counters)
+        if (!sets.emplace(set.name, &set).second) return false;
+    for (auto* slice : all)
+      for (const Device& device : slice->devices)
+        for (const auto& entry : device.consumes) {
+          if (!sets.contains(entry.counter_set)) return false;
+          for (const auto& [counter, amount] : entry.counters)
+            if (!sets[entry.counter_set]->counters.contains(counter)) return false;
+        }
+    return true;
+  }
+
+  const api::DeviceClass* class_of(const std::string& name) const {
+    for (const api::DeviceClass* found : world_.classes)
+      if (found->meta.name == name) return found;
+    return nullptr;
+  }
+
+  // 1 yes, 0 no, -1 error (and error_ is set).
+  int selected(const Candidate& candidate, const api::DeviceSubRequest& sub) {
+    std::vector<std::string> texts = class_of(sub.device_class)->selectors;
+    texts.insert(texts.end(), sub.selectors.begin(), sub.selectors.end());
+    for (const std::string& text : texts) {
+      const Result<SelectorId> program = world_.selectors->compile(text);
+      const Result<bool> answer =
+          program ? world_.selectors->evaluate(*program, candidate.slice->driver, *candidate.device)
+                  : Result<bool>(program.error());
+      if (!answer) {
+        error_ = true;
+        return -1;
+      }
+      if (!*answer) return 0;
+    }
+    return 1;
+  }
+
+  bool prepare(const api::ResourceClaim& claim) {
+    std::size_t least = 0;
+    for (const api::DeviceRequest& request : claim.requests) {
+      std::size_t smallest = 1000;
+      for (const api::DeviceSubRequest& sub : request.alternatives) {
+        if (!class_of(sub.device_class)) return false;
+        if (sub.mode == api::AllocationMode::All && !collect(sub)) return false;
+        smallest = std::min(smallest, wanted(sub));
+      }
+      least += smallest;
+    }
+    return least <= kClaimResultsMax;
+  }
+  bool collect(const api::DeviceSubRequest& sub) {
+    if (incomplete_or_invalid_) return false;
+    std::vector<std::size_t>& list = collected_[&sub];
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const int match = selected(candidates_[i], sub);
+      if (match < 0) return false;
+      if (match == 0 || !candidates_[i].here) continue;
+      const Result<bool> enough = large_enough(*candidates_[i].device, sub.capacity);
+      if (!enough) return false;
+      if (*enough) list.push_back(i);
+    }
+    return true;
+  }
+  std::size_t wanted(const api::DeviceSubRequest& sub) {
+    return sub.mode == api::AllocationMode::All ? collected_[&sub].size()
+                                                : static_cast<std::size_t>(sub.count);
+  }
+
+  // 1 found, 0 not, 2 too large. Stops everything when error_ is set.
+  int enter(std::size_t c, std::size_t r) {
+    if (c == claims_.size()) return 1;
+    if (r == claims_[c]->requests.size()) return enter(c + 1, 0) == 1 ? 1 : 0;
+    const api::DeviceRequest& request = claims_[c]->requests[r];
+    bool all_too_large = true;
+    for (std::size_t a = 0; a < request.alternatives.size(); ++a) {
+      const int found = pick(c, r, a, 0, 0);
+      if (found == 1 || error_ || !request.prioritized) return found;
+      all_too_large = all_too_large && found == 2;
+    }
+    return all_too_large ? 2 : 0;
+  }
+  int pick(std::size_t c, std::size_t r, std::size_t a, std::size_t k, std::size_t from) {
+    const api::DeviceSubRequest& sub = claims_[c]->requests[r].alternatives[a];
+    const bool all = sub.mode == api::AllocationMode::All;
+    if (all && wanted(sub) == 0) return 0;
+    if (k >= wanted(sub)) return enter(c, r + 1);
+    const auto mine =
+        std::count_if(chosen_.begin(), chosen_.end(), [&](const Chosen& x) { return x.claim == c; });
+    if (static_cast<std::size_t>(mine) + wanted(sub) - k > kClaimResultsMax) return 2;
+    for (std::size_t i = all ? collected_[&sub][k] : from; i < candidates_.size(); ++i) {
+      const Candidate& candidate = candidates_[i];
+      const bool open =
+          all || (!in_use(c, candidate, sub) && selected(candidate, sub) == 1 && candidate.here);
+      if (error_) return 0;
+      const bool fits = open && admissible(c, r, a, candidate);
+      if (error_) return 0;
+      if (fits) {
+        chosen_.push_back({c, r, a, candidate.slice, candidate.device});
+        const int found = pick(c, r, a, k + 1, i + 1);
+        if (found != 0 || error_) return unless_found(found);
+        chosen_.pop_back();
+      }
+      if (all) return 0;
+    }
+    return 0;
+  }
+  int unless_found(int found) {
+    if (found != 1) chosen_.pop_back();
+    return found;
+  }
+
+  bool shareable(const Device& device) const {
+    return device.allow_multiple && world_.gates.consumable_capacity;
+  }
+  static bool names(const api::DeviceResult& result, const ResourceSlice& slice, const Device& device) {
+    return result.driver == slice.driver && result.pool == slice.pool && result.device == device.name;
+  }
+  static bool is_share(const api::DeviceResult& result) {
+    return !result.share_id.empty() || !result.consumed_capacity.empty();
+  }
+  // Allocated results of this device, without admin access.
+  std::vector<const api::DeviceResult*> holders(const ResourceSlice& slice, const Device& device) const {
+    std::vector<const api::DeviceResult*> found;
+    for (const api::Allocation* allocation : world_.allocated)
+      for (const api::DeviceResult& result : allocation->results)
+        if (!result.admin_access && names(result, slice, device)) found.push_back(&result);
+    return found;
+  }
+  std::vector<const Chosen*> takers(const Device& device) const {
+    std::vector<const Chosen*> found;
+    for (const Chosen& chosen : chosen_)
+      if (chosen.device == &device) found.push_back(&chosen);
+    return found;
+  }
+
+  bool in_use(std::size_t claim, const Candidate& candidate, const api::DeviceSubRequest& sub) const {
+    const auto run = takers(*candidate.device);
+    const auto held = holders(*candidate.slice, *candidate.device);
+    const bool shared = shareable(*candidate.device);
+    if (sub.admin_access)
+      return !shared &&
+             std::any_of(run.begin(), run.end(), [&](auto* taken) { return taken->claim == claim; });
+    if (shared) return std::any_of(held.begin(), held.end(), [](auto* result) { return !is_share(*result); });
+    return !run.empty() || !held.empty();
+  }
+
+  bool admissible(std::size_t c, std::size_t r, std::size_t a, const Candidate& candidate) {
+    const api::DeviceSubRequest& sub = claims_[c]->requests[r].alternatives[a];
+    if (in_use(c, candidate, sub)) return false;
+    if (!capacity_fits(candidate, sub)) return false;
+    if (!world_.gates.partitionable_devices && !candidate.device->consumes.empty()) return false;
+    if (!candidate.slice->skip_node_operations.empty() && !skips_operations()) return false;
+    if (!pool_fits(candidate)) return false;
+    for (const api::Taint& taint : candidate.device->taints)
+      if (world_.gates.device_taints && (taint.effect == "NoSchedule" || taint.effect == "NoExecute") &&
+          !api::tolerates(sub.tolerations, taint))
+        return false;
+    if (constraints_hold(c, r, a, candidate)) return true;
+    error_ = error_ || sub.mode == api::AllocationMode::All;
+    return false;
+  }
+  bool skips_operations() const {
+    const auto& features = world_.node->declared_features;
+    return world_.gates.optional_node_operations &&
+           std::find(features.begin(), features.end(), "DRAOptionalNodeOperations") != features.end();
+  }
+
+  bool capacity_fits(const Candidate& candidate, const api::DeviceSubRequest& sub) {
+    const Device& device = *candidate.device;
+    if (!shareable(device)) {
+      const Result<bool> enough =
+          sub.capacity.empty() ? Result<bool>(true) : large_enough(device, sub.capacity);
+      error_ = error_ || !enough;
+      return enough && *enough;
+    }
+    const auto amounts = share_amounts(device, sub.capacity);
+    error_ = error_ || !amounts;
+    if (!amounts || !*amounts) return false;
+    for (const auto& [name, amount] : **amounts) {
+      Quantity total = amount;
+      for (auto* held : holders(*candidate.slice, device))
+        if (held->consumed_capacity.contains(name)) total += held->consumed_capacity.at(name);
+      for (auto* taken : takers(device))
+        total += (*share_amounts(device, spec_of(*taken).capacity))->at(name);
+      if (total > device.capacity.at(name).value) return false;
+    }
+    return true;
+  }
+  const api::DeviceSubRequest& spec_of(const Chosen& chosen) const {
+    return claims_[chosen.claim]->requests[chosen.request].alternatives[chosen.alternative];
+  }
+
+  // Counters and groups of the candidate's pool, added up from all its slices and from this run.
+  bool pool_fits(const Candidate& candidate) {
+    const Device& device = *candidate.device;
+    const bool carries = shareable(device) && (!takers(device).empty() || has_share(candidate));
+    if (device.consumes.empty() || carries) return true;
+    std::map<std::pair<std::string, std::string>, Quantity> left;
+    std::map<std::string, GroupList> groups;
+    for (auto* slice : candidate.pool)
+      for (const auto& set : slice->shared_counters)
+        for (const auto& [counter, amount] : set.counters) left[{set.name, counter}] = amount;
+    for (auto* slice : candidate.pool)
+      for (const Device& other : slice->devices) {
+        const auto held = holders(*slice, other);
+        if (held.empty()) continue;
+        for (const auto& entry : other.consumes) {
+          for (const auto& [counter, amount] : entry.counters) left[{entry.counter_set, counter}] -= amount;
+          join(groups[entry.counter_set], groups_of(held, entry));
+        }
+      }
+    for (const auto& [counter, amount] : left)
+      if (amount.is_negative()) return false;
+    std::set<const Device*> shared_once;
+    for (const Chosen& chosen : chosen_) {
+      if (chosen.slice->driver != candidate.slice->driver || chosen.slice->pool != candidate.slice->pool)
+        continue;
+      const Candidate other{chosen.slice, chosen.device, true, {}};
+      if (shareable(*chosen.device) && (has_share(other) || !shared_once.insert(chosen.device).second))
+        continue;
+      for (const auto& entry : chosen.device->consumes) {
+        for (const auto& [counter, amount] : entry.counters) left[{entry.counter_set, counter}] -= amount;
+        join(groups[entry.counter_set], entry.groups);
+      }
+    }
+    for (const auto& entry : device.consumes) {
+      for (const auto& [counter, amount] : entry.counters)
+        if (amount > left[{entry.counter_set, counter}]) return false;
+      if (world_.gates.compatibility_groups && !joins(groups[entry.counter_set], entry.groups)) return false;
+    }
+    return true;
+  }
+  bool has_share(const Candidate& candidate) const {
+    const auto held = holders(*candidate.slice, *candidate.device);
+    return std::any_of(held.begin(), held.end(), [](auto* result) { return is_share(*result); });
+  }
+
+  struct GroupList {
+    bool members = false;
+    bool grouped = false;
+    std::vector<std::string> common;
+  };
+  static std::vector<std::string> groups_of(const std::vector<const api::DeviceResult*>& held,
+                                            const api::CounterConsumption& entry) {
+    for (auto* result : held)
+      if (result->groups.contains(entry.counter_set)) return result->groups.at(entry.counter_set);
+    return entry.groups;
+  }
+  static std::vector<std::string> both(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+    std::vector<std::string> common;
+    for (const std::string& item : a)
+      if (std::find(b.begin(), b.end(), item) != b.end()) common.push_back(item);
+    return common;
+  }
+  static void join(GroupList& list, const std::vector<std::string>& groups) {
+    if (!list.members)
+      list = {true, !groups.empty(), groups};
+    else if (list.grouped && !groups.empty())
+      list.common = both(list.common, groups);
+  }
+  static bool joins(const GroupList& list, const std::vector<std::string>& groups) {
+    if (!list.members) return true;
+    return list.grouped ? !both(list.common, groups).empty() : groups.empty();
+  }
+
+  bool constraints_hold(std::size_t c, std::size_t r, std::size_t a, const Candidate& candidate) {
+    std::vector<Chosen> all = chosen_;
+    all.push_back({c, r, a, candidate.slice, candidate.device});
+    const ListAttributes lists =
+        world_.gates.list_attributes ? ListAttributes::AsSets : ListAttributes::Refused;
+    for (const api::DeviceConstraint& constraint : claims_[c]->constraints) {
+      ConstraintState state(constraint, lists);
+      for (const Chosen& chosen : all) {
+        const api::DeviceRequest& request = claims_[chosen.claim]->requests[chosen.request];
+        const std::string full = request.name + "/" + request.alternatives[chosen.alternative].name;
+        if (chosen.claim != c || !state.covers(request.name, full)) continue;
+        const auto value = value_of(chosen, state.attribute());
+        if (!state.add(value ? &*value : nullptr)) return false;
+      }
+    }
+    return true;
+  }
+
+  std::optional<api::AttributeValue> value_of(const Chosen& chosen, const std::string& name) {
+    for (const auto& [derived, text] : spec_of(chosen).derived_attributes)
+      if (derived == name) {
+        const auto program = world_.selectors->compile_attribute(text);
+        const auto value = program ? world_.selectors->derive(*program, chosen.slice->driver, *chosen.device)
+                                   : Result<api::AttributeValue>(program.error());
+        error_ = error_ || !value;
+        return value ? std::optional(*value) : std::nullopt;
+      }
+    const api::AttributeValue* own = attribute_of(*chosen.device, chosen.slice->driver, name);
+    return own ? std::optional(*own) : std::nullopt;
+  }
+  const World& world_;
+  std::span<const ClaimPtr> claims_;
+  std::vector<Candidate> candidates_;
+  std::map<const api::DeviceSubRequest*, std::vector<std::size_t>> collected_;
+  std::vector<Chosen> chosen_;
+  bool incomplete_or_invalid_ = false;
+  bool error_ = false;
+};
+
+}  // namespace
+
+Judgement allocate(const World& world, std::span<const ClaimPtr> claims) {
+  return Judge(world, claims).run();
+}
+
+}  // namespace berth::dra::judge

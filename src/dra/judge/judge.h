@@ -1,0 +1,41 @@
+// A slow obvious allocator to judge the fast one by: no cache, no bitmap, no journal. Everything is worked
+// out anew from the objects for every device that is tried.
+//
+// Source: resource.k8s.io/v1 and KEP-4381, 4815, 5007, 5075, 5963, straight; the same search order as
+// allocator.h.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dra/allocator.h"
+
+namespace berth::dra::judge {
+
+struct World {
+  const api::Node* node = nullptr;
+  std::vector<const api::ResourceSlice*> slices;
+  std::vector<const api::DeviceClass*> classes;
+  std::vector<const api::Allocation*> allocated;
+  SelectorEvaluator* selectors = nullptr;
+  Gates gates;
+};
+
+enum class Answer { Yes, No, Error };
+
+struct Chosen {
+  std::size_t claim, request, alternative;
+  const api::ResourceSlice* slice;
+  const api::Device* device;
+};
+
+struct Judgement {
+  Answer answer = Answer::No;
+  std::vector<Chosen> chosen;
+};
+
+// Exponential: for worlds of a few devices.
+Judgement allocate(const World& world, std::span<const ClaimPtr> claims);
+
+}  // namespace berth::dra::judge

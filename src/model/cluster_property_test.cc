@@ -1,0 +1,233 @@
+// Any history of deltas, decisions and undone attempts leaves what a rebuild from the live objects gives.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "model/cluster.h"
+
+namespace berth::model {
+namespace {
+
+constexpr int kNames = 3;
+
+class History {
+ public:
+  // One random change; every choice is drawn from rapidcheck, so that failures shrink.
+  void step() {
+    switch (pick(9)) {
+      case 0:
+        return erase_something();
+      case 1:
+        return put_node();
+      case 2:
+      case 3:
+        return put_pod();
+      case 4:
+        return put_claim();
+      case 5:
+        return put_request();
+      case 6:
+        return decide();
+      case 7:
+        return forget();
+      default:
+        return put_slice();
+    }
+  }
+
+  std::string rebuilt() const {
+    Cluster fresh;
+    // Kinds in another order than they came.
+    feed(fresh, view.bind_requests, api::Kind::BindRequest);
+    feed(fresh, view.claims, api::Kind::ResourceClaim);
+    feed(fresh, view.pods, api::Kind::Pod);
+    feed(fresh, view.slices, api::Kind::ResourceSlice);
+    feed(fresh, view.nodes, api::Kind::Node);
+    for (const auto& [uid, assumption] : cluster.assumptions()) fresh.assume(assumption);
+    return fresh.to_text();
+  }
+
+  client::View view;
+  Cluster cluster;
+
+ private:
+  static int pick(int bound) { return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, bound)); }
+  static std::string name(const char* prefix, int i) { return prefix + std::to_string(i); }
+  std::string any_node() { return name("n", pick(kNames)); }
+
+  template <class T>
+  static void feed(Cluster& to, const client::Table<T>& table, api::Kind kind) {
+    for (const auto& [key, object] : table.all())
+      to.apply({{kind, key.ns, key.name}, std::nullopt, api::TypedObject(object)});
+  }
+  template <class T>
+  void put(api::Kind kind, T object) {
+    object.meta.resource_version = ++version_;
+    const api::ObjectKey key{kind, object.meta.ns, object.meta.name};
+    const auto delta = view.put(key, std::make_shared<const T>(std::move(object)));
+    if (delta) cluster.apply(*delta);
+  }
+  void erase(api::Kind kind, const std::string& ns, const std::string& name) {
+    if (const auto delta = view.erase({kind, ns, name}, ~std::uint64_t{0})) cluster.apply(*delta);
+  }
+
+  void erase_something() {
+    const int i = pick(kNames);
+    switch (pick(5)) {
+      case 0:
+        return erase(api::Kind::Node, "", name("n", i));
+      case 1:
+        return erase(api::Kind::Pod, "ns", name("p", i));
+      case 2:
+        return erase(api::Kind::ResourceClaim, "ns", name("k", i));
+      case 3:
+        return erase(api::Kind::BindRequest, "ns", name("b", i));
+      default:
+        return erase(api::Kind::ResourceSlice, "", name("s", i));
+    }
+  }
+  void put_node() {
+    api::Node node;
+    node.meta.name = any_node();
+    node.allocatable["cpu"] = Quantity::of(pick(9));
+    put(api::Kind::Node, node);
+  }
+  void put_pod() {
+    api::Pod pod;
+    const int i = pick(kNames);
+    pod.meta.name = name("p", i);
+    pod.meta.ns = "ns";
+    pod.meta.uid = uid_of("p", i);
+    pod.containers.emplace_back();
+    pod.containers[0].requests["cpu"] = Quantity::of(i + 1);
+    pod.claims.push_back({"c", name("k", i), ""});
+    if (pick(3) == 0) pod.node_name = any_node();
+    if (pick(5) == 0) pod.phase = "Succeeded";
+    put(api::Kind::Pod, pod);
+  }
+  std::string uid_of(const char* prefix, int i) {
+    return name(prefix, i) + "-uid" + std::to_string(pick(4) / 3);
+  }
+
+  api::Allocation allocation() {
+    api::Allocation allocation;
+    const int count = 1 + pick(2);
+    for (int i = 0; i < count; ++i) {
+      api::DeviceResult result;
+      result.driver = "d";
+      result.pool = "p";
+      result.device = name("g", pick(kNames));
+      const int kind = pick(4);
+      if (kind == 0) result.admin_access = true;
+      if (kind == 1) {
+        result.share_id = "share";
+        result.consumed_capacity["mem"] = Quantity::of(1 + pick(3));
+      }
+      allocation.results.push_back(result);
+    }
+    return allocation;
+  }
+  void put_claim() {
+    api::ResourceClaim claim;
+    const int i = pick(kNames);
+    claim.meta.name = name("k", i);
+    claim.meta.ns = "ns";
+    claim.meta.uid = uid_of("k", i);
+    if (pick(2) == 0) claim.allocation = allocation();
+    put(api::Kind::ResourceClaim, claim);
+  }
+  void put_request() {
+    api::BindRequest request;
+    const int i = pick(kNames);
+    const int pod = pick(kNames);
+    request.meta.name = name("b", i);
+    request.meta.ns = "ns";
+    request.meta.uid = uid_of("b", i);
+    request.pod_name = name("p", pod);
+    request.pod_uid = uid_of("p", pod);
+    request.node = any_node();
+    request.decision_id = name("decision", pick(2));
+    if (pick(3) > 0) request.claims.push_back({"c", name("k", pod), uid_of("k", pod), allocation()});
+    request.phase = static_cast<api::BindPhase>(pick(3));
+    if (request.phase == api::BindPhase::Failed) request.failed_attempts = pick(2) * 9;
+    put(api::Kind::BindRequest, request);
+  }
+  void put_slice() {
+    api::ResourceSlice slice;
+    slice.meta.name = name("s", pick(kNames));
+    slice.driver = "d";
+    slice.pool = pick(2) ? "p" : "q";
+    if (pick(2)) slice.node_name = any_node();
+    slice.devices.emplace_back();
+    slice.devices[0].name = name("g", pick(kNames));
+    put(api::Kind::ResourceSlice, slice);
+  }
+
+  // A transaction with savepoints; what is undone must leave no trace, what stays becomes an assumption.
+  void decide() {
+    const std::string before = cluster.to_text();
+    Ledger::Transaction transaction(cluster.ledger());
+    std::vector<Ledger::Transaction::Savepoint> savepoints = {transaction.savepoint()};
+    std::vector<std::string> texts = {before};
+    const int actions = pick(6);
+    for (int i = 0; i < actions; ++i) {
+      if (pick(3) == 0) {
+        savepoints.push_back(transaction.savepoint());
+        texts.push_back(cluster.to_text());
+      } else if (pick(4) == 0) {
+        const auto to = static_cast<std::size_t>(pick(static_cast<int>(savepoints.size())));
+        transaction.roll_back_to(savepoints[to]);
+        RC_ASSERT(cluster.to_text() == texts[to]);
+        savepoints.resize(to + 1);
+        texts.resize(to + 1);
+      } else {
+        act(transaction);
+      }
+    }
+    if (pick(2) == 0) {
+      transaction.end();
+      RC_ASSERT(cluster.to_text() == before);
+    } else {
+      cluster.commit(transaction, name("decision", pick(2)));
+    }
+  }
+  void act(Ledger::Transaction& transaction) {
+    const PodId pod = cluster.find_pod("ns", name("p", pick(kNames)));
+    const ClaimId claim = cluster.find_claim("ns", name("k", pick(kNames)));
+    const NodeId node = cluster.find_node(any_node());
+    switch (pick(4)) {
+      case 0:
+        if (pod.valid() && node.valid() && cluster.pod(pod).live)
+          transaction.place(pod, node, cluster.pod(pod).requests);
+        return;
+      case 1:
+        if (pod.valid() && claim.valid() && cluster.pod(pod).live)
+          transaction.allocate(pod, claim, cluster.hold_for(std::make_shared<api::Allocation>(allocation())));
+        return;
+      case 2:
+        if (pod.valid()) transaction.remove_pod(pod);
+        return;
+      default:
+        if (claim.valid()) transaction.remove_claim(claim);
+    }
+  }
+  void forget() {
+    if (pick(2) == 0) return cluster.forget(name("decision", pick(2)));
+    cluster.forget(name("decision", pick(2)), uid_of("p", pick(kNames)));
+  }
+
+  std::uint64_t version_ = 0;
+};
+
+TEST(ClusterProperty, AnyHistoryEqualsItsRebuild) {
+  EXPECT_TRUE(rc::check("a history leaves what a rebuild gives", [] {
+    History history;
+    const int steps = *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, 40));
+    for (int i = 0; i < steps; ++i) {
+      history.step();
+      RC_ASSERT(history.cluster.to_text() == history.rebuilt());
+    }
+  }));
+}
+
+}  // namespace
+}  // namespace berth::model
