@@ -5,10 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "api/canonical.h"
+
 namespace berth::api {
 namespace {
 
-using FieldSet = std::set<const FieldInfo*>;
+// Features in use, by the gates that own them: fields of one feature have the same text.
+using Features = std::set<std::string_view>;
 
 bool is_on(const FieldInfo& field, const Gates& gates) {
   bool on = true;
@@ -19,6 +22,11 @@ bool is_on(const FieldInfo& field, const Gates& gates) {
     on &= !known || gates.enabled(gate);
   });
   return on;
+}
+
+// What stands in for a dropped member that is always written.
+Json absent_value(const FieldInfo& field) {
+  return field.is(kPointer) || field.shape != Shape::One ? Json() : zero_of(field);
 }
 
 // Calls `visit` for every message in the value of a field.
@@ -34,25 +42,28 @@ void for_each_message(const FieldInfo& field, AnyJson& value, Visit visit) {
   }
 }
 
-void collect_used(const TypeInfo& type, const Json& document, FieldSet& used) {
+void collect_used(const TypeInfo& type, const Json& document, Features& used) {
   if (!document.is_object()) return;
   for (const JsonMember& member : document.as_object()) {
     const FieldInfo* field = type.field_by_json(member.key);
     if (!field || member.value.is_null()) continue;
-    if (!field->gate.empty()) used.insert(field);
+    if (!field->gate.empty()) used.insert(field->gate);
     for_each_message(*field, member.value,
                      [&](const Json& inner) { collect_used(field->type(), inner, used); });
   }
 }
 
-void drop(const TypeInfo& type, Json& document, const FieldSet& used, const Gates& gates) {
+void drop(const TypeInfo& type, Json& document, const Features& used, const Gates& gates) {
   if (!document.is_object()) return;
   std::vector<std::string> dropped;
   for (JsonMember& member : document.as_object()) {
     const FieldInfo* field = type.field_by_json(member.key);
     if (!field) continue;
-    if (!field->gate.empty() && !used.contains(field) && !is_on(*field, gates))
+    const bool kept = field->gate.empty() || used.contains(field->gate) || is_on(*field, gates);
+    if (!kept && field->is(kOmitEmpty))
       dropped.push_back(member.key);
+    else if (!kept)
+      member.value = absent_value(*field);
     else
       for_each_message(*field, member.value, [&](Json& inner) { drop(field->type(), inner, used, gates); });
   }
@@ -62,7 +73,7 @@ void drop(const TypeInfo& type, Json& document, const FieldSet& used, const Gate
 }  // namespace
 
 void drop_gated_fields(const TypeInfo& type, Json& document, const Json* old, const Gates& gates) {
-  FieldSet used;
+  Features used;
   if (old) collect_used(type, *old, used);
   drop(type, document, used, gates);
 }

@@ -29,5 +29,14 @@ TEST(GatedFields, StayWhenTheOldObjectUsesThem) {
   EXPECT_EQ(dropped("BerthCompatibilityGroupSnapshot=false", kClaim, kWithout), kWithout);
 }
 
+TEST(GatedFields, OfOneFeatureCountTogether) {
+  constexpr const char* kGates = "DRAConsumableCapacity=false,DRAFractionalCapacityRange=false";
+  constexpr const char* kShare =
+      R"({"status":{"allocation":{"devices":{"results":[{"device":"x","shareID":"s"}]}}}})";
+  constexpr const char* kConstraint = R"({"spec":{"devices":{"constraints":[{"distinctAttribute":"a/b"}]}}})";
+  EXPECT_EQ(dropped(kGates, kShare), kWithout);
+  EXPECT_EQ(dropped(kGates, kShare, kConstraint), kShare);
+}
+
 }  // namespace
 }  // namespace berth::api

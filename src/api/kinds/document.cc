@@ -13,14 +13,6 @@ namespace {
 const JsonArray kNoItems;
 const JsonObject kNoEntries;
 
-using GateNames = std::vector<std::string_view>;
-
-bool all_enabled(std::string_view names, const Gates& gates) {
-  bool enabled = true;
-  for_each_listed(names, [&](std::string_view name) { enabled = enabled && gates.enabled(name); });
-  return enabled;
-}
-
 // Calls `visit` for every document of a part below the member, with its type.
 template <class Value, class Visit>
 void each_part(Value& member, const FieldInfo& field, Visit visit) {
@@ -30,41 +22,6 @@ void each_part(Value& member, const FieldInfo& field, Visit visit) {
     for (auto& item : member.as_array()) visit(item, field.type());
   else if (member.is_object())
     for (auto& entry : member.as_object()) visit(entry.value, field.type());
-}
-
-void collect_used(const Json& object, const TypeInfo& type, GateNames& used) {
-  if (!object.is_object()) return;
-  for (const JsonMember& member : object.as_object()) {
-    const FieldInfo* field = type.field_by_json(member.key);
-    if (!field || member.value.is_null()) continue;
-    if (!field->gate.empty()) used.push_back(field->gate);
-    each_part(member.value, *field,
-              [&](const Json& part, const TypeInfo& part_type) { collect_used(part, part_type, used); });
-  }
-}
-
-// What is written for a member that may not be left out.
-Json absent_value(const FieldInfo& field) {
-  return field.is(kPointer) || field.shape != Shape::One ? Json() : zero_of(field);
-}
-
-void drop_unused(Json& object, const TypeInfo& type, const Gates& gates, const GateNames& used) {
-  if (!object.is_object()) return;
-  std::vector<std::string> gone;
-  for (JsonMember& member : object.as_object()) {
-    const FieldInfo* field = type.field_by_json(member.key);
-    if (!field || member.value.is_null()) continue;
-    const bool kept = field->gate.empty() || all_enabled(field->gate, gates) ||
-                      std::find(used.begin(), used.end(), field->gate) != used.end();
-    if (kept)
-      each_part(member.value, *field,
-                [&](Json& part, const TypeInfo& part_type) { drop_unused(part, part_type, gates, used); });
-    else if (field->is(kOmitEmpty))
-      gone.push_back(member.key);
-    else
-      member.value = absent_value(*field);
-  }
-  for (const std::string& key : gone) object.as_object().erase(key);
 }
 
 // The Go name of a field: initials that Go writes in capitals, else the JSON name with a capital.
@@ -161,12 +118,6 @@ void put(Json& object, const TypeInfo& type, std::string_view key, Json value) {
   }
   if (!placed) out.append(std::string(key), std::move(value));
   object = Json(std::move(out));
-}
-
-void drop_gated(Json& object, const Json* old, const TypeInfo& type, const Gates& gates) {
-  GateNames used;
-  if (old) collect_used(*old, type, used);
-  drop_unused(object, type, gates, used);
 }
 
 Json go_form(const Json& value, const TypeInfo& type) {

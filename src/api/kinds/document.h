@@ -6,7 +6,6 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "api/gates.h"
 #include "api/type_table.h"
 #include "base/json.h"
 
@@ -33,9 +32,6 @@ const Json* item_named(const JsonArray& list, std::string_view key, std::string_
 
 // Sets a member where the API writes it. `object` is a canonical document of `type`.
 void put(Json& object, const TypeInfo& type, std::string_view key, Json value);
-
-// Removes what belongs to gates that are off, unless `old` (may be null) uses the same feature anywhere.
-void drop_gated(Json& object, const Json* old, const TypeInfo& type, const Gates& gates);
 
 // The value as Go prints its internal type: every field, by its Go name. Some texts of Kubernetes contain it.
 Json go_form(const Json& value, const TypeInfo& type);

@@ -190,7 +190,7 @@ FieldErrors validate_claim_update(const Json& next, const Json& old, const RuleC
 
 void prepare_claim(Json& claim, const RuleContext& ctx) {
   claim["status"] = Json::object();
-  drop_gated(claim, nullptr, resource_type("ResourceClaim"), ctx.gates);
+  drop_gated_fields(resource_type("ResourceClaim"), claim, nullptr, ctx.gates);
 }
 
 // Of the metadata of a template only labels and annotations are meant.
@@ -332,7 +332,7 @@ KindRules resource_claim_rules() {
   };
   rules.prepare_create = prepare_claim;
   rules.prepare_update = [](Json& next, const Json& old, const RuleContext& ctx) {
-    drop_gated(next, &old, resource_type("ResourceClaim"), ctx.gates);
+    drop_gated_fields(resource_type("ResourceClaim"), next, &old, ctx.gates);
   };
   rules.prepare_status_update = prepare_claim_status;
   rules.validate_create = validate_claim;
@@ -350,10 +350,10 @@ KindRules resource_claim_template_rules() {
     if (Json* spec = present_at(object, {"spec", "spec"})) default_claim_spec(*spec);
   };
   rules.prepare_create = [](Json& object, const RuleContext& ctx) {
-    drop_gated(object, nullptr, resource_type("ResourceClaimTemplate"), ctx.gates);
+    drop_gated_fields(resource_type("ResourceClaimTemplate"), object, nullptr, ctx.gates);
   };
   rules.prepare_update = [](Json& next, const Json& old, const RuleContext& ctx) {
-    drop_gated(next, &old, resource_type("ResourceClaimTemplate"), ctx.gates);
+    drop_gated_fields(resource_type("ResourceClaimTemplate"), next, &old, ctx.gates);
   };
   rules.validate_create = validate_template;
   rules.validate_update = validate_template_update;

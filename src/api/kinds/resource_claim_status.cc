@@ -199,7 +199,7 @@ void prepare_claim_status(Json& next, const Json& old, const RuleContext& ctx) {
   Json kept = old;
   const Json* status = present(next, "status");
   put(kept, type, "status", status ? *status : Json::object());
-  drop_gated(kept, &old, type, ctx.gates);
+  drop_gated_fields(type, kept, &old, ctx.gates);
   Json& new_status = kept["status"];
   const Json* allocation = present(new_status, "allocation");
   const Json* old_allocation = present_at(old, {"status", "allocation"});

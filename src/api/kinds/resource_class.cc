@@ -37,10 +37,10 @@ KindRules device_class_rules() {
   rules.has_generation = true;
   rules.answers_deleted_object = true;
   rules.prepare_create = [](Json& object, const RuleContext& ctx) {
-    drop_gated(object, nullptr, resource_type("DeviceClass"), ctx.gates);
+    drop_gated_fields(resource_type("DeviceClass"), object, nullptr, ctx.gates);
   };
   rules.prepare_update = [](Json& next, const Json& old, const RuleContext& ctx) {
-    drop_gated(next, &old, resource_type("DeviceClass"), ctx.gates);
+    drop_gated_fields(resource_type("DeviceClass"), next, &old, ctx.gates);
   };
   rules.validate_create = [](const Json& object, const RuleContext& ctx) {
     return validate(object, nullptr, ctx);

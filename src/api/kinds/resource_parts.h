@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/gates_fields.h"
 #include "api/kind_rules.h"
 #include "api/kinds/cel_check.h"
 #include "api/kinds/document.h"

@@ -63,10 +63,10 @@ KindRules pool_status_request_rules() {
   };
   rules.prepare_create = [](Json& request, const RuleContext& ctx) {
     request.as_object().erase("status");
-    drop_gated(request, nullptr, request_type("ResourcePoolStatusRequest"), ctx.gates);
+    drop_gated_fields(request_type("ResourcePoolStatusRequest"), request, nullptr, ctx.gates);
   };
   rules.prepare_update = [](Json& next, const Json& old, const RuleContext& ctx) {
-    drop_gated(next, &old, request_type("ResourcePoolStatusRequest"), ctx.gates);
+    drop_gated_fields(request_type("ResourcePoolStatusRequest"), next, &old, ctx.gates);
   };
   rules.validate_create = validate;
   rules.validate_update = validate_update;

@@ -348,12 +348,12 @@ void stamp_taints(Json& slice, Time now) {
 }
 
 void prepare_create(Json& slice, const RuleContext& ctx) {
-  drop_gated(slice, nullptr, resource_type("ResourceSlice"), ctx.gates);
+  drop_gated_fields(resource_type("ResourceSlice"), slice, nullptr, ctx.gates);
   stamp_taints(slice, ctx.now);
 }
 
 void prepare_update(Json& next, const Json& old, const RuleContext& ctx) {
-  drop_gated(next, &old, resource_type("ResourceSlice"), ctx.gates);
+  drop_gated_fields(resource_type("ResourceSlice"), next, &old, ctx.gates);
   stamp_taints(next, ctx.now);
 }
 

@@ -108,7 +108,7 @@ KindRules bind_request_rules() {
   rules.has_generation = true;
   rules.prepare_create = [](Json& request, const RuleContext& ctx) {
     request.as_object().erase("status");
-    drop_gated(request, nullptr, request_type("BindRequest"), ctx.gates);
+    drop_gated_fields(request_type("BindRequest"), request, nullptr, ctx.gates);
   };
   rules.validate_create = validate;
   rules.validate_update = validate_update;

@@ -93,7 +93,7 @@ void prepare_status(Json& next, const Json& old, const RuleContext& ctx, const T
   Json kept = old;
   const Json* status = present(next, "status");
   put(kept, type, "status", status ? *status : Json::object());
-  drop_gated(kept, &old, type, ctx.gates);
+  drop_gated_fields(type, kept, &old, ctx.gates);
   next = std::move(kept);
 }
 
@@ -131,10 +131,10 @@ KindRules pod_group_rules() {
   rules.set_defaults = [](Json& group) { set_defaults(group, group_type("PodGroupSpec")); };
   rules.prepare_create = [](Json& group, const RuleContext& ctx) {
     group["status"] = Json::object();
-    drop_gated(group, nullptr, group_type("PodGroup"), ctx.gates);
+    drop_gated_fields(group_type("PodGroup"), group, nullptr, ctx.gates);
   };
   rules.prepare_update = [](Json& next, const Json& old, const RuleContext& ctx) {
-    drop_gated(next, &old, group_type("PodGroup"), ctx.gates);
+    drop_gated_fields(group_type("PodGroup"), next, &old, ctx.gates);
   };
   rules.prepare_status_update = [](Json& next, const Json& old, const RuleContext& ctx) {
     prepare_status(next, old, ctx, group_type("PodGroup"));
@@ -156,10 +156,10 @@ KindRules composite_pod_group_rules() {
   rules.set_defaults = [](Json& group) { set_defaults(group, composite_type("CompositePodGroupSpec")); };
   rules.prepare_create = [](Json& group, const RuleContext& ctx) {
     group["status"] = Json::object();
-    drop_gated(group, nullptr, composite_type("CompositePodGroup"), ctx.gates);
+    drop_gated_fields(composite_type("CompositePodGroup"), group, nullptr, ctx.gates);
   };
   rules.prepare_update = [](Json& next, const Json& old, const RuleContext& ctx) {
-    drop_gated(next, &old, composite_type("CompositePodGroup"), ctx.gates);
+    drop_gated_fields(composite_type("CompositePodGroup"), next, &old, ctx.gates);
   };
   rules.prepare_status_update = [](Json& next, const Json& old, const RuleContext& ctx) {
     prepare_status(next, old, ctx, composite_type("CompositePodGroup"));

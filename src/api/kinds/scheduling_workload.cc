@@ -178,10 +178,10 @@ KindRules workload_kind_rules() {
   rules.resource = "workloads";
   rules.needs_version_on_update = true;
   rules.prepare_create = [](Json& workload, const RuleContext& ctx) {
-    drop_gated(workload, nullptr, workload_type("Workload"), ctx.gates);
+    drop_gated_fields(workload_type("Workload"), workload, nullptr, ctx.gates);
   };
   rules.prepare_update = [](Json& next, const Json& old, const RuleContext& ctx) {
-    drop_gated(next, &old, workload_type("Workload"), ctx.gates);
+    drop_gated_fields(workload_type("Workload"), next, &old, ctx.gates);
   };
   rules.validate_create = validate;
   rules.validate_update = validate_update;
