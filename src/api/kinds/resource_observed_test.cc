@@ -30,10 +30,6 @@ const std::set<std::string> kNotCovered = {
     "20-slice versions/create-v1beta1",
     "22-claim versions/create",
     "25-kep-5963 as-written/claim-v1beta1",
-    // Names of objects: validate_meta does not look at them yet.
-    "21-class class/name",
-    "30-workload invalid/workload-name",
-    "31-podgroup invalid/name",
     // Strict decoding is the server's.
     "25-kep-5963 as-written/claim-strict",
 };
