@@ -45,13 +45,16 @@ TEST(ClaimFromTemplate, MakesTheClaimThenNamesItInThePod) {
 }
 
 TEST(ClaimFromTemplate, NothingIsToDoForPodsThatNeedNone) {
-  const char* pods[] = {
-      R"({"metadata":{"namespace":"d","name":"p","uid":"u1"},"spec":{"resourceClaims":[{"name":"a","resourceClaimName":"b"}]}})",
-      R"({"metadata":{"namespace":"d","name":"p","uid":"u1"},"spec":{"resourceClaims":[{"name":"gpu","resourceClaimTemplateName":"t"}]},"status":{"phase":"Succeeded"}})",
-      R"({"metadata":{"namespace":"d","name":"p","uid":"u1","deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{"resourceClaims":[{"name":"gpu","resourceClaimTemplateName":"t"}]}})",
-      R"({"metadata":{"namespace":"d","name":"p","uid":"u1"},"spec":{"resourceClaims":[{"name":"gpu","resourceClaimTemplateName":"t"}]},"status":{"resourceClaimStatuses":[{"name":"gpu","resourceClaimName":"x"}]}})",
+  const std::string wants = R"("resourceClaims":[{"name":"gpu","resourceClaimTemplateName":"t"}])";
+  const std::string meta = R"("namespace":"d","name":"p","uid":"u1")";
+  const std::string pods[] = {
+      "{\"metadata\":{" + meta + R"(},"spec":{"resourceClaims":[{"name":"a","resourceClaimName":"b"}]}})",
+      "{\"metadata\":{" + meta + R"(},"spec":{)" + wants + R"(},"status":{"phase":"Succeeded"}})",
+      "{\"metadata\":{" + meta + R"(,"deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{)" + wants + "}}",
+      "{\"metadata\":{" + meta + R"(},"spec":{)" + wants +
+          R"(},"status":{"resourceClaimStatuses":[{"name":"gpu","resourceClaimName":"x"}]}})",
   };
-  for (const char* pod : pods) {
+  for (const std::string& pod : pods) {
     View view;
     testing::put(view, Kind::Pod, pod);
     testing::put(view, Kind::ResourceClaimTemplate, kTemplate);

@@ -11,8 +11,10 @@ using testing::World;
 
 // An allocated claim with its finalizer, reserved for pods a (uid-a) and b (uid-b).
 constexpr const char* kClaim =
-    R"({"metadata":{"namespace":"d","name":"c","finalizers":["resource.kubernetes.io/delete-protection"]},)"
-    R"("status":{"allocation":{"devices":{"results":[{"request":"r","driver":"x","pool":"p","device":"0"}]}},)"
+    R"({"metadata":{"namespace":"d","name":"c",)"
+    R"("finalizers":["resource.kubernetes.io/delete-protection"]},)"
+    R"("status":{"allocation":)"
+    R"({"devices":{"results":[{"request":"r","driver":"x","pool":"p","device":"0"}]}},)"
     R"("devices":[{"driver":"x","pool":"p","device":"0"}],"reservedFor":)"
     R"([{"resource":"pods","name":"a","uid":"uid-a"},{"resource":"pods","name":"b","uid":"uid-b"}]}})";
 
@@ -103,9 +105,8 @@ TEST_F(ClaimRelease, AConsumerThatOnlyTheServerKnowsYetIsNotTakenOut) {
 }
 
 TEST_F(ClaimRelease, AnUnallocatedLiveClaimKeepsItsFinalizerADeletedOneGoes) {
-  world.api.put(
-      Kind::ResourceClaim,
-      R"({"metadata":{"namespace":"d","name":"c","finalizers":["resource.kubernetes.io/delete-protection"]}})");
+  world.api.put(Kind::ResourceClaim, R"({"metadata":{"namespace":"d","name":"c",)"
+                                     R"("finalizers":["resource.kubernetes.io/delete-protection"]}})");
   begin();
   EXPECT_TRUE(world.api.log.empty());
   world.api.change(Kind::ResourceClaim, "d", "c",
@@ -117,11 +118,11 @@ TEST_F(ClaimRelease, AnUnallocatedLiveClaimKeepsItsFinalizerADeletedOneGoes) {
 
 TEST_F(ClaimRelease, AGeneratedClaimOfAFinishedPodIsDeleted) {
   world.api.put(Kind::Pod, pod("a", "uid-a", kBound));
-  world.api.put(
-      Kind::ResourceClaim,
-      R"({"metadata":{"namespace":"d","name":"c","annotations":{"resource.kubernetes.io/pod-claim-name":"x"},)"
-      R"("ownerReferences":[{"kind":"Pod","name":"a","uid":"uid-a","controller":true}],)"
-      R"("finalizers":["resource.kubernetes.io/delete-protection"]}})");
+  world.api.put(Kind::ResourceClaim,
+                R"({"metadata":{"namespace":"d","name":"c",)"
+                R"("annotations":{"resource.kubernetes.io/pod-claim-name":"x"},)"
+                R"("ownerReferences":[{"kind":"Pod","name":"a","uid":"uid-a","controller":true}],)"
+                R"("finalizers":["resource.kubernetes.io/delete-protection"]}})");
   begin();
   EXPECT_NE(claim(), nullptr);
   world.api.change(Kind::Pod, "d", "a", R"({"status":{"phase":"Succeeded"}})");

@@ -72,12 +72,15 @@ TEST_F(SimulatedPods, APodWithARunTimeSucceedsAfterIt) {
 }
 
 TEST(SimulatedPodsTable, OthersAreLeftAlone) {
+  constexpr const char* kDeleting =
+      R"({"metadata":{"namespace":"d","name":"p","deletionTimestamp":"2026-01-01T00:00:00Z"},)"
+      R"("spec":{"nodeName":"sim"}})";
   const char* pods[] = {
       R"({"metadata":{"namespace":"d","name":"p"},"spec":{"nodeName":"real"}})",
       R"({"metadata":{"namespace":"d","name":"p"},"spec":{"nodeName":"absent"}})",
       R"({"metadata":{"namespace":"d","name":"p"},"spec":{}})",
       R"({"metadata":{"namespace":"d","name":"p"},"spec":{"nodeName":"sim"},"status":{"phase":"Failed"}})",
-      R"({"metadata":{"namespace":"d","name":"p","deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{"nodeName":"sim"}})",
+      kDeleting,
   };
   for (const char* pod : pods) {
     client::View view;
