@@ -1,4 +1,4 @@
-// Names and values as Kubernetes checks them, with the sentences that it answers.
+// Formats of fields beyond names.h, and field errors made from formats.
 //
 // Each function returns what is wrong, in Kubernetes' order; empty means fine. Pure. Source: apimachinery
 // util/validation and the formats of declarative validation (1.37).
@@ -6,33 +6,22 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "api/field_error.h"
+#include "api/names.h"
 
 namespace berth::api {
 
-using Complaints = std::vector<std::string>;
-using Format = Complaints (*)(std::string_view text);
+using Format = NameProblems (*)(std::string_view text);
 
-inline constexpr std::size_t kLabelBytesMax = 63;
-inline constexpr std::size_t kSubdomainBytesMax = 253;
-
-Complaints dns_label(std::string_view text);
-Complaints dns_subdomain(std::string_view text);
 // Upper case is fine (driver names in fields with declarative rules).
-Complaints caseless_subdomain(std::string_view text);
-// "name" or "example.com/name": label keys, taint keys, condition types.
-Complaints label_key(std::string_view text);
-Complaints label_value(std::string_view text);
-Complaints c_identifier(std::string_view text);
-// What can be one segment of a URL path.
-Complaints path_segment(std::string_view text);
-Complaints lower_case_uuid(std::string_view text);
+NameProblems caseless_subdomain(std::string_view text);
+NameProblems c_identifier(std::string_view text);
+NameProblems lower_case_uuid(std::string_view text);
 // Subdomains joined by "/"; each complaint names its segment.
-Complaints pool_segments(std::string_view text);
+NameProblems pool_segments(std::string_view text);
 // "vendor.com/name" outside of kubernetes.io.
-Complaints extended_resource(std::string_view text);
+NameProblems extended_resource(std::string_view text);
 
 // One Invalid entry for each complaint.
 FieldErrors check_format(const std::string& path, std::string_view text, Format format);

@@ -3,12 +3,12 @@
 #include <array>
 
 #include "api/kind_rules.h"
+#include "api/kinds/formats.h"
 #include "api/names.h"
 
 namespace berth::api {
 namespace {
 
-constexpr std::size_t kAnnotationBytesMax = 256 * 1024;
 constexpr std::array<std::string_view, 3> kStandardFinalizers = {"orphan", "foregroundDeletion",
                                                                  "kubernetes"};
 
@@ -38,31 +38,6 @@ NameProblems name_problems(NameRule rule, std::string_view name) {
 
 void add(FieldErrors& errors, const std::string& path, const Json& value, const NameProblems& problems) {
   for (const std::string& problem : problems) errors.push_back(invalid(path, value, problem));
-}
-
-void check_labels(FieldErrors& errors, const Json& metadata) {
-  const Json* labels = metadata.find("labels");
-  if (!labels || !labels->is_object()) return;
-  for (const JsonMember& label : labels->as_object()) {
-    add(errors, "metadata.labels", label.key, qualified_name_problems(label.key));
-    if (label.value.is_string())
-      add(errors, "metadata.labels", label.value, label_value_problems(label.value.as_string()));
-  }
-}
-
-void check_annotations(FieldErrors& errors, const Json& metadata) {
-  const Json* annotations = metadata.find("annotations");
-  if (!annotations || !annotations->is_object()) return;
-  std::size_t bytes = 0;
-  for (const JsonMember& annotation : annotations->as_object()) {
-    std::string lower = annotation.key;
-    for (char& c : lower)
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    add(errors, "metadata.annotations", annotation.key, qualified_name_problems(lower));
-    bytes += annotation.key.size();
-    if (annotation.value.is_string()) bytes += annotation.value.as_string().size();
-  }
-  if (bytes > kAnnotationBytesMax) errors.push_back(too_long("metadata.annotations", kAnnotationBytesMax));
 }
 
 void check_owner(FieldErrors& errors, const Json& owner, const std::string& path) {
@@ -151,8 +126,8 @@ FieldErrors validate_meta(const Json& object, bool namespaced, NameRule rule) {
   if (metadata.int_at("generation") < 0)
     errors.push_back(
         invalid("metadata.generation", metadata.int_at("generation"), "must be greater than or equal to 0"));
-  check_labels(errors, metadata);
-  check_annotations(errors, metadata);
+  append(errors, check_labels("metadata.labels", metadata.find("labels")));
+  append(errors, check_annotations("metadata.annotations", metadata.find("annotations")));
   check_owners(errors, metadata);
   check_finalizers(errors, metadata);
   return errors;
@@ -168,8 +143,8 @@ FieldErrors validate_meta_update(const Json& next_object, const Json& old_object
     if (now && !(before && *now == *before))
       errors.push_back(invalid("metadata." + std::string(key), *now, "field is immutable"));
   }
-  check_labels(errors, next);
-  check_annotations(errors, next);
+  append(errors, check_labels("metadata.labels", next.find("labels")));
+  append(errors, check_annotations("metadata.annotations", next.find("annotations")));
   check_owners(errors, next);
   check_finalizers(errors, next);
   return errors;

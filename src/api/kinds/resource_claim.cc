@@ -100,8 +100,8 @@ void check_derived(const FieldPath& path, const Json& owner, std::string_view re
 }
 
 void check_sub_request(const FieldPath& path, const Json& request, const Gates& gates, Findings& findings) {
-  append(findings.by_hand,
-         check_required(path.child("deviceClassName"), text_at(request, "deviceClassName"), dns_subdomain));
+  append(findings.by_hand, check_required(path.child("deviceClassName"), text_at(request, "deviceClassName"),
+                                          dns_subdomain_problems));
   check_selectors(path, request, nullptr, gates, findings);
   append(findings.by_hand, check_mode(path, request));
   check_tolerations(path, request, findings);
@@ -115,7 +115,7 @@ void check_alternatives(const FieldPath& path, const Json& request, const Gates&
   for (std::size_t i = 0; i < alternatives.size(); ++i) {
     const FieldPath at = path.index(i);
     const std::string_view name = text_at(alternatives[i], "name");
-    append(findings.by_hand, check_format(at.child("name"), name, dns_label));
+    append(findings.by_hand, check_format(at.child("name"), name, dns_label_problems));
     check_sub_request(at, alternatives[i], gates, findings);
     check_derived(at.child("derivedAttributes"), alternatives[i], text_at(request, "name"), name, gates,
                   derivation, findings);
@@ -126,7 +126,7 @@ void check_alternatives(const FieldPath& path, const Json& request, const Gates&
 
 void check_request(const FieldPath& path, const Json& request, const Gates& gates, Derivation& derivation,
                    Findings& findings) {
-  append(findings.by_hand, check_format(path.child("name"), text_at(request, "name"), dns_label));
+  append(findings.by_hand, check_format(path.child("name"), text_at(request, "name"), dns_label_problems));
   const Json* exactly = present(request, "exactly");
   const bool alternatives = !items(&request, "firstAvailable").empty();
   if (!exactly && !alternatives) findings.by_hand.push_back(required(path, kOneOfText));

@@ -36,7 +36,7 @@ void check_result(const FieldPath& path, const Json& result, const std::set<std:
   const std::string_view request = text_at(result, "request");
   if (!known.contains(std::string(request)))
     findings.by_hand.push_back(unknown_request(path.child("request"), request));
-  append(findings.by_hand, check_format(path.child("device"), text_at(result, "device"), dns_label));
+  append(findings.by_hand, check_format(path.child("device"), text_at(result, "device"), dns_label_problems));
   append(findings.by_hand, check_binding_conditions(path, result));
   append(findings.declared, check_declared_driver(path.child("driver"), text_at(result, "driver")));
   append(findings.declared, check_required(path.child("pool"), text_at(result, "pool"), pool_segments));

@@ -24,10 +24,10 @@ FieldErrors check_toleration(const FieldPath& path, const Json& toleration, Fiel
   const std::string_view key = text_at(toleration, "key");
   const std::string_view value = text_at(toleration, "value");
   const std::string_view the_operator = text_at(toleration, "operator");
-  if (!key.empty()) append(errors, check_format(path.child("key"), key, label_key));
+  if (!key.empty()) append(errors, check_format(path.child("key"), key, qualified_name_problems));
   if (the_operator == "Exists" && !value.empty())
     errors.push_back(invalid(path.child("value"), value, "must be empty for operator `Exists`"));
-  if (the_operator == "Equal") append(errors, check_format(path.child("value"), value, label_value));
+  if (the_operator == "Equal") append(errors, check_format(path.child("value"), value, label_value_problems));
   if (the_operator.empty())
     errors.push_back(required(path.child("operator")));
   else
@@ -41,7 +41,7 @@ FieldErrors check_toleration(const FieldPath& path, const Json& toleration, Fiel
 FieldErrors check_condition_names(const FieldPath& path, const JsonArray& names) {
   FieldErrors errors;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    append(errors, check_format(path.index(i), names[i].as_string(), label_key));
+    append(errors, check_format(path.index(i), names[i].as_string(), qualified_name_problems));
     if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
         names.begin() + static_cast<std::ptrdiff_t>(i))
       errors.push_back(duplicate(path.index(i), names[i]));
@@ -66,7 +66,8 @@ FieldErrors check_field_requirement(const FieldPath& path, const Json& requireme
     return errors;
   }
   for (std::size_t i = 0; i < values.size(); ++i)
-    append(errors, check_format(path.child("values").index(i), values[i].as_string(), dns_subdomain));
+    append(errors,
+           check_format(path.child("values").index(i), values[i].as_string(), dns_subdomain_problems));
   return errors;
 }
 
@@ -89,12 +90,13 @@ FieldErrors check_label_requirement(const FieldPath& path, const Json& requireme
   } else {
     errors.push_back(invalid(path.child("operator"), the_operator, "not a valid selector operator"));
   }
-  append(errors, check_format(path.child("key"), text_at(requirement, "key"), label_key));
+  append(errors, check_format(path.child("key"), text_at(requirement, "key"), qualified_name_problems));
   return errors;
 }
 
 FieldErrors check_condition(const FieldPath& path, const Json& condition) {
-  FieldErrors errors = check_required(path.child("type"), text_at(condition, "type"), label_key);
+  FieldErrors errors =
+      check_required(path.child("type"), text_at(condition, "type"), qualified_name_problems);
   append(errors,
          check_enum(path.child("status"), text_at(condition, "status"), {"False", "True", "Unknown"}));
   if (condition.int_at("observedGeneration") < 0)
@@ -133,7 +135,7 @@ FieldErrors check_driver(const std::string& path, std::string_view driver) {
   std::string lower(driver);
   for (char& c : lower)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  for (const std::string& complaint : dns_subdomain(lower))
+  for (const std::string& complaint : dns_subdomain_problems(lower))
     errors.push_back(invalid(path, driver, complaint));
   return errors;
 }
@@ -146,10 +148,10 @@ FieldErrors check_declared_driver(const std::string& path, std::string_view driv
 FieldErrors check_pool_name(const std::string& path, std::string_view pool) {
   if (pool.empty()) return {required(path)};
   FieldErrors errors;
-  if (pool.size() > kSubdomainBytesMax) errors.push_back(too_long(path, kSubdomainBytesMax));
+  if (pool.size() > kDnsSubdomainBytesMax) errors.push_back(too_long(path, kDnsSubdomainBytesMax));
   while (true) {
     const std::size_t slash = pool.find('/');
-    append(errors, check_format(path, pool.substr(0, slash), dns_subdomain));
+    append(errors, check_format(path, pool.substr(0, slash), dns_subdomain_problems));
     if (slash == std::string_view::npos) return errors;
     pool.remove_prefix(slash + 1);
   }
@@ -203,9 +205,9 @@ FieldErrors check_union(const std::string& path, const Json& object,
 }
 
 void check_taint(const FieldPath& path, const Json& taint, const Json* old, Findings& findings) {
-  append(findings.by_hand, check_format(path.child("key"), text_at(taint, "key"), label_key));
+  append(findings.by_hand, check_format(path.child("key"), text_at(taint, "key"), qualified_name_problems));
   if (const std::string_view value = text_at(taint, "value"); !value.empty())
-    append(findings.by_hand, check_format(path.child("value"), value, label_value));
+    append(findings.by_hand, check_format(path.child("value"), value, label_value_problems));
   const std::string_view effect = text_at(taint, "effect");
   if (effect.empty())
     findings.declared.push_back(required(path.child("effect")));

@@ -39,7 +39,8 @@ std::string check_node_fields(const FieldPath& path, const Json& owner, int& cou
     }
     set.append(set.empty() ? "`" : ", `").append(name).append("`");
     ++count;
-    if (field->is_string()) append(errors, check_format(path.child(name), field->as_string(), dns_subdomain));
+    if (field->is_string())
+      append(errors, check_format(path.child(name), field->as_string(), dns_subdomain_problems));
     if (field->is_object()) append(errors, check_node_selector(path.child(name), *field));
   }
   return "{" + set + "}";
@@ -149,7 +150,7 @@ FieldErrors check_counters(const FieldPath& path, const Json* counters) {
   const JsonObject& map = entries(counters);
   if (map.empty()) return {required(path)};
   FieldErrors errors;
-  for (const JsonMember& counter : map) append(errors, check_format(path, counter.key, dns_label));
+  for (const JsonMember& counter : map) append(errors, check_format(path, counter.key, dns_label_problems));
   append(errors, check_count(path, map.size(), kCountersMax));
   return errors;
 }
@@ -158,7 +159,7 @@ void check_groups(const FieldPath& path, const JsonArray& groups, FieldErrors& e
   if (groups.size() > kCompatibilityGroupsMax)
     return append(errors, check_count(path, groups.size(), kCompatibilityGroupsMax));
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    append(errors, check_format(path.index(i), groups[i].as_string(), dns_label));
+    append(errors, check_format(path.index(i), groups[i].as_string(), dns_label_problems));
     if (std::find(groups.begin(), groups.end(), groups[i]) - groups.begin() < static_cast<std::ptrdiff_t>(i))
       errors.push_back(duplicate(path.index(i), groups[i]));
   }
@@ -170,7 +171,7 @@ void check_consumption(const FieldPath& path, const JsonArray& consumed, Finding
   for (std::size_t i = 0; i < consumed.size(); ++i) {
     const FieldPath at = path.index(i);
     const std::string_view name = text_at(consumed[i], "counterSet");
-    append(findings.by_hand, check_required(at.child("counterSet"), name, dns_label));
+    append(findings.by_hand, check_required(at.child("counterSet"), name, dns_label_problems));
     append(findings.by_hand, check_counters(at.child("counters"), present(consumed[i], "counters")));
     if (item_named(consumed, "counterSet", name) != &consumed[i])
       findings.declared.push_back(duplicate(at, consumed[i]));
@@ -191,7 +192,7 @@ void check_taints(const FieldPath& path, const Json& device, const Json* old, Fi
 FieldErrors check_allocatable(const FieldPath& path, const JsonObject& resources) {
   FieldErrors errors;
   for (const JsonMember& resource : resources) {
-    append(errors, check_format(path, resource.key, label_key));
+    append(errors, check_format(path, resource.key, qualified_name_problems));
     const Json* mapping = present(resource.value, "mapping");
     if (!mapping) continue;
     append(errors, check_union(path.key(resource.key).child("mapping"), *mapping,
@@ -202,7 +203,7 @@ FieldErrors check_allocatable(const FieldPath& path, const JsonObject& resources
 
 void check_device(const FieldPath& path, const Json& device, const Json* old, const Json& spec,
                   Findings& findings) {
-  append(findings.by_hand, check_format(path.child("name"), text_at(device, "name"), dns_label));
+  append(findings.by_hand, check_format(path.child("name"), text_at(device, "name"), dns_label_problems));
   check_attributes_and_capacity(path, device, old, findings);
   check_taints(path.child("taints"), device, old, findings);
   check_consumption(path.child("consumesCounters"), items(&device, "consumesCounters"), findings);
@@ -240,7 +241,7 @@ void check_shared_counters(const FieldPath& path, const JsonArray& sets, Finding
   for (std::size_t i = 0; i < sets.size(); ++i) {
     const FieldPath at = path.index(i);
     const std::string_view name = text_at(sets[i], "name");
-    append(findings.by_hand, check_required(at.child("name"), name, dns_label));
+    append(findings.by_hand, check_required(at.child("name"), name, dns_label_problems));
     append(findings.by_hand, check_counters(at.child("counters"), present(sets[i], "counters")));
     if (item_named(sets, "name", name) != &sets[i]) findings.declared.push_back(duplicate(at, sets[i]));
   }

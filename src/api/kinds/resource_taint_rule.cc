@@ -13,7 +13,7 @@ FieldErrors check_device_selector(const FieldPath& path, const Json& selector) {
   if (const Json* pool = present(selector, "pool"))
     append(errors, check_pool_name(path.child("pool"), pool->as_string()));
   if (const Json* device = present(selector, "device"))
-    append(errors, check_format(path.child("device"), device->as_string(), dns_label));
+    append(errors, check_format(path.child("device"), device->as_string(), dns_label_problems));
   return errors;
 }
 

@@ -21,7 +21,7 @@ const TypeInfo& request_type(std::string_view name) {
   return table_type("scheduling.berth.dev", "v1alpha1", name);
 }
 
-Complaints short_text(std::string_view text) {
+NameProblems short_text(std::string_view text) {
   if (text.size() <= kUidBytesMax) return {};
   return {"must be no more than " + std::to_string(kUidBytesMax) + " bytes"};
 }
@@ -36,7 +36,7 @@ FieldErrors check_claims(const FieldPath& path, const JsonArray& claims) {
   FieldErrors errors = check_count(path, claims.size(), kClaimsMax);
   for (std::size_t i = 0; i < std::min(claims.size(), kClaimsMax); ++i) {
     const std::string_view name = text_at(claims[i], "name");
-    append(errors, check_required(path.index(i).child("name"), name, dns_label));
+    append(errors, check_required(path.index(i).child("name"), name, dns_label_problems));
     if (item_named(claims, "name", name) != &claims[i])
       errors.push_back(duplicate(path.index(i).child("name"), name));
   }
@@ -48,11 +48,14 @@ FieldErrors validate(const Json& request, const RuleContext&) {
   const FieldPath path("spec");
   const Json* found = present(request, "spec");
   const Json& spec = found ? *found : kNone;
-  FieldErrors errors = check_required(path.child("podName"), text_at(spec, "podName"), dns_subdomain);
+  FieldErrors errors =
+      check_required(path.child("podName"), text_at(spec, "podName"), dns_subdomain_problems);
   append(errors, check_required(path.child("podUID"), text_at(spec, "podUID"), short_text));
-  append(errors, check_required(path.child("selectedNode"), text_at(spec, "selectedNode"), dns_subdomain));
+  append(errors,
+         check_required(path.child("selectedNode"), text_at(spec, "selectedNode"), dns_subdomain_problems));
   if (const Json* group = present(spec, "group")) {
-    append(errors, check_required(path.child("group").child("name"), text_at(*group, "name"), dns_subdomain));
+    append(errors, check_required(path.child("group").child("name"), text_at(*group, "name"),
+                                  dns_subdomain_problems));
     append(errors, check_counter(path.child("group"), *group, "size"));
   }
   if (const Json* gpu = present(spec, "receivedGPU"))

@@ -31,7 +31,7 @@ void set_defaults(Json& group, const TypeInfo& spec_type) {
 FieldErrors check_parent(const FieldPath& path, const Json& spec) {
   const Json* parent = present(spec, "parentCompositePodGroupName");
   if (!parent) return {};
-  return check_format(path.child("parentCompositePodGroupName"), parent->as_string(), dns_subdomain);
+  return check_format(path.child("parentCompositePodGroupName"), parent->as_string(), dns_subdomain_problems);
 }
 
 FieldErrors validate(const Json& group, GangOf gang) {
@@ -73,7 +73,7 @@ FieldErrors check_claim_statuses(const FieldPath& path, const JsonArray& statuse
           invalid(at.child("name"), name, "must match the name of an entry in `spec.resourceClaims`"));
     if (item_named(statuses, "name", name) != &statuses[i]) errors.push_back(duplicate(at, statuses[i]));
     if (const Json* claim = present(statuses[i], "resourceClaimName"))
-      append(errors, check_format(at.child("resourceClaimName"), claim->as_string(), dns_subdomain));
+      append(errors, check_format(at.child("resourceClaimName"), claim->as_string(), dns_subdomain_problems));
   }
   return errors;
 }

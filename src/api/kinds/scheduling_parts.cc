@@ -27,7 +27,8 @@ FieldErrors check_topology(const FieldPath& path, const Json& constraints) {
   FieldErrors errors = check_count(list, topology.size(), kTopologyKeysMax);
   if (!errors.empty()) return errors;
   for (std::size_t i = 0; i < topology.size(); ++i)
-    append(errors, check_required(list.index(i).child("key"), text_at(topology[i], "key"), label_key));
+    append(errors,
+           check_required(list.index(i).child("key"), text_at(topology[i], "key"), qualified_name_problems));
   return errors;
 }
 
@@ -38,11 +39,11 @@ FieldErrors check_group_claims(const FieldPath& path, const JsonArray& claims) {
     const FieldPath at = path.index(i);
     const Json& claim = claims[i];
     if (item_named(claims, "name", text_at(claim, "name")) != &claim) errors.push_back(duplicate(at, claim));
-    append(errors, check_required(at.child("name"), text_at(claim, "name"), dns_label));
+    append(errors, check_required(at.child("name"), text_at(claim, "name"), dns_label_problems));
     append(errors, check_union(at, claim, {"resourceClaimName", "resourceClaimTemplateName"}));
     for (std::string_view name : {"resourceClaimName", "resourceClaimTemplateName"})
       if (const Json* reference = present(claim, name))
-        append(errors, check_format(at.child(name), reference->as_string(), dns_subdomain));
+        append(errors, check_format(at.child(name), reference->as_string(), dns_subdomain_problems));
   }
   return errors;
 }
@@ -110,7 +111,7 @@ FieldErrors check_group_fields(const FieldPath& path, const Json& owner) {
   if (const Json* mode = present(owner, "disruptionMode"))
     append(errors, check_union(path.child("disruptionMode"), *mode, {"single", "all"}));
   if (const std::string_view name = text_at(owner, "priorityClassName"); !name.empty())
-    append(errors, check_format(path.child("priorityClassName"), name, dns_subdomain));
+    append(errors, check_format(path.child("priorityClassName"), name, dns_subdomain_problems));
   if (const std::int64_t priority = owner.int_at("priority"); priority > kUserPriorityMax)
     errors.push_back(invalid(path.child("priority"), priority, "must be less than or equal to 1000000000"));
   const std::string_view policy = text_at(owner, "preemptionPolicy");
@@ -122,8 +123,9 @@ FieldErrors check_group_fields(const FieldPath& path, const Json& owner) {
 
 FieldErrors check_workload_ref(const FieldPath& path, const Json& ref) {
   FieldErrors errors =
-      check_required(path.child("workloadName"), text_at(ref, "workloadName"), dns_subdomain);
-  append(errors, check_required(path.child("templateName"), text_at(ref, "templateName"), dns_label));
+      check_required(path.child("workloadName"), text_at(ref, "workloadName"), dns_subdomain_problems);
+  append(errors,
+         check_required(path.child("templateName"), text_at(ref, "templateName"), dns_label_problems));
   return errors;
 }
 

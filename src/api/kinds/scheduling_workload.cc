@@ -88,7 +88,7 @@ FieldErrors check_list(const FieldPath& path, const JsonArray& templates, GangOf
     const FieldPath at = path.index(i);
     const Json& item = templates[i];
     if (item_named(templates, "name", text_at(item, "name")) != &item) errors.push_back(duplicate(at, item));
-    append(errors, check_required(at.child("name"), text_at(item, "name"), dns_label));
+    append(errors, check_required(at.child("name"), text_at(item, "name"), dns_label_problems));
     append(errors, check_policy(at, item, gang));
     append(errors, check_group_fields(at, item));
     if (gang == GangOf::Groups) append(errors, check_templates(at, item));
@@ -105,9 +105,9 @@ FieldErrors check_templates(const FieldPath& path, const Json& owner) {
 FieldErrors check_controller(const FieldPath& path, const Json& controller) {
   FieldErrors errors;
   if (const std::string_view group = text_at(controller, "apiGroup"); !group.empty())
-    append(errors, check_format(path.child("apiGroup"), group, dns_subdomain));
-  append(errors, check_required(path.child("kind"), text_at(controller, "kind"), path_segment));
-  append(errors, check_required(path.child("name"), text_at(controller, "name"), path_segment));
+    append(errors, check_format(path.child("apiGroup"), group, dns_subdomain_problems));
+  append(errors, check_required(path.child("kind"), text_at(controller, "kind"), path_segment_problems));
+  append(errors, check_required(path.child("name"), text_at(controller, "name"), path_segment_problems));
   return errors;
 }
 
