@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "cli/audit_log.h"
+#include "cli/cel_plug.h"
 #include "client/kubeconfig.h"
 #include "server/transport/certificates.h"
 
@@ -41,6 +42,7 @@ ServerPart::ServerPart(ServerOptions options, const api::Gates& gates)
 ServerPart::~ServerPart() { stop(Duration::seconds(0)); }
 
 Result<std::unique_ptr<ServerPart>> ServerPart::open(ServerOptions options, const api::Gates& gates) {
+  plug_cel();
   std::unique_ptr<ServerPart> part(new ServerPart(std::move(options), gates));
   if (!part->options_.audit_log.empty()) part->audit_ = TRY(AuditLog::open(part->options_.audit_log));
   store::StoreOptions store_options;
