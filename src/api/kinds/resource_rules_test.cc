@@ -1,0 +1,212 @@
+// What the recordings do not show: odd documents, fields of gates that were off, order of members.
+#include <gtest/gtest.h>
+
+#include "api/decode.h"
+#include "api/gates.h"
+#include "api/kind_rules.h"
+#include "api/kinds/document.h"
+#include "api/kinds/network_address.h"
+
+namespace berth::api {
+namespace {
+
+class Rules : public testing::Test {
+ protected:
+  Json decoded(std::string_view api_version, std::string_view kind, std::string_view text) {
+    return decode_json(*find_kind(api_version, kind), text).value().document;
+  }
+  // "path: body" lines.
+  static std::string text_of(const FieldErrors& errors) {
+    std::string text;
+    for (const FieldError& error : errors) text += error.path + ": " + error.body + "\n";
+    return text;
+  }
+
+  Gates gates{GateDefaults::Up};
+  RuleContext ctx{gates, parse_time("2026-11-21T00:00:00Z").value(), "someone",
+                  [](auto, auto, auto) { return std::optional<Json>(); },
+                  [](auto, auto) { return std::vector<Json>(); }};
+};
+
+std::string slice_with(const std::string& device, const std::string& more = "") {
+  return R"({"spec":{"driver":"d.io","pool":{"name":"p","generation":1,"resourceSliceCount":1},"nodeName":"n",)" +
+         more + R"("devices":[)" + device + "]}}";
+}
+
+TEST_F(Rules, NullsInListsAndMapsAreSurvived) {
+  const KindRules& slices = rules_of("resource.k8s.io", "resourceslices");
+  for (
+      const std::string device :
+      {R"({"name":"d","attributes":{"a":null},"capacity":{"c":null},"taints":[null],"consumesCounters":[null]})",
+       R"({"name":"d","bindingConditions":[null],"bindingFailureConditions":[null]})",
+       R"({"name":"d","attributes":{"a":{"strings":[null],"versions":[null]}}})",
+       R"({"name":"d","allowMultipleAllocations":true,"capacity":{"c":{"requestPolicy":{"validValues":[null],)"
+       R"("default":"1"}}}})"}) {
+    Json slice = decoded("resource.k8s.io/v1", "ResourceSlice", slice_with(device));
+    slices.prepare_create(slice, ctx);
+    EXPECT_FALSE(slices.validate_create(slice, ctx).empty()) << device;
+  }
+  const KindRules& claims = rules_of("resource.k8s.io", "resourceclaims");
+  Json claim =
+      decoded("resource.k8s.io/v1", "ResourceClaim",
+              R"({"spec":{"devices":{"requests":[null,{"name":"r","exactly":{"tolerations":[null],)"
+              R"("selectors":[null],"derivedAttributes":[null]}}],"constraints":[null,{"requests":[null]}],)"
+              R"("config":[null,{"requests":[null],"opaque":{"parameters":null}}]}}})");
+  claims.set_defaults(claim);
+  claims.prepare_create(claim, ctx);
+  EXPECT_FALSE(claims.validate_create(claim, ctx).empty());
+}
+
+TEST_F(Rules, SlicesKeepWhatAnEarlierReleaseStored) {
+  const KindRules& rules = rules_of("resource.k8s.io", "resourceslices");
+  const auto validated = [&](const std::string& next, const std::string& old) {
+    return text_of(rules.validate_update(decoded("resource.k8s.io/v1", "ResourceSlice", slice_with(next)),
+                                         decoded("resource.k8s.io/v1", "ResourceSlice", slice_with(old)),
+                                         ctx));
+  };
+  const std::string odd = R"({"name":"d","taints":[{"key":"k","effect":"Later","value":"v"}]})";
+  const std::string changed = R"({"name":"d","taints":[{"key":"k","effect":"Later","value":"w"}]})";
+  const std::string fresh = R"({"name":"d"})";
+  EXPECT_EQ(validated(odd, odd), "");
+  EXPECT_EQ(validated(changed, odd), "");
+  EXPECT_EQ(
+      validated(odd, fresh),
+      "spec.devices[0].taints[0].effect: Unsupported value: \"Later\": supported values: \"NoExecute\", "
+      "\"NoSchedule\", \"None\"\n");
+  const std::string above = R"({"name":"d","allowMultipleAllocations":true,"capacity":{"c":{"value":"1",)"
+                            R"("requestPolicy":{"default":"2","validValues":["2"]}}}})";
+  EXPECT_EQ(validated(above, above), "");
+  EXPECT_NE(validated(above, fresh), "");
+}
+
+TEST_F(Rules, PartitionTypeNamesAStringOfEveryPartition) {
+  const KindRules& rules = rules_of("resource.k8s.io", "resourceslices");
+  const auto validated = [&](const std::string& attributes) {
+    const std::string device =
+        R"({"name":"d","consumesCounters":[{"counterSet":"s","counters":{"c":{"value":"1"}}}],)"
+        R"("attributes":{)" +
+        attributes + "}}";
+    const Json slice = decoded("resource.k8s.io/v1", "ResourceSlice",
+                               slice_with(device, R"("partitionTypeAttribute":"d.io/type",)"));
+    return text_of(rules.validate_create(slice, ctx));
+  };
+  EXPECT_EQ(validated(R"("type":{"string":"mig"})"), "");
+  EXPECT_EQ(validated(R"("d.io/type":{"string":"mig"})"), "");
+  EXPECT_NE(validated(R"("type":{"int":1})"), "");
+  EXPECT_NE(validated(""), "");
+}
+
+TEST_F(Rules, PreparingIsSkippedOnlyWithUnpreparing) {
+  const KindRules& rules = rules_of("resource.k8s.io", "resourceslices");
+  const auto validated = [&](const std::string& operations) {
+    const Json slice =
+        decoded("resource.k8s.io/v1", "ResourceSlice",
+                slice_with(R"({"name":"d"})", R"("skipNodeOperations":[)" + operations + "],"));
+    return rules.validate_create(slice, ctx).size();
+  };
+  EXPECT_EQ(validated(R"("*")"), 0u);
+  EXPECT_EQ(validated(R"("NodeUnprepareResources")"), 0u);
+  EXPECT_EQ(validated(R"("NodePrepareResources","NodeUnprepareResources")"), 0u);
+  EXPECT_EQ(validated(R"("NodePrepareResources")"), 1u);
+  EXPECT_EQ(validated(R"("Other")"), 1u);
+  EXPECT_EQ(validated(R"("*","*")"), 1u);
+}
+
+TEST_F(Rules, StatesOfDevicesGoWithTheirAllocation) {
+  const KindRules& rules = rules_of("resource.k8s.io", "resourceclaims");
+  const std::string allocation =
+      R"("allocation":{"devices":{"results":[{"request":"r","driver":"d.io","pool":"p",)"
+      R"("device":"a"}]}})";
+  const std::string states = R"("devices":[{"driver":"d.io","pool":"p","device":"a"}])";
+  const auto claim = [&](const std::string& status, const char* label) {
+    return decoded("resource.k8s.io/v1", "ResourceClaim",
+                   R"({"metadata":{"labels":{"l":")" + std::string(label) +
+                       R"("}},"spec":{"devices":{"requests":[{"name":"r"}]}},"status":{)" + status + "}}");
+  };
+  const Json old = claim(allocation + "," + states, "old");
+  Json next = claim(states, "new");
+  rules.prepare_status_update(next, old, ctx);
+  EXPECT_EQ(to_string(*next.find("status")), "{}");
+  EXPECT_EQ(next.find_path({"metadata", "labels", "l"})->as_string(), "old");
+  Json kept = claim(allocation + "," + states, "new");
+  rules.prepare_status_update(kept, old, ctx);
+  EXPECT_EQ(*kept.find("status"), *old.find("status"));
+}
+
+TEST_F(Rules, TheDefaultPriorityClassIsWrittenDown) {
+  ctx.list = [](auto, auto) {
+    return std::vector<Json>{
+        *parse_json(R"({"metadata":{"name":"plain"},"value":1})"),
+        *parse_json(R"({"metadata":{"name":"high"},"value":9,"globalDefault":true})"),
+        *parse_json(
+            R"({"metadata":{"name":"low"},"value":7,"globalDefault":true,"preemptionPolicy":"Never"})")};
+  };
+  const KindRules& rules = rules_of("scheduling.k8s.io", "podgroups");
+  Json group = decoded("scheduling.k8s.io/v1beta1", "PodGroup",
+                       R"({"metadata":{"name":"g"},"spec":{"schedulingPolicy":{"basic":{}}}})");
+  EXPECT_FALSE(rules.admit_create(group, ctx).has_value());
+  EXPECT_EQ(
+      to_string(*group.find("spec")),
+      R"({"schedulingPolicy":{"basic":{}},"priorityClassName":"low","priority":7,"preemptionPolicy":"Never"})");
+  // Once more changes nothing: the finalizer stands once.
+  const Json before = group;
+  ctx.read = [](auto, auto, auto) -> std::optional<Json> {
+    return *parse_json(R"({"metadata":{"name":"low"},"value":7,"preemptionPolicy":"Never"})");
+  };
+  EXPECT_FALSE(rules.admit_create(group, ctx).has_value());
+  EXPECT_EQ(group, before);
+}
+
+TEST_F(Rules, BindRequestsAreDecisions) {
+  const KindRules& rules = rules_of("scheduling.berth.dev", "bindrequests");
+  const auto request = [&](const char* text) {
+    return decoded("scheduling.berth.dev/v1alpha1", "BindRequest", text);
+  };
+  constexpr const char* kGood = R"({"spec":{"podName":"p","podUID":"u","selectedNode":"n"}})";
+  EXPECT_EQ(text_of(rules.validate_create(request(kGood), ctx)), "");
+  EXPECT_EQ(text_of(rules.validate_create(request("{}"), ctx)),
+            "spec.podName: Required value\nspec.podUID: Required value\nspec.selectedNode: Required value\n");
+  EXPECT_EQ(
+      text_of(rules.validate_create(
+          request(R"({"spec":{"podName":"p","podUID":"u","selectedNode":"n","backoffLimit":-1}})"), ctx)),
+      "spec.backoffLimit: Invalid value: -1: must be greater than or equal to 0\n");
+  const FieldErrors moved = rules.validate_update(
+      request(R"({"spec":{"podName":"p","podUID":"u","selectedNode":"m"}})"), request(kGood), ctx);
+  ASSERT_EQ(moved.size(), 1u);
+  EXPECT_EQ(moved[0].path, "spec");
+  EXPECT_TRUE(rules.validate_update(request(kGood), request(kGood), ctx).empty());
+
+  const auto status = [&](const char* text) {
+    return text_of(rules.validate_status_update(request(text), request(kGood), ctx));
+  };
+  EXPECT_EQ(status(R"({"status":{"phase":"Pending","step":"WaitingForGang"}})"), "");
+  EXPECT_EQ(status(R"({"status":{"phase":"","step":""}})"), "");
+  EXPECT_NE(status(R"({"status":{"phase":"Odd"}})"), "");
+  EXPECT_NE(status(R"({"status":{"step":"Odd"}})"), "");
+  EXPECT_NE(status(R"({"status":{"failedAttempts":-1}})"), "");
+
+  Json created = request(R"({"spec":{"podName":"p"},"status":{"phase":"Failed"}})");
+  rules.prepare_create(created, ctx);
+  EXPECT_EQ(created.find("status"), nullptr);
+}
+
+TEST(Documents, MembersArePutWhereTheApiWritesThem) {
+  const TypeInfo& type = table_type("resource.k8s.io", "v1", "ExactDeviceRequest");
+  Json request = *parse_json(R"({"deviceClassName":"c","adminAccess":true})");
+  put(request, type, "count", 2);
+  put(request, type, "allocationMode", "ExactCount");
+  put(request, type, "count", 3);
+  EXPECT_EQ(to_string(request),
+            R"({"deviceClassName":"c","allocationMode":"ExactCount","count":3,"adminAccess":true})");
+}
+
+TEST(Documents, AddressesAreWrittenAsGoWritesThem) {
+  EXPECT_EQ(canonical_interface_address("10.0.0.1/24"), "10.0.0.1/24");
+  EXPECT_EQ(canonical_interface_address("2001:DB8:0::1/64"), "2001:db8::1/64");
+  for (const char* wrong : {"", "10.0.0.1", "10.0.0.1/33", "10.0.0.1/", "10.0.0.01/8", "10.0.0.1/08",
+                            "::1/129", "x/8", "10.0.0.1/+8", "10.0.0.1/8 "})
+    EXPECT_EQ(canonical_interface_address(wrong), std::nullopt) << wrong;
+}
+
+}  // namespace
+}  // namespace berth::api
