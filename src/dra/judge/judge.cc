@@ -166,13 +166,19 @@ class Judge {
     for (const api::DeviceRequest& request : claim.requests) {
       std::size_t smallest = 1000;
       for (const api::DeviceSubRequest& sub : request.alternatives) {
-        if (!class_of(sub.device_class)) return false;
+        if (!class_of(sub.device_class) || !enabled(request, sub)) return false;
         if (sub.mode == api::AllocationMode::All && !collect(sub)) return false;
         smallest = std::min(smallest, wanted(sub));
       }
       least += smallest;
     }
     return least <= kClaimResultsMax;
+  }
+  bool enabled(const api::DeviceRequest& request, const api::DeviceSubRequest& sub) const {
+    const Gates& gates = world_.gates;
+    return (gates.prioritized_list || !request.prioritized) && (gates.admin_access || !sub.admin_access) &&
+           (gates.consumable_capacity || sub.capacity.empty()) &&
+           (gates.derived_attributes || sub.derived_attributes.empty());
   }
   bool collect(const api::DeviceSubRequest& sub) {
     if (incomplete_or_invalid_) return false;

@@ -1,0 +1,175 @@
+// Stories with their reasons, and what a transaction shows to the next pod.
+#include <gtest/gtest.h>
+
+#include "dra/test_world.h"
+
+namespace berth::dra {
+namespace {
+
+class AllocatorTest : public ::testing::Test {
+ protected:
+  AllocatorTest() {
+    api::Node node;
+    node.meta.name = "node-1";
+    world.put(api::Kind::Node, node);
+    api::DeviceClass gpu;
+    gpu.meta.name = "gpu.example.com";
+    world.put(api::Kind::DeviceClass, gpu);
+  }
+  static api::ResourceSlice slice(int devices) {
+    api::ResourceSlice slice;
+    slice.meta.name = "slice";
+    slice.driver = "gpu.example.com";
+    slice.pool = "node-1";
+    slice.slice_count = 1;
+    slice.node_name = "node-1";
+    for (int i = 0; i < devices; ++i) slice.devices.emplace_back().name = "gpu-" + std::to_string(i);
+    return slice;
+  }
+  ClaimPtr claim(const std::string& name, int count, const std::string& selector = "",
+                 const std::string& taken = "") {
+    api::ResourceClaim claim;
+    claim.meta.name = name;
+    claim.meta.ns = "default";
+    claim.meta.uid = name;
+    claim.requests.push_back(
+        {"r", false, {{.name = "r", .device_class = "gpu.example.com", .count = count}}});
+    if (!selector.empty()) claim.requests[0].alternatives[0].selectors = {selector};
+    if (!taken.empty()) {
+      claim.allocation.emplace();
+      claim.allocation->results.push_back(
+          {.request = "r", .driver = "gpu.example.com", .pool = "node-1", .device = taken});
+    }
+    world.put(api::Kind::ResourceClaim, claim);
+    return world.view.claims.find_shared("default", name);
+  }
+  Verdict allocate(const ClaimPtr& wanted) {
+    const auto ask = allocator.prepare(std::span(&wanted, 1));
+    if (!ask) return Failed{ask.error().text()};
+    return allocator.allocate(**ask, world.cluster.find_node("node-1"));
+  }
+  static std::string text(const Verdict& verdict) {
+    if (const auto* no = std::get_if<Impossible>(&verdict)) return no->reason;
+    if (const auto* failed = std::get_if<Failed>(&verdict)) return "failed: " + failed->error;
+    if (std::holds_alternative<OutOfBudget>(verdict)) return "out of budget";
+    std::string names;
+    for (const ClaimResult& claim : std::get<Allocations>(verdict).claims)
+      for (const api::DeviceResult& result : claim.allocation->results)
+        names += (names.empty() ? "" : " ") + result.device;
+    return names;
+  }
+
+  TestWorld world;
+  PlainSelectors selectors;
+  SeededRandom random{1};
+  Allocator allocator{world.cluster, selectors, random, [] {
+                        Gates on;
+                        on.compatibility_groups = on.compatibility_group_snapshot = true;
+                        return on;
+                      }()};
+};
+
+TEST_F(AllocatorTest, TakesTheFirstDevicesAndSaysHowManyAreMissing) {
+  world.put(api::Kind::ResourceSlice, slice(3));
+  EXPECT_EQ(text(allocate(claim("two", 2))), "gpu-0 gpu-1");
+  claim("a", 1, "", "gpu-0");
+  claim("b", 1, "", "gpu-1");
+  EXPECT_EQ(text(allocate(claim("again", 2))),
+            "needs 2 devices of class gpu.example.com, 1 is free (gpu-0, gpu-1 taken)");
+  EXPECT_EQ(text(allocate(claim("none", 1, "false"))),
+            "none of the 3 devices on node-1 is of class gpu.example.com as request r selects");
+  EXPECT_EQ(
+      text(allocate(claim("error", 1, "error"))),
+      "failed: claim default/error: selector #0 on device gpu.example.com/node-1/gpu-2: CEL runtime error: "
+      "made to fail");
+}
+
+TEST_F(AllocatorTest, SeesWhatEarlierMembersOfTheTransactionTook) {
+  world.put(api::Kind::ResourceSlice, slice(2));
+  api::Pod pod;
+  pod.meta.name = "p";
+  pod.meta.ns = "default";
+  pod.meta.uid = "p";
+  world.put(api::Kind::Pod, pod);
+  const ClaimPtr first = claim("first", 1), second = claim("second", 1);
+  model::Ledger::Transaction transaction(world.cluster.ledger());
+  const Verdict verdict = allocate(first);
+  EXPECT_EQ(text(verdict), "gpu-0");
+  transaction.allocate(world.cluster.find_pod("default", "p"), world.cluster.find_claim("default", "first"),
+                       world.cluster.hold_for(std::get<Allocations>(verdict).claims[0].allocation));
+  const auto ask = allocator.prepare(std::span(&second, 1));
+  EXPECT_EQ(text(allocator.allocate(**ask, world.cluster.find_node("node-1"))), "gpu-1");
+  transaction.roll_back_to({0, 0});
+  EXPECT_EQ(text(allocator.allocate(**ask, world.cluster.find_node("node-1"))), "gpu-0");
+}
+
+TEST_F(AllocatorTest, AVgpuWaitsForTheMigPartition) {
+  api::ResourceSlice counters = slice(0), devices = slice(2);
+  counters.meta.name = "counters";
+  counters.slice_count = devices.slice_count = 2;
+  counters.shared_counters.push_back({"gpu-0-counters", {{"memory", Quantity::of(80)}}});
+  devices.devices[0].consumes.push_back({"gpu-0-counters", {{"memory", Quantity::of(10)}}, {"mig"}});
+  devices.devices[1].consumes.push_back({"gpu-0-counters", {{"memory", Quantity::of(10)}}, {"vgpu"}});
+  devices.devices[1].attributes["vgpu"] = true;
+  world.put(api::Kind::ResourceSlice, counters);
+  world.put(api::Kind::ResourceSlice, devices);
+  const Verdict snapshot = allocate(claim("mig", 1));
+  EXPECT_EQ(std::get<Allocations>(snapshot).claims[0].allocation->results[0].groups.at("gpu-0-counters"),
+            std::vector<std::string>{"mig"});
+  claim("held", 1, "", "gpu-0");
+  EXPECT_EQ(text(allocate(claim("vgpu", 1, "has vgpu"))),
+            "counter set gpu-0-counters on node-1 holds group mig; the device offers vgpu");
+  world.erase(api::Kind::ResourceClaim, "default", "held");
+  EXPECT_EQ(text(allocate(claim("later", 1, "has vgpu"))), "gpu-1");
+}
+
+TEST_F(AllocatorTest, TheSnapshotOfAnAllocatedDeviceStandsAboveItsSlice) {
+  api::ResourceSlice counters = slice(0), devices = slice(2);
+  counters.meta.name = "counters";
+  counters.slice_count = devices.slice_count = 2;
+  counters.shared_counters.push_back({"set", {{"m", Quantity::of(9)}}});
+  devices.devices[0].consumes.push_back({"set", {{"m", Quantity::of(1)}}, {"new"}});
+  devices.devices[1].consumes.push_back({"set", {{"m", Quantity::of(1)}}, {"new"}});
+  world.put(api::Kind::ResourceSlice, counters);
+  world.put(api::Kind::ResourceSlice, devices);
+  api::ResourceClaim held = *claim("held", 1, "", "gpu-0");
+  EXPECT_EQ(text(allocate(claim("fits", 1))), "gpu-1");
+  held.allocation->results[0].groups["set"] = {"old"};
+  world.put(api::Kind::ResourceClaim, held);
+  EXPECT_EQ(
+      text(allocate(claim("waits", 1))),
+      "needs 1 device of class gpu.example.com, 0 are free (gpu-0 taken); gpu-1: counter set set on node-1 "
+      "holds group old; the device offers new");
+}
+
+TEST_F(AllocatorTest, ConditionedDevicesComeLastAlsoInsideAPool) {
+  api::ResourceSlice devices = slice(2);
+  devices.devices[0].binding_conditions = {"Attached"};
+  devices.devices[0].binding_failure_conditions = {"Failed"};
+  world.put(api::Kind::ResourceSlice, devices);
+  EXPECT_EQ(text(allocate(claim("one", 1))), "gpu-1");
+  const Verdict both = allocate(claim("both", 2));
+  EXPECT_EQ(text(both), "gpu-1 gpu-0");
+  EXPECT_EQ(std::get<Allocations>(both).claims[0].allocation->results[1].binding_conditions,
+            std::vector<std::string>{"Attached"});
+}
+
+TEST_F(AllocatorTest, RunningOutOfStepsIsNotANo) {
+  world.put(api::Kind::ResourceSlice, slice(16));
+  allocator.set_steps_max(5);
+  EXPECT_EQ(text(allocate(claim("many", 8))), "out of budget");
+}
+
+TEST_F(AllocatorTest, SelectorsRunOncePerSliceVersion) {
+  world.put(api::Kind::ResourceSlice, slice(8));
+  const ClaimPtr wanted = claim("one", 1, "true");
+  EXPECT_EQ(text(allocate(wanted)), "gpu-0");
+  EXPECT_EQ(text(allocate(wanted)), "gpu-0");
+  EXPECT_EQ(selectors.evaluations, 8u);
+  world.put(api::Kind::ResourceSlice, slice(9));
+  EXPECT_EQ(text(allocate(wanted)), "gpu-0");
+  EXPECT_EQ(selectors.evaluations, 17u);
+}
+
+}  // namespace
+}  // namespace berth::dra

@@ -1,0 +1,294 @@
+// The fast allocator says yes exactly when the judge does, on random small worlds; each yes is checked by
+// itself.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <set>
+
+#include "dra/judge/judge.h"
+#include "dra/test_world.h"
+
+namespace berth::dra {
+namespace {
+
+int pick(int bound) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, bound));
+}
+bool chance(int one_in) {
+  return pick(one_in) == 0;
+}
+std::string name(const char* prefix, int i) {
+  return prefix + std::to_string(i);
+}
+
+const char* const kSelectors[] = {"true", "true", "has numa", "has idx", "false", "error"};
+std::vector<std::string> any_selectors() {
+  std::vector<std::string> texts;
+  if (chance(3)) texts.push_back(kSelectors[pick(chance(6) ? 6 : 5)]);
+  return texts;
+}
+
+std::vector<std::string> any_groups() {
+  std::vector<std::string> groups;
+  for (const char* group : {"a", "b", "c"})
+    if (chance(3) && groups.size() < 2) groups.emplace_back(group);
+  return groups;
+}
+
+api::Device any_device(int index, bool own_node, bool counters) {
+  api::Device device;
+  device.name = name("g", chance(12) ? 0 : index);
+  if (!chance(4)) device.attributes["numa"] = std::int64_t{pick(2)};
+  if (chance(2)) device.attributes["d0/idx"] = std::int64_t{pick(3)};
+  if (chance(5)) device.attributes["idx"] = std::vector<std::int64_t>{pick(3), pick(3)};
+  if (chance(4)) device.taints.push_back({"t", "", pick(2) ? "NoSchedule" : "None", {}});
+  if (chance(5)) device.binding_conditions = {"Ready"};
+  if (chance(5)) device.binds_to_node = true;
+  device.allow_multiple = chance(4);
+  if (chance(3)) device.capacity["mem"].value = Quantity::of(2 + pick(4));
+  for (int set = 0; set < 2; ++set)
+    if (counters && chance(2))
+      device.consumes.push_back(
+          {chance(60) ? "unknown" : name("set", set), {{"m", Quantity::of(1 + pick(2))}}, any_groups()});
+  if (own_node && !chance(3)) device.node_name = pick(3) ? "n0" : "n1";
+  if (own_node && device.node_name.empty()) device.all_nodes = true;
+  return device;
+}
+
+api::ResourceSlice any_slice(int index, bool counters) {
+  api::ResourceSlice slice;
+  slice.meta.name = name("s", index);
+  slice.driver = name("d", pick(2));
+  slice.pool = name("p", chance(3) ? 1 : 0);
+  slice.generation = chance(12) ? 2 : 1;
+  slice.slice_count = 1 + pick(2);
+  switch (pick(5)) {
+    case 0:
+      slice.all_nodes = true;
+      break;
+    case 1:
+      slice.per_device_node_selection = true;
+      break;
+    case 2:
+      slice.node_selector = api::NodeSelector{{{{{"zone", "In", {"z0"}}}, {}}}};
+      break;
+    default:
+      slice.node_name = pick(4) ? "n0" : "n1";
+  }
+  const int count = 1 + pick(3);
+  for (int i = 0; i < count; ++i)
+    slice.devices.push_back(any_device(index * 3 + i, slice.per_device_node_selection, counters));
+  return slice;
+}
+
+api::DeviceSubRequest any_sub(const std::string& called) {
+  api::DeviceSubRequest sub;
+  sub.name = called;
+  sub.device_class = chance(80) ? "missing" : name("c", pick(2));
+  sub.selectors = any_selectors();
+  sub.count = chance(3) ? 1 + pick(3) : 1;
+  if (chance(8)) sub.mode = api::AllocationMode::All;
+  if (chance(3)) sub.tolerations.push_back({"t", "Exists", "", "", {}});
+  if (chance(5)) sub.capacity["mem"] = Quantity::of(1 + pick(3));
+  return sub;
+}
+
+api::ResourceClaim any_claim(int index) {
+  api::ResourceClaim claim;
+  claim.meta.name = name("want", index);
+  claim.meta.ns = "default";
+  claim.meta.uid = claim.meta.name;
+  const int requests = 1 + pick(2);
+  for (int r = 0; r < requests; ++r) {
+    api::DeviceRequest request{name("r", r), chance(4), {}};
+    if (request.prioritized) {
+      for (int a = 0; a < 1 + r; ++a) request.alternatives.push_back(any_sub(name("a", a)));
+    } else {
+      request.alternatives.push_back(any_sub(request.name));
+      request.alternatives[0].admin_access = chance(6);
+    }
+    claim.requests.push_back(std::move(request));
+  }
+  if (chance(3)) claim.constraints.push_back({{}, pick(2) ? "d0/numa" : "d0/idx", ""});
+  if (chance(4)) claim.constraints.push_back({{"r0"}, "", "d0/idx"});
+  return claim;
+}
+
+struct Scene {
+  TestWorld world;
+  std::vector<ClaimPtr> claims;
+  Gates gates;
+
+  Scene() {
+    gates.compatibility_groups = !chance(4);
+    gates.list_attributes = !chance(3);
+    if (chance(8)) gates.partitionable_devices = false;
+    if (chance(8)) gates.binding_conditions = false;
+    if (chance(8)) gates.consumable_capacity = false;
+    if (chance(8)) gates.device_taints = false;
+    for (int i = 0; i < 2; ++i) {
+      api::Node node;
+      node.meta.name = name("n", i);
+      node.meta.labels["zone"] = "z0";
+      world.put(api::Kind::Node, node);
+      api::DeviceClass device_class;
+      device_class.meta.name = name("c", i);
+      device_class.selectors = any_selectors();
+      world.put(api::Kind::DeviceClass, device_class);
+    }
+    const int slices = 1 + pick(4);
+    std::vector<api::ResourceSlice> made;
+    const bool counters = chance(2);
+    for (int i = 0; i < slices; ++i) made.push_back(any_slice(i, counters));
+    if (counters) add_counter_sets(made);
+    for (api::ResourceSlice& slice : made) {
+      // Mostly complete pools: the count that is true for this driver and pool.
+      const auto same_pool = [&](const api::ResourceSlice& other) {
+        return other.driver == slice.driver && other.pool == slice.pool &&
+               other.generation == slice.generation;
+      };
+      if (!chance(6)) slice.slice_count = std::count_if(made.begin(), made.end(), same_pool);
+      world.put(api::Kind::ResourceSlice, slice);
+    }
+    if (!chance(4)) take_some();
+    const int wanted = 1 + pick(2);
+    for (int i = 0; i < wanted; ++i) {
+      world.put(api::Kind::ResourceClaim, any_claim(i));
+      claims.push_back(world.view.claims.find_shared("default", name("want", i)));
+    }
+  }
+
+  // One slice of counter sets for every pool.
+  static void add_counter_sets(std::vector<api::ResourceSlice>& slices) {
+    std::set<std::pair<std::string, std::string>> pools;
+    for (std::size_t i = 0, count = slices.size(); i < count; ++i) {
+      if (!pools.emplace(slices[i].driver, slices[i].pool).second) continue;
+      api::ResourceSlice sets;
+      sets.meta.name = name("t", static_cast<int>(i));
+      sets.driver = slices[i].driver;
+      sets.pool = slices[i].pool;
+      sets.generation = slices[i].generation;
+      sets.all_nodes = true;
+      for (int set = 0; set < 2; ++set)
+        sets.shared_counters.push_back({name("set", set), {{"m", Quantity::of(1 + pick(5))}}});
+      slices.push_back(std::move(sets));
+    }
+  }
+
+  void take_some() {
+    int index = 0;
+    for (const auto& [key, slice] : world.view.slices.all())
+      for (const api::Device& device : slice->devices) {
+        if (!chance(4)) continue;
+        api::ResourceClaim claim;
+        claim.meta.name = name("held", index++);
+        claim.meta.ns = "default";
+        claim.meta.uid = claim.meta.name;
+        api::DeviceResult result;
+        result.driver = slice->driver;
+        result.pool = slice->pool;
+        result.device = device.name;
+        result.admin_access = chance(6);
+        if (device.allow_multiple && !chance(5)) {
+          result.share_id = "share";
+          if (device.capacity.contains("mem")) result.consumed_capacity["mem"] = Quantity::of(1);
+        }
+        if (chance(4) && !device.consumes.empty())
+          result.groups[device.consumes[0].counter_set] = any_groups();
+        claim.allocation = api::Allocation{{result}, {}, {}, {}};
+        world.put(api::Kind::ResourceClaim, claim);
+      }
+  }
+
+  judge::World for_judge(SelectorEvaluator& selectors) const {
+    judge::World judged;
+    judged.node = world.view.nodes.find("", "n0");
+    for (const auto& [key, slice] : world.view.slices.all()) judged.slices.push_back(slice.get());
+    for (const auto& [key, found] : world.view.classes.all()) judged.classes.push_back(found.get());
+    for (const auto& [key, claim] : world.view.claims.all())
+      if (claim->allocation) judged.allocated.push_back(&*claim->allocation);
+    judged.selectors = &selectors;
+    judged.gates = gates;
+    return judged;
+  }
+};
+
+// What must hold of any allocation, looked at from the outside.
+void check_valid(const Scene& scene, const Allocations& allocations) {
+  std::set<std::string> whole;
+  for (const ClaimResult& result : allocations.claims) {
+    RC_ASSERT(result.allocation->results.size() <= kClaimResultsMax);
+    std::map<std::string, std::int64_t> counts;
+    for (const api::DeviceResult& device : result.allocation->results) {
+      ++counts[device.request];
+      const std::string id = device.driver + "/" + device.pool + "/" + device.device;
+      if (device.share_id.empty() && !device.admin_access) RC_ASSERT(whole.insert(id).second);
+      const model::DeviceId known =
+          scene.world.cluster.find_device(device.driver, device.pool, device.device);
+      RC_ASSERT(known.valid());
+      if (!device.admin_access) {
+        const model::DeviceUse& use = scene.world.cluster.ledger().device(known);
+        RC_ASSERT(use.dedicated == 0);
+        if (device.share_id.empty()) RC_ASSERT(use.shares == 0);
+      }
+    }
+    for (std::size_t r = 0; r < result.claim->requests.size(); ++r) {
+      const api::DeviceRequest& request = result.claim->requests[r];
+      const api::DeviceSubRequest& sub = request.alternatives[result.alternatives[r]];
+      const std::string full = request.prioritized ? request.name + "/" + sub.name : request.name;
+      if (sub.mode == api::AllocationMode::ExactCount) RC_ASSERT(counts[full] == sub.count);
+      RC_ASSERT(counts[full] > 0);
+    }
+  }
+}
+
+// One random world; counts what kind it was.
+void compare_once(std::map<std::string, int>& seen) {
+  Scene scene;
+  PlainSelectors selectors;
+  SeededRandom random(1);
+  Allocator allocator(scene.world.cluster, selectors, random, scene.gates);
+  const model::NodeId node = scene.world.cluster.find_node("n0");
+  const auto ask = allocator.prepare(scene.claims);
+  const Verdict fast = ask ? allocator.allocate(**ask, node) : Verdict(Failed{ask.error().text()});
+  const judge::World judged = scene.for_judge(selectors);
+  const judge::Judgement slow = judge::allocate(judged, scene.claims);
+  if (const auto* yes = std::get_if<Allocations>(&fast)) {
+    ++seen["yes"];
+    RC_ASSERT((slow.answer == judge::Answer::Yes));
+    check_valid(scene, *yes);
+    std::vector<std::string> mine, theirs;
+    for (const ClaimResult& claim : yes->claims)
+      for (const api::DeviceResult& result : claim.allocation->results)
+        mine.push_back(result.driver + "/" + result.pool + "/" + result.device);
+    for (const judge::Chosen& chosen : slow.chosen)
+      theirs.push_back(chosen.slice->driver + "/" + chosen.slice->pool + "/" + chosen.device->name);
+    RC_ASSERT(mine == theirs);
+  } else if (const auto* no = std::get_if<Impossible>(&fast)) {
+    ++seen["no"];
+    RC_ASSERT((slow.answer == judge::Answer::No));
+    RC_ASSERT(!no->reason.empty());
+    RC_ASSERT(std::holds_alternative<Impossible>(allocator.allocate(**ask, node, Explain::Nothing)));
+  } else {
+    ++seen["error"];
+    RC_ASSERT(std::holds_alternative<Failed>(fast));
+    RC_ASSERT((slow.answer == judge::Answer::Error));
+  }
+}
+
+TEST(Judge, AgreesOnRandomWorlds) {
+  constexpr int kWorldsEachRun = 8;
+  std::map<std::string, int> seen;
+  EXPECT_TRUE(rc::check("fast and judge agree", [&] {
+    for (int i = 0; i < kWorldsEachRun; ++i) compare_once(seen);
+  }));
+  RecordProperty("yes", seen["yes"]);
+  std::printf("yes %d, no %d, error %d\n", seen["yes"], seen["no"], seen["error"]);
+  // A generator that makes only one kind of world would judge nothing.
+  EXPECT_GT(seen["yes"], 40);
+  EXPECT_GT(seen["no"], 40);
+}
+
+}  // namespace
+}  // namespace berth::dra
