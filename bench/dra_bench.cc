@@ -123,4 +123,3 @@ BENCHMARK(ledger_take_and_undo_ten_devices);
 
 }  // namespace
 }  // namespace berth::dra
-

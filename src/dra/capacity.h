@@ -1,4 +1,4 @@
-// What a share of a device draws from its capacities. Source: KEP-5075, docs/devices.md#capacity.
+// What a share of a device draws from its capacities. Source: KEP-5075.
 #pragma once
 
 #include <map>

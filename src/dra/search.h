@@ -1,7 +1,7 @@
 // Depth-first search for devices: the first solution in order wins, every step back restores from a journal.
 //
 // Owner: one Allocator; used again for every node, so that a plain request costs no allocation. Cost: bounded
-// by the step budget. Source: KEP-4381 structured parameters; rules in docs/devices.md#search.
+// by the step budget. Source: KEP-4381 structured parameters.
 #pragma once
 
 #include <map>

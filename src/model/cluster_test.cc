@@ -51,8 +51,9 @@ std::string request(const std::string& pod, const std::string& node, int version
                     const std::string& claim, const std::string& device) {
   return "{" + meta("br-" + pod, "default", version) + R"(,"spec":{"podName":")" + pod +
          R"(","podUID":"uid-)" + pod + R"(","selectedNode":")" + node +
-         R"(","decisionID":"d1","resourceClaimAllocations":[{"name":"c","claimName":")" + claim + R"(","claimUID":"uid-)" +
-         claim + "\"," + allocation(device) + R"(}]},"status":{"phase":")" + phase + "\"}}";
+         R"(","decisionID":"d1","resourceClaimAllocations":[{"name":"c","claimName":")" + claim +
+         R"(","claimUID":"uid-)" + claim + "\"," + allocation(device) + R"(}]},"status":{"phase":")" + phase +
+         "\"}}";
 }
 
 TEST(Cluster, CountsABoundPodOnItsNode) {
