@@ -16,9 +16,10 @@ std::vector<ServedResource> watched_resources() {
       known |= other.resource.group == resource.group && other.resource.resource == resource.plural;
     // The same events are served in two groups.
     if (!watchable || known || resource.group == "events.k8s.io") continue;
-    served.push_back({{std::string(resource.group), std::string(resource.version), std::string(resource.plural)},
-                      std::string(resource.kind),
-                      resource.namespaced});
+    served.push_back(
+        {{std::string(resource.group), std::string(resource.version), std::string(resource.plural)},
+         std::string(resource.kind),
+         resource.namespaced});
   }
   return served;
 }
@@ -60,12 +61,22 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
   }
 }
 
-ControlPlane::~ControlPlane() { stop_watching(); }
+ControlPlane::~ControlPlane() {
+  stop_watching();
+}
 
-void ControlPlane::start() { parts_->hub.start(); }
-void ControlPlane::stop_watching() { parts_->hub.stop(); }
-Engine* ControlPlane::scheduling() { return parts_->scheduling.get(); }
-Engine* ControlPlane::controllers() { return parts_->controllers.get(); }
+void ControlPlane::start() {
+  parts_->hub.start();
+}
+void ControlPlane::stop_watching() {
+  parts_->hub.stop();
+}
+Engine* ControlPlane::scheduling() {
+  return parts_->scheduling.get();
+}
+Engine* ControlPlane::controllers() {
+  return parts_->controllers.get();
+}
 
 bool ControlPlane::step(Time now) {
   bool more = false;

@@ -153,6 +153,7 @@ void Engine::take_batch(const TypedBatch& batch) {
   for (const TypedChange& change : batch.changes) {
     const api::ObjectMeta& meta = api::meta_of(change.object);
     if (change.kind == ChangeKind::Deleted) {
+      tombstones_.add(meta.uid);  // an answer that was given before may still be on its way
       if (const auto delta = view_.erase(change.key, meta.resource_version)) publish(*feed, *delta);
     } else if (!tombstones_.has(meta.uid)) {
       if (const auto delta = view_.put(change.key, change.object)) publish(*feed, *delta);
@@ -171,7 +172,10 @@ void Engine::drop_unlisted(const TypedBatch& list) {
   for (const TypedChange& change : list.changes) listed.insert({change.key.ns, change.key.name});
   for (const api::ObjectKey& key : view_.keys(list.of, list.resource)) {
     if (listed.count({key.ns, key.name}) > 0) continue;
-    if (const auto delta = view_.erase(key, list.resource_version)) publish(feed, *delta);
+    const auto delta = view_.erase(key, list.resource_version);
+    if (!delta) continue;
+    tombstones_.add(api::meta_of(*delta->before).uid);
+    publish(feed, *delta);
   }
 }
 

@@ -88,7 +88,7 @@ struct Chaos {
   }
 
   void one_move() {
-    switch (random.below(6)) {
+    switch (random.below(7)) {
       case 0:
         external_change();
         break;
@@ -96,7 +96,11 @@ struct Chaos {
         world.engine.step(world.clock.now());
         break;
       case 2:
-        if (world.api.requests_waiting() > 0) world.api.answer(random.below(world.api.requests_waiting()));
+        if (world.api.requests_waiting() > 0)
+          world.api.carry_out_only(random.below(world.api.requests_waiting()));
+        break;
+      case 5:
+        if (world.api.answers_held() > 0) world.api.release(random.below(world.api.answers_held()));
         break;
       case 3:
         world.api.deliver(random.below(world.api.watches()));

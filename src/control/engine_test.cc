@@ -259,6 +259,20 @@ TEST(Engine, WhatADeleteRemovedIsGoneFromTheViewEvenWhenOldNewsCome) {
   EXPECT_EQ(seen, (std::vector<std::string>{"there", "gone"}));
 }
 
+TEST(Engine, AnAnswerThatComesAfterTheNewsOfTheDeletionBringsNothingBack) {
+  World world;
+  add(world, [](const View& view, const api::ObjectKey& key, Time) { return label_once(view, key); });
+  world.api.put(Kind::Pod, kPodA);
+  world.start();
+  world.api.deliver(0);
+  world.step();
+  world.api.carry_out_only();
+  world.api.remove(api::ref_of(Kind::Pod), "d", "a");
+  world.api.deliver(0);
+  world.settle();
+  EXPECT_EQ(world.engine.view().pods.size(), 0u);
+}
+
 TEST(Engine, AGroupIsAllOrUndo) {
   for (const bool fails : {false, true}) {
     World world;

@@ -35,15 +35,15 @@ Meaning meaning_of(const ApiReply& reply, const Write& write) {
   return Meaning::Refused;
 }
 
-// An answered object that the same request removed: what a finalizer's removal or a delete leaves behind.
-bool is_gone(Verb verb, const api::TypedObject& object, const api::ObjectMeta* known) {
+// Whether the request that answers with this object removed it: nothing holds a deleted object without
+// finalizers and grace. The answer of the last finalizer's removal bears the old version or that of the
+// deletion.
+bool is_gone(Verb verb, const api::TypedObject& object) {
   const api::ObjectMeta& meta = api::meta_of(object);
   if (!meta.finalizers.empty() || meta.deletion_grace_s.value_or(0) > 0) return false;
   if (const auto* ns = std::get_if<std::shared_ptr<const api::Namespace>>(&object))
     if (!(*ns)->finalizers.empty()) return false;
-  if (verb == Verb::Delete) return true;
-  return meta.deleting() && known && known->uid == meta.uid &&
-         known->resource_version >= meta.resource_version;
+  return meta.deleting() || verb == Verb::Delete;
 }
 
 std::uint64_t version_of(const Answer& answer) {
@@ -241,7 +241,7 @@ void Executor::learn(const ApiRequest& request, ChainRun& run, const Answer& ans
   if (answer.object) {
     api::ObjectKey answered = key;
     answered.name = api::meta_of(*answer.object).name;  // generateName
-    if (is_gone(request.verb, *answer.object, port_.known(answered)))
+    if (is_gone(request.verb, *answer.object))
       port_.forget(answered, api::meta_of(*answer.object).uid);
     else
       port_.learn(answered, *answer.object);

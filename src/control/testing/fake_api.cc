@@ -147,6 +147,19 @@ void FakeApi::submit(ApiRequest request, std::function<void(ApiReply)> done) {
 }
 
 bool FakeApi::answer(std::size_t n) {
+  if (!held_.empty()) return release();
+  return carry_out_only(n) && release();
+}
+
+bool FakeApi::release(std::size_t n) {
+  if (n >= held_.size()) return false;
+  const std::function<void()> answer = std::move(held_[n]);
+  held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(n));
+  answer();
+  return true;
+}
+
+bool FakeApi::carry_out_only(std::size_t n) {
   if (n >= requests_.size()) return false;
   Request next = std::move(requests_[n]);
   requests_.erase(requests_.begin() + static_cast<std::ptrdiff_t>(n));
@@ -176,7 +189,7 @@ bool FakeApi::answer(std::size_t n) {
       reply = status(409, "Conflict");
       break;
   }
-  next.done(std::move(reply));
+  held_.push_back([done = std::move(next.done), reply = std::move(reply)] { done(reply); });
   return true;
 }
 

@@ -50,8 +50,12 @@ class FakeApi final : public client::ApiClient {
 
   // Carries out and answers the n-th waiting request. False when there is none.
   bool answer(std::size_t n = 0);
+  // The same in two steps: what is carried out is answered later, so that a watch can be ahead of an answer.
+  bool carry_out_only(std::size_t n = 0);
+  bool release(std::size_t n = 0);
+  std::size_t answers_held() const { return held_.size(); }
   std::size_t requests_waiting() const { return requests_.size(); }
-  // The object names of the waiting requests, oldest first.
+  // The object names of the requests that wait to be carried out, oldest first.
   std::vector<std::string> waiting_names() const;
   // Delivers what one watch has waiting (the first list included), in one batch. False when nothing waited.
   bool deliver(std::size_t watch);
@@ -94,6 +98,7 @@ class FakeApi final : public client::ApiClient {
   std::uint64_t version_ = 100;
   std::uint64_t uids_ = 0;
   std::deque<Request> requests_;
+  std::deque<std::function<void()>> held_;  // answers
   std::vector<std::shared_ptr<Watch>> watches_;
 };
 
