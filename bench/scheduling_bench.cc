@@ -37,7 +37,8 @@ struct Bench {
   void put_pod(const std::string& name, const std::string& more) {
     put(api::Kind::Pod,
         R"("name":")" + name + R"(","namespace":"default","uid":"0000)" + name + R"(","generation":1)",
-        R"("spec":{"schedulerName":"berth","containers":[{"name":"c","resources":{"requests":{"cpu":"8","memory":"32Gi"}}}])" +
+        R"("spec":{"schedulerName":"berth","containers":[{"name":"c",)"
+        R"("resources":{"requests":{"cpu":"8","memory":"32Gi"}}}])" +
             more + "}");
   }
   // Every decision must place; it is taken back outside of the measured time.

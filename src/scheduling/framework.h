@@ -116,9 +116,10 @@ struct Placement {
 };
 
 struct PlacementQuestion {
-  const topology::Tree* tree = nullptr;  // null: the group names no topology key
-  std::span<const NodeId> all_nodes;     // by name
-  std::vector<NodeId> occupied;          // nodes of members that have a place
+  const topology::Tree* tree = nullptr;     // null: the group names no topology key
+  std::span<const NodeId> all_nodes;        // by name
+  std::span<const api::Pod* const> placed;  // members that have a place
+  std::span<const NodeId> occupied;         // their nodes
 };
 
 class PlacementGenerator {

@@ -99,7 +99,7 @@ GroupOutcome GroupCycle::run(const World& world, const GroupInput& input,
   if (!input.group->topology_keys.empty())
     run.topology = &domains_.topology(input.group->topology_keys.front(), world.cluster);
   auto placements = plugins_.placement_generator->generate(
-      {run.topology ? &run.topology->tree() : nullptr, run.all_nodes, input.occupied});
+      {run.topology ? &run.topology->tree() : nullptr, run.all_nodes, input.placed, input.occupied});
   if (!placements) return error_outcome(input, placements.error().message());
   run.placements = std::move(*placements);
 
@@ -264,9 +264,12 @@ GroupOutcome GroupCycle::give_up(Run& run) {
   GroupOutcome outcome;
   outcome.members = std::move(first.members);
   for (MemberOutcome& member : outcome.members) member.node = NodeId::none();
-  outcome.message = "pod group is unschedulable, 0/" + std::to_string(run.placements.size()) +
-                    " placements are available, first placement status: " +
-                    plugins_.placement_state->reason(first.progress);
+  outcome.message = "pod group is unschedulable";
+  // Enough members run already, but none of those that wait found a node: then no placement is blamed.
+  if (plugins_.placement_state->judge(first.progress) != Feasibility::Feasible)
+    outcome.message += ", 0/" + std::to_string(run.placements.size()) +
+                       " placements are available, first placement status: " +
+                       plugins_.placement_state->reason(first.progress);
   outcome.explanation = explain(run);
   return outcome;
 }

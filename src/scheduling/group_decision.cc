@@ -10,8 +10,11 @@ namespace {
 constexpr std::uint32_t kGroupHints = kWakeNodeAdded | kWakeNodeChanged | kWakePodGone | kWakeSliceChanged |
                                       kWakeClassChanged | kWakeClaimChanged | kWakeGroupChanged |
                                       kWakeMemberAdded;
-constexpr std::string_view kNoGroupVictims =
-    ", pod group preemption: No preemption victims found for incoming preemptor";
+std::string preemption_sentence(const api::PodGroup& group) {
+  return group.preemption_policy == "Never"
+             ? ", pod group preemption: not eligible due to preemptionPolicy=Never."
+             : ", pod group preemption: No preemption victims found for incoming preemptor";
+}
 
 void tell(client::Effects& effects, const api::Pod& pod, const std::string& reason,
           const std::string& message, const std::string& id, Time now) {
@@ -98,7 +101,7 @@ client::Effects Scheduler::refuse_group(Entry entry, const GroupInput& input, co
   const std::string reason = failed ? "SchedulerError" : "Unschedulable";
   const std::string own = failed ? "" : " " + outcome.explanation;
   const std::string group_message =
-      failed ? outcome.message : outcome.message + std::string(kNoGroupVictims) + own;
+      failed ? outcome.message : outcome.message + preemption_sentence(*input.group) + own;
   // Members that would have had a node, or were not asked, hear what became of the group.
   const bool nowhere = outcome.message == "no feasible placements found";
   const std::string shared =

@@ -214,7 +214,36 @@ TEST(Racks, AGroupSpreadOverTwoRacksIsAnError) {
   bench.run();
   EXPECT_EQ(bench.reason_of("c"), "SchedulerError");
   EXPECT_EQ(bench.message_of("c"),
-            "scheduled pods of the group span more than one domain of rack: r1 and r2");
+            "cannot determine domain for already scheduled pods: they span r1 and r2 of rack");
+}
+
+TEST(Racks, AMemberOnANodeThatLostItsLabelIsAnError) {
+  TestBench bench;
+  bench.put_node(racked("n1", "r1", "2"));
+  bench.put_group("g", 1, "rack");
+  bench.put_pod({"a", "2", "g"});
+  bench.run();
+  bench.put_node({"n1", "2"});
+  bench.put_pod({"b", "1", "g"});
+  bench.run();
+  EXPECT_EQ(bench.message_of("b"),
+            "cannot determine domain for already scheduled pods: no topology domain found for pod default/a");
+}
+
+TEST(Groups, EnoughMembersRunButTheRestDoesNotFit) {
+  TestBench bench;
+  bench.put_node({"n1", "2"});
+  bench.put_group("g", 1);
+  bench.put_pod({"a", "2", "g", R"(,"preemptionPolicy":"Never")"});
+  bench.run();
+  bench.put_pod({"b", "2", "g", R"(,"preemptionPolicy":"Never")"});
+  bench.run();
+  EXPECT_TRUE(bench.message_of("b").starts_with("0/1 nodes are available: 1 Insufficient cpu. "));
+  EXPECT_TRUE(bench.decisions.records().back().message.starts_with(
+      "pod group is unschedulable, pod group preemption: No preemption victims found for incoming "
+      "preemptor "))
+      << bench.decisions.records().back().message;
+  EXPECT_EQ(bench.group_message("g"), "") << "True is never written over";
 }
 
 TEST(Racks, ARackWithoutDevicesIsNotTaken) {
@@ -231,7 +260,6 @@ TEST(Racks, ARackWithoutDevicesIsNotTaken) {
     bench.put_pod({pod, "1", "g",
                    std::string(R"(,"resourceClaims":[{"name":"dev","resourceClaimName":"c)") + pod + "\"}]"});
   }
-  const std::string empty = bench.scheduler.cluster().to_text();
   bench.run();
   EXPECT_EQ(nodes_of(bench, {"a", "b"}), "a:n3 b:n4") << bench.group_message("g");
 }

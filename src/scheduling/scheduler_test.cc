@@ -19,7 +19,8 @@ std::string claim_of(const std::string& name) {
 }
 // Required node affinity to a node of that name.
 std::string names_node(const std::string& name) {
-  return R"(,"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[)"
+  return R"(,"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"
+         R"({"nodeSelectorTerms":[)"
          R"({"matchFields":[{"key":"metadata.name","operator":"In","values":[")" +
          name + R"("]}]}]}}})";
 }

@@ -80,11 +80,13 @@ class TestBench {
   std::vector<std::string> run();
 
   // What the scheduler wants or has: the node of the pod's bind request, or "".
-  std::string node_of(const std::string& pod) const;
+  std::string node_of(const std::string& pod, const std::string& ns = "default") const;
   std::string message_of(const std::string& pod) const;
   std::string reason_of(const std::string& pod) const;
   std::string group_message(const std::string& group) const;
   void bind(const std::string& pod);  // as the binder would
+
+  void put_json(api::Kind kind, Json object);
 
   Time now = Time::from_seconds(1'800'000'000);
   client::View view;
@@ -96,7 +98,6 @@ class TestBench {
 
  private:
   void write(const client::Write& write);
-  void put_json(api::Kind kind, Json object);
   int version_ = 0;
 };
 

@@ -11,6 +11,8 @@ void TestBench::put(api::Kind kind, const std::string& text) {
 }
 
 void TestBench::put_json(api::Kind kind, Json object) {
+  if (object["metadata"].string_at("uid").empty())
+    object["metadata"]["uid"] = "uid-" + std::string(object["metadata"].string_at("name"));
   object["metadata"]["resourceVersion"] = std::to_string(++version_);
   auto typed = api::decode_typed(kind, std::make_shared<const std::string>(to_string(object)));
   ASSERT_TRUE(typed.ok());
@@ -119,8 +121,8 @@ std::vector<std::string> TestBench::run() {
   return texts;
 }
 
-std::string TestBench::node_of(const std::string& pod) const {
-  const auto requests = view.bind_requests_of_pod("default", pod);
+std::string TestBench::node_of(const std::string& pod, const std::string& ns) const {
+  const auto requests = view.bind_requests_of_pod(ns, pod);
   return requests.empty() ? "" : requests.front()->node;
 }
 

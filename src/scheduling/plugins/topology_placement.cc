@@ -5,6 +5,8 @@
 namespace berth::scheduling::plugins {
 namespace {
 
+const std::string kUndetermined = "cannot determine domain for already scheduled pods: ";
+
 Placement placement_of(const topology::Tree& tree, topology::DomainId domain) {
   return {tree.path_of(domain), domain, tree.domain(domain).nodes};
 }
@@ -15,15 +17,16 @@ class TopologyPlacement final : public PlacementGenerator {
     if (!question.tree) return std::vector<Placement>{{"", topology::DomainId::none(), question.all_nodes}};
     const topology::Tree& tree = *question.tree;
     topology::DomainId pinned;
-    for (const NodeId node : question.occupied) {
-      const topology::DomainId here = tree.leaf_of(node);
-      if (!here.valid())
+    for (std::size_t i = 0; i < question.occupied.size(); ++i) {
+      const topology::DomainId here = tree.leaf_of(question.occupied[i]);
+      if (!here.valid()) {
+        const api::ObjectMeta& pod = question.placed[i]->meta;
         return Error(ErrorCode::Conflict,
-                     "a scheduled pod of the group runs on a node without the label " + tree.keys().back());
+                     kUndetermined + "no topology domain found for pod " + pod.ns + "/" + pod.name);
+      }
       if (pinned.valid() && pinned != here)
-        return Error(ErrorCode::Conflict, "scheduled pods of the group span more than one domain of " +
-                                              tree.keys().back() + ": " + tree.path_of(pinned) + " and " +
-                                              tree.path_of(here));
+        return Error(ErrorCode::Conflict, kUndetermined + "they span " + tree.path_of(pinned) + " and " +
+                                              tree.path_of(here) + " of " + tree.keys().back());
       pinned = here;
     }
     std::vector<Placement> placements;
