@@ -6,16 +6,11 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "dra/cel_selectors.h"
 #include "scheduling/scheduler.h"
 
 namespace berth::scheduling {
 namespace {
-
-class EveryDevice final : public dra::SelectorEvaluator {
- public:
-  Result<dra::SelectorId> compile(std::string_view) override { return dra::SelectorId(0); }
-  Result<bool> evaluate(dra::SelectorId, std::string_view, const api::Device&) override { return true; }
-};
 
 struct Bench {
   void put(api::Kind kind, const std::string& meta, const std::string& rest) {
@@ -57,7 +52,7 @@ struct Bench {
 
   Time now = Time::from_seconds(1'800'000'000);
   client::View view;
-  EveryDevice selectors;
+  dra::CelSelectors selectors;
   Scheduler scheduler{{}, selectors};
   int version = 0;
 };

@@ -25,8 +25,13 @@ class FakeSelectors final : public dra::SelectorEvaluator {
     if (text == "broken") return Error(ErrorCode::Invalid, "no such key: nosuch");
     return text == "true" || text == "device.driver == '" + std::string(driver) + "'";
   }
+  Result<dra::SelectorId> compile_attribute(std::string_view) override { return unsupported(); }
+  Result<api::AttributeValue> derive(dra::SelectorId, std::string_view, const api::Device&) override {
+    return unsupported();
+  }
 
  private:
+  static Error unsupported() { return Error(ErrorCode::Unsupported, "no derived attributes here"); }
   std::vector<std::string> texts_;
 };
 
