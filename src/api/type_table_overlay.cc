@@ -137,6 +137,8 @@ constexpr OverlayRow kRows[] = {
     {kStatus, 0, text("message"), kNoMessage},
     {kStatus, 0, number("failedAttempts"), kNoMessage},
     {kStatus, 0, time("nextAttemptTime"), kNoMessage},
+    {kStatus, 0, flag("terminal"), kNoMessage},
+    {kStatus, 0, text("failureClass"), kNoMessage},
     {kStatus, 0, flag("committed"), kNoMessage},
     {kStatus, 0, parts("claims", "[]v1alpha1.ClaimProgress", "name"), kClaimStep},
     {kStatus, 0, field("observedGeneration", "int64", ValueKind::Int64, Shape::One, kOmitEmpty | kOptional),

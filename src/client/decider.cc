@@ -64,6 +64,8 @@ std::string to_text(const Effects& effects) {
   return out;
 }
 
+void Reconciler::settle(const View&, const api::ObjectKey&, const Outcome&, Time) {}
+
 Interest itself(api::Kind kind) {
   return {kind, {}, [](const View&, const Delta& delta, std::vector<api::ObjectKey>& keys) {
             keys.push_back(delta.key);

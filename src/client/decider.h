@@ -94,6 +94,8 @@ class Reconciler {
   virtual std::string_view name() const = 0;
   virtual std::vector<Interest> interests() const = 0;
   virtual Effects reconcile(const View& view, const api::ObjectKey& key, Time now) = 0;
+  // Told before the key runs again when a chain of its last run was not accepted, for those who class refusals.
+  virtual void settle(const View& view, const api::ObjectKey& key, const Outcome& outcome, Time now);
 };
 
 // The form with state of its own (the scheduler). `decide` is called again while it returns effects and when

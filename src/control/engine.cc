@@ -241,9 +241,12 @@ void Engine::settle_finished() {
       decider_wanted_ = true;
       continue;
     }
+    const auto& [reconciler, key] = flight.entry->first;
+    if (finished.result != RunResult::Fine)
+      reconcilers_[reconciler]->settle(view_, key, finished.outcome, now_);
     const RunResult asked = flight.retry ? RunResult::Failed : RunResult::Fine;
     const RunResult result = worse(finished.result, asked);
-    if (result != RunResult::Fine) ++decider_counters_[flight.entry->first.reconciler].failed_runs;
+    if (result != RunResult::Fine) ++decider_counters_[reconciler].failed_runs;
     queue_.done(flight.entry, result, flight.wake_at, now_);
   }
 }

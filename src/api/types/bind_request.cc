@@ -6,8 +6,9 @@ namespace berth::api {
 namespace {
 
 constexpr std::array<std::string_view, 3> kPhases = {"Pending", "Succeeded", "Failed"};
-constexpr std::array<std::string_view, 7> kSteps = {
-    "", "Reserving", "WaitingForDevices", "WaitingForGang", "Binding", "Bound", "RolledBack"};
+constexpr std::array<std::string_view, 8> kSteps = {
+    "", "Reserving", "WaitingForDevices", "WaitingForGang", "Binding", "Bound", "RollingBack", "RolledBack"};
+constexpr std::array<std::string_view, 4> kFailures = {"", "Permanent", "SamePlacement", "OtherPlacement"};
 
 template <class Enum, std::size_t N>
 Enum from_name(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -29,6 +30,8 @@ void decode_status(const Json& status, BindRequest& request) {
   request.message = status.string_at("message");
   request.failed_attempts = static_cast<std::int32_t>(status.int_at("failedAttempts"));
   request.next_attempt = decode_time(status.string_at("nextAttemptTime"));
+  request.terminal = status.bool_at("terminal");
+  request.failure = from_name<FailureClass>(kFailures, status.string_at("failureClass"));
   request.committed = status.bool_at("committed");
   request.conditions = decode_conditions(status.items_at("conditions"));
 }
@@ -59,7 +62,8 @@ Json spec_json(const BindRequest& request) {
 
 bool failed_for_good(const BindRequest& request) {
   return request.phase == BindPhase::Failed &&
-         request.failed_attempts > request.backoff_limit.value_or(kBackoffLimitDefault);
+         (request.terminal ||
+          request.failed_attempts > request.backoff_limit.value_or(kBackoffLimitDefault));
 }
 
 std::string bind_request_name(std::string_view pod_name, std::string_view pod_uid) {
@@ -70,6 +74,8 @@ std::string bind_request_name(std::string_view pod_name, std::string_view pod_ui
 
 std::string_view name_of(BindPhase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
 std::string_view name_of(BindStep step) { return kSteps[static_cast<std::size_t>(step)]; }
+
+std::string_view name_of(FailureClass failure) { return kFailures[static_cast<std::size_t>(failure)]; }
 
 BindRequest decode_bind_request(const Json& object, RawPtr raw) {
   BindRequest request;
@@ -112,6 +118,8 @@ Json bind_request_status(const BindRequest& request) {
   if (!request.message.empty()) status["message"] = request.message;
   if (request.failed_attempts != 0) status["failedAttempts"] = std::int64_t{request.failed_attempts};
   if (request.next_attempt.is_set()) status["nextAttemptTime"] = format_time(request.next_attempt);
+  if (request.terminal) status["terminal"] = true;
+  if (request.failure != FailureClass::None) status["failureClass"] = name_of(request.failure);
   if (request.committed) status["committed"] = true;
   if (!request.conditions.empty()) {
     JsonArray conditions;

@@ -18,8 +18,17 @@ struct ClaimAllocation {
 
 enum class BindPhase { Pending, Succeeded, Failed };
 
-// The ladder. A position can always be found again from the live objects.
-enum class BindStep { None, Reserving, WaitingForDevices, WaitingForGang, Binding, Bound, RolledBack };
+// The ladder. A position can always be found again from the live objects. RollingBack: it is decided that this
+// binding fails; what it owns is being given back.
+enum class BindStep { None, Reserving, WaitingForDevices, WaitingForGang, Binding, Bound, RollingBack, RolledBack };
+
+// What a failure asks for.
+enum class FailureClass {
+  None,
+  Permanent,       // nothing helps until the pod or what it refers to changes
+  SamePlacement,   // the same may succeed later
+  OtherPlacement,  // choose again, elsewhere if possible
+};
 
 struct BindGroup {
   std::string name;  // PodGroup; empty: the pod stands alone
@@ -46,6 +55,8 @@ struct BindRequest {
   std::string message;  // for a person
   std::int32_t failed_attempts = 0;
   Time next_attempt;
+  bool terminal = false;  // with phase Failed: whatever failed_attempts says, nothing is tried again
+  FailureClass failure = FailureClass::None;
   bool committed = false;  // the gang's commit decision; on the first request by name of the decision
   std::vector<Condition> conditions;
 };
@@ -59,6 +70,7 @@ std::string bind_request_name(std::string_view pod_name, std::string_view pod_ui
 
 std::string_view name_of(BindPhase phase);  // "Pending", "Succeeded", "Failed"
 std::string_view name_of(BindStep step);    // "", "Reserving", …
+std::string_view name_of(FailureClass failure);
 
 BindRequest decode_bind_request(const Json& object, RawPtr raw);
 // The whole object for a create, owner reference included.

@@ -74,6 +74,10 @@ TEST(Types, ABindRequestFailsForGoodBehindItsLimit) {
   EXPECT_TRUE(failed_for_good(request));
   request.backoff_limit = std::nullopt;
   EXPECT_FALSE(failed_for_good(request));
+  request.terminal = true;
+  EXPECT_TRUE(failed_for_good(request));
+  request.phase = BindPhase::Pending;
+  EXPECT_FALSE(failed_for_good(request));
 }
 
 TEST(Types, RequirementsMatchAsNodeAffinityDoes) {

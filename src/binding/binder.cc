@@ -1,0 +1,140 @@
+#include "binding/binder.h"
+
+#include <algorithm>
+
+#include "binding/ladder.h"
+
+namespace berth::binding {
+namespace {
+
+using client::Delta;
+using client::Effects;
+using client::View;
+using Keys = std::vector<api::ObjectKey>;
+
+template <class T>
+const T* object_of(const std::optional<api::TypedObject>& object) {
+  return object ? std::get<std::shared_ptr<const T>>(*object).get() : nullptr;
+}
+
+api::ObjectKey key_of(const api::BindRequest& request) {
+  return client::key_of(api::Kind::BindRequest, request.meta);
+}
+
+// A change that concerns one request concerns the leader of its gang too, which waits for all.
+void add_with_leader(const View& view, const api::BindRequest& request, Keys& keys) {
+  if (has_ended(request)) return;
+  keys.push_back(key_of(request));
+  const Gang gang(view, request);
+  if (!gang.alone()) keys.push_back(key_of(*gang.members().front()));
+}
+
+void add_requests_of_pod(const View& view, std::string_view ns, std::string_view pod, Keys& keys) {
+  for (const api::BindRequest* request : view.bind_requests_of_pod(ns, pod))
+    add_with_leader(view, *request, keys);
+}
+
+// A member's change concerns the leader, the leader's change every member.
+void keys_of_request(const View& view, const Delta& delta, Keys& keys) {
+  keys.push_back(delta.key);
+  const auto* request = object_of<api::BindRequest>(delta.after);
+  if (!request) request = object_of<api::BindRequest>(delta.before);
+  if (!request || request->group.size <= 1) return;
+  const auto members = view.bind_requests_of_decision(request->decision_id);
+  if (members.empty()) return;
+  const bool led = !(key_of(*members.front()) < delta.key);
+  for (const api::BindRequest* member : members) {
+    if (!has_ended(*member)) keys.push_back(key_of(*member));
+    if (!led) return;
+  }
+}
+
+void keys_of_claim(const View& view, const Delta& delta, Keys& keys) {
+  for (const api::Pod* pod : view.pods_using_claim(delta.key.ns, delta.key.name))
+    add_requests_of_pod(view, pod->meta.ns, pod->meta.name, keys);
+}
+
+// Nodes change all the time; only that one comes or goes matters here. Cost then: every request.
+void keys_of_node(const View& view, const Delta& delta, Keys& keys) {
+  if (delta.before && delta.after) return;
+  for (const auto& [name, request] : view.bind_requests.all())
+    if (request->node == delta.key.name) add_with_leader(view, *request, keys);
+}
+
+}  // namespace
+
+Duration retry_delay(std::int32_t failed_attempts) {
+  Duration delay = kRetryBase;
+  for (std::int32_t i = 0; i < failed_attempts && delay < kRetryCap; ++i) delay = delay * 2;
+  return std::min(delay, kRetryCap);
+}
+
+Result<std::unique_ptr<Binder>> Binder::make(BinderOptions options) {
+  Plugins plugins = TRY(make_plugins(options.plugins));
+  return std::unique_ptr<Binder>(new Binder(std::move(options), std::move(plugins)));
+}
+
+std::vector<client::Interest> Binder::interests() const {
+  return {{api::Kind::BindRequest, {}, keys_of_request},
+          {api::Kind::ResourceClaim, {}, keys_of_claim},
+          {api::Kind::Pod,
+           {},
+           [](const View& view, const Delta& delta, Keys& keys) {
+             add_requests_of_pod(view, delta.key.ns, delta.key.name, keys);
+           }},
+          {api::Kind::Node, {}, keys_of_node}};
+}
+
+Binder::Memory* Binder::remember(const api::ObjectKey& key, const std::string& uid) {
+  const auto found = memory_.find(key);
+  if (found == memory_.end() && memory_.size() >= kRememberedMax) return nullptr;
+  Memory& memory = memory_[key];
+  if (memory.uid != uid) memory = {uid, false, std::nullopt};
+  return &memory;
+}
+
+Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now) {
+  const api::BindRequest* request = view.bind_requests.find(key.ns, key.name);
+  if (!request || has_ended(*request)) {
+    Effects effects = request ? announce(view, key, *request, now) : Effects::nothing();
+    memory_.erase(key);
+    return effects;
+  }
+  if (request->meta.deleting()) return Effects::nothing();
+  const auto found = memory_.find(key);
+  std::optional<Refusal> refusal;
+  if (found != memory_.end() && found->second.uid == request->meta.uid)
+    refusal = std::exchange(found->second.refusal, std::nullopt);
+  Ladder ladder(view, *request, now, options_, plugins_, refusal ? &*refusal : nullptr);
+  Effects effects = ladder.climb();
+  if (ladder.binds())
+    if (Memory* memory = remember(key, request->meta.uid)) memory->announce = true;
+  return effects;
+}
+
+void Binder::settle(const View& view, const api::ObjectKey& key, const client::Outcome& outcome, Time) {
+  const api::BindRequest* request = view.bind_requests.find(key.ns, key.name);
+  if (!request || has_ended(*request)) return;
+  std::optional<Refusal> refusal = refusal_of(outcome);
+  if (!refusal) return;
+  if (Memory* memory = remember(key, request->meta.uid)) memory->refusal = std::move(refusal);
+}
+
+// Only after the fact: an event that says "assigned" is never early.
+Effects Binder::announce(const View& view, const api::ObjectKey& key, const api::BindRequest& request,
+                         Time now) {
+  const auto found = memory_.find(key);
+  const bool news = found != memory_.end() && found->second.uid == request.meta.uid && found->second.announce;
+  if (!news || request.phase != api::BindPhase::Succeeded) return Effects::nothing();
+  const api::ObjectKey pod{api::Kind::Pod, request.meta.ns, request.pod_name, {}};
+  Effects effects;
+  effects.events.push_back(
+      {pod, request.pod_uid, false, "Scheduled", "Binding",
+       "Successfully assigned " + request.meta.ns + "/" + request.pod_name + " to " + request.node});
+  const BindContext context{view, request, look_for_pod(view, request).pod, now, options_, false};
+  for (const auto& plugin : plugins_)
+    for (client::Chain& chain : plugin->post_bind(context)) effects.chains.push_back(std::move(chain));
+  return effects;
+}
+
+}  // namespace berth::binding

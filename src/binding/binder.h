@@ -1,0 +1,61 @@
+// Binds pods: one BindRequest each, up the ladder identity → PreBind of the plugins → gang barrier → binding
+// → Succeeded. Decider of the engine; keys are BindRequests.
+//
+// Where a request stands is read from the live objects and its status, so every step may run again after a
+// crash. Nothing blocks: a wait is a deadline plus the changes that end it. A placement that fails is decided
+// in status (step RollingBack), given back, then marked Failed and terminal: never a retry of its own, the
+// scheduler chooses again. Remembered between runs is only what a crash may forget: the class of a refused
+// write, and an event to come. Cost of a run: O(claims of the pod), for the leader of a gang O(claims of all
+// members). Source: the Binder document; KEP-5007.
+#pragma once
+
+#include <map>
+
+#include "binding/plugin.h"
+#include "binding/refusal.h"
+
+namespace berth::binding {
+
+inline constexpr std::string_view kSuperseded = "Superseded";  // another pod, or bound by somebody else
+inline constexpr Duration kRetryBase = Duration::seconds(1);   // before the second attempt, then doubled
+inline constexpr Duration kRetryCap = Duration::seconds(60);
+// A gang that gets through within this time spends no write on saying that it waits.
+inline constexpr Duration kQuietGangWait = Duration::seconds(2);
+// Requests remembered; beyond, events and refusals of further ones are not.
+inline constexpr std::size_t kRememberedMax = 65536;
+
+// The wait before attempt `failed_attempts` + 1.
+Duration retry_delay(std::int32_t failed_attempts);
+
+class Binder final : public client::Reconciler {
+ public:
+  // Refuses unknown plugin names.
+  static Result<std::unique_ptr<Binder>> make(BinderOptions options);
+
+  std::string_view name() const override { return "binder"; }
+  std::vector<client::Interest> interests() const override;
+  client::Effects reconcile(const client::View& view, const api::ObjectKey& key, Time now) override;
+  void settle(const client::View& view, const api::ObjectKey& key, const client::Outcome& outcome,
+              Time now) override;
+
+  const Plugins& plugins() const { return plugins_; }
+
+ private:
+  struct Memory {
+    std::string uid;
+    bool announce = false;  // the binding was asked for: its success is news
+    std::optional<Refusal> refusal;
+  };
+
+  Binder(BinderOptions options, Plugins plugins)
+      : options_(std::move(options)), plugins_(std::move(plugins)) {}
+  Memory* remember(const api::ObjectKey& key, const std::string& uid);
+  client::Effects announce(const client::View& view, const api::ObjectKey& key,
+                           const api::BindRequest& request, Time now);
+
+  BinderOptions options_;
+  Plugins plugins_;
+  std::map<api::ObjectKey, Memory> memory_;
+};
+
+}  // namespace berth::binding

@@ -1,0 +1,36 @@
+// Whether the devices of an allocated claim are ready to be bound to (KEP-5007).
+//
+// What counts is the snapshot in the allocation, not the slice. A failure on any device stands before "not
+// yet" on another. Status entries are matched by driver, pool, device and, where both sides have one,
+// shareID.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "api/types/dra.h"
+
+namespace berth::binding {
+
+struct ConditionFailure {
+  std::string device;     // driver/pool/device
+  std::string condition;  // its type
+  std::string reason;
+  std::string message;
+};
+
+struct DeviceReadiness {
+  std::optional<ConditionFailure> failure;  // the first in order of results
+  std::string pending_device;               // the first that is not ready; empty: all are
+  std::string pending_condition;
+
+  bool ready() const { return !failure && pending_device.empty(); }
+};
+
+// A claim without allocation, and results without binding conditions, are ready.
+DeviceReadiness readiness_of(const api::ResourceClaim& claim);
+
+// allocationTimestamp + timeout; not set while there is no timestamp.
+Time binding_deadline(const api::ResourceClaim& claim, Duration timeout);
+
+}  // namespace berth::binding

@@ -1,0 +1,263 @@
+#include "binding/dynamic_resources.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "binding/binding_conditions.h"
+
+namespace berth::binding {
+namespace {
+
+using api::FailureClass;
+using client::Chain;
+using client::Write;
+
+using DeviceKey = std::tuple<std::string, std::string, std::string, std::string, std::string, bool>;
+
+DeviceKey key_of_result(const api::DeviceResult& result) {
+  return {result.request, result.driver, result.pool, result.device, result.share_id, result.admin_access};
+}
+
+std::vector<const api::DeviceResult*> sorted(const api::Allocation& allocation) {
+  std::vector<const api::DeviceResult*> results;
+  for (const api::DeviceResult& result : allocation.results) results.push_back(&result);
+  std::sort(results.begin(), results.end(),
+            [](const auto* a, const auto* b) { return key_of_result(*a) < key_of_result(*b); });
+  return results;
+}
+
+Failed choose_again(std::string reason, std::string message) {
+  return {FailureClass::OtherPlacement, std::move(reason), std::move(message)};
+}
+
+const api::ResourceClaim* find_claim(const BindContext& context, const api::ClaimAllocation& wanted) {
+  const api::ResourceClaim* claim = context.view.claims.find(context.request.meta.ns, wanted.claim_name);
+  return claim && claim->meta.uid == wanted.claim_uid ? claim : nullptr;
+}
+
+bool was_reserved_once(const BindContext& context) {
+  const api::BindStep step = context.request.step;
+  return !context.committed &&
+         (step == api::BindStep::WaitingForDevices || step == api::BindStep::WaitingForGang);
+}
+
+// Why this claim cannot be had any more, if so.
+std::optional<Failed> lost(const BindContext& context, const api::ClaimAllocation& wanted,
+                           const api::ResourceClaim& claim) {
+  const std::string name = "claim " + wanted.claim_name;
+  if (claim.meta.deleting()) return choose_again("ClaimDeleting", name + " is being deleted");
+  if (claim.allocation && !same_devices(*claim.allocation, wanted.allocation))
+    return choose_again("ClaimAllocatedElsewhere", name + " got allocated elsewhere");
+  if (claim.reserved_by(context.request.pod_uid)) return std::nullopt;
+  if (was_reserved_once(context))
+    return choose_again("ClaimDeallocated", name + " was taken from the pod while it waited to be bound");
+  if (claim.reserved_for.size() >= kReservedForMax)
+    return choose_again("ClaimFullyReserved", name + " is reserved for " + std::to_string(kReservedForMax) +
+                                                  " consumers already, the most a claim can have");
+  return std::nullopt;
+}
+
+bool is_reserved(const BindContext& context, const api::ResourceClaim& claim) {
+  return claim.allocation && claim.reserved_by(context.request.pod_uid);
+}
+
+Json consumers_json(const std::vector<api::ClaimConsumer>& consumers) {
+  JsonArray items;
+  for (const api::ClaimConsumer& consumer : consumers) items.push_back(api::to_json(consumer));
+  return items;
+}
+
+Write add_finalizer(const api::ObjectKey& key, const api::ResourceClaim& claim) {
+  std::vector<std::string> finalizers = claim.meta.finalizers;
+  finalizers.emplace_back(api::kClaimFinalizer);
+  Json patch = Json::object();
+  patch["metadata"]["finalizers"] = api::to_json(finalizers);
+  return client::merge_patch(key, std::move(patch), claim.meta.uid, claim.meta.resource_version);
+}
+
+Write reserve_status(const BindContext& context, const api::ObjectKey& key, const api::ResourceClaim& claim,
+                     const api::ClaimAllocation& wanted) {
+  Json status = Json::object();
+  if (!claim.allocation) {
+    api::Allocation allocation = wanted.allocation;
+    allocation.timestamp = context.options.binding_conditions ? context.now : Time();
+    status["allocation"] = api::to_json(allocation);
+  }
+  std::vector<api::ClaimConsumer> consumers = claim.reserved_for;
+  if (!claim.reserved_by(context.request.pod_uid))
+    consumers.push_back({"", "pods", context.request.pod_name, context.request.pod_uid});
+  status["reservedFor"] = consumers_json(consumers);
+  return client::merge_patch(key, Json::object({{"status", std::move(status)}}), claim.meta.uid,
+                             claim.meta.resource_version, "status");
+}
+
+Chain reserve(const BindContext& context, const api::ResourceClaim& claim,
+              const api::ClaimAllocation& wanted) {
+  const api::ObjectKey key = client::key_of(api::Kind::ResourceClaim, claim.meta);
+  Chain chain{key, {}, {}};
+  Write status = reserve_status(context, key, claim, wanted);
+  if (!claim.meta.has_finalizer(api::kClaimFinalizer)) {
+    chain.writes.push_back(add_finalizer(key, claim));
+    status.on_previous_version = true;
+  }
+  chain.writes.push_back(std::move(status));
+  return chain;
+}
+
+// The sentence of kube-scheduler, then where it happened.
+Failed conditions_failed(const BindContext& context, const std::string& claim,
+                         const ConditionFailure& failure) {
+  std::string quoted;
+  append_json_string(quoted, failure.message);
+  return choose_again("BindingConditionsFailed",
+                      "device binding failed: claim=" + claim + ", reason=" + failure.reason +
+                          ", message=" + quoted + ": condition " + failure.condition + " of device " +
+                          failure.device + " on node " + context.request.node + " is True");
+}
+
+Failed conditions_timed_out(const BindContext& context, const std::string& claim,
+                            const DeviceReadiness& readiness) {
+  const std::int64_t seconds = context.options.binding_timeout.whole_seconds();
+  return choose_again("BindingTimeout", "device binding timeout: claim=" + claim + ": condition " +
+                                            readiness.pending_condition + " of device " +
+                                            readiness.pending_device + " on node " + context.request.node +
+                                            " was not True within " + std::to_string(seconds) + "s");
+}
+
+Time deadline_of(const BindContext& context, const api::ResourceClaim& claim) {
+  const Time own = binding_deadline(claim, context.options.binding_timeout);
+  if (own.is_set() || !context.request.meta.created.is_set()) return own;
+  return context.request.meta.created + context.options.binding_timeout;
+}
+
+struct Found {
+  const api::ClaimAllocation* wanted;
+  const api::ResourceClaim* claim;
+};
+
+// Failures of every claim before time-outs of any.
+Verdict device_verdict(const BindContext& context, const std::vector<Found>& claims) {
+  Waiting waiting{{}, "", "BindingConditionsPending"};
+  std::optional<Failed> late;
+  for (const auto& [wanted, claim] : claims) {
+    const DeviceReadiness readiness = readiness_of(*claim);
+    if (readiness.failure) return conditions_failed(context, wanted->claim_name, *readiness.failure);
+    if (readiness.ready()) continue;
+    const Time deadline = deadline_of(context, *claim);
+    if (deadline.is_set() && context.now >= deadline && !late)
+      late = conditions_timed_out(context, wanted->claim_name, readiness);
+    if (deadline.is_set() && (!waiting.until.is_set() || deadline < waiting.until)) waiting.until = deadline;
+    if (waiting.why.empty())
+      waiting.why = "waiting for binding conditions for device on node " + context.request.node;
+  }
+  if (late) return *late;
+  if (waiting.why.empty()) return Ready{};
+  return waiting;
+}
+
+Verdict find_claims(const BindContext& context, std::vector<Found>& found) {
+  for (const api::ClaimAllocation& wanted : context.request.claims) {
+    const api::ResourceClaim* claim = find_claim(context, wanted);
+    if (!claim && may_be_late(context.request, context.now))
+      return Waiting{context.request.meta.created + kSightGrace,
+                     "claim " + wanted.claim_name + " is not seen", ""};
+    if (!claim)
+      return choose_again("ClaimNotFound", "claim " + wanted.claim_name + " with UID " + wanted.claim_uid +
+                                               " does not exist any more");
+    if (auto failed = lost(context, wanted, *claim)) return *std::move(failed);
+    found.push_back({&wanted, claim});
+  }
+  return Ready{};
+}
+
+// Whether nobody else uses what this request allocated.
+bool may_deallocate(const BindContext& context, const api::ClaimAllocation& wanted,
+                    const api::ResourceClaim& claim) {
+  if (!claim.allocation || !same_devices(*claim.allocation, wanted.allocation)) return false;
+  return std::all_of(
+      claim.reserved_for.begin(), claim.reserved_for.end(),
+      [&](const api::ClaimConsumer& consumer) { return consumer.uid == context.request.pod_uid; });
+}
+
+class DynamicResources final : public Plugin {
+ public:
+  std::string_view name() const override { return kDynamicResourcesName; }
+  Status validate(const api::Pod& pod) const override;
+  Status mutate(Json&) const override { return {}; }
+  PreBindStep pre_bind(const BindContext& context) const override;
+  std::vector<Chain> post_bind(const BindContext&) const override { return {}; }
+  std::vector<Chain> rollback(const BindContext& context) const override;
+};
+
+Status DynamicResources::validate(const api::Pod& pod) const {
+  for (const api::PodClaim& claim : pod.claims)
+    if (claim.claim_name.empty() == claim.template_name.empty())
+      return Error(ErrorCode::Invalid, "spec.resourceClaims",
+                   "\"" + claim.name + "\" must name either a claim or a template");
+  for (const auto* containers : {&pod.init_containers, &pod.containers})
+    for (const api::Container& container : *containers)
+      for (const api::ContainerClaim& used : container.claims)
+        if (std::none_of(pod.claims.begin(), pod.claims.end(),
+                         [&used](const api::PodClaim& claim) { return claim.name == used.name; }))
+          return Error(ErrorCode::Invalid, "spec.containers",
+                       container.name + " uses the claim \"" + used.name + "\", which the pod does not list");
+  return {};
+}
+
+PreBindStep DynamicResources::pre_bind(const BindContext& context) const {
+  PreBindStep step{{}, Ready{}};
+  std::vector<Found> found;
+  step.verdict = find_claims(context, found);
+  if (!std::holds_alternative<Ready>(step.verdict)) return step;
+  Verdict devices = context.options.binding_conditions ? device_verdict(context, found) : Verdict(Ready{});
+  if (std::holds_alternative<Failed>(devices)) return {{}, std::move(devices)};
+  for (const auto& [wanted, claim] : found)
+    if (!is_reserved(context, *claim)) step.chains.push_back(reserve(context, *claim, *wanted));
+  if (step.chains.empty()) step.verdict = std::move(devices);
+  return step;
+}
+
+std::vector<Chain> DynamicResources::rollback(const BindContext& context) const {
+  std::vector<Chain> chains;
+  for (const api::ClaimAllocation& wanted : context.request.claims) {
+    const api::ResourceClaim* claim = find_claim(context, wanted);
+    if (!claim) continue;
+    const bool ours = claim->reserved_by(context.request.pod_uid);
+    const bool unusable = !readiness_of(*claim).ready();
+    const bool deallocate = may_deallocate(context, wanted, *claim) && (ours || unusable);
+    if (!ours && !deallocate) continue;
+    std::vector<api::ClaimConsumer> others;
+    for (const api::ClaimConsumer& consumer : claim->reserved_for)
+      if (consumer.uid != context.request.pod_uid) others.push_back(consumer);
+    Json status = Json::object({{"reservedFor", others.empty() ? Json() : consumers_json(others)}});
+    if (deallocate) {
+      status["allocation"] = nullptr;
+      status["devices"] = nullptr;
+    }
+    const api::ObjectKey key = client::key_of(api::Kind::ResourceClaim, claim->meta);
+    chains.push_back({key,
+                      {client::merge_patch(key, Json::object({{"status", std::move(status)}}),
+                                           claim->meta.uid, claim->meta.resource_version, "status")},
+                      {}});
+  }
+  return chains;
+}
+
+}  // namespace
+
+bool same_devices(const api::Allocation& a, const api::Allocation& b) {
+  const auto left = sorted(a), right = sorted(b);
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](const auto* x, const auto* y) {
+    return key_of_result(*x) == key_of_result(*y) && x->consumed_capacity == y->consumed_capacity;
+  });
+}
+
+bool may_be_late(const api::BindRequest& request, Time now) {
+  return request.meta.created.is_set() && now < request.meta.created + kSightGrace;
+}
+
+std::unique_ptr<const Plugin> make_dynamic_resources() {
+  return std::make_unique<DynamicResources>();
+}
+
+}  // namespace berth::binding

@@ -1,0 +1,28 @@
+// Binder plugin for resource claims: reserves them for the pod and waits until their devices are ready.
+//
+// Each claim is a ladder of its own: finalizer, then allocation, allocationTimestamp and reservedFor in one
+// status write on that version, then the binding conditions. Every write bears the UID and the version it was
+// decided on. A claim that stands elsewhere, is deleted or full ends this placement. Source: the DRA plugin
+// of kube-scheduler, PreBind, Unreserve and PostFilter; KEP-5007.
+#pragma once
+
+#include "binding/plugin.h"
+
+namespace berth::binding {
+
+inline constexpr std::string_view kDynamicResourcesName = "DynamicResources";
+inline constexpr std::size_t kReservedForMax =
+    256;  // status.reservedFor, refused by the API server beyond it
+// Watches of different kinds do not keep step: what a request names may be seen this much later than the
+// request.
+inline constexpr Duration kSightGrace = Duration::seconds(3);
+
+std::unique_ptr<const Plugin> make_dynamic_resources();
+
+// Equal in what they take: the same devices, shares and capacities for the same requests, in any order.
+bool same_devices(const api::Allocation& a, const api::Allocation& b);
+
+// Whether what is missing in the view may only be late.
+bool may_be_late(const api::BindRequest& request, Time now);
+
+}  // namespace berth::binding

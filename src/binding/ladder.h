@@ -1,0 +1,60 @@
+// One run of one BindRequest: finds the rung it stands on and says what to do there.
+#pragma once
+
+#include "binding/binder.h"
+#include "binding/gang.h"
+#include "binding/request_status.h"
+
+namespace berth::binding {
+
+// What the view shows of a request's pod.
+struct PodSight {
+  enum class State { Free, OnOurNode, Elsewhere, Ending, Unknown };
+  State state = State::Unknown;
+  const api::Pod* pod = nullptr;  // the very pod that was decided for
+  std::string why;                // when neither free nor on our node
+};
+
+PodSight look_for_pod(const client::View& view, const api::BindRequest& request);
+
+class Ladder {
+ public:
+  // `refusal`: what the last run's writes met; null when they were accepted.
+  Ladder(const client::View& view, const api::BindRequest& request, Time now, const BinderOptions& options,
+         const Plugins& plugins, const Refusal* refusal);
+
+  client::Effects climb();
+  // The effects of climb() bind the pod or record that it is bound.
+  bool binds() const { return binds_; }
+
+ private:
+  client::Effects write_status(const api::BindRequest& wanted, IfChanged if_changed) const;
+  client::Effects record_success();
+  client::Effects fail(Failed failed) const { return fail(std::move(failed), request_.failed_attempts); }
+  client::Effects fail(Failed failed, std::int32_t failed_attempts) const;
+  client::Effects fail_with_gang() const;
+  client::Effects roll_back() const;
+  client::Effects end(api::BindRequest wanted) const;
+  client::Effects after_refusal() const;
+  // What the pod, the node or the pod's specification end the run with, if they do.
+  std::optional<client::Effects> identify(const PodSight& sight) const;
+  client::Effects advance(const PodSight& sight);
+  client::Effects wait(const Waiting& waiting) const;
+  client::Effects pass_barrier() const;
+  client::Effects wait_for_gang() const;
+  client::Effects bind();
+  std::vector<client::Chain> left_to_give_back() const;
+  client::Effects wake(Time at) const;
+
+  const client::View& view_;
+  const api::BindRequest& request_;
+  const api::ObjectKey key_;
+  const Time now_;
+  const BinderOptions& options_;
+  const Plugins& plugins_;
+  const Refusal* const refusal_;
+  const Gang gang_;
+  bool binds_ = false;
+};
+
+}  // namespace berth::binding

@@ -1,0 +1,53 @@
+#include "binding/plugin.h"
+
+#include <algorithm>
+#include <array>
+
+#include "binding/dynamic_resources.h"
+
+namespace berth::binding {
+namespace {
+
+struct Registered {
+  std::string_view name;
+  std::unique_ptr<const Plugin> (*make)();
+};
+
+constexpr std::array<Registered, 1> kRegistry = {{
+    {kDynamicResourcesName, make_dynamic_resources},
+}};
+
+}  // namespace
+
+std::vector<std::string_view> plugin_names() {
+  std::vector<std::string_view> names;
+  for (const Registered& row : kRegistry) names.push_back(row.name);
+  return names;
+}
+
+Result<Plugins> make_plugins(std::span<const std::string> names) {
+  Plugins plugins;
+  for (const std::string& name : names) {
+    const auto* row = std::find_if(kRegistry.begin(), kRegistry.end(),
+                                   [&name](const Registered& known) { return known.name == name; });
+    if (row == kRegistry.end())
+      return Error(ErrorCode::Invalid, "plugins", "no binder plugin is named \"" + name + "\"");
+    for (const auto& plugin : plugins)
+      if (plugin->name() == name)
+        return Error(ErrorCode::Invalid, "plugins", "the binder plugin \"" + name + "\" stands twice");
+    plugins.push_back(row->make());
+  }
+  return plugins;
+}
+
+Status validate(const Plugins& plugins, const api::Pod& pod) {
+  for (const auto& plugin : plugins) TRY(plugin->validate(pod));
+  return {};
+}
+
+Status mutate(const Plugins& plugins, Json& pod) {
+  for (const auto& plugin : plugins) TRY(plugin->mutate(pod));
+  return {};
+}
+
+}  // namespace berth::binding

@@ -1,0 +1,89 @@
+// What a binder plugin is: one concern of binding (claims, volumes, …) as a function of what is seen.
+//
+// Plugins keep no state and do no I/O. pre_bind is run again until it is Ready: each run looks at the live
+// objects and asks for the writes that are still missing. The ladder runs plugins in the order of the
+// registry table and takes back in reverse. Source: the Binder document's plugin interface, with Rollback as
+// later versions have it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "client/decider.h"
+
+namespace berth::binding {
+
+struct BinderOptions {
+  Duration binding_timeout =
+      Duration::seconds(600);                     // from allocationTimestamp to all binding conditions True
+  Duration gang_timeout = Duration::seconds(60);  // for the members of a decision to appear at all
+  bool binding_conditions = true;  // DRADeviceBindingConditions and DRAResourceClaimDeviceStatus
+  std::vector<std::string> plugins = {"DynamicResources"};  // in this order
+};
+
+// One run's input. `pod` is the request's pod, alive and not bound; null in rollback when it is gone.
+struct BindContext {
+  const client::View& view;
+  const api::BindRequest& request;
+  const api::Pod* pod;
+  Time now;
+  const BinderOptions& options;
+  bool committed = false;  // the gang's decision stands: going forward
+};
+
+struct Ready {};
+
+// Nothing to do before something that is seen changes, or `until`. With `event_reason` the wait is worth a
+// line in the request's status and an event about the pod.
+struct Waiting {
+  Time until;  // not set: no deadline
+  std::string why;
+  std::string event_reason;
+};
+
+struct Failed {
+  api::FailureClass failure = api::FailureClass::OtherPlacement;
+  std::string reason;   // CamelCase
+  std::string message;  // for a person
+};
+
+using Verdict = std::variant<Ready, Waiting, Failed>;
+
+// `chains` not empty: carry them out, then run again; the verdict is Ready then.
+struct PreBindStep {
+  std::vector<client::Chain> chains;
+  Verdict verdict;
+};
+
+class Plugin {
+ public:
+  virtual ~Plugin() = default;
+  virtual std::string_view name() const = 0;
+  // Whether the pod makes sense to this plugin. Admission asks on create and update, the ladder before its
+  // first step.
+  virtual Status validate(const api::Pod& pod) const = 0;
+  // Changes a pod before it is stored (admission).
+  virtual Status mutate(Json& pod) const = 0;
+  virtual PreBindStep pre_bind(const BindContext& context) const = 0;
+  // Writes after a successful binding; nobody waits for them.
+  virtual std::vector<client::Chain> post_bind(const BindContext& context) const = 0;
+  // What is still to be given back of what this request owns; empty when all is.
+  virtual std::vector<client::Chain> rollback(const BindContext& context) const = 0;
+};
+
+using Plugins = std::vector<std::unique_ptr<const Plugin>>;
+
+// The names that make_plugins knows.
+std::vector<std::string_view> plugin_names();
+// Refuses a name that is not known or stands twice.
+Result<Plugins> make_plugins(std::span<const std::string> names);
+
+// For admission: all plugins in order; the first that refuses ends it.
+Status validate(const Plugins& plugins, const api::Pod& pod);
+Status mutate(const Plugins& plugins, Json& pod);
+
+}  // namespace berth::binding

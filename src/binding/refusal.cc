@@ -1,0 +1,42 @@
+#include "binding/refusal.h"
+
+namespace berth::binding {
+namespace {
+
+using client::Delivery;
+
+bool is_race(const client::ApiReply& reply) {
+  return reply.delivery == Delivery::Lost || reply.reason == "Conflict" || reply.reason == "NotFound";
+}
+
+bool may_pass(const client::ApiReply& reply) {
+  constexpr int kThrottled = 429, kServerError = 500, kTimeout = 408;
+  return reply.delivery != Delivery::Answered || reply.code == kThrottled || reply.code == kTimeout ||
+         reply.code >= kServerError || is_race(reply);
+}
+
+std::optional<Refusal> refusal_of(const client::ChainOutcome& chain) {
+  if (chain.ok || chain.key.kind == api::Kind::BindRequest) return std::nullopt;
+  const bool binding = chain.key.kind == api::Kind::Pod;
+  // Behind the binding stands only the request's status.
+  if (binding && chain.writes_accepted > 0) return std::nullopt;
+  if (!binding && is_race(chain.last)) return std::nullopt;
+  Refusal refusal;
+  if (!may_pass(chain.last)) refusal.failure = api::FailureClass::Permanent;
+  refusal.message = api::to_text(chain.key) + ": ";
+  refusal.message += chain.last.message.empty() ? "no answer from the API server" : chain.last.message;
+  return refusal;
+}
+
+}  // namespace
+
+std::optional<Refusal> refusal_of(const client::Outcome& outcome) {
+  std::optional<Refusal> worst;
+  for (const client::ChainOutcome& chain : outcome.chains) {
+    std::optional<Refusal> refusal = refusal_of(chain);
+    if (refusal && (!worst || refusal->failure == api::FailureClass::Permanent)) worst = std::move(refusal);
+  }
+  return worst;
+}
+
+}  // namespace berth::binding

@@ -1,0 +1,22 @@
+// What a write that was not accepted means for the attempt it belongs to.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "client/decider.h"
+
+namespace berth::binding {
+
+struct Refusal {
+  api::FailureClass failure = api::FailureClass::SamePlacement;
+  std::string message;
+};
+
+// The worst of an outcome. None when the attempt did not fail, only raced: a conflict or a lost answer on a
+// claim or on the request itself (they have been read again), or trouble with the request's own status, which
+// could not be recorded there. On the binding a conflict counts: it lasts as long as the pod may not be
+// bound.
+std::optional<Refusal> refusal_of(const client::Outcome& outcome);
+
+}  // namespace berth::binding

@@ -1,0 +1,22 @@
+#include "binding/request_status.h"
+
+namespace berth::binding {
+
+std::optional<client::Write> status_write(const api::BindRequest& now, const api::BindRequest& wanted,
+                                          IfChanged if_changed) {
+  const Json before = api::bind_request_status(now);
+  const Json after = api::bind_request_status(wanted);
+  Json changes = Json::object();
+  for (const JsonMember& field : after.as_object())
+    if (const Json* old = before.find(field.key); !old || !(*old == field.value))
+      changes[field.key] = field.value;
+  for (const JsonMember& field : before.as_object())
+    if (!after.find(field.key)) changes[field.key] = nullptr;
+  if (changes.as_object().empty()) return std::nullopt;
+  changes["phase"] = api::name_of(wanted.phase);
+  const std::uint64_t version = if_changed == IfChanged::Refuse ? now.meta.resource_version : 0;
+  return client::merge_patch(client::key_of(api::Kind::BindRequest, now.meta),
+                             Json::object({{"status", std::move(changes)}}), now.meta.uid, version, "status");
+}
+
+}  // namespace berth::binding

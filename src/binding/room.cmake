@@ -1,0 +1,1 @@
+berth_room(NAME binding ROOMS base api client TEST_LINK rapidcheck)
