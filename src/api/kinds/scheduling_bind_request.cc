@@ -15,7 +15,8 @@ constexpr std::size_t kUidBytesMax = 128;
 
 constexpr BindStep kSteps[] = {BindStep::Reserving,      BindStep::WaitingForDevices,
                                BindStep::WaitingForGang, BindStep::Binding,
-                               BindStep::Bound,          BindStep::RolledBack};
+                               BindStep::Bound,          BindStep::RollingBack,
+                               BindStep::RolledBack};
 
 const TypeInfo& request_type(std::string_view name) {
   return table_type("scheduling.berth.dev", "v1alpha1", name);
@@ -78,7 +79,8 @@ FieldErrors check_step(const FieldPath& path, std::string_view step) {
   if (step.empty() || known) return {};
   return {not_supported(
       path, step,
-      {"", "Reserving", "WaitingForDevices", "WaitingForGang", "Binding", "Bound", "RolledBack"})};
+      {"", "Reserving", "WaitingForDevices", "WaitingForGang", "Binding", "Bound", "RollingBack",
+       "RolledBack"})};
 }
 
 FieldErrors validate_status(const Json& next, const Json&, const RuleContext&) {
