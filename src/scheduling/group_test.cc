@@ -317,6 +317,26 @@ TEST(Groups, AnUndoneGangGivesEverythingBackAndComesAgain) {
   EXPECT_EQ(nodes_of(bench, {"a", "b"}), "a:n1 b:n1");
 }
 
+TEST(Groups, AGangWhoseRequestsFailedComesBackTogether) {
+  TestBench bench;
+  for (const char* name : {"n1", "n2", "n3", "n4"}) bench.put_node({name, "1"});
+  bench.put_group("g", 2);
+  for (const char* pod : {"a", "b"}) bench.put_pod({pod, "1", "g"});
+  bench.run();
+  ASSERT_EQ(nodes_of(bench, {"a", "b"}), "a:n1 b:n2");
+  std::vector<std::string> failed;
+  for (const auto& [key, request] : bench.view.bind_requests.all()) failed.push_back(*request->raw);
+  for (const std::string& raw : failed) {
+    Json request = *parse_json(raw);
+    request["status"] = Json::object({{"phase", "Failed"}, {"failedAttempts", 9}});
+    bench.put(api::Kind::BindRequest, to_string(request));
+  }
+  bench.run();
+  // Each keeps away from its own node only.
+  EXPECT_EQ(nodes_of(bench, {"a", "b"}), "a:n2 b:n1");
+  EXPECT_TRUE(bench.events.empty()) << bench.events.front().message;
+}
+
 // The judge: a gang of equal pods finds a rack exactly when, counted by hand, one rack has enough room.
 TEST(RackJudge, AFeasibleRackIsFoundExactlyWhenThereIsOne) {
   EXPECT_TRUE(rc::check("a rack is found iff one exists", [] {

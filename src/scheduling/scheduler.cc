@@ -203,7 +203,13 @@ void Scheduler::reconsider_group(const client::View& view, const EntryKey& key, 
   for (const api::Pod* pod : view.pods_of_group(key.ns, key.name)) {
     if (pod->finished() || pod->meta.deleting()) continue;
     ++members;
-    if (!wants_place(view, *pod)) continue;
+    if (!wants_place(view, *pod)) {
+      // Neither placed nor free to be: its failed request is on its way out, and the gang comes back
+      // together.
+      held = held ||
+             (ours(*pod) && !cluster_.ledger().node_of(cluster_.find_pod(key.ns, pod->meta.name)).valid());
+      continue;
+    }
     if (!waiting || goes_before(pod, waiting)) waiting = pod;
     if (gate_of(view, *pod, now).kind != Gate::Kind::Open) held = true;
   }
