@@ -4,7 +4,7 @@
 // Order: claims, requests, alternatives as written; devices without binding conditions first, then by whether
 // their pool has conditioned ones, driver, pool, slice name, place in the slice. Owner: one decider, on one
 // thread. Reads the cluster and its ledger, an open transaction included; changes neither: the caller charges
-// what was chosen. Source: KEP-4381, KEP-4815, KEP-5007, KEP-5963; rules in docs/devices.md.
+// what was chosen. Source: KEP-4381, KEP-4815, KEP-5007, KEP-5963.
 #pragma once
 
 #include <memory>

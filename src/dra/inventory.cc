@@ -73,6 +73,7 @@ NodeDevices& Inventory::of(model::NodeId node) {
 }
 
 std::unique_ptr<NodeDevices> Inventory::build(model::NodeId id) {
+  if (slices_.size() > sweep_at_) sweep();
   const NodeRow& node = cluster_.node(id);
   auto devices = std::make_unique<NodeDevices>();
   devices->labels_stamp = node.labels_stamp;
@@ -127,6 +128,11 @@ std::optional<NodePool> Inventory::gather(model::PoolId id, const NodeRow& node)
   find_trouble(pool);
   if (pool.state == PoolState::Usable) compile_counters(pool);
   return pool;
+}
+
+void Inventory::sweep() {
+  std::erase_if(slices_, [](const auto& entry) { return entry.second.use_count() == 1; });
+  sweep_at_ = std::max(kSlicesBeforeSweep, 2 * slices_.size());
 }
 
 SlicePtr Inventory::compiled(model::PoolId pool, const std::string& name, const model::SliceRow& row) {

@@ -108,6 +108,9 @@ struct NodeDevices {
   std::uint64_t labels_stamp = 0, slices_stamp = 0, wide_stamp = 0;
 };
 
+// Slices that no node uses any more are dropped when this many, or twice the last rest, are held.
+inline constexpr std::size_t kSlicesBeforeSweep = 4096;
+
 class Inventory {
  public:
   Inventory(const model::Cluster& cluster, SelectorEvaluator& evaluator, Gates gates)
@@ -127,6 +130,7 @@ class Inventory {
   std::optional<NodePool> gather(model::PoolId id, const model::NodeRow& node);
   bool dropped(const api::ResourceSlice& slice) const;
   SlicePtr compiled(model::PoolId pool, const std::string& name, const model::SliceRow& row);
+  void sweep();
   void compile_counters(NodePool& pool);
   void find_trouble(NodePool& pool) const;
   void order(NodeDevices& devices) const;
@@ -139,6 +143,7 @@ class Inventory {
   Gates gates_;
   std::vector<std::unique_ptr<NodeDevices>> nodes_;
   std::map<std::pair<model::PoolId, std::string>, SlicePtr> slices_;
+  std::size_t sweep_at_ = kSlicesBeforeSweep;
   std::map<std::string, SelectorSetId> set_ids_;
   std::vector<SelectorSet> sets_;
 };
