@@ -29,19 +29,21 @@ class Rules : public testing::Test {
 };
 
 std::string slice_with(const std::string& device, const std::string& more = "") {
-  return R"({"spec":{"driver":"d.io","pool":{"name":"p","generation":1,"resourceSliceCount":1},"nodeName":"n",)" +
+  return R"({"spec":{"driver":"d.io","pool":{"name":"p","generation":1,"resourceSliceCount":1},)"
+         R"("nodeName":"n",)" +
          more + R"("devices":[)" + device + "]}}";
 }
 
 TEST_F(Rules, NullsInListsAndMapsAreSurvived) {
   const KindRules& slices = rules_of("resource.k8s.io", "resourceslices");
-  for (
-      const std::string device :
-      {R"({"name":"d","attributes":{"a":null},"capacity":{"c":null},"taints":[null],"consumesCounters":[null]})",
-       R"({"name":"d","bindingConditions":[null],"bindingFailureConditions":[null]})",
-       R"({"name":"d","attributes":{"a":{"strings":[null],"versions":[null]}}})",
-       R"({"name":"d","allowMultipleAllocations":true,"capacity":{"c":{"requestPolicy":{"validValues":[null],)"
-       R"("default":"1"}}}})"}) {
+  for (const std::string device :
+       {R"({"name":"d","attributes":{"a":null},"capacity":{"c":null},"taints":[null],)"
+        R"("consumesCounters":[null]})",
+        R"({"name":"d","bindingConditions":[null],"bindingFailureConditions":[null]})",
+        R"({"name":"d","attributes":{"a":{"strings":[null],"versions":[null]}}})",
+        R"({"name":"d","allowMultipleAllocations":true,"capacity":{"c":)"
+        R"({"requestPolicy":{"validValues":[null],)"
+        R"("default":"1"}}}})"}) {
     Json slice = decoded("resource.k8s.io/v1", "ResourceSlice", slice_with(device));
     slices.prepare_create(slice, ctx);
     EXPECT_FALSE(slices.validate_create(slice, ctx).empty()) << device;
@@ -145,9 +147,9 @@ TEST_F(Rules, TheDefaultPriorityClassIsWrittenDown) {
   Json group = decoded("scheduling.k8s.io/v1beta1", "PodGroup",
                        R"({"metadata":{"name":"g"},"spec":{"schedulingPolicy":{"basic":{}}}})");
   EXPECT_FALSE(rules.admit_create(group, ctx).has_value());
-  EXPECT_EQ(
-      to_string(*group.find("spec")),
-      R"({"schedulingPolicy":{"basic":{}},"priorityClassName":"low","priority":7,"preemptionPolicy":"Never"})");
+  EXPECT_EQ(to_string(*group.find("spec")),
+            R"({"schedulingPolicy":{"basic":{}},"priorityClassName":"low","priority":7,)"
+            R"("preemptionPolicy":"Never"})");
   // Once more changes nothing: the finalizer stands once.
   const Json before = group;
   ctx.read = [](auto, auto, auto) -> std::optional<Json> {

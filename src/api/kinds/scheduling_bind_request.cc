@@ -13,10 +13,9 @@ constexpr std::size_t kReasonBytesMax = 128;
 constexpr std::size_t kMessageBytesMax = 4096;
 constexpr std::size_t kUidBytesMax = 128;
 
-constexpr BindStep kSteps[] = {BindStep::Reserving,      BindStep::WaitingForDevices,
-                               BindStep::WaitingForGang, BindStep::Binding,
-                               BindStep::Bound,          BindStep::RollingBack,
-                               BindStep::RolledBack};
+constexpr BindStep kSteps[] = {
+    BindStep::Reserving, BindStep::WaitingForDevices, BindStep::WaitingForGang, BindStep::Binding,
+    BindStep::Bound,     BindStep::RollingBack,       BindStep::RolledBack};
 
 const TypeInfo& request_type(std::string_view name) {
   return table_type("scheduling.berth.dev", "v1alpha1", name);
@@ -77,10 +76,9 @@ FieldErrors check_step(const FieldPath& path, std::string_view step) {
   const bool known = std::any_of(std::begin(kSteps), std::end(kSteps),
                                  [&](BindStep candidate) { return name_of(candidate) == step; });
   if (step.empty() || known) return {};
-  return {not_supported(
-      path, step,
-      {"", "Reserving", "WaitingForDevices", "WaitingForGang", "Binding", "Bound", "RollingBack",
-       "RolledBack"})};
+  return {not_supported(path, step,
+                        {"", "Reserving", "WaitingForDevices", "WaitingForGang", "Binding", "Bound",
+                         "RollingBack", "RolledBack"})};
 }
 
 FieldErrors validate_status(const Json& next, const Json&, const RuleContext&) {
