@@ -1,0 +1,243 @@
+#include "sim/story.h"
+
+#include <cstdio>
+#include <vector>
+
+#include "api/type_table.h"
+#include "api/yaml.h"
+#include "sim/story_pod.h"
+#include "sim/world.h"
+
+namespace berth::sim {
+namespace {
+
+constexpr std::size_t kStoryBytesMax = 4u << 20;
+
+Result<std::string> read_text(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "rbe");
+  if (!file) return Error(ErrorCode::NotFound, path, "cannot be opened");
+  std::string text(kStoryBytesMax, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  return text;
+}
+
+// "pod/web", "resourceclaim/default/gpu": kind in lower case, namespace when it is not "default", name.
+struct StoryName {
+  const api::ResourceInfo* resource = nullptr;
+  std::string ns = "default";
+  std::string name;
+};
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return result;
+}
+
+Result<StoryName> parse_name(const std::string& text) {
+  StoryName parsed;
+  const std::size_t first = text.find('/'), last = text.rfind('/');
+  if (first == std::string::npos) return Error(ErrorCode::Invalid, text, "write kind/name, such as pod/web");
+  for (const api::ResourceInfo& resource : api::resources())
+    if (!parsed.resource && lower(resource.kind) == lower(text.substr(0, first))) parsed.resource = &resource;
+  if (!parsed.resource) return Error(ErrorCode::Invalid, text, "names a kind that is not served");
+  if (first != last) parsed.ns = text.substr(first + 1, last - first - 1);
+  if (!parsed.resource->namespaced) parsed.ns.clear();
+  parsed.name = text.substr(last + 1);
+  return parsed;
+}
+
+api::ResourceRef ref_of(const StoryName& name) {
+  return {std::string(name.resource->group), std::string(name.resource->version),
+          std::string(name.resource->plural)};
+}
+
+// What short words of an expectation mean for an object.
+std::string word_of(const Json& object, std::string_view word) {
+  if (word == "phase") {
+    const Json* phase = object.find_path({"status", "phase"});
+    return phase && phase->is_string() ? phase->as_string() : "";
+  }
+  if (word == "node") {
+    const Json* node = object.find_path({"spec", "nodeName"});
+    return node && node->is_string() ? node->as_string() : "";
+  }
+  if (word == "why") {
+    const Json* status = object.find("status");
+    if (!status) return "";
+    for (const Json& condition : status->items_at("conditions"))
+      if (condition.string_at("status") == "False") return std::string(condition.string_at("message"));
+  }
+  return "";
+}
+
+// The value at "status.conditions[type=Ready].status" or a plain dotted path; null when absent.
+const Json* value_at(const Json& object, std::string_view path) {
+  const Json* at = &object;
+  while (at && !path.empty()) {
+    const std::size_t end = path.find_first_of(".[");
+    if (end != 0) at = at->find(path.substr(0, end));
+    if (end == std::string_view::npos || !at) return at;
+    if (path[end] == '.') {
+      path.remove_prefix(end + 1);
+      continue;
+    }
+    const std::size_t close = path.find(']', end);
+    if (close == std::string_view::npos || !at->is_array()) return nullptr;
+    const std::string_view inside = path.substr(end + 1, close - end - 1);
+    const std::size_t equals = inside.find('=');
+    const Json* found = nullptr;
+    for (std::size_t i = 0; i < at->as_array().size() && !found; ++i) {
+      const Json& item = at->as_array()[i];
+      const bool named = equals != std::string_view::npos &&
+                         item.string_at(inside.substr(0, equals)) == inside.substr(equals + 1);
+      if (named || std::to_string(i) == inside) found = &item;
+    }
+    at = found;
+    path.remove_prefix(close + 1);
+    if (!path.empty() && path.front() == '.') path.remove_prefix(1);
+  }
+  return at;
+}
+
+class Runner {
+ public:
+  Runner(World& world, std::string given_directory) : world_(world), given_directory_(std::move(given_directory)) {}
+
+  Status give(const Json& story) {
+    for (const Json& file : story.items_at("given")) {
+      const std::string path = given_directory_ + "/" + (file.is_string() ? file.as_string() : "");
+      const std::string text = TRY(read_text(path));
+      const std::vector<api::YamlDocument> documents = TRY(api::parse_yaml_documents(text, path));
+      for (const api::YamlDocument& document : documents)
+        if (Status created = create(document.value); !created) return created.error().under(path);
+    }
+    return {};
+  }
+
+  // The failure of the step, or nothing.
+  Result<std::string> step(const Json& step) {
+    if (!step.is_object() || step.as_object().size() != 1)
+      return Error(ErrorCode::Invalid, "a step is one of apply, create, patch, delete, settle, restart, expect");
+    const JsonMember& said = *step.as_object().begin();
+    const Json& value = said.value;
+    Status done;
+    if (said.key == "expect") return expect(value);
+    if (said.key == "apply") done = create(story_pod(value));
+    else if (said.key == "create") done = create_all(value);
+    else if (said.key == "patch") done = patch_all(value);
+    else if (said.key == "delete") done = remove(value);
+    else if (said.key == "settle") done = settle(value);
+    else if (said.key == "restart") world_.restart_deciders();
+    else return Error(ErrorCode::Invalid, said.key, "is no step");
+    if (!done) return done.error();
+    return std::string();
+  }
+
+ private:
+  Status create(const Json& object) {
+    const client::ApiReply reply = world_.create(object);
+    if (!reply.ok()) return Error(ErrorCode::Invalid, reply.message);
+    return {};
+  }
+
+  Status create_all(const Json& value) {
+    if (value.is_object()) return create(value);
+    if (!value.is_array()) return Error(ErrorCode::Invalid, "create", "takes an object or a list of objects");
+    for (const Json& object : value.as_array())
+      if (Status created = create(object); !created) return created;
+    return {};
+  }
+
+  Status patch_all(const Json& value) {
+    if (!value.is_object()) return Error(ErrorCode::Invalid, "patch", "takes kind/name: merge patch");
+    for (const JsonMember& member : value.as_object()) {
+      const bool status = member.value.find("status") != nullptr;
+      const StoryName name = TRY(parse_name(member.key));
+      const client::ApiReply reply = world_.call({client::Verb::MergePatch, ref_of(name), name.ns, name.name,
+                                                  status ? "status" : "", to_string(member.value)});
+      if (!reply.ok()) return Error(ErrorCode::Invalid, member.key, reply.message);
+    }
+    return {};
+  }
+
+  Status remove(const Json& value) {
+    const StoryName name = TRY(parse_name(value.is_string() ? value.as_string() : ""));
+    const client::ApiReply reply =
+        world_.call({client::Verb::Delete, ref_of(name), name.ns, name.name, "", ""});
+    if (!reply.ok()) return Error(ErrorCode::Invalid, name.name, reply.message);
+    return {};
+  }
+
+  Status settle(const Json& value) {
+    const Duration time = TRY(parse_duration(value.is_string() ? value.as_string() : ""));
+    world_.settle(time);
+    return {};
+  }
+
+  Result<std::string> expect(const Json& expected) {
+    if (!expected.is_object()) return Error(ErrorCode::Invalid, "expect", "takes kind/name: {word: value}");
+    for (const JsonMember& member : expected.as_object()) {
+      const StoryName name = TRY(parse_name(member.key));
+      const Json object = world_.read(ref_of(name), name.ns, name.name);
+      const bool should_be_gone = member.value.is_string() && member.value.as_string() == "gone";
+      if (should_be_gone && object.is_null()) continue;
+      if (should_be_gone) return member.key + " still exists: " + to_string(object);
+      if (object.is_null()) return member.key + " does not exist";
+      if (std::string failure = differs(member.key, object, member.value); !failure.empty()) return failure;
+    }
+    return std::string();
+  }
+
+  static std::string differs(const std::string& name, const Json& object, const Json& expected) {
+    if (!expected.is_object()) return name + ": an expectation is {word: value}";
+    for (const JsonMember& member : expected.as_object()) {
+      const bool short_word = member.key == "phase" || member.key == "node" || member.key == "why";
+      const Json* found = short_word ? nullptr : value_at(object, member.key);
+      const Json got = short_word ? Json(word_of(object, member.key)) : found ? *found : Json();
+      const bool contained = member.key == "why" && member.value.is_string() &&
+                             got.as_string().find(member.value.as_string()) != std::string::npos;
+      const bool any = member.value.is_string() && member.value.as_string() == "*" && !got.is_null() && got != Json("");
+      if (contained || any || got == member.value) continue;
+      return name + ": " + member.key + " is " + to_string(got) + ", expected " + to_string(member.value);
+    }
+    return "";
+  }
+
+  World& world_;
+  const std::string given_directory_;
+};
+
+}  // namespace
+
+Result<StoryResult> run_story(const std::string& file, const std::string& given_directory) {
+  const std::string text = TRY(read_text(file));
+  const std::vector<api::YamlDocument> documents = TRY(api::parse_yaml_documents(text, file));
+  if (documents.size() != 1) return Error(ErrorCode::Invalid, file, "a story is one YAML document");
+  const Json& story = documents.front().value;
+  StoryResult result;
+  result.name = story.string_at("story");
+  if (result.name.empty()) return Error(ErrorCode::Invalid, file, "a story has a line `story:` that names it");
+  WorldOptions options;
+  options.seed = static_cast<std::uint64_t>(story.int_at("seed", 1));
+  options.feature_gates = story.string_at("gates");
+  const std::unique_ptr<World> world = TRY(World::make(options));
+  Runner runner(*world, given_directory);
+  if (Status given = runner.give(story); !given) return given.error();
+  world->settle(Duration::seconds(2));
+  std::size_t number = 0;
+  for (const Json& step : story.items_at("steps")) {
+    ++number;
+    const std::string place = file + ": step " + std::to_string(number);
+    Result<std::string> failure = runner.step(step);
+    if (!failure) return failure.error().under(place);
+    if (failure->empty()) continue;
+    result.failure = place + ": " + *failure;
+    return result;
+  }
+  return result;
+}
+
+}  // namespace berth::sim

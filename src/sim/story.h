@@ -1,0 +1,20 @@
+// Stories: data files that say what is given, what happens and what is then expected. Anyone can add one.
+//
+// The dialect stands in tests/stories/README.md. Runs on a World: the same deciders as everywhere.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace berth::sim {
+
+struct StoryResult {
+  std::string name;         // the `story:` line
+  std::string failure;      // empty: everything came as expected
+};
+
+// Refuses (Invalid) a file that is no story, with file and step.
+Result<StoryResult> run_story(const std::string& file, const std::string& given_directory);
+
+}  // namespace berth::sim

@@ -1,0 +1,38 @@
+#include "sim/story_pod.h"
+
+namespace berth::sim {
+
+Json story_pod(const Json& words) {
+  Json metadata = Json::object({{"name", words.string_at("pod")}});
+  for (const char* key : {"namespace", "labels", "annotations"})
+    if (const Json* value = words.find(key)) metadata[key] = *value;
+
+  Json resources = Json::object();
+  const Json* cpu = words.find("cpu");
+  resources["requests"] = Json::object({{"cpu", cpu ? *cpu : Json("100m")}});
+  Json spec = Json::object({{"schedulerName", "berth"}});
+  JsonArray templates;
+  if (const Json* claims = words.find("claims"))
+    templates = claims->is_array() ? claims->as_array() : JsonArray{*claims};
+  JsonArray pod_claims, container_claims;
+  for (const Json& name : templates) {
+    pod_claims.push_back(Json::object({{"name", name}, {"resourceClaimTemplateName", name}}));
+    container_claims.push_back(Json::object({{"name", name}}));
+  }
+  if (!pod_claims.empty()) {
+    spec["resourceClaims"] = std::move(pod_claims);
+    resources["claims"] = std::move(container_claims);
+  }
+  if (const Json* group = words.find("group")) spec["schedulingGroup"] = Json::object({{"podGroupName", *group}});
+  if (const Json* node = words.find("node"))
+    spec["nodeSelector"] = Json::object({{"kubernetes.io/hostname", *node}});
+  if (const Json* name = words.find("priorityClass")) spec["priorityClassName"] = *name;
+  spec["containers"] = Json::array({Json::object(
+      {{"name", "work"}, {"image", "registry.k8s.io/pause:3.10"}, {"resources", std::move(resources)}})});
+  return Json::object({{"apiVersion", "v1"},
+                       {"kind", "Pod"},
+                       {"metadata", std::move(metadata)},
+                       {"spec", std::move(spec)}});
+}
+
+}  // namespace berth::sim
