@@ -1,7 +1,10 @@
 #include "control/control_plane.h"
 
 #include "api/type_table.h"
+#include "binding/binder.h"
 #include "control/controllers/controllers.h"
+#include "dra/cel_selectors.h"
+#include "scheduling/scheduler.h"
 
 namespace berth::control {
 namespace {
@@ -41,21 +44,61 @@ void add_simulated_nodes(Engine& engine) {
   engine.add(make_simulated_fabric());
 }
 
+dra::Gates device_gates(const api::Gates& gates) {
+  dra::Gates on;
+  on.admin_access = gates.enabled("DRAAdminAccess");
+  on.prioritized_list = gates.enabled("DRAPrioritizedList");
+  on.partitionable_devices = gates.enabled("DRAPartitionableDevices");
+  on.device_taints = gates.enabled("DRADeviceTaints");
+  on.binding_conditions = gates.enabled("DRADeviceBindingConditions");
+  on.consumable_capacity = gates.enabled("DRAConsumableCapacity");
+  on.list_attributes = gates.enabled("DRAListTypeAttributes");
+  on.derived_attributes = gates.enabled("DRADerivedAttributes");
+  on.optional_node_operations = gates.enabled("DRAOptionalNodeOperations");
+  on.compatibility_groups = gates.enabled("DRADeviceCompatibilityGroups");
+  on.compatibility_group_snapshot = gates.enabled("BerthCompatibilityGroupSnapshot");
+  return on;
+}
+
+scheduling::SchedulerOptions scheduler_options(const ControlPlaneOptions& options, const api::Gates& gates) {
+  scheduling::SchedulerOptions scheduler;
+  scheduler.scheduler_names = options.scheduler_names;
+  scheduler.gates = device_gates(gates);
+  return scheduler;
+}
+
+void add_binder(Engine& engine, const api::Gates& gates) {
+  binding::BinderOptions options;
+  options.binding_conditions = gates.enabled("DRADeviceBindingConditions");
+  Result<std::unique_ptr<binding::Binder>> binder = binding::Binder::make(std::move(options));
+  BERTH_ASSERT(binder.ok(), "the default binder plugins are registered");
+  engine.add(std::move(binder).value());
+}
+
 }  // namespace
 
 struct ControlPlane::Parts {
-  explicit Parts(client::ApiClient& client) : hub(client) {}
+  Parts(client::ApiClient& client, const api::Gates& gates, const ControlPlaneOptions& options)
+      : scheduler(scheduler_options(options, gates), selectors, &decisions), hub(client) {}
+  dra::CelSelectors selectors;
+  scheduling::DecisionRing decisions;
+  scheduling::Scheduler scheduler;
   std::unique_ptr<Engine> scheduling;
   std::unique_ptr<Engine> controllers;
   InformerHub hub;
 };
 
 ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, ControlPlaneOptions options)
-    : parts_(std::make_unique<Parts>(client)) {
-  (void)gates;
+    : parts_(std::make_unique<Parts>(client, gates, options)) {
+  if (options.scheduler) {
+    parts_->scheduling = std::make_unique<Engine>(client, EngineOptions{"berth", "berth"});
+    parts_->scheduling->add(parts_->scheduler);
+    parts_->scheduling->attach_to(parts_->hub);
+  }
   if (options.controllers || options.simulated_nodes || options.binder) {
     parts_->controllers = std::make_unique<Engine>(client, EngineOptions{});
     if (options.controllers) add_controllers(*parts_->controllers);
+    if (options.binder) add_binder(*parts_->controllers, gates);
     if (options.simulated_nodes) add_simulated_nodes(*parts_->controllers);
     parts_->controllers->attach_to(parts_->hub);
   }

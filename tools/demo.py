@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""A tour of every capability on a real control plane, each step checked. Exit status 0 when all came as told.
+
+Runs `berth up` with the demo cluster of examples/, talks to it with kubectl (or over HTTP where there is none)
+and prints what a person would read.
+"""
+import json
+import os
+import shutil
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BERTH = os.environ.get("BERTH", os.path.join(ROOT, "build/release/berth"))
+DRIVER = os.path.join(os.path.dirname(BERTH), "health-driver")
+STEP_SECONDS_MAX = 30
+BOLD, GREEN, RED, PLAIN = ("\033[1m", "\033[32m", "\033[31m", "\033[0m") if sys.stdout.isatty() and "NO_COLOR" not in os.environ else ("",) * 4
+
+
+class Failed(Exception):
+    pass
+
+
+class Cluster:
+    """One `berth up` on a data directory of its own, and kubectl pointed at it."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.kubeconfig = os.path.join(directory, "kubeconfig")
+        self.process = None
+        self.kubectl = shutil.which(os.environ.get("KUBECTL", "kubectl"))
+
+    def start(self):
+        if os.path.exists(self.kubeconfig):
+            os.remove(self.kubeconfig)
+        self.log = open(os.path.join(self.directory, "log"), "ab")
+        self.process = subprocess.Popen(
+            [BERTH, "up", "--data-dir", os.path.join(self.directory, "data"), "--kubeconfig", self.kubeconfig,
+             "--nodes-dir", os.path.join(self.directory, "n"), "--insecure", "--listen", "127.0.0.1:0",
+             "-f", os.path.join(ROOT, "examples/cluster"), "--log-level", "warning"],
+            stdout=self.log, stderr=self.log)
+        began = time.monotonic()
+        while not os.path.exists(self.kubeconfig):
+            if self.process.poll() is not None or time.monotonic() - began > STEP_SECONDS_MAX:
+                raise Failed("berth up did not come up; see " + self.log.name)
+            time.sleep(0.02)
+        for line in open(self.kubeconfig):
+            if "server:" in line:
+                self.url = line.split("server:")[1].strip().strip('"')
+        return time.monotonic() - began
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(10)
+
+    def api(self, path, body=None, method=None, content_type="application/json"):
+        request = urllib.request.Request(self.url + path, json.dumps(body).encode() if body is not None else None,
+                                         {"Content-Type": content_type}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            return json.load(error)
+
+    def pod(self, name):
+        return self.api("/api/v1/namespaces/default/pods/" + name)
+
+    def apply(self, example):
+        path = os.path.join(ROOT, "examples", example)
+        if not self.kubectl:
+            raise Failed("kubectl is needed for the demo: install it, or name it with KUBECTL=")
+        self.show("apply", "-f", os.path.relpath(path, ROOT))
+
+    def show(self, *arguments):
+        """Runs kubectl as a person would, and prints what it prints."""
+        print("  $ kubectl " + " ".join(arguments))
+        answer = subprocess.run([self.kubectl, *arguments], cwd=ROOT, text=True, capture_output=True,
+                                env=dict(os.environ, KUBECONFIG=self.kubeconfig))
+        for line in (answer.stdout + answer.stderr).rstrip().split("\n"):
+            if "version difference" not in line:
+                print("    " + line)
+        if answer.returncode != 0:
+            raise Failed("kubectl answered %d" % answer.returncode)
+
+
+def phase(pod):
+    return pod.get("status", {}).get("phase")
+
+
+def waiting_message(pod):
+    for condition in pod.get("status", {}).get("conditions", []):
+        if condition["type"] == "PodScheduled" and condition["status"] == "False":
+            return condition.get("message", "")
+    return ""
+
+
+def eventually(what, check):
+    began = time.monotonic()
+    while time.monotonic() - began < STEP_SECONDS_MAX:
+        if check():
+            print("  %s✓%s %s" % (GREEN, PLAIN, what))
+            return
+        time.sleep(0.05)
+    raise Failed("did not happen within %d s: %s" % (STEP_SECONDS_MAX, what))
+
+
+def title(text):
+    print("\n%s%s%s" % (BOLD, text, PLAIN))
+
+
+def partitions(cluster):
+    title("1. Partitions that cannot run together (KEP-5963)")
+    cluster.apply("partitions.yaml")
+    eventually("mig-a runs on a MIG partition of node-1", lambda: phase(cluster.pod("mig-a")) == "Running")
+    eventually("vgpu-b waits, and says why in words",
+               lambda: "holds group mig; the device offers vgpu" in waiting_message(cluster.pod("vgpu-b")))
+    cluster.show("get", "pods,resourceclaims")
+    print("    vgpu-b: " + waiting_message(cluster.pod("vgpu-b")))
+    cluster.show("delete", "pod", "mig-a")
+    eventually("vgpu-b runs as soon as the partition is free", lambda: phase(cluster.pod("vgpu-b")) == "Running")
+
+
+def racks_of(cluster, pods):
+    racks = set()
+    for name in pods:
+        node = cluster.pod(name).get("spec", {}).get("nodeName")
+        labels = cluster.api("/api/v1/nodes/" + node)["metadata"]["labels"] if node else {}
+        racks.add(labels.get("example.com/rack"))
+    return racks
+
+
+def gang(cluster):
+    title("2. A gang of four lands in one rack or not at all (KEP-5732)")
+    workers = ["train-%d" % i for i in range(4)]
+    cluster.apply("gang.yaml")
+    eventually("all four workers run", lambda: all(phase(cluster.pod(name)) == "Running" for name in workers))
+    racks = racks_of(cluster, workers)
+    if len(racks) != 1:
+        raise Failed("the workers are in racks %s" % sorted(map(str, racks)))
+    print("  %s✓%s all in %s" % (GREEN, PLAIN, racks.pop()))
+    cluster.show("get", "pods", "-o", "wide")
+
+
+def fabric(cluster):
+    title("3. Bound only when the device says it is ready (KEP-5007)")
+    cluster.apply("fabric.yaml")
+    eventually("the binder waits for the card",
+               lambda: any(item.get("status", {}).get("step") == "WaitingForDevices" for item in cluster.api(
+                   "/apis/scheduling.berth.dev/v1alpha1/namespaces/default/bindrequests").get("items", [])))
+    if cluster.pod("fabric-c").get("spec", {}).get("nodeName"):
+        raise Failed("fabric-c was bound before its card was ready")
+    cluster.show("get", "bindrequests")
+    eventually("fabric-c runs once the card is attached", lambda: phase(cluster.pod("fabric-c")) == "Running")
+
+
+def allocated_health(pod):
+    return [resource["health"] for status in pod.get("status", {}).get("containerStatuses", [])
+            for entry in status.get("allocatedResourcesStatus", []) for resource in entry["resources"]]
+
+
+def health(cluster):
+    title("4. A sick GPU is named in the pod's status (KEP-4680)")
+    if not os.path.exists(DRIVER):
+        raise Failed("the test driver was not built: " + DRIVER)
+    registry = os.path.join(cluster.directory, "n/node-1/plugins_registry")
+    driver = subprocess.Popen([DRIVER, "--directory", registry, "--driver", "gpu.example.com", "--pool", "node-1",
+                               *[word for i in range(1, 5) for word in ("--device", "gpu-%d" % i)]],
+                              stdin=subprocess.PIPE, text=True, stdout=cluster.log, stderr=cluster.log)
+    try:
+        cluster.apply("health.yaml")
+        eventually("health-d runs", lambda: phase(cluster.pod("health-d")) == "Running")
+        eventually("its GPU is Healthy", lambda: "Healthy" in allocated_health(cluster.pod("health-d")))
+        for i in range(1, 5):
+            driver.stdin.write("gpu-%d Unhealthy xid 79: the GPU has fallen off the bus\n" % i)
+        driver.stdin.flush()
+        eventually("and then Unhealthy", lambda: "Unhealthy" in allocated_health(cluster.pod("health-d")))
+        cluster.show("get", "pod", "health-d", "-o",
+                     "jsonpath={.status.containerStatuses[0].allocatedResourcesStatus}")
+    finally:
+        driver.terminate()
+
+
+def crash(cluster):
+    title("5. kill -9 in the middle of a gang's bind")
+    for i in range(4):
+        cluster.api("/api/v1/namespaces/default/pods/train-%d" % i, method="DELETE")
+    eventually("the first gang is gone", lambda: all(cluster.pod("train-%d" % i).get("code") == 404 for i in range(4)))
+    cluster.apply("gang.yaml")
+    time.sleep(0.005)
+    cluster.kill()
+    print("  killed; starting again on the same data")
+    print("  up again in %.0f ms" % (1000 * cluster.start()))
+    workers = ["train-%d" % i for i in range(4)]
+    eventually("the same end state: four workers run", lambda: all(phase(cluster.pod(name)) == "Running" for name in workers))
+    if len(racks_of(cluster, workers)) != 1:
+        raise Failed("the workers are in several racks")
+    devices = [(r["pool"], r["device"]) for item in
+               cluster.api("/apis/resource.k8s.io/v1/resourceclaims")["items"]
+               for r in item.get("status", {}).get("allocation", {}).get("devices", {}).get("results", [])]
+    if len(devices) != len(set(devices)):
+        raise Failed("a device is allocated twice: %s" % devices)
+    print("  %s✓%s in one rack, and no device is allocated twice" % (GREEN, PLAIN))
+    cluster.show("get", "pods", "-o", "wide")
+
+
+SCENES = [partitions, gang, fabric, health, crash]
+
+
+def main():
+    directory = tempfile.mkdtemp(prefix="berth-demo-")
+    cluster = Cluster(directory)
+    try:
+        print("Berth is up in %.0f ms: two racks of two nodes, each with a partitionable and four whole GPUs."
+              % (1000 * cluster.start()))
+        cluster.show("get", "nodes", "-L", "example.com/rack")
+        for scene in SCENES:
+            scene(cluster)
+    except Failed as failure:
+        print("\n%s✗ %s%s" % (RED, failure, PLAIN))
+        print("  logs and data: " + directory)
+        return 1
+    finally:
+        cluster.stop()
+    shutil.rmtree(directory)
+    print("\n%sEverything came as told.%s" % (GREEN, PLAIN))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
