@@ -158,8 +158,9 @@ void GroupCycle::order_by_bound(Run& run, std::vector<std::size_t>& indices) {
   }
   std::vector<std::int64_t> bounds(full.size());
   for (const auto& scorer : plugins_.placement_scorers) scorer->score(full, bounds);
-  std::stable_sort(indices.begin(), indices.end(),
-                   [&](std::size_t a, std::size_t b) { return bounds[a] > bounds[b]; });
+  std::sort(indices.begin(), indices.end(), [&](std::size_t a, std::size_t b) {
+    return bounds[a] != bounds[b] ? bounds[a] > bounds[b] : a < b;
+  });
 }
 
 bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
