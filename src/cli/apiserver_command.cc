@@ -35,8 +35,7 @@ int run_apiserver(ApiServerCommand command) {
   if (Status started = (*part)->start(); !started) return complain(started.error());
   if (Status ready = (*part)->ready(); !ready) return complain(ready.error());
   std::printf("Serving the Kubernetes API on %s\n", (*part)->url().c_str());
-  if (!(*part)->kubeconfig().empty())
-    std::printf("export KUBECONFIG=%s\n", (*part)->kubeconfig().c_str());
+  if (!(*part)->kubeconfig().empty()) std::printf("export KUBECONFIG=%s\n", (*part)->kubeconfig().c_str());
   std::fflush(stdout);
   stop.wait();
   log(LogLevel::Info, "stopping");

@@ -25,7 +25,8 @@ class FileAuditLog final : public AuditLog {
                               {"revision", static_cast<std::int64_t>(record.revision)}});
     const std::string text = to_string(line) + "\n";
     const std::lock_guard lock(mutex_);
-    const bool written = std::fwrite(text.data(), 1, text.size(), file_) == text.size() && std::fflush(file_) == 0;
+    const bool written =
+        std::fwrite(text.data(), 1, text.size(), file_) == text.size() && std::fflush(file_) == 0;
     if (!written && !std::exchange(complained_, true))
       log(LogLevel::Error, "the audit log cannot be written", {{"reason", std::strerror(errno)}});
   }

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "cli/apiserver_command.h"
+#include "cli/bench_command.h"
 #include "cli/up_command.h"
 #include "cli/version.h"
 
@@ -22,7 +23,8 @@ void add_server_flags(CLI::App& command, ServerOptions& server, std::string& gat
   command.add_option("--kubeconfig", server.kubeconfig, "file to write once the server is ready");
   command.add_option("--feature-gates", gates, "A=true,B=false, with Kubernetes' gate names");
   command.add_option("--audit-log", server.audit_log, "file that gets one JSON line per request");
-  command.add_flag("--insecure", server.insecure, "plain HTTP on loopback, every request is the administrator's");
+  command.add_flag("--insecure", server.insecure,
+                   "plain HTTP on loopback, every request is the administrator's");
 }
 
 LogLevel level_of(const std::string& name) {
@@ -40,7 +42,8 @@ int run(int argc, char** argv) {
   add_logging(app, log_level, log_format);
 
   CLI::App* version = app.add_subcommand("version", "print the version");
-  CLI::App* apiserver = app.add_subcommand("apiserver", "serve the Kubernetes API alone, without controllers");
+  CLI::App* apiserver =
+      app.add_subcommand("apiserver", "serve the Kubernetes API alone, without controllers");
   ApiServerCommand serve;
   add_server_flags(*apiserver, serve.server, serve.feature_gates);
   apiserver->add_flag("--in-memory", serve.in_memory, "keep nothing on disk");
@@ -54,6 +57,11 @@ int run(int argc, char** argv) {
   up->add_option("--nodes-dir", whole.nodes_directory, "where drivers find the nodes' plugin sockets");
   up->add_flag("--watch-placements", whole.watch_placements, "print each placement as it happens");
 
+  CLI::App* bench = app.add_subcommand("bench", "measure this machine end to end");
+  BenchCommand measured;
+  bench->add_option("name", measured.name, "dra-fill")->required();
+  bench->add_option("-o,--output", measured.output, "table or json")->check(CLI::IsMember({"table", "json"}));
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -65,6 +73,7 @@ int run(int argc, char** argv) {
     std::printf("berth %s (Kubernetes API %s)\n", kBerthVersion, kKubernetesVersion);
     return 0;
   }
+  if (*bench) return run_bench(measured);
   if (*up) return run_up(std::move(whole));
   return run_apiserver(std::move(serve));
 }
@@ -72,4 +81,6 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace berth::cli
 
-int main(int argc, char** argv) { return berth::cli::run(argc, argv); }
+int main(int argc, char** argv) {
+  return berth::cli::run(argc, argv);
+}

@@ -22,7 +22,9 @@ ControlPlaneLoops::ControlPlaneLoops(client::ApiClient& client, const Clock& clo
   parts_->plane.start();
 }
 
-ControlPlaneLoops::~ControlPlaneLoops() { stop(Duration()); }
+ControlPlaneLoops::~ControlPlaneLoops() {
+  stop(Duration());
+}
 
 bool ControlPlaneLoops::synced() const {
   return (!parts_->scheduling || parts_->scheduling->synced()) &&

@@ -38,7 +38,8 @@ Result<std::vector<std::string>> files_of(const std::string& path) {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
     const std::string extension = entry.path().extension().string();
-    if (extension == ".yaml" || extension == ".yml" || extension == ".json") files.push_back(entry.path().string());
+    if (extension == ".yaml" || extension == ".yml" || extension == ".json")
+      files.push_back(entry.path().string());
   }
   if (error) return Error(ErrorCode::NotFound, path, "cannot be read: " + error.message());
   std::sort(files.begin(), files.end());
@@ -60,7 +61,8 @@ std::string_view between_quotes(std::string_view text) {
 Status check(Manifest& manifest, const api::Gates& gates) {
   const std::string api_version(manifest.object.string_at("apiVersion"));
   const std::string kind(manifest.object.string_at("kind"));
-  if (api_version.empty()) return refused(manifest, "apiVersion", "is missing: write the API version, such as v1");
+  if (api_version.empty())
+    return refused(manifest, "apiVersion", "is missing: write the API version, such as v1");
   if (kind.empty()) return refused(manifest, "kind", "is missing: write the kind, such as Pod");
   const std::size_t slash = api_version.find('/');
   const std::string group = slash == std::string::npos ? "" : api_version.substr(0, slash);
@@ -171,7 +173,8 @@ Status try_manifests(const std::vector<Manifest>& manifests, const api::Gates& g
 Status store_manifests(const std::vector<Manifest>& manifests, client::ApiClient& client) {
   for (const Manifest& manifest : manifests) {
     std::promise<client::ApiReply> answered;
-    client.submit(create_request(manifest), [&](client::ApiReply reply) { answered.set_value(std::move(reply)); });
+    client.submit(create_request(manifest),
+                  [&](client::ApiReply reply) { answered.set_value(std::move(reply)); });
     const client::ApiReply reply = answered.get_future().get();
     if (!reply.ok() && reply.reason != "AlreadyExists")
       return refused(manifest, field_of(reply.message), reply.message);

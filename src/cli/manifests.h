@@ -24,17 +24,18 @@ struct Manifest {
 // "pods.yaml:14: document 2: spec.nodeName: Pod default/web": where the value at `path` stands.
 std::string place_of(const Manifest& manifest, std::string_view path);
 
-// Every object of the files; a folder stands for its *.yaml, *.yml and *.json, by name. Refuses unreadable files,
-// text that is no YAML, kinds that are not served and fields that a kind does not have, each with file, document,
-// line and field path. Namespaces come first, then the order of the files.
+// Every object of the files; a folder stands for its *.yaml, *.yml and *.json, by name. Refuses unreadable
+// files, text that is no YAML, kinds that are not served and fields that a kind does not have, each with
+// file, document, line and field path. Namespaces come first, then the order of the files.
 Result<std::vector<Manifest>> read_manifests(const std::vector<std::string>& paths, const api::Gates& gates);
 
-// Tries all of them on a server of their own in memory, beside the objects in `existing` (JSON texts of namespaces and
-// priority classes, which rules read). The first refusal is the error, with its place.
+// Tries all of them on a server of their own in memory, beside the objects in `existing` (JSON texts of
+// namespaces and priority classes, which rules read). The first refusal is the error, with its place.
 Status try_manifests(const std::vector<Manifest>& manifests, const api::Gates& gates,
                      const std::vector<Json>& existing);
 
-// Creates the objects that do not exist; those that do are left as they are. Blocks until every answer is there.
+// Creates the objects that do not exist; those that do are left as they are. Blocks until every answer is
+// there.
 Status store_manifests(const std::vector<Manifest>& manifests, client::ApiClient& client);
 
 }  // namespace berth::cli

@@ -39,7 +39,9 @@ class ServerPart::Ticker {
 ServerPart::ServerPart(ServerOptions options, const api::Gates& gates)
     : options_(std::move(options)), gates_(gates) {}
 
-ServerPart::~ServerPart() { stop(Duration::seconds(0)); }
+ServerPart::~ServerPart() {
+  stop(Duration::seconds(0));
+}
 
 Result<std::unique_ptr<ServerPart>> ServerPart::open(ServerOptions options, const api::Gates& gates) {
   plug_cel();
@@ -63,7 +65,8 @@ Result<std::unique_ptr<ServerPart>> ServerPart::open(ServerOptions options, cons
 Status ServerPart::read_listen(std::string& address, std::uint16_t& port) const {
   const std::string& listen = options_.listen;
   const std::size_t colon = listen.rfind(':');
-  const Error refused(ErrorCode::Invalid, "--listen", "\"" + listen + "\" is no ADDR:PORT such as 127.0.0.1:6443");
+  const Error refused(ErrorCode::Invalid, "--listen",
+                      "\"" + listen + "\" is no ADDR:PORT such as 127.0.0.1:6443");
   if (colon == std::string::npos) return refused;
   address = listen.substr(0, colon);
   if (address.size() > 2 && address.front() == '[') address = address.substr(1, address.size() - 2);
@@ -83,7 +86,8 @@ Status ServerPart::start() {
     const server::Certificates certificates =
         options_.data_directory.empty()
             ? TRY(server::generate_certificates({transport.address}, clock_.now()))
-            : TRY(server::certificates_in(options_.data_directory + "/pki", {transport.address}, clock_.now()));
+            : TRY(server::certificates_in(options_.data_directory + "/pki", {transport.address},
+                                          clock_.now()));
     transport.tls = server::TlsMaterial{certificates.server.certificate_pem, certificates.server.key_pem,
                                         certificates.ca.certificate_pem};
     ca_pem_ = certificates.ca.certificate_pem;
@@ -117,7 +121,8 @@ void ServerPart::stop(Duration grace) {
   server_->close_watches();
   if (transport_) transport_->stop(grace);
   transport_.reset();
-  // Work of the pool may submit to the store and the store's answers may post to the pool: both end in this order.
+  // Work of the pool may submit to the store and the store's answers may post to the pool: both end in this
+  // order.
   pool_->stop();
   store_.reset();
   server_.reset();

@@ -32,7 +32,8 @@ std::vector<Json> stored(const store::Store& store, const char* resource) {
 // What rules of other objects read.
 std::vector<Json> context_objects(const store::Store& store) {
   std::vector<Json> objects = stored(store, "namespaces");
-  for (Json& object : stored(store, "priorityclasses.scheduling.k8s.io")) objects.push_back(std::move(object));
+  for (Json& object : stored(store, "priorityclasses.scheduling.k8s.io"))
+    objects.push_back(std::move(object));
   return objects;
 }
 
@@ -52,8 +53,10 @@ Status make_nodes(std::size_t count, const store::Store& store, client::ApiClien
     if (store.get({"nodes", "", name})) continue;
     auto answered = std::make_shared<std::promise<client::ApiReply>>();
     replies.push_back(answered->get_future());
-    client::ApiRequest request{client::Verb::Create, api::ref_of(api::Kind::Node), "", "", "", to_string(node)};
-    client.submit(std::move(request), [answered](client::ApiReply reply) { answered->set_value(std::move(reply)); });
+    client::ApiRequest request{client::Verb::Create, api::ref_of(api::Kind::Node), "", "", "",
+                               to_string(node)};
+    client.submit(std::move(request),
+                  [answered](client::ApiReply reply) { answered->set_value(std::move(reply)); });
   }
   for (std::future<client::ApiReply>& reply : replies) {
     const client::ApiReply made = reply.get();
@@ -79,14 +82,15 @@ Result<bool> wait_for_nodes(std::size_t count, const store::Store& store, const 
 }
 
 void print_welcome(const ServerPart& part, std::size_t nodes) {
-  std::printf("Berth is up: the Kubernetes API is on %s, %zu simulated node%s ready.\n", part.url().c_str(), nodes,
-              nodes == 1 ? " is" : "s are");
-  if (!part.kubeconfig().empty()) std::printf("\n  export KUBECONFIG=%s\n  kubectl get nodes\n\n", part.kubeconfig().c_str());
+  std::printf("Berth is up: the Kubernetes API is on %s, %zu simulated node%s ready.\n", part.url().c_str(),
+              nodes, nodes == 1 ? " is" : "s are");
+  if (!part.kubeconfig().empty())
+    std::printf("\n  export KUBECONFIG=%s\n  kubectl get nodes\n\n", part.kubeconfig().c_str());
   std::fflush(stdout);
 }
 
-Status serve(UpCommand& command, ServerPart& part, const std::vector<Manifest>& manifests, const api::Gates& gates,
-             const StopSignal& stop) {
+Status serve(UpCommand& command, ServerPart& part, const std::vector<Manifest>& manifests,
+             const api::Gates& gates, const StopSignal& stop) {
   if (Status tried = try_manifests(manifests, gates, context_objects(part.store())); !tried) return tried;
   if (Status started = part.start(); !started) return started;
   part.server().set_ready(true);

@@ -14,7 +14,7 @@ struct UpCommand {
   bool in_memory = false;
   std::vector<std::string> files;
   std::size_t nodes = 0;
-  std::string nodes_directory;  // empty: nodes/ in the data directory
+  std::string nodes_directory;    // empty: nodes/ in the data directory
   bool watch_placements = false;  // print each placement as it happens
 };
 

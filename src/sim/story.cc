@@ -104,7 +104,8 @@ const Json* value_at(const Json& object, std::string_view path) {
 
 class Runner {
  public:
-  Runner(World& world, std::string given_directory) : world_(world), given_directory_(std::move(given_directory)) {}
+  Runner(World& world, std::string given_directory)
+      : world_(world), given_directory_(std::move(given_directory)) {}
 
   Status give(const Json& story) {
     for (const Json& file : story.items_at("given")) {
@@ -120,18 +121,26 @@ class Runner {
   // The failure of the step, or nothing.
   Result<std::string> step(const Json& step) {
     if (!step.is_object() || step.as_object().size() != 1)
-      return Error(ErrorCode::Invalid, "a step is one of apply, create, patch, delete, settle, restart, expect");
+      return Error(ErrorCode::Invalid,
+                   "a step is one of apply, create, patch, delete, settle, restart, expect");
     const JsonMember& said = *step.as_object().begin();
     const Json& value = said.value;
     Status done;
     if (said.key == "expect") return expect(value);
-    if (said.key == "apply") done = create(story_pod(value));
-    else if (said.key == "create") done = create_all(value);
-    else if (said.key == "patch") done = patch_all(value);
-    else if (said.key == "delete") done = remove(value);
-    else if (said.key == "settle") done = settle(value);
-    else if (said.key == "restart") world_.restart_deciders();
-    else return Error(ErrorCode::Invalid, said.key, "is no step");
+    if (said.key == "apply")
+      done = create(story_pod(value));
+    else if (said.key == "create")
+      done = create_all(value);
+    else if (said.key == "patch")
+      done = patch_all(value);
+    else if (said.key == "delete")
+      done = remove(value);
+    else if (said.key == "settle")
+      done = settle(value);
+    else if (said.key == "restart")
+      world_.restart_deciders();
+    else
+      return Error(ErrorCode::Invalid, said.key, "is no step");
     if (!done) return done.error();
     return std::string();
   }
@@ -199,7 +208,8 @@ class Runner {
       const Json got = short_word ? Json(word_of(object, member.key)) : found ? *found : Json();
       const bool contained = member.key == "why" && member.value.is_string() &&
                              got.as_string().find(member.value.as_string()) != std::string::npos;
-      const bool any = member.value.is_string() && member.value.as_string() == "*" && !got.is_null() && got != Json("");
+      const bool any =
+          member.value.is_string() && member.value.as_string() == "*" && !got.is_null() && got != Json("");
       if (contained || any || got == member.value) continue;
       return name + ": " + member.key + " is " + to_string(got) + ", expected " + to_string(member.value);
     }
@@ -219,7 +229,8 @@ Result<StoryResult> run_story(const std::string& file, const std::string& given_
   const Json& story = documents.front().value;
   StoryResult result;
   result.name = story.string_at("story");
-  if (result.name.empty()) return Error(ErrorCode::Invalid, file, "a story has a line `story:` that names it");
+  if (result.name.empty())
+    return Error(ErrorCode::Invalid, file, "a story has a line `story:` that names it");
   WorldOptions options;
   options.seed = static_cast<std::uint64_t>(story.int_at("seed", 1));
   options.feature_gates = story.string_at("gates");

@@ -10,8 +10,8 @@
 namespace berth::sim {
 
 struct StoryResult {
-  std::string name;         // the `story:` line
-  std::string failure;      // empty: everything came as expected
+  std::string name;     // the `story:` line
+  std::string failure;  // empty: everything came as expected
 };
 
 // Refuses (Invalid) a file that is no story, with file and step.

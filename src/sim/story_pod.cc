@@ -23,16 +23,15 @@ Json story_pod(const Json& words) {
     spec["resourceClaims"] = std::move(pod_claims);
     resources["claims"] = std::move(container_claims);
   }
-  if (const Json* group = words.find("group")) spec["schedulingGroup"] = Json::object({{"podGroupName", *group}});
+  if (const Json* group = words.find("group"))
+    spec["schedulingGroup"] = Json::object({{"podGroupName", *group}});
   if (const Json* node = words.find("node"))
     spec["nodeSelector"] = Json::object({{"kubernetes.io/hostname", *node}});
   if (const Json* name = words.find("priorityClass")) spec["priorityClassName"] = *name;
   spec["containers"] = Json::array({Json::object(
       {{"name", "work"}, {"image", "registry.k8s.io/pause:3.10"}, {"resources", std::move(resources)}})});
-  return Json::object({{"apiVersion", "v1"},
-                       {"kind", "Pod"},
-                       {"metadata", std::move(metadata)},
-                       {"spec", std::move(spec)}});
+  return Json::object(
+      {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", std::move(metadata)}, {"spec", std::move(spec)}});
 }
 
 }  // namespace berth::sim

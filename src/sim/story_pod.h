@@ -6,7 +6,8 @@
 namespace berth::sim {
 
 // {pod: NAME, claims: TEMPLATE or list of them, group: PODGROUP, cpu: "1", node: NODE (selector by hostname),
-//  labels: {}, annotations: {}, priority: 5} as a Pod of scheduler "berth". Claim names are the templates' names.
+//  labels: {}, annotations: {}, priority: 5} as a Pod of scheduler "berth". Claim names are the templates'
+//  names.
 Json story_pod(const Json& words);
 
 }  // namespace berth::sim

@@ -78,7 +78,8 @@ client::ApiReply World::create(const Json& object) {
       slash == std::string::npos ? api_version : api_version.substr(slash + 1), object.string_at("kind"));
   client::ApiReply refused;
   refused.code = 404;
-  refused.message = "no kind \"" + std::string(object.string_at("kind")) + "\" in version \"" + api_version + "\"";
+  refused.message =
+      "no kind \"" + std::string(object.string_at("kind")) + "\" in version \"" + api_version + "\"";
   if (!resource) return refused;
   const Json* ns = object.find_path({"metadata", "namespace"});
   client::ApiRequest request;
@@ -126,7 +127,11 @@ void World::restart_deciders() {
   parts_->start();
 }
 
-Time World::now() const { return parts_->clock.now(); }
-std::uint64_t World::writes() const { return parts_->faulty.writes_accepted(); }
+Time World::now() const {
+  return parts_->clock.now();
+}
+std::uint64_t World::writes() const {
+  return parts_->faulty.writes_accepted();
+}
 
 }  // namespace berth::sim

@@ -1,6 +1,8 @@
-// A deterministic cluster in one thread: the real API server, the real deciders, virtual time, seeded randomness.
+// A deterministic cluster in one thread: the real API server, the real deciders, virtual time, seeded
+// randomness.
 //
-// The same seed and the same calls give the same bytes. Owner: one test or one story; nothing here is thread-safe.
+// The same seed and the same calls give the same bytes. Owner: one test or one story; nothing here is
+// thread-safe.
 #pragma once
 
 #include <memory>

@@ -134,7 +134,9 @@ FieldErrors validate_create(const Json& pod, const RuleContext&) {
   return errors;
 }
 
-bool has_both(const ResourceMap& amounts) { return amounts.count("cpu") > 0 && amounts.count("memory") > 0; }
+bool has_both(const ResourceMap& amounts) {
+  return amounts.count("cpu") > 0 && amounts.count("memory") > 0;
+}
 
 ResourceMap amounts_of(const Json& container, std::string_view which) {
   const Json* resources = container.find("resources");
@@ -151,7 +153,8 @@ std::string_view qos_class_of(const Json& pod) {
   bool any = false, guaranteed = true;
   for (const char* list : {"containers", "initContainers"})
     for (const Json& container : spec ? spec->items_at(list) : JsonArray()) {
-      const ResourceMap requests = amounts_of(container, "requests"), limits = amounts_of(container, "limits");
+      const ResourceMap requests = amounts_of(container, "requests"),
+                        limits = amounts_of(container, "limits");
       any |= !requests.empty() || !limits.empty();
       guaranteed &= has_both(limits) && requests == limits;
     }

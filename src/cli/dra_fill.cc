@@ -1,0 +1,248 @@
+#include "cli/dra_fill.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "cli/control_plane.h"
+#include "cli/server_part.h"
+#include "server/in_process_client.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::size_t kCreatesUnderWayMax = 256;
+constexpr Duration kWaitMax = Duration::seconds(120);
+
+Json node_object(std::size_t n) {
+  const std::string name = "node-" + std::to_string(n);
+  const Json amounts = Json::object({{"cpu", "64"}, {"memory", "256Gi"}, {"pods", "110"}});
+  return Json::object(
+      {{"apiVersion", "v1"},
+       {"kind", "Node"},
+       {"metadata",
+        Json::object({{"name", name}, {"labels", Json::object({{"kubernetes.io/hostname", name}})}})},
+       {"status", Json::object({{"capacity", amounts}, {"allocatable", amounts}})}});
+}
+
+Json slice_object(std::size_t n, std::size_t device_count) {
+  const std::string node = "node-" + std::to_string(n);
+  JsonArray devices;
+  for (std::size_t i = 0; i < device_count; ++i)
+    devices.push_back(Json::object(
+        {{"name", "instance-" + std::to_string(i)},
+         {"attributes", Json::object({{"model", Json::object({{"string", "A100"}})},
+                                      {"family", Json::object({{"string", "GPU"}})},
+                                      {"driverVersion", Json::object({{"version", "1.2.3"}})},
+                                      {"numa", Json::object({{"int", static_cast<std::int64_t>(i)}})}})},
+         {"capacity", Json::object({{"memory", Json::object({{"value", "1Gi"}})}})}}));
+  return Json::object(
+      {{"apiVersion", "resource.k8s.io/v1"},
+       {"kind", "ResourceSlice"},
+       {"metadata", Json::object({{"name", node + "-slice"}})},
+       {"spec",
+        Json::object({{"driver", "bench.example.com"},
+                      {"nodeName", node},
+                      {"pool", Json::object({{"name", node}, {"generation", 1}, {"resourceSliceCount", 1}})},
+                      {"devices", std::move(devices)}})}});
+}
+
+Json class_object() {
+  const Json selector =
+      Json::object({{"cel", Json::object({{"expression", "device.driver == 'bench.example.com'"}})}});
+  return Json::object({{"apiVersion", "resource.k8s.io/v1"},
+                       {"kind", "DeviceClass"},
+                       {"metadata", Json::object({{"name", "bench.example.com"}})},
+                       {"spec", Json::object({{"selectors", Json::array({selector})}})}});
+}
+
+Json template_object() {
+  const Json request =
+      Json::object({{"name", "gpu"}, {"exactly", Json::object({{"deviceClassName", "bench.example.com"}})}});
+  const Json devices = Json::object({{"requests", Json::array({request})}});
+  return Json::object({{"apiVersion", "resource.k8s.io/v1"},
+                       {"kind", "ResourceClaimTemplate"},
+                       {"metadata", Json::object({{"name", "one-gpu"}})},
+                       {"spec", Json::object({{"spec", Json::object({{"devices", devices}})}})}});
+}
+
+Json pod_object(const std::string& name) {
+  const Json container = Json::object(
+      {{"name", "work"},
+       {"image", "registry.k8s.io/pause:3.10"},
+       {"resources", Json::object({{"requests", Json::object({{"cpu", "100m"}, {"memory", "100Mi"}})},
+                                   {"claims", Json::array({Json::object({{"name", "gpu"}})})}})}});
+  const Json claim = Json::object({{"name", "gpu"}, {"resourceClaimTemplateName", "one-gpu"}});
+  return Json::object({{"apiVersion", "v1"},
+                       {"kind", "Pod"},
+                       {"metadata", Json::object({{"name", name}})},
+                       {"spec", Json::object({{"schedulerName", "berth"},
+                                              {"resourceClaims", Json::array({claim})},
+                                              {"containers", Json::array({container})}})}});
+}
+
+// Creates objects with a bounded number under way, and knows when pods were bound.
+class Load final : public client::WatchReceiver {
+ public:
+  Load(client::ApiClient& client, const Clock& clock) : client_(client), clock_(clock) {}
+
+  void create(api::ResourceRef resource, std::string ns, const Json& object) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return under_way_ < kCreatesUnderWayMax; });
+      ++under_way_;
+    }
+    client::ApiRequest request{client::Verb::Create, std::move(resource), std::move(ns), "", "",
+                               to_string(object)};
+    client_.submit(std::move(request), [this](client::ApiReply reply) {
+      const std::lock_guard lock(mutex_);
+      --under_way_;
+      if (!reply.ok() && trouble_.empty()) trouble_ = reply.message;
+      changed_.notify_all();
+    });
+  }
+
+  void create_pod(const std::string& name) {
+    {
+      const std::lock_guard lock(mutex_);
+      created_[name] = clock_.monotonic();
+    }
+    create(api::ref_of(api::Kind::Pod), "default", pod_object(name));
+  }
+
+  // False when it takes too long or a create was refused.
+  Status wait_until_bound(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    const bool done = changed_.wait_for(lock, std::chrono::microseconds(kWaitMax.micros()),
+                                        [&] { return bound_.size() >= count || !trouble_.empty(); });
+    if (!trouble_.empty()) return Error(ErrorCode::Internal, trouble_);
+    if (!done)
+      return Error(ErrorCode::Unavailable, "only " + std::to_string(bound_.size()) + " of " +
+                                               std::to_string(count) + " pods were bound in time");
+    return {};
+  }
+
+  // Milliseconds from create to binding of the pods whose name begins so, in ascending order.
+  std::vector<double> latencies_ms(const std::string& prefix) const {
+    const std::lock_guard lock(mutex_);
+    std::vector<double> latencies;
+    for (const auto& [name, time] : bound_)
+      if (name.rfind(prefix, 0) == 0) latencies.push_back((time - created_.at(name)).seconds_f() * 1000);
+    std::sort(latencies.begin(), latencies.end());
+    return latencies;
+  }
+
+  double seconds_of(const std::string& prefix) const {
+    const std::lock_guard lock(mutex_);
+    Time first, last;
+    for (const auto& [name, time] : bound_) {
+      if (name.rfind(prefix, 0) != 0) continue;
+      const Time created = created_.at(name);
+      if (!first.is_set() || created < first) first = created;
+      if (!last.is_set() || time > last) last = time;
+    }
+    return (last - first).seconds_f();
+  }
+
+  void on_list(std::vector<api::RawPtr>, std::uint64_t) override {}
+  void on_changes(std::vector<client::RawChange> changes) override {
+    const std::lock_guard lock(mutex_);
+    for (const client::RawChange& change : changes) note(*change.object);
+    changed_.notify_all();
+  }
+  void on_trouble(std::string) override {}
+
+ private:
+  void note(const std::string& pod) {
+    constexpr std::string_view kName = "\"metadata\":{\"name\":\"";
+    if (pod.find("\"nodeName\":\"") == std::string::npos) return;
+    const std::size_t at = pod.find(kName);
+    if (at == std::string::npos) return;
+    const std::size_t begin = at + kName.size();
+    bound_.emplace(pod.substr(begin, pod.find('"', begin) - begin), clock_.monotonic());
+  }
+
+  client::ApiClient& client_;
+  const Clock& clock_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t under_way_ = 0;
+  std::map<std::string, Time> created_, bound_;
+  std::string trouble_;
+};
+
+void make_cluster(Load& load, const DraFillShape& shape) {
+  load.create(api::ref_of(api::Kind::DeviceClass), "", class_object());
+  load.create(api::ref_of(api::Kind::ResourceClaimTemplate), "default", template_object());
+  for (std::size_t n = 1; n <= shape.nodes; ++n) {
+    load.create(api::ref_of(api::Kind::Node), "", node_object(n));
+    load.create(api::ref_of(api::Kind::ResourceSlice), "", slice_object(n, shape.devices_per_node));
+  }
+}
+
+void make_pods(Load& load, const std::string& prefix, std::size_t count, std::size_t per_s,
+               const Clock& clock) {
+  const Time began = clock.monotonic();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (per_s > 0) {
+      const Duration due = Duration::micros(static_cast<std::int64_t>(i * 1'000'000 / per_s));
+      const Duration left = began + due - clock.monotonic();
+      if (left > Duration()) std::this_thread::sleep_for(std::chrono::microseconds(left.micros()));
+    }
+    load.create_pod(prefix + std::to_string(i));
+  }
+}
+
+std::int64_t resident_kb() {
+  std::FILE* file = std::fopen("/proc/self/status", "re");
+  if (!file) return 0;
+  char line[256];
+  long long kb = 0;
+  while (std::fgets(line, sizeof line, file))
+    if (std::sscanf(line, "VmRSS: %lld kB", &kb) == 1) break;
+  std::fclose(file);
+  return kb;
+}
+
+}  // namespace
+
+Result<DraFillResult> measure_dra_fill(const DraFillShape& shape, const std::string& directory) {
+  const api::Gates gates(api::GateDefaults::Up);
+  ServerOptions options;
+  options.data_directory = directory;
+  std::unique_ptr<ServerPart> part = TRY(ServerPart::open(options, gates));
+  SystemClock clock;
+  const auto client = server::make_in_process_client(part->server(), "system:berth");
+  const auto user = server::make_in_process_client(part->server(), "bench");
+  control::ControlPlaneOptions plane_options;
+  plane_options.simulated_nodes = false;
+  ControlPlaneLoops plane(*client, clock, gates, plane_options);
+  Load load(*user, clock);
+  const auto subscription = user->list_and_watch(api::ref_of(api::Kind::Pod), load);
+  make_cluster(load, shape);
+
+  make_pods(load, "before-", shape.pods_before, 0, clock);
+  if (Status bound = load.wait_until_bound(shape.pods_before); !bound) return bound.error();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const store::Revision revision = part->store().revision();
+  make_pods(load, "measured-", shape.pods_measured, shape.offered_per_s, clock);
+  if (Status bound = load.wait_until_bound(shape.pods_before + shape.pods_measured); !bound)
+    return bound.error();
+
+  DraFillResult result;
+  const std::vector<double> latencies = load.latencies_ms("measured-");
+  result.pods_per_s = static_cast<double>(latencies.size()) / load.seconds_of("measured-");
+  result.p50_ms = latencies[latencies.size() / 2];
+  result.p99_ms = latencies[latencies.size() * 99 / 100];
+  std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+  result.writes_per_pod =
+      static_cast<double>(part->store().revision() - revision) / static_cast<double>(shape.pods_measured);
+  result.resident_kb = resident_kb();
+  plane.stop(Duration::seconds(1));
+  return result;
+}
+
+}  // namespace berth::cli
