@@ -2,7 +2,7 @@
 #
 # A room is a folder below src/ with a room.cmake that lists what it may use:
 #   berth_room(NAME <room> ROOMS <rooms it includes> LINK <packages> PRIVATE_LINK <packages of its .cc files>
-#     TEST_LINK <packages of its tests>)
+#     TEST_LINK <packages of its tests> PROTO <names of proto/*.proto to generate messages and services from>)
 # Every *.cc becomes part of the library, every *_test.cc part of <room>_test, every *_main.cc a program.
 # bench/*_bench.cc and fuzz/*_fuzz.cc become programs; their first line names the rooms: // rooms: base store
 # The targets berth_programs, berth_tests and berth_benches build all of a kind.
@@ -48,8 +48,31 @@ endif()
 
 enable_testing()
 
+# A library berth_<room>_proto of what protoc and its gRPC plugin make of src/<room>/proto/*.proto. Not our code: it is
+# built without our warnings, and its headers count as a system's.
+function(berth_proto room)
+  set(folder ${CMAKE_SOURCE_DIR}/src/${room}/proto)
+  set(out ${CMAKE_BINARY_DIR}/proto/${room})
+  file(MAKE_DIRECTORY ${out})
+  set(generated)
+  foreach(proto ${ARGN})
+    set(files ${out}/${proto}.pb.cc ${out}/${proto}.pb.h ${out}/${proto}.grpc.pb.cc ${out}/${proto}.grpc.pb.h)
+    add_custom_command(OUTPUT ${files}
+      COMMAND protobuf::protoc -I ${folder} --cpp_out=${out} --grpc_out=${out}
+        --plugin=protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin> ${folder}/${proto}.proto
+      DEPENDS ${folder}/${proto}.proto VERBATIM)
+    list(APPEND generated ${files})
+  endforeach()
+  add_library(berth_${room}_proto STATIC ${generated})
+  target_include_directories(berth_${room}_proto SYSTEM PUBLIC ${out})
+  target_link_libraries(berth_${room}_proto PUBLIC gRPC::grpc++ protobuf::libprotobuf)
+  if(BERTH_SANITIZE)
+    target_compile_options(berth_${room}_proto PRIVATE -fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer)
+  endif()
+endfunction()
+
 function(berth_room)
-  cmake_parse_arguments(ROOM "" "NAME" "ROOMS;LINK;PRIVATE_LINK;TEST_LINK" ${ARGN})
+  cmake_parse_arguments(ROOM "" "NAME" "ROOMS;LINK;PRIVATE_LINK;TEST_LINK;PROTO" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${ROOM_NAME}/*.cc)
   set(tests ${sources})
   set(mains ${sources})
@@ -57,6 +80,10 @@ function(berth_room)
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER mains INCLUDE REGEX "_main\\.cc$")
 
+  if(ROOM_PROTO)
+    berth_proto(${ROOM_NAME} ${ROOM_PROTO})
+    list(APPEND ROOM_PRIVATE_LINK berth_${ROOM_NAME}_proto)
+  endif()
   list(TRANSFORM ROOM_ROOMS PREPEND berth_)
   if(sources)
     add_library(berth_${ROOM_NAME} STATIC ${sources})

@@ -93,6 +93,10 @@ class Reconciler {
   virtual ~Reconciler() = default;
   virtual std::string_view name() const = 0;
   virtual std::vector<Interest> interests() const = 0;
+  // Which keys a signal from outside the API about `about` wakes (control::Engine::wake).
+  virtual void signalled(const View&, const api::ObjectKey& about, std::vector<api::ObjectKey>& keys) const {
+    keys.push_back(about);
+  }
   virtual Effects reconcile(const View& view, const api::ObjectKey& key, Time now) = 0;
   // Told before the key runs again when a chain of its last run was not accepted, for those who class refusals.
   virtual void settle(const View& view, const api::ObjectKey& key, const Outcome& outcome, Time now);

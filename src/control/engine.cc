@@ -139,11 +139,25 @@ void Engine::take_messages() {
       take_batch(**batch);
       continue;
     }
+    if (const auto* signal = std::get_if<Signal>(&message)) {
+      take_signal(*signal);
+      continue;
+    }
     Answer& answer = std::get<Answer>(message);
     if (answer.purpose == RequestPurpose::Event)
       recorder_.on_answer(answer, now_);
     else
       executor_.on_answer(std::move(answer), now_);
+  }
+}
+
+void Engine::take_signal(const Signal& signal) {
+  if (!synced_) return;  // the first run sees everything anyway
+  for (std::uint32_t index = 0; index < reconcilers_.size(); ++index) {
+    if (reconcilers_[index]->name() != signal.reconciler) continue;
+    scratch_keys_.clear();
+    reconcilers_[index]->signalled(view_, signal.about, scratch_keys_);
+    for (const api::ObjectKey& key : scratch_keys_) queue_.add(index, key);
   }
 }
 

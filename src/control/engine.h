@@ -68,6 +68,11 @@ class Engine final : private ViewPort {
   bool synced() const { return synced_; }
   // Called, on any thread, when a message comes in.
   void on_message(std::function<void()> notify) { mailbox_->on_message(std::move(notify)); }
+  // On any thread: tells the reconciler of this name that something outside the API changed. Its signalled()
+  // names the keys that run. Senders fold repeats: every call is a message.
+  void wake(std::string_view reconciler, api::ObjectKey about) {
+    mailbox_->push(Signal{std::string(reconciler), std::move(about)});
+  }
 
   void lead(Leading leading) { leading_ = leading; }
   // Runs nothing new from now on; effects under way are carried to their end until `deadline`.
@@ -108,6 +113,7 @@ class Engine final : private ViewPort {
   Feed* find_feed(api::Kind kind, const api::ResourceRef& resource);
   const Feed* find_feed(api::Kind kind, const api::ResourceRef& resource) const;
   void take_messages();
+  void take_signal(const Signal& signal);
   void take_batch(const TypedBatch& batch);
   void drop_unlisted(const TypedBatch& list);
   void publish(Feed& feed, const client::Delta& delta);

@@ -311,6 +311,24 @@ TEST(Engine, ADeadlineWakesItsKey) {
   EXPECT_EQ(at, (std::vector<std::int64_t>{0, 7, 14}));
 }
 
+TEST(Engine, ASignalFromOutsideRunsItsKey) {
+  World world;
+  std::vector<std::string> seen;
+  add(world, [&](const View&, const api::ObjectKey& key, Time) {
+    seen.push_back(key.name);
+    return Effects::nothing();
+  });
+  world.api.put(Kind::Pod, kPodA);
+  world.engine.wake("scripted", kKeyA);
+  world.start();
+  world.settle();
+  EXPECT_EQ(seen, std::vector<std::string>{"a"});
+  world.engine.wake("scripted", kKeyA);
+  world.engine.wake("nobody", kKeyA);
+  world.settle();
+  EXPECT_EQ(seen, (std::vector<std::string>{"a", "a"}));
+}
+
 TEST(Engine, AFollowerRunsNothingAndAStoppingEngineFinishesWhatIsUnderWay) {
   World world;
   add(world, [](const View& view, const api::ObjectKey& key, Time) { return label_once(view, key); });

@@ -43,10 +43,16 @@ struct Answer {
   std::optional<api::TypedObject> object;  // reply.object, when the engine keeps objects of its kind
 };
 
-using Message = std::variant<BatchPtr, Answer>;
+// Something outside the API changed that a reconciler reads.
+struct Signal {
+  std::string reconciler;  // its name
+  api::ObjectKey about;
+};
+
+using Message = std::variant<BatchPtr, Answer, Signal>;
 
 // Thread-safe, in order of arrival. Bounded by its senders: one message a request in flight, one a watch
-// delivery.
+// delivery, and one a signal that was not read yet.
 class Mailbox {
  public:
   Mailbox();

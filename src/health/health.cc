@@ -1,0 +1,28 @@
+#include "health/health.h"
+
+namespace berth::health {
+
+std::string_view name_of(Health health) {
+  switch (health) {
+    case Health::Healthy:
+      return "Healthy";
+    case Health::Unknown:
+      return "Unknown";
+    case Health::Unhealthy:
+      return "Unhealthy";
+  }
+  BERTH_ASSERT(false, "every health has a name");
+}
+
+std::string bounded_message(std::string text) {
+  if (text.size() <= kMessageBytesMax) return text;
+  constexpr std::string_view kDots = "...";
+  std::size_t end = kMessageBytesMax - kDots.size();
+  const auto inside_character = [](char c) { return (static_cast<unsigned char>(c) & 0xc0u) == 0x80u; };
+  while (end > 0 && inside_character(text[end])) --end;
+  text.resize(end);
+  text += kDots;
+  return text;
+}
+
+}  // namespace berth::health

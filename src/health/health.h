@@ -1,0 +1,47 @@
+// What a driver reports about its devices, as plain values: no gRPC type leaves this room.
+// Source: KEP-4680; wire form in proto/dra_health_v1.proto.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+
+namespace berth::health {
+
+enum class Health : std::uint8_t { Healthy, Unknown, Unhealthy };  // from best to worst
+
+std::string_view name_of(Health health);
+
+// A device of one driver on one node. Shares of a device have one health.
+struct DeviceName {
+  std::string pool;
+  std::string device;
+  friend auto operator<=>(const DeviceName&, const DeviceName&) = default;
+};
+
+struct DeviceHealth {
+  Health health = Health::Unknown;
+  std::string message;
+  friend bool operator==(const DeviceHealth&, const DeviceHealth&) = default;
+};
+
+struct DeviceReport {
+  DeviceName name;
+  DeviceHealth health;
+  std::int64_t timeout_s = 0;  // after which the report is stale; 0 or less: the default
+};
+
+// One message of a driver: complete by its contract, in fact often a part.
+using Reports = std::vector<DeviceReport>;
+
+// The API server refuses a longer one, and the whole status with it.
+inline constexpr std::size_t kMessageBytesMax = 1024;
+
+// Cut to kMessageBytesMax on the border of a character; a cut text ends in three dots.
+std::string bounded_message(std::string text);
+
+}  // namespace berth::health

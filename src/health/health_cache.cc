@@ -1,0 +1,131 @@
+#include "health/health_cache.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+
+namespace berth::health {
+namespace {
+
+std::string silence_text(std::string_view driver, StreamState stream, Duration timeout) {
+  std::string text = "no health report for more than " + std::to_string(timeout.whole_seconds()) + "s";
+  if (stream == StreamState::Down)
+    text.append(": the health stream of driver ").append(driver).append(" is down");
+  if (stream == StreamState::Gone)
+    text.append(": driver ").append(driver).append(" is not registered any more");
+  return text;
+}
+
+Duration forget_after(Duration timeout) {
+  return std::max(kForgetAfterMin, timeout * kForgetAfterTimeouts);
+}
+
+}  // namespace
+
+Duration clamped_timeout(std::int64_t seconds) {
+  if (seconds <= 0) return kHealthTimeoutDefault;
+  const std::int64_t longest = kHealthTimeoutMax.whole_seconds();
+  return std::max(kHealthTimeoutMin, Duration::seconds(std::min(seconds, longest)));
+}
+
+DeviceHealth HealthSnapshot::of(std::string_view driver, const DeviceName& name) const {
+  const auto found = drivers.find(driver);
+  if (found == drivers.end())
+    return {Health::Unknown,
+            bounded_message("no plugin of driver " + std::string(driver) + " is registered")};
+  const auto device = found->second.devices.find(name);
+  if (device != found->second.devices.end()) return device->second;
+  const bool unsupported = found->second.stream == StreamState::Unsupported;
+  return {Health::Unknown, bounded_message("driver " + std::string(driver) +
+                                           (unsupported ? " offers no health service"
+                                                        : " has not reported the health of this device"))};
+}
+
+// Stale strictly after the timeout: a report just in time keeps the device known.
+Time HealthCache::due_at(const Entry& entry) {
+  const Duration span = entry.stale ? forget_after(entry.timeout) : entry.timeout;
+  return entry.reported + span + Duration::micros(1);
+}
+
+HealthCache::Visible HealthCache::take(const std::string& name, Driver& driver, const DeviceReport& report,
+                                       Time now) {
+  const auto [at, is_new] = driver.entries.try_emplace(report.name);
+  if (!is_new) due_.erase({due_at(at->second), name, report.name});
+  at->second = {now, clamped_timeout(report.timeout_s), false};
+  due_.insert({due_at(at->second), name, report.name});
+
+  DeviceHealth health{report.health.health, bounded_message(report.health.message)};
+  const auto [seen, unseen] = driver.visible.devices.try_emplace(report.name);
+  if (!unseen && seen->second == health) return Visible::Same;
+  seen->second = std::move(health);
+  return Visible::Changed;
+}
+
+HealthCache::Visible HealthCache::update(std::string_view driver, const Reports& reports, Time now) {
+  Visible visible = note_stream(driver, StreamState::Up, now);
+  if (expire(now) == Visible::Changed) visible = Visible::Changed;
+  const auto found = drivers_.find(driver);
+  for (const DeviceReport& report : reports) {
+    const bool full = found->second.entries.size() >= kDevicesPerDriverMax;
+    if (full && found->second.entries.count(report.name) == 0) {
+      ++refused_;
+      continue;
+    }
+    if (take(found->first, found->second, report, now) == Visible::Changed) visible = Visible::Changed;
+  }
+  return visible;
+}
+
+HealthCache::Visible HealthCache::note_stream(std::string_view driver, StreamState stream, Time now) {
+  Visible visible = expire(now);
+  auto found = drivers_.find(driver);
+  if (found == drivers_.end()) {
+    found = drivers_.try_emplace(std::string(driver)).first;
+    visible = Visible::Changed;
+  }
+  DriverHealth& seen = found->second.visible;
+  const bool was_unsupported = seen.stream == StreamState::Unsupported;
+  const bool unsupported = stream == StreamState::Unsupported;
+  seen.stream = stream;
+  if (was_unsupported != unsupported) visible = Visible::Changed;
+  if (!unsupported) return visible;
+  for (const auto& [name, entry] : found->second.entries) due_.erase({due_at(entry), found->first, name});
+  found->second.entries.clear();
+  seen.devices.clear();
+  return visible;
+}
+
+HealthCache::Visible HealthCache::expire(Time now) {
+  Visible visible = Visible::Same;
+  while (!due_.empty() && due_.begin()->at <= now) {
+    const Due due = due_.extract(due_.begin()).value();
+    const auto found = drivers_.find(due.driver);
+    BERTH_ASSERT(found != drivers_.end(), "a deadline has a driver");
+    Driver& driver = found->second;
+    Entry& entry = driver.entries.at(due.name);
+    DeviceHealth& seen = driver.visible.devices.at(due.name);
+    visible = Visible::Changed;
+    if (entry.stale) {
+      driver.entries.erase(due.name);
+      driver.visible.devices.erase(due.name);
+      continue;
+    }
+    entry.stale = true;
+    seen = {Health::Unknown, silence_text(due.driver, driver.visible.stream, entry.timeout)};
+    due_.insert({due_at(entry), due.driver, due.name});
+  }
+  return visible;
+}
+
+std::optional<Time> HealthCache::next_deadline() const {
+  if (due_.empty()) return std::nullopt;
+  return due_.begin()->at;
+}
+
+std::shared_ptr<const HealthSnapshot> HealthCache::snapshot() const {
+  auto snapshot = std::make_shared<HealthSnapshot>();
+  for (const auto& [name, driver] : drivers_) snapshot->drivers.emplace(name, driver.visible);
+  return snapshot;
+}
+
+}  // namespace berth::health

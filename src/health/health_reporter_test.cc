@@ -1,0 +1,271 @@
+#include "health/health_reporter.h"
+
+#include <gtest/gtest.h>
+
+#include "health/resource_status.h"
+
+namespace berth::health {
+namespace {
+
+using api::Kind;
+
+constexpr const char* kDriver = "gpu.example.com";
+const api::ObjectKey kPodKey{Kind::Pod, "d", "p", {}};
+
+void put(client::View& view, Kind kind, const std::string& object) {
+  auto typed = api::decode_typed(kind, std::make_shared<const std::string>(object));
+  ASSERT_TRUE(typed.ok());
+  const api::ObjectMeta& meta = api::meta_of(*typed);
+  view.put({kind, meta.ns, meta.name, {}}, *typed);
+}
+
+// A view with one pod of one claim on node-1, and a feed to report into.
+struct Bench {
+  client::View view;
+  HealthFeed feed;
+  HealthCache cache;
+  std::unique_ptr<client::Reconciler> reporter;
+  Time now = Time::from_seconds(1800000000);
+  int version = 1;
+
+  explicit Bench(PodLevelHealth pod_level = PodLevelHealth::Omit)
+      : reporter(make_health_reporter(feed, pod_level)) {
+    put(view, Kind::ResourceClaim,
+        R"({"metadata":{"namespace":"d","name":"p-gpus","uid":"c1","resourceVersion":"5"},"status":{"allocation":)"
+        R"({"devices":{"results":[)"
+        R"({"request":"big/a","driver":"gpu.example.com","pool":"node-1","device":"gpu-2"},)"
+        R"({"request":"big/a","driver":"gpu.example.com","pool":"node-1","device":"gpu-1"},)"
+        R"({"request":"small","driver":"gpu.example.com","pool":"node-1","device":"gpu-3","shareID":"s1"},)"
+        R"({"request":"small","driver":"gpu.example.com","pool":"node-1","device":"gpu-3","shareID":"s2"}]}},)"
+        R"("reservedFor":[{"resource":"pods","name":"p","uid":"u1"}]}})");
+  }
+
+  void pod(const std::string& container_claims, const std::string& status = kRunning) {
+    put(view, Kind::Pod,
+        R"({"metadata":{"namespace":"d","name":"p","uid":"u1","resourceVersion":")" +
+            std::to_string(++version) +
+            R"("},"spec":{"nodeName":"node-1","resourceClaims":[{"name":"gpus","resourceClaimTemplateName":"t"}],)"
+            R"("initContainers":[{"name":"i","resources":{"claims":[{"name":"gpus"}]}},{"name":"s",)"
+            R"("restartPolicy":"Always","resources":{"claims":)" +
+            (status.find("initContainerStatuses") == std::string::npos ? "[]" : container_claims) +
+            R"(}}],"containers":[{"name":"a","resources":{"claims":)" + container_claims +
+            R"(}},{"name":"b"}]},"status":)" + status + "}");
+  }
+  static constexpr const char* kRunning =
+      R"({"phase":"Running","resourceClaimStatuses":[{"name":"gpus","resourceClaimName":"p-gpus"}],)"
+      R"("containerStatuses":[{"name":"b","ready":true,"x":1},{"name":"a","ready":true}]})";
+
+  void report(const char* device, Health health, std::string message = "") {
+    cache.update(kDriver, {{{"node-1", device}, {health, std::move(message)}, 0}}, now);
+    feed.publish("node-1", cache.snapshot());
+  }
+  client::Effects run() { return reporter->reconcile(view, kPodKey, now); }
+  // Puts what the write says into the view, as the API server would.
+  void accept(const client::Effects& effects) {
+    ASSERT_EQ(effects.chains.size(), 1u);
+    Json object = *parse_json(*view.pods.find("d", "p")->raw);
+    const Json patch = *parse_json(effects.chains[0].writes[0].request.body);
+    for (const JsonMember& member : patch.find("status")->as_object())
+      object["status"][member.key] = member.value;
+    object["metadata"]["resourceVersion"] = std::to_string(++version);
+    put(view, Kind::Pod, to_string(object));
+  }
+};
+
+std::string body(const client::Effects& effects) {
+  return effects.chains.empty() ? "" : effects.chains[0].writes.at(0).request.body;
+}
+
+TEST(HealthReporter, WritesEveryClaimThatAContainerNamesSortedWithTheWorstOfTwoShares) {
+  Bench bench;
+  bench.pod(R"([{"name":"gpus","request":"small"},{"name":"gpus","request":"big"}])");
+  bench.report("gpu-1", Health::Healthy);
+  bench.report("gpu-2", Health::Unhealthy, "xid 79");
+  const client::Effects effects = bench.run();
+  EXPECT_EQ(
+      body(effects),
+      R"({"status":{"containerStatuses":[{"name":"b","ready":true,"x":1},{"name":"a","ready":true,)"
+      R"("allocatedResourcesStatus":[{"name":"claim:gpus/big","resources":[)"
+      R"({"resourceID":"gpu.example.com/node-1/gpu-1","health":"Healthy"},)"
+      R"({"resourceID":"gpu.example.com/node-1/gpu-2","health":"Unhealthy","message":"xid 79"}]},)"
+      R"({"name":"claim:gpus/small","resources":[{"resourceID":"gpu.example.com/node-1/gpu-3",)"
+      R"("health":"Unknown","message":"driver gpu.example.com has not reported the health of this device"}]}]}]},)"
+      R"("metadata":{"uid":"u1","resourceVersion":"2"}})");
+  EXPECT_EQ(effects.chains[0].writes[0].request.subresource, "status");
+  ASSERT_EQ(effects.events.size(), 1u);
+  EXPECT_TRUE(effects.events[0].warning);
+  EXPECT_EQ(effects.events[0].reason, "DeviceUnhealthy");
+  EXPECT_EQ(effects.events[0].regarding_uid, "u1");
+  EXPECT_EQ(effects.events[0].message,
+            "container a, claim:gpus/big: device gpu.example.com/node-1/gpu-2 is unhealthy: xid 79");
+}
+
+TEST(HealthReporter, AClaimWithoutRequestIsOneEntryOfAllItsDevices) {
+  Bench bench;
+  bench.pod(R"([{"name":"gpus"}])");
+  bench.report("gpu-1", Health::Healthy);
+  const auto health = bench.feed.latest("node-1");
+  const api::Pod& pod = *bench.view.pods.find("d", "p");
+  const ResourceStatus wanted = wanted_status(bench.view, pod, pod.containers[0], *health);
+  ASSERT_EQ(wanted.size(), 1u);
+  EXPECT_EQ(wanted.begin()->first, "claim:gpus");
+  EXPECT_EQ(wanted.begin()->second.size(), 3u);
+}
+
+TEST(HealthReporter, WritesOnlyChangesAndAtMostOnceASecond) {
+  Bench bench;
+  bench.pod(R"([{"name":"gpus","request":"big"}])");
+  bench.report("gpu-1", Health::Healthy);
+  bench.accept(bench.run());
+  EXPECT_TRUE(bench.run().empty());
+  bench.report("gpu-1", Health::Unhealthy);
+  bench.now = bench.now + Duration::millis(400);
+  const client::Effects waits = bench.run();
+  EXPECT_TRUE(waits.chains.empty() && waits.events.empty());
+  EXPECT_EQ(waits.wake_at, bench.now + Duration::millis(600));
+  bench.report("gpu-2", Health::Healthy);
+  bench.now = *waits.wake_at;
+  const client::Effects effects = bench.run();
+  EXPECT_NE(body(effects).find(R"(gpu-1","health":"Unhealthy")"), std::string::npos);
+  EXPECT_NE(body(effects).find(R"(gpu-2","health":"Healthy")"), std::string::npos);
+}
+
+TEST(HealthReporter, AWriteThatMetAConflictIsOfferedAgainAtOnceButNotForEver) {
+  Bench bench;
+  bench.pod(R"([{"name":"gpus"}])");
+  bench.report("gpu-1", Health::Unhealthy);
+  EXPECT_EQ(bench.run().events.size(), 1u);
+  int repeats = 0;
+  for (; !bench.run().chains.empty(); ++repeats) ASSERT_LT(repeats, 100);
+  EXPECT_EQ(repeats, 3);
+  bench.now = bench.now + kStatusWritePeriod;
+  const client::Effects later = bench.run();
+  EXPECT_EQ(later.chains.size(), 1u);
+  EXPECT_TRUE(later.events.empty()) << "the transition was told already";
+}
+
+TEST(HealthReporter, TellsOfSicknessAndRecoveryButNotOfTheUnknown) {
+  struct Step {
+    Health health;
+    const char* reason;
+  };
+  const Step steps[] = {
+      {Health::Healthy, ""},   {Health::Unhealthy, "DeviceUnhealthy"}, {Health::Unknown, ""},
+      {Health::Unhealthy, ""}, {Health::Healthy, "DeviceHealthy"},     {Health::Unknown, ""},
+      {Health::Healthy, ""}};
+  Bench bench;
+  bench.pod(R"([{"name":"gpus"}])");
+  for (const Step& step : steps) {
+    bench.report("gpu-1", step.health);
+    bench.now = bench.now + kStatusWritePeriod;
+    const client::Effects effects = bench.run();
+    EXPECT_EQ(effects.events.empty() ? "" : effects.events[0].reason, step.reason) << &step - steps;
+    bench.accept(effects);
+  }
+}
+
+TEST(HealthReporter, RestartableInitContainersHaveAListAndOthersHaveNone) {
+  Bench bench;
+  bench.pod(R"([{"name":"gpus","request":"small"}])",
+            R"({"phase":"Running","resourceClaimStatuses":[{"name":"gpus","resourceClaimName":"p-gpus"}],)"
+            R"("initContainerStatuses":[{"name":"i"},{"name":"s"}],"containerStatuses":[{"name":"a"}]})");
+  bench.report("gpu-3", Health::Healthy);
+  const std::string text = body(bench.run());
+  EXPECT_NE(text.find(R"("initContainerStatuses":[{"name":"i"},{"name":"s","allocatedResourcesStatus":)"),
+            std::string::npos)
+      << text;
+}
+
+TEST(HealthReporter, EntriesOfDevicePluginsStay) {
+  Json status =
+      *parse_json(R"({"allocatedResourcesStatus":[{"name":"claim:old","resources":[]},)"
+                  R"({"name":"acme.com/nic","resources":[{"resourceID":"n1","health":"Healthy"}]}]})");
+  set_claim_entries(status, {});
+  EXPECT_EQ(to_string(status), R"({"allocatedResourcesStatus":[{"name":"acme.com/nic","resources":)"
+                               R"([{"resourceID":"n1","health":"Healthy"}]}]})");
+  Json claims_only = *parse_json(R"({"allocatedResourcesStatus":[{"name":"claim:old","resources":[]}]})");
+  set_claim_entries(claims_only, {});
+  EXPECT_EQ(to_string(claims_only), "{}");
+}
+
+TEST(HealthReporter, LeavesAloneWhatIsNotItsOwn) {
+  const char* claims = R"([{"name":"gpus"}])";
+  struct Case {
+    const char* why;
+    std::function<void(Bench&)> set;
+  };
+  const Case cases[] = {
+      {"no plugin on the node", [&](Bench& bench) { bench.pod(claims); }},
+      {"containers have not started",
+       [&](Bench& bench) {
+         bench.pod(claims, R"({"phase":"Pending"})");
+         bench.report("gpu-1", Health::Healthy);
+       }},
+      {"finished",
+       [&](Bench& bench) {
+         bench.pod(claims, R"({"phase":"Failed","containerStatuses":[{"name":"a"}]})");
+         bench.report("gpu-1", Health::Healthy);
+       }},
+      {"the claim is not known",
+       [&](Bench& bench) {
+         bench.pod(claims, R"({"phase":"Running","containerStatuses":[{"name":"a"}]})");
+         bench.report("gpu-1", Health::Healthy);
+       }},
+      {"no container uses the claim",
+       [&](Bench& bench) {
+         bench.pod("[]");
+         bench.report("gpu-1", Health::Healthy);
+       }},
+  };
+  for (const Case& c : cases) {
+    Bench bench;
+    c.set(bench);
+    EXPECT_TRUE(bench.run().empty()) << c.why;
+  }
+}
+
+TEST(HealthReporter, ClaimsThatNoContainerNamesAreThePodsOwnWhereThatIsServed) {
+  Bench bench(PodLevelHealth::Write);
+  bench.pod("[]");
+  put(bench.view, Kind::Pod,
+      R"({"metadata":{"namespace":"d","name":"p","uid":"u1","resourceVersion":"9"},"spec":{"nodeName":"node-1",)"
+      R"("resourceClaims":[{"name":"gpus","resourceClaimName":"p-gpus"}],"containers":[{"name":"a"}]},)"
+      R"("status":{"phase":"Running","containerStatuses":[{"name":"a"}]}})");
+  bench.report("gpu-3", Health::Unhealthy);
+  const client::Effects effects = bench.run();
+  EXPECT_TRUE(body(effects).starts_with(R"({"status":{"allocatedResourcesStatus":[{"name":"claim:gpus")"))
+      << body(effects);
+  ASSERT_EQ(effects.events.size(), 1u);
+  EXPECT_EQ(effects.events[0].message, "pod, claim:gpus: device gpu.example.com/node-1/gpu-3 is unhealthy");
+}
+
+TEST(HealthReporter, ASignalAboutANodeWakesItsPodsTheSickFirst) {
+  Bench bench;
+  for (const char* name : {"a", "z"}) {
+    put(bench.view, Kind::ResourceClaim,
+        std::string(R"({"metadata":{"namespace":"d","name":"c-)") + name +
+            R"(","uid":"c"},"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"gpu.example.com",)"
+            R"("pool":"node-1","device":"gpu-)" +
+            name + R"("}]}},"reservedFor":[{"resource":"pods","name":"x","uid":"u-)" + name + R"("}]}})");
+    put(bench.view, Kind::Pod,
+        std::string(R"({"metadata":{"namespace":"d","name":")") + name + R"(","uid":"u-)" + name +
+            R"("},"spec":{"nodeName":"node-1","resourceClaims":[{"name":"g","resourceClaimName":"c-)" + name +
+            R"("}]}})");
+  }
+  std::vector<std::string> woken;
+  bench.feed.on_change([&](const std::string& node) { woken.push_back(node); });
+  bench.report("gpu-z", Health::Unhealthy);
+  bench.report("gpu-a", Health::Healthy);
+  EXPECT_EQ(woken, std::vector<std::string>{"node-1"})
+      << "the second change was folded into the unread first";
+  std::vector<api::ObjectKey> keys;
+  bench.reporter->signalled(bench.view, {Kind::Node, "", "node-1", {}}, keys);
+  ASSERT_EQ(keys.size(), 2u);
+  EXPECT_EQ(keys[0].name, "z");
+  EXPECT_EQ(keys[1].name, "a");
+  bench.report("gpu-a", Health::Unknown);
+  EXPECT_EQ(woken.size(), 2u);
+}
+
+}  // namespace
+}  // namespace berth::health
