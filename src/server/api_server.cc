@@ -123,10 +123,8 @@ void ApiServer::handle_collection(std::shared_ptr<Call> call) {
 
 void ApiServer::handle_object(std::shared_ptr<Call> call) {
   const std::string& method = call->request.method;
-  const std::string* watch = call->request.parameter("watch");
-  if (method == "GET" && (call->watch || (watch && *watch != "0" && *watch != "false")))
-    return list_or_watch(std::move(call));
-  if (method == "GET") return answer(call, registry_.get(call->target));
+  if (method == "GET" && call->watch) return list_or_watch(std::move(call));
+  if (method == "GET") return get(call);
   if (method == "PUT") return replace(std::move(call));
   if (method == "PATCH") return patch(std::move(call));
   if (method == "DELETE") return remove(std::move(call));
@@ -145,10 +143,19 @@ void ApiServer::handle_subresource(std::shared_ptr<Call> call) {
   const bool document = subresource == "status" || subresource == "finalize" || subresource == "resize" ||
                         subresource == "approval" || subresource == "ephemeralcontainers";
   if (!document) return answer(call, Answer::failed(method_not_allowed()));
-  if (method == "GET") return answer(call, registry_.get(call->target));
+  if (method == "GET") return get(call);
   if (method == "PUT") return replace(std::move(call));
   if (method == "PATCH") return patch(std::move(call));
   answer(call, Answer::failed(method_not_allowed()));
+}
+
+void ApiServer::get(const std::shared_ptr<Call>& call) {
+  auto read = read_list_options(call->request);
+  if (auto* status = std::get_if<ApiStatus>(&read)) return answer(call, Answer::failed(std::move(*status)));
+  const std::optional<store::Revision> version = std::get<ListOptions>(read).version;
+  const store::Revision newest = registry_.store().revision();
+  if (version && *version > newest) return answer(call, Answer::failed(too_large_version(*version, newest)));
+  answer(call, registry_.get(call->target));
 }
 
 void ApiServer::create(std::shared_ptr<Call> call) {
@@ -260,13 +267,12 @@ void ApiServer::answer(const std::shared_ptr<Call>& call, Answer made) {
                         (target.subresource.empty() ? "" : "/" + target.subresource),
                     target.ns, target.name, made.code, made.object ? made.object->revision : 0});
   }
-  if (made.status) return call->exchange->respond(made.status->to_response());
-  HttpResponse response = json_response(made.code, "");
+  HttpResponse response = made.status ? made.status->to_response() : json_response(made.code, "");
   const std::string& stored = made.object ? made.object->bytes : made.document;
   const bool is_status = !made.object && stored.rfind("{\"kind\":\"Status\"", 0) == 0;
   if (is_status)
     response.body = stored;
-  else
+  else if (!made.status)
     response.body = render_one(*call->target.resource, made.object, stored, call->rendering,
                                registry_.world().clock.now());
   for (const auto* warnings : {&call->warnings, &made.warnings})

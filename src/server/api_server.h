@@ -55,6 +55,7 @@ class ApiServer final : public HttpHandler {
   void handle_collection(std::shared_ptr<Call> call);
   void handle_object(std::shared_ptr<Call> call);
   void handle_subresource(std::shared_ptr<Call> call);
+  void get(const std::shared_ptr<Call>& call);
   void create(std::shared_ptr<Call> call);
   void replace(std::shared_ptr<Call> call);
   void patch(std::shared_ptr<Call> call);

@@ -39,8 +39,10 @@ std::optional<ApiStatus> check_match(const ListOptions& options, const std::stri
     return refused(api::forbidden(std::string(kPath),
                                   "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
   if (options.watch && match != "NotOlderThan")
-    return refused(api::forbidden(std::string(kPath),
-                                  "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
+    return invalid("meta.k8s.io", "ListOptions", "",
+                   {api::forbidden(std::string(kPath),
+                                   "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"),
+                    api::not_supported(std::string(kPath), match, {"NotOlderThan"})});
   if (options.watch) return std::nullopt;
   if (!version_said)
     return refused(api::forbidden(std::string(kPath),
@@ -81,7 +83,7 @@ std::variant<ListOptions, ApiStatus> read_list_options(const HttpRequest& reques
     if (!read_number(version, revision)) {
       const api::FieldError error = api::invalid(
           "resourceVersion", version, "strconv.ParseUint: parsing \"" + version + "\": invalid syntax");
-      if (!options.watch) return bad_request(error.path + ": " + error.body);
+      if (!options.watch) return bad_request("invalid resource version: " + error.path + ": " + error.body);
       ApiStatus status;
       status.message = error.path + ": " + error.body;
       return status;

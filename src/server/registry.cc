@@ -205,6 +205,10 @@ void Registry::create(ObjectTarget target, Json body, WriteOptions options, Done
     status.message = "resourceVersion should not be set on objects to be created";
     return done(Answer::failed(std::move(status)));
   }
+  const std::string_view ns_said = metadata.string_at("namespace");
+  if (target.resource->namespaced && !ns_said.empty() && ns_said != target.ns)
+    return done(Answer::failed(bad_request(
+        "the namespace of the provided object does not match the namespace sent on the request")));
   target.name = metadata.string_at("name");
   const std::string prefix(metadata.string_at("generateName"));
   const bool generated = target.name.empty() && !prefix.empty();

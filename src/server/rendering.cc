@@ -53,17 +53,25 @@ std::variant<Rendering, ApiStatus> rendering_of(const HttpRequest& request) {
   }
   std::string_view accept = request.header("Accept");
   if (trim(accept).empty()) return rendering;
+  bool any_known = false;
   while (!accept.empty()) {
     const std::size_t comma = accept.find(',');
     const std::string_view media = trim(accept.substr(0, comma));
     const std::optional<Form> form = form_of(media);
-    if (understood(trim(media.substr(0, media.find(';')))) && form) {
+    const bool known = understood(trim(media.substr(0, media.find(';'))));
+    any_known |= known;
+    if (known && form) {
       rendering.form = *form;
       return rendering;
     }
     accept = comma == std::string_view::npos ? std::string_view() : accept.substr(comma + 1);
   }
-  return not_acceptable(kAcceptable);
+  if (any_known) return not_acceptable(kAcceptable);
+  ApiStatus status = not_acceptable("");
+  status.message = "406: Not Acceptable\n\nAvailable representations: " + std::string(kAcceptable) +
+                   ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+  status.has_details = true;
+  return status;
 }
 
 std::string render_one(const api::ResourceInfo& resource, const store::ObjectPtr& object, const std::string& stored,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "api/decode.h"
 #include "api/patch.h"
@@ -11,6 +12,8 @@
 
 namespace berth::server {
 namespace {
+
+constexpr std::size_t kFieldManagerBytesMax = 128;
 
 constexpr std::string_view kBodyTypes =
     "application/json, application/yaml, application/vnd.kubernetes.protobuf";
@@ -40,37 +43,103 @@ Json to_storage(const api::ResourceInfo& resource, Json document) {
   return document;
 }
 
-std::variant<api::Decoded, ApiStatus> decode(const HttpRequest& request, const api::TypeInfo& type) {
-  const std::string_view media = media_type(request);
-  Result<api::Decoded> decoded = api::Decoded{};
-  if (media.empty() || media == "application/json") {
-    decoded = api::decode_json(type, request.body);
-  } else if (media == "application/yaml") {
-    decoded = decode_yaml(type, request.body);
-  } else if (media == "application/vnd.kubernetes.protobuf") {
-    Result<Json> document = api::decode_protobuf_body(type, request.body);
-    decoded = document ? Result<api::Decoded>(api::Decoded{std::move(document).value(), {}})
-                       : Result<api::Decoded>(document.error());
-  } else {
-    return unsupported_media_type(kBodyTypes);
+constexpr std::size_t kShownBytesMax = 30;  // of a body that a message quotes
+
+// A body in the reference's words: text when it looks like JSON, else hexadecimal.
+std::string summary(std::string_view body) {
+  if (body.empty()) return "<empty>";
+  const std::string_view shown = body.substr(0, kShownBytesMax);
+  std::string text(shown);
+  if (body.front() != '{') {
+    static constexpr std::string_view kDigits = "0123456789abcdef";
+    text.clear();
+    for (const char c : shown) {
+      text += kDigits[static_cast<unsigned char>(c) >> 4];
+      text += kDigits[static_cast<unsigned char>(c) & 15];
+    }
   }
-  if (decoded) return std::move(decoded).value();
-  const std::string version(type.version);
-  return bad_request(std::string(type.name) + " in version \"" + version + "\" cannot be handled as a " +
-                     std::string(type.name) + ": " + decoded.error().message());
+  return body.size() > kShownBytesMax ? text + " ..." : text;
 }
 
+ApiStatus unrecognized(const api::TypeInfo& type, std::string_view body, const std::string& why) {
+  return bad_request("the object provided is unrecognized (must be of type " + std::string(type.name) +
+                     "): " + why + " (" + summary(body) + ")");
+}
+
+ApiStatus not_of_type(const api::TypeInfo& type, std::string_view kind, std::string_view version,
+                      const std::string& why) {
+  return bad_request(std::string(kind) + " in version \"" + std::string(version) + "\" cannot be handled as a " +
+                     std::string(type.name) + ": " + why);
+}
+
+// Go's name of the little struct that a body is first read into.
+constexpr std::string_view kTypeMetaOfGo =
+    R"(struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" })";
+
+// Why JSON text gives no object of the type. A text that is no object at all has no kind yet.
+ApiStatus refused_json(const api::TypeInfo& type, std::string_view body, const Error& error) {
+  const std::string_view reason = error.message();
+  const Result<Json> document = parse_json(body);
+  // A number that our parser cannot hold is a type error too.
+  const bool is_typed = !document && reason.rfind("json: cannot unmarshal ", 0) == 0;
+  const bool is_object = document && (document->is_object() || document->is_null());
+  if (is_object || is_typed) return not_of_type(type, type.name, type.version, std::string(reason));
+  std::string why = "couldn't get version/kind; json parse error: ";
+  if (!document) return unrecognized(type, body, why.append(reason));
+  const std::string_view word = document->is_array()    ? "array"
+                                : document->is_string() ? "string"
+                                : document->is_bool()   ? "bool"
+                                                        : "number";
+  why.append("json: cannot unmarshal ").append(word).append(" into Go value of type ").append(kTypeMetaOfGo);
+  return unrecognized(type, body, why);
+}
+
+std::variant<api::Decoded, ApiStatus> decode(const HttpRequest& request, const api::TypeInfo& type) {
+  const std::string_view media = media_type(request);
+  if (media.empty() || media == "application/json") {
+    Result<api::Decoded> decoded = api::decode_json(type, request.body);
+    if (!decoded) return refused_json(type, request.body, decoded.error());
+    return std::move(decoded).value();
+  }
+  if (media == "application/yaml") {
+    Result<api::Decoded> decoded = decode_yaml(type, request.body);
+    if (!decoded) return not_of_type(type, type.name, type.version, std::string(decoded.error().message()));
+    return std::move(decoded).value();
+  }
+  if (media != "application/vnd.kubernetes.protobuf") return unsupported_media_type(kBodyTypes);
+  Result<Json> document = api::decode_protobuf_body(type, request.body);
+  if (!document) return unrecognized(type, request.body, std::string(document.error().message()));
+  return api::Decoded{std::move(document).value(), {}};
+}
+
+// Go's package of the internal types of a group.
+std::string_view internal_package(std::string_view group) {
+  return group.empty() ? "core" : group.substr(0, group.find('.'));
+}
+
+// kind and apiVersion of a body may be missing, but must not be another's.
 std::optional<ApiStatus> check_type(const Json& document, const api::ResourceInfo& resource) {
-  const std::string_view kind = document.string_at("kind"), api_version = document.string_at("apiVersion");
   const std::string expected =
       api::ResourceRef{std::string(resource.group), std::string(resource.version), ""}.api_version();
-  if (!api_version.empty() && api_version != expected)
+  std::string_view kind = document.string_at("kind"), api_version = document.string_at("apiVersion");
+  if (kind.empty()) kind = resource.kind;
+  if (api_version.empty()) api_version = expected;
+  if (kind == resource.kind && api_version == expected) return std::nullopt;
+  const std::string_view version = api_version.substr(api_version.find('/') + 1);
+  const std::string_view group =
+      api_version == version ? std::string_view() : api_version.substr(0, api_version.find('/'));
+  const api::TypeInfo* known = api::find_kind(api_version, kind);
+  if (known && kind == resource.kind && group == resource.group)
     return bad_request("the API version in the data (" + std::string(api_version) +
                        ") does not match the expected API version (" + expected + ")");
-  if (!kind.empty() && kind != resource.kind)
-    return bad_request("the kind in the data (" + std::string(kind) + ") does not match the expected kind (" +
-                       std::string(resource.kind) + ")");
-  return std::nullopt;
+  const std::string why =
+      known ? "converting (" + std::string(version) + "." + std::string(kind) + ") to (" +
+                  std::string(internal_package(resource.group)) + "." + std::string(resource.kind) +
+                  "): unknown conversion"
+            : "no kind \"" + std::string(kind) + "\" is registered for version \"" + std::string(api_version) +
+                  "\" in scheme \"pkg/runtime/scheme.go:111\"";
+  const std::string_view shown = known ? version : api_version.substr(api_version.find('/') + 1);
+  return not_of_type(resource.type(), kind, shown, why);
 }
 
 }  // namespace
@@ -95,6 +164,13 @@ std::variant<WriteOptions, ApiStatus> write_options_of(const HttpRequest& reques
     if (value != Json("All"))
       return invalid("meta.k8s.io", options_kind, "", {api::not_supported("dryRun", asked, {"All"})});
   options.dry_run = !asked.empty();
+  const std::string* manager = request.parameter("fieldManager");
+  if (manager && manager->size() > kFieldManagerBytesMax)
+    return invalid("meta.k8s.io", options_kind, "", {api::too_long("fieldManager", kFieldManagerBytesMax)});
+  const bool apply = media_type(request) == "application/apply-patch+yaml";
+  if (request.method == "PATCH" && !apply && request.parameter("force"))
+    return invalid("meta.k8s.io", options_kind, "",
+                   {api::forbidden("force", "may not be specified for non-apply patch")});
   return options;
 }
 
@@ -122,10 +198,52 @@ std::variant<Json, ApiStatus> read_document(const HttpRequest& request, const ap
   return std::move(std::get<api::Decoded>(decoded).document);
 }
 
+namespace {
+
+// The query says the same as the body, for clients that send none.
+void read_delete_query(const HttpRequest& request, Json& body) {
+  for (const auto& [key, value] : request.query) {
+    if (key == "dryRun") body["dryRun"] = Json::array({value});
+    if (key == "propagationPolicy") body["propagationPolicy"] = value;
+    if (key == "orphanDependents") body["orphanDependents"] = value == "true";
+    std::int64_t grace_s = 0;
+    const char* end = value.data() + value.size();
+    if (key == "gracePeriodSeconds" && std::from_chars(value.data(), end, grace_s).ptr == end)
+      body["gracePeriodSeconds"] = grace_s;
+  }
+}
+
+std::optional<ApiStatus> check_delete_options(const Json& body) {
+  api::FieldErrors errors;
+  const std::string_view policy = body.string_at("propagationPolicy");
+  const Json* orphan = body.find("orphanDependents");
+  if (orphan && !policy.empty())
+    errors.push_back(api::invalid("propagationPolicy", policy,
+                                  "orphanDependents and deletionPropagation cannot be both set"));
+  const bool known = policy.empty() || policy == "Foreground" || policy == "Background" || policy == "Orphan";
+  if (!known)
+    errors.push_back(
+        api::not_supported("propagationPolicy", policy, {"Foreground", "Background", "Orphan", "nil"}));
+  for (const Json& value : body.items_at("dryRun"))
+    if (value != Json("All"))
+      errors.push_back(api::not_supported("dryRun", body.items_at("dryRun"), {"All"}));
+  if (errors.empty()) return std::nullopt;
+  return invalid("meta.k8s.io", "DeleteOptions", "", errors);
+}
+
+}  // namespace
+
 std::variant<DeleteOptions, ApiStatus> read_delete_options(const HttpRequest& request) {
   auto read = read_document(request, *api::find_type("meta.k8s.io", "v1", "DeleteOptions"));
   if (auto* status = std::get_if<ApiStatus>(&read)) return std::move(*status);
-  const Json& body = std::get<Json>(read);
+  Json& body = std::get<Json>(read);
+  if (!body.is_object()) body = Json::object();
+  const std::string_view kind = body.string_at("kind");
+  if (!kind.empty() && kind != "DeleteOptions")
+    return bad_request("no kind \"" + std::string(kind) + "\" is registered for version \"" +
+                       std::string(body.string_at("apiVersion")) + "\" in scheme \"pkg/runtime/scheme.go:111\"");
+  read_delete_query(request, body);
+  if (const auto refused = check_delete_options(body)) return *refused;
   DeleteOptions options;
   if (const Json* grace = body.find("gracePeriodSeconds"); grace && grace->is_int())
     options.grace_s = grace->as_int();
@@ -137,12 +255,6 @@ std::variant<DeleteOptions, ApiStatus> read_delete_options(const HttpRequest& re
   const Json* orphan = body.find("orphanDependents");
   if (orphan && orphan->is_bool()) options.propagation = orphan->as_bool() ? "Orphan" : "Background";
   options.dry_run = !body.items_at("dryRun").empty();
-  for (const auto& [key, value] : request.query) {
-    if (key == "dryRun") options.dry_run = true;
-    if (key == "propagationPolicy") options.propagation = value;
-    if (key == "orphanDependents") options.propagation = value == "true" ? "Orphan" : "Background";
-    if (key == "gracePeriodSeconds") options.grace_s = std::atoll(value.c_str());
-  }
   return options;
 }
 
@@ -169,9 +281,13 @@ Result<Json> patched(api::PatchType type, const api::ResourceInfo& resource, con
   return api::apply_strategic_merge_patch(resource.type(), current, patch);
 }
 
-// A patch that leads to no object of the kind: the text quotes the whole patched document, as the reference does.
-ApiStatus refused_result(const Json& document, std::string_view why) {
-  return invalid("", "", "", {api::invalid("patch", to_string(document), why)});
+// A patch that leads to no object of the kind: the text quotes the whole patched document, or a strategic patch
+// itself, as the reference does.
+ApiStatus refused_result(api::PatchType type, const Json& document, const std::string& patch, std::string_view why) {
+  std::string quoted = to_string(document);
+  if (type == api::PatchType::StrategicMerge)
+    if (const Result<Json> map = parse_json(patch)) quoted = api::go_value_text(*map);
+  return invalid("", "", "", {api::invalid("patch", quoted, why)});
 }
 
 }  // namespace
@@ -185,6 +301,7 @@ Registry::Change patch_change(const HttpRequest& request, const api::ResourceInf
       status.code = 415;
       status.reason = "UnsupportedMediaType";
       status.message = "415: Unsupported Media Type";
+      status.has_details = true;
       return status;
     };
   if (type == api::PatchType::Apply)
@@ -197,10 +314,10 @@ Registry::Change patch_change(const HttpRequest& request, const api::ResourceInf
     if (!result) return of_patch_error(result.error());
     const Json asked = *result;
     Result<api::Decoded> decoded = api::decode_document(resource.type(), std::move(result).value());
-    if (!decoded) return refused_result(asked, decoded.error().message());
+    if (!decoded) return refused_result(type, asked, body, decoded.error().message());
     const bool strict = validation == FieldValidation::Strict;
     if (strict && !decoded->strict_errors.empty())
-      return refused_result(asked, api::strict_error_text(decoded->strict_errors));
+      return refused_result(type, asked, body, api::strict_error_text(decoded->strict_errors));
     if (validation == FieldValidation::Warn) warnings = decoded->strict_errors;
     return to_storage(resource, std::move(decoded->document));
   };

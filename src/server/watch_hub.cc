@@ -33,8 +33,10 @@ class WatchHub::Stream final : public store::WatchSink, public std::enable_share
   void start() {
     exchange_->begin_stream(200, {{"Content-Type", "application/json"}});
     store::Revision from = options_.version.value_or(0);
-    const bool replay_state = from == 0 || options_.initial_events;
-    if (replay_state) {
+    // sendInitialEvents=false asks for news only, also without a version.
+    const bool said_no = options_.initial_events_said && !options_.initial_events;
+    if (from == 0 && said_no) from = registry_.store().revision();
+    if (from == 0 || options_.initial_events) {
       const auto sent = send_state();
       if (!sent) return;
       from = *sent;
