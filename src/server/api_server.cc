@@ -38,7 +38,9 @@ bool is_health_path(std::string_view path) {
   return false;
 }
 
-HttpResponse no_such_page() { return text_response(404, "404 page not found\n"); }
+HttpResponse no_such_page() {
+  return text_response(404, "404 page not found\n");
+}
 
 }  // namespace
 
@@ -68,7 +70,8 @@ Status ApiServer::make_default_objects() {
     registry_.create(std::move(target), std::move(ns), {},
                      [&](Answer answer) { made.set_value(std::move(answer.status)); });
     if (const auto status = made.get_future().get(); status && status->code != 409)
-      return Error(ErrorCode::Internal, "cannot make namespace " + std::string(name) + ": " + status->message);
+      return Error(ErrorCode::Internal,
+                   "cannot make namespace " + std::string(name) + ": " + status->message);
   }
   return {};
 }
@@ -83,7 +86,8 @@ void ApiServer::handle(HttpRequest request, std::shared_ptr<HttpExchange> exchan
   if (std::optional<HttpResponse> said = discovery(request, path, gates))
     return exchange->respond(std::move(*said));
   if (path.kind != PathKind::Resource) {
-    const bool known_group = path.kind == PathKind::GroupVersion && group_is_served(path.resource.group, gates);
+    const bool known_group =
+        path.kind == PathKind::GroupVersion && group_is_served(path.resource.group, gates);
     return exchange->respond(known_group ? path_not_found().to_response() : no_such_page());
   }
   auto call = std::make_shared<Call>();
@@ -105,8 +109,17 @@ void ApiServer::handle_resource(std::shared_ptr<Call> call) {
       !target.subresource.empty() && !target.resource->has_subresource(target.subresource);
   if (misplaced || unknown_subresource) return answer(call, Answer::failed(path_not_found()));
   auto rendering = rendering_of(call->request);
-  if (auto* status = std::get_if<ApiStatus>(&rendering)) return answer(call, Answer::failed(std::move(*status)));
+  if (auto* status = std::get_if<ApiStatus>(&rendering))
+    return answer(call, Answer::failed(std::move(*status)));
   call->rendering = std::get<Rendering>(rendering);
+  const std::string* watch = call->request.parameter("watch");
+  const bool watches = call->watch || (watch && *watch != "0" && *watch != "false");
+  const bool lists = call->request.method == "GET" && target.name.empty() && !watches;
+  const bool either_form = watches || call->request.method == "DELETE";
+  if (either_form && call->rendering.form == Form::MetadataList) call->rendering.form = Form::Metadata;
+  if (!either_form)
+    if (const auto status = check_metadata_form(call->rendering, *target.resource, lists))
+      return answer(call, Answer::failed(*status));
   if (!target.subresource.empty()) return handle_subresource(std::move(call));
   if (target.name.empty()) return handle_collection(std::move(call));
   handle_object(std::move(call));
@@ -137,9 +150,10 @@ void ApiServer::handle_subresource(std::shared_ptr<Call> call) {
   if (subresource == "binding" && method == "POST") return bind(std::move(call));
   if (subresource == "log" && method == "GET")
     return call->exchange->respond(text_response(200, "simulated pod: it writes no logs\n"));
-  if (subresource == "exec" || subresource == "attach" || subresource == "portforward" || subresource == "proxy")
-    return answer(call, Answer::failed(not_implemented(
-                            "simulated pods have no processes: " + subresource + " is not available here")));
+  if (subresource == "exec" || subresource == "attach" || subresource == "portforward" ||
+      subresource == "proxy")
+    return answer(call, Answer::failed(not_implemented("simulated pods have no processes: " + subresource +
+                                                       " is not available here")));
   const bool document = subresource == "status" || subresource == "finalize" || subresource == "resize" ||
                         subresource == "approval" || subresource == "ephemeralcontainers";
   if (!document) return answer(call, Answer::failed(method_not_allowed()));
@@ -235,12 +249,12 @@ void ApiServer::list_or_watch(std::shared_ptr<Call> call) {
   if (auto* status = std::get_if<ApiStatus>(&read)) return answer(call, Answer::failed(*status));
   ListOptions options = std::get<ListOptions>(std::move(read));
   options.watch |= call->watch;
-  if (!options.watch)
-    return call->exchange->respond(list(registry_, call->target, options, call->rendering));
-  auto matcher = make_matcher(*call->target.resource, options.label_selector, options.field_selector,
-                              call->target.name);
+  if (!options.watch) return call->exchange->respond(list(registry_, call->target, options, call->rendering));
+  auto matcher =
+      make_matcher(*call->target.resource, options.label_selector, options.field_selector, call->target.name);
   if (auto* status = std::get_if<ApiStatus>(&matcher)) return answer(call, Answer::failed(*status));
-  watches_.open(call->target, options, call->rendering, std::get<Matcher>(std::move(matcher)), call->exchange);
+  watches_.open(call->target, options, call->rendering, std::get<Matcher>(std::move(matcher)),
+                call->exchange);
 }
 
 void ApiServer::bind(std::shared_ptr<Call> call) {
@@ -252,7 +266,8 @@ void ApiServer::bind(std::shared_ptr<Call> call) {
                  [this, call](Answer bound) {
                    if (!bound.status) {
                      bound.object = nullptr;
-                     bound.document = R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201})";
+                     bound.document =
+                         R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201})";
                    }
                    answer(call, std::move(bound));
                  });
@@ -261,11 +276,11 @@ void ApiServer::bind(std::shared_ptr<Call> call) {
 void ApiServer::answer(const std::shared_ptr<Call>& call, Answer made) {
   if (options_.audit) {
     const ObjectTarget& target = call->target;
-    options_.audit({registry_.world().clock.now(), call->request.user.name,
-                    std::string(verb_of(call->request, target, call->watch)),
-                    qualified(target.resource_name()) +
-                        (target.subresource.empty() ? "" : "/" + target.subresource),
-                    target.ns, target.name, made.code, made.object ? made.object->revision : 0});
+    options_.audit(
+        {registry_.world().clock.now(), call->request.user.name,
+         std::string(verb_of(call->request, target, call->watch)),
+         qualified(target.resource_name()) + (target.subresource.empty() ? "" : "/" + target.subresource),
+         target.ns, target.name, made.code, made.object ? made.object->revision : 0});
   }
   HttpResponse response = made.status ? made.status->to_response() : json_response(made.code, "");
   const std::string& stored = made.object ? made.object->bytes : made.document;
@@ -276,7 +291,8 @@ void ApiServer::answer(const std::shared_ptr<Call>& call, Answer made) {
     response.body = render_one(*call->target.resource, made.object, stored, call->rendering,
                                registry_.world().clock.now());
   for (const auto* warnings : {&call->warnings, &made.warnings})
-    for (const std::string& warning : *warnings) response.headers.emplace_back("Warning", warning_header(warning));
+    for (const std::string& warning : *warnings)
+      response.headers.emplace_back("Warning", warning_header(warning));
   call->exchange->respond(std::move(response));
 }
 

@@ -1,6 +1,7 @@
 // The Kubernetes API over one store: routes requests to discovery, the registry, lists and watches.
 //
-// Thread-safe; `handle` runs on any pool thread. Owner: the process that also owns the store and the transport.
+// Thread-safe; `handle` runs on any pool thread. Owner: the process that also owns the store and the
+// transport.
 #pragma once
 
 #include <atomic>

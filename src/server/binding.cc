@@ -10,9 +10,8 @@ void set_scheduled(Json& pod, Time now) {
   if (!conditions.is_array()) conditions = Json::array();
   JsonArray& items = conditions.as_array();
   std::erase_if(items, [](const Json& item) { return item.string_at("type") == "PodScheduled"; });
-  items.push_back(Json::object({{"type", "PodScheduled"},
-                                {"status", "True"},
-                                {"lastTransitionTime", format_time(now)}}));
+  items.push_back(
+      Json::object({{"type", "PodScheduled"}, {"status", "True"}, {"lastTransitionTime", format_time(now)}}));
 }
 
 std::optional<std::string> refuses_binding(const Json& pod, std::string_view name) {
@@ -43,11 +42,12 @@ void Registry::bind(ObjectTarget target, const Json& binding, WriteOptions optio
     return done(Answer::failed(bad_request("name in URL does not match name in Binding object")));
   if (node_name.empty()) return done(Answer::failed(plain_error("target.name: Required value")));
   if (!kind.empty() && kind != "Node")
-    return done(Answer::failed(
-        plain_error("target.kind: Unsupported value: \"" + std::string(kind) + "\": supported values: \"Node\"")));
+    return done(Answer::failed(plain_error("target.kind: Unsupported value: \"" + std::string(kind) +
+                                           "\": supported values: \"Node\"")));
 
   const std::string uid(metadata_of(binding).string_at("uid"));
-  const Json annotations = metadata_of(binding).find("annotations") ? *metadata_of(binding).find("annotations") : Json();
+  const Json annotations =
+      metadata_of(binding).find("annotations") ? *metadata_of(binding).find("annotations") : Json();
   const Time now = world_.clock.now();
   target.subresource = "binding";
   const ObjectTarget pod_target = target;

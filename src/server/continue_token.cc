@@ -48,9 +48,9 @@ Result<ContinuePoint> decode_continue(std::string_view token, std::string_view r
   const std::string_view start = json->string_at("start");
   const std::size_t slash = start.find('/');
   if (slash == std::string_view::npos) return refused;
-  return ContinuePoint{static_cast<store::Revision>(json->int_at("rv")),
-                       {std::string(resource), std::string(start.substr(0, slash)),
-                        std::string(start.substr(slash + 1))}};
+  return ContinuePoint{
+      static_cast<store::Revision>(json->int_at("rv")),
+      {std::string(resource), std::string(start.substr(0, slash)), std::string(start.substr(slash + 1))}};
 }
 
 }  // namespace berth::server

@@ -35,9 +35,8 @@ constexpr std::array<std::string_view, 20> kGroupOrder = {"apps",
                                                           "scheduling.berth.dev"};
 
 // Aggregated discovery lists them in another order than the plain one.
-constexpr std::array<std::string_view, 6> kAggregatedFirst = {"events.k8s.io",     "batch",
-                                                              "policy",            "scheduling.k8s.io",
-                                                              "coordination.k8s.io", "resource.k8s.io"};
+constexpr std::array<std::string_view, 6> kAggregatedFirst = {
+    "events.k8s.io", "batch", "policy", "scheduling.k8s.io", "coordination.k8s.io", "resource.k8s.io"};
 
 // A subresource whose kind is not its resource's, or whose verbs are not get, patch and update.
 struct SubresourceForm {
@@ -63,7 +62,8 @@ SubresourceForm form_of(const api::ResourceInfo& resource, std::string_view subr
   SubresourceForm form{subresource, "", "", "", "get,patch,update"};
   for (const SubresourceForm& known : kSubresources)
     if (known.name == subresource) form = known;
-  if (subresource == "proxy" && resource.plural != "services") form.kind = resource.plural == "nodes" ? "NodeProxyOptions" : "PodProxyOptions";
+  if (subresource == "proxy" && resource.plural != "services")
+    form.kind = resource.plural == "nodes" ? "NodeProxyOptions" : "PodProxyOptions";
   if (subresource == "proxy" && resource.plural == "services") form.kind = "ServiceProxyOptions";
   if (form.kind.empty()) form.kind = resource.kind;
   return form;
@@ -151,7 +151,8 @@ std::optional<Json> legacy_list(std::string_view group, std::string_view version
   }
   Json list = Json::object({{"kind", "APIResourceList"}});
   if (!group.empty()) list["apiVersion"] = "v1";
-  list["groupVersion"] = group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version);
+  list["groupVersion"] =
+      group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version);
   list["resources"] = std::move(entries);
   return list;
 }
@@ -185,8 +186,8 @@ Json aggregated_group(std::string_view group, const api::Gates& gates) {
     JsonArray entries;
     for (const api::ResourceInfo* resource : resources_of(group, version, gates))
       entries.push_back(aggregated_resource(*resource));
-    versions.push_back(Json::object(
-        {{"version", version}, {"resources", std::move(entries)}, {"freshness", "Current"}}));
+    versions.push_back(
+        Json::object({{"version", version}, {"resources", std::move(entries)}, {"freshness", "Current"}}));
   }
   Json metadata = Json::object();
   if (!group.empty()) metadata["name"] = group;
@@ -198,15 +199,16 @@ HttpResponse aggregated(bool core, const api::Gates& gates) {
   if (core) {
     items.push_back(aggregated_group("", gates));
   } else {
-    for (std::string_view group : groups(kAggregatedFirst, gates)) items.push_back(aggregated_group(group, gates));
+    for (std::string_view group : groups(kAggregatedFirst, gates))
+      items.push_back(aggregated_group(group, gates));
   }
-  HttpResponse response = json_response(
-      200, to_string(Json::object({{"kind", "APIGroupDiscoveryList"},
-                                   {"apiVersion", "apidiscovery.k8s.io/v2"},
-                                   {"metadata", Json::object()},
-                                   {"items", std::move(items)}})));
-  response.headers = {{"Content-Type", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"},
-                      {"Vary", "Accept"}};
+  HttpResponse response = json_response(200, to_string(Json::object({{"kind", "APIGroupDiscoveryList"},
+                                                                     {"apiVersion", "apidiscovery.k8s.io/v2"},
+                                                                     {"metadata", Json::object()},
+                                                                     {"items", std::move(items)}})));
+  response.headers = {
+      {"Content-Type", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"},
+      {"Vary", "Accept"}};
   return response;
 }
 
@@ -231,25 +233,28 @@ DiscoveryForm wanted_form(std::string_view accept) {
 
 HttpResponse root(const HttpRequest& request, bool core, const api::Gates& gates) {
   switch (wanted_form(request.header("Accept"))) {
-    case DiscoveryForm::Aggregated: return aggregated(core, gates);
+    case DiscoveryForm::Aggregated:
+      return aggregated(core, gates);
     case DiscoveryForm::Refused:
       return not_acceptable("application/json, application/yaml, application/vnd.kubernetes.protobuf")
           .to_response();
-    case DiscoveryForm::Plain: break;
+    case DiscoveryForm::Plain:
+      break;
   }
   if (core) {
     const std::string_view host = request.header("Host");
     const Json address = Json::object({{"clientCIDR", "0.0.0.0/0"}, {"serverAddress", host}});
-    return json_response(200, to_string(Json::object({{"kind", "APIVersions"},
-                                                      {"versions", Json::array({"v1"})},
-                                                      {"serverAddressByClientCIDRs", Json::array({address})}})));
+    return json_response(200,
+                         to_string(Json::object({{"kind", "APIVersions"},
+                                                 {"versions", Json::array({"v1"})},
+                                                 {"serverAddressByClientCIDRs", Json::array({address})}})));
   }
   JsonArray items;
   for (std::string_view group : groups(std::array<std::string_view, 0>{}, gates))
     items.push_back(group_json(group, gates));
-  return json_response(200, to_string(Json::object({{"kind", "APIGroupList"},
-                                                    {"apiVersion", "v1"},
-                                                    {"groups", std::move(items)}})));
+  return json_response(
+      200, to_string(
+               Json::object({{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(items)}})));
 }
 
 std::optional<HttpResponse> group(std::string_view name, const api::Gates& gates) {
@@ -283,14 +288,16 @@ Json root_paths(const api::Gates& gates) {
     for (std::string_view version : versions_of(name, gates))
       paths.emplace_back("/apis/" + std::string(name) + "/" + std::string(version));
   }
-  for (const char* path : {"/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"})
+  for (const char* path :
+       {"/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"})
     paths.emplace_back(path);
   return Json::object({{"paths", std::move(paths)}});
 }
 
 }  // namespace
 
-std::optional<HttpResponse> discovery(const HttpRequest& request, const ParsedPath& path, const api::Gates& gates) {
+std::optional<HttpResponse> discovery(const HttpRequest& request, const ParsedPath& path,
+                                      const api::Gates& gates) {
   std::optional<HttpResponse> found;
   if (path.kind == PathKind::ApiRoot || path.kind == PathKind::ApisRoot)
     found = root(request, path.kind == PathKind::ApiRoot, gates);

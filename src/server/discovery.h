@@ -14,6 +14,7 @@ namespace berth::server {
 
 // Answers /api, /apis, group and group-version documents in both forms, /openapi/v2, /openapi/v3/…, /version.
 // Nothing when the path is none of these.
-std::optional<HttpResponse> discovery(const HttpRequest& request, const ParsedPath& path, const api::Gates& gates);
+std::optional<HttpResponse> discovery(const HttpRequest& request, const ParsedPath& path,
+                                      const api::Gates& gates);
 
 }  // namespace berth::server

@@ -1,5 +1,5 @@
-// HTTP as the API server sees it: a request comes in, an exchange takes the answer. The transport (server/transport)
-// and the in-process client both drive this interface; nothing here knows sockets.
+// HTTP as the API server sees it: a request comes in, an exchange takes the answer. The transport
+// (server/transport) and the in-process client both drive this interface; nothing here knows sockets.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,9 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 struct HttpRequest {
   std::string method;  // upper case
   std::string path;    // percent-decoded, without the query
-  std::vector<std::pair<std::string, std::string>> query;  // decoded, in order; a flag without '=' has an empty value
-  Headers headers;     // as sent; look up with header()
+  std::vector<std::pair<std::string, std::string>>
+      query;        // decoded, in order; a flag without '=' has an empty value
+  Headers headers;  // as sent; look up with header()
   std::string body;
   User user;
 

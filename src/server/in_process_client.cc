@@ -69,7 +69,9 @@ class ReplyExchange final : public HttpExchange {
   std::function<void(ApiReply)> done_;
 };
 
-api::RawPtr raw_of(const store::ObjectPtr& object) { return api::RawPtr(object, &object->bytes); }
+api::RawPtr raw_of(const store::ObjectPtr& object) {
+  return api::RawPtr(object, &object->bytes);
+}
 
 // A watch straight on the store. Lists again when it fell out of the window.
 class StoreSubscription final : public client::Subscription, public store::WatchSink {

@@ -23,8 +23,9 @@ class InProcess : public testing::Test {
   client::ApiReply call(client::Verb verb, api::ResourceRef resource, std::string ns, std::string name,
                         std::string body, std::string subresource = "") {
     client::ApiReply got;
-    client->submit({verb, std::move(resource), std::move(ns), std::move(name), std::move(subresource), std::move(body)},
-                   [&](client::ApiReply reply) { got = std::move(reply); });
+    client->submit(
+        {verb, std::move(resource), std::move(ns), std::move(name), std::move(subresource), std::move(body)},
+        [&](client::ApiReply reply) { got = std::move(reply); });
     return got;
   }
 
@@ -76,7 +77,8 @@ TEST_F(InProcess, FinalizersHoldADeletionUntilTheyAreGone) {
   EXPECT_NE(pending.object->find("deletionTimestamp"), std::string::npos);
   EXPECT_EQ(call(client::Verb::Create, kConfigMaps, "default", "a", R"({"metadata":{"name":"a"}})").message,
             "object is being deleted: configmaps \"a\" already exists");
-  EXPECT_EQ(call(client::Verb::Update, kConfigMaps, "default", "a", R"({"metadata":{"name":"a"}})").code, 200);
+  EXPECT_EQ(call(client::Verb::Update, kConfigMaps, "default", "a", R"({"metadata":{"name":"a"}})").code,
+            200);
   EXPECT_EQ(call(client::Verb::Get, kConfigMaps, "default", "a", "").reason, "NotFound");
 }
 

@@ -14,7 +14,9 @@ std::string value_or_empty(const HttpRequest& request, std::string_view name) {
   return found ? *found : "";
 }
 
-ApiStatus refused(const api::FieldError& error) { return invalid("meta.k8s.io", "ListOptions", "", {error}); }
+ApiStatus refused(const api::FieldError& error) {
+  return invalid("meta.k8s.io", "ListOptions", "", {error});
+}
 
 ApiStatus not_a_number(const std::string& text, const char* parser) {
   return bad_request(std::string("strconv.") + parser + ": parsing \"" + text + "\": invalid syntax");
@@ -26,7 +28,8 @@ bool read_number(const std::string& text, Number& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-std::optional<ApiStatus> check_match(const ListOptions& options, const std::string& match, bool version_said) {
+std::optional<ApiStatus> check_match(const ListOptions& options, const std::string& match,
+                                     bool version_said) {
   constexpr std::string_view kPath = "resourceVersionMatch";
   if (options.initial_events_said && !options.watch)
     return refused(api::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
@@ -36,8 +39,9 @@ std::optional<ApiStatus> check_match(const ListOptions& options, const std::stri
                                   "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
   }
   if (options.watch && !options.initial_events_said)
-    return refused(api::forbidden(std::string(kPath),
-                                  "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
+    return refused(
+        api::forbidden(std::string(kPath),
+                       "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
   if (options.watch && match != "NotOlderThan")
     return invalid("meta.k8s.io", "ListOptions", "",
                    {api::forbidden(std::string(kPath),
@@ -48,7 +52,8 @@ std::optional<ApiStatus> check_match(const ListOptions& options, const std::stri
     return refused(api::forbidden(std::string(kPath),
                                   "resourceVersionMatch is forbidden unless resourceVersion is provided"));
   if (!options.continue_token.empty())
-    return refused(api::forbidden(std::string(kPath), "resourceVersionMatch is forbidden when continue is provided"));
+    return refused(
+        api::forbidden(std::string(kPath), "resourceVersionMatch is forbidden when continue is provided"));
   if (match != "Exact" && match != "NotOlderThan")
     return refused(api::not_supported(std::string(kPath), match, {"Exact", "NotOlderThan", ""}));
   if (match == "Exact" && options.version == std::optional<store::Revision>(0))

@@ -21,10 +21,13 @@ std::string list_body(const Registry& registry, const ObjectTarget& target, cons
                       const ListOptions& options, Rendering rendering) {
   const std::string metadata = list_metadata(page, options);
   if (rendering.form == Form::Table)
-    return table_bytes(*target.resource, page.objects, rendering, metadata, registry.world().clock.now(), true);
+    return table_bytes(*target.resource, page.objects, rendering, metadata, registry.world().clock.now(),
+                       true);
   const bool partial = rendering.form == Form::Metadata;
-  const std::string api_version =
-      partial ? "meta.k8s.io/v1" : api::ResourceRef{std::string(target.resource->group), std::string(target.resource->version), ""}.api_version();
+  const std::string api_version = partial ? "meta.k8s.io/v1"
+                                          : api::ResourceRef{std::string(target.resource->group),
+                                                             std::string(target.resource->version), ""}
+                                                .api_version();
   std::string body = "{\"kind\":\"";
   body += partial ? std::string("PartialObjectMetadata") : std::string(target.resource->kind);
   body.append("List\",\"apiVersion\":\"").append(api_version).append("\",\"metadata\":");
@@ -42,8 +45,7 @@ std::string list_body(const Registry& registry, const ObjectTarget& target, cons
 
 HttpResponse list(const Registry& registry, const ObjectTarget& target, const ListOptions& options,
                   Rendering rendering) {
-  auto matcher =
-      make_matcher(*target.resource, options.label_selector, options.field_selector, target.name);
+  auto matcher = make_matcher(*target.resource, options.label_selector, options.field_selector, target.name);
   if (auto* status = std::get_if<ApiStatus>(&matcher)) return status->to_response();
   store::ListQuery query;
   query.resource = storage_resource(*target.resource);
@@ -63,10 +65,11 @@ HttpResponse list(const Registry& registry, const ObjectTarget& target, const Li
   }
   const Result<store::ListPage> page = registry.store().list(query);
   if (!page) {
-    const std::string text = options.continue_token.empty()
-                                 ? "The resourceVersion for the provided list is too old."
-                                 : "The provided continue parameter is too old to display a consistent list result. "
-                                   "You can start a new list without the continue parameter.";
+    const std::string text =
+        options.continue_token.empty()
+            ? "The resourceVersion for the provided list is too old."
+            : "The provided continue parameter is too old to display a consistent list result. "
+              "You can start a new list without the continue parameter.";
     if (page.error().code() == ErrorCode::Gone) return expired(text).to_response();
     return internal_error(page.error().text()).to_response();
   }

@@ -29,9 +29,10 @@ struct ListOptions {
 };
 
 // How objects are shown: as they are, as Table rows or as metadata alone.
-enum class Form { Object, Table, Metadata };
+enum class Form { Object, Table, Metadata, MetadataList };
 struct Rendering {
   Form form = Form::Object;
+  std::string_view version = "v1";                                            // of meta.k8s.io: a Table's
   enum class Include { None, Metadata, Object } include = Include::Metadata;  // Table rows
 };
 
@@ -40,10 +41,12 @@ std::variant<ListOptions, ApiStatus> read_list_options(const HttpRequest& reques
 
 // True for objects that the selectors select. Parses the object only when there is a selector.
 using Matcher = std::function<bool(const store::Object&)>;
-std::variant<Matcher, ApiStatus> make_matcher(const api::ResourceInfo& resource, const std::string& label_selector,
+std::variant<Matcher, ApiStatus> make_matcher(const api::ResourceInfo& resource,
+                                              const std::string& label_selector,
                                               const std::string& field_selector, const std::string& name);
 
-HttpResponse list(const Registry& registry, const ObjectTarget& target, const ListOptions& options, Rendering rendering);
+HttpResponse list(const Registry& registry, const ObjectTarget& target, const ListOptions& options,
+                  Rendering rendering);
 
 // Every open watch: ends them at their time, sends bookmarks, closes those whose peer does not read.
 class WatchHub {
@@ -67,7 +70,8 @@ class WatchHub {
   std::set<std::shared_ptr<Stream>> streams_;
 };
 
-inline constexpr std::size_t kWatchQueueEventsMax = 50'000;  // undelivered events of one watch; more closes it
+inline constexpr std::size_t kWatchQueueEventsMax =
+    50'000;  // undelivered events of one watch; more closes it
 inline constexpr std::int64_t kBookmarkPeriodS = 60;
 inline constexpr std::int64_t kWatchTimeoutDefaultS = 1800;
 

@@ -10,8 +10,8 @@
 
 namespace berth::server {
 
-// The object's bytes with a slot for the revision of this version: kind, apiVersion and metadata first, metadata's
-// members in Kubernetes' order.
+// The object's bytes with a slot for the revision of this version: kind, apiVersion and metadata first,
+// metadata's members in Kubernetes' order.
 store::Draft draft_of(Json object);
 
 // The metadata member; made when absent.
@@ -22,7 +22,8 @@ bool has_finalizers(const Json& object);
 void set_finalizer(Json& object, std::string_view finalizer);
 void drop_finalizer(Json& object, std::string_view finalizer);
 
-// Marks a deletion at `now`; a deletion that was marked before keeps its time. Raises generation where there is one.
+// Marks a deletion at `now`; a deletion that was marked before keeps its time. Raises generation where there
+// is one.
 void mark_deleted(Json& object, Time now, std::int64_t grace_s);
 
 // Puts back what no client may change: uid, creation time, a begun deletion, generation.

@@ -11,11 +11,12 @@ namespace {
 
 constexpr std::string_view kV3 = "/openapi/v3";
 
-// The smallest OpenAPI v2 document in protobuf: swagger 2.0, a title, no paths, no definitions. Clients that find a
-// kind missing there do not validate it themselves; the server does.
+// The smallest OpenAPI v2 document in protobuf: swagger 2.0, a title, no paths, no definitions. Clients that
+// find a kind missing there do not validate it themselves; the server does.
 HttpResponse v2() {
-  static constexpr unsigned char kDocument[] = {0x0a, 0x03, 0x32, 0x2e, 0x30, 0x12, 0x0b, 0x0a, 0x05, 0x62, 0x65, 0x72,
-                                                0x74, 0x68, 0x12, 0x02, 0x76, 0x31, 0x42, 0x00, 0x4a, 0x00};
+  static constexpr unsigned char kDocument[] = {0x0a, 0x03, 0x32, 0x2e, 0x30, 0x12, 0x0b, 0x0a,
+                                                0x05, 0x62, 0x65, 0x72, 0x74, 0x68, 0x12, 0x02,
+                                                0x76, 0x31, 0x42, 0x00, 0x4a, 0x00};
   HttpResponse response{200, {}, std::string(reinterpret_cast<const char*>(kDocument), sizeof kDocument)};
   response.headers.emplace_back("Content-Type", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
   return response;
@@ -43,8 +44,10 @@ Json kind_of(const api::ResourceInfo& resource) {
 Json query_parameters() {
   JsonArray parameters;
   for (const char* name : {"dryRun", "fieldManager", "fieldValidation", "force"})
-    parameters.push_back(Json::object(
-        {{"name", name}, {"in", "query"}, {"schema", Json::object({{"type", "string"}, {"uniqueItems", true}})}}));
+    parameters.push_back(
+        Json::object({{"name", name},
+                      {"in", "query"},
+                      {"schema", Json::object({{"type", "string"}, {"uniqueItems", true}})}}));
   return parameters;
 }
 
@@ -78,7 +81,8 @@ std::optional<HttpResponse> openapi(const HttpRequest& request, const api::Gates
   const std::string_view path = request.path;
   if (path == "/openapi/v2") return v2();
   if (path == kV3) return index(gates);
-  if (path.substr(0, kV3.size() + 1) == std::string(kV3) + "/") return document(path.substr(kV3.size() + 1), gates);
+  if (path.substr(0, kV3.size() + 1) == std::string(kV3) + "/")
+    return document(path.substr(kV3.size() + 1), gates);
   return std::nullopt;
 }
 

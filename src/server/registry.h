@@ -1,7 +1,8 @@
-// The verbs of the API on stored objects: create, update, patch, delete, get; one implementation for every kind.
+// The verbs of the API on stored objects: create, update, patch, delete, get; one implementation for every
+// kind.
 //
-// What differs per kind stands in api/kind_rules.h. Thread-safe; every call may run on any pool thread. Answers of
-// writes come on the store's committer thread and must only be handed over.
+// What differs per kind stands in api/kind_rules.h. Thread-safe; every call may run on any pool thread.
+// Answers of writes come on the store's committer thread and must only be handed over.
 #pragma once
 
 #include <functional>
@@ -92,16 +93,19 @@ class Registry {
   struct Update;  // one update with its retries
   void attempt(std::shared_ptr<Update> update);
   static ApiStatus other_uid(const Update& update, std::string_view asked, std::string_view found);
-  void submit_update(std::shared_ptr<Update> update, const store::ObjectPtr& current, const Json& before, Json next);
+  void submit_update(std::shared_ptr<Update> update, const store::ObjectPtr& current, const Json& before,
+                     Json next);
   void finish(std::shared_ptr<Update> update, store::Write write);
   std::optional<ApiStatus> check_namespace(const ObjectTarget& target) const;
   api::RuleContext context(const WriteOptions& options) const;
-  void submit_create(ObjectTarget target, Json object, int tries_left, std::vector<std::string> warnings, Done done);
+  void submit_create(ObjectTarget target, Json object, int tries_left, std::vector<std::string> warnings,
+                     Done done);
 
   World world_;
 };
 
-// The storage identity of a resource: every served version of a kind shares one key space and one stored form.
+// The storage identity of a resource: every served version of a kind shares one key space and one stored
+// form.
 const api::ResourceInfo& storage_of(const api::ResourceInfo& resource);
 store::Key key_of(const ObjectTarget& target);
 // "pods", "resourceclaims.resource.k8s.io".

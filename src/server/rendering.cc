@@ -25,7 +25,8 @@ std::string_view media_parameter(std::string_view media, std::string_view name) 
   return {};
 }
 
-constexpr std::string_view kAcceptable = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+constexpr std::string_view kAcceptable =
+    "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 std::optional<Form> form_of(std::string_view media) {
   const std::string_view as = media_parameter(media, "as");
@@ -33,24 +34,47 @@ std::optional<Form> form_of(std::string_view media) {
   const std::string_view group = media_parameter(media, "g"), version = media_parameter(media, "v");
   if (group != "meta.k8s.io" || (version != "v1" && version != "v1beta1")) return std::nullopt;
   if (as == "Table") return Form::Table;
-  if (as == "PartialObjectMetadata" || as == "PartialObjectMetadataList") return Form::Metadata;
+  if (as == "PartialObjectMetadata") return Form::Metadata;
+  if (as == "PartialObjectMetadataList") return Form::MetadataList;
   return std::nullopt;
 }
 
 bool understood(std::string_view type) {
-  static constexpr std::string_view kTypes[] = {"application/json", "application/yaml",
-                                                "application/vnd.kubernetes.protobuf", "application/*", "*/*"};
+  static constexpr std::string_view kTypes[] = {
+      "application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/*", "*/*"};
   return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
+}
+
+std::optional<ApiStatus> read_include(const std::string& include, Rendering& rendering) {
+  if (include == "None")
+    rendering.include = Rendering::Include::None;
+  else if (include == "Object")
+    rendering.include = Rendering::Include::Object;
+  else if (!include.empty() && include != "Metadata")
+    return bad_request("Unable to convert to Table as requested: includeObject: Invalid value: \"" + include +
+                       "\": must be 'Metadata', 'Object', 'None', or empty");
+  return std::nullopt;
 }
 
 }  // namespace
 
+std::optional<ApiStatus> check_metadata_form(Rendering& rendering, const api::ResourceInfo& resource,
+                                             bool is_list) {
+  const bool asks_list = rendering.form == Form::MetadataList;
+  if (!asks_list && rendering.form != Form::Metadata) return std::nullopt;
+  rendering.form = Form::Metadata;
+  if (asks_list == is_list) return std::nullopt;
+  const std::string_view package =
+      resource.group.empty() ? "core" : resource.group.substr(0, resource.group.find('.'));
+  ApiStatus status = not_acceptable("");
+  status.message = std::string("you requested PartialObjectMetadata") + (asks_list ? "List" : "") +
+                   ", but the requested object is " + (is_list ? "a" : "not a") + " list (*" +
+                   std::string(package) + "." + std::string(resource.kind) + (is_list ? "List)" : ")");
+  return status;
+}
+
 std::variant<Rendering, ApiStatus> rendering_of(const HttpRequest& request) {
   Rendering rendering;
-  if (const std::string* include = request.parameter("includeObject")) {
-    if (*include == "None") rendering.include = Rendering::Include::None;
-    if (*include == "Object") rendering.include = Rendering::Include::Object;
-  }
   std::string_view accept = request.header("Accept");
   if (trim(accept).empty()) return rendering;
   bool any_known = false;
@@ -62,6 +86,10 @@ std::variant<Rendering, ApiStatus> rendering_of(const HttpRequest& request) {
     any_known |= known;
     if (known && form) {
       rendering.form = *form;
+      if (media_parameter(media, "v") == "v1beta1") rendering.version = "v1beta1";
+      const std::string* include = request.parameter("includeObject");
+      if (rendering.form == Form::Table && include)
+        if (const auto refused = read_include(*include, rendering)) return *refused;
       return rendering;
     }
     accept = comma == std::string_view::npos ? std::string_view() : accept.substr(comma + 1);
@@ -74,8 +102,8 @@ std::variant<Rendering, ApiStatus> rendering_of(const HttpRequest& request) {
   return status;
 }
 
-std::string render_one(const api::ResourceInfo& resource, const store::ObjectPtr& object, const std::string& stored,
-                       Rendering rendering, Time now) {
+std::string render_one(const api::ResourceInfo& resource, const store::ObjectPtr& object,
+                       const std::string& stored, Rendering rendering, Time now) {
   if (rendering.form == Form::Metadata) return metadata_bytes(stored);
   if (rendering.form == Form::Object) return object_bytes(resource, stored);
   store::ObjectPtr shown = object;

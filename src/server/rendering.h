@@ -1,6 +1,7 @@
 // How the client wants objects shown, from its Accept header, and single objects shown that way.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -8,12 +9,16 @@
 
 namespace berth::server {
 
-// 406 when nothing offered is understood. Protobuf alone is answered in JSON: every client of built-in kinds takes it.
+// 406 when nothing offered is understood. Protobuf alone is answered in JSON: every client of built-in kinds
+// takes it.
 std::variant<Rendering, ApiStatus> rendering_of(const HttpRequest& request);
+// 406 for PartialObjectMetadata of a list, or its list form of one object. The form is Metadata afterwards.
+std::optional<ApiStatus> check_metadata_form(Rendering& rendering, const api::ResourceInfo& resource,
+                                             bool is_list);
 
 // `object` may be null (a dry run): `stored` then holds the document.
-std::string render_one(const api::ResourceInfo& resource, const store::ObjectPtr& object, const std::string& stored,
-                       Rendering rendering, Time now);
+std::string render_one(const api::ResourceInfo& resource, const store::ObjectPtr& object,
+                       const std::string& stored, Rendering rendering, Time now);
 
 // 299 - "text", escaped.
 std::string warning_header(std::string_view text);

@@ -68,8 +68,8 @@ ApiStatus unrecognized(const api::TypeInfo& type, std::string_view body, const s
 
 ApiStatus not_of_type(const api::TypeInfo& type, std::string_view kind, std::string_view version,
                       const std::string& why) {
-  return bad_request(std::string(kind) + " in version \"" + std::string(version) + "\" cannot be handled as a " +
-                     std::string(type.name) + ": " + why);
+  return bad_request(std::string(kind) + " in version \"" + std::string(version) +
+                     "\" cannot be handled as a " + std::string(type.name) + ": " + why);
 }
 
 // Go's name of the little struct that a body is first read into.
@@ -132,12 +132,11 @@ std::optional<ApiStatus> check_type(const Json& document, const api::ResourceInf
   if (known && kind == resource.kind && group == resource.group)
     return bad_request("the API version in the data (" + std::string(api_version) +
                        ") does not match the expected API version (" + expected + ")");
-  const std::string why =
-      known ? "converting (" + std::string(version) + "." + std::string(kind) + ") to (" +
-                  std::string(internal_package(resource.group)) + "." + std::string(resource.kind) +
-                  "): unknown conversion"
-            : "no kind \"" + std::string(kind) + "\" is registered for version \"" + std::string(api_version) +
-                  "\" in scheme \"pkg/runtime/scheme.go:111\"";
+  const std::string why = known ? "converting (" + std::string(version) + "." + std::string(kind) + ") to (" +
+                                      std::string(internal_package(resource.group)) + "." +
+                                      std::string(resource.kind) + "): unknown conversion"
+                                : "no kind \"" + std::string(kind) + "\" is registered for version \"" +
+                                      std::string(api_version) + "\" in scheme \"pkg/runtime/scheme.go:111\"";
   const std::string_view shown = known ? version : api_version.substr(api_version.find('/') + 1);
   return not_of_type(resource.type(), kind, shown, why);
 }
@@ -154,7 +153,8 @@ std::variant<FieldValidation, ApiStatus> field_validation_of(const HttpRequest& 
                  {api::not_supported("fieldValidation", *said, {"", "Ignore", "Strict", "Warn"})});
 }
 
-std::variant<WriteOptions, ApiStatus> write_options_of(const HttpRequest& request, std::string_view options_kind) {
+std::variant<WriteOptions, ApiStatus> write_options_of(const HttpRequest& request,
+                                                       std::string_view options_kind) {
   WriteOptions options;
   options.user = request.user.name;
   JsonArray asked;
@@ -241,7 +241,8 @@ std::variant<DeleteOptions, ApiStatus> read_delete_options(const HttpRequest& re
   const std::string_view kind = body.string_at("kind");
   if (!kind.empty() && kind != "DeleteOptions")
     return bad_request("no kind \"" + std::string(kind) + "\" is registered for version \"" +
-                       std::string(body.string_at("apiVersion")) + "\" in scheme \"pkg/runtime/scheme.go:111\"");
+                       std::string(body.string_at("apiVersion")) +
+                       "\" in scheme \"pkg/runtime/scheme.go:111\"");
   read_delete_query(request, body);
   if (const auto refused = check_delete_options(body)) return *refused;
   DeleteOptions options;
@@ -281,9 +282,10 @@ Result<Json> patched(api::PatchType type, const api::ResourceInfo& resource, con
   return api::apply_strategic_merge_patch(resource.type(), current, patch);
 }
 
-// A patch that leads to no object of the kind: the text quotes the whole patched document, or a strategic patch
-// itself, as the reference does.
-ApiStatus refused_result(api::PatchType type, const Json& document, const std::string& patch, std::string_view why) {
+// A patch that leads to no object of the kind: the text quotes the whole patched document, or a strategic
+// patch itself, as the reference does.
+ApiStatus refused_result(api::PatchType type, const Json& document, const std::string& patch,
+                         std::string_view why) {
   std::string quoted = to_string(document);
   if (type == api::PatchType::StrategicMerge)
     if (const Result<Json> map = parse_json(patch)) quoted = api::go_value_text(*map);

@@ -23,7 +23,8 @@ struct ReadBody {
 std::variant<FieldValidation, ApiStatus> field_validation_of(const HttpRequest& request,
                                                              std::string_view options_kind);
 // dryRun and fieldManager of the query. `options_kind` is CreateOptions, UpdateOptions or PatchOptions.
-std::variant<WriteOptions, ApiStatus> write_options_of(const HttpRequest& request, std::string_view options_kind);
+std::variant<WriteOptions, ApiStatus> write_options_of(const HttpRequest& request,
+                                                       std::string_view options_kind);
 
 // The body as a document of `resource`'s kind; kind and apiVersion may be missing but must not differ.
 std::variant<ReadBody, ApiStatus> read_object(const HttpRequest& request, const api::ResourceInfo& resource,
@@ -32,7 +33,8 @@ std::variant<ReadBody, ApiStatus> read_object(const HttpRequest& request, const 
 std::variant<Json, ApiStatus> read_document(const HttpRequest& request, const api::TypeInfo& type);
 std::variant<DeleteOptions, ApiStatus> read_delete_options(const HttpRequest& request);
 
-// Applies a PATCH body to `current`, both in the version of `resource`. 415 for a media type that is no patch.
+// Applies a PATCH body to `current`, both in the version of `resource`. 415 for a media type that is no
+// patch.
 Registry::Change patch_change(const HttpRequest& request, const api::ResourceInfo& resource,
                               FieldValidation validation, std::vector<std::string>& warnings);
 

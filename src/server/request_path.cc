@@ -22,7 +22,8 @@ void read_resource(std::vector<std::string_view> parts, ResourcePath& path) {
     path.legacy_watch = true;
     parts.erase(parts.begin());
   }
-  const bool scoped = parts.size() >= 3 && parts[0] == "namespaces" && parts[2] != "status" && parts[2] != "finalize";
+  const bool scoped =
+      parts.size() >= 3 && parts[0] == "namespaces" && parts[2] != "status" && parts[2] != "finalize";
   if (scoped) {
     path.ns = parts[1];
     parts.erase(parts.begin(), parts.begin() + 2);

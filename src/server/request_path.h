@@ -10,7 +10,7 @@ namespace berth::server {
 
 // /api/v1/namespaces/NS/pods/NAME/status and its shorter and cluster-scoped forms.
 struct ResourcePath {
-  std::string group;    // empty for core
+  std::string group;  // empty for core
   std::string version;
   std::string ns;
   std::string resource;
@@ -20,12 +20,12 @@ struct ResourcePath {
 };
 
 enum class PathKind {
-  ApiRoot,         // /api
-  ApisRoot,        // /apis
-  Group,           // /apis/GROUP
-  GroupVersion,    // /api/v1, /apis/GROUP/VERSION
-  Resource,        // something below a group version
-  Other,           // anything else: /version, /healthz, /openapi/v3…
+  ApiRoot,       // /api
+  ApisRoot,      // /apis
+  Group,         // /apis/GROUP
+  GroupVersion,  // /api/v1, /apis/GROUP/VERSION
+  Resource,      // something below a group version
+  Other,         // anything else: /version, /healthz, /openapi/v3…
 };
 
 struct ParsedPath {

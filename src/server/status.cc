@@ -93,8 +93,9 @@ ApiStatus conflict(ResourceName resource, std::string_view name, std::string_vie
 }
 
 ApiStatus stale(ResourceName resource, std::string_view name) {
-  return conflict(resource, name,
-                  "the object has been modified; please apply your changes to the latest version and try again");
+  return conflict(
+      resource, name,
+      "the object has been modified; please apply your changes to the latest version and try again");
 }
 
 ApiStatus invalid(std::string_view group, std::string_view kind, std::string_view name,
@@ -115,7 +116,9 @@ ApiStatus invalid(std::string_view group, std::string_view kind, std::string_vie
   return status;
 }
 
-ApiStatus bad_request(std::string_view message) { return make(400, "BadRequest", std::string(message)); }
+ApiStatus bad_request(std::string_view message) {
+  return make(400, "BadRequest", std::string(message));
+}
 
 ApiStatus forbidden(ResourceName resource, std::string_view name, std::string_view detail) {
   std::string message = qualified(resource);
@@ -141,7 +144,9 @@ ApiStatus not_acceptable(std::string_view accepted) {
   return make(406, "NotAcceptable", message.append(accepted));
 }
 
-ApiStatus expired(std::string_view message) { return make(410, "Expired", std::string(message)); }
+ApiStatus expired(std::string_view message) {
+  return make(410, "Expired", std::string(message));
+}
 
 ApiStatus too_large_version(std::uint64_t asked, std::uint64_t current) {
   ApiStatus status = make(504, "Timeout",

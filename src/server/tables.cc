@@ -1,23 +1,439 @@
 #include "server/tables.h"
 
+#include <set>
+
 #include "server/metadata.h"
 
 namespace berth::server {
 namespace {
 
+// "a=1,b=2" in order of the keys; "<none>" without any.
+std::string labels_text(const Json& labels) {
+  if (!labels.is_object() || labels.as_object().empty()) return "<none>";
+  std::set<std::string> pairs;
+  for (const JsonMember& label : labels.as_object())
+    pairs.insert(label.key + "=" + (label.value.is_string() ? label.value.as_string() : ""));
+  std::string text;
+  for (const std::string& pair : pairs) text += (text.empty() ? "" : ",") + pair;
+  return text;
+}
+
+// The member `key` of each item, comma separated.
+std::string joined(const JsonArray& items, std::string_view key) {
+  std::string text;
+  for (const Json& item : items) text.append(text.empty() ? "" : ",").append(item.string_at(key));
+  return text;
+}
+
+// An int-or-string, or N/A.
+Json amount_or_na(const Json& spec, std::string_view key) {
+  const Json* amount = spec.find(key);
+  if (!amount || amount->is_null()) return "N/A";
+  return amount->is_int() ? Json(std::to_string(amount->as_int())) : *amount;
+}
+
+bool condition_is_true(const Json& status, std::string_view type) {
+  for (const Json& condition : status.items_at("conditions"))
+    if (condition.string_at("type") == type) return condition.string_at("status") == "True";
+  return false;
+}
+
+JsonArray plain_cells(const Json& object, Time now) {
+  return {name_of(object), age_of(object, now)};
+}
+
+std::string node_roles(const Json& node) {
+  static constexpr std::string_view kPrefix = "node-role.kubernetes.io/";
+  std::set<std::string> roles;
+  const Json& labels = part(metadata_of(node), "labels");
+  for (const JsonMember& label : labels.as_object())
+    if (label.key.rfind(kPrefix, 0) == 0 && label.key.size() > kPrefix.size())
+      roles.insert(label.key.substr(kPrefix.size()));
+  const std::string_view named = labels.string_at("kubernetes.io/role");
+  if (!named.empty()) roles.emplace(named);
+  std::string text;
+  for (const std::string& role : roles) text += (text.empty() ? "" : ",") + role;
+  return or_else(text, "<none>");
+}
+
+std::string node_address(const Json& status, std::string_view type) {
+  for (const Json& address : status.items_at("addresses"))
+    if (address.string_at("type") == type) return std::string(address.string_at("address"));
+  return "<none>";
+}
+
+JsonArray node_cells(const Json& node, Time now) {
+  const Json& status = part(node, "status");
+  const Json& info = part(status, "nodeInfo");
+  std::string state = "Unknown";
+  for (const Json& condition : status.items_at("conditions"))
+    if (condition.string_at("type") == "Ready")
+      state = condition.string_at("status") == "True" ? "Ready" : "NotReady";
+  if (part(node, "spec").bool_at("unschedulable")) state += ",SchedulingDisabled";
+  return {name_of(node),
+          state,
+          node_roles(node),
+          age_of(node, now),
+          info.string_at("kubeletVersion"),
+          node_address(status, "InternalIP"),
+          node_address(status, "ExternalIP"),
+          or_else(info.string_at("osImage"), "<unknown>"),
+          or_else(info.string_at("kernelVersion"), "<unknown>"),
+          or_else(info.string_at("containerRuntimeVersion"), "<unknown>")};
+}
+
+JsonArray event_cells(const Json& event, Time now) {
+  const Json& about = part(event, "involvedObject");
+  const Json& source = part(event, "source");
+  const std::string first =
+      since(or_else(event.string_at("firstTimestamp"), event.string_at("eventTime")), now);
+  const std::string_view last_time = event.string_at("lastTimestamp");
+  std::string last = last_time.empty() ? first : since(last_time, now);
+  std::int64_t count = event.int_at("count");
+  if (const Json* series = event.find("series"); series && series->is_object()) {
+    last = since(series->string_at("lastObservedTime"), now);
+    count = series->int_at("count");
+  } else if (count == 0) {
+    count = 1;
+  }
+  std::string target(about.string_at("kind"));
+  for (char& c : target)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  if (!about.string_at("name").empty()) target.append("/").append(about.string_at("name"));
+  std::string from = or_else(source.string_at("component"), event.string_at("reportingComponent"));
+  const std::string host = or_else(source.string_at("host"), event.string_at("reportingInstance"));
+  if (!host.empty()) from += ", " + host;
+  return {last,
+          event.string_at("type"),
+          event.string_at("reason"),
+          target,
+          about.string_at("fieldPath"),
+          from,
+          event.string_at("message"),
+          first,
+          count,
+          name_of(event)};
+}
+
+JsonArray namespace_cells(const Json& ns, Time now) {
+  return {name_of(ns), part(ns, "status").string_at("phase"), age_of(ns, now)};
+}
+
+std::int64_t member_count(const Json& object, std::string_view key) {
+  return static_cast<std::int64_t>(part(object, key).as_object().size());
+}
+
+JsonArray configmap_cells(const Json& map, Time now) {
+  return {name_of(map), member_count(map, "data") + member_count(map, "binaryData"), age_of(map, now)};
+}
+
+JsonArray secret_cells(const Json& secret, Time now) {
+  return {name_of(secret), secret.string_at("type"), member_count(secret, "data"), age_of(secret, now)};
+}
+
+std::string service_ports(const Json& spec) {
+  std::string text;
+  for (const Json& port : spec.items_at("ports")) {
+    if (!text.empty()) text += ",";
+    text += std::to_string(port.int_at("port"));
+    if (port.int_at("nodePort") > 0) text += ":" + std::to_string(port.int_at("nodePort"));
+    text.append("/").append(port.string_at("protocol"));
+  }
+  return or_else(text, "<none>");
+}
+
+std::string external_address(const Json& service) {
+  const Json& spec = part(service, "spec");
+  const std::string_view type = spec.string_at("type");
+  if (type == "ExternalName") return std::string(spec.string_at("externalName"));
+  std::string text;
+  if (type == "LoadBalancer")
+    text = joined(part(part(service, "status"), "loadBalancer").items_at("ingress"), "ip");
+  for (const Json& address : spec.items_at("externalIPs"))
+    text += (text.empty() ? "" : ",") + (address.is_string() ? address.as_string() : "");
+  return or_else(text, type == "LoadBalancer" ? "<pending>" : "<none>");
+}
+
+JsonArray service_cells(const Json& service, Time now) {
+  const Json& spec = part(service, "spec");
+  return {name_of(service),
+          spec.string_at("type"),
+          or_else(spec.string_at("clusterIP"), "<none>"),
+          external_address(service),
+          service_ports(spec),
+          age_of(service, now),
+          labels_text(part(spec, "selector"))};
+}
+
+// Containers, images and selector of what makes pods.
+void append_template(JsonArray& cells, const Json& spec) {
+  const JsonArray& containers = part(part(spec, "template"), "spec").items_at("containers");
+  cells.emplace_back(joined(containers, "name"));
+  cells.emplace_back(joined(containers, "image"));
+  cells.emplace_back(labels_text(part(part(spec, "selector"), "matchLabels")));
+}
+
+JsonArray deployment_cells(const Json& deployment, Time now) {
+  const Json &spec = part(deployment, "spec"), &status = part(deployment, "status");
+  JsonArray cells = {
+      name_of(deployment),
+      std::to_string(status.int_at("readyReplicas")) + "/" + std::to_string(spec.int_at("replicas", 1)),
+      status.int_at("updatedReplicas"), status.int_at("availableReplicas"), age_of(deployment, now)};
+  append_template(cells, spec);
+  return cells;
+}
+
+std::string job_state(const Json& job) {
+  const Json& status = part(job, "status");
+  if (condition_is_true(status, "Complete")) return "Complete";
+  if (condition_is_true(status, "Failed")) return "Failed";
+  if (is_deleting(job)) return "Terminating";
+  for (const char* type : {"Suspended", "FailureTarget", "SuccessCriteriaMet"})
+    if (condition_is_true(status, type)) return type;
+  return "Running";
+}
+
+JsonArray job_cells(const Json& job, Time now) {
+  const Json &spec = part(job, "spec"), &status = part(job, "status");
+  const std::string done = std::to_string(status.int_at("succeeded")) + "/";
+  const std::int64_t parallelism = spec.int_at("parallelism");
+  std::string completions = done + "1";
+  if (spec.find("completions"))
+    completions = done + std::to_string(spec.int_at("completions"));
+  else if (parallelism > 1)
+    completions += " of " + std::to_string(parallelism);
+  const Result<Time> ended = parse_time(status.string_at("completionTime"));
+  const std::string_view began = status.string_at("startTime");
+  JsonArray cells = {name_of(job), job_state(job), completions,
+                     began.empty() ? "" : since(began, ended ? *ended : now), age_of(job, now)};
+  append_template(cells, spec);
+  return cells;
+}
+
+JsonArray budget_cells(const Json& budget, Time now) {
+  const Json& spec = part(budget, "spec");
+  return {name_of(budget), amount_or_na(spec, "minAvailable"), amount_or_na(spec, "maxUnavailable"),
+          part(budget, "status").int_at("disruptionsAllowed"), age_of(budget, now)};
+}
+
+JsonArray lease_cells(const Json& lease, Time now) {
+  return {name_of(lease), part(lease, "spec").string_at("holderIdentity"), age_of(lease, now)};
+}
+
+JsonArray priority_cells(const Json& priority, Time now) {
+  return {name_of(priority), priority.int_at("value"), priority.bool_at("globalDefault"),
+          age_of(priority, now), or_else(priority.string_at("preemptionPolicy"), "PreemptLowerPriority")};
+}
+
+JsonArray claim_cells(const Json& claim, Time now) {
+  const Json& status = part(claim, "status");
+  std::string state = is_deleting(claim) ? "deleted," : "";
+  if (!status.find("allocation"))
+    state += "pending";
+  else
+    state += status.items_at("reservedFor").empty() ? "allocated" : "allocated,reserved";
+  return {name_of(claim), state, age_of(claim, now)};
+}
+
+JsonArray slice_cells(const Json& slice, Time now) {
+  const Json& spec = part(slice, "spec");
+  return {name_of(slice), spec.string_at("nodeName"), spec.string_at("driver"),
+          part(spec, "pool").string_at("name"), age_of(slice, now)};
+}
+
+JsonArray taint_rule_cells(const Json& rule, Time now) {
+  const Json& taint = part(part(rule, "spec"), "taint");
+  return {name_of(rule),
+          taint.string_at("key"),
+          taint.string_at("value"),
+          taint.string_at("effect"),
+          since(taint.string_at("timeAdded"), now),
+          age_of(rule, now)};
+}
+
+std::string group_policy(const Json& group) {
+  const Json& policy = part(part(group, "spec"), "schedulingPolicy");
+  if (policy.find("gang")) return "Gang";
+  return policy.find("basic") ? "Basic" : "<none>";
+}
+
+std::string group_workload(const Json& group) {
+  return or_else(part(part(group, "spec"), "workloadRef").string_at("workloadName"), "<none>");
+}
+
+JsonArray pod_group_cells(const Json& group, Time now) {
+  const bool scheduled = condition_is_true(part(group, "status"), "PodGroupInitiallyScheduled");
+  return {name_of(group), group_policy(group), group_workload(group), scheduled ? "Scheduled" : "Pending",
+          age_of(group, now)};
+}
+
+JsonArray composite_group_cells(const Json& group, Time now) {
+  return {name_of(group), group_policy(group), group_workload(group), age_of(group, now)};
+}
+
+JsonArray bind_request_cells(const Json& request, Time now) {
+  const Json &spec = part(request, "spec"), &status = part(request, "status");
+  return {name_of(request),
+          spec.string_at("podName"),
+          spec.string_at("selectedNode"),
+          or_else(status.string_at("phase"), "Pending"),
+          status.string_at("step"),
+          or_else(part(spec, "group").string_at("name"), "<none>"),
+          age_of(request, now),
+          spec.string_at("decisionID"),
+          status.string_at("reason")};
+}
+
+const std::vector<TableColumn> kPlainColumns = {{"Name", "string", 0, true}, {"Age"}};
+
+}  // namespace
+
+std::string name_of(const Json& object) {
+  return std::string(metadata_of(object).string_at("name"));
+}
+
+std::string since(std::string_view time, Time now) {
+  const Result<Time> then = parse_time(time);
+  return then ? human_age(now - *then) : "<unknown>";
+}
+
 std::string age_of(const Json& object, Time now) {
-  const Result<Time> created = parse_time(metadata_of(object).string_at("creationTimestamp"));
-  return created ? human_age(now - *created) : "<unknown>";
+  return since(metadata_of(object).string_at("creationTimestamp"), now);
+}
+
+std::string or_else(std::string_view text, std::string_view otherwise) {
+  return std::string(text.empty() ? otherwise : text);
+}
+
+const Json& part(const Json& object, std::string_view key) {
+  static const Json kEmpty = Json::object();
+  const Json* found = object.find(key);
+  return found && found->is_object() ? *found : kEmpty;
+}
+
+namespace {
+
+struct TableRow {
+  std::string_view group;
+  std::string_view resource;
+  TableColumns columns;
+};
+
+const std::vector<TableRow>& table_rows() {
+  constexpr TableColumn kName{"Name", "string", 0, true};
+  constexpr TableColumn kAge{"Age"};
+  static const std::vector<TableRow> kRows = {
+      {"",
+       "pods",
+       {{kName,
+         {"Ready"},
+         {"Status"},
+         {"Restarts"},
+         kAge,
+         {"IP", "string", 1},
+         {"Node", "string", 1},
+         {"Nominated Node", "string", 1},
+         {"Readiness Gates", "string", 1}},
+        pod_cells}},
+      {"",
+       "nodes",
+       {{kName,
+         {"Status"},
+         {"Roles"},
+         kAge,
+         {"Version"},
+         {"Internal-IP", "string", 1},
+         {"External-IP", "string", 1},
+         {"OS-Image", "string", 1},
+         {"Kernel-Version", "string", 1},
+         {"Container-Runtime", "string", 1}},
+        node_cells}},
+      {"",
+       "events",
+       {{{"Last Seen"},
+         {"Type"},
+         {"Reason"},
+         {"Object"},
+         {"Subobject", "string", 1},
+         {"Source", "string", 1},
+         {"Message"},
+         {"First Seen", "string", 1},
+         {"Count", "string", 1},
+         {"Name", "string", 1, true}},
+        event_cells}},
+      {"", "namespaces", {{kName, {"Status"}, kAge}, namespace_cells}},
+      {"", "configmaps", {{kName, {"Data"}, kAge}, configmap_cells}},
+      {"", "secrets", {{kName, {"Type"}, {"Data"}, kAge}, secret_cells}},
+      {"",
+       "services",
+       {{kName, {"Type"}, {"Cluster-IP"}, {"External-IP"}, {"Port(s)"}, kAge, {"Selector", "string", 1}},
+        service_cells}},
+      {"apps",
+       "deployments",
+       {{kName,
+         {"Ready"},
+         {"Up-to-date"},
+         {"Available"},
+         kAge,
+         {"Containers", "string", 1},
+         {"Images", "string", 1},
+         {"Selector", "string", 1}},
+        deployment_cells}},
+      {"batch",
+       "jobs",
+       {{kName,
+         {"Status"},
+         {"Completions"},
+         {"Duration"},
+         kAge,
+         {"Containers", "string", 1},
+         {"Images", "string", 1},
+         {"Selector", "string", 1}},
+        job_cells}},
+      {"policy",
+       "poddisruptionbudgets",
+       {{kName, {"Min Available"}, {"Max Unavailable"}, {"Allowed Disruptions", "integer"}, kAge},
+        budget_cells}},
+      {"coordination.k8s.io", "leases", {{kName, {"Holder"}, kAge}, lease_cells}},
+      {"scheduling.k8s.io",
+       "priorityclasses",
+       {{kName, {"Value", "integer"}, {"Global-Default", "boolean"}, kAge, {"PreemptionPolicy"}},
+        priority_cells}},
+      {"scheduling.k8s.io",
+       "podgroups",
+       {{kName, {"Policy"}, {"Workload"}, {"Status"}, kAge}, pod_group_cells}},
+      {"scheduling.k8s.io",
+       "compositepodgroups",
+       {{kName, {"Policy"}, {"Workload"}, kAge}, composite_group_cells}},
+      {"resource.k8s.io", "resourceclaims", {{kName, {"State"}, kAge}, claim_cells}},
+      {"resource.k8s.io", "resourceslices", {{kName, {"Node"}, {"Driver"}, {"Pool"}, kAge}, slice_cells}},
+      {"resource.k8s.io",
+       "devicetaintrules",
+       {{kName, {"Key"}, {"Value"}, {"Effect"}, {"TimeAdded"}, kAge}, taint_rule_cells}},
+      {"scheduling.berth.dev",
+       "bindrequests",
+       {{kName,
+         {"Pod"},
+         {"Node"},
+         {"Phase"},
+         {"Step"},
+         {"Group"},
+         kAge,
+         {"Decision", "string", 1},
+         {"Reason", "string", 1}},
+        bind_request_cells}},
+  };
+  return kRows;
 }
 
 }  // namespace
 
-const TableColumns& columns_of(const api::ResourceInfo&) {
-  static const TableColumns kPlain = {
-      {{"Name", "string", "name", 0}, {"Age", "string", "", 0}},
-      [](const Json& object, Time now) -> JsonArray {
-        return {Json(metadata_of(object).string_at("name")), Json(age_of(object, now))};
-      }};
+const TableColumns& columns_of(const api::ResourceInfo& resource) {
+  static const TableColumns kPlain = {kPlainColumns, plain_cells};
+  // Both groups of events show the same stored objects.
+  const std::string_view group = resource.group == "events.k8s.io" ? "" : resource.group;
+  for (const TableRow& row : table_rows())
+    if (row.group == group && row.resource == resource.plural) return row.columns;
   return kPlain;
 }
 
@@ -26,7 +442,7 @@ Json definitions_json(const TableColumns& columns) {
   for (const TableColumn& column : columns.columns)
     definitions.push_back(Json::object({{"name", column.name},
                                         {"type", column.type},
-                                        {"format", column.format},
+                                        {"format", column.is_name ? "name" : ""},
                                         {"description", ""},
                                         {"priority", column.priority}}));
   return definitions;

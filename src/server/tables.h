@@ -1,6 +1,10 @@
 // The columns that `kubectl get` prints: one table of rows per resource.
+//
+// Pure, any thread. Source: the server-side printers of Kubernetes 1.37 (columns and cells observed);
+// BindRequest's are our own.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,9 +16,9 @@ namespace berth::server {
 
 struct TableColumn {
   std::string_view name;
-  std::string_view type;    // string, integer, boolean, date
-  std::string_view format;  // "name" for the first
-  int priority = 0;         // above 0: only with -o wide
+  std::string_view type = "string";  // string, integer, boolean
+  int priority = 0;                  // above 0: only with -o wide
+  bool is_name = false;              // the column that holds metadata.name
 };
 
 struct TableColumns {
@@ -26,5 +30,18 @@ struct TableColumns {
 // Name and Age for a resource without columns of its own.
 const TableColumns& columns_of(const api::ResourceInfo& resource);
 Json definitions_json(const TableColumns& columns);
+
+// Cells of the pod: Ready, Status, Restarts and the rest (tables_pod.cc).
+JsonArray pod_cells(const Json& pod, Time now);
+
+// What cells are made of.
+std::string name_of(const Json& object);
+// "38s" since creation; "<unknown>" without a time.
+std::string age_of(const Json& object, Time now);
+std::string since(std::string_view time, Time now);
+// `text`, or `otherwise` when it is empty.
+std::string or_else(std::string_view text, std::string_view otherwise);
+// An object that cannot be absent: an empty one stands in.
+const Json& part(const Json& object, std::string_view key);
 
 }  // namespace berth::server

@@ -14,10 +14,11 @@ std::string frame(std::string_view type, const std::string& object) {
 }  // namespace
 
 // One watch. Events come on the committer's thread into a bounded queue; a pool thread turns them into lines.
-class WatchHub::Stream final : public store::WatchSink, public std::enable_shared_from_this<WatchHub::Stream> {
+class WatchHub::Stream final : public store::WatchSink,
+                               public std::enable_shared_from_this<WatchHub::Stream> {
  public:
-  Stream(const Registry& registry, ObjectTarget target, ListOptions options, Rendering rendering, Matcher matches,
-         std::shared_ptr<HttpExchange> exchange)
+  Stream(const Registry& registry, ObjectTarget target, ListOptions options, Rendering rendering,
+         Matcher matches, std::shared_ptr<HttpExchange> exchange)
       : registry_(registry),
         target_(std::move(target)),
         options_(std::move(options)),
@@ -148,10 +149,12 @@ class WatchHub::Stream final : public store::WatchSink, public std::enable_share
     return exchange_->send(frame("DELETED", deleted ? shown(event.object) : shown(left_behind(event))));
   }
 
-  // What a watcher with a selector sees of an object that left its selection: the state before, the version after.
+  // What a watcher with a selector sees of an object that left its selection: the state before, the version
+  // after.
   static store::ObjectPtr left_behind(const store::Event& event) {
     auto object = std::make_shared<store::Object>(*event.previous);
-    const std::string old_version = "\"resourceVersion\":\"" + std::to_string(event.previous->revision) + "\"";
+    const std::string old_version =
+        "\"resourceVersion\":\"" + std::to_string(event.previous->revision) + "\"";
     const std::size_t at = object->bytes.find(old_version);
     if (at != std::string::npos)
       object->bytes.replace(at, old_version.size(),
@@ -165,7 +168,8 @@ class WatchHub::Stream final : public store::WatchSink, public std::enable_share
     if (rendering_.form == Form::Object) return object_bytes(*target_.resource, object->bytes);
     const bool first = !std::exchange(columns_sent_, true);
     const std::string metadata = "{\"resourceVersion\":\"" + std::to_string(object->revision) + "\"}";
-    return table_bytes(*target_.resource, {object}, rendering_, metadata, registry_.world().clock.now(), first);
+    return table_bytes(*target_.resource, {object}, rendering_, metadata, registry_.world().clock.now(),
+                       first);
   }
 
   void send_bookmark(bool ends_initial_events) {
@@ -176,10 +180,11 @@ class WatchHub::Stream final : public store::WatchSink, public std::enable_share
       progress = progress_;
     }
     if (progress == 0) return;
-    const api::ResourceRef ref{std::string(target_.resource->group), std::string(target_.resource->version), ""};
-    Json metadata = Json::object({{"resourceVersion", std::to_string(progress)}, {"creationTimestamp", Json()}});
-    if (ends_initial_events)
-      metadata["annotations"] = Json::object({{"k8s.io/initial-events-end", "true"}});
+    const api::ResourceRef ref{std::string(target_.resource->group), std::string(target_.resource->version),
+                               ""};
+    Json metadata =
+        Json::object({{"resourceVersion", std::to_string(progress)}, {"creationTimestamp", Json()}});
+    if (ends_initial_events) metadata["annotations"] = Json::object({{"k8s.io/initial-events-end", "true"}});
     const bool partial = rendering_.form != Form::Object;
     const Json object =
         Json::object({{"kind", partial ? std::string_view("PartialObjectMetadata") : target_.resource->kind},
@@ -206,10 +211,12 @@ class WatchHub::Stream final : public store::WatchSink, public std::enable_share
   std::unique_ptr<store::WatchHandle> handle_;
 };
 
-WatchHub::~WatchHub() { close_all(); }
+WatchHub::~WatchHub() {
+  close_all();
+}
 
-void WatchHub::open(const ObjectTarget& target, const ListOptions& options, Rendering rendering, Matcher matches,
-                    std::shared_ptr<HttpExchange> exchange) {
+void WatchHub::open(const ObjectTarget& target, const ListOptions& options, Rendering rendering,
+                    Matcher matches, std::shared_ptr<HttpExchange> exchange) {
   auto stream = std::make_shared<Stream>(registry_, target, options, rendering, std::move(matches), exchange);
   {
     const std::lock_guard lock(mutex_);

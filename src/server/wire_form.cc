@@ -32,14 +32,14 @@ std::string item_bytes(const api::ResourceInfo& resource, const std::string& sto
 
 std::string metadata_bytes(const std::string& stored) {
   const Result<Json> object = parse_json(stored);
-  return type_prefix("meta.k8s.io", "v1", "PartialObjectMetadata") + "\"metadata\":" +
-         to_string(object ? metadata_of(*object) : Json::object()) + "}";
+  return type_prefix("meta.k8s.io", "v1", "PartialObjectMetadata") +
+         "\"metadata\":" + to_string(object ? metadata_of(*object) : Json::object()) + "}";
 }
 
 std::string table_bytes(const api::ResourceInfo& resource, const std::vector<store::ObjectPtr>& objects,
                         Rendering rendering, std::string_view list_metadata, Time now, bool with_columns) {
   const TableColumns& columns = columns_of(resource);
-  std::string body = type_prefix("meta.k8s.io", "v1", "Table");
+  std::string body = type_prefix("meta.k8s.io", rendering.version, "Table");
   body.append("\"metadata\":").append(list_metadata).append(",\"columnDefinitions\":");
   body += with_columns ? to_string(definitions_json(columns)) : "null";
   body += ",\"rows\":[";

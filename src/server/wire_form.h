@@ -9,8 +9,8 @@
 
 namespace berth::server {
 
-// The object in the version of `resource` (which the client asked for). Copies bytes; parses only when the stored
-// version differs in shape.
+// The object in the version of `resource` (which the client asked for). Copies bytes; parses only when the
+// stored version differs in shape.
 std::string object_bytes(const api::ResourceInfo& resource, const std::string& stored);
 // Without kind and apiVersion, as items of a typed list are written.
 std::string item_bytes(const api::ResourceInfo& resource, const std::string& stored);
