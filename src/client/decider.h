@@ -43,6 +43,7 @@ struct EventNote {
   std::string reason;
   std::string action;
   std::string message;
+  std::string decision_id;  // stands in the annotation berth.dev/decision; not part of what makes a repeat
 };
 
 // What a decider wants done. Chains of different keys run side by side.

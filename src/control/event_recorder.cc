@@ -20,6 +20,8 @@ std::string series_of(const EventNote& note) {
          note.message;
 }
 
+Json decision_annotation(const std::string& id) { return Json::object({{"berth.dev/decision", id}}); }
+
 std::string cut(std::string text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
   while (bytes_max > 0 && (static_cast<unsigned char>(text[bytes_max]) & 0xc0u) == 0x80u) --bytes_max;
@@ -66,6 +68,7 @@ void EventRecorder::note(const EventNote& note, Time now) {
   }
   ++series.count;
   series.last = now;
+  series.note.decision_id = note.decision_id;
   if (series.under_way) return;
   if (in_flight_.size() >= kEventsInFlightMax) {
     ++counters_.dropped;
@@ -101,6 +104,7 @@ Json EventRecorder::object_of(const Series& series) const {
       {"reportingInstance", instance_},
   });
   if (!note.action.empty()) object["action"] = note.action;
+  if (!note.decision_id.empty()) object["metadata"]["annotations"] = decision_annotation(note.decision_id);
   return object;
 }
 
@@ -114,8 +118,10 @@ void EventRecorder::send(const std::string& key, Series& series) {
     request.body = to_string(object_of(series));
   } else {
     request.verb = Verb::MergePatch;
-    request.body =
-        to_string(Json::object({{"count", series.count}, {"lastTimestamp", format_time(series.last)}}));
+    Json patch = Json::object({{"count", series.count}, {"lastTimestamp", format_time(series.last)}});
+    if (!series.note.decision_id.empty())
+      patch["metadata"]["annotations"] = decision_annotation(series.note.decision_id);
+    request.body = to_string(patch);
   }
   series.under_way = true;
   series.sent_count = series.count;

@@ -114,6 +114,18 @@ void Scheduler::pod_changed(const client::View&, const client::Delta& delta, Tim
   if (before && before->meta.generation != after->meta.generation) queue_.wake_one(entry_of(*after), now);
 }
 
+// Only what a claim frees helps others; its own pods look again whatever changed for them.
+void Scheduler::claim_changed(const client::View& view, const client::Delta& delta, Time now) {
+  const auto before = as<api::ResourceClaim>(delta.before);
+  const auto after = as<api::ResourceClaim>(delta.after);
+  const bool was_allocated = before && before->allocation, is_allocated = after && after->allocation;
+  for (const api::Pod* pod : view.pods_using_claim(delta.key.ns, delta.key.name)) {
+    dirty_.insert(entry_of(*pod));
+    if (!before || was_allocated != is_allocated) queue_.wake_one(entry_of(*pod), now);
+  }
+  if (was_allocated && !is_allocated) queue_.wake(kWakeClaimChanged, now);
+}
+
 void Scheduler::request_changed(const client::Delta& delta, Time now) {
   const auto before = as<api::BindRequest>(delta.before);
   const auto after = as<api::BindRequest>(delta.after);
@@ -157,9 +169,7 @@ void Scheduler::apply(const client::View& view, const client::Delta& delta, Time
       queue_.wake_one({delta.key.ns, delta.key.name, EntryKind::Group}, now);
       break;
     case api::Kind::ResourceClaim:
-      for (const api::Pod* pod : view.pods_using_claim(delta.key.ns, delta.key.name))
-        dirty_.insert(entry_of(*pod));
-      queue_.wake(kWakeClaimChanged, now);
+      claim_changed(view, delta, now);
       break;
     case api::Kind::ResourceSlice:
       queue_.wake(kWakeSliceChanged, now);

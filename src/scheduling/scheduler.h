@@ -63,6 +63,7 @@ class Scheduler final : public client::StatefulDecider {
   EntryKey entry_of(const api::Pod& pod) const;
 
   void pod_changed(const client::View& view, const client::Delta& delta, Time now);
+  void claim_changed(const client::View& view, const client::Delta& delta, Time now);
   void request_changed(const client::Delta& delta, Time now);
   void note_places(const client::Delta& delta);
   void reconsider(const client::View& view, Time now);

@@ -85,7 +85,8 @@ client::EventNote failed_scheduling(const api::Pod& pod, const std::string& mess
   event.warning = true;
   event.reason = "FailedScheduling";
   event.action = "Scheduling";
-  event.message = message + " (decision " + decision + ")";
+  event.message = message;
+  event.decision_id = decision;
   return event;
 }
 
