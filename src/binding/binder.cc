@@ -25,8 +25,9 @@ api::ObjectKey key_of(const api::BindRequest& request) {
 void add_with_leader(const View& view, const api::BindRequest& request, Keys& keys) {
   if (has_ended(request)) return;
   keys.push_back(key_of(request));
-  const Gang gang(view, request);
-  if (!gang.alone()) keys.push_back(key_of(*gang.members().front()));
+  if (request.group.size <= 1) return;
+  if (const auto* leader = view.first_bind_request_of_decision(request.decision_id))
+    keys.push_back(key_of(*leader));
 }
 
 void add_requests_of_pod(const View& view, std::string_view ns, std::string_view pod, Keys& keys) {
@@ -40,18 +41,19 @@ void keys_of_request(const View& view, const Delta& delta, Keys& keys) {
   const auto* request = object_of<api::BindRequest>(delta.after);
   if (!request) request = object_of<api::BindRequest>(delta.before);
   if (!request || request->group.size <= 1) return;
-  const auto members = view.bind_requests_of_decision(request->decision_id);
-  if (members.empty()) return;
-  const bool led = !(key_of(*members.front()) < delta.key);
-  for (const api::BindRequest* member : members) {
-    if (!has_ended(*member)) keys.push_back(key_of(*member));
-    if (!led) return;
+  const auto* leader = view.first_bind_request_of_decision(request->decision_id);
+  if (!leader) return;
+  if (key_of(*leader) < delta.key) {
+    keys.push_back(key_of(*leader));
+    return;
   }
+  for (const api::BindRequest* member : view.bind_requests_of_decision(request->decision_id))
+    if (!has_ended(*member)) keys.push_back(key_of(*member));
 }
 
 void keys_of_claim(const View& view, const Delta& delta, Keys& keys) {
-  for (const api::Pod* pod : view.pods_using_claim(delta.key.ns, delta.key.name))
-    add_requests_of_pod(view, pod->meta.ns, pod->meta.name, keys);
+  for (const api::BindRequest* request : view.bind_requests_of_claim(delta.key.ns, delta.key.name))
+    add_with_leader(view, *request, keys);
 }
 
 // Nodes change all the time; only that one comes or goes matters here. Cost then: every request.

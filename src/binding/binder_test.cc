@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "binding/binding_conditions.h"
+#include "binding/dynamic_resources.h"
 #include "binding/testing/fake_cluster.h"
 
 namespace berth::binding {
@@ -171,6 +173,161 @@ TEST(Binder, AFailingMemberTakesItsGangDown) {
   for (const char* name : {"a", "b", "e"})
     EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", name))) << name;
   EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
+}
+
+// Runs everything until the binding is the next write, and answers it so.
+void answer_binding(FakeCluster& cluster, Fault fault) {
+  cluster.deliver();
+  cluster.run(0);
+  ASSERT_EQ(cluster.in_flight(), 1u);
+  cluster.step(0, fault);
+}
+
+const api::BindRequest& request(const FakeCluster& cluster) {
+  return *cluster.view().bind_requests.find("d", "p");
+}
+
+TEST(Binder, ALostAnswerOfACarriedOutBindingIsSuccess) {
+  FakeCluster cluster;
+  cluster.put(Kind::Node, kNode);
+  add_pod(cluster, "p", {});
+  answer_binding(cluster, Fault::LostDone);
+  cluster.settle(cluster.now);
+  EXPECT_EQ(cluster.log, (std::vector<std::string>{"create pods p/binding", "patch bindrequests p/status"}));
+  EXPECT_EQ(request(cluster).step, api::BindStep::Bound);
+}
+
+TEST(Binder, AFailedAttemptIsCountedAndWaitsForItsTimeEvenAcrossACrash) {
+  FakeCluster cluster;
+  cluster.put(Kind::Node, kNode);
+  add_pod(cluster, "p", {});
+  answer_binding(cluster, Fault::ServerError);
+  cluster.settle(cluster.now);
+  EXPECT_EQ(request(cluster).failed_attempts, 1);
+  EXPECT_EQ(request(cluster).phase, api::BindPhase::Pending);
+  EXPECT_EQ(request(cluster).next_attempt, cluster.now + Duration::seconds(1));
+  cluster.crash();
+  cluster.settle(cluster.now);
+  EXPECT_EQ(cluster.log.size(), 1u);
+  cluster.settle(cluster.now + Duration::seconds(1));
+  EXPECT_EQ(request(cluster).step, api::BindStep::Bound);
+  EXPECT_EQ(cluster.events.size(), 1u) << "no event of success for a failed attempt";
+}
+
+TEST(Binder, ALimitOfZeroIsOneAttempt) {
+  FakeCluster cluster;
+  cluster.put(Kind::Node, kNode);
+  add_pod(cluster, "p", {}, R"(,"backoffLimit":0)");
+  answer_binding(cluster, Fault::ServerError);
+  cluster.settle(cluster.now);
+  EXPECT_EQ(request(cluster).reason, "BackoffLimitExceeded");
+  EXPECT_TRUE(api::failed_for_good(request(cluster)));
+}
+
+TEST(Binder, ARefusedBindingIsPermanent) {
+  FakeCluster cluster;
+  cluster.put(Kind::Node, kNode);
+  add_pod(cluster, "p", {});
+  answer_binding(cluster, Fault::Refused);
+  cluster.settle(cluster.now);
+  EXPECT_EQ(request(cluster).reason, "BindingRefused");
+  EXPECT_EQ(request(cluster).failure, api::FailureClass::Permanent);
+}
+
+TEST(Binder, SaysWhyAPlacementCannotBeHad) {
+  const std::string full = [] {
+    std::string consumers;
+    for (std::size_t i = 0; i < kReservedForMax; ++i)
+      consumers +=
+          (i ? R"(,{"resource":"pods","name":"x","uid":"x)" : R"({"resource":"pods","name":"x","uid":"x)") +
+          std::to_string(i) + R"("})";
+    return R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv","pool":"pool",)"
+           R"("device":"c"}]}},"reservedFor":[)" +
+           consumers + "]}";
+  }();
+  struct Row {
+    std::string what;
+    std::function<void(FakeCluster&)> meddle;
+    std::string reason;
+  };
+  const std::vector<Row> rows = {
+      {"pod gone", [](FakeCluster& c) { c.remove(pod_key("p")); }, "Superseded"},
+      {"pod replaced", [](FakeCluster& c) { c.change(pod_key("p"), R"({"metadata":{"uid":"u2"}})"); },
+       "Superseded"},
+      {"bound elsewhere", [](FakeCluster& c) { c.change(pod_key("p"), R"({"spec":{"nodeName":"n2"}})"); },
+       "Superseded"},
+      {"node gone", [](FakeCluster& c) { c.remove({Kind::Node, "", "n1", {}}); }, "NodeNotFound"},
+      {"claim gone", [](FakeCluster& c) { c.remove(claim_key("c")); }, "ClaimNotFound"},
+      {"claim replaced", [](FakeCluster& c) { c.change(claim_key("c"), R"({"metadata":{"uid":"u2"}})"); },
+       "ClaimNotFound"},
+      {"claim deleting",
+       [](FakeCluster& c) {
+         c.change(claim_key("c"), R"({"metadata":{"deletionTimestamp":"1970-01-01T00:00:00Z"}})");
+       },
+       "ClaimDeleting"},
+      {"claim full", [&full](FakeCluster& c) { add_claim(c, "c", full); }, "ClaimFullyReserved"},
+  };
+  for (const Row& row : rows) {
+    FakeCluster cluster;
+    cluster.put(Kind::Node, kNode);
+    add_claim(cluster, "c");
+    add_pod(cluster, "p", {"c"});
+    row.meddle(cluster);
+    cluster.settle(cluster.now);
+    EXPECT_EQ(request(cluster).reason, row.reason) << row.what;
+    EXPECT_TRUE(api::failed_for_good(request(cluster))) << row.what;
+    EXPECT_EQ(cluster.log, std::vector<std::string>{"patch bindrequests p/status"}) << row.what;
+  }
+}
+
+TEST(Binder, AClaimReservedAsDecidedCostsNoWriteAndOthersKeepTheirs) {
+  const std::string claim =
+      R"("status":{"allocation":{"allocationTimestamp":"1970-01-12T13:00:00Z","devices":{
+      "results":[{"request":"r","driver":"drv","pool":"pool","device":"c","bindingConditions":["Attached"],
+      "bindingFailureConditions":["Broken"]}]}},"reservedFor":[{"resource":"pods","name":"x","uid":"ux"},
+      {"resource":"pods","name":"p","uid":"u-p"}]})";
+  FakeCluster cluster;
+  cluster.put(Kind::Node, kNode);
+  add_claim(cluster, "c", "," + claim);
+  add_pod(cluster, "p", {"c"});
+  // The second pod inherits the deadline of the first, which has passed.
+  cluster.settle(cluster.now);
+  EXPECT_EQ(request(cluster).reason, "BindingTimeout");
+  const api::ResourceClaim& left = *cluster.view().claims.find("d", "c");
+  EXPECT_TRUE(left.allocation);
+  ASSERT_EQ(left.reserved_for.size(), 1u);
+  EXPECT_EQ(left.reserved_for[0].uid, "ux");
+  EXPECT_EQ(cluster.log,
+            (std::vector<std::string>{"patch bindrequests p/status", "patch resourceclaims c/status",
+                                      "patch bindrequests p/status"}));
+}
+
+TEST(Binder, RefusesPluginsItDoesNotKnow) {
+  EXPECT_FALSE(Binder::make({.plugins = {"Teleport"}}).ok());
+  EXPECT_FALSE(Binder::make({.plugins = {"DynamicResources", "DynamicResources"}}).ok());
+}
+
+TEST(BindingConditions, AreReadPerShareAndFailuresStandFirst) {
+  api::ResourceClaim claim;
+  claim.allocation.emplace();
+  for (const char* share : {"s1", "s2"}) {
+    api::DeviceResult result{"r", "drv", "pool", "dev"};
+    result.share_id = share;
+    result.binding_conditions = {"Attached"};
+    result.binding_failure_conditions = {"Broken"};
+    claim.allocation->results.push_back(result);
+  }
+  EXPECT_EQ(readiness_of(claim).pending_device, "drv/pool/dev") << "no entry is not ready";
+  claim.devices.push_back({"drv", "pool", "dev", "s1", {{"Attached", "True"}}});
+  EXPECT_FALSE(readiness_of(claim).ready()) << "the other share has no entry of its own";
+  claim.devices.push_back({"drv", "pool", "dev", "s2", {{"Attached", "Unknown"}}});
+  EXPECT_FALSE(readiness_of(claim).ready()) << "only True counts";
+  claim.devices[1].conditions = {{"Attached", "True"}};
+  EXPECT_TRUE(readiness_of(claim).ready());
+  claim.devices[0].conditions.clear();
+  claim.devices[1].conditions = {{"Broken", "True", "R", "m"}};
+  ASSERT_TRUE(readiness_of(claim).failure) << "a later failure is seen past an earlier wait";
+  EXPECT_EQ(readiness_of(claim).failure->reason, "R");
 }
 
 }  // namespace

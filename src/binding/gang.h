@@ -20,15 +20,17 @@ bool has_ended(const api::BindRequest& request);
 
 class Gang {
  public:
-  // Cost: O(members). A request of a group of one, or of none, is alone.
+  // A request of a group of one, or of none, is alone. Cost: O(log n) for a member; O(members) for the
+  // leader's questions and while the gang is not complete.
   Gang(const client::View& view, const api::BindRequest& self);
 
   bool alone() const { return alone_; }
-  bool leads() const { return members_.front() == &self_; }
-  bool complete() const;
+  bool leads() const { return leader_ == &self_; }
+  bool complete() const { return size_ >= static_cast<std::size_t>(self_.group.size); }
+  std::size_t size() const { return size_; }
   bool committed() const { return committed_; }
   // By namespace and name; the leader first.
-  const std::vector<const api::BindRequest*>& members() const { return members_; }
+  std::vector<const api::BindRequest*> members() const;
 
   // Whether self must give up: the leader when any member fails, a member when the leader does. Never once
   // committed.
@@ -39,10 +41,12 @@ class Gang {
   bool may_end() const;
 
  private:
+  const client::View& view_;
   const api::BindRequest& self_;
-  bool alone_;
+  const bool alone_;
+  const api::BindRequest* leader_;
+  std::size_t size_;
   bool committed_;
-  std::vector<const api::BindRequest*> members_;
 };
 
 inline constexpr std::string_view kGangMemberFailed = "GangMemberFailed";

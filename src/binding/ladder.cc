@@ -23,6 +23,15 @@ std::string pod_text(const api::BindRequest& request) {
   return "pod " + request.meta.ns + "/" + request.pod_name;
 }
 
+// Events take no longer text. Never cut inside a character.
+std::string within_bound(std::string message) {
+  if (message.size() <= kMessageBytesMax) return message;
+  std::size_t end = kMessageBytesMax;
+  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0) == 0x80) --end;
+  message.resize(end);
+  return message;
+}
+
 // API times have whole seconds; rounded up, so that a stored time is never early.
 Time next_second(Time time) {
   return time.to_second() == time ? time : time.to_second() + Duration::seconds(1);
@@ -174,8 +183,7 @@ Effects Ladder::wait_for_gang() const {
     if (dated) earlier(at, request_.meta.created + options_.gang_timeout);
     if (at && now_ >= *at)
       return fail({FailureClass::OtherPlacement, "BindingTimeout",
-                   "only " + std::to_string(gang_.members().size()) + " of the " +
-                       std::to_string(request_.group.size) +
+                   "only " + std::to_string(gang_.size()) + " of the " + std::to_string(request_.group.size) +
                        " members of its gang were asked to be bound in time"});
   }
   Effects effects;
@@ -278,7 +286,7 @@ Effects Ladder::after_refusal() const {
   api::BindRequest wanted = request_;
   wanted.failure = FailureClass::SamePlacement;
   wanted.reason = "BindingError";
-  wanted.message = "attempt " + std::to_string(attempts) + " failed: " + refusal_->message;
+  wanted.message = within_bound("attempt " + std::to_string(attempts) + " failed: " + refusal_->message);
   wanted.failed_attempts = attempts;
   wanted.next_attempt = next_second(now_ + retry_delay(request_.failed_attempts));
   Effects effects = write_status(wanted, IfChanged::Refuse);

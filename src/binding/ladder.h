@@ -7,6 +7,8 @@
 
 namespace berth::binding {
 
+inline constexpr std::size_t kMessageBytesMax = 1024;
+
 // What the view shows of a request's pod.
 struct PodSight {
   enum class State { Free, OnOurNode, Elsewhere, Ending, Unknown };

@@ -38,6 +38,12 @@ std::vector<std::string> decision_of(const api::BindRequest& request) {
   return {request.decision_id};
 }
 
+std::vector<std::string> claims_of_request(const api::BindRequest& request) {
+  std::vector<std::string> names;
+  for (const api::ClaimAllocation& claim : request.claims) names.push_back(request.meta.ns + "/" + claim.claim_name);
+  return names;
+}
+
 std::vector<std::string> pod_of(const api::BindRequest& request) {
   return {request.meta.ns + "/" + request.pod_name};
 }
@@ -90,7 +96,8 @@ View::View()
       claims_by_owner_(claims.add_index(owner_of)),
       claims_by_consumer_(claims.add_index(consumers_of)),
       requests_by_decision_(bind_requests.add_index(decision_of)),
-      requests_by_pod_(bind_requests.add_index(pod_of)) {}
+      requests_by_pod_(bind_requests.add_index(pod_of)),
+      requests_by_claim_(bind_requests.add_index(claims_of_request)) {}
 
 std::vector<const api::Pod*> View::pods_on_node(std::string_view node) const {
   return pods.indexed(pods_by_node_, node);
@@ -114,6 +121,19 @@ std::vector<const api::ResourceClaim*> View::claims_reserved_by(std::string_view
 
 std::vector<const api::BindRequest*> View::bind_requests_of_decision(std::string_view decision_id) const {
   return bind_requests.indexed(requests_by_decision_, decision_id);
+}
+
+const api::BindRequest* View::first_bind_request_of_decision(std::string_view decision_id) const {
+  return bind_requests.first_indexed(requests_by_decision_, decision_id);
+}
+
+std::size_t View::bind_request_count_of_decision(std::string_view decision_id) const {
+  return bind_requests.count_indexed(requests_by_decision_, decision_id);
+}
+
+std::vector<const api::BindRequest*> View::bind_requests_of_claim(std::string_view ns,
+                                                                  std::string_view claim) const {
+  return bind_requests.indexed(requests_by_claim_, std::string(ns).append("/").append(claim));
 }
 
 std::vector<const api::BindRequest*> View::bind_requests_of_pod(std::string_view ns,

@@ -54,6 +54,18 @@ class Table {
     return found;
   }
 
+  // The first of them; null when there is none.
+  const T* first_indexed(std::size_t index, std::string_view entry) const {
+    const auto& entries = indexes_.at(index).entries;
+    const auto at = entries.find(entry);
+    return at == entries.end() ? nullptr : objects_.at(*at->second.begin()).get();
+  }
+  std::size_t count_indexed(std::size_t index, std::string_view entry) const {
+    const auto& entries = indexes_.at(index).entries;
+    const auto at = entries.find(entry);
+    return at == entries.end() ? 0 : at->second.size();
+  }
+
   // Before the first object only.
   std::size_t add_index(IndexKeys keys) {
     indexes_.push_back({keys, {}});
@@ -146,6 +158,11 @@ class View {
   std::vector<const api::ResourceClaim*> claims_owned_by(std::string_view uid) const;
   std::vector<const api::ResourceClaim*> claims_reserved_by(std::string_view uid) const;
   std::vector<const api::BindRequest*> bind_requests_of_decision(std::string_view decision_id) const;
+  // The first of them and how many, without visiting them. Null when there is none.
+  const api::BindRequest* first_bind_request_of_decision(std::string_view decision_id) const;
+  std::size_t bind_request_count_of_decision(std::string_view decision_id) const;
+  // Those that allocate this claim object.
+  std::vector<const api::BindRequest*> bind_requests_of_claim(std::string_view ns, std::string_view claim) const;
   std::vector<const api::BindRequest*> bind_requests_of_pod(std::string_view ns, std::string_view pod) const;
 
   // Applies a new version; nothing when it is older than what is known.
@@ -163,6 +180,7 @@ class View {
  private:
   std::size_t pods_by_node_, pods_by_group_, pods_by_claim_;
   std::size_t claims_by_owner_, claims_by_consumer_, requests_by_decision_, requests_by_pod_;
+  std::size_t requests_by_claim_;
 };
 
 }  // namespace berth::client
