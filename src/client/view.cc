@@ -40,7 +40,8 @@ std::vector<std::string> decision_of(const api::BindRequest& request) {
 
 std::vector<std::string> claims_of_request(const api::BindRequest& request) {
   std::vector<std::string> names;
-  for (const api::ClaimAllocation& claim : request.claims) names.push_back(request.meta.ns + "/" + claim.claim_name);
+  for (const api::ClaimAllocation& claim : request.claims)
+    names.push_back(request.meta.ns + "/" + claim.claim_name);
   return names;
 }
 

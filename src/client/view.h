@@ -162,7 +162,8 @@ class View {
   const api::BindRequest* first_bind_request_of_decision(std::string_view decision_id) const;
   std::size_t bind_request_count_of_decision(std::string_view decision_id) const;
   // Those that allocate this claim object.
-  std::vector<const api::BindRequest*> bind_requests_of_claim(std::string_view ns, std::string_view claim) const;
+  std::vector<const api::BindRequest*> bind_requests_of_claim(std::string_view ns,
+                                                              std::string_view claim) const;
   std::vector<const api::BindRequest*> bind_requests_of_pod(std::string_view ns, std::string_view pod) const;
 
   // Applies a new version; nothing when it is older than what is known.
