@@ -33,14 +33,20 @@ class FaultyClient final : public client::ApiClient {
 
   void set_rates(FaultRates rates) { rates_ = rates; }
   std::uint64_t writes_accepted() const { return writes_accepted_; }
+  std::uint64_t faults() const { return faults_; }
 
  private:
-  bool strikes(std::uint32_t rate) { return rate > 0 && random_.below(1000) < rate; }
+  bool strikes(std::uint32_t rate) {
+    const bool struck = rate > 0 && random_.below(1000) < rate;
+    faults_ += struck;
+    return struck;
+  }
 
   client::ApiClient& inner_;
   FaultRates rates_;
   SeededRandom random_;
   std::uint64_t writes_accepted_ = 0;
+  std::uint64_t faults_ = 0;
 };
 
 }  // namespace berth::sim

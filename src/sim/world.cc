@@ -127,8 +127,27 @@ void World::restart_deciders() {
   parts_->start();
 }
 
+void World::stop_faults() {
+  parts_->faulty.set_rates({});
+}
+
+std::string World::text() {
+  std::string text;
+  for (const api::ResourceInfo& resource : api::resources()) {
+    store::ListQuery query;
+    query.resource = server::storage_resource(resource);
+    const Result<store::ListPage> page = parts_->store->list(query);
+    if (!page) continue;
+    for (const store::ObjectPtr& object : page->objects) text.append(object->bytes).append("\n");
+  }
+  return text;
+}
+
 Time World::now() const {
   return parts_->clock.now();
+}
+std::uint64_t World::faults() const {
+  return parts_->faulty.faults();
 }
 std::uint64_t World::writes() const {
   return parts_->faulty.writes_accepted();

@@ -39,9 +39,13 @@ class World {
   void settle(Duration time);
   // Every decider dies, with what it knew and what it had under way, and starts again from the API.
   void restart_deciders();
+  void stop_faults();
   Time now() const;
+  // Every object, one a line: what two runs of one seed must agree on.
+  std::string text();
   // How many writes the API server has accepted from deciders.
   std::uint64_t writes() const;
+  std::uint64_t faults() const;
 
  private:
   struct Parts;

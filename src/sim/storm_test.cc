@@ -1,0 +1,166 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "api/yaml.h"
+#include "base/random.h"
+#include "sim/invariants.h"
+#include "sim/story_pod.h"
+#include "sim/world.h"
+
+namespace berth::sim {
+namespace {
+
+constexpr int kRoundsDefault = 12;
+constexpr int kStepsPerRound = 40;
+
+std::string read_text(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "rbe");
+  std::string text(1 << 20, '\0');
+  text.resize(file ? std::fread(text.data(), 1, text.size(), file) : 0);
+  if (file) std::fclose(file);
+  return text;
+}
+
+void give(World& world, const std::string& file) {
+  const auto documents = api::parse_yaml_documents(
+      read_text(std::string(BERTH_SOURCE_DIR) + "/tests/stories/given/" + file), file);
+  ASSERT_TRUE(documents.ok());
+  for (const api::YamlDocument& document : *documents) ASSERT_TRUE(world.create(document.value).ok());
+}
+
+Json gang(const std::string& name) {
+  const Json policy = Json::object({{"gang", Json::object({{"minCount", 4}})}});
+  const Json topology = Json::array({Json::object({{"key", "example.com/rack"}})});
+  return Json::object(
+      {{"apiVersion", "scheduling.k8s.io/v1beta1"},
+       {"kind", "PodGroup"},
+       {"metadata", Json::object({{"name", name}})},
+       {"spec", Json::object({{"schedulingPolicy", policy},
+                              {"schedulingConstraints", Json::object({{"topology", topology}})}})}});
+}
+
+// Users who create and delete whatever they like, while requests and answers get lost and processes die.
+class Storm {
+ public:
+  explicit Storm(std::uint64_t seed) : random_(seed) {
+    WorldOptions options;
+    options.seed = seed;
+    options.faults = {20, 20, 20, 10, 10};
+    world_ = World::make(options).value();
+    for (const char* file : {"two-racks.yaml", "gpus.yaml", "fabric.yaml", "claim-templates.yaml"})
+      give(*world_, file);
+    world_->settle(Duration::seconds(2));
+  }
+
+  std::string step() {
+    const std::uint64_t what = random_.below(10);
+    if (what < 4) {
+      static const char* kTemplates[] = {"mig-1g", "vgpu", "fabric-card", "one-gpu"};
+      const char* claims = kTemplates[random_.below(4)];
+      const std::string name = "pod-" + std::to_string(++made_);
+      Json words = Json::object({{"pod", name}, {"claims", claims}});
+      if (std::string(claims) == "fabric-card")
+        words["annotations"] = Json::object({{"berth.dev/fabric-ready-after", "3s"}});
+      world_->create(story_pod(words));
+    } else if (what < 6) {
+      const std::string name = "gang-" + std::to_string(++made_);
+      world_->create(gang(name));
+      for (int i = 0; i < 4; ++i)
+        world_->create(story_pod(
+            Json::object({{"pod", name + "-" + std::to_string(i)}, {"claims", "one-gpu"}, {"group", name}})));
+    } else if (what < 8) {
+      const std::vector<Json> pods = world_->read_all(api::ref_of(api::Kind::Pod));
+      if (!pods.empty()) {
+        const Json& pod = pods[random_.below(pods.size())];
+        world_->call({client::Verb::Delete, api::ref_of(api::Kind::Pod), "default",
+                      std::string(pod.find("metadata")->string_at("name")), "", ""});
+      }
+    } else if (what < 9) {
+      world_->restart_deciders();
+    }
+    world_->settle(Duration::millis(static_cast<std::int64_t>(random_.below(3000))));
+    const std::vector<std::string> broken = broken_invariants(*world_);
+    return broken.empty() ? "" : broken.front();
+  }
+
+  // After the storm: nobody waits who could run.
+  std::string calm() {
+    world_->stop_faults();
+    world_->settle(Duration::minutes(12));
+    const std::vector<std::string> broken = broken_invariants(*world_);
+    if (!broken.empty()) return broken.front();
+    for (const Json& pod : world_->read_all(api::ref_of(api::Kind::Pod))) {
+      ran_ += pod.find_path({"status", "phase"})->as_string() == "Running";
+      const Json* node = pod.find_path({"spec", "nodeName"});
+      const Json* phase = pod.find_path({"status", "phase"});
+      if (node && !node->as_string().empty() && phase->as_string() == "Pending")
+        return std::string(pod.find("metadata")->string_at("name")) + " is bound but does not run";
+    }
+    return "";
+  }
+
+  std::string text() { return world_->text(); }
+  // Probes that the storm did something: pods that ran at its end, faults that struck.
+  int ran() const { return ran_; }
+  std::uint64_t faults() const { return world_->faults(); }
+
+ private:
+  SeededRandom random_;
+  std::unique_ptr<World> world_;
+  int made_ = 0;
+  int ran_ = 0;
+};
+
+TEST(Storm, InvariantsHoldThroughFaultsAndCrashes) {
+  const char* said = std::getenv("BERTH_STORM_ROUNDS");
+  const int rounds = said ? std::atoi(said) : kRoundsDefault;
+  for (int round = 1; round <= rounds; ++round) {
+    Storm storm(static_cast<std::uint64_t>(round));
+    for (int step = 0; step < kStepsPerRound; ++step) {
+      const std::string broken = storm.step();
+      ASSERT_EQ(broken, "") << "seed " << round << ", step " << step;
+    }
+    ASSERT_EQ(storm.calm(), "") << "seed " << round;
+    EXPECT_GT(storm.ran(), 3) << "seed " << round;
+    EXPECT_GT(storm.faults(), 10u) << "seed " << round;
+  }
+}
+
+TEST(Storm, TheSameSeedGivesTheSameWorld) {
+  std::string first;
+  for (int run = 0; run < 2; ++run) {
+    Storm storm(7);
+    std::string text;
+    for (int step = 0; step < 10; ++step) text += storm.step();
+    text += storm.text();
+    if (run == 0) first = text;
+    EXPECT_EQ(text, first);
+  }
+}
+
+TEST(Invariants, SeeADeviceThatIsAllocatedTwice) {
+  const std::unique_ptr<World> world = World::make({}).value();
+  for (const char* name : {"a", "b"}) {
+    const Json request = Json::object({{"name", "r"}, {"exactly", Json::object({{"deviceClassName", "c"}})}});
+    world->create(Json::object(
+        {{"apiVersion", "resource.k8s.io/v1"},
+         {"kind", "ResourceClaim"},
+         {"metadata", Json::object({{"name", name}})},
+         {"spec", Json::object({{"devices", Json::object({{"requests", Json::array({request})}})}})}}));
+    const Json result = Json::object({{"request", "r"}, {"driver", "d.io"}, {"pool", "p"}, {"device", "x"}});
+    const Json devices = Json::object({{"results", Json::array({result})}});
+    const Json patch =
+        Json::object({{"status", Json::object({{"allocation", Json::object({{"devices", devices}})}})}});
+    const client::ApiReply reply =
+        world->call({client::Verb::MergePatch, api::ref_of(api::Kind::ResourceClaim), "default", name,
+                     "status", to_string(patch)});
+    ASSERT_TRUE(reply.ok()) << reply.message;
+  }
+  ASSERT_EQ(broken_invariants(*world).size(), 1u);
+  EXPECT_EQ(broken_invariants(*world).front(), "device d.io/p/x is allocated by a and b");
+}
+
+}  // namespace
+}  // namespace berth::sim
