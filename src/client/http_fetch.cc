@@ -145,11 +145,14 @@ std::size_t give_body(char* room, std::size_t, std::size_t size, void* user) {
   return count;
 }
 
-Delivery delivery_of(CURLcode code, CURL* easy) {
+// A kept connection that dies unanswered is followed by a second attempt, whose failure alone libcurl tells;
+// a body that was begun by then stays begun.
+Delivery delivery_of(CURLcode code, const Job& job) {
+  if (job.body_sent > 0) return Delivery::Lost;
   if (std::find(std::begin(kNotSent), std::end(kNotSent), code) != std::end(kNotSent))
     return Delivery::NotSent;
   long request_bytes = 0;
-  curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &request_bytes);
+  curl_easy_getinfo(job.easy.get(), CURLINFO_REQUEST_SIZE, &request_bytes);
   return request_bytes == 0 ? Delivery::NotSent : Delivery::Lost;
 }
 
@@ -175,12 +178,14 @@ class HttpFetcher::Loop {
  public:
   Loop(ClusterAccess access, HttpFetcherOptions options, const Clock& clock)
       : access_(std::move(access)), options_(std::move(options)), clock_(clock) {}
-  ~Loop();
+  ~Loop() { stop(); }
 
   Status start();
+  void stop();
   void submit(std::unique_ptr<Job> job);
   StreamId stream(std::unique_ptr<Job> job);
   void cancel(StreamId id);
+  void after(Duration pause, std::function<void()> callback);
 
  private:
   void run();
@@ -193,9 +198,10 @@ class HttpFetcher::Loop {
   void add_credentials(Job& job);
   void collect();
   void end_silent_streams();
+  void call_due_timers();
   std::unique_ptr<Job> take_out(CURL* easy);
   void end_all();
-  int poll_millis() const;
+  int poll_millis();
 
   const ClusterAccess access_;
   const HttpFetcherOptions options_;
@@ -206,6 +212,7 @@ class HttpFetcher::Loop {
   std::deque<std::unique_ptr<Job>> waiting_;
   std::deque<std::unique_ptr<Job>> new_streams_;
   std::vector<StreamId> cancelled_;
+  std::multimap<Time, std::function<void()>> timers_;  // by when they are due, monotonic
   StreamId next_id_ = 1;
   std::size_t stream_count_ = 0;
   bool stopping_ = false;
@@ -227,7 +234,7 @@ Status HttpFetcher::Loop::start() {
   return {};
 }
 
-HttpFetcher::Loop::~Loop() {
+void HttpFetcher::Loop::stop() {
   if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
@@ -272,12 +279,34 @@ void HttpFetcher::Loop::cancel(StreamId id) {
   curl_multi_wakeup(multi_.get());
 }
 
+void HttpFetcher::Loop::after(Duration pause, std::function<void()> callback) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    BERTH_ASSERT(timers_.size() < kFetchTimersMax, "each user of the fetcher keeps few timers");
+    timers_.emplace(clock_.monotonic() + pause, std::move(callback));
+  }
+  curl_multi_wakeup(multi_.get());
+}
+
+void HttpFetcher::Loop::call_due_timers() {
+  std::vector<std::function<void()>> due;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto end = timers_.upper_bound(clock_.monotonic());
+    for (auto it = timers_.begin(); it != end; ++it) due.push_back(std::move(it->second));
+    timers_.erase(timers_.begin(), end);
+  }
+  for (const std::function<void()>& callback : due) callback();
+}
+
 void HttpFetcher::Loop::run() {
   while (take_work()) {
     int running = 0;
     curl_multi_perform(multi_.get(), &running);
     collect();
     end_silent_streams();
+    call_due_timers();
     curl_multi_poll(multi_.get(), nullptr, 0, poll_millis(), nullptr);
   }
   end_all();
@@ -430,7 +459,7 @@ void HttpFetcher::Loop::collect() {
       finish(*job, Delivery::Answered, {});
       continue;
     }
-    const Delivery delivery = delivery_of(code, job->easy.get());
+    const Delivery delivery = delivery_of(code, *job);
     std::string trouble = job->too_large    ? "the answer is too large"
                           : job->trouble[0] ? job->trouble.data()
                                             : curl_easy_strerror(code);
@@ -477,11 +506,15 @@ void HttpFetcher::Loop::end_all() {
   for (const std::unique_ptr<Job>& job : unsent) finish(*job, Delivery::NotSent, "stopped");
 }
 
-int HttpFetcher::Loop::poll_millis() const {
+int HttpFetcher::Loop::poll_millis() {
   Duration wait = kPollLongest;
   const Time now = clock_.monotonic();
   for (const auto& [id, easy] : streams_)
     wait = std::min(wait, under_way_.at(easy)->last_heard + options_.stream_idle_timeout - now);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!timers_.empty()) wait = std::min(wait, timers_.begin()->first - now);
+  }
   return static_cast<int>(std::max<std::int64_t>(wait.millis() + 1, 1));
 }
 
@@ -492,7 +525,9 @@ std::string_view HttpReply::header(std::string_view name) const {
 }
 
 HttpFetcher::HttpFetcher(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
-HttpFetcher::~HttpFetcher() = default;
+HttpFetcher::~HttpFetcher() {
+  loop_->stop();
+}
 
 Result<std::unique_ptr<HttpFetcher>> HttpFetcher::open(ClusterAccess access, HttpFetcherOptions options,
                                                        const Clock& clock) {
@@ -519,6 +554,10 @@ HttpFetcher::StreamId HttpFetcher::stream(HttpFetch fetch, StreamCallbacks callb
 
 void HttpFetcher::cancel(StreamId id) {
   loop_->cancel(id);
+}
+
+void HttpFetcher::after(Duration pause, std::function<void()> callback) {
+  loop_->after(pause, std::move(callback));
 }
 
 }  // namespace berth::client

@@ -43,7 +43,8 @@ struct HttpReply {
 
 inline constexpr std::size_t kFetchesQueuedMax = 4096;  // more are NotSent
 inline constexpr std::size_t kFetchesUnderWayMax = 64;
-inline constexpr std::size_t kFetchStreamsMax = 512;       // more end at once
+inline constexpr std::size_t kFetchStreamsMax = 512;  // more end at once
+inline constexpr std::size_t kFetchTimersMax = 4096;
 inline constexpr std::size_t kReplyBytesMax = 512u << 20;  // a longer answer is Lost
 inline constexpr std::size_t kReplyHeaderBytesMax = 256u << 10;
 
@@ -81,6 +82,9 @@ class HttpFetcher {
   StreamId stream(HttpFetch fetch, StreamCallbacks callbacks);
   // Any thread, also from callbacks. The stream is closed; its on_end comes unless it has come already.
   void cancel(StreamId id);
+  // Any thread. Calls `callback` on the fetcher's thread once `pause` has gone by; never when the fetcher
+  // ends before. At most kFetchTimersMax at a time.
+  void after(Duration pause, std::function<void()> callback);
 
  private:
   class Loop;

@@ -1,8 +1,6 @@
 #include "server/in_process_client.h"
 
-#include <array>
-
-#include "base/log.h"
+#include "client/api_path.h"
 
 namespace berth::server {
 namespace {
@@ -10,56 +8,12 @@ namespace {
 using client::ApiReply;
 using client::ApiRequest;
 
-struct VerbForm {
-  std::string_view method;
-  std::string_view content_type;
-};
-
-// By client::Verb.
-constexpr std::array<VerbForm, 7> kVerbs = {{
-    {"POST", "application/json"},
-    {"PUT", "application/json"},
-    {"PATCH", "application/merge-patch+json"},
-    {"PATCH", "application/strategic-merge-patch+json"},
-    {"PATCH", "application/json-patch+json"},
-    {"DELETE", "application/json"},
-    {"GET", ""},
-}};
-
-std::string path_of(const ApiRequest& request) {
-  std::string path = request.resource.group.empty() ? "/api" : "/apis/" + request.resource.group;
-  path += "/" + request.resource.version;
-  if (!request.ns.empty()) path += "/namespaces/" + request.ns;
-  path += "/" + request.resource.resource;
-  const bool creates_object = request.verb == client::Verb::Create && request.subresource.empty();
-  if (!request.name.empty() && !creates_object) path += "/" + request.name;
-  if (!request.subresource.empty()) path += "/" + request.subresource;
-  return path;
-}
-
-ApiReply reply_of(HttpResponse response) {
-  ApiReply reply;
-  reply.code = response.status;
-  const bool is_status = response.body.find("\"kind\":\"Status\"") != std::string::npos &&
-                         response.body.find("\"kind\":\"Status\"") < 4;
-  if (!is_status) {
-    reply.object = std::make_shared<const std::string>(std::move(response.body));
-    return reply;
-  }
-  if (response.status < 400) return reply;
-  if (const Result<Json> status = parse_json(response.body)) {
-    reply.reason = status->string_at("reason");
-    reply.message = status->string_at("message");
-    if (const Json* details = status->find("details"))
-      reply.retry_after_s = static_cast<int>(details->int_at("retryAfterSeconds"));
-  }
-  return reply;
-}
-
 class ReplyExchange final : public HttpExchange {
  public:
   explicit ReplyExchange(std::function<void(ApiReply)> done) : done_(std::move(done)) {}
-  void respond(HttpResponse response) override { done_(reply_of(std::move(response))); }
+  void respond(HttpResponse response) override {
+    done_(client::answered_reply(response.status, std::move(response.body)));
+  }
   void begin_stream(int, Headers) override {}
   bool send(std::string) override { return false; }
   void end_stream() override {}
@@ -118,10 +72,10 @@ class InProcessClient final : public client::ApiClient {
   InProcessClient(ApiServer& server, std::string user) : server_(server), user_(std::move(user)) {}
 
   void submit(ApiRequest request, std::function<void(ApiReply)> done) override {
-    const VerbForm& form = kVerbs[static_cast<std::size_t>(request.verb)];
+    const client::VerbForm form = client::form_of(request.verb);
     HttpRequest http;
     http.method = form.method;
-    http.path = path_of(request);
+    http.path = client::path_of(request);
     if (!form.content_type.empty()) http.headers.emplace_back("Content-Type", form.content_type);
     http.body = std::move(request.body);
     http.user = {user_, {"system:masters"}};

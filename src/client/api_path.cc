@@ -1,0 +1,90 @@
+#include "client/api_path.h"
+
+#include <array>
+
+#include "base/json.h"
+
+namespace berth::client {
+namespace {
+
+constexpr std::size_t kForeignMessageBytesMax = 200;
+
+// By Verb.
+constexpr std::array<VerbForm, 7> kVerbs = {{
+    {"POST", "application/json"},
+    {"PUT", "application/json"},
+    {"PATCH", "application/merge-patch+json"},
+    {"PATCH", "application/strategic-merge-patch+json"},
+    {"PATCH", "application/json-patch+json"},
+    {"DELETE", "application/json"},
+    {"GET", ""},
+}};
+
+std::string version_path(const api::ResourceRef& resource) {
+  return (resource.group.empty() ? "/api" : "/apis/" + resource.group) + "/" + resource.version;
+}
+
+bool is_plain(char c) {
+  const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return letter || (c >= '0' && c <= '9') || std::string_view("-._~/:@").find(c) != std::string_view::npos;
+}
+
+}  // namespace
+
+VerbForm form_of(Verb verb) {
+  return kVerbs[static_cast<std::size_t>(verb)];
+}
+
+std::string path_of(const ApiRequest& request) {
+  std::string path = version_path(request.resource);
+  if (!request.ns.empty()) path += "/namespaces/" + request.ns;
+  path += "/" + request.resource.resource;
+  const bool creates_object = request.verb == Verb::Create && request.subresource.empty();
+  if (!request.name.empty() && !creates_object) path += "/" + request.name;
+  if (!request.subresource.empty()) path += "/" + request.subresource;
+  return path;
+}
+
+std::string path_of(const api::ResourceRef& resource) {
+  return version_path(resource) + "/" + resource.resource;
+}
+
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    if (is_plain(c)) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += kDigits[byte >> 4];
+    out += kDigits[byte & 15];
+  }
+  return out;
+}
+
+ApiReply answered_reply(int code, std::string body) {
+  ApiReply reply;
+  reply.code = code;
+  const std::size_t kind = std::string_view(body).substr(0, 32).find("\"kind\":\"Status\"");
+  const bool is_status = kind != std::string_view::npos && kind < 4;
+  if (!is_status && code < 400) {
+    reply.object = std::make_shared<const std::string>(std::move(body));
+    return reply;
+  }
+  if (code < 400) return reply;
+  const Result<Json> status = parse_json(body);
+  if (!status || status->string_at("kind") != "Status") {
+    reply.message = body.substr(0, kForeignMessageBytesMax);
+    return reply;
+  }
+  reply.reason = status->string_at("reason");
+  reply.message = status->string_at("message");
+  if (const Json* details = status->find("details"))
+    reply.retry_after_s = static_cast<int>(details->int_at("retryAfterSeconds"));
+  return reply;
+}
+
+}  // namespace berth::client

@@ -1,0 +1,31 @@
+// How a request of the ApiClient seam looks in HTTP, and what an answer means: one place for every client.
+//
+// Pure. Source: Kubernetes API conventions (URLs of resources and subresources, patch content types, Status).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "client/api_client.h"
+
+namespace berth::client {
+
+struct VerbForm {
+  std::string_view method;
+  std::string_view content_type;  // of the body; empty for none
+};
+
+VerbForm form_of(Verb verb);
+
+// "/apis/apps/v1/namespaces/default/deployments/web/status", not percent-encoded.
+std::string path_of(const ApiRequest& request);
+// Of all objects of a resource, in all namespaces.
+std::string path_of(const api::ResourceRef& resource);
+// Encodes what a path or a query value may not hold; '/' stays.
+std::string percent_encoded(std::string_view text);
+
+// An answer with this code and body. A body that is no Status is the object; a refusal without a Status
+// (a proxy's) gives the start of its text as the message.
+ApiReply answered_reply(int code, std::string body);
+
+}  // namespace berth::client

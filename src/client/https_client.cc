@@ -1,0 +1,353 @@
+#include "client/https_client.h"
+
+#include <algorithm>
+#include <charconv>
+#include <mutex>
+#include <optional>
+
+#include "base/json.h"
+#include "client/api_path.h"
+
+namespace berth::client {
+namespace {
+
+// The header in seconds; 0 when absent or a date.
+int retry_after_of(const HttpReply& reply) {
+  const std::string_view text = reply.header("retry-after");
+  int seconds = 0;
+  std::from_chars(text.data(), text.data() + text.size(), seconds);
+  return std::max(seconds, 0);
+}
+
+ApiReply api_reply(HttpReply http) {
+  ApiReply reply;
+  if (http.delivery == Delivery::Answered) {
+    reply = answered_reply(http.status, std::move(http.body));
+    reply.retry_after_s = std::max(reply.retry_after_s, retry_after_of(http));
+  } else {
+    reply.message = std::move(http.trouble);
+  }
+  reply.delivery = http.delivery;
+  return reply;
+}
+
+std::string text_of(const ApiReply& reply) {
+  if (reply.delivery != Delivery::Answered) return reply.message;
+  return std::to_string(reply.code) + " " + reply.reason + ": " + reply.message;
+}
+
+std::string version_of(const Json& object) {
+  const Json* metadata = object.find("metadata");
+  return metadata ? std::string(metadata->string_at("resourceVersion")) : std::string();
+}
+
+std::uint64_t number_of(const std::string& version) {
+  std::uint64_t number = 0;
+  std::from_chars(version.data(), version.data() + version.size(), number);
+  return number;
+}
+
+// Items of a list bear no kind; everything that reads single objects expects one.
+api::RawPtr listed_object(const Json& item, const std::string& kind, const std::string& api_version) {
+  if (!item.string_at("kind").empty()) return std::make_shared<const std::string>(to_string(item));
+  Json object = Json::object({{"kind", kind}, {"apiVersion", api_version}});
+  for (const JsonMember& member : item.as_object())
+    if (member.key != "kind" && member.key != "apiVersion")
+      object.as_object().append(member.key, member.value);
+  return std::make_shared<const std::string>(to_string(object));
+}
+
+// One list and watch, for ever. All on the fetcher's thread, except close() and the start.
+class Following : public std::enable_shared_from_this<Following> {
+ public:
+  Following(HttpFetcher& fetcher, const Clock& clock, WatchPacing pacing, const api::ResourceRef& resource,
+            WatchReceiver& receiver)
+      : fetcher_(fetcher), clock_(clock), pacing_(pacing), path_(path_of(resource)), receiver_(&receiver) {}
+
+  void start() { later(Duration(), &Following::begin_list); }
+
+  // The receiver hears nothing after it returns.
+  void close() {
+    const std::lock_guard lock(mutex_);
+    receiver_ = nullptr;
+    if (stream_) fetcher_.cancel(*stream_);
+  }
+
+ private:
+  void later(Duration pause, void (Following::*step)());
+  void begin_list();
+  void ask_for_page();
+  void take_page(HttpReply http);
+  bool keep_page(const std::string& page);
+  void finish_list();
+  void list_failed(const ApiReply& reply);
+  void begin_watch();
+  void take_status(int status, const HttpHeaders& headers);
+  void take_bytes(std::string_view bytes);
+  bool take_event(std::string_view line, std::vector<RawChange>& changes);
+  void watch_ended(const std::string& trouble);
+  Duration next_pause();
+  template <class Call>
+  bool tell(Call call);
+
+  HttpFetcher& fetcher_;
+  const Clock& clock_;
+  const WatchPacing pacing_;
+  const std::string path_;
+
+  std::mutex mutex_;  // guards receiver_ (held while it is called) and stream_
+  WatchReceiver* receiver_;
+  std::optional<HttpFetcher::StreamId> stream_;
+
+  enum class Paging { Pages, Whole };  // Whole: after a page came too late
+  Paging paging_ = Paging::Pages;
+  std::string continue_;
+  std::vector<api::RawPtr> objects_;
+  std::string version_;
+
+  HttpReply stream_reply_;  // of the watch that runs; its body holds the incomplete line, or the refusal
+  std::string stream_fault_;
+  Time stream_began_;
+  int event_code_ = 0;  // of an ERROR event
+
+  Duration pause_;
+  Time last_trouble_;
+};
+
+template <class Call>
+bool Following::tell(Call call) {
+  const std::lock_guard lock(mutex_);
+  if (receiver_) call(*receiver_);
+  return receiver_ != nullptr;
+}
+
+void Following::later(Duration pause, void (Following::*step)()) {
+  fetcher_.after(pause, [self = shared_from_this(), step] {
+    if (self->tell([](WatchReceiver&) {})) ((*self).*step)();
+  });
+}
+
+Duration Following::next_pause() {
+  const Time now = clock_.monotonic();
+  const bool fresh = !last_trouble_.is_set() || now - last_trouble_ > pacing_.healthy;
+  last_trouble_ = now;
+  pause_ = fresh ? pacing_.first_pause : std::min(pause_ * 2, pacing_.longest_pause);
+  return pause_;
+}
+
+void Following::begin_list() {
+  continue_.clear();
+  objects_.clear();
+  ask_for_page();
+}
+
+void Following::ask_for_page() {
+  HttpFetch fetch;
+  fetch.target = percent_encoded(path_);
+  if (paging_ == Paging::Pages) fetch.target += "?limit=" + std::to_string(pacing_.page_objects);
+  if (!continue_.empty()) fetch.target += "&continue=" + percent_encoded(continue_);
+  fetch.headers = {{"Accept", "application/json"}};
+  fetcher_.submit(std::move(fetch),
+                  [self = shared_from_this()](HttpReply reply) { self->take_page(std::move(reply)); });
+}
+
+void Following::take_page(HttpReply http) {
+  const ApiReply reply = api_reply(std::move(http));
+  if (!reply.ok() || !reply.object) return list_failed(reply);
+  if (!keep_page(*reply.object)) {
+    ApiReply unreadable;
+    unreadable.delivery = Delivery::Lost;
+    unreadable.message = "the answer is no list that can be read";
+    return list_failed(unreadable);
+  }
+  if (continue_.empty()) return finish_list();
+  if (tell([](WatchReceiver&) {})) ask_for_page();
+}
+
+bool Following::keep_page(const std::string& page) {
+  const Result<Json> list = parse_json(page);
+  if (!list || !list->is_object()) return false;
+  std::string kind(list->string_at("kind"));
+  if (!kind.ends_with("List")) return false;
+  kind.resize(kind.size() - std::string_view("List").size());
+  const std::string api_version(list->string_at("apiVersion"));
+  const JsonArray& items = list->items_at("items");
+  if (objects_.size() + items.size() > kListedObjectsMax) return false;
+  for (const Json& item : items) {
+    if (!item.is_object()) return false;
+    objects_.push_back(listed_object(item, kind, api_version));
+  }
+  version_ = version_of(*list);
+  const Json* metadata = list->find("metadata");
+  continue_ = metadata ? std::string(metadata->string_at("continue")) : std::string();
+  return true;
+}
+
+void Following::finish_list() {
+  paging_ = Paging::Pages;
+  std::vector<api::RawPtr> objects;
+  objects.swap(objects_);
+  const std::uint64_t version = number_of(version_);
+  if (tell([&](WatchReceiver& receiver) { receiver.on_list(std::move(objects), version); })) begin_watch();
+}
+
+void Following::list_failed(const ApiReply& reply) {
+  objects_.clear();
+  if (reply.code == 404) {
+    tell([](WatchReceiver& receiver) { receiver.on_list({}, 0); });
+    return later(pacing_.absent_pause, &Following::begin_list);
+  }
+  if (reply.code == 410 && paging_ == Paging::Pages) {
+    paging_ = Paging::Whole;  // pages that come too slowly would come too slowly again
+    return begin_list();
+  }
+  tell([&](WatchReceiver& receiver) { receiver.on_trouble("list: " + text_of(reply)); });
+  later(std::max(next_pause(), Duration::seconds(reply.retry_after_s)), &Following::begin_list);
+}
+
+void Following::begin_watch() {
+  stream_reply_ = {};
+  stream_fault_.clear();
+  event_code_ = 0;
+  stream_began_ = clock_.monotonic();
+  HttpFetch fetch;
+  fetch.target = percent_encoded(path_) +
+                 "?watch=1&allowWatchBookmarks=true&resourceVersion=" + percent_encoded(version_) +
+                 "&timeoutSeconds=" + std::to_string(pacing_.watch_timeout.whole_seconds());
+  fetch.headers = {{"Accept", "application/json"}};
+  StreamCallbacks callbacks;
+  callbacks.on_status = [self = shared_from_this()](int status, const HttpHeaders& headers) {
+    self->take_status(status, headers);
+  };
+  callbacks.on_bytes = [self = shared_from_this()](std::string_view bytes) { self->take_bytes(bytes); };
+  callbacks.on_end = [self = shared_from_this()](std::string trouble) { self->watch_ended(trouble); };
+  const HttpFetcher::StreamId id = fetcher_.stream(std::move(fetch), std::move(callbacks));
+  const std::lock_guard lock(mutex_);
+  stream_ = id;
+  if (!receiver_) fetcher_.cancel(id);
+}
+
+void Following::take_status(int status, const HttpHeaders& headers) {
+  stream_reply_.status = status;
+  stream_reply_.headers = headers;
+}
+
+void Following::take_bytes(std::string_view bytes) {
+  if (!stream_fault_.empty()) return;
+  std::string& pending = stream_reply_.body;
+  std::vector<RawChange> changes;
+  const bool watching = stream_reply_.status == 200;
+  for (std::size_t end = 0; watching && (end = bytes.find('\n')) != std::string_view::npos;) {
+    pending.append(bytes.substr(0, end));
+    bytes.remove_prefix(end + 1);
+    const bool good = take_event(pending, changes);
+    pending.clear();
+    if (!good) break;
+  }
+  if (pending.size() + bytes.size() > kWatchLineBytesMax)
+    stream_fault_ = "an event is longer than can be taken";
+  else if (stream_fault_.empty())
+    pending.append(bytes);
+  tell([&](WatchReceiver& receiver) {
+    if (!changes.empty()) receiver.on_changes(std::move(changes));
+    if (!stream_fault_.empty()) fetcher_.cancel(*stream_);
+  });
+}
+
+// False when the stream is of no more use; stream_fault_ then says why.
+bool Following::take_event(std::string_view line, std::vector<RawChange>& changes) {
+  if (line.empty()) return true;
+  const Result<Json> event = parse_json(line);
+  const Json* object = event ? event->find("object") : nullptr;
+  if (!object || !object->is_object()) {
+    stream_fault_ = "an event cannot be read";
+    return false;
+  }
+  const std::string_view type = event->string_at("type");
+  if (type == "ERROR") {
+    event_code_ = static_cast<int>(object->int_at("code"));
+    stream_fault_ = std::string(object->string_at("message"));
+    if (stream_fault_.empty()) stream_fault_ = "the server ended the watch with an error";
+    return false;
+  }
+  const std::string version = version_of(*object);
+  if (!version.empty()) version_ = version;
+  if (type == "BOOKMARK") return true;
+  const ChangeKind kind = type == "ADDED"     ? ChangeKind::Added
+                          : type == "DELETED" ? ChangeKind::Deleted
+                                              : ChangeKind::Modified;
+  changes.push_back({kind, std::make_shared<const std::string>(to_string(*object))});
+  return true;
+}
+
+void Following::watch_ended(const std::string& trouble) {
+  {
+    const std::lock_guard lock(mutex_);
+    stream_.reset();
+    if (!receiver_) return;
+  }
+  const bool begun = stream_reply_.status == 200;
+  const bool lasted = begun && clock_.monotonic() - stream_began_ >= pacing_.short_watch;
+  if (begun && lasted && trouble.empty() && stream_fault_.empty()) return begin_watch();
+  ApiReply refusal;
+  if (stream_reply_.status != 0 && !begun) refusal = api_reply(std::move(stream_reply_));
+  const int code = begun ? event_code_ : refusal.code;
+  std::string text = !stream_fault_.empty() ? stream_fault_
+                     : refusal.code != 0    ? text_of(refusal)
+                     : trouble.empty()      ? "it ended at once"
+                                            : trouble;
+  const bool history_lost = code == 410 || code == 404;
+  if (!(history_lost && lasted))
+    tell([&](WatchReceiver& receiver) { receiver.on_trouble("watch: " + std::move(text)); });
+  const Duration pause = history_lost && lasted ? Duration() : next_pause();
+  later(std::max(pause, Duration::seconds(refusal.retry_after_s)),
+        history_lost ? &Following::begin_list : &Following::begin_watch);
+}
+
+class FollowingSubscription final : public Subscription {
+ public:
+  explicit FollowingSubscription(std::shared_ptr<Following> following) : following_(std::move(following)) {}
+  ~FollowingSubscription() override { following_->close(); }
+
+ private:
+  std::shared_ptr<Following> following_;
+};
+
+class HttpsClient final : public ApiClient {
+ public:
+  HttpsClient(std::unique_ptr<HttpFetcher> fetcher, const Clock& clock, WatchPacing pacing)
+      : clock_(clock), pacing_(pacing), fetcher_(std::move(fetcher)) {}
+
+  void submit(ApiRequest request, std::function<void(ApiReply)> done) override {
+    const VerbForm form = form_of(request.verb);
+    HttpFetch fetch;
+    fetch.method = form.method;
+    fetch.target = percent_encoded(path_of(request));
+    fetch.headers = {{"Accept", "application/json"}};
+    if (!request.body.empty()) fetch.headers.emplace_back("Content-Type", form.content_type);
+    fetch.body = std::move(request.body);
+    fetcher_->submit(std::move(fetch),
+                     [done = std::move(done)](HttpReply http) { done(api_reply(std::move(http))); });
+  }
+
+  std::unique_ptr<Subscription> list_and_watch(api::ResourceRef resource, WatchReceiver& receiver) override {
+    auto following = std::make_shared<Following>(*fetcher_, clock_, pacing_, resource, receiver);
+    following->start();
+    return std::make_unique<FollowingSubscription>(std::move(following));
+  }
+
+ private:
+  const Clock& clock_;
+  const WatchPacing pacing_;
+  std::unique_ptr<HttpFetcher> fetcher_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ApiClient>> make_https_client(ClusterAccess access, HttpFetcherOptions options,
+                                                     const Clock& clock, WatchPacing pacing) {
+  std::unique_ptr<HttpFetcher> fetcher = TRY(HttpFetcher::open(std::move(access), std::move(options), clock));
+  return std::unique_ptr<ApiClient>(std::make_unique<HttpsClient>(std::move(fetcher), clock, pacing));
+}
+
+}  // namespace berth::client

@@ -1,0 +1,35 @@
+// ApiClient of a real API server, over HTTP.
+//
+// Everything runs on the thread of one HttpFetcher: answers, and lists and watches with their decoding of
+// JSON. Cost: an event is parsed and written once (about 20 µs for a 3 KB pod). Never repeats a write by
+// itself. Source: Kubernetes API concepts (paging, watches, bookmarks, 410); client-go's reflector for the
+// pauses.
+#pragma once
+
+#include <memory>
+
+#include "client/http_fetch.h"
+
+namespace berth::client {
+
+inline constexpr std::size_t kWatchLineBytesMax = 32u << 20;  // one event; a longer one breaks the watch
+inline constexpr std::size_t kListedObjectsMax = 4u << 20;    // of one list; a longer one fails
+
+// How lists and watches go about their work; the defaults are for real clusters.
+struct WatchPacing {
+  std::size_t page_objects = 500;
+  Duration first_pause = Duration::millis(800);  // after trouble; doubles up to…
+  Duration longest_pause = Duration::seconds(30);
+  Duration healthy = Duration::minutes(2);        // that long without trouble: pauses start anew
+  Duration short_watch = Duration::seconds(1);    // a watch that ended cleanly before is trouble
+  Duration watch_timeout = Duration::minutes(9);  // asked of the server
+  Duration absent_pause = Duration::seconds(30);  // until a resource that is not served is asked for again
+};
+
+// `clock` outlives the client, subscriptions end before it. A subscription is not destroyed by its receiver's
+// own call. A resource that the server does not serve (404) has no objects: its list is empty, and it is
+// asked for again from time to time. Refuses what HttpFetcher refuses.
+Result<std::unique_ptr<ApiClient>> make_https_client(ClusterAccess access, HttpFetcherOptions options,
+                                                     const Clock& clock, WatchPacing pacing = {});
+
+}  // namespace berth::client

@@ -1,0 +1,343 @@
+// The HTTPS client against this server on loopback, and against answers that a script gives.
+#include "client/https_client.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+#include "api/gates.h"
+#include "base/json.h"
+#include "server/api_server.h"
+#include "server/transport/transport.h"
+
+namespace berth::server {
+namespace {
+
+constexpr int kWaitMillisMax = 20000;  // a test that waits longer has failed
+
+// Lines from other threads, in order.
+class Heard {
+ public:
+  void put(std::string line) {
+    const std::lock_guard lock(mutex_);
+    lines_.push_back(std::move(line));
+    changed_.notify_all();
+  }
+  std::string take() {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, std::chrono::milliseconds(kWaitMillisMax),
+                           [this] { return !lines_.empty(); }))
+      return "nothing came";
+    std::string line = std::move(lines_.front());
+    lines_.pop_front();
+    return line;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> lines_;
+};
+
+// "kind/name", of objects as a decoder would see them.
+std::string name_of(const api::RawPtr& raw) {
+  const Json object = parse_json(*raw).value();
+  return std::string(object.string_at("kind")) + "/" +
+         std::string(object.find("metadata")->string_at("name"));
+}
+
+class Listener final : public client::WatchReceiver {
+ public:
+  void on_list(std::vector<api::RawPtr> objects, std::uint64_t) override {
+    std::string line = "list";
+    for (const api::RawPtr& object : objects) line += " " + name_of(object);
+    heard.put(std::move(line));
+  }
+  void on_changes(std::vector<client::RawChange> changes) override {
+    const char* const kinds[] = {"added ", "modified ", "deleted "};
+    for (const client::RawChange& change : changes)
+      heard.put(kinds[static_cast<int>(change.kind)] + name_of(change.object));
+  }
+  void on_trouble(std::string text) override { trouble.put(std::move(text)); }
+
+  Heard heard;
+  Heard trouble;
+};
+
+client::WatchPacing quick() {
+  client::WatchPacing pacing;
+  pacing.page_objects = 2;
+  pacing.first_pause = pacing.absent_pause = Duration::millis(10);
+  pacing.longest_pause = Duration::millis(50);
+  pacing.short_watch = Duration();
+  return pacing;
+}
+
+client::ApiReply call(client::ApiClient& client, client::ApiRequest request) {
+  std::mutex mutex;
+  std::condition_variable answered;
+  std::optional<client::ApiReply> got;
+  client.submit(std::move(request), [&](client::ApiReply reply) {
+    const std::lock_guard lock(mutex);
+    got = std::move(reply);
+    answered.notify_all();
+  });
+  std::unique_lock lock(mutex);
+  answered.wait(lock, [&] { return got.has_value(); });
+  return *got;
+}
+
+std::unique_ptr<client::ApiClient> connect(std::uint16_t port, const Clock& clock) {
+  client::ClusterAccess access;
+  access.server = "http://127.0.0.1:" + std::to_string(port);
+  return client::make_https_client(access, {}, clock, quick()).value();
+}
+
+TransportOptions plain(std::uint16_t port = 0) {
+  TransportOptions options;
+  options.port = port;
+  options.insecure_user = {"test", {"system:masters"}};
+  return options;
+}
+
+const api::ResourceRef kMaps{"", "v1", "configmaps"};
+
+client::ApiRequest create(const std::string& name) {
+  return {client::Verb::Create, kMaps, "default", name, "", R"({"metadata":{"name":")" + name + "\"}}"};
+}
+
+class HttpsClient : public testing::Test {
+ protected:
+  HttpsClient() {
+    EXPECT_TRUE(server.make_default_objects().ok());
+    start();
+  }
+  ~HttpsClient() override {
+    subscription.reset();
+    client.reset();
+    stop();
+    pool->stop();
+    store.reset();
+  }
+  void start() {
+    server.set_ready(true);
+    transport = Transport::listen(plain(port), server).value();
+    port = transport->local().port;
+  }
+  void stop() {
+    server.close_watches();
+    transport->stop(Duration::seconds(1));
+  }
+  void follow() {
+    client = connect(port, clock);
+    subscription = client->list_and_watch(kMaps, listener);
+  }
+  static std::unique_ptr<store::Store> open() {
+    store::StoreOptions options;
+    options.watch_window_events = 4;
+    return store::open_store(options).value();
+  }
+
+  SystemClock clock;
+  SystemRandom random;
+  std::unique_ptr<store::Store> store = open();
+  std::unique_ptr<ThreadPool> pool = make_thread_pool(1);
+  api::Gates gates{api::GateDefaults::Up};
+  ApiServer server{{*store, *pool, clock, random, gates}, {}};
+  std::uint16_t port = 0;
+  std::unique_ptr<Transport> transport;
+  Listener listener;
+  std::unique_ptr<client::ApiClient> client;
+  std::unique_ptr<client::Subscription> subscription;
+};
+
+TEST_F(HttpsClient, ListsInPagesThenWatches) {
+  const auto writer = connect(port, clock);
+  for (const char* name : {"a", "b", "c"}) EXPECT_EQ(call(*writer, create(name)).code, 201);
+  follow();
+  EXPECT_EQ(listener.heard.take(), "list ConfigMap/a ConfigMap/b ConfigMap/c");
+  EXPECT_TRUE(call(*writer, create("d")).ok());
+  EXPECT_EQ(listener.heard.take(), "added ConfigMap/d");
+  EXPECT_TRUE(
+      call(*writer, {client::Verb::MergePatch, kMaps, "default", "d", "", R"({"data":{"k":"1"}})"}).ok());
+  EXPECT_EQ(listener.heard.take(), "modified ConfigMap/d");
+  EXPECT_TRUE(call(*writer, {client::Verb::Delete, kMaps, "default", "d", "", ""}).ok());
+  EXPECT_EQ(listener.heard.take(), "deleted ConfigMap/d");
+}
+
+TEST_F(HttpsClient, CarriesEveryVerbAndItsRefusals) {
+  const auto client = connect(port, clock);
+  const client::ApiReply made = call(*client, create("a"));
+  ASSERT_TRUE(made.object);
+  const auto ask = [&](client::Verb verb, std::string body) {
+    return call(*client, {verb, kMaps, "default", "a", "", std::move(body)});
+  };
+  EXPECT_EQ(call(*client, create("a")).reason, "AlreadyExists");
+  const client::ApiReply put = ask(client::Verb::Update, *made.object);
+  EXPECT_EQ(put.code, 200) << put.message;
+  const client::ApiReply json =
+      ask(client::Verb::JsonPatch, R"([{"op":"add","path":"/data","value":{"k":"1"}}])");
+  EXPECT_EQ(json.code, 200) << json.message;
+  EXPECT_EQ(ask(client::Verb::StrategicPatch, R"({"data":{"j":"2"}})").code, 200);
+  const client::ApiReply stale = ask(client::Verb::Update, *made.object);
+  EXPECT_EQ(stale.code, 409);
+  EXPECT_EQ(stale.reason, "Conflict");
+  const Json now = parse_json(*ask(client::Verb::Get, "").object).value();
+  EXPECT_EQ(to_string(*now.find("data")), R"({"j":"2","k":"1"})");
+  EXPECT_TRUE(ask(client::Verb::Delete, "").ok());
+  EXPECT_EQ(ask(client::Verb::Get, "").reason, "NotFound");
+}
+
+TEST_F(HttpsClient, ResumesAfterTheServerCameBack) {
+  follow();
+  EXPECT_EQ(listener.heard.take(), "list");
+  EXPECT_TRUE(call(*client, create("a")).ok());
+  EXPECT_EQ(listener.heard.take(), "added ConfigMap/a");
+  stop();
+  EXPECT_NE(call(*client, create("b")).delivery, client::Delivery::Answered);
+  start();
+  EXPECT_TRUE(call(*client, create("c")).ok());
+  EXPECT_EQ(listener.heard.take(), "added ConfigMap/c");
+}
+
+TEST_F(HttpsClient, ListsAgainWhenHistoryIsGone) {
+  follow();
+  EXPECT_EQ(listener.heard.take(), "list");
+  stop();
+  const std::uint16_t elsewhere = std::exchange(port, 0);
+  start();  // where the listener is not
+  const auto writer = connect(port, clock);
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"})
+    EXPECT_TRUE(call(*writer, create(name)).ok());
+  EXPECT_TRUE(call(*writer, {client::Verb::Delete, kMaps, "default", "a", "", ""}).ok());
+  stop();
+  port = elsewhere;
+  start();
+  std::string line = listener.heard.take();
+  EXPECT_TRUE(line.starts_with("list ConfigMap/b") && line.ends_with("ConfigMap/h")) << line;
+}
+
+// Answers each request by the next function of a script; the last one answers all further ones.
+class ScriptedApi final : public HttpHandler {
+ public:
+  using Step = std::function<void(const HttpRequest&, HttpExchange&)>;
+  explicit ScriptedApi(std::vector<Step> steps) : steps_(std::move(steps)) {
+    transport = Transport::listen(plain(), *this).value();
+  }
+  void handle(HttpRequest request, std::shared_ptr<HttpExchange> exchange) override {
+    std::string line = request.path;
+    for (const auto& [name, value] : request.query)
+      if (name != "timeoutSeconds" && name != "allowWatchBookmarks") line += " " + name + "=" + value;
+    Step step;
+    {
+      const std::lock_guard lock(mutex_);
+      step = steps_[std::min(next_++, steps_.size() - 1)];
+      held_.push_back(exchange);
+    }
+    asked.put(std::move(line));
+    step(request, *exchange);
+  }
+  std::uint16_t port() const { return transport->local().port; }
+
+  Heard asked;
+  std::unique_ptr<Transport> transport;
+
+ private:
+  std::mutex mutex_;
+  std::vector<Step> steps_;
+  std::size_t next_ = 0;
+  std::vector<std::shared_ptr<HttpExchange>> held_;
+};
+
+ScriptedApi::Step gives(int code, std::string body, Headers headers = {}) {
+  return [=](const HttpRequest&, HttpExchange& exchange) { exchange.respond({code, headers, body}); };
+}
+ScriptedApi::Step streams(std::vector<std::string> chunks, bool ends) {
+  return [=](const HttpRequest&, HttpExchange& exchange) {
+    exchange.begin_stream(200, {});
+    for (const std::string& chunk : chunks) exchange.send(chunk);
+    if (ends) exchange.end_stream();
+  };
+}
+const ScriptedApi::Step kSilence = [](const HttpRequest&, HttpExchange&) {};
+
+std::string page(const std::string& names, const std::string& version, const std::string& next) {
+  std::string items;
+  for (const char name : names)
+    items += std::string(items.empty() ? "" : ",") + R"({"metadata":{"name":")" + name + "\"}}";
+  return R"({"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":")" + version +
+         R"(","continue":")" + next + R"("},"items":[)" + items + "]}";
+}
+
+TEST(HttpsClientScript, AListWhosePagesExpiredIsTakenWhole) {
+  ScriptedApi api({gives(200, page("ab", "5", "x+/=")),
+                   gives(410, R"({"kind":"Status","code":410,"reason":"Expired"})"),
+                   gives(200, page("abc", "6", "")), kSilence});
+  SystemClock clock;
+  Listener listener;
+  const auto client = connect(api.port(), clock);
+  const auto subscription = client->list_and_watch(kMaps, listener);
+  EXPECT_EQ(listener.heard.take(), "list ConfigMap/a ConfigMap/b ConfigMap/c");
+  for (const char* line : {"/api/v1/configmaps limit=2", "/api/v1/configmaps limit=2 continue=x+/=",
+                           "/api/v1/configmaps", "/api/v1/configmaps watch=1 resourceVersion=6"})
+    EXPECT_EQ(api.asked.take(), line);
+}
+
+TEST(HttpsClientScript, EventsComeInAnyPiecesAndBookmarksMoveTheVersion) {
+  ScriptedApi api(
+      {gives(200, page("", "5", "")),
+       streams(
+           {R"({"type":"ADDED","obj)", R"(ect":{"kind":"K","metadata":{"name":"a","resourceVersion":"6"}}})",
+            "\n{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"9\"}}}\n"},
+           true),
+       streams(
+           {"{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"message\":\"too old\"}}\n"},
+           false),
+       gives(200, page("z", "20", "")), kSilence});
+  SystemClock clock;
+  Listener listener;
+  const auto client = connect(api.port(), clock);
+  const auto subscription = client->list_and_watch(kMaps, listener);
+  for (const char* line : {"list", "added K/a", "list ConfigMap/z"}) EXPECT_EQ(listener.heard.take(), line);
+  for (const char* version :
+       {"", " watch=1 resourceVersion=5", " watch=1 resourceVersion=9", "", " watch=1 resourceVersion=20"})
+    EXPECT_EQ(api.asked.take(), "/api/v1/configmaps" + std::string(*version ? version : " limit=2"));
+}
+
+TEST(HttpsClientScript, BrokenAnswersAreToldAndTriedAgain) {
+  ScriptedApi api({gives(500, "oops"), gives(200, "{}"), gives(404, "{}"), gives(200, page("a", "5", "")),
+                   gives(500, R"({"kind":"Status","reason":"InternalError","message":"m"})"),
+                   streams({"not json\n"}, false), kSilence});
+  SystemClock clock;
+  Listener listener;
+  const auto client = connect(api.port(), clock);
+  const auto subscription = client->list_and_watch(kMaps, listener);
+  EXPECT_EQ(listener.heard.take(), "list");
+  EXPECT_EQ(listener.heard.take(), "list ConfigMap/a");
+  for (const char* line : {"list: 500 : oops", "list: the answer is no list that can be read",
+                           "watch: 500 InternalError: m", "watch: an event cannot be read"})
+    EXPECT_EQ(listener.trouble.take(), line);
+}
+
+TEST(HttpsClientScript, LostAnswersAndRetryAfter) {
+  ScriptedApi api(
+      {gives(429, R"({"kind":"Status","reason":"TooManyRequests"})", {{"Retry-After", "3"}}), kSilence});
+  SystemClock clock;
+  const auto client = connect(api.port(), clock);
+  const client::ApiReply busy = call(*client, create("a"));
+  EXPECT_EQ(busy.reason, "TooManyRequests");
+  EXPECT_EQ(busy.retry_after_s, 3);
+  Heard answer;
+  client->submit(create("a"), [&](client::ApiReply reply) {
+    answer.put(reply.delivery == client::Delivery::Lost && reply.code == 0 ? "lost" : reply.message);
+  });
+  for (int i = 0; i < 2; ++i) api.asked.take();
+  api.transport->stop(Duration());
+  EXPECT_EQ(answer.take(), "lost");
+  EXPECT_EQ(call(*client, create("a")).delivery, client::Delivery::NotSent);
+}
+
+}  // namespace
+}  // namespace berth::server
