@@ -194,7 +194,7 @@ void Following::finish_list() {
 void Following::list_failed(const ApiReply& reply) {
   objects_.clear();
   if (reply.code == 404) {
-    tell([](WatchReceiver& receiver) { receiver.on_list({}, 0); });
+    tell([this](WatchReceiver& receiver) { receiver.on_list({}, number_of(version_)); });
     return later(pacing_.absent_pause, &Following::begin_list);
   }
   if (reply.code == 410 && paging_ == Paging::Pages) {
