@@ -1,0 +1,163 @@
+#include "health/health_driver.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+
+#include "dra_health_v1.grpc.pb.h"
+#include "dra_health_v1alpha1.grpc.pb.h"
+#include "registration.grpc.pb.h"
+
+namespace berth::health {
+namespace {
+
+constexpr std::chrono::milliseconds kCancelCheckPeriod(20);
+
+// The devices' state, numbered, so that each stream sends every version it has not sent.
+struct Board {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<DeviceName, DeviceReport> devices;
+  std::uint64_t version = 0;
+  std::size_t streams = 0;
+  bool closing = false;
+  std::vector<std::string> answers;
+};
+
+class Registration final : public pluginregistration::Registration::Service {
+ public:
+  Registration(Board& board, const HealthDriverOptions& options) : board_(board), options_(options) {}
+  grpc::Status GetInfo(grpc::ServerContext*, const pluginregistration::InfoRequest*,
+                       pluginregistration::PluginInfo* info) override {
+    info->set_type(options_.type);
+    info->set_name(options_.name);
+    for (const std::string& service : options_.services) info->add_supported_versions(service);
+    return grpc::Status::OK;
+  }
+  grpc::Status NotifyRegistrationStatus(grpc::ServerContext*,
+                                        const pluginregistration::RegistrationStatus* status,
+                                        pluginregistration::RegistrationStatusResponse*) override {
+    const std::lock_guard lock(board_.mutex);
+    board_.answers.push_back(status->plugin_registered() ? "registered" : status->error());
+    return grpc::Status::OK;
+  }
+
+ private:
+  Board& board_;
+  const HealthDriverOptions& options_;
+};
+
+// Both versions of the service have one shape.
+template <class Service, class Request, class Response>
+class HealthServiceOf final : public Service {
+ public:
+  explicit HealthServiceOf(Board& board) : board_(board) {}
+  grpc::Status NodeWatchResources(grpc::ServerContext* context, const Request*,
+                                  grpc::ServerWriter<Response>* writer) override {
+    std::uint64_t sent = 0;
+    std::unique_lock lock(board_.mutex);
+    ++board_.streams;
+    while (!board_.closing && !context->IsCancelled()) {
+      if (sent == board_.version) {
+        board_.changed.wait_for(lock, kCancelCheckPeriod);
+        continue;
+      }
+      sent = board_.version;
+      const Response message = message_of(board_.devices);
+      lock.unlock();
+      const bool written = writer->Write(message);
+      lock.lock();
+      if (!written) break;
+    }
+    --board_.streams;
+    return grpc::Status::OK;
+  }
+
+ private:
+  static Response message_of(const std::map<DeviceName, DeviceReport>& devices) {
+    Response message;
+    for (const auto& [name, report] : devices) {
+      auto* device = message.add_devices();
+      device->mutable_device()->set_pool_name(name.pool);
+      device->mutable_device()->set_device_name(name.device);
+      const int health = report.health.health == Health::Healthy     ? 1
+                         : report.health.health == Health::Unhealthy ? 2
+                                                                     : 0;
+      device->set_health(static_cast<decltype(device->health())>(health));
+      device->set_health_check_timeout_seconds(report.timeout_s);
+      device->set_message(report.health.message);
+    }
+    return message;
+  }
+  Board& board_;
+};
+
+using V1 = HealthServiceOf<v1::DRAResourceHealth::Service, v1::NodeWatchResourcesRequest,
+                           v1::NodeWatchResourcesResponse>;
+using V1Alpha1 = HealthServiceOf<v1alpha1::DRAResourceHealth::Service, v1alpha1::NodeWatchResourcesRequest,
+                                 v1alpha1::NodeWatchResourcesResponse>;
+
+}  // namespace
+
+struct HealthDriver::Parts {
+  explicit Parts(HealthDriverOptions given)
+      : options(std::move(given)), registration(board, options), v1(board), v1alpha1(board) {}
+  HealthDriverOptions options;
+  Board board;
+  Registration registration;
+  V1 v1;
+  V1Alpha1 v1alpha1;
+  std::unique_ptr<grpc::Server> server;
+};
+
+HealthDriver::HealthDriver(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Result<std::unique_ptr<HealthDriver>> HealthDriver::serve(HealthDriverOptions options) {
+  if (options.socket.size() > kSocketPathBytesMax)
+    return Error(ErrorCode::Invalid, options.socket, "the path is too long for a unix socket");
+  auto parts = std::make_unique<Parts>(std::move(options));
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("unix:" + parts->options.socket, grpc::InsecureServerCredentials());
+  builder.RegisterService(&parts->registration);
+  for (const std::string& service : parts->options.services) {
+    if (service == "v1.DRAResourceHealth") builder.RegisterService(&parts->v1);
+    if (service == "v1alpha1.DRAResourceHealth") builder.RegisterService(&parts->v1alpha1);
+  }
+  parts->server = builder.BuildAndStart();
+  if (!parts->server)
+    return Error(ErrorCode::Unavailable, parts->options.socket, "the socket cannot be served");
+  return std::unique_ptr<HealthDriver>(new HealthDriver(std::move(parts)));
+}
+
+HealthDriver::~HealthDriver() {
+  {
+    const std::lock_guard lock(parts_->board.mutex);
+    parts_->board.closing = true;
+    parts_->board.changed.notify_all();
+  }
+  parts_->server->Shutdown(std::chrono::system_clock::now());
+  parts_->server->Wait();
+}
+
+void HealthDriver::report(const Reports& reports) {
+  Board& board = parts_->board;
+  const std::lock_guard lock(board.mutex);
+  for (const DeviceReport& report : reports) board.devices[report.name] = report;
+  ++board.version;
+  board.changed.notify_all();
+}
+
+std::vector<std::string> HealthDriver::answers() const {
+  const std::lock_guard lock(parts_->board.mutex);
+  return parts_->board.answers;
+}
+
+std::size_t HealthDriver::streams() const {
+  const std::lock_guard lock(parts_->board.mutex);
+  return parts_->board.streams;
+}
+
+}  // namespace berth::health

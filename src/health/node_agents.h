@@ -1,0 +1,33 @@
+// The node agents of one process: watches the plugin folders of its nodes and feeds what drivers report.
+//
+// Owns one thread and gRPC's. Publishes into the feed from that thread. Costs one inotify instance and a
+// watch for each of the first kNodeFoldersMax nodes while nobody registers.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "health/health_feed.h"
+
+namespace berth::health {
+
+class NodeAgents {
+ public:
+  // Makes <nodes_dir>/<node>/plugins_registry and .../device-plugins (see socket_watcher.h). `feed` and
+  // `clock` outlive it. Refuses a folder that cannot be made or watched; warns when the folders are too long
+  // for unix sockets.
+  static Result<std::unique_ptr<NodeAgents>> start(const std::string& nodes_dir,
+                                                   std::vector<std::string> nodes, HealthFeed& feed,
+                                                   const Clock& clock);
+  // Ends the streams and joins the thread.
+  ~NodeAgents();
+
+ private:
+  struct Loop;
+  explicit NodeAgents(std::unique_ptr<Loop> loop);
+  std::unique_ptr<Loop> loop_;
+};
+
+}  // namespace berth::health

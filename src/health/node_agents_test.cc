@@ -1,0 +1,275 @@
+#include "health/node_agents.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "health/health_driver.h"
+
+namespace berth::health {
+namespace {
+
+constexpr std::chrono::seconds kWaitMax(20);
+
+bool eventually(const std::function<bool()>& condition) {
+  const auto limit = std::chrono::steady_clock::now() + kWaitMax;
+  while (std::chrono::steady_clock::now() < limit) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return condition();
+}
+
+DeviceReport report(const char* device, Health health, std::int64_t timeout_s = 60,
+                    std::string message = "") {
+  return {{"node-1", device}, {health, std::move(message)}, timeout_s};
+}
+
+// Two nodes whose agents run, and everything that readers of gpu-1's health saw.
+struct Agents : ::testing::Test {
+  void SetUp() override {
+    const char* base = std::getenv("TMPDIR");
+    std::string pattern = std::string(base && *base ? base : "/tmp") + "/hXXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    root = pattern;
+    feed.on_change([this](const std::string& node) {
+      const std::string now = shown(*feed.latest(node));
+      const std::lock_guard lock(mutex);
+      if (history.empty() || history.back() != now) history.push_back(now);
+    });
+    start({"node-1", "node-2"});
+  }
+  void TearDown() override {
+    agents.reset();
+    std::filesystem::remove_all(root);
+  }
+  void start(std::vector<std::string> nodes) {
+    auto started = NodeAgents::start(root + "/nodes", std::move(nodes), feed, clock);
+    ASSERT_TRUE(started.ok()) << started.error().text();
+    agents = std::move(*started);
+  }
+  static std::string shown(const HealthSnapshot& snapshot) {
+    const DeviceHealth health = snapshot.of("gpu.example.com", {"node-1", "gpu-1"});
+    return std::string(name_of(health.health)) + (health.message.empty() ? "" : ": " + health.message);
+  }
+  std::string shown() {
+    const auto snapshot = feed.latest("node-1");
+    return snapshot ? shown(*snapshot) : "nothing";
+  }
+  bool shows(const std::string& text) {
+    return eventually([&] { return shown() == text; });
+  }
+  std::vector<std::string> seen() {
+    const std::lock_guard lock(mutex);
+    return history;
+  }
+  std::string socket(const std::string& name) { return root + "/nodes/node-1/plugins_registry/" + name; }
+  std::unique_ptr<HealthDriver> driver(const std::string& name, const Reports& reports,
+                                       std::vector<std::string> services = {"v1.DRAPlugin",
+                                                                            "v1.DRAResourceHealth"}) {
+    HealthDriverOptions options;
+    options.socket = socket(name);
+    options.services = std::move(services);
+    auto served = HealthDriver::serve(options);
+    EXPECT_TRUE(served.ok()) << served.error().text();
+    if (!reports.empty()) (*served)->report(reports);
+    return std::move(*served);
+  }
+
+  std::string root;
+  SystemClock clock;
+  HealthFeed feed;
+  std::mutex mutex;
+  std::vector<std::string> history;
+  std::unique_ptr<NodeAgents> agents;
+};
+
+TEST_F(Agents, ADriverRegistersAndItsReportsAreSeen) {
+  const auto one = driver("a.sock", {report("gpu-1", Health::Healthy)});
+  EXPECT_TRUE(shows("Healthy")) << shown();
+  EXPECT_TRUE(eventually([&] { return one->answers() == std::vector<std::string>{"registered"}; }));
+  one->report({report("gpu-1", Health::Unhealthy, 60, "xid 79")});
+  EXPECT_TRUE(shows("Unhealthy: xid 79")) << shown();
+  one->report({report("gpu-1", Health::Healthy)});
+  EXPECT_TRUE(shows("Healthy")) << shown();
+  EXPECT_EQ(feed.latest("node-2"), nullptr);
+}
+
+TEST_F(Agents, ADriverThatWasThereBeforeIsFound) {
+  agents.reset();
+  const auto one = driver("a.sock", {report("gpu-1", Health::Healthy)});
+  start({"node-1"});
+  EXPECT_TRUE(shows("Healthy")) << shown();
+}
+
+TEST_F(Agents, TheOlderVersionOfTheServiceIsSpoken) {
+  const auto one = driver("a.sock", {report("gpu-1", Health::Unhealthy)},
+                          {"v1beta1.DRAPlugin", "v1alpha1.DRAResourceHealth", "v1.DRAResourceHealth"});
+  EXPECT_TRUE(shows("Unhealthy")) << shown();
+}
+
+TEST_F(Agents, ARestartUnderTheSamePathIsNoFlap) {
+  auto one = driver("a.sock", {report("gpu-1", Health::Healthy)});
+  ASSERT_TRUE(shows("Healthy"));
+  const auto before = seen();
+  one.reset();
+  one = driver("a.sock", {report("gpu-1", Health::Healthy), report("gpu-2", Health::Healthy)});
+  ASSERT_TRUE(eventually([&] { return one->streams() == 1; }));
+  one->report({report("gpu-1", Health::Unhealthy)});
+  EXPECT_TRUE(shows("Unhealthy")) << shown();
+  auto expected = before;
+  expected.push_back("Unhealthy");
+  EXPECT_EQ(seen(), expected);
+}
+
+TEST_F(Agents, TheNewestInstanceIsHeardAndTheOldOneUntilThen) {
+  auto old = driver("old.sock", {report("gpu-1", Health::Healthy)});
+  ASSERT_TRUE(shows("Healthy"));
+  const auto fresh = driver("new.sock", {});
+  ASSERT_TRUE(eventually([&] { return fresh->streams() == 1; }));
+  old->report({report("gpu-1", Health::Unhealthy, 60, "still heard")});
+  ASSERT_TRUE(shows("Unhealthy: still heard"));
+  fresh->report({report("gpu-1", Health::Healthy)});
+  ASSERT_TRUE(shows("Healthy"));
+  ASSERT_TRUE(eventually([&] { return old->streams() == 0; }));
+  old->report({report("gpu-1", Health::Unhealthy, 60, "too late")});
+  old.reset();
+  fresh->report({report("gpu-1", Health::Unhealthy, 60, "last")});
+  ASSERT_TRUE(shows("Unhealthy: last"));
+  for (const std::string& text : seen()) EXPECT_EQ(text.find("too late"), std::string::npos);
+}
+
+TEST_F(Agents, WhenTheNewestInstanceLeavesTheOlderOneIsHeardAgain) {
+  const auto old = driver("old.sock", {report("gpu-1", Health::Healthy)});
+  ASSERT_TRUE(shows("Healthy"));
+  auto fresh = driver("new.sock", {report("gpu-1", Health::Unhealthy)});
+  ASSERT_TRUE(shows("Unhealthy"));
+  fresh.reset();
+  EXPECT_TRUE(shows("Healthy")) << shown();
+}
+
+TEST_F(Agents, SilencePastTheDeadlineIsUnknownAndTheNextReportRecovers) {
+  const auto one = driver("a.sock", {report("gpu-1", Health::Healthy, 1)});
+  ASSERT_TRUE(shows("Healthy"));
+  ASSERT_TRUE(shows("Unknown: no health report for more than 1s")) << shown();
+  one->report({});
+  ASSERT_TRUE(eventually([&] { return seen().size() >= 4; }));
+  EXPECT_EQ(seen()[3], "Healthy");
+}
+
+TEST_F(Agents, ADriverWithoutHealthServiceSaysSo) {
+  const auto one = driver("a.sock", {}, {"v1.DRAPlugin"});
+  EXPECT_TRUE(shows("Unknown: driver gpu.example.com offers no health service")) << shown();
+}
+
+TEST_F(Agents, AServiceThatIsOfferedButNotServedIsUnsupported) {
+  const auto one = driver("a.sock", {}, {"v1.DRAPlugin", "v1alpha1.NodeHealth"});
+  EXPECT_TRUE(shows("Unknown: driver gpu.example.com offers no health service")) << shown();
+}
+
+TEST_F(Agents, RefusedPluginsHearWhy) {
+  struct Case {
+    const char* socket;
+    HealthDriverOptions options;
+    const char* answer;
+  };
+  const Case cases[] = {
+      {"t.sock",
+       {"", "gpu.example.com", "CSIPlugin", {"v1.DRAPlugin"}},
+       "plugins of type \"CSIPlugin\" are not handled on this node"},
+      {"v.sock",
+       {"", "gpu.example.com", "DRAPlugin", {"1.0.0"}},
+       "none of the offered services is known; supported_versions names them like v1.DRAPlugin"},
+  };
+  for (const Case& c : cases) {
+    HealthDriverOptions options = c.options;
+    options.socket = socket(c.socket);
+    const auto served = HealthDriver::serve(options);
+    ASSERT_TRUE(served.ok());
+    ASSERT_TRUE(eventually([&] { return !(*served)->answers().empty(); }));
+    EXPECT_EQ((*served)->answers()[0], c.answer);
+  }
+  EXPECT_EQ(feed.latest("node-1"), nullptr);
+}
+
+TEST_F(Agents, AMessageOfTooManyDevicesIsNotTakenIn) {
+  const auto one = driver("a.sock", {report("gpu-1", Health::Healthy)});
+  ASSERT_TRUE(shows("Healthy"));
+  Reports flood = {report("gpu-1", Health::Unhealthy)};
+  for (int n = 0; n < 100000; ++n)
+    flood.push_back({{"p", "d" + std::to_string(n)}, {Health::Healthy, ""}, 0});
+  one->report(flood);
+  ASSERT_TRUE(eventually([&] { return one->streams() == 0; }));
+  EXPECT_EQ(shown(), "Healthy");
+  const auto two = driver("b.sock", {report("gpu-1", Health::Unhealthy)});
+  EXPECT_TRUE(shows("Unhealthy")) << "the agent goes on";
+}
+
+// A socket that answers every connection with noise.
+struct Noise {
+  explicit Noise(const std::string& path) : descriptor(::socket(AF_UNIX, SOCK_STREAM, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    EXPECT_EQ(::bind(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(::listen(descriptor, 8), 0);
+    thread = std::thread([this] {
+      for (int peer = ::accept(descriptor, nullptr, nullptr); peer >= 0;
+           peer = ::accept(descriptor, nullptr, nullptr)) {
+        const std::string noise(4096, '\xee');
+        ::send(peer, noise.data(), noise.size(), MSG_NOSIGNAL);
+        ::close(peer);
+        ++met;
+      }
+    });
+  }
+  ~Noise() {
+    ::shutdown(descriptor, SHUT_RDWR);
+    thread.join();
+    ::close(descriptor);
+  }
+  int descriptor;
+  std::atomic<int> met{0};
+  std::thread thread;
+};
+
+TEST_F(Agents, NoiseAndFilesAreSurvived) {
+  Noise noise(socket("noise.sock"));
+  std::ofstream(socket("file.sock")) << "no socket";
+  ::mkdir(socket("folder").c_str(), 0700);
+  ASSERT_TRUE(eventually([&] { return noise.met >= 2; })) << "it is tried again";
+  const auto hidden = driver(".hidden.sock", {report("gpu-1", Health::Unhealthy)});
+  const auto one = driver("folder/a.sock", {report("gpu-1", Health::Healthy)});
+  EXPECT_TRUE(shows("Healthy")) << shown();
+  EXPECT_TRUE(hidden->answers().empty());
+}
+
+TEST_F(Agents, FoldersOfANodeBeyondTheFirstAreMadeWhenSomebodyWantsThem) {
+  agents.reset();
+  std::vector<std::string> nodes;
+  for (int n = 1; n <= 1100; ++n) nodes.push_back("node-" + std::to_string(n));
+  start(nodes);
+  const std::string late = root + "/nodes/node-1099";
+  EXPECT_TRUE(std::filesystem::exists(root + "/nodes/node-1000/device-plugins"));
+  EXPECT_FALSE(std::filesystem::exists(late));
+  ::mkdir(late.c_str(), 0700);
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(late + "/plugins_registry"); }));
+  HealthDriverOptions options;
+  options.socket = late + "/plugins_registry/a.sock";
+  const auto served = HealthDriver::serve(options);
+  ASSERT_TRUE(served.ok());
+  EXPECT_TRUE(eventually([&] { return (*served)->answers().size() == 1; }));
+}
+
+}  // namespace
+}  // namespace berth::health

@@ -1,0 +1,260 @@
+#include "health/node_plugins.h"
+
+#include <algorithm>
+
+#include "api/names.h"
+#include "base/log.h"
+
+namespace berth::health {
+namespace {
+
+struct KnownService {
+  std::string_view name;
+  std::optional<HealthService> health;  // none: preparation of devices, which simulated nodes need not
+};
+
+constexpr std::string_view kPluginType = "DRAPlugin";
+const KnownService kKnownServices[] = {
+    {"v1.DRAPlugin", std::nullopt},
+    {"v1beta1.DRAPlugin", std::nullopt},
+    {"v1.DRAResourceHealth", HealthService::V1},
+    {"v1alpha1.DRAResourceHealth", HealthService::V1Alpha1},
+    {"v1alpha1.NodeHealth", HealthService::Kep},
+};
+
+Duration backoff(Duration base, Duration cap, int failures) {
+  constexpr int kDoublingsMax = 16;
+  return std::min(cap, base * (std::int64_t{1} << std::min(failures - 1, kDoublingsMax)));
+}
+
+// What can stand in a pod's status without its refusal.
+bool sound(const DeviceName& name) {
+  const bool pool = !name.pool.empty() && name.pool.size() <= api::kDnsSubdomainBytesMax;
+  return pool && api::dns_label_problems(name.device).empty();
+}
+
+}  // namespace
+
+NodePlugins::NodePlugins(std::string node, PluginClient& client, HealthFeed& feed, Post post)
+    : node_(std::move(node)), client_(client), feed_(feed), post_(std::move(post)) {}
+NodePlugins::~NodePlugins() = default;
+
+void NodePlugins::appeared(const std::string& path, Time now) {
+  vanished(path, now);
+  std::string refusal;
+  if (path.size() > kSocketPathBytesMax)
+    refusal =
+        "the path is longer than the " + std::to_string(kSocketPathBytesMax) + " bytes of a unix socket";
+  if (sockets_.size() >= kPluginSocketsPerNodeMax)
+    refusal = "more than " + std::to_string(kPluginSocketsPerNodeMax) + " plugins on one node";
+  if (!refusal.empty())
+    return log(LogLevel::Warning, "a plugin socket is not used", {{"socket", path}, {"cause", refusal}});
+  sockets_[path].generation = ++last_generation_;
+  introduce(path);
+}
+
+void NodePlugins::vanished(const std::string& path, Time now) {
+  const auto found = sockets_.find(path);
+  if (found == sockets_.end()) return;
+  forget(found->second, path, now);
+  sockets_.erase(found);
+}
+
+void NodePlugins::forget(Socket& socket, const std::string& path, Time now) {
+  if (socket.driver.empty()) return;
+  const std::string name = std::exchange(socket.driver, "");
+  std::erase_if(drivers_.at(name).instances, [&](const Instance& one) { return one.socket == path; });
+  log(LogLevel::Info, "a plugin left", {{"node", node_}, {"driver", name}});
+  choose(name, now);
+}
+
+void NodePlugins::introduce(const std::string& path) {
+  const std::uint64_t generation = sockets_.at(path).generation;
+  client_.introduce(path, [post = post_, path, generation](Result<PluginInfo> info) {
+    post(
+        [path, generation, info](NodePlugins& self, Time now) { self.on_info(path, generation, info, now); });
+  });
+}
+
+void NodePlugins::retry(Socket& socket, Time now) {
+  socket.retry_at = now + backoff(kRegisterBackoffBase, kRegisterBackoffMax, ++socket.failures);
+}
+
+Result<NodePlugins::Instance> NodePlugins::accepted(const std::string& path, const PluginInfo& info) const {
+  const auto refuse = [](std::string text) { return Error(ErrorCode::Invalid, std::move(text)); };
+  if (info.type != kPluginType)
+    return refuse("plugins of type \"" + info.type + "\" are not handled on this node");
+  if (const auto problems = api::dns_subdomain_problems(info.name); !problems.empty())
+    return refuse("the driver name \"" + info.name + "\" is invalid: " + problems.front());
+  Instance instance{path, info.endpoint.empty() ? path : info.endpoint, std::nullopt};
+  if (instance.endpoint.size() > kSocketPathBytesMax)
+    return refuse("the endpoint is longer than the " + std::to_string(kSocketPathBytesMax) +
+                  " bytes of a unix socket");
+  bool known = false;
+  for (const std::string& offered : info.services)
+    for (const KnownService& service : kKnownServices) {
+      if (offered != service.name) continue;
+      known = true;
+      if (!instance.service) instance.service = service.health;
+    }
+  if (!known)
+    return refuse("none of the offered services is known; supported_versions names them like v1.DRAPlugin");
+  if (const auto driver = drivers_.find(info.name); driver != drivers_.end())
+    for (const Instance& other : driver->second.instances)
+      if (other.endpoint == instance.endpoint)
+        return refuse("another instance of the driver is registered with the same endpoint");
+  return instance;
+}
+
+void NodePlugins::on_info(const std::string& path, std::uint64_t generation, const Result<PluginInfo>& info,
+                          Time now) {
+  const auto found = sockets_.find(path);
+  if (found == sockets_.end() || found->second.generation != generation) return;
+  Socket& socket = found->second;
+  if (!info) return retry(socket, now);
+  const Result<Instance> instance = accepted(path, *info);
+  if (!instance) {
+    log(LogLevel::Warning, "a plugin is refused", {{"socket", path}, {"cause", instance.error().message()}});
+    client_.notify(path, Registered::No, instance.error().message(), [](const Status&) {});
+    return retry(socket, now);
+  }
+  socket.driver = info->name;
+  drivers_[info->name].instances.push_back(*instance);
+  log(LogLevel::Info, "a plugin registered", {{"node", node_}, {"driver", info->name}});
+  choose(info->name, now);
+  client_.notify(path, Registered::Yes, "", [post = post_, path, generation](const Status& told) {
+    if (told.ok()) return;
+    post([path, generation](NodePlugins& self, Time later) {
+      const auto at = self.sockets_.find(path);
+      if (at == self.sockets_.end() || at->second.generation != generation) return;
+      self.forget(at->second, path, later);
+      self.retry(at->second, later);
+    });
+  });
+}
+
+// Brings the streams in line with which instance is the newest.
+void NodePlugins::choose(const std::string& name, Time now) {
+  Driver& driver = drivers_.at(name);
+  const bool none = driver.instances.empty();
+  if (none || !driver.instances.back().service) {
+    driver.current.reset();
+    driver.successor.reset();
+    return show(cache_.note_stream(name, none ? StreamState::Gone : StreamState::Unsupported, now));
+  }
+  const Instance& newest = driver.instances.back();
+  const auto listens_to = [&](const std::optional<Listening>& listening) {
+    return listening && listening->instance.endpoint == newest.endpoint &&
+           listening->instance.service == newest.service;
+  };
+  if (listens_to(driver.current)) return driver.successor.reset();
+  if (listens_to(driver.successor)) return;
+  auto& place = driver.current ? driver.successor : driver.current;
+  if (!driver.current) show(cache_.note_stream(name, StreamState::Down, now));
+  place.emplace().instance = newest;
+  driver.hand_over_by = now + kHandOverMax;
+  open(name, *place);
+}
+
+void NodePlugins::open(const std::string& name, Listening& listening) {
+  const std::uint64_t generation = listening.generation = ++last_generation_;
+  listening.retry_at.reset();
+  PluginClient::StreamHandlers handlers;
+  handlers.message = [post = post_, name, generation](Reports reports) {
+    post([name, generation, reports = std::move(reports)](NodePlugins& self, Time now) {
+      self.on_message(name, generation, reports, now);
+    });
+  };
+  handlers.end = [post = post_, name, generation](const Error& error) {
+    post([name, generation, error](NodePlugins& self, Time now) {
+      self.on_end(name, generation, error, now);
+    });
+  };
+  listening.stream =
+      client_.watch(listening.instance.endpoint, *listening.instance.service, std::move(handlers));
+  listening.stream->next();
+}
+
+NodePlugins::Listening* NodePlugins::find(Driver& driver, std::uint64_t generation) {
+  for (auto* listening : {&driver.current, &driver.successor})
+    if (*listening && (*listening)->generation == generation) return &**listening;
+  return nullptr;
+}
+
+void NodePlugins::on_message(const std::string& name, std::uint64_t generation, Reports reports, Time now) {
+  Driver& driver = drivers_.at(name);
+  Listening* listening = find(driver, generation);
+  if (!listening) return;
+  if (!listening->second.is_set() || now - listening->second >= Duration::seconds(1)) {
+    listening->second = now;
+    listening->messages = 0;
+  }
+  if (++listening->messages > kMessagesPerSecondMax)
+    return on_end(name, generation, Error(ErrorCode::TooLarge, "more messages a second than the bound"), now);
+  if (reports.size() > kDevicesPerDriverMax)
+    return on_end(name, generation, Error(ErrorCode::TooLarge, "more devices in a message than the bound"),
+                  now);
+  std::erase_if(reports, [](const DeviceReport& report) { return !sound(report.name); });
+  listening->failures = 0;
+  if (driver.successor && listening == &*driver.successor) {
+    driver.current = std::move(driver.successor);
+    driver.successor.reset();
+    listening = &*driver.current;
+  }
+  show(cache_.update(name, reports, now));
+  listening->stream->next();
+}
+
+void NodePlugins::on_end(const std::string& name, std::uint64_t generation, const Error& error, Time now) {
+  Driver& driver = drivers_.at(name);
+  Listening* listening = find(driver, generation);
+  if (!listening) return;
+  log(LogLevel::Warning, "a health stream ended",
+      {{"node", node_}, {"driver", name}, {"cause", error.message()}});
+  listening->stream.reset();
+  if (error.code() == ErrorCode::Unsupported) {
+    for (Instance& instance : driver.instances)
+      if (instance.endpoint == listening->instance.endpoint) instance.service.reset();
+    return choose(name, now);
+  }
+  listening->retry_at = now + backoff(kStreamBackoffBase, kStreamBackoffMax, ++listening->failures);
+  if (driver.current && listening == &*driver.current) show(cache_.note_stream(name, StreamState::Down, now));
+}
+
+void NodePlugins::step(Time now) {
+  const auto due = [now](const std::optional<Time>& at) { return at && *at <= now; };
+  for (auto& [path, socket] : sockets_) {
+    if (!due(socket.retry_at)) continue;
+    socket.retry_at.reset();
+    introduce(path);
+  }
+  for (auto& [name, driver] : drivers_) {
+    if (driver.successor && driver.hand_over_by <= now) {
+      driver.current = std::move(driver.successor);
+      driver.successor.reset();
+    }
+    for (auto* listening : {&driver.current, &driver.successor})
+      if (*listening && due((*listening)->retry_at)) open(name, **listening);
+  }
+  show(cache_.expire(now));
+}
+
+std::optional<Time> NodePlugins::next_wake() const {
+  std::optional<Time> next = cache_.next_deadline();
+  const auto earlier = [&next](const std::optional<Time>& at) {
+    if (at && (!next || *at < *next)) next = at;
+  };
+  for (const auto& [path, socket] : sockets_) earlier(socket.retry_at);
+  for (const auto& [name, driver] : drivers_) {
+    if (driver.successor) earlier(driver.hand_over_by);
+    for (const auto* listening : {&driver.current, &driver.successor})
+      if (*listening) earlier((*listening)->retry_at);
+  }
+  return next;
+}
+
+void NodePlugins::show(HealthCache::Visible visible) {
+  if (visible == HealthCache::Visible::Changed) feed_.publish(node_, cache_.snapshot());
+}
+
+}  // namespace berth::health

@@ -1,0 +1,95 @@
+// The plugins of one node: registers the sockets that appear, keeps one health stream a driver, ages what it
+// heard.
+//
+// Owner: one thread, on which `post` also brings every answer of the client. Reads no clock. A driver's
+// newest instance is listened to; the one before is heard until the newer one's first message or
+// kHandOverMax. A plugin that sends too much or nonsense loses its stream and is asked again after a backoff;
+// its reports age meanwhile. Source: kubelet pluginmanager and DRA manager, KEP-4680.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "health/health_feed.h"
+#include "health/plugin_client.h"
+
+namespace berth::health {
+
+inline constexpr std::size_t kPluginSocketsPerNodeMax = 64;
+inline constexpr Duration kRegisterBackoffBase = Duration::millis(200),
+                          kRegisterBackoffMax = Duration::seconds(30);
+inline constexpr Duration kStreamBackoffBase = Duration::seconds(5),
+                          kStreamBackoffMax = Duration::seconds(30);
+inline constexpr Duration kHandOverMax = Duration::seconds(60);
+inline constexpr int kMessagesPerSecondMax = 200;  // of one driver
+
+class NodePlugins {
+ public:
+  // Runs `work` on the owner's thread with the time then; nothing once the owner is gone.
+  using Post = std::function<void(std::function<void(NodePlugins&, Time)> work)>;
+  // `client` and `feed` outlive it.
+  NodePlugins(std::string node, PluginClient& client, HealthFeed& feed, Post post);
+  ~NodePlugins();
+
+  // A socket of that path is there now; whatever stood there before is gone.
+  void appeared(const std::string& path, Time now);
+  void vanished(const std::string& path, Time now);
+  // Retries, hand-overs and silences that are due.
+  void step(Time now);
+  std::optional<Time> next_wake() const;
+
+ private:
+  struct Socket {
+    std::uint64_t generation = 0;
+    std::string driver;  // empty until registered
+    int failures = 0;
+    std::optional<Time> retry_at;
+  };
+  struct Instance {
+    std::string socket;
+    std::string endpoint;
+    std::optional<HealthService> service;
+  };
+  struct Listening {
+    std::uint64_t generation = 0;
+    Instance instance;
+    std::unique_ptr<PluginClient::Stream> stream;
+    int failures = 0;
+    std::optional<Time> retry_at;
+    Time second;  // the window in which messages are counted
+    int messages = 0;
+  };
+  struct Driver {
+    std::vector<Instance> instances;  // the newest last
+    std::optional<Listening> current;
+    std::optional<Listening> successor;
+    Time hand_over_by;
+  };
+
+  void introduce(const std::string& path);
+  void on_info(const std::string& path, std::uint64_t generation, const Result<PluginInfo>& info, Time now);
+  Result<Instance> accepted(const std::string& path, const PluginInfo& info) const;
+  void forget(Socket& socket, const std::string& path, Time now);
+  void retry(Socket& socket, Time now);
+  void choose(const std::string& name, Time now);
+  void open(const std::string& name, Listening& listening);
+  Listening* find(Driver& driver, std::uint64_t generation);
+  void on_message(const std::string& name, std::uint64_t generation, Reports reports, Time now);
+  void on_end(const std::string& name, std::uint64_t generation, const Error& error, Time now);
+  void show(HealthCache::Visible visible);
+
+  std::string node_;
+  PluginClient& client_;
+  HealthFeed& feed_;
+  Post post_;
+  HealthCache cache_;
+  std::map<std::string, Socket> sockets_;  // by path
+  std::map<std::string, Driver> drivers_;
+  std::uint64_t last_generation_ = 0;
+};
+
+}  // namespace berth::health

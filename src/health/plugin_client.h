@@ -1,0 +1,62 @@
+// Calls to the plugins of a node: introduction, registration answers, health streams. No gRPC type stands
+// here.
+//
+// Answers come on threads of the implementation, never within the call. Twins: the real one speaks gRPC over
+// unix sockets; tests bring their own. Source: kubelet plugin registration v1, KEP-4680.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "health/health.h"
+
+namespace berth::health {
+
+inline constexpr Duration kIntroduceTimeout = Duration::seconds(11);  // 10 s to connect, 1 s to answer
+inline constexpr Duration kNotifyTimeout = Duration::seconds(5);
+inline constexpr int kStreamMessageBytesMax = 4 * 1024 * 1024;
+inline constexpr std::size_t kSocketPathBytesMax = 107;  // sockaddr_un, without the closing zero
+
+struct PluginInfo {
+  std::string type;
+  std::string name;
+  std::string endpoint;  // empty: the registration socket itself
+  std::vector<std::string> services;
+};
+
+// The health services that we speak.
+enum class HealthService : std::uint8_t { V1, V1Alpha1, Kep };
+
+enum class Registered { Yes, No };
+
+class PluginClient {
+ public:
+  // An open stream; ends, without a further call of its functions' owner, when destroyed.
+  class Stream {
+   public:
+    virtual ~Stream() = default;
+    // Asks for the next message; once at the start and once after each message.
+    virtual void next() = 0;
+  };
+  struct StreamHandlers {
+    // At most one until next() is called.
+    std::function<void(Reports)> message;
+    // ErrorCode::Unsupported when the plugin does not serve it.
+    std::function<void(Error)> end;
+  };
+
+  virtual ~PluginClient() = default;
+  virtual void introduce(const std::string& socket, std::function<void(Result<PluginInfo>)> answer) = 0;
+  virtual void notify(const std::string& socket, Registered registered, const std::string& error,
+                      std::function<void(Status)> answer) = 0;
+  virtual std::unique_ptr<Stream> watch(const std::string& socket, HealthService service,
+                                        StreamHandlers handlers) = 0;
+};
+
+// Its destructor cancels every call and waits for the answers.
+std::unique_ptr<PluginClient> make_grpc_plugin_client();
+
+}  // namespace berth::health

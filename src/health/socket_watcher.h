@@ -1,0 +1,63 @@
+// Which plugin sockets stand in the plugins_registry folders of many nodes: one inotify instance for all.
+//
+// Owner: one thread. Makes the folders of the first kNodeFoldersMax nodes; those of another node are made,
+// and watched, once somebody makes <root>/<node>. Names that begin with a dot and what is no socket are
+// ignored; sub-folders are watched too, to a depth of kFolderDepthMax. Sockets that stood there before are
+// found at once.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace berth::health {
+
+inline constexpr std::size_t kNodeFoldersMax = 1024;
+inline constexpr std::size_t kFolderWatchesMax = 8192;
+inline constexpr int kFolderDepthMax = 3;
+
+struct SocketChange {
+  enum class What { Appeared, Vanished };
+  What what = What::Appeared;
+  std::string node;
+  std::string path;
+};
+
+class SocketWatcher {
+ public:
+  // Refuses a folder that cannot be made or watched.
+  static Result<std::unique_ptr<SocketWatcher>> open(std::string root, std::vector<std::string> nodes);
+  ~SocketWatcher();
+
+  // Readable when changes() has news.
+  int descriptor() const { return descriptor_; }
+  // What changed since the call before, in order. Does not wait.
+  std::vector<SocketChange> changes();
+
+ private:
+  struct Folder {
+    std::string node;  // empty: the root
+    std::string path;
+    int depth = 0;
+  };
+  explicit SocketWatcher(std::string root) : root_(std::move(root)) {}
+  Status serve(const std::string& node);
+  Status watch(Folder folder);
+  void walk(const Folder& folder);
+  void look_again();
+  void on_name(const Folder& folder, const std::string& name, unsigned mask);
+
+  std::string root_;
+  int descriptor_ = -1;
+  std::set<std::string, std::less<>> nodes_;
+  std::map<int, Folder> folders_;
+  std::map<std::string, std::string> sockets_;  // path to node
+  std::vector<SocketChange> found_;
+};
+
+}  // namespace berth::health
