@@ -2,10 +2,13 @@
 
 #include <future>
 
+#include "server/access.h"
+#include "server/conversions.h"
 #include "server/discovery.h"
 #include "server/metadata.h"
 #include "server/rendering.h"
 #include "server/request_body.h"
+#include "server/reviews.h"
 #include "server/served.h"
 #include "server/wire_form.h"
 
@@ -38,6 +41,19 @@ bool is_health_path(std::string_view path) {
   return false;
 }
 
+// "pods/status".
+std::string resource_text(const ObjectTarget& target) {
+  std::string text(target.resource->plural);
+  if (!target.subresource.empty()) text += "/" + target.subresource;
+  return text;
+}
+
+bool allows(const api::ResourceInfo& resource, std::string_view verb) {
+  bool found = false;
+  api::for_each_listed(resource.verbs, [&](std::string_view listed) { found |= listed == verb; });
+  return found;
+}
+
 HttpResponse no_such_page() {
   return text_response(404, "404 page not found\n");
 }
@@ -50,30 +66,70 @@ struct ApiServer::Call {
   ObjectTarget target;
   Rendering rendering;
   std::vector<std::string> warnings;
-  bool watch = false;
+  std::vector<std::string> patch_warnings;  // of the latest try
+  bool watch = false;                       // the path says so
 };
+
+bool ApiServer::is_watch(const Call& call) {
+  const std::string* watch = call.request.parameter("watch");
+  const bool asked = watch && *watch != "0" && *watch != "false" && call.target.name.empty();
+  return call.request.method == "GET" && (call.watch || asked);
+}
 
 ApiServer::ApiServer(Registry::World world, ApiServerOptions options)
     : registry_(world), watches_(registry_), options_(std::move(options)) {}
 
+namespace {
+
+Json default_namespace(const char* name) {
+  return Json::object({{"kind", "Namespace"},
+                       {"apiVersion", "v1"},
+                       {"metadata", Json::object({{"name", name}})},
+                       {"spec", Json::object({{"finalizers", Json::array({"kubernetes"})}})},
+                       {"status", Json::object({{"phase", "Active"}})}});
+}
+
+// Above what users may give.
+Json system_priority(const char* name, std::int64_t value, const char* description) {
+  return Json::object({{"kind", "PriorityClass"},
+                       {"apiVersion", "scheduling.k8s.io/v1"},
+                       {"metadata", Json::object({{"name", name}})},
+                       {"value", value},
+                       {"description", description},
+                       {"preemptionPolicy", "PreemptLowerPriority"}});
+}
+
+}  // namespace
+
+Status ApiServer::make_default_object(const api::ResourceInfo& resource, Json object) {
+  const std::string name(metadata_of(object).string_at("name"));
+  if (registry_.store().get({storage_resource(resource), "", name})) return {};
+  std::promise<std::optional<ApiStatus>> made;
+  registry_.create({&resource, "", "", ""}, std::move(object), {},
+                   [&](Answer answer) { made.set_value(std::move(answer.status)); });
+  const auto status = made.get_future().get();
+  if (!status || status->code == 409) return {};
+  return Error(ErrorCode::Internal,
+               "cannot make " + std::string(resource.kind) + " " + name + ": " + status->message);
+}
+
 Status ApiServer::make_default_objects() {
-  for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
-    if (registry_.store().get({"namespaces", "", name})) continue;
-    const api::ResourceInfo* resource = api::find_resource("", "v1", "namespaces");
-    Json ns = Json::object({{"kind", "Namespace"},
-                            {"apiVersion", "v1"},
-                            {"metadata", Json::object({{"name", name}})},
-                            {"spec", Json::object({{"finalizers", Json::array({"kubernetes"})}})},
-                            {"status", Json::object({{"phase", "Active"}})}});
-    ObjectTarget target{resource, "", "", ""};
-    std::promise<std::optional<ApiStatus>> made;
-    registry_.create(std::move(target), std::move(ns), {},
-                     [&](Answer answer) { made.set_value(std::move(answer.status)); });
-    if (const auto status = made.get_future().get(); status && status->code != 409)
-      return Error(ErrorCode::Internal,
-                   "cannot make namespace " + std::string(name) + ": " + status->message);
-  }
-  return {};
+  for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"})
+    if (Status made =
+            make_default_object(*api::find_resource("", "v1", "namespaces"), default_namespace(name));
+        !made)
+      return made;
+  const api::ResourceInfo& priorities = *api::find_resource("scheduling.k8s.io", "v1", "priorityclasses");
+  const Status node = make_default_object(
+      priorities,
+      system_priority("system-node-critical", 2'000'001'000,
+                      "Used for system critical pods that must not be moved from their current node."));
+  if (!node) return node;
+  return make_default_object(
+      priorities,
+      system_priority("system-cluster-critical", 2'000'000'000,
+                      "Used for system critical pods that must run in the cluster, but can be moved to "
+                      "another node if necessary."));
 }
 
 void ApiServer::handle(HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
@@ -82,7 +138,13 @@ void ApiServer::handle(HttpRequest request, std::shared_ptr<HttpExchange> exchan
     const bool up = ready_ || request.path.rfind("/readyz", 0) != 0;
     return exchange->respond(text_response(up ? 200 : 500, up ? "ok" : "not ready"));
   }
+  auto asker = asker_of(request);
+  if (const auto* refused = std::get_if<ApiStatus>(&asker)) return exchange->respond(refused->to_response());
+  request.user = std::get<User>(std::move(asker));
   const ParsedPath path = parse_path(request.path);
+  if (path.kind != PathKind::Resource)
+    if (const auto refused = denied_path(request.user, request.method, request.path))
+      return exchange->respond(refused->to_response());
   if (std::optional<HttpResponse> said = discovery(request, path, gates))
     return exchange->respond(std::move(*said));
   if (path.kind != PathKind::Resource) {
@@ -108,12 +170,17 @@ void ApiServer::handle_resource(std::shared_ptr<Call> call) {
   const bool unknown_subresource =
       !target.subresource.empty() && !target.resource->has_subresource(target.subresource);
   if (misplaced || unknown_subresource) return answer(call, Answer::failed(path_not_found()));
+  const std::string_view verb = verb_of(call->request, target, is_watch(*call));
+  const Wish wish{verb, target.resource->group, resource_text(target), target.ns, target.name};
+  if (const auto refused = denied(call->request.user, wish)) return answer(call, Answer::failed(*refused));
+  if (const auto warning = deprecation_of(*target.resource)) call->warnings.push_back(*warning);
+  if (target.subresource.empty() && !allows(*target.resource, verb))
+    return answer(call, Answer::failed(method_not_allowed()));
   auto rendering = rendering_of(call->request);
   if (auto* status = std::get_if<ApiStatus>(&rendering))
     return answer(call, Answer::failed(std::move(*status)));
   call->rendering = std::get<Rendering>(rendering);
-  const std::string* watch = call->request.parameter("watch");
-  const bool watches = call->watch || (watch && *watch != "0" && *watch != "false");
+  const bool watches = is_watch(*call);
   const bool lists = call->request.method == "GET" && target.name.empty() && !watches;
   const bool either_form = watches || call->request.method == "DELETE";
   if (either_form && call->rendering.form == Form::MetadataList) call->rendering.form = Form::Metadata;
@@ -149,7 +216,9 @@ void ApiServer::handle_subresource(std::shared_ptr<Call> call) {
   const std::string& subresource = call->target.subresource;
   if (subresource == "binding" && method == "POST") return bind(std::move(call));
   if (subresource == "log" && method == "GET")
-    return call->exchange->respond(text_response(200, "simulated pod: it writes no logs\n"));
+    return respond(call, text_response(200, "simulated pod: it writes no logs\n"));
+  if (subresource == "token")
+    return answer(call, Answer::failed(not_implemented("service account tokens are not given out here")));
   if (subresource == "exec" || subresource == "attach" || subresource == "portforward" ||
       subresource == "proxy")
     return answer(call, Answer::failed(not_implemented("simulated pods have no processes: " + subresource +
@@ -161,6 +230,10 @@ void ApiServer::handle_subresource(std::shared_ptr<Call> call) {
   if (method == "PUT") return replace(std::move(call));
   if (method == "PATCH") return patch(std::move(call));
   answer(call, Answer::failed(method_not_allowed()));
+}
+
+void ApiServer::warn(Call& call, std::vector<std::string> warnings) {
+  for (std::string& warning : warnings) call.warnings.push_back(std::move(warning));
 }
 
 void ApiServer::get(const std::shared_ptr<Call>& call) {
@@ -180,9 +253,17 @@ void ApiServer::create(std::shared_ptr<Call> call) {
   auto body = read_object(call->request, *call->target.resource, std::get<FieldValidation>(validation));
   if (auto* status = std::get_if<ApiStatus>(&body)) return answer(call, Answer::failed(*status));
   ReadBody& read = std::get<ReadBody>(body);
-  call->warnings = std::move(read.warnings);
-  registry_.create(call->target, std::move(read.document), std::get<WriteOptions>(options),
-                   [this, call](Answer made) { answer(call, std::move(made)); });
+  warn(*call, std::move(read.warnings));
+  if (auto reviewed =
+          review(*call->target.resource, read.document, call->request.user, registry_.world().clock.now()))
+    return answer(call, std::move(*reviewed));
+  registry_.create(
+      call->target, std::move(read.document), std::get<WriteOptions>(options), [this, call](Answer made) {
+        if (options_.warn_unacted && !made.status && !is_acted_on(*call->target.resource))
+          call->warnings.push_back("no controller here acts on " + qualified(call->target.resource_name()) +
+                                   ": it is only stored");
+        answer(call, std::move(made));
+      });
 }
 
 void ApiServer::replace(std::shared_ptr<Call> call) {
@@ -193,7 +274,7 @@ void ApiServer::replace(std::shared_ptr<Call> call) {
   auto body = read_object(call->request, *call->target.resource, std::get<FieldValidation>(validation));
   if (auto* status = std::get_if<ApiStatus>(&body)) return answer(call, Answer::failed(*status));
   ReadBody& read = std::get<ReadBody>(body);
-  call->warnings = std::move(read.warnings);
+  warn(*call, std::move(read.warnings));
   registry_.update(call->target, std::move(read.document), std::get<WriteOptions>(options),
                    [this, call](Answer made) { answer(call, std::move(made)); });
 }
@@ -204,9 +285,12 @@ void ApiServer::patch(std::shared_ptr<Call> call) {
   if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
   if (auto* status = std::get_if<ApiStatus>(&validation)) return answer(call, Answer::failed(*status));
   auto change = patch_change(call->request, *call->target.resource, std::get<FieldValidation>(validation),
-                             call->warnings);
+                             call->patch_warnings);
   registry_.modify(call->target, std::move(change), std::get<WriteOptions>(options),
-                   [this, call](Answer made) { answer(call, std::move(made)); });
+                   [this, call](Answer made) {
+                     warn(*call, std::move(call->patch_warnings));
+                     answer(call, std::move(made));
+                   });
 }
 
 void ApiServer::remove(std::shared_ptr<Call> call) {
@@ -226,8 +310,7 @@ void ApiServer::remove_collection(std::shared_ptr<Call> call) {
   ListOptions selection = std::get<ListOptions>(listed);
   const HttpResponse found = list(registry_, call->target, selection, {});
   auto matcher = make_matcher(*call->target.resource, selection.label_selector, selection.field_selector, "");
-  if (found.status != 200 || std::holds_alternative<ApiStatus>(matcher))
-    return call->exchange->respond(found);
+  if (found.status != 200 || std::holds_alternative<ApiStatus>(matcher)) return respond(call, found);
   store::ListQuery query;
   query.resource = storage_resource(*call->target.resource);
   query.ns = call->target.ns;
@@ -241,7 +324,7 @@ void ApiServer::remove_collection(std::shared_ptr<Call> call) {
       target.name = object->key.name;
       registry_.remove(std::move(target), std::get<DeleteOptions>(options), {}, [](Answer) {});
     }
-  call->exchange->respond(found);
+  respond(call, found);
 }
 
 void ApiServer::list_or_watch(std::shared_ptr<Call> call) {
@@ -249,10 +332,11 @@ void ApiServer::list_or_watch(std::shared_ptr<Call> call) {
   if (auto* status = std::get_if<ApiStatus>(&read)) return answer(call, Answer::failed(*status));
   ListOptions options = std::get<ListOptions>(std::move(read));
   options.watch |= call->watch;
-  if (!options.watch) return call->exchange->respond(list(registry_, call->target, options, call->rendering));
+  if (!options.watch) return respond(call, list(registry_, call->target, options, call->rendering));
   auto matcher =
       make_matcher(*call->target.resource, options.label_selector, options.field_selector, call->target.name);
   if (auto* status = std::get_if<ApiStatus>(&matcher)) return answer(call, Answer::failed(*status));
+  audit(*call, 200, registry_.store().revision());
   watches_.open(call->target, options, call->rendering, std::get<Matcher>(std::move(matcher)),
                 call->exchange);
 }
@@ -273,27 +357,35 @@ void ApiServer::bind(std::shared_ptr<Call> call) {
                  });
 }
 
+void ApiServer::audit(const Call& call, int code, store::Revision revision) const {
+  if (!options_.audit) return;
+  const ObjectTarget& target = call.target;
+  std::string resource = qualified(target.resource_name());
+  if (!target.subresource.empty()) resource += "/" + target.subresource;
+  options_.audit({registry_.world().clock.now(), call.request.user.name,
+                  std::string(verb_of(call.request, target, is_watch(call))), std::move(resource), target.ns,
+                  target.name, code, revision});
+}
+
+void ApiServer::respond(const std::shared_ptr<Call>& call, HttpResponse response,
+                        store::Revision revision) const {
+  audit(*call, response.status, revision);
+  for (const std::string& warning : call->warnings)
+    response.headers.emplace_back("Warning", warning_header(warning));
+  call->exchange->respond(std::move(response));
+}
+
 void ApiServer::answer(const std::shared_ptr<Call>& call, Answer made) {
-  if (options_.audit) {
-    const ObjectTarget& target = call->target;
-    options_.audit(
-        {registry_.world().clock.now(), call->request.user.name,
-         std::string(verb_of(call->request, target, call->watch)),
-         qualified(target.resource_name()) + (target.subresource.empty() ? "" : "/" + target.subresource),
-         target.ns, target.name, made.code, made.object ? made.object->revision : 0});
-  }
-  HttpResponse response = made.status ? made.status->to_response() : json_response(made.code, "");
   const std::string& stored = made.object ? made.object->bytes : made.document;
   const bool is_status = !made.object && stored.rfind("{\"kind\":\"Status\"", 0) == 0;
+  HttpResponse response = made.status ? made.status->to_response() : json_response(made.code, "");
   if (is_status)
     response.body = stored;
   else if (!made.status)
     response.body = render_one(*call->target.resource, made.object, stored, call->rendering,
                                registry_.world().clock.now());
-  for (const auto* warnings : {&call->warnings, &made.warnings})
-    for (const std::string& warning : *warnings)
-      response.headers.emplace_back("Warning", warning_header(warning));
-  call->exchange->respond(std::move(response));
+  warn(*call, std::move(made.warnings));
+  respond(call, std::move(response), made.object ? made.object->revision : 0);
 }
 
 }  // namespace berth::server

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "server/http.h"
 #include "server/list_watch.h"
@@ -40,7 +41,8 @@ class ApiServer final : public HttpHandler {
   ApiServer(Registry::World world, ApiServerOptions options);
 
   void handle(HttpRequest request, std::shared_ptr<HttpExchange> exchange) override;
-  // Makes the namespaces that a new cluster has. Waits for the store; not on a synchronous store's callback.
+  // Makes the namespaces and priority classes that a new cluster has. Waits for the store; not on a
+  // synchronous store's callback.
   Status make_default_objects();
   // Watch timeouts and bookmarks; about every 200 ms.
   void tick(Time monotonic_now) { watches_.tick(monotonic_now); }
@@ -52,6 +54,7 @@ class ApiServer final : public HttpHandler {
 
  private:
   struct Call;  // one resource request
+  Status make_default_object(const api::ResourceInfo& resource, Json object);
   void handle_resource(std::shared_ptr<Call> call);
   void handle_collection(std::shared_ptr<Call> call);
   void handle_object(std::shared_ptr<Call> call);
@@ -64,7 +67,12 @@ class ApiServer final : public HttpHandler {
   void remove_collection(std::shared_ptr<Call> call);
   void list_or_watch(std::shared_ptr<Call> call);
   void bind(std::shared_ptr<Call> call);
+  // Every resource request ends in one of these; each writes one audit record.
   void answer(const std::shared_ptr<Call>& call, Answer answer);
+  void respond(const std::shared_ptr<Call>& call, HttpResponse response, store::Revision revision = 0) const;
+  void audit(const Call& call, int code, store::Revision revision) const;
+  static void warn(Call& call, std::vector<std::string> warnings);
+  static bool is_watch(const Call& call);
 
   Registry registry_;
   WatchHub watches_;

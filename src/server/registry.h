@@ -27,6 +27,9 @@ class Gates;
 
 namespace berth::server {
 
+inline constexpr int kUpdateTriesMax = 8;        // lost races of one update without a resourceVersion
+inline constexpr int kGenerateNameTriesMax = 8;  // taken names of one generateName
+
 // One stored version, or why not. `object` bytes are in the storage version.
 struct Answer {
   int code = 200;
@@ -50,6 +53,7 @@ struct DeleteOptions {
   std::string resource_version;  // precondition
   std::string propagation;       // Background, Foreground, Orphan or empty
   bool dry_run = false;
+  int tries_left = kUpdateTriesMax;
 };
 
 // An object of a served resource. `subresource`: "", "status", "finalize", …
@@ -110,7 +114,5 @@ const api::ResourceInfo& storage_of(const api::ResourceInfo& resource);
 store::Key key_of(const ObjectTarget& target);
 // "pods", "resourceclaims.resource.k8s.io".
 std::string storage_resource(const api::ResourceInfo& resource);
-inline constexpr int kUpdateTriesMax = 8;        // lost races of one update without a resourceVersion
-inline constexpr int kGenerateNameTriesMax = 8;  // taken names of one generateName
 
 }  // namespace berth::server

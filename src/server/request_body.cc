@@ -8,6 +8,7 @@
 #include "api/patch.h"
 #include "api/protobuf.h"
 #include "api/yaml.h"
+#include "server/conversions.h"
 #include "server/metadata.h"
 
 namespace berth::server {
@@ -35,9 +36,7 @@ Result<api::Decoded> decode_yaml(const api::TypeInfo& type, std::string_view bod
 // The document in the stored version, with its defaults.
 Json to_storage(const api::ResourceInfo& resource, Json document) {
   const api::ResourceInfo& stored = storage_of(resource);
-  document["kind"] = stored.kind;
-  document["apiVersion"] =
-      api::ResourceRef{std::string(stored.group), std::string(stored.version), ""}.api_version();
+  document = to_stored_shape(resource, std::move(document));
   const api::KindRules& rules = api::rules_of(stored.group, stored.plural);
   if (rules.set_defaults) rules.set_defaults(document);
   return document;
@@ -312,7 +311,7 @@ Registry::Change patch_change(const HttpRequest& request, const api::ResourceInf
     };
   return [&resource, &warnings, type = *type, validation,
           body = request.body](const Json& current) -> std::variant<Json, ApiStatus> {
-    Result<Json> result = patched(type, resource, current, body);
+    Result<Json> result = patched(type, resource, to_served_shape(resource, current), body);
     if (!result) return of_patch_error(result.error());
     const Json asked = *result;
     Result<api::Decoded> decoded = api::decode_document(resource.type(), std::move(result).value());

@@ -28,4 +28,37 @@ bool is_served(const api::ResourceInfo& resource, const api::Gates& gates) {
   return true;
 }
 
+bool is_acted_on(const api::ResourceInfo& resource) {
+  struct Unacted {
+    std::string_view group;
+    std::string_view resource;  // empty: every one of the group
+  };
+  static constexpr Unacted kUnacted[] = {
+      {"apps", ""},
+      {"autoscaling", ""},
+      {"batch", ""},
+      {"policy", ""},
+      {"networking.k8s.io", ""},
+      {"discovery.k8s.io", ""},
+      {"rbac.authorization.k8s.io", ""},
+      {"admissionregistration.k8s.io", ""},
+      {"apiregistration.k8s.io", ""},
+      {"apiextensions.k8s.io", ""},
+      {"certificates.k8s.io", ""},
+      {"flowcontrol.apiserver.k8s.io", ""},
+      {"storage.k8s.io", ""},
+      {"", "services"},
+      {"", "endpoints"},
+      {"", "replicationcontrollers"},
+      {"", "resourcequotas"},
+      {"", "limitranges"},
+      {"", "persistentvolumes"},
+      {"", "persistentvolumeclaims"},
+  };
+  for (const Unacted& row : kUnacted)
+    if (row.group == resource.group && (row.resource.empty() || row.resource == resource.plural))
+      return false;
+  return true;
+}
+
 }  // namespace berth::server

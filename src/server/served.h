@@ -12,4 +12,7 @@ namespace berth::server {
 // Source: the feature gates of Kubernetes 1.37 (docs/api-server.md#served).
 bool is_served(const api::ResourceInfo& resource, const api::Gates& gates);
 
+// False for kinds that are stored although nothing in the embedded control plane acts on them.
+bool is_acted_on(const api::ResourceInfo& resource);
+
 }  // namespace berth::server

@@ -1,5 +1,6 @@
 #include "server/wire_form.h"
 
+#include "server/conversions.h"
 #include "server/metadata.h"
 #include "server/tables.h"
 
@@ -19,14 +20,26 @@ std::string_view behind_type(const std::string& stored) {
   return std::string_view(stored).substr(metadata == std::string::npos ? 1 : metadata);
 }
 
+// The object in another shape than the stored one.
+Json converted(const api::ResourceInfo& resource, const std::string& stored) {
+  Result<Json> document = parse_json(stored);
+  return document ? to_served_shape(resource, std::move(document).value()) : Json::object();
+}
+
 }  // namespace
 
 std::string object_bytes(const api::ResourceInfo& resource, const std::string& stored) {
+  if (needs_conversion(resource)) return to_string(converted(resource, stored));
   return type_prefix(resource.group, resource.version, resource.kind).append(behind_type(stored));
 }
 
 std::string item_bytes(const api::ResourceInfo& resource, const std::string& stored) {
-  (void)resource;
+  if (needs_conversion(resource)) {
+    Json item = converted(resource, stored);
+    item.as_object().erase("kind");
+    item.as_object().erase("apiVersion");
+    return to_string(item);
+  }
   return std::string("{").append(behind_type(stored));
 }
 

@@ -1,0 +1,107 @@
+#include "server/access.h"
+
+#include <algorithm>
+
+namespace berth::server {
+namespace {
+
+constexpr std::string_view kMasters = "system:masters";
+constexpr std::string_view kAuthenticated = "system:authenticated";
+constexpr std::string_view kUnauthenticated = "system:unauthenticated";
+
+bool in_group(const User& user, std::string_view group) {
+  return std::find(user.groups.begin(), user.groups.end(), group) != user.groups.end();
+}
+
+ApiStatus unauthorized() {
+  ApiStatus status;
+  status.code = 401;
+  status.reason = "Unauthorized";
+  status.message = "Unauthorized";
+  return status;
+}
+
+std::string sentence(const User& user, const Wish& wish) {
+  std::string text = "User \"" + user.name + "\" cannot ";
+  text.append(wish.verb).append(" resource \"").append(wish.resource).append("\" in API group \"");
+  text.append(wish.group).append("\" ");
+  if (wish.ns.empty()) return text + "at the cluster scope";
+  return text.append("in the namespace \"").append(wish.ns).append("\"");
+}
+
+// Asking about oneself is open to everyone who is somebody.
+bool asks_about_self(const Wish& wish) {
+  const bool group = wish.group == "authorization.k8s.io" || wish.group == "authentication.k8s.io";
+  return group && wish.verb == "create" && wish.resource.rfind("selfsubject", 0) == 0;
+}
+
+bool is_open_path(std::string_view path) {
+  for (std::string_view root : {"/api", "/apis", "/openapi", "/version", "/healthz", "/livez", "/readyz"})
+    if (path == root ||
+        (path.size() > root.size() && path.substr(0, root.size()) == root && path[root.size()] == '/'))
+      return true;
+  return false;
+}
+
+bool is_public_path(std::string_view path) {
+  for (std::string_view root : {"/version", "/healthz", "/livez", "/readyz"})
+    if (path.substr(0, root.size()) == root) return true;
+  return false;
+}
+
+}  // namespace
+
+bool is_administrator(const User& user) {
+  return in_group(user, kMasters);
+}
+
+std::variant<User, ApiStatus> asker_of(const HttpRequest& request) {
+  User user = request.user;
+  if (user.name.empty()) {
+    if (!request.header("Authorization").empty()) return unauthorized();
+    user = {"system:anonymous", {std::string(kUnauthenticated)}};
+  } else if (!in_group(user, kAuthenticated)) {
+    user.groups.emplace_back(kAuthenticated);
+  }
+  const std::string_view other = request.header("Impersonate-User");
+  if (other.empty()) {
+    if (request.header("Impersonate-Group").empty()) return user;
+    return bad_request("Impersonate-Group is given without Impersonate-User");
+  }
+  if (const auto refused = denied(user, {"impersonate", "", "users", "", other})) return *refused;
+  User impersonated{std::string(other), {}};
+  for (const auto& [name, value] : request.headers) {
+    static constexpr std::string_view kHeader = "impersonate-group";
+    const bool group = name.size() == kHeader.size() &&
+                       std::equal(name.begin(), name.end(), kHeader.begin(), [](char a, char b) {
+                         return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b;
+                       });
+    if (group) impersonated.groups.push_back(value);
+  }
+  if (!in_group(impersonated, kAuthenticated)) impersonated.groups.emplace_back(kAuthenticated);
+  return impersonated;
+}
+
+std::optional<ApiStatus> denied(const User& user, const Wish& wish) {
+  if (is_administrator(user)) return std::nullopt;
+  if (in_group(user, kAuthenticated) && asks_about_self(wish)) return std::nullopt;
+  const std::string_view plural = std::string_view(wish.resource).substr(0, wish.resource.find('/'));
+  ApiStatus status = forbidden({wish.group, plural}, wish.name, sentence(user, wish));
+  return status;
+}
+
+std::optional<ApiStatus> denied_path(const User& user, std::string_view method, std::string_view path) {
+  if (is_administrator(user) || is_public_path(path)) return std::nullopt;
+  if (in_group(user, kAuthenticated) && is_open_path(path)) return std::nullopt;
+  std::string verb(method);
+  for (char& c : verb) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  ApiStatus status;
+  status.code = 403;
+  status.reason = "Forbidden";
+  status.message =
+      "forbidden: User \"" + user.name + "\" cannot " + verb + " path \"" + std::string(path) + "\"";
+  status.has_details = true;
+  return status;
+}
+
+}  // namespace berth::server

@@ -1,0 +1,36 @@
+// Who asks, and whether they may.
+//
+// There is one administrator (group system:masters) and no roles: everyone else may only discover and ask
+// about themselves. Pure, any thread. Source: answers of kube-apiserver 1.37 with RBAC and no bindings.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "server/http.h"
+#include "server/status.h"
+
+namespace berth::server {
+
+struct Wish {
+  std::string_view verb;
+  std::string_view group;
+  std::string resource;  // "pods", "pods/binding"
+  std::string_view ns;   // empty: the cluster scope
+  std::string_view name;
+};
+
+// The user that the transport established, or the one whom the administrator impersonates. Without
+// credentials system:anonymous; 401 for a token, since none is ever given out; 403 for who may not
+// impersonate.
+std::variant<User, ApiStatus> asker_of(const HttpRequest& request);
+
+bool is_administrator(const User& user);
+// Nothing when `user` may; else the 403 in the reference's words.
+std::optional<ApiStatus> denied(const User& user, const Wish& wish);
+// For paths that are no resource.
+std::optional<ApiStatus> denied_path(const User& user, std::string_view method, std::string_view path);
+
+}  // namespace berth::server

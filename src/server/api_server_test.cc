@@ -1,0 +1,219 @@
+#include "server/api_server.h"
+
+#include <gtest/gtest.h>
+
+#include "api/gates.h"
+
+namespace berth::server {
+namespace {
+
+// Keeps what the server says.
+class Recorded final : public HttpExchange {
+ public:
+  void respond(HttpResponse said) override { response = std::move(said); }
+  void begin_stream(int status, Headers) override { response.status = status; }
+  bool send(std::string chunk) override {
+    chunks.push_back(std::move(chunk));
+    return !refuses;
+  }
+  void end_stream() override { ended = true; }
+  void on_close(std::function<void()> callback) override { closed = std::move(callback); }
+
+  HttpResponse response{0, {}, ""};
+  std::vector<std::string> chunks;
+  std::function<void()> closed;
+  bool refuses = false;
+  bool ended = false;
+};
+
+class ApiServerTest : public testing::Test {
+ protected:
+  ApiServerTest() { EXPECT_TRUE(server.make_default_objects().ok()); }
+
+  static std::unique_ptr<store::Store> open() {
+    store::StoreOptions options;
+    options.synchronous = true;
+    return store::open_store(options).value();
+  }
+
+  HttpRequest request(std::string method, std::string path, std::string body = "") const {
+    HttpRequest made;
+    made.method = std::move(method);
+    const std::size_t question = path.find('?');
+    made.path = path.substr(0, question);
+    if (question != std::string::npos) {
+      std::string_view rest = std::string_view(path).substr(question + 1);
+      while (!rest.empty()) {
+        const std::string_view pair = rest.substr(0, rest.find('&'));
+        const std::size_t equals = pair.find('=');
+        made.query.emplace_back(pair.substr(0, equals),
+                                equals == std::string_view::npos ? "" : pair.substr(equals + 1));
+        rest = pair.size() == rest.size() ? std::string_view() : rest.substr(pair.size() + 1);
+      }
+    }
+    made.body = std::move(body);
+    made.user = admin;
+    return made;
+  }
+
+  std::shared_ptr<Recorded> ask(HttpRequest asked) {
+    auto exchange = std::make_shared<Recorded>();
+    server.handle(std::move(asked), exchange);
+    return exchange;
+  }
+  Json answer(HttpRequest asked) { return parse_json(ask(std::move(asked))->response.body).value_or(Json()); }
+
+  User admin{"root", {"system:masters"}};
+  std::vector<AuditRecord> audit;
+  std::unique_ptr<store::Store> store = open();
+  InlineExecutor executor;
+  ManualClock clock{Time::from_seconds(1'700'000'000)};
+  SeededRandom random{7};
+  api::Gates gates{api::GateDefaults::Up};
+  ApiServer server{{*store, executor, clock, random, gates},
+                   {[this](const AuditRecord& record) { audit.push_back(record); }, true}};
+};
+
+const char* const kMaps = "/api/v1/namespaces/default/configmaps";
+
+std::string map_named(const std::string& name, const std::string& labels = "{}") {
+  return R"({"metadata":{"name":")" + name + R"(","labels":)" + labels + R"(},"data":{"k":"1"}})";
+}
+
+struct BadInput {
+  const char* name;
+  const char* path;
+  std::string body;
+  int code;
+  const char* says;  // part of the message
+};
+
+TEST_F(ApiServerTest, RefusesBadBodies) {
+  const BadInput rows[] = {
+      {"deep", kMaps, std::string(100'000, '['), 400, "must be of type ConfigMap"},
+      {"kind", kMaps, R"({"kind":"Nosuch","apiVersion":"v1","metadata":{"name":"a"}})", 400,
+       "no kind \"Nosuch\""},
+      {"version", kMaps, R"({"kind":"ConfigMap","apiVersion":"v9"})", 400, "for version \"v9\""},
+      {"field", "/api/v1/namespaces/default/configmaps?fieldValidation=Strict",
+       R"({"metadata":{"name":"a"},"junk":1})", 400, "unknown field \"junk\""},
+      {"type", kMaps, R"({"metadata":{"name":"a"},"data":{"k":1}})", 400, "cannot unmarshal number"},
+      {"quantity", "/api/v1/nodes", R"({"metadata":{"name":"n"},"status":{"capacity":{"cpu":"lots"}}})", 400,
+       "quantities must match"},
+      {"label", kMaps, map_named("a", R"({"ok":"bad value"})"), 422, "a valid label must be"},
+      {"long name", kMaps, map_named(std::string(254, 'a')), 422, "must be no more than 253 characters"},
+      {"finalizer", kMaps, R"({"metadata":{"name":"a","finalizers":["bare"]}})", 422,
+       "nor is it fully qualified"},
+      {"other namespace", kMaps, R"({"metadata":{"name":"a","namespace":"b"}})", 400,
+       "does not match the namespace"},
+      {"media", "/api/v1/nosuch", "{}", 404, "could not find the requested resource"},
+  };
+  for (const BadInput& row : rows) {
+    const Json said = answer(request("POST", row.path, row.body));
+    EXPECT_EQ(said.int_at("code"), row.code) << row.name << ": " << to_string(said);
+    EXPECT_NE(said.string_at("message").find(row.says), std::string_view::npos)
+        << row.name << ": " << said.string_at("message");
+  }
+}
+
+TEST_F(ApiServerTest, KnowsWhoAsks) {
+  HttpRequest nobody = request("GET", kMaps);
+  nobody.user = {};
+  EXPECT_EQ(answer(nobody).string_at("message"),
+            "configmaps is forbidden: User \"system:anonymous\" cannot list resource \"configmaps\" in API "
+            "group \"\" "
+            "in the namespace \"default\"");
+  nobody.headers.emplace_back("Authorization", "Bearer wrong");
+  EXPECT_EQ(answer(nobody).int_at("code"), 401);
+
+  HttpRequest other = request("GET", kMaps);
+  other.headers.emplace_back("Impersonate-User", "eve");
+  EXPECT_EQ(answer(other).int_at("code"), 403);
+  other.path = "/apis";
+  EXPECT_EQ(answer(other).string_at("kind"), "APIGroupList");
+
+  HttpRequest climber = request("GET", kMaps);
+  climber.user = {"eve", {}};
+  climber.headers.emplace_back("Impersonate-User", "root");
+  climber.headers.emplace_back("Impersonate-Group", "system:masters");
+  EXPECT_EQ(answer(climber).int_at("code"), 403);
+}
+
+TEST_F(ApiServerTest, ReviewsAreAnsweredNotStored) {
+  const char* const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+  const std::string body = R"({"spec":{"resourceAttributes":{"verb":"list","resource":"pods"}}})";
+  HttpRequest asked = request("POST", path, body);
+  const Json yes = answer(asked);
+  EXPECT_TRUE(yes.find("status")->bool_at("allowed")) << to_string(yes);
+  asked.headers.emplace_back("Impersonate-User", "eve");
+  EXPECT_FALSE(answer(asked).find("status")->bool_at("allowed", true));
+  EXPECT_EQ(answer(request("GET", path)).int_at("code"), 405);
+  EXPECT_EQ(store->count("selfsubjectaccessreviews.authorization.k8s.io"), 0u);
+  EXPECT_EQ(
+      answer(request("POST", "/api/v1/namespaces/default/serviceaccounts/x/token", "{}")).int_at("code"),
+      501);
+}
+
+TEST_F(ApiServerTest, EveryRequestIsAudited) {
+  (void)ask(request("POST", kMaps, map_named("a")));
+  (void)ask(request("GET", kMaps));
+  (void)ask(request("GET", std::string(kMaps) + "?watch=true"));
+  (void)ask(request("GET", std::string(kMaps) + "/nosuch"));
+  (void)ask(request("DELETE", kMaps));
+  ASSERT_EQ(audit.size(), 5u);
+  const char* const verbs[] = {"create", "list", "watch", "get", "deletecollection"};
+  const int codes[] = {201, 200, 200, 404, 200};
+  for (std::size_t i = 0; i < audit.size(); ++i) {
+    EXPECT_EQ(audit[i].verb, verbs[i]);
+    EXPECT_EQ(audit[i].code, codes[i]) << verbs[i];
+    EXPECT_EQ(audit[i].user, "root");
+  }
+}
+
+TEST_F(ApiServerTest, WarnsOfKindsThatNothingActsOn) {
+  const auto stored = ask(request("POST", "/api/v1/namespaces/default/services",
+                                  R"({"metadata":{"name":"s"},"spec":{"ports":[{"port":80}]}})"));
+  ASSERT_EQ(stored->response.status, 201) << stored->response.body;
+  bool warned = false;
+  for (const auto& [name, value] : stored->response.headers) warned |= name == "Warning";
+  EXPECT_TRUE(warned);
+}
+
+std::vector<std::string> types_of(const Recorded& watch) {
+  std::vector<std::string> types;
+  for (const std::string& chunk : watch.chunks)
+    if (const Result<Json> event = parse_json(chunk))
+      types.push_back(std::string(event->string_at("type")) + " " +
+                      std::string(event->find_path({"object", "metadata"})->string_at("name")));
+  return types;
+}
+
+TEST_F(ApiServerTest, AWatchSeesWhatEntersAndLeavesItsSelection) {
+  (void)ask(request("POST", kMaps, map_named("a", R"({"in":"yes"})")));
+  (void)ask(request("POST", kMaps, map_named("b")));
+  const auto watch = ask(request("GET", std::string(kMaps) + "?watch=true&labelSelector=in"));
+  EXPECT_EQ(types_of(*watch), std::vector<std::string>({"ADDED a"}));
+
+  (void)ask(request("PUT", std::string(kMaps) + "/b", map_named("b", R"({"in":"1"})")));
+  (void)ask(request("PUT", std::string(kMaps) + "/a", map_named("a", R"({"in":"2"})")));
+  (void)ask(request("PUT", std::string(kMaps) + "/a", map_named("a")));
+  (void)ask(request("PUT", std::string(kMaps) + "/a", map_named("a", R"({"out":"1"})")));
+  (void)ask(request("DELETE", std::string(kMaps) + "/b"));
+  EXPECT_EQ(types_of(*watch),
+            std::vector<std::string>({"ADDED a", "ADDED b", "MODIFIED a", "DELETED a", "DELETED b"}));
+  const Json left = parse_json(watch->chunks[3]).value();
+  EXPECT_EQ(left.find_path({"object", "metadata", "labels"})->string_at("in"), "2");
+  server.close_watches();
+  EXPECT_TRUE(watch->ended);
+}
+
+TEST_F(ApiServerTest, AReaderThatIsGoneEndsItsWatch) {
+  const auto watch = ask(request("GET", std::string(kMaps) + "?watch=true"));
+  watch->refuses = true;
+  (void)ask(request("POST", kMaps, map_named("a")));
+  EXPECT_TRUE(watch->ended);
+  (void)ask(request("POST", kMaps, map_named("b")));
+  EXPECT_EQ(watch->chunks.size(), 1u);
+}
+
+}  // namespace
+}  // namespace berth::server

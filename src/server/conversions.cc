@@ -1,0 +1,199 @@
+#include "server/conversions.h"
+
+#include <array>
+#include <iterator>
+
+#include "api/decode.h"
+#include "api/kinds.h"
+#include "server/registry.h"
+
+namespace berth::server {
+namespace {
+
+struct Renamed {
+  std::string_view stored, served;
+};
+
+// core/v1 and events.k8s.io/v1 are two views of one object.
+constexpr std::array<Renamed, 7> kEventNames = {{{"involvedObject", "regarding"},
+                                                 {"message", "note"},
+                                                 {"source", "deprecatedSource"},
+                                                 {"firstTimestamp", "deprecatedFirstTimestamp"},
+                                                 {"lastTimestamp", "deprecatedLastTimestamp"},
+                                                 {"count", "deprecatedCount"},
+                                                 {"reportingComponent", "reportingController"}}};
+
+void rename_members(Json& object, std::string_view Renamed::* from, std::string_view Renamed::* to) {
+  for (JsonMember& member : object.as_object())
+    for (const Renamed& name : kEventNames)
+      if (member.key == name.*from) {
+        member.key = name.*to;
+        break;
+      }
+}
+
+void event_to_stored(Json& event) {
+  rename_members(event, &Renamed::served, &Renamed::stored);
+}
+void event_to_served(Json& event) {
+  rename_members(event, &Renamed::stored, &Renamed::served);
+}
+
+JsonArray* array_at(Json& object, std::initializer_list<std::string_view> path) {
+  Json* at = &object;
+  for (std::string_view key : path) {
+    at = at->find(key);
+    if (!at) return nullptr;
+  }
+  return at->is_array() ? &at->as_array() : nullptr;
+}
+
+// {"name", rest…} becomes {"name", key: {rest…}}.
+void fold(Json& item, std::string_view key, std::initializer_list<std::string_view> kept) {
+  if (!item.is_object()) return;
+  Json outer = Json::object(), inner = Json::object();
+  for (JsonMember& member : item.as_object()) {
+    bool stays = false;
+    for (std::string_view name : kept) stays |= member.key == name;
+    (stays ? outer : inner).as_object().append(member.key, std::move(member.value));
+  }
+  outer[key] = std::move(inner);
+  item = std::move(outer);
+}
+
+// The reverse: the members below `key` move up.
+void unfold(Json& item, std::string_view key) {
+  Json* inner = item.is_object() ? item.find(key) : nullptr;
+  if (!inner || !inner->is_object()) return;
+  Json moved = std::move(*inner);
+  item.as_object().erase(key);
+  for (JsonMember& member : moved.as_object()) item[member.key] = std::move(member.value);
+}
+
+// v1beta1 keeps what a device has in `basic`.
+void slice_to_stored(Json& slice) {
+  if (JsonArray* devices = array_at(slice, {"spec", "devices"}))
+    for (Json& device : *devices) unfold(device, "basic");
+}
+void slice_to_served(Json& slice) {
+  if (JsonArray* devices = array_at(slice, {"spec", "devices"}))
+    for (Json& device : *devices) fold(device, "basic", {"name"});
+}
+
+// v1beta1 has the members of `exactly` in the request itself.
+void requests_to_stored(JsonArray& requests) {
+  for (Json& request : requests) {
+    if (!request.is_object()) continue;
+    if (request.string_at("deviceClassName").empty()) request.as_object().erase("deviceClassName");
+    bool exact = false;
+    for (const JsonMember& member : request.as_object())
+      exact |= member.key != "name" && member.key != "firstAvailable";
+    if (exact) fold(request, "exactly", {"name", "firstAvailable"});
+  }
+}
+void requests_to_served(JsonArray& requests) {
+  for (Json& request : requests) {
+    unfold(request, "exactly");
+    if (request.is_object() && !request.find("deviceClassName")) request["deviceClassName"] = "";
+  }
+}
+
+void claim_to_stored(Json& claim) {
+  if (JsonArray* requests = array_at(claim, {"spec", "devices", "requests"})) requests_to_stored(*requests);
+}
+void claim_to_served(Json& claim) {
+  if (JsonArray* requests = array_at(claim, {"spec", "devices", "requests"})) requests_to_served(*requests);
+}
+void template_to_stored(Json& object) {
+  if (JsonArray* requests = array_at(object, {"spec", "spec", "devices", "requests"}))
+    requests_to_stored(*requests);
+}
+void template_to_served(Json& object) {
+  if (JsonArray* requests = array_at(object, {"spec", "spec", "devices", "requests"}))
+    requests_to_served(*requests);
+}
+
+struct Conversion {
+  std::string_view group, version, resource;
+  void (*to_stored)(Json&);
+  void (*to_served)(Json&);
+};
+
+// Every version whose shape differs from the stored one.
+constexpr Conversion kConversions[] = {
+    {"events.k8s.io", "v1", "events", event_to_stored, event_to_served},
+    {"resource.k8s.io", "v1beta1", "resourceslices", slice_to_stored, slice_to_served},
+    {"resource.k8s.io", "v1beta1", "resourceclaims", claim_to_stored, claim_to_served},
+    {"resource.k8s.io", "v1beta1", "resourceclaimtemplates", template_to_stored, template_to_served},
+};
+
+// An empty resource: every one of the version.
+struct Deprecation {
+  std::string_view group, version, resource, since, gone;
+};
+
+constexpr Deprecation kDeprecations[] = {
+    {"resource.k8s.io", "v1beta1", "", "v1.35", "v1.38"},
+    {"resource.k8s.io", "v1beta2", "", "v1.36", "v1.39"},
+    {"resource.k8s.io", "v1alpha3", "devicetaintrules", "v1.36", "v1.39"},
+};
+
+const Conversion* conversion_of(const api::ResourceInfo& resource) {
+  for (const Conversion& row : kConversions)
+    if (row.group == resource.group && row.version == resource.version && row.resource == resource.plural)
+      return &row;
+  return nullptr;
+}
+
+// Canonical in the version of `resource`: members in order, zero values written as that version does.
+Json canonical(const api::ResourceInfo& resource, Json document) {
+  document["kind"] = resource.kind;
+  document["apiVersion"] =
+      api::ResourceRef{std::string(resource.group), std::string(resource.version), ""}.api_version();
+  Json kept = document;
+  Result<api::Decoded> decoded = api::decode_document(resource.type(), std::move(document));
+  return decoded ? std::move(decoded->document) : kept;
+}
+
+}  // namespace
+
+bool needs_conversion(const api::ResourceInfo& resource) {
+  return conversion_of(resource) != nullptr;
+}
+
+Json to_stored_shape(const api::ResourceInfo& resource, Json document) {
+  const api::ResourceInfo& stored = storage_of(resource);
+  if (const Conversion* conversion = conversion_of(resource)) {
+    conversion->to_stored(document);
+    return canonical(stored, std::move(document));
+  }
+  document["kind"] = stored.kind;
+  document["apiVersion"] =
+      api::ResourceRef{std::string(stored.group), std::string(stored.version), ""}.api_version();
+  return document;
+}
+
+Json to_served_shape(const api::ResourceInfo& resource, Json document) {
+  if (const Conversion* conversion = conversion_of(resource)) {
+    conversion->to_served(document);
+    return canonical(resource, std::move(document));
+  }
+  document["kind"] = resource.kind;
+  document["apiVersion"] =
+      api::ResourceRef{std::string(resource.group), std::string(resource.version), ""}.api_version();
+  return document;
+}
+
+std::optional<std::string> deprecation_of(const api::ResourceInfo& resource) {
+  for (const Deprecation& row : kDeprecations) {
+    const bool meant = row.resource.empty() || row.resource == resource.plural;
+    if (meant && row.group == resource.group && row.version == resource.version) {
+      std::string text(row.group);
+      text.append("/").append(row.version).append(" ").append(resource.kind).append(" is deprecated in ");
+      return text.append(row.since).append("+, unavailable in ").append(row.gone).append("+");
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth::server

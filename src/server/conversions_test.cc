@@ -1,0 +1,79 @@
+#include "server/conversions.h"
+
+#include <gtest/gtest.h>
+
+namespace berth::server {
+namespace {
+
+struct Row {
+  const char* name;
+  const char *group, *version, *resource;
+  const char* served;  // a canonical document of that version
+  const char* stored;
+};
+
+class Conversions : public testing::TestWithParam<Row> {};
+
+TEST_P(Conversions, LeadToTheStoredShapeAndBack) {
+  const Row& row = GetParam();
+  const api::ResourceInfo* resource = api::find_resource(row.group, row.version, row.resource);
+  ASSERT_TRUE(resource);
+  EXPECT_TRUE(needs_conversion(*resource));
+  const Json served = parse_json(row.served).value(), stored = parse_json(row.stored).value();
+  const Json made = to_stored_shape(*resource, served);
+  EXPECT_EQ(made, stored) << to_string(made);
+  const Json back = to_served_shape(*resource, made);
+  EXPECT_EQ(back, served) << to_string(back);
+}
+
+constexpr Row kRows[] = {
+    {"Event", "events.k8s.io", "v1", "events",
+     R"({"kind":"Event","apiVersion":"events.k8s.io/v1","metadata":{"name":"e","namespace":"d"},
+         "eventTime":"2026-01-01T00:00:00.000000Z","reportingController":"c.io/x","reportingInstance":"i",
+         "regarding":{"kind":"Pod","name":"p"},"note":"n","deprecatedSource":{},
+         "deprecatedFirstTimestamp":null,"deprecatedLastTimestamp":null})",
+     R"({"kind":"Event","apiVersion":"v1","metadata":{"name":"e","namespace":"d"},
+         "involvedObject":{"kind":"Pod","name":"p"},"message":"n","source":{},"firstTimestamp":null,
+         "lastTimestamp":null,"eventTime":"2026-01-01T00:00:00.000000Z","reportingComponent":"c.io/x",
+         "reportingInstance":"i"})"},
+    {"Slice", "resource.k8s.io", "v1beta1", "resourceslices",
+     R"({"kind":"ResourceSlice","apiVersion":"resource.k8s.io/v1beta1","metadata":{"name":"s"},
+         "spec":{"driver":"d.io","pool":{"name":"p","generation":1,"resourceSliceCount":1},
+         "devices":[{"name":"a","basic":{"attributes":{"x":{"int":1}}}},{"name":"b","basic":{}}]}})",
+     R"({"kind":"ResourceSlice","apiVersion":"resource.k8s.io/v1","metadata":{"name":"s"},
+         "spec":{"driver":"d.io","pool":{"name":"p","generation":1,"resourceSliceCount":1},
+         "devices":[{"name":"a","attributes":{"x":{"int":1}}},{"name":"b"}]}})"},
+    {"Claim", "resource.k8s.io", "v1beta1", "resourceclaims",
+     R"({"kind":"ResourceClaim","apiVersion":"resource.k8s.io/v1beta1","metadata":{"name":"c","namespace":"d"},
+         "spec":{"devices":{"requests":[{"name":"r","deviceClassName":"x","count":2},
+         {"name":"f","deviceClassName":"","firstAvailable":[{"name":"a","deviceClassName":"y"}]}]}},"status":{}})",
+     R"({"kind":"ResourceClaim","apiVersion":"resource.k8s.io/v1","metadata":{"name":"c","namespace":"d"},
+         "spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"x","count":2}},
+         {"name":"f","firstAvailable":[{"name":"a","deviceClassName":"y"}]}]}},"status":{}})"},
+    {"Template", "resource.k8s.io", "v1beta1", "resourceclaimtemplates",
+     R"({"kind":"ResourceClaimTemplate","apiVersion":"resource.k8s.io/v1beta1","metadata":{"name":"c"},
+         "spec":{"metadata":{},"spec":{"devices":{"requests":[{"name":"r","deviceClassName":"x"}]}}}})",
+     R"({"kind":"ResourceClaimTemplate","apiVersion":"resource.k8s.io/v1","metadata":{"name":"c"},
+         "spec":{"metadata":{},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"x"}}]}}}})"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Rows, Conversions, testing::ValuesIn(kRows),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST(ConversionsOfOneShape, OnlyNameAnotherVersion) {
+  const api::ResourceInfo* beta = api::find_resource("resource.k8s.io", "v1beta2", "resourceclaims");
+  ASSERT_TRUE(beta);
+  EXPECT_FALSE(needs_conversion(*beta));
+  const Json stored =
+      to_stored_shape(*beta, Json::object({{"kind", "ResourceClaim"}, {"spec", Json::object()}}));
+  EXPECT_EQ(stored.string_at("apiVersion"), "resource.k8s.io/v1");
+}
+
+TEST(Deprecation, NamesTheReleases) {
+  EXPECT_EQ(deprecation_of(*api::find_resource("resource.k8s.io", "v1beta1", "resourceslices")),
+            "resource.k8s.io/v1beta1 ResourceSlice is deprecated in v1.35+, unavailable in v1.38+");
+  EXPECT_EQ(deprecation_of(*api::find_resource("resource.k8s.io", "v1", "resourceslices")), std::nullopt);
+}
+
+}  // namespace
+}  // namespace berth::server

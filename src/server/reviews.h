@@ -1,0 +1,18 @@
+// Reviews: requests that are answered at once and never stored (who am I, may I, is this token good).
+//
+// Pure, any thread. Source: authorization.k8s.io/v1, authentication.k8s.io/v1; answers observed.
+#pragma once
+
+#include <optional>
+
+#include "api/type_table.h"
+#include "base/time.h"
+#include "server/access.h"
+#include "server/registry.h"
+
+namespace berth::server {
+
+// Nothing when `resource` is no review. `review` is the decoded body.
+std::optional<Answer> review(const api::ResourceInfo& resource, Json review, const User& asker, Time now);
+
+}  // namespace berth::server
