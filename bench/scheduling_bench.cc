@@ -1,4 +1,4 @@
-// rooms: scheduling
+// rooms: scheduling dra
 // One decision, from the queue to the effects: a gang over 50 racks of 5,000 nodes, a pod with a claim over
 // 500 nodes of ten devices. Each turn takes the decision back, so that the next one sees the same cluster.
 #include <benchmark/benchmark.h>

@@ -1,3 +1,4 @@
+// rooms: base cel
 // Any bytes as a device selector: every phase ends in a value or a named error.
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """A tour of every capability on a real control plane, each step checked. Exit status 0 when all came as told.
 
-Runs `berth up` with the demo cluster of examples/, talks to it with kubectl (or over HTTP where there is none)
-and prints what a person would read.
+Runs `berth up` with the demo cluster of examples/, talks to it with kubectl and prints what a person reads.
 """
 import json
 import os
@@ -20,7 +19,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BERTH = os.environ.get("BERTH", os.path.join(ROOT, "build/release/berth"))
 DRIVER = os.path.join(os.path.dirname(BERTH), "health-driver")
 STEP_SECONDS_MAX = 30
-BOLD, GREEN, RED, PLAIN = ("\033[1m", "\033[32m", "\033[31m", "\033[0m") if sys.stdout.isatty() and "NO_COLOR" not in os.environ else ("",) * 4
+COLOUR = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+BOLD, GREEN, RED, PLAIN = ("\033[1m", "\033[32m", "\033[31m", "\033[0m") if COLOUR else ("",) * 4
 
 
 class Failed(Exception):
@@ -65,8 +65,8 @@ class Cluster:
             self.process.wait(10)
 
     def api(self, path, body=None, method=None, content_type="application/json"):
-        request = urllib.request.Request(self.url + path, json.dumps(body).encode() if body is not None else None,
-                                         {"Content-Type": content_type}, method=method)
+        sent = json.dumps(body).encode() if body is not None else None
+        request = urllib.request.Request(self.url + path, sent, {"Content-Type": content_type}, method=method)
         try:
             with urllib.request.urlopen(request, timeout=10) as answer:
                 return json.load(answer)
@@ -128,7 +128,8 @@ def partitions(cluster):
     cluster.show("get", "pods,resourceclaims")
     print("    vgpu-b: " + waiting_message(cluster.pod("vgpu-b")))
     cluster.show("delete", "pod", "mig-a")
-    eventually("vgpu-b runs as soon as the partition is free", lambda: phase(cluster.pod("vgpu-b")) == "Running")
+    eventually("vgpu-b runs as soon as the partition is free",
+               lambda: phase(cluster.pod("vgpu-b")) == "Running")
 
 
 def racks_of(cluster, pods):
@@ -161,7 +162,8 @@ def fabric(cluster):
     if cluster.pod("fabric-c").get("spec", {}).get("nodeName"):
         raise Failed("fabric-c was bound before its card was ready")
     cluster.show("get", "bindrequests")
-    eventually("fabric-c runs once the card is attached", lambda: phase(cluster.pod("fabric-c")) == "Running")
+    eventually("fabric-c runs once the card is attached",
+               lambda: phase(cluster.pod("fabric-c")) == "Running")
 
 
 def allocated_health(pod):
@@ -174,8 +176,9 @@ def health(cluster):
     if not os.path.exists(DRIVER):
         raise Failed("the test driver was not built: " + DRIVER)
     registry = os.path.join(cluster.directory, "n/node-1/plugins_registry")
-    driver = subprocess.Popen([DRIVER, "--directory", registry, "--driver", "gpu.example.com", "--pool", "node-1",
-                               *[word for i in range(1, 5) for word in ("--device", "gpu-%d" % i)]],
+    devices = [word for i in range(1, 5) for word in ("--device", "gpu-%d" % i)]
+    driver = subprocess.Popen([DRIVER, "--directory", registry, "--driver", "gpu.example.com",
+                               "--pool", "node-1", *devices],
                               stdin=subprocess.PIPE, text=True, stdout=cluster.log, stderr=cluster.log)
     try:
         cluster.apply("health.yaml")
@@ -195,14 +198,16 @@ def crash(cluster):
     title("5. kill -9 in the middle of a gang's bind")
     for i in range(4):
         cluster.api("/api/v1/namespaces/default/pods/train-%d" % i, method="DELETE")
-    eventually("the first gang is gone", lambda: all(cluster.pod("train-%d" % i).get("code") == 404 for i in range(4)))
+    eventually("the first gang is gone",
+               lambda: all(cluster.pod("train-%d" % i).get("code") == 404 for i in range(4)))
     cluster.apply("gang.yaml")
     time.sleep(0.005)
     cluster.kill()
     print("  killed; starting again on the same data")
     print("  up again in %.0f ms" % (1000 * cluster.start()))
     workers = ["train-%d" % i for i in range(4)]
-    eventually("the same end state: four workers run", lambda: all(phase(cluster.pod(name)) == "Running" for name in workers))
+    eventually("the same end state: four workers run",
+               lambda: all(phase(cluster.pod(name)) == "Running" for name in workers))
     if len(racks_of(cluster, workers)) != 1:
         raise Failed("the workers are in several racks")
     devices = [(r["pool"], r["device"]) for item in

@@ -38,7 +38,8 @@ FieldError required(std::string path, std::string_view detail = "");
 // `value` is printed as Go prints it: strings quoted, numbers plain, structures as JSON.
 FieldError invalid(std::string path, const Json& value, std::string_view detail);
 // Supported values are printed quoted, in the given order.
-FieldError not_supported(std::string path, const Json& value, std::initializer_list<std::string_view> supported);
+FieldError not_supported(std::string path, const Json& value,
+                         std::initializer_list<std::string_view> supported);
 FieldError duplicate(std::string path, const Json& value);
 FieldError forbidden(std::string path, std::string_view detail);
 FieldError too_long(std::string path, std::size_t bytes_max);

@@ -88,7 +88,9 @@ Error refused(std::string_view name, std::string_view why) {
 
 }  // namespace
 
-std::span<const GateInfo> gate_table() { return kGates; }
+std::span<const GateInfo> gate_table() {
+  return kGates;
+}
 
 Gates::Gates(GateDefaults defaults) : on_(std::size(kGates)) {
   for (std::size_t row = 0; row < on_.size(); ++row)
@@ -102,7 +104,8 @@ Result<Gates> Gates::parse(GateDefaults defaults, std::string_view text) {
     const std::string_view entry = text.substr(0, comma);
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
     const std::size_t equals = entry.find('=');
-    if (equals == std::string_view::npos) return refused(entry, "has no value: write NAME=true or NAME=false");
+    if (equals == std::string_view::npos)
+      return refused(entry, "has no value: write NAME=true or NAME=false");
     if (Status set = gates.set(entry.substr(0, equals), entry.substr(equals + 1)); !set) return set.error();
   }
   if (Status checked = gates.check_needs(); !checked) return checked.error();
@@ -112,7 +115,8 @@ Result<Gates> Gates::parse(GateDefaults defaults, std::string_view text) {
 Status Gates::set(std::string_view name, std::string_view value) {
   const std::size_t row = row_of(name);
   if (row == kNoRow)
-    return refused(name, "is no feature gate known here; did you mean " + std::string(nearest_gate(name)) + "?");
+    return refused(name,
+                   "is no feature gate known here; did you mean " + std::string(nearest_gate(name)) + "?");
   if (value != "true" && value != "false") return refused(name, "takes true or false");
   const bool on = value == "true";
   if (kGates[row].locked && on != kGates[row].on_in_release)

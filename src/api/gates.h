@@ -1,5 +1,5 @@
-// Feature gates: Kubernetes' own names with 1.37's stages and defaults, and Berth's for what only a document has.
-// Source: feature gate table of Kubernetes 1.37; docs/kep-matrix.md says what each owns here.
+// Feature gates: Kubernetes' own names with 1.37's stages and defaults, and Berth's for what only a document
+// has. Source: feature gate table of Kubernetes 1.37; docs/kep-matrix.md says what each owns here.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ enum class GateStage : std::uint8_t { Alpha, Beta, Stable };
 struct GateInfo {
   std::string_view name;
   GateStage stage;
-  bool on_in_release;       // default of 1.37: what the parts start from
-  bool on_in_up;            // default of `berth up` and `berth plan`
-  bool locked;              // cannot be changed
-  std::string_view needs;   // gates that must be on, comma separated
+  bool on_in_release;      // default of 1.37: what the parts start from
+  bool on_in_up;           // default of `berth up` and `berth plan`
+  bool locked;             // cannot be changed
+  std::string_view needs;  // gates that must be on, comma separated
 };
 
 std::span<const GateInfo> gate_table();
@@ -32,8 +32,8 @@ class Gates {
  public:
   explicit Gates(GateDefaults defaults);
 
-  // `text`: "A=true,B=false". Refuses unknown gates (naming the nearest known one), values that are no booleans,
-  // changes of locked gates and gates whose needs are off.
+  // `text`: "A=true,B=false". Refuses unknown gates (naming the nearest known one), values that are no
+  // booleans, changes of locked gates and gates whose needs are off.
   static Result<Gates> parse(GateDefaults defaults, std::string_view text);
 
   // The name must be in the table.

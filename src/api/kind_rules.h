@@ -1,7 +1,8 @@
 // What the API server does with one kind beyond storing it: defaults, clearing, validation, admission.
 //
-// One row per resource, in kinds/*.cc; a resource without a row gets the generic rules (kDefaultRules). Rules see
-// canonical documents of the storage version. Pure functions: what they read of the world is in RuleContext.
+// One row per resource, in kinds/*.cc; a resource without a row gets the generic rules (kDefaultRules). Rules
+// see canonical documents of the storage version. Pure functions: what they read of the world is in
+// RuleContext.
 #pragma once
 
 #include <functional>
@@ -31,7 +32,8 @@ struct RuleContext {
   Time now;
   std::string user;
   // Reads another stored object ("priorityclasses.scheduling.k8s.io", "", "high"); null when absent.
-  std::function<std::optional<Json>(std::string_view resource, std::string_view ns, std::string_view name)> read;
+  std::function<std::optional<Json>(std::string_view resource, std::string_view ns, std::string_view name)>
+      read;
   // Lists stored objects of a resource in a namespace ("" for all); for rules about siblings.
   std::function<std::vector<Json>(std::string_view resource, std::string_view ns)> list;
 };
@@ -75,9 +77,11 @@ FieldErrors validate_meta(const Json& object, bool namespaced, NameRule rule);
 FieldErrors validate_meta_update(const Json& next, const Json& old);
 
 // Rows of the families, gathered by rules_of. Each lives in the .cc file of its family.
-std::span<const KindRules> core_rules();        // kinds/core*.cc: pods, nodes, namespaces, configmaps, secrets, services…
+std::span<const KindRules>
+core_rules();  // kinds/core*.cc: pods, nodes, namespaces, configmaps, secrets, services…
 std::span<const KindRules> resource_rules();    // kinds/resource*.cc: resource.k8s.io
 std::span<const KindRules> scheduling_rules();  // kinds/scheduling*.cc: scheduling.k8s.io, BindRequest
-std::span<const KindRules> workload_rules();    // kinds/workload*.cc: apps, batch, policy, coordination, events…
+std::span<const KindRules>
+workload_rules();  // kinds/workload*.cc: apps, batch, policy, coordination, events…
 
 }  // namespace berth::api

@@ -27,19 +27,30 @@ TypedObject share(const Json& object, RawPtr raw, Decode decode) {
 
 TypedObject decode_as(Kind kind, const Json& object, RawPtr raw) {
   switch (kind) {
-    case Kind::Pod: return share<Pod>(object, std::move(raw), decode_pod);
-    case Kind::Node: return share<Node>(object, std::move(raw), decode_node);
-    case Kind::Namespace: return share<Namespace>(object, std::move(raw), decode_namespace);
-    case Kind::Lease: return share<Lease>(object, std::move(raw), decode_lease);
-    case Kind::PriorityClass: return share<PriorityClass>(object, std::move(raw), decode_priority_class);
-    case Kind::PodGroup: return share<PodGroup>(object, std::move(raw), decode_pod_group);
-    case Kind::ResourceSlice: return share<ResourceSlice>(object, std::move(raw), decode_resource_slice);
-    case Kind::DeviceClass: return share<DeviceClass>(object, std::move(raw), decode_device_class);
-    case Kind::ResourceClaim: return share<ResourceClaim>(object, std::move(raw), decode_resource_claim);
+    case Kind::Pod:
+      return share<Pod>(object, std::move(raw), decode_pod);
+    case Kind::Node:
+      return share<Node>(object, std::move(raw), decode_node);
+    case Kind::Namespace:
+      return share<Namespace>(object, std::move(raw), decode_namespace);
+    case Kind::Lease:
+      return share<Lease>(object, std::move(raw), decode_lease);
+    case Kind::PriorityClass:
+      return share<PriorityClass>(object, std::move(raw), decode_priority_class);
+    case Kind::PodGroup:
+      return share<PodGroup>(object, std::move(raw), decode_pod_group);
+    case Kind::ResourceSlice:
+      return share<ResourceSlice>(object, std::move(raw), decode_resource_slice);
+    case Kind::DeviceClass:
+      return share<DeviceClass>(object, std::move(raw), decode_device_class);
+    case Kind::ResourceClaim:
+      return share<ResourceClaim>(object, std::move(raw), decode_resource_claim);
     case Kind::ResourceClaimTemplate:
       return share<ResourceClaimTemplate>(object, std::move(raw), decode_resource_claim_template);
-    case Kind::BindRequest: return share<BindRequest>(object, std::move(raw), decode_bind_request);
-    case Kind::Other: break;
+    case Kind::BindRequest:
+      return share<BindRequest>(object, std::move(raw), decode_bind_request);
+    case Kind::Other:
+      break;
   }
   AnyObject other{std::move(raw), decode_meta(object)};
   return std::make_shared<const AnyObject>(std::move(other));
@@ -63,7 +74,8 @@ ResourceRef ref_of(Kind kind) {
 }
 
 std::string to_text(const ObjectKey& key) {
-  std::string text(key.kind == Kind::Other ? std::string_view(key.resource.resource) : info_of(key.kind).name);
+  std::string text(key.kind == Kind::Other ? std::string_view(key.resource.resource)
+                                           : info_of(key.kind).name);
   text += ' ';
   if (!key.ns.empty()) text += key.ns + "/";
   return text + key.name;

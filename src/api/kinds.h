@@ -70,16 +70,18 @@ std::string to_text(const ObjectKey& key);
 
 using TypedObject =
     std::variant<std::shared_ptr<const Pod>, std::shared_ptr<const Node>, std::shared_ptr<const Namespace>,
-                 std::shared_ptr<const Lease>, std::shared_ptr<const PriorityClass>, std::shared_ptr<const PodGroup>,
-                 std::shared_ptr<const ResourceSlice>, std::shared_ptr<const DeviceClass>,
-                 std::shared_ptr<const ResourceClaim>, std::shared_ptr<const ResourceClaimTemplate>,
-                 std::shared_ptr<const BindRequest>, std::shared_ptr<const AnyObject>>;
+                 std::shared_ptr<const Lease>, std::shared_ptr<const PriorityClass>,
+                 std::shared_ptr<const PodGroup>, std::shared_ptr<const ResourceSlice>,
+                 std::shared_ptr<const DeviceClass>, std::shared_ptr<const ResourceClaim>,
+                 std::shared_ptr<const ResourceClaimTemplate>, std::shared_ptr<const BindRequest>,
+                 std::shared_ptr<const AnyObject>>;
 
 const ObjectMeta& meta_of(const TypedObject& object);
 const RawPtr& raw_of(const TypedObject& object);
 
-// Decodes one object. Lenient: unknown fields are ignored, fields of a wrong type read as absent (the API server
-// has validated what it stored). Error only when the bytes are no JSON object. Cost: about 10 µs for a 3 KB pod.
+// Decodes one object. Lenient: unknown fields are ignored, fields of a wrong type read as absent (the API
+// server has validated what it stored). Error only when the bytes are no JSON object. Cost: about 10 µs for a
+// 3 KB pod.
 Result<TypedObject> decode_typed(Kind kind, RawPtr raw);
 
 }  // namespace berth::api

@@ -84,7 +84,8 @@ TEST(Binder, ReservesAClaimWithItsFinalizerFirst) {
       status_text(cluster, claim_key("c")),
       R"({"allocation":{"devices":{"results":[{"request":"r","driver":"drv","pool":"pool","device":"c",)"
       R"("bindingConditions":["Attached"],"bindingFailureConditions":["Broken"]}]},)"
-      R"("allocationTimestamp":"1970-01-12T13:46:40Z"},"reservedFor":[{"resource":"pods","name":"p","uid":"u-p"}]})");
+      R"("allocationTimestamp":"1970-01-12T13:46:40Z"},)"
+      R"("reservedFor":[{"resource":"pods","name":"p","uid":"u-p"}]})");
   EXPECT_EQ(status_text(cluster, request_key("p")),
             R"({"step":"WaitingForDevices","message":"waiting for binding conditions for device on node n1",)"
             R"("phase":"Pending"})");
@@ -105,15 +106,18 @@ TEST(Binder, AFailedConditionGivesTheClaimBack) {
   cluster.settle(cluster.now);
   cluster.change(claim_key("c"),
                  R"({"status":{"devices":[{"driver":"drv","pool":"pool","device":"c","conditions":[
-      {"type":"Attached","status":"True"},{"type":"Broken","status":"True","reason":"Cable","message":"no \"link\""}]
+      {"type":"Attached","status":"True"},
+      {"type":"Broken","status":"True","reason":"Cable","message":"no \"link\""}]
       }]}})");
   cluster.settle(cluster.now);
   EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
   EXPECT_EQ(
       status_text(cluster, request_key("p")),
-      R"({"step":"RolledBack","message":"binding of pod d/p to node n1 failed: device binding failed: claim=c, )"
-      R"(reason=Cable, message=\"no \\\"link\\\"\": condition Broken of device drv/pool/c on node n1 is True",)"
-      R"("phase":"Failed","reason":"BindingConditionsFailed","failureClass":"OtherPlacement","terminal":true})");
+      R"({"step":"RolledBack","message":"binding of pod d/p to node n1 failed: device binding failed: )"
+      R"(claim=c, reason=Cable, message=\"no \\\"link\\\"\": )"
+      R"(condition Broken of device drv/pool/c on node n1 is True",)"
+      R"("phase":"Failed","reason":"BindingConditionsFailed",)"
+      R"("failureClass":"OtherPlacement","terminal":true})");
   EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "p")));
 }
 

@@ -1,4 +1,5 @@
-// The seam to an API server: embedded (in process), real (HTTPS) or simulated, all behind one asynchronous interface.
+// The seam to an API server: embedded (in process), real (HTTPS) or simulated, all behind one asynchronous
+// interface.
 //
 // Callbacks and receivers may be called on any thread, also inline; they must only hand over.
 #pragma once
@@ -27,7 +28,7 @@ struct ApiRequest {
   Verb verb = Verb::Get;
   api::ResourceRef resource;
   std::string ns;
-  std::string name;         // of the URL; a Create has it for the record (and for a subresource such as binding)
+  std::string name;  // of the URL; a Create has it for the record (and for a subresource such as binding)
   std::string subresource;  // "status", "binding", "finalize"; empty for the object itself
   std::string body;         // Delete: DeleteOptions or empty
 };
@@ -41,7 +42,7 @@ struct ApiReply {
   std::string reason;   // of the Status: "Conflict", "NotFound", …; empty on success
   std::string message;  // for a person
   int retry_after_s = 0;
-  api::RawPtr object;   // the answered object; null when the answer was a Status
+  api::RawPtr object;  // the answered object; null when the answer was a Status
 
   bool ok() const { return delivery == Delivery::Answered && code >= 200 && code < 300; }
 };
@@ -53,7 +54,8 @@ struct RawChange {
   api::RawPtr object;  // Deleted: the last known state, with the version of the deletion
 };
 
-// Takes a list and then everything that changes, forever; the client lists again by itself when history was lost.
+// Takes a list and then everything that changes, forever; the client lists again by itself when history was
+// lost.
 class WatchReceiver {
  public:
   virtual ~WatchReceiver() = default;
@@ -74,7 +76,8 @@ class ApiClient {
  public:
   virtual ~ApiClient() = default;
   virtual void submit(ApiRequest request, std::function<void(ApiReply)> done) = 0;
-  virtual std::unique_ptr<Subscription> list_and_watch(api::ResourceRef resource, WatchReceiver& receiver) = 0;
+  virtual std::unique_ptr<Subscription> list_and_watch(api::ResourceRef resource,
+                                                       WatchReceiver& receiver) = 0;
 };
 
 }  // namespace berth::client

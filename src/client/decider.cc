@@ -5,8 +5,8 @@
 namespace berth::client {
 namespace {
 
-constexpr std::array<std::string_view, 7> kVerbs = {"create",         "update",     "merge-patch", "strategic-patch",
-                                                    "json-patch",     "delete",     "get"};
+constexpr std::array<std::string_view, 7> kVerbs = {"create",     "update", "merge-patch", "strategic-patch",
+                                                    "json-patch", "delete", "get"};
 
 void append(std::string& out, const Write& write) {
   const ApiRequest& request = write.request;
@@ -107,6 +107,8 @@ Write delete_object(const api::ObjectKey& key, std::string_view uid, std::int64_
   return write;
 }
 
-api::ObjectKey key_of(api::Kind kind, const api::ObjectMeta& meta) { return {kind, meta.ns, meta.name, {}}; }
+api::ObjectKey key_of(api::Kind kind, const api::ObjectMeta& meta) {
+  return {kind, meta.ns, meta.name, {}};
+}
 
 }  // namespace berth::client

@@ -13,21 +13,23 @@
 
 namespace berth::client {
 
-// One write. Its failure is told to the decider; the engine retries only what was not sent, was throttled (429) or
-// met a server error (5xx), with backoff.
+// One write. Its failure is told to the decider; the engine retries only what was not sent, was throttled
+// (429) or met a server error (5xx), with backoff.
 struct Write {
   ApiRequest request;
-  // Puts metadata.resourceVersion of the previous write's answer into the body: the finalizer-then-status ladder.
+  // Puts metadata.resourceVersion of the previous write's answer into the body: the finalizer-then-status
+  // ladder.
   bool on_previous_version = false;
-  // These reasons count as success: the wanted state is there already (NotFound for a delete, AlreadyExists for a
-  // create with a deterministic name).
+  // These reasons count as success: the wanted state is there already (NotFound for a delete, AlreadyExists
+  // for a create with a deterministic name).
   std::vector<std::string> fine_reasons = {};
-  // For a Get that guards the rest of its chain: when the object that is answered bears this UID, the chain ends here
-  // as not accepted and the key runs again, with that object in its view.
+  // For a Get that guards the rest of its chain: when the object that is answered bears this UID, the chain
+  // ends here as not accepted and the key runs again, with that object in its view.
   std::string stop_if_uid = {};
 };
 
-// The writes of one key, in order: each starts after the one before was accepted; the first failure ends the chain.
+// The writes of one key, in order: each starts after the one before was accepted; the first failure ends the
+// chain.
 struct Chain {
   api::ObjectKey key;
   std::vector<Write> writes;
@@ -99,7 +101,8 @@ class Reconciler {
     keys.push_back(about);
   }
   virtual Effects reconcile(const View& view, const api::ObjectKey& key, Time now) = 0;
-  // Told before the key runs again when a chain of its last run was not accepted, for those who class refusals.
+  // Told before the key runs again when a chain of its last run was not accepted, for those who class
+  // refusals.
   virtual void settle(const View& view, const api::ObjectKey& key, const Outcome& outcome, Time now);
 };
 

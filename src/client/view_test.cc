@@ -7,8 +7,8 @@ namespace {
 
 api::TypedObject pod(const std::string& name, int version, const std::string& node) {
   auto raw = std::make_shared<const std::string>(
-      R"({"metadata":{"namespace":"d","uid":"u-)" + name + R"(","name":")" + name + R"(","resourceVersion":")" +
-      std::to_string(version) + R"("},"spec":{"nodeName":")" + node + R"("}})");
+      R"({"metadata":{"namespace":"d","uid":"u-)" + name + R"(","name":")" + name +
+      R"(","resourceVersion":")" + std::to_string(version) + R"("},"spec":{"nodeName":")" + node + R"("}})");
   return *api::decode_typed(api::Kind::Pod, raw);
 }
 
@@ -40,9 +40,9 @@ TEST(View, IndexesFollowEveryChange) {
 }
 
 TEST(Effects, TheirTextIsCanonical) {
-  Effects effects = Effects::write({api::Kind::ResourceClaim, "d", "c", {}},
-                                   merge_patch({api::Kind::ResourceClaim, "d", "c", {}}, Json::object({{"a", 1}}),
-                                               "u", 7));
+  Effects effects =
+      Effects::write({api::Kind::ResourceClaim, "d", "c", {}},
+                     merge_patch({api::Kind::ResourceClaim, "d", "c", {}}, Json::object({{"a", 1}}), "u", 7));
   effects.wake_at = Time::from_seconds(0);
   EXPECT_EQ(to_text(effects),
             "chain ResourceClaim d/c\n"

@@ -20,7 +20,9 @@ std::string series_of(const EventNote& note) {
          note.message;
 }
 
-Json decision_annotation(const std::string& id) { return Json::object({{"berth.dev/decision", id}}); }
+Json decision_annotation(const std::string& id) {
+  return Json::object({{"berth.dev/decision", id}});
+}
 
 std::string cut(std::string text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;

@@ -2,6 +2,8 @@
 
 namespace berth::api {
 
-std::span<const KindRules> workload_rules() { return {}; }
+std::span<const KindRules> workload_rules() {
+  return {};
+}
 
 }  // namespace berth::api

@@ -62,8 +62,7 @@ Json spec_json(const BindRequest& request) {
 
 bool failed_for_good(const BindRequest& request) {
   return request.phase == BindPhase::Failed &&
-         (request.terminal ||
-          request.failed_attempts > request.backoff_limit.value_or(kBackoffLimitDefault));
+         (request.terminal || request.failed_attempts > request.backoff_limit.value_or(kBackoffLimitDefault));
 }
 
 std::string bind_request_name(std::string_view pod_name, std::string_view pod_uid) {
@@ -72,10 +71,16 @@ std::string bind_request_name(std::string_view pod_name, std::string_view pod_ui
   return name.append("-").append(pod_uid.substr(0, kUidPart));
 }
 
-std::string_view name_of(BindPhase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
-std::string_view name_of(BindStep step) { return kSteps[static_cast<std::size_t>(step)]; }
+std::string_view name_of(BindPhase phase) {
+  return kPhases[static_cast<std::size_t>(phase)];
+}
+std::string_view name_of(BindStep step) {
+  return kSteps[static_cast<std::size_t>(step)];
+}
 
-std::string_view name_of(FailureClass failure) { return kFailures[static_cast<std::size_t>(failure)]; }
+std::string_view name_of(FailureClass failure) {
+  return kFailures[static_cast<std::size_t>(failure)];
+}
 
 BindRequest decode_bind_request(const Json& object, RawPtr raw) {
   BindRequest request;

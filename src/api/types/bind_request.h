@@ -1,7 +1,7 @@
 // scheduling.berth.dev/v1alpha1 BindRequest: the scheduler's decision for one pod, and the binder's ladder.
 //
-// Spec is immutable; the binder owns status. Named after its pod ("<pod>-<first 8 of the pod's UID>"), owned by it.
-// Source: the Binder document; fields beyond it: pod UID, group, decision id, deadline, progress.
+// Spec is immutable; the binder owns status. Named after its pod ("<pod>-<first 8 of the pod's UID>"), owned
+// by it. Source: the Binder document; fields beyond it: pod UID, group, decision id, deadline, progress.
 #pragma once
 
 #include "api/types/dra.h"
@@ -18,9 +18,18 @@ struct ClaimAllocation {
 
 enum class BindPhase { Pending, Succeeded, Failed };
 
-// The ladder. A position can always be found again from the live objects. RollingBack: it is decided that this
-// binding fails; what it owns is being given back.
-enum class BindStep { None, Reserving, WaitingForDevices, WaitingForGang, Binding, Bound, RollingBack, RolledBack };
+// The ladder. A position can always be found again from the live objects. RollingBack: it is decided that
+// this binding fails; what it owns is being given back.
+enum class BindStep {
+  None,
+  Reserving,
+  WaitingForDevices,
+  WaitingForGang,
+  Binding,
+  Bound,
+  RollingBack,
+  RolledBack
+};
 
 // What a failure asks for.
 enum class FailureClass {

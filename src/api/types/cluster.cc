@@ -64,15 +64,18 @@ PodGroup decode_pod_group(const Json& object, RawPtr raw) {
   if (const Json* gang = spec.find_path({"schedulingPolicy", "gang"}))
     group.gang_min = static_cast<std::int32_t>(gang->int_at("minCount", 1));
   const Json& constraints = member(spec, "schedulingConstraints");
-  for (const Json& item : constraints.items_at("topology")) group.topology_keys.emplace_back(item.string_at("key"));
+  for (const Json& item : constraints.items_at("topology"))
+    group.topology_keys.emplace_back(item.string_at("key"));
   for (const Json& item : constraints.items_at("topologyConstraints"))
     group.topology_keys.emplace_back(item.string_at("level"));
   for (const Json& item : spec.items_at("resourceClaims"))
-    group.claims.push_back({std::string(item.string_at("name")), std::string(item.string_at("resourceClaimName")),
+    group.claims.push_back({std::string(item.string_at("name")),
+                            std::string(item.string_at("resourceClaimName")),
                             std::string(item.string_at("resourceClaimTemplateName"))});
   group.priority = static_cast<std::int32_t>(spec.int_at("priority"));
   group.preemption_policy = spec.string_at("preemptionPolicy");
-  if (const Json* mode = spec.find("disruptionMode")) group.disruption_mode = mode->find("all") ? "all" : "single";
+  if (const Json* mode = spec.find("disruptionMode"))
+    group.disruption_mode = mode->find("all") ? "all" : "single";
   group.conditions = decode_conditions(member(object, "status").items_at("conditions"));
   return group;
 }

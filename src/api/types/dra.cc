@@ -91,7 +91,8 @@ Device decode_device(const Json& json) {
                                decode_counters(member(item, "counters")),
                                decode_strings(item.items_at("compatibilityGroups"))});
   device.node_name = json.string_at("nodeName");
-  if (const Json* selector = json.find("nodeSelector")) device.node_selector = decode_node_selector(*selector);
+  if (const Json* selector = json.find("nodeSelector"))
+    device.node_selector = decode_node_selector(*selector);
   device.all_nodes = json.bool_at("allNodes");
   for (const Json& item : json.items_at("taints")) device.taints.push_back(decode_taint(item));
   device.binds_to_node = json.bool_at("bindsToNode");
@@ -115,7 +116,8 @@ DeviceSubRequest decode_sub_request(const Json& json, std::string_view name) {
   request.mode = json.string_at("allocationMode") == "All" ? AllocationMode::All : AllocationMode::ExactCount;
   request.count = json.int_at("count", 1);
   request.admin_access = json.bool_at("adminAccess");
-  for (const Json& item : json.items_at("tolerations")) request.tolerations.push_back(decode_toleration(item));
+  for (const Json& item : json.items_at("tolerations"))
+    request.tolerations.push_back(decode_toleration(item));
   request.capacity = decode_quantities(member(member(json, "capacity"), "requests"));
   for (const Json& item : json.items_at("derivedAttributes"))
     request.derived_attributes.emplace_back(item.string_at("name"), item.string_at("expression"));
@@ -232,7 +234,8 @@ Allocation decode_allocation(const Json& json) {
   const Json& devices = member(json, "devices");
   for (const Json& item : devices.items_at("results")) allocation.results.push_back(decode_result(item));
   allocation.config = member(devices, "config");
-  if (const Json* selector = json.find("nodeSelector")) allocation.node_selector = decode_node_selector(*selector);
+  if (const Json* selector = json.find("nodeSelector"))
+    allocation.node_selector = decode_node_selector(*selector);
   allocation.timestamp = decode_time(json.string_at("allocationTimestamp"));
   return allocation;
 }
@@ -252,7 +255,8 @@ ResourceClaim decode_resource_claim(const Json& object, RawPtr raw) {
   if (const Json* allocation = status.find("allocation"); allocation && allocation->is_object())
     claim.allocation = decode_allocation(*allocation);
   for (const Json& item : status.items_at("reservedFor"))
-    claim.reserved_for.push_back({std::string(item.string_at("apiGroup")), std::string(item.string_at("resource")),
+    claim.reserved_for.push_back({std::string(item.string_at("apiGroup")),
+                                  std::string(item.string_at("resource")),
                                   std::string(item.string_at("name")), std::string(item.string_at("uid"))});
   for (const Json& item : status.items_at("devices"))
     claim.devices.push_back({std::string(item.string_at("driver")), std::string(item.string_at("pool")),

@@ -13,9 +13,9 @@ struct AttributeVersion {
   std::string text;
   friend bool operator==(const AttributeVersion&, const AttributeVersion&) = default;
 };
-using AttributeValue = std::variant<std::monostate, std::int64_t, bool, std::string, AttributeVersion,
-                                    std::vector<std::int64_t>, std::vector<bool>, std::vector<std::string>,
-                                    std::vector<AttributeVersion>>;
+using AttributeValue =
+    std::variant<std::monostate, std::int64_t, bool, std::string, AttributeVersion, std::vector<std::int64_t>,
+                 std::vector<bool>, std::vector<std::string>, std::vector<AttributeVersion>>;
 
 // KEP-5075 request policy of a consumable capacity.
 struct CapacityPolicy {

@@ -123,7 +123,8 @@ std::vector<Condition> decode_conditions(const JsonArray& items) {
   for (const Json& item : items)
     conditions.push_back({std::string(item.string_at("type")), std::string(item.string_at("status")),
                           std::string(item.string_at("reason")), std::string(item.string_at("message")),
-                          decode_time(item.string_at("lastTransitionTime")), item.int_at("observedGeneration")});
+                          decode_time(item.string_at("lastTransitionTime")),
+                          item.int_at("observedGeneration")});
   return conditions;
 }
 
@@ -191,7 +192,9 @@ Json to_json(const StringMap& map) {
   return object;
 }
 
-Json to_json(const std::vector<std::string>& strings) { return JsonArray(strings.begin(), strings.end()); }
+Json to_json(const std::vector<std::string>& strings) {
+  return JsonArray(strings.begin(), strings.end());
+}
 
 Json to_json(const OwnerReference& owner) {
   Json json = Json::object(

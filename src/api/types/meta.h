@@ -1,7 +1,8 @@
 // What every Kubernetes object carries, and the small shared shapes of the typed kinds.
 //
-// Typed structs exist only for the kinds Berth reasons about. They are read views: `raw` keeps the whole object, so
-// fields that Berth does not model survive every read-modify-write. Immutable once decoded, shared between threads.
+// Typed structs exist only for the kinds Berth reasons about. They are read views: `raw` keeps the whole
+// object, so fields that Berth does not model survive every read-modify-write. Immutable once decoded, shared
+// between threads.
 #pragma once
 
 #include <map>

@@ -29,8 +29,8 @@ void decode_spec(const Json& spec, Pod& pod) {
   pod.restart_policy = spec.string_at("restartPolicy");
   pod.termination_grace_s = spec.int_at("terminationGracePeriodSeconds", 30);
   pod.node_selector = decode_string_map(spec.find("nodeSelector"));
-  if (const Json* required = spec.find_path(
-          {"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"}))
+  if (const Json* required =
+          spec.find_path({"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"}))
     pod.required_node_affinity = decode_node_selector(*required);
   for (const Json& item : spec.items_at("tolerations")) pod.tolerations.push_back(decode_toleration(item));
   for (const Json& item : spec.items_at("containers")) pod.containers.push_back(decode_container(item));
@@ -42,7 +42,8 @@ void decode_spec(const Json& spec, Pod& pod) {
   for (const Json& item : spec.items_at("schedulingGates"))
     pod.scheduling_gates.emplace_back(item.string_at("name"));
   for (const Json& item : spec.items_at("resourceClaims"))
-    pod.claims.push_back({std::string(item.string_at("name")), std::string(item.string_at("resourceClaimName")),
+    pod.claims.push_back({std::string(item.string_at("name")),
+                          std::string(item.string_at("resourceClaimName")),
                           std::string(item.string_at("resourceClaimTemplateName"))});
   if (const Json* group = spec.find("schedulingGroup")) pod.group = group->string_at("podGroupName");
 }

@@ -82,11 +82,12 @@ struct Pod {
   bool bound() const { return !node_name.empty(); }
 };
 
-// What the scheduler subtracts from a node: containers, init containers, sidecars, overhead and pod-level requests
-// by the rules of core/v1 (docs/scheduling.md#requests). Without the pod itself.
+// What the scheduler subtracts from a node: containers, init containers, sidecars, overhead and pod-level
+// requests by the rules of core/v1 (docs/scheduling.md#requests). Without the pod itself.
 ResourceMap effective_requests(const Pod& pod);
 
-// The ResourceClaim object behind a pod claim: by name, or by status for one from a template. Empty while unknown.
+// The ResourceClaim object behind a pod claim: by name, or by status for one from a template. Empty while
+// unknown.
 std::string claim_object_name(const Pod& pod, const PodClaim& claim);
 
 Pod decode_pod(const Json& object, RawPtr raw);

@@ -23,8 +23,10 @@ TEST(Types, EveryKindDecodesAnEmptyObject) {
 }
 
 TEST(Types, PodRequestsFollowInitContainersAndSidecars) {
-  const auto pod = decode<Pod>(Kind::Pod, R"({"metadata":{"name":"p","namespace":"d","resourceVersion":"7"},"spec":{
-    "containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}},{"name":"b","resources":{"requests":{"cpu":"1","memory":"1Gi"}}}],
+  const auto pod =
+      decode<Pod>(Kind::Pod, R"({"metadata":{"name":"p","namespace":"d","resourceVersion":"7"},"spec":{
+    "containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}},
+                  {"name":"b","resources":{"requests":{"cpu":"1","memory":"1Gi"}}}],
     "initContainers":[{"name":"s","restartPolicy":"Always","resources":{"requests":{"cpu":"500m"}}},
                       {"name":"i","resources":{"requests":{"cpu":"3"}}}],
     "overhead":{"cpu":"100m"}}})");
@@ -40,7 +42,8 @@ TEST(Types, AllocationsSurviveARoundTrip) {
     "adminAccess":true,"tolerations":[{"key":"k","operator":"Exists"}],"bindingConditions":["Ready"],
     "bindingFailureConditions":["Failed"],"shareID":"s","consumedCapacity":{"mem":"1Gi"},
     "compatibilityGroups":{"set":["mig"]}}],"config":[{"source":"FromClass"}]},
-    "nodeSelector":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["n"]}]}]},
+    "nodeSelector":{"nodeSelectorTerms":[{"matchFields":[
+      {"key":"metadata.name","operator":"In","values":["n"]}]}]},
     "allocationTimestamp":"2026-01-02T03:04:05Z"})";
   const Json source = *parse_json(text);
   EXPECT_EQ(to_json(decode_allocation(source)), source);
