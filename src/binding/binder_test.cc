@@ -111,13 +111,12 @@ TEST(Binder, AFailedConditionGivesTheClaimBack) {
       }]}})");
   cluster.settle(cluster.now);
   EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
-  EXPECT_EQ(
-      status_text(cluster, request_key("p")),
-      R"({"step":"RolledBack","message":"binding of pod d/p to node n1 failed: device binding failed: )"
-      R"(claim=c, reason=Cable, message=\"no \\\"link\\\"\": )"
-      R"(condition Broken of device drv/pool/c on node n1 is True",)"
-      R"("phase":"Failed","reason":"BindingConditionsFailed",)"
-      R"("failureClass":"OtherPlacement","terminal":true})");
+  EXPECT_EQ(status_text(cluster, request_key("p")),
+            R"({"step":"RolledBack","message":"binding of pod d/p to node n1 failed: device binding failed: )"
+            R"(claim=c, reason=Cable, message=\"no \\\"link\\\"\": )"
+            R"(condition Broken of device drv/pool/c on node n1 is True",)"
+            R"("phase":"Failed","reason":"BindingConditionsFailed",)"
+            R"("failureClass":"OtherPlacement","terminal":true})");
   EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "p")));
 }
 
