@@ -44,9 +44,10 @@ constexpr Row kRows[] = {
          "spec":{"driver":"d.io","pool":{"name":"p","generation":1,"resourceSliceCount":1},
          "devices":[{"name":"a","attributes":{"x":{"int":1}}},{"name":"b"}]}})"},
     {"Claim", "resource.k8s.io", "v1beta1", "resourceclaims",
-     R"({"kind":"ResourceClaim","apiVersion":"resource.k8s.io/v1beta1","metadata":{"name":"c","namespace":"d"},
-         "spec":{"devices":{"requests":[{"name":"r","deviceClassName":"x","count":2},
-         {"name":"f","deviceClassName":"","firstAvailable":[{"name":"a","deviceClassName":"y"}]}]}},"status":{}})",
+     R"({"kind":"ResourceClaim","apiVersion":"resource.k8s.io/v1beta1","metadata":{"name":"c",
+         "namespace":"d"},"spec":{"devices":{"requests":[{"name":"r","deviceClassName":"x","count":2},
+         {"name":"f","deviceClassName":"","firstAvailable":[{"name":"a","deviceClassName":"y"}]}]}},
+         "status":{}})",
      R"({"kind":"ResourceClaim","apiVersion":"resource.k8s.io/v1","metadata":{"name":"c","namespace":"d"},
          "spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"x","count":2}},
          {"name":"f","firstAvailable":[{"name":"a","deviceClassName":"y"}]}]}},"status":{}})"},
@@ -54,7 +55,8 @@ constexpr Row kRows[] = {
      R"({"kind":"ResourceClaimTemplate","apiVersion":"resource.k8s.io/v1beta1","metadata":{"name":"c"},
          "spec":{"metadata":{},"spec":{"devices":{"requests":[{"name":"r","deviceClassName":"x"}]}}}})",
      R"({"kind":"ResourceClaimTemplate","apiVersion":"resource.k8s.io/v1","metadata":{"name":"c"},
-         "spec":{"metadata":{},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"x"}}]}}}})"},
+         "spec":{"metadata":{},"spec":{"devices":{"requests":
+         [{"name":"r","exactly":{"deviceClassName":"x"}}]}}}})"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Rows, Conversions, testing::ValuesIn(kRows),

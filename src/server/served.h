@@ -9,7 +9,7 @@ class Gates;
 
 namespace berth::server {
 
-// Source: the feature gates of Kubernetes 1.37 (docs/api-server.md#served).
+// Source: the feature gates of Kubernetes 1.37.
 bool is_served(const api::ResourceInfo& resource, const api::Gates& gates);
 
 // False for kinds that are stored although nothing in the embedded control plane acts on them.

@@ -284,8 +284,6 @@ JsonArray bind_request_cells(const Json& request, Time now) {
           status.string_at("reason")};
 }
 
-const std::vector<TableColumn> kPlainColumns = {{"Name", "string", 0, true}, {"Age"}};
-
 }  // namespace
 
 std::string name_of(const Json& object) {
@@ -313,126 +311,114 @@ const Json& part(const Json& object, std::string_view key) {
 
 namespace {
 
+constexpr TableColumn kName{"Name", "string", 0, true};
+constexpr TableColumn kAge{"Age"};
+constexpr TableColumn kPlainColumns[] = {kName, kAge};
+constexpr TableColumn kPodColumns[] = {kName,
+                                       {"Ready"},
+                                       {"Status"},
+                                       {"Restarts"},
+                                       kAge,
+                                       {"IP", "string", 1},
+                                       {"Node", "string", 1},
+                                       {"Nominated Node", "string", 1},
+                                       {"Readiness Gates", "string", 1}};
+constexpr TableColumn kNodeColumns[] = {kName,
+                                        {"Status"},
+                                        {"Roles"},
+                                        kAge,
+                                        {"Version"},
+                                        {"Internal-IP", "string", 1},
+                                        {"External-IP", "string", 1},
+                                        {"OS-Image", "string", 1},
+                                        {"Kernel-Version", "string", 1},
+                                        {"Container-Runtime", "string", 1}};
+constexpr TableColumn kEventColumns[] = {{"Last Seen"},
+                                         {"Type"},
+                                         {"Reason"},
+                                         {"Object"},
+                                         {"Subobject", "string", 1},
+                                         {"Source", "string", 1},
+                                         {"Message"},
+                                         {"First Seen", "string", 1},
+                                         {"Count", "string", 1},
+                                         {"Name", "string", 1, true}};
+constexpr TableColumn kNamespaceColumns[] = {kName, {"Status"}, kAge};
+constexpr TableColumn kConfigMapColumns[] = {kName, {"Data"}, kAge};
+constexpr TableColumn kSecretColumns[] = {kName, {"Type"}, {"Data"}, kAge};
+constexpr TableColumn kServiceColumns[] = {kName,       {"Type"}, {"Cluster-IP"},           {"External-IP"},
+                                           {"Port(s)"}, kAge,     {"Selector", "string", 1}};
+constexpr TableColumn kDeploymentColumns[] = {kName,
+                                              {"Ready"},
+                                              {"Up-to-date"},
+                                              {"Available"},
+                                              kAge,
+                                              {"Containers", "string", 1},
+                                              {"Images", "string", 1},
+                                              {"Selector", "string", 1}};
+constexpr TableColumn kJobColumns[] = {kName,
+                                       {"Status"},
+                                       {"Completions"},
+                                       {"Duration"},
+                                       kAge,
+                                       {"Containers", "string", 1},
+                                       {"Images", "string", 1},
+                                       {"Selector", "string", 1}};
+constexpr TableColumn kBudgetColumns[] = {
+    kName, {"Min Available"}, {"Max Unavailable"}, {"Allowed Disruptions", "integer"}, kAge};
+constexpr TableColumn kLeaseColumns[] = {kName, {"Holder"}, kAge};
+constexpr TableColumn kPriorityColumns[] = {
+    kName, {"Value", "integer"}, {"Global-Default", "boolean"}, kAge, {"PreemptionPolicy"}};
+constexpr TableColumn kPodGroupColumns[] = {kName, {"Policy"}, {"Workload"}, {"Status"}, kAge};
+constexpr TableColumn kCompositeGroupColumns[] = {kName, {"Policy"}, {"Workload"}, kAge};
+constexpr TableColumn kClaimColumns[] = {kName, {"State"}, kAge};
+constexpr TableColumn kSliceColumns[] = {kName, {"Node"}, {"Driver"}, {"Pool"}, kAge};
+constexpr TableColumn kTaintRuleColumns[] = {kName, {"Key"}, {"Value"}, {"Effect"}, {"TimeAdded"}, kAge};
+constexpr TableColumn kBindRequestColumns[] = {kName,
+                                               {"Pod"},
+                                               {"Node"},
+                                               {"Phase"},
+                                               {"Step"},
+                                               {"Group"},
+                                               kAge,
+                                               {"Decision", "string", 1},
+                                               {"Reason", "string", 1}};
+
 struct TableRow {
   std::string_view group;
   std::string_view resource;
   TableColumns columns;
 };
 
-const std::vector<TableRow>& table_rows() {
-  constexpr TableColumn kName{"Name", "string", 0, true};
-  constexpr TableColumn kAge{"Age"};
-  static const std::vector<TableRow> kRows = {
-      {"",
-       "pods",
-       {{kName,
-         {"Ready"},
-         {"Status"},
-         {"Restarts"},
-         kAge,
-         {"IP", "string", 1},
-         {"Node", "string", 1},
-         {"Nominated Node", "string", 1},
-         {"Readiness Gates", "string", 1}},
-        pod_cells}},
-      {"",
-       "nodes",
-       {{kName,
-         {"Status"},
-         {"Roles"},
-         kAge,
-         {"Version"},
-         {"Internal-IP", "string", 1},
-         {"External-IP", "string", 1},
-         {"OS-Image", "string", 1},
-         {"Kernel-Version", "string", 1},
-         {"Container-Runtime", "string", 1}},
-        node_cells}},
-      {"",
-       "events",
-       {{{"Last Seen"},
-         {"Type"},
-         {"Reason"},
-         {"Object"},
-         {"Subobject", "string", 1},
-         {"Source", "string", 1},
-         {"Message"},
-         {"First Seen", "string", 1},
-         {"Count", "string", 1},
-         {"Name", "string", 1, true}},
-        event_cells}},
-      {"", "namespaces", {{kName, {"Status"}, kAge}, namespace_cells}},
-      {"", "configmaps", {{kName, {"Data"}, kAge}, configmap_cells}},
-      {"", "secrets", {{kName, {"Type"}, {"Data"}, kAge}, secret_cells}},
-      {"",
-       "services",
-       {{kName, {"Type"}, {"Cluster-IP"}, {"External-IP"}, {"Port(s)"}, kAge, {"Selector", "string", 1}},
-        service_cells}},
-      {"apps",
-       "deployments",
-       {{kName,
-         {"Ready"},
-         {"Up-to-date"},
-         {"Available"},
-         kAge,
-         {"Containers", "string", 1},
-         {"Images", "string", 1},
-         {"Selector", "string", 1}},
-        deployment_cells}},
-      {"batch",
-       "jobs",
-       {{kName,
-         {"Status"},
-         {"Completions"},
-         {"Duration"},
-         kAge,
-         {"Containers", "string", 1},
-         {"Images", "string", 1},
-         {"Selector", "string", 1}},
-        job_cells}},
-      {"policy",
-       "poddisruptionbudgets",
-       {{kName, {"Min Available"}, {"Max Unavailable"}, {"Allowed Disruptions", "integer"}, kAge},
-        budget_cells}},
-      {"coordination.k8s.io", "leases", {{kName, {"Holder"}, kAge}, lease_cells}},
-      {"scheduling.k8s.io",
-       "priorityclasses",
-       {{kName, {"Value", "integer"}, {"Global-Default", "boolean"}, kAge, {"PreemptionPolicy"}},
-        priority_cells}},
-      {"scheduling.k8s.io",
-       "podgroups",
-       {{kName, {"Policy"}, {"Workload"}, {"Status"}, kAge}, pod_group_cells}},
-      {"scheduling.k8s.io",
-       "compositepodgroups",
-       {{kName, {"Policy"}, {"Workload"}, kAge}, composite_group_cells}},
-      {"resource.k8s.io", "resourceclaims", {{kName, {"State"}, kAge}, claim_cells}},
-      {"resource.k8s.io", "resourceslices", {{kName, {"Node"}, {"Driver"}, {"Pool"}, kAge}, slice_cells}},
-      {"resource.k8s.io",
-       "devicetaintrules",
-       {{kName, {"Key"}, {"Value"}, {"Effect"}, {"TimeAdded"}, kAge}, taint_rule_cells}},
-      {"scheduling.berth.dev",
-       "bindrequests",
-       {{kName,
-         {"Pod"},
-         {"Node"},
-         {"Phase"},
-         {"Step"},
-         {"Group"},
-         kAge,
-         {"Decision", "string", 1},
-         {"Reason", "string", 1}},
-        bind_request_cells}},
-  };
-  return kRows;
-}
+constexpr TableRow kRows[] = {
+    {"", "pods", {kPodColumns, pod_cells}},
+    {"", "nodes", {kNodeColumns, node_cells}},
+    {"", "events", {kEventColumns, event_cells}},
+    {"", "namespaces", {kNamespaceColumns, namespace_cells}},
+    {"", "configmaps", {kConfigMapColumns, configmap_cells}},
+    {"", "secrets", {kSecretColumns, secret_cells}},
+    {"", "services", {kServiceColumns, service_cells}},
+    {"apps", "deployments", {kDeploymentColumns, deployment_cells}},
+    {"batch", "jobs", {kJobColumns, job_cells}},
+    {"policy", "poddisruptionbudgets", {kBudgetColumns, budget_cells}},
+    {"coordination.k8s.io", "leases", {kLeaseColumns, lease_cells}},
+    {"scheduling.k8s.io", "priorityclasses", {kPriorityColumns, priority_cells}},
+    {"scheduling.k8s.io", "podgroups", {kPodGroupColumns, pod_group_cells}},
+    {"scheduling.k8s.io", "compositepodgroups", {kCompositeGroupColumns, composite_group_cells}},
+    {"resource.k8s.io", "resourceclaims", {kClaimColumns, claim_cells}},
+    {"resource.k8s.io", "resourceslices", {kSliceColumns, slice_cells}},
+    {"resource.k8s.io", "devicetaintrules", {kTaintRuleColumns, taint_rule_cells}},
+    {"scheduling.berth.dev", "bindrequests", {kBindRequestColumns, bind_request_cells}},
+};
+
+constexpr TableColumns kPlain = {kPlainColumns, plain_cells};
 
 }  // namespace
 
 const TableColumns& columns_of(const api::ResourceInfo& resource) {
-  static const TableColumns kPlain = {kPlainColumns, plain_cells};
   // Both groups of events show the same stored objects.
   const std::string_view group = resource.group == "events.k8s.io" ? "" : resource.group;
-  for (const TableRow& row : table_rows())
+  for (const TableRow& row : kRows)
     if (row.group == group && row.resource == resource.plural) return row.columns;
   return kPlain;
 }

@@ -4,9 +4,9 @@
 // BindRequest's are our own.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "api/type_table.h"
 #include "base/json.h"
@@ -22,7 +22,7 @@ struct TableColumn {
 };
 
 struct TableColumns {
-  std::vector<TableColumn> columns;
+  std::span<const TableColumn> columns;
   // One cell per column, as the server renders it (ages against `now`).
   JsonArray (*cells)(const Json& object, Time now);
 };

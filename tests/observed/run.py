@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs the recorded requests of tests/data/observed against `berth apiserver` and compares the answers.
 
-Each case file gets an empty server of its own. A step that differs fails the run, unless open.txt lists it: then it counts as
-skipped. Entries of open.txt that agree by now are named at the end; `--write-open` rewrites the file with what differs today.
+Each case file gets an empty server of its own. A step that differs fails the run, unless open.txt lists it:
+then it counts as skipped. Entries of open.txt that agree by now are named at the end; `--write-open` rewrites
+the file with what differs today.
 """
 import argparse
 import concurrent.futures
@@ -23,8 +24,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DATA = ROOT / "tests" / "data" / "observed"
 OPEN = pathlib.Path(__file__).resolve().with_name("open.txt")
 EVERY_GATE = ("DRADeviceCompatibilityGroups DRAListTypeAttributes DRADerivedAttributes GenericWorkload "
-              "TopologyAwareWorkloadScheduling CompositePodGroup DRAWorkloadResourceClaims PodGroupPreemptionPolicy "
-              "DRAResourcePoolStatus WorkloadWithJob").split()
+              "TopologyAwareWorkloadScheduling CompositePodGroup DRAWorkloadResourceClaims "
+              "PodGroupPreemptionPolicy DRAResourcePoolStatus WorkloadWithJob").split()
 # Folder below DATA, and the gates of its server. Folders that need more than the API server are in NOT_RUN.
 FOLDERS = ((".", EVERY_GATE), ("default-gates", []), ("generic-workload-only", ["GenericWorkload"]))
 NOT_RUN = {"short-history": "needs a server that forgets its history after seconds",
@@ -145,7 +146,8 @@ def report(results, rules):
         if broken:
             print("BROKEN %s: %s" % (name, broken))
             bad += 1
-        print("%-34s %4d equal, %4d open, %4d different" % (name, len(agree), len(differ) - bad + bool(broken), bad))
+        still_open = len(differ) - bad + bool(broken)
+        print("%-34s %4d equal, %4d open, %4d different" % (name, len(agree), still_open, bad))
         passed, failed = passed + len(agree), failed + bad
     for line in agreeing:
         print("note: no longer open: " + line)
