@@ -10,6 +10,7 @@
 #include "cli/placements.h"
 #include "cli/stop_signal.h"
 #include "control/controllers/controllers.h"
+#include "health/node_agents.h"
 #include "server/in_process_client.h"
 
 namespace berth::cli {
@@ -81,6 +82,20 @@ Result<bool> wait_for_nodes(std::size_t count, const store::Store& store, const 
   }
 }
 
+// The agents of the first simulated nodes; null in memory without --nodes-dir: there is no place for their
+// sockets.
+Result<std::unique_ptr<health::NodeAgents>> start_agents(const UpCommand& command, health::HealthFeed& feed,
+                                                         const Clock& clock) {
+  std::string folder = command.nodes_directory;
+  if (folder.empty() && !command.server.data_directory.empty())
+    folder = command.server.data_directory + "/nodes";
+  if (folder.empty() || command.nodes == 0) return std::unique_ptr<health::NodeAgents>();
+  std::vector<std::string> names;
+  for (std::size_t n = 1; n <= command.nodes; ++n)
+    names.emplace_back(control::simulated_node_object(n).find("metadata")->string_at("name"));
+  return health::NodeAgents::start(folder, std::move(names), feed, clock);
+}
+
 void print_welcome(const ServerPart& part, std::size_t nodes) {
   std::printf("Berth is up: the Kubernetes API is on %s, %zu simulated node%s ready.\n", part.url().c_str(),
               nodes, nodes == 1 ? " is" : "s are");
@@ -97,10 +112,14 @@ Status serve(UpCommand& command, ServerPart& part, const std::vector<Manifest>& 
   SystemClock clock;
   const auto client = server::make_in_process_client(part.server(), "system:berth");
   const auto own = server::make_in_process_client(part.server(), "kubernetes-admin");
-  ControlPlaneLoops plane(*client, clock, gates, {});
+  health::HealthFeed feed;
+  control::ControlPlaneOptions options;
+  options.health = &feed;
+  ControlPlaneLoops plane(*client, clock, gates, options);
   if (Status made = make_nodes(command.nodes, part.store(), *own); !made) return made;
   if (Status stored = store_manifests(manifests, *own); !stored) return stored;
   if (!TRY(wait_for_nodes(command.nodes, part.store(), plane, clock, stop))) return {};
+  const std::unique_ptr<health::NodeAgents> agents = TRY(start_agents(command, feed, clock));
   if (Status ready = part.ready(); !ready) return ready;
   print_welcome(part, command.nodes);
   if (command.watch_placements) {

@@ -4,6 +4,7 @@
 #include "binding/binder.h"
 #include "control/controllers/controllers.h"
 #include "dra/cel_selectors.h"
+#include "health/health_reporter.h"
 #include "scheduling/scheduler.h"
 
 namespace berth::control {
@@ -75,6 +76,15 @@ void add_binder(Engine& engine, const api::Gates& gates) {
   engine.add(std::move(binder).value());
 }
 
+void add_node_agents(Engine& engine, const api::Gates& gates, health::HealthFeed& feed) {
+  const bool pod_level = gates.enabled("BerthPodLevelHealth");
+  engine.add(health::make_health_reporter(
+      feed, pod_level ? health::PodLevelHealth::Write : health::PodLevelHealth::Omit));
+  feed.on_change([&engine](const std::string& node) {
+    engine.wake(health::kReporterName, {api::Kind::Node, "", node, {}});
+  });
+}
+
 }  // namespace
 
 struct ControlPlane::Parts {
@@ -85,6 +95,7 @@ struct ControlPlane::Parts {
   scheduling::Scheduler scheduler;
   std::unique_ptr<Engine> scheduling;
   std::unique_ptr<Engine> controllers;
+  health::HealthFeed* health = nullptr;
   InformerHub hub;
 };
 
@@ -100,11 +111,16 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
     if (options.controllers) add_controllers(*parts_->controllers);
     if (options.binder) add_binder(*parts_->controllers, gates);
     if (options.simulated_nodes) add_simulated_nodes(*parts_->controllers);
+    if (options.health && gates.enabled("ResourceHealthStatus")) {
+      parts_->health = options.health;
+      add_node_agents(*parts_->controllers, gates, *options.health);
+    }
     parts_->controllers->attach_to(parts_->hub);
   }
 }
 
 ControlPlane::~ControlPlane() {
+  if (parts_->health) parts_->health->on_change({});
   stop_watching();
 }
 

@@ -13,6 +13,10 @@
 #include "client/api_client.h"
 #include "control/engine.h"
 
+namespace berth::health {
+class HealthFeed;
+}
+
 namespace berth::control {
 
 struct ControlPlaneOptions {
@@ -21,6 +25,8 @@ struct ControlPlaneOptions {
   bool binder = true;
   bool controllers = true;  // claims, garbage collection, namespaces…
   bool simulated_nodes = true;
+  // What drivers report of simulated nodes; outlives the control plane. Null: nobody listens to drivers.
+  health::HealthFeed* health = nullptr;
 };
 
 // Owner: one thread until start(); after that the engines belong to who steps them.

@@ -88,6 +88,22 @@ Json running_status(const api::Pod& pod, Time now) {
   return status;
 }
 
+// What was known of a container's devices when it ended stays in its status.
+void keep_device_health(const api::Pod& pod, Json& status) {
+  constexpr std::string_view kHealth = "allocatedResourcesStatus";
+  const Result<Json> before = parse_json(*pod.raw);
+  for (const char* field : {"initContainerStatuses", "containerStatuses"}) {
+    const Json* old = before ? before->find_path({"status", field}) : nullptr;
+    Json* now = status.find(field);
+    if (!old || !old->is_array() || !now) continue;
+    for (const Json& ended : old->as_array())
+      for (Json& container : now->as_array())
+        if (const Json* health = ended.find(kHealth);
+            health && container.string_at("name") == ended.string_at("name"))
+          container[kHealth] = *health;
+  }
+}
+
 Json succeeded_status(const api::Pod& pod, Time started, Time now) {
   JsonArray conditions = {condition("PodReadyToStartContainers", false, "", now),
                           condition("Initialized", true, "PodCompleted", started),
@@ -97,6 +113,7 @@ Json succeeded_status(const api::Pod& pod, Time started, Time now) {
   if (!pod.init_containers.empty())
     status["initContainerStatuses"] = init_statuses(pod, ContainerState::Completed, started, now);
   status["containerStatuses"] = statuses(pod, ContainerState::Completed, started, now);
+  keep_device_health(pod, status);
   return status;
 }
 

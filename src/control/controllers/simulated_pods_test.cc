@@ -71,6 +71,18 @@ TEST_F(SimulatedPods, APodWithARunTimeSucceedsAfterIt) {
   EXPECT_EQ(ended->string_at("finishedAt"), "2027-01-15T08:00:30Z");
 }
 
+TEST_F(SimulatedPods, TheDeviceHealthThatAContainerEndedWithStays) {
+  begin(R"({"berth.dev/run-time":"30s"})");
+  Json statuses = status().items_at("containerStatuses");
+  statuses.as_array().at(0)["allocatedResourcesStatus"] =
+      Json::array({Json::object({{"name", "claim:g"}, {"resources", JsonArray()}})});
+  const Json patch = Json::object({{"status", Json::object({{"containerStatuses", statuses}})}});
+  world.api.change(Kind::Pod, "d", "p", to_string(patch));
+  world.advance(Duration::seconds(31));
+  ASSERT_EQ(status().string_at("phase"), "Succeeded");
+  EXPECT_EQ(status().items_at("containerStatuses").at(0).items_at("allocatedResourcesStatus").size(), 1u);
+}
+
 TEST(SimulatedPodsTable, OthersAreLeftAlone) {
   constexpr const char* kDeleting =
       R"({"metadata":{"namespace":"d","name":"p","deletionTimestamp":"2026-01-01T00:00:00Z"},)"
