@@ -79,7 +79,8 @@ std::string taints_text(const Attempt& attempt, const std::vector<NodeId>& nodes
   return text;
 }
 
-// What the devices of the first nodes lack: "n1: counter set … holds group mig; the device offers vgpu".
+// What the devices of the first nodes lack: "n1: counter set … holds group mig; the device offers vgpu"; one
+// node alone stands before it already.
 std::string devices_text(const Attempt& attempt, const PluginSet& plugins, const std::vector<NodeId>& nodes) {
   std::string text;
   for (std::size_t i = 0; i < std::min(nodes.size(), kNodesExplainedMax); ++i)
@@ -87,10 +88,9 @@ std::string devices_text(const Attempt& attempt, const PluginSet& plugins, const
       if (!filter->wanted(attempt)) continue;
       const std::string why = filter->explain(attempt, nodes[i]);
       if (why.empty()) continue;
-      text.append(text.empty() ? "" : "; ")
-          .append(attempt.world->cluster.node(nodes[i]).name)
-          .append(": ")
-          .append(why);
+      text.append(text.empty() ? "" : "; ");
+      if (nodes.size() > 1) text.append(attempt.world->cluster.node(nodes[i]).name).append(": ");
+      text.append(why);
     }
   return text;
 }

@@ -294,7 +294,7 @@ TEST(Devices, AnAssumedDeviceIsNotGivenTwice) {
   EXPECT_TRUE(bench.message_of("q").starts_with(
       "0/1 nodes are available: 1 cannot allocate all claims. preemption: 0/1 "
       "nodes are available: 1 Preemption is not helpful for scheduling. pod "
-      "default/q waits: 1 of 1 nodes has no devices for its claims (n1: n1: "))
+      "default/q waits: 1 of 1 nodes has no devices for its claims (n1: needs "))
       << bench.message_of("q");
 }
 
