@@ -1,0 +1,112 @@
+#include "client/leader_election.h"
+
+namespace berth::client {
+namespace {
+
+const Json& spec_of(const Json& lease) {
+  static const Json kNone = Json::object();
+  const Json* spec = lease.find("spec");
+  return spec ? *spec : kNone;
+}
+
+}  // namespace
+
+ApiRequest LeaderElection::request(Verb verb, std::string body) const {
+  return {verb, api::ref_of(api::Kind::Lease), options_.ns, options_.name, "", std::move(body)};
+}
+
+// The Lease as it is once we hold it. Unknown fields stay.
+Json LeaderElection::claimed(Time wall) const {
+  Json lease =
+      lease_
+          ? *lease_
+          : Json::object({{"apiVersion", "coordination.k8s.io/v1"},
+                          {"kind", "Lease"},
+                          {"metadata", Json::object({{"name", options_.name}, {"namespace", options_.ns}})}});
+  Json& spec = lease["spec"];
+  const bool ours = holder_ == options_.identity;
+  const std::int64_t transitions = spec_of(lease).int_at("leaseTransitions");
+  spec["holderIdentity"] = options_.identity;
+  spec["leaseDurationSeconds"] = options_.lease.whole_seconds();
+  if (!ours) spec["acquireTime"] = format_micro_time(wall);
+  spec["renewTime"] = format_micro_time(wall);
+  spec["leaseTransitions"] = transitions + (lease_ && !ours ? 1 : 0);
+  return lease;
+}
+
+std::optional<ApiRequest> LeaderElection::next_request(Time wall, Time monotonic) {
+  if (awaiting_ || (next_at_.is_set() && monotonic < next_at_)) return std::nullopt;
+  awaiting_ = true;
+  sent_at_ = monotonic;
+  if (step_ == Step::Read) return request(Verb::Get, "");
+  return request(step_ == Step::Make ? Verb::Create : Verb::Update, to_string(claimed(wall)));
+}
+
+void LeaderElection::answered(const ApiReply& reply, Time monotonic) {
+  awaiting_ = false;
+  if (step_ == Step::Read) return read_answered(reply, monotonic);
+  next_at_ = monotonic + options_.retry;
+  if (!reply.ok()) {
+    step_ = Step::Read;  // somebody else was there first, or it is not known what became of it
+    return;
+  }
+  observe(reply, monotonic);
+  renewed_at_ = sent_at_;
+  step_ = lease_ ? Step::Take : Step::Read;
+}
+
+void LeaderElection::read_answered(const ApiReply& reply, Time monotonic) {
+  next_at_ = monotonic + options_.retry;
+  if (reply.code == 404) {
+    lease_.reset();
+    holder_.clear();
+    record_.clear();
+    step_ = Step::Make;
+    next_at_ = monotonic;
+    return;
+  }
+  if (!reply.ok()) return;
+  observe(reply, monotonic);
+  if (!lease_ || held_by_another(monotonic)) return;
+  step_ = Step::Take;
+  next_at_ = monotonic;
+}
+
+void LeaderElection::observe(const ApiReply& reply, Time monotonic) {
+  lease_.reset();
+  if (!reply.object) return;
+  Result<Json> lease = parse_json(*reply.object);
+  if (!lease || !lease->is_object()) return;
+  const Json& spec = spec_of(*lease);
+  std::string record = to_string(spec);
+  if (record != record_ || !changed_at_.is_set()) changed_at_ = monotonic;
+  record_ = std::move(record);
+  holder_ = spec.string_at("holderIdentity");
+  held_for_ = Duration::seconds(spec.int_at("leaseDurationSeconds"));
+  lease_ = std::move(lease).value();
+}
+
+bool LeaderElection::held_by_another(Time monotonic) const {
+  return !holder_.empty() && holder_ != options_.identity && monotonic < changed_at_ + held_for_;
+}
+
+bool LeaderElection::leads(Time monotonic) const {
+  return renewed_at_.is_set() && monotonic < renewed_at_ + options_.renew_deadline;
+}
+
+std::optional<ApiRequest> LeaderElection::release(Time wall, Time monotonic) {
+  const bool led = leads(monotonic);
+  renewed_at_ = Time();
+  if (!led || !lease_) return std::nullopt;
+  Json lease = *lease_;
+  Json& spec = lease["spec"];
+  spec["holderIdentity"] = "";
+  spec["leaseDurationSeconds"] = 1;
+  spec["acquireTime"] = format_micro_time(wall);
+  spec["renewTime"] = format_micro_time(wall);
+  awaiting_ = true;
+  step_ = Step::Read;
+  return request(Verb::Update, to_string(lease));
+}
+
+}  // namespace berth::client

@@ -1,0 +1,62 @@
+// One of several processes leads: a candidate for a Lease, as client-go's leader election behaves.
+//
+// Pure: time comes in, requests go out; whoever owns it sends them one at a time. Two clocks: wall time is
+// only written into the Lease, monotonic time decides. Never compares another machine's clock with ours: a
+// holder counts as alive while its record keeps changing. Source: coordination.k8s.io/v1 Lease; client-go
+// tools/leaderelection (15 s lease, 10 s to renew, 2 s between tries).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+#include "client/api_client.h"
+
+namespace berth::client {
+
+struct ElectionOptions {
+  std::string ns = "kube-system";
+  std::string name;
+  std::string identity;  // unique among the candidates
+  Duration lease = Duration::seconds(15);
+  Duration renew_deadline = Duration::seconds(10);  // leads no longer than that after a renewal was sent
+  Duration retry = Duration::seconds(2);
+};
+
+class LeaderElection {
+ public:
+  explicit LeaderElection(ElectionOptions options) : options_(std::move(options)) {}
+
+  // What to send now. Nothing while an answer is awaited or before it is time.
+  std::optional<ApiRequest> next_request(Time wall, Time monotonic);
+  // The answer to the request before.
+  void answered(const ApiReply& reply, Time monotonic);
+  bool leads(Time monotonic) const;
+  // The holder as last seen; empty when unknown or none.
+  const std::string& holder() const { return holder_; }
+  // What lets others lead at once; nothing when it does not lead. Nothing leads afterwards.
+  std::optional<ApiRequest> release(Time wall, Time monotonic);
+
+ private:
+  enum class Step { Read, Make, Take };
+
+  ApiRequest request(Verb verb, std::string body) const;
+  Json claimed(Time wall) const;
+  void observe(const ApiReply& reply, Time monotonic);
+  bool held_by_another(Time monotonic) const;
+  void read_answered(const ApiReply& reply, Time monotonic);
+
+  const ElectionOptions options_;
+  Step step_ = Step::Read;
+  bool awaiting_ = false;
+  Time next_at_;
+  Time sent_at_;
+  std::optional<Json> lease_;  // as last seen; absent when there is none
+  std::string record_;         // its spec, as text
+  std::string holder_;
+  Time changed_at_;  // when its spec was first seen to be as it is
+  Duration held_for_;
+  Time renewed_at_;
+};
+
+}  // namespace berth::client
