@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "cli/apiserver_command.h"
 #include "cli/bench_command.h"
+#include "cli/part_command.h"
 #include "cli/up_command.h"
 #include "cli/version.h"
 
@@ -25,6 +26,16 @@ void add_server_flags(CLI::App& command, ServerOptions& server, std::string& gat
   command.add_option("--audit-log", server.audit_log, "file that gets one JSON line per request");
   command.add_flag("--insecure", server.insecure,
                    "plain HTTP on loopback, every request is the administrator's");
+}
+
+void add_part_flags(CLI::App& command, PartCommand& part) {
+  command.add_option("--kubeconfig", part.kubeconfig, "file; without it as kubectl, then the pod's own");
+  command.add_option("--feature-gates", part.feature_gates, "A=true,B=false, with Kubernetes' gate names");
+  command.add_option("--listen", part.listen,
+                     "ADDR:PORT of /healthz, /readyz and /metrics; port 0 picks a free one");
+  command.add_option("--leader-elect", part.leader_elect, "work only while holding the Lease");
+  command.add_option("--leader-elect-resource-namespace", part.lease_namespace, "of the Lease");
+  command.add_flag("--print-config", part.print_config, "print the effective configuration and end");
 }
 
 LogLevel level_of(const std::string& name) {
@@ -57,6 +68,17 @@ int run(int argc, char** argv) {
   up->add_option("--nodes-dir", whole.nodes_directory, "where drivers find the nodes' plugin sockets");
   up->add_flag("--watch-placements", whole.watch_placements, "print each placement as it happens");
 
+  CLI::App* scheduler = app.add_subcommand("scheduler", "place pods of a cluster elsewhere");
+  PartCommand places;
+  add_part_flags(*scheduler, places);
+  bool with_binder = false;
+  scheduler->add_flag("--with-binder", with_binder, "bind in the same process");
+  scheduler->add_option("--scheduler-name", places.scheduler_names, "schedulerName of the pods it places");
+  CLI::App* binder = app.add_subcommand("binder", "carry out bind requests of a cluster elsewhere");
+  PartCommand binds;
+  binds.part = Part::Binder;
+  add_part_flags(*binder, binds);
+
   CLI::App* bench = app.add_subcommand("bench", "measure this machine end to end");
   BenchCommand measured;
   bench->add_option("name", measured.name, "dra-fill")->required();
@@ -74,6 +96,9 @@ int run(int argc, char** argv) {
     return 0;
   }
   if (*bench) return run_bench(measured);
+  if (with_binder) places.part = Part::SchedulerWithBinder;
+  if (*scheduler) return run_part(places);
+  if (*binder) return run_part(binds);
   if (*up) return run_up(std::move(whole));
   return run_apiserver(std::move(serve));
 }

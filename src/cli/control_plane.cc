@@ -1,25 +1,79 @@
 #include "cli/control_plane.h"
 
+#include <mutex>
+
+#include "cli/plane_metrics.h"
 #include "control/loop.h"
 
 namespace berth::cli {
+namespace {
+
+constexpr Duration kFiguresPeriod = Duration::seconds(1);
+
+// What one loop shows of its engine, from time to time.
+template <class Figures>
+class Shown {
+ public:
+  explicit Shown(const Clock& clock) : clock_(clock) {}
+  // On the loop's thread.
+  template <class Take>
+  void refresh(Take take) {
+    const Time now = clock_.monotonic();
+    if (taken_.is_set() && now - taken_ < kFiguresPeriod) return;
+    taken_ = now;
+    Figures figures = take();
+    const std::lock_guard lock(mutex_);
+    figures_ = std::move(figures);
+  }
+  Figures figures() const {
+    const std::lock_guard lock(mutex_);
+    return figures_;
+  }
+
+ private:
+  const Clock& clock_;
+  Time taken_;
+  mutable std::mutex mutex_;
+  Figures figures_;
+};
+
+}  // namespace
 
 struct ControlPlaneLoops::Parts {
-  Parts(client::ApiClient& client, const api::Gates& gates, control::ControlPlaneOptions options)
-      : plane(client, gates, std::move(options)) {}
+  Parts(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
+        const control::ControlPlaneOptions& options)
+      : profile(options.scheduler_names.front()),
+        binds(options.binder),
+        scheduler_shown(clock),
+        binder_shown(clock),
+        plane(client, gates, options) {}
+
+  const std::string profile;
+  const bool binds;
+  Shown<SchedulerFigures> scheduler_shown;
+  Shown<BinderFigures> binder_shown;
   control::ControlPlane plane;
   std::unique_ptr<control::Loop> scheduling;
   std::unique_ptr<control::Loop> controllers;
 };
 
 ControlPlaneLoops::ControlPlaneLoops(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
-                                     control::ControlPlaneOptions options)
-    : parts_(std::make_unique<Parts>(client, gates, std::move(options))) {
-  if (control::Engine* engine = parts_->plane.scheduling())
-    parts_->scheduling = std::make_unique<control::Loop>(*engine, clock, "berth-scheduler");
-  if (control::Engine* engine = parts_->plane.controllers())
-    parts_->controllers = std::make_unique<control::Loop>(*engine, clock, "berth-control");
-  parts_->plane.start();
+                                     control::ControlPlaneOptions options, control::Leading leading)
+    : parts_(std::make_unique<Parts>(client, clock, gates, options)) {
+  Parts& parts = *parts_;
+  if (control::Engine* engine = parts.plane.scheduling()) {
+    engine->lead(leading);
+    parts.scheduling = std::make_unique<control::Loop>(*engine, clock, "berth-scheduler", [&parts] {
+      parts.scheduler_shown.refresh([&] { return figures_of(parts.plane.queue(), parts.plane.decisions()); });
+    });
+  }
+  if (control::Engine* engine = parts.plane.controllers()) {
+    engine->lead(leading);
+    parts.controllers = std::make_unique<control::Loop>(*engine, clock, "berth-control", [&parts, engine] {
+      if (parts.binds) parts.binder_shown.refresh([&] { return figures_of(engine->view()); });
+    });
+  }
+  parts.plane.start();
 }
 
 ControlPlaneLoops::~ControlPlaneLoops() {
@@ -29,6 +83,20 @@ ControlPlaneLoops::~ControlPlaneLoops() {
 bool ControlPlaneLoops::synced() const {
   return (!parts_->scheduling || parts_->scheduling->synced()) &&
          (!parts_->controllers || parts_->controllers->synced());
+}
+
+void ControlPlaneLoops::lead(control::Leading leading) {
+  for (auto* loop : {&parts_->scheduling, &parts_->controllers})
+    if (*loop) (*loop)->lead(leading);
+}
+
+void ControlPlaneLoops::write_metrics(MetricsText& text) const {
+  std::vector<LoopFigures> loops;
+  if (parts_->scheduling) loops.push_back({"scheduler", parts_->scheduling->counters()});
+  if (parts_->controllers) loops.push_back({"controllers", parts_->controllers->counters()});
+  cli::write_metrics(loops, text);
+  if (parts_->scheduling) cli::write_metrics(parts_->scheduler_shown.figures(), parts_->profile, text);
+  if (parts_->binds) cli::write_metrics(parts_->binder_shown.figures(), text);
 }
 
 void ControlPlaneLoops::stop(Duration grace) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/clock.h"
+#include "base/metrics.h"
 #include "control/control_plane.h"
 
 namespace berth::cli {
@@ -11,13 +13,16 @@ namespace berth::cli {
 // Owner: the main thread. Runs from construction until stop().
 class ControlPlaneLoops {
  public:
-  // All outlive it.
+  // All outlive it. Not leading, the loops follow and decide nothing until lead() says so.
   ControlPlaneLoops(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
-                    control::ControlPlaneOptions options);
+                    control::ControlPlaneOptions options, control::Leading leading = control::Leading::Yes);
   ~ControlPlaneLoops();
 
   // Every loop has seen every list.
   bool synced() const;
+  void lead(control::Leading leading);
+  // Thread-safe. Figures are about a second old.
+  void write_metrics(MetricsText& text) const;
   // Lets writes under way end, at most `grace`.
   void stop(Duration grace);
 

@@ -1,6 +1,5 @@
 #include "cli/server_part.h"
 
-#include <charconv>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -8,6 +7,7 @@
 #include "base/log.h"
 #include "cli/audit_log.h"
 #include "cli/cel_plug.h"
+#include "cli/listen_address.h"
 #include "client/kubeconfig.h"
 #include "server/transport/certificates.h"
 
@@ -62,24 +62,11 @@ Result<std::unique_ptr<ServerPart>> ServerPart::open(ServerOptions options, cons
   return part;
 }
 
-Status ServerPart::read_listen(std::string& address, std::uint16_t& port) const {
-  const std::string& listen = options_.listen;
-  const std::size_t colon = listen.rfind(':');
-  const Error refused(ErrorCode::Invalid, "--listen",
-                      "\"" + listen + "\" is no ADDR:PORT such as 127.0.0.1:6443");
-  if (colon == std::string::npos) return refused;
-  address = listen.substr(0, colon);
-  if (address.size() > 2 && address.front() == '[') address = address.substr(1, address.size() - 2);
-  if (address.empty()) address = "0.0.0.0";
-  const char* end = listen.data() + listen.size();
-  const auto [stop, error] = std::from_chars(listen.data() + colon + 1, end, port);
-  if (error != std::errc() || stop != end) return refused;
-  return {};
-}
-
 Status ServerPart::start() {
   server::TransportOptions transport;
-  if (Status read = read_listen(transport.address, transport.port); !read) return read;
+  const ListenAddress listen = TRY(parse_listen(options_.listen));
+  transport.address = listen.address;
+  transport.port = listen.port;
   if (options_.insecure) {
     transport.insecure_user = {"kubernetes-admin", {"system:masters"}};
   } else {
@@ -96,9 +83,7 @@ Status ServerPart::start() {
   }
   transport_ = TRY(server::Transport::listen(transport, *server_));
   const server::Endpoint endpoint = transport_->local();
-  const bool six = endpoint.address.find(':') != std::string::npos;
-  url_ = std::string(options_.insecure ? "http" : "https") + "://" +
-         (six ? "[" + endpoint.address + "]" : endpoint.address) + ":" + std::to_string(endpoint.port);
+  url_ = url_of(options_.insecure ? "http" : "https", endpoint.address, endpoint.port);
   ticker_ = std::make_unique<Ticker>(*server_, clock_);
   return {};
 }

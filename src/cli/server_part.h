@@ -47,7 +47,6 @@ class ServerPart {
 
  private:
   explicit ServerPart(ServerOptions options, const api::Gates& gates);
-  Status read_listen(std::string& address, std::uint16_t& port) const;
 
   ServerOptions options_;
   const api::Gates& gates_;

@@ -137,6 +137,13 @@ Engine* ControlPlane::controllers() {
   return parts_->controllers.get();
 }
 
+const scheduling::Queue& ControlPlane::queue() const {
+  return parts_->scheduler.queue();
+}
+const scheduling::DecisionRing& ControlPlane::decisions() const {
+  return parts_->decisions;
+}
+
 bool ControlPlane::step(Time now) {
   bool more = false;
   for (Engine* engine : {scheduling(), controllers()})

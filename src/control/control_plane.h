@@ -12,6 +12,8 @@
 #include "api/gates.h"
 #include "client/api_client.h"
 #include "control/engine.h"
+#include "scheduling/decision_log.h"
+#include "scheduling/queue.h"
 
 namespace berth::health {
 class HealthFeed;
@@ -44,6 +46,10 @@ class ControlPlane {
   // Null when the options leave it empty.
   Engine* scheduling();
   Engine* controllers();
+
+  // Both for whoever steps the engines.
+  const scheduling::Queue& queue() const;
+  const scheduling::DecisionRing& decisions() const;
 
   // For one thread that runs both: a bounded piece of work each; true when there is more to do at once.
   bool step(Time now);

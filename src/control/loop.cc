@@ -24,7 +24,9 @@ struct Loop::State {
   bool synced = false;
   bool stopping = false;  // the loop's own
   std::optional<Time> stop_deadline;
+  std::optional<Leading> lead;
   EngineCounters counters;
+  std::function<void()> observe;
   std::thread thread;
 };
 
@@ -39,8 +41,14 @@ void Loop::State::run() {
         stopping = true;
         engine.begin_stop(*stop_deadline);
       }
+      if (lead) {
+        engine.lead(*lead);
+        lead.reset();
+        continue;
+      }
     }
     if (stopping && engine.stopped(clock.now())) return;
+    if (!more && observe) observe();
     if (!more) sleep_until(engine.next_wake());
   }
 }
@@ -49,14 +57,15 @@ void Loop::State::sleep_until(std::optional<Time> wake) {
   Duration pause = kLoopSleepMax;
   if (wake) pause = std::min(pause, *wake - clock.now());
   std::unique_lock lock(mutex);
-  const auto woken = [this] { return messages || (stop_deadline && !stopping); };
+  const auto woken = [this] { return messages || lead || (stop_deadline && !stopping); };
   changed.wait_for(lock, std::chrono::microseconds(std::max<std::int64_t>(pause.micros(), 0)), woken);
   messages = false;
 }
 
-Loop::Loop(Engine& engine, const Clock& clock, std::string name)
+Loop::Loop(Engine& engine, const Clock& clock, std::string name, std::function<void()> observe)
     : state_(std::make_shared<State>(engine, clock)) {
   State& state = *state_;
+  state.observe = std::move(observe);
   engine.on_message([kept = state_] {
     const std::lock_guard lock(kept->mutex);
     kept->messages = true;
@@ -81,6 +90,13 @@ void Loop::stop(Duration grace) {
     state.changed.notify_one();
   }
   if (state.thread.joinable()) state.thread.join();
+}
+
+void Loop::lead(Leading leading) {
+  State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  state.lead = leading;
+  state.changed.notify_one();
 }
 
 bool Loop::synced() const {

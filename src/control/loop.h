@@ -1,6 +1,7 @@
 // A thread that steps one engine: sleeps until a message comes or a deadline is due.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,12 +17,15 @@ class Loop {
  public:
   // Both outlive the loop. `name` is the thread's, cut to 15 bytes. The thread starts at once; only it
   // touches the engine from here on.
-  Loop(Engine& engine, const Clock& clock, std::string name);
+  // `observe` is called on it between steps, before it sleeps.
+  Loop(Engine& engine, const Clock& clock, std::string name, std::function<void()> observe = {});
   // Stops within no grace.
   ~Loop();
 
   // Blocks until effects under way are carried out, at most `grace`. Safe to call twice.
   void stop(Duration grace);
+  // Thread-safe; from the next step on.
+  void lead(Leading leading);
   // Whether every list has arrived; for readiness. Thread-safe.
   bool synced() const;
   // A copy made between two steps. Thread-safe.

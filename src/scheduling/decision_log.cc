@@ -6,7 +6,7 @@ namespace berth::scheduling {
 namespace {
 
 constexpr std::array<std::string_view, 2> kKinds = {"Pod", "Group"};
-constexpr std::array<std::string_view, 4> kResults = {"Placed", "Unschedulable", "Error", "Undone"};
+constexpr std::array<std::string_view, kDecisionResultCount> kResults = {"Placed", "Unschedulable", "Error", "Undone"};
 
 }  // namespace
 
@@ -18,6 +18,7 @@ std::string_view name_of(DecisionResult result) {
 }
 
 void DecisionRing::append(DecisionRecord record) {
+  ++counts_[static_cast<std::size_t>(record.result)];
   records_.push_back(std::move(record));
   if (records_.size() > kDecisionsKept) records_.pop_front();
 }

@@ -3,6 +3,7 @@
 // Owner: whoever injects the sink; the scheduler only appends. The records hold no pointers into the cluster.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -15,6 +16,7 @@ namespace berth::scheduling {
 
 enum class DecisionKind : std::uint8_t { Pod, Group };
 enum class DecisionResult : std::uint8_t { Placed, Unschedulable, Error, Undone };
+inline constexpr std::size_t kDecisionResultCount = 4;
 
 std::string_view name_of(DecisionKind kind);
 std::string_view name_of(DecisionResult result);
@@ -47,16 +49,18 @@ class DecisionLog {
 
 inline constexpr std::size_t kDecisionsKept = 4096;
 
-// Keeps the latest kDecisionsKept records in memory. One thread.
+// Keeps the latest kDecisionsKept records in memory, and counts all of them. One thread.
 class DecisionRing final : public DecisionLog {
  public:
   void append(DecisionRecord record) override;
   const std::deque<DecisionRecord>& records() const { return records_; }
   // Null when it was never there or is no longer kept.
   const DecisionRecord* find(std::string_view id) const;
+  std::uint64_t count(DecisionResult result) const { return counts_[static_cast<std::size_t>(result)]; }
 
  private:
   std::deque<DecisionRecord> records_;
+  std::array<std::uint64_t, kDecisionResultCount> counts_{};
 };
 
 }  // namespace berth::scheduling

@@ -76,6 +76,8 @@ class Queue {
   bool contains(const EntryKey& key) const { return entries_.contains(key); }
   std::size_t active_count() const { return active_.size(); }
   std::size_t waiting_count() const { return backoff_.size() + unschedulable_.size(); }
+  std::size_t backoff_count() const { return backoff_.size(); }
+  std::size_t unschedulable_count() const { return unschedulable_.size(); }
   std::size_t gated_count() const { return entries_.size() - active_count() - waiting_count(); }
 
  private:

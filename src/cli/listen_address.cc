@@ -1,0 +1,28 @@
+#include "cli/listen_address.h"
+
+#include <charconv>
+
+namespace berth::cli {
+
+Result<ListenAddress> parse_listen(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  const Error refused(ErrorCode::Invalid, "--listen",
+                      "\"" + text + "\" is no ADDR:PORT such as 127.0.0.1:6443");
+  if (colon == std::string::npos) return refused;
+  ListenAddress listen;
+  listen.address = text.substr(0, colon);
+  if (listen.address.size() > 2 && listen.address.front() == '[')
+    listen.address = listen.address.substr(1, listen.address.size() - 2);
+  if (listen.address.empty()) listen.address = "0.0.0.0";
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, listen.port);
+  if (error != std::errc() || stop != end) return refused;
+  return listen;
+}
+
+std::string url_of(const std::string& scheme, const std::string& address, std::uint16_t port) {
+  const bool six = address.find(':') != std::string::npos;
+  return scheme + "://" + (six ? "[" + address + "]" : address) + ":" + std::to_string(port);
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,22 @@
+// ADDR:PORT of a --listen flag.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace berth::cli {
+
+struct ListenAddress {
+  std::string address;  // without brackets; "0.0.0.0" when the text names none
+  std::uint16_t port = 0;
+};
+
+// Refuses (Invalid, path "--listen") anything else.
+Result<ListenAddress> parse_listen(const std::string& text);
+
+// "https://[::1]:6443"
+std::string url_of(const std::string& scheme, const std::string& address, std::uint16_t port);
+
+}  // namespace berth::cli

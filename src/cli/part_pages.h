@@ -1,0 +1,33 @@
+// /healthz, /livez, /readyz and /metrics of a part, over plain HTTP.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "server/transport/transport.h"
+
+namespace berth::cli {
+
+struct PartPages {
+  std::function<bool()> ready;
+  std::function<std::string()> metrics;  // in the text form of Prometheus
+};
+
+class PartServer {
+ public:
+  // Serves until it is destroyed. The functions are called on its threads. Refuses what parse_listen and
+  // Transport::listen refuse: plain HTTP stays on loopback.
+  static Result<std::unique_ptr<PartServer>> open(const std::string& listen, PartPages pages);
+  ~PartServer();
+  const std::string& url() const { return url_; }
+
+ private:
+  class Handler;
+  explicit PartServer(PartPages pages);
+  std::unique_ptr<Handler> handler_;
+  std::unique_ptr<server::Transport> transport_;
+  std::string url_;
+};
+
+}  // namespace berth::cli

@@ -1,0 +1,35 @@
+// What the loops of a control plane count, as metrics. Kubernetes' own names where Kubernetes has one.
+#pragma once
+
+#include "base/metrics.h"
+#include "client/view.h"
+#include "control/control_plane.h"
+
+namespace berth::cli {
+
+inline constexpr std::size_t kBindPhaseCount = 3;
+inline constexpr std::size_t kBindStepCount = 8;
+
+// Plain numbers, copied on a loop's thread.
+struct SchedulerFigures {
+  std::array<std::uint64_t, scheduling::kDecisionResultCount> attempts{};  // by DecisionResult
+  std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0;
+};
+struct BinderFigures {
+  std::array<std::array<std::uint64_t, kBindStepCount>, kBindPhaseCount> requests{};  // by phase, step
+};
+
+SchedulerFigures figures_of(const scheduling::Queue& queue, const scheduling::DecisionRing& decisions);
+// Cost: visits every BindRequest.
+BinderFigures figures_of(const client::View& view);
+
+// The first of scheduler_names is the profile.
+void write_metrics(const SchedulerFigures& figures, const std::string& profile, MetricsText& text);
+void write_metrics(const BinderFigures& figures, MetricsText& text);
+struct LoopFigures {
+  std::string loop;
+  control::EngineCounters counters;
+};
+void write_metrics(const std::vector<LoopFigures>& loops, MetricsText& text);
+
+}  // namespace berth::cli

@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""Runs `berth apiserver`, `berth scheduler` and `berth binder` as processes of their own, and looks at what they do together.
+
+Only the standard library. The closing line is "N passed, M failed"; the exit code is 0 when nothing failed.
+"""
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import urllib.error
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+WAIT_SECONDS_MAX = 60
+PODS = "/api/v1/namespaces/default/pods"
+BIND_REQUESTS = "/apis/scheduling.berth.dev/v1alpha1/bindrequests"
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/berth-scheduler"
+
+
+def eventually(what, look):
+    """The first true value of `look`."""
+    limit = time.monotonic() + WAIT_SECONDS_MAX
+    while True:
+        seen = look()
+        if seen:
+            return seen
+        if time.monotonic() > limit:
+            raise AssertionError("not within %d s: %s" % (WAIT_SECONDS_MAX, what))
+        time.sleep(0.05)
+
+
+class Process:
+    """One `berth` process; `pattern` finds in its output where it serves."""
+
+    def __init__(self, cluster, name, arguments, pattern):
+        self.log = pathlib.Path(cluster.scratch.name, "%s-%d.log" % (name, len(cluster.processes)))
+        with open(self.log, "w") as out:
+            self.process = subprocess.Popen([str(cluster.berth)] + arguments, stdout=out, stderr=out)
+        cluster.processes.append(self)
+        self.url = eventually(name + " starts", lambda: self.look_for(pattern))
+
+    def look_for(self, pattern):
+        if self.process.poll() is not None:
+            raise AssertionError("it ended: " + self.log.read_text()[-500:])
+        found = re.search(pattern, self.log.read_text())
+        return found and found[1]
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def end(self):
+        self.process.terminate()
+        return self.process.wait(timeout=WAIT_SECONDS_MAX)
+
+    def page(self, path):
+        try:
+            with urllib.request.urlopen(self.url + path, timeout=10) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as refused:
+            return refused.code, refused.read().decode()
+
+    def metric(self, line):
+        found = re.search("^" + re.escape(line) + " ([0-9]+)$", self.page("/metrics")[1], re.MULTILINE)
+        return int(found[1]) if found else None
+
+    def ready(self):
+        eventually("it is ready", lambda: self.page("/readyz")[0] == 200)
+        return self
+
+
+class Cluster:
+    """An API server of its own and whatever parts a case starts; everything ends with it."""
+
+    def __init__(self, berth):
+        self.berth = berth
+        self.scratch = tempfile.TemporaryDirectory(prefix="berth-parts-")
+        self.processes = []
+
+    def __enter__(self):
+        try:
+            self.kubeconfig = str(pathlib.Path(self.scratch.name, "kubeconfig"))
+            self.audit = pathlib.Path(self.scratch.name, "audit")
+            self.data = str(pathlib.Path(self.scratch.name, "data"))
+            self.server = self.serve("127.0.0.1:0")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes:
+            if process.process.poll() is None:
+                process.kill()
+        self.scratch.cleanup()
+
+    def serve(self, listen):
+        return Process(self, "apiserver", ["apiserver", "--insecure", "--listen", listen, "--data-dir", self.data,
+                                           "--kubeconfig", self.kubeconfig, "--audit-log", str(self.audit)],
+                       r"API on (\S+)")
+
+    def part(self, *arguments):
+        return Process(self, arguments[0], list(arguments) + ["--kubeconfig", self.kubeconfig],
+                       r"metrics are on (\S+)")
+
+    def call(self, method, path, body=None, content="application/json"):
+        data = json.dumps(body).encode() if body is not None else None
+        request = urllib.request.Request(self.server.url + path, data, {"Content-Type": content}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as refused:
+            return json.load(refused)
+
+    def make(self, path, body):
+        made = self.call("POST", path, body)
+        assert made["kind"] != "Status", made
+        return made
+
+    def add_node(self, name):
+        self.make("/api/v1/nodes", {"kind": "Node", "apiVersion": "v1", "metadata": {"name": name}})
+        amounts = {"cpu": "8", "memory": "16Gi", "pods": "100"}
+        status = {"status": {"capacity": amounts, "allocatable": amounts,
+                             "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]}}
+        answer = self.call("PATCH", "/api/v1/nodes/%s/status" % name, status, "application/merge-patch+json")
+        assert answer["kind"] == "Node", answer
+
+    def add_pod(self, name, scheduler="berth"):
+        container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "10m"}}}
+        self.make(PODS, {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name},
+                         "spec": {"schedulerName": scheduler, "containers": [container]}})
+
+    def node_of(self, name):
+        return self.call("GET", PODS + "/" + name)["spec"].get("nodeName")
+
+    def bound(self, *names):
+        return eventually("bound: " + " ".join(names), lambda: all(self.node_of(name) for name in names))
+
+    def bindings(self, name):
+        """The codes of the answers to all bindings of this pod."""
+        lines = [json.loads(line) for line in self.audit.read_text().splitlines()]
+        return [line["code"] for line in lines
+                if line["resource"] == "pods/binding" and line["name"] == "default/" + name]
+
+
+def a_pod_is_placed_and_bound_by_two_processes(berth):
+    with Cluster(berth) as cluster:
+        scheduler, binder = cluster.part("scheduler").ready(), cluster.part("binder").ready()
+        cluster.add_pod("early")
+        cluster.add_node("n1")
+        cluster.add_pod("late")
+        cluster.bound("early", "late")
+        assert cluster.bindings("early") == [201], cluster.bindings("early")
+        cluster.add_pod("foreign", "somebody-else")
+        cluster.add_pod("after")
+        cluster.bound("after")
+        assert not cluster.node_of("foreign")
+        scheduled = 'scheduler_schedule_attempts_total{result="scheduled",profile="berth"}'
+        eventually("three attempts are counted", lambda: scheduler.metric(scheduled) == 3)
+        assert binder.metric('berth_writes_total{loop="controllers",result="refused"}') == 0
+        assert scheduler.page("/healthz") == (200, "ok")
+        assert scheduler.end() == 0 and binder.end() == 0
+
+
+def a_killed_binder_is_followed_by_another(berth):
+    with Cluster(berth) as cluster:
+        cluster.add_node("n1")
+        cluster.part("scheduler", "--leader-elect=false").ready()
+        binder = cluster.part("binder", "--leader-elect=false").ready()
+        names = ["p%d" % i for i in range(30)]
+        for name in names[:15]:
+            cluster.add_pod(name)
+        binder.kill()
+        for name in names[15:]:
+            cluster.add_pod(name)
+        eventually("a bind request waits", lambda: cluster.call("GET", BIND_REQUESTS)["items"])
+        again = cluster.part("binder", "--leader-elect=false").ready()
+        cluster.bound(*names)
+        assert again.metric('berth_writes_total{loop="controllers",result="refused"}') == 0
+        for name in names:
+            assert cluster.bindings(name) == [201], (name, cluster.bindings(name))
+
+
+def one_of_two_schedulers_leads(berth):
+    with Cluster(berth) as cluster:
+        cluster.add_node("n1")
+        leads = 'leader_election_master_status{name="berth-scheduler"}'
+        attempts = 'scheduler_schedule_attempts_total{result="scheduled",profile="berth"}'
+        first = cluster.part("scheduler", "--with-binder").ready()
+        eventually("the first leads", lambda: first.metric(leads) == 1)
+        second = cluster.part("scheduler", "--with-binder").ready()
+        cluster.add_pod("a")
+        cluster.bound("a")
+        eventually("the first placed it", lambda: first.metric(attempts) == 1)
+        assert (second.metric(leads), second.metric(attempts)) == (0, 0)
+        holder = cluster.call("GET", LEASE)["spec"]["holderIdentity"]
+        assert first.end() == 0
+        eventually("the second leads", lambda: second.metric(leads) == 1)
+        lease = cluster.call("GET", LEASE)["spec"]
+        assert lease["holderIdentity"] != holder and lease["leaseTransitions"] == 1, lease
+        cluster.add_pod("b")
+        cluster.bound("b")
+
+
+def parts_outlive_their_api_server(berth):
+    with Cluster(berth) as cluster:
+        cluster.add_node("n1")
+        part = cluster.part("scheduler", "--with-binder", "--leader-elect=false").ready()
+        cluster.add_pod("a")
+        cluster.bound("a")
+        address = cluster.server.url.removeprefix("http://")
+        cluster.server.kill()
+        cluster.server = cluster.serve(address)
+        cluster.add_pod("b")
+        cluster.bound("b")
+        assert part.page("/readyz")[0] == 200
+
+
+def options_are_told_and_checked(berth):
+    def run(*arguments):
+        return subprocess.run([str(berth)] + list(arguments), capture_output=True, text=True, timeout=60)
+
+    printed = run("scheduler", "--with-binder", "--scheduler-name", "x", "--print-config",
+                  "--feature-gates", "GenericWorkload=true")
+    assert printed.returncode == 0, printed.stderr
+    for line in ("kind: BerthConfiguration", "apiVersion: config.berth.dev/v1alpha1", "  withBinder: true",
+                 '  - "x"', "  GenericWorkload: true", "  CompositePodGroup: false"):
+        assert line in printed.stdout.splitlines(), line
+    assert run("binder", "--feature-gates", "NoSuchGate=true").returncode != 0
+    missing = run("binder", "--kubeconfig", "/nonexistent/kubeconfig")
+    assert missing.returncode == 1 and "/nonexistent/kubeconfig" in missing.stderr, missing.stderr
+
+
+CASES = (a_pod_is_placed_and_bound_by_two_processes, a_killed_binder_is_followed_by_another,
+         one_of_two_schedulers_leads, parts_outlive_their_api_server, options_are_told_and_checked)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--berth", type=pathlib.Path, default=ROOT / "build" / "release" / "berth")
+    arguments.add_argument("cases", nargs="*", help="parts of the names of cases")
+    options = arguments.parse_args()
+    failed = passed = 0
+    for case in CASES:
+        if options.cases and not any(word in case.__name__ for word in options.cases):
+            continue
+        try:
+            case(options.berth.resolve())
+            passed += 1
+        except Exception:  # a case may fail in any way; the others still run
+            failed += 1
+            print("FAILED %s" % case.__name__)
+            traceback.print_exc()
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
