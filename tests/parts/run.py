@@ -5,6 +5,7 @@ Only the standard library. The closing line is "N passed, M failed"; the exit co
 """
 import argparse
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -242,7 +243,8 @@ CASES = (a_pod_is_placed_and_bound_by_two_processes, a_killed_binder_is_followed
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--berth", type=pathlib.Path, default=ROOT / "build" / "release" / "berth")
+    arguments.add_argument("--berth", type=pathlib.Path,
+                           default=pathlib.Path(os.environ.get("BERTH_BUILD_DIR", ROOT / "build" / "debug"), "berth"))
     arguments.add_argument("cases", nargs="*", help="parts of the names of cases")
     options = arguments.parse_args()
     failed = passed = 0
