@@ -69,6 +69,10 @@ FieldError duplicate(std::string path, const Json& value) {
   return make(FieldErrorType::Duplicate, std::move(path), to_string(value));
 }
 
+FieldError not_found(std::string path, const Json& value, std::string_view detail) {
+  return make(FieldErrorType::NotFound, std::move(path), with_detail(value, detail));
+}
+
 FieldError forbidden(std::string path, std::string_view detail) {
   return make(FieldErrorType::Forbidden, std::move(path), detail);
 }

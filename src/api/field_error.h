@@ -41,6 +41,7 @@ FieldError invalid(std::string path, const Json& value, std::string_view detail)
 FieldError not_supported(std::string path, const Json& value,
                          std::initializer_list<std::string_view> supported);
 FieldError duplicate(std::string path, const Json& value);
+FieldError not_found(std::string path, const Json& value, std::string_view detail = "");
 FieldError forbidden(std::string path, std::string_view detail);
 FieldError too_long(std::string path, std::size_t bytes_max);
 FieldError too_many(std::string path, std::size_t count, std::size_t count_max);

@@ -36,6 +36,9 @@ struct RuleContext {
       read;
   // Lists stored objects of a resource in a namespace ("" for all); for rules about siblings.
   std::function<std::vector<Json>(std::string_view resource, std::string_view ns)> list;
+  // Of the request: "resize", or empty; and the group it named, "events.k8s.io" where core stores the object.
+  std::string_view subresource = {};
+  std::string_view request_group = {};
 };
 
 // How metadata.name is checked.

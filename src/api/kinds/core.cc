@@ -1,15 +1,33 @@
 #include <array>
 
 #include "api/kind_rules.h"
+#include "api/kinds/core_kinds.h"
+#include "api/kinds/core_parts.h"
 #include "api/kinds/pod.h"
 
 namespace berth::api {
 namespace {
 
+constexpr std::string_view kNameLabel = "kubernetes.io/metadata.name";
+
+void put_name_label(Json& object) {
+  Json& metadata = object["metadata"];
+  put_default(metadata, table_type("meta.k8s.io", "v1", "ObjectMeta"), "labels", Json::object());
+  metadata["labels"][kNameLabel] = metadata.string_at("name");
+}
+
 void prepare_namespace(Json& object, const RuleContext&) {
-  object["status"] = Json::object({{"phase", "Active"}});
-  object["spec"]["finalizers"] = Json::array({"kubernetes"});
-  object["metadata"]["labels"]["kubernetes.io/metadata.name"] = object["metadata"].string_at("name");
+  static const TypeInfo& type = core_type("Namespace");
+  put(object, type, "spec", Json::object({{"finalizers", Json::array({"kubernetes"})}}));
+  put(object, type, "status", Json::object({{"phase", "Active"}}));
+  put_name_label(object);
+}
+
+// The finalizers end through "finalize" only.
+void prepare_namespace_update(Json& next, const Json& old, const RuleContext& ctx) {
+  if (ctx.subresource == "finalize") return;
+  put(next, core_type("Namespace"), "spec", value_or_null(present(old, "spec")));
+  put_name_label(next);
 }
 
 std::optional<Rejection> admit_namespace_delete(const Json& object, const RuleContext&) {
@@ -24,6 +42,7 @@ KindRules namespace_rules() {
   rules.resource = "namespaces";
   rules.name_rule = NameRule::Label;
   rules.prepare_create = prepare_namespace;
+  rules.prepare_update = prepare_namespace_update;
   rules.admit_delete = admit_namespace_delete;
   return rules;
 }
@@ -31,7 +50,8 @@ KindRules namespace_rules() {
 }  // namespace
 
 std::span<const KindRules> core_rules() {
-  static const std::array<KindRules, 2> kRules = {pod_rules(), namespace_rules()};
+  static const std::array kRules = {pod_rules(),    node_rules(),    namespace_rules(), config_map_rules(),
+                                    secret_rules(), service_rules(), event_rules()};
   return kRules;
 }
 

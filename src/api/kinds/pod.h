@@ -12,5 +12,18 @@ std::string_view qos_class_of(const Json& pod);
 
 // Defaults of a pod spec, also inside templates of other kinds.
 void set_pod_spec_defaults(Json& spec);
+// The same for the `template` member of `spec`.
+void set_template_defaults(Json& spec);
+// Defaults of a whole pod: requests from limits, and the address that podIPs and podIP share.
+void set_pod_defaults(Json& pod);
+
+// A pod spec; `old` is null at creation. `pod_name` is empty for a template.
+FieldErrors check_pod_spec(const FieldPath& path, const Json& spec, std::string_view pod_name);
+FieldErrors check_containers(const FieldPath& path, const Json& spec, std::string_view list);
+
+// Updates of the main endpoint. Only what Kubernetes allows may differ.
+FieldErrors validate_pod_update(const Json& next, const Json& old, const RuleContext& ctx);
+// Cost: only what differs from `old` is looked into.
+FieldErrors validate_pod_status_update(const Json& next, const Json& old, const RuleContext& ctx);
 
 }  // namespace berth::api

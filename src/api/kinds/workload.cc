@@ -1,9 +1,82 @@
-#include "api/kind_rules.h"
+#include "api/kinds/core_parts.h"
+#include "api/kinds/workload_kinds.h"
 
 namespace berth::api {
+namespace {
+
+FieldErrors validate_lease(const Json& lease, const RuleContext&) {
+  const Json* spec = present(lease, "spec");
+  if (!spec) return {};
+  const FieldPath path("spec");
+  FieldErrors errors;
+  if (const Json* holder = present(spec, "holderIdentity"); holder && holder->as_string().empty())
+    errors.push_back(invalid(path.child("holderIdentity"), "", "must not be empty"));
+  if (const Json* seconds = present(spec, "leaseDurationSeconds"); seconds && seconds->as_int() <= 0)
+    errors.push_back(invalid(path.child("leaseDurationSeconds"), *seconds, "must be greater than 0"));
+  append(errors, check_not_negative(path.child("leaseTransitions"), *spec, "leaseTransitions"));
+  return errors;
+}
+
+KindRules lease_rules() {
+  KindRules rules;
+  rules.group = "coordination.k8s.io";
+  rules.resource = "leases";
+  rules.needs_version_on_update = true;
+  rules.create_on_update = true;
+  rules.validate_create = validate_lease;
+  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
+    return validate_lease(next, ctx);
+  };
+  return rules;
+}
+
+FieldErrors validate_budget(const Json& budget, const RuleContext&) {
+  const Json* spec = present(budget, "spec");
+  if (!spec) return {};
+  const FieldPath path("spec");
+  FieldErrors errors;
+  if (present(spec, "minAvailable") && present(spec, "maxUnavailable"))
+    errors.push_back(invalid(path, go_form(*spec, table_type("policy", "v1", "PodDisruptionBudgetSpec")),
+                             "minAvailable and maxUnavailable cannot be both set"));
+  for (std::string_view key : {"minAvailable", "maxUnavailable"})
+    if (const Json* amount = present(spec, key); amount && amount->is_int())
+      append(errors, check_not_negative(path.child(key), *spec, key));
+  if (const Json* selector = present(spec, "selector"))
+    append(errors, check_label_selector(path.child("selector"), *selector));
+  return errors;
+}
+
+KindRules budget_rules() {
+  KindRules rules;
+  rules.group = "policy";
+  rules.resource = "poddisruptionbudgets";
+  rules.has_generation = true;
+  rules.needs_version_on_update = true;
+  rules.prepare_create = [](Json& budget, const RuleContext&) {
+    const TypeInfo& status = table_type("policy", "v1", "PodDisruptionBudgetStatus");
+    Json empty = Json::object();
+    for (std::string_view key : {"disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"})
+      put(empty, status, key, 0);
+    put(budget, table_type("policy", "v1", "PodDisruptionBudget"), "status", std::move(empty));
+  };
+  rules.validate_create = validate_budget;
+  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
+    return validate_budget(next, ctx);
+  };
+  return rules;
+}
+
+}  // namespace
 
 std::span<const KindRules> workload_rules() {
-  return {};
+  static const std::vector<KindRules> kRules = [] {
+    std::vector<KindRules> rules = apps_rules();
+    rules.push_back(job_rules());
+    rules.push_back(lease_rules());
+    rules.push_back(budget_rules());
+    return rules;
+  }();
+  return kRules;
 }
 
 }  // namespace berth::api

@@ -1,0 +1,127 @@
+// Containers of a pod: names, images, ports, mounts, resources.
+#include <algorithm>
+#include <set>
+
+#include "api/kinds/core_parts.h"
+#include "api/kinds/pod.h"
+
+namespace berth::api {
+namespace {
+
+constexpr std::size_t kPortNameBytesMax = 15;
+
+NameProblems port_name_problems(std::string_view name) {
+  NameProblems problems;
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto is_good = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '-'; };
+  if (name.size() > kPortNameBytesMax)
+    problems.push_back("must be no more than " + std::to_string(kPortNameBytesMax) + " characters");
+  if (!std::all_of(name.begin(), name.end(), is_good))
+    problems.emplace_back("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+  if (std::none_of(name.begin(), name.end(), is_letter))
+    problems.emplace_back("must contain at least one letter (a-z)");
+  if (name.find("--") != std::string_view::npos)
+    problems.emplace_back("must not contain consecutive hyphens");
+  if (name.starts_with('-') || name.ends_with('-'))
+    problems.emplace_back("must not begin or end with a hyphen");
+  return problems;
+}
+
+FieldErrors check_ports(const FieldPath& path, const JsonArray& ports) {
+  FieldErrors errors;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const FieldPath at = path.index(i);
+    const Json& port = ports[i];
+    if (const std::string_view name = port.string_at("name"); !name.empty()) {
+      FieldErrors found = check_format(at.child("name"), name, port_name_problems);
+      if (found.empty() && item_named(ports, "name", name) != &port)
+        found.push_back(duplicate(at.child("name"), name));
+      append(errors, std::move(found));
+    }
+    if (port.int_at("containerPort") == 0)
+      errors.push_back(required(at.child("containerPort")));
+    else
+      append(errors, check_port(at.child("containerPort"), port.int_at("containerPort")));
+    if (port.int_at("hostPort") != 0)
+      append(errors, check_port(at.child("hostPort"), port.int_at("hostPort")));
+    append(errors, check_one_of(at.child("protocol"), port.string_at("protocol"), {"SCTP", "TCP", "UDP"}));
+  }
+  return errors;
+}
+
+FieldErrors check_env(const FieldPath& path, const JsonArray& variables) {
+  FieldErrors errors;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const FieldPath at = path.index(i);
+    const std::string_view name = variables[i].string_at("name");
+    if (name.empty()) errors.push_back(required(at.child("name")));
+    if (name.find('=') != std::string_view::npos)
+      errors.push_back(invalid(at.child("name"), name,
+                               "a valid environment variable name must consist only of printable ASCII "
+                               "characters other than '='"));
+    if (present(variables[i], "valueFrom") && !variables[i].string_at("value").empty())
+      errors.push_back(invalid(at.child("valueFrom"), "", "may not be specified when `value` is not empty"));
+  }
+  return errors;
+}
+
+FieldErrors check_mounts(const FieldPath& path, const JsonArray& mounts, const JsonArray& volumes) {
+  FieldErrors errors;
+  for (std::size_t i = 0; i < mounts.size(); ++i) {
+    const FieldPath at = path.index(i);
+    const std::string_view name = mounts[i].string_at("name");
+    const std::string_view where = mounts[i].string_at("mountPath");
+    if (name.empty())
+      errors.push_back(required(at.child("name")));
+    else if (!item_named(volumes, "name", name))
+      errors.push_back(not_found(at.child("name"), name));
+    if (where.empty())
+      errors.push_back(required(at.child("mountPath")));
+    else if (item_named(mounts, "mountPath", where) != &mounts[i])
+      errors.push_back(invalid(at.child("mountPath"), where, "must be unique"));
+  }
+  return errors;
+}
+
+FieldErrors check_container(const FieldPath& at, const Json& container, const Json& spec) {
+  FieldErrors errors = check_required(at.child("name"), container.string_at("name"), dns_label_problems);
+  const std::string_view image = container.string_at("image");
+  if (image.empty())
+    errors.push_back(required(at.child("image")));
+  else if (image.front() == ' ' || image.back() == ' ')
+    errors.push_back(invalid(at.child("image"), image, "must not have leading or trailing whitespace"));
+  append(errors,
+         check_one_of(at.child("terminationMessagePolicy"), container.string_at("terminationMessagePolicy"),
+                      {"FallbackToLogsOnError", "File"}));
+  append(errors, check_ports(at.child("ports"), items(&container, "ports")));
+  append(errors, check_env(at.child("env"), items(&container, "env")));
+  append(errors,
+         check_mounts(at.child("volumeMounts"), items(&container, "volumeMounts"), items(&spec, "volumes")));
+  append(errors, check_one_of(at.child("imagePullPolicy"), container.string_at("imagePullPolicy"),
+                              {"Always", "IfNotPresent", "Never"}));
+  if (const Json* resources = present(container, "resources"))
+    append(errors, check_resources(at.child("resources"), *resources, items(&spec, "resourceClaims")));
+  return errors;
+}
+
+}  // namespace
+
+FieldErrors check_containers(const FieldPath& path, const Json& spec, std::string_view list) {
+  const JsonArray& containers = items(&spec, list);
+  const FieldPath at = path.child(list);
+  FieldErrors errors;
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    const std::string_view name = containers[i].string_at("name");
+    append(errors, check_container(at.index(i), containers[i], spec));
+    const bool repeated = item_named(containers, "name", name) != &containers[i];
+    const bool taken = list != "containers" && item_named(items(&spec, "containers"), "name", name);
+    if (!name.empty() && (repeated || taken)) errors.push_back(duplicate(at.index(i).child("name"), name));
+    const std::string_view restart = containers[i].string_at("restartPolicy");
+    if (list == "initContainers" && !restart.empty())
+      append(errors,
+             check_one_of(at.index(i).child("restartPolicy"), restart, {"Always", "Never", "OnFailure"}));
+  }
+  return errors;
+}
+
+}  // namespace berth::api
