@@ -159,7 +159,7 @@ ApiStatus Registry::other_uid(const Update& update, std::string_view asked, std:
                       ", ResourceVersion: 0, AdditionalErrorMsg: " + precondition_text("UID", asked, found));
 }
 
-api::RuleContext Registry::context(const WriteOptions& options) const {
+api::RuleContext Registry::context(const ObjectTarget& target, const WriteOptions& options) const {
   const auto read = [this](std::string_view resource, std::string_view ns,
                            std::string_view name) -> std::optional<Json> {
     const store::ObjectPtr found =
@@ -178,7 +178,10 @@ api::RuleContext Registry::context(const WriteOptions& options) const {
         if (Result<Json> json = parse_json(object->bytes)) found.push_back(std::move(json).value());
     return found;
   };
-  return {world_.gates, world_.clock.now(), options.user, read, list};
+  api::RuleContext ctx{world_.gates, world_.clock.now(), options.user, read, list};
+  ctx.subresource = target.subresource;
+  ctx.request_group = target.resource->group;
+  return ctx;
 }
 
 std::optional<ApiStatus> Registry::check_namespace(const ObjectTarget& target) const {
@@ -198,7 +201,7 @@ std::optional<ApiStatus> Registry::check_namespace(const ObjectTarget& target) c
 
 void Registry::create(ObjectTarget target, Json body, WriteOptions options, Done done) {
   const api::KindRules& rules = rules_of(target);
-  const api::RuleContext ctx = context(options);
+  const api::RuleContext ctx = context(target, options);
   Json& metadata = metadata_of(body);
   if (!metadata.string_at("resourceVersion").empty()) {
     ApiStatus status;
@@ -336,7 +339,7 @@ void Registry::submit_update(std::shared_ptr<Update> update, const store::Object
                              const Json& before, Json next) {
   const ObjectTarget& target = update->target;
   const api::KindRules& rules = rules_of(target);
-  const api::RuleContext ctx = context(update->options);
+  const api::RuleContext ctx = context(target, update->options);
   const bool status_only = target.subresource == "status";
   restore_system_fields(next, before);
   metadata_of(next)["resourceVersion"] = std::to_string(current->revision);
@@ -420,7 +423,7 @@ void Registry::remove(ObjectTarget target, DeleteOptions options, WriteOptions w
   const Json before = std::move(parsed).value();
   Json object = before;
   if (rules.admit_delete)
-    if (const auto rejection = rules.admit_delete(before, context(write_options)))
+    if (const auto rejection = rules.admit_delete(before, context(target, write_options)))
       return done(Answer::failed(of_rejection(target, *rejection)));
 
   apply_propagation(object, options, rules);

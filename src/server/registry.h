@@ -101,7 +101,7 @@ class Registry {
                      Json next);
   void finish(std::shared_ptr<Update> update, store::Write write);
   std::optional<ApiStatus> check_namespace(const ObjectTarget& target) const;
-  api::RuleContext context(const WriteOptions& options) const;
+  api::RuleContext context(const ObjectTarget& target, const WriteOptions& options) const;
   void submit_create(ObjectTarget target, Json object, int tries_left, std::vector<std::string> warnings,
                      Done done);
 
