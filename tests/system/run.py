@@ -1,0 +1,629 @@
+#!/usr/bin/env python3
+"""Drives the real `berth up` with the real kubectl, and checks what a person would read.
+
+Each function marked @check is one test; they run in order on one in-memory cluster, those marked
+@check_alone start their own. BERTH_BUILD_DIR says where the executable is (build/release), KUBECTL which
+kubectl (the one in PATH; without one it is built by Go into ~/.cache/berth, and without Go its tests count as
+one skip).
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("BERTH_BUILD_DIR", ROOT / "build/release"))
+BERTH = BUILD / "berth"
+READY_SECONDS_MAX = 40
+COMMAND_SECONDS_MAX = 30
+STOP_SECONDS_MAX = 2.0
+KUBECTL_MODULE = "k8s.io/kubernetes/cmd/kubectl@v1.37.0"
+
+CHECKS = []
+ALONE = []
+
+
+def check(function):
+    CHECKS.append(function)
+    return function
+
+
+def check_alone(function):
+    ALONE.append(function)
+    return function
+
+
+class Wrong(Exception):
+    pass
+
+
+def expect(condition, text):
+    if not condition:
+        raise Wrong(text)
+
+
+def has(text, *parts):
+    for part in parts:
+        found = part.search(text) if isinstance(part, re.Pattern) else part in text
+        expect(found, f"wanted {getattr(part, 'pattern', part)!r} in:\n{text}")
+    return text
+
+
+def lacks(text, *parts):
+    for part in parts:
+        expect(part not in text, f"did not want {part!r} in:\n{text}")
+    return text
+
+
+def row(text, name):
+    """The cells of the table row whose first cell is `name`."""
+    for line in text.splitlines():
+        cells = re.split(r" {2,}", line.strip())
+        if cells[0] == name:
+            return cells
+    raise Wrong(f"no row {name} in:\n{text}")
+
+
+def find_kubectl():
+    named = os.environ.get("KUBECTL")
+    found = shutil.which(named or "kubectl")
+    if found or named:
+        return found
+    cache = pathlib.Path.home() / ".cache/berth"
+    if (cache / "kubectl").exists():
+        return str(cache / "kubectl")
+    go = shutil.which("go")
+    version = (
+        re.search(r"go1\.(\d+)", subprocess.run([go, "version"], capture_output=True, text=True).stdout)
+        if go
+        else None
+    )
+    if not version or int(version[1]) < 26:
+        return None
+    cache.mkdir(parents=True, exist_ok=True)
+    built = subprocess.run([go, "install", KUBECTL_MODULE], env=dict(os.environ, GOBIN=str(cache)))
+    return str(cache / "kubectl") if built.returncode == 0 else None
+
+
+class Cluster:
+    """One `berth up`. `arguments` come after the kubeconfig's."""
+
+    def __init__(self, directory, *arguments):
+        self.directory = pathlib.Path(directory)
+        self.kubeconfig = self.directory / "kubeconfig"
+        self.arguments = [str(argument) for argument in arguments]
+        self.process = None
+
+    def start(self, *more):
+        self.kubeconfig.unlink(missing_ok=True)
+        self.log = open(self.directory / "log", "ab")
+        command = [
+            str(BERTH),
+            "up",
+            "--kubeconfig",
+            str(self.kubeconfig),
+            "--listen",
+            "127.0.0.1:0",
+            "--log-level",
+            "warning",
+        ]
+        self.process = subprocess.Popen(
+            command + self.arguments + [str(m) for m in more], stdout=self.log, stderr=self.log
+        )
+        limit = time.monotonic() + READY_SECONDS_MAX
+        while not self.kubeconfig.exists():
+            if self.process.poll() is not None or time.monotonic() > limit:
+                raise Wrong("berth up did not come up:\n" + (self.directory / "log").read_text())
+            time.sleep(0.02)
+        return self
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        """Seconds that a SIGTERM took."""
+        if not self.process or self.process.poll() is not None:
+            return 0.0
+        began = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(15)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise Wrong("berth up did not end within 15 s of SIGTERM")
+        return time.monotonic() - began
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def run(self, *arguments, stdin=None, editor=None):
+        environment = {key: value for key, value in os.environ.items() if key != "KUBERNETES_SERVICE_HOST"}
+        environment.update(KUBECONFIG=str(self.kubeconfig), HOME=str(self.directory))
+        if editor:
+            environment["KUBE_EDITOR"] = editor
+        return subprocess.run(
+            [KUBECTL, *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=COMMAND_SECONDS_MAX,
+        )
+
+    def __call__(self, *arguments, stdin=None, editor=None):
+        """What the command printed; it must succeed."""
+        done = self.run(*arguments, stdin=stdin, editor=editor)
+        expect(
+            done.returncode == 0,
+            f"kubectl {' '.join(arguments)}: exit {done.returncode}\n{done.stdout}{done.stderr}",
+        )
+        return done.stdout + done.stderr
+
+    def refused(self, *arguments, stdin=None):
+        done = self.run(*arguments, stdin=stdin)
+        expect(done.returncode != 0, f"kubectl {' '.join(arguments)} succeeded:\n{done.stdout}{done.stderr}")
+        return done.stdout + done.stderr
+
+    def json(self, *arguments):
+        return json.loads(self(*arguments, "-o", "json"))
+
+
+def pod(name, **spec):
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "labels": {"app": name}},
+            "spec": {"containers": [{"name": "c", "image": "registry.example/pause:3.10"}], **spec},
+        }
+    )
+
+
+def config(name, **data):
+    return json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
+
+
+@check
+def version(k):
+    has(k("version"), "Server Version: v1.37")
+
+
+@check
+def api_resources(k):
+    text = k("api-resources")
+    expect(row(text, "pods")[1:] == ["po", "v1", "true", "Pod"], text)
+    has(
+        text,
+        re.compile(r"resourceclaims +resource\.k8s\.io/v1 +true +ResourceClaim"),
+        "podgroups",
+        "bindrequests",
+    )
+
+
+@check
+def get_nodes_table(k):
+    text = k("get", "nodes")
+    has(text.splitlines()[0], re.compile(r"^NAME +STATUS +ROLES +AGE +VERSION$"))
+    expect(row(text, "node-1")[1] == "Ready", text)
+
+
+@check
+def get_wide(k):
+    has(k("get", "nodes", "-o", "wide").splitlines()[0], "INTERNAL-IP", "KERNEL-VERSION", "CONTAINER-RUNTIME")
+
+
+@check
+def get_all_namespaces(k):
+    text = k("get", "namespaces")
+    for name in ("default", "kube-system", "kube-public"):
+        expect(row(text, name)[1] == "Active", text)
+
+
+@check
+def create_from_file(k):
+    has(k("create", "-f", "-", stdin=pod("one")), "pod/one created")
+    has(k("wait", "--for=condition=Ready", "pod/one", "--timeout=20s"), "pod/one condition met")
+    cells = row(k("get", "pods"), "one")
+    expect(cells[1:4] == ["1/1", "Running", "0"], str(cells))
+    has(
+        k("get", "pod", "one", "-o", "wide").splitlines()[0],
+        "IP",
+        "NODE",
+        "NOMINATED NODE",
+        "READINESS GATES",
+    )
+    has(k("get", "pods", "-A").splitlines()[0], "NAMESPACE")
+
+
+@check
+def create_again(k):
+    has(k.refused("create", "-f", "-", stdin=pod("one")), 'pods "one" already exists')
+
+
+@check
+def get_yaml_json_jsonpath(k):
+    has(
+        k("get", "pod", "one", "-o", "yaml"),
+        "kind: Pod",
+        "schedulerName: default-scheduler",
+        "qosClass: BestEffort",
+    )
+    expect(k.json("get", "pod", "one")["spec"]["priority"] == 0, "priority of a plain pod is 0")
+    has(k("get", "pod", "one", "-o", "jsonpath={.status.phase}"), "Running")
+    expect(k("get", "pod", "one", "-o", "name") == "pod/one\n", "name output")
+    lacks(k("get", "pod", "one", "-o", "yaml"), "managedFields")
+
+
+@check
+def selectors(k):
+    k("create", "-f", "-", stdin=pod("two"))
+    has(lacks(k("get", "pods", "-l", "app=two"), "one"), "two")
+    has(lacks(k("get", "pods", "-l", "app in (one),app!=two"), "two"), "one")
+    k("wait", "--for=jsonpath={.status.phase}=Running", "pod/two", "--timeout=20s")
+    node = k("get", "pod", "two", "-o", "jsonpath={.spec.nodeName}")
+    has(k("get", "pods", "--field-selector", f"spec.nodeName={node},status.phase=Running"), "two")
+    has(
+        k("get", "pods", "--field-selector", "status.phase=Failed"),
+        "No resources found in default namespace.",
+    )
+    has(k.refused("get", "pods", "--field-selector", "spec.size=1"), "field label not supported: spec.size")
+
+
+@check
+def watch(k):
+    done = k.run("get", "pods", "-w", "--request-timeout=2s", "--output-watch-events")
+    has(done.stdout, re.compile(r"EVENT +NAME"), re.compile(r"ADDED +one"))
+
+
+@check
+def describe_pod(k):
+    has(
+        k("describe", "pod", "one"),
+        re.compile(r"Name: +one"),
+        re.compile(r"Status: +Running"),
+        re.compile(r"Node: +node-\d"),
+        "QoS Class:",
+        "node.kubernetes.io/not-ready:NoExecute op=Exists for 300s",
+        "Scheduled",
+    )
+
+
+@check
+def describe_node(k):
+    has(
+        k("describe", "node", "node-1"),
+        re.compile(r"Name: +node-1"),
+        "Capacity:",
+        "Allocatable:",
+        "KubeletReady",
+        re.compile(r"Taints: +<none>"),
+        "Allocated resources:",
+    )
+
+
+@check
+def describe_claims_and_groups(k):
+    k("apply", "-f", str(ROOT / "examples/gang.yaml"))
+    has(k("wait", "--for=condition=PodScheduled", "pod/train-0", "--timeout=25s"), "condition met")
+    has(k("describe", "podgroup", "train"), re.compile(r"Name: +train"), re.compile(r"Min Count: +4"))
+    claim = k("get", "resourceclaims", "-o", "name").split()[0]
+    has(k("describe", claim), "Allocation", "Reserved For")
+    has(k("get", "resourceclaims"), "allocated,reserved")
+
+
+@check
+def bind_requests(k):
+    has(k("get", "bindrequests").splitlines()[0], "NAME", "AGE")
+    expect(k("get", "br", "-o", "name") == k("get", "bindrequests", "-o", "name"), "br is the short name")
+
+
+@check
+def create_namespace_and_config_map(k):
+    has(k("create", "namespace", "team"), "namespace/team created")
+    has(
+        k("create", "configmap", "settings", "-n", "team", "--from-literal=a=1"), "configmap/settings created"
+    )
+    expect(row(k("get", "configmap", "settings", "-n", "team"), "settings")[1] == "1", "one entry")
+    has(k.refused("create", "configmap", "late", "-n", "nosuch"), 'namespaces "nosuch" not found')
+
+
+@check
+def run(k):
+    has(k("run", "three", "--image=registry.example/pause:3.10", "--restart=Never"), "pod/three created")
+    expect(k.json("get", "pod", "three")["spec"]["restartPolicy"] == "Never", "restart policy")
+
+
+@check
+def apply_create_change_remove(k):
+    has(k("apply", "-f", "-", stdin=config("conf", a="1", b="2")), "configmap/conf created")
+    has(k("apply", "-f", "-", stdin=config("conf", a="1", b="2")), "configmap/conf unchanged")
+    has(k("apply", "-f", "-", stdin=config("conf", a="3", b="2")), "configmap/conf configured")
+    has(k("apply", "-f", "-", stdin=config("conf", a="3")), "configmap/conf configured")
+    expect(k.json("get", "configmap", "conf")["data"] == {"a": "3"}, "the field is gone")
+
+
+@check
+def apply_pod_twice(k):
+    has(k("apply", "-f", "-", stdin=pod("applied")), "pod/applied created")
+    has(k("apply", "-f", "-", stdin=pod("applied")), "pod/applied unchanged")
+    has(
+        k.refused("apply", "-f", "-", stdin=pod("applied", nodeSelector={"a": "b"})),
+        "pod updates may not change fields other than",
+    )
+
+
+@check
+def apply_deployment_defaults(k):
+    manifest = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {
+            "selector": {"matchLabels": {"a": "b"}},
+            "template": {
+                "metadata": {"labels": {"a": "b"}},
+                "spec": {"containers": [{"name": "c", "image": "i:1"}]},
+            },
+        },
+    }
+    has(k("apply", "-f", "-", stdin=json.dumps(manifest)), "deployment.apps/web created")
+    spec = k.json("get", "deployment", "web")["spec"]
+    expect(spec["replicas"] == 1 and spec["strategy"]["rollingUpdate"]["maxSurge"] == "25%", str(spec))
+    has(k("describe", "deployment", "web"), "RollingUpdateStrategy:", "25% max unavailable, 25% max surge")
+    has(k("delete", "deployment", "web"), 'deployment.apps "web" deleted')
+
+
+@check
+def edit(k):
+    script = k.directory / "editor"
+    script.write_text('#!/bin/sh\nsed -i \'s/  a: "3"/  a: "4"/\' "$1"\n')
+    script.chmod(0o755)
+    has(k("edit", "configmap", "conf", editor=str(script)), "configmap/conf edited")
+    expect(k.json("get", "configmap", "conf")["data"] == {"a": "4"}, "what the editor wrote")
+
+
+@check
+def patch(k):
+    has(k("patch", "configmap", "conf", "--type=merge", "-p", '{"data":{"z":"9"}}'), "configmap/conf patched")
+    has(k("patch", "configmap", "conf", "--type=json", "-p", '[{"op":"remove","path":"/data/a"}]'), "patched")
+    expect(k.json("get", "configmap", "conf")["data"] == {"z": "9"}, "both patches")
+
+
+@check
+def label_and_annotate(k):
+    has(k("label", "pod", "one", "tier=front"), "pod/one labeled")
+    has(k.refused("label", "pod", "one", "tier=back"), "already has a value")
+    has(k("label", "pod", "one", "tier-"), "pod/one unlabeled")
+    has(k("annotate", "pod", "one", "note=hello"), "pod/one annotated")
+    expect(k.json("get", "pod", "one")["metadata"]["annotations"]["note"] == "hello", "annotation")
+
+
+@check
+def diff(k):
+    done = k.run("diff", "-f", "-", stdin=config("conf", z="10"))
+    expect(
+        done.returncode == 1,
+        f"diff exits 1 when something differs, not {done.returncode}:\n{done.stdout}{done.stderr}",
+    )
+    has(done.stdout, re.compile(r"^-  z: \"9\"", re.M), re.compile(r"^\+  z: \"10\"", re.M))
+
+
+@check
+def replace_and_dry_run(k):
+    has(
+        k("create", "-f", "-", "--dry-run=server", stdin=config("dry", a="1")),
+        "configmap/dry created (server dry run)",
+    )
+    has(k.refused("get", "configmap", "dry"), 'configmaps "dry" not found')
+    has(k("replace", "-f", "-", stdin=config("conf", q="1")), "configmap/conf replaced")
+
+
+@check
+def unknown_fields_and_invalid_objects(k):
+    typo = json.dumps(
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "typo"}, "spec": {"container": []}}
+    )
+    has(k.refused("create", "-f", "-", stdin=typo), 'unknown field "spec.container"')
+    nameless = json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "bad"},
+            "spec": {"containers": [{"name": "c"}]},
+        }
+    )
+    has(k.refused("create", "-f", "-", stdin=nameless), "spec.containers[0].image: Required value")
+
+
+@check
+def cordon_and_taint(k):
+    has(k("cordon", "node-1"), "node/node-1 cordoned")
+    has(k("get", "nodes"), "Ready,SchedulingDisabled")
+    has(k("uncordon", "node-1"), "node/node-1 uncordoned")
+    has(k("taint", "node", "node-1", "a=b:NoSchedule"), "node/node-1 tainted")
+    has(k("taint", "node", "node-1", "a-"), "node/node-1 untainted")
+    has(k.refused("taint", "node", "node-1", "a=b:Sometimes"), "Sometimes")
+
+
+@check
+def services_and_secrets(k):
+    has(k("create", "service", "clusterip", "svc", "--tcp=80:8080"), "service/svc created")
+    cells = row(k("get", "service", "svc"), "svc")
+    expect(cells[1] == "ClusterIP" and cells[2].startswith("10.96.") and cells[4] == "80/TCP", str(cells))
+    has(k("create", "secret", "generic", "s", "--from-literal=p=text"), "secret/s created")
+    expect(row(k("get", "secret", "s"), "s")[1:3] == ["Opaque", "1"], "type and count")
+    has(k("create", "job", "work", "--image=i:1"), "job.batch/work created")
+    expect(
+        k.json("get", "job", "work")["spec"]["selector"]["matchLabels"], "a job selects its pods by its uid"
+    )
+
+
+@check
+def events(k):
+    has(k("events"), "LAST SEEN", "REASON", "Scheduled", "Pod/one")
+    has(k("get", "events"), "pod/one")
+    has(
+        k("get", "events", "--field-selector", "reason=Scheduled,involvedObject.name=one"),
+        "Successfully assigned default/one to node-",
+    )
+
+
+@check
+def logs_and_exec(k):
+    expect(
+        len(k("logs", "one").strip().splitlines()) == 1, "one line that says that there is nothing to read"
+    )
+    has(k.refused("exec", "one", "--", "ls"), "exec")
+
+
+@check
+def delete_and_wait(k):
+    has(k("delete", "pod", "two"), 'pod "two" deleted')
+    has(k.refused("get", "pod", "two"), 'Error from server (NotFound): pods "two" not found')
+    k("delete", "pod", "three", "--wait=false")
+    k("wait", "--for=delete", "pod/three", "--timeout=10s")
+    has(k("delete", "namespace", "team"), 'namespace "team" deleted')
+    has(k.refused("get", "namespace", "team"), "not found")
+
+
+@check
+def cluster_info(k):
+    has(k("cluster-info"), "Kubernetes control plane", "is running at", "https://127.0.0.1:")
+
+
+@check_alone
+def malformed_manifest(directory):
+    """Names file, document, line and path, and exits 1 before it serves."""
+    manifest = directory / "bad.yaml"
+    manifest.write_text(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n---\napiVersion: v1\nkind: Pod\nmetadata:\n"
+        "  name: p\nspec:\n  containers:\n  - name: 7\n    image: i\n"
+    )
+    done = subprocess.run(
+        [str(BERTH), "up", "--in-memory", "--kubeconfig", str(directory / "kubeconfig"), "-f", str(manifest)],
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_SECONDS_MAX,
+    )
+    expect(done.returncode == 1, f"exit {done.returncode}: {done.stdout}{done.stderr}")
+    has(done.stderr, "bad.yaml", re.compile(r"document 2|\b(7|8|9|10|11|12|13)\b"), "spec.containers")
+    expect(not (directory / "kubeconfig").exists(), "no kubeconfig is written")
+
+
+@check_alone
+def killed_and_restarted(directory):
+    """Every acknowledged object is there after kill -9."""
+    cluster = Cluster(directory, "--data-dir", directory / "data").start()
+    for number in range(5):
+        cluster("create", "configmap", f"kept-{number}", f"--from-literal=n={number}")
+    cluster.kill()
+    with cluster as k:
+        for number in range(5):
+            expect(
+                k.json("get", "configmap", f"kept-{number}")["data"] == {"n": str(number)}, f"kept-{number}"
+            )
+
+
+@check_alone
+def terminated(directory):
+    """SIGTERM ends it within two seconds, with exit status 0, while a client watches."""
+    cluster = Cluster(directory, "--in-memory", "--nodes", "2").start()
+    watching = subprocess.Popen(
+        [KUBECTL, "--kubeconfig", str(cluster.kubeconfig), "get", "nodes", "-w"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    time.sleep(0.5)
+    seconds = cluster.stop()
+    watching.kill()
+    watching.wait()
+    expect(seconds <= STOP_SECONDS_MAX, f"took {seconds:.1f} s")
+    expect(cluster.process.returncode == 0, f"exit status {cluster.process.returncode}")
+
+
+@check_alone
+def foreign_kubeconfig(directory):
+    """A file that Berth did not write stays as it is."""
+    mine = directory / "mine"
+    mine.write_text("apiVersion: v1\nkind: Config\nclusters: []\n")
+    done = subprocess.run(
+        [str(BERTH), "up", "--in-memory", "--kubeconfig", str(mine), "--listen", "127.0.0.1:0"],
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_SECONDS_MAX,
+    )
+    expect(done.returncode in (1, 2), f"exit {done.returncode}")
+    has(done.stderr, "mine")
+    expect(mine.read_text().endswith("clusters: []\n"), "the file changed")
+
+
+class Tally:
+    def __init__(self):
+        self.passed = 0
+        self.failed = []
+
+    def attempt(self, function, *arguments):
+        began = time.monotonic()
+        try:
+            function(*arguments)
+            self.passed += 1
+            print(f"ok    {function.__name__} {time.monotonic() - began:.1f} s", flush=True)
+        except (Wrong, subprocess.TimeoutExpired, OSError, ValueError, KeyError, IndexError) as error:
+            self.failed.append(function.__name__)
+            detail = str(error) if isinstance(error, Wrong) else traceback.format_exc()
+            print(
+                f"FAIL: {function.__name__}\n" + "\n".join("      " + line for line in detail.splitlines()),
+                flush=True,
+            )
+
+
+def main():
+    global KUBECTL
+    only = set(sys.argv[1:])
+    if not BERTH.exists():
+        print(f"SKIP no executable {BERTH}")
+        print("0 passed, 0 failed, 1 skipped")
+        return 0
+    KUBECTL = find_kubectl()
+    tally = Tally()
+    wanted = [function for function in CHECKS if not only or function.__name__ in only]
+    with tempfile.TemporaryDirectory(prefix="berth-system-") as scratch:
+        if KUBECTL and wanted:
+            directory = pathlib.Path(scratch, "shared")
+            directory.mkdir()
+            cluster = Cluster(directory, "--in-memory", "-f", ROOT / "examples/cluster")
+            try:
+                with cluster:
+                    for function in wanted:
+                        tally.attempt(function, cluster)
+            except Wrong as error:
+                tally.failed.append("the shared cluster")
+                print(f"FAIL: the shared cluster\n{error}")
+        for function in ALONE:
+            if only and function.__name__ not in only:
+                continue
+            if not KUBECTL and function in (killed_and_restarted, terminated):
+                continue
+            directory = pathlib.Path(scratch, function.__name__)
+            directory.mkdir()
+            tally.attempt(function, directory)
+    if not KUBECTL:
+        print("SKIP everything that needs kubectl: none is installed and Go 1.26 is not there to build it")
+    print(f"{tally.passed} passed, {len(tally.failed)} failed, {0 if KUBECTL else 1} skipped")
+    return 1 if tally.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
