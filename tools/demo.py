@@ -175,10 +175,10 @@ def health(cluster):
     title("4. A sick GPU is named in the pod's status (KEP-4680)")
     if not os.path.exists(DRIVER):
         raise Failed("the test driver was not built: " + DRIVER)
-    registry = os.path.join(cluster.directory, "n/node-1/plugins_registry")
+    registry = os.path.join(cluster.directory, "n/node-4/plugins_registry")
     devices = [word for i in range(1, 5) for word in ("--device", "gpu-%d" % i)]
-    driver = subprocess.Popen([DRIVER, "--directory", registry, "--driver", "gpu.example.com",
-                               "--pool", "node-1", *devices],
+    driver = subprocess.Popen([DRIVER, "--registry", registry, "--driver", "gpu.example.com",
+                               "--pool", "node-4", *devices],
                               stdin=subprocess.PIPE, text=True, stdout=cluster.log, stderr=cluster.log)
     try:
         cluster.apply("health.yaml")

@@ -1,5 +1,6 @@
 #include "cli/up_command.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <future>
 
@@ -67,33 +68,46 @@ Status make_nodes(std::size_t count, const store::Store& store, client::ApiClien
   return {};
 }
 
-// False when a stop signal came first.
-Result<bool> wait_for_nodes(std::size_t count, const store::Store& store, const ControlPlaneLoops& plane,
-                            const Clock& clock, const StopSignal& stop) {
+// The simulated nodes: those that --nodes made, now or earlier, and those of manifests.
+std::vector<Json> simulated_nodes(const store::Store& store) {
+  std::vector<Json> nodes = stored(store, "nodes");
+  std::erase_if(nodes, [](const Json& node) {
+    const Json* labels = node.find_path({"metadata", "labels"});
+    return !labels || labels->string_at(control::kSimulatedLabel) != "true";
+  });
+  return nodes;
+}
+
+// Names of the simulated nodes once all are Ready; none when a stop signal came first.
+Result<std::optional<std::vector<std::string>>> wait_for_nodes(const store::Store& store,
+                                                               const ControlPlaneLoops& plane,
+                                                               const Clock& clock, const StopSignal& stop) {
   const Time limit = clock.monotonic() + kReadyLimit;
   for (;;) {
-    std::size_t ready = 0;
-    for (const Json& node : stored(store, "nodes")) ready += is_ready(node);
-    if (plane.synced() && ready >= count) return true;
+    const std::vector<Json> nodes = simulated_nodes(store);
+    const auto ready = static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), is_ready));
+    if (plane.synced() && ready == nodes.size()) {
+      std::vector<std::string> names;
+      for (const Json& node : nodes) names.emplace_back(node.find("metadata")->string_at("name"));
+      return std::optional(std::move(names));
+    }
     if (clock.monotonic() > limit)
-      return Error(ErrorCode::Unavailable, "only " + std::to_string(ready) + " of " + std::to_string(count) +
+      return Error(ErrorCode::Unavailable, "only " + std::to_string(ready) + " of " +
+                                               std::to_string(nodes.size()) +
                                                " simulated nodes became Ready in time");
-    if (stop.wait_for(kPollPeriod)) return false;
+    if (stop.wait_for(kPollPeriod)) return std::optional<std::vector<std::string>>();
   }
 }
 
-// The agents of the first simulated nodes; null in memory without --nodes-dir: there is no place for their
-// sockets.
-Result<std::unique_ptr<health::NodeAgents>> start_agents(const UpCommand& command, health::HealthFeed& feed,
-                                                         const Clock& clock) {
+// The agents of the simulated nodes; null in memory without --nodes-dir: there is no place for their sockets.
+Result<std::unique_ptr<health::NodeAgents>> start_agents(const UpCommand& command,
+                                                         std::vector<std::string> nodes,
+                                                         health::HealthFeed& feed, const Clock& clock) {
   std::string folder = command.nodes_directory;
   if (folder.empty() && !command.server.data_directory.empty())
     folder = command.server.data_directory + "/nodes";
-  if (folder.empty() || command.nodes == 0) return std::unique_ptr<health::NodeAgents>();
-  std::vector<std::string> names;
-  for (std::size_t n = 1; n <= command.nodes; ++n)
-    names.emplace_back(control::simulated_node_object(n).find("metadata")->string_at("name"));
-  return health::NodeAgents::start(folder, std::move(names), feed, clock);
+  if (folder.empty() || nodes.empty()) return std::unique_ptr<health::NodeAgents>();
+  return health::NodeAgents::start(folder, std::move(nodes), feed, clock);
 }
 
 void print_welcome(const ServerPart& part, std::size_t nodes) {
@@ -118,10 +132,13 @@ Status serve(UpCommand& command, ServerPart& part, const std::vector<Manifest>& 
   ControlPlaneLoops plane(*client, clock, gates, options);
   if (Status made = make_nodes(command.nodes, part.store(), *own); !made) return made;
   if (Status stored = store_manifests(manifests, *own); !stored) return stored;
-  if (!TRY(wait_for_nodes(command.nodes, part.store(), plane, clock, stop))) return {};
-  const std::unique_ptr<health::NodeAgents> agents = TRY(start_agents(command, feed, clock));
+  std::optional<std::vector<std::string>> nodes = TRY(wait_for_nodes(part.store(), plane, clock, stop));
+  if (!nodes) return {};
+  const std::size_t node_count = nodes->size();
+  const std::unique_ptr<health::NodeAgents> agents =
+      TRY(start_agents(command, std::move(*nodes), feed, clock));
   if (Status ready = part.ready(); !ready) return ready;
-  print_welcome(part, command.nodes);
+  print_welcome(part, node_count);
   if (command.watch_placements) {
     PlacementPrinter printer(*own);
     stop.wait();

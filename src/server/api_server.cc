@@ -1,6 +1,7 @@
 #include "server/api_server.h"
 
 #include <future>
+#include <mutex>
 
 #include "server/access.h"
 #include "server/conversions.h"
@@ -57,6 +58,23 @@ bool allows(const api::ResourceInfo& resource, std::string_view verb) {
 HttpResponse no_such_page() {
   return text_response(404, "404 page not found\n");
 }
+
+// The deletes of one collection: answered when all have their answers, with the first refusal if there is
+// one.
+struct CollectionRemoval {
+  std::mutex mutex;
+  std::size_t left = 0;
+  std::optional<ApiStatus> failure;
+
+  // The outcome of the whole with the last answer; nothing before. Gone already is no failure.
+  std::optional<std::optional<ApiStatus>> settle(Answer removed) {
+    const std::lock_guard lock(mutex);
+    const bool refused = removed.status && removed.status->code != 404;
+    if (refused && !failure) failure = std::move(removed.status);
+    if (--left > 0) return std::nullopt;
+    return failure;
+  }
+};
 
 }  // namespace
 
@@ -317,14 +335,23 @@ void ApiServer::remove_collection(std::shared_ptr<Call> call) {
   query.accept = std::get<Matcher>(std::move(matcher));
   query.limit = selection.limit;
   const Result<store::ListPage> page = registry_.store().list(query);
-  if (page)
-    for (const store::ObjectPtr& object : page->objects) {
-      ObjectTarget target = call->target;
-      target.ns = object->key.ns;
-      target.name = object->key.name;
-      registry_.remove(std::move(target), std::get<DeleteOptions>(options), {}, [](Answer) {});
-    }
-  respond(call, found);
+  if (!page || page->objects.empty()) return respond(call, found);
+  WriteOptions write_options;
+  write_options.user = call->request.user.name;
+  auto removal = std::make_shared<CollectionRemoval>();
+  removal->left = page->objects.size();
+  for (const store::ObjectPtr& object : page->objects) {
+    ObjectTarget target = call->target;
+    target.ns = object->key.ns;
+    target.name = object->key.name;
+    registry_.remove(std::move(target), std::get<DeleteOptions>(options), write_options,
+                     [this, call, removal, found](Answer removed) {
+                       const auto failure = removal->settle(std::move(removed));
+                       if (!failure) return;
+                       if (failure->has_value()) return answer(call, Answer::failed(**failure));
+                       respond(call, found);
+                     });
+  }
 }
 
 void ApiServer::list_or_watch(std::shared_ptr<Call> call) {

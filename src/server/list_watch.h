@@ -3,9 +3,7 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "server/http.h"
@@ -51,7 +49,7 @@ HttpResponse list(const Registry& registry, const ObjectTarget& target, const Li
 // Every open watch: ends them at their time, sends bookmarks, closes those whose peer does not read.
 class WatchHub {
  public:
-  explicit WatchHub(const Registry& registry) : registry_(registry) {}
+  explicit WatchHub(const Registry& registry);
   ~WatchHub();
   void open(const ObjectTarget& target, const ListOptions& options, Rendering rendering, Matcher matches,
             std::shared_ptr<HttpExchange> exchange);
@@ -63,11 +61,10 @@ class WatchHub {
 
  private:
   class Stream;
-  void forget(const std::shared_ptr<Stream>& stream);
+  struct Open;
 
   const Registry& registry_;
-  mutable std::mutex mutex_;
-  std::set<std::shared_ptr<Stream>> streams_;
+  const std::shared_ptr<Open> open_;
 };
 
 inline constexpr std::size_t kWatchQueueEventsMax =

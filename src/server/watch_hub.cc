@@ -1,4 +1,6 @@
 #include <deque>
+#include <mutex>
+#include <set>
 
 #include "server/list_watch.h"
 #include "server/wire_form.h"
@@ -128,16 +130,14 @@ class WatchHub::Stream final : public store::WatchSink,
       std::deque<store::EventPtr> events;
       {
         const std::lock_guard lock(mutex_);
-        if (overrun_ || queue_.empty() || closed_) {
-          draining_ = false;
-          break;
-        }
-        events.swap(queue_);
+        draining_ = !overrun_ && !queue_.empty() && !closed_;
+        if (draining_) events.swap(queue_);
+        if (!draining_ && !overrun_) return;
       }
+      if (events.empty()) return close();
       for (const store::EventPtr& event : events)
         if (!send(*event)) return close();
     }
-    if (overrun_) close();
   }
 
   bool send(const store::Event& event) {
@@ -211,6 +211,26 @@ class WatchHub::Stream final : public store::WatchSink,
   std::unique_ptr<store::WatchHandle> handle_;
 };
 
+// Shared with the exchanges' callbacks, which may outlive the hub.
+struct WatchHub::Open {
+  std::mutex mutex;
+  std::set<std::shared_ptr<Stream>> streams;
+
+  void add(const std::shared_ptr<Stream>& stream) {
+    const std::lock_guard lock(mutex);
+    streams.insert(stream);
+  }
+  void remove(const std::shared_ptr<Stream>& stream) {
+    const std::lock_guard lock(mutex);
+    streams.erase(stream);
+  }
+  std::set<std::shared_ptr<Stream>> copy() {
+    const std::lock_guard lock(mutex);
+    return streams;
+  }
+};
+
+WatchHub::WatchHub(const Registry& registry) : registry_(registry), open_(std::make_shared<Open>()) {}
 WatchHub::~WatchHub() {
   close_all();
 }
@@ -218,46 +238,30 @@ WatchHub::~WatchHub() {
 void WatchHub::open(const ObjectTarget& target, const ListOptions& options, Rendering rendering,
                     Matcher matches, std::shared_ptr<HttpExchange> exchange) {
   auto stream = std::make_shared<Stream>(registry_, target, options, rendering, std::move(matches), exchange);
-  {
-    const std::lock_guard lock(mutex_);
-    streams_.insert(stream);
-  }
-  exchange->on_close([this, weak = std::weak_ptr<Stream>(stream)] {
-    if (const auto open = weak.lock()) {
-      open->close();
-      forget(open);
+  open_->add(stream);
+  exchange->on_close([open = open_, weak = std::weak_ptr<Stream>(stream)] {
+    if (const auto closed = weak.lock()) {
+      closed->close();
+      open->remove(closed);
     }
   });
   stream->start();
 }
 
-void WatchHub::forget(const std::shared_ptr<Stream>& stream) {
-  const std::lock_guard lock(mutex_);
-  streams_.erase(stream);
-}
-
 void WatchHub::tick(Time now) {
-  std::vector<std::shared_ptr<Stream>> open;
-  {
-    const std::lock_guard lock(mutex_);
-    open.assign(streams_.begin(), streams_.end());
-  }
-  for (const std::shared_ptr<Stream>& stream : open)
-    if (!stream->tick(now)) forget(stream);
+  for (const std::shared_ptr<Stream>& stream : open_->copy())
+    if (!stream->tick(now)) open_->remove(stream);
 }
 
 std::size_t WatchHub::open_count() const {
-  const std::lock_guard lock(mutex_);
-  return streams_.size();
+  return open_->copy().size();
 }
 
 void WatchHub::close_all() {
-  std::set<std::shared_ptr<Stream>> streams;
-  {
-    const std::lock_guard lock(mutex_);
-    streams.swap(streams_);
+  for (const std::shared_ptr<Stream>& stream : open_->copy()) {
+    stream->close();
+    open_->remove(stream);
   }
-  for (const std::shared_ptr<Stream>& stream : streams) stream->close();
 }
 
 }  // namespace berth::server
