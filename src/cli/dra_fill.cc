@@ -90,19 +90,14 @@ class Load final : public client::WatchReceiver {
   Load(client::ApiClient& client, const Clock& clock) : client_(client), clock_(clock) {}
 
   void create(api::ResourceRef resource, std::string ns, const Json& object) {
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return under_way_ < kCreatesUnderWayMax; });
-      ++under_way_;
-    }
-    client::ApiRequest request{client::Verb::Create, std::move(resource), std::move(ns), "", "",
-                               to_string(object)};
-    client_.submit(std::move(request), [this](client::ApiReply reply) {
-      const std::lock_guard lock(mutex_);
-      --under_way_;
-      if (!reply.ok() && trouble_.empty()) trouble_ = reply.message;
-      changed_.notify_all();
-    });
+    submit({client::Verb::Create, std::move(resource), std::move(ns), "", "", to_string(object)});
+  }
+
+  // A new node is tainted until its status says that it is Ready, as on a real cluster.
+  void make_ready(const std::string& node) {
+    const Json ready = Json::object({{"type", "Ready"}, {"status", "True"}});
+    const Json patch = Json::object({{"status", Json::object({{"conditions", Json::array({ready})}})}});
+    submit({client::Verb::MergePatch, api::ref_of(api::Kind::Node), "", node, "status", to_string(patch)});
   }
 
   void create_pod(const std::string& name) {
@@ -113,6 +108,10 @@ class Load final : public client::WatchReceiver {
     create(api::ref_of(api::Kind::Pod), "default", pod_object(name));
   }
 
+  void wait_for_answers() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return under_way_ == 0; });
+  }
   // False when it takes too long or a create was refused.
   Status wait_until_bound(std::size_t count) {
     std::unique_lock lock(mutex_);
@@ -156,6 +155,20 @@ class Load final : public client::WatchReceiver {
   void on_trouble(std::string) override {}
 
  private:
+  void submit(client::ApiRequest request) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return under_way_ < kCreatesUnderWayMax; });
+      ++under_way_;
+    }
+    client_.submit(std::move(request), [this](client::ApiReply reply) {
+      const std::lock_guard lock(mutex_);
+      --under_way_;
+      if (!reply.ok() && trouble_.empty()) trouble_ = reply.message;
+      changed_.notify_all();
+    });
+  }
+
   void note(const std::string& pod) {
     constexpr std::string_view kName = "\"metadata\":{\"name\":\"";
     if (pod.find("\"nodeName\":\"") == std::string::npos) return;
@@ -181,6 +194,8 @@ void make_cluster(Load& load, const DraFillShape& shape) {
     load.create(api::ref_of(api::Kind::Node), "", node_object(n));
     load.create(api::ref_of(api::Kind::ResourceSlice), "", slice_object(n, shape.devices_per_node));
   }
+  load.wait_for_answers();
+  for (std::size_t n = 1; n <= shape.nodes; ++n) load.make_ready("node-" + std::to_string(n));
 }
 
 void make_pods(Load& load, const std::string& prefix, std::size_t count, std::size_t per_s,

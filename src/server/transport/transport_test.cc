@@ -471,18 +471,16 @@ TEST(Transport, HoldsAThousandIdleWatches) {
 TEST(Transport, StopsAfterTheAnswersUnderWay) {
   std::shared_ptr<HttpExchange> slow, stream;
   Signal waiting, closed;
-  Serving serving(
-      [&](HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
-        if (request.path == "/watch") {
-          exchange->on_close([&] { closed.raise(); });
-          exchange->begin_stream(200, {});
-          stream = std::move(exchange);
-        } else {
-          slow = std::move(exchange);
-        }
-        waiting.raise();
-      },
-      {.limits = short_limits()});
+  Serving serving([&](HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
+    if (request.path == "/watch") {
+      exchange->on_close([&] { closed.raise(); });
+      exchange->begin_stream(200, {});
+      stream = std::move(exchange);
+    } else {
+      slow = std::move(exchange);
+    }
+    waiting.raise();
+  });
   TestPeer idle = serving.peer(), watching = serving.peer(), asking = serving.peer();
   ASSERT_TRUE(watching.say("GET /watch HTTP/1.1\r\nHost: x\r\n\r\n"));
   ASSERT_TRUE(asking.say("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"));
