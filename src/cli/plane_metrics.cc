@@ -6,9 +6,9 @@ namespace {
 static_assert(static_cast<std::size_t>(api::BindPhase::Failed) + 1 == kBindPhaseCount);
 static_assert(static_cast<std::size_t>(api::BindStep::RolledBack) + 1 == kBindStepCount);
 
-// By scheduling::DecisionResult, in kube-scheduler's words.
-constexpr std::array<std::string_view, scheduling::kDecisionResultCount> kResults = {
-    "scheduled", "unschedulable", "error", "undone"};
+// By scheduling::DecisionResult, in kube-scheduler's words; the last one is no attempt.
+constexpr std::array<std::string_view, scheduling::kDecisionResultCount - 1> kResults = {
+    "scheduled", "unschedulable", "error"};
 
 struct WriteRow {
   std::string_view result;
@@ -43,8 +43,11 @@ BinderFigures figures_of(const client::View& view) {
 void write_metrics(const SchedulerFigures& figures, const std::string& profile, MetricsText& text) {
   text.family("scheduler_schedule_attempts_total", MetricType::Counter,
               "Attempts to place a pod or a group, by what came of them.");
-  for (std::size_t i = 0; i < figures.attempts.size(); ++i)
+  for (std::size_t i = 0; i < kResults.size(); ++i)
     text.sample({{"result", kResults[i]}, {"profile", profile}}, figures.attempts[i]);
+  text.single("berth_decisions_undone_total", MetricType::Counter,
+              "Decisions taken back as their writes failed.",
+              figures.attempts[static_cast<std::size_t>(scheduling::DecisionResult::Undone)]);
   text.family("scheduler_pending_pods", MetricType::Gauge, "Pods and groups that wait, by queue.");
   text.sample({{"queue", "active"}}, figures.active);
   text.sample({{"queue", "backoff"}}, figures.backoff);

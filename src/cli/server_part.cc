@@ -8,6 +8,7 @@
 #include "cli/audit_log.h"
 #include "cli/cel_plug.h"
 #include "cli/listen_address.h"
+#include "cli/request_counts.h"
 #include "client/kubeconfig.h"
 #include "server/transport/certificates.h"
 
@@ -37,7 +38,7 @@ class ServerPart::Ticker {
 };
 
 ServerPart::ServerPart(ServerOptions options, const api::Gates& gates)
-    : options_(std::move(options)), gates_(gates) {}
+    : options_(std::move(options)), gates_(gates), requests_(std::make_unique<RequestCounts>()) {}
 
 ServerPart::~ServerPart() {
   stop(Duration::seconds(0));
@@ -53,8 +54,12 @@ Result<std::unique_ptr<ServerPart>> ServerPart::open(ServerOptions options, cons
   part->pool_ = make_thread_pool(kPoolThreads);
   server::ApiServerOptions server_options;
   server_options.warn_unacted = part->options_.warn_unacted;
-  if (AuditLog* audit = part->audit_.get())
-    server_options.audit = [audit](const server::AuditRecord& record) { audit->write(record); };
+  server_options.audit = [audit = part->audit_.get(),
+                          counts = part->requests_.get()](const server::AuditRecord& record) {
+    counts->count(record);
+    if (audit) audit->write(record);
+  };
+  server_options.metrics = [owner = part.get()] { return owner->metrics(); };
   part->server_ = std::make_unique<server::ApiServer>(
       server::Registry::World{*part->store_, *part->pool_, part->clock_, part->random_, gates},
       std::move(server_options));
@@ -97,6 +102,24 @@ Status ServerPart::ready() {
   access.client_certificate_pem = admin_certificate_pem_;
   access.client_key_pem = admin_key_pem_;
   return client::write_kubeconfig(options_.kubeconfig, access);
+}
+
+void ServerPart::show_metrics(std::function<void(MetricsText&)> others) {
+  const std::lock_guard lock(metrics_mutex_);
+  other_metrics_ = std::move(others);
+}
+
+std::string ServerPart::metrics() {
+  MetricsText text;
+  requests_->write_metrics(text);
+  text.family("apiserver_longrunning_requests", MetricType::Gauge, "Open watches.");
+  text.sample({{"verb", "WATCH"}}, server_->open_watches());
+  text.single("berth_store_revision", MetricType::Gauge, "Revisions of the store so far.",
+              store_->revision());
+  text.single("berth_store_objects", MetricType::Gauge, "Objects in the store.", store_->count(""));
+  const std::lock_guard lock(metrics_mutex_);
+  if (other_metrics_) other_metrics_(text);
+  return text.take();
 }
 
 void ServerPart::stop(Duration grace) {

@@ -1,12 +1,15 @@
 // The API server as a part of the process: store, pool, routes, transport, kubeconfig.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "api/gates.h"
 #include "base/clock.h"
 #include "base/executor.h"
+#include "base/metrics.h"
 #include "base/random.h"
 #include "server/api_server.h"
 #include "server/transport/transport.h"
@@ -24,6 +27,7 @@ struct ServerOptions {
 };
 
 class AuditLog;
+class RequestCounts;
 
 // Owner: the main thread. Serves from start() until stop().
 class ServerPart {
@@ -38,6 +42,9 @@ class ServerPart {
   Status ready();
   void stop(Duration grace);
 
+  // What /metrics tells beside the server's own; empty takes it back. Called on the server's threads.
+  void show_metrics(std::function<void(MetricsText&)> others);
+
   server::ApiServer& server() { return *server_; }
   store::Store& store() { return *store_; }
   // "https://127.0.0.1:6443"
@@ -46,6 +53,7 @@ class ServerPart {
   const std::string& kubeconfig() const { return options_.kubeconfig; }
 
  private:
+  std::string metrics();
   explicit ServerPart(ServerOptions options, const api::Gates& gates);
 
   ServerOptions options_;
@@ -53,6 +61,9 @@ class ServerPart {
   SystemClock clock_;
   SystemRandom random_;
   std::unique_ptr<AuditLog> audit_;
+  std::unique_ptr<RequestCounts> requests_;
+  std::mutex metrics_mutex_;
+  std::function<void(MetricsText&)> other_metrics_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<server::ApiServer> server_;

@@ -118,6 +118,18 @@ void print_welcome(const ServerPart& part, std::size_t nodes) {
   std::fflush(stdout);
 }
 
+// Shows the plane's metrics with the server's as long as both are there.
+class MetricsShown {
+ public:
+  MetricsShown(ServerPart& part, const ControlPlaneLoops& plane) : part_(part) {
+    part_.show_metrics([&plane](MetricsText& text) { plane.write_metrics(text); });
+  }
+  ~MetricsShown() { part_.show_metrics({}); }
+
+ private:
+  ServerPart& part_;
+};
+
 Status serve(UpCommand& command, ServerPart& part, const std::vector<Manifest>& manifests,
              const api::Gates& gates, const StopSignal& stop) {
   if (Status tried = try_manifests(manifests, gates, context_objects(part.store())); !tried) return tried;
@@ -130,6 +142,7 @@ Status serve(UpCommand& command, ServerPart& part, const std::vector<Manifest>& 
   control::ControlPlaneOptions options;
   options.health = &feed;
   ControlPlaneLoops plane(*client, clock, gates, options);
+  const MetricsShown shown(part, plane);
   if (Status made = make_nodes(command.nodes, part.store(), *own); !made) return made;
   if (Status stored = store_manifests(manifests, *own); !stored) return stored;
   std::optional<std::vector<std::string>> nodes = TRY(wait_for_nodes(part.store(), plane, clock, stop));

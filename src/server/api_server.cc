@@ -163,6 +163,9 @@ void ApiServer::handle(HttpRequest request, std::shared_ptr<HttpExchange> exchan
   if (path.kind != PathKind::Resource)
     if (const auto refused = denied_path(request.user, request.method, request.path))
       return exchange->respond(refused->to_response());
+  if (request.path == "/metrics" && options_.metrics)
+    return exchange->respond(
+        {200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, options_.metrics()});
   if (std::optional<HttpResponse> said = discovery(request, path, gates))
     return exchange->respond(std::move(*said));
   if (path.kind != PathKind::Resource) {

@@ -34,6 +34,8 @@ struct ApiServerOptions {
   std::function<void(const AuditRecord&)> audit;
   // Resources whose creation is answered with a Warning: nothing here acts on them.
   bool warn_unacted = false;
+  // The text of /metrics, in Prometheus' form; any thread. Empty: there is no such page.
+  std::function<std::string()> metrics;
 };
 
 class ApiServer final : public HttpHandler {
@@ -46,6 +48,7 @@ class ApiServer final : public HttpHandler {
   Status make_default_objects();
   // Watch timeouts and bookmarks; about every 200 ms.
   void tick(Time monotonic_now) { watches_.tick(monotonic_now); }
+  std::size_t open_watches() const { return watches_.open_count(); }
   void close_watches() { watches_.close_all(); }
   // What /readyz says from now on.
   void set_ready(bool ready) { ready_ = ready; }

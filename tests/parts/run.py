@@ -165,6 +165,9 @@ def a_pod_is_placed_and_bound_by_two_processes(berth):
         eventually("three attempts are counted", lambda: scheduler.metric(scheduled) == 3)
         assert binder.metric('berth_writes_total{loop="controllers",result="refused"}') == 0
         assert scheduler.page("/healthz") == (200, "ok")
+        bound = 'apiserver_request_total{verb="POST",group="",resource="pods",subresource="binding",code="201"}'
+        assert cluster.server.metric(bound) == 3
+        assert cluster.server.metric('apiserver_longrunning_requests{verb="WATCH"}') > 0
         assert scheduler.end() == 0 and binder.end() == 0
 
 

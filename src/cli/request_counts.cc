@@ -1,0 +1,60 @@
+#include "cli/request_counts.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace berth::cli {
+namespace {
+
+struct VerbRow {
+  std::string_view audited;
+  std::string_view counted;
+};
+// What the audit log calls a verb, and kube-apiserver's metrics.
+constexpr VerbRow kVerbRows[] = {
+    {"create", "POST"}, {"delete", "DELETE"}, {"deletecollection", "DELETECOLLECTION"},
+    {"get", "GET"},     {"list", "LIST"},     {"patch", "PATCH"},
+    {"update", "PUT"},  {"watch", "WATCH"},
+};
+
+std::string_view counted_verb(std::string_view audited) {
+  for (const VerbRow& row : kVerbRows)
+    if (row.audited == audited) return row.counted;
+  return audited;
+}
+
+// Takes the text up to `mark` off `text`.
+std::string_view up_to(std::string_view& text, char mark) {
+  const std::size_t end = std::min(text.find(mark), text.size());
+  const std::string_view part = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return part;
+}
+
+}  // namespace
+
+void RequestCounts::count(const server::AuditRecord& record) {
+  Row row(record.resource, record.verb, record.code);
+  const std::lock_guard lock(mutex_);
+  if (rows_.size() < kRequestRowsMax || rows_.contains(row)) ++rows_[std::move(row)];
+}
+
+void RequestCounts::write_metrics(MetricsText& text) const {
+  text.family("apiserver_request_total", MetricType::Counter, "Requests about objects, by answer.");
+  const std::lock_guard lock(mutex_);
+  for (const auto& [row, count] : rows_) {
+    const auto& [qualified, verb, code] = row;
+    std::string_view rest = qualified;
+    std::string_view object = up_to(rest, '/');
+    const std::string_view resource = up_to(object, '.');
+    const std::string code_text = std::to_string(code);
+    text.sample({{"verb", counted_verb(verb)},
+                 {"group", object},
+                 {"resource", resource},
+                 {"subresource", rest},
+                 {"code", code_text}},
+                count);
+  }
+}
+
+}  // namespace berth::cli
