@@ -48,7 +48,8 @@ endif()
 
 enable_testing()
 
-# A library berth_<room>_proto of what protoc and its gRPC plugin make of src/<room>/proto/*.proto. Not our code: it is
+# A library berth_<room>_proto of what protoc and its gRPC plugin make of src/<room>/proto/*.proto.
+# Not our code: it is
 # built without our warnings, and its headers count as a system's.
 function(berth_proto room)
   set(folder ${CMAKE_SOURCE_DIR}/src/${room}/proto)

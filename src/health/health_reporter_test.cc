@@ -31,12 +31,14 @@ struct Bench {
   explicit Bench(PodLevelHealth pod_level = PodLevelHealth::Omit)
       : reporter(make_health_reporter(feed, pod_level)) {
     put(view, Kind::ResourceClaim,
-        R"({"metadata":{"namespace":"d","name":"p-gpus","uid":"c1","resourceVersion":"5"},"status":{"allocation":)"
+        R"({"metadata":{"namespace":"d","name":"p-gpus","uid":"c1","resourceVersion":"5"},)"
+        R"("status":{"allocation":)"
         R"({"devices":{"results":[)"
         R"({"request":"big/a","driver":"gpu.example.com","pool":"node-1","device":"gpu-2"},)"
         R"({"request":"big/a","driver":"gpu.example.com","pool":"node-1","device":"gpu-1"},)"
         R"({"request":"small","driver":"gpu.example.com","pool":"node-1","device":"gpu-3","shareID":"s1"},)"
-        R"({"request":"small","driver":"gpu.example.com","pool":"node-1","device":"gpu-3","shareID":"s2"}]}},)"
+        R"({"request":"small","driver":"gpu.example.com","pool":"node-1",)"
+        R"("device":"gpu-3","shareID":"s2"}]}},)"
         R"("reservedFor":[{"resource":"pods","name":"p","uid":"u1"}]}})");
   }
 
@@ -44,7 +46,8 @@ struct Bench {
     put(view, Kind::Pod,
         R"({"metadata":{"namespace":"d","name":"p","uid":"u1","resourceVersion":")" +
             std::to_string(++version) +
-            R"("},"spec":{"nodeName":"node-1","resourceClaims":[{"name":"gpus","resourceClaimTemplateName":"t"}],)"
+            R"("},"spec":{"nodeName":"node-1",)"
+            R"("resourceClaims":[{"name":"gpus","resourceClaimTemplateName":"t"}],)"
             R"("initContainers":[{"name":"i","resources":{"claims":[{"name":"gpus"}]}},{"name":"s",)"
             R"("restartPolicy":"Always","resources":{"claims":)" +
             (status.find("initContainerStatuses") == std::string::npos ? "[]" : container_claims) +
@@ -82,15 +85,15 @@ TEST(HealthReporter, WritesEveryClaimThatAContainerNamesSortedWithTheWorstOfTwoS
   bench.report("gpu-1", Health::Healthy);
   bench.report("gpu-2", Health::Unhealthy, "xid 79");
   const client::Effects effects = bench.run();
-  EXPECT_EQ(
-      body(effects),
-      R"({"status":{"containerStatuses":[{"name":"b","ready":true,"x":1},{"name":"a","ready":true,)"
-      R"("allocatedResourcesStatus":[{"name":"claim:gpus/big","resources":[)"
-      R"({"resourceID":"gpu.example.com/node-1/gpu-1","health":"Healthy"},)"
-      R"({"resourceID":"gpu.example.com/node-1/gpu-2","health":"Unhealthy","message":"xid 79"}]},)"
-      R"({"name":"claim:gpus/small","resources":[{"resourceID":"gpu.example.com/node-1/gpu-3",)"
-      R"("health":"Unknown","message":"driver gpu.example.com has not reported the health of this device"}]}]}]},)"
-      R"("metadata":{"uid":"u1","resourceVersion":"2"}})");
+  EXPECT_EQ(body(effects),
+            R"({"status":{"containerStatuses":[{"name":"b","ready":true,"x":1},{"name":"a","ready":true,)"
+            R"("allocatedResourcesStatus":[{"name":"claim:gpus/big","resources":[)"
+            R"({"resourceID":"gpu.example.com/node-1/gpu-1","health":"Healthy"},)"
+            R"({"resourceID":"gpu.example.com/node-1/gpu-2","health":"Unhealthy","message":"xid 79"}]},)"
+            R"({"name":"claim:gpus/small","resources":[{"resourceID":"gpu.example.com/node-1/gpu-3",)"
+            R"("health":"Unknown",)"
+            R"("message":"driver gpu.example.com has not reported the health of this device"}]}]}]},)"
+            R"("metadata":{"uid":"u1","resourceVersion":"2"}})");
   EXPECT_EQ(effects.chains[0].writes[0].request.subresource, "status");
   ASSERT_EQ(effects.events.size(), 1u);
   EXPECT_TRUE(effects.events[0].warning);
@@ -228,7 +231,8 @@ TEST(HealthReporter, ClaimsThatNoContainerNamesAreThePodsOwnWhereThatIsServed) {
   Bench bench(PodLevelHealth::Write);
   bench.pod("[]");
   put(bench.view, Kind::Pod,
-      R"({"metadata":{"namespace":"d","name":"p","uid":"u1","resourceVersion":"9"},"spec":{"nodeName":"node-1",)"
+      R"({"metadata":{"namespace":"d","name":"p","uid":"u1","resourceVersion":"9"},)"
+      R"("spec":{"nodeName":"node-1",)"
       R"("resourceClaims":[{"name":"gpus","resourceClaimName":"p-gpus"}],"containers":[{"name":"a"}]},)"
       R"("status":{"phase":"Running","containerStatuses":[{"name":"a"}]}})");
   bench.report("gpu-3", Health::Unhealthy);
@@ -244,7 +248,8 @@ TEST(HealthReporter, ASignalAboutANodeWakesItsPodsTheSickFirst) {
   for (const char* name : {"a", "z"}) {
     put(bench.view, Kind::ResourceClaim,
         std::string(R"({"metadata":{"namespace":"d","name":"c-)") + name +
-            R"(","uid":"c"},"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"gpu.example.com",)"
+            R"(","uid":"c"},"status":{"allocation":{"devices":{"results":[)"
+            R"({"request":"r","driver":"gpu.example.com",)"
             R"("pool":"node-1","device":"gpu-)" +
             name + R"("}]}},"reservedFor":[{"resource":"pods","name":"x","uid":"u-)" + name + R"("}]}})");
     put(bench.view, Kind::Pod,

@@ -6,7 +6,8 @@ namespace berth::scheduling {
 namespace {
 
 constexpr std::array<std::string_view, 2> kKinds = {"Pod", "Group"};
-constexpr std::array<std::string_view, kDecisionResultCount> kResults = {"Placed", "Unschedulable", "Error", "Undone"};
+constexpr std::array<std::string_view, kDecisionResultCount> kResults = {"Placed", "Unschedulable", "Error",
+                                                                         "Undone"};
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""kill -9 of the whole process at random moments of a busy cluster: what was acknowledged is there, no device is
-given twice, and in the end everybody runs who can. Prints `N passed, M failed`.
+"""kill -9 of the whole process at random moments of a busy cluster: what was acknowledged is there, no
+device is given twice, and in the end everybody runs who can. Prints `N passed, M failed`.
 
 BERTH_CRASH_ROUNDS says how many kills (default 20), BERTH_CRASH_SEED from which seed.
 """
@@ -68,7 +68,8 @@ class Cluster:
 
 def documents(name, group):
     claim = {"name": "gpu", "resourceClaimTemplateName": "one"}
-    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}, "claims": [{"name": "gpu"}]}}
+    resources = {"requests": {"cpu": "1"}, "claims": [{"name": "gpu"}]}
+    container = {"name": "c", "image": "i", "resources": resources}
     spec = {"schedulerName": "berth", "resourceClaims": [claim], "containers": [container]}
     if group:
         spec["schedulingGroup"] = {"podGroupName": group}
@@ -111,9 +112,10 @@ def check(cluster, acknowledged):
         allocation = claim.get("status", {}).get("allocation", {})
         for result in allocation.get("devices", {}).get("results", []):
             device = (result["driver"], result["pool"], result["device"])
+            name = claim["metadata"]["name"]
             if device in holders:
-                raise Broken("%s is allocated by %s and %s" % (device, holders[device], claim["metadata"]["name"]))
-            holders[device] = claim["metadata"]["name"]
+                raise Broken("%s is allocated by %s and %s" % (device, holders[device], name))
+            holders[device] = name
     _, nodes = cluster.call("GET", "/api/v1/nodes")
     racks = {node["metadata"]["name"]: node["metadata"]["labels"].get("example.com/rack")
              for node in nodes["items"]}
@@ -142,9 +144,10 @@ def main():
         try:
             cluster.start()
             request = {"name": "gpu", "exactly": {"deviceClassName": "whole-gpu.example.com"}}
+            spec = {"spec": {"devices": {"requests": [request]}}}
             cluster.call("POST", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates",
                          {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
-                          "metadata": {"name": "one"}, "spec": {"spec": {"devices": {"requests": [request]}}}})
+                          "metadata": {"name": "one"}, "spec": spec})
             for number in range(ROUNDS):
                 work(cluster, chance, number, acknowledged)
                 time.sleep(chance.random() * 0.08)

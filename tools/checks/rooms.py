@@ -5,7 +5,7 @@ from .tree import Finding, ROOM_ORDER, is_test, room_of
 
 NAME = "rooms"
 ROOM_CALL = re.compile(r"berth_room\s*\(([^)]*)\)", re.S)
-KEYWORDS = ("NAME", "ROOMS", "LINK", "PRIVATE_LINK", "TEST_LINK")
+KEYWORDS = ("NAME", "ROOMS", "LINK", "PRIVATE_LINK", "TEST_LINK", "PROTO")
 
 
 def declared(text):
