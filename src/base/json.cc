@@ -71,6 +71,12 @@ const Json* Json::find_path(std::initializer_list<std::string_view> keys) const 
   return at;
 }
 
+const Json& Json::part(std::string_view key) const {
+  static const Json kNull;
+  const Json* found = find(key);
+  return found ? *found : kNull;
+}
+
 Json& Json::operator[](std::string_view key) {
   if (is_null()) value_ = JsonObject();
   BERTH_ASSERT(is_object(), "only an object has members");

@@ -99,6 +99,8 @@ class Json {
   Json* find(std::string_view key);
   // Follows member names from here; null pointer as soon as one is absent.
   const Json* find_path(std::initializer_list<std::string_view> keys) const;
+  // The member, or a null that lives for ever: walks through parts that may be missing.
+  const Json& part(std::string_view key) const;
   // The member, made when absent; a null becomes an empty object first. Any other kind is our mistake.
   Json& operator[](std::string_view key);
 

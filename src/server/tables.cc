@@ -45,7 +45,7 @@ JsonArray plain_cells(const Json& object, Time now) {
 std::string node_roles(const Json& node) {
   static constexpr std::string_view kPrefix = "node-role.kubernetes.io/";
   std::set<std::string> roles;
-  const Json& labels = part(metadata_of(node), "labels");
+  const Json& labels = metadata_of(node).part("labels");
   for (const JsonMember& label : labels.as_object())
     if (label.key.rfind(kPrefix, 0) == 0 && label.key.size() > kPrefix.size())
       roles.insert(label.key.substr(kPrefix.size()));
@@ -63,13 +63,13 @@ std::string node_address(const Json& status, std::string_view type) {
 }
 
 JsonArray node_cells(const Json& node, Time now) {
-  const Json& status = part(node, "status");
-  const Json& info = part(status, "nodeInfo");
+  const Json& status = node.part("status");
+  const Json& info = status.part("nodeInfo");
   std::string state = "Unknown";
   for (const Json& condition : status.items_at("conditions"))
     if (condition.string_at("type") == "Ready")
       state = condition.string_at("status") == "True" ? "Ready" : "NotReady";
-  if (part(node, "spec").bool_at("unschedulable")) state += ",SchedulingDisabled";
+  if (node.part("spec").bool_at("unschedulable")) state += ",SchedulingDisabled";
   return {name_of(node),
           state,
           node_roles(node),
@@ -83,8 +83,8 @@ JsonArray node_cells(const Json& node, Time now) {
 }
 
 JsonArray event_cells(const Json& event, Time now) {
-  const Json& about = part(event, "involvedObject");
-  const Json& source = part(event, "source");
+  const Json& about = event.part("involvedObject");
+  const Json& source = event.part("source");
   const std::string first =
       since(or_else(event.string_at("firstTimestamp"), event.string_at("eventTime")), now);
   const std::string_view last_time = event.string_at("lastTimestamp");
@@ -116,11 +116,11 @@ JsonArray event_cells(const Json& event, Time now) {
 }
 
 JsonArray namespace_cells(const Json& ns, Time now) {
-  return {name_of(ns), part(ns, "status").string_at("phase"), age_of(ns, now)};
+  return {name_of(ns), ns.part("status").string_at("phase"), age_of(ns, now)};
 }
 
 std::int64_t member_count(const Json& object, std::string_view key) {
-  return static_cast<std::int64_t>(part(object, key).as_object().size());
+  return static_cast<std::int64_t>(object.part(key).as_object().size());
 }
 
 JsonArray configmap_cells(const Json& map, Time now) {
@@ -143,38 +143,38 @@ std::string service_ports(const Json& spec) {
 }
 
 std::string external_address(const Json& service) {
-  const Json& spec = part(service, "spec");
+  const Json& spec = service.part("spec");
   const std::string_view type = spec.string_at("type");
   if (type == "ExternalName") return std::string(spec.string_at("externalName"));
   std::string text;
   if (type == "LoadBalancer")
-    text = joined(part(part(service, "status"), "loadBalancer").items_at("ingress"), "ip");
+    text = joined(service.part("status").part("loadBalancer").items_at("ingress"), "ip");
   for (const Json& address : spec.items_at("externalIPs"))
     text += (text.empty() ? "" : ",") + (address.is_string() ? address.as_string() : "");
   return or_else(text, type == "LoadBalancer" ? "<pending>" : "<none>");
 }
 
 JsonArray service_cells(const Json& service, Time now) {
-  const Json& spec = part(service, "spec");
+  const Json& spec = service.part("spec");
   return {name_of(service),
           spec.string_at("type"),
           or_else(spec.string_at("clusterIP"), "<none>"),
           external_address(service),
           service_ports(spec),
           age_of(service, now),
-          labels_text(part(spec, "selector"))};
+          labels_text(spec.part("selector"))};
 }
 
 // Containers, images and selector of what makes pods.
 void append_template(JsonArray& cells, const Json& spec) {
-  const JsonArray& containers = part(part(spec, "template"), "spec").items_at("containers");
+  const JsonArray& containers = spec.part("template").part("spec").items_at("containers");
   cells.emplace_back(joined(containers, "name"));
   cells.emplace_back(joined(containers, "image"));
-  cells.emplace_back(labels_text(part(part(spec, "selector"), "matchLabels")));
+  cells.emplace_back(labels_text(spec.part("selector").part("matchLabels")));
 }
 
 JsonArray deployment_cells(const Json& deployment, Time now) {
-  const Json &spec = part(deployment, "spec"), &status = part(deployment, "status");
+  const Json &spec = deployment.part("spec"), &status = deployment.part("status");
   JsonArray cells = {
       name_of(deployment),
       std::to_string(status.int_at("readyReplicas")) + "/" + std::to_string(spec.int_at("replicas", 1)),
@@ -184,7 +184,7 @@ JsonArray deployment_cells(const Json& deployment, Time now) {
 }
 
 std::string job_state(const Json& job) {
-  const Json& status = part(job, "status");
+  const Json& status = job.part("status");
   if (condition_is_true(status, "Complete")) return "Complete";
   if (condition_is_true(status, "Failed")) return "Failed";
   if (is_deleting(job)) return "Terminating";
@@ -194,7 +194,7 @@ std::string job_state(const Json& job) {
 }
 
 JsonArray job_cells(const Json& job, Time now) {
-  const Json &spec = part(job, "spec"), &status = part(job, "status");
+  const Json &spec = job.part("spec"), &status = job.part("status");
   const std::string done = std::to_string(status.int_at("succeeded")) + "/";
   const std::int64_t parallelism = spec.int_at("parallelism");
   std::string completions = done + "1";
@@ -211,13 +211,13 @@ JsonArray job_cells(const Json& job, Time now) {
 }
 
 JsonArray budget_cells(const Json& budget, Time now) {
-  const Json& spec = part(budget, "spec");
+  const Json& spec = budget.part("spec");
   return {name_of(budget), amount_or_na(spec, "minAvailable"), amount_or_na(spec, "maxUnavailable"),
-          part(budget, "status").int_at("disruptionsAllowed"), age_of(budget, now)};
+          budget.part("status").int_at("disruptionsAllowed"), age_of(budget, now)};
 }
 
 JsonArray lease_cells(const Json& lease, Time now) {
-  return {name_of(lease), part(lease, "spec").string_at("holderIdentity"), age_of(lease, now)};
+  return {name_of(lease), lease.part("spec").string_at("holderIdentity"), age_of(lease, now)};
 }
 
 JsonArray priority_cells(const Json& priority, Time now) {
@@ -226,7 +226,7 @@ JsonArray priority_cells(const Json& priority, Time now) {
 }
 
 JsonArray claim_cells(const Json& claim, Time now) {
-  const Json& status = part(claim, "status");
+  const Json& status = claim.part("status");
   std::string state = is_deleting(claim) ? "deleted," : "";
   if (!status.find("allocation"))
     state += "pending";
@@ -236,13 +236,13 @@ JsonArray claim_cells(const Json& claim, Time now) {
 }
 
 JsonArray slice_cells(const Json& slice, Time now) {
-  const Json& spec = part(slice, "spec");
+  const Json& spec = slice.part("spec");
   return {name_of(slice), spec.string_at("nodeName"), spec.string_at("driver"),
-          part(spec, "pool").string_at("name"), age_of(slice, now)};
+          spec.part("pool").string_at("name"), age_of(slice, now)};
 }
 
 JsonArray taint_rule_cells(const Json& rule, Time now) {
-  const Json& taint = part(part(rule, "spec"), "taint");
+  const Json& taint = rule.part("spec").part("taint");
   return {name_of(rule),
           taint.string_at("key"),
           taint.string_at("value"),
@@ -252,17 +252,17 @@ JsonArray taint_rule_cells(const Json& rule, Time now) {
 }
 
 std::string group_policy(const Json& group) {
-  const Json& policy = part(part(group, "spec"), "schedulingPolicy");
+  const Json& policy = group.part("spec").part("schedulingPolicy");
   if (policy.find("gang")) return "Gang";
   return policy.find("basic") ? "Basic" : "<none>";
 }
 
 std::string group_workload(const Json& group) {
-  return or_else(part(part(group, "spec"), "workloadRef").string_at("workloadName"), "<none>");
+  return or_else(group.part("spec").part("workloadRef").string_at("workloadName"), "<none>");
 }
 
 JsonArray pod_group_cells(const Json& group, Time now) {
-  const bool scheduled = condition_is_true(part(group, "status"), "PodGroupInitiallyScheduled");
+  const bool scheduled = condition_is_true(group.part("status"), "PodGroupInitiallyScheduled");
   return {name_of(group), group_policy(group), group_workload(group), scheduled ? "Scheduled" : "Pending",
           age_of(group, now)};
 }
@@ -272,13 +272,13 @@ JsonArray composite_group_cells(const Json& group, Time now) {
 }
 
 JsonArray bind_request_cells(const Json& request, Time now) {
-  const Json &spec = part(request, "spec"), &status = part(request, "status");
+  const Json &spec = request.part("spec"), &status = request.part("status");
   return {name_of(request),
           spec.string_at("podName"),
           spec.string_at("selectedNode"),
           or_else(status.string_at("phase"), "Pending"),
           status.string_at("step"),
-          or_else(part(spec, "group").string_at("name"), "<none>"),
+          or_else(spec.part("group").string_at("name"), "<none>"),
           age_of(request, now),
           spec.string_at("decisionID"),
           status.string_at("reason")};
@@ -301,12 +301,6 @@ std::string age_of(const Json& object, Time now) {
 
 std::string or_else(std::string_view text, std::string_view otherwise) {
   return std::string(text.empty() ? otherwise : text);
-}
-
-const Json& part(const Json& object, std::string_view key) {
-  static const Json kEmpty = Json::object();
-  const Json* found = object.find(key);
-  return found && found->is_object() ? *found : kEmpty;
 }
 
 namespace {

@@ -41,7 +41,5 @@ std::string age_of(const Json& object, Time now);
 std::string since(std::string_view time, Time now);
 // `text`, or `otherwise` when it is empty.
 std::string or_else(std::string_view text, std::string_view otherwise);
-// An object that cannot be absent: an empty one stands in.
-const Json& part(const Json& object, std::string_view key);
 
 }  // namespace berth::server

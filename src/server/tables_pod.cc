@@ -49,14 +49,14 @@ bool sum_init_containers(const Json& spec, const Json& status, PodSummary& summa
     count_restarts(container, summary);
     const bool sidecar = is_sidecar(spec, container.string_at("name"));
     if (sidecar) count_restarts(container, sidecars);
-    const Json& state = part(container, "state");
+    const Json& state = container.part("state");
     const Json* terminated = state.find("terminated");
     if (terminated && terminated->int_at("exitCode") == 0) continue;
     if (sidecar && container.bool_at("started")) {
       if (container.bool_at("ready")) ++sidecars.ready;
       continue;
     }
-    const std::string_view waits = part(state, "waiting").string_at("reason");
+    const std::string_view waits = state.part("waiting").string_at("reason");
     if (terminated)
       summary.reason = "Init:" + ended_reason(*terminated);
     else if (!waits.empty() && waits != "PodInitializing")
@@ -74,9 +74,9 @@ void sum_containers(const Json& status, PodSummary& summary) {
   bool any_running = false;
   for (auto container = containers.rbegin(); container != containers.rend(); ++container) {
     count_restarts(*container, summary);
-    const Json& state = part(*container, "state");
+    const Json& state = container->part("state");
     const Json* terminated = state.find("terminated");
-    const std::string_view waits = part(state, "waiting").string_at("reason");
+    const std::string_view waits = state.part("waiting").string_at("reason");
     const bool runs = container->bool_at("ready") && state.find("running");
     if (!waits.empty())
       summary.reason = waits;
@@ -90,7 +90,7 @@ void sum_containers(const Json& status, PodSummary& summary) {
 }
 
 PodSummary summary_of(const Json& pod) {
-  const Json &spec = part(pod, "spec"), &status = part(pod, "status");
+  const Json &spec = pod.part("spec"), &status = pod.part("status");
   const std::string_view phase = status.string_at("phase");
   PodSummary summary, sidecars;
   summary.reason = or_else(status.string_at("reason"), phase);
@@ -123,7 +123,7 @@ std::string readiness_gates(const Json& spec, const Json& status) {
 }  // namespace
 
 JsonArray pod_cells(const Json& pod, Time now) {
-  const Json &spec = part(pod, "spec"), &status = part(pod, "status");
+  const Json &spec = pod.part("spec"), &status = pod.part("status");
   const PodSummary summary = summary_of(pod);
   std::size_t total = spec.items_at("containers").size();
   for (const Json& container : spec.items_at("initContainers"))

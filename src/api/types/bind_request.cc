@@ -17,12 +17,6 @@ Enum from_name(const std::array<std::string_view, N>& names, std::string_view na
   return Enum{};
 }
 
-const Json& member(const Json& object, std::string_view key) {
-  static const Json kNull;
-  const Json* found = object.find(key);
-  return found ? *found : kNull;
-}
-
 void decode_status(const Json& status, BindRequest& request) {
   request.phase = from_name<BindPhase>(kPhases, status.string_at("phase"));
   request.step = from_name<BindStep>(kSteps, status.string_at("step"));
@@ -86,11 +80,11 @@ BindRequest decode_bind_request(const Json& object, RawPtr raw) {
   BindRequest request;
   request.raw = std::move(raw);
   request.meta = decode_meta(object);
-  const Json& spec = member(object, "spec");
+  const Json& spec = object.part("spec");
   request.pod_name = spec.string_at("podName");
   request.pod_uid = spec.string_at("podUID");
   request.node = spec.string_at("selectedNode");
-  const Json& group = member(spec, "group");
+  const Json& group = spec.part("group");
   request.group = {std::string(group.string_at("name")), std::string(group.string_at("uid")),
                    static_cast<std::int32_t>(group.int_at("size"))};
   request.decision_id = spec.string_at("decisionID");
@@ -98,10 +92,10 @@ BindRequest decode_bind_request(const Json& object, RawPtr raw) {
   for (const Json& item : spec.items_at("resourceClaimAllocations"))
     request.claims.push_back({std::string(item.string_at("name")), std::string(item.string_at("claimName")),
                               std::string(item.string_at("claimUID")),
-                              decode_allocation(member(item, "allocation"))});
+                              decode_allocation(item.part("allocation"))});
   if (const Json* limit = spec.find("backoffLimit"); limit && limit->is_int())
     request.backoff_limit = static_cast<std::int32_t>(limit->as_int());
-  decode_status(member(object, "status"), request);
+  decode_status(object.part("status"), request);
   return request;
 }
 

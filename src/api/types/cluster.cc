@@ -3,12 +3,6 @@
 namespace berth::api {
 namespace {
 
-const Json& member(const Json& object, std::string_view key) {
-  static const Json kNull;
-  const Json* found = object.find(key);
-  return found ? *found : kNull;
-}
-
 template <class T>
 T begin(const Json& object, RawPtr raw) {
   T decoded;
@@ -21,10 +15,10 @@ T begin(const Json& object, RawPtr raw) {
 
 Node decode_node(const Json& object, RawPtr raw) {
   Node node = begin<Node>(object, std::move(raw));
-  const Json& spec = member(object, "spec");
+  const Json& spec = object.part("spec");
   node.unschedulable = spec.bool_at("unschedulable");
   for (const Json& item : spec.items_at("taints")) node.taints.push_back(decode_taint(item));
-  const Json& status = member(object, "status");
+  const Json& status = object.part("status");
   node.capacity = decode_resource_map(status.find("capacity"));
   node.allocatable = decode_resource_map(status.find("allocatable"));
   node.conditions = decode_conditions(status.items_at("conditions"));
@@ -34,14 +28,14 @@ Node decode_node(const Json& object, RawPtr raw) {
 
 Namespace decode_namespace(const Json& object, RawPtr raw) {
   Namespace decoded = begin<Namespace>(object, std::move(raw));
-  decoded.phase = member(object, "status").string_at("phase");
-  decoded.finalizers = decode_strings(member(object, "spec").items_at("finalizers"));
+  decoded.phase = object.part("status").string_at("phase");
+  decoded.finalizers = decode_strings(object.part("spec").items_at("finalizers"));
   return decoded;
 }
 
 Lease decode_lease(const Json& object, RawPtr raw) {
   Lease lease = begin<Lease>(object, std::move(raw));
-  const Json& spec = member(object, "spec");
+  const Json& spec = object.part("spec");
   lease.holder = spec.string_at("holderIdentity");
   lease.duration_s = static_cast<std::int32_t>(spec.int_at("leaseDurationSeconds"));
   lease.renewed = decode_time(spec.string_at("renewTime"));
@@ -59,11 +53,11 @@ PriorityClass decode_priority_class(const Json& object, RawPtr raw) {
 
 PodGroup decode_pod_group(const Json& object, RawPtr raw) {
   PodGroup group = begin<PodGroup>(object, std::move(raw));
-  const Json& spec = member(object, "spec");
+  const Json& spec = object.part("spec");
   group.parent = spec.string_at("parentCompositePodGroupName");
   if (const Json* gang = spec.find_path({"schedulingPolicy", "gang"}))
     group.gang_min = static_cast<std::int32_t>(gang->int_at("minCount", 1));
-  const Json& constraints = member(spec, "schedulingConstraints");
+  const Json& constraints = spec.part("schedulingConstraints");
   for (const Json& item : constraints.items_at("topology"))
     group.topology_keys.emplace_back(item.string_at("key"));
   for (const Json& item : constraints.items_at("topologyConstraints"))
@@ -76,7 +70,7 @@ PodGroup decode_pod_group(const Json& object, RawPtr raw) {
   group.preemption_policy = spec.string_at("preemptionPolicy");
   if (const Json* mode = spec.find("disruptionMode"))
     group.disruption_mode = mode->find("all") ? "all" : "single";
-  group.conditions = decode_conditions(member(object, "status").items_at("conditions"));
+  group.conditions = decode_conditions(object.part("status").items_at("conditions"));
   return group;
 }
 

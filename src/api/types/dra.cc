@@ -3,12 +3,6 @@
 namespace berth::api {
 namespace {
 
-const Json& member(const Json& object, std::string_view key) {
-  static const Json kNull;
-  const Json* found = object.find(key);
-  return found ? *found : kNull;
-}
-
 std::optional<Quantity> quantity_at(const Json& object, std::string_view key) {
   const Json* found = object.find(key);
   if (!found) return std::nullopt;
@@ -68,7 +62,7 @@ DeviceCapacity decode_capacity(const Json& json) {
     for (const Json& item : source->items_at("validValues"))
       if (Result<Quantity> value = parse_quantity(item.is_string() ? item.as_string() : to_string(item)))
         policy.valid_values.push_back(*value);
-    const Json& range = member(*source, "validRange");
+    const Json& range = source->part("validRange");
     policy.range_min = quantity_at(range, "min");
     policy.range_max = quantity_at(range, "max");
     policy.range_step = quantity_at(range, "step");
@@ -88,7 +82,7 @@ Device decode_device(const Json& json) {
       device.capacity.emplace(entry.key, decode_capacity(entry.value));
   for (const Json& item : json.items_at("consumesCounters"))
     device.consumes.push_back({std::string(item.string_at("counterSet")),
-                               decode_counters(member(item, "counters")),
+                               decode_counters(item.part("counters")),
                                decode_strings(item.items_at("compatibilityGroups"))});
   device.node_name = json.string_at("nodeName");
   if (const Json* selector = json.find("nodeSelector"))
@@ -104,7 +98,7 @@ Device decode_device(const Json& json) {
 
 std::vector<std::string> decode_selectors(const JsonArray& items) {
   std::vector<std::string> selectors;
-  for (const Json& item : items) selectors.emplace_back(member(item, "cel").string_at("expression"));
+  for (const Json& item : items) selectors.emplace_back(item.part("cel").string_at("expression"));
   return selectors;
 }
 
@@ -118,7 +112,7 @@ DeviceSubRequest decode_sub_request(const Json& json, std::string_view name) {
   request.admin_access = json.bool_at("adminAccess");
   for (const Json& item : json.items_at("tolerations"))
     request.tolerations.push_back(decode_toleration(item));
-  request.capacity = decode_quantities(member(member(json, "capacity"), "requests"));
+  request.capacity = decode_quantities(json.part("capacity").part("requests"));
   for (const Json& item : json.items_at("derivedAttributes"))
     request.derived_attributes.emplace_back(item.string_at("name"), item.string_at("expression"));
   return request;
@@ -148,7 +142,7 @@ DeviceResult decode_result(const Json& json) {
   result.binding_conditions = decode_strings(json.items_at("bindingConditions"));
   result.binding_failure_conditions = decode_strings(json.items_at("bindingFailureConditions"));
   result.share_id = json.string_at("shareID");
-  result.consumed_capacity = decode_quantities(member(json, "consumedCapacity"));
+  result.consumed_capacity = decode_quantities(json.part("consumedCapacity"));
   result.skip_node_operations = decode_strings(json.items_at("skipNodeOperations"));
   if (const Json* groups = json.find("compatibilityGroups"); groups && groups->is_object())
     for (const JsonMember& entry : groups->as_object())
@@ -200,9 +194,9 @@ ResourceSlice decode_resource_slice(const Json& object, RawPtr raw) {
   ResourceSlice slice;
   slice.raw = std::move(raw);
   slice.meta = decode_meta(object);
-  const Json& spec = member(object, "spec");
+  const Json& spec = object.part("spec");
   slice.driver = spec.string_at("driver");
-  const Json& pool = member(spec, "pool");
+  const Json& pool = spec.part("pool");
   slice.pool = pool.string_at("name");
   slice.generation = pool.int_at("generation");
   slice.slice_count = pool.int_at("resourceSliceCount");
@@ -213,7 +207,7 @@ ResourceSlice decode_resource_slice(const Json& object, RawPtr raw) {
   for (const Json& item : spec.items_at("devices")) slice.devices.push_back(decode_device(item));
   for (const Json& item : spec.items_at("sharedCounters"))
     slice.shared_counters.push_back(
-        {std::string(item.string_at("name")), decode_counters(member(item, "counters"))});
+        {std::string(item.string_at("name")), decode_counters(item.part("counters"))});
   slice.skip_node_operations = decode_strings(spec.items_at("skipNodeOperations"));
   return slice;
 }
@@ -222,18 +216,18 @@ DeviceClass decode_device_class(const Json& object, RawPtr raw) {
   DeviceClass decoded;
   decoded.raw = std::move(raw);
   decoded.meta = decode_meta(object);
-  const Json& spec = member(object, "spec");
+  const Json& spec = object.part("spec");
   decoded.selectors = decode_selectors(spec.items_at("selectors"));
-  decoded.config = member(spec, "config");
+  decoded.config = spec.part("config");
   decoded.extended_resource = spec.string_at("extendedResourceName");
   return decoded;
 }
 
 Allocation decode_allocation(const Json& json) {
   Allocation allocation;
-  const Json& devices = member(json, "devices");
+  const Json& devices = json.part("devices");
   for (const Json& item : devices.items_at("results")) allocation.results.push_back(decode_result(item));
-  allocation.config = member(devices, "config");
+  allocation.config = devices.part("config");
   if (const Json* selector = json.find("nodeSelector"))
     allocation.node_selector = decode_node_selector(*selector);
   allocation.timestamp = decode_time(json.string_at("allocationTimestamp"));
@@ -244,14 +238,14 @@ ResourceClaim decode_resource_claim(const Json& object, RawPtr raw) {
   ResourceClaim claim;
   claim.raw = std::move(raw);
   claim.meta = decode_meta(object);
-  const Json& devices = member(member(object, "spec"), "devices");
+  const Json& devices = object.part("spec").part("devices");
   for (const Json& item : devices.items_at("requests")) claim.requests.push_back(decode_request(item));
   for (const Json& item : devices.items_at("constraints"))
     claim.constraints.push_back({decode_strings(item.items_at("requests")),
                                  std::string(item.string_at("matchAttribute")),
                                  std::string(item.string_at("distinctAttribute"))});
-  claim.config = member(devices, "config");
-  const Json& status = member(object, "status");
+  claim.config = devices.part("config");
+  const Json& status = object.part("status");
   if (const Json* allocation = status.find("allocation"); allocation && allocation->is_object())
     claim.allocation = decode_allocation(*allocation);
   for (const Json& item : status.items_at("reservedFor"))
@@ -269,11 +263,11 @@ ResourceClaimTemplate decode_resource_claim_template(const Json& object, RawPtr 
   ResourceClaimTemplate decoded;
   decoded.raw = std::move(raw);
   decoded.meta = decode_meta(object);
-  const Json& spec = member(object, "spec");
-  const Json& claim_meta = member(spec, "metadata");
+  const Json& spec = object.part("spec");
+  const Json& claim_meta = spec.part("metadata");
   decoded.labels = decode_string_map(claim_meta.find("labels"));
   decoded.annotations = decode_string_map(claim_meta.find("annotations"));
-  decoded.spec = member(spec, "spec");
+  decoded.spec = spec.part("spec");
   return decoded;
 }
 
