@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs `berth apiserver`, `berth scheduler` and `berth binder` as processes of their own, and looks at what they do together.
+"""Runs `berth apiserver`, `berth scheduler` and `berth binder` as processes that work together.
 
 Only the standard library. The closing line is "N passed, M failed"; the exit code is 0 when nothing failed.
 """
@@ -101,9 +101,9 @@ class Cluster:
         self.scratch.cleanup()
 
     def serve(self, listen):
-        return Process(self, "apiserver", ["apiserver", "--insecure", "--listen", listen, "--data-dir", self.data,
-                                           "--kubeconfig", self.kubeconfig, "--audit-log", str(self.audit)],
-                       r"API on (\S+)")
+        arguments = ["apiserver", "--insecure", "--listen", listen, "--data-dir", self.data,
+                     "--kubeconfig", self.kubeconfig, "--audit-log", str(self.audit)]
+        return Process(self, "apiserver", arguments, r"API on (\S+)")
 
     def part(self, *arguments):
         return Process(self, arguments[0], list(arguments) + ["--kubeconfig", self.kubeconfig],
@@ -111,7 +111,8 @@ class Cluster:
 
     def call(self, method, path, body=None, content="application/json"):
         data = json.dumps(body).encode() if body is not None else None
-        request = urllib.request.Request(self.server.url + path, data, {"Content-Type": content}, method=method)
+        headers = {"Content-Type": content}
+        request = urllib.request.Request(self.server.url + path, data, headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=10) as answer:
                 return json.load(answer)
@@ -165,7 +166,8 @@ def a_pod_is_placed_and_bound_by_two_processes(berth):
         eventually("three attempts are counted", lambda: scheduler.metric(scheduled) == 3)
         assert binder.metric('berth_writes_total{loop="controllers",result="refused"}') == 0
         assert scheduler.page("/healthz") == (200, "ok")
-        bound = 'apiserver_request_total{verb="POST",group="",resource="pods",subresource="binding",code="201"}'
+        bound = ('apiserver_request_total{verb="POST",group="",resource="pods",'
+                 'subresource="binding",code="201"}')
         assert cluster.server.metric(bound) == 3
         assert cluster.server.metric('apiserver_longrunning_requests{verb="WATCH"}') > 0
         assert scheduler.end() == 0 and binder.end() == 0
@@ -246,8 +248,8 @@ CASES = (a_pod_is_placed_and_bound_by_two_processes, a_killed_binder_is_followed
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--berth", type=pathlib.Path,
-                           default=pathlib.Path(os.environ.get("BERTH_BUILD_DIR", ROOT / "build" / "debug"), "berth"))
+    build = os.environ.get("BERTH_BUILD_DIR", ROOT / "build" / "debug")
+    arguments.add_argument("--berth", type=pathlib.Path, default=pathlib.Path(build, "berth"))
     arguments.add_argument("cases", nargs="*", help="parts of the names of cases")
     options = arguments.parse_args()
     failed = passed = 0
