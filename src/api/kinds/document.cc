@@ -106,17 +106,14 @@ void put(Json& object, const TypeInfo& type, std::string_view key, Json value) {
   }
   const FieldInfo* field = type.field_by_json(key);
   BERTH_ASSERT(field, "only fields of the type are put");
-  const auto position = [&](std::string_view name) { return type.field_by_json(name); };
+  JsonObject& members = object.as_object();
+  const auto next = std::find_if(members.begin(), members.end(), [&](const JsonMember& member) {
+    return type.field_by_json(member.key) > field;
+  });
   JsonObject out;
-  bool placed = false;
-  for (JsonMember& member : object.as_object()) {
-    if (!placed && position(member.key) > field) {
-      out.append(std::string(key), std::move(value));
-      placed = true;
-    }
-    out.append(std::move(member.key), std::move(member.value));
-  }
-  if (!placed) out.append(std::string(key), std::move(value));
+  for (auto at = members.begin(); at != next; ++at) out.append(std::move(at->key), std::move(at->value));
+  out.append(std::string(key), std::move(value));
+  for (auto at = next; at != members.end(); ++at) out.append(std::move(at->key), std::move(at->value));
   object = Json(std::move(out));
 }
 
