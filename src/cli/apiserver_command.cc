@@ -21,8 +21,15 @@ void choose_data_directory(ServerOptions& options, bool in_memory) {
     options.data_directory = state && *state ? std::string(state) + "/berth"
                                              : std::string(home ? home : ".") + "/.local/state/berth";
   }
-  if (options.kubeconfig.empty() && !options.data_directory.empty())
+  if (!options.kubeconfig.empty()) return;
+  if (!options.data_directory.empty()) {
     options.kubeconfig = options.data_directory + "/kubeconfig";
+    return;
+  }
+  const char* temporary = std::getenv("TMPDIR");
+  SystemRandom random;
+  options.kubeconfig = std::string(temporary && *temporary ? temporary : "/tmp") + "/berth-" +
+                       random.name_suffix(8) + "/kubeconfig";
 }
 
 int run_apiserver(ApiServerCommand command) {

@@ -16,7 +16,8 @@ struct ApiServerCommand {
 // Serves until SIGINT or SIGTERM. Returns the exit code.
 int run_apiserver(ApiServerCommand command);
 
-// Fills in the data directory: none in memory, else the given one, else the user's state directory.
+// Fills in the data directory (none in memory, else the given one, else the user's state directory) and the
+// kubeconfig: the given file, else one in the data directory, else one in a new temporary folder.
 void choose_data_directory(ServerOptions& options, bool in_memory);
 
 // Prints what went wrong, and returns the exit code for it.

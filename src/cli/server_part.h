@@ -20,7 +20,7 @@ namespace berth::cli {
 struct ServerOptions {
   std::string data_directory;  // empty: in memory
   std::string listen = "127.0.0.1:0";
-  std::string kubeconfig;  // empty: in the data directory; nowhere when in memory
+  std::string kubeconfig;  // written once the server is ready; empty: nowhere
   std::string audit_log;
   bool insecure = false;
   bool warn_unacted = false;
