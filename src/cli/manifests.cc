@@ -79,6 +79,10 @@ Status check(Manifest& manifest, const api::Gates& gates) {
   return {};
 }
 
+bool is_namespace(const Manifest& manifest) {
+  return manifest.resource->group.empty() && manifest.resource->plural == "namespaces";
+}
+
 client::ApiRequest create_request(const Manifest& manifest) {
   const Json* metadata = manifest.object.find("metadata");
   client::ApiRequest request;
@@ -135,10 +139,11 @@ Result<std::vector<Manifest>> read_manifests(const std::vector<std::string>& pat
   }
   for (Manifest& manifest : manifests)
     if (Status checked = check(manifest, gates); !checked) return checked.error();
-  std::stable_partition(manifests.begin(), manifests.end(), [](const Manifest& manifest) {
-    return manifest.resource->group.empty() && manifest.resource->plural == "namespaces";
-  });
-  return manifests;
+  std::vector<Manifest> ordered;
+  for (const bool namespaces : {true, false})
+    for (const Manifest& manifest : manifests)
+      if (is_namespace(manifest) == namespaces) ordered.push_back(manifest);
+  return ordered;
 }
 
 Status try_manifests(const std::vector<Manifest>& manifests, const api::Gates& gates,

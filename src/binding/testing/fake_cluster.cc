@@ -165,7 +165,7 @@ std::size_t FakeCluster::runnable() const {
 
 void FakeCluster::run(std::size_t nth) {
   const auto at = queue_.begin() + static_cast<std::ptrdiff_t>(nth % queue_.size());
-  const api::ObjectKey key = *at;
+  const api::ObjectKey key = std::move(*at);
   queue_.erase(at);
   parked_.erase(key);
   client::Effects effects = decide(key);
