@@ -69,7 +69,7 @@ ApiReply answered_reply(int code, std::string body) {
   ApiReply reply;
   reply.code = code;
   const std::size_t kind = std::string_view(body).substr(0, 32).find("\"kind\":\"Status\"");
-  const bool is_status = kind != std::string_view::npos && kind < 4;
+  const bool is_status = kind < 4;
   if (!is_status && code < 400) {
     reply.object = std::make_shared<const std::string>(std::move(body));
     return reply;

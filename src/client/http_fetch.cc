@@ -245,29 +245,29 @@ void HttpFetcher::Loop::stop() {
 }
 
 void HttpFetcher::Loop::submit(std::unique_ptr<Job> job) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!stopping_ && waiting_.size() < kFetchesQueuedMax) waiting_.push_back(std::move(job));
+  std::unique_lock lock(mutex_);
+  if (stopping_ || waiting_.size() >= kFetchesQueuedMax) {
+    lock.unlock();
+    return finish(*job, Delivery::NotSent, "the queue of requests is full");
   }
-  if (job) return finish(*job, Delivery::NotSent, "the queue of requests is full");
+  waiting_.push_back(std::move(job));
+  lock.unlock();
   curl_multi_wakeup(multi_.get());
 }
 
 HttpFetcher::StreamId HttpFetcher::Loop::stream(std::unique_ptr<Job> job) {
-  StreamId id = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    id = next_id_++;
-    job->id = id;
-    if (!stopping_ && stream_count_ < kFetchStreamsMax) {
-      ++stream_count_;
-      new_streams_.push_back(std::move(job));
-    }
-  }
-  if (job)
+  std::unique_lock lock(mutex_);
+  const StreamId id = next_id_++;
+  job->id = id;
+  if (stopping_ || stream_count_ >= kFetchStreamsMax) {
+    lock.unlock();
     finish(*job, Delivery::NotSent, "too many streams are open");
-  else
-    curl_multi_wakeup(multi_.get());
+    return id;
+  }
+  ++stream_count_;
+  new_streams_.push_back(std::move(job));
+  lock.unlock();
+  curl_multi_wakeup(multi_.get());
   return id;
 }
 
