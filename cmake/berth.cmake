@@ -23,7 +23,8 @@ add_library(berth_flags INTERFACE)
 target_include_directories(berth_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_options(berth_flags INTERFACE -Wall -Wextra -Werror -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  target_compile_options(berth_flags INTERFACE -Wno-gnu-statement-expression)
+  # This library's stable_sort uses what it marks as deprecated itself.
+  target_compile_options(berth_flags INTERFACE -Wno-gnu-statement-expression -Wno-deprecated-declarations)
 endif()
 target_link_libraries(berth_flags INTERFACE Threads::Threads)
 
@@ -49,8 +50,8 @@ endif()
 enable_testing()
 
 # A library berth_<room>_proto of what protoc and its gRPC plugin make of src/<room>/proto/*.proto.
-# Not our code: it is
-# built without our warnings, and its headers count as a system's.
+# Not our code: it is built without our warnings, and its headers count as a system's. The target
+# berth_protos only writes the files, for what reads sources without building them.
 function(berth_proto room)
   set(folder ${CMAKE_SOURCE_DIR}/src/${room}/proto)
   set(out ${CMAKE_BINARY_DIR}/proto/${room})
@@ -64,7 +65,13 @@ function(berth_proto room)
       DEPENDS ${folder}/${proto}.proto VERBATIM)
     list(APPEND generated ${files})
   endforeach()
+  add_custom_target(berth_${room}_proto_files DEPENDS ${generated})
+  if(NOT TARGET berth_protos)
+    add_custom_target(berth_protos)
+  endif()
+  add_dependencies(berth_protos berth_${room}_proto_files)
   add_library(berth_${room}_proto STATIC ${generated})
+  add_dependencies(berth_${room}_proto berth_${room}_proto_files)
   target_include_directories(berth_${room}_proto SYSTEM PUBLIC ${out})
   target_link_libraries(berth_${room}_proto PUBLIC gRPC::grpc++ protobuf::libprotobuf)
   if(BERTH_SANITIZE)

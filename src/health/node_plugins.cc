@@ -151,7 +151,8 @@ void NodePlugins::choose(const std::string& name, Time now) {
   if (listens_to(driver.successor)) return;
   auto& place = driver.current ? driver.successor : driver.current;
   if (!driver.current) show(cache_.note_stream(name, StreamState::Down, now));
-  place.emplace().instance = newest;
+  place = Listening{};
+  place->instance = newest;
   driver.hand_over_by = now + kHandOverMax;
   open(name, *place);
 }

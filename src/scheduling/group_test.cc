@@ -364,7 +364,7 @@ TEST(RackJudge, AFeasibleRackIsFoundExactlyWhenThereIsOne) {
     bench.run();
     const bool expected =
         std::any_of(room.begin(), room.end(), [&](const auto& one) { return one.second >= size; });
-    for (const std::string& pod : pods) RC_ASSERT((bench.node_of(pod) != "") == expected);
+    for (const std::string& pod : pods) RC_ASSERT(!bench.node_of(pod).empty() == expected);
   }));
 }
 
