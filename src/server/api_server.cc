@@ -6,6 +6,7 @@
 #include "server/access.h"
 #include "server/conversions.h"
 #include "server/discovery.h"
+#include "server/eviction.h"
 #include "server/metadata.h"
 #include "server/rendering.h"
 #include "server/request_body.h"
@@ -236,6 +237,7 @@ void ApiServer::handle_subresource(std::shared_ptr<Call> call) {
   const std::string& method = call->request.method;
   const std::string& subresource = call->target.subresource;
   if (subresource == "binding" && method == "POST") return bind(std::move(call));
+  if (subresource == "eviction" && method == "POST") return evict(std::move(call));
   if (subresource == "log" && method == "GET")
     return respond(call, text_response(200, "simulated pod: it writes no logs\n"));
   if (subresource == "token")
@@ -267,6 +269,8 @@ void ApiServer::get(const std::shared_ptr<Call>& call) {
 }
 
 void ApiServer::create(std::shared_ptr<Call> call) {
+  if (call->target.resource->group == "apiextensions.k8s.io")
+    return answer(call, Answer::failed(not_implemented("custom resource definitions are not served yet")));
   auto options = write_options_of(call->request, "CreateOptions");
   auto validation = field_validation_of(call->request, "CreateOptions");
   if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
@@ -377,14 +381,34 @@ void ApiServer::bind(std::shared_ptr<Call> call) {
   auto body = read_document(call->request, *api::find_kind("v1", "Binding"));
   if (auto* status = std::get_if<ApiStatus>(&body)) return answer(call, Answer::failed(*status));
   registry_.bind(call->target, std::get<Json>(body), std::get<WriteOptions>(options),
-                 [this, call](Answer bound) {
-                   if (!bound.status) {
-                     bound.object = nullptr;
-                     bound.document =
-                         R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201})";
-                   }
-                   answer(call, std::move(bound));
-                 });
+                 [this, call](Answer bound) { answer_done(call, std::move(bound)); });
+}
+
+void ApiServer::evict(std::shared_ptr<Call> call) {
+  auto body = read_document(call->request, *api::find_kind("policy/v1", "Eviction"));
+  if (auto* status = std::get_if<ApiStatus>(&body)) return answer(call, Answer::failed(*status));
+  const Json& eviction = std::get<Json>(body);
+  const std::string_view name = metadata_of(eviction).string_at("name");
+  if (!name.empty() && name != call->target.name)
+    return answer(call, Answer::failed(bad_request("name in URL does not match name in Eviction object")));
+  ObjectTarget pod = call->target;
+  pod.subresource.clear();
+  if (auto refused = refuses_eviction(registry_, pod))
+    return answer(call, Answer::failed(std::move(*refused)));
+  WriteOptions options;
+  options.user = call->request.user.name;
+  registry_.remove(std::move(pod), delete_options_of(eviction.part("deleteOptions")), std::move(options),
+                   [this, call](Answer evicted) { answer_done(call, std::move(evicted)); });
+}
+
+// What POSTs of subresources answer: a Status, not the object.
+void ApiServer::answer_done(const std::shared_ptr<Call>& call, Answer done) {
+  if (!done.status) {
+    done.code = 201;
+    done.object = nullptr;
+    done.document = R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201})";
+  }
+  answer(call, std::move(done));
 }
 
 void ApiServer::audit(const Call& call, int code, store::Revision revision) const {

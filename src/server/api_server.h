@@ -70,6 +70,8 @@ class ApiServer final : public HttpHandler {
   void remove_collection(std::shared_ptr<Call> call);
   void list_or_watch(std::shared_ptr<Call> call);
   void bind(std::shared_ptr<Call> call);
+  void evict(std::shared_ptr<Call> call);
+  void answer_done(const std::shared_ptr<Call>& call, Answer done);
   // Every resource request ends in one of these; each writes one audit record.
   void answer(const std::shared_ptr<Call>& call, Answer answer);
   void respond(const std::shared_ptr<Call>& call, HttpResponse response, store::Revision revision = 0) const;

@@ -104,6 +104,37 @@ TEST_F(InProcess, AWatchSeesTheListAndThenEveryChange) {
   EXPECT_EQ(recorder.changes[1].kind, client::ChangeKind::Deleted);
 }
 
+TEST_F(InProcess, ABudgetHoldsRunningPodsAgainstEviction) {
+  const api::ResourceRef pods = api::ref_of(api::Kind::Pod);
+  for (const char* name : {"held", "waits", "free"}) {
+    const std::string app = std::string(name) == "free" ? "other" : "kept";
+    call(client::Verb::Create, pods, "default", name,
+         R"({"metadata":{"name":")" + std::string(name) + R"(","labels":{"app":")" + app +
+             R"("}},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}})");
+    if (std::string(name) != "waits")
+      call(client::Verb::MergePatch, pods, "default", name, R"({"status":{"phase":"Running"}})", "status");
+  }
+  call(client::Verb::Create, {"policy", "v1", "poddisruptionbudgets"}, "default", "b",
+       R"({"metadata":{"name":"b"},"spec":{"minAvailable":1,"selector":{"matchLabels":{"app":"kept"}}}})");
+  const auto evict = [&](const char* name) {
+    return call(client::Verb::Create, pods, "default", name,
+                R"({"metadata":{"name":")" + std::string(name) + R"("}})", "eviction");
+  };
+  const client::ApiReply held = evict("held");
+  EXPECT_EQ(held.code, 429);
+  EXPECT_EQ(held.retry_after_s, 10);
+  EXPECT_EQ(evict("waits").code, 201);
+  EXPECT_EQ(evict("free").code, 201);
+  EXPECT_EQ(evict("nobody").code, 404);
+}
+
+TEST_F(InProcess, WhatIsNotServedIsRefusedAndNeverStored) {
+  const api::ResourceRef definitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions"};
+  EXPECT_EQ(call(client::Verb::Create, definitions, "", "x.ex.io", R"({"metadata":{"name":"x.ex.io"}})").code,
+            501);
+  EXPECT_EQ(call(client::Verb::Get, definitions, "", "x.ex.io", "").code, 404);
+}
+
 TEST_F(InProcess, ABindingGivesAPodItsNodeOnce) {
   const api::ResourceRef pods = api::ref_of(api::Kind::Pod);
   call(client::Verb::Create, pods, "default", "p",

@@ -232,18 +232,7 @@ std::optional<ApiStatus> check_delete_options(const Json& body) {
 
 }  // namespace
 
-std::variant<DeleteOptions, ApiStatus> read_delete_options(const HttpRequest& request) {
-  auto read = read_document(request, *api::find_type("meta.k8s.io", "v1", "DeleteOptions"));
-  if (auto* status = std::get_if<ApiStatus>(&read)) return std::move(*status);
-  Json& body = std::get<Json>(read);
-  if (!body.is_object()) body = Json::object();
-  const std::string_view kind = body.string_at("kind");
-  if (!kind.empty() && kind != "DeleteOptions")
-    return bad_request("no kind \"" + std::string(kind) + "\" is registered for version \"" +
-                       std::string(body.string_at("apiVersion")) +
-                       "\" in scheme \"pkg/runtime/scheme.go:111\"");
-  read_delete_query(request, body);
-  if (const auto refused = check_delete_options(body)) return *refused;
+DeleteOptions delete_options_of(const Json& body) {
   DeleteOptions options;
   if (const Json* grace = body.find("gracePeriodSeconds"); grace && grace->is_int())
     options.grace_s = grace->as_int();
@@ -256,6 +245,21 @@ std::variant<DeleteOptions, ApiStatus> read_delete_options(const HttpRequest& re
   if (orphan && orphan->is_bool()) options.propagation = orphan->as_bool() ? "Orphan" : "Background";
   options.dry_run = !body.items_at("dryRun").empty();
   return options;
+}
+
+std::variant<DeleteOptions, ApiStatus> read_delete_options(const HttpRequest& request) {
+  auto read = read_document(request, *api::find_type("meta.k8s.io", "v1", "DeleteOptions"));
+  if (auto* status = std::get_if<ApiStatus>(&read)) return std::move(*status);
+  Json& body = std::get<Json>(read);
+  if (!body.is_object()) body = Json::object();
+  const std::string_view kind = body.string_at("kind");
+  if (!kind.empty() && kind != "DeleteOptions")
+    return bad_request("no kind \"" + std::string(kind) + "\" is registered for version \"" +
+                       std::string(body.string_at("apiVersion")) +
+                       "\" in scheme \"pkg/runtime/scheme.go:111\"");
+  read_delete_query(request, body);
+  if (const auto refused = check_delete_options(body)) return *refused;
+  return delete_options_of(body);
 }
 
 namespace {

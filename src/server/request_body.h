@@ -31,6 +31,8 @@ std::variant<ReadBody, ApiStatus> read_object(const HttpRequest& request, const 
                                               FieldValidation validation);
 // The body as a document of another type (Binding, DeleteOptions, Eviction…); null for an empty body.
 std::variant<Json, ApiStatus> read_document(const HttpRequest& request, const api::TypeInfo& type);
+// A document of meta/v1 DeleteOptions that has been checked.
+DeleteOptions delete_options_of(const Json& body);
 std::variant<DeleteOptions, ApiStatus> read_delete_options(const HttpRequest& request);
 
 // Applies a PATCH body to `current`, both in the version of `resource`. 415 for a media type that is no

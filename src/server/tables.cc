@@ -7,6 +7,12 @@
 namespace berth::server {
 namespace {
 
+// The members of an object; none of anything else.
+const JsonObject& members_of(const Json& json) {
+  static const JsonObject kNone;
+  return json.is_object() ? json.as_object() : kNone;
+}
+
 // "a=1,b=2" in order of the keys; "<none>" without any.
 std::string labels_text(const Json& labels) {
   if (!labels.is_object() || labels.as_object().empty()) return "<none>";
@@ -46,7 +52,7 @@ std::string node_roles(const Json& node) {
   static constexpr std::string_view kPrefix = "node-role.kubernetes.io/";
   std::set<std::string> roles;
   const Json& labels = metadata_of(node).part("labels");
-  for (const JsonMember& label : labels.as_object())
+  for (const JsonMember& label : members_of(labels))
     if (label.key.rfind(kPrefix, 0) == 0 && label.key.size() > kPrefix.size())
       roles.insert(label.key.substr(kPrefix.size()));
   const std::string_view named = labels.string_at("kubernetes.io/role");
@@ -120,7 +126,7 @@ JsonArray namespace_cells(const Json& ns, Time now) {
 }
 
 std::int64_t member_count(const Json& object, std::string_view key) {
-  return static_cast<std::int64_t>(object.part(key).as_object().size());
+  return static_cast<std::int64_t>(members_of(object.part(key)).size());
 }
 
 JsonArray configmap_cells(const Json& map, Time now) {

@@ -297,7 +297,13 @@ void Connection::dispatch() {
     request.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
   request.body = std::move(message.body());
   request.user = user_;
-  shared_.handler.handle(std::move(request), std::make_shared<Exchange>(outbox_));
+  const auto exchange = std::make_shared<Exchange>(outbox_);
+  try {
+    shared_.handler.handle(std::move(request), exchange);
+  } catch (const std::exception& failure) {  // a defect of a handler ends its request, not the process
+    log(LogLevel::Error, "a request failed", {{"reason", failure.what()}});
+    exchange->respond(status_response(500, "InternalError", "Internal error occurred"));
+  }
   drain();
 }
 
