@@ -4,24 +4,10 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace berth::api {
 namespace {
-
-bool is_lower(char c) {
-  return c >= 'a' && c <= 'z';
-}
-bool is_upper(char c) {
-  return c >= 'A' && c <= 'Z';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_lower_or_digit(char c) {
-  return is_lower(c) || is_digit(c);
-}
-bool is_alphanumeric(char c) {
-  return is_lower_or_digit(c) || is_upper(c);
-}
 
 // [a-z0-9]([-a-z0-9]*[a-z0-9])?
 bool is_dns_label(std::string_view text) {

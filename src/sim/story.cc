@@ -5,6 +5,7 @@
 
 #include "api/type_table.h"
 #include "api/yaml.h"
+#include "base/ascii.h"
 #include "sim/story_pod.h"
 #include "sim/world.h"
 
@@ -29,19 +30,13 @@ struct StoryName {
   std::string name;
 };
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return result;
-}
-
 Result<StoryName> parse_name(const std::string& text) {
   StoryName parsed;
   const std::size_t first = text.find('/'), last = text.rfind('/');
   if (first == std::string::npos) return Error(ErrorCode::Invalid, text, "write kind/name, such as pod/web");
   for (const api::ResourceInfo& resource : api::resources())
-    if (!parsed.resource && lower(resource.kind) == lower(text.substr(0, first))) parsed.resource = &resource;
+    if (!parsed.resource && to_lower(resource.kind) == to_lower(text.substr(0, first)))
+      parsed.resource = &resource;
   if (!parsed.resource) return Error(ErrorCode::Invalid, text, "names a kind that is not served");
   if (first != last) parsed.ns = text.substr(first + 1, last - first - 1);
   if (!parsed.resource->namespaced) parsed.ns.clear();

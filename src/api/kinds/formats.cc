@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
+
 namespace berth::api {
 namespace {
 
@@ -10,49 +12,26 @@ constexpr std::size_t kAnnotationsBytesMax = 256 << 10;
 
 constexpr std::string_view kCaselessText =
     "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with "
-    "an "
-    "alphanumeric character (e.g. 'Example.com', regex used for validation is "
+    "an alphanumeric character (e.g. 'Example.com', regex used for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 constexpr std::string_view kIdentifierText =
     "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric "
     "characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is "
     "'[A-Za-z_][A-Za-z0-9_]*')";
 
-bool is_lower(char c) {
-  return c >= 'a' && c <= 'z';
-}
-bool is_upper(char c) {
-  return c >= 'A' && c <= 'Z';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_lower_alnum(char c) {
-  return is_lower(c) || is_digit(c);
-}
-bool is_alnum(char c) {
-  return is_lower_alnum(c) || is_upper(c);
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (is_upper(c)) c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 }  // namespace
 
 NameProblems caseless_subdomain(std::string_view text) {
-  NameProblems problems = dns_subdomain_problems(lower(text));
+  NameProblems problems = dns_subdomain_problems(to_lower(text));
   if (!problems.empty() && problems.back() != too_long_problem(kDnsSubdomainBytesMax))
     problems.back() = kCaselessText;
   return problems;
 }
 
 NameProblems c_identifier(std::string_view text) {
-  const bool fine = !text.empty() && !is_digit(text.front()) &&
-                    std::all_of(text.begin(), text.end(), [](char c) { return is_alnum(c) || c == '_'; });
+  const bool fine =
+      !text.empty() && !is_digit(text.front()) &&
+      std::all_of(text.begin(), text.end(), [](char c) { return is_alphanumeric(c) || c == '_'; });
   return fine ? NameProblems{} : NameProblems{std::string(kIdentifierText)};
 }
 
@@ -115,7 +94,7 @@ FieldErrors check_annotations(const std::string& path, const Json* annotations) 
   if (!annotations || !annotations->is_object()) return errors;
   std::size_t bytes = 0;
   for (const JsonMember& annotation : annotations->as_object()) {
-    for (const std::string& complaint : qualified_name_problems(lower(annotation.key)))
+    for (const std::string& complaint : qualified_name_problems(to_lower(annotation.key)))
       errors.push_back(invalid(path, annotation.key, complaint));
     bytes += annotation.key.size() + (annotation.value.is_string() ? annotation.value.as_string().size() : 0);
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/patch.h"
+
 namespace berth::binding::testing {
 namespace {
 
@@ -9,21 +11,6 @@ using client::ApiReply;
 using client::ApiRequest;
 using client::Delivery;
 using client::Verb;
-
-// RFC 7396.
-void merge(Json& target, const Json& patch) {
-  if (!patch.is_object()) {
-    target = patch;
-    return;
-  }
-  if (!target.is_object()) target = Json::object();
-  for (const JsonMember& member : patch.as_object()) {
-    if (member.value.is_null())
-      target.as_object().erase(member.key);
-    else
-      merge(target[member.key], member.value);
-  }
-}
 
 ApiReply refused(int code, std::string reason, std::string message = "refused by the test") {
   ApiReply reply;
@@ -83,7 +70,7 @@ void FakeCluster::put(api::Kind kind, std::string_view text) {
 
 void FakeCluster::change(const api::ObjectKey& key, std::string_view merge_patch) {
   Json next = objects_.at(key);
-  merge(next, *parse_json(merge_patch));
+  next = api::merge_patched(std::move(next), *parse_json(merge_patch));
   static_cast<void>(store(key, std::move(next)));
   unseen_.push_back(key);
 }
@@ -149,10 +136,10 @@ ApiReply FakeCluster::carry_out(const ApiRequest& request) {
       return refused(409, "Conflict", "already assigned or being deleted");
     next["spec"]["nodeName"] = body.find_path({"target", "name"})->as_string();
   } else if (request.subresource == "status") {
-    merge(next["status"], *body.find("status"));
+    next["status"] = api::merge_patched(std::move(next["status"]), *body.find("status"));
   } else {
     body.as_object().erase("status");
-    merge(next, body);
+    next = api::merge_patched(std::move(next), body);
   }
   if (on_write) on_write(request);
   log.push_back(log_line(request));

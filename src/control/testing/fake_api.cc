@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "api/patch.h"
+
 namespace berth::control::testing {
 
 using client::ApiReply;
@@ -94,7 +96,7 @@ Json merged_conditions(const Json& stored, const JsonArray& patch) {
     if (known == all.end())
       all.push_back(condition);
     else
-      apply_merge_patch(*known, condition);
+      *known = api::merge_patched(std::move(*known), condition);
   }
   return all;
 }
@@ -116,7 +118,7 @@ Json next_state(const ApiRequest& request, const Json& stored, Json body) {
     if (request.verb == Verb::StrategicPatch)
       if (Json* conditions = body.find("status") ? body.find("status")->find("conditions") : nullptr)
         *conditions = merged_conditions(stored, conditions->as_array());
-    apply_merge_patch(next, body);
+    next = api::merge_patched(std::move(next), body);
     if (request.subresource.empty())
       if (const Json* kept = stored.find("status")) next["status"] = *kept;
   }
@@ -127,20 +129,6 @@ Json next_state(const ApiRequest& request, const Json& stored, Json body) {
 }
 
 }  // namespace
-
-void apply_merge_patch(Json& target, const Json& patch) {
-  if (!patch.is_object()) {
-    target = patch;
-    return;
-  }
-  if (!target.is_object()) target = Json::object();
-  for (const JsonMember& member : patch.as_object()) {
-    if (member.value.is_null())
-      target.as_object().erase(member.key);
-    else
-      apply_merge_patch(target[member.key], member.value);
-  }
-}
 
 void FakeApi::submit(ApiRequest request, std::function<void(ApiReply)> done) {
   requests_.push_back({std::move(request), std::move(done)});
@@ -309,7 +297,7 @@ void FakeApi::change(api::Kind kind, const std::string& ns, const std::string& n
   const auto patch = parse_json(merge_patch);
   BERTH_ASSERT(stored && patch.ok(), "change() patches what is there");
   Json next = *stored;
-  apply_merge_patch(next, *patch);
+  next = api::merge_patched(std::move(next), *patch);
   put(api::ref_of(kind), std::move(next));
 }
 

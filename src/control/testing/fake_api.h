@@ -102,7 +102,4 @@ class FakeApi final : public client::ApiClient {
   std::vector<std::shared_ptr<Watch>> watches_;
 };
 
-// RFC 7396.
-void apply_merge_patch(Json& target, const Json& patch);
-
 }  // namespace berth::control::testing

@@ -1,0 +1,33 @@
+// Character classes of ASCII, whatever the locale says.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace berth {
+
+constexpr bool is_lower(char c) {
+  return c >= 'a' && c <= 'z';
+}
+constexpr bool is_upper(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+constexpr bool is_lower_or_digit(char c) {
+  return is_lower(c) || is_digit(c);
+}
+constexpr bool is_alphanumeric(char c) {
+  return is_lower_or_digit(c) || is_upper(c);
+}
+
+// Capital letters become small ones.
+inline std::string to_lower(std::string_view text) {
+  std::string lowered(text);
+  for (char& c : lowered)
+    if (is_upper(c)) c = static_cast<char>(c - 'A' + 'a');
+  return lowered;
+}
+
+}  // namespace berth
