@@ -23,8 +23,10 @@ class PlacementPrinter::Receiver final : public client::WatchReceiver {
   }
   void on_changes(std::vector<client::RawChange> changes) override {
     for (client::RawChange& change : changes) {
-      if (change.kind == client::ChangeKind::Deleted) continue;
-      show(std::move(change.object));
+      if (change.kind == client::ChangeKind::Deleted)
+        forget(std::move(change.object));
+      else
+        show(std::move(change.object));
     }
   }
   void on_trouble(std::string) override {}
@@ -42,7 +44,12 @@ class PlacementPrinter::Receiver final : public client::WatchReceiver {
     std::fflush(stdout);
   }
 
-  std::map<std::string, std::string> shown_;  // by UID
+  void forget(api::RawPtr raw) {
+    if (const Result<api::TypedObject> object = api::decode_typed(api::Kind::Pod, std::move(raw)))
+      shown_.erase(api::meta_of(*object).uid);
+  }
+
+  std::map<std::string, std::string> shown_;  // by UID; of pods that exist
 };
 
 PlacementPrinter::PlacementPrinter(client::ApiClient& client)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <future>
+#include <optional>
 
 #include "base/log.h"
 #include "cli/apiserver_command.h"
@@ -152,12 +153,10 @@ Status serve(UpCommand& command, ServerPart& part, const std::vector<Manifest>& 
       TRY(start_agents(command, std::move(*nodes), feed, clock));
   if (Status ready = part.ready(); !ready) return ready;
   print_welcome(part, node_count);
-  if (command.watch_placements) {
-    PlacementPrinter printer(*own);
-    stop.wait();
-  } else {
-    stop.wait();
-  }
+  std::optional<PlacementPrinter> printer;
+  if (command.watch_placements) printer.emplace(*own);
+  stop.wait();
+  printer.reset();
   log(LogLevel::Info, "stopping");
   plane.stop(kStopGrace);
   return {};
