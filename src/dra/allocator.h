@@ -8,12 +8,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "base/random.h"
+#include "dra/certificate.h"
 #include "dra/gates.h"
 #include "dra/selectors.h"
 #include "model/cluster.h"
@@ -40,7 +42,8 @@ struct Allocations {
 };
 // No choice of devices on this node works.
 struct Impossible {
-  std::string reason;  // for people; empty when not asked for
+  std::string reason;                      // for people; empty when not asked for
+  std::optional<Certificate> certificate;  // the proof; only when asked for
   bool invalid_pools =
       false;  // pools of this node break the rules of a pool: "invalid resource pools were encountered"
 };

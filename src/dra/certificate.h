@@ -1,0 +1,46 @@
+// A proof that a claim cannot be satisfied: the smallest blocking set found, with the numbers that show it.
+//
+// Plain data: owned by the verdict that carries it. A checker in the tests verifies each kind from the
+// cluster alone. Source: outer surface, `certificate` of `berth plan`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.h"
+
+namespace berth::dra {
+
+// What blocks. `need` and `have` count devices unless the kind says otherwise.
+enum class CertificateKind : std::uint8_t {
+  Count,       // fewer usable free devices than asked for
+  Match,       // no value of the attribute has enough devices; items: the best value's devices
+  Distinct,    // fewer distinct values of the attribute than devices asked for; items: the values
+  Counter,     // a shared counter: need and have in the counter's own unit, have = what is left of it
+  Capacity,    // a device capacity: need and have in the capacity's unit, have = the most that is left
+  Group,       // compatibility groups: items: the members whose groups exclude every candidate
+  Taint,       // devices that would do bear taints nobody tolerates; items: device and taint
+  Selector,    // too few devices pass the class's and the request's selectors; items: the nearest misses
+  ClaimLimit,  // more than 32 results in one claim, or more than 256 consumers of one
+  Class,       // a device class does not exist
+};
+
+std::string_view name_of(CertificateKind kind);
+
+struct Certificate {
+  CertificateKind kind = CertificateKind::Count;
+  std::string claim;    // object name of the claim that cannot be satisfied
+  std::string request;  // "request" or "request/alternative"; empty when several together block
+  std::string subject;  // attribute, counter ("set/counter"), capacity or class; empty where none
+  Quantity need;
+  Quantity have;
+  std::vector<std::string> items;  // at most kCertificateItemsMax, in search order
+};
+inline constexpr std::size_t kCertificateItemsMax = 32;
+
+// One line for a person: "needs 3 devices with the same numa; the best group has 2: gpu-4, gpu-5".
+std::string to_words(const Certificate& certificate);
+
+}  // namespace berth::dra
