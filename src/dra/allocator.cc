@@ -15,6 +15,7 @@ struct Allocator::State {
   Random& random;
   Gates gates;
   Inventory inventory;
+  Shapes shapes;
   Search search;
   std::size_t steps_max = kSearchStepsMax;
 };
@@ -24,10 +25,19 @@ Allocator::Allocator(const model::Cluster& cluster, SelectorEvaluator& selectors
 Allocator::~Allocator() = default;
 
 Result<std::shared_ptr<const Ask>> Allocator::prepare(std::span<const ClaimPtr> claims) {
-  return compile_ask(state_->cluster, state_->inventory, state_->gates, claims);
+  std::vector<ClaimAsk> list;
+  list.reserve(claims.size());
+  for (const ClaimPtr& claim : claims) {
+    ClaimShapePtr shape = TRY(state_->shapes.of(state_->cluster, state_->inventory, state_->gates, claim));
+    const std::span<const RequestAsk> requests = shape->requests;
+    list.push_back({claim, std::move(shape), requests});
+  }
+  const std::uint64_t number = state_->shapes.number_of(list);
+  return std::shared_ptr<const Ask>(std::make_shared<CompiledAsk>(number, std::move(list)));
 }
 
-Verdict Allocator::allocate(const Ask& ask, model::NodeId node, Explain explain) {
+Verdict Allocator::allocate(const Ask& any, model::NodeId node, Explain explain) {
+  const auto& ask = static_cast<const CompiledAsk&>(any);
   Search& search = state_->search;
   switch (search.run(ask, node, state_->steps_max, explain)) {
     case Outcome::Found: {
@@ -51,6 +61,9 @@ Verdict Allocator::allocate(const Ask& ask, model::NodeId node, Explain explain)
   return no;
 }
 
+std::uint64_t Allocator::stamp(model::NodeId node) {
+  return state_->inventory.of(node).stamp;
+}
 std::size_t Allocator::latest_steps() const {
   return state_->search.steps();
 }

@@ -60,7 +60,19 @@ using Verdict = std::variant<Allocations, Impossible, Failed, OutOfBudget>;
 enum class Explain : std::uint8_t { Nothing, Words };
 
 // One pod's claims, checked and compiled against the device classes as they are. Holds while they stay.
-class Ask;
+class Ask {
+ public:
+  // Equal for lists of claims with equal specs under equal device classes, whatever the claims are called:
+  // such lists get the same kind of verdict on every node. Never 0; of one Allocator.
+  std::uint64_t shape() const { return shape_; }
+
+ protected:
+  explicit Ask(std::uint64_t shape) : shape_(shape) {}
+  ~Ask() = default;
+
+ private:
+  std::uint64_t shape_;
+};
 
 class Allocator {
  public:
@@ -75,6 +87,10 @@ class Allocator {
   // With Explain::Nothing a "no" costs no words. Cost: a few µs for a plain request on a node with ten
   // devices.
   Verdict allocate(const Ask& ask, model::NodeId node, Explain explain = Explain::Words);
+  // Changes whenever the verdict on any ask could change on this node: labels and features, slices, what is
+  // taken of a pool that the node sees, by an undo too. Device classes are the shape's. Never 0. Cost: a few
+  // comparisons; after a change what allocate() would have paid.
+  std::uint64_t stamp(model::NodeId node);
   // How many steps the latest search took.
   std::size_t latest_steps() const;
 

@@ -171,5 +171,59 @@ TEST_F(AllocatorTest, SelectorsRunOncePerSliceVersion) {
   EXPECT_EQ(selectors.evaluations, 17u);
 }
 
+TEST_F(AllocatorTest, ShapesAreEqualForEqualSpecsUnderEqualClasses) {
+  const auto shape_of = [&](const ClaimPtr& wanted) {
+    return (*allocator.prepare(std::span(&wanted, 1)))->shape();
+  };
+  const std::uint64_t one = shape_of(claim("a", 1));
+  EXPECT_NE(one, 0u);
+  EXPECT_EQ(shape_of(claim("b", 1)), one);
+  EXPECT_NE(shape_of(claim("c", 2)), one);
+  EXPECT_NE(shape_of(claim("d", 1, "true")), one);
+  const std::vector<ClaimPtr> both = {claim("a", 1), claim("b", 1)};
+  EXPECT_NE((*allocator.prepare(both))->shape(), one);
+  EXPECT_EQ((*allocator.prepare(both))->shape(), (*allocator.prepare(both))->shape());
+  api::DeviceClass other;
+  other.meta.name = "other";
+  world.put(api::Kind::DeviceClass, other);
+  EXPECT_EQ(shape_of(claim("e", 1)), one);
+  other.meta.name = "gpu.example.com";
+  world.put(api::Kind::DeviceClass, other);
+  EXPECT_NE(shape_of(claim("e", 1)), one);
+}
+
+TEST_F(AllocatorTest, TheStampOfANodeChangesWithWhatItsVerdictsDependOn) {
+  const model::NodeId node = world.cluster.find_node("node-1");
+  std::uint64_t last = 0;
+  const auto changed = [&] {
+    const std::uint64_t now = allocator.stamp(node);
+    EXPECT_EQ(allocator.stamp(node), now);
+    return std::exchange(last, now) != now;
+  };
+  EXPECT_TRUE(changed());
+  world.put(api::Kind::ResourceSlice, slice(2));
+  EXPECT_TRUE(changed());
+  claim("a", 1);
+  EXPECT_FALSE(changed());
+  claim("a", 1, "", "gpu-0");
+  EXPECT_TRUE(changed());
+  api::ResourceSlice elsewhere = slice(1);
+  elsewhere.meta.name = "elsewhere";
+  elsewhere.node_name = elsewhere.pool = "node-2";
+  world.put(api::Kind::ResourceSlice, elsewhere);
+  EXPECT_FALSE(changed());
+  elsewhere.node_name.clear();
+  elsewhere.all_nodes = true;
+  world.put(api::Kind::ResourceSlice, elsewhere);
+  EXPECT_TRUE(changed());
+  api::Node labelled;
+  labelled.meta.name = "node-1";
+  labelled.meta.labels["zone"] = "a";
+  world.put(api::Kind::Node, labelled);
+  EXPECT_TRUE(changed());
+  world.erase(api::Kind::ResourceClaim, "default", "a");
+  EXPECT_TRUE(changed());
+}
+
 }  // namespace
 }  // namespace berth::dra

@@ -48,39 +48,124 @@ Result<SubAsk> compile_sub(const model::Cluster& cluster, Inventory& inventory, 
   return ask;
 }
 
+Result<std::vector<RequestAsk>> compile_requests(const model::Cluster& cluster, Inventory& inventory,
+                                                 const Gates& gates, const api::ResourceClaim& claim) {
+  std::vector<RequestAsk> requests;
+  std::int64_t least = 0;
+  for (const api::DeviceRequest& request : claim.requests) {
+    if (request.alternatives.empty()) return refuse(claim, request.name, "unknown request type");
+    RequestAsk& request_ask = requests.emplace_back();
+    request_ask.spec = &request;
+    std::int64_t smallest = INT64_MAX;
+    for (const api::DeviceSubRequest& sub : request.alternatives) {
+      request_ask.alternatives.push_back(TRY(compile_sub(cluster, inventory, gates, claim, request, sub)));
+      smallest = std::min(smallest, sub.mode == api::AllocationMode::All ? 0 : sub.count);
+    }
+    least += smallest;
+  }
+  if (least > static_cast<std::int64_t>(kClaimResultsMax))
+    return refuse(claim, "",
+                  "number of requested devices " + std::to_string(least) + " exceeds the claim limit of " +
+                      std::to_string(kClaimResultsMax));
+  for (const api::DeviceConstraint& constraint : claim.constraints)
+    if (constraint.match_attribute.empty() == constraint.distinct_attribute.empty())
+      return refuse(claim, "", "unknown constraint type");
+  return requests;
+}
+
+// Every field of the spec that a search reads, so that equal keys are equal specs. Lengths stand before
+// texts and lists.
+void write_key(std::uint64_t number, std::string& key) {
+  for (; number >= 0x80; number >>= 7) key += static_cast<char>(number | 0x80);
+  key += static_cast<char>(number);
+}
+void write_key(std::string_view text, std::string& key) {
+  write_key(static_cast<std::uint64_t>(text.size()), key);
+  key += text;
+}
+void write_key(const std::vector<std::string>& texts, std::string& key) {
+  write_key(static_cast<std::uint64_t>(texts.size()), key);
+  for (const std::string& text : texts) write_key(std::string_view(text), key);
+}
+void write_key(const api::DeviceSubRequest& sub, std::string& key) {
+  write_key(std::string_view(sub.name), key);
+  write_key(std::string_view(sub.device_class), key);
+  write_key(sub.selectors, key);
+  write_key(static_cast<std::uint64_t>(sub.mode) * 2 + (sub.admin_access ? 1 : 0), key);
+  write_key(static_cast<std::uint64_t>(sub.count), key);
+  write_key(static_cast<std::uint64_t>(sub.tolerations.size()), key);
+  for (const api::Toleration& toleration : sub.tolerations) {
+    for (const std::string* text : {&toleration.key, &toleration.op, &toleration.value, &toleration.effect})
+      write_key(std::string_view(*text), key);
+    // The result copies them, so their time counts as well.
+    write_key(static_cast<std::uint64_t>(toleration.seconds.value_or(-1)), key);
+  }
+  write_key(static_cast<std::uint64_t>(sub.capacity.size()), key);
+  for (const auto& [name, wish] : sub.capacity) {
+    write_key(std::string_view(name), key);
+    write_key(std::string_view(wish.text()), key);
+  }
+  write_key(static_cast<std::uint64_t>(sub.derived_attributes.size()), key);
+  for (const auto& [name, expression] : sub.derived_attributes) {
+    write_key(std::string_view(name), key);
+    write_key(std::string_view(expression), key);
+  }
+}
+void write_key(const api::ResourceClaim& claim, std::string& key) {
+  for (const api::DeviceRequest& request : claim.requests) {
+    write_key(std::string_view(request.name), key);
+    write_key(static_cast<std::uint64_t>(request.alternatives.size() * 2 + (request.prioritized ? 1 : 0)),
+              key);
+    for (const api::DeviceSubRequest& sub : request.alternatives) write_key(sub, key);
+  }
+  write_key(std::string_view(), key);  // no request has an empty name
+  for (const api::DeviceConstraint& constraint : claim.constraints) {
+    write_key(constraint.requests, key);
+    write_key(std::string_view(constraint.match_attribute), key);
+    write_key(std::string_view(constraint.distinct_attribute), key);
+  }
+}
+
 }  // namespace
 
 std::string text_of(const api::ResourceClaim& claim) {
   return "claim " + claim.meta.ns + "/" + claim.meta.name;
 }
 
-Result<std::shared_ptr<const Ask>> compile_ask(const model::Cluster& cluster, Inventory& inventory,
-                                               const Gates& gates, std::span<const ClaimPtr> claims) {
-  auto ask = std::make_shared<Ask>();
-  for (const ClaimPtr& claim : claims) {
-    ClaimAsk& claim_ask = ask->claims.emplace_back();
-    claim_ask.claim = claim;
-    std::int64_t least = 0;
-    for (const api::DeviceRequest& request : claim->requests) {
-      if (request.alternatives.empty()) return refuse(*claim, request.name, "unknown request type");
-      RequestAsk& request_ask = claim_ask.requests.emplace_back();
-      request_ask.spec = &request;
-      std::int64_t smallest = INT64_MAX;
-      for (const api::DeviceSubRequest& sub : request.alternatives) {
-        request_ask.alternatives.push_back(TRY(compile_sub(cluster, inventory, gates, *claim, request, sub)));
-        smallest = std::min(smallest, sub.mode == api::AllocationMode::All ? 0 : sub.count);
-      }
-      least += smallest;
+Result<ClaimShapePtr> Shapes::of(const model::Cluster& cluster, Inventory& inventory, const Gates& gates,
+                                 const ClaimPtr& claim) {
+  key_.clear();
+  write_key(*claim, key_);
+  const auto known = shapes_.find(key_);
+  if (known != shapes_.end() && classes_hold(cluster, *known->second)) return ClaimShapePtr(known->second);
+  auto shape = std::make_shared<ClaimShape>();
+  shape->like = claim;
+  shape->classes_stamp = cluster.classes_stamp();
+  shape->requests = TRY(compile_requests(cluster, inventory, gates, *claim));
+  shape->id = ++last_shape_;
+  if (shapes_.size() >= kShapesMax) shapes_.clear();
+  shapes_.insert_or_assign(key_, shape);
+  return ClaimShapePtr(std::move(shape));
+}
+
+bool Shapes::classes_hold(const model::Cluster& cluster, ClaimShape& shape) const {
+  if (shape.classes_stamp == cluster.classes_stamp()) return true;
+  for (const RequestAsk& request : shape.requests)
+    for (const SubAsk& sub : request.alternatives) {
+      const auto found = cluster.classes().find(sub.spec->device_class);
+      if (found == cluster.classes().end() || found->second != sub.device_class) return false;
     }
-    if (least > static_cast<std::int64_t>(kClaimResultsMax))
-      return refuse(*claim, "",
-                    "number of requested devices " + std::to_string(least) + " exceeds the claim limit of " +
-                        std::to_string(kClaimResultsMax));
-    for (const api::DeviceConstraint& constraint : claim->constraints)
-      if (constraint.match_attribute.empty() == constraint.distinct_attribute.empty())
-        return refuse(*claim, "", "unknown constraint type");
-  }
-  return std::shared_ptr<const Ask>(std::move(ask));
+  shape.classes_stamp = cluster.classes_stamp();
+  return true;
+}
+
+std::uint64_t Shapes::number_of(const std::vector<ClaimAsk>& claims) {
+  std::vector<std::uint32_t> ids;
+  for (const ClaimAsk& claim : claims) ids.push_back(claim.shape->id);
+  if (numbers_.size() >= kShapesMax) numbers_.clear();
+  const auto [at, added] = numbers_.try_emplace(std::move(ids), last_number_ + 1);
+  if (added) ++last_number_;
+  return at->second;
 }
 
 }  // namespace berth::dra

@@ -1,7 +1,14 @@
-// One pod's claims, compiled: classes resolved, selectors compiled, names made.
+// One pod's claims, compiled: classes resolved, selectors compiled, names made. Claims with equal specs share
+// what was compiled.
+//
+// Owner: one Allocator. Cost of a claim whose shape is known: its key, some 0.2 µs for a plain request.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "dra/allocator.h"
@@ -23,20 +30,48 @@ struct RequestAsk {
   std::vector<SubAsk> alternatives;
 };
 
+// What all claims with one spec have in common. `like` keeps the specs alive that the requests point into.
+struct ClaimShape {
+  std::uint32_t id = 0;
+  ClaimPtr like;
+  std::vector<RequestAsk> requests;
+  std::uint64_t classes_stamp = 0;  // when the classes were last found to be those of `requests`
+};
+using ClaimShapePtr = std::shared_ptr<const ClaimShape>;
+
 struct ClaimAsk {
   ClaimPtr claim;
-  std::vector<RequestAsk> requests;
+  ClaimShapePtr shape;
+  std::span<const RequestAsk> requests;  // of the shape
 };
 
-class Ask {
- public:
+struct CompiledAsk final : Ask {
+  CompiledAsk(std::uint64_t shape, std::vector<ClaimAsk> list) : Ask(shape), claims(std::move(list)) {}
   std::vector<ClaimAsk> claims;
+};
+
+// Shapes that are remembered; beyond it all are forgotten, and known specs get new numbers.
+inline constexpr std::size_t kShapesMax = 4096;
+
+// Compiled claims by what they ask for.
+class Shapes {
+ public:
+  Result<ClaimShapePtr> of(const model::Cluster& cluster, Inventory& inventory, const Gates& gates,
+                           const ClaimPtr& claim);
+  // One number for a list of claims; never 0.
+  std::uint64_t number_of(const std::vector<ClaimAsk>& claims);
+
+ private:
+  bool classes_hold(const model::Cluster& cluster, ClaimShape& shape) const;
+
+  std::string key_;  // reused
+  std::uint32_t last_shape_ = 0;
+  std::uint64_t last_number_ = 0;
+  std::unordered_map<std::string, std::shared_ptr<ClaimShape>> shapes_;
+  std::map<std::vector<std::uint32_t>, std::uint64_t> numbers_;
 };
 
 // "claim ns/name": how errors begin.
 std::string text_of(const api::ResourceClaim& claim);
-
-Result<std::shared_ptr<const Ask>> compile_ask(const model::Cluster& cluster, Inventory& inventory,
-                                               const Gates& gates, std::span<const ClaimPtr> claims);
 
 }  // namespace berth::dra

@@ -67,8 +67,11 @@ NodeDevices& Inventory::of(model::NodeId node) {
   if (!slot || slot->labels_stamp != row.labels_stamp || slot->slices_stamp != row.slices_stamp ||
       slot->wide_stamp != cluster_.wide_stamp())
     slot = build(node);
-  for (std::uint32_t i = 0; i < slot->pools.size(); ++i)
-    if (slot->pools[i].stamp != cluster_.ledger().pool_stamp(slot->pools[i].id)) refresh(*slot, i);
+  for (std::uint32_t i = 0; i < slot->pools.size(); ++i) {
+    if (slot->pools[i].stamp == cluster_.ledger().pool_stamp(slot->pools[i].id)) continue;
+    refresh(*slot, i);
+    slot->stamp = ++last_stamp_;
+  }
   return *slot;
 }
 
@@ -76,6 +79,7 @@ std::unique_ptr<NodeDevices> Inventory::build(model::NodeId id) {
   if (slices_.size() > sweep_at_) sweep();
   const NodeRow& node = cluster_.node(id);
   auto devices = std::make_unique<NodeDevices>();
+  devices->stamp = ++last_stamp_;
   devices->labels_stamp = node.labels_stamp;
   devices->slices_stamp = node.slices_stamp;
   devices->wide_stamp = cluster_.wide_stamp();

@@ -105,6 +105,7 @@ struct Segment {
 struct NodeDevices {
   std::vector<NodePool> pools;  // by driver and name
   std::vector<Segment> order;
+  std::uint64_t stamp = 0;  // another number with every change of anything above
   std::uint64_t labels_stamp = 0, slices_stamp = 0, wide_stamp = 0;
 };
 
@@ -143,6 +144,7 @@ class Inventory {
   Gates gates_;
   std::vector<std::unique_ptr<NodeDevices>> nodes_;
   std::map<std::pair<model::PoolId, std::string>, SlicePtr> slices_;
+  std::uint64_t last_stamp_ = 0;
   std::size_t sweep_at_ = kSlicesBeforeSweep;
   std::map<std::string, SelectorSetId> set_ids_;
   std::vector<SelectorSet> sets_;

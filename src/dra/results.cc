@@ -126,7 +126,7 @@ Json configs_for(const ClaimAsk& claim, std::uint32_t index, const Search& searc
 
 }  // namespace
 
-Result<Allocations> make_allocations(const Ask& ask, const Search& search, const Gates& gates,
+Result<Allocations> make_allocations(const CompiledAsk& ask, const Search& search, const Gates& gates,
                                      std::string_view node, Random& random) {
   Allocations all;
   for (std::uint32_t c = 0; c < ask.claims.size(); ++c) {

@@ -4,14 +4,14 @@
 
 namespace berth::dra {
 
-Outcome Search::run(const Ask& ask, model::NodeId node, std::size_t steps_max, Explain explain) {
+Outcome Search::run(const CompiledAsk& ask, model::NodeId node, std::size_t steps_max, Explain explain) {
   reset(ask, node, steps_max, explain);
   if (!collect_all()) return Outcome::Error;
   const Outcome outcome = enter(0, 0);
   return outcome == Outcome::TooLarge ? Outcome::None : outcome;
 }
 
-void Search::reset(const Ask& ask, model::NodeId node, std::size_t steps_max, Explain explain) {
+void Search::reset(const CompiledAsk& ask, model::NodeId node, std::size_t steps_max, Explain explain) {
   ask_ = &ask;
   node_ = node;
   devices_ = &inventory_.of(node);
@@ -52,9 +52,9 @@ bool Search::collect_all() {
     for (const RequestAsk& request : claim.requests) {
       std::size_t smallest = ~std::size_t{0};
       for (const SubAsk& sub : request.alternatives) {
-        if (sub.spec->mode == api::AllocationMode::All && !collect(claim, sub, collected_[&sub]))
-          return false;
         const bool all = sub.spec->mode == api::AllocationMode::All;
+        const bool known = all && !collected_.try_emplace(&sub).second;  // claims of one shape share it
+        if (all && !known && !collect(claim, sub, collected_[&sub])) return false;
         smallest =
             std::min(smallest, all ? collected_[&sub].size() : static_cast<std::size_t>(sub.spec->count));
       }

@@ -32,7 +32,7 @@ class Search {
   Search(const model::Cluster& cluster, Inventory& inventory, const Gates& gates)
       : cluster_(cluster), inventory_(inventory), gates_(gates) {}
 
-  Outcome run(const Ask& ask, model::NodeId node, std::size_t steps_max, Explain explain);
+  Outcome run(const CompiledAsk& ask, model::NodeId node, std::size_t steps_max, Explain explain);
   std::size_t steps() const { return steps_; }
   const std::string& error() const { return error_; }
   const NodeDevices& devices() const { return *devices_; }
@@ -67,7 +67,7 @@ class Search {
     GroupState old;
   };
 
-  void reset(const Ask& ask, model::NodeId node, std::size_t steps_max, Explain explain);
+  void reset(const CompiledAsk& ask, model::NodeId node, std::size_t steps_max, Explain explain);
   bool collect_all();
   bool collect(const ClaimAsk& claim, const SubAsk& sub, std::vector<Place>& out);
   Outcome enter(std::uint32_t claim, std::uint32_t request);
@@ -112,7 +112,7 @@ class Search {
   Inventory& inventory_;
   const Gates& gates_;
 
-  const Ask* ask_ = nullptr;
+  const CompiledAsk* ask_ = nullptr;
   NodeDevices* devices_ = nullptr;
   model::NodeId node_;
   std::size_t steps_ = 0, steps_max_ = 0;
