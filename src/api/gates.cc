@@ -23,8 +23,8 @@ constexpr GateInfo kGates[] = {
     {"DRADerivedAttributes", kAlpha, false, true, false, ""},
     {"DRADeviceBindingConditions", kBeta, true, true, false, "DRAResourceClaimDeviceStatus"},
     {"DRADeviceCompatibilityGroups", kAlpha, false, true, false, "DRAPartitionableDevices"},
-    {"DRADeviceTaintRules", kStable, true, true, true, "DRADeviceTaints"},
-    {"DRADeviceTaints", kStable, true, true, true, ""},
+    {"DRADeviceTaintRules", kStable, true, true, false, "DRADeviceTaints"},
+    {"DRADeviceTaints", kStable, true, true, false, ""},
     {"DRAExtendedResource", kStable, true, true, true, ""},
     {"DRAFractionalCapacityRange", kBeta, false, true, false, "DRAConsumableCapacity"},
     {"DRAListTypeAttributes", kAlpha, false, true, false, ""},
@@ -92,12 +92,12 @@ std::span<const GateInfo> gate_table() {
   return kGates;
 }
 
-Gates::Gates(GateDefaults defaults) : on_(std::size(kGates)) {
+Gates::Gates(GateDefaults defaults) : on_(std::size(kGates)), named_(std::size(kGates)) {
   for (std::size_t row = 0; row < on_.size(); ++row)
     on_[row] = defaults == GateDefaults::Up ? kGates[row].on_in_up : kGates[row].on_in_release;
 }
 
-Result<Gates> Gates::parse(GateDefaults defaults, std::string_view text) {
+Result<Gates> Gates::parse(GateDefaults defaults, std::string_view text, GateLocks locks) {
   Gates gates(defaults);
   while (!text.empty()) {
     const std::size_t comma = text.find(',');
@@ -106,34 +106,56 @@ Result<Gates> Gates::parse(GateDefaults defaults, std::string_view text) {
     const std::size_t equals = entry.find('=');
     if (equals == std::string_view::npos)
       return refused(entry, "has no value: write NAME=true or NAME=false");
-    if (Status set = gates.set(entry.substr(0, equals), entry.substr(equals + 1)); !set) return set.error();
+    if (Status set = gates.set(entry.substr(0, equals), entry.substr(equals + 1), locks); !set)
+      return set.error();
   }
+  gates.drop_needy_defaults();
   if (Status checked = gates.check_needs(); !checked) return checked.error();
   return gates;
 }
 
-Status Gates::set(std::string_view name, std::string_view value) {
+Status Gates::set(std::string_view name, std::string_view value, GateLocks locks) {
   const std::size_t row = row_of(name);
   if (row == kNoRow)
     return refused(name,
                    "is no feature gate known here; did you mean " + std::string(nearest_gate(name)) + "?");
   if (value != "true" && value != "false") return refused(name, "takes true or false");
   const bool on = value == "true";
-  if (kGates[row].locked && on != kGates[row].on_in_release)
+  if (locks == GateLocks::Held && kGates[row].locked && on != kGates[row].on_in_release)
     return refused(name, "is stable in 1.37 and cannot be changed");
   on_[row] = on;
+  named_[row] = true;
   return {};
+}
+
+std::string_view Gates::missing_need(std::size_t row) const {
+  std::string_view needs = kGates[row].needs;
+  while (!needs.empty()) {
+    const std::size_t comma = needs.find(',');
+    const std::string_view need = needs.substr(0, comma);
+    if (!enabled(need)) return need;
+    needs = comma == std::string_view::npos ? std::string_view() : needs.substr(comma + 1);
+  }
+  return {};
+}
+
+void Gates::drop_needy_defaults() {
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (std::size_t row = 0; row < on_.size(); ++row) {
+      if (!on_[row] || named_[row] || missing_need(row).empty()) continue;
+      on_[row] = false;
+      changed = true;
+    }
+  }
 }
 
 Status Gates::check_needs() const {
   for (std::size_t row = 0; row < on_.size(); ++row) {
-    std::string_view needs = kGates[row].needs;
-    while (on_[row] && !needs.empty()) {
-      const std::size_t comma = needs.find(',');
-      const std::string_view need = needs.substr(0, comma);
-      if (!enabled(need)) return refused(kGates[row].name, "needs " + std::string(need) + "=true");
-      needs = comma == std::string_view::npos ? std::string_view() : needs.substr(comma + 1);
-    }
+    if (!on_[row]) continue;
+    if (const std::string_view need = missing_need(row); !need.empty())
+      return refused(kGates[row].name, "needs " + std::string(need) + "=true");
   }
   return {};
 }

@@ -26,6 +26,8 @@ struct GateInfo {
 std::span<const GateInfo> gate_table();
 
 enum class GateDefaults { Release, Up };
+// Whether gates that 1.37 locked may be changed: no, but for tests of what strategies do with them off.
+enum class GateLocks { Held, Ignored };
 
 // Which gates are on. Immutable once made.
 class Gates {
@@ -33,17 +35,22 @@ class Gates {
   explicit Gates(GateDefaults defaults);
 
   // `text`: "A=true,B=false". Refuses unknown gates (naming the nearest known one), values that are no
-  // booleans, changes of locked gates and gates whose needs are off.
-  static Result<Gates> parse(GateDefaults defaults, std::string_view text);
+  // booleans, changes of locked gates and gates named as true whose needs are off. A gate that is on only by
+  // default goes off with what it needs.
+  static Result<Gates> parse(GateDefaults defaults, std::string_view text, GateLocks locks = GateLocks::Held);
 
   // The name must be in the table.
   bool enabled(std::string_view name) const;
 
  private:
-  Status set(std::string_view name, std::string_view value);
+  Status set(std::string_view name, std::string_view value, GateLocks locks);
+  std::string_view missing_need(std::size_t row) const;
+  void drop_needy_defaults();
   Status check_needs() const;
 
-  std::vector<bool> on_;  // by row of the table
+  // By row of the table.
+  std::vector<bool> on_;
+  std::vector<bool> named_;
 };
 
 }  // namespace berth::api

@@ -42,11 +42,18 @@ void for_each_message(const FieldInfo& field, AnyJson& value, Visit visit) {
   }
 }
 
+// Empty lists and maps use nothing.
+bool is_used(const Json& value) {
+  if (value.is_array()) return !value.as_array().empty();
+  if (value.is_object()) return !value.as_object().empty();
+  return !value.is_null();
+}
+
 void collect_used(const TypeInfo& type, const Json& document, Features& used) {
   if (!document.is_object()) return;
   for (const JsonMember& member : document.as_object()) {
     const FieldInfo* field = type.field_by_json(member.key);
-    if (!field || member.value.is_null()) continue;
+    if (!field || !is_used(member.value)) continue;
     if (!field->gate.empty()) used.insert(field->gate);
     for_each_message(*field, member.value,
                      [&](const Json& inner) { collect_used(field->type(), inner, used); });

@@ -12,7 +12,8 @@
 namespace berth::api {
 
 // `document` is canonical. A gated member stays when `old` (null pointer: a create) uses the same feature,
-// that is any member with the same gates, anywhere. A member that is always written becomes null.
+// that is any member with the same gates, anywhere (empty lists and maps count as absent). A member that is
+// always written becomes null.
 void drop_gated_fields(const TypeInfo& type, Json& document, const Json* old, const Gates& gates);
 
 }  // namespace berth::api

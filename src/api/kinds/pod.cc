@@ -143,7 +143,7 @@ void prepare_update(Json& next, const Json& old, const RuleContext& ctx) {
 }
 
 // Metadata may change through the status subresource; the spec and the owners may not.
-void prepare_status_update(Json& next, const Json& old, const RuleContext&) {
+void prepare_status_update(Json& next, const Json& old, const RuleContext& ctx) {
   const Json* spec = old.find("spec");
   if (spec && !same(next.find("spec"), spec)) next["spec"] = *spec;
   Json& metadata = next["metadata"];
@@ -154,9 +154,10 @@ void prepare_status_update(Json& next, const Json& old, const RuleContext&) {
     else
       metadata.as_object().erase("ownerReferences");
   }
+  static const TypeInfo& pod_type = core_type("Pod");
+  drop_gated_fields(pod_type, next, &old, ctx.gates);
   const Json* qos = present_at(old, {"status", "qosClass"});
   if (!qos) return;
-  static const TypeInfo& pod_type = core_type("Pod");
   static const TypeInfo& status_type = core_type("PodStatus");
   put_default(next, pod_type, "status", Json::object());
   put(*present(next, "status"), status_type, "qosClass", *qos);

@@ -161,6 +161,20 @@ FieldErrors check_admin_results(const Json& next, const Json* allocation, const 
   return errors;
 }
 
+constexpr std::string_view kSnapshot = "compatibilityGroups";
+
+// Clients that do not know the snapshot of groups write the rest back without it: that changes nothing.
+void keep_snapshot(Json& allocation, const Json& old_allocation) {
+  const JsonArray& results = results_of(&allocation);
+  const bool any =
+      std::any_of(results.begin(), results.end(), [](const Json& result) { return result.find(kSnapshot); });
+  if (any || allocation == old_allocation) return;
+  Json stripped = old_allocation;
+  if (Json* devices = present(stripped, "devices"))
+    for (Json& result : items(*devices, "results")) result.as_object().erase(kSnapshot);
+  if (stripped == allocation) allocation = old_allocation;
+}
+
 }  // namespace
 
 FieldErrors check_claim_status_update(const Json& next, const Json& old, const RuleContext& ctx) {
@@ -201,8 +215,9 @@ void prepare_claim_status(Json& next, const Json& old, const RuleContext& ctx) {
   put(kept, type, "status", status ? *status : Json::object());
   drop_gated_fields(type, kept, &old, ctx.gates);
   Json& new_status = kept["status"];
-  const Json* allocation = present(new_status, "allocation");
+  Json* allocation = present(new_status, "allocation");
   const Json* old_allocation = present_at(old, {"status", "allocation"});
+  if (allocation && old_allocation) keep_snapshot(*allocation, *old_allocation);
   if (Json* devices = present(new_status, "devices"); devices && !same(allocation, old_allocation)) {
     // A state outlives its device only until the allocation changes; what is newly said of a strange device
     // stays, and is refused.

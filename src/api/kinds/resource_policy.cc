@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "api/gates.h"
 #include "api/kinds/document.h"
 #include "api/kinds/resource_slice.h"
 #include "base/quantity.h"
@@ -44,16 +45,28 @@ FieldErrors check_valid_values(const FieldPath& path, Quantity value_default, Qu
   return errors;
 }
 
+bool fits_millis(Quantity value) {
+  return Quantity::millis(value.ceil_millis()) >= value;
+}
+
+// Whether `value` is a whole number of steps above `min`.
+bool is_on_step(Quantity value, Quantity min, Quantity step, bool in_millis) {
+  const auto amount = [&](Quantity of) -> __int128 { return in_millis ? of.ceil_millis() : of.ceil_units(); };
+  return (amount(value) - amount(min)) % amount(step) == 0;
+}
+
 FieldErrors check_step(const FieldPath& path, Quantity step, Quantity min, std::optional<Quantity> max,
-                       Quantity value_default, Quantity capacity) {
+                       Quantity value_default, Quantity capacity, const Gates& gates) {
   if (step <= Quantity()) return {invalid(path, step.text(), "must be greater than zero")};
   FieldErrors errors;
   if (const Quantity first = min + step; first > capacity)
     errors.push_back(
         invalid(path, step.text(),
                 "one step " + first.text() + " is larger than capacity value: " + capacity.text()));
+  const bool in_millis = gates.enabled("DRAFractionalCapacityRange") && fits_millis(min) &&
+                         fits_millis(step) && (!max || fits_millis(*max));
   const auto check_multiple = [&](Quantity value) {
-    if ((value.nanos() - min.nanos()) % step.nanos() != 0)
+    if (!is_on_step(value, min, step, in_millis))
       errors.push_back(
           invalid(path, value.text(),
                   "value is not a multiple of a given step (" + step.text() + ") from (" + min.text() + ")"));
@@ -64,7 +77,7 @@ FieldErrors check_step(const FieldPath& path, Quantity step, Quantity min, std::
 }
 
 FieldErrors check_valid_range(const FieldPath& path, Quantity value_default, Quantity capacity,
-                              const Json& range) {
+                              const Json& range, const Gates& gates) {
   const std::optional<Quantity> min = quantity_at(range, "min");
   const std::optional<Quantity> max = quantity_at(range, "max");
   FieldErrors errors;
@@ -84,13 +97,13 @@ FieldErrors check_valid_range(const FieldPath& path, Quantity value_default, Qua
     errors.push_back(
         invalid(path.child("default"), value_default.text(), "default is more than max: " + max->text()));
   if (const std::optional<Quantity> step = quantity_at(range, "step"); step && min)
-    append(errors, check_step(path.child("step"), *step, *min, max, value_default, capacity));
+    append(errors, check_step(path.child("step"), *step, *min, max, value_default, capacity, gates));
   return errors;
 }
 
 }  // namespace
 
-FieldErrors check_request_policy(const std::string& path, const Json& capacity) {
+FieldErrors check_request_policy(const std::string& path, const Json& capacity, const Gates& gates) {
   const FieldPath policy_path = FieldPath(path).child("requestPolicy");
   const Json& policy = *present(capacity, "requestPolicy");
   const JsonArray& values = items(&policy, "validValues");
@@ -106,7 +119,7 @@ FieldErrors check_request_policy(const std::string& path, const Json& capacity) 
   if (!value_default)
     return {required(policy_path.child("default"), "required when " + std::string(what) + " is defined")};
   const Quantity whole = quantity_at(capacity, "value").value_or(Quantity());
-  return range ? check_valid_range(policy_path.child(what), *value_default, whole, *range)
+  return range ? check_valid_range(policy_path.child(what), *value_default, whole, *range, gates)
                : check_valid_values(policy_path.child(what), *value_default, whole, values);
 }
 

@@ -22,6 +22,13 @@ constexpr std::size_t kSharedSetsMax = 8;
 constexpr std::string_view kNodeFields[] = {"nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"};
 constexpr std::string_view kListAttributes[] = {"ints", "bools", "strings", "versions"};
 
+// A slice being checked. `old_spec` may be null: it is being made.
+struct Offer {
+  const Json& spec;
+  const Json* old_spec;
+  const Gates& gates;
+};
+
 // The fields among nodeName, nodeSelector, allNodes, perDeviceNodeSelection that are set; complains of empty
 // ones.
 std::string check_node_fields(const FieldPath& path, const Json& owner, int& count, FieldErrors& errors) {
@@ -112,7 +119,7 @@ void check_attribute(const FieldPath& path, const Json& attribute, Findings& fin
 }
 
 void check_attributes_and_capacity(const FieldPath& path, const Json& device, const Json* old,
-                                   Findings& findings) {
+                                   const Gates& gates, Findings& findings) {
   const FieldPath attributes_path = path.child("attributes");
   std::size_t values = 0;
   for (const JsonMember& attribute : entries(present(device, "attributes"))) {
@@ -132,7 +139,7 @@ void check_attributes_and_capacity(const FieldPath& path, const Json& device, co
     if (!present(capacity.value, "requestPolicy")) continue;
     const FieldPath at = capacity_path.key(capacity.key);
     if (device.bool_at("allowMultipleAllocations"))
-      append(findings.by_hand, check_request_policy(at, capacity.value));
+      append(findings.by_hand, check_request_policy(at, capacity.value, gates));
     else
       findings.by_hand.push_back(
           forbidden(at.child("requestPolicy"), "allowMultipleAllocations must be true"));
@@ -201,13 +208,13 @@ FieldErrors check_allocatable(const FieldPath& path, const JsonObject& resources
   return errors;
 }
 
-void check_device(const FieldPath& path, const Json& device, const Json* old, const Json& spec,
+void check_device(const FieldPath& path, const Json& device, const Json* old, const Offer& offer,
                   Findings& findings) {
   append(findings.by_hand, check_format(path.child("name"), text_at(device, "name"), dns_label_problems));
-  check_attributes_and_capacity(path, device, old, findings);
+  check_attributes_and_capacity(path, device, old, offer.gates, findings);
   check_taints(path.child("taints"), device, old, findings);
   check_consumption(path.child("consumesCounters"), items(&device, "consumesCounters"), findings);
-  append(findings.by_hand, check_device_node(path, device, spec.bool_at("perDeviceNodeSelection")));
+  append(findings.by_hand, check_device_node(path, device, offer.spec.bool_at("perDeviceNodeSelection")));
   append(findings.by_hand, check_binding_conditions(path, device));
   append(findings.by_hand, check_allocatable(path.child("nodeAllocatableResources"),
                                              entries(present(device, "nodeAllocatableResources"))));
@@ -221,13 +228,13 @@ bool is_detailed(const Json& device) {
   return false;
 }
 
-void check_devices(const FieldPath& path, const Json& spec, const Json* old_spec, Findings& findings) {
-  const JsonArray& devices = items(&spec, "devices");
+void check_devices(const FieldPath& path, const Offer& offer, Findings& findings) {
+  const JsonArray& devices = items(&offer.spec, "devices");
   const bool detailed = std::any_of(devices.begin(), devices.end(), is_detailed);
   const std::size_t devices_max = detailed ? kDetailedDevicesMax : kDevicesMax;
   for (std::size_t i = 0; i < std::min(devices.size(), devices_max); ++i) {
     const std::string_view name = text_at(devices[i], "name");
-    check_device(path.index(i), devices[i], item_named(items(old_spec, "devices"), "name", name), spec,
+    check_device(path.index(i), devices[i], item_named(items(offer.old_spec, "devices"), "name", name), offer,
                  findings);
     if (item_named(devices, "name", name) != &devices[i])
       findings.by_hand.push_back(duplicate(path.index(i), name));
@@ -317,7 +324,7 @@ FieldErrors check_immutable(const FieldPath& path, const Json& spec, const Json&
   return errors;
 }
 
-FieldErrors validate(const Json& slice, const Json* old) {
+FieldErrors validate(const Json& slice, const Json* old, const RuleContext& ctx) {
   static const Json kNone = Json::object();
   const FieldPath path("spec");
   const Json* found = present(slice, "spec");
@@ -329,7 +336,7 @@ FieldErrors validate(const Json& slice, const Json* old) {
   append(findings.by_hand, check_one_node_field(path, spec));
   if (present(spec, "devices") && present(spec, "sharedCounters"))
     findings.by_hand.push_back(invalid(path, "", "only one of `sharedCounters` or `devices` is allowed"));
-  check_devices(path.child("devices"), spec, old_spec, findings);
+  check_devices(path.child("devices"), Offer{spec, old_spec, ctx.gates}, findings);
   check_shared_counters(path.child("sharedCounters"), items(&spec, "sharedCounters"), findings);
   append(findings.by_hand, check_partition_type(path, spec));
   append(findings.by_hand,
@@ -377,9 +384,11 @@ KindRules resource_slice_rules() {
   rules.answers_deleted_object = true;
   rules.prepare_create = prepare_create;
   rules.prepare_update = prepare_update;
-  rules.validate_create = [](const Json& slice, const RuleContext&) { return validate(slice, nullptr); };
-  rules.validate_update = [](const Json& next, const Json& old, const RuleContext&) {
-    return validate(next, &old);
+  rules.validate_create = [](const Json& slice, const RuleContext& ctx) {
+    return validate(slice, nullptr, ctx);
+  };
+  rules.validate_update = [](const Json& next, const Json& old, const RuleContext& ctx) {
+    return validate(next, &old, ctx);
   };
   rules.warnings = warnings;
   return rules;

@@ -7,7 +7,8 @@ namespace berth::api {
 
 KindRules resource_slice_rules();
 
-// The amounts that one consumer may ask of a capacity (requestPolicy). `path` names the capacity.
-FieldErrors check_request_policy(const std::string& path, const Json& capacity);
+// The amounts that one consumer may ask of a capacity (requestPolicy). `path` names the capacity. Fractions
+// count as the next whole unit unless gate DRAFractionalCapacityRange is on.
+FieldErrors check_request_policy(const std::string& path, const Json& capacity, const Gates& gates);
 
 }  // namespace berth::api
