@@ -16,6 +16,7 @@ constexpr std::array<KindInfo, kTypedKindCount> kKinds = {{
     {Kind::ResourceClaimTemplate, "ResourceClaimTemplate", "resource.k8s.io", "v1", "resourceclaimtemplates",
      true},
     {Kind::BindRequest, "BindRequest", "scheduling.berth.dev", "v1alpha1", "bindrequests", true},
+    {Kind::DeviceTaintRule, "DeviceTaintRule", "resource.k8s.io", "v1", "devicetaintrules", false},
 }};
 
 constexpr KindInfo kOther = {Kind::Other, "", "", "", "", true};
@@ -49,6 +50,8 @@ TypedObject decode_as(Kind kind, const Json& object, RawPtr raw) {
       return share<ResourceClaimTemplate>(object, std::move(raw), decode_resource_claim_template);
     case Kind::BindRequest:
       return share<BindRequest>(object, std::move(raw), decode_bind_request);
+    case Kind::DeviceTaintRule:
+      return share<DeviceTaintRule>(object, std::move(raw), decode_device_taint_rule);
     case Kind::Other:
       break;
   }

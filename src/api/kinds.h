@@ -13,6 +13,7 @@
 #include "api/types/cluster.h"
 #include "api/types/dra.h"
 #include "api/types/pod.h"
+#include "api/types/taint_rule.h"
 
 namespace berth::api {
 
@@ -28,6 +29,7 @@ enum class Kind : std::uint8_t {
   ResourceClaim,
   ResourceClaimTemplate,
   BindRequest,
+  DeviceTaintRule,
   Other,  // any other kind: only its metadata is known (AnyObject)
 };
 inline constexpr std::size_t kTypedKindCount = static_cast<std::size_t>(Kind::Other);
@@ -74,7 +76,7 @@ using TypedObject =
                  std::shared_ptr<const PodGroup>, std::shared_ptr<const ResourceSlice>,
                  std::shared_ptr<const DeviceClass>, std::shared_ptr<const ResourceClaim>,
                  std::shared_ptr<const ResourceClaimTemplate>, std::shared_ptr<const BindRequest>,
-                 std::shared_ptr<const AnyObject>>;
+                 std::shared_ptr<const DeviceTaintRule>, std::shared_ptr<const AnyObject>>;
 
 const ObjectMeta& meta_of(const TypedObject& object);
 const RawPtr& raw_of(const TypedObject& object);

@@ -45,6 +45,10 @@ std::vector<std::string> claims_of_request(const api::BindRequest& request) {
   return names;
 }
 
+std::vector<std::string> pool_of(const api::ResourceSlice& slice) {
+  return {slice.driver + "/" + slice.pool};
+}
+
 std::vector<std::string> pod_of(const api::BindRequest& request) {
   return {request.meta.ns + "/" + request.pod_name};
 }
@@ -76,6 +80,8 @@ auto with_table(ViewType& view, const api::ObjectKey& key, Visit visit) {
       return visit(view.claim_templates);
     case Kind::BindRequest:
       return visit(view.bind_requests);
+    case Kind::DeviceTaintRule:
+      return visit(view.taint_rules);
     case Kind::Other:
       break;
   }
@@ -98,7 +104,13 @@ View::View()
       claims_by_consumer_(claims.add_index(consumers_of)),
       requests_by_decision_(bind_requests.add_index(decision_of)),
       requests_by_pod_(bind_requests.add_index(pod_of)),
-      requests_by_claim_(bind_requests.add_index(claims_of_request)) {}
+      requests_by_claim_(bind_requests.add_index(claims_of_request)),
+      slices_by_pool_(slices.add_index(pool_of)) {}
+
+std::vector<const api::ResourceSlice*> View::slices_of_pool(std::string_view driver,
+                                                            std::string_view pool) const {
+  return slices.indexed(slices_by_pool_, std::string(driver).append("/").append(pool));
+}
 
 std::vector<const api::Pod*> View::pods_on_node(std::string_view node) const {
   return pods.indexed(pods_by_node_, node);

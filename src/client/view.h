@@ -148,8 +148,11 @@ class View {
   Table<api::ResourceClaim> claims;
   Table<api::ResourceClaimTemplate> claim_templates;
   Table<api::BindRequest> bind_requests;
+  Table<api::DeviceTaintRule> taint_rules;
   std::map<api::ResourceRef, Table<api::AnyObject>> others;
 
+  // Of every generation.
+  std::vector<const api::ResourceSlice*> slices_of_pool(std::string_view driver, std::string_view pool) const;
   std::vector<const api::Pod*> pods_on_node(std::string_view node) const;
   std::vector<const api::Pod*> pods_of_group(std::string_view ns, std::string_view group) const;
   // Pods whose spec or status names this claim object.
@@ -181,7 +184,7 @@ class View {
  private:
   std::size_t pods_by_node_, pods_by_group_, pods_by_claim_;
   std::size_t claims_by_owner_, claims_by_consumer_, requests_by_decision_, requests_by_pod_;
-  std::size_t requests_by_claim_;
+  std::size_t requests_by_claim_, slices_by_pool_;
 };
 
 }  // namespace berth::client

@@ -37,6 +37,7 @@ void add_controllers(Engine& engine) {
   engine.add(make_pod_group_protection());
   engine.add(make_pod_finisher());
   engine.add(make_event_sweep());
+  engine.add(make_device_taint_eviction());
 }
 
 void add_simulated_nodes(Engine& engine) {

@@ -65,6 +65,7 @@ std::vector<client::Interest> Scheduler::interests() const {
        {api::Kind::Node, api::Kind::DeviceClass, api::Kind::ResourceSlice, api::Kind::ResourceClaim,
         api::Kind::PodGroup, api::Kind::BindRequest, api::Kind::Pod})
     interests.push_back({kind, {}, {}});
+  if (options_.gates.device_taints) interests.push_back({api::Kind::DeviceTaintRule, {}, {}});
   return interests;
 }
 
@@ -147,7 +148,7 @@ void Scheduler::apply(const client::View& view, const client::Delta& delta, Time
   if (inputs_) inputs_->record({InputKind::Apply, now, delta, {}});
   state_digest_ += version_digest(delta.key, delta.after) - version_digest(delta.key, delta.before);
   note_places(delta);
-  cluster_.apply(delta);
+  taint_rules_.apply(delta, cluster_);
   note_places(delta);
   switch (delta.key.kind) {
     case api::Kind::Node: {
@@ -172,6 +173,7 @@ void Scheduler::apply(const client::View& view, const client::Delta& delta, Time
       claim_changed(view, delta, now);
       break;
     case api::Kind::ResourceSlice:
+    case api::Kind::DeviceTaintRule:
       queue_.wake(kWakeSliceChanged, now);
       break;
     case api::Kind::DeviceClass:

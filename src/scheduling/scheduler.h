@@ -15,6 +15,7 @@
 
 #include "base/random.h"
 #include "dra/allocator.h"
+#include "dra/taint_rules.h"
 #include "scheduling/decision_log.h"
 #include "scheduling/group_cycle.h"
 #include "scheduling/input_log.h"
@@ -91,6 +92,7 @@ class Scheduler final : public client::StatefulDecider {
   InputLog* inputs_;
   SeededRandom random_;  // reseeded from the inputs of each decision
   model::Cluster cluster_;
+  dra::TaintRules taint_rules_;
   dra::Allocator allocator_;
   PluginSet plugins_;
   DomainIndex domains_;

@@ -42,6 +42,11 @@ std::unique_ptr<client::Reconciler> make_claim_release();
 // of a kind that is not in `resources` counts as present.
 std::unique_ptr<client::Reconciler> make_garbage_collector(std::vector<ServedResource> resources);
 
+// Deletes bound pods whose claims hold devices with a NoExecute taint that the claim does not tolerate (any
+// more), at timeAdded + tolerationSeconds; says so in the pod's condition DisruptionTarget, an event, and the
+// rule's condition EvictionInProgress. Source: KEP-5055.
+std::unique_ptr<client::Reconciler> make_device_taint_eviction();
+
 // Empties terminating namespaces, then finalizes them.
 std::unique_ptr<client::Reconciler> make_namespace_finalizer(std::vector<ServedResource> resources);
 

@@ -1,0 +1,227 @@
+#include <algorithm>
+#include <map>
+
+#include "control/controllers/controllers.h"
+#include "control/controllers/patches.h"
+#include "control/controllers/taint_rule_status.h"
+
+namespace berth::control {
+
+using api::Kind;
+using client::Delta;
+using client::Effects;
+using client::View;
+
+namespace {
+
+using Keys = std::vector<api::ObjectKey>;
+
+// A rule's condition is written at most this often while its spec stays.
+constexpr Duration kRuleStatusPeriod = Duration::seconds(10);
+constexpr std::string_view kEventReason = "DeviceTaintManagerEviction";
+
+template <class T>
+const T* in(const std::optional<api::TypedObject>& object) {
+  return object ? std::get<std::shared_ptr<const T>>(*object).get() : nullptr;
+}
+
+bool evicts(const api::DeviceTaintRule& rule) {
+  return rule.taint.effect == api::kNoExecute;
+}
+
+void users_of(const View& view, const api::ResourceClaim& claim, Keys& keys) {
+  for (const api::Pod* pod : view.pods_using_claim(claim.meta.ns, claim.meta.name))
+    keys.push_back(client::key_of(Kind::Pod, pod->meta));
+}
+
+void rules_of(const View& view, const api::ResourceClaim& claim, Keys& keys) {
+  for (const auto& [key, rule] : view.taint_rules.all())
+    if (evicts(*rule) && may_evict(*rule, claim)) keys.push_back({Kind::DeviceTaintRule, "", key.name, {}});
+}
+
+bool has_evicting_taint(const api::ResourceSlice* slice) {
+  return slice && std::any_of(slice->devices.begin(), slice->devices.end(), [](const api::Device& device) {
+           return std::any_of(device.taints.begin(), device.taints.end(),
+                              [](const api::Taint& taint) { return taint.effect == api::kNoExecute; });
+         });
+}
+
+// Once a pod has a node, nothing but its claims' objects changes when it must go.
+void on_pod(const View& view, const Delta& delta, Keys& keys) {
+  const auto* before = in<api::Pod>(delta.before);
+  const auto* after = in<api::Pod>(delta.after);
+  const api::Pod& pod = after ? *after : *before;
+  if (pod.claims.empty() && pod.extended_claim.empty()) return;
+  keys.push_back(delta.key);
+  const bool placed = after && after->bound() && (!before || !before->bound());
+  if (!placed) return;
+  for (const api::ResourceClaim* claim : claims_held(view, pod)) rules_of(view, *claim, keys);
+}
+
+void on_claim(const View& view, const Delta& delta, Keys& keys) {
+  for (const auto* claim : {in<api::ResourceClaim>(delta.before), in<api::ResourceClaim>(delta.after)}) {
+    if (!claim || !claim->allocation) continue;
+    users_of(view, *claim, keys);
+    if (delta.after) rules_of(view, *claim, keys);
+  }
+}
+
+void on_slice(const View& view, const Delta& delta, Keys& keys) {
+  const auto* before = in<api::ResourceSlice>(delta.before);
+  const auto* after = in<api::ResourceSlice>(delta.after);
+  if (!has_evicting_taint(before) && !has_evicting_taint(after)) return;
+  const api::ResourceSlice& slice = after ? *after : *before;
+  for (const auto& [key, claim] : view.claims.all())
+    if (claim->allocation && std::any_of(claim->allocation->results.begin(), claim->allocation->results.end(),
+                                         [&](const api::DeviceResult& result) {
+                                           return result.driver == slice.driver && result.pool == slice.pool;
+                                         }))
+      users_of(view, *claim, keys);
+}
+
+void on_rule(const View& view, const Delta& delta, Keys& keys) {
+  const auto* before = in<api::DeviceTaintRule>(delta.before);
+  const auto* after = in<api::DeviceTaintRule>(delta.after);
+  keys.push_back(delta.key);
+  if (before && after && before->meta.generation == after->meta.generation) return;
+  for (const auto& [key, claim] : view.claims.all())
+    if ((before && may_evict(*before, *claim)) || (after && may_evict(*after, *claim)))
+      users_of(view, *claim, keys);
+}
+
+class DeviceTaintEviction final : public client::Reconciler {
+ public:
+  std::string_view name() const override { return "device-taint-eviction"; }
+
+  std::vector<client::Interest> interests() const override {
+    return {{Kind::Pod, {}, on_pod},
+            {Kind::ResourceClaim, {}, on_claim},
+            {Kind::ResourceSlice, {}, on_slice},
+            {Kind::DeviceTaintRule, {}, on_rule},
+            {Kind::PodGroup, {}, [](const View&, const Delta&, Keys&) {}}};
+  }
+
+  Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override {
+    if (key.kind == Kind::Pod) return look_after_pod(view, key, now);
+    const api::DeviceTaintRule* rule = view.taint_rules.find("", key.name);
+    if (rule) return report(view, key, *rule, now);
+    evicted_.erase(key.name);
+    return Effects::nothing();
+  }
+
+ private:
+  // What this process decided about a pod.
+  struct Decided {
+    std::string uid;
+    std::set<std::string> rules;
+    bool deleted = false;  // asked for
+  };
+  struct Evicted {
+    std::string rule_uid;
+    std::size_t pods = 0;
+  };
+
+  Effects look_after_pod(const View& view, const api::ObjectKey& key, Time now) {
+    const api::Pod* pod = view.pods.find(key.ns, key.name);
+    count_if_gone(view, key, pod);
+    const auto eviction = pod ? device_eviction(view, *pod, evicting_rules(view)) : std::nullopt;
+    if (!eviction) return called_off(key, pod);
+    Decided& decided = decided_[key];
+    decided = {pod->meta.uid, eviction->rules, now >= eviction->when};
+    if (decided.deleted) return evict(key, *pod, now);
+    Effects effects;
+    effects.wake_at = eviction->when;
+    return effects;
+  }
+
+  static TaintRuleList evicting_rules(const View& view) {
+    TaintRuleList rules;
+    for (const auto& [key, rule] : view.taint_rules.all())
+      if (evicts(*rule)) rules.push_back(rule.get());
+    return rules;
+  }
+
+  static Effects evict(const api::ObjectKey& key, const api::Pod& pod, Time now) {
+    const api::Condition wanted{"DisruptionTarget",
+                                "True",
+                                "DeletionByDeviceTaintManager",
+                                "Device Taint manager: deleting due to NoExecute taint",
+                                now,
+                                0};
+    Effects effects;
+    effects.chains.push_back({key, {}, {}});
+    const api::Condition* standing = api::find_condition(pod.conditions, wanted.type);
+    if (!standing || standing->status != "True" || standing->reason != wanted.reason)
+      effects.then(patch_status(key, Json::object({{"conditions", Json::array({api::to_json(wanted)})}}),
+                                pod.meta.uid));
+    effects.then(client::delete_object(key, pod.meta.uid));
+    effects.events.push_back(
+        {key, pod.meta.uid, false, std::string(kEventReason), "", "Marking for deletion"});
+    return effects;
+  }
+
+  Effects called_off(const api::ObjectKey& key, const api::Pod* pod) {
+    const auto found = decided_.find(key);
+    if (found == decided_.end()) return Effects::nothing();
+    const bool waits = pod && pod->meta.uid == found->second.uid && !pod->meta.deleting() && !pod->finished();
+    decided_.erase(found);
+    Effects effects;
+    if (waits)
+      effects.events.push_back(
+          {key, pod->meta.uid, false, std::string(kEventReason), "", "Cancelling deletion"});
+    return effects;
+  }
+
+  void count_if_gone(const View& view, const api::ObjectKey& key, const api::Pod* pod) {
+    const auto found = decided_.find(key);
+    if (found == decided_.end() || !found->second.deleted) return;
+    if (pod && pod->meta.uid == found->second.uid && !pod->meta.deleting()) return;
+    for (const std::string& name : found->second.rules) {
+      const api::DeviceTaintRule* rule = view.taint_rules.find("", name);
+      if (!rule) continue;
+      Evicted& evicted = evicted_[name];
+      if (evicted.rule_uid != rule->meta.uid) evicted = {rule->meta.uid, 0};
+      ++evicted.pods;
+    }
+    decided_.erase(found);
+  }
+
+  Effects report(const View& view, const api::ObjectKey& key, const api::DeviceTaintRule& rule, Time now) {
+    Effects effects;
+    const api::Condition* standing = api::find_condition(rule.conditions, kEvictionInProgress);
+    if (standing && standing->observed_generation == rule.meta.generation) {
+      if (rule.taint.effect == "None") return effects;  // a dry run is told once
+      const Time due = standing->last_transition + kRuleStatusPeriod;
+      effects.wake_at = due;
+      if (standing->last_transition.is_set() && now < due) return effects;
+    }
+    TaintRuleProgress progress = progress_of(view, rule);
+    const auto evicted = evicted_.find(rule.meta.name);
+    if (evicted != evicted_.end() && evicted->second.rule_uid == rule.meta.uid)
+      progress.pods_evicted = evicted->second.pods;
+    effects.wake_at.reset();
+    if (progress.pods_pending > 0) effects.wake_at = now + kRuleStatusPeriod;
+    const api::Condition wanted = eviction_condition(rule, progress, now);
+    const bool said = standing && standing->status == wanted.status && standing->reason == wanted.reason &&
+                      standing->message == wanted.message &&
+                      standing->observed_generation == wanted.observed_generation;
+    if (said) return effects;
+    effects.chains.push_back(
+        {key,
+         {patch_status(key, Json::object({{"conditions", Json::array({api::to_json(wanted)})}}),
+                       rule.meta.uid)},
+         {}});
+    return effects;
+  }
+
+  std::map<api::ObjectKey, Decided> decided_;
+  std::map<std::string, Evicted> evicted_;  // by rule
+};
+
+}  // namespace
+
+std::unique_ptr<client::Reconciler> make_device_taint_eviction() {
+  return std::make_unique<DeviceTaintEviction>();
+}
+
+}  // namespace berth::control
