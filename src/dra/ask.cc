@@ -38,14 +38,37 @@ Result<SubAsk> compile_sub(const model::Cluster& cluster, Inventory& inventory, 
                   "could not retrieve device class " + sub.device_class + ": deviceclass \"" +
                       sub.device_class + "\" not found");
   SubAsk ask{
-      request.prioritized ? request.name + "/" + sub.name : request.name, found->second, &sub, {}, {}, {}};
-  for (const auto& [name, expression] : sub.derived_attributes)
-    ask.derived.emplace_back(name, inventory.evaluator().compile_attribute(expression));
+      request.prioritized ? request.name + "/" + sub.name : request.name, found->second, &sub, {}, 0, {}};
   ask.selectors = inventory.intern(sub.device_class, found->second->selectors, sub.selectors);
-  for (std::uint32_t i = 0; i < claim.constraints.size(); ++i)
-    if (ConstraintState(claim.constraints[i], ListAttributes::Refused).covers(request.name, ask.name))
-      ask.constraints.push_back(i);
   return ask;
+}
+
+// Which values of a device the constraint sees for this sub-ask: a derived attribute of its name before the
+// device's own.
+std::uint32_t variant_for(Inventory& inventory, const api::DeviceSubRequest& sub, ConstraintAsk& constraint) {
+  for (const auto& [name, expression] : sub.derived_attributes) {
+    if (name != constraint.attribute) continue;
+    for (std::uint32_t i = 0; i < constraint.derived.size(); ++i)
+      if (constraint.derived[i].expression == expression) return i + 1;
+    constraint.derived.push_back({expression, inventory.evaluator().compile_attribute(expression)});
+    constraint.table_key += '\0' + expression;
+    return static_cast<std::uint32_t>(constraint.derived.size());
+  }
+  return 0;
+}
+
+void compile_constraints(Inventory& inventory, const api::ResourceClaim& claim, ClaimShape& shape) {
+  for (std::uint32_t i = 0; i < claim.constraints.size(); ++i) {
+    const api::DeviceConstraint& constraint = claim.constraints[i];
+    ConstraintAsk& ask = shape.constraints.emplace_back();
+    ask.is_match = !constraint.match_attribute.empty();
+    ask.attribute = ask.is_match ? constraint.match_attribute : constraint.distinct_attribute;
+    ask.table_key = ask.attribute;
+    for (RequestAsk& request : shape.requests)
+      for (SubAsk& sub : request.alternatives)
+        if (covers(constraint, request.spec->name, sub.name))
+          sub.constraints.push_back({i, variant_for(inventory, *sub.spec, ask)});
+  }
 }
 
 Result<std::vector<RequestAsk>> compile_requests(const model::Cluster& cluster, Inventory& inventory,
@@ -87,12 +110,7 @@ void write_key(const std::vector<std::string>& texts, std::string& key) {
   write_key(static_cast<std::uint64_t>(texts.size()), key);
   for (const std::string& text : texts) write_key(std::string_view(text), key);
 }
-void write_key(const api::DeviceSubRequest& sub, std::string& key) {
-  write_key(std::string_view(sub.name), key);
-  write_key(std::string_view(sub.device_class), key);
-  write_key(sub.selectors, key);
-  write_key(static_cast<std::uint64_t>(sub.mode) * 2 + (sub.admin_access ? 1 : 0), key);
-  write_key(static_cast<std::uint64_t>(sub.count), key);
+void write_tolerations(const api::DeviceSubRequest& sub, std::string& key) {
   write_key(static_cast<std::uint64_t>(sub.tolerations.size()), key);
   for (const api::Toleration& toleration : sub.tolerations) {
     for (const std::string* text : {&toleration.key, &toleration.op, &toleration.value, &toleration.effect})
@@ -100,11 +118,22 @@ void write_key(const api::DeviceSubRequest& sub, std::string& key) {
     // The result copies them, so their time counts as well.
     write_key(static_cast<std::uint64_t>(toleration.seconds.value_or(-1)), key);
   }
+}
+void write_wishes(const api::DeviceSubRequest& sub, std::string& key) {
   write_key(static_cast<std::uint64_t>(sub.capacity.size()), key);
   for (const auto& [name, wish] : sub.capacity) {
     write_key(std::string_view(name), key);
     write_key(std::string_view(wish.text()), key);
   }
+}
+void write_key(const api::DeviceSubRequest& sub, std::string& key) {
+  write_key(std::string_view(sub.name), key);
+  write_key(std::string_view(sub.device_class), key);
+  write_key(sub.selectors, key);
+  write_key(static_cast<std::uint64_t>(sub.mode) * 2 + (sub.admin_access ? 1 : 0), key);
+  write_key(static_cast<std::uint64_t>(sub.count), key);
+  write_tolerations(sub, key);
+  write_wishes(sub, key);
   write_key(static_cast<std::uint64_t>(sub.derived_attributes.size()), key);
   for (const auto& [name, expression] : sub.derived_attributes) {
     write_key(std::string_view(name), key);
@@ -142,6 +171,8 @@ Result<ClaimShapePtr> Shapes::of(const model::Cluster& cluster, Inventory& inven
   shape->like = claim;
   shape->classes_stamp = cluster.classes_stamp();
   shape->requests = TRY(compile_requests(cluster, inventory, gates, *claim));
+  compile_constraints(inventory, *claim, *shape);
+  number_kinds(*shape);
   shape->id = ++last_shape_;
   if (shapes_.size() >= kShapesMax) shapes_.clear();
   shapes_.insert_or_assign(key_, shape);
@@ -157,6 +188,24 @@ bool Shapes::classes_hold(const model::Cluster& cluster, ClaimShape& shape) cons
     }
   shape.classes_stamp = cluster.classes_stamp();
   return true;
+}
+
+void Shapes::number_kinds(ClaimShape& shape) {
+  if (kinds_.size() >= kKindsMax) {
+    kinds_.clear();
+    shapes_.clear();
+  }
+  for (RequestAsk& request : shape.requests)
+    for (SubAsk& sub : request.alternatives) {
+      std::string key;
+      write_key(static_cast<std::uint64_t>(sub.selectors.index()) * 2 + (sub.spec->admin_access ? 1 : 0),
+                key);
+      write_tolerations(*sub.spec, key);
+      write_wishes(*sub.spec, key);
+      const auto [at, added] = kinds_.try_emplace(std::move(key), last_kind_ + 1);
+      if (added) ++last_kind_;
+      sub.kind = at->second;
+    }
 }
 
 std::uint64_t Shapes::number_of(const std::vector<ClaimAsk>& claims) {

@@ -16,13 +16,20 @@
 
 namespace berth::dra {
 
+// Which constraint of the claim covers a request, and which of a device's values counts there.
+struct Covering {
+  std::uint32_t constraint = 0;  // of ClaimShape::constraints
+  std::uint32_t variant = 0;     // of the value table
+};
+
 struct SubAsk {
   std::string name;  // "request" or "request/alternative"
   std::shared_ptr<const api::DeviceClass> device_class;
   const api::DeviceSubRequest* spec;
   SelectorSetId selectors;
-  std::vector<std::uint32_t> constraints;                           // of the claim, those that cover it
-  std::vector<std::pair<std::string, Result<SelectorId>>> derived;  // attribute and expression
+  // Sub-asks of equal kind accept the same devices: equal selectors, tolerations, capacity, admin access.
+  std::uint32_t kind = 0;
+  std::vector<Covering> constraints;
 };
 
 struct RequestAsk {
@@ -30,12 +37,20 @@ struct RequestAsk {
   std::vector<SubAsk> alternatives;
 };
 
+struct ConstraintAsk {
+  bool is_match = false;
+  std::string attribute;
+  std::vector<Derived> derived;  // derived attributes of that name: variants 1 and on
+  std::string table_key;         // equal keys, equal value tables
+};
+
 // What all claims with one spec have in common. `like` keeps the specs alive that the requests point into.
 struct ClaimShape {
   std::uint32_t id = 0;
   ClaimPtr like;
   std::vector<RequestAsk> requests;
-  std::uint64_t classes_stamp = 0;  // when the classes were last found to be those of `requests`
+  std::vector<ConstraintAsk> constraints;  // as in the claim
+  std::uint64_t classes_stamp = 0;         // when the classes were last found to be those of `requests`
 };
 using ClaimShapePtr = std::shared_ptr<const ClaimShape>;
 
@@ -53,6 +68,9 @@ struct CompiledAsk final : Ask {
 // Shapes that are remembered; beyond it all are forgotten, and known specs get new numbers.
 inline constexpr std::size_t kShapesMax = 4096;
 
+// Kinds of sub-asks that are told apart; beyond it all shapes are forgotten and kinds are counted anew.
+inline constexpr std::size_t kKindsMax = 16 * kShapesMax;
+
 // Compiled claims by what they ask for.
 class Shapes {
  public:
@@ -63,12 +81,15 @@ class Shapes {
 
  private:
   bool classes_hold(const model::Cluster& cluster, ClaimShape& shape) const;
+  void number_kinds(ClaimShape& shape);
 
   std::string key_;  // reused
   std::uint32_t last_shape_ = 0;
   std::uint64_t last_number_ = 0;
   std::unordered_map<std::string, std::shared_ptr<ClaimShape>> shapes_;
   std::map<std::vector<std::uint32_t>, std::uint64_t> numbers_;
+  std::unordered_map<std::string, std::uint32_t> kinds_;
+  std::uint32_t last_kind_ = 0;
 };
 
 // "claim ns/name": how errors begin.

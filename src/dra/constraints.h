@@ -1,49 +1,44 @@
 // matchAttribute and distinctAttribute while devices are being chosen.
 //
-// Source: KEP-4381, KEP-5491 (lists are sets, a scalar is a set of one). Undo keeps the states before on a
-// stack: an intersection has no inverse.
+// Source: KEP-4381, KEP-5491. Undo keeps what was before: an intersection has no inverse.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/types/dra.h"
 
 namespace berth::dra {
 
-// Exact name, else its bare id when its domain is the device's driver. Null when the device has no such
-// attribute.
-const api::AttributeValue* attribute_of(const api::Device& device, std::string_view driver,
-                                        std::string_view name);
-
-enum class ListAttributes : std::uint8_t { Refused, AsSets };
+// Whether the constraint is about this request (or this alternative, by its full name).
+bool covers(const api::DeviceConstraint& constraint, std::string_view request, std::string_view full_name);
 
 class ConstraintState {
  public:
-  ConstraintState(const api::DeviceConstraint& constraint, ListAttributes lists)
-      : constraint_(&constraint), lists_(lists) {}
+  // `values`: numbers of values are below this.
+  ConstraintState(bool is_match, std::uint32_t values) : is_match_(is_match), taken_(is_match ? 0 : values) {}
 
-  // Takes in a device with this value of attribute() when the constraint allows it; otherwise changes
-  // nothing. Null: the device has no such attribute.
-  bool add(const api::AttributeValue* value);
+  // Takes in a device with these values (sorted) when the constraint allows it; otherwise changes nothing.
+  bool add(std::span<const std::uint32_t> values);
   // Undoes the latest add that returned true.
-  void undo() { accepted_.pop_back(); }
+  void undo();
 
-  const std::string& attribute() const {
-    return constraint_->match_attribute.empty() ? constraint_->distinct_attribute
-                                                : constraint_->match_attribute;
+  bool is_match() const { return is_match_; }
+  bool empty() const { return marks_.empty(); }
+  // matchAttribute: what all devices have in common. distinctAttribute: all values of all devices.
+  std::span<const std::uint32_t> values() const {
+    return std::span(values_).subspan(is_match_ && !marks_.empty() ? marks_.back() : 0);
   }
-  bool is_match() const { return !constraint_->match_attribute.empty(); }
-  bool covers(std::string_view request, std::string_view full_name) const;
+  bool is_taken(std::uint32_t value) const { return taken_[value] != 0; }
 
  private:
-  using Values = std::vector<api::AttributeValue>;  // scalars
-  Values values_of(const api::AttributeValue& value) const;
-
-  const api::DeviceConstraint* constraint_;
-  ListAttributes lists_;
-  // matchAttribute: the intersection after each device. distinctAttribute: each device's values.
-  std::vector<Values> accepted_;
+  bool is_match_;
+  std::vector<std::uint8_t> taken_;    // distinctAttribute, by value
+  std::vector<std::uint32_t> values_;  // of the devices, one after the other
+  std::vector<std::size_t> marks_;     // where each begins
 };
 
 }  // namespace berth::dra

@@ -225,6 +225,14 @@ void Inventory::order(NodeDevices& devices) const {
     for (std::size_t i = 0; i < pool.slices.size(); ++i)
       if (pool.here[i].any() && pool.slices[i]->conditioned.any()) pool.conditioned = true;
   }
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> bases;
+  const auto base_of = [&](std::uint32_t pool, std::uint32_t slice) {
+    const auto [at, added] = bases.try_emplace({pool, slice}, devices.device_count);
+    if (!added) return at->second;
+    devices.slices.push_back(devices.pools[pool].slices[slice]);
+    devices.device_count += static_cast<std::uint32_t>(devices.slices.back()->live->devices.size());
+    return at->second;
+  };
   // Unconditioned devices of unconditioned pools, then of mixed pools, then the conditioned ones.
   for (int pass = 0; pass < 3; ++pass) {
     if (pass == 2 && !gates_.binding_conditions) break;  // without the gate they cannot be chosen at all
@@ -236,7 +244,7 @@ void Inventory::order(NodeDevices& devices) const {
         const Slice& slice = *pool.slices[s];
         const Mask all = Mask::first(slice.live->devices.size());
         const Mask mask = pass == 2 ? slice.conditioned : all & ~slice.conditioned;
-        if (mask.any()) devices.order.push_back({p, s, mask, mask & pool.here[s], {}});
+        if (mask.any()) devices.order.push_back({p, s, base_of(p, s), mask, mask & pool.here[s], {}});
       }
     }
   }
@@ -333,6 +341,37 @@ const Selected& Inventory::selected(Slice& slice, SelectorSetId id) {
     if (match) slot->match.set(i);
   }
   return *slot;
+}
+
+void Inventory::trim_values(NodeDevices& devices) const {
+  if (devices.values.size() > kValueTablesMax) devices.values.clear();
+}
+
+const ValueTable& Inventory::values(NodeDevices& devices, const std::string& table_key,
+                                    const std::string& attribute, const std::vector<Derived>& derived_by) {
+  for (const auto& known : devices.values)
+    if (known->key() == table_key) return *known;
+  auto table = std::make_unique<ValueTable>(table_key, devices.device_count);
+  ValueTable::Builder builder(*table,
+                              gates_.list_attributes ? ListAttributes::AsSets : ListAttributes::Refused);
+  for (const SlicePtr& slice : devices.slices)
+    for (const api::Device& device : slice->live->devices)
+      builder.add(attribute_of(device, slice->live->driver, attribute));
+  for (const auto& [text, expression] : derived_by)
+    for (const SlicePtr& slice : devices.slices)
+      for (std::size_t i = 0; i < slice->live->devices.size(); ++i) {
+        if (!expression) {
+          builder.add_error(expression.error().message());
+          continue;
+        }
+        const Result<api::AttributeValue>& value = derived(*slice, *expression, i);
+        if (value)
+          builder.add(&*value);
+        else
+          builder.add_error(value.error().message());
+      }
+  devices.values.push_back(std::move(table));
+  return *devices.values.back();
 }
 
 const Result<api::AttributeValue>& Inventory::derived(Slice& slice, SelectorId expression,

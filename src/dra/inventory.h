@@ -13,6 +13,7 @@
 #include "dra/gates.h"
 #include "dra/mask.h"
 #include "dra/selectors.h"
+#include "dra/values.h"
 #include "model/cluster.h"
 
 namespace berth::dra {
@@ -68,6 +69,12 @@ struct GroupState {
   void admit(const std::vector<std::uint32_t>& candidate);
 };
 
+// A derived attribute (gate DRADerivedAttributes): its expression, compiled or not.
+struct Derived {
+  std::string expression;
+  Result<SelectorId> program;
+};
+
 enum class PoolState : std::uint8_t { Usable, Incomplete, Invalid };
 
 struct NodePool {
@@ -97,6 +104,7 @@ struct NodePool {
 struct Segment {
   std::uint32_t pool = 0;   // of NodeDevices::pools
   std::uint32_t slice = 0;  // of NodePool::slices
+  std::uint32_t base = 0;   // flat number of the slice's first device
   Mask mask;                // devices to look at
   Mask here;                // of these, the ones that this node may use
   Mask blocked;             // in use and not shareable; current with the pool's stamp
@@ -105,10 +113,15 @@ struct Segment {
 struct NodeDevices {
   std::vector<NodePool> pools;  // by driver and name
   std::vector<Segment> order;
-  std::uint64_t stamp = 0;  // another number with every change of anything above
+  std::vector<std::unique_ptr<ValueTable>> values;
+  std::vector<SlicePtr> slices;    // those with devices here, in the order of flat numbers
+  std::uint32_t device_count = 0;  // of flat numbers
+  std::uint64_t stamp = 0;         // another number with every change of anything above
   std::uint64_t labels_stamp = 0, slices_stamp = 0, wide_stamp = 0;
 };
 
+// Value tables of a node that are kept from search to search.
+inline constexpr std::size_t kValueTablesMax = 16;
 // Slices that no node uses any more are dropped when this many, or twice the last rest, are held.
 inline constexpr std::size_t kSlicesBeforeSweep = 4096;
 
@@ -124,6 +137,10 @@ class Inventory {
   const SelectorSet& selectors(SelectorSetId id) const { return sets_[id.index()]; }
   const Selected& selected(Slice& slice, SelectorSetId set);
   const Result<api::AttributeValue>& derived(Slice& slice, SelectorId expression, std::size_t device);
+  // The values of a constraint's attribute; `derived` are variants 1 and on. Holds until trim_values().
+  const ValueTable& values(NodeDevices& devices, const std::string& table_key, const std::string& attribute,
+                           const std::vector<Derived>& derived);
+  void trim_values(NodeDevices& devices) const;
   SelectorEvaluator& evaluator() { return evaluator_; }
 
  private:

@@ -28,13 +28,18 @@ void Search::reset(const CompiledAsk& ask, model::NodeId node, std::size_t steps
   collected_.clear();
   notes_.clear();
   deepest_ = {};
-  const ListAttributes lists = gates_.list_attributes ? ListAttributes::AsSets : ListAttributes::Refused;
+  inventory_.trim_values(*devices_);
   constraints_.resize(ask.claims.size());
+  values_.resize(ask.claims.size());
   chosen_.resize(ask.claims.size());
   for (std::size_t c = 0; c < ask.claims.size(); ++c) {
     constraints_[c].clear();
-    for (const api::DeviceConstraint& constraint : ask.claims[c].claim->constraints)
-      constraints_[c].emplace_back(constraint, lists);
+    values_[c].clear();
+    for (const ConstraintAsk& constraint : ask.claims[c].shape->constraints) {
+      values_[c].push_back(
+          &inventory_.values(*devices_, constraint.table_key, constraint.attribute, constraint.derived));
+      constraints_[c].emplace_back(constraint.is_match, values_[c].back()->value_count());
+    }
     chosen_[c].assign(ask.claims[c].requests.size(), 0);
   }
 }

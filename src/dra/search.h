@@ -85,7 +85,6 @@ class Search {
   bool usable_here(const Slice& slice, const api::Device& device) const;
   Attempt check_capacity(Position at, Place place, Pick& pick);
   bool admitted(Place place, std::string& why);
-  const api::AttributeValue* attribute(Position at, Place place, const std::string& name);
   bool check_constraints(Position at, Place place, std::string& why);
   void charge(Place place, Pick& pick);
   bool carries_share(Place place) const;
@@ -124,6 +123,7 @@ class Search {
   std::vector<CounterUndo> counter_journal_;
   std::vector<GroupUndo> group_journal_;
   std::vector<std::vector<ConstraintState>> constraints_;  // by claim
+  std::vector<std::vector<const ValueTable*>> values_;     // of the constraints
   std::vector<std::vector<std::uint32_t>> chosen_;
   std::map<const SubAsk*, std::vector<Place>> collected_;  // of requests for all devices
 

@@ -144,34 +144,26 @@ bool Search::admitted(Place place, std::string& why) {
   return true;
 }
 
-// What a constraint sees: a derived attribute of that name before the device's own. Null when there is
-// neither. A failed derivation, evaluated only now as in Kubernetes, is told by an error in error_.
-const api::AttributeValue* Search::attribute(Position at, Place place, const std::string& name) {
-  Slice& slice = slice_of(place.segment);
-  const auto failed = [&](const Error& error) {
-    fail("evaluate derived attribute " + name + " on device " + slice.live->driver + "/" + slice.live->pool +
-         "/" + slice.live->devices[place.device].name + " failed: " + error.message());
-    return nullptr;
-  };
-  for (const auto& [derived, expression] : sub(at).derived) {
-    if (derived != name) continue;
-    if (!expression) return failed(expression.error());
-    const Result<api::AttributeValue>& value = inventory_.derived(slice, *expression, place.device);
-    return value ? &*value : failed(value.error());
-  }
-  return attribute_of(slice.live->devices[place.device], slice.live->driver, name);
-}
-
+// A failed derivation, looked at only now as in Kubernetes, is told by an error in error_.
 bool Search::check_constraints(Position at, Place place, std::string& why) {
-  const std::vector<std::uint32_t>& indices = sub(at).constraints;
+  const std::vector<Covering>& coverings = sub(at).constraints;
   std::vector<ConstraintState>& states = constraints_[at.claim];
-  for (std::size_t k = 0; k < indices.size(); ++k) {
-    ConstraintState& state = states[indices[k]];
-    if (state.add(attribute(at, place, state.attribute()))) continue;
-    if (words_ && error_.empty())
-      why = std::string(state.is_match() ? "it differs in " : "it is not distinct in ") + state.attribute() +
+  const std::size_t flat = devices_->order[place.segment].base + place.device;
+  for (std::size_t k = 0; k < coverings.size(); ++k) {
+    const auto [index, variant] = coverings[k];
+    const ValueTable& values = *values_[at.claim][index];
+    const std::string* error = variant == 0 ? nullptr : values.error(variant, flat);
+    if (!error && states[index].add(values.ids(variant, flat))) continue;
+    const std::string& name = ask_->claims[at.claim].shape->constraints[index].attribute;
+    if (error) {
+      const Slice& slice = slice_of(place.segment);
+      fail("evaluate derived attribute " + name + " on device " + slice.live->driver + "/" +
+           slice.live->pool + "/" + slice.live->devices[place.device].name + " failed: " + *error);
+    } else if (words_) {
+      why = std::string(states[index].is_match() ? "it differs in " : "it is not distinct in ") + name +
             " from the devices chosen before";
-    while (k > 0) states[indices[--k]].undo();
+    }
+    while (k > 0) states[coverings[--k].constraint].undo();
     return false;
   }
   return true;
@@ -249,8 +241,8 @@ void Search::undo_last() {
     pools_[undo.pool].groups[undo.set] = std::move(undo.old);
     group_journal_.pop_back();
   }
-  for (const std::uint32_t index : sub({pick.claim, pick.request, pick.alternative}).constraints)
-    constraints_[pick.claim][index].undo();
+  for (const Covering& covering : sub({pick.claim, pick.request, pick.alternative}).constraints)
+    constraints_[pick.claim][covering.constraint].undo();
   const auto same_device = [&](const Pick& other) {
     return &other != &pick && other.segment == pick.segment && other.device == pick.device;
   };

@@ -5,8 +5,8 @@
 #include <set>
 #include <tuple>
 
-#include "dra/capacity.h"
-#include "dra/constraints.h"
+#include "dra/judge/pools.h"
+#include "dra/judge/rules.h"
 
 namespace berth::dra::judge {
 namespace {
@@ -14,23 +14,14 @@ namespace {
 using api::Device;
 using api::ResourceSlice;
 
-struct Candidate {
-  const ResourceSlice* slice;
-  const Device* device;
-  bool here;
-  std::vector<const ResourceSlice*> pool;  // all slices of the generation
-};
-
-bool conditioned(const Device& device) {
-  return !device.binding_conditions.empty() || !device.binding_failure_conditions.empty();
-}
-
 class Judge {
  public:
   Judge(const World& world, std::span<const ClaimPtr> claims) : world_(world), claims_(claims) {}
 
   Judgement run() {
-    gather();
+    Gathered gathered = gather(world_);
+    candidates_ = std::move(gathered.candidates);
+    blocks_all_ = gathered.unusable_pools;
     for (const ClaimPtr& claim : claims_)
       if (!prepare(*claim)) return {Answer::Error, {}};
     const int found = enter(0, 0);
@@ -39,104 +30,6 @@ class Judge {
   }
 
  private:
-  bool matches_node(const std::string& name, bool all,
-                    const std::optional<api::NodeSelector>& selector) const {
-    if (all || name == world_.node->meta.name) return true;
-    return name.empty() && selector &&
-           api::matches(*selector, world_.node->meta.labels, world_.node->meta.name);
-  }
-  bool here(const ResourceSlice& slice, const Device& device) const {
-    return !slice.per_device_node_selection ||
-           matches_node(device.node_name, device.all_nodes, device.node_selector);
-  }
-  bool relevant(const ResourceSlice& slice) const {
-    if (!slice.per_device_node_selection)
-      return matches_node(slice.node_name, slice.all_nodes, slice.node_selector);
-    return std::any_of(slice.devices.begin(), slice.devices.end(),
-                       [&](const Device& d) { return here(slice, d); });
-  }
-  bool dropped(const ResourceSlice& slice) const {
-    if (!world_.gates.partitionable_devices &&
-        (slice.per_device_node_selection || !slice.shared_counters.empty()))
-      return true;
-    bool groups = false;
-    for (const Device& device : slice.devices)
-      for (const auto& entry : device.consumes) groups = groups || !entry.groups.empty();
-    return groups && !world_.gates.compatibility_groups;
-  }
-
-  void gather() {
-    std::map<std::pair<std::string, std::string>, std::vector<const ResourceSlice*>> pools;
-    for (const ResourceSlice* slice : world_.slices)
-      if (!dropped(*slice)) pools[{slice->driver, slice->pool}].push_back(slice);
-    std::vector<std::pair<std::tuple<bool, bool, std::size_t>, Candidate>> ordered;
-    for (auto& [key, slices] : pools) gather_pool(slices, ordered);
-    std::stable_sort(ordered.begin(), ordered.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (auto& [rank, candidate] : ordered) candidates_.push_back(std::move(candidate));
-  }
-
-  template <class Ordered>
-  void gather_pool(std::vector<const ResourceSlice*> all, Ordered& ordered) {
-    std::sort(all.begin(), all.end(), [](auto* a, auto* b) { return a->meta.name < b->meta.name; });
-    std::vector<const ResourceSlice*> kept;
-    for (const ResourceSlice* slice : all)
-      if (relevant(*slice)) kept.push_back(slice);
-    if (kept.empty()) return;
-    std::int64_t generation = 0, highest = 0;
-    for (const ResourceSlice* slice : kept) generation = std::max(generation, slice->generation);
-    for (const ResourceSlice* slice : all) highest = std::max(highest, slice->generation);
-    std::erase_if(kept, [&](auto* slice) { return slice->generation != generation; });
-    std::erase_if(all, [&](auto* slice) { return slice->generation != generation; });
-    auto first =
-        std::find_if(kept.begin(), kept.end(), [](auto* slice) { return !slice->node_name.empty(); });
-    if (first == kept.end()) first = kept.begin();
-    const auto wanted = static_cast<std::size_t>((*first)->slice_count);
-    if (kept.size() != wanted && highest > generation) return;
-    if (kept.size() != wanted && all.size() < wanted) {
-      incomplete_or_invalid_ = true;
-      return;
-    }
-    if (kept.size() == wanted) all = kept;
-    if (!valid(kept, all)) {
-      incomplete_or_invalid_ = true;
-      return;
-    }
-    bool mixed = false;
-    for (auto* slice : kept)
-      for (const Device& device : slice->devices)
-        mixed = mixed || (conditioned(device) && slice_has_any_here(*slice));
-    for (auto* slice : kept)
-      for (const Device& device : slice->devices) {
-        if (conditioned(device) && !world_.gates.binding_conditions) continue;
-        ordered.push_back({{conditioned(device), mixed && world_.gates.binding_conditions, 0},
-                           {slice, &device, here(*slice, device), all}});
-      }
-  }
-  bool slice_has_any_here(const ResourceSlice& slice) const {
-    return std::any_of(slice.devices.begin(), slice.devices.end(),
-                       [&](const Device& d) { return here(slice, d); });
-  }
-  static bool valid(const std::vector<const ResourceSlice*>& kept,
-                    const std::vector<const ResourceSlice*>& all) {
-    std::set<std::string> names;
-    std::map<std::string, const api::CounterSet*> sets;
-    for (auto* slice : kept)
-      for (const Device& device : slice->devices)
-        if (!names.insert(device.name).second) return false;
-    for (auto* slice : all)
-      for (const auto& set : slice->shared_counters)
-        if (!sets.emplace(set.name, &set).second) return false;
-    for (auto* slice : all)
-      for (const Device& device : slice->devices)
-        for (const auto& entry : device.consumes) {
-          if (!sets.contains(entry.counter_set)) return false;
-          for (const auto& [counter, amount] : entry.counters)
-            if (!sets[entry.counter_set]->counters.contains(counter)) return false;
-        }
-    return true;
-  }
-
   const api::DeviceClass* class_of(const std::string& name) const {
     for (const api::DeviceClass* found : world_.classes)
       if (found->meta.name == name) return found;
@@ -181,15 +74,15 @@ class Judge {
            (gates.derived_attributes || sub.derived_attributes.empty());
   }
   bool collect(const api::DeviceSubRequest& sub) {
-    if (incomplete_or_invalid_) return false;
+    if (blocks_all_) return false;
     std::vector<std::size_t>& list = collected_[&sub];
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const int match = selected(candidates_[i], sub);
       if (match < 0) return false;
       if (match == 0 || !candidates_[i].here) continue;
-      const Result<bool> enough = large_enough(*candidates_[i].device, sub.capacity);
-      if (!enough) return false;
-      if (*enough) list.push_back(i);
+      const Verdict enough = is_large_enough(*candidates_[i].device, sub.capacity);
+      if (enough == Verdict::Error) return false;
+      if (enough == Verdict::Yes) list.push_back(i);
     }
     return true;
   }
@@ -299,21 +192,20 @@ class Judge {
 
   bool capacity_fits(const Candidate& candidate, const api::DeviceSubRequest& sub) {
     const Device& device = *candidate.device;
-    if (!shareable(device)) {
-      const Result<bool> enough =
-          sub.capacity.empty() ? Result<bool>(true) : large_enough(device, sub.capacity);
-      error_ = error_ || !enough;
-      return enough && *enough;
-    }
-    const auto amounts = share_amounts(device, sub.capacity);
-    error_ = error_ || !amounts;
-    if (!amounts || !*amounts) return false;
-    for (const auto& [name, amount] : **amounts) {
+    Amounts amounts;
+    const Verdict verdict =
+        shareable(device) ? share_of(device, sub.capacity, amounts) : is_large_enough(device, sub.capacity);
+    error_ = error_ || verdict == Verdict::Error;
+    if (verdict != Verdict::Yes) return false;
+    for (const auto& [name, amount] : amounts) {
       Quantity total = amount;
       for (auto* held : holders(*candidate.slice, device))
         if (held->consumed_capacity.contains(name)) total += held->consumed_capacity.at(name);
-      for (auto* taken : takers(device))
-        total += (*share_amounts(device, spec_of(*taken).capacity))->at(name);
+      for (auto* taken : takers(device)) {
+        Amounts theirs;
+        share_of(device, spec_of(*taken).capacity, theirs);
+        total += theirs[name];
+      }
       if (total > device.capacity.at(name).value) return false;
     }
     return true;
@@ -398,17 +290,19 @@ class Judge {
   bool constraints_hold(std::size_t c, std::size_t r, std::size_t a, const Candidate& candidate) {
     std::vector<Chosen> all = chosen_;
     all.push_back({c, r, a, candidate.slice, candidate.device});
-    const ListAttributes lists =
-        world_.gates.list_attributes ? ListAttributes::AsSets : ListAttributes::Refused;
     for (const api::DeviceConstraint& constraint : claims_[c]->constraints) {
-      ConstraintState state(constraint, lists);
+      const bool match = !constraint.match_attribute.empty();
+      std::vector<std::set<std::string>> values;
       for (const Chosen& chosen : all) {
         const api::DeviceRequest& request = claims_[chosen.claim]->requests[chosen.request];
-        const std::string full = request.name + "/" + request.alternatives[chosen.alternative].name;
-        if (chosen.claim != c || !state.covers(request.name, full)) continue;
-        const auto value = value_of(chosen, state.attribute());
-        if (!state.add(value ? &*value : nullptr)) return false;
+        const std::string alternative =
+            request.prioritized ? request.alternatives[chosen.alternative].name : "";
+        if (chosen.claim != c || !constraint_covers(constraint, request.name, alternative)) continue;
+        const auto value =
+            value_of(chosen, match ? constraint.match_attribute : constraint.distinct_attribute);
+        values.push_back(value ? value_set(*value, world_.gates.list_attributes) : std::set<std::string>());
       }
+      if (!(match ? all_match(values) : all_distinct(values))) return false;
     }
     return true;
   }
@@ -422,15 +316,14 @@ class Judge {
         error_ = error_ || !value;
         return value ? std::optional(*value) : std::nullopt;
       }
-    const api::AttributeValue* own = attribute_of(*chosen.device, chosen.slice->driver, name);
-    return own ? std::optional(*own) : std::nullopt;
+    return attribute_named(*chosen.device, chosen.slice->driver, name);
   }
   const World& world_;
   std::span<const ClaimPtr> claims_;
   std::vector<Candidate> candidates_;
   std::map<const api::DeviceSubRequest*, std::vector<std::size_t>> collected_;
   std::vector<Chosen> chosen_;
-  bool incomplete_or_invalid_ = false;
+  bool blocks_all_ = false;
   bool error_ = false;
 };
 

@@ -1,0 +1,27 @@
+// The devices that a node can use, worked out anew from the slices.
+//
+// Source: KEP-4381 pools and generations, KEP-4815 per-device node selection, KEP-5007 order.
+#pragma once
+
+#include <vector>
+
+#include "dra/judge/judge.h"
+
+namespace berth::dra::judge {
+
+struct Candidate {
+  const api::ResourceSlice* slice;
+  const api::Device* device;
+  bool here;                                    // false: in a slice for this node, but for another node
+  std::vector<const api::ResourceSlice*> pool;  // all slices of the generation
+};
+
+struct Gathered {
+  std::vector<Candidate> candidates;  // in search order
+  bool unusable_pools = false;        // one is incomplete or contradicts itself
+  bool invalid_pools = false;         // one contradicts itself
+};
+
+Gathered gather(const World& world);
+
+}  // namespace berth::dra::judge

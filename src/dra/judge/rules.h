@@ -1,0 +1,39 @@
+// The rules of one device and of one constraint, as sets and plain arithmetic; shares nothing with the fast
+// allocator.
+//
+// Source: KEP-4381 and KEP-5491 constraints, KEP-5075 capacity, KEP-5963 groups.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/types/dra.h"
+
+namespace berth::dra::judge {
+
+using Amounts = std::map<std::string, Quantity>;
+
+enum class Verdict { Yes, No, Error };
+
+// What one share takes of every capacity of the device. `wishes` may name only capacities that the device
+// has.
+Verdict share_of(const api::Device& device, const Amounts& wishes, Amounts& taken);
+// Whether the device as a whole is at least what is wished.
+Verdict is_large_enough(const api::Device& device, const Amounts& wishes);
+
+// The set of values that a constraint compares; empty when it cannot.
+std::set<std::string> value_set(const api::AttributeValue& value, bool lists_are_sets);
+// Looked up as the device's driver would write it: with its domain, or bare.
+std::optional<api::AttributeValue> attribute_named(const api::Device& device, const std::string& driver,
+                                                   const std::string& name);
+// All sets have a member in common; no two sets have one.
+bool all_match(const std::vector<std::set<std::string>>& sets);
+bool all_distinct(const std::vector<std::set<std::string>>& sets);
+
+bool constraint_covers(const api::DeviceConstraint& constraint, const std::string& request,
+                       const std::string& alternative);
+
+}  // namespace berth::dra::judge
