@@ -6,6 +6,7 @@
 #include "cli/apiserver_command.h"
 #include "cli/bench_command.h"
 #include "cli/part_command.h"
+#include "cli/plan_command.h"
 #include "cli/up_command.h"
 #include "cli/version.h"
 
@@ -36,6 +37,17 @@ void add_part_flags(CLI::App& command, PartCommand& part) {
   command.add_option("--leader-elect", part.leader_elect, "work only while holding the Lease");
   command.add_option("--leader-elect-resource-namespace", part.lease_namespace, "of the Lease");
   command.add_flag("--print-config", part.print_config, "print the effective configuration and end");
+}
+
+void add_plan_flags(CLI::App& command, PlanCommand& plan) {
+  command.add_option("-f,--file", plan.files, "objects: a file, a folder or -")->required();
+  command.add_option("-o,--output", plan.output, "table, json or yaml")
+      ->check(CLI::IsMember({"table", "json", "yaml"}));
+  command.add_option("--verdicts", plan.verdicts, "none, summary or all: judge every node for every pod")
+      ->check(CLI::IsMember({"none", "summary", "all"}));
+  command.add_option("--now", plan.now, "RFC 3339; without it the newest timestamp of the input");
+  command.add_option("--seed", plan.seed, "another one gives other share ids");
+  command.add_option("--feature-gates", plan.feature_gates, "A=true,B=false, with Kubernetes' gate names");
 }
 
 LogLevel level_of(const std::string& name) {
@@ -84,6 +96,10 @@ int run(int argc, char** argv) {
   bench->add_option("name", measured.name, "dra-fill")->required();
   bench->add_option("-o,--output", measured.output, "table or json")->check(CLI::IsMember({"table", "json"}));
 
+  CLI::App* plan = app.add_subcommand("plan", "decide offline what would happen to every pending pod");
+  PlanCommand planned;
+  add_plan_flags(*plan, planned);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -95,6 +111,7 @@ int run(int argc, char** argv) {
     std::printf("berth %s (Kubernetes API %s)\n", kBerthVersion, kKubernetesVersion);
     return 0;
   }
+  if (*plan) return run_plan(planned);
   if (*bench) return run_bench(measured);
   if (with_binder) places.part = Part::SchedulerWithBinder;
   if (*scheduler) return run_part(places);

@@ -46,26 +46,10 @@ void add_simulated_nodes(Engine& engine) {
   engine.add(make_simulated_fabric());
 }
 
-dra::Gates device_gates(const api::Gates& gates) {
-  dra::Gates on;
-  on.admin_access = gates.enabled("DRAAdminAccess");
-  on.prioritized_list = gates.enabled("DRAPrioritizedList");
-  on.partitionable_devices = gates.enabled("DRAPartitionableDevices");
-  on.device_taints = gates.enabled("DRADeviceTaints");
-  on.binding_conditions = gates.enabled("DRADeviceBindingConditions");
-  on.consumable_capacity = gates.enabled("DRAConsumableCapacity");
-  on.list_attributes = gates.enabled("DRAListTypeAttributes");
-  on.derived_attributes = gates.enabled("DRADerivedAttributes");
-  on.optional_node_operations = gates.enabled("DRAOptionalNodeOperations");
-  on.compatibility_groups = gates.enabled("DRADeviceCompatibilityGroups");
-  on.compatibility_group_snapshot = gates.enabled("BerthCompatibilityGroupSnapshot");
-  return on;
-}
-
 scheduling::SchedulerOptions scheduler_options(const ControlPlaneOptions& options, const api::Gates& gates) {
   scheduling::SchedulerOptions scheduler;
   scheduler.scheduler_names = options.scheduler_names;
-  scheduler.gates = device_gates(gates);
+  scheduler.gates = dra::gates_of(gates);
   return scheduler;
 }
 

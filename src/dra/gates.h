@@ -1,6 +1,10 @@
 // Which features are on. Kubernetes' gates by feature, with their defaults in 1.37.
 #pragma once
 
+namespace berth::api {
+class Gates;
+}
+
 namespace berth::dra {
 
 struct Gates {
@@ -17,5 +21,8 @@ struct Gates {
   bool compatibility_group_snapshot =
       false;  // BerthCompatibilityGroupSnapshot: write results[].compatibilityGroups
 };
+
+// By Kubernetes' gate names.
+Gates gates_of(const api::Gates& gates);
 
 }  // namespace berth::dra

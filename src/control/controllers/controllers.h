@@ -70,5 +70,7 @@ std::unique_ptr<client::Reconciler> make_event_sweep();
 
 // The Node object of the n-th simulated node (from 1).
 Json simulated_node_object(std::size_t n);
+// What the node offers once its agent has seen it, where the object does not say; only simulated nodes.
+void complete_simulated_node(Json& node);
 
 }  // namespace berth::control

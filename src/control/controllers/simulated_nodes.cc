@@ -172,6 +172,19 @@ std::optional<Duration> annotated_duration(const api::ObjectMeta& meta, std::str
   return *duration;
 }
 
+void complete_simulated_node(Json& node) {
+  if (node.part("metadata").part("labels").string_at(kSimulatedLabel) != "true") return;
+  Json& status = node["status"];
+  const auto empty = [&](std::string_view field) {
+    const Json& amounts = status.part(field);
+    return !amounts.is_object() || amounts.as_object().empty();
+  };
+  if (empty("capacity")) status["capacity"] = default_capacity();
+  if (!empty("allocatable")) return;
+  Json capacity = status.part("capacity");
+  status["allocatable"] = std::move(capacity);
+}
+
 Json simulated_node_object(std::size_t n) {
   const std::string name = "node-" + std::to_string(n);
   const Json labels = Json::object({{kSimulatedLabel.data(), "true"},

@@ -1,0 +1,24 @@
+// Why a pod fits no node, or which nodes it fits: verdicts per node, and the proof of a "no".
+//
+// Reads the cluster, changes nothing that stays. Cost: one decision a node; a proof asks the allocator for at
+// most kNodesProvedMax nodes.
+#pragma once
+
+#include <span>
+
+#include "planning/plan.h"
+#include "scheduling/pod_cycle.h"
+
+namespace berth::planning {
+
+// Nodes whose devices are searched for the smallest blocking set.
+inline constexpr std::size_t kNodesProvedMax = 64;
+
+// Every node alone, before the pod is placed. Sorted by name.
+std::vector<NodeVerdict> judge_nodes(const scheduling::PodCycle& cycle, const scheduling::World& world,
+                                     const api::Pod& pod, std::span<const model::NodeId> nodes);
+
+// Of a pod that was refused: `attempt` as it ended.
+std::optional<Proof> prove(const scheduling::Attempt& attempt, std::size_t node_count);
+
+}  // namespace berth::planning

@@ -1,0 +1,192 @@
+#include "planning/offline_cluster.h"
+
+#include <algorithm>
+
+#include "api/kind_rules.h"
+#include "base/random.h"
+
+namespace berth::planning {
+namespace {
+
+constexpr int kClaimNameTriesMax = 8;
+constexpr std::int64_t kDefaultNow = 946'684'800;  // 2000-01-01T00:00:00Z
+
+// FNV-1a.
+std::uint64_t digest_of(std::string_view text, std::uint64_t seed) {
+  for (const char c : text) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return seed;
+}
+
+// A UUID that depends on the object's name alone.
+std::string derived_uid(std::string_view text) {
+  SeededRandom random(digest_of(text, 0xcbf29ce484222325u));
+  return random.uuid();
+}
+
+// Objects come in the order in which they refer to each other; pods last.
+bool is_planned(api::Kind kind) {
+  return kind != api::Kind::Other && kind != api::Kind::Lease;
+}
+
+void newest(const Json& value, Time& latest) {
+  if (value.is_object()) {
+    for (const JsonMember& member : value.as_object()) {
+      if (member.value.is_string() &&
+          (member.key.ends_with("Timestamp") || member.key.ends_with("Time") || member.key == "timeAdded")) {
+        const Result<Time> time = parse_time(member.value.as_string());
+        if (time && *time > latest) latest = *time;
+      } else {
+        newest(member.value, latest);
+      }
+    }
+  } else if (value.is_array()) {
+    for (const Json& item : value.as_array()) newest(item, latest);
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OfflineCluster>> OfflineCluster::make(std::vector<Document> documents,
+                                                             const PlanOptions& options) {
+  auto made = std::make_unique<OfflineCluster>();
+  made->now_ = options.now;
+  if (!made->now_.is_set()) {
+    for (const Document& document : documents) newest(document.object, made->now_);
+    if (!made->now_.is_set()) made->now_ = Time::from_seconds(kDefaultNow);
+  }
+  if (Status gathered = made->gather(std::move(documents)); !gathered) return gathered.error();
+  made->admit(options);
+  made->make_claims();
+  if (Status decoded = made->decode(); !decoded) return decoded.error();
+  return made;
+}
+
+const std::string& OfflineCluster::trouble_of(const client::NamedKey& pod) const {
+  static const std::string none;
+  const auto found = troubles_.find(pod);
+  return found == troubles_.end() ? none : found->second;
+}
+
+Status OfflineCluster::gather(std::vector<Document> documents) {
+  for (Document& document : documents) {
+    if (!is_planned(document.kind)) continue;
+    const api::KindInfo& info = api::info_of(document.kind);
+    Json& metadata = document.object["metadata"];
+    if (info.namespaced && metadata.string_at("namespace").empty()) metadata["namespace"] = "default";
+    if (!info.namespaced) metadata.as_object().erase("namespace");
+    std::string name(metadata.string_at("name"));
+    if (name.empty() && !metadata.string_at("generateName").empty())
+      return Error(ErrorCode::Invalid, "metadata.name",
+                   std::string(info.name) + " has only a generateName: a plan needs its name");
+    const client::NamedKey key{std::string(metadata.string_at("namespace")), name};
+    const std::string text = std::string(info.name) + " " + (key.ns.empty() ? "" : key.ns + "/") + name;
+    if (metadata.string_at("uid").empty()) metadata["uid"] = derived_uid(text);
+    if (metadata.string_at("resourceVersion").empty()) metadata["resourceVersion"] = "1";
+    if (!documents_.try_emplace({document.kind, key}, std::move(document.object)).second)
+      return Error(ErrorCode::Exists, "metadata.name", text + " stands in the input twice");
+  }
+  return {};
+}
+
+// Priorities as the API server fills them in; a pod that bears one already keeps it.
+void OfflineCluster::admit(const PlanOptions& options) {
+  const auto read = [&](std::string_view resource, std::string_view ns,
+                        std::string_view name) -> std::optional<Json> {
+    const std::string_view group =
+        resource.find('.') == std::string_view::npos ? "" : resource.substr(resource.find('.') + 1);
+    const api::Kind kind = api::kind_of_resource(group, resource.substr(0, resource.find('.')));
+    const auto found = documents_.find({kind, {std::string(ns), std::string(name)}});
+    return found == documents_.end() ? std::nullopt : std::optional(found->second);
+  };
+  const auto list = [&](std::string_view resource, std::string_view ns) {
+    const std::string_view group =
+        resource.find('.') == std::string_view::npos ? "" : resource.substr(resource.find('.') + 1);
+    const api::Kind kind = api::kind_of_resource(group, resource.substr(0, resource.find('.')));
+    std::vector<Json> found;
+    for (const auto& [key, object] : documents_)
+      if (key.first == kind && (ns.empty() || key.second.ns == ns)) found.push_back(object);
+    return found;
+  };
+  const api::RuleContext ctx{*options.gates, now_, "berth-plan", read, list};
+  for (auto& [key, object] : documents_) {
+    if (key.first != api::Kind::Pod && key.first != api::Kind::PodGroup) continue;
+    const Json& spec = object.part("spec");
+    if (spec.find("priority") && spec.part("priority").is_int()) continue;
+    const api::KindInfo& info = api::info_of(key.first);
+    const api::KindRules& rules = api::rules_of(info.group, info.resource);
+    if (!rules.admit_create) continue;
+    if (const auto rejection = rules.admit_create(object, ctx)) troubles_[key.second] = rejection->message;
+  }
+}
+
+void OfflineCluster::make_claims() {
+  for (auto& [key, object] : documents_) {
+    if (key.first != api::Kind::Pod) continue;
+    const JsonArray entries = object.part("spec").items_at("resourceClaims");
+    for (const Json& entry : entries) {
+      const std::string_view from = entry.string_at("resourceClaimTemplateName");
+      const JsonArray& statuses = object.part("status").items_at("resourceClaimStatuses");
+      const bool known = std::any_of(statuses.begin(), statuses.end(), [&](const Json& status) {
+        return status.string_at("name") == entry.string_at("name");
+      });
+      if (!from.empty() && !known) make_claim(object, entry, from);
+    }
+  }
+}
+
+// The claim `<pod>-<entry>`; one that the pod owns already is taken as it is.
+void OfflineCluster::make_claim(Json& pod, const Json& entry, std::string_view from) {
+  const Json& metadata = pod.part("metadata");
+  const std::string ns(metadata.string_at("namespace"));
+  const std::string entry_name(entry.string_at("name"));
+  const auto source = documents_.find({api::Kind::ResourceClaimTemplate, {ns, std::string(from)}});
+  if (source == documents_.end()) return;
+  const std::string uid(metadata.string_at("uid"));
+  const auto owned_by_pod = [&](const Json& claim) {
+    const JsonArray& owners = claim.part("metadata").items_at("ownerReferences");
+    return std::any_of(owners.begin(), owners.end(),
+                       [&](const Json& owner) { return owner.string_at("uid") == uid; });
+  };
+  const std::string base = std::string(metadata.string_at("name")) + "-" + entry_name;
+  std::string name = base;
+  for (int n = 2; n < kClaimNameTriesMax; ++n) {
+    const auto taken = documents_.find({api::Kind::ResourceClaim, {ns, name}});
+    if (taken == documents_.end() || owned_by_pod(taken->second)) break;
+    name = base + "-" + std::to_string(n);
+  }
+  const Json& spec = source->second.part("spec");
+  Json annotations = Json::object();
+  if (const Json& given = spec.part("metadata").part("annotations"); given.is_object()) annotations = given;
+  annotations[api::kPodClaimNameAnnotation] = entry_name;
+  Json claim_metadata = Json::object({{"name", name},
+                                      {"namespace", ns},
+                                      {"uid", derived_uid("ResourceClaim " + ns + "/" + name)},
+                                      {"resourceVersion", "1"},
+                                      {"annotations", std::move(annotations)}});
+  if (const Json& labels = spec.part("metadata").part("labels"); labels.is_object())
+    claim_metadata["labels"] = labels;
+  claim_metadata["ownerReferences"] = Json::array({api::to_json(
+      api::OwnerReference{"v1", "Pod", std::string(metadata.string_at("name")), uid, true, true})});
+  documents_.try_emplace({api::Kind::ResourceClaim, {ns, name}},
+                         Json::object({{"apiVersion", api::ref_of(api::Kind::ResourceClaim).api_version()},
+                                       {"kind", "ResourceClaim"},
+                                       {"metadata", std::move(claim_metadata)},
+                                       {"spec", spec.part("spec")}}));
+  Json& statuses = pod["status"]["resourceClaimStatuses"];
+  if (!statuses.is_array()) statuses = Json::array();
+  statuses.as_array().push_back(Json::object({{"name", entry_name}, {"resourceClaimName", name}}));
+}
+
+Status OfflineCluster::decode() {
+  for (auto& [key, object] : documents_) {
+    auto raw = std::make_shared<const std::string>(to_string(object));
+    object = Json();
+    const api::TypedObject typed = TRY(api::decode_typed(key.first, std::move(raw)));
+    if (auto delta = view_.put({key.first, key.second.ns, key.second.name, {}}, typed))
+      cluster_.apply(*delta);
+  }
+  documents_.clear();
+  return {};
+}
+
+}  // namespace berth::planning

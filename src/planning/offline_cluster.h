@@ -1,0 +1,46 @@
+// A cluster made from documents: everything that the scheduler's view and model would hold after a first
+// list.
+//
+// Owner: one plan. Source: what the API server and the claim controller do before a scheduler sees an object.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "client/view.h"
+#include "model/cluster.h"
+#include "planning/plan.h"
+
+namespace berth::planning {
+
+class OfflineCluster {
+ public:
+  // Sorts, completes (namespace, uid, version, priority), makes the claims of templates, decodes. The error
+  // names the object that stands there twice.
+  static Result<std::unique_ptr<OfflineCluster>> make(std::vector<Document> documents,
+                                                      const PlanOptions& options);
+
+  const client::View& view() const { return view_; }
+  model::Cluster& cluster() { return cluster_; }
+  Time now() const { return now_; }
+  // Why a pod cannot be decided at all ("no PriorityClass with name x was found"); empty when it can.
+  const std::string& trouble_of(const client::NamedKey& pod) const;
+
+ private:
+  using Key = std::pair<api::Kind, client::NamedKey>;
+
+  Status gather(std::vector<Document> documents);
+  void admit(const PlanOptions& options);
+  void make_claims();
+  void make_claim(Json& pod, const Json& entry, std::string_view from);
+  Status decode();
+
+  std::map<Key, Json> documents_;
+  std::map<client::NamedKey, std::string> troubles_;
+  client::View view_;
+  model::Cluster cluster_;
+  Time now_;
+};
+
+}  // namespace berth::planning

@@ -1,0 +1,124 @@
+#include <map>
+
+#include "planning/plan.h"
+
+namespace berth::planning {
+namespace {
+
+Json number_of(const Quantity& amount) {
+  return amount.is_integer() ? Json(amount.ceil_units()) : Json(amount.approximate());
+}
+
+Json strings(const std::vector<std::string>& texts) {
+  Json array = Json::array();
+  for (const std::string& text : texts) array.as_array().emplace_back(text);
+  return array;
+}
+
+Json device_json(const api::DeviceResult& result) {
+  Json device = Json::object({{"request", result.request},
+                              {"driver", result.driver},
+                              {"pool", result.pool},
+                              {"device", result.device}});
+  if (!result.share_id.empty()) device["shareID"] = result.share_id;
+  if (!result.consumed_capacity.empty()) {
+    Json& consumed = device["consumedCapacity"] = Json::object();
+    for (const auto& [name, amount] : result.consumed_capacity) consumed[name] = amount.text();
+  }
+  device["adminAccess"] = result.admin_access;
+  return device;
+}
+
+Json claim_json(const PlannedClaim& claim) {
+  Json devices = Json::array();
+  for (const api::DeviceResult& result : claim.allocation->results)
+    devices.as_array().push_back(device_json(result));
+  return Json::object({{"name", claim.name}, {"devices", std::move(devices)}});
+}
+
+Json pod_json(const PlannedPod& pod) {
+  Json claims = Json::array();
+  for (const PlannedClaim& claim : pod.claims) claims.as_array().push_back(claim_json(claim));
+  return Json::object(
+      {{"namespace", pod.ns}, {"name", pod.name}, {"node", pod.node}, {"claims", std::move(claims)}});
+}
+
+Json proof_json(const Proof& proof) {
+  return Json::object({{"kind", proof.kind},
+                       {"claim", proof.claim},
+                       {"request", proof.request},
+                       {"node", proof.node},
+                       {"need", number_of(proof.need)},
+                       {"have", number_of(proof.have)},
+                       {"items", strings(proof.items)}});
+}
+
+Json verdict_json(const NodeVerdict& verdict) {
+  Json json = Json::object({{"node", verdict.node}, {"feasible", verdict.feasible}});
+  if (verdict.feasible) return json;
+  json["plugin"] = verdict.plugin;
+  json["reason"] = verdict.reason;
+  return json;
+}
+
+Json summary_json(const std::vector<VerdictCount>& counts) {
+  Json array = Json::array();
+  for (const VerdictCount& count : counts) {
+    Json row =
+        Json::object({{"feasible", count.feasible}, {"nodes", static_cast<std::int64_t>(count.nodes)}});
+    if (!count.feasible) {
+      row["plugin"] = count.plugin;
+      row["reason"] = count.reason;
+    }
+    array.as_array().push_back(std::move(row));
+  }
+  return array;
+}
+
+Json placement_json(const Decision& decision) {
+  Json topology = Json::array();
+  for (const auto& [key, value] : decision.topology)
+    topology.as_array().push_back(Json::object({{"key", key}, {"value", value}}));
+  return Json::object({{"topology", std::move(topology)}, {"score", decision.score}});
+}
+
+Json decision_json(const Decision& decision, Verdicts verdicts) {
+  Json json = Json::object({{"kind", decision.group ? "PodGroup" : "Pod"},
+                            {"namespace", decision.ns},
+                            {"name", decision.name},
+                            {"result", name_of(decision.result)},
+                            {"reason", decision.reason},
+                            {"message", decision.message},
+                            {"placement", placement_json(decision)},
+                            {"victims", Json::array()}});
+  Json pods = Json::array();
+  for (const PlannedPod& pod : decision.pods) pods.as_array().push_back(pod_json(pod));
+  json["pods"] = std::move(pods);
+  if (decision.certificate) json["certificate"] = proof_json(*decision.certificate);
+  if (verdicts == Verdicts::Summary) json["verdictSummary"] = summary_json(summary_of(decision.verdicts));
+  if (verdicts != Verdicts::All) return json;
+  Json all = Json::array();
+  for (const NodeVerdict& verdict : decision.verdicts) all.as_array().push_back(verdict_json(verdict));
+  json["verdicts"] = std::move(all);
+  return json;
+}
+
+}  // namespace
+
+std::vector<VerdictCount> summary_of(const std::vector<NodeVerdict>& verdicts) {
+  std::map<std::tuple<bool, std::string, std::string>, std::size_t> counts;
+  for (const NodeVerdict& verdict : verdicts) ++counts[{!verdict.feasible, verdict.plugin, verdict.reason}];
+  std::vector<VerdictCount> rows;
+  for (const auto& [key, nodes] : counts)
+    rows.push_back({!std::get<0>(key), std::get<1>(key), std::get<2>(key), nodes});
+  return rows;
+}
+
+Json to_json(const Plan& plan, Verdicts verdicts) {
+  Json decisions = Json::array();
+  for (const Decision& decision : plan.decisions)
+    decisions.as_array().push_back(decision_json(decision, verdicts));
+  return Json::object({{"decisions", std::move(decisions)}});
+}
+
+}  // namespace berth::planning

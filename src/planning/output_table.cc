@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "planning/plan.h"
+
+namespace berth::planning {
+namespace {
+
+constexpr std::size_t kColumns = 5;
+constexpr std::size_t kNamesShownMax = 4;
+using Row = std::array<std::string, kColumns>;
+
+// "a, b, c, d and 3 more"; "-" for none.
+std::string shortened(const std::vector<std::string>& names) {
+  if (names.empty()) return "-";
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kNamesShownMax); ++i)
+    text += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > kNamesShownMax)
+    text += " and " + std::to_string(names.size() - kNamesShownMax) + " more";
+  return text;
+}
+
+Row row_of(const Decision& decision) {
+  std::vector<std::string> nodes, devices;
+  for (const PlannedPod& pod : decision.pods) {
+    if (!pod.node.empty() && std::find(nodes.begin(), nodes.end(), pod.node) == nodes.end())
+      nodes.push_back(pod.node);
+    for (const PlannedClaim& claim : pod.claims)
+      for (const api::DeviceResult& result : claim.allocation->results) devices.push_back(result.device);
+  }
+  const std::string name = (decision.group ? "podgroup/" : "pod/") + decision.name;
+  return {decision.ns, name, std::string(name_of(decision.result)), shortened(nodes), shortened(devices)};
+}
+
+void append_row(std::string& out, const Row& row, const std::array<std::size_t, kColumns>& widths) {
+  std::string line;
+  for (std::size_t i = 0; i < kColumns; ++i) {
+    line += row[i];
+    line.append(widths[i] - row[i].size() + 3, ' ');
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  out += line + "\n";
+}
+
+std::string proof_text(const Proof& proof) {
+  std::string text = "proof: " + proof.kind;
+  if (!proof.node.empty()) text += " on " + proof.node;
+  if (!proof.claim.empty()) text += ", claim " + proof.claim;
+  if (!proof.request.empty()) text += ", request " + proof.request;
+  return text + ": " + proof.words;
+}
+
+void append_why(std::string& out, const Decision& decision) {
+  if (decision.result == ResultKind::Placed) return;
+  out += "    " + decision.message + "\n";
+  if (decision.certificate) out += "    " + proof_text(*decision.certificate) + "\n";
+}
+
+void append_verdicts(std::string& out, const Decision& decision, Verdicts verdicts) {
+  if (verdicts == Verdicts::Summary)
+    for (const VerdictCount& count : summary_of(decision.verdicts))
+      out += "    " + std::to_string(count.nodes) + (count.nodes == 1 ? " node: " : " nodes: ") +
+             (count.feasible ? "feasible" : count.plugin + ": " + count.reason) + "\n";
+  if (verdicts == Verdicts::All)
+    for (const NodeVerdict& verdict : decision.verdicts)
+      out += "    " + verdict.node + ": " +
+             (verdict.feasible ? "feasible" : verdict.plugin + ": " + verdict.reason) + "\n";
+}
+
+std::string total(const Plan& plan) {
+  std::map<ResultKind, std::size_t> counts;
+  for (const Decision& decision : plan.decisions) ++counts[decision.result];
+  std::string text =
+      std::to_string(plan.decisions.size()) + (plan.decisions.size() == 1 ? " decision" : " decisions");
+  const char* between = ": ";
+  for (const auto& [result, count] : counts) {
+    text += between + std::to_string(count) + " " + std::string(name_of(result));
+    between = ", ";
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string to_table(const Plan& plan, Verdicts verdicts) {
+  if (plan.decisions.empty()) return "Nothing to decide: the input has no pending pod.\n";
+  std::vector<Row> rows = {{"NAMESPACE", "NAME", "RESULT", "NODE", "DEVICES"}};
+  for (const Decision& decision : plan.decisions) rows.push_back(row_of(decision));
+  std::array<std::size_t, kColumns> widths = {};
+  for (const Row& row : rows)
+    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
+  std::string out;
+  append_row(out, rows.front(), widths);
+  for (std::size_t i = 0; i < plan.decisions.size(); ++i) {
+    append_row(out, rows[i + 1], widths);
+    append_why(out, plan.decisions[i]);
+    append_verdicts(out, plan.decisions[i], verdicts);
+  }
+  return out + "\n" + total(plan);
+}
+
+}  // namespace berth::planning

@@ -1,0 +1,112 @@
+// Decides offline what Berth would do with every pending pod of a described cluster.
+//
+// A pure function: no clock, no API, no entropy. The order of the documents never matters; the same documents
+// and options give the same plan on every machine. Source: outer surface, `berth plan`.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/gates.h"
+#include "api/kinds.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "dra/certificate.h"
+#include "dra/gates.h"
+#include "dra/selectors.h"
+
+namespace berth::planning {
+
+// One object in its stored form: canonical, of the storage version, with defaults.
+struct Document {
+  api::Kind kind = api::Kind::Other;
+  Json object;
+};
+
+enum class Verdicts : std::uint8_t { None, Summary, All };
+
+struct PlanOptions {
+  Time now;  // not set: the newest timestamp of the documents, else 2000-01-01
+  std::uint64_t seed = 0;
+  Verdicts verdicts = Verdicts::None;
+  const api::Gates* gates = nullptr;  // for defaults of priorities
+  dra::Gates device_gates = {};
+  bool objects = false;  // fill Plan::objects
+};
+
+enum class ResultKind : std::uint8_t { Placed, Preempting, Unschedulable, Error, Gated, Unknown };
+std::string_view name_of(ResultKind kind);
+
+struct PlannedClaim {
+  std::string name;  // of the ResourceClaim object
+  std::shared_ptr<const api::Allocation> allocation;
+};
+
+struct PlannedPod {
+  std::string ns;
+  std::string name;
+  std::string node;  // empty: nowhere
+  std::vector<PlannedClaim> claims;
+};
+
+struct NodeVerdict {
+  std::string node;
+  bool feasible = false;
+  std::string plugin;
+  std::string reason;
+};
+
+// How many nodes share one verdict.
+struct VerdictCount {
+  bool feasible = false;
+  std::string plugin, reason;
+  std::size_t nodes = 0;
+};
+// Feasible ones first, then by plugin and reason.
+std::vector<VerdictCount> summary_of(const std::vector<NodeVerdict>& verdicts);
+
+// The smallest blocking set found. `kind` is a CertificateKind of the device allocator or "Nodes",
+// "Topology", "Gang".
+struct Proof {
+  std::string kind;
+  std::string claim, request, node;
+  Quantity need, have;
+  std::vector<std::string> items;
+  std::string words;  // for a person
+};
+
+struct Decision {
+  bool group = false;  // of a PodGroup
+  std::string ns;
+  std::string name;
+  ResultKind result = ResultKind::Unschedulable;
+  std::string reason;
+  std::string message;
+  std::vector<std::pair<std::string, std::string>> topology;  // key and value
+  std::int64_t score = 0;
+  std::vector<PlannedPod> pods;
+  std::vector<NodeVerdict> verdicts;
+  std::optional<Proof> certificate;
+};
+
+struct Plan {
+  std::vector<Decision> decisions;  // in the order they were made
+  std::vector<Json> objects;        // pods, claims and bind requests as the decisions leave them
+  // True when every decision is Placed or Gated.
+  bool complete() const;
+};
+
+// What is wrong with the documents as a whole (the same object twice) is an error; what is wrong with one pod
+// is its decision. Cost: reading 20 µs an object, a decision 10 µs to 1 ms.
+Result<Plan> make_plan(std::vector<Document> documents, const PlanOptions& options,
+                       dra::SelectorEvaluator& selectors);
+
+// One document with all decisions, as the outer surface promises.
+Json to_json(const Plan& plan, Verdicts verdicts);
+// For people: one line a decision, its reason below, a total at the end.
+std::string to_table(const Plan& plan, Verdicts verdicts);
+
+}  // namespace berth::planning

@@ -1,0 +1,186 @@
+#include "planning/planner.h"
+
+#include <algorithm>
+#include <array>
+
+#include "planning/judgement.h"
+#include "planning/objects.h"
+#include "scheduling/explain.h"
+
+namespace berth::planning {
+namespace {
+
+using model::NodeId;
+
+constexpr std::array<std::string_view, 6> kResultNames = {"Placed", "Preempting", "Unschedulable",
+                                                          "Error",  "Gated",      "Unknown"};
+constexpr std::string_view kTimedOut = "timed out trying to allocate devices";
+
+bool goes_first(const Turn& a, const Turn& b) {
+  if (a.priority != b.priority) return a.priority > b.priority;
+  if (a.created != b.created) return a.created < b.created;
+  return std::tie(a.ns, a.name, a.of_group) < std::tie(b.ns, b.name, b.of_group);
+}
+
+bool is_pending(const model::Cluster& cluster, const api::Pod& pod) {
+  return !pod.bound() && !pod.finished() && !pod.meta.deleting() &&
+         !cluster.ledger().node_of(cluster.find_pod(pod.meta.ns, pod.meta.name)).valid();
+}
+
+// Share ids depend on who asks and on the seed alone.
+std::uint64_t seed_of(const Turn& turn, std::uint64_t seed) {
+  std::uint64_t digest = 0xcbf29ce484222325u ^ seed;
+  for (const char c : turn.ns + "/" + turn.name)
+    digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return digest;
+}
+
+std::string id_of(const Decision& decision) {
+  return (decision.group ? "group/" : "pod/") + decision.ns + "/" + decision.name;
+}
+
+std::int64_t score_of(const scheduling::Attempt& attempt, NodeId node) {
+  for (std::size_t i = 0; i < attempt.scores.size(); ++i)
+    if (attempt.candidates[i] == node) return attempt.scores[i];
+  return 0;
+}
+
+}  // namespace
+
+std::string_view name_of(ResultKind kind) {
+  return kResultNames[static_cast<std::size_t>(kind)];
+}
+
+bool Plan::complete() const {
+  return std::all_of(decisions.begin(), decisions.end(), [](const Decision& decision) {
+    return decision.result == ResultKind::Placed || decision.result == ResultKind::Gated;
+  });
+}
+
+std::vector<Turn> turns_of(const client::View& view, const model::Cluster& cluster) {
+  std::map<client::NamedKey, Turn> groups;
+  std::vector<Turn> turns;
+  for (const auto& [key, pod] : view.pods.all()) {
+    if (!is_pending(cluster, *pod)) continue;
+    if (pod->group.empty()) {
+      turns.push_back({pod->priority, pod->meta.created, key.ns, key.name, {pod.get()}, false, nullptr});
+      continue;
+    }
+    Turn& turn = groups[{key.ns, pod->group}];
+    turn.pods.push_back(pod.get());
+    if (turn.of_group) continue;
+    const api::PodGroup* group = view.pod_groups.find(key.ns, pod->group);
+    turn.of_group = true;
+    turn.ns = key.ns;
+    turn.name = pod->group;
+    turn.group = group;
+    turn.priority = group ? group->priority : pod->priority;
+    turn.created = group ? group->meta.created : pod->meta.created;
+  }
+  for (auto& [key, turn] : groups) turns.push_back(std::move(turn));
+  std::sort(turns.begin(), turns.end(), goes_first);
+  return turns;
+}
+
+Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::SelectorEvaluator& selectors)
+    : offline_(offline),
+      options_(options),
+      allocator_(offline.cluster(), selectors, random_, options.device_gates),
+      world_{offline.view(), offline.cluster(), allocator_},
+      plugins_(scheduling::default_plugins()),
+      cycle_(plugins_),
+      groups_(plugins_, domains_) {}
+
+Plan Planner::run() {
+  for (const Turn& turn : turns_of(offline_.view(), offline_.cluster())) {
+    random_ = SeededRandom(seed_of(turn, options_.seed));
+    Decision decision;
+    decision.ns = turn.ns;
+    decision.name = turn.name;
+    decision.group = turn.of_group;
+    if (turn.of_group) {
+      decide_group(turn, decision);
+    } else {
+      decide_pod(*turn.pods.front(), decision);
+    }
+    plan_.decisions.push_back(std::move(decision));
+  }
+  return std::move(plan_);
+}
+
+bool Planner::may_be_tried(const api::Pod& pod, Decision& decision) const {
+  if (const std::string& trouble = offline_.trouble_of({pod.meta.ns, pod.meta.name}); !trouble.empty()) {
+    decision.result = ResultKind::Error;
+    decision.reason = "Invalid";
+    decision.message = trouble;
+    return false;
+  }
+  for (const auto& plugin : plugins_.gates) {
+    const scheduling::Gate gate = plugin->check(offline_.view(), pod);
+    if (gate.kind == scheduling::Gate::Kind::Open) continue;
+    const bool gated = !pod.scheduling_gates.empty();
+    decision.result = gated ? ResultKind::Gated : ResultKind::Unschedulable;
+    decision.reason = gated ? "SchedulingGated" : "Unschedulable";
+    decision.message = gate.kind == scheduling::Gate::Kind::Told
+                           ? gate.message
+                           : "pod " + pod.meta.name + " " + gate.message;
+    return false;
+  }
+  return true;
+}
+
+void Planner::decide_pod(const api::Pod& pod, Decision& decision) {
+  decision.pods.push_back({pod.meta.ns, pod.meta.name, "", {}});
+  if (!may_be_tried(pod, decision)) return;
+  model::Cluster& cluster = offline_.cluster();
+  const std::vector<NodeId>& nodes = domains_.nodes(cluster);
+  if (options_.verdicts != Verdicts::None) decision.verdicts = judge_nodes(cycle_, world_, pod, nodes);
+  cycle_.begin(attempt_, world_, pod, nodes, {});
+  const NodeId node = cycle_.choose(attempt_);
+  if (!node.valid()) return refuse_pod(pod, nodes.size(), decision);
+  decision.score = score_of(attempt_, node);
+  model::Ledger::Transaction transaction(cluster.ledger());
+  cycle_.reserve(attempt_, node, transaction);
+  cluster.commit(transaction, id_of(decision));
+  domains_.use_changed(node);
+  place(pod, node, attempt_.claims, {}, id_of(decision), decision.pods.front());
+  decision.result = ResultKind::Placed;
+  decision.reason = "Scheduled";
+  decision.message = pod.meta.ns + "/" + pod.meta.name + " goes to " + decision.pods.front().node;
+}
+
+void Planner::refuse_pod(const api::Pod& pod, std::size_t node_count, Decision& decision) {
+  const scheduling::Diagnosis& diagnosis = attempt_.diagnosis;
+  if (!diagnosis.error().empty()) {
+    decision.result = ResultKind::Error;
+    decision.reason = "SchedulerError";
+    decision.message = diagnosis.error();
+    return;
+  }
+  const bool unknown = !diagnosis.nodes_with(kTimedOut).empty();
+  decision.result = unknown ? ResultKind::Unknown : ResultKind::Unschedulable;
+  decision.reason = unknown ? "SearchBudgetEnded" : "Unschedulable";
+  decision.message = diagnosis.fit_sentence(node_count);
+  if (node_count > 0)
+    decision.message += " " + diagnosis.preemption_sentence(node_count, pod.preemption_policy);
+  decision.message += " " + scheduling::explain_pod(attempt_, plugins_, node_count);
+  if (!unknown) decision.certificate = prove(attempt_, node_count);
+}
+
+void Planner::place(const api::Pod& pod, NodeId node, const std::vector<scheduling::ClaimChoice>& claims,
+                    const api::BindGroup& group, const std::string& id, PlannedPod& planned) {
+  planned.node = offline_.cluster().node(node).name;
+  for (const scheduling::ClaimChoice& choice : claims) {
+    const model::ClaimRow& row = offline_.cluster().claim(choice.claim);
+    planned.claims.push_back({row.key.name, choice.allocation});
+  }
+  if (options_.objects) add_objects(world_, {pod, planned.node, claims, group, id}, plan_.objects);
+}
+
+Result<Plan> make_plan(std::vector<Document> documents, const PlanOptions& options,
+                       dra::SelectorEvaluator& selectors) {
+  const std::unique_ptr<OfflineCluster> offline = TRY(OfflineCluster::make(std::move(documents), options));
+  return Planner(*offline, options, selectors).run();
+}
+
+}  // namespace berth::planning
