@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "cli/apiserver_command.h"
 #include "cli/bench_command.h"
+#include "cli/cel_command.h"
 #include "cli/part_command.h"
 #include "cli/plan_command.h"
 #include "cli/up_command.h"
@@ -100,6 +101,8 @@ int run(int argc, char** argv) {
   PlanCommand planned;
   add_plan_flags(*plan, planned);
 
+  CLI::App* cel = app.add_subcommand("cel", "evaluate CEL: JSON lines on standard input, answers on output");
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -111,6 +114,7 @@ int run(int argc, char** argv) {
     std::printf("berth %s (Kubernetes API %s)\n", kBerthVersion, kKubernetesVersion);
     return 0;
   }
+  if (*cel) return run_cel();
   if (*plan) return run_plan(planned);
   if (*bench) return run_bench(measured);
   if (with_binder) places.part = Part::SchedulerWithBinder;
