@@ -58,6 +58,7 @@ void Cluster::apply_node(const api::Node* before, const std::shared_ptr<const ap
   const bool same_labels = before && after && before->meta.labels == after->meta.labels &&
                            before->declared_features == after->declared_features;
   if (!same_labels) row.labels_stamp = ++stamp_;
+  if (!before || !after) node_set_stamp_ = ++stamp_;
   row.live = after;
   row.allocatable = after ? resources_.row(after->allocatable) : ResourceRow{};
   row.ready = after && api::condition_is_true(after->conditions, "Ready");
@@ -65,6 +66,20 @@ void Cluster::apply_node(const api::Node* before, const std::shared_ptr<const ap
     live_nodes_[name] = id;
   else
     live_nodes_.erase(name);
+  ledger_.changes().note(id);
+}
+
+Cluster::Reach Cluster::changed_since(std::uint64_t from, std::vector<NodeId>& nodes) const {
+  bool wide = false;
+  const bool known = ledger_.changes().visit_since(
+      from, [&](NodeId node) { nodes.push_back(node); },
+      [&](PoolId id) {
+        const PoolRow& pool = pools_[id.index()];
+        nodes.insert(nodes.end(), pool.nodes.begin(), pool.nodes.end());
+        wide = wide || pool.wide;
+      });
+  if (!known) return Reach::Unknown;
+  return wide ? Reach::AllDevices : Reach::Nodes;
 }
 
 void Cluster::apply_class(const std::string& name, const std::shared_ptr<const api::DeviceClass>& after) {
@@ -78,16 +93,25 @@ void Cluster::apply_class(const std::string& name, const std::shared_ptr<const a
 void Cluster::pool_changed(PoolId pool) {
   PoolRow& row = pools_[pool.index()];
   row.stamp = ++stamp_;
-  bool wide = false;
+  const bool was_wide = row.wide;
+  row.nodes.clear();
+  row.wide = false;
   for (const auto& [name, slice] : row.slices) {
-    if (slice.live->node_name.empty())
-      wide = true;
-    else
-      nodes_[node_id(slice.live->node_name).index()].slices_stamp = stamp_;
+    if (slice.live->node_name.empty()) {
+      row.wide = true;
+      continue;
+    }
+    const NodeId node = node_id(slice.live->node_name);
+    nodes_[node.index()].slices_stamp = stamp_;
+    row.nodes.push_back(node);
+    ledger_.changes().note(node);
   }
+  std::sort(row.nodes.begin(), row.nodes.end());
+  row.nodes.erase(std::unique(row.nodes.begin(), row.nodes.end()), row.nodes.end());
+  if (row.wide || was_wide) wide_stamp_ = stamp_;
+  if (row.wide == was_wide) return;
   const std::pair<std::string, std::string> key{row.driver, row.pool};
-  if (wide || wide_pools_.contains(key)) wide_stamp_ = stamp_;
-  if (wide)
+  if (row.wide)
     wide_pools_[key] = pool;
   else
     wide_pools_.erase(key);

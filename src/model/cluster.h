@@ -58,7 +58,9 @@ struct PoolRow {
   std::string pool;
   std::map<std::string, SliceRow> slices;  // by object name
   std::map<std::string, DeviceId, std::less<>> devices;
-  std::uint64_t stamp = 0;  // changes with every slice of the pool
+  std::vector<NodeId> nodes;  // with a slice of their own; ascending
+  bool wide = false;          // has a slice that is not tied to one node by nodeName
+  std::uint64_t stamp = 0;    // changes with every slice of the pool
 };
 
 struct DeviceRow {
@@ -117,6 +119,17 @@ class Cluster {
   // Pools with a slice that is not tied to one node by nodeName, by driver and name.
   const std::map<std::pair<std::string, std::string>, PoolId>& wide_pools() const { return wide_pools_; }
   std::uint64_t wide_stamp() const { return wide_stamp_; }
+  // Changes when a live node comes or goes.
+  std::uint64_t node_set_stamp() const { return node_set_stamp_; }
+
+  // What changed since `from`, a position in ledger().changes().
+  enum class Reach : std::uint8_t {
+    Nodes,       // only the nodes that are listed
+    AllDevices,  // those, and devices that any node may see
+    Unknown,     // too long ago: anything
+  };
+  // Appends the nodes; each stands there at least once. Classes and the set of nodes have stamps of their own.
+  Reach changed_since(std::uint64_t from, std::vector<NodeId>& nodes) const;
   std::uint64_t classes_stamp() const { return classes_stamp_; }
 
   const ResourceNames& resources() const { return resources_; }
@@ -182,6 +195,7 @@ class Cluster {
   std::map<std::string, Assumption> assumptions_;
   std::uint64_t stamp_ = 0;
   std::uint64_t wide_stamp_ = 0;
+  std::uint64_t node_set_stamp_ = 0;
   std::uint64_t classes_stamp_ = 0;
 };
 

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
+
 #include "model/cluster.h"
 
 namespace berth::model {
@@ -217,6 +219,60 @@ class History {
 
   std::uint64_t version_ = 0;
 };
+
+// What a decision reads of one node, as stamps: its row, its charges, its own pools and their charges.
+std::vector<std::uint64_t> stamps_of(const Cluster& cluster, NodeId id) {
+  const NodeRow& row = cluster.node(id);
+  std::vector<std::uint64_t> stamps = {reinterpret_cast<std::uintptr_t>(row.live.get()), row.labels_stamp,
+                                       row.slices_stamp, cluster.ledger().node_stamp(id)};
+  for (const PoolId pool : cluster.pools_of(id)) stamps.push_back(cluster.ledger().pool_stamp(pool));
+  return stamps;
+}
+std::vector<std::vector<std::uint64_t>> stamps_of(const Cluster& cluster) {
+  std::vector<std::vector<std::uint64_t>> all;
+  for (std::uint32_t i = 0; i < cluster.nodes().size(); ++i) all.push_back(stamps_of(cluster, NodeId(i)));
+  return all;
+}
+std::uint64_t wide_charges(const Cluster& cluster) {
+  std::uint64_t sum = cluster.wide_stamp();
+  for (const auto& [key, pool] : cluster.wide_pools()) sum += cluster.ledger().pool_stamp(pool);
+  return sum;
+}
+
+TEST(ClusterProperty, AReaderOfChangesMissesNoNode) {
+  EXPECT_TRUE(rc::check("every node that changed is listed", [] {
+    History history;
+    const int steps = *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, 40));
+    for (int i = 0; i < steps; ++i) {
+      const Cluster& cluster = history.cluster;
+      const auto before = stamps_of(cluster);
+      const std::uint64_t wide = wide_charges(cluster), wide_stamp = cluster.wide_stamp();
+      const std::uint64_t from = cluster.ledger().changes().end();
+      history.step();
+      std::vector<NodeId> changed;
+      const Cluster::Reach reach = cluster.changed_since(from, changed);
+      RC_ASSERT(reach != Cluster::Reach::Unknown);
+      for (std::uint32_t n = 0; n < before.size(); ++n)
+        if (stamps_of(cluster, NodeId(n)) != before[n])
+          RC_ASSERT(std::find(changed.begin(), changed.end(), NodeId(n)) != changed.end());
+      if (wide_charges(cluster) != wide)
+        RC_ASSERT(reach == Cluster::Reach::AllDevices || cluster.wide_stamp() != wide_stamp);
+    }
+  }));
+}
+
+TEST(Changes, AReaderThatFellBehindIsTold) {
+  Changes changes;
+  for (std::uint32_t i = 0; i < kChangesMax + 2; ++i) changes.note(NodeId(i));
+  std::vector<NodeId> seen;
+  const auto on_node = [&](NodeId node) { seen.push_back(node); };
+  const auto on_pool = [](PoolId) { ADD_FAILURE() << "only nodes were noted"; };
+  EXPECT_FALSE(changes.visit_since(1, on_node, on_pool));
+  EXPECT_TRUE(seen.empty());
+  EXPECT_TRUE(changes.visit_since(2, on_node, on_pool));
+  ASSERT_EQ(seen.size(), kChangesMax);
+  EXPECT_EQ(seen.front(), NodeId(2));
+}
 
 TEST(ClusterProperty, AnyHistoryEqualsItsRebuild) {
   EXPECT_TRUE(rc::check("a history leaves what a rebuild gives", [] {

@@ -80,11 +80,13 @@ void Ledger::change_requested(NodeId node, ResourceId resource, std::int64_t by)
 void Ledger::list_pod(NodeId node, PodId pod) {
   insert_sorted(row_at(nodes_, node).pods, pod);
   row_at(node_stamps_, node) = ++stamp_;
+  changes_.note(node);
 }
 
 void Ledger::unlist_pod(NodeId node, PodId pod) {
   erase_sorted(nodes_[node.index()].pods, pod);
   row_at(node_stamps_, node) = ++stamp_;
+  changes_.note(node);
 }
 
 void Ledger::move_pod(PodId pod, PodCharge to) {
@@ -118,7 +120,9 @@ DeviceUse& Ledger::device_row(DeviceId device) {
 void Ledger::device_changed(DeviceId device) {
   row_at(busy_, device) = devices_[device.index()].free() ? 0 : 1;
   const PoolId pool = row_at(pool_of_, device);
-  if (pool.valid()) row_at(pool_stamps_, pool) = ++stamp_;
+  if (!pool.valid()) return;
+  row_at(pool_stamps_, pool) = ++stamp_;
+  changes_.note(pool);
 }
 
 void Ledger::add_consumed(DeviceId device, const std::vector<CapacityAmount>& amounts, int sign) {

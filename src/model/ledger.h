@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/types/dra.h"
+#include "model/changes.h"
 #include "model/ids.h"
 #include "model/resources.h"
 
@@ -70,6 +71,9 @@ class Ledger {
   // Changes with every charge to the node's resources, also by undo.
   std::uint64_t node_stamp(NodeId node) const;
   bool in_transaction() const { return open_ != nullptr; }
+  // A note for every stamp that changed, and for what the Cluster changes of a node itself.
+  const Changes& changes() const { return changes_; }
+  Changes& changes() { return changes_; }
 
   // Which pool a device belongs to; told once, before the device is charged.
   void device_belongs_to(DeviceId device, PoolId pool);
@@ -119,6 +123,7 @@ class Ledger {
   std::vector<PodCharge> pods_;
   std::vector<ClaimHoldPtr> claims_;
   std::uint64_t stamp_ = 0;
+  Changes changes_;
 
   Transaction* open_ = nullptr;
   std::vector<Entry> journal_;

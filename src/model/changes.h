@@ -1,0 +1,45 @@
+// Which nodes and pools changed, in order: a reader that was there before looks at those alone.
+//
+// Owner: one Ledger, on one thread. A bounded ring: a reader that fell behind learns that it did, and starts
+// afresh. Cost: a note one store; memory 4 bytes each of kChangesMax.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/ids.h"
+
+namespace berth::model {
+
+inline constexpr std::size_t kChangesMax = 8192;
+
+class Changes {
+ public:
+  Changes() : ring_(kChangesMax) {}
+
+  void note(NodeId node) { add(node.index() << 1); }
+  void note(PoolId pool) { add(pool.index() << 1 | 1); }
+  // Behind the latest; what a reader that has seen all keeps.
+  std::uint64_t end() const { return end_; }
+  // False when some of what came since `from` is lost; then nothing is visited.
+  template <class OnNode, class OnPool>
+  bool visit_since(std::uint64_t from, OnNode on_node, OnPool on_pool) const {
+    if (end_ - from > kChangesMax) return false;
+    for (std::uint64_t at = from; at < end_; ++at) {
+      const std::uint32_t entry = ring_[at % kChangesMax];
+      if ((entry & 1) == 0)
+        on_node(NodeId(entry >> 1));
+      else
+        on_pool(PoolId(entry >> 1));
+    }
+    return true;
+  }
+
+ private:
+  void add(std::uint32_t entry) { ring_[end_++ % kChangesMax] = entry; }
+
+  std::vector<std::uint32_t> ring_;
+  std::uint64_t end_ = 0;
+};
+
+}  // namespace berth::model
