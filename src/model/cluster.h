@@ -122,13 +122,11 @@ class Cluster {
   // Changes when a live node comes or goes.
   std::uint64_t node_set_stamp() const { return node_set_stamp_; }
 
-  // What changed since `from`, a position in ledger().changes().
-  enum class Reach : std::uint8_t {
-    Nodes,       // only the nodes that are listed
-    AllDevices,  // those, and devices that any node may see
-    Unknown,     // too long ago: anything
-  };
-  // Appends the nodes; each stands there at least once. Classes and the set of nodes have stamps of their own.
+  // How far reaches what changed: to nodes that are listed, also to devices that any node may see, or (it was
+  // too long ago) anywhere.
+  enum class Reach : std::uint8_t { Nodes, AllDevices, Unknown };
+  // Appends the nodes that changed since `from`, a position in ledger().changes(), each at least once. Classes
+  // and the set of nodes have stamps of their own.
   Reach changed_since(std::uint64_t from, std::vector<NodeId>& nodes) const;
   std::uint64_t classes_stamp() const { return classes_stamp_; }
 

@@ -1,10 +1,9 @@
-// Why nodes were refused to one pod, and Kubernetes' own sentence about it.
+// Why nodes were refused to one pod, node by node.
 //
-// Owner: one attempt. Cost: a few bytes per refused node and reason; texts are made only when asked for.
-// Source: kube-scheduler's FitError and preemption sentences, byte for byte (observed on 1.37.0).
+// Owner: one attempt. Cost: a few bytes per refused node and reason; what it all comes to is refusals.h.
 #pragma once
 
-#include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,8 +20,10 @@ enum class Refusal : std::uint8_t { Unschedulable, Unresolvable };
 
 class Diagnosis {
  public:
+  // Forgets all but the ids of reasons.
   void clear();
   ReasonId reason(std::string_view text) { return reasons_.intern(text); }
+  const std::string& text(ReasonId reason) const { return reasons_.text(reason); }
 
   void refuse(NodeId node, Refusal refusal, ReasonId reason);
   // One more reason for the node refused last; `worst` replaces its refusal when it is the harder one.
@@ -35,25 +36,28 @@ class Diagnosis {
   bool refused_everywhere() const { return !everywhere_.empty(); }
   const std::string& everywhere() const { return everywhere_; }
   const std::string& error() const { return error_; }
-  // How many nodes bear each reason.
-  std::map<std::string, std::uint32_t> counts() const;
-  // The nodes that bear `reason`, in the order they were refused.
-  std::vector<NodeId> nodes_with(std::string_view reason) const;
 
-  // "0/4 nodes are available: 1 Insufficient cpu, 3 cannot allocate all claims."
-  std::string fit_sentence(std::size_t node_count) const;
-  // "preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling."
-  std::string preemption_sentence(std::size_t node_count, std::string_view preemption_policy) const;
+  struct Row {
+    NodeId node;
+    Refusal refusal;
+    std::span<const ReasonId> reasons;
+  };
+  // In the order they were refused. The reasons hold until the next refusal.
+  std::size_t size() const { return rows_.size(); }
+  Row row(std::size_t i) const {
+    const Kept& kept = rows_[i];
+    return {kept.node, kept.refusal, std::span(flat_).subspan(kept.first, kept.count)};
+  }
 
  private:
-  struct Row {
+  struct Kept {
     NodeId node;
     Refusal refusal;
     std::uint32_t first;
     std::uint32_t count;
   };
   model::Names<ReasonId> reasons_;
-  std::vector<Row> rows_;
+  std::vector<Kept> rows_;
   std::vector<ReasonId> flat_;
   std::string everywhere_;
   std::string error_;

@@ -78,15 +78,17 @@ void DomainIndex::node_changed(const model::Cluster& cluster, NodeId node) {
       kept.topology.tree().remove(node);
     }
   }
-  nodes_stale_ = true;
   changes_.note(node);
 }
 
 const std::vector<NodeId>& DomainIndex::nodes(const model::Cluster& cluster) {
-  if (nodes_stale_) {
-    nodes_.clear();
-    for (const auto& [name, node] : cluster.live_nodes()) nodes_.push_back(node);
-    nodes_stale_ = false;
+  if (nodes_stamp_ == cluster.node_set_stamp()) return nodes_;
+  nodes_stamp_ = cluster.node_set_stamp();
+  nodes_.clear();
+  ranks_.assign(cluster.nodes().size(), kNoRank);
+  for (const auto& [name, node] : cluster.live_nodes()) {
+    ranks_[node.index()] = static_cast<std::uint32_t>(nodes_.size());
+    nodes_.push_back(node);
   }
   return nodes_;
 }

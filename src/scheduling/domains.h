@@ -17,6 +17,7 @@ namespace berth::scheduling {
 
 inline constexpr std::size_t kTopologiesMax = 16;
 inline constexpr std::size_t kShapesMax = 32;
+inline constexpr std::uint32_t kNoRank = 0xffffffffu;
 
 class Topology {
  public:
@@ -50,6 +51,10 @@ class DomainIndex {
 
   // Live nodes by name.
   const std::vector<NodeId>& nodes(const model::Cluster& cluster);
+  // The place of a node in nodes(), as of its latest call; kNoRank for one that is not live.
+  std::uint32_t rank(NodeId node) const {
+    return node.index() < ranks_.size() ? ranks_[node.index()] : kNoRank;
+  }
   Topology& topology(const std::string& key, const model::Cluster& cluster);
   const topology::NodeChanges& changes() const { return changes_; }
 
@@ -61,7 +66,8 @@ class DomainIndex {
   std::map<std::string, Kept> topologies_;
   topology::NodeChanges changes_;
   std::vector<NodeId> nodes_;
-  bool nodes_stale_ = true;
+  std::vector<std::uint32_t> ranks_;
+  std::uint64_t nodes_stamp_ = ~std::uint64_t{0};  // the cluster's node_set_stamp of nodes_ and ranks_
   std::uint64_t uses_ = 0;
 };
 

@@ -10,8 +10,6 @@
 namespace berth::scheduling {
 namespace {
 
-constexpr std::string_view kInsufficient = "Insufficient ";
-
 // How Kubernetes' reason reads in a sentence about one node and about several.
 struct Wording {
   std::string_view reason;
@@ -48,22 +46,18 @@ std::string amount_text(model::ResourceId resource, std::int64_t amount) {
 }
 
 // "it asks for 8; n2 comes closest with 3500m"
-std::string nearest(const Attempt& attempt, std::string_view resource_name,
-                    const std::vector<NodeId>& nodes) {
+std::string nearest(const Attempt& attempt, std::string_view resource_name, NodeId best) {
   const model::Cluster& cluster = attempt.world->cluster;
   const model::ResourceId resource = cluster.resources().find(resource_name);
   std::int64_t asked = 0;
   for (const model::ResourceAmount& request : cluster.pod(attempt.pod_id).requests)
     if (request.resource == resource) asked = request.amount;
-  const auto room = [&](NodeId node) {
-    return plugins::free_of(cluster.node(node), cluster.ledger().node(node), resource);
-  };
-  const NodeId best =
-      *std::max_element(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) { return room(a) < room(b); });
+  const std::int64_t room = plugins::free_of(cluster.node(best), cluster.ledger().node(best), resource);
   return "it asks for " + amount_text(resource, asked) + "; " + cluster.node(best).name +
-         " comes closest with " + amount_text(resource, std::max<std::int64_t>(0, room(best))) + " free";
+         " comes closest with " + amount_text(resource, std::max<std::int64_t>(0, room)) + " free";
 }
 
+// Of the nodes that are named.
 std::string taints_text(const Attempt& attempt, const std::vector<NodeId>& nodes) {
   std::set<std::string> texts;
   for (const NodeId node : nodes)
@@ -79,70 +73,65 @@ std::string taints_text(const Attempt& attempt, const std::vector<NodeId>& nodes
   return text;
 }
 
-// What the devices of the first nodes lack: "n1: counter set … holds group mig; the device offers vgpu"; one
+// What the devices of the named nodes lack: "n1: counter set … holds group mig; the device offers vgpu"; one
 // node alone stands before it already.
-std::string devices_text(const Attempt& attempt, const PluginSet& plugins, const std::vector<NodeId>& nodes) {
+std::string devices_text(const model::Cluster& cluster, const RefusedFor& refused) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(nodes.size(), kNodesExplainedMax); ++i)
-    for (const auto& filter : plugins.costly_filters) {
-      if (!filter->wanted(attempt)) continue;
-      const std::string why = filter->explain(attempt, nodes[i]);
-      if (why.empty()) continue;
-      text.append(text.empty() ? "" : "; ");
-      if (nodes.size() > 1) text.append(attempt.world->cluster.node(nodes[i]).name).append(": ");
-      text.append(why);
-    }
+  for (std::size_t i = 0; i < refused.why.size(); ++i) {
+    if (refused.why[i].empty()) continue;
+    text.append(text.empty() ? "" : "; ");
+    if (refused.count > 1) text.append(cluster.node(refused.first[i]).name).append(": ");
+    text.append(refused.why[i]);
+  }
   return text;
 }
 
-std::string clause(const Attempt& attempt, const PluginSet& plugins, const std::string& reason,
-                   const std::vector<NodeId>& nodes, std::size_t node_count) {
+// "n1, n2, n3 and 4 more"
+std::string list_nodes(const model::Cluster& cluster, const RefusedFor& refused) {
+  std::string text;
+  for (const NodeId node : refused.first)
+    text.append(text.empty() ? "" : ", ").append(cluster.node(node).name);
+  if (refused.count > refused.first.size())
+    text += " and " + std::to_string(refused.count - refused.first.size()) + " more";
+  return text;
+}
+
+std::string clause(const Attempt& attempt, const RefusedFor& refused, std::size_t node_count) {
+  const model::Cluster& cluster = attempt.world->cluster;
+  const std::string& reason = refused.reason;
   const auto row = std::find_if(kWordings.begin(), kWordings.end(), [&](const Wording& wording) {
     return wording.reason == kInsufficient ? reason.starts_with(kInsufficient) : wording.reason == reason;
   });
-  std::string text = std::to_string(nodes.size()) + " of " + std::to_string(node_count) + " nodes ";
-  if (row == kWordings.end())
-    return text + "say: " + reason + " (" + list_nodes(attempt.world->cluster, nodes) + ")";
-  text += nodes.size() == 1 ? row->one : row->several;
+  std::string text = std::to_string(refused.count) + " of " + std::to_string(node_count) + " nodes ";
+  if (row == kWordings.end()) return text + "say: " + reason + " (" + list_nodes(cluster, refused) + ")";
+  text += refused.count == 1 ? row->one : row->several;
   std::string detail;
   if (row->reason == kInsufficient) {
     const std::string resource = reason.substr(kInsufficient.size());
     text += resource;
-    detail = nearest(attempt, resource, nodes);
+    detail = nearest(attempt, resource, refused.nearest);
   } else if (reason == "node(s) had untolerated taint(s)") {
-    detail = taints_text(attempt, nodes);
-  } else if (reason == "cannot allocate all claims") {
-    detail = devices_text(attempt, plugins, nodes);
+    detail = taints_text(attempt, refused.first);
+  } else {
+    detail = devices_text(cluster, refused);
   }
-  text += " (" + list_nodes(attempt.world->cluster, nodes);
+  text += " (" + list_nodes(cluster, refused);
   return text + (detail.empty() ? ")" : ": " + detail + ")");
 }
 
 }  // namespace
 
-std::string list_nodes(const model::Cluster& cluster, const std::vector<NodeId>& nodes) {
-  std::vector<std::string_view> names;
-  for (const NodeId node : nodes) names.push_back(cluster.node(node).name);
-  std::sort(names.begin(), names.end());
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kNodesNamedMax); ++i)
-    text.append(text.empty() ? "" : ", ").append(names[i]);
-  if (names.size() > kNodesNamedMax)
-    text += " and " + std::to_string(names.size() - kNodesNamedMax) + " more";
-  return text;
-}
-
-std::string explain_pod(const Attempt& attempt, const PluginSet& plugins, std::size_t node_count) {
+std::string explain_pod(const Attempt& attempt, const Refusals& refusals, std::size_t node_count) {
   const api::Pod& pod = *attempt.pod;
   std::string text = "pod " + pod.meta.ns + "/" + pod.meta.name + " waits: ";
   if (node_count == 0) return text + "the cluster has no node.";
-  if (attempt.diagnosis.refused_everywhere()) return text + attempt.diagnosis.everywhere() + ".";
-  std::string clauses;
-  for (const auto& [reason, count] : attempt.diagnosis.counts()) {
-    const std::vector<NodeId> nodes = attempt.diagnosis.nodes_with(reason);
-    clauses.append(clauses.empty() ? "" : "; ").append(clause(attempt, plugins, reason, nodes, node_count));
+  if (!refusals.everywhere.empty()) return text + refusals.everywhere + ".";
+  bool first = true;
+  for (const RefusedFor& refused : refusals.reasons) {
+    text.append(first ? "" : "; ").append(clause(attempt, refused, node_count));
+    first = false;
   }
-  return text + clauses + ".";
+  return text + ".";
 }
 
 }  // namespace berth::scheduling

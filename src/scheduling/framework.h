@@ -76,14 +76,15 @@ class PreEnqueue {
   virtual Gate check(const client::View& view, const api::Pod& pod) const = 0;
 };
 
-// Looks at the pod once, before any node; may refuse it everywhere or narrow the candidates.
+// Looks at the pod and its claims once, before any node; may refuse it everywhere.
 class PreFilter {
  public:
   virtual ~PreFilter() = default;
   virtual void prepare(Attempt& attempt) const = 0;
 };
 
-// Refuses nodes; cheap per node, asked for all candidates at once.
+// Refuses nodes; cheap per node, asked for all candidates at once. What it says of a node depends on that
+// node and on what shape_index.cc puts into a pod's key: such verdicts are kept until the node changes.
 class Filter {
  public:
   virtual ~Filter() = default;
@@ -91,7 +92,7 @@ class Filter {
 };
 
 // Refuses one node; asked in the order of the scores until a node passes, so that the best node costs one
-// question.
+// question. Its no is kept like a filter's, until the node, its devices or those of every node change.
 class CostlyFilter {
  public:
   virtual ~CostlyFilter() = default;
@@ -101,7 +102,7 @@ class CostlyFilter {
   virtual std::string explain(const Attempt& attempt, NodeId node) const = 0;
 };
 
-// Adds 0..100 times its weight for every candidate.
+// Adds 0..100 times its weight for every candidate, whatever the other candidates are.
 class Score {
  public:
   virtual ~Score() = default;

@@ -128,7 +128,8 @@ std::vector<std::size_t> GroupCycle::promising(Run& run) {
     Attempt attempt;
     const auto room = [&](NodeId node) -> std::int64_t {
       if (twins) {
-        pods_.begin(attempt, run.world, *pods.front(), {&node, 1}, {});
+        pods_.begin(attempt, run.world, *pods.front());
+        attempt.candidates = {node};
         pods_.filter_only(attempt);
         if (attempt.candidates.empty()) return 0;
       }
@@ -166,11 +167,17 @@ void GroupCycle::order_by_bound(Run& run, std::vector<std::size_t>& indices) {
 bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
                             Words words) {
   const api::Pod& pod = *run.input.waiting[member];
-  const auto avoid = run.input.avoid.find(pod.meta.uid);
-  pods_.begin(
-      attempt_, run.world, pod, placement.nodes,
-      avoid == run.input.avoid.end() ? std::span<const NodeId>() : std::span<const NodeId>(avoid->second));
-  const NodeId node = pods_.choose(attempt_);
+  const auto avoided = run.input.avoid.find(pod.meta.uid);
+  std::span<const NodeId> avoid;
+  if (avoided != run.input.avoid.end()) avoid = avoided->second;
+  const bool anywhere = !placement.domain.valid();
+  pods_.begin(attempt_, run.world, pod);
+  NodeId node;
+  if (anywhere) {
+    node = shapes_.choose(attempt_, avoid);
+  } else if (pods_.prepare(attempt_)) {
+    node = pods_.choose(attempt_, placement.nodes, avoid);
+  }
   if (!attempt_.diagnosis.error().empty()) {
     evaluation.error = attempt_.diagnosis.error();
     return false;
@@ -179,9 +186,10 @@ bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t me
   outcome.node = node;
   if (!node.valid()) {
     if (words == Words::Explain) {
-      outcome.sentence = attempt_.diagnosis.fit_sentence(placement.nodes.size());
-      outcome.explanation = explain_pod(attempt_, plugins_, placement.nodes.size());
-      outcome.nodes_by_reason = attempt_.diagnosis.counts();
+      const Refusals refusals = anywhere ? shapes_.refusals(attempt_) : pods_.refusals(attempt_);
+      outcome.sentence = refusals.fit_sentence(placement.nodes.size());
+      outcome.explanation = explain_pod(attempt_, refusals, placement.nodes.size());
+      outcome.nodes_by_reason = refusals.counts();
     }
     return false;
   }

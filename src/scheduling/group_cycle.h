@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "scheduling/domains.h"
-#include "scheduling/pod_cycle.h"
+#include "scheduling/shape_index.h"
 
 namespace berth::scheduling {
 
@@ -43,8 +43,8 @@ struct GroupOutcome {
 
 class GroupCycle {
  public:
-  GroupCycle(const PluginSet& plugins, DomainIndex& domains)
-      : plugins_(plugins), domains_(domains), pods_(plugins) {}
+  GroupCycle(const PluginSet& plugins, DomainIndex& domains, ShapeIndex& shapes)
+      : plugins_(plugins), domains_(domains), shapes_(shapes), pods_(plugins) {}
 
   GroupOutcome run(const World& world, const GroupInput& input, model::Ledger::Transaction& transaction);
 
@@ -72,6 +72,7 @@ class GroupCycle {
 
   const PluginSet& plugins_;
   DomainIndex& domains_;
+  ShapeIndex& shapes_;
   PodCycle pods_;
   Attempt attempt_;
 };

@@ -7,24 +7,24 @@
 
 namespace berth::scheduling {
 
-void PodCycle::begin(Attempt& attempt, const World& world, const api::Pod& pod, std::span<const NodeId> nodes,
-                     std::span<const NodeId> avoid) const {
+void PodCycle::begin(Attempt& attempt, const World& world, const api::Pod& pod) const {
   attempt.world = &world;
   attempt.pod = &pod;
   attempt.pod_id = world.cluster.find_pod(pod.meta.ns, pod.meta.name);
-  attempt.candidates.assign(nodes.begin(), nodes.end());
+  attempt.candidates.clear();
   attempt.scores.clear();
   attempt.diagnosis.clear();
   attempt.claims.clear();
   attempt.ask.reset();
   attempt.allocations.clear();
-  if (avoid.empty()) return;
-  const ReasonId reason = attempt.diagnosis.reason(kAvoidedReason);
-  attempt.keep_if([&](NodeId node) {
-    if (std::find(avoid.begin(), avoid.end(), node) == avoid.end()) return true;
-    attempt.diagnosis.refuse(node, Refusal::Unschedulable, reason);
-    return false;
-  });
+}
+
+bool PodCycle::prepare(Attempt& attempt) const {
+  for (const auto& prefilter : plugins_.prefilters) {
+    prefilter->prepare(attempt);
+    if (attempt.over()) return false;
+  }
+  return true;
 }
 
 void PodCycle::filter_only(Attempt& attempt) const {
@@ -34,11 +34,24 @@ void PodCycle::filter_only(Attempt& attempt) const {
   }
 }
 
-NodeId PodCycle::choose(Attempt& attempt) const {
-  if (attempt.candidates.empty()) return NodeId::none();
-  for (const auto& prefilter : plugins_.prefilters) {
-    prefilter->prepare(attempt);
-    if (attempt.over()) return NodeId::none();
+void PodCycle::judge(Attempt& attempt, std::span<const NodeId> nodes) const {
+  attempt.diagnosis.clear();
+  attempt.candidates.assign(nodes.begin(), nodes.end());
+  filter_only(attempt);
+  attempt.scores.assign(attempt.candidates.size(), 0);
+  for (const PluginSet::Weighted& row : plugins_.scores) row.score->score(attempt, row.weight);
+}
+
+NodeId PodCycle::choose(Attempt& attempt, std::span<const NodeId> nodes,
+                        std::span<const NodeId> avoid) const {
+  attempt.candidates.assign(nodes.begin(), nodes.end());
+  if (!avoid.empty()) {
+    const ReasonId reason = attempt.diagnosis.reason(kAvoidedReason);
+    attempt.keep_if([&](NodeId node) {
+      if (std::find(avoid.begin(), avoid.end(), node) == avoid.end()) return true;
+      attempt.diagnosis.refuse(node, Refusal::Unschedulable, reason);
+      return false;
+    });
   }
   filter_only(attempt);
   if (attempt.candidates.empty() || attempt.over()) return NodeId::none();
@@ -48,12 +61,20 @@ NodeId PodCycle::choose(Attempt& attempt) const {
   return best_accepted(attempt);
 }
 
+bool PodCycle::has_costly_questions(const Attempt& attempt) const {
+  return std::any_of(plugins_.costly_filters.begin(), plugins_.costly_filters.end(),
+                     [&](const auto& filter) { return filter->wanted(attempt); });
+}
+
+bool PodCycle::accepts(Attempt& attempt, NodeId node) const {
+  return std::all_of(plugins_.costly_filters.begin(), plugins_.costly_filters.end(), [&](const auto& filter) {
+    return !filter->wanted(attempt) || filter->accepts(attempt, node);
+  });
+}
+
 NodeId PodCycle::best_accepted(Attempt& attempt) const {
-  std::vector<const CostlyFilter*> wanted;
-  for (const auto& filter : plugins_.costly_filters)
-    if (filter->wanted(attempt)) wanted.push_back(filter.get());
   const std::vector<std::int64_t>& scores = attempt.scores;
-  if (wanted.empty())
+  if (!has_costly_questions(attempt))
     return attempt.candidates[std::max_element(scores.begin(), scores.end()) - scores.begin()];
 
   std::vector<std::uint32_t> order(scores.size());
@@ -66,11 +87,26 @@ NodeId PodCycle::best_accepted(Attempt& attempt) const {
     std::pop_heap(order.begin(), order.end(), worse);
     const NodeId node = attempt.candidates[order.back()];
     order.pop_back();
-    const auto accepts = [&](const CostlyFilter* filter) { return filter->accepts(attempt, node); };
-    if (std::all_of(wanted.begin(), wanted.end(), accepts)) return node;
+    if (accepts(attempt, node)) return node;
     if (attempt.over()) return NodeId::none();
   }
   return NodeId::none();
+}
+
+std::string PodCycle::why_not(const Attempt& attempt, NodeId node) const {
+  std::string why;
+  for (const auto& filter : plugins_.costly_filters)
+    if (why.empty() && filter->wanted(attempt)) why = filter->explain(attempt, node);
+  return why;
+}
+
+Refusals PodCycle::refusals(const Attempt& attempt) const {
+  Refusals refusals = add_up(attempt.diagnosis, attempt.world->cluster);
+  if (!refusals.error.empty()) return refusals;
+  for (RefusedFor& refused : refusals.reasons)
+    if (refused.reason == kNoDevices)
+      for (const NodeId node : refused.first) refused.why.push_back(why_not(attempt, node));
+  return refusals;
 }
 
 void PodCycle::reserve(Attempt& attempt, NodeId node, model::Ledger::Transaction& transaction) const {

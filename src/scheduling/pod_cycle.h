@@ -1,12 +1,14 @@
-// Chooses a node for one pod: every node is judged, the best score wins, ties go to the first name.
+// One pod over a set of nodes: every node is judged, the best score wins, ties go to the first name.
 //
 // Owner: the scheduler. Changes nothing but the open transaction, and that only in `reserve`. Costly filters
-// are asked best node first, so that a pod that fits pays for one node's devices.
+// are asked best node first, so that a pod that fits pays for one node's devices. ShapeIndex gives the same
+// answer for the whole cluster without judging it all.
 #pragma once
 
 #include <span>
 
 #include "scheduling/framework.h"
+#include "scheduling/refusals.h"
 
 namespace berth::scheduling {
 
@@ -14,15 +16,27 @@ class PodCycle {
  public:
   explicit PodCycle(const PluginSet& plugins) : plugins_(plugins) {}
 
-  // Starts an attempt over `nodes` (by name) without those in `avoid`, in the buffers of an earlier one.
-  void begin(Attempt& attempt, const World& world, const api::Pod& pod, std::span<const NodeId> nodes,
-             std::span<const NodeId> avoid) const;
-  // None when the pod fits nowhere or the attempt failed: the diagnosis says why.
-  NodeId choose(Attempt& attempt) const;
+  // Starts an attempt in the buffers of an earlier one, without candidates.
+  void begin(Attempt& attempt, const World& world, const api::Pod& pod) const;
+  // Runs the prefilters. False when the attempt is over: the diagnosis says why.
+  bool prepare(Attempt& attempt) const;
+  // After `prepare`: the best of `nodes` (by name) without those in `avoid`. None when the pod fits nowhere
+  // or the attempt failed.
+  NodeId choose(Attempt& attempt, std::span<const NodeId> nodes, std::span<const NodeId> avoid) const;
+  // Judges `nodes` by filters and scores, without the costly filters: who is left stands in the candidates,
+  // who is not in the diagnosis.
+  void judge(Attempt& attempt, std::span<const NodeId> nodes) const;
+  // True when the costly filters, all of them, take the node.
+  bool accepts(Attempt& attempt, NodeId node) const;
+  bool has_costly_questions(const Attempt& attempt) const;
   // Charges the chosen node, and the devices that were found for it.
   void reserve(Attempt& attempt, NodeId node, model::Ledger::Transaction& transaction) const;
-  // Runs the cheap filters alone on what `begin` left: an upper bound of where the pod could go.
+  // Runs the cheap filters on the candidates: an upper bound of where the pod could go.
   void filter_only(Attempt& attempt) const;
+  // What the diagnosis comes to, with words of costly filters.
+  Refusals refusals(const Attempt& attempt) const;
+  // In words, why a costly filter refuses the node; empty when there is nothing to add.
+  std::string why_not(const Attempt& attempt, NodeId node) const;
 
  private:
   NodeId best_accepted(Attempt& attempt) const;

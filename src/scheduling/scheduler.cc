@@ -57,7 +57,8 @@ Scheduler::Scheduler(SchedulerOptions options, dra::SelectorEvaluator& selectors
       allocator_(cluster_, selectors, random_, options_.gates),
       plugins_(default_plugins()),
       pod_cycle_(plugins_),
-      group_cycle_(plugins_, domains_) {}
+      shapes_(pod_cycle_, domains_),
+      group_cycle_(plugins_, domains_, shapes_) {}
 
 std::vector<client::Interest> Scheduler::interests() const {
   std::vector<client::Interest> interests;
@@ -303,11 +304,9 @@ std::vector<NodeId> Scheduler::avoided_by(const std::string& pod_uid, Time now) 
 
 client::Effects Scheduler::decide_pod(const World& world, Entry entry, const api::Pod& pod, Time now) {
   const std::string id = next_decision(entry.key, now);
-  const std::vector<NodeId>& nodes = domains_.nodes(cluster_);
-  const std::vector<NodeId> avoid = avoided_by(pod.meta.uid, now);
-  pod_cycle_.begin(attempt_, world, pod, nodes, avoid);
-  const NodeId node = pod_cycle_.choose(attempt_);
-  if (!node.valid()) return refuse_pod(std::move(entry), attempt_, nodes.size(), id, now);
+  pod_cycle_.begin(attempt_, world, pod);
+  const NodeId node = shapes_.choose(attempt_, avoided_by(pod.meta.uid, now));
+  if (!node.valid()) return refuse_pod(std::move(entry), attempt_, id, now);
   model::Ledger::Transaction transaction(cluster_.ledger());
   pod_cycle_.reserve(attempt_, node, transaction);
   cluster_.commit(transaction, id);
@@ -333,16 +332,16 @@ client::Effects Scheduler::decide_pod(const World& world, Entry entry, const api
   return effects;
 }
 
-client::Effects Scheduler::refuse_pod(Entry entry, const Attempt& attempt, std::size_t node_count,
-                                      const std::string& id, Time now) {
+client::Effects Scheduler::refuse_pod(Entry entry, const Attempt& attempt, const std::string& id, Time now) {
   const api::Pod& pod = *attempt.pod;
-  const Diagnosis& diagnosis = attempt.diagnosis;
-  const bool failed = !diagnosis.error().empty();
-  std::string message = diagnosis.error();
+  const std::size_t node_count = cluster_.live_nodes().size();
+  const Refusals refusals = shapes_.refusals(attempt);
+  const bool failed = !refusals.error.empty();
+  std::string message = refusals.error;
   if (!failed) {
-    message = diagnosis.fit_sentence(node_count);
-    if (node_count > 0) message += " " + diagnosis.preemption_sentence(node_count, pod.preemption_policy);
-    message += " " + explain_pod(attempt, plugins_, node_count);
+    message = refusals.fit_sentence(node_count);
+    if (node_count > 0) message += " " + refusals.preemption_sentence(node_count, pod.preemption_policy);
+    message += " " + explain_pod(attempt, refusals, node_count);
   }
   const std::string reason = failed ? "SchedulerError" : "Unschedulable";
   client::Effects effects;
@@ -358,7 +357,7 @@ client::Effects Scheduler::refuse_pod(Entry entry, const Attempt& attempt, std::
        reason,
        message,
        {},
-       diagnosis.counts(),
+       refusals.counts(),
        0});
   if (failed || !avoided_by(pod.meta.uid, now).empty()) {
     queue_.put_after_error(std::move(entry), now);

@@ -81,8 +81,7 @@ class Scheduler final : public client::StatefulDecider {
                              const std::string& id, Time now);
   client::Effects refuse_group(Entry entry, const GroupInput& input, const GroupOutcome& outcome,
                                const std::string& id, Time now);
-  client::Effects refuse_pod(Entry entry, const Attempt& attempt, std::size_t node_count,
-                             const std::string& id, Time now);
+  client::Effects refuse_pod(Entry entry, const Attempt& attempt, const std::string& id, Time now);
   std::vector<NodeId> avoided_by(const std::string& pod_uid, Time now) const;
   void log(DecisionRecord record);
   std::string next_decision(const EntryKey& key, Time now);
@@ -97,6 +96,7 @@ class Scheduler final : public client::StatefulDecider {
   PluginSet plugins_;
   DomainIndex domains_;
   PodCycle pod_cycle_;
+  ShapeIndex shapes_;
   GroupCycle group_cycle_;
   Attempt attempt_;
   Queue queue_;

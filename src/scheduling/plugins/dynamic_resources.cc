@@ -4,6 +4,7 @@
 
 #include "dra/allocator.h"
 #include "scheduling/plugins/plugins.h"
+#include "scheduling/refusals.h"
 
 namespace berth::scheduling::plugins {
 namespace {
@@ -135,9 +136,10 @@ class DynamicResources final : public CostlyFilter {
     }
     Diagnosis& diagnosis = attempt.diagnosis;
     if (const auto* no = std::get_if<dra::Impossible>(&verdict)) {
-      diagnosis.refuse(node, Refusal::Unresolvable,
-                       diagnosis.reason(no->invalid_pools ? "invalid resource pools were encountered"
-                                                          : "cannot allocate all claims"));
+      diagnosis.refuse(
+          node, Refusal::Unresolvable,
+          diagnosis.reason(no->invalid_pools ? std::string_view("invalid resource pools were encountered")
+                                             : kNoDevices));
     } else if (const auto* failed = std::get_if<dra::Failed>(&verdict)) {
       diagnosis.fail(std::string(kErrorPrefix) + failed->error);
     } else {

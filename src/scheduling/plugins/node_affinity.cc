@@ -36,9 +36,9 @@ std::optional<Names> names_of(const api::NodeSelector& selector) {
   return all;
 }
 
-class NodeAffinityNames final : public PreFilter {
+class NodeAffinityNames final : public Filter {
  public:
-  void prepare(Attempt& attempt) const override {
+  void filter(Attempt& attempt) const override {
     if (!attempt.pod->required_node_affinity) return;
     const std::optional<Names> names = names_of(*attempt.pod->required_node_affinity);
     if (!names) return;
@@ -78,7 +78,7 @@ class NodeAffinity final : public Filter {
 
 }  // namespace
 
-std::unique_ptr<PreFilter> node_affinity_names() {
+std::unique_ptr<Filter> node_affinity_names() {
   return std::make_unique<NodeAffinityNames>();
 }
 std::unique_ptr<Filter> node_affinity() {

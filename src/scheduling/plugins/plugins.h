@@ -10,9 +10,9 @@ namespace berth::scheduling::plugins {
 std::unique_ptr<PreEnqueue> scheduling_gates();
 std::unique_ptr<PreEnqueue> claims_exist();
 
-std::unique_ptr<PreFilter> node_affinity_names();
 std::unique_ptr<PreFilter> dynamic_resources_claims();
 
+std::unique_ptr<Filter> node_affinity_names();
 std::unique_ptr<Filter> node_name();
 std::unique_ptr<Filter> node_unschedulable();
 std::unique_ptr<Filter> taint_toleration();

@@ -6,8 +6,8 @@ PluginSet default_plugins() {
   PluginSet set;
   set.gates.push_back(plugins::scheduling_gates());
   set.gates.push_back(plugins::claims_exist());
-  set.prefilters.push_back(plugins::node_affinity_names());
   set.prefilters.push_back(plugins::dynamic_resources_claims());
+  set.filters.push_back(plugins::node_affinity_names());
   set.filters.push_back(plugins::node_name());
   set.filters.push_back(plugins::node_unschedulable());
   set.filters.push_back(plugins::taint_toleration());

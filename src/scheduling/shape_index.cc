@@ -1,0 +1,269 @@
+#include "scheduling/shape_index.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "dra/allocator.h"
+#include "scheduling/plugins/node_resources.h"
+
+namespace berth::scheduling {
+namespace {
+
+// Lengths stand before texts and lists, so that different parts never run into each other.
+void put(std::string& key, std::uint64_t number) {
+  for (; number >= 0x80; number >>= 7) key += static_cast<char>(number | 0x80);
+  key += static_cast<char>(number);
+}
+void put(std::string& key, std::string_view text) {
+  put(key, static_cast<std::uint64_t>(text.size()));
+  key += text;
+}
+
+}  // namespace
+
+// False for a pod whose answer is its own: a claim that is allocated binds it to nodes.
+bool ShapeIndex::write_key(const Attempt& attempt) {
+  for (const ClaimChoice& choice : attempt.claims)
+    if (choice.allocation) return false;
+  const api::Pod& pod = *attempt.pod;
+  key_.clear();
+  put(key_, pod.node_name);
+  put(key_, attempt.ask ? attempt.ask->shape() : 0);
+  const model::ResourceAmounts& requests = attempt.world->cluster.pod(attempt.pod_id).requests;
+  put(key_, requests.size());
+  for (const model::ResourceAmount& one : requests) {
+    put(key_, one.resource.index());
+    put(key_, static_cast<std::uint64_t>(one.amount));
+  }
+  put(key_, pod.node_selector.size());
+  for (const auto& [name, value] : pod.node_selector) {
+    put(key_, name);
+    put(key_, value);
+  }
+  put(key_, pod.tolerations.size());
+  for (const api::Toleration& one : pod.tolerations)
+    for (const std::string* text : {&one.key, &one.op, &one.value, &one.effect}) put(key_, *text);
+  if (pod.required_node_affinity) put(key_, to_string(api::to_json(*pod.required_node_affinity)));
+  return true;
+}
+
+ShapeIndex::Shape& ShapeIndex::shape_of(const Attempt& attempt) {
+  auto at = shapes_.find(key_);
+  if (at == shapes_.end()) {
+    if (shapes_.size() >= kIndexedShapesMax)
+      shapes_.erase(std::min_element(shapes_.begin(), shapes_.end(), [](const auto& a, const auto& b) {
+        return a.second->used_at < b.second->used_at;
+      }));
+    at = shapes_.emplace(key_, std::make_unique<Shape>()).first;
+  }
+  at->second->used_at = ++uses_;
+  judged_.world = attempt.world;
+  judged_.pod = attempt.pod;
+  judged_.pod_id = attempt.pod_id;
+  judged_.ask = attempt.ask;
+  return *at->second;
+}
+
+NodeId ShapeIndex::choose(Attempt& attempt, std::span<const NodeId> avoid) {
+  latest_ = nullptr;
+  const std::vector<NodeId>& nodes = domains_.nodes(attempt.world->cluster);
+  if (nodes.empty() || !pods_.prepare(attempt)) return NodeId::none();
+  if (!avoid.empty() || !write_key(attempt)) return pods_.choose(attempt, nodes, avoid);
+  Shape& shape = shape_of(attempt);
+  bring_up_to_date(shape, attempt);
+  const NodeId node = best_accepted(shape, attempt);
+  if (shape.lists.size() <= kReasonListsMax) {
+    latest_ = &shape;
+    return node;
+  }
+  shape.fresh = true;
+  attempt.diagnosis.clear();
+  return pods_.choose(attempt, nodes, avoid);
+}
+
+void ShapeIndex::bring_up_to_date(Shape& shape, const Attempt& attempt) {
+  const model::Cluster& cluster = attempt.world->cluster;
+  changed_.clear();
+  auto reach = model::Cluster::Reach::Unknown;
+  if (!shape.fresh && shape.node_set_stamp == cluster.node_set_stamp())
+    reach = cluster.changed_since(shape.seen, changed_);
+  std::sort(changed_.begin(), changed_.end());
+  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+  if (reach == model::Cluster::Reach::Unknown || 2 * changed_.size() > shape.verdict.size()) {
+    start(shape, attempt);
+  } else {
+    std::erase_if(changed_, [&](NodeId node) { return domains_.rank(node) == kNoRank; });
+    for (const NodeId node : changed_) release(shape, domains_.rank(node));
+    judge(shape, changed_);
+    if (reach == model::Cluster::Reach::AllDevices || shape.wide_stamp != cluster.wide_stamp())
+      readmit(shape, attempt);
+  }
+  shape.seen = cluster.ledger().changes().end();
+  shape.wide_stamp = cluster.wide_stamp();
+}
+
+void ShapeIndex::start(Shape& shape, const Attempt& attempt) {
+  const model::Cluster& cluster = attempt.world->cluster;
+  const std::vector<NodeId>& nodes = domains_.nodes(cluster);
+  const std::uint64_t used_at = shape.used_at;
+  shape = {};
+  shape.used_at = used_at;
+  shape.fresh = false;
+  shape.node_set_stamp = cluster.node_set_stamp();
+  shape.verdict.assign(nodes.size(), 0);
+  pods_.judge(judged_, nodes);
+  std::vector<std::int64_t> keys(nodes.size(), Tournament::kOut);
+  for (std::size_t i = 0; i < judged_.candidates.size(); ++i)
+    keys[domains_.rank(judged_.candidates[i])] = judged_.scores[i];
+  shape.scores.start(keys);
+  std::map<ReasonId, std::vector<std::int64_t>> rooms;
+  for (std::size_t i = 0; i < judged_.diagnosis.size(); ++i) {
+    const Diagnosis::Row row = judged_.diagnosis.row(i);
+    const std::uint32_t rank = domains_.rank(row.node);
+    shape.verdict[rank] = list_of(shape, row, false);
+    for (const ReasonId reason : row.reasons) {
+      const auto lack = shape.lacks.find(reason);
+      if (lack == shape.lacks.end()) continue;
+      std::vector<std::int64_t>& room = rooms[reason];
+      if (room.empty()) room.assign(nodes.size(), Tournament::kOut);
+      room[rank] =
+          plugins::free_of(cluster.node(row.node), cluster.ledger().node(row.node), lack->second.resource);
+    }
+  }
+  for (const auto& [reason, room] : rooms) shape.lacks.at(reason).room.start(room);
+}
+
+void ShapeIndex::judge(Shape& shape, std::span<const NodeId> nodes) {
+  if (nodes.empty()) return;
+  pods_.judge(judged_, nodes);
+  for (std::size_t i = 0; i < judged_.candidates.size(); ++i)
+    shape.scores.set(domains_.rank(judged_.candidates[i]), judged_.scores[i]);
+  for (std::size_t i = 0; i < judged_.diagnosis.size(); ++i) refuse(shape, judged_.diagnosis.row(i), false);
+}
+
+// Those whose devices were refused, when devices changed that any node may see.
+void ShapeIndex::readmit(Shape& shape, const Attempt& attempt) {
+  if (!attempt.ask) return;
+  changed_.clear();
+  const std::vector<NodeId>& nodes = domains_.nodes(attempt.world->cluster);
+  for (std::uint32_t rank = 0; rank < nodes.size(); ++rank)
+    if (shape.verdict[rank] != 0 && shape.lists[shape.verdict[rank] - 1].costly) {
+      release(shape, rank);
+      changed_.push_back(nodes[rank]);
+    }
+  judge(shape, changed_);
+}
+
+std::uint8_t ShapeIndex::list_of(Shape& shape, const Diagnosis::Row& row, bool costly) {
+  const auto same = [&](const ReasonList& list) {
+    return list.refusal == row.refusal && list.costly == costly &&
+           std::equal(list.reasons.begin(), list.reasons.end(), row.reasons.begin(), row.reasons.end());
+  };
+  auto at = std::find_if(shape.lists.begin(), shape.lists.end(), same);
+  if (at == shape.lists.end()) {
+    // One too many marks the shape; it is not used again as it is.
+    if (shape.lists.size() > kReasonListsMax)
+      at = shape.lists.end() - 1;
+    else
+      at = shape.lists.insert(at, {row.refusal, {row.reasons.begin(), row.reasons.end()}, costly, 0});
+    for (const ReasonId reason : row.reasons) {
+      const std::string_view text = judged_.diagnosis.text(reason);
+      if (!text.starts_with(kInsufficient) || shape.lacks.contains(reason)) continue;
+      Lack& lack = shape.lacks[reason];
+      lack.resource = judged_.world->cluster.resources().find(text.substr(kInsufficient.size()));
+      lack.room.start(std::vector(shape.verdict.size(), Tournament::kOut));
+    }
+  }
+  ++at->count;
+  return static_cast<std::uint8_t>(at - shape.lists.begin() + 1);
+}
+
+void ShapeIndex::refuse(Shape& shape, const Diagnosis::Row& row, bool costly) {
+  const model::Cluster& cluster = judged_.world->cluster;
+  const std::uint32_t rank = domains_.rank(row.node);
+  shape.verdict[rank] = list_of(shape, row, costly);
+  shape.scores.set(rank, Tournament::kOut);
+  for (const ReasonId reason : row.reasons)
+    if (const auto lack = shape.lacks.find(reason); lack != shape.lacks.end())
+      lack->second.room.set(rank, plugins::free_of(cluster.node(row.node), cluster.ledger().node(row.node),
+                                                   lack->second.resource));
+}
+
+// Forgets what was said of the node.
+void ShapeIndex::release(Shape& shape, std::uint32_t rank) {
+  shape.words.erase(rank);
+  if (shape.verdict[rank] == 0) return shape.scores.set(rank, Tournament::kOut);
+  ReasonList& list = shape.lists[shape.verdict[rank] - 1];
+  --list.count;
+  for (const ReasonId reason : list.reasons)
+    if (const auto lack = shape.lacks.find(reason); lack != shape.lacks.end())
+      lack->second.room.set(rank, Tournament::kOut);
+  shape.verdict[rank] = 0;
+}
+
+NodeId ShapeIndex::best_accepted(Shape& shape, Attempt& attempt) {
+  const std::vector<NodeId>& nodes = domains_.nodes(attempt.world->cluster);
+  while (!shape.scores.empty()) {
+    const NodeId node = nodes[shape.scores.best()];
+    judged_.diagnosis.clear();
+    if (pods_.accepts(judged_, node)) {
+      attempt.allocations.swap(judged_.allocations);
+      return node;
+    }
+    if (!judged_.diagnosis.error().empty()) {
+      attempt.diagnosis.fail(judged_.diagnosis.error());
+      return NodeId::none();
+    }
+    BERTH_ASSERT(judged_.diagnosis.size() == 1, "a filter that refuses a node says why, once");
+    refuse(shape, judged_.diagnosis.row(0), true);
+  }
+  return NodeId::none();
+}
+
+std::string ShapeIndex::words_for(Shape& shape, const Attempt& attempt, std::uint32_t rank) {
+  const auto known = shape.words.find(rank);
+  if (known != shape.words.end()) return known->second;
+  if (shape.words.size() >= kWordsKeptMax) shape.words.clear();
+  const NodeId node = domains_.nodes(attempt.world->cluster)[rank];
+  return shape.words.emplace(rank, pods_.why_not(attempt, node)).first->second;
+}
+
+Refusals ShapeIndex::refusals(const Attempt& attempt) {
+  if (!latest_ || !attempt.diagnosis.error().empty()) return pods_.refusals(attempt);
+  Shape& shape = *latest_;
+  const std::vector<NodeId>& nodes = domains_.nodes(attempt.world->cluster);
+  Refusals refusals;
+  std::map<std::string_view, RefusedFor> by_reason;
+  for (std::size_t i = 0; i < shape.lists.size(); ++i) {
+    const ReasonList& list = shape.lists[i];
+    if (list.count == 0) continue;
+    (list.refusal == Refusal::Unresolvable ? refusals.unresolvable : refusals.unschedulable) += list.count;
+    std::vector<NodeId> first;
+    const auto verdict = static_cast<std::uint8_t>(i + 1);
+    for (auto at = shape.verdict.begin(); first.size() < std::min<std::size_t>(list.count, kNodesNamedMax);
+         ++at) {
+      at = std::find(at, shape.verdict.end(), verdict);
+      first.push_back(nodes[static_cast<std::size_t>(at - shape.verdict.begin())]);
+    }
+    for (const ReasonId reason : list.reasons) {
+      RefusedFor& entry = by_reason[judged_.diagnosis.text(reason)];
+      entry.count += list.count;
+      entry.first.insert(entry.first.end(), first.begin(), first.end());
+      if (const auto lack = shape.lacks.find(reason); lack != shape.lacks.end())
+        entry.nearest = nodes[lack->second.room.best()];
+    }
+  }
+  for (auto& [reason, entry] : by_reason) {
+    entry.reason = reason;
+    std::sort(entry.first.begin(), entry.first.end(),
+              [&](NodeId a, NodeId b) { return domains_.rank(a) < domains_.rank(b); });
+    if (entry.first.size() > kNodesNamedMax) entry.first.resize(kNodesNamedMax);
+    if (reason == kNoDevices)
+      for (const NodeId node : entry.first)
+        entry.why.push_back(words_for(shape, attempt, domains_.rank(node)));
+    refusals.reasons.push_back(std::move(entry));
+  }
+  return refusals;
+}
+
+}  // namespace berth::scheduling

@@ -1,0 +1,242 @@
+// The index against its judge, the pass over all nodes: same node, same devices, same refusals, after any
+// history.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+
+#include "scheduling/explain.h"
+#include "scheduling/test_bench.h"
+
+namespace berth::scheduling {
+namespace {
+
+constexpr int kNodes = 6;
+constexpr int kPods = 8;
+
+int pick(int bound) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, bound));
+}
+std::string name(const char* prefix, int i) {
+  return prefix + std::to_string(i);
+}
+
+// What one way of choosing says.
+struct Answer {
+  NodeId node;
+  std::vector<std::string> devices;
+  Refusals refusals;
+  std::string words;
+  friend bool operator==(const Answer&, const Answer&) = default;
+};
+
+class History {
+ public:
+  History() : domains_(), index_(pods_, domains_) {
+    put(api::Kind::DeviceClass, R"({"metadata":{"name":"gpu"},)"
+                                R"("spec":{"selectors":[{"cel":{"expression":"true"}}]}})");
+  }
+
+  void step() {
+    switch (pick(12)) {
+      case 0:
+      case 1:
+        return put_node();
+      case 2:
+        return erase_something();
+      case 3:
+      case 4:
+        return put_slice();
+      case 5:
+        return put_claim();
+      case 6:
+      case 7:
+        return put_pod();
+      case 8:
+        return cluster_.forget(name("d", pick(4)));
+      case 9:
+        return try_and_roll_back();
+      default:
+        return decide();
+    }
+  }
+
+  void compare() {
+    const World world{view_, cluster_, allocator_};
+    for (const auto& [key, pod] : view_.pods.all()) {
+      if (pod->bound() || !ready(*pod)) continue;
+      RC_ASSERT(by_index(world, *pod) == by_pass(world, *pod));
+    }
+  }
+
+ private:
+  void put(api::Kind kind, const std::string& text) {
+    Json object = *parse_json(text);
+    object["metadata"]["uid"] = "uid-" + std::string(object["metadata"].string_at("name"));
+    object["metadata"]["resourceVersion"] = std::to_string(++version_);
+    auto typed = api::decode_typed(kind, std::make_shared<const std::string>(to_string(object)));
+    const api::ObjectMeta& meta = api::meta_of(*typed);
+    apply(view_.put({kind, meta.ns, meta.name, {}}, *typed));
+  }
+  void erase(api::Kind kind, const std::string& ns, const std::string& name) {
+    apply(view_.erase({kind, ns, name, {}}, ++version_));
+  }
+  void apply(const std::optional<client::Delta>& delta) {
+    if (!delta) return;
+    cluster_.apply(*delta);
+    if (delta->key.kind == api::Kind::Node)
+      domains_.node_changed(cluster_, cluster_.find_node(delta->key.name));
+  }
+
+  void put_node() {
+    std::string spec = pick(6) == 0 ? R"({"unschedulable":true})" : "{}";
+    if (pick(6) == 0) spec = R"({"taints":[{"key":"k","value":"v","effect":"NoSchedule"}]})";
+    put(api::Kind::Node, R"({"metadata":{"name":")" + name("n", pick(kNodes)) + R"(","labels":{"rack":"r)" +
+                             std::to_string(pick(2)) + R"("}},"spec":)" + spec +
+                             R"(,"status":{"allocatable":{"cpu":")" + std::to_string(1 + pick(4)) +
+                             R"(","memory":"4Gi","pods":"3"}}})");
+  }
+  void put_slice() {
+    const int i = pick(4);
+    std::string where = R"("nodeName":")" + name("n", pick(kNodes)) + "\"";
+    if (i == 3) where = R"("allNodes":true)";
+    std::string devices;
+    for (int d = 0; d <= pick(3); ++d)
+      devices += (d == 0 ? "" : ",") + (R"({"name":"d)" + std::to_string(d)) + "\"}";
+    put(api::Kind::ResourceSlice, R"({"metadata":{"name":")" + name("s", i) +
+                                      R"("},"spec":{"driver":"drv","pool":{"name":")" + name("p", i) +
+                                      R"(","generation":1,"resourceSliceCount":1},)" + where +
+                                      R"(,"devices":[)" + devices + "]}}");
+  }
+  void put_claim() {
+    put(api::Kind::ResourceClaim, R"({"metadata":{"name":")" + name("c", pick(kPods)) +
+                                      R"(","namespace":"ns"},"spec":{"devices":{"requests":[{"name":"r",)"
+                                      R"("exactly":{"deviceClassName":"gpu","count":)" +
+                                      std::to_string(1 + pick(2)) + "}}]}}}");
+  }
+  void put_pod() {
+    const int i = pick(kPods);
+    std::string more;
+    if (i % 2 == 0)
+      more = R"(,"resourceClaims":[{"name":"dev","resourceClaimName":")" + name("c", i) + "\"}]";
+    if (pick(5) == 0) more += R"(,"nodeSelector":{"rack":"r0"})";
+    if (pick(5) == 0) more += R"(,"tolerations":[{"key":"k","operator":"Exists"}])";
+    if (pick(6) == 0) more += R"(,"nodeName":")" + name("n", pick(kNodes)) + "\"";
+    put(api::Kind::Pod,
+        R"({"metadata":{"name":")" + name("pod", i) +
+            R"(","namespace":"ns"},"spec":{"containers":[{"name":"c","resources":{"requests":)"
+            R"({"cpu":")" +
+            std::to_string(1 + pick(2)) + "\"}}}]" + more + "}}");
+  }
+  void erase_something() {
+    switch (pick(4)) {
+      case 0:
+        return erase(api::Kind::Node, "", name("n", pick(kNodes)));
+      case 1:
+        return erase(api::Kind::Pod, "ns", name("pod", pick(kPods)));
+      case 2:
+        return erase(api::Kind::ResourceClaim, "ns", name("c", pick(kPods)));
+      default:
+        return erase(api::Kind::ResourceSlice, "", name("s", pick(4)));
+    }
+  }
+
+  bool ready(const api::Pod& pod) const {
+    return std::all_of(pod.claims.begin(), pod.claims.end(), [&](const api::PodClaim& claim) {
+      return view_.claims.find(pod.meta.ns, claim.claim_name) != nullptr;
+    });
+  }
+  // Places a random waiting pod; true when it found a node.
+  bool place(model::Ledger::Transaction& transaction) {
+    const api::Pod* pod = view_.pods.find("ns", name("pod", pick(kPods)));
+    if (!pod || pod->bound() || !ready(*pod)) return false;
+    if (cluster_.ledger().node_of(cluster_.find_pod("ns", pod->meta.name)).valid()) return false;
+    const World world{view_, cluster_, allocator_};
+    Attempt attempt;
+    pods_.begin(attempt, world, *pod);
+    const NodeId node = index_.choose(attempt, {});
+    if (node.valid()) pods_.reserve(attempt, node, transaction);
+    return node.valid();
+  }
+  void decide() {
+    model::Ledger::Transaction transaction(cluster_.ledger());
+    if (place(transaction)) cluster_.commit(transaction, name("d", pick(4)));
+  }
+  void try_and_roll_back() {
+    model::Ledger::Transaction transaction(cluster_.ledger());
+    for (int i = 0; i < 3; ++i) {
+      place(transaction);
+      compare();
+    }
+  }
+
+  Answer by_index(const World& world, const api::Pod& pod) {
+    Attempt attempt;
+    pods_.begin(attempt, world, pod);
+    const NodeId node = index_.choose(attempt, {});
+    return answer(attempt, node, node.valid() ? Refusals{} : index_.refusals(attempt));
+  }
+  Answer by_pass(const World& world, const api::Pod& pod) {
+    Attempt attempt;
+    pods_.begin(attempt, world, pod);
+    NodeId node;
+    const std::vector<NodeId>& nodes = domains_.nodes(cluster_);
+    if (!nodes.empty() && pods_.prepare(attempt)) node = pods_.choose(attempt, nodes, {});
+    return answer(attempt, node, node.valid() ? Refusals{} : pods_.refusals(attempt));
+  }
+  Answer answer(const Attempt& attempt, NodeId node, Refusals refusals) {
+    Answer answer{node, {}, std::move(refusals), {}};
+    if (node.valid()) {
+      for (const auto& allocation : attempt.allocations)
+        for (const api::DeviceResult& result : allocation->results)
+          answer.devices.push_back(result.pool + "/" + result.device);
+    } else {
+      const std::size_t count = cluster_.live_nodes().size();
+      answer.words = answer.refusals.fit_sentence(count) + answer.refusals.preemption_sentence(count, "") +
+                     explain_pod(attempt, answer.refusals, count);
+    }
+    return answer;
+  }
+
+  client::View view_;
+  FakeSelectors selectors_;
+  SeededRandom random_{1};
+  model::Cluster cluster_;
+  dra::Allocator allocator_{cluster_, selectors_, random_};
+  PluginSet plugins_ = default_plugins();
+  PodCycle pods_{plugins_};
+  DomainIndex domains_;
+  ShapeIndex index_;
+  std::uint64_t version_ = 0;
+};
+
+TEST(ShapeIndex, GivesTheAnswerOfThePassOverAllNodes) {
+  EXPECT_TRUE(rc::check("index and pass agree", [] {
+    History history;
+    const int steps = 10 + pick(60);
+    for (int i = 0; i < steps; ++i) {
+      history.step();
+      history.compare();
+    }
+  }));
+}
+
+TEST(Tournament, KnowsTheFirstOfTheHighest) {
+  EXPECT_TRUE(rc::check("as a scan does", [] {
+    std::vector<std::int64_t> keys(static_cast<std::size_t>(1 + pick(40)), Tournament::kOut);
+    Tournament tournament;
+    tournament.start(keys);
+    for (int i = 0; i < 60; ++i) {
+      const auto at = static_cast<std::size_t>(pick(static_cast<int>(keys.size())));
+      keys[at] = pick(4) == 0 ? Tournament::kOut : pick(5);
+      tournament.set(at, keys[at]);
+      const auto best = std::max_element(keys.begin(), keys.end());
+      RC_ASSERT(tournament.empty() == (*best == Tournament::kOut));
+      if (*best != Tournament::kOut)
+        RC_ASSERT(tournament.best() == static_cast<std::size_t>(best - keys.begin()));
+    }
+  }));
+}
+
+}  // namespace
+}  // namespace berth::scheduling
