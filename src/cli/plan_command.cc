@@ -5,6 +5,7 @@
 #include "api/kind_rules.h"
 #include "api/yaml_write.h"
 #include "cli/apiserver_command.h"
+#include "cli/cel_plug.h"
 #include "cli/manifests.h"
 #include "control/controllers/controllers.h"
 #include "dra/cel_selectors.h"
@@ -26,6 +27,44 @@ Json stored_form(Manifest& manifest) {
   Json document = server::to_stored_shape(*manifest.resource, std::move(manifest.object));
   const api::KindRules& rules = api::rules_of(stored.group, stored.plural);
   if (rules.set_defaults) rules.set_defaults(document);
+  return document;
+}
+
+// Objections to one object do not look at others.
+std::optional<Json> nothing_else(std::string_view, std::string_view, std::string_view) {
+  return std::nullopt;
+}
+std::vector<Json> no_others(std::string_view, std::string_view) {
+  return {};
+}
+
+// What a server would say against creating the object. A plan goes on without its consent: objects that a
+// cluster has stored may be older than today's rules.
+api::FieldErrors objections(const api::ResourceInfo& resource, const Json& document,
+                            const api::RuleContext& ctx) {
+  const api::ResourceInfo& stored = server::storage_of(resource);
+  const api::KindRules& rules = api::rules_of(stored.group, stored.plural);
+  api::FieldErrors errors = api::validate_meta(document, resource.namespaced, rules.name_rule);
+  if (rules.validate_create) api::append(errors, rules.validate_create(document, ctx));
+  return errors;
+}
+
+// Pods that a server would refuse are decided as Error; of other objects a line on stderr tells.
+planning::Document admitted(Manifest& manifest, const api::RuleContext& ctx) {
+  const api::ResourceInfo& resource = *manifest.resource;
+  planning::Document document{api::kind_of_resource(resource.group, resource.plural), stored_form(manifest)};
+  Json& metadata = document.object["metadata"];
+  if (resource.namespaced && metadata.string_at("namespace").empty()) metadata["namespace"] = "default";
+  if (document.kind == api::Kind::Node) control::complete_simulated_node(document.object);
+  manifest.object = Json::object({{"kind", resource.kind}, {"metadata", metadata}});
+  for (const api::FieldError& error : objections(resource, document.object, ctx)) {
+    if (document.kind == api::Kind::Pod) {
+      document.trouble += (document.trouble.empty() ? "" : "; ") + error.path + ": " + error.body;
+    } else {
+      std::fprintf(stderr, "berth: warning: %s: %s (an API server would refuse this)\n",
+                   place_of(manifest, error.path).c_str(), error.body.c_str());
+    }
+  }
   return document;
 }
 
@@ -66,6 +105,7 @@ void print(const planning::Plan& plan, const PlanCommand& command) {
 }  // namespace
 
 int run_plan(const PlanCommand& command) {
+  plug_cel();
   const Result<api::Gates> gates = api::Gates::parse(api::GateDefaults::Up, command.feature_gates);
   if (!gates) return complain(gates.error());
   planning::PlanOptions options;
@@ -86,11 +126,8 @@ int run_plan(const PlanCommand& command) {
     if (!checked) return complain(checked.error()), 1;
   std::vector<planning::Document> documents;
   documents.reserve(manifests->size());
-  for (Manifest& manifest : *manifests) {
-    const api::Kind kind = api::kind_of_resource(manifest.resource->group, manifest.resource->plural);
-    documents.push_back({kind, stored_form(manifest)});
-    if (kind == api::Kind::Node) control::complete_simulated_node(documents.back().object);
-  }
+  const api::RuleContext ctx{*gates, options.now, "berth-plan", nothing_else, no_others};
+  for (Manifest& manifest : *manifests) documents.push_back(admitted(manifest, ctx));
   manifests->clear();
   dra::CelSelectors selectors;
   const Result<planning::Plan> plan = planning::make_plan(std::move(documents), options, selectors);

@@ -82,36 +82,40 @@ Status OfflineCluster::gather(std::vector<Document> documents) {
     const std::string text = std::string(info.name) + " " + (key.ns.empty() ? "" : key.ns + "/") + name;
     if (metadata.string_at("uid").empty()) metadata["uid"] = derived_uid(text);
     if (metadata.string_at("resourceVersion").empty()) metadata["resourceVersion"] = "1";
+    if (document.kind == api::Kind::Pod && !document.trouble.empty()) troubles_[key] = document.trouble;
     if (!documents_.try_emplace({document.kind, key}, std::move(document.object)).second)
       return Error(ErrorCode::Exists, "metadata.name", text + " stands in the input twice");
   }
   return {};
 }
 
+// "priorityclasses.scheduling.k8s.io"
+api::Kind OfflineCluster::kind_of(std::string_view resource) {
+  const std::size_t dot = resource.find('.');
+  const std::string_view group =
+      dot == std::string_view::npos ? std::string_view() : resource.substr(dot + 1);
+  return api::kind_of_resource(group, resource.substr(0, dot));
+}
+
 // Priorities as the API server fills them in; a pod that bears one already keeps it.
 void OfflineCluster::admit(const PlanOptions& options) {
-  const auto read = [&](std::string_view resource, std::string_view ns,
-                        std::string_view name) -> std::optional<Json> {
-    const std::string_view group =
-        resource.find('.') == std::string_view::npos ? "" : resource.substr(resource.find('.') + 1);
-    const api::Kind kind = api::kind_of_resource(group, resource.substr(0, resource.find('.')));
-    const auto found = documents_.find({kind, {std::string(ns), std::string(name)}});
+  const auto read = [this](std::string_view resource, std::string_view ns,
+                           std::string_view name) -> std::optional<Json> {
+    const auto found = documents_.find({kind_of(resource), {std::string(ns), std::string(name)}});
     return found == documents_.end() ? std::nullopt : std::optional(found->second);
   };
-  const auto list = [&](std::string_view resource, std::string_view ns) {
-    const std::string_view group =
-        resource.find('.') == std::string_view::npos ? "" : resource.substr(resource.find('.') + 1);
-    const api::Kind kind = api::kind_of_resource(group, resource.substr(0, resource.find('.')));
+  const auto list = [this](std::string_view resource, std::string_view ns) {
+    const api::Kind kind = kind_of(resource);
     std::vector<Json> found;
-    for (const auto& [key, object] : documents_)
-      if (key.first == kind && (ns.empty() || key.second.ns == ns)) found.push_back(object);
+    for (auto at = documents_.lower_bound({kind, {}}); at != documents_.end() && at->first.first == kind;
+         ++at)
+      if (ns.empty() || at->first.second.ns == ns) found.push_back(at->second);
     return found;
   };
   const api::RuleContext ctx{*options.gates, now_, "berth-plan", read, list};
   for (auto& [key, object] : documents_) {
     if (key.first != api::Kind::Pod && key.first != api::Kind::PodGroup) continue;
-    const Json& spec = object.part("spec");
-    if (spec.find("priority") && spec.part("priority").is_int()) continue;
+    if (object.part("spec").part("priority").is_int()) continue;
     const api::KindInfo& info = api::info_of(key.first);
     const api::KindRules& rules = api::rules_of(info.group, info.resource);
     if (!rules.admit_create) continue;

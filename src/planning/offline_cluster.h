@@ -30,6 +30,7 @@ class OfflineCluster {
  private:
   using Key = std::pair<api::Kind, client::NamedKey>;
 
+  static api::Kind kind_of(std::string_view resource);
   Status gather(std::vector<Document> documents);
   void admit(const PlanOptions& options);
   void make_claims();

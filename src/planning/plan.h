@@ -24,6 +24,7 @@ namespace berth::planning {
 struct Document {
   api::Kind kind = api::Kind::Other;
   Json object;
+  std::string trouble = {};  // why the API server would refuse it; decides a pod as Error
 };
 
 enum class Verdicts : std::uint8_t { None, Summary, All };
