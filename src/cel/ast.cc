@@ -23,6 +23,12 @@ std::string map_text(const Node& node) {
 
 }  // namespace
 
+bool is_bind(const Node& node) {
+  if (node.kind != NodeKind::Comprehension) return false;
+  const Node& condition = *node.args[kCondition];
+  return condition.kind == NodeKind::Constant && !condition.constant.is_true();
+}
+
 std::string ast_text(const Node& node) {
   const std::string question = node.is_optional ? "?" : "";
   switch (node.kind) {

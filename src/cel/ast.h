@@ -76,6 +76,9 @@ struct Node {
   int field_index = -1;     // Select on a declared object
 };
 
+// Whether a comprehension only names its start for its result, as cel.bind does.
+bool is_bind(const Node& node);
+
 // One line, unambiguous: (call _+_ 1 2).
 std::string ast_text(const Node& node);
 

@@ -63,6 +63,7 @@ class DeviceRecord::Domain : public MapSource {
   std::vector<std::pair<std::string, Value>> entries;
 };
 
+// Domains in order of their names.
 class DeviceRecord::Domains : public MapSource {
  public:
   std::size_t size() const override { return domains.size(); }
@@ -97,15 +98,16 @@ void DeviceRecord::add(Domains& domains, std::string_view name, Value value) {
   const std::string domain_name(slash == std::string_view::npos ? std::string_view(driver_)
                                                                 : name.substr(0, slash));
   const std::string id(slash == std::string_view::npos ? name : name.substr(slash + 1));
-  auto domain = std::find_if(domains.domains.begin(), domains.domains.end(),
-                             [&](const auto& candidate) { return candidate->name == domain_name; });
-  if (domain == domains.domains.end())
-    domain = domains.domains.insert(domains.domains.end(), std::make_shared<Domain>(domain_name));
+  auto domain =
+      std::lower_bound(domains.domains.begin(), domains.domains.end(), domain_name,
+                       [](const auto& candidate, const auto& wanted) { return candidate->name < wanted; });
+  if (domain == domains.domains.end() || (*domain)->name != domain_name)
+    domain = domains.domains.insert(domain, std::make_shared<Domain>(domain_name));
   auto& entries = (*domain)->entries;
-  const auto entry =
-      std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.first == id; });
-  if (entry == entries.end())
-    entries.emplace_back(id, std::move(value));
+  const auto entry = std::lower_bound(entries.begin(), entries.end(), id,
+                                      [](const auto& e, const auto& wanted) { return e.first < wanted; });
+  if (entry == entries.end() || entry->first != id)
+    entries.emplace(entry, id, std::move(value));
   else
     entry->second = std::move(value);
 }

@@ -148,8 +148,7 @@ class Estimator {
     const Extent start = walk(*node.args[kStart]);
     slots_[static_cast<std::size_t>(node.accumulator_slot)] = start;
     const Node& condition = *node.args[kCondition];
-    if (condition.kind == NodeKind::Constant && !condition.constant.is_true())
-      return walk(*node.args[kResult]);
+    if (is_bind(node)) return walk(*node.args[kResult]);
     const bool is_dynamic = is_dyn(node.args[kRange]->type);
     const std::uint64_t rounds = is_dynamic ? std::max(kAttributeListMax, range.size) : range.size;
     slots_[static_cast<std::size_t>(node.slot)] = {Kind::String, range.item_size, nullptr, kAttributeTextMax};

@@ -110,7 +110,7 @@ Value Evaluator::identifier(const Node& node) {
   }
   Binding& binding = bindings_[static_cast<std::size_t>(node.slot)];
   if (binding.start) {
-    bind(node, binding);
+    read_bound(node, binding);
     if (binding.is_repeated) return slots_[static_cast<std::size_t>(node.slot)];
   } else if (binding.is_repeated) {
     cost_ += binding.cost;
@@ -121,7 +121,12 @@ Value Evaluator::identifier(const Node& node) {
   return node.is_last_use ? std::move(slot) : slot;
 }
 
-void Evaluator::bind(const Node& node, Binding& binding) {
+void Evaluator::bind(const Node& comprehension) {
+  Binding& binding = bindings_[static_cast<std::size_t>(comprehension.accumulator_slot)];
+  binding = {comprehension.args[kStart].get(), 0, comprehension.accumulator == "@target"};
+}
+
+void Evaluator::read_bound(const Node& node, Binding& binding) {
   const Node& start = *binding.start;
   binding.start = nullptr;
   const std::uint64_t before = cost_;
@@ -347,10 +352,8 @@ Value Evaluator::message(const Node& node) {
 }
 
 Value Evaluator::comprehension(const Node& node) {
-  const Node& condition = *node.args[kCondition];
-  if (condition.kind == NodeKind::Constant && !condition.constant.is_true()) {
-    Binding& binding = bindings_[static_cast<std::size_t>(node.accumulator_slot)];
-    binding = {node.args[kStart].get(), 0, node.accumulator == "@target"};
+  if (is_bind(node)) {
+    bind(node);
     return evaluate(*node.args[kResult]);
   }
   const Value range = evaluate(*node.args[kRange]);

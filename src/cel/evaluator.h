@@ -23,6 +23,8 @@ class Evaluator : public Runtime {
             std::span<const Value> variables, int slot_count, std::uint64_t cost_limit);
 
   Value evaluate(const Node& node);
+  // Makes the variable of an enclosing cel.bind known, for evaluating a part of what is below it.
+  void bind(const Node& comprehension);
 
   std::uint64_t cost() const { return cost_; }
   bool is_over_budget() const { return cost_ > limit_; }
@@ -37,7 +39,7 @@ class Evaluator : public Runtime {
     std::uint64_t cost = 0;
     bool is_repeated = false;  // every reading costs as if the expression stood there
   };
-  void bind(const Node& node, Binding& binding);
+  void read_bound(const Node& node, Binding& binding);
 
   Value identifier(const Node& node);
   Value select(const Node& node);

@@ -4,19 +4,10 @@
 
 #include "cel/checker.h"
 #include "cel/estimate.h"
-#include "cel/evaluator.h"
 #include "cel/parser.h"
+#include "cel/program_impl.h"
 
 namespace berth::cel {
-
-struct Program::Impl {
-  const Environment* environment = nullptr;
-  NodeRef root;
-  int slot_count = 0;
-  std::uint64_t estimated_cost = 0;
-  ResultRule rule = ResultRule::Selector;
-  PatternCache patterns;
-};
 
 namespace {
 

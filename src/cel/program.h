@@ -67,6 +67,7 @@ class Program {
 
  private:
   friend std::variant<Program, CompileError> compile(const Environment&, std::string_view, ResultRule);
+  friend class Part split(const Program& program);
   explicit Program(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;
 };

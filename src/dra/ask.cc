@@ -38,8 +38,9 @@ Result<SubAsk> compile_sub(const model::Cluster& cluster, Inventory& inventory, 
                   "could not retrieve device class " + sub.device_class + ": deviceclass \"" +
                       sub.device_class + "\" not found");
   SubAsk ask{
-      request.prioritized ? request.name + "/" + sub.name : request.name, found->second, &sub, {}, 0, {}};
-  ask.selectors = inventory.intern(sub.device_class, found->second->selectors, sub.selectors);
+      request.prioritized ? request.name + "/" + sub.name : request.name, found->second, &sub, {}, {}, 0, {}};
+  ask.selectors = inventory.selections().intern(found->second->selectors, sub.selectors);
+  ask.selectors_hold = inventory.selections().hold(ask.selectors);
   return ask;
 }
 

@@ -27,6 +27,7 @@ struct SubAsk {
   std::shared_ptr<const api::DeviceClass> device_class;
   const api::DeviceSubRequest* spec;
   SelectorSetId selectors;
+  SelectorSetHold selectors_hold;
   // Sub-asks of equal kind accept the same devices: equal selectors, tolerations, capacity, admin access.
   std::uint32_t kind = 0;
   std::vector<Covering> constraints;

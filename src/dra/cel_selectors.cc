@@ -1,56 +1,19 @@
 #include "dra/cel_selectors.h"
 
+#include <list>
 #include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "cel/dra_environment.h"
 #include "cel/program.h"
+#include "dra/columnar.h"
+#include "dra/columns_values.h"
 
 namespace berth::dra {
 namespace {
 
 using cel::Value;
-
-// A version that does not parse cannot be compared; it is left out, as the API server has refused it.
-struct ToValue {
-  Value& out;
-  bool operator()(std::monostate) const { return false; }
-  bool operator()(std::int64_t value) const { return (out = Value::of_int(value), true); }
-  bool operator()(bool value) const { return (out = Value::of_bool(value), true); }
-  bool operator()(const std::string& value) const { return (out = Value::borrow_string(value), true); }
-  bool operator()(const api::AttributeVersion& value) const {
-    Result<SemVer> version = parse_semver(value.text);
-    if (!version) return false;
-    out = Value::of_semver(std::move(*version));
-    return true;
-  }
-  template <class T>
-  bool operator()(const std::vector<T>& list) const {
-    std::vector<Value> items;
-    for (auto&& item : list) {
-      Value value;
-      if (ToValue{value}(T(item))) items.push_back(std::move(value));
-    }
-    out = Value::of_list(std::move(items));
-    return true;
-  }
-  bool operator()(const std::vector<std::string>& list) const {
-    std::vector<Value> items;
-    for (const std::string& item : list) items.push_back(Value::borrow_string(item));
-    out = Value::of_list(std::move(items));
-    return true;
-  }
-};
-
-cel::DeviceRecord record_of(std::string_view driver, const api::Device& device) {
-  cel::DeviceRecord record{std::string(driver), device.allow_multiple};
-  for (const auto& [name, attribute] : device.attributes) {
-    Value value;
-    if (std::visit(ToValue{value}, attribute)) record.add_attribute(name, std::move(value));
-  }
-  for (const auto& [name, capacity] : device.capacity) record.add_capacity(name, capacity.value);
-  return record;
-}
 
 api::AttributeValue scalar_of(const Value& value) {
   switch (value.kind()) {
@@ -100,18 +63,40 @@ api::AttributeValue attribute_of(const Value& value) {
 }  // namespace
 
 struct CelSelectors::State {
+  // Compiled for columns, by text, latest use first; what is forgotten is compiled again.
+  std::list<std::pair<std::string, cel::Program>> recent;
+  std::unordered_map<std::string_view, decltype(recent)::iterator> by_text;  // views of `recent`
+
   std::map<std::pair<cel::ResultRule, std::string>, Result<SelectorId>> known;
   std::vector<cel::Program> programs;
 
+  static Result<cel::Program> compiled(std::string_view text, cel::ResultRule rule) {
+    auto compiled = cel::compile(cel::dra_environment(), text, rule);
+    if (auto* program = std::get_if<cel::Program>(&compiled)) return std::move(*program);
+    return Error(ErrorCode::Invalid, "CEL compile error: " + std::get<cel::CompileError>(compiled).text);
+  }
+  Result<cel::Program> selector(std::string_view text) {
+    if (const auto found = by_text.find(text); found != by_text.end()) {
+      recent.splice(recent.begin(), recent, found->second);
+      return found->second->second;
+    }
+    recent.emplace_front(std::string(text), TRY(compiled(text, cel::ResultRule::Selector)));
+    by_text.emplace(recent.front().first, recent.begin());
+    if (recent.size() > kRecentProgramsMax) {
+      by_text.erase(recent.back().first);
+      recent.pop_back();
+    }
+    return recent.front().second;
+  }
   Result<SelectorId> compile(std::string_view text, cel::ResultRule rule) {
     const auto found = known.find({rule, std::string(text)});
     if (found != known.end()) return found->second;
-    auto compiled = cel::compile(cel::dra_environment(), text, rule);
+    Result<cel::Program> program = compiled(text, rule);
     Result<SelectorId> answer = SelectorId(static_cast<std::uint32_t>(programs.size()));
-    if (auto* program = std::get_if<cel::Program>(&compiled))
+    if (program)
       programs.push_back(std::move(*program));
     else
-      answer = Error(ErrorCode::Invalid, "CEL compile error: " + std::get<cel::CompileError>(compiled).text);
+      answer = program.error();
     known.emplace(std::pair(rule, std::string(text)), answer);
     return answer;
   }
@@ -136,6 +121,11 @@ Result<bool> CelSelectors::evaluate(SelectorId selector, std::string_view driver
   const cel::EvalResult result = state_->run(selector, record);
   if (result.ok()) return result.value().is_true();
   return Error(ErrorCode::Invalid, "CEL runtime error: " + result.failure().text);
+}
+
+Result<std::unique_ptr<RowSelector>> CelSelectors::over(const DeviceColumns& columns, std::string_view text) {
+  return std::unique_ptr<RowSelector>(
+      std::make_unique<ColumnarSelector>(columns, TRY(state_->selector(text))));
 }
 
 Result<api::AttributeValue> CelSelectors::derive(SelectorId expression, std::string_view driver,

@@ -10,6 +10,9 @@
 
 namespace berth::dra {
 
+// Compiled selectors that are kept by text, the latest used.
+inline constexpr std::size_t kRecentProgramsMax = 256;
+
 class CelSelectors final : public SelectorEvaluator {
  public:
   CelSelectors();
@@ -19,6 +22,8 @@ class CelSelectors final : public SelectorEvaluator {
   Result<SelectorId> compile_attribute(std::string_view text) override;
   Result<api::AttributeValue> derive(SelectorId expression, std::string_view driver,
                                      const api::Device& device) override;
+  // By columns: an evaluation for each distinct value, not for each device.
+  Result<std::unique_ptr<RowSelector>> over(const DeviceColumns& columns, std::string_view text) override;
 
  private:
   struct State;

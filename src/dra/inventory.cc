@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace berth::dra {
 namespace {
@@ -142,8 +143,9 @@ void Inventory::sweep() {
 SlicePtr Inventory::compiled(model::PoolId pool, const std::string& name, const model::SliceRow& row) {
   SlicePtr& slot = slices_[{pool, name}];
   if (slot && slot->live == row.live) return slot;
-  slot = std::make_shared<Slice>();
+  const SlicePtr before = std::exchange(slot, std::make_shared<Slice>());
   slot->live = row.live;
+  slot->rows = columns_.admit(row.live, before ? &before->rows : nullptr);
   slot->devices = row.devices;
   for (std::size_t i = 0; i < std::min(row.live->devices.size(), kSliceDevicesMax); ++i) {
     const api::Device& device = row.live->devices[i];
@@ -301,46 +303,6 @@ void Inventory::charge_baseline(NodePool& pool) {
     }
   pool.overdrawn = std::any_of(pool.available.begin(), pool.available.end(),
                                [](const Quantity& left) { return left.is_negative(); });
-}
-
-SelectorSetId Inventory::intern(const std::string& device_class,
-                                const std::vector<std::string>& class_selectors,
-                                const std::vector<std::string>& request_selectors) {
-  std::string key = device_class;
-  for (const auto* list : {&class_selectors, &request_selectors}) {
-    key += '\0';
-    for (const std::string& text : *list) key += text + '\1';
-  }
-  const auto [at, added] = set_ids_.try_emplace(key, SelectorSetId(static_cast<std::uint32_t>(sets_.size())));
-  if (!added) return at->second;
-  SelectorSet set{device_class, class_selectors.size(), {}};
-  for (const auto* list : {&class_selectors, &request_selectors})
-    for (const std::string& text : *list) set.programs.push_back(evaluator_.compile(text));
-  sets_.push_back(std::move(set));
-  return at->second;
-}
-
-const Selected& Inventory::selected(Slice& slice, SelectorSetId id) {
-  if (slice.selected.size() <= id.index()) slice.selected.resize(sets_.size());
-  std::optional<Selected>& slot = slice.selected[id.index()];
-  if (slot) return *slot;
-  slot.emplace();
-  const SelectorSet& set = sets_[id.index()];
-  const ResourceSlice& live = *slice.live;
-  for (std::size_t i = 0; i < std::min(live.devices.size(), kSliceDevicesMax); ++i) {
-    bool match = true;
-    for (std::size_t k = 0; k < set.programs.size() && match; ++k) {
-      const Result<SelectorId>& program = set.programs[k];
-      const Result<bool> answer = program ? evaluator_.evaluate(*program, live.driver, live.devices[i])
-                                          : Result<bool>(program.error());
-      match = answer && *answer;
-      if (answer) continue;
-      slot->error.set(i);
-      slot->errors.push_back({i, k, answer.error().message()});
-    }
-    if (match) slot->match.set(i);
-  }
-  return *slot;
 }
 
 void Inventory::trim_values(NodeDevices& devices) const {

@@ -10,35 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "dra/columns.h"
 #include "dra/gates.h"
 #include "dra/mask.h"
-#include "dra/selectors.h"
+#include "dra/selections.h"
 #include "dra/values.h"
 #include "model/cluster.h"
 
 namespace berth::dra {
-
-// Class and request selectors in the order of evaluation. Equal lists have equal ids.
-using SelectorSetId = DenseId<struct SelectorSetTag>;
-
-struct SelectorSet {
-  std::string device_class;
-  std::size_t of_class = 0;  // how many of `programs` come from the class
-  std::vector<Result<SelectorId>> programs;
-};
-
-struct DeviceError {
-  std::size_t device = 0;
-  std::size_t selector = 0;
-  std::string text;
-};
-
-// What one selector set says about the devices of one slice.
-struct Selected {
-  Mask match;
-  Mask error;  // evaluation failed before any selector said no
-  std::vector<DeviceError> errors;
-};
 
 // One version of one slice, with what was computed from it alone.
 struct Slice {
@@ -46,7 +25,7 @@ struct Slice {
   std::vector<model::DeviceId> devices;
   Mask shareable;
   Mask conditioned;
-  std::vector<std::optional<Selected>> selected;  // by SelectorSetId
+  SliceRows rows;
   std::map<std::pair<SelectorId, std::size_t>, Result<api::AttributeValue>>
       derived;  // by expression and device
 };
@@ -128,14 +107,16 @@ inline constexpr std::size_t kSlicesBeforeSweep = 4096;
 class Inventory {
  public:
   Inventory(const model::Cluster& cluster, SelectorEvaluator& evaluator, Gates gates)
-      : cluster_(cluster), evaluator_(evaluator), gates_(gates) {}
+      : cluster_(cluster), evaluator_(evaluator), gates_(gates), selections_(columns_, evaluator) {}
 
   // Current with slices and ledger. The reference holds until the next call for the same node.
   NodeDevices& of(model::NodeId node);
-  SelectorSetId intern(const std::string& device_class, const std::vector<std::string>& class_selectors,
-                       const std::vector<std::string>& request_selectors);
-  const SelectorSet& selectors(SelectorSetId id) const { return sets_[id.index()]; }
-  const Selected& selected(Slice& slice, SelectorSetId set);
+  Selections& selections() { return selections_; }
+  Selected selected(const Slice& slice, SelectorSetId set) { return selections_.of(slice.rows, set); }
+  // Of a device of the slice that `selected` calls an error.
+  SelectorFault fault_of(const Slice& slice, SelectorSetId set, std::size_t device) {
+    return selections_.fault_of(set, slice.live->driver, slice.live->devices[device]);
+  }
   const Result<api::AttributeValue>& derived(Slice& slice, SelectorId expression, std::size_t device);
   // The values of a constraint's attribute; `derived` are variants 1 and on. Holds until trim_values().
   const ValueTable& values(NodeDevices& devices, const std::string& table_key, const std::string& attribute,
@@ -159,12 +140,12 @@ class Inventory {
   const model::Cluster& cluster_;
   SelectorEvaluator& evaluator_;
   Gates gates_;
+  DeviceColumns columns_;
+  Selections selections_;
   std::vector<std::unique_ptr<NodeDevices>> nodes_;
   std::map<std::pair<model::PoolId, std::string>, SlicePtr> slices_;
   std::uint64_t last_stamp_ = 0;
   std::size_t sweep_at_ = kSlicesBeforeSweep;
-  std::map<std::string, SelectorSetId> set_ids_;
-  std::vector<SelectorSet> sets_;
 };
 
 }  // namespace berth::dra

@@ -19,6 +19,7 @@ class Mask {
     for (std::size_t i = 0; i < count; ++i) mask.set(i);
     return mask;
   }
+  static constexpr Mask of(std::uint64_t low, std::uint64_t high) { return Mask(low, high); }
   constexpr bool test(std::size_t i) const { return (words_[i / 64] >> (i % 64)) & 1; }
   constexpr void set(std::size_t i) { words_[i / 64] |= std::uint64_t{1} << (i % 64); }
   constexpr void reset(std::size_t i) { words_[i / 64] &= ~(std::uint64_t{1} << (i % 64)); }

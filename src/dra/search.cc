@@ -84,7 +84,7 @@ bool Search::collect(const ClaimAsk& claim, const SubAsk& sub, std::vector<Place
   }
   for (std::uint32_t s = 0; s < devices_->order.size(); ++s) {
     const Segment& segment = devices_->order[s];
-    const Selected& selected = inventory_.selected(slice_of(s), sub.selectors);
+    const Selected selected = inventory_.selected(slice_of(s), sub.selectors);
     const Mask look = (selected.match | selected.error) & segment.mask;
     for (std::size_t i = look.next(0); i < kSliceDevicesMax; i = look.next(i + 1)) {
       if (selected.error.test(i)) {
@@ -160,7 +160,7 @@ Outcome Search::pick_collected(Position at, std::size_t taken, std::size_t in_cl
 
 // Devices of the segment that the search has to look at for this request.
 Mask Search::open(const SubAsk& ask, const Segment& segment, std::uint32_t index) const {
-  const Selected& selected = inventory_.selected(slice_of(index), ask.selectors);
+  const Selected selected = inventory_.selected(slice_of(index), ask.selectors);
   const Mask look = (selected.match | selected.error) & segment.mask;
   return ask.spec->admin_access ? look : look & ~segment.blocked & ~used_[index];
 }
@@ -219,16 +219,10 @@ void Search::note_rest(Position at, Place from) {
 
 std::string Search::selector_error(const ClaimAsk& claim, const SubAsk& ask, Place place) {
   const Slice& slice = slice_of(place.segment);
-  const SelectorSet& set = inventory_.selectors(ask.selectors);
-  for (const DeviceError& error : slice.selected[ask.selectors.index()]->errors) {
-    if (error.device != place.device) continue;
-    const bool of_class = error.selector < set.of_class;
-    const std::size_t index = of_class ? error.selector : error.selector - set.of_class;
-    return (of_class ? "class " + set.device_class : text_of(*claim.claim)) + ": selector #" +
-           std::to_string(index) + " on device " + slice.live->driver + "/" + slice.live->pool + "/" +
-           slice.live->devices[place.device].name + ": " + error.text;
-  }
-  return "internal: an error without a text";
+  const SelectorFault fault = inventory_.fault_of(slice, ask.selectors, place.device);
+  return (fault.of_class ? "class " + ask.spec->device_class : text_of(*claim.claim)) + ": selector #" +
+         std::to_string(fault.index) + " on device " + slice.live->driver + "/" + slice.live->pool + "/" +
+         slice.live->devices[place.device].name + ": " + fault.text;
 }
 
 }  // namespace berth::dra

@@ -1,8 +1,9 @@
-// The seam to CEL: device selectors by text, evaluated for one device.
+// The seam to CEL: device selectors by text, evaluated for one device, or over all rows of the columns.
 //
 // Owner: one Allocator, on one thread. Source: DeviceClass.spec.selectors and request selectors, KEP-4381.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include "api/types/dra.h"
@@ -11,7 +12,20 @@
 
 namespace berth::dra {
 
+class DeviceColumns;
+
 using SelectorId = DenseId<struct SelectorTag>;
+
+// One selector over all devices of some columns.
+class RowSelector {
+ public:
+  virtual ~RowSelector() = default;
+  // Ones for the rows of words [first, first + words) where the selector is true, or fails. Rows without a
+  // device may answer anything.
+  virtual void answer(std::size_t first, std::size_t words, std::uint64_t* yes, std::uint64_t* error) = 0;
+  // The same for one device, with the error's text.
+  virtual Result<bool> evaluate(std::string_view driver, const api::Device& device) = 0;
+};
 
 class SelectorEvaluator {
  public:
@@ -27,6 +41,9 @@ class SelectorEvaluator {
   virtual Result<SelectorId> compile_attribute(std::string_view text) = 0;
   virtual Result<api::AttributeValue> derive(SelectorId expression, std::string_view driver,
                                              const api::Device& device) = 0;
+
+  // `columns` and this evaluator outlive the answer. Unless an evaluator knows better: device by device.
+  virtual Result<std::unique_ptr<RowSelector>> over(const DeviceColumns& columns, std::string_view text);
 };
 
 }  // namespace berth::dra

@@ -1,0 +1,19 @@
+// What a Program holds. For the phases behind the compiler only.
+#pragma once
+
+#include "cel/ast.h"
+#include "cel/evaluator.h"
+#include "cel/program.h"
+
+namespace berth::cel {
+
+struct Program::Impl {
+  const Environment* environment = nullptr;
+  NodeRef root;
+  int slot_count = 0;
+  std::uint64_t estimated_cost = 0;
+  ResultRule rule = ResultRule::Selector;
+  PatternCache patterns;
+};
+
+}  // namespace berth::cel

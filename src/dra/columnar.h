@@ -1,0 +1,62 @@
+// A CEL selector over the columns of all devices: every part of it is answered once for each distinct value
+// of what it reads, and the rows follow from their codes.
+//
+// Owner: one selector set of an Inventory, on one thread. Cost: an evaluation of a part per new value, then
+// about 0.05 ns a device and comparison; a part that reads several attributes costs one look-up a device, and
+// one that may read everything one evaluation per distinct device. Answers are the tree walker's, device by
+// device, errors and the cost limit included. Source: KEP-4381; docs/performance.md.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "cel/parts.h"
+#include "cel/program.h"
+#include "dra/columnar_match.h"
+#include "dra/columns.h"
+#include "dra/selectors.h"
+
+namespace berth::dra {
+
+// Distinct devices or combinations of values whose answers one part keeps; beyond it, it starts again.
+inline constexpr std::size_t kClassesMax = 65536;
+
+class ColumnarSelector final : public RowSelector {
+ public:
+  ColumnarSelector(const DeviceColumns& columns, cel::Program program);
+  ~ColumnarSelector() override;
+  void answer(std::size_t first, std::size_t words, std::uint64_t* yes, std::uint64_t* error) override;
+  Result<bool> evaluate(std::string_view driver, const api::Device& device) override;
+
+ private:
+  struct Bits;
+  struct Step;
+  using Verdicts = std::unordered_map<std::string, cel::Verdict>;
+
+  void plan(const cel::Part& part, Step& step);
+  void attach(Step& step);
+  void refresh(Step& step);
+  void refresh_table(Step& step);
+  void run(Step& step, WordRange words, Bits bits);
+  void run_logic(Step& step, WordRange words, Bits bits);
+  void run_choice(Step& step, WordRange words, Bits bits);
+  void run_domain(const Step& step, WordRange words, Bits bits);
+  void run_tuples(Step& step, WordRange words, Bits bits);
+  void run_devices(Step& step, WordRange words, Bits bits);
+  template <class WorkOut>
+  cel::Verdict known(Step& step, WorkOut work_out);
+  cel::Verdict evaluated(Step& step, const cel::ObjectSource& device);
+  bool is_over_limit() const;
+  std::uint64_t epochs(const Step& step) const;
+
+  const DeviceColumns& columns_;
+  cel::Program program_;
+  cel::Part part_;
+  std::unique_ptr<Step> root_;
+  std::unique_ptr<Step> whole_;  // the program as one part that reads everything
+  std::size_t columns_seen_ = 0;
+  std::uint64_t node_cost_ = 0;    // of the logic between the parts
+  bool device_by_device_ = false;  // the cost limit is near: no part may answer for another device
+};
+
+}  // namespace berth::dra

@@ -1,0 +1,183 @@
+#include "dra/columnar_match.h"
+
+#include <algorithm>
+#include <cstring>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+namespace berth::dra {
+namespace {
+
+using cel::Verdict;
+
+std::size_t at(Verdict verdict) {
+  return static_cast<std::size_t>(verdict);
+}
+
+#ifdef __SSE2__
+// 16 rows as bytes that are all ones or all zeros.
+__m128i load(const std::uint8_t* bytes) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
+}
+struct Lanes8 {
+  static constexpr std::size_t kBytes = 16;
+  static __m128i wanted(std::uint32_t code) { return _mm_set1_epi8(static_cast<char>(code)); }
+  static __m128i equal(const std::uint8_t* codes, __m128i code) { return _mm_cmpeq_epi8(load(codes), code); }
+};
+struct Lanes16 {
+  static constexpr std::size_t kBytes = 32;
+  static __m128i wanted(std::uint32_t code) { return _mm_set1_epi16(static_cast<short>(code)); }
+  static __m128i equal(const std::uint8_t* codes, __m128i code) {
+    return _mm_packs_epi16(_mm_cmpeq_epi16(load(codes), code), _mm_cmpeq_epi16(load(codes + 16), code));
+  }
+};
+struct Lanes32 {
+  static constexpr std::size_t kBytes = 64;
+  static __m128i wanted(std::uint32_t code) { return _mm_set1_epi32(static_cast<int>(code)); }
+  static __m128i equal(const std::uint8_t* codes, __m128i code) {
+    const __m128i low =
+        _mm_packs_epi32(_mm_cmpeq_epi32(load(codes), code), _mm_cmpeq_epi32(load(codes + 16), code));
+    const __m128i high =
+        _mm_packs_epi32(_mm_cmpeq_epi32(load(codes + 32), code), _mm_cmpeq_epi32(load(codes + 48), code));
+    return _mm_packs_epi16(low, high);
+  }
+};
+
+template <class Lanes>
+struct Wanted {
+  explicit Wanted(const CodeSet& set) : count(set.count), flip(set.is_inverted ? ~std::uint64_t{0} : 0) {
+    for (std::size_t i = 0; i < count; ++i) codes[i] = Lanes::wanted(set.codes[i]);
+  }
+  std::uint64_t word(const std::uint8_t* rows) const {
+    std::uint64_t bits = 0;
+    for (unsigned quarter = 0; quarter < 4 && count > 0; ++quarter, rows += Lanes::kBytes) {
+      __m128i any = Lanes::equal(rows, codes[0]);
+      for (std::size_t i = 1; i < count; ++i) any = _mm_or_si128(any, Lanes::equal(rows, codes[i]));
+      bits |= std::uint64_t{static_cast<std::uint16_t>(_mm_movemask_epi8(any))} << (16 * quarter);
+    }
+    return bits ^ flip;
+  }
+  __m128i codes[kComparesMax];
+  std::size_t count;
+  std::uint64_t flip;
+};
+#else
+template <class T>
+struct Lanes {
+  static constexpr std::size_t kBytes = 16 * sizeof(T);
+};
+using Lanes8 = Lanes<std::uint8_t>;
+using Lanes16 = Lanes<std::uint16_t>;
+using Lanes32 = Lanes<std::uint32_t>;
+
+template <class Lanes>
+struct Wanted {
+  explicit Wanted(const CodeSet& set) : set(set) {}
+  std::uint64_t word(const std::uint8_t* rows) const {
+    constexpr std::size_t kWidth = Lanes::kBytes / 16;
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < kRowsPerWord; ++i) {
+      std::uint32_t code = 0;
+      std::memcpy(&code, rows + i * kWidth, kWidth);  // little end first, as the columns are read
+      bits |= std::uint64_t{set.contains(code)} << i;
+    }
+    return bits;
+  }
+  CodeSet set;
+};
+#endif
+
+template <class Lanes>
+void compare(const std::uint8_t* rows, std::size_t words, const CodeSet& yes_set, const CodeSet& error_set,
+             std::uint64_t* yes, std::uint64_t* error) {
+  const Wanted<Lanes> is_yes(yes_set), is_error(error_set);
+  for (std::size_t word = 0; word < words; ++word, rows += 4 * Lanes::kBytes) {
+    yes[word] = is_yes.word(rows);
+    error[word] = is_error.word(rows);
+  }
+}
+
+template <class T>
+void look_up(const std::uint8_t* rows, std::size_t words, const std::vector<Verdict>& table,
+             std::uint64_t* yes, std::uint64_t* error) {
+  for (std::size_t word = 0; word < words; ++word) {
+    std::uint64_t is_yes = 0, is_error = 0;
+    for (std::size_t i = 0; i < kRowsPerWord; ++i, rows += sizeof(T)) {
+      T code;
+      std::memcpy(&code, rows, sizeof code);
+      const Verdict verdict = table[code];
+      is_yes |= std::uint64_t{verdict == Verdict::True} << i;
+      is_error |= std::uint64_t{verdict == Verdict::Error} << i;
+    }
+    yes[word] = is_yes;
+    error[word] = is_error;
+  }
+}
+
+}  // namespace
+
+bool CodeSet::contains(std::uint32_t code) const {
+  return (std::find(codes.begin(), codes.begin() + count, code) != codes.begin() + count) != is_inverted;
+}
+
+CodeAnswers CodeAnswers::equality(std::uint32_t hit, bool is_negated) {
+  CodeAnswers answers;
+  answers.error_.add(kNoValue);
+  answers.yes_.is_inverted = is_negated;
+  if (is_negated) answers.yes_.add(kNoValue);
+  if (hit != kNoValue) answers.yes_.add(hit);
+  return answers;
+}
+
+void CodeAnswers::add(Verdict verdict) {
+  std::size_t& count = counts_[at(verdict)];
+  if (count < kComparesMax) firsts_[at(verdict)][count] = size();
+  ++count;
+  table_.push_back(verdict);
+}
+
+// The codes with this verdict, or those without it, whichever are few enough.
+bool CodeAnswers::find_short(Verdict wanted, CodeSet& out) const {
+  out = CodeSet();
+  const std::size_t with = counts_[at(wanted)];
+  out.is_inverted = with > kComparesMax;
+  if (out.is_inverted && table_.size() - with > kComparesMax) return false;
+  for (const Verdict verdict : {Verdict::False, Verdict::True, Verdict::Error}) {
+    if ((verdict == wanted) == out.is_inverted) continue;
+    for (std::size_t i = 0; i < counts_[at(verdict)]; ++i) out.add(firsts_[at(verdict)][i]);
+  }
+  return true;
+}
+
+void CodeAnswers::settle() {
+  by_table_ = !find_short(Verdict::True, yes_) || !find_short(Verdict::Error, error_);
+}
+
+void CodeAnswers::match(const Column* column, std::size_t first, std::size_t words, std::uint64_t* yes,
+                        std::uint64_t* error) const {
+  const std::size_t known = column ? column->rows() / kRowsPerWord : 0;
+  const std::size_t here = first < known ? std::min(words, known - first) : 0;
+  if (here > 0) {
+    const std::uint8_t* rows = column->codes() + first * kRowsPerWord * column->width();
+    switch (column->width()) {
+      case 1:
+        by_table_ ? look_up<std::uint8_t>(rows, here, table_, yes, error)
+                  : compare<Lanes8>(rows, here, yes_, error_, yes, error);
+        break;
+      case 2:
+        by_table_ ? look_up<std::uint16_t>(rows, here, table_, yes, error)
+                  : compare<Lanes16>(rows, here, yes_, error_, yes, error);
+        break;
+      default:
+        by_table_ ? look_up<std::uint32_t>(rows, here, table_, yes, error)
+                  : compare<Lanes32>(rows, here, yes_, error_, yes, error);
+    }
+  }
+  const bool none_yes = by_table_ ? table_[kNoValue] == Verdict::True : yes_.contains(kNoValue);
+  const bool none_error = by_table_ ? table_[kNoValue] == Verdict::Error : error_.contains(kNoValue);
+  std::fill(yes + here, yes + words, none_yes ? ~std::uint64_t{0} : 0);
+  std::fill(error + here, error + words, none_error ? ~std::uint64_t{0} : 0);
+}
+
+}  // namespace berth::dra

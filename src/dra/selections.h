@@ -1,0 +1,73 @@
+// Which devices pass a list of selectors, for all rows of the columns at once.
+//
+// Owner: one Inventory, on one thread. Cost: reading one slice's answer some ns; after slices changed, their
+// rows are answered again for the sets that are asked for; a new set costs one pass over all rows. Source:
+// KEP-4381, the selectors of a class and of a request.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "dra/columns.h"
+#include "dra/mask.h"
+#include "dra/selectors.h"
+
+namespace berth::dra {
+
+// Sets that nobody holds are dropped when this many, or twice the last rest, are known.
+inline constexpr std::size_t kSetsBeforeSweep = 1024;
+// Sets with answers for all rows; the one that was not asked for the longest is forgotten first.
+inline constexpr std::size_t kAnsweredSetsMax = 256;
+
+// Class and request selectors in the order of evaluation. Equal lists have equal ids. An id stands while a
+// hold on it lives, and never names another list; a dropped one costs a pointer.
+using SelectorSetId = DenseId<struct SelectorSetTag>;
+using SelectorSetHold = std::shared_ptr<const void>;
+
+// What one selector set says about the devices of one slice.
+struct Selected {
+  Mask match;
+  Mask error;  // evaluation failed before any selector said no
+};
+
+// Where a selector failed, for the message.
+struct SelectorFault {
+  bool of_class = false;
+  std::size_t index = 0;  // among the class's selectors, or the request's
+  std::string text;
+};
+
+class Selections {
+ public:
+  Selections(const DeviceColumns& columns, SelectorEvaluator& evaluator);
+  ~Selections();
+
+  SelectorSetId intern(const std::vector<std::string>& class_selectors,
+                       const std::vector<std::string>& request_selectors);
+  SelectorSetHold hold(SelectorSetId id) const;
+  Selected of(const SliceRows& rows, SelectorSetId id);
+  // Of a device that of() calls an error.
+  SelectorFault fault_of(SelectorSetId id, std::string_view driver, const api::Device& device);
+
+ private:
+  struct Answers;
+  struct Set;
+
+  Answers& answers_of(Set& set);
+  void catch_up(Answers& answers) const;
+  void answer(Answers& answers, WordRange words) const;
+  void sweep();
+  void forget_one();
+
+  const DeviceColumns& columns_;
+  SelectorEvaluator& evaluator_;
+  std::unordered_map<std::string, SelectorSetId> ids_;
+  std::vector<std::unique_ptr<Set>> sets_;  // null: dropped
+  std::size_t sweep_at_ = kSetsBeforeSweep;
+  std::size_t answered_ = 0;
+  std::uint64_t uses_ = 0;
+};
+
+}  // namespace berth::dra

@@ -1,0 +1,41 @@
+#include "dra/selectors.h"
+
+#include "dra/columns.h"
+
+namespace berth::dra {
+namespace {
+
+class DeviceByDevice final : public RowSelector {
+ public:
+  DeviceByDevice(SelectorEvaluator& evaluator, const DeviceColumns& columns, SelectorId selector)
+      : evaluator_(evaluator), columns_(columns), selector_(selector) {}
+
+  void answer(std::size_t first, std::size_t words, std::uint64_t* yes, std::uint64_t* error) override {
+    std::fill(yes, yes + words, 0);
+    std::fill(error, error + words, 0);
+    columns_.for_each_device({first, first + words}, [&](std::uint32_t row, const api::ResourceSlice& slice,
+                                                         const api::Device& device) {
+      const Result<bool> answer = evaluate(slice.driver, device);
+      if (answer && !*answer) return;
+      (answer ? yes : error)[row / kRowsPerWord - first] |= std::uint64_t{1} << (row % kRowsPerWord);
+    });
+  }
+  Result<bool> evaluate(std::string_view driver, const api::Device& device) override {
+    return evaluator_.evaluate(selector_, driver, device);
+  }
+
+ private:
+  SelectorEvaluator& evaluator_;
+  const DeviceColumns& columns_;
+  SelectorId selector_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RowSelector>> SelectorEvaluator::over(const DeviceColumns& columns,
+                                                             std::string_view text) {
+  const SelectorId selector = TRY(compile(text));
+  return std::unique_ptr<RowSelector>(std::make_unique<DeviceByDevice>(*this, columns, selector));
+}
+
+}  // namespace berth::dra
