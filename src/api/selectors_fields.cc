@@ -23,6 +23,7 @@ struct FieldLabel {
 constexpr std::string_view kEvents = "events.k8s.io";
 constexpr std::string_view kDra = "resource.k8s.io";
 
+// Paths are those of the stored shape: events.k8s.io is stored as core events are.
 // Source: the conversion functions and field sets of kube-apiserver 1.37.
 constexpr FieldLabel kLabels[] = {
     {"", "Pod", "spec.nodeName", "spec.nodeName"},
@@ -54,15 +55,15 @@ constexpr FieldLabel kLabels[] = {
     {"", "Event", "reportingComponent", "reportingComponent"},
     {"", "Event", "source", "source.component|reportingComponent"},
     {"", "Event", "type", "type"},
-    {kEvents, "Event", "regarding.kind", "regarding.kind"},
-    {kEvents, "Event", "regarding.namespace", "regarding.namespace"},
-    {kEvents, "Event", "regarding.name", "regarding.name"},
-    {kEvents, "Event", "regarding.uid", "regarding.uid"},
-    {kEvents, "Event", "regarding.apiVersion", "regarding.apiVersion"},
-    {kEvents, "Event", "regarding.resourceVersion", "regarding.resourceVersion"},
-    {kEvents, "Event", "regarding.fieldPath", "regarding.fieldPath"},
+    {kEvents, "Event", "regarding.kind", "involvedObject.kind"},
+    {kEvents, "Event", "regarding.namespace", "involvedObject.namespace"},
+    {kEvents, "Event", "regarding.name", "involvedObject.name"},
+    {kEvents, "Event", "regarding.uid", "involvedObject.uid"},
+    {kEvents, "Event", "regarding.apiVersion", "involvedObject.apiVersion"},
+    {kEvents, "Event", "regarding.resourceVersion", "involvedObject.resourceVersion"},
+    {kEvents, "Event", "regarding.fieldPath", "involvedObject.fieldPath"},
     {kEvents, "Event", "reason", "reason"},
-    {kEvents, "Event", "reportingController", "reportingController"},
+    {kEvents, "Event", "reportingController", "reportingComponent"},
     {kEvents, "Event", "type", "type"},
     {kDra, "ResourceSlice", "spec.nodeName", "spec.nodeName"},
     {kDra, "ResourceSlice", "spec.driver", "spec.driver"},

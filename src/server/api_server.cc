@@ -238,14 +238,12 @@ void ApiServer::handle_subresource(std::shared_ptr<Call> call) {
   const std::string& subresource = call->target.subresource;
   if (subresource == "binding" && method == "POST") return bind(std::move(call));
   if (subresource == "eviction" && method == "POST") return evict(std::move(call));
-  if (subresource == "log" && method == "GET")
-    return respond(call, text_response(200, "simulated pod: it writes no logs\n"));
+  if (subresource == "log" && method == "GET") return log(call);
   if (subresource == "token")
     return answer(call, Answer::failed(not_implemented("service account tokens are not given out here")));
   if (subresource == "exec" || subresource == "attach" || subresource == "portforward" ||
       subresource == "proxy")
-    return answer(call, Answer::failed(not_implemented("simulated pods have no processes: " + subresource +
-                                                       " is not available here")));
+    return connect(call);
   const bool document = subresource == "status" || subresource == "finalize" || subresource == "resize" ||
                         subresource == "approval" || subresource == "ephemeralcontainers";
   if (!document) return answer(call, Answer::failed(method_not_allowed()));
@@ -253,6 +251,33 @@ void ApiServer::handle_subresource(std::shared_ptr<Call> call) {
   if (method == "PUT") return replace(std::move(call));
   if (method == "PATCH") return patch(std::move(call));
   answer(call, Answer::failed(method_not_allowed()));
+}
+
+// Whether a node runs the stored pod; a refusal when there is no such pod.
+std::variant<bool, ApiStatus> ApiServer::is_bound(const ObjectTarget& target) const {
+  const Answer found = registry_.get(target);
+  if (found.status) return *found.status;
+  const Json pod = parse_json(found.object->bytes).value_or(Json::object());
+  return !pod.part("spec").string_at("nodeName").empty();
+}
+
+void ApiServer::log(const std::shared_ptr<Call>& call) {
+  const auto bound = is_bound(call->target);
+  if (const auto* status = std::get_if<ApiStatus>(&bound)) return answer(call, Answer::failed(*status));
+  // Without a node there is nobody to ask: no content.
+  if (!std::get<bool>(bound)) return respond(call, {204, {}, ""});
+  respond(call, text_response(200, "simulated pod: it writes no logs\n"));
+}
+
+void ApiServer::connect(const std::shared_ptr<Call>& call) {
+  const bool is_pod = call->target.resource->plural == "pods";
+  const auto bound = is_pod ? is_bound(call->target) : std::variant<bool, ApiStatus>(true);
+  if (const auto* status = std::get_if<ApiStatus>(&bound)) return answer(call, Answer::failed(*status));
+  if (!std::get<bool>(bound))
+    return answer(call,
+                  Answer::failed(bad_request("pod " + call->target.name + " does not have a host assigned")));
+  answer(call, Answer::failed(not_implemented("simulated pods have no processes: " +
+                                              call->target.subresource + " is not available here")));
 }
 
 void ApiServer::warn(Call& call, std::vector<std::string> warnings) {
@@ -271,6 +296,8 @@ void ApiServer::get(const std::shared_ptr<Call>& call) {
 void ApiServer::create(std::shared_ptr<Call> call) {
   if (call->target.resource->group == "apiextensions.k8s.io")
     return answer(call, Answer::failed(not_implemented("custom resource definitions are not served yet")));
+  if (call->target.resource->group.empty() && call->target.resource->plural == "bindings")
+    return bind(std::move(call));
   auto options = write_options_of(call->request, "CreateOptions");
   auto validation = field_validation_of(call->request, "CreateOptions");
   if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
@@ -380,7 +407,11 @@ void ApiServer::bind(std::shared_ptr<Call> call) {
   if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
   auto body = read_document(call->request, *api::find_kind("v1", "Binding"));
   if (auto* status = std::get_if<ApiStatus>(&body)) return answer(call, Answer::failed(*status));
-  registry_.bind(call->target, std::get<Json>(body), std::get<WriteOptions>(options),
+  ObjectTarget pod = call->target;
+  pod.resource = api::find_resource("", "v1", "pods");
+  // The older path, …/bindings, names the pod only in the body.
+  if (pod.name.empty()) pod.name = metadata_of(std::get<Json>(body)).string_at("name");
+  registry_.bind(std::move(pod), std::get<Json>(body), std::get<WriteOptions>(options),
                  [this, call](Answer bound) { answer_done(call, std::move(bound)); });
 }
 
@@ -426,6 +457,7 @@ void ApiServer::respond(const std::shared_ptr<Call>& call, HttpResponse response
   audit(*call, response.status, revision);
   for (const std::string& warning : call->warnings)
     response.headers.emplace_back("Warning", warning_header(warning));
+  if (call->rendering.encoding == Encoding::Yaml) encode_as_yaml(response);
   call->exchange->respond(std::move(response));
 }
 

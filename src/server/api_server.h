@@ -71,6 +71,10 @@ class ApiServer final : public HttpHandler {
   void list_or_watch(std::shared_ptr<Call> call);
   void bind(std::shared_ptr<Call> call);
   void evict(std::shared_ptr<Call> call);
+  // What a node would answer of its pod.
+  void log(const std::shared_ptr<Call>& call);
+  void connect(const std::shared_ptr<Call>& call);
+  std::variant<bool, ApiStatus> is_bound(const ObjectTarget& target) const;
   void answer_done(const std::shared_ptr<Call>& call, Answer done);
   // Every resource request ends in one of these; each writes one audit record.
   void answer(const std::shared_ptr<Call>& call, Answer answer);

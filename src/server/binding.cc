@@ -8,10 +8,16 @@ namespace {
 void set_scheduled(Json& pod, Time now) {
   Json& conditions = pod["status"]["conditions"];
   if (!conditions.is_array()) conditions = Json::array();
-  JsonArray& items = conditions.as_array();
-  std::erase_if(items, [](const Json& item) { return item.string_at("type") == "PodScheduled"; });
-  items.push_back(
-      Json::object({{"type", "PodScheduled"}, {"status", "True"}, {"lastTransitionTime", format_time(now)}}));
+  Json scheduled = Json::object({{"type", "PodScheduled"},
+                                 {"status", "True"},
+                                 {"lastProbeTime", Json()},
+                                 {"lastTransitionTime", format_time(now)}});
+  for (Json& condition : conditions.as_array())
+    if (condition.string_at("type") == "PodScheduled") {
+      condition = std::move(scheduled);
+      return;
+    }
+  conditions.as_array().push_back(std::move(scheduled));
 }
 
 std::optional<std::string> refuses_binding(const Json& pod, std::string_view name) {
@@ -43,7 +49,7 @@ void Registry::bind(ObjectTarget target, const Json& binding, WriteOptions optio
   if (node_name.empty()) return done(Answer::failed(plain_error("target.name: Required value")));
   if (!kind.empty() && kind != "Node")
     return done(Answer::failed(plain_error("target.kind: Unsupported value: \"" + std::string(kind) +
-                                           "\": supported values: \"Node\"")));
+                                           "\": supported values: \"Node\", \"<empty>\"")));
 
   const std::string uid(metadata_of(binding).string_at("uid"));
   const Json annotations =
@@ -53,10 +59,7 @@ void Registry::bind(ObjectTarget target, const Json& binding, WriteOptions optio
   const ObjectTarget pod_target = target;
   const auto change = [=](const Json& current) -> std::variant<Json, ApiStatus> {
     const std::string_view live_uid = metadata_of(current).string_at("uid");
-    if (!uid.empty() && uid != live_uid)
-      return conflict({"", "pods/binding"}, pod_target.name,
-                      "Precondition failed: UID in precondition: " + uid +
-                          ", UID in object meta: " + std::string(live_uid));
+    if (!uid.empty() && uid != live_uid) return uid_conflict(pod_target, uid, live_uid);
     if (const auto refused = refuses_binding(current, pod_target.name))
       return conflict({"", "pods/binding"}, pod_target.name, *refused);
     Json pod = current;

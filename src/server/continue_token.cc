@@ -1,5 +1,6 @@
 #include "server/continue_token.h"
 
+#include "api/decode_syntax.h"
 #include "base/json.h"
 
 namespace berth::server {
@@ -42,9 +43,12 @@ std::string encode_continue(const ContinuePoint& point) {
 }
 
 Result<ContinuePoint> decode_continue(std::string_view token, std::string_view resource) {
-  const Error refused(ErrorCode::Invalid, "invalid continue token: continue key is not valid");
-  const Result<Json> json = parse_json(from_base64(token));
-  if (!json || json->string_at("v") != "meta.k8s.io/v1") return refused;
+  constexpr const char* kRefused = "invalid continue token: continue key is not valid";
+  const Error refused(ErrorCode::Invalid, kRefused);
+  const std::string text = from_base64(token);
+  const Result<Json> json = parse_json(text);
+  if (!json) return Error(ErrorCode::Invalid, kRefused + (": " + api::json_syntax_error(text)));
+  if (json->string_at("v") != "meta.k8s.io/v1") return refused;
   const std::string_view start = json->string_at("start");
   const std::size_t slash = start.find('/');
   if (slash == std::string_view::npos) return refused;

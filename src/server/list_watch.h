@@ -28,8 +28,10 @@ struct ListOptions {
 
 // How objects are shown: as they are, as Table rows or as metadata alone.
 enum class Form { Object, Table, Metadata, MetadataList };
+enum class Encoding { Json, Yaml };
 struct Rendering {
   Form form = Form::Object;
+  Encoding encoding = Encoding::Json;                                         // a watch is always JSON
   std::string_view version = "v1";                                            // of meta.k8s.io: a Table's
   enum class Include { None, Metadata, Object } include = Include::Metadata;  // Table rows
 };

@@ -34,7 +34,7 @@ HttpResponse index(const api::Gates& gates) {
     const std::string path = group_version_path(resource);
     paths[path] = Json::object({{"serverRelativeURL", std::string(kV3) + "/" + path + "?hash=berth1"}});
   }
-  return json_response(200, to_string(Json::object({{"paths", std::move(paths)}})));
+  return text_response(200, to_string(Json::object({{"paths", std::move(paths)}})));
 }
 
 Json kind_of(const api::ResourceInfo& resource) {
@@ -82,7 +82,7 @@ std::optional<HttpResponse> openapi(const HttpRequest& request, const api::Gates
   if (path == "/openapi/v2") return v2();
   if (path == kV3) return index(gates);
   if (path.substr(0, kV3.size() + 1) == std::string(kV3) + "/")
-    return document(path.substr(kV3.size() + 1), gates);
+    return document(path.substr(kV3.size() + 1), gates).value_or(HttpResponse{404, {}, ""});
   return std::nullopt;
 }
 

@@ -5,6 +5,11 @@
 namespace berth::server {
 namespace {
 
+constexpr std::string_view kGraceMember = "deletionGracePeriodSeconds";
+constexpr std::string_view kOrphanWarning =
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove "
+    "them or set propagationPolicy=Orphan to suppress this warning";
+
 Answer of_object(int code, store::ObjectPtr object, std::vector<std::string> warnings = {}) {
   Answer answer;
   answer.code = code;
@@ -13,12 +18,16 @@ Answer of_object(int code, store::ObjectPtr object, std::vector<std::string> war
   return answer;
 }
 
-Answer of_document(int code, const Json& document, std::vector<std::string> warnings = {}) {
+Answer of_document(int code, std::string document, std::vector<std::string> warnings) {
   Answer answer;
   answer.code = code;
-  answer.document = to_string(document);
+  answer.document = std::move(document);
   answer.warnings = std::move(warnings);
   return answer;
+}
+
+Answer of_document(int code, const Json& document, std::vector<std::string> warnings = {}) {
+  return of_document(code, to_string(document), std::move(warnings));
 }
 
 ApiStatus of_rejection(const ObjectTarget& target, const api::Rejection& rejection) {
@@ -45,23 +54,18 @@ ApiStatus of_store_error(const ObjectTarget& target, const Error& error) {
 }
 
 ApiStatus invalid_object(const ObjectTarget& target, const api::FieldErrors& errors) {
-  return invalid(target.resource->group, target.resource->kind, target.name, errors);
+  return invalid(storage_of(*target.resource).group, target.resource->kind, target.name, errors);
+}
+
+// A PUT must say which version it replaces: refused in the name of the resource, not of the kind.
+ApiStatus needs_version(const ObjectTarget& target) {
+  return invalid(target.resource->group, target.resource->plural, target.name,
+                 {api::invalid("metadata.resourceVersion", 0, "must be specified for an update")});
 }
 
 const api::KindRules& rules_of(const ObjectTarget& target) {
   const api::ResourceInfo& stored = storage_of(*target.resource);
   return api::rules_of(stored.group, stored.plural);
-}
-
-// The deletion of an object whose last finalizer has gone.
-bool deletion_is_complete(const ObjectTarget& target, const Json& object) {
-  if (!is_deleting(object) || has_finalizers(object)) return false;
-  if (metadata_of(object).int_at("deletionGracePeriodSeconds", 0) > 0) return false;
-  if (target.resource->group.empty() && target.resource->plural == "namespaces") {
-    const Json* finalizers = object.find_path({"spec", "finalizers"});
-    return !finalizers || !finalizers->is_array() || finalizers->as_array().empty();
-  }
-  return true;
 }
 
 bool is_pod(const ObjectTarget& target) {
@@ -72,14 +76,36 @@ bool is_namespace(const ObjectTarget& target) {
   return target.resource->group.empty() && target.resource->plural == "namespaces";
 }
 
+// Whether a deleted object has to wait: for finalizers, of a namespace also those of its spec, or for its
+// grace period.
+bool holds_deletion(const ObjectTarget& target, const Json& object) {
+  if (has_finalizers(object) || metadata_of(object).int_at(kGraceMember, 0) > 0) return true;
+  return is_namespace(target) && !object.part("spec").items_at("finalizers").empty();
+}
+
+// The deletion of an object whose last finalizer has gone.
+bool deletion_is_complete(const ObjectTarget& target, const Json& object) {
+  return is_deleting(object) && !holds_deletion(target, object);
+}
+
 std::int64_t pod_grace_s(const Json& pod, const DeleteOptions& options) {
-  static const Json kNone = Json::object();
-  const Json* spec = pod.find("spec");
-  const Json* status = pod.find("status");
-  const std::string_view phase = status ? status->string_at("phase") : "";
-  if (!spec || spec->string_at("nodeName").empty() || phase == "Succeeded" || phase == "Failed") return 0;
-  const std::int64_t grace = options.grace_s.value_or(spec->int_at("terminationGracePeriodSeconds", 30));
+  const Json& spec = pod.part("spec");
+  const std::string_view phase = pod.part("status").string_at("phase");
+  if (spec.string_at("nodeName").empty() || phase == "Succeeded" || phase == "Failed") return 0;
+  const std::int64_t grace = options.grace_s.value_or(spec.int_at("terminationGracePeriodSeconds", 30));
   return grace < 0 ? 1 : grace;
+}
+
+// Marks the object as deleted. A grace period that runs already is only ever shortened, and by a request that
+// names one.
+void begin_deletion(Json& object, Time now, std::int64_t grace_s, const DeleteOptions& options) {
+  if (!is_deleting(object)) return mark_deleted(object, now, grace_s);
+  Json& metadata = metadata_of(object);
+  const std::int64_t running_s = metadata.int_at(kGraceMember);
+  const Result<Time> ends = parse_time(metadata.string_at("deletionTimestamp"));
+  if (!options.grace_s || grace_s >= running_s || !ends) return;
+  metadata["deletionTimestamp"] = format_time(*ends + Duration::seconds(grace_s - running_s));
+  metadata[kGraceMember] = grace_s;
 }
 
 void apply_propagation(Json& object, const DeleteOptions& options, const api::KindRules& rules) {
@@ -93,10 +119,22 @@ void apply_propagation(Json& object, const DeleteOptions& options, const api::Ki
   if (options.propagation == "Foreground") set_finalizer(object, "foregroundDeletion");
 }
 
-std::string precondition_text(std::string_view what, std::string_view asked, std::string_view found) {
-  std::string text = "Precondition failed: ";
-  text.append(what).append(" in precondition: ").append(asked);
-  return text.append(", ").append(what).append(" in object meta: ").append(found);
+// What the client says of the object it means to delete does not hold.
+std::optional<ApiStatus> failed_precondition(const ObjectTarget& target, const DeleteOptions& options,
+                                             const store::Object& current) {
+  const auto refuse = [&](std::string_view what, std::string_view asked, std::string_view found,
+                          std::string_view guess) {
+    std::string text = "the ";
+    text.append(what).append(" in the precondition (").append(asked).append(") does not match the ");
+    text.append(what).append(" in record (").append(found).append("). The object might have been ");
+    return conflict({target.resource->group, target.resource->kind}, target.name, text.append(guess));
+  };
+  if (!options.uid.empty() && options.uid != current.uid)
+    return refuse("UID", options.uid, current.uid, "deleted and then recreated");
+  const std::string version = std::to_string(current.revision);
+  if (!options.resource_version.empty() && options.resource_version != version)
+    return refuse("ResourceVersion", options.resource_version, version, "modified");
+  return std::nullopt;
 }
 
 // How the reference's storage names an object: a few messages show it.
@@ -149,14 +187,11 @@ struct Registry::Update {
   std::vector<std::string> warnings;
 };
 
-// PUT takes the uid as a precondition; a patch would change it.
-ApiStatus Registry::other_uid(const Update& update, std::string_view asked, std::string_view found) {
-  const ObjectTarget& target = update.target;
-  if (!update.replaces)
-    return invalid_object(target, {api::invalid("metadata.uid", asked, "field is immutable")});
-  return conflict(target.resource_name(), target.name,
-                  "StorageError: invalid object, Code: 4, Key: " + registry_key(target) +
-                      ", ResourceVersion: 0, AdditionalErrorMsg: " + precondition_text("UID", asked, found));
+ApiStatus Registry::uid_conflict(const ObjectTarget& target, std::string_view asked, std::string_view found) {
+  std::string text = "StorageError: invalid object, Code: 4, Key: " + registry_key(target);
+  text.append(", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ");
+  text.append(asked).append(", UID in object meta: ").append(found);
+  return conflict(target.resource_name(), target.name, text);
 }
 
 api::RuleContext Registry::context(const ObjectTarget& target, const WriteOptions& options) const {
@@ -324,12 +359,15 @@ void Registry::attempt(std::shared_ptr<Update> update) {
     return fail(
         bad_request("the namespace of the provided object does not match the namespace sent on the request"));
   const std::string_view uid = metadata.string_at("uid");
-  if (!uid.empty() && uid != current->uid) return fail(other_uid(*update, uid, current->uid));
+  // PUT takes the uid as a precondition; a patch would change it.
+  if (!uid.empty() && uid != current->uid)
+    return fail(update->replaces
+                    ? uid_conflict(target, uid, current->uid)
+                    : invalid_object(target, {api::invalid("metadata.uid", uid, "field is immutable")}));
   const std::string_view version = metadata.string_at("resourceVersion");
   const bool unversioned = version.empty() || version == "0";
   if (unversioned && update->replaces && rules_of(target).needs_version_on_update)
-    return fail(invalid_object(
-        target, {api::invalid("metadata.resourceVersion", 0, "must be specified for an update")}));
+    return fail(needs_version(target));
   if (!unversioned && version != std::to_string(current->revision))
     return fail(stale(target.resource_name(), target.name));
   submit_update(std::move(update), current, *before, std::move(next));
@@ -366,7 +404,8 @@ void Registry::submit_update(std::shared_ptr<Update> update, const store::Object
         return update->done(Answer::failed(of_rejection(target, *rejection)));
     if (rules.prepare_update) rules.prepare_update(next, before, ctx);
   }
-  if (rules.has_generation && spec_differs(next, before))
+  const bool counts = rules.has_generation && target.subresource != "binding";
+  if (counts && spec_differs(next, before))
     metadata_of(next)["generation"] = metadata_of(before).int_at("generation") + 1;
 
   api::FieldErrors errors = api::validate_meta_update(next, before);
@@ -410,64 +449,63 @@ void Registry::remove(ObjectTarget target, DeleteOptions options, WriteOptions w
   const api::KindRules& rules = rules_of(target);
   const store::ObjectPtr current = world_.store.get(key_of(target));
   if (!current) return done(Answer::failed(not_found(target.resource_name(), target.name)));
-  const ResourceName by_kind{target.resource->group, target.resource->kind};
-  const std::string version = std::to_string(current->revision);
-  if (!options.uid.empty() && options.uid != current->uid)
-    return done(
-        Answer::failed(conflict(by_kind, target.name, precondition_text("UID", options.uid, current->uid))));
-  if (!options.resource_version.empty() && options.resource_version != version)
-    return done(Answer::failed(conflict(
-        by_kind, target.name, precondition_text("ResourceVersion", options.resource_version, version))));
+  if (auto refused = failed_precondition(target, options, *current))
+    return done(Answer::failed(std::move(*refused)));
   Result<Json> parsed = parse_json(current->bytes);
   if (!parsed) return done(Answer::failed(internal_error("stored object does not parse")));
   const Json before = std::move(parsed).value();
-  Json object = before;
   if (rules.admit_delete)
     if (const auto rejection = rules.admit_delete(before, context(target, write_options)))
       return done(Answer::failed(of_rejection(target, *rejection)));
+  std::vector<std::string> warnings;
+  if (rules.orphans_by_default && options.propagation.empty()) warnings.emplace_back(kOrphanWarning);
 
+  Json object = before;
   apply_propagation(object, options, rules);
-  const std::int64_t grace_s = is_pod(target) ? pod_grace_s(object, options) : 0;
-  const Json* ns_finalizers = object.find_path({"spec", "finalizers"});
-  const bool ns_pending = is_namespace(target) && ns_finalizers && ns_finalizers->is_array() &&
-                          !ns_finalizers->as_array().empty();
-  const bool pending = has_finalizers(object) || grace_s > 0 || ns_pending;
+  const bool graceful = is_pod(target);
+  const std::int64_t grace_s = graceful ? pod_grace_s(object, options) : 0;
+  if (graceful) begin_deletion(object, world_.clock.now(), grace_s, options);
+  const bool pending = holds_deletion(target, object);
   if (pending) {
-    const bool shortens =
-        is_deleting(object) && metadata_of(object).int_at("deletionGracePeriodSeconds", INT64_MAX) > grace_s;
-    if (shortens) metadata_of(object).as_object().erase("deletionTimestamp");
     if (!is_deleting(object)) mark_deleted(object, world_.clock.now(), grace_s);
-    if (ns_pending) {
-      metadata_of(object).as_object().erase("deletionGracePeriodSeconds");
+    if (is_namespace(target)) {
+      metadata_of(object).as_object().erase(kGraceMember);
       object["status"]["phase"] = "Terminating";
     }
-    if (object == before) return done(of_object(200, current));
-    if (options.dry_run) return done(of_document(200, object));
+    if (object == before) return done(of_object(200, current, std::move(warnings)));
+    if (options.dry_run) return done(of_document(200, object, std::move(warnings)));
   }
-
+  Removal removal{std::move(target), std::move(options), std::move(write_options), {}, {}};
+  if (!pending && !graceful)
+    removal.last_words =
+        to_string(rules.answers_deleted_object
+                      ? before
+                      : deleted_status(removal.target.resource_name(), removal.target.name, current->uid));
+  if (removal.options.dry_run)
+    return done(graceful ? of_document(200, object, std::move(warnings))
+                         : of_document(200, std::move(removal.last_words), std::move(warnings)));
+  removal.warnings = std::move(warnings);
   store::Write write;
   write.kind = pending ? store::Write::Kind::Update : store::Write::Kind::Delete;
-  write.key = key_of(target);
+  write.key = key_of(removal.target);
   write.expected = current->revision;
-  const Json gone = rules.answers_deleted_object
-                        ? before
-                        : deleted_status(target.resource_name(), target.name, current->uid);
-  if (options.dry_run) return done(of_document(200, gone));
   write.draft = draft_of(std::move(object));
-  world_.store.submit(
-      std::move(write), [this, target = std::move(target), options, write_options, pending,
-                         gone = to_string(gone), done = std::move(done)](store::WriteResult result) mutable {
-        if (!result && result.error().code() == ErrorCode::Conflict)
-          return world_.executor.post(
-              [this, target = std::move(target), options, write_options, done = std::move(done)]() mutable {
-                remove(std::move(target), std::move(options), std::move(write_options), std::move(done));
-              });
-        if (!result) return done(Answer::failed(of_store_error(target, result.error())));
-        if (pending) return done(of_object(200, *result));
-        Answer answer;
-        answer.document = std::move(gone);
-        done(std::move(answer));
+  submit_removal(std::move(removal), std::move(write), std::move(done));
+}
+
+void Registry::submit_removal(Removal removal, store::Write write, Done done) {
+  world_.store.submit(std::move(write), [this, removal = std::move(removal),
+                                         done = std::move(done)](store::WriteResult result) mutable {
+    const bool raced = !result && result.error().code() == ErrorCode::Conflict;
+    if (raced && --removal.options.tries_left > 0)
+      return world_.executor.post([this, removal = std::move(removal), done = std::move(done)]() mutable {
+        remove(std::move(removal.target), std::move(removal.options), std::move(removal.write_options),
+               std::move(done));
       });
+    if (!result) return done(Answer::failed(of_store_error(removal.target, result.error())));
+    if (removal.last_words.empty()) return done(of_object(200, *result, std::move(removal.warnings)));
+    done(of_document(200, std::move(removal.last_words), std::move(removal.warnings)));
+  });
 }
 
 Answer Registry::get(const ObjectTarget& target) const {

@@ -95,11 +95,20 @@ class Registry {
 
  private:
   struct Update;  // one update with its retries
+  // One delete on its way to the store.
+  struct Removal {
+    ObjectTarget target;
+    DeleteOptions options;
+    WriteOptions write_options;
+    std::vector<std::string> warnings;
+    std::string last_words;  // the answer; empty: the object as it is written
+  };
   void attempt(std::shared_ptr<Update> update);
-  static ApiStatus other_uid(const Update& update, std::string_view asked, std::string_view found);
+  static ApiStatus uid_conflict(const ObjectTarget& target, std::string_view asked, std::string_view found);
   void submit_update(std::shared_ptr<Update> update, const store::ObjectPtr& current, const Json& before,
                      Json next);
   void finish(std::shared_ptr<Update> update, store::Write write);
+  void submit_removal(Removal removal, store::Write write, Done done);
   std::optional<ApiStatus> check_namespace(const ObjectTarget& target) const;
   api::RuleContext context(const ObjectTarget& target, const WriteOptions& options) const;
   void submit_create(ObjectTarget target, Json object, int tries_left, std::vector<std::string> warnings,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/yaml.h"
 #include "server/wire_form.h"
 
 namespace berth::server {
@@ -82,10 +83,12 @@ std::variant<Rendering, ApiStatus> rendering_of(const HttpRequest& request) {
     const std::size_t comma = accept.find(',');
     const std::string_view media = trim(accept.substr(0, comma));
     const std::optional<Form> form = form_of(media);
-    const bool known = understood(trim(media.substr(0, media.find(';'))));
+    const std::string_view type = trim(media.substr(0, media.find(';')));
+    const bool known = understood(type);
     any_known |= known;
     if (known && form) {
       rendering.form = *form;
+      if (type == "application/yaml") rendering.encoding = Encoding::Yaml;
       if (media_parameter(media, "v") == "v1beta1") rendering.version = "v1beta1";
       const std::string* include = request.parameter("includeObject");
       if (rendering.form == Form::Table && include)
@@ -114,6 +117,14 @@ std::string render_one(const api::ResourceInfo& resource, const store::ObjectPtr
   }
   const std::string metadata = "{\"resourceVersion\":\"" + std::to_string(shown->revision) + "\"}";
   return table_bytes(resource, {shown}, rendering, metadata, now, true);
+}
+
+void encode_as_yaml(HttpResponse& response) {
+  const Result<Json> body = parse_json(response.body);
+  if (!body) return;
+  response.body = api::to_yaml(*body);
+  for (auto& [name, value] : response.headers)
+    if (name == "Content-Type") value = "application/yaml";
 }
 
 std::string warning_header(std::string_view text) {

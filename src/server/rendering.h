@@ -20,6 +20,9 @@ std::optional<ApiStatus> check_metadata_form(Rendering& rendering, const api::Re
 std::string render_one(const api::ResourceInfo& resource, const store::ObjectPtr& object,
                        const std::string& stored, Rendering rendering, Time now);
 
+// Turns a JSON answer into YAML; what is no JSON stays.
+void encode_as_yaml(HttpResponse& response);
+
 // 299 - "text", escaped.
 std::string warning_header(std::string_view text);
 

@@ -30,7 +30,14 @@ Result<api::Decoded> decode_yaml(const api::TypeInfo& type, std::string_view bod
   Result<std::vector<api::YamlDocument>> documents = api::parse_yaml_documents(body, "body");
   if (!documents) return documents.error();
   if (documents->size() != 1) return Error(ErrorCode::Invalid, "a request body is one YAML document");
-  return api::decode_document(type, std::move(documents->front().value));
+  const std::vector<std::string>& duplicates = documents->front().duplicate_keys;
+  Result<api::Decoded> decoded = api::decode_document(type, std::move(documents->front().value));
+  if (!decoded || duplicates.empty()) return decoded;
+  // All of them are one error of the reference's YAML reader.
+  std::string text = "yaml: unmarshal errors:";
+  for (const std::string& duplicate : duplicates) text += "\n  " + duplicate;
+  decoded->strict_errors.insert(decoded->strict_errors.begin(), std::move(text));
+  return decoded;
 }
 
 // The document in the stored version, with its defaults.
@@ -295,6 +302,28 @@ ApiStatus refused_result(api::PatchType type, const Json& document, const std::s
   return invalid("", "", "", {api::invalid("patch", quoted, why)});
 }
 
+// A patch may not make an object of another kind. The reference reads the result as what it says it is, and
+// complains of the first thing that does not fit: 422 with that reason, to be quoted with the document.
+std::optional<ApiStatus> other_kind(const api::ResourceInfo& resource, const Json& document) {
+  const std::string_view kind = document.string_at("kind");
+  const std::string_view version = document.string_at("apiVersion");
+  const std::string own =
+      api::ResourceRef{std::string(resource.group), std::string(resource.version), ""}.api_version();
+  if (kind == resource.kind && version == own) return std::nullopt;
+  ApiStatus unfit;
+  unfit.code = 422;
+  const api::TypeInfo* type = api::find_kind(version, kind);
+  unfit.message = "no kind \"" + std::string(kind) + "\" is registered for version \"" +
+                  std::string(version) + "\" in scheme \"pkg/api/legacyscheme/scheme.go:30\"";
+  if (!type) return unfit;
+  const Result<api::Decoded> decoded = api::decode_document(*type, document);
+  if (decoded)
+    return bad_request("the object's kind " + std::string(kind) + " of " + std::string(version) +
+                       " is not the kind of the resource: " + std::string(resource.kind) + " of " + own);
+  unfit.message = decoded.error().message();
+  return unfit;
+}
+
 }  // namespace
 
 Registry::Change patch_change(const HttpRequest& request, const api::ResourceInfo& resource,
@@ -318,6 +347,10 @@ Registry::Change patch_change(const HttpRequest& request, const api::ResourceInf
     Result<Json> result = patched(type, resource, to_served_shape(resource, current), body);
     if (!result) return of_patch_error(result.error());
     const Json asked = *result;
+    if (const auto refused = other_kind(resource, asked)) {
+      if (refused->code != 422) return *refused;
+      return refused_result(type, asked, body, refused->message);
+    }
     Result<api::Decoded> decoded = api::decode_document(resource.type(), std::move(result).value());
     if (!decoded) return refused_result(type, asked, body, decoded.error().message());
     const bool strict = validation == FieldValidation::Strict;

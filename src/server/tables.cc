@@ -277,6 +277,37 @@ JsonArray composite_group_cells(const Json& group, Time now) {
   return {name_of(group), group_policy(group), group_workload(group), age_of(group, now)};
 }
 
+// The sum over all pools, as text.
+std::string pool_sum(const Json& status, std::string_view member) {
+  std::int64_t sum = 0;
+  for (const Json& pool : status.items_at("pools")) sum += pool.int_at(member);
+  return std::to_string(sum);
+}
+
+JsonArray pool_status_cells(const Json& request, Time now) {
+  const Json& status = request.part("status");
+  std::int64_t errors = 0;
+  for (const Json& pool : status.items_at("pools"))
+    errors += pool.string_at("validationError").empty() ? 0 : 1;
+  std::string state = "Pending";
+  std::string completed = "<none>";
+  for (const Json& condition : status.items_at("conditions")) {
+    if (condition.string_at("status") != "True") continue;
+    state = condition.string_at("type");
+    completed = since(condition.string_at("lastTransitionTime"), now);
+  }
+  return {name_of(request),
+          request.part("spec").string_at("driver"),
+          pool_sum(status, "totalDevices"),
+          pool_sum(status, "availableDevices"),
+          pool_sum(status, "allocatedDevices"),
+          pool_sum(status, "unavailableDevices"),
+          std::to_string(errors),
+          status.int_at("poolCount"),
+          state,
+          completed};
+}
+
 JsonArray bind_request_cells(const Json& request, Time now) {
   const Json &spec = request.part("spec"), &status = request.part("status");
   return {name_of(request),
@@ -374,6 +405,9 @@ constexpr TableColumn kCompositeGroupColumns[] = {kName, {"Policy"}, {"Workload"
 constexpr TableColumn kClaimColumns[] = {kName, {"State"}, kAge};
 constexpr TableColumn kSliceColumns[] = {kName, {"Node"}, {"Driver"}, {"Pool"}, kAge};
 constexpr TableColumn kTaintRuleColumns[] = {kName, {"Key"}, {"Value"}, {"Effect"}, {"TimeAdded"}, kAge};
+constexpr TableColumn kPoolStatusColumns[] = {
+    kName,      {"Driver"},           {"Total"},  {"Available"}, {"Allocated"}, {"Unavailable"},
+    {"Errors"}, {"Pools", "integer"}, {"Status"}, {"Completed"}};
 constexpr TableColumn kBindRequestColumns[] = {kName,
                                                {"Pod"},
                                                {"Node"},
@@ -408,6 +442,7 @@ constexpr TableRow kRows[] = {
     {"resource.k8s.io", "resourceclaims", {kClaimColumns, claim_cells}},
     {"resource.k8s.io", "resourceslices", {kSliceColumns, slice_cells}},
     {"resource.k8s.io", "devicetaintrules", {kTaintRuleColumns, taint_rule_cells}},
+    {"resource.k8s.io", "resourcepoolstatusrequests", {kPoolStatusColumns, pool_status_cells}},
     {"scheduling.berth.dev", "bindrequests", {kBindRequestColumns, bind_request_cells}},
 };
 

@@ -25,9 +25,9 @@ void prepare_namespace(Json& object, const RuleContext&) {
 
 // The finalizers end through "finalize" only.
 void prepare_namespace_update(Json& next, const Json& old, const RuleContext& ctx) {
+  put_name_label(next);
   if (ctx.subresource == "finalize") return;
   put(next, core_type("Namespace"), "spec", value_or_null(present(old, "spec")));
-  put_name_label(next);
 }
 
 std::optional<Rejection> admit_namespace_delete(const Json& object, const RuleContext&) {

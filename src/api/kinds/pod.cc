@@ -96,6 +96,18 @@ std::optional<Rejection> admit_create(Json& pod, const RuleContext& ctx) {
   return std::nullopt;
 }
 
+// Every write of a pod passes this: what defaults gave once comes back when a patch leaves it out.
+std::optional<Rejection> admit_update(Json& next, const Json& old, const RuleContext&) {
+  static const TypeInfo& type = core_type("PodSpec");
+  Json& spec = next["spec"];
+  add_default_toleration(spec, kNotReady);
+  add_default_toleration(spec, kUnreachable);
+  for (std::string_view key : {"priority", "preemptionPolicy"})
+    if (const Json* given = present_at(old, {"spec", key}); given && !present(spec, key))
+      put(spec, type, key, *given);
+  return std::nullopt;
+}
+
 Json gated_condition(Time now) {
   return Json::object({{"type", "PodScheduled"},
                        {"status", "False"},
@@ -322,6 +334,7 @@ KindRules pod_rules() {
   rules.answers_deleted_object = true;
   rules.set_defaults = set_pod_defaults;
   rules.admit_create = admit_create;
+  rules.admit_update = admit_update;
   rules.prepare_create = prepare_create;
   rules.prepare_update = prepare_update;
   rules.prepare_status_update = prepare_status_update;
