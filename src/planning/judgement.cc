@@ -11,9 +11,6 @@ namespace {
 using model::NodeId;
 using scheduling::Attempt;
 
-constexpr std::string_view kNoDevices = "cannot allocate all claims";
-constexpr std::string_view kInvalidPools = "invalid resource pools were encountered";
-
 struct PluginOfReason {
   std::string_view reason_prefix;
   std::string_view plugin;
@@ -40,15 +37,11 @@ std::string_view plugin_of(std::string_view reason) {
 NodeVerdict verdict_of(const Attempt& attempt, NodeId node, NodeId chosen) {
   NodeVerdict verdict{attempt.world->cluster.node(node).name, chosen.valid(), "", ""};
   if (verdict.feasible) return verdict;
-  const scheduling::Diagnosis& diagnosis = attempt.diagnosis;
-  if (!diagnosis.error().empty()) {
-    verdict.reason = diagnosis.error();
-  } else if (diagnosis.refused_everywhere()) {
-    verdict.reason = diagnosis.everywhere();
-  } else {
-    for (const auto& [reason, count] : diagnosis.counts())
-      verdict.reason += (verdict.reason.empty() ? "" : ", ") + reason;
-  }
+  const scheduling::Refusals refusals = scheduling::add_up(attempt.diagnosis, attempt.world->cluster);
+  verdict.reason = refusals.error.empty() ? refusals.everywhere : refusals.error;
+  if (verdict.reason.empty())
+    for (const scheduling::RefusedFor& refused : refusals.reasons)
+      verdict.reason += (verdict.reason.empty() ? "" : ", ") + refused.reason;
   verdict.plugin = plugin_of(verdict.reason);
   return verdict;
 }
@@ -58,47 +51,42 @@ bool nearer(const dra::Certificate& a, const dra::Certificate& b) {
   return a.need - a.have < b.need - b.have;
 }
 
-std::optional<Proof> device_proof(const Attempt& attempt) {
+std::optional<Proof> device_proof(const scheduling::PodCycle& cycle, Attempt& attempt,
+                                  std::span<const NodeId> nodes) {
   if (!attempt.ask) return std::nullopt;
-  std::vector<NodeId> nodes = attempt.diagnosis.nodes_with(kNoDevices);
-  const std::vector<NodeId> invalid = attempt.diagnosis.nodes_with(kInvalidPools);
-  nodes.insert(nodes.end(), invalid.begin(), invalid.end());
-  const auto name_of = [&](NodeId node) { return attempt.world->cluster.node(node).name; };
-  std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) { return name_of(a) < name_of(b); });
-  nodes.resize(std::min(nodes.size(), kNodesProvedMax));
+  cycle.judge(attempt, nodes.first(std::min(nodes.size(), kNodesProvedMax)));
   std::optional<dra::Certificate> best;
-  std::string where;
-  for (const NodeId node : nodes) {
+  NodeId where;
+  for (const NodeId node : attempt.candidates) {
     const dra::Verdict verdict = attempt.world->allocator.allocate(*attempt.ask, node, dra::Explain::Words);
     const auto* no = std::get_if<dra::Impossible>(&verdict);
     if (!no || !no->certificate || (best && !nearer(*no->certificate, *best))) continue;
     best = no->certificate;
-    where = name_of(node);
+    where = node;
   }
   if (!best) return std::nullopt;
   return Proof{std::string(dra::name_of(best->kind)),
                best->claim,
                best->request,
-               where,
+               attempt.world->cluster.node(where).name,
                best->need,
                best->have,
                best->items,
                dra::to_words(*best)};
 }
 
-// "3 nodes: Insufficient cpu (n1, n2, n3)"
-Proof nodes_proof(const Attempt& attempt, std::size_t node_count) {
+// One item a reason: "3 nodes: Insufficient cpu (n1, n2, n3)".
+Proof nodes_proof(const model::Cluster& cluster, const scheduling::Refusals& refusals,
+                  std::size_t node_count) {
   Proof proof{"Nodes", "", "", "", Quantity::of(1), Quantity(), {}, "none of the nodes will do"};
   if (node_count == 0) proof.words = "the cluster has no node";
-  for (const auto& [reason, count] : attempt.diagnosis.counts()) {
-    std::vector<std::string> names;
-    for (const NodeId node : attempt.diagnosis.nodes_with(reason))
-      names.push_back(attempt.world->cluster.node(node).name);
-    std::sort(names.begin(), names.end());
-    std::string item = std::to_string(count) + (count == 1 ? " node: " : " nodes: ") + reason + " (";
-    for (std::size_t i = 0; i < std::min(names.size(), dra::kCertificateItemsMax); ++i)
-      item += (i == 0 ? "" : ", ") + names[i];
-    if (names.size() > dra::kCertificateItemsMax) item += ", …";
+  for (const scheduling::RefusedFor& refused : refusals.reasons) {
+    std::string item =
+        std::to_string(refused.count) + (refused.count == 1 ? " node: " : " nodes: ") + refused.reason + " (";
+    for (const NodeId node : refused.first)
+      item += (node == refused.first.front() ? "" : ", ") + cluster.node(node).name;
+    if (refused.count > refused.first.size())
+      item += " and " + std::to_string(refused.count - refused.first.size()) + " more";
     proof.items.push_back(item + ")");
   }
   return proof;
@@ -132,17 +120,18 @@ std::vector<NodeVerdict> judge_nodes(const scheduling::PodCycle& cycle, const sc
   std::vector<NodeVerdict> verdicts;
   Attempt attempt;
   for (const NodeId& node : nodes) {
-    cycle.begin(attempt, world, pod, {&node, 1}, {});
-    const NodeId chosen = cycle.choose(attempt);
+    cycle.begin(attempt, world, pod);
+    const NodeId chosen = cycle.prepare(attempt) ? cycle.choose(attempt, {&node, 1}, {}) : NodeId::none();
     verdicts.push_back(verdict_of(attempt, node, chosen));
   }
   return verdicts;
 }
 
-std::optional<Proof> prove(const Attempt& attempt, std::size_t node_count) {
-  if (attempt.diagnosis.refused_everywhere()) return class_proof(attempt);
-  if (auto proof = device_proof(attempt)) return proof;
-  return nodes_proof(attempt, node_count);
+std::optional<Proof> prove(const scheduling::PodCycle& cycle, Attempt& attempt,
+                           const scheduling::Refusals& refusals, std::span<const NodeId> nodes) {
+  if (!refusals.everywhere.empty()) return class_proof(attempt);
+  if (auto proof = device_proof(cycle, attempt, nodes)) return proof;
+  return nodes_proof(attempt.world->cluster, refusals, nodes.size());
 }
 
 }  // namespace berth::planning

@@ -39,12 +39,6 @@ std::string id_of(const Decision& decision) {
   return (decision.group ? "group/" : "pod/") + decision.ns + "/" + decision.name;
 }
 
-std::int64_t score_of(const scheduling::Attempt& attempt, NodeId node) {
-  for (std::size_t i = 0; i < attempt.scores.size(); ++i)
-    if (attempt.candidates[i] == node) return attempt.scores[i];
-  return 0;
-}
-
 }  // namespace
 
 std::string_view name_of(ResultKind kind) {
@@ -89,7 +83,8 @@ Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::Selec
       world_{offline.view(), offline.cluster(), allocator_},
       plugins_(scheduling::default_plugins()),
       cycle_(plugins_),
-      groups_(plugins_, domains_) {}
+      shapes_(cycle_, domains_),
+      groups_(plugins_, domains_, shapes_) {}
 
 Plan Planner::run() {
   for (const Turn& turn : turns_of(offline_.view(), offline_.cluster())) {
@@ -135,10 +130,11 @@ void Planner::decide_pod(const api::Pod& pod, Decision& decision) {
   model::Cluster& cluster = offline_.cluster();
   const std::vector<NodeId>& nodes = domains_.nodes(cluster);
   if (options_.verdicts != Verdicts::None) decision.verdicts = judge_nodes(cycle_, world_, pod, nodes);
-  cycle_.begin(attempt_, world_, pod, nodes, {});
-  const NodeId node = cycle_.choose(attempt_);
-  if (!node.valid()) return refuse_pod(pod, nodes.size(), decision);
-  decision.score = score_of(attempt_, node);
+  cycle_.begin(attempt_, world_, pod);
+  const NodeId node = shapes_.choose(attempt_, {});
+  if (!node.valid()) return refuse_pod(pod, nodes, decision);
+  cycle_.judge(attempt_, {&node, 1});
+  decision.score = attempt_.scores.front();
   model::Ledger::Transaction transaction(cluster.ledger());
   cycle_.reserve(attempt_, node, transaction);
   cluster.commit(transaction, id_of(decision));
@@ -149,22 +145,22 @@ void Planner::decide_pod(const api::Pod& pod, Decision& decision) {
   decision.message = pod.meta.ns + "/" + pod.meta.name + " goes to " + decision.pods.front().node;
 }
 
-void Planner::refuse_pod(const api::Pod& pod, std::size_t node_count, Decision& decision) {
-  const scheduling::Diagnosis& diagnosis = attempt_.diagnosis;
-  if (!diagnosis.error().empty()) {
+void Planner::refuse_pod(const api::Pod& pod, std::span<const NodeId> nodes, Decision& decision) {
+  const scheduling::Refusals refusals = shapes_.refusals(attempt_);
+  if (!refusals.error.empty()) {
     decision.result = ResultKind::Error;
     decision.reason = "SchedulerError";
-    decision.message = diagnosis.error();
+    decision.message = refusals.error;
     return;
   }
-  const bool unknown = !diagnosis.nodes_with(kTimedOut).empty();
+  const bool unknown = refusals.counts().contains(std::string(kTimedOut));
   decision.result = unknown ? ResultKind::Unknown : ResultKind::Unschedulable;
   decision.reason = unknown ? "SearchBudgetEnded" : "Unschedulable";
-  decision.message = diagnosis.fit_sentence(node_count);
-  if (node_count > 0)
-    decision.message += " " + diagnosis.preemption_sentence(node_count, pod.preemption_policy);
-  decision.message += " " + scheduling::explain_pod(attempt_, plugins_, node_count);
-  if (!unknown) decision.certificate = prove(attempt_, node_count);
+  decision.message = refusals.fit_sentence(nodes.size());
+  if (!nodes.empty())
+    decision.message += " " + refusals.preemption_sentence(nodes.size(), pod.preemption_policy);
+  decision.message += " " + scheduling::explain_pod(attempt_, refusals, nodes.size());
+  if (!unknown) decision.certificate = prove(cycle_, attempt_, refusals, nodes);
 }
 
 void Planner::place(const api::Pod& pod, NodeId node, const std::vector<scheduling::ClaimChoice>& claims,

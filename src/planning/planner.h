@@ -8,6 +8,7 @@
 #include "planning/offline_cluster.h"
 #include "planning/plan.h"
 #include "scheduling/group_cycle.h"
+#include "scheduling/shape_index.h"
 
 namespace berth::planning {
 
@@ -33,7 +34,7 @@ class Planner {
   // False when the pod cannot be tried now; the decision says why.
   bool may_be_tried(const api::Pod& pod, Decision& decision) const;
   void decide_pod(const api::Pod& pod, Decision& decision);
-  void refuse_pod(const api::Pod& pod, std::size_t node_count, Decision& decision);
+  void refuse_pod(const api::Pod& pod, std::span<const model::NodeId> nodes, Decision& decision);
   void decide_group(const Turn& turn, Decision& decision);
   void place_group(const scheduling::GroupInput& input, const scheduling::GroupOutcome& outcome,
                    Decision& decision);
@@ -49,6 +50,7 @@ class Planner {
   scheduling::PluginSet plugins_;
   scheduling::DomainIndex domains_;
   scheduling::PodCycle cycle_;
+  scheduling::ShapeIndex shapes_;
   scheduling::GroupCycle groups_;
   scheduling::Attempt attempt_;
   Plan plan_;
