@@ -35,9 +35,12 @@ void add_part_flags(CLI::App& command, PartCommand& part) {
   command.add_option("--feature-gates", part.feature_gates, "A=true,B=false, with Kubernetes' gate names");
   command.add_option("--listen", part.listen,
                      "ADDR:PORT of /healthz, /readyz and /metrics; port 0 picks a free one");
+  command.add_flag("--print-config", part.print_config, "print the effective configuration and end");
+}
+
+void add_election_flags(CLI::App& command, PartCommand& part) {
   command.add_option("--leader-elect", part.leader_elect, "work only while holding the Lease");
   command.add_option("--leader-elect-resource-namespace", part.lease_namespace, "of the Lease");
-  command.add_flag("--print-config", part.print_config, "print the effective configuration and end");
 }
 
 void add_plan_flags(CLI::App& command, PlanCommand& plan) {
@@ -84,6 +87,7 @@ int run(int argc, char** argv) {
   CLI::App* scheduler = app.add_subcommand("scheduler", "place pods of a cluster elsewhere");
   PartCommand places;
   add_part_flags(*scheduler, places);
+  add_election_flags(*scheduler, places);
   bool with_binder = false;
   scheduler->add_flag("--with-binder", with_binder, "bind in the same process");
   scheduler->add_option("--scheduler-name", places.scheduler_names, "schedulerName of the pods it places");
@@ -91,6 +95,15 @@ int run(int argc, char** argv) {
   PartCommand binds;
   binds.part = Part::Binder;
   add_part_flags(*binder, binds);
+  add_election_flags(*binder, binds);
+  CLI::App* node_agent = app.add_subcommand("node-agent", "report the health of one node's devices");
+  PartCommand watches;
+  watches.part = Part::NodeAgent;
+  watches.leader_elect = false;
+  add_part_flags(*node_agent, watches);
+  node_agent->add_option("--node", watches.node, "name of the node")->required();
+  node_agent->add_option("--nodes-dir", watches.nodes_directory,
+                         "where drivers find the node's plugin sockets");
 
   CLI::App* bench = app.add_subcommand("bench", "measure this machine end to end");
   BenchCommand measured;
@@ -120,6 +133,7 @@ int run(int argc, char** argv) {
   if (with_binder) places.part = Part::SchedulerWithBinder;
   if (*scheduler) return run_part(places);
   if (*binder) return run_part(binds);
+  if (*node_agent) return run_part(watches);
   if (*up) return run_up(std::move(whole));
   return run_apiserver(std::move(serve));
 }

@@ -15,6 +15,7 @@
 #include "cli/stop_signal.h"
 #include "cli/version.h"
 #include "client/https_client.h"
+#include "health/node_agents.h"
 
 namespace berth::cli {
 namespace {
@@ -24,14 +25,15 @@ constexpr Duration kStopGrace = Duration::seconds(5);
 constexpr Duration kReleaseLimit = Duration::seconds(2);
 
 std::string_view name_of(Part part) {
+  if (part == Part::NodeAgent) return "node-agent";
   return part == Part::Binder ? "binder" : "scheduler";
 }
 
 control::ControlPlaneOptions plane_options(const PartCommand& command) {
   control::ControlPlaneOptions options;
   options.scheduler_names = command.scheduler_names;
-  options.scheduler = command.part != Part::Binder;
-  options.binder = command.part != Part::Scheduler;
+  options.scheduler = command.part == Part::Scheduler || command.part == Part::SchedulerWithBinder;
+  options.binder = command.part == Part::Binder || command.part == Part::SchedulerWithBinder;
   options.controllers = false;
   options.simulated_nodes = false;
   return options;
@@ -54,6 +56,19 @@ std::string metrics_of(const ControlPlaneLoops& plane, const std::atomic<bool>& 
   return text.take();
 }
 
+// The agent of the one node; null for the other parts.
+Result<std::unique_ptr<health::NodeAgents>> start_agent(const PartCommand& command, health::HealthFeed& feed,
+                                                        const Clock& clock) {
+  if (command.part != Part::NodeAgent) return std::unique_ptr<health::NodeAgents>();
+  std::string folder = command.nodes_directory;
+  if (folder.empty()) {
+    ServerOptions defaults;
+    choose_data_directory(defaults, false);
+    folder = defaults.data_directory + "/nodes";
+  }
+  return health::NodeAgents::start(folder, {command.node}, feed, clock);
+}
+
 Status run(const PartCommand& command, const api::Gates& gates, const StopSignal& stop) {
   const SystemClock clock;
   const client::ClusterAccess access =
@@ -65,7 +80,11 @@ Status run(const PartCommand& command, const api::Gates& gates, const StopSignal
   if (command.leader_elect) leading.emplace(*client, clock, election_options(command));
   std::atomic<bool> leads = !command.leader_elect;
   const auto told = [&leads] { return leads ? control::Leading::Yes : control::Leading::No; };
-  ControlPlaneLoops plane(*client, clock, gates, plane_options(command), told());
+  health::HealthFeed feed;
+  control::ControlPlaneOptions options = plane_options(command);
+  if (command.part == Part::NodeAgent) options.health = &feed;
+  ControlPlaneLoops plane(*client, clock, gates, options, told());
+  const std::unique_ptr<health::NodeAgents> agent = TRY(start_agent(command, feed, clock));
   const std::unique_ptr<PartServer> pages = TRY(
       PartServer::open(command.listen, {.ready = [&plane] { return plane.synced(); },
                                         .metrics = [&] { return metrics_of(plane, leads, command.part); }}));
@@ -102,7 +121,10 @@ std::string configuration_text(const PartCommand& command) {
   text += "leaderElection:\n  leaderElect: " + std::string(command.leader_elect ? "true" : "false") +
           "\n  resourceNamespace: " + quoted(command.lease_namespace) +
           "\n  resourceName: " + quoted("berth-" + std::string(name_of(command.part))) + "\n";
-  if (command.part != Part::Binder) {
+  if (command.part == Part::NodeAgent) {
+    text += "nodeAgent:\n  node: " + quoted(command.node) +
+            "\n  nodesDirectory: " + quoted(command.nodes_directory) + "\n";
+  } else if (command.part != Part::Binder) {
     text += "scheduler:\n  withBinder: ";
     text += command.part == Part::SchedulerWithBinder ? "true" : "false";
     text += "\n  schedulerNames:\n";
@@ -124,6 +146,9 @@ int run_part(const PartCommand& command) {
     std::fputs(configuration_text(command).c_str(), stdout);
     return 0;
   }
+  if (command.part == Part::NodeAgent && !gates->enabled("ResourceHealthStatus"))
+    return complain(Error(ErrorCode::Invalid, "--feature-gates",
+                          "a node agent reports device health: it needs ResourceHealthStatus=true"));
   plug_cel();
   if (const Status ran = run(command, *gates, stop); !ran) return complain(ran.error());
   return 0;

@@ -1,4 +1,5 @@
-// `berth scheduler` and `berth binder`: a part of the control plane against an API server elsewhere.
+// `berth scheduler`, `berth binder` and `berth node-agent`: a part of the control plane against an API server
+// elsewhere.
 #pragma once
 
 #include <string>
@@ -6,7 +7,7 @@
 
 namespace berth::cli {
 
-enum class Part { Scheduler, SchedulerWithBinder, Binder };
+enum class Part { Scheduler, SchedulerWithBinder, Binder, NodeAgent };
 
 struct PartCommand {
   Part part = Part::Scheduler;
@@ -17,6 +18,10 @@ struct PartCommand {
   bool leader_elect = true;
   std::string lease_namespace = "kube-system";
   bool print_config = false;
+  // Of a node agent: its node, and the folder whose <node>/plugins_registry and <node>/device-plugins drivers
+  // and plugins use (empty: nodes/ in the data directory of `berth up`).
+  std::string node;
+  std::string nodes_directory;
 };
 
 // Runs until SIGINT or SIGTERM. Returns the exit code.

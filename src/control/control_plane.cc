@@ -91,7 +91,7 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
     parts_->scheduling->add(parts_->scheduler);
     parts_->scheduling->attach_to(parts_->hub);
   }
-  if (options.controllers || options.simulated_nodes || options.binder) {
+  if (options.controllers || options.simulated_nodes || options.binder || options.health) {
     parts_->controllers = std::make_unique<Engine>(client, EngineOptions{});
     if (options.controllers) add_controllers(*parts_->controllers);
     if (options.binder) add_binder(*parts_->controllers, gates);

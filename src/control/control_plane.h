@@ -27,7 +27,7 @@ struct ControlPlaneOptions {
   bool binder = true;
   bool controllers = true;  // claims, garbage collection, namespaces…
   bool simulated_nodes = true;
-  // What drivers report of simulated nodes; outlives the control plane. Null: nobody listens to drivers.
+  // What drivers report of the nodes here; outlives the control plane. Null: nobody listens to drivers.
   health::HealthFeed* health = nullptr;
 };
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs `berth apiserver`, `berth scheduler` and `berth binder` as processes that work together.
+"""Runs `berth apiserver`, `scheduler`, `binder` and `node-agent` as processes that work together.
 
 Only the standard library. The closing line is "N passed, M failed"; the exit code is 0 when nothing failed.
 """
@@ -227,6 +227,50 @@ def parts_outlive_their_api_server(berth):
         assert part.page("/readyz")[0] == 200
 
 
+def a_node_agent_reports_what_a_driver_says(berth):
+    with Cluster(berth) as cluster:
+        cluster.add_node("n1")
+        claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+        request = {"name": "gpu", "exactly": {"deviceClassName": "gpu"}}
+        cluster.make(claims, {"kind": "ResourceClaim", "apiVersion": "resource.k8s.io/v1",
+                              "metadata": {"name": "c"}, "spec": {"devices": {"requests": [request]}}})
+        container = {"name": "c", "image": "i", "resources": {"claims": [{"name": "dev"}]}}
+        pod = cluster.make(PODS, {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "sick"},
+                                  "spec": {"nodeName": "n1", "containers": [container],
+                                           "resourceClaims": [{"name": "dev", "resourceClaimName": "c"}]}})
+        consumer = {"resource": "pods", "name": "sick", "uid": pod["metadata"]["uid"]}
+        result = {"request": "gpu", "driver": "gpu.example.com", "pool": "n1", "device": "gpu-1"}
+        answer = cluster.call("PATCH", claims + "/c/status",
+                              {"status": {"allocation": {"devices": {"results": [result]}},
+                                          "reservedFor": [consumer]}},
+                              "application/merge-patch+json")
+        assert answer["kind"] == "ResourceClaim", answer
+        started = {"name": "c", "image": "i", "imageID": "i", "ready": True, "restartCount": 0,
+                   "state": {"running": {}}}
+        cluster.call("PATCH", PODS + "/sick/status",
+                     {"status": {"phase": "Running", "containerStatuses": [started]}},
+                     "application/merge-patch+json")
+        nodes = pathlib.Path(cluster.scratch.name, "n")
+        cluster.part("node-agent", "--node", "n1", "--nodes-dir", str(nodes)).ready()
+        driver = subprocess.Popen([str(berth.parent / "health-driver"), "--registry",
+                                   str(nodes / "n1" / "plugins_registry"), "--driver", "gpu.example.com",
+                                   "--pool", "n1", "--device", "gpu-1"], stdin=subprocess.PIPE, text=True)
+        try:
+            driver.stdin.write("gpu-1 Unhealthy xid 79\n")
+            driver.stdin.flush()
+
+            def told():
+                statuses = cluster.call("GET", PODS + "/sick")["status"].get("containerStatuses", [])
+                return [resource.get("health") for status in statuses
+                        for entry in status.get("allocatedResourcesStatus", [])
+                        for resource in entry["resources"]]
+
+            eventually("the pod's status names the sick device", lambda: told() == ["Unhealthy"])
+        finally:
+            driver.kill()
+            driver.wait()
+
+
 def options_are_told_and_checked(berth):
     def run(*arguments):
         return subprocess.run([str(berth)] + list(arguments), capture_output=True, text=True, timeout=60)
@@ -238,12 +282,16 @@ def options_are_told_and_checked(berth):
                  '  - "x"', "  GenericWorkload: true", "  CompositePodGroup: false"):
         assert line in printed.stdout.splitlines(), line
     assert run("binder", "--feature-gates", "NoSuchGate=true").returncode != 0
+    assert run("node-agent").returncode == 2
+    gated = run("node-agent", "--node", "n1", "--feature-gates", "ResourceHealthStatus=false")
+    assert gated.returncode == 2 and "ResourceHealthStatus=true" in gated.stderr, gated.stderr
     missing = run("binder", "--kubeconfig", "/nonexistent/kubeconfig")
     assert missing.returncode == 1 and "/nonexistent/kubeconfig" in missing.stderr, missing.stderr
 
 
 CASES = (a_pod_is_placed_and_bound_by_two_processes, a_killed_binder_is_followed_by_another,
-         one_of_two_schedulers_leads, parts_outlive_their_api_server, options_are_told_and_checked)
+         one_of_two_schedulers_leads, parts_outlive_their_api_server,
+         a_node_agent_reports_what_a_driver_says, options_are_told_and_checked)
 
 
 def main():
