@@ -1,6 +1,9 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <functional>
+#include <map>
+#include <memory>
 
 #include "base/log.h"
 #include "cli/apiserver_command.h"
@@ -61,61 +64,88 @@ LogLevel level_of(const std::string& name) {
   return name == "off" ? LogLevel::Off : LogLevel::Info;
 }
 
+// What to run when a subcommand was parsed.
+using Commands = std::map<CLI::App*, std::function<int()>>;
+
+void add_servers(CLI::App& app, Commands& commands) {
+  CLI::App* apiserver =
+      app.add_subcommand("apiserver", "serve the Kubernetes API alone, without controllers");
+  auto serve = std::make_shared<ApiServerCommand>();
+  add_server_flags(*apiserver, serve->server, serve->feature_gates);
+  apiserver->add_flag("--in-memory", serve->in_memory, "keep nothing on disk");
+  commands.emplace(apiserver, [serve] { return run_apiserver(std::move(*serve)); });
+
+  CLI::App* up = app.add_subcommand("up", "run a whole control plane in this process");
+  auto whole = std::make_shared<UpCommand>();
+  add_server_flags(*up, whole->server, whole->feature_gates);
+  up->add_flag("--in-memory", whole->in_memory, "keep nothing on disk");
+  up->add_option("-f,--file", whole->files, "objects to create: a file, a folder or -");
+  up->add_option("--nodes", whole->nodes, "how many nodes to simulate");
+  up->add_option("--nodes-dir", whole->nodes_directory, "where drivers find the nodes' plugin sockets");
+  up->add_flag("--watch-placements", whole->watch_placements, "print each placement as it happens");
+  commands.emplace(up, [whole] { return run_up(std::move(*whole)); });
+}
+
+void add_parts(CLI::App& app, Commands& commands) {
+  CLI::App* scheduler = app.add_subcommand("scheduler", "place pods of a cluster elsewhere");
+  auto places = std::make_shared<PartCommand>();
+  add_part_flags(*scheduler, *places);
+  add_election_flags(*scheduler, *places);
+  const auto bind_too = [places](std::int64_t) { places->part = Part::SchedulerWithBinder; };
+  scheduler->add_flag_function("--with-binder", bind_too, "bind in the same process");
+  scheduler->add_option("--scheduler-name", places->scheduler_names, "schedulerName of the pods it places");
+  commands.emplace(scheduler, [places] { return run_part(*places); });
+
+  CLI::App* binder = app.add_subcommand("binder", "carry out bind requests of a cluster elsewhere");
+  auto binds = std::make_shared<PartCommand>();
+  binds->part = Part::Binder;
+  add_part_flags(*binder, *binds);
+  add_election_flags(*binder, *binds);
+  commands.emplace(binder, [binds] { return run_part(*binds); });
+
+  CLI::App* agent = app.add_subcommand("node-agent", "report the health of one node's devices");
+  auto reports = std::make_shared<PartCommand>();
+  reports->part = Part::NodeAgent;
+  reports->leader_elect = false;
+  add_part_flags(*agent, *reports);
+  agent->add_option("--node", reports->node, "name of the node")->required();
+  agent->add_option("--nodes-dir", reports->nodes_directory, "where drivers find the node's plugin sockets");
+  commands.emplace(agent, [reports] { return run_part(*reports); });
+}
+
+void add_tools(CLI::App& app, Commands& commands) {
+  CLI::App* plan = app.add_subcommand("plan", "decide offline what would happen to every pending pod");
+  auto planned = std::make_shared<PlanCommand>();
+  add_plan_flags(*plan, *planned);
+  commands.emplace(plan, [planned] { return run_plan(*planned); });
+
+  CLI::App* cel = app.add_subcommand("cel", "evaluate CEL: JSON lines on standard input, answers on output");
+  commands.emplace(cel, run_cel);
+
+  CLI::App* bench = app.add_subcommand("bench", "measure this machine end to end");
+  auto measured = std::make_shared<BenchCommand>();
+  bench->add_option("name", measured->name, "dra-fill")->required();
+  bench->add_option("-o,--output", measured->output, "table or json")
+      ->check(CLI::IsMember({"table", "json"}));
+  commands.emplace(bench, [measured] { return run_bench(*measured); });
+
+  CLI::App* version = app.add_subcommand("version", "print the version");
+  commands.emplace(version, [] {
+    std::printf("berth %s (Kubernetes API %s)\n", kBerthVersion, kKubernetesVersion);
+    return 0;
+  });
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Berth: an accelerator-workload scheduler for Kubernetes", "berth");
   app.require_subcommand(1);
   app.fallthrough();
   std::string log_level = "info", log_format = "text";
   add_logging(app, log_level, log_format);
-
-  CLI::App* version = app.add_subcommand("version", "print the version");
-  CLI::App* apiserver =
-      app.add_subcommand("apiserver", "serve the Kubernetes API alone, without controllers");
-  ApiServerCommand serve;
-  add_server_flags(*apiserver, serve.server, serve.feature_gates);
-  apiserver->add_flag("--in-memory", serve.in_memory, "keep nothing on disk");
-
-  CLI::App* up = app.add_subcommand("up", "run a whole control plane in this process");
-  UpCommand whole;
-  add_server_flags(*up, whole.server, whole.feature_gates);
-  up->add_flag("--in-memory", whole.in_memory, "keep nothing on disk");
-  up->add_option("-f,--file", whole.files, "objects to create: a file, a folder or -");
-  up->add_option("--nodes", whole.nodes, "how many nodes to simulate");
-  up->add_option("--nodes-dir", whole.nodes_directory, "where drivers find the nodes' plugin sockets");
-  up->add_flag("--watch-placements", whole.watch_placements, "print each placement as it happens");
-
-  CLI::App* scheduler = app.add_subcommand("scheduler", "place pods of a cluster elsewhere");
-  PartCommand places;
-  add_part_flags(*scheduler, places);
-  add_election_flags(*scheduler, places);
-  bool with_binder = false;
-  scheduler->add_flag("--with-binder", with_binder, "bind in the same process");
-  scheduler->add_option("--scheduler-name", places.scheduler_names, "schedulerName of the pods it places");
-  CLI::App* binder = app.add_subcommand("binder", "carry out bind requests of a cluster elsewhere");
-  PartCommand binds;
-  binds.part = Part::Binder;
-  add_part_flags(*binder, binds);
-  add_election_flags(*binder, binds);
-  CLI::App* node_agent = app.add_subcommand("node-agent", "report the health of one node's devices");
-  PartCommand watches;
-  watches.part = Part::NodeAgent;
-  watches.leader_elect = false;
-  add_part_flags(*node_agent, watches);
-  node_agent->add_option("--node", watches.node, "name of the node")->required();
-  node_agent->add_option("--nodes-dir", watches.nodes_directory,
-                         "where drivers find the node's plugin sockets");
-
-  CLI::App* bench = app.add_subcommand("bench", "measure this machine end to end");
-  BenchCommand measured;
-  bench->add_option("name", measured.name, "dra-fill")->required();
-  bench->add_option("-o,--output", measured.output, "table or json")->check(CLI::IsMember({"table", "json"}));
-
-  CLI::App* plan = app.add_subcommand("plan", "decide offline what would happen to every pending pod");
-  PlanCommand planned;
-  add_plan_flags(*plan, planned);
-
-  CLI::App* cel = app.add_subcommand("cel", "evaluate CEL: JSON lines on standard input, answers on output");
-
+  Commands commands;
+  add_servers(app, commands);
+  add_parts(app, commands);
+  add_tools(app, commands);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -123,19 +153,9 @@ int run(int argc, char** argv) {
     return shown == 0 ? 0 : 2;
   }
   configure_log(level_of(log_level), log_format == "json" ? LogFormat::Json : LogFormat::Text);
-  if (*version) {
-    std::printf("berth %s (Kubernetes API %s)\n", kBerthVersion, kKubernetesVersion);
-    return 0;
-  }
-  if (*cel) return run_cel();
-  if (*plan) return run_plan(planned);
-  if (*bench) return run_bench(measured);
-  if (with_binder) places.part = Part::SchedulerWithBinder;
-  if (*scheduler) return run_part(places);
-  if (*binder) return run_part(binds);
-  if (*node_agent) return run_part(watches);
-  if (*up) return run_up(std::move(whole));
-  return run_apiserver(std::move(serve));
+  for (const auto& [parsed, run_command] : commands)
+    if (*parsed) return run_command();
+  return 2;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "cli/decision_file.h"
 #include "cli/plane_metrics.h"
 #include "control/loop.h"
 
@@ -37,6 +38,11 @@ class Shown {
   Figures figures_;
 };
 
+control::ControlPlaneOptions with_log(control::ControlPlaneOptions options, DecisionFile* decisions) {
+  options.decisions = decisions;
+  return options;
+}
+
 }  // namespace
 
 struct ControlPlaneLoops::Parts {
@@ -58,14 +64,18 @@ struct ControlPlaneLoops::Parts {
 };
 
 ControlPlaneLoops::ControlPlaneLoops(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
-                                     control::ControlPlaneOptions options, control::Leading leading)
-    : parts_(std::make_unique<Parts>(client, clock, gates, options)) {
+                                     control::ControlPlaneOptions options, control::Leading leading,
+                                     DecisionFile* decisions)
+    : parts_(std::make_unique<Parts>(client, clock, gates, with_log(options, decisions))) {
   Parts& parts = *parts_;
   if (control::Engine* engine = parts.plane.scheduling()) {
     engine->lead(leading);
-    parts.scheduling = std::make_unique<control::Loop>(*engine, clock, "berth-scheduler", [&parts] {
-      parts.scheduler_shown.refresh([&] { return figures_of(parts.plane.queue(), parts.plane.decisions()); });
-    });
+    parts.scheduling =
+        std::make_unique<control::Loop>(*engine, clock, "berth-scheduler", [&parts, decisions] {
+          if (decisions) decisions->flush();
+          parts.scheduler_shown.refresh(
+              [&] { return figures_of(parts.plane.queue(), parts.plane.decisions()); });
+        });
   }
   if (control::Engine* engine = parts.plane.controllers()) {
     engine->lead(leading);

@@ -10,12 +10,16 @@
 
 namespace berth::cli {
 
+class DecisionFile;
+
 // Owner: the main thread. Runs from construction until stop().
 class ControlPlaneLoops {
  public:
-  // All outlive it. Not leading, the loops follow and decide nothing until lead() says so.
+  // All outlive it; `decisions` (or null) gets every decision. Not leading, the loops follow and decide
+  // nothing until lead() says so.
   ControlPlaneLoops(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
-                    control::ControlPlaneOptions options, control::Leading leading = control::Leading::Yes);
+                    control::ControlPlaneOptions options, control::Leading leading = control::Leading::Yes,
+                    DecisionFile* decisions = nullptr);
   ~ControlPlaneLoops();
 
   // Every loop has seen every list.

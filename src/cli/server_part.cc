@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "cli/audit_log.h"
 #include "cli/cel_plug.h"
+#include "cli/line_file.h"
 #include "cli/listen_address.h"
 #include "cli/request_counts.h"
 #include "client/kubeconfig.h"
@@ -47,7 +48,8 @@ ServerPart::~ServerPart() {
 Result<std::unique_ptr<ServerPart>> ServerPart::open(ServerOptions options, const api::Gates& gates) {
   plug_cel();
   std::unique_ptr<ServerPart> part(new ServerPart(std::move(options), gates));
-  if (!part->options_.audit_log.empty()) part->audit_ = TRY(AuditLog::open(part->options_.audit_log));
+  if (!part->options_.audit_log.empty())
+    part->audit_ = TRY(LineFile::open(part->options_.audit_log, "--audit-log"));
   store::StoreOptions store_options;
   store_options.directory = part->options_.data_directory;
   part->store_ = TRY(store::open_store(std::move(store_options)));
@@ -57,7 +59,7 @@ Result<std::unique_ptr<ServerPart>> ServerPart::open(ServerOptions options, cons
   server_options.audit = [audit = part->audit_.get(),
                           counts = part->requests_.get()](const server::AuditRecord& record) {
     counts->count(record);
-    if (audit) audit->write(record);
+    if (audit) audit->append(audit_line(record));
   };
   server_options.metrics = [owner = part.get()] { return owner->metrics(); };
   part->server_ = std::make_unique<server::ApiServer>(

@@ -26,7 +26,7 @@ struct ServerOptions {
   bool warn_unacted = false;
 };
 
-class AuditLog;
+class LineFile;
 class RequestCounts;
 
 // Owner: the main thread. Serves from start() until stop().
@@ -60,7 +60,7 @@ class ServerPart {
   const api::Gates& gates_;
   SystemClock clock_;
   SystemRandom random_;
-  std::unique_ptr<AuditLog> audit_;
+  std::unique_ptr<LineFile> audit_;
   std::unique_ptr<RequestCounts> requests_;
   std::mutex metrics_mutex_;
   std::function<void(MetricsText&)> other_metrics_;

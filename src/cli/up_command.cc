@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cli/apiserver_command.h"
 #include "cli/control_plane.h"
+#include "cli/decision_file.h"
 #include "cli/manifests.h"
 #include "cli/placements.h"
 #include "cli/stop_signal.h"
@@ -111,6 +112,12 @@ Result<std::unique_ptr<health::NodeAgents>> start_agents(const UpCommand& comman
   return health::NodeAgents::start(folder, std::move(nodes), feed, clock);
 }
 
+// Null in memory: there is no place for it.
+Result<std::unique_ptr<DecisionFile>> open_decisions(const UpCommand& command) {
+  if (command.server.data_directory.empty()) return std::unique_ptr<DecisionFile>();
+  return DecisionFile::open(command.server.data_directory);
+}
+
 void print_welcome(const ServerPart& part, std::size_t nodes) {
   std::printf("Berth is up: the Kubernetes API is on %s, %zu simulated node%s ready.\n", part.url().c_str(),
               nodes, nodes == 1 ? " is" : "s are");
@@ -142,7 +149,8 @@ Status serve(UpCommand& command, ServerPart& part, const std::vector<Manifest>& 
   health::HealthFeed feed;
   control::ControlPlaneOptions options;
   options.health = &feed;
-  ControlPlaneLoops plane(*client, clock, gates, options);
+  const std::unique_ptr<DecisionFile> decisions = TRY(open_decisions(command));
+  ControlPlaneLoops plane(*client, clock, gates, options, control::Leading::Yes, decisions.get());
   const MetricsShown shown(part, plane);
   if (Status made = make_nodes(command.nodes, part.store(), *own); !made) return made;
   if (Status stored = store_manifests(manifests, *own); !stored) return stored;

@@ -74,7 +74,9 @@ void add_node_agents(Engine& engine, const api::Gates& gates, health::HealthFeed
 
 struct ControlPlane::Parts {
   Parts(client::ApiClient& client, const api::Gates& gates, const ControlPlaneOptions& options)
-      : scheduler(scheduler_options(options, gates), selectors, &decisions), hub(client) {}
+      : scheduler(scheduler_options(options, gates), selectors, &decisions), hub(client) {
+    decisions.pass_on_to(options.decisions);
+  }
   dra::CelSelectors selectors;
   scheduling::DecisionRing decisions;
   scheduling::Scheduler scheduler;

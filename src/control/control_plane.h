@@ -29,6 +29,8 @@ struct ControlPlaneOptions {
   bool simulated_nodes = true;
   // What drivers report of the nodes here; outlives the control plane. Null: nobody listens to drivers.
   health::HealthFeed* health = nullptr;
+  // Hears of every decision, on the scheduler's thread; outlives the control plane. Null: nobody.
+  scheduling::DecisionLog* decisions = nullptr;
 };
 
 // Owner: one thread until start(); after that the engines belong to who steps them.

@@ -20,6 +20,7 @@ std::string_view name_of(DecisionResult result) {
 
 void DecisionRing::append(DecisionRecord record) {
   ++counts_[static_cast<std::size_t>(record.result)];
+  if (next_) next_->append(record);
   records_.push_back(std::move(record));
   if (records_.size() > kDecisionsKept) records_.pop_front();
 }

@@ -53,6 +53,8 @@ inline constexpr std::size_t kDecisionsKept = 4096;
 class DecisionRing final : public DecisionLog {
  public:
   void append(DecisionRecord record) override;
+  // Hears of every record too; outlives the ring. Null: nobody.
+  void pass_on_to(DecisionLog* next) { next_ = next; }
   const std::deque<DecisionRecord>& records() const { return records_; }
   // Null when it was never there or is no longer kept.
   const DecisionRecord* find(std::string_view id) const;
@@ -61,6 +63,7 @@ class DecisionRing final : public DecisionLog {
  private:
   std::deque<DecisionRecord> records_;
   std::array<std::uint64_t, kDecisionResultCount> counts_{};
+  DecisionLog* next_ = nullptr;
 };
 
 }  // namespace berth::scheduling

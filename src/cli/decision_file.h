@@ -1,0 +1,34 @@
+// The decision log on disk: one JSON line a decision, appended, in the data directory.
+//
+// Owner: the scheduler's thread, which only adds to a buffer while it decides; flush() writes between
+// decisions. A process that dies loses at most what it decided since its last step: those decisions are not
+// in the API either, or stand there with their ids.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cli/line_file.h"
+#include "scheduling/decision_log.h"
+
+namespace berth::cli {
+
+inline constexpr std::size_t kDecisionFileBytesMax = 64u << 20;  // then a new file is begun, one old is kept
+
+class DecisionFile final : public scheduling::DecisionLog {
+ public:
+  static Result<std::unique_ptr<DecisionFile>> open(const std::string& directory);
+
+  void append(scheduling::DecisionRecord record) override;
+  void flush();
+
+ private:
+  explicit DecisionFile(std::unique_ptr<LineFile> file) : file_(std::move(file)) {}
+  std::unique_ptr<LineFile> file_;
+  std::string lines_;
+};
+
+// With its newline.
+std::string decision_line(const scheduling::DecisionRecord& record);
+
+}  // namespace berth::cli
