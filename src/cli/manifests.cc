@@ -111,9 +111,9 @@ std::string_view field_of(std::string_view message) {
 
 std::string place_of(const Manifest& manifest, std::string_view path) {
   std::string place = api::yaml_position(*manifest.text, manifest.file, manifest.document, path);
-  const Json* metadata = manifest.object.find("metadata");
+  const std::string_view name = manifest.object.part("metadata").string_at("name");
   place.append(": ").append(manifest.object.string_at("kind"));
-  if (metadata) place.append(" ").append(metadata->string_at("name"));
+  if (!name.empty()) place.append(" ").append(name);
   return place;
 }
 

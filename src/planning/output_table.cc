@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kColumns = 5;
 constexpr std::size_t kNamesShownMax = 4;
+constexpr std::size_t kLineColumns = 100;
 using Row = std::array<std::string, kColumns>;
 
 // "a, b, c, d and 3 more"; "-" for none.
@@ -52,10 +53,24 @@ std::string proof_text(const Proof& proof) {
   return text + ": " + proof.words;
 }
 
+// Indented, in lines of at most kLineColumns where words allow it.
+void append_wrapped(std::string& out, std::string_view text) {
+  while (!text.empty()) {
+    std::size_t end = text.size();
+    if (end > kLineColumns) {
+      end = text.rfind(' ', kLineColumns);
+      if (end == std::string_view::npos) end = std::min(text.find(' '), text.size());
+    }
+    out.append("    ").append(text.substr(0, end)).append("\n");
+    text.remove_prefix(std::min(text.size(), end + 1));
+  }
+}
+
 void append_why(std::string& out, const Decision& decision) {
   if (decision.result == ResultKind::Placed) return;
-  out += "    " + decision.message + "\n";
-  if (decision.certificate) out += "    " + proof_text(*decision.certificate) + "\n";
+  append_wrapped(out, decision.explanation.empty() ? decision.message : decision.explanation);
+  if (decision.certificate && decision.certificate->kind != "Nodes")
+    append_wrapped(out, proof_text(*decision.certificate));
 }
 
 void append_verdicts(std::string& out, const Decision& decision, Verdicts verdicts) {

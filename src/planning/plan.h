@@ -85,7 +85,8 @@ struct Decision {
   std::string name;
   ResultKind result = ResultKind::Unschedulable;
   std::string reason;
-  std::string message;
+  std::string message;      // Kubernetes' own sentence first, then the explanation
+  std::string explanation;  // Berth's words alone; empty where the message is all
   std::vector<std::pair<std::string, std::string>> topology;  // key and value
   std::int64_t score = 0;
   std::vector<PlannedPod> pods;

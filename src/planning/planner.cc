@@ -159,7 +159,8 @@ void Planner::refuse_pod(const api::Pod& pod, std::span<const NodeId> nodes, Dec
   decision.message = refusals.fit_sentence(nodes.size());
   if (!nodes.empty())
     decision.message += " " + refusals.preemption_sentence(nodes.size(), pod.preemption_policy);
-  decision.message += " " + scheduling::explain_pod(attempt_, refusals, nodes.size());
+  decision.explanation = scheduling::explain_pod(attempt_, refusals, nodes.size());
+  decision.message += " " + decision.explanation;
   if (!unknown) decision.certificate = prove(cycle_, attempt_, refusals, nodes);
 }
 

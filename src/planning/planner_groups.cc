@@ -68,6 +68,7 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
   decision.result = failed ? ResultKind::Error : ResultKind::Unschedulable;
   decision.reason = failed ? "SchedulerError" : "Unschedulable";
   decision.message = outcome.message + (failed ? "" : " " + outcome.explanation);
+  if (!failed) decision.explanation = outcome.explanation;
 }
 
 void Planner::place_group(const scheduling::GroupInput& input, const GroupOutcome& outcome,

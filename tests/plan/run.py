@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Runs `berth plan` and `berth cel` on files, as a user would.
+
+Only the standard library. The closing line is "N passed, M failed"; the exit code is 0 when nothing failed.
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import traceback
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+EXAMPLES = ROOT / "examples"
+CLUSTER = EXAMPLES / "cluster"
+GROUPS = EXAMPLES / "compatibility-groups"
+BERTH = None
+
+
+def run(*arguments, text=None):
+    return subprocess.run([str(BERTH)] + [str(argument) for argument in arguments], input=text,
+                          capture_output=True, text=True, timeout=60)
+
+
+def plan(*arguments, text=None):
+    """The decisions by name, and the exit code."""
+    outcome = run("plan", *arguments, "-o", "json", text=text)
+    assert outcome.stdout, outcome.stderr
+    decisions = json.loads(outcome.stdout)["decisions"]
+    return {decision["name"]: decision for decision in decisions}, outcome.returncode
+
+
+def documents(*paths):
+    texts = []
+    for path in paths:
+        for file in sorted(path.glob("*.yaml")) if path.is_dir() else [path]:
+            texts += file.read_text().split("\n---\n")
+    return texts
+
+
+def every_example_of_the_document_is_told_in_words():
+    wanted = {
+        "1-counters.yaml": (0, {"pod-a": "gpu-0-mig-1g-0", "pod-b": "gpu-0-mig-1g-1"}, None),
+        "2-no-groups.yaml": (0, {"pod-a": "gpu-0-mig-1g-0", "pod-b": "gpu-0-vgpu-0"}, None),
+        "3-groups.yaml": (1, {"pod-a": "gpu-0-mig-1g-0"},
+                          "counter set gpu-0-counters on node-1 holds group mig; the device offers vgpu"),
+        "4-several-groups.yaml": (1, {"pod-a": "device-0-foo-0", "pod-b": "device-0-bar-0"},
+                                  "counter set device-0-counters on node-1 holds group foobar; "
+                                  "the device offers baz"),
+    }
+    for name, (code, placed, words) in wanted.items():
+        decisions, returned = plan("-f", GROUPS / name)
+        assert returned == code, (name, returned)
+        devices = {pod: decision["pods"][0]["claims"][0]["devices"][0]["device"]
+                   for pod, decision in decisions.items() if decision["result"] == "Placed"}
+        assert devices == placed, (name, devices)
+        if words:
+            (refused,) = [one for one in decisions.values() if one["result"] != "Placed"]
+            assert refused["result"] == "Unschedulable" and words in refused["message"], (name, refused)
+            table = run("plan", "-f", GROUPS / name).stdout
+            assert words in " ".join(table.split()), table
+
+
+def the_order_of_the_input_never_matters():
+    texts = documents(CLUSTER, EXAMPLES / "partitions.yaml", EXAMPLES / "gang.yaml", EXAMPLES / "fabric.yaml")
+    seeded, seen = random.Random(1), set()
+    for _ in range(10):
+        seeded.shuffle(texts)
+        for output in ("json", "yaml", "table"):
+            outcome = run("plan", "-f", "-", "-o", output, "--verdicts", "all", text="\n---\n".join(texts))
+            assert outcome.returncode == 1, outcome.stderr
+            seen.add((output, outcome.stdout))
+    assert len(seen) == 3, "one output of each form"
+
+
+def its_objects_are_what_it_decided():
+    done = run("plan", "-f", CLUSTER, "-f", EXAMPLES / "partitions.yaml", "-f", EXAMPLES / "gang.yaml",
+               "-o", "yaml")
+    assert "kind: BindRequest" in done.stdout and "  nodeName: node-1" in done.stdout, done.stdout
+    again, code = plan("-f", CLUSTER, "-f", "-", text=done.stdout)
+    assert (again, code) == ({}, 0), again
+    # What was placed takes its devices from those who come later.
+    vgpu = [text for text in documents(EXAMPLES / "partitions.yaml") if "vgpu" in text]
+    later, code = plan("-f", CLUSTER, "-f", "-", text="\n---\n".join([done.stdout] + vgpu))
+    assert code == 1 and later["vgpu-b"]["result"] == "Unschedulable", later
+
+
+def verdicts_judge_every_node():
+    decisions, _ = plan("-f", CLUSTER, "-f", EXAMPLES / "partitions.yaml", "--verdicts", "all")
+    verdicts = decisions["vgpu-b"]["verdicts"]
+    assert [verdict["node"] for verdict in verdicts] == ["node-1", "node-2", "node-3", "node-4"], verdicts
+    assert not any(verdict["feasible"] for verdict in verdicts), verdicts
+    assert {verdict["plugin"] for verdict in verdicts} == {"DynamicResources", "NodeAffinity"}, verdicts
+    assert "verdicts" not in plan("-f", CLUSTER, "-f", EXAMPLES / "partitions.yaml")[0]["vgpu-b"]
+
+
+def bad_input_is_named():
+    cases = [
+        ("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containerz: []\n",
+         ":5: document 1: spec.containerz: Pod p: unknown field"),
+        ("kind: Pod\n", "apiVersion: Pod: is missing"),
+        ("a: [\n", "document 1, line 2"),
+        ("apiVersion: v1\nkind: Node\nmetadata: {}\n", "metadata.name: Node: is missing"),
+        ("apiVersion: v1\nkind: Node\nmetadata: {name: n}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: n}\n",
+         "document 2: metadata.name: Node n: is the same object as"),
+    ]
+    with tempfile.TemporaryDirectory() as scratch:
+        file = pathlib.Path(scratch, "in.yaml")
+        for text, said in cases:
+            file.write_text(text)
+            outcome = run("plan", "-f", file)
+            assert outcome.returncode == 1 and not outcome.stdout, outcome
+            assert said in outcome.stderr and "in.yaml" in outcome.stderr, (text, outcome.stderr)
+    assert run("plan").returncode == 2
+    assert run("plan", "-f", CLUSTER, "--verdicts", "some").returncode == 2
+    assert run("plan", "-f", CLUSTER, "--now", "yesterday").returncode == 2
+
+
+def cel_answers_line_by_line():
+    asked = [{"id": 1, "expr": "device.driver == 'd'", "device": {"driver": "d"}},
+             {"id": 2, "expr": "x * 2", "vars": {"x": {"int": "21"}}}, {"id": 3, "expr": "1 +"}]
+    outcome = run("cel", text="".join(json.dumps(line) + "\n" for line in asked))
+    answers = [json.loads(line) for line in outcome.stdout.splitlines()]
+    assert [answer["id"] for answer in answers] == [1, 2, 3], answers
+    assert (answers[0]["value"], answers[1]["value"], answers[2]["error"]) == (True, "42", "compile"), answers
+    assert outcome.returncode == 1
+
+
+CASES = (every_example_of_the_document_is_told_in_words, the_order_of_the_input_never_matters,
+         its_objects_are_what_it_decided, verdicts_judge_every_node, bad_input_is_named,
+         cel_answers_line_by_line)
+
+
+def main():
+    global BERTH
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    build = os.environ.get("BERTH_BUILD_DIR", ROOT / "build" / "debug")
+    arguments.add_argument("--berth", type=pathlib.Path, default=pathlib.Path(build, "berth"))
+    arguments.add_argument("cases", nargs="*", help="parts of the names of cases")
+    options = arguments.parse_args()
+    BERTH = options.berth.resolve()
+    failed = passed = 0
+    for case in CASES:
+        if options.cases and not any(word in case.__name__ for word in options.cases):
+            continue
+        try:
+            case()
+            passed += 1
+        except Exception:  # a case may fail in any way; the others still run
+            failed += 1
+            print("FAILED %s" % case.__name__)
+            traceback.print_exc()
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
