@@ -104,8 +104,8 @@ def bad_input_is_named():
         ("kind: Pod\n", "apiVersion: Pod: is missing"),
         ("a: [\n", "document 1, line 2"),
         ("apiVersion: v1\nkind: Node\nmetadata: {}\n", "metadata.name: Node: is missing"),
-        ("apiVersion: v1\nkind: Node\nmetadata: {name: n}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: n}\n",
-         "document 2: metadata.name: Node n: is the same object as"),
+        ("---\n".join(["apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n"] * 2),
+         "document 2: metadata.name: Node n1: is the same object as"),
     ]
     with tempfile.TemporaryDirectory() as scratch:
         file = pathlib.Path(scratch, "in.yaml")
