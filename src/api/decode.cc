@@ -60,6 +60,7 @@ class Decoder {
   // Makes `value` the canonical form of a message. `value` is an object.
   Status message(const TypeInfo& type, Json& value, const Place& at);
   std::vector<std::string> take_strict_errors() { return std::move(strict_errors_); }
+  std::vector<std::string> take_empty_lists() { return std::move(empty_lists_); }
 
  private:
   // The innermost struct and the value's declared type: what Go's decoder says in an error.
@@ -99,6 +100,7 @@ class Decoder {
   }
 
   std::vector<std::string> strict_errors_;
+  std::vector<std::string> empty_lists_;
   std::set<std::string> seen_;
 };
 
@@ -142,6 +144,8 @@ Status Decoder::member(const TypeInfo& owner, const FieldInfo& field, Json& valu
 
 Status Decoder::list(const FieldInfo& field, Target target, Json& value, const Place& at) {
   if (!value.is_array()) return wrong_type(word_for(value), target, at);
+  const bool vanishes = value.as_array().empty() && field.is(kOmitEmpty);
+  if (vanishes && empty_lists_.size() < kEmptyListsMax) empty_lists_.push_back(at.path());
   const Target element{target.owner, element_type(target.go_type)};
   std::size_t index = 0;
   for (Json& item : value.as_array()) {
@@ -314,7 +318,7 @@ Result<Decoded> decode_document(const TypeInfo& type, Json document) {
                                                  word_for(document), type.version, type.name));
   Decoder decoder;
   TRY(decoder.message(type, document, Place{}));
-  return Decoded{std::move(document), decoder.take_strict_errors()};
+  return Decoded{std::move(document), decoder.take_strict_errors(), decoder.take_empty_lists()};
 }
 
 Result<Decoded> decode_json(const TypeInfo& type, std::string_view text) {

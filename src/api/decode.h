@@ -19,10 +19,15 @@ namespace berth::api {
 // As many strict errors as the reference collects.
 inline constexpr std::size_t kStrictErrorsMax = 100;
 
+inline constexpr std::size_t kEmptyListsMax = 100;
+
 struct Decoded {
   Json document;
   // `unknown field "spec.junk"`, `duplicate field "spec.size"`, in the order of the input.
   std::vector<std::string> strict_errors;
+  // Where a list was given without items and the canonical document has none ("spec.devices"): a few rules
+  // tell that from absence. The first kEmptyListsMax.
+  std::vector<std::string> empty_lists;
 };
 
 // Error: a value of a wrong type, in the words of the reference's decoder

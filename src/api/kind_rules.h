@@ -39,6 +39,8 @@ struct RuleContext {
   // Of the request: "resize", or empty; and the group it named, "events.k8s.io" where core stores the object.
   std::string_view subresource = {};
   std::string_view request_group = {};
+  // Lists that the body names without items (Decoded::empty_lists); known for POST and PUT only.
+  std::span<const std::string> empty_lists = {};
 };
 
 // How metadata.name is checked.

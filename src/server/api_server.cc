@@ -306,6 +306,7 @@ void ApiServer::create(std::shared_ptr<Call> call) {
   if (auto* status = std::get_if<ApiStatus>(&body)) return answer(call, Answer::failed(*status));
   ReadBody& read = std::get<ReadBody>(body);
   warn(*call, std::move(read.warnings));
+  std::get<WriteOptions>(options).empty_lists = std::move(read.empty_lists);
   if (auto reviewed =
           review(*call->target.resource, read.document, call->request.user, registry_.world().clock.now()))
     return answer(call, std::move(*reviewed));
@@ -327,6 +328,7 @@ void ApiServer::replace(std::shared_ptr<Call> call) {
   if (auto* status = std::get_if<ApiStatus>(&body)) return answer(call, Answer::failed(*status));
   ReadBody& read = std::get<ReadBody>(body);
   warn(*call, std::move(read.warnings));
+  std::get<WriteOptions>(options).empty_lists = std::move(read.empty_lists);
   registry_.update(call->target, std::move(read.document), std::get<WriteOptions>(options),
                    [this, call](Answer made) { answer(call, std::move(made)); });
 }

@@ -216,6 +216,7 @@ api::RuleContext Registry::context(const ObjectTarget& target, const WriteOption
   api::RuleContext ctx{world_.gates, world_.clock.now(), options.user, read, list};
   ctx.subresource = target.subresource;
   ctx.request_group = target.resource->group;
+  ctx.empty_lists = options.empty_lists;
   return ctx;
 }
 

@@ -45,6 +45,7 @@ using Done = std::function<void(Answer)>;
 struct WriteOptions {
   bool dry_run = false;
   std::string user;
+  std::vector<std::string> empty_lists;  // of the body: api::Decoded::empty_lists
 };
 
 struct DeleteOptions {

@@ -115,7 +115,7 @@ std::variant<api::Decoded, ApiStatus> decode(const HttpRequest& request, const a
   if (media != "application/vnd.kubernetes.protobuf") return unsupported_media_type(kBodyTypes);
   Result<Json> document = api::decode_protobuf_body(type, request.body);
   if (!document) return unrecognized(type, request.body, std::string(document.error().message()));
-  return api::Decoded{std::move(document).value(), {}};
+  return api::Decoded{std::move(document).value(), {}, {}};
 }
 
 // Go's package of the internal types of a group.
@@ -192,6 +192,7 @@ std::variant<ReadBody, ApiStatus> read_object(const HttpRequest& request, const 
                        "\" cannot be handled as a " + std::string(resource.kind) + ": " +
                        api::strict_error_text(body.strict_errors));
   ReadBody read;
+  read.empty_lists = std::move(body.empty_lists);
   read.document = to_storage(resource, std::move(body.document));
   if (validation == FieldValidation::Warn) read.warnings = std::move(body.strict_errors);
   return read;

@@ -16,8 +16,9 @@ namespace berth::server {
 enum class FieldValidation { Ignore, Warn, Strict };
 
 struct ReadBody {
-  Json document;                      // canonical
-  std::vector<std::string> warnings;  // strict errors under Warn
+  Json document;                         // canonical
+  std::vector<std::string> warnings;     // strict errors under Warn
+  std::vector<std::string> empty_lists;  // api::Decoded::empty_lists
 };
 
 std::variant<FieldValidation, ApiStatus> field_validation_of(const HttpRequest& request,

@@ -133,7 +133,7 @@ std::vector<Row> claim_rows() {
               R"("firstAvailable":[{"name":"s","deviceClassName":"x"}])", "", "spec.devices.requests[0]"),
       request("DRAConsumableCapacity=false", "spec.devices.constraints.0.distinctAttribute",
               R"("exactly":{"deviceClassName":"x"})", R"(,"constraints":[{"distinctAttribute":"d.io/n"}])",
-              "spec.devices.constraints[0]"),
+              "spec.devices.constraints[0].matchAttribute"),
   };
   for (const auto& [gate, name, members] : {std::tuple{"DRADeviceTaints=false", "tolerations", tolerations},
                                             {"DRAConsumableCapacity=false", "capacity", capacity},

@@ -41,6 +41,8 @@ FieldErrors check_mode(const FieldPath& path, const Json& request) {
   return {not_supported(path.child("allocationMode"), mode, {"All", "ExactCount"})};
 }
 
+constexpr std::uint64_t kDerivedCostMax = 1000000;  // of all derived attributes of a claim
+
 // What the derived attributes of a claim cost together, and what refers to them.
 struct Derivation {
   const JsonArray& constraints;
@@ -55,6 +57,7 @@ bool is_used(const Derivation& derivation, std::string_view attribute, std::stri
             text_at(constraint, "distinctAttribute") != attribute)
           return false;
         const JsonArray& names = items(&constraint, "requests");
+        if (names.size() > kRequestNamesMax) return false;  // refused for that
         const auto has = [&](const std::string& name) {
           return std::find(names.begin(), names.end(), Json(name)) != names.end();
         };
@@ -70,8 +73,7 @@ void check_derived_expression(const FieldPath& path, std::string_view expression
   const CelVerdict verdict = check_cel(expression, CelUse::DerivedAttribute, gates);
   if (!verdict.complaint.empty()) return errors.push_back(invalid(path, expression, verdict.complaint));
   derivation.cost += verdict.cost_max;
-  if (verdict.too_complex || derivation.cost > kCelCostMax)
-    errors.push_back(forbidden(path, "too complex, exceeds cost limit"));
+  if (verdict.too_complex) errors.push_back(forbidden(path, "too complex, exceeds cost limit"));
 }
 
 void check_derived(const FieldPath& path, const Json& owner, std::string_view request,
@@ -143,7 +145,7 @@ void check_request(const FieldPath& path, const Json& request, const Gates& gate
 }
 
 void check_constraint(const FieldPath& path, const Json& constraint, const std::set<std::string>& known,
-                      Findings& findings) {
+                      const Gates& gates, Findings& findings) {
   append(findings.by_hand,
          check_request_names(path.child("requests"), items(&constraint, "requests"), known));
   const Json* match = present(constraint, "matchAttribute");
@@ -152,6 +154,8 @@ void check_constraint(const FieldPath& path, const Json& constraint, const std::
     append(findings.by_hand, check_full_name(path.child("matchAttribute"), match->as_string()));
   else if (distinct)
     append(findings.by_hand, check_full_name(path.child("distinctAttribute"), distinct->as_string()));
+  else if (!gates.enabled("DRAConsumableCapacity"))
+    findings.by_hand.push_back(required(path.child("matchAttribute")));
   else
     findings.by_hand.push_back(
         required(path,
@@ -276,16 +280,28 @@ FieldError unknown_request(std::string path, std::string_view name) {
       "'/'");
 }
 
+FieldErrors check_request_reference(const std::string& path, std::string_view name,
+                                    const std::set<std::string>& known) {
+  FieldErrors errors;
+  const std::size_t slash = name.find('/');
+  const bool deeper = slash != std::string_view::npos && name.find('/', slash + 1) != std::string_view::npos;
+  if (!deeper) append(errors, check_format(path, name.substr(0, slash), dns_label_problems));
+  if (!deeper && slash != std::string_view::npos)
+    append(errors, check_format(path, name.substr(slash + 1), dns_label_problems));
+  if (!known.contains(std::string(name))) errors.push_back(unknown_request(path, name));
+  return errors;
+}
+
 FieldErrors check_request_names(const FieldPath& path, const JsonArray& names,
                                 const std::set<std::string>& known) {
-  FieldErrors errors;
+  FieldErrors errors = check_count(path, names.size(), kRequestNamesMax);
+  if (!errors.empty()) return errors;
   std::set<std::string> seen;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string& name = names[i].as_string();
-    if (!known.contains(name)) errors.push_back(unknown_request(path.index(i), name));
+    append(errors, check_request_reference(path.index(i), name, known));
     if (!seen.insert(name).second) errors.push_back(duplicate(path.index(i), name));
   }
-  append(errors, check_count(path, names.size(), kRequestNamesMax));
   return errors;
 }
 
@@ -310,14 +326,17 @@ void check_claim_spec(const FieldPath& path, const Json& spec, const Gates& gate
     }
   if (fits("constraints", constraints.size(), kConstraintsMax))
     for (std::size_t i = 0; i < constraints.size(); ++i)
-      check_constraint(at.child("constraints").index(i), constraints[i], known, findings);
-  if (!fits("config", config.size(), kConfigMax)) return;
-  for (std::size_t i = 0; i < config.size(); ++i) {
-    const FieldPath entry = at.child("config").index(i);
-    append(findings.by_hand,
-           check_request_names(entry.child("requests"), items(&config[i], "requests"), known));
-    check_opaque(entry, config[i], findings);
-  }
+      check_constraint(at.child("constraints").index(i), constraints[i], known, gates, findings);
+  if (fits("config", config.size(), kConfigMax))
+    for (std::size_t i = 0; i < config.size(); ++i) {
+      const FieldPath entry = at.child("config").index(i);
+      append(findings.by_hand,
+             check_request_names(entry.child("requests"), items(&config[i], "requests"), known));
+      check_opaque(entry, config[i], findings);
+    }
+  if (derivation.cost > kDerivedCostMax)
+    findings.by_hand.push_back(forbidden(
+        at, "too complex, total cost of derived attribute CEL expressions in the claim exceeds cost limit"));
 }
 
 KindRules resource_claim_rules() {

@@ -26,6 +26,8 @@ std::set<std::string> request_names(const Json& spec);
 // Entries of `requests` must be such names, without repetition.
 FieldErrors check_request_names(const FieldPath& path, const JsonArray& names,
                                 const std::set<std::string>& known);
+FieldErrors check_request_reference(const std::string& path, std::string_view name,
+                                    const std::set<std::string>& known);
 FieldError unknown_request(std::string path, std::string_view name);
 
 // Missing operators of tolerations in `owner` become Equal.

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <set>
 
 #include "api/kinds/network_address.h"
 #include "api/kinds/resource_claim.h"
@@ -16,9 +18,17 @@ constexpr std::size_t kAddressesMax = 16;
 // What names an allocated device.
 constexpr std::string_view kDeviceKey[] = {"driver", "pool", "device", "shareID"};
 
+using DeviceKey = std::array<std::string_view, 4>;
+
+DeviceKey key_of(const Json& device) {
+  DeviceKey key;
+  std::transform(std::begin(kDeviceKey), std::end(kDeviceKey), key.begin(),
+                 [&](std::string_view name) { return text_at(device, name); });
+  return key;
+}
+
 bool is_same_device(const Json& a, const Json& b) {
-  return std::all_of(std::begin(kDeviceKey), std::end(kDeviceKey),
-                     [&](std::string_view key) { return text_at(a, key) == text_at(b, key); });
+  return key_of(a) == key_of(b);
 }
 
 const JsonArray& results_of(const Json* allocation) {
@@ -34,13 +44,14 @@ bool is_allocated(const Json* allocation, const Json& device) {
 void check_result(const FieldPath& path, const Json& result, const std::set<std::string>& known,
                   Findings& findings) {
   const std::string_view request = text_at(result, "request");
-  if (!known.contains(std::string(request)))
-    findings.by_hand.push_back(unknown_request(path.child("request"), request));
+  append(findings.by_hand, check_request_reference(path.child("request"), request, known));
   append(findings.by_hand, check_format(path.child("device"), text_at(result, "device"), dns_label_problems));
   append(findings.by_hand, check_binding_conditions(path, result));
   append(findings.declared, check_declared_driver(path.child("driver"), text_at(result, "driver")));
   append(findings.declared, check_required(path.child("pool"), text_at(result, "pool"), pool_segments));
   check_tolerations(path, result, findings);
+  append(findings.by_hand,
+         check_skipped_operations(path.child("skipNodeOperations"), items(&result, "skipNodeOperations")));
   if (const std::string_view share = text_at(result, "shareID"); !share.empty())
     append(findings.declared, check_format(path.child("shareID"), share, lower_case_uuid));
 }
@@ -123,9 +134,13 @@ FieldErrors check_network(const FieldPath& path, const Json& network) {
 
 void check_device_states(const FieldPath& path, const JsonArray& devices, const Json* allocation,
                          Findings& findings) {
+  std::set<DeviceKey> seen;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const FieldPath at = path.index(i);
     const Json& device = devices[i];
+    append(findings.by_hand, check_driver(at.child("driver"), text_at(device, "driver")));
+    append(findings.by_hand, check_pool_name(at.child("pool"), text_at(device, "pool")));
+    append(findings.by_hand, check_format(at.child("device"), text_at(device, "device"), dns_label_problems));
     if (!is_allocated(allocation, device)) {
       Json key = Json::object();
       for (const auto& [name, go] :
@@ -139,10 +154,7 @@ void check_device_states(const FieldPath& path, const JsonArray& devices, const 
       append(findings.by_hand, check_parameters(at.child("data"), state));
     if (const Json* network = present(device, "networkData"))
       append(findings.by_hand, check_network(at.child("networkData"), *network));
-    const auto same_device = [&](const Json& other) { return is_same_device(other, device); };
-    if (std::find_if(devices.begin(), devices.end(), same_device) - devices.begin() <
-        static_cast<std::ptrdiff_t>(i))
-      findings.declared.push_back(duplicate(at, device));
+    if (!seen.insert(key_of(device)).second) findings.declared.push_back(duplicate(at, device));
   }
 }
 

@@ -263,18 +263,19 @@ FieldErrors check_parameters(const std::string& path, const Json* value) {
 void check_selectors(const FieldPath& path, const Json& owner, const Json* old, const Gates& gates,
                      Findings& findings) {
   const JsonArray& selectors = items(&owner, "selectors");
-  const JsonArray& stored = items(old, "selectors");
   const FieldPath list = path.child("selectors");
+  // Any change, of the order too, makes all of them new.
+  const bool stored = old && selectors == items(old, "selectors");
   append(findings.declared, check_count(list, selectors.size(), kSelectorsMax));
   if (selectors.size() > kSelectorsMax) return;
   for (std::size_t i = 0; i < selectors.size(); ++i) {
-    if (std::find(stored.begin(), stored.end(), selectors[i]) != stored.end()) continue;
     const FieldPath cel_path = list.index(i).child("cel");
     const Json* cel = present(selectors[i], "cel");
     if (!cel) {
       findings.by_hand.push_back(required(cel_path));
       continue;
     }
+    if (stored) continue;
     const FieldPath expression_path = cel_path.child("expression");
     const std::string_view expression = text_at(*cel, "expression");
     if (expression.size() > kExpressionBytesMax) {
@@ -287,6 +288,29 @@ void check_selectors(const FieldPath& path, const Json& owner, const Json* old, 
     else if (verdict.too_complex)
       findings.by_hand.push_back(forbidden(expression_path, "too complex, exceeds cost limit"));
   }
+}
+
+FieldErrors check_skipped_operations(const FieldPath& path, const JsonArray& operations) {
+  constexpr std::string_view kAll = "*";
+  constexpr std::string_view kPrepare = "NodePrepareResources";
+  constexpr std::string_view kUnprepare = "NodeUnprepareResources";
+  FieldErrors errors;
+  const auto has = [&](std::string_view name) {
+    return std::find(operations.begin(), operations.end(), Json(name)) != operations.end();
+  };
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const std::string_view name = operations[i].as_string();
+    if (name != kAll && name != kPrepare && name != kUnprepare)
+      errors.push_back(not_supported(path.index(i), name, {kAll, kPrepare, kUnprepare}));
+    if (std::find(operations.begin(), operations.end(), operations[i]) - operations.begin() <
+        static_cast<std::ptrdiff_t>(i))
+      errors.push_back(duplicate(path.index(i), name));
+  }
+  if (has(kPrepare) && !has(kUnprepare) && !has(kAll))
+    errors.push_back(
+        invalid(path, operations,
+                "NodePrepareResources cannot be skipped unless NodeUnprepareResources is also skipped"));
+  return errors;
 }
 
 FieldErrors check_node_selector(const FieldPath& path, const Json& selector) {

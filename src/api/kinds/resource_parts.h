@@ -57,9 +57,11 @@ FieldErrors check_binding_conditions(const FieldPath& path, const Json& owner);
 void check_opaque(const FieldPath& path, const Json& entry, Findings& findings);
 // A free JSON object of bounded size. `value` may be null: then it is required.
 FieldErrors check_parameters(const std::string& path, const Json* value);
-// Selectors that `old` has at the same place are not compiled again.
+// Not compiled again when `old` has exactly the same list.
 void check_selectors(const FieldPath& path, const Json& owner, const Json* old, const Gates& gates,
                      Findings& findings);
+// skipNodeOperations of a slice or an allocation result.
+FieldErrors check_skipped_operations(const FieldPath& path, const JsonArray& operations);
 // A core NodeSelector.
 FieldErrors check_node_selector(const FieldPath& path, const Json& selector);
 // metav1.Condition entries.

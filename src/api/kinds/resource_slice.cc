@@ -1,8 +1,10 @@
 #include "api/kinds/resource_slice.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "api/kinds/resource_parts.h"
+#include "base/quantity.h"
 #include "base/semver.h"
 
 namespace berth::api {
@@ -26,7 +28,12 @@ constexpr std::string_view kListAttributes[] = {"ints", "bools", "strings", "ver
 struct Offer {
   const Json& spec;
   const Json* old_spec;
-  const Gates& gates;
+  const RuleContext& ctx;
+
+  // Whether the body names a list that it leaves empty.
+  bool names_empty(std::string_view path) const {
+    return std::find(ctx.empty_lists.begin(), ctx.empty_lists.end(), path) != ctx.empty_lists.end();
+  }
 };
 
 // The fields among nodeName, nodeSelector, allNodes, perDeviceNodeSelection that are set; complains of empty
@@ -90,16 +97,17 @@ FieldErrors check_device_node(const FieldPath& path, const Json& device, bool pe
   return errors;
 }
 
-FieldErrors check_version(const std::string& path, const Json& version) {
-  if (version.as_string().size() > kAttributeBytesMax) return {too_long(path, kAttributeBytesMax)};
-  if (!parse_semver(version.as_string()))
-    return {invalid(path, version, "must be a string compatible with semver.org spec 2.0.0")};
-  return {};
-}
-
 FieldErrors check_text(const std::string& path, const Json& text) {
   if (text.as_string().size() > kAttributeBytesMax) return {too_long(path, kAttributeBytesMax)};
   return {};
+}
+
+FieldErrors check_version(const std::string& path, const Json& version) {
+  FieldErrors errors;
+  if (!parse_semver(version.as_string()))
+    errors.push_back(invalid(path, version, "must be a string compatible with semver.org spec 2.0.0"));
+  append(errors, check_text(path, version));
+  return errors;
 }
 
 void check_attribute(const FieldPath& path, const Json& attribute, Findings& findings) {
@@ -119,12 +127,17 @@ void check_attribute(const FieldPath& path, const Json& attribute, Findings& fin
 }
 
 void check_attributes_and_capacity(const FieldPath& path, const Json& device, const Json* old,
-                                   const Gates& gates, Findings& findings) {
+                                   const Offer& offer, Findings& findings) {
   const FieldPath attributes_path = path.child("attributes");
   std::size_t values = 0;
   for (const JsonMember& attribute : entries(present(device, "attributes"))) {
     append(findings.by_hand, check_qualified_name(attributes_path, attribute.key));
-    check_attribute(attributes_path.key(attribute.key), attribute.value, findings);
+    const FieldPath at = attributes_path.key(attribute.key);
+    for (std::string_view list : kListAttributes)
+      if (!offer.ctx.empty_lists.empty() &&
+          offer.names_empty(attributes_path.child(attribute.key).child(list).text()))
+        findings.by_hand.push_back(invalid(at.child(list), Json::array(), "must not be empty if specified"));
+    check_attribute(at, attribute.value, findings);
     for (const JsonMember& value : entries(&attribute.value))
       values += value.value.is_array() ? value.value.as_array().size() : 1;
   }
@@ -139,7 +152,7 @@ void check_attributes_and_capacity(const FieldPath& path, const Json& device, co
     if (!present(capacity.value, "requestPolicy")) continue;
     const FieldPath at = capacity_path.key(capacity.key);
     if (device.bool_at("allowMultipleAllocations"))
-      append(findings.by_hand, check_request_policy(at, capacity.value, gates));
+      append(findings.by_hand, check_request_policy(at, capacity.value, offer.ctx.gates));
     else
       findings.by_hand.push_back(
           forbidden(at.child("requestPolicy"), "allowMultipleAllocations must be true"));
@@ -156,9 +169,9 @@ void check_attributes_and_capacity(const FieldPath& path, const Json& device, co
 FieldErrors check_counters(const FieldPath& path, const Json* counters) {
   const JsonObject& map = entries(counters);
   if (map.empty()) return {required(path)};
-  FieldErrors errors;
+  FieldErrors errors = check_count(path, map.size(), kCountersMax);
+  if (!errors.empty()) return errors;
   for (const JsonMember& counter : map) append(errors, check_format(path, counter.key, dns_label_problems));
-  append(errors, check_count(path, map.size(), kCountersMax));
   return errors;
 }
 
@@ -190,20 +203,73 @@ void check_consumption(const FieldPath& path, const JsonArray& consumed, Finding
 void check_taints(const FieldPath& path, const Json& device, const Json* old, Findings& findings) {
   const JsonArray& taints = items(&device, "taints");
   if (old && same(present(*old, "taints"), present(device, "taints"))) return;
+  append(findings.by_hand, check_count(path, taints.size(), kTaintsMax));
+  if (taints.size() > kTaintsMax) return;
   for (std::size_t i = 0; i < taints.size(); ++i)
     check_taint(path.index(i), taints[i], item_named(items(old, "taints"), "key", text_at(taints[i], "key")),
                 findings);
-  append(findings.by_hand, check_count(path, taints.size(), kTaintsMax));
 }
 
-FieldErrors check_allocatable(const FieldPath& path, const JsonObject& resources) {
+std::optional<Quantity> amount_at(const Json& object, std::string_view key) {
+  const Json* member = present(object, key);
+  if (!member || !member->is_string()) return std::nullopt;
+  const Result<Quantity> quantity = parse_quantity(member->as_string());
+  return quantity ? std::optional(*quantity) : std::nullopt;
+}
+
+FieldErrors check_mapping(const FieldPath& path, const Json& mapping, const JsonObject& capacities) {
   FieldErrors errors;
-  for (const JsonMember& resource : resources) {
-    append(errors, check_format(path, resource.key, qualified_name_problems));
+  const auto check_positive = [&](std::string_view key) {
+    if (const auto amount = amount_at(mapping, key); amount && *amount <= Quantity())
+      errors.push_back(invalid(path.child(key), amount->text(), "must be positive"));
+  };
+  const Json* key = present(mapping, "capacityKey");
+  if (key && key->as_string().empty())
+    errors.push_back(invalid(path.child("capacityKey"), "", "capacityKey must not be an empty string"));
+  else if (key && !capacities.find(key->as_string()))
+    errors.push_back(not_found(path.child("capacityKey"), *key));
+  const bool multiplied = present(mapping, "capacityMultiplier") != nullptr;
+  if (key && !multiplied)
+    errors.push_back(
+        required(path.child("capacityMultiplier"), "capacityMultiplier is required when capacityKey is set"));
+  if (key) check_positive("capacityMultiplier");
+  check_positive("deviceMultiplier");
+  if (multiplied && !key)
+    errors.push_back(
+        required(path.child("capacityKey"), "capacityKey is required when capacityMultiplier is set"));
+  append(errors, check_union(path, mapping, {"capacityKey", "deviceMultiplier"}));
+  return errors;
+}
+
+FieldErrors check_overhead(const FieldPath& path, const Json& overhead) {
+  if (!present(overhead, "perPod") && !present(overhead, "perContainer"))
+    return {invalid(path, "", "at least one of perPod or perContainer must be set")};
+  FieldErrors errors;
+  for (std::string_view key : {"perPod", "perContainer"})
+    if (const auto amount = amount_at(overhead, key); amount && amount->is_negative())
+      errors.push_back(invalid(path.child(key), amount->text(), "must be non-negative"));
+  return errors;
+}
+
+// What a node gives to pods by itself: cpu, memory, ephemeral-storage and huge pages.
+bool is_of_node(std::string_view resource) {
+  return resource == "cpu" || resource == "memory" || resource == "ephemeral-storage" ||
+         resource.starts_with("hugepages-");
+}
+
+FieldErrors check_allocatable(const FieldPath& path, const Json& device) {
+  FieldErrors errors;
+  const JsonObject& capacities = entries(present(device, "capacity"));
+  for (const JsonMember& resource : entries(present(device, "nodeAllocatableResources"))) {
+    const FieldPath at = path.key(resource.key);
+    if (!is_of_node(resource.key))
+      errors.push_back(invalid(at, resource.key, "must be a node allocatable resource name"));
     const Json* mapping = present(resource.value, "mapping");
-    if (!mapping) continue;
-    append(errors, check_union(path.key(resource.key).child("mapping"), *mapping,
-                               {"capacityKey", "deviceMultiplier"}));
+    const Json* overhead = present(resource.value, "overhead");
+    if (!mapping && !overhead)
+      errors.push_back(required(at, "at least one of mapping or overhead must be set"));
+    if (mapping) append(errors, check_mapping(at.child("mapping"), *mapping, capacities));
+    if (overhead) append(errors, check_overhead(at.child("overhead"), *overhead));
   }
   return errors;
 }
@@ -211,13 +277,12 @@ FieldErrors check_allocatable(const FieldPath& path, const JsonObject& resources
 void check_device(const FieldPath& path, const Json& device, const Json* old, const Offer& offer,
                   Findings& findings) {
   append(findings.by_hand, check_format(path.child("name"), text_at(device, "name"), dns_label_problems));
-  check_attributes_and_capacity(path, device, old, offer.gates, findings);
+  check_attributes_and_capacity(path, device, old, offer, findings);
   check_taints(path.child("taints"), device, old, findings);
   check_consumption(path.child("consumesCounters"), items(&device, "consumesCounters"), findings);
   append(findings.by_hand, check_device_node(path, device, offer.spec.bool_at("perDeviceNodeSelection")));
   append(findings.by_hand, check_binding_conditions(path, device));
-  append(findings.by_hand, check_allocatable(path.child("nodeAllocatableResources"),
-                                             entries(present(device, "nodeAllocatableResources"))));
+  append(findings.by_hand, check_allocatable(path.child("nodeAllocatableResources"), device));
 }
 
 bool is_detailed(const Json& device) {
@@ -232,14 +297,15 @@ void check_devices(const FieldPath& path, const Offer& offer, Findings& findings
   const JsonArray& devices = items(&offer.spec, "devices");
   const bool detailed = std::any_of(devices.begin(), devices.end(), is_detailed);
   const std::size_t devices_max = detailed ? kDetailedDevicesMax : kDevicesMax;
-  for (std::size_t i = 0; i < std::min(devices.size(), devices_max); ++i) {
+  append(findings.by_hand, check_count(path, devices.size(), devices_max));
+  if (devices.size() > devices_max) return;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
     const std::string_view name = text_at(devices[i], "name");
     check_device(path.index(i), devices[i], item_named(items(offer.old_spec, "devices"), "name", name), offer,
                  findings);
     if (item_named(devices, "name", name) != &devices[i])
       findings.by_hand.push_back(duplicate(path.index(i), name));
   }
-  append(findings.by_hand, check_count(path, devices.size(), devices_max));
 }
 
 void check_shared_counters(const FieldPath& path, const JsonArray& sets, Findings& findings) {
@@ -268,36 +334,19 @@ FieldErrors check_partition_type(const FieldPath& path, const Json& spec) {
     const Json* attributes = present(devices[i], "attributes");
     const Json* attribute = present(attributes, name);
     if (!attribute && own) attribute = present(attributes, name.substr(slash + 1));
-    if (!present(attribute, "string"))
-      errors.push_back(required(path.child("devices").index(i).child("attributes").key(name),
-                                "must be a string attribute because the slice names it as partition type"));
+    const std::string at = path.child("devices").index(i).child("attributes").key(name);
+    if (!attribute)
+      errors.push_back(required(
+          at,
+          "device consumes counters and `partitionTypeAttribute` names this attribute, so it must be set"));
+    else if (!present(*attribute, "string"))
+      errors.push_back(
+          invalid(at, go_form(*attribute, resource_type("DeviceAttribute")),
+                  "must be a string value because `partitionTypeAttribute` names this attribute"));
   }
   if (!any)
-    errors.push_back(forbidden(path.child("partitionTypeAttribute"),
-                               "may only be set when a device of the slice consumes counters"));
-  return errors;
-}
-
-FieldErrors check_skipped_operations(const FieldPath& path, const JsonArray& operations) {
-  constexpr std::string_view kAll = "*";
-  constexpr std::string_view kPrepare = "NodePrepareResources";
-  constexpr std::string_view kUnprepare = "NodeUnprepareResources";
-  FieldErrors errors;
-  const auto has = [&](std::string_view name) {
-    return std::find(operations.begin(), operations.end(), Json(name)) != operations.end();
-  };
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    const std::string_view name = operations[i].as_string();
-    if (name != kAll && name != kPrepare && name != kUnprepare)
-      errors.push_back(not_supported(path.index(i), name, {kAll, kPrepare, kUnprepare}));
-    if (std::find(operations.begin(), operations.end(), operations[i]) - operations.begin() <
-        static_cast<std::ptrdiff_t>(i))
-      errors.push_back(duplicate(path.index(i), name));
-  }
-  if (has(kPrepare) && !has(kUnprepare) && !has(kAll))
-    errors.push_back(forbidden(path,
-                               "`NodePrepareResources` may only be skipped together with "
-                               "`NodeUnprepareResources`"));
+    errors.push_back(invalid(path.child("partitionTypeAttribute"), name,
+                             "may only be set on a slice which declares devices that consume counters"));
   return errors;
 }
 
@@ -330,13 +379,17 @@ FieldErrors validate(const Json& slice, const Json* old, const RuleContext& ctx)
   const Json* found = present(slice, "spec");
   const Json& spec = found ? *found : kNone;
   const Json* old_spec = old ? present(*old, "spec") : nullptr;
+  const Offer offer{spec, old_spec, ctx};
   Findings findings;
   findings.by_hand = check_driver(path.child("driver"), text_at(spec, "driver"));
   append(findings.by_hand, check_pool(path.child("pool"), present(spec, "pool")));
   append(findings.by_hand, check_one_node_field(path, spec));
-  if (present(spec, "devices") && present(spec, "sharedCounters"))
+  const auto named = [&](std::string_view list) {
+    return present(spec, list) || offer.names_empty(path.child(list).text());
+  };
+  if (named("devices") && named("sharedCounters"))
     findings.by_hand.push_back(invalid(path, "", "only one of `sharedCounters` or `devices` is allowed"));
-  check_devices(path.child("devices"), Offer{spec, old_spec, ctx.gates}, findings);
+  check_devices(path.child("devices"), offer, findings);
   check_shared_counters(path.child("sharedCounters"), items(&spec, "sharedCounters"), findings);
   append(findings.by_hand, check_partition_type(path, spec));
   append(findings.by_hand,
