@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #ifdef __SSE2__
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 namespace berth::dra {
@@ -98,6 +98,49 @@ void compare(const std::uint8_t* rows, std::size_t words, const CodeSet& yes_set
   }
 }
 
+#ifdef __SSE2__
+// One-byte codes, at most one code a set: the usual case, with wider registers where there are any.
+__attribute__((target("avx2"))) void compare_one(const std::uint8_t* rows, std::size_t words,
+                                                 const CodeSet& yes_set, const CodeSet& error_set,
+                                                 std::uint64_t* yes, std::uint64_t* error) {
+  const std::uint64_t flip_yes = yes_set.is_inverted ? ~std::uint64_t{0} : 0;
+  const std::uint64_t flip_error = error_set.is_inverted ? ~std::uint64_t{0} : 0;
+  const std::uint64_t keep_yes = yes_set.count ? ~std::uint64_t{0} : 0;
+  const std::uint64_t keep_error = error_set.count ? ~std::uint64_t{0} : 0;
+  const __m256i is_yes = _mm256_set1_epi8(static_cast<char>(yes_set.codes[0]));
+  const __m256i is_error = _mm256_set1_epi8(static_cast<char>(error_set.codes[0]));
+  for (std::size_t word = 0; word < words; ++word, rows += kRowsPerWord) {
+    const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rows));
+    const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rows + 32));
+    const auto bits = [](int low_bits, int high_bits) {
+      return std::uint64_t{static_cast<std::uint32_t>(high_bits)} << 32 |
+             static_cast<std::uint32_t>(low_bits);
+    };
+    yes[word] = (bits(_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, is_yes)),
+                      _mm256_movemask_epi8(_mm256_cmpeq_epi8(high, is_yes))) &
+                 keep_yes) ^
+                flip_yes;
+    error[word] = (bits(_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, is_error)),
+                        _mm256_movemask_epi8(_mm256_cmpeq_epi8(high, is_error))) &
+                   keep_error) ^
+                  flip_error;
+  }
+}
+
+void compare_bytes(const std::uint8_t* rows, std::size_t words, const CodeSet& yes_set,
+                   const CodeSet& error_set, std::uint64_t* yes, std::uint64_t* error) {
+  static const bool kWide = __builtin_cpu_supports("avx2") != 0;
+  if (kWide && yes_set.count <= 1 && error_set.count <= 1)
+    return compare_one(rows, words, yes_set, error_set, yes, error);
+  compare<Lanes8>(rows, words, yes_set, error_set, yes, error);
+}
+#else
+void compare_bytes(const std::uint8_t* rows, std::size_t words, const CodeSet& yes_set,
+                   const CodeSet& error_set, std::uint64_t* yes, std::uint64_t* error) {
+  compare<Lanes8>(rows, words, yes_set, error_set, yes, error);
+}
+#endif
+
 template <class T>
 void look_up(const std::uint8_t* rows, std::size_t words, const std::vector<Verdict>& table,
              std::uint64_t* yes, std::uint64_t* error) {
@@ -163,7 +206,7 @@ void CodeAnswers::match(const Column* column, std::size_t first, std::size_t wor
     switch (column->width()) {
       case 1:
         by_table_ ? look_up<std::uint8_t>(rows, here, table_, yes, error)
-                  : compare<Lanes8>(rows, here, yes_, error_, yes, error);
+                  : compare_bytes(rows, here, yes_, error_, yes, error);
         break;
       case 2:
         by_table_ ? look_up<std::uint16_t>(rows, here, table_, yes, error)

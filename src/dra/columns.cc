@@ -41,6 +41,7 @@ void Column::set(std::uint32_t row, std::uint32_t code) {
     if (code == kNoValue) return;
     const std::size_t words = row / kRowsPerWord + 1;
     codes_.resize(words * kRowsPerWord * width_);
+    rows_ = static_cast<std::uint32_t>(words * kRowsPerWord);
   }
   if (width_for(code) > width_) widen(width_for(code));
   if (width_ == 1)
@@ -78,6 +79,7 @@ void Column::drop_unused_values() {
   values_ = std::move(kept);
   codes_ = std::move(fresh.codes_);
   width_ = fresh.width_;
+  rows_ = fresh.rows_;
   ++epoch_;
 }
 
@@ -112,17 +114,15 @@ Column* DeviceColumns::column_for(cel::DeviceField field, const std::string& dri
 
 Column* DeviceColumns::planned(std::vector<std::pair<std::string, Column*>>& plan, std::size_t position,
                                cel::DeviceField field, const std::string& driver, const std::string& name) {
-  if (position < plan.size() && plan[position].first == name) return plan[position].second;
+  if (position < plan.size() && same_text(plan[position].first, name)) return plan[position].second;
   if (position >= plan.size()) plan.resize(position + 1);
   plan[position] = {name, column_for(field, driver, name)};
   return plan[position].second;
 }
 
 template <class MakeValue>
-void DeviceColumns::put(Column& column, std::uint32_t row, std::uint32_t row_before, const ValueKey& key,
-                        MakeValue make) {
-  std::uint32_t code = row_before == kNoRow ? kNoValue : column.code(row_before);
-  if (code == kNoValue || !column.values_.holds(code, key)) code = column.values_.find(key);
+void DeviceColumns::put(Column& column, std::uint32_t row, const ValueKey& key, MakeValue make) {
+  std::uint32_t code = column.values_.find(key);
   if (code == kNoValue) {
     std::optional<cel::Value> value = make();
     if (!value) return;
@@ -133,20 +133,27 @@ void DeviceColumns::put(Column& column, std::uint32_t row, std::uint32_t row_bef
 
 void DeviceColumns::encode(const api::ResourceSlice& slice, const api::Device& device, Plan& plan,
                            std::uint32_t row, std::uint32_t row_before) {
+  const auto unchanged = [&](Column& column, const auto& value) {
+    const std::uint32_t code = row_before == kNoRow ? kNoValue : column.code(row_before);
+    if (code == kNoValue || !column.values_.holds(code, value)) return false;
+    column.set(row, code);
+    return true;
+  };
   std::size_t position = 0;
   for (const auto& [name, value] : device.attributes) {
     Column* column = planned(plan.attributes, position++, cel::kDeviceAttributes, slice.driver, name);
+    if (!column || unchanged(*column, value)) continue;
     const ValueKey key = key_of(value, scratch_);
-    if (!column || key.form == ValueKey::Form::None) continue;
+    if (key.form == ValueKey::Form::None) continue;
     const bool itself = key.form != ValueKey::Form::Encoded;
-    put(*column, row, row_before, key,
+    put(*column, row, key,
         [&] { return itself ? std::optional(cel::Value()) : cel_value(value, Ownership::Owned); });
   }
   position = 0;
   for (const auto& [name, capacity] : device.capacity) {
     Column* column = planned(plan.capacity, position++, cel::kDeviceCapacity, slice.driver, name);
-    if (!column) continue;
-    put(*column, row, row_before, key_of(capacity.value, scratch_),
+    if (!column || unchanged(*column, capacity.value)) continue;
+    put(*column, row, key_of(capacity.value, scratch_),
         [&] { return std::optional(cel::Value::of_quantity(capacity.value)); });
   }
 }
@@ -161,10 +168,15 @@ SliceRows DeviceColumns::admit(std::shared_ptr<const api::ResourceSlice> slice, 
   for (std::uint32_t i = 0; i < count; ++i) {
     const api::Device& device = slice->devices[i];
     const std::uint32_t row = begin + i;
-    const std::uint32_t row_before = before && i < before->count() ? before->begin() + i : kNoRow;
-    put(driver, row, i == 0 ? row_before : row - 1, {ValueKey::Form::Text, 0, slice->driver}, plain);
-    put(multiple, row, row_before, {ValueKey::Form::Bool, device.allow_multiple ? 1 : 0, {}}, plain);
-    encode(*slice, device, plan, row, row_before);
+    if (i == 0)
+      put(driver, row, {ValueKey::Form::Text, 0, slice->driver}, plain);
+    else
+      driver.set(row, driver.code(begin));
+    if (i > 0 && device.allow_multiple == slice->devices[i - 1].allow_multiple)
+      multiple.set(row, multiple.code(row - 1));
+    else
+      put(multiple, row, {ValueKey::Form::Bool, device.allow_multiple ? 1 : 0, {}}, plain);
+    encode(*slice, device, plan, row, before && i < before->count() ? before->begin() + i : kNoRow);
   }
   for (const auto& column : columns_)
     if (column->values_.size() / 2 > free_.in_use() + kSpareValues) column->drop_unused_values();

@@ -37,7 +37,7 @@ class Column {
   // Bytes a code: 1, 2 or 4.
   unsigned width() const { return width_; }
   // Rows from here on have no value. A multiple of kRowsPerWord.
-  std::uint32_t rows() const { return static_cast<std::uint32_t>(codes_.size() / width_); }
+  std::uint32_t rows() const { return rows_; }
   const std::uint8_t* codes() const { return codes_.data(); }
   std::uint32_t code(std::uint32_t row) const;
   // Changes when codes get other meanings; until then a code keeps its value.
@@ -54,6 +54,7 @@ class Column {
   Dictionary values_;
   std::vector<std::uint8_t> codes_;
   unsigned width_ = 1;
+  std::uint32_t rows_ = 0;
   std::uint64_t epoch_ = 0;
 };
 
@@ -132,7 +133,7 @@ class DeviceColumns {
   void encode(const api::ResourceSlice& slice, const api::Device& device, Plan& plan, std::uint32_t row,
               std::uint32_t row_before);
   template <class MakeValue>
-  void put(Column& column, std::uint32_t row, std::uint32_t row_before, const ValueKey& key, MakeValue make);
+  static void put(Column& column, std::uint32_t row, const ValueKey& key, MakeValue make);
 
   FreeRows free_;
   std::vector<std::unique_ptr<Column>> columns_;

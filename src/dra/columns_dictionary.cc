@@ -23,27 +23,11 @@ std::uint64_t Dictionary::hash_of(const ValueKey& key) {
   return mixed ^ (mixed >> 32);
 }
 
-ValueKey Dictionary::key_at(std::uint32_t code) const {
-  const Entry& entry = entries_[code];
-  switch (entry.form) {
-    case Form::Text:
-      return {Form::Text, 0, {entry.text, entry.length}};
-    case Form::Encoded:
-      return {Form::Encoded, 0, {entry.text + sizeof(std::uint32_t), entry.length}};
-    default:
-      return {entry.form, entry.number, {}};
-  }
-}
-
-bool Dictionary::holds(std::uint32_t code, const ValueKey& key) const {
-  return key_at(code) == key;
-}
-
 std::uint32_t Dictionary::find(const ValueKey& key) const {
   if (index_.empty()) return kNoValue;
   const std::size_t mask = index_.size() - 1;
   for (std::size_t at = hash_of(key) & mask;; at = (at + 1) & mask)
-    if (index_[at] == kNoValue || holds(index_[at], key)) return index_[at];
+    if (index_[at] == kNoValue || key_at(index_[at]) == key) return index_[at];
 }
 
 std::uint32_t Dictionary::add(const ValueKey& key, cel::Value value) {

@@ -21,12 +21,26 @@ class Dictionary {
   std::uint32_t size() const { return static_cast<std::uint32_t>(entries_.size()); }
   // kNoValue when it is not here.
   std::uint32_t find(const ValueKey& key) const;
-  bool holds(std::uint32_t code, const ValueKey& key) const;
+  // Whether the code stands for this attribute or amount.
+  template <class Value>
+  bool holds(std::uint32_t code, const Value& value) const {
+    return is_key_of(key_at(code), value);
+  }
   // A key that is not here yet. `value` is the value itself where the key is Encoded.
   std::uint32_t add(const ValueKey& key, cel::Value value);
   // Of a code above 0; texts are borrowed from here.
   cel::Value at(std::uint32_t code) const;
-  ValueKey key_at(std::uint32_t code) const;
+  ValueKey key_at(std::uint32_t code) const {
+    const Entry& entry = entries_[code];
+    switch (entry.form) {
+      case ValueKey::Form::Text:
+        return {entry.form, 0, {entry.text, entry.length}};
+      case ValueKey::Form::Encoded:
+        return {entry.form, 0, {entry.text + sizeof(std::uint32_t), entry.length}};
+      default:
+        return {entry.form, entry.number, {}};
+    }
+  }
 
   std::size_t bytes() const;
 

@@ -114,6 +114,29 @@ ValueKey key_of(const Quantity& amount, std::string& scratch) {
   return to_key.encoded();
 }
 
+bool is_key_of(const ValueKey& key, const api::AttributeValue& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value))
+    return key.form == Form::Int && key.number == *number;
+  if (const auto* flag = std::get_if<bool>(&value))
+    return key.form == Form::Bool && (key.number != 0) == *flag;
+  if (const auto* text = std::get_if<std::string>(&value))
+    return key.form == Form::Text && same_text(key.text, *text);
+  if (const auto* version = std::get_if<api::AttributeVersion>(&value))
+    return key.form == Form::Encoded && key.text[0] == 'v' && same_text(key.text.substr(1), version->text);
+  std::string scratch;
+  return key == key_of(value, scratch);
+}
+
+bool is_key_of(const ValueKey& key, const Quantity& amount) {
+  constexpr std::size_t kAmountAt = 1, kFormatAt = kAmountAt + sizeof(__int128);
+  __int128 nanos = 0;
+  Quantity::Format format{};
+  if (key.form != Form::Encoded || key.text[0] != 'q') return false;
+  std::memcpy(&nanos, key.text.data() + kAmountAt, sizeof nanos);
+  std::memcpy(&format, key.text.data() + kFormatAt, sizeof format);
+  return nanos == amount.nanos() && format == amount.format();
+}
+
 ValueKey key_of(const Value& scalar) {
   if (scalar.is(cel::Kind::Int)) return {Form::Int, scalar.as_int(), {}};
   if (scalar.is(cel::Kind::Bool)) return {Form::Bool, scalar.as_bool() ? 1 : 0, {}};

@@ -74,7 +74,7 @@ void Selections::sweep() {
       ++at;
       continue;
     }
-    if (set->answers) --answered_;
+    std::erase(answered_, set.get());
     set.reset();
     at = ids_.erase(at);
   }
@@ -83,19 +83,17 @@ void Selections::sweep() {
 
 void Selections::forget_one() {
   Set* oldest = nullptr;
-  for (const auto& [key, id] : ids_) {
-    Set* set = sets_[id.index()].get();
-    if (set->answers && (!oldest || set->answers->used < oldest->answers->used)) oldest = set;
-  }
+  for (Set* set : answered_)
+    if (!oldest || set->answers->used < oldest->answers->used) oldest = set;
   oldest->answers.reset();
-  --answered_;
+  std::erase(answered_, oldest);
 }
 
 Selections::Answers& Selections::answers_of(Set& set) {
   if (!set.answers) {
-    if (answered_ >= kAnsweredSetsMax) forget_one();
+    if (answered_.size() >= kAnsweredSetsMax) forget_one();
     set.answers = std::make_unique<Answers>();
-    ++answered_;
+    answered_.push_back(&set);
     for (const std::string& text : set.texts)
       set.answers->programs.push_back(evaluator_.over(columns_, text));
     set.answers->version = columns_.version() + 1;  // nothing is answered yet
@@ -110,17 +108,17 @@ Selected Selections::of(const SliceRows& rows, SelectorSetId id) {
   return {mask_at(answers.match, rows), mask_at(answers.error, rows)};
 }
 
-void Selections::catch_up(Answers& answers) const {
+void Selections::catch_up(Answers& answers) {
   const std::size_t words = columns_.words();
   answers.match.resize(words + 2);
   answers.error.resize(words + 2);
-  std::vector<WordRange> changes;
+  changes_.clear();
   std::size_t changed = 0;
   const bool known =
-      answers.version <= columns_.version() && columns_.changes_since(answers.version, changes);
-  for (const WordRange& range : changes) changed += range.last - range.first;
-  if (!known || changed > words) changes.assign(1, {0, words});
-  for (const WordRange& range : changes) answer(answers, range);
+      answers.version <= columns_.version() && columns_.changes_since(answers.version, changes_);
+  for (const WordRange& range : changes_) changed += range.last - range.first;
+  if (!known || changed > words) changes_.assign(1, {0, words});
+  for (const WordRange& range : changes_) answer(answers, range);
   answers.version = columns_.version();
 }
 

@@ -56,7 +56,7 @@ class Selections {
   struct Set;
 
   Answers& answers_of(Set& set);
-  void catch_up(Answers& answers) const;
+  void catch_up(Answers& answers);
   void answer(Answers& answers, WordRange words) const;
   void sweep();
   void forget_one();
@@ -66,8 +66,9 @@ class Selections {
   std::unordered_map<std::string, SelectorSetId> ids_;
   std::vector<std::unique_ptr<Set>> sets_;  // null: dropped
   std::size_t sweep_at_ = kSetsBeforeSweep;
-  std::size_t answered_ = 0;
+  std::vector<Set*> answered_;
   std::uint64_t uses_ = 0;
+  std::vector<WordRange> changes_;  // reused
 };
 
 }  // namespace berth::dra
