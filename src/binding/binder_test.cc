@@ -240,7 +240,7 @@ TEST(Binder, ARefusedBindingIsPermanent) {
 TEST(Binder, SaysWhyAPlacementCannotBeHad) {
   const std::string full = [] {
     std::string consumers;
-    for (std::size_t i = 0; i < kReservedForMax; ++i)
+    for (std::size_t i = 0; i < api::kReservedForMax; ++i)
       consumers +=
           (i ? R"(,{"resource":"pods","name":"x","uid":"x)" : R"({"resource":"pods","name":"x","uid":"x)") +
           std::to_string(i) + R"("})";

@@ -51,8 +51,9 @@ std::optional<Failed> lost(const BindContext& context, const api::ClaimAllocatio
   if (claim.reserved_by(context.request.pod_uid)) return std::nullopt;
   if (was_reserved_once(context))
     return choose_again("ClaimDeallocated", name + " was taken from the pod while it waited to be bound");
-  if (claim.reserved_for.size() >= kReservedForMax)
-    return choose_again("ClaimFullyReserved", name + " is reserved for " + std::to_string(kReservedForMax) +
+  if (claim.reserved_for.size() >= api::kReservedForMax)
+    return choose_again("ClaimFullyReserved", name + " is reserved for " +
+                                                  std::to_string(api::kReservedForMax) +
                                                   " consumers already, the most a claim can have");
   return std::nullopt;
 }

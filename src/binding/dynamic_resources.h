@@ -11,8 +11,6 @@
 namespace berth::binding {
 
 inline constexpr std::string_view kDynamicResourcesName = "DynamicResources";
-inline constexpr std::size_t kReservedForMax =
-    256;  // status.reservedFor, refused by the API server beyond it
 // Watches of different kinds do not keep step: what a request names may be seen this much later than the
 // request.
 inline constexpr Duration kSightGrace = Duration::seconds(3);

@@ -2,6 +2,7 @@
 
 #include "api/type_table.h"
 #include "binding/binder.h"
+#include "binding/idle_claims.h"
 #include "control/controllers/controllers.h"
 #include "dra/cel_selectors.h"
 #include "health/health_reporter.h"
@@ -59,6 +60,7 @@ void add_binder(Engine& engine, const api::Gates& gates) {
   Result<std::unique_ptr<binding::Binder>> binder = binding::Binder::make(std::move(options));
   BERTH_ASSERT(binder.ok(), "the default binder plugins are registered");
   engine.add(std::move(binder).value());
+  engine.add(binding::make_idle_claims());
 }
 
 void add_node_agents(Engine& engine, const api::Gates& gates, health::HealthFeed& feed) {

@@ -123,7 +123,8 @@ void Scheduler::claim_changed(const client::View& view, const client::Delta& del
   const bool was_allocated = before && before->allocation, is_allocated = after && after->allocation;
   for (const api::Pod* pod : view.pods_using_claim(delta.key.ns, delta.key.name)) {
     dirty_.insert(entry_of(*pod));
-    if (!before || was_allocated != is_allocated) queue_.wake_one(entry_of(*pod), now);
+    const bool has_room = before && after && before->reserved_for.size() > after->reserved_for.size();
+    if (!before || was_allocated != is_allocated || has_room) queue_.wake_one(entry_of(*pod), now);
   }
   if (was_allocated && !is_allocated) queue_.wake(kWakeClaimChanged, now);
 }

@@ -13,6 +13,7 @@ namespace berth::sim {
 namespace {
 
 constexpr std::size_t kStoryBytesMax = 4u << 20;
+constexpr std::int64_t kPodsAtOnceMax = 1000;  // of one `apply` with a count
 
 Result<std::string> read_text(const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "rbe");
@@ -123,7 +124,7 @@ class Runner {
     Status done;
     if (said.key == "expect") return expect(value);
     if (said.key == "apply")
-      done = create(story_pod(value));
+      done = apply(value);
     else if (said.key == "create")
       done = create_all(value);
     else if (said.key == "patch")
@@ -141,6 +142,19 @@ class Runner {
   }
 
  private:
+  Status apply(const Json& words) {
+    const std::int64_t count = words.int_at("count", 0);
+    if (count == 0) return create(story_pod(words));
+    const std::string name(words.string_at("pod"));
+    for (std::int64_t i = 0; i < std::min(count, kPodsAtOnceMax); ++i) {
+      Json one = words;
+      one["pod"] = name + "-" + std::to_string(i);
+      if (Status created = create(story_pod(one)); !created) return created;
+      if (const Json* every = words.find("every")) TRY(settle(*every));
+    }
+    return {};
+  }
+
   Status create(const Json& object) {
     const client::ApiReply reply = world_.create(object);
     if (!reply.ok()) return Error(ErrorCode::Invalid, reply.message);

@@ -15,6 +15,10 @@ Json story_pod(const Json& words) {
   if (const Json* claims = words.find("claims"))
     templates = claims->is_array() ? claims->as_array() : JsonArray{*claims};
   JsonArray pod_claims, container_claims;
+  if (const Json* name = words.find("claim")) {
+    pod_claims.push_back(Json::object({{"name", *name}, {"resourceClaimName", *name}}));
+    container_claims.push_back(Json::object({{"name", *name}}));
+  }
   for (const Json& name : templates) {
     pod_claims.push_back(Json::object({{"name", name}, {"resourceClaimTemplateName", name}}));
     container_claims.push_back(Json::object({{"name", name}}));
@@ -25,6 +29,7 @@ Json story_pod(const Json& words) {
   }
   if (const Json* group = words.find("group"))
     spec["schedulingGroup"] = Json::object({{"podGroupName", *group}});
+  if (const Json* node = words.find("bound")) spec["nodeName"] = *node;
   if (const Json* node = words.find("node"))
     spec["nodeSelector"] = Json::object({{"kubernetes.io/hostname", *node}});
   if (const Json* name = words.find("priorityClass")) spec["priorityClassName"] = *name;

@@ -161,6 +161,10 @@ struct ResourceClaimTemplate {
   Json spec;                      // ResourceClaimSpec as it is
 };
 
+// Consumers of one claim. Source: resource.k8s.io/v1 ResourceClaimReservedForMaxSize.
+inline constexpr std::size_t kReservedForMax = 256;
+inline constexpr std::string_view kExtendedResourceClaimAnnotation =
+    "resource.kubernetes.io/extended-resource-claim";
 inline constexpr std::string_view kClaimFinalizer = "resource.kubernetes.io/delete-protection";
 inline constexpr std::string_view kPodClaimNameAnnotation = "resource.kubernetes.io/pod-claim-name";
 

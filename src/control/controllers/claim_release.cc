@@ -55,10 +55,30 @@ bool replaced(const Delta& delta) {
   return delta.before && delta.after && api::meta_of(*delta.before).uid != api::meta_of(*delta.after).uid;
 }
 
+// A pod that was bound around the scheduler never had its claims reserved.
+bool bypassed_scheduler(const api::ResourceClaim& claim, const api::Pod& pod) {
+  if (!pod.bound() || pod.finished() || pod.meta.deleting() || claim.reserved_by(pod.meta.uid)) return false;
+  const api::OwnerReference* owner = claim.meta.controller();
+  for (const api::PodClaim& named : pod.claims) {
+    if (api::claim_object_name(pod, named) != claim.meta.name) continue;
+    if (named.template_name.empty()) return true;
+    return owner && (owner->uid == pod.meta.uid || (owner->kind == "PodGroup" && !pod.group.empty()));
+  }
+  return false;
+}
+
+void claims_bypassed_by(const View& view, const api::Pod& pod, Keys& keys) {
+  for (const api::PodClaim& named : pod.claims)
+    if (const auto* claim = view.claims.find(pod.meta.ns, api::claim_object_name(pod, named));
+        claim && bypassed_scheduler(*claim, pod))
+      keys.push_back(client::key_of(Kind::ResourceClaim, claim->meta));
+}
+
 bool generated_for_finished_pod(const View& view, const api::ResourceClaim& claim) {
   const api::OwnerReference* owner = claim.meta.controller();
-  if (!owner || owner->kind != "Pod" || claim.meta.annotation(api::kPodClaimNameAnnotation).empty())
-    return false;
+  const bool generated = !claim.meta.annotation(api::kPodClaimNameAnnotation).empty() ||
+                         !claim.meta.annotation(api::kExtendedResourceClaimAnnotation).empty();
+  if (!owner || owner->kind != "Pod" || !generated) return false;
   const api::Pod* pod = view.pods.find(claim.meta.ns, owner->name);
   return pod && pod->meta.uid == owner->uid && pod->finished();
 }
@@ -89,6 +109,7 @@ class ClaimRelease final : public client::Reconciler {
              [](const View& view, const Delta& delta, Keys& keys) {
                const auto* pod =
                    delta.after ? &std::get<std::shared_ptr<const api::Pod>>(*delta.after) : nullptr;
+               if (pod) claims_bypassed_by(view, **pod, keys);
                if (pod && !uses_no_more(**pod) && !replaced(delta)) return;
                if (delta.before) claims_of(view, api::meta_of(*delta.before).uid, keys);
                if (pod) claims_of(view, (*pod)->meta.uid, keys);
@@ -101,17 +122,21 @@ class ClaimRelease final : public client::Reconciler {
   Effects reconcile(const View& view, const api::ObjectKey& key, Time) override {
     const api::ResourceClaim* claim = view.claims.find(key.ns, key.name);
     if (!claim) return Effects::nothing();
-    const Consumers consumers = consumers_of(view, *claim);
+    Consumers consumers = consumers_of(view, *claim);
     Effects effects;
     effects.chains.push_back({key, {}, {}});
     for (const api::ClaimConsumer* consumer : consumers.unseen)
       effects.then(unless_exists(key_of(key.ns, *consumer), consumer->uid));
     const bool lost_some = consumers.rest.size() < claim->reserved_for.size();
+    const bool gained_some = add_bypassing(view, *claim, consumers.rest);
     const bool free = consumers.rest.empty();
-    const bool to_free = free && (claim->allocation || lost_some || !claim->devices.empty());
+    // A live allocation that nobody uses yet may be somebody's preparation; who frees it is the binder's
+    // IdleClaims.
+    const bool idle = claim->allocation && claim->meta.deleting();
+    const bool to_free = free && (idle || lost_some || (!claim->allocation && !claim->devices.empty()));
     if (to_free)
       effects.then(free_all(key, *claim));
-    else if (lost_some)
+    else if (lost_some || gained_some)
       effects.then(keep_only(key, *claim, consumers.rest));
     const bool protected_still = claim->meta.has_finalizer(api::kClaimFinalizer);
     // An unallocated live claim keeps it: it was put on at creation, for the allocation to come.
@@ -126,6 +151,16 @@ class ClaimRelease final : public client::Reconciler {
   }
 
  private:
+  static bool add_bypassing(const View& view, const api::ResourceClaim& claim,
+                            std::vector<api::ClaimConsumer>& consumers) {
+    if (!claim.allocation || claim.meta.deleting()) return false;
+    const std::size_t before = consumers.size();
+    for (const api::Pod* pod : view.pods_using_claim(claim.meta.ns, claim.meta.name))
+      if (consumers.size() < api::kReservedForMax && bypassed_scheduler(claim, *pod))
+        consumers.push_back({"", "pods", pod->meta.name, pod->meta.uid});
+    return consumers.size() > before;
+  }
+
   static Consumers consumers_of(const View& view, const api::ResourceClaim& claim) {
     Consumers consumers;
     for (const api::ClaimConsumer& consumer : claim.reserved_for) {

@@ -64,6 +64,19 @@ bool taken_by_others(const Attempt& attempt, model::ClaimId claim) {
   return false;
 }
 
+// Consumers that a claim has or will have by decisions under way, this pod not counted.
+std::size_t other_consumers(const Attempt& attempt, const model::ClaimRow& row) {
+  const api::ResourceClaim& claim = *row.live;
+  const auto fresh = [&](const std::string& uid) {
+    return uid != attempt.pod->meta.uid && !claim.reserved_by(uid);
+  };
+  std::size_t count = claim.reserved_for.size() - (claim.reserved_by(attempt.pod->meta.uid) ? 1 : 0);
+  for (const auto& [name, request] : row.bind_requests)
+    count += !api::failed_for_good(*request) && fresh(request->pod_uid) ? 1 : 0;
+  for (const std::string& uid : row.assumed_by) count += fresh(uid) ? 1 : 0;
+  return count;
+}
+
 class DynamicResourcesClaims final : public PreFilter {
  public:
   void prepare(Attempt& attempt) const override {
@@ -81,6 +94,10 @@ class DynamicResourcesClaims final : public PreFilter {
       if (hold && !live->allocation && taken_by_others(attempt, id))
         return attempt.diagnosis.refuse_everywhere("resource claim " + pod.meta.ns + "/" + name +
                                                    " is in the process of being allocated");
+      if (other_consumers(attempt, cluster.claim(id)) >= api::kReservedForMax)
+        return attempt.diagnosis.refuse_everywhere("resource claim " + pod.meta.ns + "/" + name +
+                                                   " has as many consumers as a claim can have, " +
+                                                   std::to_string(api::kReservedForMax));
       attempt.claims.push_back({claim.name, id, hold ? hold->allocation : nullptr});
       if (hold) continue;
       if (!classes_exist(attempt, *live)) return;

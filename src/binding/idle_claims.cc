@@ -1,0 +1,99 @@
+#include "binding/idle_claims.h"
+
+#include <algorithm>
+
+#include "binding/gang.h"
+
+namespace berth::binding {
+namespace {
+
+using client::Delta;
+using client::Effects;
+using client::View;
+using Keys = std::vector<api::ObjectKey>;
+
+bool told_unschedulable(const api::Pod& pod) {
+  const api::Condition* condition = api::find_condition(pod.conditions, "PodScheduled");
+  return condition && condition->status == "False" && condition->reason == "Unschedulable";
+}
+
+// Nothing under way can bind it.
+bool waits(const View& view, const api::Pod& pod) {
+  return !pod.bound() && !pod.finished() && !pod.meta.deleting() && told_unschedulable(pod) &&
+         view.bind_requests_of_pod(pod.meta.ns, pod.meta.name).empty();
+}
+
+bool in_vain(const View& view, const api::ResourceClaim& claim) {
+  if (!claim.allocation || claim.meta.deleting()) return false;
+  const auto requests = view.bind_requests_of_claim(claim.meta.ns, claim.meta.name);
+  if (std::any_of(requests.begin(), requests.end(),
+                  [](const api::BindRequest* request) { return !has_ended(*request); }))
+    return false;
+  const auto pods = view.pods_using_claim(claim.meta.ns, claim.meta.name);
+  const auto waiting = [&](std::string_view uid) {
+    return std::any_of(pods.begin(), pods.end(), [&](const api::Pod* pod) {
+      return (uid.empty() || pod->meta.uid == uid) && waits(view, *pod);
+    });
+  };
+  return waiting("") && std::all_of(claim.reserved_for.begin(), claim.reserved_for.end(),
+                                    [&](const api::ClaimConsumer& consumer) {
+                                      return consumer.resource == "pods" && waiting(consumer.uid);
+                                    });
+}
+
+void claims_of_pod(const View& view, const Delta& delta, Keys& keys) {
+  if (!delta.after) return;
+  const api::Pod& pod = *std::get<std::shared_ptr<const api::Pod>>(*delta.after);
+  if (pod.bound() || !told_unschedulable(pod)) return;
+  for (const api::PodClaim& named : pod.claims) {
+    const std::string name = api::claim_object_name(pod, named);
+    const api::ResourceClaim* claim = view.claims.find(pod.meta.ns, name);
+    if (claim && claim->allocation) keys.push_back(client::key_of(api::Kind::ResourceClaim, claim->meta));
+  }
+}
+
+void claims_of_request(const View&, const Delta& delta, Keys& keys) {
+  const auto& object = delta.after ? *delta.after : *delta.before;
+  for (const auto& claim : std::get<std::shared_ptr<const api::BindRequest>>(object)->claims)
+    keys.push_back({api::Kind::ResourceClaim, delta.key.ns, claim.claim_name, {}});
+}
+
+class IdleClaims final : public client::Reconciler {
+ public:
+  std::string_view name() const override { return "idle-claims"; }
+
+  std::vector<client::Interest> interests() const override {
+    return {client::itself(api::Kind::ResourceClaim),
+            {api::Kind::Pod, {}, claims_of_pod},
+            {api::Kind::BindRequest, {}, claims_of_request}};
+  }
+
+  Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override {
+    const api::ResourceClaim* claim = view.claims.find(key.ns, key.name);
+    if (!claim || !in_vain(view, *claim)) {
+      idle_since_.erase(key);
+      return Effects::nothing();
+    }
+    const Time since = idle_since_.try_emplace(key, now).first->second;
+    if (now < since + kIdleAllocationGrace) {
+      Effects effects;
+      effects.wake_at = since + kIdleAllocationGrace;
+      return effects;
+    }
+    Json status = Json::object();
+    for (const char* field : {"allocation", "reservedFor", "devices"}) status[field] = nullptr;
+    return Effects::write(key, client::merge_patch(key, Json::object({{"status", std::move(status)}}),
+                                                   claim->meta.uid, claim->meta.resource_version, "status"));
+  }
+
+ private:
+  std::map<api::ObjectKey, Time> idle_since_;
+};
+
+}  // namespace
+
+std::unique_ptr<client::Reconciler> make_idle_claims() {
+  return std::make_unique<IdleClaims>();
+}
+
+}  // namespace berth::binding
