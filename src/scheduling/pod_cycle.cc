@@ -72,11 +72,35 @@ bool PodCycle::accepts(Attempt& attempt, NodeId node) const {
   });
 }
 
+bool PodCycle::asks_all(const Attempt& attempt) const {
+  return attempt.world->cluster.live_nodes().size() <= kNodesAllAskedMax;
+}
+
 NodeId PodCycle::best_accepted(Attempt& attempt) const {
   const std::vector<std::int64_t>& scores = attempt.scores;
   if (!has_costly_questions(attempt))
     return attempt.candidates[std::max_element(scores.begin(), scores.end()) - scores.begin()];
+  return asks_all(attempt) ? best_of_all(attempt) : first_accepted(attempt);
+}
 
+NodeId PodCycle::best_of_all(Attempt& attempt) const {
+  NodeId best;
+  std::int64_t best_score = 0;
+  std::vector<std::shared_ptr<const api::Allocation>> allocations;
+  for (std::size_t i = 0; i < attempt.candidates.size(); ++i) {
+    const bool accepted = accepts(attempt, attempt.candidates[i]);
+    if (attempt.over()) return NodeId::none();
+    if (!accepted || (best.valid() && attempt.scores[i] <= best_score)) continue;
+    best = attempt.candidates[i];
+    best_score = attempt.scores[i];
+    allocations.swap(attempt.allocations);
+  }
+  attempt.allocations.swap(allocations);
+  return best;
+}
+
+NodeId PodCycle::first_accepted(Attempt& attempt) const {
+  const std::vector<std::int64_t>& scores = attempt.scores;
   std::vector<std::uint32_t> order(scores.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto worse = [&](std::uint32_t a, std::uint32_t b) {
@@ -101,8 +125,12 @@ std::string PodCycle::why_not(const Attempt& attempt, NodeId node) const {
 }
 
 Refusals PodCycle::refusals(const Attempt& attempt) const {
+  if (!attempt.diagnosis.error().empty()) {
+    Refusals ended;
+    ended.error = attempt.diagnosis.error();
+    return ended;
+  }
   Refusals refusals = add_up(attempt.diagnosis, attempt.world->cluster);
-  if (!refusals.error.empty()) return refusals;
   for (RefusedFor& refused : refusals.reasons)
     if (refused.reason == kNoDevices)
       for (const NodeId node : refused.first) refused.why.push_back(why_not(attempt, node));

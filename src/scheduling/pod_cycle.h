@@ -12,6 +12,11 @@
 
 namespace berth::scheduling {
 
+// In a cluster of at most so many nodes every one that passes the filters is asked about devices, because an
+// error on any of them ends the attempt: kube-scheduler filters no fewer nodes either. In a larger one the
+// nodes are asked best first until one accepts.
+inline constexpr std::size_t kNodesAllAskedMax = 100;
+
 class PodCycle {
  public:
   explicit PodCycle(const PluginSet& plugins) : plugins_(plugins) {}
@@ -29,6 +34,8 @@ class PodCycle {
   // True when the costly filters, all of them, take the node.
   bool accepts(Attempt& attempt, NodeId node) const;
   bool has_costly_questions(const Attempt& attempt) const;
+  // Whether nodes are asked even after one has accepted.
+  bool asks_all(const Attempt& attempt) const;
   // Charges the chosen node, and the devices that were found for it.
   void reserve(Attempt& attempt, NodeId node, model::Ledger::Transaction& transaction) const;
   // Runs the cheap filters on the candidates: an upper bound of where the pod could go.
@@ -40,6 +47,8 @@ class PodCycle {
 
  private:
   NodeId best_accepted(Attempt& attempt) const;
+  NodeId best_of_all(Attempt& attempt) const;
+  NodeId first_accepted(Attempt& attempt) const;
 
   const PluginSet& plugins_;
 };

@@ -341,6 +341,21 @@ TEST(Devices, ABrokenSelectorIsASchedulerError) {
       << bench.message_of("p");
 }
 
+TEST(Devices, AnErrorOnAnyNodeOfASmallClusterEndsTheAttempt) {
+  TestBench bench;
+  bench.put_class(kGpu, "sound");
+  for (const char* name : {"n1", "n2"}) bench.put_node({name});
+  bench.put_slice("s1", "n1", 1);
+  bench.put(api::Kind::ResourceSlice,
+            R"({"metadata":{"name":"s2","uid":"us2"},"spec":{"driver":"gpu.example.com","nodeName":"n2",)"
+            R"("pool":{"name":"s2","generation":1,"resourceSliceCount":1},)"
+            R"("devices":[{"name":"d0","attributes":{"broken":{"bool":true}}}]}})");
+  bench.put_claim("c", kGpu);
+  bench.put_pod({"p", "1", "", claim_of("c")});
+  bench.run();
+  EXPECT_EQ(bench.reason_of("p"), "SchedulerError") << "n1 would do, but kube-scheduler looks at n2 too";
+}
+
 TEST(Devices, AnAllocatedClaimBindsThePodToItsNode) {
   TestBench bench;
   for (const char* name : {"n1", "n2"}) bench.put_node({name, "2", "8Gi", "110", {{"name", name}}});

@@ -61,6 +61,7 @@ ShapeIndex::Shape& ShapeIndex::shape_of(const Attempt& attempt) {
   judged_.pod = attempt.pod;
   judged_.pod_id = attempt.pod_id;
   judged_.ask = attempt.ask;
+  judged_.allocations.clear();
   return *at->second;
 }
 
@@ -111,6 +112,7 @@ void ShapeIndex::start(Shape& shape, const Attempt& attempt) {
   shape.fresh = false;
   shape.node_set_stamp = cluster.node_set_stamp();
   shape.verdict.assign(nodes.size(), 0);
+  shape.accepted.assign(nodes.size(), false);
   pods_.judge(judged_, nodes);
   std::vector<std::int64_t> keys(nodes.size(), Tournament::kOut);
   for (std::size_t i = 0; i < judged_.candidates.size(); ++i)
@@ -144,6 +146,7 @@ void ShapeIndex::judge(Shape& shape, std::span<const NodeId> nodes) {
 // Those whose devices were refused, when devices changed that any node may see.
 void ShapeIndex::readmit(Shape& shape, const Attempt& attempt) {
   if (!attempt.ask) return;
+  shape.accepted.assign(shape.accepted.size(), false);
   changed_.clear();
   const std::vector<NodeId>& nodes = domains_.nodes(attempt.world->cluster);
   for (std::uint32_t rank = 0; rank < nodes.size(); ++rank)
@@ -192,6 +195,7 @@ void ShapeIndex::refuse(Shape& shape, const Diagnosis::Row& row, bool costly) {
 // Forgets what was said of the node.
 void ShapeIndex::release(Shape& shape, std::uint32_t rank) {
   shape.words.erase(rank);
+  shape.accepted[rank] = false;
   if (shape.verdict[rank] == 0) return shape.scores.set(rank, Tournament::kOut);
   ReasonList& list = shape.lists[shape.verdict[rank] - 1];
   --list.count;
@@ -201,8 +205,26 @@ void ShapeIndex::release(Shape& shape, std::uint32_t rank) {
   shape.verdict[rank] = 0;
 }
 
+// Every candidate that was not asked since it changed. False when one ended the attempt.
+bool ShapeIndex::ask_all(Shape& shape, Attempt& attempt) {
+  const std::vector<NodeId>& nodes = domains_.nodes(attempt.world->cluster);
+  for (std::uint32_t rank = 0; rank < nodes.size(); ++rank) {
+    if (shape.accepted[rank] || shape.scores.key(rank) == Tournament::kOut) continue;
+    judged_.diagnosis.clear();
+    shape.accepted[rank] = pods_.accepts(judged_, nodes[rank]);
+    if (!judged_.diagnosis.error().empty()) {
+      attempt.diagnosis.fail(judged_.diagnosis.error());
+      return false;
+    }
+    if (!shape.accepted[rank]) refuse(shape, judged_.diagnosis.row(0), true);
+  }
+  return true;
+}
+
 NodeId ShapeIndex::best_accepted(Shape& shape, Attempt& attempt) {
   const std::vector<NodeId>& nodes = domains_.nodes(attempt.world->cluster);
+  if (pods_.asks_all(attempt) && pods_.has_costly_questions(attempt) && !ask_all(shape, attempt))
+    return NodeId::none();
   while (!shape.scores.empty()) {
     const NodeId node = nodes[shape.scores.best()];
     judged_.diagnosis.clear();

@@ -54,6 +54,7 @@ class ShapeIndex {
     std::uint64_t node_set_stamp = 0;  // of the ranks
     std::uint64_t wide_stamp = 0;
     Tournament scores;                  // of candidates, by rank
+    std::vector<bool> accepted;         // by rank: the costly filters take the candidate
     std::vector<std::uint8_t> verdict;  // by rank: 0 for a candidate, else 1 + index in lists
     std::vector<ReasonList> lists;
     std::map<ReasonId, Lack> lacks;
@@ -69,6 +70,7 @@ class ShapeIndex {
   void refuse(Shape& shape, const Diagnosis::Row& row, bool costly);
   void release(Shape& shape, std::uint32_t rank);
   std::uint8_t list_of(Shape& shape, const Diagnosis::Row& row, bool costly);
+  bool ask_all(Shape& shape, Attempt& attempt);
   NodeId best_accepted(Shape& shape, Attempt& attempt);
   std::string words_for(Shape& shape, const Attempt& attempt, std::uint32_t rank);
 

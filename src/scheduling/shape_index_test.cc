@@ -34,7 +34,7 @@ class History {
  public:
   History() : domains_(), index_(pods_, domains_) {
     put(api::Kind::DeviceClass, R"({"metadata":{"name":"gpu"},)"
-                                R"("spec":{"selectors":[{"cel":{"expression":"true"}}]}})");
+                                R"("spec":{"selectors":[{"cel":{"expression":"sound"}}]}})");
   }
 
   void step() {
@@ -102,7 +102,8 @@ class History {
     if (i == 3) where = R"("allNodes":true)";
     std::string devices;
     for (int d = 0; d <= pick(3); ++d)
-      devices += (d == 0 ? "" : ",") + (R"({"name":"d)" + std::to_string(d)) + "\"}";
+      devices += (d == 0 ? "" : ",") + (R"({"name":"d)" + std::to_string(d)) + "\"" +
+                 (pick(12) == 0 ? R"(,"attributes":{"broken":{"bool":true}})" : "") + "}";
     put(api::Kind::ResourceSlice, R"({"metadata":{"name":")" + name("s", i) +
                                       R"("},"spec":{"driver":"drv","pool":{"name":")" + name("p", i) +
                                       R"(","generation":1,"resourceSliceCount":1},)" + where +

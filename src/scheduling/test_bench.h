@@ -11,7 +11,8 @@
 
 namespace berth::scheduling {
 
-// Knows "true", "device.driver == '<driver>'" and "broken", which fails at run time.
+// Knows "true", "device.driver == '<driver>'", "broken", which fails at run time, and "sound", which fails
+// for devices with the attribute "broken".
 class FakeSelectors final : public dra::SelectorEvaluator {
  public:
   Result<dra::SelectorId> compile(std::string_view text) override {
@@ -20,10 +21,12 @@ class FakeSelectors final : public dra::SelectorEvaluator {
     texts_.emplace_back(text);
     return dra::SelectorId(static_cast<std::uint32_t>(texts_.size() - 1));
   }
-  Result<bool> evaluate(dra::SelectorId selector, std::string_view driver, const api::Device&) override {
+  Result<bool> evaluate(dra::SelectorId selector, std::string_view driver,
+                        const api::Device& device) override {
     const std::string& text = texts_[selector.index()];
-    if (text == "broken") return Error(ErrorCode::Invalid, "no such key: nosuch");
-    return text == "true" || text == "device.driver == '" + std::string(driver) + "'";
+    if (text == "broken" || (text == "sound" && device.attributes.contains("broken")))
+      return Error(ErrorCode::Invalid, "no such key: nosuch");
+    return text == "true" || text == "sound" || text == "device.driver == '" + std::string(driver) + "'";
   }
   Result<dra::SelectorId> compile_attribute(std::string_view) override { return unsupported(); }
   Result<api::AttributeValue> derive(dra::SelectorId, std::string_view, const api::Device&) override {
