@@ -57,7 +57,7 @@ Result<std::unique_ptr<OfflineCluster>> OfflineCluster::make(std::vector<Documen
   if (Status gathered = made->gather(std::move(documents)); !gathered) return gathered.error();
   made->admit(options);
   made->make_claims();
-  if (Status decoded = made->decode(); !decoded) return decoded.error();
+  if (Status decoded = made->decode(options.device_gates); !decoded) return decoded.error();
   return made;
 }
 
@@ -181,13 +181,14 @@ void OfflineCluster::make_claim(Json& pod, const Json& entry, std::string_view f
   statuses.as_array().push_back(Json::object({{"name", entry_name}, {"resourceClaimName", name}}));
 }
 
-Status OfflineCluster::decode() {
+Status OfflineCluster::decode(const dra::Gates& gates) {
   for (auto& [key, object] : documents_) {
+    if (key.first == api::Kind::DeviceTaintRule && !gates.device_taints) continue;
     auto raw = std::make_shared<const std::string>(to_string(object));
     object = Json();
     const api::TypedObject typed = TRY(api::decode_typed(key.first, std::move(raw)));
     if (auto delta = view_.put({key.first, key.second.ns, key.second.name, {}}, typed))
-      cluster_.apply(*delta);
+      taint_rules_.apply(*delta, cluster_);
   }
   documents_.clear();
   return {};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client/view.h"
+#include "dra/taint_rules.h"
 #include "model/cluster.h"
 #include "planning/plan.h"
 
@@ -35,12 +36,13 @@ class OfflineCluster {
   void admit(const PlanOptions& options);
   void make_claims();
   void make_claim(Json& pod, const Json& entry, std::string_view from);
-  Status decode();
+  Status decode(const dra::Gates& gates);
 
   std::map<Key, Json> documents_;
   std::map<client::NamedKey, std::string> troubles_;
   client::View view_;
   model::Cluster cluster_;
+  dra::TaintRules taint_rules_;
   Time now_;
 };
 

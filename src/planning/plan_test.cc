@@ -120,6 +120,18 @@ TEST(Plan, ARefusalHasAProof) {
             std::vector<std::string>{"2 nodes: node(s) didn't match Pod's node affinity/selector (n1, n2)"});
 }
 
+TEST(Plan, TaintRulesCount) {
+  const std::string rule = R"(
+---
+{apiVersion: resource.k8s.io/v1beta2, kind: DeviceTaintRule, metadata: {name: sick},
+ spec: {deviceSelector: {driver: d.io, device: gpu-0}, taint: {key: sick, effect: NoSchedule}}}
+)";
+  const Plan plan = plan_of(documents_of(std::string(kCluster) + rule + pod("a", kClaim)));
+  const Decision& a = decision_of(plan, "a");
+  ASSERT_EQ(a.result, ResultKind::Placed) << a.message;
+  EXPECT_EQ(a.pods.at(0).claims.at(0).allocation->results.at(0).device, "gpu-1");
+}
+
 TEST(Plan, VerdictsJudgeEveryNodeAlone) {
   PlanOptions options;
   options.verdicts = Verdicts::All;
