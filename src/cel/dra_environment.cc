@@ -2,43 +2,80 @@
 
 #include <algorithm>
 
+#include "cel/libraries.h"
+
 namespace berth::cel {
 
-const Environment& dra_environment() {
-  static const Environment kEnvironment = [] {
-    Environment environment;
-    declare_standard_library(environment);
-    environment.declare_object(std::string(kDeviceTypeName),
-                               {{"driver", parse_type("string")},
-                                {"attributes", parse_type("map(string, map(string, dyn))")},
-                                {"capacity", parse_type("map(string, map(string, quantity))")},
-                                {"allowMultipleAllocations", parse_type("bool")}});
-    environment.declare_variable("device", parse_type("device"));
-    return environment;
-  }();
-  return kEnvironment;
+namespace {
+
+Environment made_for(DraFeatures features) {
+  Environment environment;
+  declare_standard_library(environment);
+  if (features.list_attributes) environment.declare_functions(list_attribute_rows());
+  // In the order of DeviceField.
+  std::vector<Field> fields = {{"driver", parse_type("string")},
+                               {"attributes", parse_type("map(string, map(string, dyn))")},
+                               {"capacity", parse_type("map(string, map(string, quantity))")}};
+  if (features.consumable_capacity) fields.push_back({"allowMultipleAllocations", parse_type("bool")});
+  environment.declare_object(std::string(kDeviceTypeName), std::move(fields));
+  environment.declare_variable("device", parse_type("device"));
+  return environment;
 }
 
-std::string unknown_domain_hint(std::string_view domain, std::string_view id) {
-  const std::string read =
+}  // namespace
+
+const Environment& dra_environment() {
+  return dra_environment({});
+}
+
+const Environment& dra_environment(DraFeatures features) {
+  static const Environment kAll = made_for({});
+  static const Environment kRestricted[] = {made_for({false, false}), made_for({false, true}),
+                                            made_for({true, false})};
+  if (features.list_attributes && features.consumable_capacity) return kAll;
+  return kRestricted[features.list_attributes ? 2 : features.consumable_capacity ? 1 : 0];
+}
+
+namespace {
+
+std::string quoted_list(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "'" : ", '") + name + "'";
+  return list;
+}
+
+std::string attribute_text(std::string_view domain, std::string_view id) {
+  return "device.attributes['" + std::string(domain) + "']." + std::string(id);
+}
+
+}  // namespace
+
+std::string unknown_domain_hint(std::string_view domain, std::string_view id, std::string_view driver,
+                                std::vector<std::string> domains, const std::vector<std::string>& of_driver) {
+  std::string hint =
       "'" + std::string(domain) + "' is read as a domain, and this device has none of that name";
-  if (domain.find('.') != std::string_view::npos) return read;
-  return read + "; for an attribute '" + std::string(domain) +
-         "' of the driver write device.attributes['<driver>']." + std::string(domain) + " (a value has no ." +
-         std::string(id) + ")";
+  if (std::find(of_driver.begin(), of_driver.end(), domain) != of_driver.end())
+    return hint + "; its driver publishes '" + std::string(domain) + "', so write " +
+           attribute_text(driver, domain) + " (a value has no ." + std::string(id) + ")";
+  const std::vector<std::string> near = nearest_names(domain, std::move(domains));
+  if (!near.empty()) return hint + "; did you mean " + attribute_text(near[0], id) + "?";
+  if (domain.find('.') != std::string_view::npos) return hint;
+  return hint + "; for an attribute '" + std::string(domain) + "' of the driver write " +
+         attribute_text(driver, domain);
 }
 
 std::string unknown_id_hint(std::string_view domain, std::string_view id, std::vector<std::string> known) {
-  std::string list;
-  for (const std::string& name : nearest_names(id, std::move(known)))
-    list += (list.empty() ? "'" : ", '") + name + "'";
-  return list.empty() ? "" : "nearest in domain '" + std::string(domain) + "': " + list;
+  const std::vector<std::string> near = nearest_names(id, known);
+  if (!near.empty()) return "nearest in domain '" + std::string(domain) + "': " + quoted_list(near);
+  const bool all = known.size() <= kNearestMax;
+  if (!all) known.resize(kNearestMax);
+  return "domain '" + std::string(domain) + "' has " + quoted_list(known) + (all ? "" : " and others");
 }
 
 // Entries of one domain, in order of their names. An unknown domain is one without entries.
 class DeviceRecord::Domain : public MapSource {
  public:
-  explicit Domain(std::string name) : name(std::move(name)) {}
+  explicit Domain(std::string name, const Domains* among = nullptr) : name(std::move(name)), among(among) {}
 
   std::size_t size() const override { return entries.size(); }
   Value key_at(std::size_t index) const override { return Value::borrow_string(entries[index].first); }
@@ -51,15 +88,15 @@ class DeviceRecord::Domain : public MapSource {
     }
     return false;
   }
-  std::string missing_key_hint(const Value& key) const override {
-    if (!key.is(Kind::String)) return {};
-    if (entries.empty()) return unknown_domain_hint(name, key.as_text());
+  std::string missing_key_hint(const Value& key) const override;
+  std::vector<std::string> ids() const {
     std::vector<std::string> known;
     for (const auto& entry : entries) known.push_back(entry.first);
-    return unknown_id_hint(name, key.as_text(), std::move(known));
+    return known;
   }
 
   std::string name;
+  const Domains* among;  // of an unknown domain: those that there are
   std::vector<std::pair<std::string, Value>> entries;
 };
 
@@ -75,7 +112,7 @@ class DeviceRecord::Domains : public MapSource {
       out = Value::borrow_map(*domain);
       return true;
     }
-    out = Value::of_map(std::make_shared<Domain>(std::string(key.as_text())));
+    out = Value::of_map(std::make_shared<Domain>(std::string(key.as_text()), this));
     return true;
   }
   bool contains(const Value& key) const override {
@@ -84,14 +121,28 @@ class DeviceRecord::Domains : public MapSource {
            });
   }
 
+  std::string driver;
   std::vector<std::shared_ptr<Domain>> domains;
 };
+
+std::string DeviceRecord::Domain::missing_key_hint(const Value& key) const {
+  if (!key.is(Kind::String)) return {};
+  if (!among) return unknown_id_hint(name, key.as_text(), ids());
+  std::vector<std::string> known, of_driver;
+  for (const auto& domain : among->domains) {
+    known.push_back(domain->name);
+    if (domain->name == among->driver) of_driver = domain->ids();
+  }
+  return unknown_domain_hint(name, key.as_text(), among->driver, std::move(known), of_driver);
+}
 
 DeviceRecord::DeviceRecord(std::string driver, bool allow_multiple_allocations)
     : driver_(std::move(driver)),
       allow_multiple_allocations_(allow_multiple_allocations),
       attributes_(std::make_shared<Domains>()),
-      capacity_(std::make_shared<Domains>()) {}
+      capacity_(std::make_shared<Domains>()) {
+  attributes_->driver = capacity_->driver = driver_;
+}
 
 void DeviceRecord::add(Domains& domains, std::string_view name, Value value) {
   const std::size_t slash = name.find('/');

@@ -22,13 +22,23 @@ enum DeviceField : std::size_t {
   kDeviceAllowMultipleAllocations
 };
 
-// Built once; shared by all threads.
+// For stored expressions, and whatever the scheduler evaluates: everything that is known. Built once; shared
+// by all threads.
 const Environment& dra_environment();
 
-// "'type' is read as a domain…": after "no such key" below a domain that the device does not have.
-std::string unknown_domain_hint(std::string_view domain, std::string_view id);
-// "this device has 'model', 'mode'": after "no such key" below a domain that it has. Empty when nothing is
-// near.
+// What gates take from new expressions. Versions take nothing: a new expression of 1.37 may use what 1.36
+// understands, and the latest library is of 1.34.
+struct DraFeatures {
+  bool list_attributes = true;      // DRAListTypeAttributes: includes()
+  bool consumable_capacity = true;  // DRAConsumableCapacity: device.allowMultipleAllocations
+};
+const Environment& dra_environment(DraFeatures features);
+
+// After "no such key" below a domain that the device does not have: that 'type' is read as a domain, and the
+// expression that was probably meant. `domains` are those that it has, `of_driver` the names in its driver's.
+std::string unknown_domain_hint(std::string_view domain, std::string_view id, std::string_view driver,
+                                std::vector<std::string> domains, const std::vector<std::string>& of_driver);
+// After "no such key" below a domain that it has: the names that are nearest, or some of those there are.
 std::string unknown_id_hint(std::string_view domain, std::string_view id, std::vector<std::string> known);
 
 // A device held as plain lists, for tests, explanations and the command line; the allocator has its own view.

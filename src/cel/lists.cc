@@ -272,7 +272,6 @@ constexpr FunctionRow kRows[] = {
     FOR_ITEMS("max", max),
     {"indexOf", "list(A).(A) int", index_of, cost_of_items},
     {"lastIndexOf", "list(A).(A) int", last_index_of, cost_of_items},
-    {"includes", "A.(dyn) bool", includes, cost_of_items},
     {"distinct", "list(A).() list(A)", distinct, quadratic_cost},
     {"flatten", "list(list(A)).() list(A)", flatten, new_list_cost},
     {"flatten", "list(dyn).(int) list(dyn)", flatten_levels, new_list_cost},
@@ -305,6 +304,13 @@ constexpr FunctionRow kRows[] = {
 #undef FOR_ITEMS
 
 }  // namespace
+
+std::span<const FunctionRow> list_attribute_rows() {
+  static constexpr FunctionRow kOfListAttributes[] = {
+      {"includes", "A.(dyn) bool", includes, cost_of_items},
+  };
+  return kOfListAttributes;
+}
 
 std::span<const FunctionRow> list_rows() {
   return kRows;

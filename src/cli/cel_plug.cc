@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/gates.h"
 #include "api/kinds/cel_check.h"
 #include "cel/dra_environment.h"
 #include "cel/program.h"
@@ -17,9 +18,11 @@ bool can_be_attribute(std::string_view type) {
   return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
 }
 
-api::CelVerdict verdict_of(std::string_view expression, api::CelUse use, const api::Gates&) {
+api::CelVerdict verdict_of(std::string_view expression, api::CelUse use, const api::Gates& gates) {
   const bool selects = use == api::CelUse::Selector;
-  const auto compiled = cel::compile(cel::dra_environment(), expression,
+  const cel::DraFeatures features{gates.enabled("DRAListTypeAttributes"),
+                                  gates.enabled("DRAConsumableCapacity")};
+  const auto compiled = cel::compile(cel::dra_environment(features), expression,
                                      selects ? cel::ResultRule::Selector : cel::ResultRule::Any);
   api::CelVerdict verdict;
   if (const auto* error = std::get_if<cel::CompileError>(&compiled)) {
