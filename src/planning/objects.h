@@ -13,7 +13,9 @@ struct Placing {
   const std::string& decision_id;
 };
 
-// Appends them, whole and as `kubectl apply` would take them.
-void add_objects(const scheduling::World& world, const Placing& placing, std::vector<Json>& objects);
+// Whole documents, as `kubectl apply` would take them.
+Json bound_pod(const api::Pod& pod);
+Json allocated_claim(const api::ResourceClaim& claim);
+Json bind_request(const Placing& placing, const scheduling::World& world);
 
 }  // namespace berth::planning

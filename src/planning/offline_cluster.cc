@@ -194,4 +194,26 @@ Status OfflineCluster::decode(const dra::Gates& gates) {
   return {};
 }
 
+template <class T>
+void OfflineCluster::put(api::Kind kind, T object) {
+  ++object.meta.resource_version;
+  const api::ObjectKey key{kind, object.meta.ns, object.meta.name, {}};
+  if (auto delta = view_.put(key, std::make_shared<const T>(std::move(object))))
+    taint_rules_.apply(*delta, cluster_);
+}
+
+void OfflineCluster::bind(const api::Pod& pod, const std::string& node,
+                          const std::vector<scheduling::ClaimChoice>& claims) {
+  for (const scheduling::ClaimChoice& choice : claims) {
+    api::ResourceClaim claim = *cluster_.claim(choice.claim).live;
+    if (!claim.allocation) claim.allocation = *choice.allocation;
+    if (!claim.reserved_by(pod.meta.uid))
+      claim.reserved_for.push_back({"", "pods", pod.meta.name, pod.meta.uid});
+    put(api::Kind::ResourceClaim, std::move(claim));
+  }
+  api::Pod bound = pod;
+  bound.node_name = node;
+  put(api::Kind::Pod, std::move(bound));
+}
+
 }  // namespace berth::planning

@@ -12,6 +12,7 @@
 #include "dra/taint_rules.h"
 #include "model/cluster.h"
 #include "planning/plan.h"
+#include "scheduling/framework.h"
 
 namespace berth::planning {
 
@@ -25,6 +26,8 @@ class OfflineCluster {
   const client::View& view() const { return view_; }
   model::Cluster& cluster() { return cluster_; }
   Time now() const { return now_; }
+  // The pod runs on the node from now on, and its claims have these allocations and the pod as a consumer.
+  void bind(const api::Pod& pod, const std::string& node, const std::vector<scheduling::ClaimChoice>& claims);
   // Why a pod cannot be decided at all ("no PriorityClass with name x was found"); empty when it can.
   const std::string& trouble_of(const client::NamedKey& pod) const;
 
@@ -36,6 +39,8 @@ class OfflineCluster {
   void admit(const PlanOptions& options);
   void make_claims();
   void make_claim(Json& pod, const Json& entry, std::string_view from);
+  template <class T>
+  void put(api::Kind kind, T object);
   Status decode(const dra::Gates& gates);
 
   std::map<Key, Json> documents_;

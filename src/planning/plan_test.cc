@@ -120,6 +120,27 @@ TEST(Plan, ARefusalHasAProof) {
             std::vector<std::string>{"2 nodes: node(s) didn't match Pod's node affinity/selector (n1, n2)"});
 }
 
+TEST(Plan, ASharedClaimTakesItsPodsToOneNode) {
+  const std::string claim = R"(
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: shared},
+ spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}
+)";
+  const std::string use = ", resourceClaims: [{name: dev, resourceClaimName: shared}]";
+  PlanOptions options;
+  options.objects = true;
+  const Plan plan =
+      plan_of(documents_of(std::string(kCluster) + claim + pod("a", use) + pod("b", use)), options);
+  for (const char* name : {"a", "b"}) {
+    const Decision& decision = decision_of(plan, name);
+    EXPECT_EQ(decision.result, ResultKind::Placed) << decision.message;
+    EXPECT_EQ(decision.pods.at(0).node, "n1");
+    EXPECT_EQ(decision.pods.at(0).claims.at(0).allocation->results.at(0).device, "gpu-0");
+  }
+  EXPECT_EQ(plan.objects.size(), 5u) << "two pods, one claim, two bind requests";
+  EXPECT_EQ(plan.objects.at(2).part("status").items_at("reservedFor").size(), 2u);
+}
+
 TEST(Plan, TaintRulesCount) {
   const std::string rule = R"(
 ---

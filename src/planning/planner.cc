@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <set>
 
 #include "planning/judgement.h"
 #include "planning/objects.h"
@@ -57,11 +59,11 @@ std::vector<Turn> turns_of(const client::View& view, const model::Cluster& clust
   for (const auto& [key, pod] : view.pods.all()) {
     if (!is_pending(cluster, *pod)) continue;
     if (pod->group.empty()) {
-      turns.push_back({pod->priority, pod->meta.created, key.ns, key.name, {pod.get()}, false, nullptr});
+      turns.push_back({pod->priority, pod->meta.created, key.ns, key.name, {pod}, false, nullptr});
       continue;
     }
     Turn& turn = groups[{key.ns, pod->group}];
-    turn.pods.push_back(pod.get());
+    turn.pods.push_back(pod);
     if (turn.of_group) continue;
     const api::PodGroup* group = view.pod_groups.find(key.ns, pod->group);
     turn.of_group = true;
@@ -87,7 +89,8 @@ Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::Selec
       groups_(plugins_, domains_, shapes_) {}
 
 Plan Planner::run() {
-  for (const Turn& turn : turns_of(offline_.view(), offline_.cluster())) {
+  const std::vector<Turn> turns = turns_of(offline_.view(), offline_.cluster());
+  for (const Turn& turn : turns) {
     random_ = SeededRandom(seed_of(turn, options_.seed));
     Decision decision;
     decision.ns = turn.ns;
@@ -100,6 +103,7 @@ Plan Planner::run() {
     }
     plan_.decisions.push_back(std::move(decision));
   }
+  if (options_.objects) plan_.objects = objects();
   return std::move(plan_);
 }
 
@@ -135,10 +139,10 @@ void Planner::decide_pod(const api::Pod& pod, Decision& decision) {
   if (!node.valid()) return refuse_pod(pod, nodes, decision);
   cycle_.judge(attempt_, {&node, 1});
   decision.score = attempt_.scores.front();
-  model::Ledger::Transaction transaction(cluster.ledger());
-  cycle_.reserve(attempt_, node, transaction);
-  cluster.commit(transaction, id_of(decision));
-  domains_.use_changed(node);
+  {
+    model::Ledger::Transaction transaction(cluster.ledger());
+    cycle_.reserve(attempt_, node, transaction);
+  }
   place(pod, node, attempt_.claims, {}, id_of(decision), decision.pods.front());
   decision.result = ResultKind::Placed;
   decision.reason = "Scheduled";
@@ -171,7 +175,29 @@ void Planner::place(const api::Pod& pod, NodeId node, const std::vector<scheduli
     const model::ClaimRow& row = offline_.cluster().claim(choice.claim);
     planned.claims.push_back({row.key.name, choice.allocation});
   }
-  if (options_.objects) add_objects(world_, {pod, planned.node, claims, group, id}, plan_.objects);
+  offline_.bind(pod, planned.node, claims);
+  domains_.use_changed(node);
+  if (!options_.objects) return;
+  placed_.push_back({pod.meta.ns, pod.meta.name});
+  bind_requests_.push_back(bind_request({pod, planned.node, claims, group, id}, world_));
+}
+
+// Each once, as everything was decided: pods in their order, their claims, the bind requests.
+std::vector<Json> Planner::objects() const {
+  std::vector<Json> pods, claims;
+  std::set<std::string> seen;
+  for (const client::NamedKey& key : placed_) {
+    const api::Pod& pod = *offline_.view().pods.find(key.ns, key.name);
+    pods.push_back(bound_pod(pod));
+    for (const api::PodClaim& named : pod.claims) {
+      const std::string name = api::claim_object_name(pod, named);
+      const api::ResourceClaim* claim = offline_.view().claims.find(key.ns, name);
+      if (claim && seen.insert(key.ns + "/" + name).second) claims.push_back(allocated_claim(*claim));
+    }
+  }
+  std::move(claims.begin(), claims.end(), std::back_inserter(pods));
+  pods.insert(pods.end(), bind_requests_.begin(), bind_requests_.end());
+  return pods;
 }
 
 Result<Plan> make_plan(std::vector<Document> documents, const PlanOptions& options,

@@ -17,7 +17,7 @@ struct Turn {
   std::int32_t priority = 0;
   Time created;
   std::string ns, name;
-  std::vector<const api::Pod*> pods;
+  std::vector<std::shared_ptr<const api::Pod>> pods;
   bool of_group = false;
   const api::PodGroup* group = nullptr;  // null for a group that does not exist
 };
@@ -41,6 +41,7 @@ class Planner {
   scheduling::GroupInput group_input(const Turn& turn) const;
   void place(const api::Pod& pod, model::NodeId node, const std::vector<scheduling::ClaimChoice>& claims,
              const api::BindGroup& group, const std::string& id, PlannedPod& planned);
+  std::vector<Json> objects() const;
 
   OfflineCluster& offline_;
   const PlanOptions& options_;
@@ -53,6 +54,8 @@ class Planner {
   scheduling::ShapeIndex shapes_;
   scheduling::GroupCycle groups_;
   scheduling::Attempt attempt_;
+  std::vector<Json> bind_requests_;
+  std::vector<client::NamedKey> placed_;  // pods, in the order of their placing
   Plan plan_;
 };
 

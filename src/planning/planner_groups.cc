@@ -8,10 +8,6 @@ namespace {
 using model::NodeId;
 using scheduling::GroupOutcome;
 
-std::string id_of(const Turn& turn) {
-  return "group/" + turn.ns + "/" + turn.name;
-}
-
 Proof too_few(std::size_t minimum, std::size_t members) {
   return {"Gang",
           "",
@@ -29,7 +25,7 @@ scheduling::GroupInput Planner::group_input(const Turn& turn) const {
   const model::Cluster& cluster = offline_.cluster();
   scheduling::GroupInput input;
   input.group = turn.group;
-  input.waiting = turn.pods;
+  for (const auto& pod : turn.pods) input.waiting.push_back(pod.get());
   std::sort(input.waiting.begin(), input.waiting.end(), scheduling::goes_before);
   for (const api::Pod* pod : offline_.view().pods_of_group(turn.ns, turn.name)) {
     const NodeId node = cluster.ledger().node_of(cluster.find_pod(turn.ns, pod->meta.name));
@@ -42,12 +38,12 @@ scheduling::GroupInput Planner::group_input(const Turn& turn) const {
 
 void Planner::decide_group(const Turn& turn, Decision& decision) {
   decision.reason = "Unschedulable";
-  for (const api::Pod* pod : turn.pods) decision.pods.push_back({pod->meta.ns, pod->meta.name, "", {}});
+  for (const auto& pod : turn.pods) decision.pods.push_back({pod->meta.ns, pod->meta.name, "", {}});
   if (!turn.group) {
     decision.message = "PodGroup " + turn.ns + "/" + turn.name + " is not in the input";
     return;
   }
-  for (const api::Pod* pod : turn.pods)
+  for (const auto& pod : turn.pods)
     if (!may_be_tried(*pod, decision)) return;
   const scheduling::GroupInput input = group_input(turn);
   const std::size_t members = input.waiting.size() + input.placed.size();
@@ -58,12 +54,11 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
     decision.certificate = too_few(minimum, members);
     return;
   }
-  model::Ledger::Transaction transaction(offline_.cluster().ledger());
-  const GroupOutcome outcome = groups_.run(world_, input, transaction);
-  if (outcome.kind == GroupOutcome::Kind::Placed) {
-    offline_.cluster().commit(transaction, id_of(turn));
-    return place_group(input, outcome, decision);
-  }
+  const GroupOutcome outcome = [&] {
+    model::Ledger::Transaction transaction(offline_.cluster().ledger());
+    return groups_.run(world_, input, transaction);
+  }();
+  if (outcome.kind == GroupOutcome::Kind::Placed) return place_group(input, outcome, decision);
   const bool failed = outcome.kind == GroupOutcome::Kind::Error;
   decision.result = failed ? ResultKind::Error : ResultKind::Unschedulable;
   decision.reason = failed ? "SchedulerError" : "Unschedulable";
@@ -83,7 +78,6 @@ void Planner::place_group(const scheduling::GroupInput& input, const GroupOutcom
     const api::Pod& pod = *input.waiting[i];
     PlannedPod& planned = decision.pods.emplace_back(PlannedPod{pod.meta.ns, pod.meta.name, "", {}});
     if (!member.node.valid()) continue;
-    domains_.use_changed(member.node);
     place(pod, member.node, member.claims, bind_group, "group/" + decision.ns + "/" + decision.name, planned);
   }
   const bool constrained = !group.topology_keys.empty() && !outcome.placement.empty();
