@@ -29,6 +29,10 @@ void add_server_flags(CLI::App& command, ServerOptions& server, std::string& gat
   command.add_option("--kubeconfig", server.kubeconfig, "file to write once the server is ready");
   command.add_option("--feature-gates", gates, "A=true,B=false, with Kubernetes' gate names");
   command.add_option("--audit-log", server.audit_log, "file that gets one JSON line per request");
+  command
+      .add_option("--watch-window", server.watch_window_events,
+                  "events kept for watches and for lists of an old version")
+      ->check(CLI::PositiveNumber);
   command.add_flag("--insecure", server.insecure,
                    "plain HTTP on loopback, every request is the administrator's");
 }

@@ -52,6 +52,7 @@ Result<std::unique_ptr<ServerPart>> ServerPart::open(ServerOptions options, cons
     part->audit_ = TRY(LineFile::open(part->options_.audit_log, "--audit-log"));
   store::StoreOptions store_options;
   store_options.directory = part->options_.data_directory;
+  store_options.watch_window_events = part->options_.watch_window_events;
   part->store_ = TRY(store::open_store(std::move(store_options)));
   part->pool_ = make_thread_pool(kPoolThreads);
   server::ApiServerOptions server_options;

@@ -22,6 +22,7 @@ struct ServerOptions {
   std::string listen = "127.0.0.1:0";
   std::string kubeconfig;  // written once the server is ready; empty: nowhere
   std::string audit_log;
+  std::size_t watch_window_events = store::StoreOptions{}.watch_window_events;
   bool insecure = false;
   bool warn_unacted = false;
 };

@@ -215,5 +215,51 @@ TEST_F(ApiServerTest, AReaderThatIsGoneEndsItsWatch) {
   EXPECT_EQ(watch->chunks.size(), 1u);
 }
 
+// The version that a page showed has left the window: what remains can still be listed, as it is now.
+TEST(ExpiredList, GoesOnBehindTheLastPage) {
+  store::StoreOptions small;
+  small.synchronous = true;
+  small.watch_window_events = 2;
+  const std::unique_ptr<store::Store> store = store::open_store(small).value();
+  InlineExecutor executor;
+  ManualClock clock{Time::from_seconds(1'700'000'000)};
+  SeededRandom random{7};
+  const api::Gates gates{api::GateDefaults::Up};
+  ApiServer server{{*store, executor, clock, random, gates}, {}};
+  ASSERT_TRUE(server.make_default_objects().ok());
+  const auto ask = [&](std::string method, std::vector<std::pair<std::string, std::string>> query,
+                       std::string body = "") {
+    HttpRequest request;
+    request.method = std::move(method);
+    request.path = "/api/v1/namespaces/default/configmaps";
+    request.query = std::move(query);
+    request.body = std::move(body);
+    request.user = {"root", {"system:masters"}};
+    auto exchange = std::make_shared<Recorded>();
+    server.handle(std::move(request), exchange);
+    return *parse_json(exchange->response.body);
+  };
+  const auto make = [&](const std::string& name) {
+    ask("POST", {}, R"({"metadata":{"name":")" + name + R"("}})");
+  };
+  for (const char* name : {"a", "b", "c"}) make(name);
+  const Json page = ask("GET", {{"limit", "1"}});
+  const auto token_of = [](const Json& answer) {
+    return std::string(answer.find("metadata")->string_at("continue"));
+  };
+  for (const char* name : {"d", "e", "f"}) make(name);
+  const Json refused = ask("GET", {{"limit", "1"}, {"continue", token_of(page)}});
+  EXPECT_EQ(refused.int_at("code"), 410);
+  const Json rest = ask("GET", {{"limit", "2"}, {"continue", token_of(refused)}});
+  ASSERT_EQ(rest.items_at("items").size(), 2u);
+  EXPECT_EQ(rest.items_at("items")[0].find("metadata")->string_at("name"), "b");
+  EXPECT_FALSE(token_of(rest).empty());
+  const Json gone =
+      ask("GET", {{"resourceVersion", std::string(page.find("metadata")->string_at("resourceVersion"))},
+                  {"resourceVersionMatch", "Exact"}});
+  EXPECT_EQ(gone.int_at("code"), 410);
+  EXPECT_EQ(token_of(gone), "");
+}
+
 }  // namespace
 }  // namespace berth::server

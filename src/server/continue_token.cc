@@ -6,6 +6,7 @@
 namespace berth::server {
 namespace {
 
+constexpr std::int64_t kNewest = -1;
 constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 std::string to_base64(std::string_view bytes) {
@@ -37,9 +38,9 @@ std::string from_base64(std::string_view text) {
 }  // namespace
 
 std::string encode_continue(const ContinuePoint& point) {
-  return to_base64(to_string(Json::object({{"v", "meta.k8s.io/v1"},
-                                           {"rv", static_cast<std::int64_t>(point.revision)},
-                                           {"start", point.after.ns + "/" + point.after.name}})));
+  const std::int64_t revision = point.revision ? static_cast<std::int64_t>(*point.revision) : kNewest;
+  return to_base64(to_string(Json::object(
+      {{"v", "meta.k8s.io/v1"}, {"rv", revision}, {"start", point.after.ns + "/" + point.after.name}})));
 }
 
 Result<ContinuePoint> decode_continue(std::string_view token, std::string_view resource) {
@@ -52,8 +53,9 @@ Result<ContinuePoint> decode_continue(std::string_view token, std::string_view r
   const std::string_view start = json->string_at("start");
   const std::size_t slash = start.find('/');
   if (slash == std::string_view::npos) return refused;
+  const std::int64_t revision = json->int_at("rv");
   return ContinuePoint{
-      static_cast<store::Revision>(json->int_at("rv")),
+      revision < 0 ? std::nullopt : std::optional(static_cast<store::Revision>(revision)),
       {std::string(resource), std::string(start.substr(0, slash)), std::string(start.substr(slash + 1))}};
 }
 

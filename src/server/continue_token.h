@@ -1,6 +1,7 @@
 // The opaque position of a paged list.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -9,7 +10,7 @@
 namespace berth::server {
 
 struct ContinuePoint {
-  store::Revision revision = 0;
+  std::optional<store::Revision> revision;  // absent: the newest state, whatever earlier pages showed
   store::Key after;
 };
 

@@ -4,42 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 
 #include "api/gates.h"
 #include "base/json.h"
 #include "server/api_server.h"
+#include "server/test_heard.h"
 #include "server/transport/transport.h"
 
 namespace berth::server {
 namespace {
-
-constexpr int kWaitMillisMax = 20000;  // a test that waits longer has failed
-
-// Lines from other threads, in order.
-class Heard {
- public:
-  void put(std::string line) {
-    const std::lock_guard lock(mutex_);
-    lines_.push_back(std::move(line));
-    changed_.notify_all();
-  }
-  std::string take() {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, std::chrono::milliseconds(kWaitMillisMax),
-                           [this] { return !lines_.empty(); }))
-      return "nothing came";
-    std::string line = std::move(lines_.front());
-    lines_.pop_front();
-    return line;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::string> lines_;
-};
 
 // "kind/name", of objects as a decoder would see them.
 std::string name_of(const api::RawPtr& raw) {

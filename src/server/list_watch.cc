@@ -41,6 +41,19 @@ std::string list_body(const Registry& registry, const ObjectTarget& target, cons
   return body.append("]}\n");
 }
 
+// The version has left the window. Behind a page (`after`) the client may go on with the newest version.
+ApiStatus expired_list(const std::optional<store::Key>& after) {
+  if (!after) return expired("The resourceVersion for the provided list is too old.");
+  ApiStatus status = expired(
+      "The provided continue parameter is too old to display a consistent list result. You can start a new "
+      "list without the continue parameter, or use the continue token in this response to retrieve the "
+      "remainder of the results. Continuing with the provided token results in an inconsistent list - "
+      "objects that were created, modified, or deleted between the time the first chunk was returned and "
+      "now may show up in the list.");
+  status.continue_token = encode_continue({std::nullopt, *after});
+  return status;
+}
+
 }  // namespace
 
 HttpResponse list(const Registry& registry, const ObjectTarget& target, const ListOptions& options,
@@ -64,15 +77,8 @@ HttpResponse list(const Registry& registry, const ObjectTarget& target, const Li
     return too_large_version(*options.version, registry.store().revision()).to_response();
   }
   const Result<store::ListPage> page = registry.store().list(query);
-  if (!page) {
-    const std::string text =
-        options.continue_token.empty()
-            ? "The resourceVersion for the provided list is too old."
-            : "The provided continue parameter is too old to display a consistent list result. "
-              "You can start a new list without the continue parameter.";
-    if (page.error().code() == ErrorCode::Gone) return expired(text).to_response();
-    return internal_error(page.error().text()).to_response();
-  }
+  if (!page && page.error().code() == ErrorCode::Gone) return expired_list(query.after).to_response();
+  if (!page) return internal_error(page.error().text()).to_response();
   return json_response(200, list_body(registry, target, *page, options, rendering));
 }
 

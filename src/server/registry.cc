@@ -1,5 +1,8 @@
 #include "server/registry.h"
 
+#include <map>
+
+#include "base/assert.h"
 #include "server/metadata.h"
 
 namespace berth::server {
@@ -160,12 +163,28 @@ Answer Answer::failed(ApiStatus status) {
   return answer;
 }
 
+namespace {
+
+// Of each row of the table, the row that its objects are stored as: the first of its group and plural.
+std::vector<const api::ResourceInfo*> storage_rows() {
+  const std::span<const api::ResourceInfo> rows = api::resources();
+  std::map<std::pair<std::string_view, std::string_view>, const api::ResourceInfo*> first;
+  for (const api::ResourceInfo& row : rows) first.try_emplace({row.group, row.plural}, &row);
+  std::vector<const api::ResourceInfo*> stored;
+  for (const api::ResourceInfo& row : rows) {
+    const std::string_view group = row.group == "events.k8s.io" ? std::string_view() : row.group;
+    stored.push_back(first.at({group, row.plural}));
+  }
+  return stored;
+}
+
+}  // namespace
+
 const api::ResourceInfo& storage_of(const api::ResourceInfo& resource) {
-  if (resource.group == "events.k8s.io")
-    if (const api::ResourceInfo* core = api::find_resource("", "v1", "events")) return *core;
-  for (const api::ResourceInfo& candidate : api::resources())
-    if (candidate.group == resource.group && candidate.plural == resource.plural) return candidate;
-  return resource;
+  static const std::vector<const api::ResourceInfo*> kStored = storage_rows();
+  const std::ptrdiff_t row = &resource - api::resources().data();
+  BERTH_ASSERT(row >= 0 && static_cast<std::size_t>(row) < kStored.size(), "resources are rows of the table");
+  return *kStored[static_cast<std::size_t>(row)];
 }
 
 std::string storage_resource(const api::ResourceInfo& resource) {

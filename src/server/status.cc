@@ -49,6 +49,7 @@ Json empty_status(std::string_view outcome) {
 
 Json ApiStatus::to_json() const {
   Json json = empty_status("Failure");
+  if (!continue_token.empty()) json["metadata"]["continue"] = continue_token;
   json["message"] = message;
   if (!reason.empty()) json["reason"] = reason;
   if (has_details) json["details"] = details_json(*this);

@@ -26,6 +26,7 @@ struct ApiStatus {
   std::string name, group, kind, uid;  // of details
   std::vector<StatusCause> causes;
   int retry_after_s = 0;
+  std::string continue_token;  // of an expired list: where a list of another version may go on
 
   Json to_json() const;
   HttpResponse to_response() const;

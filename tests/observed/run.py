@@ -27,9 +27,11 @@ EVERY_GATE = ("DRADeviceCompatibilityGroups DRAListTypeAttributes DRADerivedAttr
               "TopologyAwareWorkloadScheduling CompositePodGroup DRAWorkloadResourceClaims "
               "PodGroupPreemptionPolicy DRAResourcePoolStatus WorkloadWithJob").split()
 # Folder below DATA, and the gates of its server. Folders that need more than the API server are in NOT_RUN.
-FOLDERS = ((".", EVERY_GATE), ("default-gates", []), ("generic-workload-only", ["GenericWorkload"]))
-NOT_RUN = {"short-history": "needs a server that forgets its history after seconds",
-           "scheduler": "needs scheduler and controllers beside the API server"}
+FOLDERS = ((".", EVERY_GATE), ("default-gates", []), ("generic-workload-only", ["GenericWorkload"]),
+           ("short-history", EVERY_GATE))
+# The recorded server forgot by age, ours forgets by number of events.
+MORE_FLAGS = {"short-history": ["--watch-window", "3"]}
+NOT_RUN = {"scheduler": "needs scheduler and controllers beside the API server"}
 START_SECONDS_MAX = 20
 SERVERS_AT_ONCE = 6
 
@@ -37,12 +39,12 @@ SERVERS_AT_ONCE = 6
 class Served:
     """An empty `berth apiserver`, ended on exit."""
 
-    def __init__(self, berth, gates):
+    def __init__(self, berth, gates, more_flags=()):
         self.scratch = tempfile.TemporaryDirectory(prefix="berth-observed-")
         kubeconfig = pathlib.Path(self.scratch.name, "kubeconfig")
         self.log = open(pathlib.Path(self.scratch.name, "log"), "w+")
         command = [str(berth), "apiserver", "--in-memory", "--insecure", "--listen", "127.0.0.1:0",
-                   "--kubeconfig", str(kubeconfig)]
+                   "--kubeconfig", str(kubeconfig), *more_flags]
         if gates:
             command += ["--feature-gates", ",".join(gate + "=true" for gate in gates)]
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
@@ -75,7 +77,7 @@ def run_file(berth, folder, gates, path):
     recorded = DATA / folder / "observed" / path.name
     want = {(w["case"], w["step"]): w for w in record.load(str(recorded))}
     agree, differ = [], {}
-    served = Served(berth, gates)
+    served = Served(berth, gates, MORE_FLAGS.get(folder, ()))
     try:
         server = record.Server(served.url, "none", False, None)
         for step, got in record.run_file(server, str(path)):
@@ -115,8 +117,8 @@ def run_all(berth, only):
         for path in sorted((DATA / folder / "cases").glob("*.jsonl")):
             if not only or only in path.name:
                 jobs.append((folder, gates, path))
-    # The longest first: they wait in watches.
-    jobs.sort(key=lambda job: "11-watch" not in job[2].name)
+    # The longest first: they wait.
+    jobs.sort(key=lambda job: not any(name in job[2].name for name in ("50-expired", "11-watch")))
     results, lock = {}, threading.Lock()
 
     def one(job):

@@ -1,3 +1,5 @@
+#include <map>
+
 #include "api/kind_rules.h"
 
 namespace berth::api {
@@ -8,13 +10,21 @@ constexpr KindRules kGeneric;
 using Family = std::span<const KindRules> (*)();
 constexpr Family kFamilies[] = {core_rules, resource_rules, scheduling_rules, workload_rules};
 
+using RowName = std::pair<std::string_view, std::string_view>;
+
+std::map<RowName, const KindRules*> rows_by_name() {
+  std::map<RowName, const KindRules*> rows;
+  for (Family family : kFamilies)
+    for (const KindRules& rules : family()) rows.try_emplace({rules.group, rules.resource}, &rules);
+  return rows;
+}
+
 }  // namespace
 
 const KindRules& rules_of(std::string_view group, std::string_view resource) {
-  for (Family family : kFamilies)
-    for (const KindRules& rules : family())
-      if (rules.group == group && rules.resource == resource) return rules;
-  return kGeneric;
+  static const std::map<RowName, const KindRules*> kRows = rows_by_name();
+  const auto found = kRows.find({group, resource});
+  return found == kRows.end() ? kGeneric : *found->second;
 }
 
 }  // namespace berth::api

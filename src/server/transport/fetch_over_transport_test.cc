@@ -1,43 +1,17 @@
 // The two edges against each other: the client room's HttpFetcher and this server, plain and over TLS.
 #include <gtest/gtest.h>
 
-#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <optional>
 
 #include "client/http_fetch.h"
+#include "server/test_heard.h"
 #include "server/transport/certificates.h"
 #include "server/transport/transport.h"
 
 namespace berth::server {
 namespace {
-
-constexpr int kWaitMillisMax = 20000;  // a test that waits longer has failed
-
-// Lines from other threads, in order.
-class Heard {
- public:
-  void put(std::string line) {
-    const std::lock_guard lock(mutex_);
-    lines_.push_back(std::move(line));
-    changed_.notify_all();
-  }
-  std::string take() {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, std::chrono::milliseconds(kWaitMillisMax),
-                           [this] { return !lines_.empty(); }))
-      return "nothing came";
-    std::string line = std::move(lines_.front());
-    lines_.erase(lines_.begin());
-    return line;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::string> lines_;
-};
 
 // /echo answers, /watch streams two events and then what the test sends, /hang never answers.
 class TestApi final : public HttpHandler {
