@@ -70,6 +70,9 @@ std::size_t Allocator::latest_steps() const {
 void Allocator::set_steps_max(std::size_t steps) {
   state_->steps_max = steps;
 }
+void Allocator::skip_plain_search() {
+  state_->search.set_plain_steps(0);
+}
 const Gates& Allocator::gates() const {
   return state_->gates;
 }

@@ -46,6 +46,7 @@ class Bits {
     for (std::size_t i = 0; i < words_.size(); ++i) words_[i] &= other.words_[i];
     return *this;
   }
+  friend bool operator==(const Bits&, const Bits&) = default;
 
  private:
   std::vector<std::uint64_t> words_;

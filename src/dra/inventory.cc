@@ -211,8 +211,10 @@ void Inventory::compile_counters(NodePool& pool) {
       for (const api::CounterConsumption& entry : slice->live->devices[i].consumes) {
         Draw draw;
         draw.set = set_index.at(entry.counter_set);
-        for (const auto& [counter, amount] : entry.counters)
+        for (const auto& [counter, amount] : entry.counters) {
           draw.counters.emplace_back(slots.at({draw.set, counter}), amount);
+          pool.negative_draws = pool.negative_draws || amount.is_negative();
+        }
         for (const std::string& group : entry.groups)
           draw.groups.push_back(pool.group_names.intern(group).index());
         std::sort(draw.groups.begin(), draw.groups.end());

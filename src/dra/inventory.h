@@ -70,6 +70,7 @@ struct NodePool {
   std::vector<Quantity> declared;
   model::Names<DenseId<struct GroupTag>> group_names;
   std::vector<std::vector<std::vector<Draw>>> draws;  // by slice and device
+  bool negative_draws = false;                        // a device gives to a counter
 
   // The state of the ledger at `stamp`.
   std::uint64_t stamp = ~std::uint64_t{0};

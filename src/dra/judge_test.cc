@@ -7,6 +7,7 @@
 #include <set>
 
 #include "dra/judge/judge.h"
+#include "dra/judge/rules.h"
 #include "dra/test_world.h"
 
 namespace berth::dra {
@@ -243,17 +244,79 @@ void check_valid(const Scene& scene, const Allocations& allocations) {
   }
 }
 
+std::string text_of_device(const api::Device& device) {
+  std::string text = " " + device.name + (device.allow_multiple ? " shareable" : "") +
+                     (device.binding_conditions.empty() ? "" : " conditioned") + " node=" + device.node_name;
+  for (const auto& [key, value] : device.attributes) {
+    text += " " + key + "=";
+    for (const std::string& item : judge::value_set(value, true)) text += item + "|";
+  }
+  for (const auto& [key, capacity] : device.capacity) text += " cap " + key + "=" + capacity.value.text();
+  for (const api::Taint& taint : device.taints) text += " taint " + taint.effect;
+  for (const auto& entry : device.consumes) {
+    text += " draws " + entry.counter_set;
+    for (const auto& [counter, amount] : entry.counters) text += " " + counter + "=" + amount.text();
+    for (const std::string& group : entry.groups) text += " @" + group;
+  }
+  return text;
+}
+
+std::string text_of_claim(const api::ResourceClaim& claim) {
+  std::string text = claim.meta.name + ":\n";
+  for (const api::DeviceRequest& request : claim.requests)
+    for (const api::DeviceSubRequest& sub : request.alternatives) {
+      text += "  " + request.name + "/" + sub.name + " " + sub.device_class + " x" +
+              std::to_string(sub.count) + (sub.mode == api::AllocationMode::All ? " all" : "") +
+              (sub.admin_access ? " admin" : "") + (sub.tolerations.empty() ? "" : " tolerates");
+      for (const std::string& selector : sub.selectors) text += " [" + selector + "]";
+      for (const auto& [name, wish] : sub.capacity) text += " " + name + ">=" + wish.text();
+      for (const auto& [name, expression] : sub.derived_attributes) text += " " + name + ":=" + expression;
+      text += "\n";
+    }
+  for (const api::DeviceConstraint& constraint : claim.constraints) {
+    text += "  match " + constraint.match_attribute + " distinct " + constraint.distinct_attribute;
+    for (const std::string& name : constraint.requests) text += " " + name;
+    text += "\n";
+  }
+  if (!claim.allocation) return text;
+  for (const api::DeviceResult& result : claim.allocation->results)
+    text += "  has " + result.driver + "/" + result.pool + "/" + result.device +
+            (result.share_id.empty() ? "" : " share") + (result.admin_access ? " admin" : "") + "\n";
+  return text;
+}
+
+std::string describe(const Scene& scene) {
+  std::string text;
+  for (const auto& [key, slice] : scene.world.view.slices.all()) {
+    text += slice->meta.name + " " + slice->driver + "/" + slice->pool + " gen " +
+            std::to_string(slice->generation) + " count " + std::to_string(slice->slice_count) + " node " +
+            slice->node_name + "\n";
+    for (const auto& set : slice->shared_counters)
+      for (const auto& [counter, amount] : set.counters)
+        text += "  set " + set.name + " " + counter + "=" + amount.text() + "\n";
+    for (const api::Device& device : slice->devices) text += " " + text_of_device(device) + "\n";
+  }
+  for (const auto& [key, found] : scene.world.view.classes.all())
+    for (const std::string& selector : found->selectors) text += found->meta.name + " " + selector + "\n";
+  for (const auto& [key, claim] : scene.world.view.claims.all()) text += text_of_claim(*claim);
+  return text;
+}
+
 // One random world; counts what kind it was.
 void compare_once(std::map<std::string, int>& seen) {
   Scene scene;
   PlainSelectors selectors;
   SeededRandom random(1);
   Allocator allocator(scene.world.cluster, selectors, random, scene.gates);
+  if (chance(2)) allocator.skip_plain_search();
   const model::NodeId node = scene.world.cluster.find_node("n0");
   const auto ask = allocator.prepare(scene.claims);
   const Verdict fast = ask ? allocator.allocate(**ask, node) : Verdict(Failed{ask.error().text()});
+  if (std::getenv("BERTH_SHOW_WORLDS")) std::printf("---\n%s", describe(scene).c_str());
   const judge::World judged = scene.for_judge(selectors);
   const judge::Judgement slow = judge::allocate(judged, scene.claims);
+  if (std::getenv("BERTH_SHOW_WORLDS"))
+    std::printf("judge %d, fast %zu\n", static_cast<int>(slow.answer), fast.index());
   if (const auto* yes = std::get_if<Allocations>(&fast)) {
     ++seen["yes"];
     RC_ASSERT((slow.answer == judge::Answer::Yes));

@@ -48,7 +48,9 @@ const std::map<std::string, std::string_view> kDifferences = {
     {"case-1-134 pod-2 n2", kPlainFirst},
 };
 
-TEST(Observed, VerdictsAgree) {
+class Observed : public ::testing::TestWithParam<bool> {};
+
+TEST_P(Observed, VerdictsAgree) {
   std::size_t agree = 0, different = 0;
   for (const Json& recorded : recorded_worlds()) {
     TestWorld world;
@@ -56,6 +58,7 @@ TEST(Observed, VerdictsAgree) {
     CelSelectors selectors;
     SeededRandom random(1);
     Allocator allocator(world.cluster, selectors, random, all_gates(recorded));
+    if (GetParam()) allocator.skip_plain_search();
     for (const Json& expected : recorded.items_at("expect")) {
       const api::Pod* pod = world.view.pods.find("default", expected.string_at("name"));
       ASSERT_NE(pod, nullptr);
@@ -86,6 +89,8 @@ TEST(Observed, VerdictsAgree) {
   std::printf("agree %zu, different %zu\n", agree, different);
   EXPECT_EQ(agree, 1059u);
 }
+INSTANTIATE_TEST_SUITE_P(Searches, Observed, ::testing::Bool(),
+                         [](const auto& exact) { return exact.param ? "Exact" : "PlainFirst"; });
 
 }  // namespace
 }  // namespace berth::dra

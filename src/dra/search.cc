@@ -7,8 +7,31 @@ namespace berth::dra {
 Outcome Search::run(const CompiledAsk& ask, model::NodeId node, std::size_t steps_max, Explain explain) {
   reset(ask, node, steps_max, explain);
   if (!collect_all()) return Outcome::Error;
-  const Outcome outcome = enter(0, 0);
+  // Most asks are answered by the plain search at once; the rest deserves a plan.
+  std::size_t devices = kPlainDevicesMore;
+  for (const ClaimAsk& claim : ask.claims)
+    for (const RequestAsk& request : claim.requests) devices += wanted_at_least(request);
+  steps_max_ = std::min(steps_max, plain_steps_ * devices);
+  Outcome outcome = enter(0, 0);
+  if (outcome == Outcome::OutOfBudget && steps_max_ < steps_max) {
+    steps_max_ = steps_max;
+    outcome = run_exact();
+  }
   return outcome == Outcome::TooLarge ? Outcome::None : outcome;
+}
+
+std::size_t Search::wanted_at_least(const RequestAsk& request) const {
+  std::size_t least = ~std::size_t{0};
+  for (const SubAsk& sub : request.alternatives)
+    least = std::min(least, sub.spec->mode == api::AllocationMode::All
+                                ? collected_.at(&sub).size()
+                                : static_cast<std::size_t>(sub.spec->count));
+  return least;
+}
+
+// Forgets what was chosen.
+void Search::start_over() {
+  while (!picks_.empty()) undo_last();
 }
 
 void Search::reset(const CompiledAsk& ask, model::NodeId node, std::size_t steps_max, Explain explain) {
@@ -26,6 +49,8 @@ void Search::reset(const CompiledAsk& ask, model::NodeId node, std::size_t steps
   counter_journal_.clear();
   group_journal_.clear();
   collected_.clear();
+  exact_.reset();
+  problem_.reset();
   notes_.clear();
   deepest_ = {};
   inventory_.trim_values(*devices_);
@@ -55,15 +80,12 @@ bool Search::collect_all() {
   for (const ClaimAsk& claim : ask_->claims) {
     std::size_t least = 0;
     for (const RequestAsk& request : claim.requests) {
-      std::size_t smallest = ~std::size_t{0};
       for (const SubAsk& sub : request.alternatives) {
-        const bool all = sub.spec->mode == api::AllocationMode::All;
-        const bool known = all && !collected_.try_emplace(&sub).second;  // claims of one shape share it
-        if (all && !known && !collect(claim, sub, collected_[&sub])) return false;
-        smallest =
-            std::min(smallest, all ? collected_[&sub].size() : static_cast<std::size_t>(sub.spec->count));
+        if (sub.spec->mode != api::AllocationMode::All) continue;
+        const bool known = !collected_.try_emplace(&sub).second;  // claims of one shape share it
+        if (!known && !collect(claim, sub, collected_[&sub])) return false;
       }
-      least += smallest;
+      least += wanted_at_least(request);
     }
     if (least <= kClaimResultsMax) continue;
     fail(text_of(*claim.claim) + ": number of requested devices " + std::to_string(least) +

@@ -11,9 +11,16 @@
 #include "dra/ask.h"
 #include "dra/capacity.h"
 #include "dra/constraints.h"
+#include "dra/exact.h"
 #include "dra/inventory.h"
+#include "dra/stages.h"
 
 namespace berth::dra {
+
+// Steps of the plain search for each device wanted (and as many devices more) before the search is set up
+// anew with all that is known about the problem.
+inline constexpr std::size_t kPlainStepsPerDevice = 4;
+inline constexpr std::size_t kPlainDevicesMore = 8;
 
 enum class Outcome : std::uint8_t { Found, None, TooLarge, Error, OutOfBudget };
 
@@ -33,6 +40,8 @@ class Search {
       : cluster_(cluster), inventory_(inventory), gates_(gates) {}
 
   Outcome run(const CompiledAsk& ask, model::NodeId node, std::size_t steps_max, Explain explain);
+  // 0: the exact search at once. For tests; the answers are the same.
+  void set_plain_steps(std::size_t per_device) { plain_steps_ = per_device; }
   std::size_t steps() const { return steps_; }
   const std::string& error() const { return error_; }
   const NodeDevices& devices() const { return *devices_; }
@@ -45,10 +54,6 @@ class Search {
   std::string why() const;
 
  private:
-  struct Place {  // in the search order
-    std::uint32_t segment = 0;
-    std::size_t device = 0;
-  };
   struct Position {
     std::uint32_t claim = 0, request = 0, alternative = 0;
   };
@@ -67,7 +72,10 @@ class Search {
     GroupState old;
   };
 
+  Stages stages() const { return {cluster_, inventory_, gates_, *devices_, node_}; }
   void reset(const CompiledAsk& ask, model::NodeId node, std::size_t steps_max, Explain explain);
+  std::size_t wanted_at_least(const RequestAsk& request) const;
+  void start_over();
   bool collect_all();
   bool collect(const ClaimAsk& claim, const SubAsk& sub, std::vector<Place>& out);
   Outcome enter(std::uint32_t claim, std::uint32_t request);
@@ -82,13 +90,20 @@ class Search {
   Attempt take(Position at, Place place);
   void undo_last();
   bool in_use(Position at, Place place) const;
-  bool usable_here(const Slice& slice, const api::Device& device) const;
   Attempt check_capacity(Position at, Place place, Pick& pick);
   bool admitted(Place place, std::string& why);
   bool check_constraints(Position at, Place place, std::string& why);
   void charge(Place place, Pick& pick);
   bool carries_share(Place place) const;
   RunPool& run_pool(std::uint32_t pool);
+
+  // search_exact.cc: the search again, with twins and dead ends left out.
+  Outcome run_exact();
+  Outcome enter_exact(std::uint32_t claim, std::uint32_t request);
+  Outcome next_exact(Position at, std::size_t taken, std::size_t in_claim, std::uint32_t from);
+  Outcome try_place(Position at, std::size_t taken, std::size_t in_claim, std::uint32_t place);
+  bool describe_state(std::uint32_t claim, std::uint32_t request, std::size_t in_claim,
+                      std::string& key) const;
 
   Outcome fail(std::string error);
   std::string selector_error(const ClaimAsk& claim, const SubAsk& sub, Place place);
@@ -115,6 +130,7 @@ class Search {
   NodeDevices* devices_ = nullptr;
   model::NodeId node_;
   std::size_t steps_ = 0, steps_max_ = 0;
+  std::size_t plain_steps_ = kPlainStepsPerDevice;
   bool words_ = false;
   std::string error_;
   std::vector<Pick> picks_;
@@ -125,7 +141,9 @@ class Search {
   std::vector<std::vector<ConstraintState>> constraints_;  // by claim
   std::vector<std::vector<const ValueTable*>> values_;     // of the constraints
   std::vector<std::vector<std::uint32_t>> chosen_;
-  std::map<const SubAsk*, std::vector<Place>> collected_;  // of requests for all devices
+  Collected collected_;  // of requests for all devices
+  std::optional<Problem> problem_;
+  std::optional<Exact> exact_;
 
   // The furthest request that was not satisfied, and why each device was refused there first.
   Position deepest_;

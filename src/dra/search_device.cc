@@ -5,27 +5,6 @@
 #include "dra/search.h"
 
 namespace berth::dra {
-namespace {
-
-bool contains(const std::vector<std::string>& list, std::string_view text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
-}
-
-const api::Taint* untolerated(const api::Device& device, const std::vector<api::Toleration>& tolerations) {
-  for (const api::Taint& taint : device.taints)
-    if ((taint.effect == "NoSchedule" || taint.effect == "NoExecute") && !api::tolerates(tolerations, taint))
-      return &taint;
-  return nullptr;
-}
-
-Quantity consumed_of(const model::DeviceUse& use, model::CapacityId capacity) {
-  for (const model::CapacityAmount& entry : use.consumed)
-    if (entry.capacity == capacity) return entry.amount;
-  return {};
-}
-
-}  // namespace
-
 bool Search::in_use(Position at, Place place) const {
   const Segment& segment = devices_->order[place.segment];
   const bool shareable = slice_of(place.segment).shareable.test(place.device);
@@ -35,14 +14,6 @@ bool Search::in_use(Position at, Place place) const {
   return std::any_of(picks_.begin(), picks_.end(), [&](const Pick& pick) {
     return pick.claim == at.claim && pick.segment == place.segment && pick.device == place.device;
   });
-}
-
-bool Search::usable_here(const Slice& slice, const api::Device& device) const {
-  if (!gates_.partitionable_devices && !device.consumes.empty()) return false;
-  if (slice.live->skip_node_operations.empty()) return true;
-  const auto& node = cluster_.node(node_).live;
-  return gates_.optional_node_operations && node &&
-         contains(node->declared_features, "DRAOptionalNodeOperations");
 }
 
 Search::Attempt Search::check_capacity(Position at, Place place, Pick& pick) {
@@ -199,7 +170,7 @@ Search::Attempt Search::take(Position at, Place place) {
   }
   if (const Attempt attempt = check_capacity(at, place, pick); attempt != Attempt::Taken) return attempt;
   std::string why;
-  if (!usable_here(slice, device)) {
+  if (!features_allow(slice, device, gates_, cluster_.node(node_))) {
     note(at, place, "it needs a feature that the node or the scheduler lacks");
     return Attempt::Refused;
   }

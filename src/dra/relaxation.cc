@@ -1,0 +1,205 @@
+#include "dra/relaxation.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace berth::dra {
+
+Relaxation::Relaxation(const CompiledAsk& ask, const Problem& problem, const Values& values)
+    : ask_(ask), problem_(problem), values_(values) {
+  matching_.reset(problem.takers, problem.bundle_of, problem.bundles.size());
+  for (std::uint32_t b = 0; b < problem.bundles.size(); ++b) {
+    const Bundle& bundle = problem.bundles[b];
+    const Quantity left = problem.stages().devices.pools[bundle.pool].available[bundle.counter];
+    matching_.set_bundle(b, Problem::fed(bundle, left, nullptr));
+  }
+  now_.resize(problem.groups.size());
+  for (const MatchGroup& match : problem.matches) mask_.push_back(match.places);
+  for (std::size_t g = 0; g < problem.groups.size(); ++g) {
+    const SlotGroup& group = problem.groups[g];
+    now_[g] = group.accepts;
+    for (std::uint32_t i = 0; i < group.count; ++i)
+      matching_.add_slot(!group.each.empty()     ? &group.each[i]
+                         : group.matches.empty() ? &group.accepts
+                                                 : &now_[g]);
+  }
+}
+
+const SlotGroup& Relaxation::group_of_slot(std::uint32_t slot) const {
+  const auto after =
+      std::upper_bound(problem_.groups.begin(), problem_.groups.end(), slot,
+                       [](std::uint32_t at, const SlotGroup& group) { return at < group.first; });
+  auto found = after - 1;
+  while (found->count == 0) --found;
+  return *found;
+}
+
+// What every group with a match constraint accepts under `mask_`.
+void Relaxation::restrict_all(std::uint32_t match, const Bits* only) {
+  for (std::size_t g = 0; g < problem_.groups.size(); ++g) {
+    const SlotGroup& group = problem_.groups[g];
+    if (group.matches.empty()) continue;
+    now_[g] = group.accepts;
+    for (const std::uint32_t m : group.matches) now_[g] &= m == match ? *only : mask_[m];
+  }
+}
+
+void Relaxation::restrict_to(const std::vector<std::vector<ConstraintState>>& constraints) {
+  if (problem_.matches.empty()) return;
+  for (std::size_t m = 0; m < problem_.matches.size(); ++m) {
+    const MatchGroup& match = problem_.matches[m];
+    const ConstraintState& state = constraints[match.claim][match.constraint];
+    if (state.empty()) {
+      mask_[m] = match.places;
+      continue;
+    }
+    mask_[m].clear();
+    auto value = match.values.begin();
+    for (const std::uint32_t id : state.values()) {
+      while (value != match.values.end() && value->first < id) ++value;
+      if (value == match.values.end()) break;
+      if (value->first == id) mask_[m] |= value->second;
+    }
+  }
+  restrict_all(Matching::kNone, nullptr);
+}
+
+Refutation Relaxation::blocked() const {
+  Refutation no;
+  no.slots = matching_.blocked_slots();
+  std::sort(no.slots.begin(), no.slots.end());
+  no.places = matching_.blocked_places();
+  no.need = no.slots.size();
+  no.have = matching_.blocked_capacity();
+  return no;
+}
+
+std::optional<Refutation> Relaxation::refute_counts() {
+  for (std::size_t g = 0; g < problem_.groups.size(); ++g) now_[g] = problem_.groups[g].accepts;
+  if (!matching_.repair()) return blocked();
+  return refute_counters();
+}
+
+std::optional<Refutation> Relaxation::refute() {
+  if (std::optional<Refutation> no = refute_counts()) return no;
+  for (std::uint32_t m = 0; m < problem_.matches.size(); ++m)
+    if (std::optional<Refutation> no = refute_match(m)) return no;
+  for (std::uint32_t c = 0; c < ask_.claims.size(); ++c)
+    for (std::uint32_t k = 0; k < ask_.claims[c].shape->constraints.size(); ++k)
+      if (!ask_.claims[c].shape->constraints[k].is_match)
+        if (std::optional<Refutation> no = refute_distinct(c, k)) return no;
+  restrict_all(Matching::kNone, nullptr);
+  return std::nullopt;
+}
+
+// No value has enough places that all slots can have theirs.
+std::optional<Refutation> Relaxation::refute_match(std::uint32_t m) {
+  const MatchGroup& match = problem_.matches[m];
+  for (const auto& [value, places] : match.values) {
+    restrict_all(m, &places);
+    if (matching_.repair() && !refute_counters()) return std::nullopt;
+  }
+  Refutation no;
+  no.by_numbers = match.values.empty();
+  no.kind = CertificateKind::Match;
+  no.claim = match.claim;
+  no.constraint = match.constraint;
+  no.need = match.covered;
+  no.have = match.best;
+  no.value = match.best_value;
+  no.places = match.open;
+  return no;
+}
+
+// Each slot needs a value that no other slot has: slots matched to values.
+std::optional<Refutation> Relaxation::refute_distinct(std::uint32_t claim, std::uint32_t constraint) {
+  const ValueTable& table = *values_[claim][constraint];
+  Matching by_value;
+  by_value.reset(std::vector<std::uint32_t>(table.value_count(), 1),
+                 std::vector<std::uint32_t>(table.value_count(), Matching::kNone), 0);
+  std::map<std::vector<std::uint32_t>, Bits> accepted;  // by kinds and variants of the alternatives
+  std::vector<std::uint32_t> slots;
+  for (const SlotGroup& group : problem_.groups) {
+    if (group.claim != claim || group.count == 0) continue;
+    std::vector<std::uint32_t> key;
+    const std::vector<SubAsk>& alternatives = ask_.claims[claim].requests[group.request].alternatives;
+    for (const SubAsk& sub : alternatives)
+      for (const Covering& by : sub.constraints)
+        if (by.constraint == constraint) key.insert(key.end(), {sub.kind, by.variant});
+    if (key.size() != 2 * alternatives.size()) continue;
+    const auto [at, added] = accepted.try_emplace(std::move(key), table.value_count());
+    for (std::size_t p = added ? group.accepts.next(0) : group.accepts.end(); p < group.accepts.end();
+         p = group.accepts.next(p + 1))
+      for (std::size_t v = 1; v < at->first.size(); v += 2)
+        for (const std::uint32_t id :
+             table.ids(at->first[v], problem_.flat_of(static_cast<std::uint32_t>(p))))
+          at->second.set(id);
+    for (std::uint32_t i = 0; i < group.count; ++i) {
+      by_value.add_slot(&at->second);
+      slots.push_back(group.first + i);
+    }
+  }
+  if (by_value.repair()) return std::nullopt;
+  Refutation no;
+  no.kind = CertificateKind::Distinct;
+  no.claim = claim;
+  no.constraint = constraint;
+  for (const std::uint32_t slot : by_value.blocked_slots()) no.slots.push_back(slots[slot]);
+  std::sort(no.slots.begin(), no.slots.end());
+  no.need = no.slots.size();
+  no.have = by_value.blocked_capacity();
+  no.places = Bits(problem_.places.size());
+  for (const std::uint32_t slot : no.slots) no.places |= group_of_slot(slot).accepts;
+  return no;
+}
+
+// The least that all slots together draw from one counter: slots that accept the same places take different
+// ones, so as many of the smallest as there are such slots.
+std::optional<Refutation> Relaxation::refute_counters() const {
+  for (const Bundle& bundle : problem_.scarce) {
+    std::vector<std::pair<const Bits*, std::size_t>> sets;  // and how many slots accept just that
+    for (std::uint32_t g = 0; g < problem_.groups.size(); ++g) {
+      const SlotGroup& group = problem_.groups[g];
+      if (!group.each.empty()) {
+        for (const Bits& one : group.each) sets.emplace_back(&one, 1);
+        continue;
+      }
+      const Bits& mine = accepts(g);
+      const auto same =
+          std::find_if(sets.begin(), sets.end(), [&](const auto& set) { return *set.first == mine; });
+      if (same == sets.end())
+        sets.emplace_back(&mine, group.count);
+      else
+        same->second += group.count;
+    }
+    Bits drawing(problem_.places.size());
+    for (const auto& [amount, place] : bundle.draws) drawing.set(place);
+    Quantity need;
+    for (const auto& [set, count] : sets) {
+      std::size_t others = 0;  // that the rest can serve
+      for (std::size_t p = set->next(0); p < set->end(); p = set->next(p + 1))
+        others += drawing.test(p) ? 0 : problem_.takers[p];
+      std::size_t left = count > others ? count - others : 0;
+      for (const auto& [amount, place] : bundle.draws) {
+        if (left == 0) break;
+        if (!set->test(place)) continue;
+        need += amount;
+        --left;
+      }
+    }
+    const Quantity have = problem_.stages().devices.pools[bundle.pool].available[bundle.counter];
+    if (need.is_zero() || need <= have) continue;  // an overdrawn counter hurts only who draws
+    Refutation no;
+    no.kind = CertificateKind::Counter;
+    no.pool = bundle.pool;
+    no.counter = bundle.counter;
+    no.need_amount = need;
+    no.have_amount = have;
+    no.places = drawing;
+    return no;
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth::dra

@@ -1,0 +1,76 @@
+// Reasons for a "no" that can be seen without a search: too few devices, values, or too little of a counter
+// for all slots together.
+//
+// Sound, not complete: when nothing is found the search has to tell. Source: Hall's theorem on who accepts
+// what.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "dra/certificate.h"
+#include "dra/constraints.h"
+#include "dra/problem.h"
+
+namespace berth::dra {
+
+// Why the slots cannot be had at once.
+struct Refutation {
+  CertificateKind kind = CertificateKind::Count;
+  // need > have (or the amounts) alone show it; else it takes going through the values of the constraint.
+  bool by_numbers = true;
+  std::vector<std::uint32_t> slots;       // that together ask too much
+  Bits places;                            // all that they accept
+  std::size_t need = 0, have = 0;         // devices
+  std::uint32_t claim = 0;                // Match, Distinct
+  std::uint32_t constraint = 0;           // Match, Distinct
+  std::uint32_t value = Matching::kNone;  // Match: the best value
+  std::uint32_t pool = 0, counter = 0;    // Counter
+  Quantity need_amount, have_amount;      // Counter
+};
+
+class Relaxation {
+ public:
+  using Values = std::vector<std::vector<const ValueTable*>>;
+  Relaxation(const CompiledAsk& ask, const Problem& problem, const Values& values);
+
+  std::optional<Refutation> refute();
+  // Refutations that need no constraint: counts and counters.
+  std::optional<Refutation> refute_counts();
+
+  // While a search runs. `constraints` by claim; `left` gives what is left of (pool, counter).
+  Matching& matching() { return matching_; }
+  template <class Left>
+  bool still_possible(const std::vector<std::vector<ConstraintState>>& constraints, const Bits& used,
+                      const Left& left) {
+    for (std::uint32_t b = 0; b < problem_.bundles.size(); ++b) {
+      const Bundle& bundle = problem_.bundles[b];
+      matching_.set_bundle(b, static_cast<std::uint32_t>(matching_.fixed_in(b)) +
+                                  Problem::fed(bundle, left(bundle.pool, bundle.counter), &used));
+    }
+    restrict_to(constraints);
+    return matching_.repair();
+  }
+  // What the groups accept under the constraints as they are now.
+  void restrict_to(const std::vector<std::vector<ConstraintState>>& constraints);
+  const Bits& accepts(std::uint32_t group) const {
+    return problem_.groups[group].matches.empty() ? problem_.groups[group].accepts : now_[group];
+  }
+
+ private:
+  void restrict_all(std::uint32_t match, const Bits* only);
+  std::optional<Refutation> refute_match(std::uint32_t match);
+  std::optional<Refutation> refute_distinct(std::uint32_t claim, std::uint32_t constraint);
+  std::optional<Refutation> refute_counters() const;
+  Refutation blocked() const;
+  const SlotGroup& group_of_slot(std::uint32_t slot) const;
+
+  const CompiledAsk& ask_;
+  const Problem& problem_;
+  const Values& values_;
+  Matching matching_;
+  std::vector<Bits> now_;   // by group with match constraints
+  std::vector<Bits> mask_;  // by match
+};
+
+}  // namespace berth::dra
