@@ -57,7 +57,12 @@ Verdict Allocator::allocate(const Ask& any, model::NodeId node, Explain explain)
   Impossible no;
   for (const NodePool& pool : search.devices().pools)
     no.invalid_pools = no.invalid_pools || pool.state == PoolState::Invalid;
-  if (explain == Explain::Words) no.reason = search.why();
+  if (explain == Explain::Words) {
+    no.reason = search.why();
+    no.certificate = search.certificate();
+    // What blocks several requests together says more than the last request's devices do.
+    if (no.certificate->request.empty()) no.reason = to_words(*no.certificate);
+  }
   return no;
 }
 

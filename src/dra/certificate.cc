@@ -23,11 +23,46 @@ std::string_view name_of(CertificateKind kind) {
 }
 
 std::string to_words(const Certificate& certificate) {
-  std::string text = "needs " + certificate.need.text();
-  if (!certificate.subject.empty()) text += " of " + certificate.subject;
-  text += ", has " + certificate.have.text();
-  if (!certificate.items.empty()) text += ": " + joined(certificate.items);
-  return text;
+  const std::string need = certificate.need.text(), have = certificate.have.text();
+  const std::string devices = need == "1" ? "1 device" : need + " devices";
+  const std::string items = certificate.items.empty() ? "" : ": " + joined(certificate.items);
+  const std::string& subject = certificate.subject;
+  if (certificate.proof == Proof::Search) {
+    constexpr std::array<std::string_view, kNames.size()> kWithout = {
+        "", "the same ", "distinct ", "counter ", "capacity ", "compatibility groups", "taints",
+    };
+    const std::string_view what = kWithout[static_cast<std::size_t>(certificate.kind)];
+    return "needs " + devices + "; every choice was tried and at most " + have + " can be had at once" +
+           (what.empty() ? "" : ", because of " + std::string(what) + subject) + items;
+  }
+  switch (certificate.kind) {
+    case CertificateKind::Count:
+      return "needs " + devices + (subject.empty() ? "" : " of " + subject) + "; " + have +
+             (have == "1" ? " is" : " are") + " usable and free" + items;
+    case CertificateKind::Match:
+      return "needs " + devices + " with the same " + subject + "; the best group has " + have + items;
+    case CertificateKind::Distinct:
+      return "needs " + devices + " that differ in " + subject + "; it has " + have +
+             (have == "1" ? " value" : " values") + items;
+    case CertificateKind::Counter:
+      return "needs " + need + " of counter " + subject + "; " + have + " is left" + items;
+    case CertificateKind::Capacity:
+      return "needs " + need + " of capacity " + subject + "; the most that is left is " + have + items;
+    case CertificateKind::Group:
+      return "needs " + devices + "; " + have + " can join the compatibility groups of counter set " +
+             subject + items;
+    case CertificateKind::Taint:
+      return "needs " + devices + "; " + have + (have == "1" ? " bears" : " bear") +
+             " no taint that is not tolerated" + items;
+    case CertificateKind::Selector:
+      return "needs " + devices + (subject.empty() ? "" : " of class " + subject) + "; " + have +
+             (have == "1" ? " passes" : " pass") + " the selectors" + items;
+    case CertificateKind::ClaimLimit:
+      return "needs " + need + " results or consumers in one claim; " + have + " are allowed";
+    case CertificateKind::Class:
+      break;
+  }
+  return "device class " + subject + " does not exist";
 }
 
 }  // namespace berth::dra

@@ -15,7 +15,7 @@ namespace berth::dra {
 
 // What blocks. `need` and `have` count devices unless the kind says otherwise.
 enum class CertificateKind : std::uint8_t {
-  Count,       // fewer usable free devices than asked for
+  Count,       // fewer usable free devices than asked for; items: those there are
   Match,       // no value of the attribute has enough devices; items: the best value's devices
   Distinct,    // fewer distinct values of the attribute than devices asked for; items: the values
   Counter,     // a shared counter: need and have in the counter's own unit, have = what is left of it
@@ -29,14 +29,21 @@ enum class CertificateKind : std::uint8_t {
 
 std::string_view name_of(CertificateKind kind);
 
+enum class Proof : std::uint8_t {
+  Numbers,  // need > have alone shows it
+  Search,   // every choice was tried; leaving out what `kind` names would make it possible. need: devices
+            // wanted, have: the most that could be had at once
+};
+
 struct Certificate {
   CertificateKind kind = CertificateKind::Count;
-  std::string claim;    // object name of the claim that cannot be satisfied
+  std::string claim;    // object name of the claim that cannot be satisfied; empty when several block
   std::string request;  // "request" or "request/alternative"; empty when several together block
   std::string subject;  // attribute, counter ("set/counter"), capacity or class; empty where none
   Quantity need;
   Quantity have;
   std::vector<std::string> items;  // at most kCertificateItemsMax, in search order
+  Proof proof = Proof::Numbers;
 };
 inline constexpr std::size_t kCertificateItemsMax = 32;
 

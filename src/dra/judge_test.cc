@@ -316,7 +316,8 @@ void compare_once(std::map<std::string, int>& seen) {
   const judge::World judged = scene.for_judge(selectors);
   const judge::Judgement slow = judge::allocate(judged, scene.claims);
   if (std::getenv("BERTH_SHOW_WORLDS"))
-    std::printf("judge %d, fast %zu\n", static_cast<int>(slow.answer), fast.index());
+    std::printf("judge %d, fast %zu %s\n", static_cast<int>(slow.answer), fast.index(),
+                std::holds_alternative<Failed>(fast) ? std::get<Failed>(fast).error.c_str() : "");
   if (const auto* yes = std::get_if<Allocations>(&fast)) {
     ++seen["yes"];
     RC_ASSERT((slow.answer == judge::Answer::Yes));

@@ -72,6 +72,17 @@ Refutation Relaxation::blocked() const {
   no.places = matching_.blocked_places();
   no.need = no.slots.size();
   no.have = matching_.blocked_capacity();
+  const std::vector<std::uint8_t>& bundles = matching_.blocked_bundles();
+  const auto first = std::find(bundles.begin(), bundles.end(), 1);
+  if (first == bundles.end()) return no;
+  // Counters feed fewer places than there are. One that feeds all of them is named with its amounts.
+  const Bundle& bundle = problem_.bundles[static_cast<std::size_t>(first - bundles.begin())];
+  no.kind = CertificateKind::Counter;
+  no.pool = bundle.pool;
+  no.counter = bundle.counter;
+  no.by_numbers = no.places.count() == bundle.draws.size() && no.need <= bundle.draws.size();
+  for (std::size_t i = 0; no.by_numbers && i < no.need; ++i) no.need_amount += bundle.draws[i].first;
+  no.have_amount = problem_.stages().devices.pools[bundle.pool].available[bundle.counter];
   return no;
 }
 

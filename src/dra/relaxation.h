@@ -17,7 +17,7 @@ namespace berth::dra {
 // Why the slots cannot be had at once.
 struct Refutation {
   CertificateKind kind = CertificateKind::Count;
-  // need > have (or the amounts) alone show it; else it takes going through the values of the constraint.
+  // need > have (or the amounts) alone show it; else it takes several values or counters.
   bool by_numbers = true;
   std::vector<std::uint32_t> slots;       // that together ask too much
   Bits places;                            // all that they accept

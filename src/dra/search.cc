@@ -38,7 +38,7 @@ void Search::reset(const CompiledAsk& ask, model::NodeId node, std::size_t steps
   ask_ = &ask;
   node_ = node;
   devices_ = &inventory_.of(node);
-  steps_ = 0;
+  steps_ = most_ = 0;
   steps_max_ = steps_max;
   words_ = explain == Explain::Words;
   error_.clear();
@@ -200,6 +200,7 @@ Outcome Search::pick_exact(Position at, std::size_t taken, std::size_t in_claim,
     for (std::size_t i = look.next(0); i < kSliceDevicesMax; i = look.next(i + 1)) {
       const Place place{s, i};
       if (++steps_ > steps_max_) return Outcome::OutOfBudget;
+      if (ask.spec->admin_access && in_use(at, place)) continue;  // its selectors are not looked at
       if (inventory_.selected(slice_of(s), ask.selectors).error.test(i))
         return fail(selector_error(ask_->claims[at.claim], ask, place));
       if (!segment.here.test(i)) continue;

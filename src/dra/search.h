@@ -13,6 +13,7 @@
 #include "dra/constraints.h"
 #include "dra/exact.h"
 #include "dra/inventory.h"
+#include "dra/prove.h"
 #include "dra/stages.h"
 
 namespace berth::dra {
@@ -52,6 +53,8 @@ class Search {
   }
   // Why the latest run found nothing, when it ran with words.
   std::string why() const;
+  // The proof of it. Ends what can be asked about the run.
+  Certificate certificate();
 
  private:
   struct Position {
@@ -105,6 +108,13 @@ class Search {
   bool describe_state(std::uint32_t claim, std::uint32_t request, std::size_t in_claim,
                       std::string& key) const;
 
+  // search_proof.cc
+  Certificate search_proof(const Prover& prover);
+  bool leaves_out(CertificateKind kind) const { return left_out_ == kind; }
+  bool leaves_out(const ConstraintState& constraint) const {
+    return leaves_out(constraint.is_match() ? CertificateKind::Match : CertificateKind::Distinct);
+  }
+
   Outcome fail(std::string error);
   std::string selector_error(const ClaimAsk& claim, const SubAsk& sub, Place place);
   void note(Position at, Place place, std::string why);
@@ -133,6 +143,8 @@ class Search {
   std::size_t plain_steps_ = kPlainStepsPerDevice;
   bool words_ = false;
   std::string error_;
+  std::size_t most_ = 0;                     // picks at once
+  std::optional<CertificateKind> left_out_;  // a rule that a proof does without
   std::vector<Pick> picks_;
   std::vector<Mask> used_;  // by segment: whole devices taken in this run
   std::vector<RunPool> pools_;

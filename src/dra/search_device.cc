@@ -48,7 +48,7 @@ Search::Attempt Search::check_capacity(Position at, Place place, Pick& pick) {
       if (taken != other.consumed.end()) total += taken->second;
     }
     const Quantity& whole = device.capacity.at(name).value;
-    if (total > whole)
+    if (total > whole && !leaves_out(CertificateKind::Capacity))
       return refuse("capacity " + name + " has " + (whole - (total - amount)).text() + " of " + whole.text() +
                     " left, " + amount.text() + " is needed");
   }
@@ -94,7 +94,8 @@ bool Search::admitted(Place place, std::string& why) {
     return names.empty() ? std::string("no group") : text;
   };
   for (const Draw& draw : draws) {
-    if (!gates_.compatibility_groups || run.groups[draw.set].admits(draw.groups)) continue;
+    if (!gates_.compatibility_groups || leaves_out(CertificateKind::Group)) break;
+    if (run.groups[draw.set].admits(draw.groups)) continue;
     if (words_) {
       const GroupState& held = run.groups[draw.set];
       std::string offers = groups_text(draw.groups);
@@ -104,6 +105,7 @@ bool Search::admitted(Place place, std::string& why) {
     }
     return false;
   }
+  if (leaves_out(CertificateKind::Counter)) return true;
   for (const Draw& draw : draws)
     for (const auto& [slot, amount] : draw.counters) {
       if (!pool.overdrawn && amount <= run.available[slot]) continue;
@@ -122,6 +124,7 @@ bool Search::check_constraints(Position at, Place place, std::string& why) {
   const std::size_t flat = devices_->order[place.segment].base + place.device;
   for (std::size_t k = 0; k < coverings.size(); ++k) {
     const auto [index, variant] = coverings[k];
+    if (leaves_out(states[index])) continue;
     const ValueTable& values = *values_[at.claim][index];
     const std::string* error = variant == 0 ? nullptr : values.error(variant, flat);
     if (!error && states[index].add(values.ids(variant, flat))) continue;
@@ -134,7 +137,8 @@ bool Search::check_constraints(Position at, Place place, std::string& why) {
       why = std::string(states[index].is_match() ? "it differs in " : "it is not distinct in ") + name +
             " from the devices chosen before";
     }
-    while (k > 0) states[coverings[--k].constraint].undo();
+    while (k > 0)
+      if (ConstraintState& before = states[coverings[--k].constraint]; !leaves_out(before)) before.undo();
     return false;
   }
   return true;
@@ -178,7 +182,8 @@ Search::Attempt Search::take(Position at, Place place) {
     note(at, place, std::move(why));
     return Attempt::Refused;
   }
-  const api::Taint* taint = gates_.device_taints ? untolerated(device, ask.spec->tolerations) : nullptr;
+  const bool taints = gates_.device_taints && !leaves_out(CertificateKind::Taint);
+  const api::Taint* taint = taints ? untolerated(device, ask.spec->tolerations) : nullptr;
   if (taint) {
     if (words_)
       note(at, place,
@@ -197,6 +202,7 @@ Search::Attempt Search::take(Position at, Place place) {
   }
   charge(place, pick);
   picks_.push_back(std::move(pick));
+  most_ = std::max(most_, picks_.size());
   return Attempt::Taken;
 }
 
@@ -213,7 +219,8 @@ void Search::undo_last() {
     group_journal_.pop_back();
   }
   for (const Covering& covering : sub({pick.claim, pick.request, pick.alternative}).constraints)
-    constraints_[pick.claim][covering.constraint].undo();
+    if (ConstraintState& state = constraints_[pick.claim][covering.constraint]; !leaves_out(state))
+      state.undo();
   const auto same_device = [&](const Pick& other) {
     return &other != &pick && other.segment == pick.segment && other.device == pick.device;
   };
