@@ -49,8 +49,8 @@ std::string to_words(const Certificate& certificate) {
     case CertificateKind::Capacity:
       return "needs " + need + " of capacity " + subject + "; the most that is left is " + have + items;
     case CertificateKind::Group:
-      return "needs " + devices + "; " + have + " can join the compatibility groups of counter set " +
-             subject + items;
+      return "needs " + devices + "; " + have + (have == "1" ? " has" : " have") +
+             " a group in common with what is taken from counter set " + subject + items;
     case CertificateKind::Taint:
       return "needs " + devices + "; " + have + (have == "1" ? " bears" : " bear") +
              " no taint that is not tolerated" + items;

@@ -114,11 +114,13 @@ Certificate Prover::of_stage(const SubAsk& sub, Stage stage, const Counts& refus
   out.need = count_of(need);
   out.have = count_of(have);
   const std::vector<Place>& here = refused[index_of(stage)];
+  // The node has too few devices, whatever the selectors say.
+  if (stage == Stage::Selector && here.empty()) out.kind = CertificateKind::Count;
   if (stage == Stage::Capacity && !capacity_numbers(sub, refused, need, have, out))
     out.kind = CertificateKind::Count;
   if (stage == Stage::Counter) counter_numbers(refused, out);
   if (stage == Stage::Group) group_members(refused, out);
-  if (stage == Stage::Selector) out.subject = sub.spec->device_class;
+  if (out.kind == CertificateKind::Selector) out.subject = sub.spec->device_class;
   if (stage == Stage::Taint)
     for (const Place& place : here) {
       const api::Taint* taint = untolerated(problem_.stages().device_at(place), sub.spec->tolerations);

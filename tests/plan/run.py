@@ -60,6 +60,7 @@ def every_example_of_the_document_is_told_in_words():
         if words:
             (refused,) = [one for one in decisions.values() if one["result"] != "Placed"]
             assert refused["result"] == "Unschedulable" and words in refused["message"], (name, refused)
+            assert refused["certificate"]["kind"] == "Group", (name, refused["certificate"])
             table = run("plan", "-f", GROUPS / name).stdout
             assert words in " ".join(table.split()), table
 
