@@ -100,15 +100,35 @@ Proof missing_class(const api::ResourceClaim& claim, const api::DeviceRequest& r
   return proof;
 }
 
-// A missing class refuses the pod before any node.
-std::optional<Proof> class_proof(const Attempt& attempt) {
-  const model::Cluster& cluster = attempt.world->cluster;
-  for (const scheduling::ClaimChoice& choice : attempt.claims) {
-    const auto& live = cluster.claim(choice.claim).live;
-    if (!live || choice.allocation) continue;
-    for (const api::DeviceRequest& request : live->requests)
+Proof full_claim(const api::ResourceClaim& claim) {
+  const auto consumers = static_cast<std::int64_t>(claim.reserved_for.size());
+  Proof proof{"ClaimLimit",
+              claim.meta.name,
+              "",
+              "",
+              Quantity::of(consumers + 1),
+              Quantity::of(static_cast<std::int64_t>(api::kReservedForMax)),
+              {},
+              ""};
+  proof.words =
+      "claim " + claim.meta.name + " has " + std::to_string(consumers) + " consumers, as many as it can";
+  return proof;
+}
+
+// What refuses a pod before any node: a claim without room, a missing class.
+std::optional<Proof> proof_before_nodes(const Attempt& attempt) {
+  const api::Pod& pod = *attempt.pod;
+  for (const api::PodClaim& named : pod.claims) {
+    const api::ResourceClaim* claim =
+        attempt.world->view.claims.find(pod.meta.ns, api::claim_object_name(pod, named));
+    if (!claim) continue;
+    if (claim->reserved_for.size() >= api::kReservedForMax && !claim->reserved_by(pod.meta.uid))
+      return full_claim(*claim);
+    if (claim->allocation) continue;
+    for (const api::DeviceRequest& request : claim->requests)
       for (const api::DeviceSubRequest& one : request.alternatives)
-        if (!cluster.classes().contains(one.device_class)) return missing_class(*live, request, one);
+        if (!attempt.world->cluster.classes().contains(one.device_class))
+          return missing_class(*claim, request, one);
   }
   return std::nullopt;
 }
@@ -129,7 +149,7 @@ std::vector<NodeVerdict> judge_nodes(const scheduling::PodCycle& cycle, const sc
 
 std::optional<Proof> prove(const scheduling::PodCycle& cycle, Attempt& attempt,
                            const scheduling::Refusals& refusals, std::span<const NodeId> nodes) {
-  if (!refusals.everywhere.empty()) return class_proof(attempt);
+  if (!refusals.everywhere.empty()) return proof_before_nodes(attempt);
   if (auto proof = device_proof(cycle, attempt, nodes)) return proof;
   return nodes_proof(attempt.world->cluster, refusals, nodes.size());
 }

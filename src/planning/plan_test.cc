@@ -141,6 +141,32 @@ TEST(Plan, ASharedClaimTakesItsPodsToOneNode) {
   EXPECT_EQ(plan.objects.at(2).part("status").items_at("reservedFor").size(), 2u);
 }
 
+TEST(Plan, WhatRefusesAPodBeforeAnyNodeIsProved) {
+  std::string consumers;
+  for (int i = 0; i < 256; ++i)
+    consumers += (i == 0 ? "" : ", ") + ("{resource: pods, name: x, uid: u" + std::to_string(i)) + "}";
+  const std::string claims = R"(
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: full},
+ spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}},
+ status: {allocation: {devices: {results: [{request: r, driver: d.io, pool: n1, device: gpu-1}]}},
+          reservedFor: [)" + consumers +
+                             R"(]}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: odd},
+ spec: {devices: {requests: [{name: r, exactly: {deviceClassName: nosuch}}]}}}
+)";
+  const Plan plan = plan_of(documents_of(std::string(kCluster) + claims +
+                                         pod("a", ", resourceClaims: [{name: d, resourceClaimName: full}]") +
+                                         pod("b", ", resourceClaims: [{name: d, resourceClaimName: odd}]")));
+  const std::optional<Proof>& full = decision_of(plan, "a").certificate;
+  ASSERT_TRUE(full) << decision_of(plan, "a").message;
+  EXPECT_EQ(full->kind + full->claim + full->need.text() + full->have.text(), "ClaimLimitfull257256");
+  const std::optional<Proof>& odd = decision_of(plan, "b").certificate;
+  ASSERT_TRUE(odd) << decision_of(plan, "b").message;
+  EXPECT_EQ(odd->kind + odd->request + odd->items.at(0), "Classrnosuch");
+}
+
 TEST(Plan, TaintRulesCount) {
   const std::string rule = R"(
 ---
