@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "server/access.h"
+#include "server/apply.h"
 #include "server/conversions.h"
 #include "server/discovery.h"
 #include "server/eviction.h"
@@ -42,6 +43,9 @@ bool is_health_path(std::string_view path) {
     if (path == root || path == std::string(root) + "/ping") return true;
   return false;
 }
+
+constexpr std::string_view kApplyNotServed =
+    "server-side apply is not served yet: use kubectl apply without --server-side";
 
 // "pods/status".
 std::string resource_text(const ObjectTarget& target) {
@@ -338,6 +342,10 @@ void ApiServer::patch(std::shared_ptr<Call> call) {
   auto validation = field_validation_of(call->request, "PatchOptions");
   if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
   if (auto* status = std::get_if<ApiStatus>(&validation)) return answer(call, Answer::failed(*status));
+  if (is_apply(call->request))
+    return answer(call,
+                  Answer::failed(
+                      refuses_apply(call->request, call->target).value_or(not_implemented(kApplyNotServed))));
   auto change = patch_change(call->request, *call->target.resource, std::get<FieldValidation>(validation),
                              call->patch_warnings);
   registry_.modify(call->target, std::move(change), std::get<WriteOptions>(options),

@@ -215,6 +215,30 @@ TEST_F(ApiServerTest, AReaderThatIsGoneEndsItsWatch) {
   EXPECT_EQ(watch->chunks.size(), 1u);
 }
 
+TEST_F(ApiServerTest, SchemasReferOnlyToSchemasThatAreThere) {
+  const Json index = answer(request("GET", "/openapi/v3"));
+  ASSERT_TRUE(index.find("paths"));
+  std::size_t kinds = 0;
+  for (const JsonMember& path : index.find("paths")->as_object()) {
+    const std::string text = ask(request("GET", "/openapi/v3/" + path.key))->response.body;
+    const Json document = *parse_json(text);
+    const Json& schemas = document.part("components").part("schemas");
+    const std::string_view head = "#/components/schemas/";
+    for (std::size_t at = text.find(head); at != std::string::npos; at = text.find(head, at + 1)) {
+      const std::size_t begin = at + head.size();
+      const std::string name = text.substr(begin, text.find('"', begin) - begin);
+      EXPECT_TRUE(schemas.find(name)) << path.key << " " << name;
+    }
+    for (const JsonMember& schema : schemas.as_object())
+      kinds += schema.value.find("x-kubernetes-group-version-kind") ? 1 : 0;
+  }
+  EXPECT_GT(kinds, 80u);
+  const Json claims = answer(request("GET", "/openapi/v3/apis/resource.k8s.io/v1"));
+  const Json& result =
+      claims.part("components").part("schemas").part("io.k8s.api.resource.v1.DeviceRequestAllocationResult");
+  EXPECT_TRUE(result.part("properties").find("compatibilityGroups"));
+}
+
 // The version that a page showed has left the window: what remains can still be listed, as it is now.
 TEST(ExpiredList, GoesOnBehindTheLastPage) {
   store::StoreOptions small;

@@ -1,8 +1,10 @@
 #include "server/openapi.h"
 
-#include <array>
+#include <cstdint>
 
+#include "api/gates.h"
 #include "api/type_table.h"
+#include "server/openapi_schema.h"
 #include "server/served.h"
 #include "server/status.h"
 
@@ -27,12 +29,22 @@ std::string group_version_path(const api::ResourceInfo& resource) {
   return "apis/" + std::string(resource.group) + "/" + std::string(resource.version);
 }
 
+// Changes whenever a document may: clients keep documents by it. Rows of gates decide what is served.
+std::string documents_hash(const api::Gates& gates) {
+  constexpr int kRevision = 2;  // of the way documents are made
+  std::uint64_t hash = 14695981039346656037u + kRevision;
+  for (const api::GateInfo& gate : api::gate_table())
+    hash = (hash ^ static_cast<std::uint64_t>(gates.enabled(gate.name) ? 2 : 1)) * 1099511628211u;
+  return "berth" + std::to_string(hash);
+}
+
 HttpResponse index(const api::Gates& gates) {
   Json paths = Json::object();
+  const std::string hash = documents_hash(gates);
   for (const api::ResourceInfo& resource : api::resources()) {
     if (!is_served(resource, gates)) continue;
     const std::string path = group_version_path(resource);
-    paths[path] = Json::object({{"serverRelativeURL", std::string(kV3) + "/" + path + "?hash=berth1"}});
+    paths[path] = Json::object({{"serverRelativeURL", std::string(kV3) + "/" + path + "?hash=" + hash}});
   }
   return text_response(200, to_string(Json::object({{"paths", std::move(paths)}})));
 }
@@ -43,36 +55,89 @@ Json kind_of(const api::ResourceInfo& resource) {
 
 Json query_parameters() {
   JsonArray parameters;
-  for (const char* name : {"dryRun", "fieldManager", "fieldValidation", "force"})
-    parameters.push_back(
-        Json::object({{"name", name},
-                      {"in", "query"},
-                      {"schema", Json::object({{"type", "string"}, {"uniqueItems", true}})}}));
+  for (const char* name : {"dryRun", "fieldManager", "fieldValidation", "force"}) {
+    const char* type = std::string_view(name) == "force" ? "boolean" : "string";
+    parameters.push_back(Json::object({{"name", name},
+                                       {"in", "query"},
+                                       {"schema", Json::object({{"type", type}, {"uniqueItems", true}})}}));
+  }
   return parameters;
+}
+
+// "coordination" of coordination.k8s.io, "rbacAuthorization" of rbac.authorization.k8s.io.
+std::string group_word(std::string_view group) {
+  if (group.empty()) return "core";
+  constexpr std::string_view kEnd = ".k8s.io";
+  if (group.ends_with(kEnd)) group.remove_suffix(kEnd.size());
+  std::string word;
+  bool upper = false;
+  for (const char c : group) {
+    if (c != '.') word += upper && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    upper = c == '.';
+  }
+  return word;
+}
+
+std::string capitalized(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+// The same schema under each media type.
+Json content(std::initializer_list<std::string_view> media_types, const std::string& schema) {
+  Json all = Json::object();
+  for (std::string_view media : media_types)
+    all[media] = Json::object({{"schema", Json::object({{"$ref", "#/components/schemas/" + schema}})}});
+  return Json::object({{"content", std::move(all)}});
 }
 
 // One PATCH operation per kind: what kubectl looks for before it asks the server to validate fields.
 Json path_item(const api::ResourceInfo& resource) {
-  Json patch = Json::object({{"x-kubernetes-action", "patch"},
-                             {"x-kubernetes-group-version-kind", kind_of(resource)},
+  const std::string word = group_word(resource.group);
+  const std::string object = schema_name(resource.type());
+  Json body = content({"application/apply-patch+yaml", "application/json-patch+json",
+                       "application/merge-patch+json", "application/strategic-merge-patch+json"},
+                      "io.k8s.apimachinery.pkg.apis.meta.v1.Patch");
+  body["required"] = true;
+  Json answer =
+      content({"application/json", "application/vnd.kubernetes.protobuf", "application/yaml"}, object);
+  Json responses = Json::object();
+  responses["200"] = answer;
+  responses["201"] = std::move(answer);
+  responses["401"] = Json::object();
+  responses["200"]["description"] = "OK";
+  responses["201"]["description"] = "Created";
+  responses["401"]["description"] = "Unauthorized";
+  const std::string id = "patch" + capitalized(word) + capitalized(std::string(resource.version)) +
+                         (resource.namespaced ? "Namespaced" : "") + std::string(resource.kind);
+  Json patch = Json::object({{"tags", Json::array({word + "_" + std::string(resource.version)})},
+                             {"operationId", id},
                              {"parameters", query_parameters()},
-                             {"responses", Json::object({{"200", Json::object({{"description", "OK"}})}})}});
+                             {"requestBody", std::move(body)},
+                             {"responses", std::move(responses)},
+                             {"x-kubernetes-action", "patch"},
+                             {"x-kubernetes-group-version-kind", kind_of(resource)}});
   return Json::object({{"patch", std::move(patch)}});
 }
 
 std::optional<HttpResponse> document(std::string_view path, const api::Gates& gates) {
   Json paths = Json::object();
+  const api::ResourceInfo* first = nullptr;
   for (const api::ResourceInfo& resource : api::resources()) {
     if (!is_served(resource, gates) || group_version_path(resource) != path) continue;
+    if (!first) first = &resource;
     const std::string scope = resource.namespaced ? "/namespaces/{namespace}/" : "/";
     paths["/" + std::string(path) + scope + std::string(resource.plural) + "/{name}"] = path_item(resource);
   }
-  if (paths.as_object().empty()) return std::nullopt;
-  return json_response(
+  if (!first) return std::nullopt;
+  const Json components = Json::object({{"schemas", schemas_of(first->group, first->version, gates)}});
+  HttpResponse response = json_response(
       200, to_string(Json::object({{"openapi", "3.0.0"},
                                    {"info", Json::object({{"title", "Kubernetes"}, {"version", "v1.37.0"}})},
                                    {"paths", std::move(paths)},
-                                   {"components", Json::object({{"schemas", Json::object()}})}})));
+                                   {"components", components}})));
+  response.headers.emplace_back("Vary", "Accept");
+  return response;
 }
 
 }  // namespace

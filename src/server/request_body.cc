@@ -159,6 +159,10 @@ std::variant<FieldValidation, ApiStatus> field_validation_of(const HttpRequest& 
                  {api::not_supported("fieldValidation", *said, {"", "Ignore", "Strict", "Warn"})});
 }
 
+bool is_apply(const HttpRequest& request) {
+  return api::patch_type_of(media_type(request)) == api::PatchType::Apply;
+}
+
 std::variant<WriteOptions, ApiStatus> write_options_of(const HttpRequest& request,
                                                        std::string_view options_kind) {
   WriteOptions options;
@@ -173,8 +177,7 @@ std::variant<WriteOptions, ApiStatus> write_options_of(const HttpRequest& reques
   const std::string* manager = request.parameter("fieldManager");
   if (manager && manager->size() > kFieldManagerBytesMax)
     return invalid("meta.k8s.io", options_kind, "", {api::too_long("fieldManager", kFieldManagerBytesMax)});
-  const bool apply = media_type(request) == "application/apply-patch+yaml";
-  if (request.method == "PATCH" && !apply && request.parameter("force"))
+  if (request.method == "PATCH" && !is_apply(request) && request.parameter("force"))
     return invalid("meta.k8s.io", options_kind, "",
                    {api::forbidden("force", "may not be specified for non-apply patch")});
   return options;
@@ -338,10 +341,6 @@ Registry::Change patch_change(const HttpRequest& request, const api::ResourceInf
       status.message = "415: Unsupported Media Type";
       status.has_details = true;
       return status;
-    };
-  if (type == api::PatchType::Apply)
-    return [](const Json&) -> std::variant<Json, ApiStatus> {
-      return not_implemented("server-side apply is not served yet: use kubectl apply without --server-side");
     };
   return [&resource, &warnings, type = *type, validation,
           body = request.body](const Json& current) -> std::variant<Json, ApiStatus> {

@@ -23,6 +23,8 @@ struct ReadBody {
 
 std::variant<FieldValidation, ApiStatus> field_validation_of(const HttpRequest& request,
                                                              std::string_view options_kind);
+// Whether a PATCH is a server-side apply.
+bool is_apply(const HttpRequest& request);
 // dryRun and fieldManager of the query. `options_kind` is CreateOptions, UpdateOptions or PatchOptions.
 std::variant<WriteOptions, ApiStatus> write_options_of(const HttpRequest& request,
                                                        std::string_view options_kind);
@@ -37,7 +39,7 @@ DeleteOptions delete_options_of(const Json& body);
 std::variant<DeleteOptions, ApiStatus> read_delete_options(const HttpRequest& request);
 
 // Applies a PATCH body to `current`, both in the version of `resource`. 415 for a media type that is no
-// patch.
+// patch. Not for is_apply().
 Registry::Change patch_change(const HttpRequest& request, const api::ResourceInfo& resource,
                               FieldValidation validation, std::vector<std::string>& warnings);
 

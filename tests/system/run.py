@@ -213,6 +213,14 @@ def api_resources(k):
 
 
 @check
+def explain(k):
+    has(k("explain", "resourceslice.spec.devices.consumesCounters"), "compatibilityGroups", "<[]string>",
+        "counterSet", "-required-")
+    has(k("explain", "pod.spec.containers.resources"), "limits", "<map[string]Quantity>")
+    has(k("explain", "bindrequest.spec"), "podUID", "resourceClaimAllocations")
+
+
+@check
 def get_nodes_table(k):
     text = k("get", "nodes")
     has(text.splitlines()[0], re.compile(r"^NAME +STATUS +ROLES +AGE +VERSION$"))

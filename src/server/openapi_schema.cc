@@ -1,0 +1,228 @@
+#include "server/openapi_schema.h"
+
+#include <map>
+#include <vector>
+
+#include "api/gates.h"
+#include "server/served.h"
+
+namespace berth::server {
+namespace {
+
+constexpr std::string_view kMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.";
+
+// The types that Go gives a form of their own; all other texts and numbers stand in their field.
+struct NamedScalar {
+  api::ValueKind kind;
+  std::string_view name;
+  std::string_view type;
+  std::string_view format;
+};
+constexpr NamedScalar kNamed[] = {
+    {api::ValueKind::Time, "io.k8s.apimachinery.pkg.apis.meta.v1.Time", "string", "date-time"},
+    {api::ValueKind::MicroTime, "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime", "string", "date-time"},
+    {api::ValueKind::Duration, "io.k8s.apimachinery.pkg.apis.meta.v1.Duration", "string", ""},
+    {api::ValueKind::FieldsV1, "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1", "object", ""},
+    {api::ValueKind::RawJson, "io.k8s.apimachinery.pkg.runtime.RawExtension", "object", ""},
+    {api::ValueKind::Quantity, "io.k8s.apimachinery.pkg.api.resource.Quantity", "", ""},
+    {api::ValueKind::IntOrString, "io.k8s.apimachinery.pkg.util.intstr.IntOrString", "", "int-or-string"},
+};
+
+const NamedScalar* named_scalar(api::ValueKind kind) {
+  for (const NamedScalar& row : kNamed)
+    if (row.kind == kind) return &row;
+  return nullptr;
+}
+
+Json one_of(std::string_view a, std::string_view b) {
+  return Json::array({Json::object({{"type", a}}), Json::object({{"type", b}})});
+}
+
+Json named_schema(const NamedScalar& row) {
+  Json schema = Json::object();
+  if (!row.type.empty()) schema["type"] = row.type;
+  if (row.kind == api::ValueKind::Quantity) schema["oneOf"] = one_of("string", "number");
+  if (row.kind == api::ValueKind::IntOrString) schema["oneOf"] = one_of("integer", "string");
+  if (!row.format.empty()) schema["format"] = row.format;
+  return schema;
+}
+
+std::string reference(std::string_view name) {
+  return "#/components/schemas/" + std::string(name);
+}
+
+// Schemas found so far, and those still to be written.
+class Schemas {
+ public:
+  explicit Schemas(const api::Gates& gates) : gates_(gates) {}
+
+  void add(const api::TypeInfo& type) {
+    waiting_.push_back(&type);
+    while (!waiting_.empty()) {
+      const api::TypeInfo& next = *waiting_.back();
+      waiting_.pop_back();
+      if (const std::string name = schema_name(next); !found_.contains(name)) {
+        found_[name] = Json();
+        found_[name] = schema_of(next);
+      }
+    }
+  }
+  Json take() && {
+    Json all = Json::object();
+    for (auto& [name, schema] : found_) all[name] = std::move(schema);
+    return all;
+  }
+
+ private:
+  // A field that only Berth has exists with its gate.
+  bool exists(const api::FieldInfo& field) const {
+    return !field.gate.starts_with("Berth") || gates_.enabled(field.gate);
+  }
+
+  // Where every field says whether it is optional, leaving out zero values means nothing.
+  static bool is_optional(const api::TypeInfo& type, const api::FieldInfo& field) {
+    const bool all_marked = type.group == "resource.k8s.io" && field.json != "metadata";
+    const bool leaves_out = field.is(api::kOmitEmpty) || field.is(api::kOmitZero);
+    return field.is(api::kOptional) || (leaves_out && (!all_marked || type.is(api::kTopLevel)));
+  }
+
+  Json schema_of(const api::TypeInfo& type) {
+    Json schema = Json::object({{"type", "object"}});
+    Json required = Json::array();
+    Json properties = Json::object();
+    for (const api::FieldInfo& field : type.fields()) {
+      if (!exists(field)) continue;
+      const bool optional = is_optional(type, field);
+      if (!optional) required.as_array().emplace_back(field.json);
+      properties[field.json] = property(field, optional);
+    }
+    if (!required.as_array().empty()) schema["required"] = std::move(required);
+    if (!properties.as_object().empty()) schema["properties"] = std::move(properties);
+    if (type.is(api::kAtomicStruct)) schema["x-kubernetes-map-type"] = "atomic";
+    if (type.is(api::kTopLevel) && type.group != "meta.k8s.io")
+      schema["x-kubernetes-group-version-kind"] = Json::array(
+          {Json::object({{"group", type.group}, {"kind", type.name}, {"version", type.version}})});
+    return schema;
+  }
+
+  Json property(const api::FieldInfo& field, bool optional) {
+    if (field.shape == api::Shape::List) return list(field, true);
+    if (field.shape != api::Shape::One) {
+      Json schema = Json::object({{"type", "object"}});
+      schema["additionalProperties"] =
+          field.shape == api::Shape::MapOfLists ? list(field, false) : value(field);
+      if (field.is(api::kAtomicValue)) schema["x-kubernetes-map-type"] = "atomic";
+      return schema;
+    }
+    Json schema = value(field);
+    const bool referred = schema.find("$ref") != nullptr;
+    const bool pointer = field.is(api::kPointer);
+    if (referred) {
+      schema = Json::object({{"allOf", Json::array({std::move(schema)})}});
+      const bool is_message = field.kind == api::ValueKind::Message;
+      if (is_message && !pointer) schema["default"] = Json::object();
+    } else if (!optional && !pointer) {
+      if (Json zero = zero_of(field.kind); !zero.is_null()) schema["default"] = std::move(zero);
+    }
+    return schema;
+  }
+
+  Json list(const api::FieldInfo& field, bool with_rules) {
+    Json schema = Json::object({{"type", "array"}, {"items", value(field)}});
+    if (!with_rules) return schema;
+    if (field.list_type == api::ListType::Atomic) schema["x-kubernetes-list-type"] = "atomic";
+    if (field.list_type == api::ListType::Set) schema["x-kubernetes-list-type"] = "set";
+    if (field.list_type == api::ListType::Map) {
+      Json keys = Json::array();
+      api::for_each_listed(field.map_keys, [&](std::string_view key) { keys.as_array().emplace_back(key); });
+      schema["x-kubernetes-list-map-keys"] = std::move(keys);
+      schema["x-kubernetes-list-type"] = "map";
+    }
+    if (!field.merge_key.empty()) schema["x-kubernetes-patch-merge-key"] = field.merge_key;
+    if (const std::string strategy = patch_strategy(field); !strategy.empty())
+      schema["x-kubernetes-patch-strategy"] = strategy;
+    return schema;
+  }
+
+  static std::string patch_strategy(const api::FieldInfo& field) {
+    std::string text;
+    const auto add = [&](api::FieldFlag flag, const char* word) {
+      if (field.is(flag)) text.append(text.empty() ? "" : ",").append(word);
+    };
+    add(api::kPatchMerge, "merge");
+    add(api::kPatchReplace, "replace");
+    add(api::kPatchRetainKeys, "retainKeys");
+    return text;
+  }
+
+  static Json zero_of(api::ValueKind kind) {
+    switch (kind) {
+      case api::ValueKind::String:
+        return "";
+      case api::ValueKind::Bool:
+        return false;
+      case api::ValueKind::Int32:
+      case api::ValueKind::Int64:
+      case api::ValueKind::Double:
+        return 0;
+      default:
+        return Json();
+    }
+  }
+
+  // One value, whatever holds it.
+  Json value(const api::FieldInfo& field) {
+    if (const NamedScalar* row = named_scalar(field.kind)) {
+      found_.try_emplace(std::string(row->name), named_schema(*row));
+      return Json::object({{"$ref", reference(row->name)}});
+    }
+    switch (field.kind) {
+      case api::ValueKind::String:
+        return Json::object({{"type", "string"}});
+      case api::ValueKind::Bytes:
+        return Json::object({{"type", "string"}, {"format", "byte"}});
+      case api::ValueKind::Bool:
+        return Json::object({{"type", "boolean"}});
+      case api::ValueKind::Int32:
+        return Json::object({{"type", "integer"}, {"format", "int32"}});
+      case api::ValueKind::Int64:
+        return Json::object({{"type", "integer"}, {"format", "int64"}});
+      case api::ValueKind::Double:
+        return Json::object({{"type", "number"}, {"format", "double"}});
+      case api::ValueKind::Message:
+        waiting_.push_back(&field.type());
+        return Json::object({{"$ref", reference(schema_name(field.type()))}});
+      default:
+        return Json::object();  // the unions of CRD schemas: anything
+    }
+  }
+
+  const api::Gates& gates_;
+  std::map<std::string, Json> found_;
+  std::vector<const api::TypeInfo*> waiting_;
+};
+
+}  // namespace
+
+std::string schema_name(const api::TypeInfo& type) {
+  const std::string tail = "." + std::string(type.version) + "." + std::string(type.name);
+  if (type.group == "meta.k8s.io") return std::string(kMeta) + std::string(type.name);
+  if (type.group == "apiextensions.k8s.io")
+    return "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions" + tail;
+  if (type.group == "scheduling.berth.dev") return "dev.berth.scheduling" + tail;
+  if (type.group == "internal.apiserver.k8s.io") return "io.k8s.api.apiserverinternal" + tail;
+  const std::string_view package = type.group.substr(0, type.group.find('.'));
+  return "io.k8s.api." + std::string(package.empty() ? "core" : package) + tail;
+}
+
+Json schemas_of(std::string_view group, std::string_view version, const api::Gates& gates) {
+  Schemas schemas(gates);
+  for (const api::ResourceInfo& resource : api::resources())
+    if (resource.group == group && resource.version == version && is_served(resource, gates))
+      schemas.add(resource.type());
+  Json all = std::move(schemas).take();
+  all[std::string(kMeta) + "Patch"] = Json::object({{"type", "object"}});
+  return all;
+}
+
+}  // namespace berth::server

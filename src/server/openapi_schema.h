@@ -1,0 +1,24 @@
+// OpenAPI v3 schemas of the API types, from the type table: what `kubectl explain` and typed patches read.
+//
+// Without descriptions: those are Kubernetes' own sentences. Pure, any thread. Cost: one walk of the types
+// that the kinds of a group version reach. Source: OpenAPI documents observed from kube-apiserver 1.37.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/type_table.h"
+#include "base/json.h"
+
+namespace berth::api {
+class Gates;
+}
+
+namespace berth::server {
+
+// "io.k8s.api.core.v1.Pod".
+std::string schema_name(const api::TypeInfo& type);
+// The schemas of every kind of the group version and of all that they consist of, by name.
+Json schemas_of(std::string_view group, std::string_view version, const api::Gates& gates);
+
+}  // namespace berth::server
