@@ -13,10 +13,12 @@ TEST(Quantity, CanonicalTextIsWhatTheApiServerWrites) {
     const char* written;
     const char* canonical;
   } kCases[] = {
-      {"0.5", "500m"},  {"1000m", "1"}, {"1.5Gi", "1536Mi"},  {"1024Ki", "1Mi"},  {"512", "512"},
-      {"0.5Ki", "512"}, {"2e3", "2e3"}, {"1E", "1E"},         {"100k", "100k"},   {"0", "0"},
-      {"-1", "-1"},     {"1e6", "1e6"}, {"1Ki", "1Ki"},       {"1500m", "1500m"}, {"1n", "1n"},
-      {"0.1n", "1n"},   {"+5", "5"},    {"12e-1", "1200e-3"},
+      {"0.5", "500m"},  {"1000m", "1"},     {"1.5Gi", "1536Mi"},  {"1024Ki", "1Mi"},
+      {"512", "512"},   {"0.5Ki", "512"},   {"2e3", "2e3"},       {"1E", "1E"},
+      {"100k", "100k"}, {"0", "0"},         {"-1", "-1"},         {"1e6", "1e6"},
+      {"1Ki", "1Ki"},   {"1500m", "1500m"}, {"1n", "1n"},         {"1.0001Ki", "1024102400u"},
+      {"0.1n", "1n"},   {"+5", "5"},        {"12e-1", "1200e-3"}, {"2048Pi", "2Ei"},
+      {"3Ei", "3Ei"},
   };
   for (const auto& [written, canonical] : kCases) {
     const Result<Quantity> quantity = parse_quantity(written);
@@ -32,6 +34,8 @@ TEST(Quantity, RefusesWhatIsNoQuantity) {
 
 TEST(Quantity, ComparesByValueAndSaturates) {
   EXPECT_EQ(*parse_quantity("1Gi"), *parse_quantity("1073741824"));
+  const Quantity saturated = *parse_quantity("-88888888888888888889.2551511888Pi");
+  EXPECT_EQ(*parse_quantity(saturated.text()), saturated);
   EXPECT_LT(*parse_quantity("999m"), *parse_quantity("1"));
   EXPECT_GT(*parse_quantity("1e200"), *parse_quantity("100E"));
   EXPECT_EQ(parse_quantity("1e200")->ceil_units(), INT64_MAX);

@@ -112,14 +112,13 @@ std::int64_t Quantity::ceil_millis() const {
 
 std::string Quantity::text() const {
   if (nanos_ == 0) return "0";
-  const __int128 units = ceil_div(nanos_, kNano);
-  if (format_ == Format::BinarySI && (units >= 1024 || units <= -1024)) {
-    __int128 mantissa = units;
+  __int128 mantissa = nanos_ / kNano;
+  if (format_ == Format::BinarySI && is_integer() && (mantissa >= 1024 || mantissa <= -1024)) {
     int exponent = 0;
     for (; mantissa % 1024 == 0 && exponent < 60; exponent += 10) mantissa /= 1024;
     return digits_of(mantissa).append(suffix_for(Format::BinarySI, exponent));
   }
-  __int128 mantissa = nanos_;
+  mantissa = nanos_;
   int exponent = -9;
   for (; mantissa % 1000 == 0 && exponent < 18; exponent += 3) mantissa /= 1000;
   if (format_ == Format::DecimalExponent)
@@ -143,7 +142,7 @@ Result<Quantity> parse_quantity(std::string_view text) {
     }
     if (c < '0' || c > '9') break;
     ++digits;
-    if (mantissa < kLimit / 100) {
+    if (mantissa <= kLimit / 10) {
       mantissa = mantissa * 10 + (c - '0');
       decimals += after_point;
     } else {
@@ -156,7 +155,7 @@ Result<Quantity> parse_quantity(std::string_view text) {
 
   int exponent = 9 + dropped - decimals;
   Quantity::Format format = Quantity::Format::DecimalSI;
-  const bool has_exponent = rest.size() > 1 && (rest.front() == 'e' || rest.front() == 'E');
+  const bool has_exponent = rest.size() > 1 && (rest.front() == 'e' || rest.front() == 'E') && rest != "Ei";
   if (has_exponent) {
     std::string_view number = rest.substr(1);
     if (number.front() == '+') number.remove_prefix(1);
@@ -176,7 +175,7 @@ Result<Quantity> parse_quantity(std::string_view text) {
     else
       exponent += suffix->exponent;
   }
-  const __int128 nanos = scale_by_ten(mantissa, exponent);
+  const __int128 nanos = std::min(scale_by_ten(mantissa, exponent), kLimit);
   return Quantity::nanos(negative ? -nanos : nanos, format);
 }
 

@@ -21,11 +21,6 @@ constexpr const char* kMissingKeyAdvice =
     "optional "
     "fields";
 
-bool is_attribute(const Node& node) {
-  return node.kind == NodeKind::Identifier || node.kind == NodeKind::Select ||
-         node.special == Special::Index || node.special == Special::OptionalIndex;
-}
-
 // The position a value names in a list; false when it names none.
 bool list_index(const Value& key, std::int64_t& index) {
   if (key.is(Kind::Int)) {
@@ -55,6 +50,11 @@ std::string go_type(const Value& value) {
 }
 
 }  // namespace
+
+bool is_attribute(const Node& node) {
+  return node.kind == NodeKind::Identifier || node.kind == NodeKind::Select ||
+         node.special == Special::Index || node.special == Special::OptionalIndex;
+}
 
 Evaluator::Evaluator(const Environment& environment, const PatternCache& constant_patterns,
                      std::span<const Value> variables, int slot_count, std::uint64_t cost_limit)
@@ -243,9 +243,12 @@ Value Evaluator::call(const Node& node) {
 }
 
 Value Evaluator::logic(const Node& node, bool decisive) {
-  const Value left = evaluate(*node.args[0]);
+  Value left = evaluate(*node.args[0]);
   if (left.is(Kind::Bool) && left.as_bool() == decisive) return left;
-  const Value right = evaluate(*node.args[1]);
+  return combined(std::move(left), evaluate(*node.args[1]), decisive);
+}
+
+Value Evaluator::combined(Value left, Value right, bool decisive) const {
   if (is_over_budget()) return budget_error();
   if (right.is(Kind::Bool) && right.as_bool() == decisive) return right;
   if (left.is(Kind::Bool) && right.is(Kind::Bool)) return right;

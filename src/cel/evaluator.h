@@ -15,6 +15,9 @@
 
 namespace berth::cel {
 
+// Whether cel-go's planner makes an attribute of the node; such reads cost less.
+bool is_attribute(const Node& node);
+
 using PatternCache = std::map<std::string, std::shared_ptr<const Regex>, std::less<>>;
 
 class Evaluator : public Runtime {
@@ -32,6 +35,8 @@ class Evaluator : public Runtime {
   const Regex* regex(std::string_view pattern, std::string& reason) override;
 
  private:
+  friend class Code;
+
   // A bound expression is evaluated when its name is first read: an error in one that is not read does not
   // count.
   struct Binding {
@@ -46,6 +51,8 @@ class Evaluator : public Runtime {
   Value presence(const Node& node);
   Value call(const Node& node);
   Value logic(const Node& node, bool decisive);
+  // Of && and || whose left side did not decide.
+  Value combined(Value left, Value right, bool decisive) const;
   Value choice(const Node& node);
   Value index(const Node& node);
   Value optional_choice(const Node& node);

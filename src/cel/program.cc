@@ -121,14 +121,24 @@ std::variant<Program, CompileError> compile(const Environment& environment, std:
   impl->estimated_cost = estimate_cost(*impl->root, impl->slot_count);
   if (std::string fault = Folder(*impl).fold(*impl->root); !fault.empty())
     return plain_error("program instantiation failed: " + fault);
+  impl->code.emplace(*impl->root);
   return Program(std::move(impl));
 }
 
 EvalResult Program::evaluate(std::span<const Value> variables, CostBudget budget) const {
   Evaluator evaluator(*impl_->environment, impl_->patterns, variables, impl_->slot_count, budget.limit);
+  Value value = impl_->code->run(evaluator);
+  return result_of(std::move(value), evaluator.cost(), evaluator.is_over_budget());
+}
+
+EvalResult Program::walk(std::span<const Value> variables, CostBudget budget) const {
+  Evaluator evaluator(*impl_->environment, impl_->patterns, variables, impl_->slot_count, budget.limit);
   Value value = evaluator.evaluate(*impl_->root);
-  const std::uint64_t cost = evaluator.cost();
-  if (evaluator.is_over_budget())
+  return result_of(std::move(value), evaluator.cost(), evaluator.is_over_budget());
+}
+
+EvalResult Program::result_of(Value value, std::uint64_t cost, bool over_budget) const {
+  if (over_budget)
     return {Failure{FailureClass::Cost, "operation cancelled: actual cost limit exceeded"}, cost};
   if (value.is_error()) return {Failure{FailureClass::Runtime, std::string(value.as_text())}, cost};
   if (impl_->rule == ResultRule::Selector && !value.is(Kind::Bool))

@@ -54,6 +54,8 @@ class Program {
   // `variables` are in the environment's order. Values made from them may borrow; use the result before they
   // go.
   EvalResult evaluate(std::span<const Value> variables, CostBudget budget = {}) const;
+  // The same by the tree walker alone: slower, and the judge.
+  EvalResult walk(std::span<const Value> variables, CostBudget budget = {}) const;
 
   // The most an evaluation can cost on a device within the API's limits; above kSelectorCostMax the API
   // server refuses. An estimate: sizes of intermediate values are bounded from above, not followed exactly.
@@ -66,6 +68,7 @@ class Program {
   struct Impl;
 
  private:
+  EvalResult result_of(Value value, std::uint64_t cost, bool over_budget) const;
   friend std::variant<Program, CompileError> compile(const Environment&, std::string_view, ResultRule);
   friend class Part split(const Program& program);
   explicit Program(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}

@@ -1,7 +1,10 @@
 // What a Program holds. For the phases behind the compiler only.
 #pragma once
 
+#include <optional>
+
 #include "cel/ast.h"
+#include "cel/code.h"
 #include "cel/evaluator.h"
 #include "cel/program.h"
 
@@ -14,6 +17,7 @@ struct Program::Impl {
   std::uint64_t estimated_cost = 0;
   ResultRule rule = ResultRule::Selector;
   PatternCache patterns;
+  std::optional<Code> code;  // of root
 };
 
 }  // namespace berth::cel
