@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <set>
 
+#include "dra/judge/certificate_checker.h"
 #include "dra/judge/judge.h"
 #include "dra/judge/rules.h"
+#include "dra/judge/validity.h"
 #include "dra/test_world.h"
 
 namespace berth::dra {
@@ -215,35 +217,6 @@ struct Scene {
   }
 };
 
-// What must hold of any allocation, looked at from the outside.
-void check_valid(const Scene& scene, const Allocations& allocations) {
-  std::set<std::string> whole;
-  for (const ClaimResult& result : allocations.claims) {
-    RC_ASSERT(result.allocation->results.size() <= kClaimResultsMax);
-    std::map<std::string, std::int64_t> counts;
-    for (const api::DeviceResult& device : result.allocation->results) {
-      ++counts[device.request];
-      const std::string id = device.driver + "/" + device.pool + "/" + device.device;
-      if (device.share_id.empty() && !device.admin_access) RC_ASSERT(whole.insert(id).second);
-      const model::DeviceId known =
-          scene.world.cluster.find_device(device.driver, device.pool, device.device);
-      RC_ASSERT(known.valid());
-      if (!device.admin_access) {
-        const model::DeviceUse& use = scene.world.cluster.ledger().device(known);
-        RC_ASSERT(use.dedicated == 0);
-        if (device.share_id.empty()) RC_ASSERT(use.shares == 0);
-      }
-    }
-    for (std::size_t r = 0; r < result.claim->requests.size(); ++r) {
-      const api::DeviceRequest& request = result.claim->requests[r];
-      const api::DeviceSubRequest& sub = request.alternatives[result.alternatives[r]];
-      const std::string full = request.prioritized ? request.name + "/" + sub.name : request.name;
-      if (sub.mode == api::AllocationMode::ExactCount) RC_ASSERT(counts[full] == sub.count);
-      RC_ASSERT(counts[full] > 0);
-    }
-  }
-}
-
 std::string text_of_device(const api::Device& device) {
   std::string text = " " + device.name + (device.allow_multiple ? " shareable" : "") +
                      (device.binding_conditions.empty() ? "" : " conditioned") + " node=" + device.node_name;
@@ -321,7 +294,8 @@ void compare_once(std::map<std::string, int>& seen) {
   if (const auto* yes = std::get_if<Allocations>(&fast)) {
     ++seen["yes"];
     RC_ASSERT((slow.answer == judge::Answer::Yes));
-    check_valid(scene, *yes);
+    const std::string complaint = judge::complaint_about(judged, scene.claims, *yes);
+    RC_ASSERT(complaint == "");
     std::vector<std::string> mine, theirs;
     for (const ClaimResult& claim : yes->claims)
       for (const api::DeviceResult& result : claim.allocation->results)
@@ -333,6 +307,12 @@ void compare_once(std::map<std::string, int>& seen) {
     ++seen["no"];
     RC_ASSERT((slow.answer == judge::Answer::No));
     RC_ASSERT(!no->reason.empty());
+    RC_ASSERT(no->certificate.has_value());
+    ++seen[std::string(name_of(no->certificate->kind)) +
+           (no->certificate->proof == Proof::Search ? " by search" : "")];
+    const std::string complaint = judge::complaint_about(judged, scene.claims, *no->certificate);
+    if (!complaint.empty()) RC_LOG() << to_words(*no->certificate) << std::endl << describe(scene);
+    RC_ASSERT(complaint == "");
     RC_ASSERT(std::holds_alternative<Impossible>(allocator.allocate(**ask, node, Explain::Nothing)));
   } else {
     ++seen["error"];
@@ -348,7 +328,7 @@ TEST(Judge, AgreesOnRandomWorlds) {
     for (int i = 0; i < kWorldsEachRun; ++i) compare_once(seen);
   }));
   RecordProperty("yes", seen["yes"]);
-  std::printf("yes %d, no %d, error %d\n", seen["yes"], seen["no"], seen["error"]);
+  for (const auto& [kind, count] : seen) std::printf("%s %d\n", kind.c_str(), count);
   // A generator that makes only one kind of world would judge nothing.
   EXPECT_GT(seen["yes"], 40);
   EXPECT_GT(seen["no"], 40);

@@ -123,12 +123,19 @@ bool Matching::augment(std::uint32_t slot) {
   const Bits& accepts = *accepts_[slot];
   for (std::size_t at = accepts.next(0); at < accepts.end(); at = accepts.next(at + 1)) {
     const auto place = static_cast<std::uint32_t>(at);
+    if (load_[place] >= takers_[place] || bundle_full(place)) continue;
+    detach(slot);
+    attach(slot, place);
+    return true;
+  }
+  for (std::size_t at = accepts.next(0); at < accepts.end(); at = accepts.next(at + 1)) {
+    const auto place = static_cast<std::uint32_t>(at);
     if (visited_.test(place)) continue;
     visited_.set(place);
-    bool open = load_[place] < takers_[place] && !bundle_full(place);
-    if (!open && load_[place] >= takers_[place]) {
+    bool open = false;
+    if (load_[place] >= takers_[place]) {
       open = move_an_owner(place);
-    } else if (!open && !bundle_visited_[bundle_of_[place]]) {
+    } else if (!bundle_visited_[bundle_of_[place]]) {
       const std::uint32_t bundle = bundle_of_[place];
       bundle_visited_[bundle] = 1;
       for (const std::uint32_t member : members_[bundle]) {

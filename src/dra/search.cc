@@ -52,6 +52,7 @@ void Search::reset(const CompiledAsk& ask, model::NodeId node, std::size_t steps
   exact_.reset();
   problem_.reset();
   notes_.clear();
+  rest_noted_ = 0;
   deepest_ = {};
   inventory_.trim_values(*devices_);
   constraints_.resize(ask.claims.size());
@@ -163,6 +164,7 @@ Outcome Search::pick_next(Position at, std::size_t taken, std::size_t in_claim, 
   if (words_ && taken == 0 && std::pair(at.claim, at.request) > std::pair(deepest_.claim, deepest_.request)) {
     deepest_ = at;
     notes_.clear();
+    rest_noted_ = 0;
   }
   if (all && count == 0) return Outcome::None;
   if (taken >= count) return enter(at.claim, at.request + 1);
@@ -191,7 +193,11 @@ Outcome Search::pick_exact(Position at, std::size_t taken, std::size_t in_claim,
   const SubAsk& ask = sub(at);
   const std::size_t missing = static_cast<std::size_t>(ask.spec->count) - taken;
   if (cannot_suffice(ask, from, missing)) {
-    if (words_ && taken == 0) note_rest(at, from);
+    const std::uint64_t once = std::uint64_t{1} << (at.alternative % 64);
+    if (words_ && taken == 0 && (rest_noted_ & once) == 0) {
+      rest_noted_ |= once;
+      note_rest(at, from);
+    }
     return Outcome::None;
   }
   for (std::uint32_t s = from.segment; s < devices_->order.size(); ++s) {

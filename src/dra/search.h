@@ -159,6 +159,7 @@ class Search {
 
   // The furthest request that was not satisfied, and why each device was refused there first.
   Position deepest_;
+  std::uint64_t rest_noted_ = 0;  // by alternative
   std::map<std::pair<std::uint32_t, std::size_t>, std::string> notes_;
 };
 

@@ -29,6 +29,23 @@ class Judge {
     return {found == 1 ? Answer::Yes : Answer::No, chosen_};
   }
 
+  std::vector<Looked> look(std::size_t c, const api::DeviceSubRequest& sub) {
+    candidates_ = gather(world_).candidates;
+    std::vector<Looked> seen;
+    for (const Candidate& one : candidates_) {
+      Looked& looked = seen.emplace_back();
+      looked.slice = one.slice;
+      looked.device = one.device;
+      looked.selected = selected(one, sub) == 1 && one.here;
+      if (!looked.selected) continue;
+      looked.free = able(one) && !in_use(c, one, sub);
+      looked.tolerated = tolerated(one, sub);
+      looked.large_enough = capacity_fits(one, sub);
+      std::tie(looked.fed, looked.groups_agree) = pool_fit(one);
+    }
+    return seen;
+  }
+
  private:
   const api::DeviceClass* class_of(const std::string& name) const {
     for (const api::DeviceClass* found : world_.classes)
@@ -172,17 +189,24 @@ class Judge {
   bool admissible(std::size_t c, std::size_t r, std::size_t a, const Candidate& candidate) {
     const api::DeviceSubRequest& sub = claims_[c]->requests[r].alternatives[a];
     if (in_use(c, candidate, sub)) return false;
-    if (!capacity_fits(candidate, sub)) return false;
-    if (!world_.gates.partitionable_devices && !candidate.device->consumes.empty()) return false;
-    if (!candidate.slice->skip_node_operations.empty() && !skips_operations()) return false;
+    if (!capacity_fits(candidate, sub) || !able(candidate)) return false;
     if (!pool_fits(candidate)) return false;
-    for (const api::Taint& taint : candidate.device->taints)
-      if (world_.gates.device_taints && (taint.effect == "NoSchedule" || taint.effect == "NoExecute") &&
-          !api::tolerates(sub.tolerations, taint))
-        return false;
+    if (!tolerated(candidate, sub)) return false;
     if (constraints_hold(c, r, a, candidate)) return true;
     error_ = error_ || sub.mode == api::AllocationMode::All;
     return false;
+  }
+  bool able(const Candidate& candidate) const {
+    return (world_.gates.partitionable_devices || candidate.device->consumes.empty()) &&
+           (candidate.slice->skip_node_operations.empty() || skips_operations());
+  }
+  bool tolerated(const Candidate& candidate, const api::DeviceSubRequest& sub) const {
+    return std::none_of(candidate.device->taints.begin(), candidate.device->taints.end(),
+                        [&](const api::Taint& taint) {
+                          return world_.gates.device_taints &&
+                                 (taint.effect == "NoSchedule" || taint.effect == "NoExecute") &&
+                                 !api::tolerates(sub.tolerations, taint);
+                        });
   }
   bool skips_operations() const {
     const auto& features = world_.node->declared_features;
@@ -216,9 +240,13 @@ class Judge {
 
   // Counters and groups of the candidate's pool, added up from all its slices and from this run.
   bool pool_fits(const Candidate& candidate) {
+    const auto [counters, groups] = pool_fit(candidate);
+    return counters && groups;
+  }
+  std::pair<bool, bool> pool_fit(const Candidate& candidate) {
     const Device& device = *candidate.device;
     const bool carries = shareable(device) && (!takers(device).empty() || has_share(candidate));
-    if (device.consumes.empty() || carries) return true;
+    if (device.consumes.empty() || carries) return {true, true};
     std::map<std::pair<std::string, std::string>, Quantity> left;
     std::map<std::string, GroupList> groups;
     for (auto* slice : candidate.pool)
@@ -234,7 +262,7 @@ class Judge {
         }
       }
     for (const auto& [counter, amount] : left)
-      if (amount.is_negative()) return false;
+      if (amount.is_negative()) return {false, true};
     std::set<const Device*> shared_once;
     for (const Chosen& chosen : chosen_) {
       if (chosen.slice->driver != candidate.slice->driver || chosen.slice->pool != candidate.slice->pool)
@@ -247,12 +275,14 @@ class Judge {
         join(groups[entry.counter_set], entry.groups);
       }
     }
+    std::pair fit(true, true);
     for (const auto& entry : device.consumes) {
       for (const auto& [counter, amount] : entry.counters)
-        if (amount > left[{entry.counter_set, counter}]) return false;
-      if (world_.gates.compatibility_groups && !joins(groups[entry.counter_set], entry.groups)) return false;
+        fit.first = fit.first && amount <= left[{entry.counter_set, counter}];
+      if (world_.gates.compatibility_groups)
+        fit.second = fit.second && joins(groups[entry.counter_set], entry.groups);
     }
-    return true;
+    return fit;
   }
   bool has_share(const Candidate& candidate) const {
     const auto held = holders(*candidate.slice, *candidate.device);
@@ -328,6 +358,11 @@ class Judge {
 };
 
 }  // namespace
+
+std::vector<Looked> look(const World& world, std::span<const ClaimPtr> claims, std::size_t claim,
+                         const api::DeviceSubRequest& sub) {
+  return Judge(world, claims).look(claim, sub);
+}
 
 Judgement allocate(const World& world, std::span<const ClaimPtr> claims) {
   return Judge(world, claims).run();

@@ -38,4 +38,15 @@ struct Judgement {
 // Exponential: for worlds of a few devices.
 Judgement allocate(const World& world, std::span<const ClaimPtr> claims);
 
+// One device as one request sees it, before anything is chosen.
+struct Looked {
+  const api::ResourceSlice* slice = nullptr;
+  const api::Device* device = nullptr;
+  bool selected = false, free = false, tolerated = false, large_enough = false, fed = false,
+       groups_agree = false;
+  bool fits() const { return selected && free && tolerated && large_enough && fed && groups_agree; }
+};
+std::vector<Looked> look(const World& world, std::span<const ClaimPtr> claims, std::size_t claim,
+                         const api::DeviceSubRequest& sub);
+
 }  // namespace berth::dra::judge

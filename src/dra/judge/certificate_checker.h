@@ -1,0 +1,16 @@
+// Whether the certificate of a "no" is true, worked out from the objects alone.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "dra/certificate.h"
+#include "dra/judge/judge.h"
+
+namespace berth::dra::judge {
+
+// Empty when the claims cannot be had and the certificate's numbers are what they say; else what is wrong.
+std::string complaint_about(const World& world, std::span<const ClaimPtr> claims,
+                            const Certificate& certificate);
+
+}  // namespace berth::dra::judge

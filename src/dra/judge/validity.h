@@ -1,0 +1,17 @@
+// Whether an allocation may stand, looked at as a finished thing: no search, no order of choice.
+//
+// Source: KEP-4381, 4815, 5075, 5963, straight from the objects.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "dra/judge/judge.h"
+
+namespace berth::dra::judge {
+
+// Empty when every rule holds for all claims together with what is allocated already; else what does not.
+std::string complaint_about(const World& world, std::span<const ClaimPtr> claims,
+                            const Allocations& allocations);
+
+}  // namespace berth::dra::judge
