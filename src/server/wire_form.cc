@@ -70,7 +70,7 @@ std::string table_bytes(const api::ResourceInfo& resource, const std::vector<sto
     if (rendering.include == Rendering::Include::None) body.append(",\"object\":null");
     body += '}';
   }
-  return body.append("]}\n");
+  return body.append("]}");
 }
 
 }  // namespace berth::server
