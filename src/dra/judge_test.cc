@@ -219,7 +219,8 @@ struct Scene {
 
 std::string text_of_device(const api::Device& device) {
   std::string text = " " + device.name + (device.allow_multiple ? " shareable" : "") +
-                     (device.binding_conditions.empty() ? "" : " conditioned") + " node=" + device.node_name;
+                     (device.binding_conditions.empty() ? "" : " conditioned") +
+                     (device.all_nodes ? " everywhere" : "") + " node=" + device.node_name;
   for (const auto& [key, value] : device.attributes) {
     text += " " + key + "=";
     for (const std::string& item : judge::value_set(value, true)) text += item + "|";
@@ -260,6 +261,15 @@ std::string text_of_claim(const api::ResourceClaim& claim) {
 
 std::string describe(const Scene& scene) {
   std::string text;
+  const Gates& gates = scene.gates;
+  const std::pair<const char*, bool> kOn[] = {{"partitions", gates.partitionable_devices},
+                                              {"conditions", gates.binding_conditions},
+                                              {"shares", gates.consumable_capacity},
+                                              {"taints", gates.device_taints},
+                                              {"groups", gates.compatibility_groups},
+                                              {"lists", gates.list_attributes}};
+  for (const auto& [gate, on] : kOn) text += std::string(on ? "+" : "-") + gate + " ";
+  text += "\n";
   for (const auto& [key, slice] : scene.world.view.slices.all()) {
     text += slice->meta.name + " " + slice->driver + "/" + slice->pool + " gen " +
             std::to_string(slice->generation) + " count " + std::to_string(slice->slice_count) + " node " +

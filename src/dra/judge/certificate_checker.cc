@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "dra/judge/pools.h"
 #include "dra/judge/rules.h"
 
 namespace berth::dra::judge {
@@ -69,11 +70,11 @@ struct CertificateChecker {
         return certificate.have == devices(left[certificate.kind]) ? "" : "another number is there";
       case CertificateKind::Count:
         if (!alone) return {};  // with others
-        // A policy that refuses the amount counts as too few devices as well.
-        return certificate.have == devices(left[CertificateKind::Count]) ||
-                       certificate.have == devices(left[CertificateKind::Capacity])
-                   ? ""
-                   : "another number is free";
+        // Too few on the node at all; or a policy refuses the amount, which is too few devices as well.
+        for (const CertificateKind kind :
+             {CertificateKind::Selector, CertificateKind::Count, CertificateKind::Capacity})
+          if (certificate.have == devices(left[kind])) return {};
+        return "another number is free";
       case CertificateKind::Capacity:
         if (!alone) return "the request alone has enough";
         return sub.capacity.contains(certificate.subject) &&
@@ -81,37 +82,28 @@ struct CertificateChecker {
                    ? ""
                    : "another amount is wished for";
       default:
-        return check_counter(seen);
+        return check_counter();
     }
   }
 
-  // What is left of the named counter in some pool, and that every refused device is refused for counters.
-  std::string check_counter(const std::vector<Looked>& seen) const {
-    std::set<std::pair<std::string, std::string>> pools;
-    for (const Looked& one : seen) pools.emplace(one.slice->driver, one.slice->pool);
-    for (const auto& [driver, pool] : pools) {
+  // The amount is what is left of a counter of that name in some pool.
+  std::string check_counter() const {
+    for (const Candidate& one : gather(world).candidates) {
       Quantity left;
       bool known = false;
-      std::set<std::string> counted;
-      for (const api::ResourceSlice* slice : world.slices) {
-        if (slice->driver != driver || slice->pool != pool) continue;
+      for (const api::ResourceSlice* slice : one.pool)
         for (const api::CounterSet& set : slice->shared_counters)
           for (const auto& [counter, amount] : set.counters)
             if (set.name + "/" + counter == certificate.subject) {
-              left = amount;
+              left += amount;
               known = true;
             }
-      }
-      for (const api::ResourceSlice* slice : world.slices) {
-        if (slice->driver != driver || slice->pool != pool) continue;
-        for (const api::Device& device : slice->devices) {
-          if (!is_held(*slice, device) || !counted.insert(slice->meta.name + "/" + device.name).second)
-            continue;
+      for (const api::ResourceSlice* slice : one.pool)
+        for (const api::Device& device : slice->devices)
           for (const auto& entry : device.consumes)
             for (const auto& [counter, amount] : entry.counters)
-              if (entry.counter_set + "/" + counter == certificate.subject) left -= amount;
-        }
-      }
+              if (entry.counter_set + "/" + counter == certificate.subject && is_held(*slice, device))
+                left -= amount;
       if (known && left == certificate.have) return {};
     }
     return "another amount is left of the counter";

@@ -36,7 +36,7 @@ class Judge {
       Looked& looked = seen.emplace_back();
       looked.slice = one.slice;
       looked.device = one.device;
-      looked.selected = selected(one, sub) == 1 && one.here;
+      looked.selected = selected(one, sub) != 0 && one.here;  // an error might be a yes
       if (!looked.selected) continue;
       looked.free = able(one) && !in_use(c, one, sub);
       looked.tolerated = tolerated(one, sub);
