@@ -54,7 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   for (std::size_t i = 0; i < world.slice->devices.size(); ++i) {
     const cel::DeviceRecord record = dra::record_of(world.slice->driver, world.slice->devices[i]);
     const cel::Value variables[] = {cel::Value::borrow_object(record)};
-    const cel::EvalResult result = program->evaluate(variables, {kCostMax});
+    const cel::EvalResult result = program->walk(variables, {kCostMax});
     if (result.cost > kCostMax) return 0;  // bounded time matters more than comparing these
     const std::uint64_t bit = std::uint64_t{1} << (world.rows.begin() + i);
     if (!result.ok())

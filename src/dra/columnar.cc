@@ -174,6 +174,26 @@ void ColumnarSelector::answer(std::size_t first, std::size_t words, std::uint64_
   }
 }
 
+// How many times parts are evaluated at most, were these words answered now.
+std::uint64_t ColumnarSelector::evaluations(const Step& step, std::size_t words) const {
+  std::uint64_t count = 0;
+  for (const Step& inner : step.steps) count += evaluations(inner, words);
+  if (!step.is_leaf() || step.part->equals) return count;
+  if (step.part->reads_all || step.part->reads.size() > 1) return count + words * kRowsPerWord;
+  const bool attached = columns_seen_ != 0;
+  const Column* column = step.part->reads.empty() ? nullptr
+                         : attached               ? step.columns[0]
+                                                  : columns_.find(step.part->reads[0]);
+  const std::uint64_t values = column ? column->values().size() : 1;
+  return count + values - std::min<std::uint64_t>(values, step.values_seen);
+}
+
+std::uint64_t ColumnarSelector::work(std::size_t words) const {
+  const std::uint64_t count = device_by_device_ ? words * kRowsPerWord : evaluations(*root_, words);
+  std::uint64_t work = 0;
+  return __builtin_mul_overflow(count, program_.estimated_cost(), &work) ? UINT64_MAX : work;
+}
+
 void ColumnarSelector::run(Step& step, WordRange words, Bits bits) {
   if (step.by_device) return run_devices(step, words, bits);
   switch (step.part->kind) {

@@ -26,6 +26,8 @@ class ColumnarSelector final : public RowSelector {
   ColumnarSelector(const DeviceColumns& columns, cel::Program program);
   ~ColumnarSelector() override;
   void answer(std::size_t first, std::size_t words, std::uint64_t* yes, std::uint64_t* error) override;
+  std::uint64_t work(std::size_t words) const override;
+  void go_by_device() override { device_by_device_ = true; }
   Result<bool> evaluate(std::string_view driver, const api::Device& device) override;
 
  private:
@@ -34,6 +36,7 @@ class ColumnarSelector final : public RowSelector {
   using Verdicts = std::unordered_map<std::string, cel::Verdict>;
 
   void plan(const cel::Part& part, Step& step);
+  std::uint64_t evaluations(const Step& step, std::size_t words) const;
   void attach(Step& step);
   void refresh(Step& step);
   void refresh_table(Step& step);
@@ -55,8 +58,9 @@ class ColumnarSelector final : public RowSelector {
   std::unique_ptr<Step> root_;
   std::unique_ptr<Step> whole_;  // the program as one part that reads everything
   std::size_t columns_seen_ = 0;
-  std::uint64_t node_cost_ = 0;    // of the logic between the parts
-  bool device_by_device_ = false;  // the cost limit is near: no part may answer for another device
+  std::uint64_t node_cost_ = 0;  // of the logic between the parts
+  // The cost limit is near, or there are too many values: the whole program runs for the devices asked for.
+  bool device_by_device_ = false;
 };
 
 }  // namespace berth::dra

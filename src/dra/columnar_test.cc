@@ -164,7 +164,7 @@ std::string any_expression(int depth) {
 char judged(const cel::Program& program, std::string_view driver, const api::Device& device) {
   const cel::DeviceRecord record = record_of(driver, device);
   const cel::Value variables[] = {cel::Value::borrow_object(record)};
-  const cel::EvalResult result = program.evaluate(variables);
+  const cel::EvalResult result = program.walk(variables);
   return !result.ok() ? 'e' : result.value().is_true() ? 't' : 'f';
 }
 
@@ -348,6 +348,45 @@ TEST(Columnar, TheCostLimitIsThatOfTheWholeSelector) {
                         " && device.allowMultipleAllocations == false)",
                     {device}),
             "e");
+}
+
+// A device of its own kind each, and a selector whose every evaluation is long: only who is asked for is
+// looked at. Answering all rows would take minutes.
+TEST(Columnar, DearSelectorsAreAnsweredSliceBySlice) {
+  constexpr int kSlices = 400, kDevices = 128;
+  DeviceColumns columns;
+  CelSelectors evaluator;
+  Selections selections(columns, evaluator);
+  std::vector<SliceRows> rows;
+  const auto slice_of = [](int index) {
+    auto slice = std::make_shared<api::ResourceSlice>();
+    slice->driver = "d0";
+    for (int d = 0; d < kDevices; ++d)
+      slice->devices.emplace_back().attributes["id"] = std::int64_t{index * kDevices + d};
+    return slice;
+  };
+  for (int s = 0; s < kSlices; ++s) rows.push_back(columns.admit(slice_of(s)));
+  const SelectorSetId set = selections.intern({"device.driver == 'd0'"},
+                                              {"lists.range(2000).exists(x, x == device.attributes.d0.id)"});
+  EXPECT_EQ(selections.of(rows[0], set).match.count(), 128u);
+  EXPECT_EQ(selections.of(rows[15], set).match.count(), 2000u - 15 * 128);
+  rows[15] = columns.admit(slice_of(0), &rows[15]);
+  EXPECT_EQ(selections.of(rows[15], set).match.count(), 128u);
+  EXPECT_EQ(selections.of(rows[399], set).match.count(), 0u);
+}
+
+TEST(Columnar, LongSelectorsArePlannedInBoundedTime) {
+  api::Device device;
+  device.attributes["a"] = std::int64_t{1};
+  std::string chain = "true";
+  while (chain.size() + 40 < 5000) chain += " && device.attributes.d0.a == 1";
+  EXPECT_EQ(letters(chain, {device, {}}), "te");
+  std::string doubled = "cel.bind(b0, device.attributes.d0.a == 1, ";
+  for (int i = 1; i < 100; ++i) {
+    const std::string before = "b" + std::to_string(i - 1);
+    doubled += "cel.bind(b" + std::to_string(i) + ", " + before + " && " + before + ", ";
+  }
+  EXPECT_EQ(letters(doubled + "b99 && device.driver == 'd0'" + std::string(100, ')'), {device, {}}), "te");
 }
 
 TEST(Columnar, ManyUpdatesAndManySetsStayBounded) {

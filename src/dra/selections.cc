@@ -29,6 +29,8 @@ Mask mask_at(const std::vector<std::uint64_t>& words, const SliceRows& rows) {
 struct Selections::Answers {
   std::vector<Result<std::unique_ptr<RowSelector>>> programs;
   std::vector<std::uint64_t> match, error;
+  bool by_slice = false;
+  std::vector<bool> answered;  // by word, when by slice
   std::uint64_t version = 0;
   std::uint64_t used = 0;
 };
@@ -105,6 +107,7 @@ Selections::Answers& Selections::answers_of(Set& set) {
 Selected Selections::of(const SliceRows& rows, SelectorSetId id) {
   Answers& answers = answers_of(*sets_[id.index()]);
   if (answers.version != columns_.version()) catch_up(answers);
+  if (answers.by_slice) answer_slice(answers, rows);
   return {mask_at(answers.match, rows), mask_at(answers.error, rows)};
 }
 
@@ -117,9 +120,41 @@ void Selections::catch_up(Answers& answers) {
   const bool known =
       answers.version <= columns_.version() && columns_.changes_since(answers.version, changes_);
   for (const WordRange& range : changes_) changed += range.last - range.first;
-  if (!known || changed > words) changes_.assign(1, {0, words});
-  for (const WordRange& range : changes_) answer(answers, range);
+  if (!known || changed > words) {
+    changes_.assign(1, {0, words});
+    changed = words;
+  }
+  if (!answers.by_slice && is_too_much(answers, changed)) {
+    answers.by_slice = true;
+    for (const auto& program : answers.programs)
+      if (program) (*program)->go_by_device();
+    changes_.assign(1, {0, words});
+  }
+  if (answers.by_slice) answers.answered.resize(words);
+  for (const WordRange& range : changes_) {
+    if (answers.by_slice)
+      std::fill(answers.answered.begin() + static_cast<std::ptrdiff_t>(range.first),
+                answers.answered.begin() + static_cast<std::ptrdiff_t>(range.last), false);
+    else
+      answer(answers, range);
+  }
   answers.version = columns_.version();
+}
+
+bool Selections::is_too_much(const Answers& answers, std::size_t words) {
+  std::uint64_t work = 0;
+  for (const auto& program : answers.programs)
+    if (program && __builtin_add_overflow(work, (*program)->work(words), &work)) return true;
+  return work > kEagerWorkMax;
+}
+
+void Selections::answer_slice(Answers& answers, const SliceRows& rows) const {
+  const std::size_t last = (rows.begin() + rows.count() + kRowsPerWord - 1) / kRowsPerWord;
+  for (std::size_t word = rows.begin() / kRowsPerWord; word < last; ++word) {
+    if (answers.answered[word]) continue;
+    answer(answers, {word, word + 1});
+    answers.answered[word] = true;
+  }
 }
 
 // A selector says nothing about a device that one before it has refused.

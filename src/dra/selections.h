@@ -21,6 +21,10 @@ inline constexpr std::size_t kSetsBeforeSweep = 1024;
 // Sets with answers for all rows; the one that was not asked for the longest is forgotten first.
 inline constexpr std::size_t kAnsweredSetsMax = 256;
 
+// A list whose answers for all rows would cost more than this (about 0.1 s) is answered slice by slice, where
+// somebody asks. In units of CEL's cost.
+inline constexpr std::uint64_t kEagerWorkMax = 5'000'000;
+
 // Class and request selectors in the order of evaluation. Equal lists have equal ids. An id stands while a
 // hold on it lives, and never names another list; a dropped one costs a pointer.
 using SelectorSetId = DenseId<struct SelectorSetTag>;
@@ -58,6 +62,8 @@ class Selections {
   Answers& answers_of(Set& set);
   void catch_up(Answers& answers);
   void answer(Answers& answers, WordRange words) const;
+  static bool is_too_much(const Answers& answers, std::size_t words);
+  void answer_slice(Answers& answers, const SliceRows& rows) const;
   void sweep();
   void forget_one();
 

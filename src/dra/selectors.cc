@@ -20,6 +20,8 @@ class DeviceByDevice final : public RowSelector {
       (answer ? yes : error)[row / kRowsPerWord - first] |= std::uint64_t{1} << (row % kRowsPerWord);
     });
   }
+  std::uint64_t work(std::size_t words) const override { return words * kRowsPerWord; }
+  void go_by_device() override {}
   Result<bool> evaluate(std::string_view driver, const api::Device& device) override {
     return evaluator_.evaluate(selector_, driver, device);
   }

@@ -23,6 +23,10 @@ class RowSelector {
   // Ones for the rows of words [first, first + words) where the selector is true, or fails. Rows without a
   // device may answer anything.
   virtual void answer(std::size_t first, std::size_t words, std::uint64_t* yes, std::uint64_t* error) = 0;
+  // The most that answering so many words can cost now, in units of CEL's cost: some 20 ns each.
+  virtual std::uint64_t work(std::size_t words) const = 0;
+  // From now on every answer looks only at the devices of its words, not at all values there are.
+  virtual void go_by_device() = 0;
   // The same for one device, with the error's text.
   virtual Result<bool> evaluate(std::string_view driver, const api::Device& device) = 0;
 };
