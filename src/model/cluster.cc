@@ -143,13 +143,7 @@ void Cluster::apply_pod(const api::Pod* before, const std::shared_ptr<const api:
   const PodId id = pod_id(key_of(after ? after->meta : before->meta));
   PodRow& row = pods_[id.index()];
   row.live = after;
-  row.requests.clear();
-  if (after) {
-    row.requests = resources_.amounts(api::effective_requests(*after));
-    row.requests.push_back({kPodSlots, 1});
-    std::sort(row.requests.begin(), row.requests.end(),
-              [](const ResourceAmount& a, const ResourceAmount& b) { return a.resource < b.resource; });
-  }
+  row.requests = after ? resources_.charges(*after) : ResourceAmounts{};
   settle(id);
   for (const auto& [name, request] : std::map(row.bind_requests))
     for (const api::ClaimAllocation& claim : request->claims)

@@ -36,7 +36,7 @@ using BindRequestPtr = std::shared_ptr<const api::BindRequest>;
 struct PodRow {
   client::NamedKey key;
   std::shared_ptr<const api::Pod> live;
-  ResourceAmounts requests;
+  ResourceAmounts requests;                             // what it is charged, ResourceNames::charges
   std::map<std::string, BindRequestPtr> bind_requests;  // by name, those that name this pod
 };
 
@@ -125,8 +125,8 @@ class Cluster {
   // How far reaches what changed: to nodes that are listed, also to devices that any node may see, or (it was
   // too long ago) anywhere.
   enum class Reach : std::uint8_t { Nodes, AllDevices, Unknown };
-  // Appends the nodes that changed since `from`, a position in ledger().changes(), each at least once. Classes
-  // and the set of nodes have stamps of their own.
+  // Appends the nodes that changed since `from`, a position in ledger().changes(), each at least once.
+  // Classes and the set of nodes have stamps of their own.
   Reach changed_since(std::uint64_t from, std::vector<NodeId>& nodes) const;
   std::uint64_t classes_stamp() const { return classes_stamp_; }
 

@@ -3,9 +3,60 @@
 #include <algorithm>
 
 namespace berth::model {
+namespace {
+
+// Names with a blank are no resource's.
+constexpr const char* kUnaskedCpuName = "cpu unasked";
+constexpr const char* kUnaskedMemoryName = "memory unasked";
+
+void sort(ResourceAmounts& amounts) {
+  std::sort(amounts.begin(), amounts.end(),
+            [](const ResourceAmount& a, const ResourceAmount& b) { return a.resource < b.resource; });
+}
+
+std::int64_t amount_of(const ResourceAmounts& amounts, ResourceId resource) {
+  for (const ResourceAmount& one : amounts)
+    if (one.resource == resource) return one.amount;
+  return 0;
+}
+
+bool names_both(const api::Container& container) {
+  return container.requests.contains("cpu") && container.requests.contains("memory");
+}
+
+void raise_to_floor(std::vector<api::Container>& containers) {
+  for (api::Container& container : containers) {
+    container.requests.try_emplace("cpu", Quantity::millis(kCpuFloor));
+    container.requests.try_emplace("memory", Quantity::of(kMemoryFloor));
+  }
+}
+
+}  // namespace
 
 ResourceNames::ResourceNames() {
-  for (const char* name : {"cpu", "memory", "ephemeral-storage", "pods"}) names_.intern(name);
+  for (const char* name : {"cpu", "memory", "ephemeral-storage", "pods", kUnaskedCpuName, kUnaskedMemoryName})
+    names_.intern(name);
+}
+
+ResourceAmounts ResourceNames::charges(const api::Pod& pod) {
+  ResourceAmounts charges = amounts(api::effective_requests(pod));
+  if (!std::all_of(pod.containers.begin(), pod.containers.end(), names_both) ||
+      !std::all_of(pod.init_containers.begin(), pod.init_containers.end(), names_both)) {
+    api::Pod raised;
+    raised.containers = pod.containers;
+    raised.init_containers = pod.init_containers;
+    raised.overhead = pod.overhead;
+    raised.pod_level_requests = pod.pod_level_requests;
+    raise_to_floor(raised.containers);
+    raise_to_floor(raised.init_containers);
+    const ResourceAmounts scored = amounts(api::effective_requests(raised));
+    for (const auto& [asked, unasked] : {std::pair(kCpu, kCpuUnasked), std::pair(kMemory, kMemoryUnasked)})
+      if (const std::int64_t more = amount_of(scored, asked) - amount_of(charges, asked); more > 0)
+        charges.push_back({unasked, more});
+  }
+  charges.push_back({kPodSlots, 1});
+  sort(charges);
+  return charges;
 }
 
 ResourceAmounts ResourceNames::amounts(const api::ResourceMap& map) {
@@ -15,8 +66,7 @@ ResourceAmounts ResourceNames::amounts(const api::ResourceMap& map) {
     const std::int64_t amount = resource == kCpu ? quantity.ceil_millis() : quantity.ceil_units();
     if (amount != 0) amounts.push_back({resource, amount});
   }
-  std::sort(amounts.begin(), amounts.end(),
-            [](const ResourceAmount& a, const ResourceAmount& b) { return a.resource < b.resource; });
+  sort(amounts);
   return amounts;
 }
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/types/meta.h"
+#include "api/types/pod.h"
 #include "model/ids.h"
 
 namespace berth::model {
@@ -14,6 +14,15 @@ inline constexpr ResourceId kCpu{0};  // millicores
 inline constexpr ResourceId kMemory{1};
 inline constexpr ResourceId kEphemeralStorage{2};
 inline constexpr ResourceId kPodSlots{3};  // "pods"
+// What kube-scheduler's scores count for containers that name no request: kCpuFloor and kMemoryFloor each. No
+// node offers it, no filter asks for it.
+inline constexpr ResourceId kCpuUnasked{4};
+inline constexpr ResourceId kMemoryUnasked{5};
+inline constexpr std::int64_t kCpuFloor = 100;                   // millicores
+inline constexpr std::int64_t kMemoryFloor = 200 * 1024 * 1024;  // bytes
+inline bool is_asked(ResourceId resource) {
+  return resource != kCpuUnasked && resource != kMemoryUnasked;
+}
 
 struct ResourceAmount {
   ResourceId resource;
@@ -40,6 +49,8 @@ class ResourceNames {
   std::size_t size() const { return names_.size(); }
 
   ResourceAmounts amounts(const api::ResourceMap& map);
+  // What a pod is charged: its effective requests, its slot, and what it did not ask for.
+  ResourceAmounts charges(const api::Pod& pod);
   ResourceRow row(const api::ResourceMap& map);
 
  private:

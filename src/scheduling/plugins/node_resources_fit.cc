@@ -12,7 +12,8 @@ std::int64_t room_for(const model::NodeRow& row, const model::NodeUse& use,
                       const model::ResourceAmounts& requests) {
   std::int64_t room = INT64_MAX;
   for (const model::ResourceAmount& request : requests)
-    room = std::min(room, std::max<std::int64_t>(0, free_of(row, use, request.resource)) / request.amount);
+    if (model::is_asked(request.resource))
+      room = std::min(room, std::max<std::int64_t>(0, free_of(row, use, request.resource)) / request.amount);
   return std::max<std::int64_t>(0, room);
 }
 
@@ -27,19 +28,22 @@ class NodeResourcesFit final : public Filter {
       const model::NodeRow& row = cluster.node(node);
       const model::NodeUse& use = cluster.ledger().node(node);
       bool fits = true;
-      for (const model::ResourceAmount& request : requests)
-        fits = fits && request.amount <= free_of(row, use, request.resource);
+      for (const model::ResourceAmount& request : requests) fits = fits && fits_in(row, use, request);
       if (!fits) explain(attempt, node, row, use, requests);
       return fits;
     });
   }
 
  private:
+  static bool fits_in(const model::NodeRow& row, const model::NodeUse& use,
+                      const model::ResourceAmount& request) {
+    return request.amount <= free_of(row, use, request.resource) || !model::is_asked(request.resource);
+  }
   static void explain(Attempt& attempt, NodeId node, const model::NodeRow& row, const model::NodeUse& use,
                       const model::ResourceAmounts& requests) {
     bool first = true;
     for (const model::ResourceAmount& request : requests) {
-      if (request.amount <= free_of(row, use, request.resource)) continue;
+      if (fits_in(row, use, request)) continue;
       const bool slots = request.resource == model::kPodSlots;
       const bool ever = slots || request.amount <= model::amount_in(row.allocatable, request.resource);
       const Refusal refusal = ever ? Refusal::Unschedulable : Refusal::Unresolvable;
@@ -56,22 +60,28 @@ class NodeResourcesFit final : public Filter {
   }
 };
 
-// LeastAllocated over cpu and memory, weight 1 each: the emptier node scores higher.
+// LeastAllocated over cpu and memory, weight 1 each: the emptier node scores higher. A container that names
+// no request counts with a floor.
 class LeastAllocated final : public Score {
+  static constexpr model::ResourceId kScored[2] = {model::kCpu, model::kMemory};
+  static constexpr model::ResourceId kUnasked[2] = {model::kCpuUnasked, model::kMemoryUnasked};
+
  public:
   void score(Attempt& attempt, std::int64_t weight) const override {
     const model::Cluster& cluster = attempt.world->cluster;
     std::int64_t asked[2] = {0, 0};
     for (const model::ResourceAmount& request : cluster.pod(attempt.pod_id).requests)
-      if (request.resource.index() < 2) asked[request.resource.index()] = request.amount;
+      for (std::size_t i = 0; i < 2; ++i)
+        if (request.resource == kScored[i] || request.resource == kUnasked[i]) asked[i] += request.amount;
     for (std::size_t i = 0; i < attempt.candidates.size(); ++i) {
       const model::NodeRow& row = cluster.node(attempt.candidates[i]);
       const model::NodeUse& use = cluster.ledger().node(attempt.candidates[i]);
       std::int64_t sum = 0, weights = 0;
-      for (const model::ResourceId resource : {model::kCpu, model::kMemory}) {
-        const std::int64_t whole = model::amount_in(row.allocatable, resource);
+      for (std::size_t r = 0; r < 2; ++r) {
+        const std::int64_t whole = model::amount_in(row.allocatable, kScored[r]);
         if (whole <= 0) continue;
-        const std::int64_t left = free_of(row, use, resource) - asked[resource.index()];
+        const std::int64_t left =
+            free_of(row, use, kScored[r]) - model::amount_in(use.requested, kUnasked[r]) - asked[r];
         sum += left > 0 ? left * 100 / whole : 0;
         ++weights;
       }
