@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "binding/binding_conditions.h"
+#include "api/types/device_readiness.h"
 #include "binding/dynamic_resources.h"
 #include "binding/testing/fake_cluster.h"
 
@@ -320,17 +320,17 @@ TEST(BindingConditions, AreReadPerShareAndFailuresStandFirst) {
     result.binding_failure_conditions = {"Broken"};
     claim.allocation->results.push_back(result);
   }
-  EXPECT_EQ(readiness_of(claim).pending_device, "drv/pool/dev") << "no entry is not ready";
+  EXPECT_EQ(api::readiness_of(claim).pending_device, "drv/pool/dev") << "no entry is not ready";
   claim.devices.push_back({"drv", "pool", "dev", "s1", {{"Attached", "True"}}});
-  EXPECT_FALSE(readiness_of(claim).ready()) << "the other share has no entry of its own";
+  EXPECT_FALSE(api::readiness_of(claim).ready()) << "the other share has no entry of its own";
   claim.devices.push_back({"drv", "pool", "dev", "s2", {{"Attached", "Unknown"}}});
-  EXPECT_FALSE(readiness_of(claim).ready()) << "only True counts";
+  EXPECT_FALSE(api::readiness_of(claim).ready()) << "only True counts";
   claim.devices[1].conditions = {{"Attached", "True"}};
-  EXPECT_TRUE(readiness_of(claim).ready());
+  EXPECT_TRUE(api::readiness_of(claim).ready());
   claim.devices[0].conditions.clear();
   claim.devices[1].conditions = {{"Broken", "True", "R", "m"}};
-  ASSERT_TRUE(readiness_of(claim).failure) << "a later failure is seen past an earlier wait";
-  EXPECT_EQ(readiness_of(claim).failure->reason, "R");
+  ASSERT_TRUE(api::readiness_of(claim).failure) << "a later failure is seen past an earlier wait";
+  EXPECT_EQ(api::readiness_of(claim).failure->reason, "R");
 }
 
 }  // namespace

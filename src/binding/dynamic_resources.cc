@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "binding/binding_conditions.h"
+#include "api/types/device_readiness.h"
 
 namespace berth::binding {
 namespace {
@@ -107,7 +107,7 @@ Chain reserve(const BindContext& context, const api::ResourceClaim& claim,
 
 // The sentence of kube-scheduler, then where it happened.
 Failed conditions_failed(const BindContext& context, const std::string& claim,
-                         const ConditionFailure& failure) {
+                         const api::ConditionFailure& failure) {
   std::string quoted;
   append_json_string(quoted, failure.message);
   return choose_again("BindingConditionsFailed",
@@ -117,7 +117,7 @@ Failed conditions_failed(const BindContext& context, const std::string& claim,
 }
 
 Failed conditions_timed_out(const BindContext& context, const std::string& claim,
-                            const DeviceReadiness& readiness) {
+                            const api::DeviceReadiness& readiness) {
   const std::int64_t seconds = context.options.binding_timeout.whole_seconds();
   return choose_again("BindingTimeout", "device binding timeout: claim=" + claim + ": condition " +
                                             readiness.pending_condition + " of device " +
@@ -126,7 +126,7 @@ Failed conditions_timed_out(const BindContext& context, const std::string& claim
 }
 
 Time deadline_of(const BindContext& context, const api::ResourceClaim& claim) {
-  const Time own = binding_deadline(claim, context.options.binding_timeout);
+  const Time own = api::binding_deadline(claim, context.options.binding_timeout);
   if (own.is_set() || !context.request.meta.created.is_set()) return own;
   return context.request.meta.created + context.options.binding_timeout;
 }
@@ -141,7 +141,7 @@ Verdict device_verdict(const BindContext& context, const std::vector<Found>& cla
   Waiting waiting{{}, "", "BindingConditionsPending"};
   std::optional<Failed> late;
   for (const auto& [wanted, claim] : claims) {
-    const DeviceReadiness readiness = readiness_of(*claim);
+    const api::DeviceReadiness readiness = api::readiness_of(*claim);
     if (readiness.failure) return conditions_failed(context, wanted->claim_name, *readiness.failure);
     if (readiness.ready()) continue;
     const Time deadline = deadline_of(context, *claim);
@@ -224,7 +224,7 @@ std::vector<Chain> DynamicResources::rollback(const BindContext& context) const 
     const api::ResourceClaim* claim = find_claim(context, wanted);
     if (!claim) continue;
     const bool ours = claim->reserved_by(context.request.pod_uid);
-    const bool unusable = !readiness_of(*claim).ready();
+    const bool unusable = !api::readiness_of(*claim).ready();
     const bool deallocate = may_deallocate(context, wanted, *claim) && (ours || unusable);
     if (!ours && !deallocate) continue;
     std::vector<api::ClaimConsumer> others;

@@ -196,7 +196,12 @@ class History {
     const PodId pod = cluster.find_pod("ns", name("p", pick(kNames)));
     const ClaimId claim = cluster.find_claim("ns", name("k", pick(kNames)));
     const NodeId node = cluster.find_node(any_node());
-    switch (pick(4)) {
+    switch (pick(5)) {
+      case 4:
+        if (cluster.device_count() > 0)
+          transaction.hide(
+              DeviceId(static_cast<std::uint32_t>(pick(static_cast<int>(cluster.device_count())))));
+        return;
       case 0:
         if (pod.valid() && node.valid() && cluster.pod(pod).live)
           transaction.place(pod, node, cluster.pod(pod).requests);

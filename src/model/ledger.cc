@@ -212,6 +212,10 @@ void Ledger::undo_to(std::size_t size) {
       case Undo::Device:
         undo_device(entry);
         break;
+      case Undo::Hidden:
+        --devices_[entry.row].dedicated;
+        device_changed(DeviceId(entry.row));
+        break;
       case Undo::Consumed:
         devices_[entry.row].consumed = std::move(old_consumed_.back());
         old_consumed_.pop_back();
@@ -258,6 +262,12 @@ void Ledger::Transaction::allocate(PodId pod, ClaimId claim, ClaimHoldPtr hold) 
 
 void Ledger::Transaction::remove_pod(PodId pod) {
   ledger_.release_pod(pod);
+}
+
+void Ledger::Transaction::hide(DeviceId device) {
+  ++ledger_.device_row(device).dedicated;
+  ledger_.record({Undo::Hidden, device.index(), 0, 0, 0});
+  ledger_.device_changed(device);
 }
 
 void Ledger::Transaction::remove_claim(ClaimId claim) {

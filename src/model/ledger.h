@@ -83,7 +83,7 @@ class Ledger {
   void settle_claim(ClaimId claim, ClaimHoldPtr hold);
 
  private:
-  enum class Undo : std::uint8_t { Requested, PodNode, Claim, Device, Consumed };
+  enum class Undo : std::uint8_t { Requested, PodNode, Claim, Device, Hidden, Consumed };
   struct Entry {
     Undo kind;
     std::uint32_t row;
@@ -166,6 +166,8 @@ class Ledger::Transaction {
   // assumption.
   void remove_pod(PodId pod);
   void remove_claim(ClaimId claim);
+  // As if somebody had the device: what a choice is to stay away from. Never becomes an assumption.
+  void hide(DeviceId device);
 
   const std::vector<Step>& steps() const { return steps_; }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "scheduling/claims.h"
 #include "scheduling/plugins/node_resources.h"
 #include "scheduling/pod_cycle.h"
 
@@ -30,7 +31,7 @@ constexpr std::array<Wording, 12> kWordings = {{
     {"node(s) had untolerated taint(s)", "has a taint it does not tolerate",
      "have a taint it does not tolerate"},
     {"node(s) were unschedulable", "is cordoned", "are cordoned"},
-    {"resourceclaim not available on the node", "cannot reach the devices of its allocated claim",
+    {kClaimElsewhere, "cannot reach the devices of its allocated claim",
      "cannot reach the devices of its allocated claim"},
     {"timed out trying to allocate devices", "was not searched to the end for devices",
      "were not searched to the end for devices"},

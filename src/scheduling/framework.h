@@ -30,13 +30,19 @@ struct World {
   const client::View& view;
   model::Cluster& cluster;
   dra::Allocator& allocator;
+  Time now = {};  // not set: no allocation is late
+  Duration binding_timeout = Duration::seconds(600);
 };
+
+// Unusable: its devices failed to get ready, or did not in time (KEP-5007).
+enum class ClaimState : std::uint8_t { Usable, Unusable };
 
 // One claim of a pod, and what stands or would stand in its status.
 struct ClaimChoice {
   std::string pod_claim;  // name in pod.spec.resourceClaims
   model::ClaimId claim;
   std::shared_ptr<const api::Allocation> allocation;  // null: not allocated yet
+  ClaimState state = ClaimState::Usable;
 };
 
 // One pod being placed: the input, what survived so far, and why the rest did not.
@@ -50,6 +56,7 @@ struct Attempt {
   std::vector<ClaimChoice> claims;      // in the pod's order
   std::shared_ptr<const dra::Ask> ask;  // the claims that the place must allocate; null: none
   std::vector<std::shared_ptr<const api::Allocation>> allocations;  // for `ask`, on the node accepted last
+  std::int64_t preference = 0;                                      // of those allocations
 
   bool over() const { return !diagnosis.error().empty() || diagnosis.refused_everywhere(); }
   // Keeps the candidates for which `keep(node)` is true. `keep` refuses the others itself.
@@ -98,6 +105,8 @@ class CostlyFilter {
   virtual ~CostlyFilter() = default;
   virtual bool wanted(const Attempt& attempt) const = 0;
   virtual bool accepts(Attempt& attempt, NodeId node) const = 0;
+  // True when Attempt::preference counts: all nodes are asked, and it is added, scaled to 0..100.
+  virtual bool prefers(const Attempt& attempt) const = 0;
   // Why it refuses the node, in words; empty when there is nothing to add to the reason.
   virtual std::string explain(const Attempt& attempt, NodeId node) const = 0;
 };

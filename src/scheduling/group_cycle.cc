@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduling/claims.h"
 #include "scheduling/explain.h"
 #include "scheduling/plugins/node_resources.h"
 
@@ -190,6 +191,7 @@ bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t me
       outcome.sentence = refusals.fit_sentence(placement.nodes.size());
       outcome.explanation = explain_pod(attempt_, refusals, placement.nodes.size());
       outcome.nodes_by_reason = refusals.counts();
+      if (anywhere) outcome.deallocations = deallocations(attempt_, shapes_, pods_, run.transaction);
     }
     return false;
   }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "client/decider.h"
 #include "scheduling/domains.h"
 #include "scheduling/shape_index.h"
 
@@ -22,6 +23,7 @@ struct GroupInput {
   std::vector<const api::Pod*> placed;               // members with a place, bound or on their way
   std::vector<NodeId> occupied;                      // their nodes
   std::map<std::string, std::vector<NodeId>> avoid;  // by pod UID
+  std::vector<model::DeviceId> hidden;               // devices that members stay away from
 };
 
 struct MemberOutcome {
@@ -30,6 +32,7 @@ struct MemberOutcome {
   std::string sentence;             // Kubernetes' words for a member that was refused; empty: not tried
   std::string explanation;          // ours
   std::map<std::string, std::uint32_t> nodes_by_reason;
+  std::vector<client::Chain> deallocations;  // of one that fits nowhere in the cluster
 };
 
 struct GroupOutcome {

@@ -16,6 +16,13 @@ std::string preemption_sentence(const api::PodGroup& group) {
              : ", pod group preemption: No preemption victims found for incoming preemptor";
 }
 
+// Members may share a claim.
+void add_once(client::Effects& effects, const client::Chain& chain) {
+  for (const client::Chain& one : effects.chains)
+    if (one.key == chain.key) return;
+  effects.chains.push_back(chain);
+}
+
 void tell(client::Effects& effects, const api::Pod& pod, const std::string& reason,
           const std::string& message, const std::string& id, Time now) {
   add(effects, pod_condition(pod, reason, message, now));
@@ -35,8 +42,10 @@ GroupInput Scheduler::group_input(const World& world, const api::PodGroup& group
       input.occupied.push_back(node);
     } else if (wants_place(world.view, *pod)) {
       input.waiting.push_back(pod);
-      if (auto nodes = avoided_by(pod->meta.uid, now); !nodes.empty())
+      if (auto nodes = avoidance_.nodes(pod->meta.uid, now); !nodes.empty())
         input.avoid[pod->meta.uid] = std::move(nodes);
+      for (const model::DeviceId device : avoidance_.devices(cluster_, *pod, now))
+        input.hidden.push_back(device);
     }
   }
   std::sort(input.waiting.begin(), input.waiting.end(), goes_before);
@@ -49,6 +58,7 @@ client::Effects Scheduler::decide_group(const World& world, Entry entry, const a
   if (input.waiting.empty()) return {};
   const std::string id = next_decision(entry.key, now);
   model::Ledger::Transaction transaction(cluster_.ledger());
+  for (const model::DeviceId device : input.hidden) transaction.hide(device);
   const GroupOutcome outcome = group_cycle_.run(world, input, transaction);
   if (outcome.kind == GroupOutcome::Kind::Placed)
     return bind_group(world, std::move(entry), input, outcome, transaction, id, now);
@@ -113,6 +123,7 @@ client::Effects Scheduler::refuse_group(Entry entry, const GroupInput& input, co
     const MemberOutcome& member = outcome.members[i];
     tell(effects, *input.waiting[i], reason,
          member.sentence.empty() ? shared : member.sentence + " " + member.explanation, id, now);
+    for (const client::Chain& chain : member.deallocations) add_once(effects, chain);
     if (record.nodes_by_reason.empty()) record.nodes_by_reason = member.nodes_by_reason;
   }
   add(effects, group_condition(*input.group, false, reason, group_message, now));
@@ -120,7 +131,7 @@ client::Effects Scheduler::refuse_group(Entry entry, const GroupInput& input, co
   record.reason = reason;
   record.message = group_message;
   log(std::move(record));
-  if (failed || !input.avoid.empty()) {
+  if (failed || !input.avoid.empty() || !input.hidden.empty()) {
     queue_.put_after_error(std::move(entry), now);
   } else {
     queue_.put_unschedulable(std::move(entry), kGroupHints, now);

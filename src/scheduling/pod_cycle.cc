@@ -6,6 +6,11 @@
 #include "dra/allocator.h"
 
 namespace berth::scheduling {
+namespace {
+
+constexpr std::int64_t kScoreMax = 100;
+
+}  // namespace
 
 void PodCycle::begin(Attempt& attempt, const World& world, const api::Pod& pod) const {
   attempt.world = &world;
@@ -66,6 +71,11 @@ bool PodCycle::has_costly_questions(const Attempt& attempt) const {
                      [&](const auto& filter) { return filter->wanted(attempt); });
 }
 
+bool PodCycle::has_preferences(const Attempt& attempt) const {
+  return std::any_of(plugins_.costly_filters.begin(), plugins_.costly_filters.end(),
+                     [&](const auto& filter) { return filter->wanted(attempt) && filter->prefers(attempt); });
+}
+
 bool PodCycle::accepts(Attempt& attempt, NodeId node) const {
   return std::all_of(plugins_.costly_filters.begin(), plugins_.costly_filters.end(), [&](const auto& filter) {
     return !filter->wanted(attempt) || filter->accepts(attempt, node);
@@ -73,7 +83,7 @@ bool PodCycle::accepts(Attempt& attempt, NodeId node) const {
 }
 
 bool PodCycle::asks_all(const Attempt& attempt) const {
-  return attempt.world->cluster.live_nodes().size() <= kNodesAllAskedMax;
+  return attempt.world->cluster.live_nodes().size() <= kNodesAllAskedMax || has_preferences(attempt);
 }
 
 NodeId PodCycle::best_accepted(Attempt& attempt) const {
@@ -83,20 +93,31 @@ NodeId PodCycle::best_accepted(Attempt& attempt) const {
   return asks_all(attempt) ? best_of_all(attempt) : first_accepted(attempt);
 }
 
+// Asks every candidate; their preferences count beside the scores.
 NodeId PodCycle::best_of_all(Attempt& attempt) const {
-  NodeId best;
-  std::int64_t best_score = 0;
-  std::vector<std::shared_ptr<const api::Allocation>> allocations;
+  struct Accepted {
+    std::size_t candidate;
+    std::int64_t preference;
+    std::vector<std::shared_ptr<const api::Allocation>> allocations;
+  };
+  std::vector<Accepted> all;
+  std::int64_t most = 1;
   for (std::size_t i = 0; i < attempt.candidates.size(); ++i) {
+    attempt.preference = 0;
     const bool accepted = accepts(attempt, attempt.candidates[i]);
     if (attempt.over()) return NodeId::none();
-    if (!accepted || (best.valid() && attempt.scores[i] <= best_score)) continue;
-    best = attempt.candidates[i];
-    best_score = attempt.scores[i];
-    allocations.swap(attempt.allocations);
+    if (!accepted) continue;
+    most = std::max(most, attempt.preference);
+    all.push_back({i, attempt.preference, {}});
+    all.back().allocations.swap(attempt.allocations);
   }
-  attempt.allocations.swap(allocations);
-  return best;
+  if (all.empty()) return NodeId::none();
+  for (const Accepted& one : all) attempt.scores[one.candidate] += one.preference * kScoreMax / most;
+  const auto best = std::max_element(all.begin(), all.end(), [&](const Accepted& a, const Accepted& b) {
+    return attempt.scores[a.candidate] < attempt.scores[b.candidate];
+  });
+  attempt.allocations.swap(best->allocations);
+  return attempt.candidates[best->candidate];
 }
 
 NodeId PodCycle::first_accepted(Attempt& attempt) const {

@@ -36,6 +36,7 @@ class PodCycle {
   bool has_costly_questions(const Attempt& attempt) const;
   // Whether nodes are asked even after one has accepted.
   bool asks_all(const Attempt& attempt) const;
+  bool has_preferences(const Attempt& attempt) const;
   // Charges the chosen node, and the devices that were found for it.
   void reserve(Attempt& attempt, NodeId node, model::Ledger::Transaction& transaction) const;
   // Runs the cheap filters on the candidates: an upper bound of where the pod could go.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduling/claims.h"
 #include "scheduling/explain.h"
 #include "scheduling/writes.h"
 
@@ -106,7 +107,7 @@ void Scheduler::pod_changed(const client::View&, const client::Delta& delta, Tim
   const auto before = as<api::Pod>(delta.before);
   const auto after = as<api::Pod>(delta.after);
   const bool recreated = before && after && before->meta.uid != after->meta.uid;
-  if (before && (!after || recreated)) avoided_.erase(before->meta.uid);
+  if (before && (!after || recreated)) avoidance_.forget(before->meta.uid);
   if (before && before->bound() && !before->finished() && (!after || recreated || after->finished()))
     queue_.wake(kWakePodGone, now);
   if (before) dirty_.insert(entry_of(*before));
@@ -120,6 +121,7 @@ void Scheduler::pod_changed(const client::View&, const client::Delta& delta, Tim
 void Scheduler::claim_changed(const client::View& view, const client::Delta& delta, Time now) {
   const auto before = as<api::ResourceClaim>(delta.before);
   const auto after = as<api::ResourceClaim>(delta.after);
+  if (before && (!after || after->meta.uid != before->meta.uid)) avoidance_.forget(before->meta.uid);
   const bool was_allocated = before && before->allocation, is_allocated = after && after->allocation;
   for (const api::Pod* pod : view.pods_using_claim(delta.key.ns, delta.key.name)) {
     dirty_.insert(entry_of(*pod));
@@ -140,9 +142,7 @@ void Scheduler::request_changed(const client::Delta& delta, Time now) {
   if (!after) queue_.wake(kWakePodGone, now);
   if (!after || !api::failed_for_good(*after)) return;
   if (before && api::failed_for_good(*before) && before->meta.uid == after->meta.uid) return;
-  std::vector<Avoided>& avoided = avoided_[after->pod_uid];
-  if (avoided.size() == kAvoidedNodesMax) avoided.erase(avoided.begin());
-  avoided.push_back({after->node, now + options_.cool_down});
+  avoidance_.note(*after, cluster_, now, now + options_.cool_down);
   outbox_.push_back(client::Effects::write(delta.key, client::delete_object(delta.key, after->meta.uid)));
 }
 
@@ -266,7 +266,7 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
 }
 
 client::Effects Scheduler::attempt(const client::View& view, Entry entry, Time now) {
-  const World world{view, cluster_, allocator_};
+  const World world{view, cluster_, allocator_, now, options_.binding_timeout};
   if (entry.key.kind == EntryKind::Pod) {
     const api::Pod* pod = view.pods.find(entry.key.ns, entry.key.name);
     if (!pod || !wants_place(view, *pod)) return {};
@@ -294,21 +294,13 @@ void Scheduler::log(DecisionRecord record) {
   decisions_->append(std::move(record));
 }
 
-std::vector<NodeId> Scheduler::avoided_by(const std::string& pod_uid, Time now) const {
-  std::vector<NodeId> nodes;
-  const auto found = avoided_.find(pod_uid);
-  if (found == avoided_.end()) return nodes;
-  for (const Avoided& avoided : found->second)
-    if (avoided.until > now) nodes.push_back(cluster_.find_node(avoided.node));
-  return nodes;
-}
-
 client::Effects Scheduler::decide_pod(const World& world, Entry entry, const api::Pod& pod, Time now) {
   const std::string id = next_decision(entry.key, now);
-  pod_cycle_.begin(attempt_, world, pod);
-  const NodeId node = shapes_.choose(attempt_, avoided_by(pod.meta.uid, now));
-  if (!node.valid()) return refuse_pod(std::move(entry), attempt_, id, now);
   model::Ledger::Transaction transaction(cluster_.ledger());
+  for (const model::DeviceId device : avoidance_.devices(cluster_, pod, now)) transaction.hide(device);
+  pod_cycle_.begin(attempt_, world, pod);
+  const NodeId node = shapes_.choose(attempt_, avoidance_.nodes(pod.meta.uid, now));
+  if (!node.valid()) return refuse_pod(std::move(entry), attempt_, transaction, id, now);
   pod_cycle_.reserve(attempt_, node, transaction);
   cluster_.commit(transaction, id);
   domains_.use_changed(node);
@@ -333,7 +325,9 @@ client::Effects Scheduler::decide_pod(const World& world, Entry entry, const api
   return effects;
 }
 
-client::Effects Scheduler::refuse_pod(Entry entry, const Attempt& attempt, const std::string& id, Time now) {
+client::Effects Scheduler::refuse_pod(Entry entry, const Attempt& attempt,
+                                      model::Ledger::Transaction& transaction, const std::string& id,
+                                      Time now) {
   const api::Pod& pod = *attempt.pod;
   const std::size_t node_count = cluster_.live_nodes().size();
   const Refusals refusals = shapes_.refusals(attempt);
@@ -347,6 +341,7 @@ client::Effects Scheduler::refuse_pod(Entry entry, const Attempt& attempt, const
   const std::string reason = failed ? "SchedulerError" : "Unschedulable";
   client::Effects effects;
   effects.decision_id = id;
+  if (!failed) effects.chains = deallocations(attempt, shapes_, pod_cycle_, transaction);
   add(effects, pod_condition(pod, reason, message, now));
   effects.events.push_back(failed_scheduling(pod, message, id));
   log({id,
@@ -360,7 +355,8 @@ client::Effects Scheduler::refuse_pod(Entry entry, const Attempt& attempt, const
        {},
        refusals.counts(),
        0});
-  if (failed || !avoided_by(pod.meta.uid, now).empty()) {
+  if (failed || !avoidance_.nodes(pod.meta.uid, now).empty() ||
+      !avoidance_.devices(cluster_, pod, now).empty()) {
     queue_.put_after_error(std::move(entry), now);
   } else {
     queue_.put_unschedulable(std::move(entry), hints_for(pod), now);

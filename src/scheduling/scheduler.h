@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "dra/allocator.h"
 #include "dra/taint_rules.h"
+#include "scheduling/avoidance.h"
 #include "scheduling/decision_log.h"
 #include "scheduling/group_cycle.h"
 #include "scheduling/input_log.h"
@@ -23,12 +24,10 @@
 
 namespace berth::scheduling {
 
-// Nodes that one pod stays away from after failed bindings; the oldest makes room.
-inline constexpr std::size_t kAvoidedNodesMax = 8;
-
 struct SchedulerOptions {
   std::vector<std::string> scheduler_names = {"berth"};  // of pods that are ours
-  Duration cool_down = Duration::seconds(30);            // how long a node is avoided after a failed binding
+  Duration cool_down = Duration::seconds(30);            // what a failed binding is avoided for
+  Duration binding_timeout = Duration::seconds(600);     // the binder's, for claims that others left behind
   dra::Gates gates = {};
 };
 
@@ -48,10 +47,6 @@ class Scheduler final : public client::StatefulDecider {
   const Queue& queue() const { return queue_; }
 
  private:
-  struct Avoided {
-    std::string node;
-    Time until;
-  };
   // A decision whose writes are under way.
   struct InFlight {
     Entry entry;
@@ -81,8 +76,8 @@ class Scheduler final : public client::StatefulDecider {
                              const std::string& id, Time now);
   client::Effects refuse_group(Entry entry, const GroupInput& input, const GroupOutcome& outcome,
                                const std::string& id, Time now);
-  client::Effects refuse_pod(Entry entry, const Attempt& attempt, const std::string& id, Time now);
-  std::vector<NodeId> avoided_by(const std::string& pod_uid, Time now) const;
+  client::Effects refuse_pod(Entry entry, const Attempt& attempt, model::Ledger::Transaction& transaction,
+                             const std::string& id, Time now);
   void log(DecisionRecord record);
   std::string next_decision(const EntryKey& key, Time now);
 
@@ -103,7 +98,7 @@ class Scheduler final : public client::StatefulDecider {
   std::set<EntryKey> dirty_;            // entries to look at before the next decision
   std::deque<client::Effects> outbox_;  // writes that no attempt makes; proportional to what changed
   std::map<std::string, InFlight> in_flight_;
-  std::map<std::string, std::vector<Avoided>> avoided_;  // by pod UID
+  Avoidance avoidance_;
   std::uint64_t sequence_ = 0;
   std::uint64_t state_digest_ = 0;  // of all live objects' versions, whatever the order they came in
   std::uint64_t latest_digest_ = 0;

@@ -21,8 +21,10 @@ void put(std::string& key, std::string_view text) {
 
 }  // namespace
 
-// False for a pod whose answer is its own: a claim that is allocated binds it to nodes.
+// False for a pod whose answer is its own: a claim that is allocated binds it to nodes, and preferences make
+// the score of a node depend on the others.
 bool ShapeIndex::write_key(const Attempt& attempt) {
+  if (pods_.has_preferences(attempt)) return false;
   for (const ClaimChoice& choice : attempt.claims)
     if (choice.allocation) return false;
   const api::Pod& pod = *attempt.pod;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "api/patch.h"
 #include "scheduling/test_bench.h"
 
 namespace berth::scheduling {
@@ -89,6 +90,11 @@ void TestBench::write(const client::Write& write) {
     return put_json(kind, std::move(object));
   }
   if (request.verb == client::Verb::Delete) return erase(kind, request.name, request.ns);
+  if (request.verb == client::Verb::MergePatch) {
+    ASSERT_EQ(kind, api::Kind::ResourceClaim);
+    Json object = *parse_json(*view.claims.find(request.ns, request.name)->raw);
+    return put_json(kind, api::merge_patched(std::move(object), *parse_json(request.body)));
+  }
   ASSERT_EQ(request.verb, client::Verb::StrategicPatch);
   const Json patch = *parse_json(request.body);
   const Json& condition = patch.find_path({"status", "conditions"})->as_array().front();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dra/allocator.h"
+#include "scheduling/claims.h"
 #include "scheduling/plugins/plugins.h"
 #include "scheduling/refusals.h"
 
@@ -64,19 +65,6 @@ bool taken_by_others(const Attempt& attempt, model::ClaimId claim) {
   return false;
 }
 
-// Consumers that a claim has or will have by decisions under way, this pod not counted.
-std::size_t other_consumers(const Attempt& attempt, const model::ClaimRow& row) {
-  const api::ResourceClaim& claim = *row.live;
-  const auto fresh = [&](const std::string& uid) {
-    return uid != attempt.pod->meta.uid && !claim.reserved_by(uid);
-  };
-  std::size_t count = claim.reserved_for.size() - (claim.reserved_by(attempt.pod->meta.uid) ? 1 : 0);
-  for (const auto& [name, request] : row.bind_requests)
-    count += !api::failed_for_good(*request) && fresh(request->pod_uid) ? 1 : 0;
-  for (const std::string& uid : row.assumed_by) count += fresh(uid) ? 1 : 0;
-  return count;
-}
-
 class DynamicResourcesClaims final : public PreFilter {
  public:
   void prepare(Attempt& attempt) const override {
@@ -94,11 +82,12 @@ class DynamicResourcesClaims final : public PreFilter {
       if (hold && !live->allocation && taken_by_others(attempt, id))
         return attempt.diagnosis.refuse_everywhere("resource claim " + pod.meta.ns + "/" + name +
                                                    " is in the process of being allocated");
-      if (other_consumers(attempt, cluster.claim(id)) >= api::kReservedForMax)
+      if (other_consumers(*attempt.world, id, pod.meta.uid) >= api::kReservedForMax)
         return attempt.diagnosis.refuse_everywhere("resource claim " + pod.meta.ns + "/" + name +
                                                    " has as many consumers as a claim can have, " +
                                                    std::to_string(api::kReservedForMax));
       attempt.claims.push_back({claim.name, id, hold ? hold->allocation : nullptr});
+      if (hold && is_unusable(*attempt.world, *live)) attempt.claims.back().state = ClaimState::Unusable;
       if (hold) continue;
       if (!classes_exist(attempt, *live)) return;
       unallocated.push_back(live);
@@ -126,12 +115,13 @@ class DynamicResourcesClaims final : public PreFilter {
 class DynamicResourcesAllocated final : public Filter {
  public:
   void filter(Attempt& attempt) const override {
-    const ReasonId reason = attempt.diagnosis.reason("resourceclaim not available on the node");
+    const ReasonId reason = attempt.diagnosis.reason(kClaimElsewhere);
     for (const ClaimChoice& choice : attempt.claims) {
-      if (!choice.allocation || !choice.allocation->node_selector) continue;
+      const bool unusable = choice.state == ClaimState::Unusable;
+      if (!choice.allocation || (!choice.allocation->node_selector && !unusable)) continue;
       attempt.keep_if([&](NodeId node) {
         const api::ObjectMeta& meta = attempt.world->cluster.node(node).live->meta;
-        if (api::matches(*choice.allocation->node_selector, meta.labels, meta.name)) return true;
+        if (!unusable && api::matches(*choice.allocation->node_selector, meta.labels, meta.name)) return true;
         attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
         return false;
       });
@@ -139,16 +129,41 @@ class DynamicResourcesAllocated final : public Filter {
   }
 };
 
+// Alternatives of one request. Source: resource.k8s.io/v1 FirstAvailableDeviceRequestMaxSize.
+constexpr std::int64_t kAlternativesMax = 8;
+
+bool is_prioritized(const api::DeviceRequest& request) {
+  return request.prioritized;
+}
+
+// The earlier the alternative, the better.
+std::int64_t preference_of(const dra::ClaimResult& result) {
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < result.alternatives.size(); ++i)
+    if (is_prioritized(result.claim->requests[i])) sum += kAlternativesMax - result.alternatives[i];
+  return sum;
+}
+
 class DynamicResources final : public CostlyFilter {
  public:
   bool wanted(const Attempt& attempt) const override { return attempt.ask != nullptr; }
+
+  bool prefers(const Attempt& attempt) const override {
+    return std::any_of(attempt.claims.begin(), attempt.claims.end(), [&](const ClaimChoice& choice) {
+      const dra::ClaimPtr& claim = attempt.world->cluster.claim(choice.claim).live;
+      return !choice.allocation && claim &&
+             std::any_of(claim->requests.begin(), claim->requests.end(), is_prioritized);
+    });
+  }
 
   bool accepts(Attempt& attempt, NodeId node) const override {
     dra::Verdict verdict = attempt.world->allocator.allocate(*attempt.ask, node, dra::Explain::Nothing);
     if (auto* found = std::get_if<dra::Allocations>(&verdict)) {
       attempt.allocations.clear();
-      for (dra::ClaimResult& result : found->claims)
+      for (dra::ClaimResult& result : found->claims) {
+        attempt.preference += preference_of(result);
         attempt.allocations.push_back(std::move(result.allocation));
+      }
       return true;
     }
     Diagnosis& diagnosis = attempt.diagnosis;

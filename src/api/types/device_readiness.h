@@ -10,7 +10,7 @@
 
 #include "api/types/dra.h"
 
-namespace berth::binding {
+namespace berth::api {
 
 struct ConditionFailure {
   std::string device;     // driver/pool/device
@@ -28,9 +28,9 @@ struct DeviceReadiness {
 };
 
 // A claim without allocation, and results without binding conditions, are ready.
-DeviceReadiness readiness_of(const api::ResourceClaim& claim);
+DeviceReadiness readiness_of(const ResourceClaim& claim);
 
 // allocationTimestamp + timeout; not set while there is no timestamp.
-Time binding_deadline(const api::ResourceClaim& claim, Duration timeout);
+Time binding_deadline(const ResourceClaim& claim, Duration timeout);
 
-}  // namespace berth::binding
+}  // namespace berth::api
