@@ -215,6 +215,32 @@ TEST_F(ApiServerTest, AReaderThatIsGoneEndsItsWatch) {
   EXPECT_EQ(watch->chunks.size(), 1u);
 }
 
+// Readers of a watch split it by lines.
+TEST_F(ApiServerTest, EveryEventOfAWatchIsOneLineWhateverItsForm) {
+  ask(request("POST", kMaps, map_named("a")));
+  for (const char* form : {"application/json", "application/json;as=Table;v=v1;g=meta.k8s.io",
+                           "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}) {
+    HttpRequest watch = request("GET", std::string(kMaps) + "?watch=true");
+    watch.headers.emplace_back("Accept", form);
+    const auto exchange = ask(std::move(watch));
+    ASSERT_EQ(exchange->chunks.size(), 1u) << form;
+    EXPECT_EQ(exchange->chunks[0].find('\n'), exchange->chunks[0].size() - 1) << form;
+  }
+}
+
+// A pod that no node runs goes at once, marked; its log is nobody's, and nobody can enter it.
+TEST_F(ApiServerTest, APodThatNoNodeRunsGoesMarkedAndHasNoLog) {
+  const std::string pods = "/api/v1/namespaces/default/pods";
+  ask(request("POST", pods, R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})"));
+  EXPECT_EQ(ask(request("GET", pods + "/p/log"))->response.status, 204);
+  EXPECT_EQ(answer(request("POST", pods + "/p/exec", "{}")).string_at("message"),
+            "pod p does not have a host assigned");
+  const Json gone = answer(request("DELETE", pods + "/p"));
+  EXPECT_FALSE(gone.part("metadata").string_at("deletionTimestamp").empty());
+  EXPECT_EQ(gone.part("metadata").int_at("deletionGracePeriodSeconds", -1), 0);
+  EXPECT_EQ(ask(request("GET", pods + "/p"))->response.status, 404);
+}
+
 TEST_F(ApiServerTest, SchemasReferOnlyToSchemasThatAreThere) {
   const Json index = answer(request("GET", "/openapi/v3"));
   ASSERT_TRUE(index.find("paths"));
