@@ -192,7 +192,7 @@ Mask Search::open(const SubAsk& ask, const Segment& segment, std::uint32_t index
 Outcome Search::pick_exact(Position at, std::size_t taken, std::size_t in_claim, Place from) {
   const SubAsk& ask = sub(at);
   const std::size_t missing = static_cast<std::size_t>(ask.spec->count) - taken;
-  if (cannot_suffice(ask, from, missing)) {
+  if (!may_err(at) && cannot_suffice(ask, from, missing)) {
     const std::uint64_t once = std::uint64_t{1} << (at.alternative % 64);
     if (words_ && taken == 0 && (rest_noted_ & once) == 0) {
       rest_noted_ |= once;
@@ -220,6 +220,15 @@ Outcome Search::pick_exact(Position at, std::size_t taken, std::size_t in_claim,
     }
   }
   return Outcome::None;
+}
+
+// Whether trying a device can end the attempt, so that none may be left out.
+bool Search::may_err(Position at) const {
+  const SubAsk& ask = sub(at);
+  return !ask.spec->capacity.empty() ||
+         std::any_of(ask.constraints.begin(), ask.constraints.end(), [&](const Covering& by) {
+           return by.variant != 0 && values_[at.claim][by.constraint]->has_errors();
+         });
 }
 
 // True when fewer devices are left to look at than are missing. Not when one of them has an error to report.

@@ -86,6 +86,7 @@ class Search {
   Outcome pick_exact(Position at, std::size_t taken, std::size_t in_claim, Place from);
   Outcome pick_collected(Position at, std::size_t taken, std::size_t in_claim);
   std::size_t wanted(Position at) const;
+  bool may_err(Position at) const;
   bool cannot_suffice(const SubAsk& sub, Place from, std::size_t missing);
   void note_rest(Position at, Place from);
   Mask open(const SubAsk& sub, const Segment& segment, std::uint32_t index) const;
