@@ -75,6 +75,7 @@ ColumnarSelector::~ColumnarSelector() = default;
 void ColumnarSelector::plan(const Part& part, Step& step) {
   step.part = &part;
   node_cost_ += kLogicCost;
+  if (part.kind == PartKind::Leaf && !part.equals) only_equalities_ = false;
   step.steps.resize(part.parts.size());
   for (std::size_t i = 0; i < part.parts.size(); ++i) plan(part.parts[i], step.steps[i]);
   if (step.is_leaf() && !part.reads_all && !part.equals) step.view = std::make_unique<ReadView>(part.reads);
@@ -189,6 +190,7 @@ std::uint64_t ColumnarSelector::evaluations(const Step& step, std::size_t words)
 }
 
 std::uint64_t ColumnarSelector::work(std::size_t words) const {
+  if (only_equalities_ && !device_by_device_) return 0;
   const std::uint64_t count = device_by_device_ ? words * kRowsPerWord : evaluations(*root_, words);
   std::uint64_t work = 0;
   return __builtin_mul_overflow(count, program_.estimated_cost(), &work) ? UINT64_MAX : work;

@@ -59,6 +59,7 @@ class ColumnarSelector final : public RowSelector {
   std::unique_ptr<Step> whole_;  // the program as one part that reads everything
   std::size_t columns_seen_ = 0;
   std::uint64_t node_cost_ = 0;  // of the logic between the parts
+  bool only_equalities_ = true;
   // The cost limit is near, or there are too many values: the whole program runs for the devices asked for.
   bool device_by_device_ = false;
 };
