@@ -26,6 +26,9 @@ struct Write {
   // For a Get that guards the rest of its chain: when the object that is answered bears this UID, the chain
   // ends here as not accepted and the key runs again, with that object in its view.
   std::string stop_if_uid = {};
+  // For a Delete in `undo`: bears the UID of what its chain created, so that nothing of that name which came
+  // later is deleted. Without it only when the answer of the create was lost.
+  bool of_created_uid = false;
 };
 
 // The writes of one key, in order: each starts after the one before was accepted; the first failure ends the

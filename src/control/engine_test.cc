@@ -295,6 +295,37 @@ TEST(Engine, AGroupIsAllOrUndo) {
   }
 }
 
+// What somebody else makes under the same name before the undo is not ours to delete.
+TEST(Engine, AnUndoDeletesOnlyWhatItsChainCreated) {
+  for (const bool replaced : {false, true}) {
+    World world;
+    world.api.put(Kind::Pod, kPodA);
+    int runs = 0;
+    const api::ObjectKey made{Kind::Pod, "d", "made", {}}, absent{Kind::Pod, "d", "absent", {}};
+    add(world, [&](const View&, const api::ObjectKey& key, Time) {
+      if (key.name != "a" || ++runs > 1) return Effects::nothing();
+      Effects effects;
+      effects.all_or_undo = true;
+      const Json object = Json::object({{"metadata", Json::object({{"namespace", "d"}, {"name", "made"}})}});
+      client::Write undo = client::delete_object(made, "");
+      undo.of_created_uid = true;
+      effects.chains.push_back({made, {client::create(Kind::Pod, "d", object)}, {undo}});
+      effects.chains.push_back({absent, {label(absent, "taken")}, {}});
+      return effects;
+    });
+    world.start();
+    while (world.api.deliver(0)) world.step();
+    ASSERT_TRUE(world.api.answer());  // the create
+    world.step();
+    if (replaced) {
+      world.api.remove(api::ref_of(Kind::Pod), "d", "made");
+      world.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"made","uid":"another"}})");
+    }
+    world.settle();
+    EXPECT_EQ(world.api.find(Kind::Pod, "d", "made") != nullptr, replaced);
+  }
+}
+
 TEST(Engine, ADeadlineWakesItsKey) {
   World world;
   std::vector<std::int64_t> at;

@@ -53,6 +53,12 @@ std::uint64_t version_of(const Answer& answer) {
   return decoded ? api::meta_of(*decoded).resource_version : 0;
 }
 
+std::string with_uid(const std::string& body, const std::string& uid) {
+  Json options = parse_json(body).value_or(Json::object());
+  options["preconditions"]["uid"] = uid;
+  return to_string(options);
+}
+
 std::string with_version(const std::string& body, std::uint64_t version) {
   auto json = parse_json(body);
   if (version == 0 || !json || !json->is_object()) return body;
@@ -76,6 +82,7 @@ struct Executor::ChainRun {
   std::size_t next = 0;
   std::uint32_t attempts = 0;
   std::uint64_t version = 0;  // of the previous write's answer
+  std::string uid_created;    // by a write of this chain
   std::string uid_before;     // of the object that the current write is about
   RunResult result = RunResult::Fine;
   client::ChainOutcome outcome;
@@ -141,6 +148,8 @@ void Executor::send(Place place, Flight& flight, ChainRun& run) {
   const Write& write = flight.current(place.chain);
   ApiRequest request = write.request;
   if (write.on_previous_version) request.body = with_version(request.body, run.version);
+  if (write.of_created_uid && !run.uid_created.empty())
+    request.body = with_uid(request.body, run.uid_created);
   const api::ObjectKey key = target_of(request);
   const bool keeps = port_.keeps(key);
   const api::ObjectMeta* known = keeps ? port_.known(key) : nullptr;
@@ -254,6 +263,8 @@ void Executor::accept(Place place, Flight& flight, Answer answer) {
   ChainRun& run = flight.runs[place.chain];
   ++counters_.accepted;
   learn(flight.current(place.chain).request, run, answer);
+  if (flight.current(place.chain).request.verb == Verb::Create && answer.object)
+    run.uid_created = api::meta_of(*answer.object).uid;
   run.began |= flight.current(place.chain).request.verb != Verb::Get;
   run.attempts = 0;
   const std::string& stop_uid = flight.current(place.chain).stop_if_uid;
