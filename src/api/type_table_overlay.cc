@@ -37,6 +37,9 @@ constexpr TypeName kSpec = own("BindRequestSpec");
 constexpr TypeName kBindGroup = own("BindGroup");
 constexpr TypeName kGpu = own("ReceivedGPU");
 constexpr TypeName kClaim = own("ResourceClaimAllocation");
+constexpr TypeName kExtended = own("ExtendedResourceClaim");
+constexpr TypeName kDeviceRequest = {"resource.k8s.io", "v1", "DeviceRequest"};
+constexpr TypeName kMapping = {"", "v1", "ContainerExtendedResourceRequest"};
 constexpr TypeName kStatus = own("BindRequestStatus");
 constexpr TypeName kClaimStep = own("ClaimProgress");
 
@@ -120,6 +123,9 @@ constexpr OverlayRow kRows[] = {
     {kSpec, 0, field("selectedGPUGroups", "[]string", ValueKind::String, Shape::List, kOmitEmpty | kOptional),
      kNoMessage},
     {kSpec, 0, parts("resourceClaimAllocations", "[]v1alpha1.ResourceClaimAllocation", "name"), kClaim},
+    {kSpec, 0,
+     part("extendedResourceClaim", "v1alpha1.ExtendedResourceClaim", kPointer | kOmitEmpty | kOptional),
+     kExtended},
     {kSpec, 0, number("backoffLimit", kPointer | kOmitEmpty | kOptional), kNoMessage},
     {kBindGroup, 0, text("name", 0), kNoMessage},
     {kBindGroup, 0, text("uid"), kNoMessage},
@@ -130,6 +136,10 @@ constexpr OverlayRow kRows[] = {
     {kClaim, 0, text("claimName"), kNoMessage},
     {kClaim, 0, text("claimUID"), kNoMessage},
     {kClaim, 0, part("allocation", "v1.AllocationResult", kPointer | kOmitEmpty | kOptional), kAllocation},
+    {kExtended, 0, text("claimName", 0), kNoMessage},
+    {kExtended, 0, parts("requests", "[]v1.DeviceRequest", ""), kDeviceRequest},
+    {kExtended, 0, parts("requestMappings", "[]v1.ContainerExtendedResourceRequest", ""), kMapping},
+    {kExtended, 0, part("allocation", "v1.AllocationResult", kPointer | kOmitEmpty | kOptional), kAllocation},
 
     {kStatus, 0, text("phase"), kNoMessage},
     {kStatus, 0, text("step"), kNoMessage},

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "api/types/device_readiness.h"
+#include "binding/extended_claim.h"
 
 namespace berth::binding {
 namespace {
@@ -31,6 +32,7 @@ Failed choose_again(std::string reason, std::string message) {
 }
 
 const api::ResourceClaim* find_claim(const BindContext& context, const api::ClaimAllocation& wanted) {
+  if (wanted.extended) return find_extended_claim(context, wanted);
   const api::ResourceClaim* claim = context.view.claims.find(context.request.meta.ns, wanted.claim_name);
   return claim && claim->meta.uid == wanted.claim_uid ? claim : nullptr;
 }
@@ -156,9 +158,17 @@ Verdict device_verdict(const BindContext& context, const std::vector<Found>& cla
   return waiting;
 }
 
-Verdict find_claims(const BindContext& context, std::vector<Found>& found) {
+// The claim for extended resources may have to be made first.
+Verdict find_claims(const BindContext& context, std::vector<Found>& found, std::vector<Chain>& creates) {
   for (const api::ClaimAllocation& wanted : context.request.claims) {
     const api::ResourceClaim* claim = find_claim(context, wanted);
+    if (!claim && wanted.extended && !was_reserved_once(context)) {
+      if (extended_name_is_taken(context, wanted))
+        return Failed{FailureClass::Permanent, "ClaimNameTaken",
+                      "claim " + wanted.claim_name + " belongs to another object"};
+      creates.push_back(create_extended_claim(context, wanted));
+      continue;
+    }
     if (!claim && may_be_late(context.request, context.now))
       return Waiting{context.request.meta.created + kSightGrace,
                      "claim " + wanted.claim_name + " is not seen", ""};
@@ -208,12 +218,17 @@ Status DynamicResources::validate(const api::Pod& pod) const {
 PreBindStep DynamicResources::pre_bind(const BindContext& context) const {
   PreBindStep step{{}, Ready{}};
   std::vector<Found> found;
-  step.verdict = find_claims(context, found);
+  std::vector<Chain> creates;
+  step.verdict = find_claims(context, found, creates);
   if (!std::holds_alternative<Ready>(step.verdict)) return step;
   Verdict devices = context.options.binding_conditions ? device_verdict(context, found) : Verdict(Ready{});
   if (std::holds_alternative<Failed>(devices)) return {{}, std::move(devices)};
   for (const auto& [wanted, claim] : found)
-    if (!is_reserved(context, *claim)) step.chains.push_back(reserve(context, *claim, *wanted));
+    if (!is_reserved(context, *claim))
+      step.chains.push_back(reserve(context, *claim, *wanted));
+    else if (auto told = wanted->extended ? tell_pod(context, *wanted) : std::nullopt)
+      step.chains.push_back(*std::move(told));
+  for (Chain& create : creates) step.chains.push_back(std::move(create));
   if (step.chains.empty()) step.verdict = std::move(devices);
   return step;
 }
@@ -224,6 +239,11 @@ std::vector<Chain> DynamicResources::rollback(const BindContext& context) const 
     const api::ResourceClaim* claim = find_claim(context, wanted);
     if (!claim) continue;
     const bool ours = claim->reserved_by(context.request.pod_uid);
+    const api::ObjectKey key = client::key_of(api::Kind::ResourceClaim, claim->meta);
+    if (wanted.extended && !ours) {
+      if (!claim->meta.deleting()) chains.push_back({key, {client::delete_object(key, claim->meta.uid)}, {}});
+      continue;
+    }
     const bool unusable = !api::readiness_of(*claim).ready();
     const bool deallocate = may_deallocate(context, wanted, *claim) && (ours || unusable);
     if (!ours && !deallocate) continue;
@@ -235,7 +255,6 @@ std::vector<Chain> DynamicResources::rollback(const BindContext& context) const 
       status["allocation"] = nullptr;
       status["devices"] = nullptr;
     }
-    const api::ObjectKey key = client::key_of(api::Kind::ResourceClaim, claim->meta);
     chains.push_back({key,
                       {client::merge_patch(key, Json::object({{"status", std::move(status)}}),
                                            claim->meta.uid, claim->meta.resource_version, "status")},

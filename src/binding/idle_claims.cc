@@ -41,6 +41,26 @@ bool in_vain(const View& view, const api::ResourceClaim& claim) {
                                     });
 }
 
+// The claim for extended resources of a try that has ended otherwise than in a binding.
+bool left_over(const View& view, const api::ResourceClaim& claim) {
+  if (claim.meta.annotation(api::kExtendedResourceClaimAnnotation).empty() || claim.meta.deleting())
+    return false;
+  const api::OwnerReference* owner = claim.meta.controller();
+  const api::Pod* pod = owner ? view.pods.find(claim.meta.ns, owner->name) : nullptr;
+  if (!pod || pod->meta.uid != owner->uid || pod->bound()) return false;
+  const auto requests = view.bind_requests_of_claim(claim.meta.ns, claim.meta.name);
+  return std::none_of(requests.begin(), requests.end(), [&](const api::BindRequest* request) {
+    return request->pod_uid == pod->meta.uid && !api::failed_for_good(*request);
+  });
+}
+
+client::Write free_all(const api::ObjectKey& key, const api::ResourceClaim& claim) {
+  Json status = Json::object();
+  for (const char* field : {"allocation", "reservedFor", "devices"}) status[field] = nullptr;
+  return client::merge_patch(key, Json::object({{"status", std::move(status)}}), claim.meta.uid,
+                             claim.meta.resource_version, "status");
+}
+
 void claims_of_pod(const View& view, const Delta& delta, Keys& keys) {
   if (!delta.after) return;
   const api::Pod& pod = *std::get<std::shared_ptr<const api::Pod>>(*delta.after);
@@ -70,7 +90,8 @@ class IdleClaims final : public client::Reconciler {
 
   Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override {
     const api::ResourceClaim* claim = view.claims.find(key.ns, key.name);
-    if (!claim || !in_vain(view, *claim)) {
+    const bool leftover = claim && left_over(view, *claim);
+    if (!claim || (!leftover && !in_vain(view, *claim))) {
       idle_since_.erase(key);
       return Effects::nothing();
     }
@@ -80,10 +101,14 @@ class IdleClaims final : public client::Reconciler {
       effects.wake_at = since + kIdleAllocationGrace;
       return effects;
     }
-    Json status = Json::object();
-    for (const char* field : {"allocation", "reservedFor", "devices"}) status[field] = nullptr;
-    return Effects::write(key, client::merge_patch(key, Json::object({{"status", std::move(status)}}),
-                                                   claim->meta.uid, claim->meta.resource_version, "status"));
+    if (leftover) {
+      Effects effects;
+      effects.chains.push_back({key, {}, {}});
+      if (claim->allocation || !claim->reserved_for.empty()) effects.then(free_all(key, *claim));
+      effects.then(client::delete_object(key, claim->meta.uid));
+      return effects;
+    }
+    return Effects::write(key, free_all(key, *claim));
   }
 
  private:

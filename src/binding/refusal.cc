@@ -6,7 +6,8 @@ namespace {
 using client::Delivery;
 
 bool is_race(const client::ApiReply& reply) {
-  return reply.delivery == Delivery::Lost || reply.reason == "Conflict" || reply.reason == "NotFound";
+  return reply.delivery == Delivery::Lost || reply.reason == "Conflict" || reply.reason == "NotFound" ||
+         reply.reason == "AlreadyExists";
 }
 
 bool may_pass(const client::ApiReply& reply) {

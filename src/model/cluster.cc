@@ -151,6 +151,11 @@ void Cluster::apply_pod(const api::Pod* before, const std::shared_ptr<const api:
   if (before) drop_settled(before->meta.uid);
   if (after) drop_settled(after->meta.uid);
   retire_if_unused(id);
+  if (before && !after) {
+    // A try for its extended resources may have made the row.
+    const std::string name = api::extended_claim_name(before->meta.name, before->meta.uid);
+    if (const ClaimId made = find_claim(before->meta.ns, name); made.valid()) retire_if_unused(made);
+  }
 }
 
 void Cluster::apply_claim(const api::ResourceClaim* before,

@@ -112,6 +112,7 @@ class Cluster {
   NodeId find_node(std::string_view name) const { return node_names_.find(name); }
   PodId find_pod(std::string_view ns, std::string_view name) const;
   ClaimId find_claim(std::string_view ns, std::string_view name) const;
+  ClaimId claim_id(const client::NamedKey& key);  // makes the row
   PoolId find_pool(std::string_view driver, std::string_view pool) const;
   DeviceId find_device(std::string_view driver, std::string_view pool, std::string_view device) const;
   // Pools with a slice that has this node's name; unordered by name.
@@ -169,7 +170,6 @@ class Cluster {
 
   NodeId node_id(std::string_view name);
   PodId pod_id(const client::NamedKey& key);
-  ClaimId claim_id(const client::NamedKey& key);
   PoolId pool_id(const std::string& driver, const std::string& pool);
   DeviceId device_id(PoolId pool, std::string_view name);
 

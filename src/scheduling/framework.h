@@ -37,12 +37,15 @@ struct World {
 // Unusable: its devices failed to get ready, or did not in time (KEP-5007).
 enum class ClaimState : std::uint8_t { Usable, Unusable };
 
+struct ExtendedResources;
+
 // One claim of a pod, and what stands or would stand in its status.
 struct ClaimChoice {
   std::string pod_claim;  // name in pod.spec.resourceClaims
   model::ClaimId claim;
   std::shared_ptr<const api::Allocation> allocation;  // null: not allocated yet
   ClaimState state = ClaimState::Usable;
+  std::shared_ptr<const api::ExtendedClaim> extended = nullptr;  // the claim is to be made
 };
 
 // One pod being placed: the input, what survived so far, and why the rest did not.
@@ -57,6 +60,7 @@ struct Attempt {
   std::shared_ptr<const dra::Ask> ask;  // the claims that the place must allocate; null: none
   std::vector<std::shared_ptr<const api::Allocation>> allocations;  // for `ask`, on the node accepted last
   std::int64_t preference = 0;                                      // of those allocations
+  std::shared_ptr<ExtendedResources> extended;  // plugins/extended_resources.h; null: none
 
   bool over() const { return !diagnosis.error().empty() || diagnosis.refused_everywhere(); }
   // Keeps the candidates for which `keep(node)` is true. `keep` refuses the others itself.

@@ -4,6 +4,7 @@
 
 #include "scheduling/claims.h"
 #include "scheduling/explain.h"
+#include "scheduling/plugins/extended_resources.h"
 #include "scheduling/plugins/node_resources.h"
 
 namespace berth::scheduling {
@@ -122,10 +123,14 @@ std::vector<std::size_t> GroupCycle::promising(Run& run) {
   if (run.topology) {
     const model::Cluster& cluster = run.world.cluster;
     const std::vector<const api::Pod*>& pods = run.input.waiting;
-    const bool twins = std::all_of(pods.begin(), pods.end(), [&](const api::Pod* pod) {
+    model::ResourceAmounts requests = least_requests(cluster, pods);
+    // Devices may serve these where a node offers none: they rule nothing out.
+    const bool by_devices = std::erase_if(requests, [&](const model::ResourceAmount& one) {
+                              return plugins::class_of(cluster, one.resource) != nullptr;
+                            }) > 0;
+    const bool twins = !by_devices && std::all_of(pods.begin(), pods.end(), [&](const api::Pod* pod) {
       return same_shape(cluster, *pod, *pods.front());
     });
-    const model::ResourceAmounts requests = least_requests(cluster, pods);
     Attempt attempt;
     const auto room = [&](NodeId node) -> std::int64_t {
       if (twins) {

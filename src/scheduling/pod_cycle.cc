@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "dra/allocator.h"
+#include "scheduling/plugins/extended_resources.h"
 
 namespace berth::scheduling {
 namespace {
@@ -22,6 +23,7 @@ void PodCycle::begin(Attempt& attempt, const World& world, const api::Pod& pod) 
   attempt.claims.clear();
   attempt.ask.reset();
   attempt.allocations.clear();
+  attempt.extended.reset();
 }
 
 bool PodCycle::prepare(Attempt& attempt) const {
@@ -168,6 +170,12 @@ void PodCycle::reserve(Attempt& attempt, NodeId node, model::Ledger::Transaction
     choice.allocation = attempt.allocations[next++];
     transaction.allocate(attempt.pod_id, choice.claim, cluster.hold_for(choice.allocation));
   }
+  if (!attempt.extended || !attempt.extended->chosen) return;
+  BERTH_ASSERT(next < attempt.allocations.size(), "the claim for extended resources comes last");
+  const model::ClaimId made = cluster.claim_id({attempt.pod->meta.ns, attempt.extended->claim_name});
+  attempt.claims.push_back(
+      {"", made, attempt.allocations[next], ClaimState::Usable, attempt.extended->chosen});
+  transaction.allocate(attempt.pod_id, made, cluster.hold_for(attempt.allocations[next]));
 }
 
 }  // namespace berth::scheduling

@@ -43,8 +43,18 @@ bool matters(const api::Node& before, const api::Node& after) {
          before.declared_features != after.declared_features;
 }
 
+// Names with a slash may be served by devices.
+bool asks_for_devices(const api::Pod& pod) {
+  const auto extended = [](const api::Container& container) {
+    return std::any_of(container.requests.begin(), container.requests.end(),
+                       [](const auto& request) { return request.first.find('/') != std::string::npos; });
+  };
+  return !pod.claims.empty() || std::any_of(pod.containers.begin(), pod.containers.end(), extended) ||
+         std::any_of(pod.init_containers.begin(), pod.init_containers.end(), extended);
+}
+
 std::uint32_t hints_for(const api::Pod& pod) {
-  return pod.claims.empty() ? kPlainHints : kDeviceHints;
+  return asks_for_devices(pod) ? kDeviceHints : kPlainHints;
 }
 
 }  // namespace
@@ -127,6 +137,12 @@ void Scheduler::claim_changed(const client::View& view, const client::Delta& del
     dirty_.insert(entry_of(*pod));
     const bool has_room = before && after && before->reserved_for.size() > after->reserved_for.size();
     if (!before || was_allocated != is_allocated || has_room) queue_.wake_one(entry_of(*pod), now);
+  }
+  // The claim for extended resources of an earlier try keeps its pod away until it is gone.
+  const api::OwnerReference* owner = before && !after ? before->meta.controller() : nullptr;
+  if (const api::Pod* pod = owner ? view.pods.find(delta.key.ns, owner->name) : nullptr) {
+    dirty_.insert(entry_of(*pod));
+    queue_.wake_one(entry_of(*pod), now);
   }
   if (was_allocated && !is_allocated) queue_.wake(kWakeClaimChanged, now);
 }

@@ -21,10 +21,10 @@ void put(std::string& key, std::string_view text) {
 
 }  // namespace
 
-// False for a pod whose answer is its own: a claim that is allocated binds it to nodes, and preferences make
-// the score of a node depend on the others.
+// False for a pod whose answer is its own: a claim that is allocated binds it to nodes, preferences make the
+// score of a node depend on the others, and what extended resources ask of devices differs from node to node.
 bool ShapeIndex::write_key(const Attempt& attempt) {
-  if (pods_.has_preferences(attempt)) return false;
+  if (attempt.extended || pods_.has_preferences(attempt)) return false;
   for (const ClaimChoice& choice : attempt.claims)
     if (choice.allocation) return false;
   const api::Pod& pod = *attempt.pod;

@@ -32,6 +32,7 @@ std::vector<api::ClaimAllocation> claim_allocations(const World& world,
     const model::ClaimRow& row = world.cluster.claim(choice.claim);
     allocations.push_back(
         {choice.pod_claim, row.key.name, row.live ? row.live->meta.uid : "", *choice.allocation});
+    if (choice.extended) allocations.back().extended = *choice.extended;
   }
   return allocations;
 }
@@ -53,6 +54,7 @@ client::Chain bind_chain(const Binding& binding, const api::BindGroup& group, co
   create.fine_reasons = {"AlreadyExists"};
   chain.writes.push_back(std::move(create));
   chain.undo.push_back(client::delete_object(chain.key, ""));
+  chain.undo.back().of_created_uid = true;
   return chain;
 }
 

@@ -10,6 +10,7 @@ Json story_pod(const Json& words) {
   Json resources = Json::object();
   const Json* cpu = words.find("cpu");
   resources["requests"] = Json::object({{"cpu", cpu ? *cpu : Json("100m")}});
+  if (const Json* limits = words.find("limits")) resources["limits"] = *limits;
   Json spec = Json::object({{"schedulerName", "berth"}});
   JsonArray templates;
   if (const Json* claims = words.find("claims"))

@@ -62,6 +62,9 @@ FieldErrors validate(const Json& request, const RuleContext&) {
     append(errors, check_counter(path.child("receivedGPU"), *gpu, "count"));
   append(errors,
          check_claims(path.child("resourceClaimAllocations"), items(&spec, "resourceClaimAllocations")));
+  if (const Json* made = present(spec, "extendedResourceClaim"))
+    append(errors, check_required(path.child("extendedResourceClaim").child("claimName"),
+                                  text_at(*made, "claimName"), dns_subdomain_problems));
   append(errors, check_counter(path, spec, "backoffLimit"));
   return errors;
 }

@@ -39,15 +39,20 @@ Json spec_json(const BindRequest& request) {
                                   {"size", std::int64_t{request.group.size}}});
   spec["decisionID"] = request.decision_id;
   if (request.deadline.is_set()) spec["deadline"] = format_time(request.deadline);
-  if (!request.claims.empty()) {
-    JsonArray claims;
-    for (const ClaimAllocation& claim : request.claims)
+  JsonArray claims;
+  for (const ClaimAllocation& claim : request.claims) {
+    if (claim.extended)
+      spec["extendedResourceClaim"] = Json::object({{"claimName", claim.claim_name},
+                                                    {"requests", claim.extended->requests},
+                                                    {"requestMappings", claim.extended->mappings},
+                                                    {"allocation", to_json(claim.allocation)}});
+    else
       claims.push_back(Json::object({{"name", claim.name},
                                      {"claimName", claim.claim_name},
                                      {"claimUID", claim.claim_uid},
                                      {"allocation", to_json(claim.allocation)}}));
-    spec["resourceClaimAllocations"] = std::move(claims);
   }
+  if (!claims.empty()) spec["resourceClaimAllocations"] = std::move(claims);
   if (request.backoff_limit) spec["backoffLimit"] = std::int64_t{*request.backoff_limit};
   return spec;
 }
@@ -57,6 +62,13 @@ Json spec_json(const BindRequest& request) {
 bool failed_for_good(const BindRequest& request) {
   return request.phase == BindPhase::Failed &&
          (request.terminal || request.failed_attempts > request.backoff_limit.value_or(kBackoffLimitDefault));
+}
+
+std::string extended_claim_name(std::string_view pod_name, std::string_view pod_uid) {
+  constexpr std::size_t kBaseMax = 58;  // as the API server cuts generated names
+  std::string name = std::string(pod_name).append("-extended-resources-").substr(0, kBaseMax);
+  const bool numbered = pod_uid.size() >= 8;
+  return name.append(numbered ? pod_uid.substr(0, 8) : pod_uid);
 }
 
 std::string bind_request_name(std::string_view pod_name, std::string_view pod_uid) {
@@ -93,6 +105,10 @@ BindRequest decode_bind_request(const Json& object, RawPtr raw) {
     request.claims.push_back({std::string(item.string_at("name")), std::string(item.string_at("claimName")),
                               std::string(item.string_at("claimUID")),
                               decode_allocation(item.part("allocation"))});
+  if (const Json* made = spec.find("extendedResourceClaim"); made && made->is_object())
+    request.claims.push_back({"", std::string(made->string_at("claimName")), "",
+                              decode_allocation(made->part("allocation")),
+                              ExtendedClaim{made->part("requests"), made->part("requestMappings")}});
   if (const Json* limit = spec.find("backoffLimit"); limit && limit->is_int())
     request.backoff_limit = static_cast<std::int32_t>(limit->as_int());
   decode_status(object.part("status"), request);

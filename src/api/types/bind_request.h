@@ -8,12 +8,19 @@
 
 namespace berth::api {
 
+// The claim that stands for a pod's extended resources; the binder makes it. Source: KEP-5004.
+struct ExtendedClaim {
+  Json requests;  // spec.devices.requests of the claim
+  Json mappings;  // status.extendedResourceClaimStatus.requestMappings of the pod
+};
+
 // One claim of the pod and what it is to become.
 struct ClaimAllocation {
   std::string name;        // of pod.spec.resourceClaims
   std::string claim_name;  // the ResourceClaim object
-  std::string claim_uid;
+  std::string claim_uid;   // empty for an extended claim: it is told by its owner
   Allocation allocation;
+  std::optional<ExtendedClaim> extended = std::nullopt;
 };
 
 enum class BindPhase { Pending, Succeeded, Failed };
@@ -75,6 +82,8 @@ inline constexpr std::string_view kBindRequestApiVersion = "scheduling.berth.dev
 
 // True when the request no longer stands for an expected binding: it failed for good.
 bool failed_for_good(const BindRequest& request);
+// Of the claim for the pod's extended resources: the same again for every try, so a repeated create finds it.
+std::string extended_claim_name(std::string_view pod_name, std::string_view pod_uid);
 std::string bind_request_name(std::string_view pod_name, std::string_view pod_uid);
 
 std::string_view name_of(BindPhase phase);  // "Pending", "Succeeded", "Failed"

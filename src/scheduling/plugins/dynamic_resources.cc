@@ -4,6 +4,7 @@
 
 #include "dra/allocator.h"
 #include "scheduling/claims.h"
+#include "scheduling/plugins/extended_resources.h"
 #include "scheduling/plugins/plugins.h"
 #include "scheduling/refusals.h"
 
@@ -146,7 +147,7 @@ std::int64_t preference_of(const dra::ClaimResult& result) {
 
 class DynamicResources final : public CostlyFilter {
  public:
-  bool wanted(const Attempt& attempt) const override { return attempt.ask != nullptr; }
+  bool wanted(const Attempt& attempt) const override { return attempt.ask || attempt.extended; }
 
   bool prefers(const Attempt& attempt) const override {
     return std::any_of(attempt.claims.begin(), attempt.claims.end(), [&](const ClaimChoice& choice) {
@@ -157,9 +158,15 @@ class DynamicResources final : public CostlyFilter {
   }
 
   bool accepts(Attempt& attempt, NodeId node) const override {
-    dra::Verdict verdict = attempt.world->allocator.allocate(*attempt.ask, node, dra::Explain::Nothing);
+    attempt.allocations.clear();
+    const Result<const dra::Ask*> ask = ask_for(attempt, node);
+    if (!ask) {
+      attempt.diagnosis.refuse(node, Refusal::Unresolvable, attempt.diagnosis.reason(ask.error().message()));
+      return false;
+    }
+    if (!*ask) return true;  // device plugins serve everything here
+    dra::Verdict verdict = attempt.world->allocator.allocate(**ask, node, dra::Explain::Nothing);
     if (auto* found = std::get_if<dra::Allocations>(&verdict)) {
-      attempt.allocations.clear();
       for (dra::ClaimResult& result : found->claims) {
         attempt.preference += preference_of(result);
         attempt.allocations.push_back(std::move(result.allocation));
@@ -182,7 +189,9 @@ class DynamicResources final : public CostlyFilter {
   }
 
   std::string explain(const Attempt& attempt, NodeId node) const override {
-    const dra::Verdict verdict = attempt.world->allocator.allocate(*attempt.ask, node, dra::Explain::Words);
+    const Result<const dra::Ask*> ask = ask_for(attempt, node);
+    if (!ask || !*ask) return "";
+    const dra::Verdict verdict = attempt.world->allocator.allocate(**ask, node, dra::Explain::Words);
     const auto* no = std::get_if<dra::Impossible>(&verdict);
     return no ? no->reason : "";
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "scheduling/plugins/extended_resources.h"
 #include "scheduling/plugins/node_resources.h"
 #include "scheduling/plugins/plugins.h"
 
@@ -28,7 +29,8 @@ class NodeResourcesFit final : public Filter {
       const model::NodeRow& row = cluster.node(node);
       const model::NodeUse& use = cluster.ledger().node(node);
       bool fits = true;
-      for (const model::ResourceAmount& request : requests) fits = fits && fits_in(row, use, request);
+      for (const model::ResourceAmount& request : requests)
+        fits = fits && (fits_in(row, use, request) || delegated(attempt, request.resource, row));
       if (!fits) explain(attempt, node, row, use, requests);
       return fits;
     });
@@ -43,7 +45,7 @@ class NodeResourcesFit final : public Filter {
                       const model::ResourceAmounts& requests) {
     bool first = true;
     for (const model::ResourceAmount& request : requests) {
-      if (fits_in(row, use, request)) continue;
+      if (fits_in(row, use, request) || delegated(attempt, request.resource, row)) continue;
       const bool slots = request.resource == model::kPodSlots;
       const bool ever = slots || request.amount <= model::amount_in(row.allocatable, request.resource);
       const Refusal refusal = ever ? Refusal::Unschedulable : Refusal::Unresolvable;

@@ -11,6 +11,7 @@ std::unique_ptr<PreEnqueue> scheduling_gates();
 std::unique_ptr<PreEnqueue> claims_exist();
 
 std::unique_ptr<PreFilter> dynamic_resources_claims();
+std::unique_ptr<PreFilter> extended_resource_claims();
 
 std::unique_ptr<Filter> node_affinity_names();
 std::unique_ptr<Filter> node_name();

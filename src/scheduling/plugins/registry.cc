@@ -7,6 +7,7 @@ PluginSet default_plugins() {
   set.gates.push_back(plugins::scheduling_gates());
   set.gates.push_back(plugins::claims_exist());
   set.prefilters.push_back(plugins::dynamic_resources_claims());
+  set.prefilters.push_back(plugins::extended_resource_claims());
   set.filters.push_back(plugins::node_affinity_names());
   set.filters.push_back(plugins::node_name());
   set.filters.push_back(plugins::node_unschedulable());
