@@ -41,22 +41,51 @@ std::string device_name(const std::string& driver, const std::string& pool, cons
   return driver + "/" + pool + "/" + device;
 }
 
-// Allocated devices by name, with the claims that hold them.
-std::map<std::string, std::vector<std::string>> holders(const State& state) {
-  std::map<std::string, std::vector<std::string>> found;
-  for (const auto& claim : state.claims)
-    if (claim->allocation)
-      for (const api::DeviceResult& result : claim->allocation->results)
-        if (!result.admin_access)
-          found[device_name(result.driver, result.pool, result.device)].push_back(claim->meta.name);
+// What live allocations take of one device; admin access takes nothing.
+struct Held {
+  std::vector<std::string> whole;   // claims
+  std::vector<std::string> shares;  // claims, one a share
+  std::map<std::string, Quantity> consumed;
+};
+
+std::map<std::string, Held> holders(const State& state) {
+  std::map<std::string, Held> found;
+  for (const auto& claim : state.claims) {
+    if (!claim->allocation) continue;
+    for (const api::DeviceResult& result : claim->allocation->results) {
+      if (result.admin_access) continue;
+      Held& held = found[device_name(result.driver, result.pool, result.device)];
+      (result.share_id.empty() ? held.whole : held.shares).push_back(claim->meta.name);
+      for (const auto& [name, amount] : result.consumed_capacity) held.consumed[name] += amount;
+    }
+  }
   return found;
+}
+
+void check_shares(const State& state, const std::map<std::string, Held>& held,
+                  std::vector<std::string>& broken) {
+  for (const auto& [device, by] : held) {
+    if (by.whole.size() > 1)
+      broken.push_back("device " + device + " is allocated by " + by.whole[0] + " and " + by.whole[1]);
+    if (!by.whole.empty() && !by.shares.empty())
+      broken.push_back("device " + device + " is allocated by " + by.whole[0] + " and shared by " +
+                       by.shares[0]);
+  }
+  for (const auto& slice : state.slices)
+    for (const api::Device& device : slice->devices) {
+      const auto by = held.find(device_name(slice->driver, slice->pool, device.name));
+      if (by == held.end()) continue;
+      for (const auto& [name, amount] : by->second.consumed) {
+        const auto whole = device.capacity.find(name);
+        if (whole != device.capacity.end() && amount > whole->second.value)
+          broken.push_back("capacity " + name + " of device " + by->first + " is overdrawn");
+      }
+    }
 }
 
 void check_devices(const State& state, std::vector<std::string>& broken) {
   const auto held = holders(state);
-  for (const auto& [device, claims] : held)
-    if (claims.size() > 1)
-      broken.push_back("device " + device + " is allocated by " + claims[0] + " and " + claims[1]);
+  check_shares(state, held, broken);
 
   struct Drawn {
     std::map<std::string, Quantity> left;
@@ -92,8 +121,10 @@ void check_devices(const State& state, std::vector<std::string>& broken) {
 }
 
 void check_claims_of(const State& state, const api::Pod& pod, std::vector<std::string>& broken) {
-  for (const api::PodClaim& wanted : pod.claims) {
-    const std::string name = api::claim_object_name(pod, wanted);
+  std::vector<std::string> names;
+  for (const api::PodClaim& wanted : pod.claims) names.push_back(api::claim_object_name(pod, wanted));
+  if (!pod.extended_claim.empty()) names.push_back(pod.extended_claim);
+  for (const std::string& name : names) {
     const auto claim = std::find_if(state.claims.begin(), state.claims.end(), [&](const auto& candidate) {
       return candidate->meta.ns == pod.meta.ns && candidate->meta.name == name;
     });

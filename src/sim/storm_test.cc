@@ -51,11 +51,15 @@ class Storm {
     world_ = World::make(options).value();
     for (const char* file : {"two-racks.yaml", "gpus.yaml", "fabric.yaml", "claim-templates.yaml"})
       give(*world_, file);
+    const Json named =
+        Json::object({{"spec", Json::object({{"extendedResourceName", "example.com/whole"}})}});
+    world_->call({client::Verb::MergePatch, api::ref_of(api::Kind::DeviceClass), "", "whole-gpu.example.com",
+                  "", to_string(named)});
     world_->settle(Duration::seconds(2));
   }
 
   std::string step() {
-    const std::uint64_t what = random_.below(10);
+    const std::uint64_t what = random_.below(12);
     if (what < 4) {
       static const char* kTemplates[] = {"mig-1g", "vgpu", "fabric-card", "one-gpu"};
       const char* claims = kTemplates[random_.below(4)];
@@ -79,6 +83,12 @@ class Storm {
       }
     } else if (what < 9) {
       world_->restart_deciders();
+    } else if (what < 10) {
+      const Json limits = Json::object({{"example.com/whole", "1"}});
+      world_->create(
+          story_pod(Json::object({{"pod", "plain-" + std::to_string(++made_)}, {"limits", limits}})));
+    } else if (what < 11) {
+      turn_taint();
     }
     world_->settle(Duration::millis(static_cast<std::int64_t>(random_.below(3000))));
     const std::vector<std::string> broken = broken_invariants(*world_);
@@ -99,6 +109,22 @@ class Storm {
         return std::string(pod.find("metadata")->string_at("name")) + " is bound but does not run";
     }
     return "";
+  }
+
+  // A pool of devices breaks, or is well again.
+  void turn_taint() {
+    const api::ResourceRef rules = api::ref_of(api::Kind::DeviceTaintRule);
+    if (!world_->read(rules, "", "broken").is_null()) {
+      world_->call({client::Verb::Delete, rules, "", "broken", "", ""});
+      return;
+    }
+    const Json selector = Json::object(
+        {{"driver", "gpu.example.com"}, {"pool", "node-" + std::to_string(1 + random_.below(4))}});
+    const Json taint = Json::object({{"key", "example.com/broken"}, {"effect", "NoExecute"}});
+    world_->create(Json::object({{"apiVersion", rules.api_version()},
+                                 {"kind", "DeviceTaintRule"},
+                                 {"metadata", Json::object({{"name", "broken"}})},
+                                 {"spec", Json::object({{"deviceSelector", selector}, {"taint", taint}})}}));
   }
 
   std::string text() { return world_->text(); }

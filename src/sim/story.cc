@@ -133,6 +133,8 @@ class Runner {
       done = remove(value);
     else if (said.key == "settle")
       done = settle(value);
+    else if (said.key == "restart" && value.is_string())
+      done = world_.restart_deciders(value.as_string());
     else if (said.key == "restart")
       world_.restart_deciders();
     else
@@ -195,10 +197,19 @@ class Runner {
     return {};
   }
 
+  // "extended:web" is the claim for the extended resources of pod web, by the pod's status.
+  StoryName resolved(StoryName name) {
+    constexpr std::string_view kExtended = "extended:";
+    if (!name.name.starts_with(kExtended)) return name;
+    const Json pod = world_.read(api::ref_of(api::Kind::Pod), name.ns, name.name.substr(kExtended.size()));
+    name.name = pod.part("status").part("extendedResourceClaimStatus").string_at("resourceClaimName");
+    return name;
+  }
+
   Result<std::string> expect(const Json& expected) {
     if (!expected.is_object()) return Error(ErrorCode::Invalid, "expect", "takes kind/name: {word: value}");
     for (const JsonMember& member : expected.as_object()) {
-      const StoryName name = TRY(parse_name(member.key));
+      const StoryName name = resolved(TRY(parse_name(member.key)));
       const Json object = world_.read(ref_of(name), name.ns, name.name);
       const bool should_be_gone = member.value.is_string() && member.value.as_string() == "gone";
       if (should_be_gone && object.is_null()) continue;
@@ -243,6 +254,7 @@ Result<StoryResult> run_story(const std::string& file, const std::string& given_
   WorldOptions options;
   options.seed = static_cast<std::uint64_t>(story.int_at("seed", 1));
   options.feature_gates = story.string_at("gates");
+  options.decider_gates = story.string_at("deciderGates");
   const std::unique_ptr<World> world = TRY(World::make(options));
   Runner runner(*world, given_directory);
   if (Status given = runner.give(story); !given) return given.error();

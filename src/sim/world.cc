@@ -25,8 +25,10 @@ api::ResourceRef ref_of(const api::ResourceInfo& resource) {
 }  // namespace
 
 struct World::Parts {
-  Parts(WorldOptions options, api::Gates enabled)
+  Parts(WorldOptions options, api::Gates enabled, api::Gates enabled_in_deciders)
       : gates(std::move(enabled)),
+        decider_gates(std::move(enabled_in_deciders)),
+        gate_changes(options.feature_gates),
         random(options.seed),
         store(memory_store()),
         server({*store, executor, clock, random, gates}, {}),
@@ -40,11 +42,18 @@ struct World::Parts {
   }
 
   void start() {
-    plane = std::make_unique<control::ControlPlane>(faulty, gates, control::ControlPlaneOptions{});
+    plane = std::make_unique<control::ControlPlane>(faulty, decider_gates, control::ControlPlaneOptions{});
     plane->start();
   }
 
+  static Result<api::Gates> parse_gates(const std::string& changes, const std::string& more) {
+    const bool both = !changes.empty() && !more.empty();
+    return api::Gates::parse(api::GateDefaults::Up, changes + (both ? "," : "") + more);
+  }
+
   api::Gates gates;
+  api::Gates decider_gates;
+  std::string gate_changes;
   ManualClock clock{kStart};
   SeededRandom random;
   InlineExecutor executor;
@@ -57,8 +66,10 @@ struct World::Parts {
 };
 
 Result<std::unique_ptr<World>> World::make(WorldOptions options) {
-  api::Gates gates = TRY(api::Gates::parse(api::GateDefaults::Up, options.feature_gates));
-  return std::unique_ptr<World>(new World(std::make_unique<Parts>(std::move(options), std::move(gates))));
+  api::Gates gates = TRY(Parts::parse_gates(options.feature_gates, ""));
+  api::Gates deciders = TRY(Parts::parse_gates(options.feature_gates, options.decider_gates));
+  return std::unique_ptr<World>(
+      new World(std::make_unique<Parts>(std::move(options), std::move(gates), std::move(deciders))));
 }
 
 World::World(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -125,6 +136,12 @@ void World::settle(Duration time) {
 void World::restart_deciders() {
   parts_->plane.reset();
   parts_->start();
+}
+
+Status World::restart_deciders(const std::string& gates) {
+  parts_->decider_gates = TRY(Parts::parse_gates(parts_->gate_changes, gates));
+  restart_deciders();
+  return {};
 }
 
 void World::stop_faults() {

@@ -18,6 +18,7 @@ namespace berth::sim {
 struct WorldOptions {
   std::uint64_t seed = 1;
   std::string feature_gates;  // changes from the defaults of `berth up`
+  std::string decider_gates;  // further changes, for the deciders only: version skew
   FaultRates faults;          // none unless said
 };
 
@@ -39,6 +40,8 @@ class World {
   void settle(Duration time);
   // Every decider dies, with what it knew and what it had under way, and starts again from the API.
   void restart_deciders();
+  // The same with other gates than the API server's: changes from the world's. Refuses what are none.
+  Status restart_deciders(const std::string& gates);
   void stop_faults();
   Time now() const;
   // Every object, one a line: what two runs of one seed must agree on.
