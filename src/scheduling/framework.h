@@ -24,7 +24,6 @@ class Ask;
 namespace berth::scheduling {
 
 using model::PodId;
-
 // What every attempt of one decision shares.
 struct World {
   const client::View& view;
@@ -33,11 +32,8 @@ struct World {
   Time now = {};  // not set: no allocation is late
   Duration binding_timeout = Duration::seconds(600);
 };
-
 // Unusable: its devices failed to get ready, or did not in time (KEP-5007).
 enum class ClaimState : std::uint8_t { Usable, Unusable };
-
-struct ExtendedResources;
 
 // One claim of a pod, and what stands or would stand in its status.
 struct ClaimChoice {
@@ -60,7 +56,7 @@ struct Attempt {
   std::shared_ptr<const dra::Ask> ask;  // the claims that the place must allocate; null: none
   std::vector<std::shared_ptr<const api::Allocation>> allocations;  // for `ask`, on the node accepted last
   std::int64_t preference = 0;                                      // of those allocations
-  std::shared_ptr<ExtendedResources> extended;  // plugins/extended_resources.h; null: none
+  std::shared_ptr<struct ExtendedResources> extended;  // plugins/extended_resources.h; null: none
 
   bool over() const { return !diagnosis.error().empty() || diagnosis.refused_everywhere(); }
   // Keeps the candidates for which `keep(node)` is true. `keep` refuses the others itself.

@@ -170,7 +170,7 @@ void PodCycle::reserve(Attempt& attempt, NodeId node, model::Ledger::Transaction
     choice.allocation = attempt.allocations[next++];
     transaction.allocate(attempt.pod_id, choice.claim, cluster.hold_for(choice.allocation));
   }
-  if (!attempt.extended || !attempt.extended->chosen) return;
+  if (!attempt.extended || !plugins::ask_for(attempt, node) || !attempt.extended->chosen) return;
   BERTH_ASSERT(next < attempt.allocations.size(), "the claim for extended resources comes last");
   const model::ClaimId made = cluster.claim_id({attempt.pod->meta.ns, attempt.extended->claim_name});
   attempt.claims.push_back(
