@@ -96,20 +96,34 @@ std::optional<Refutation> Relaxation::refute() {
   if (std::optional<Refutation> no = refute_counts()) return no;
   for (std::uint32_t m = 0; m < problem_.matches.size(); ++m)
     if (std::optional<Refutation> no = refute_match(m)) return no;
+  restrict_all(Matching::kNone, nullptr);
+  return refute_distincts();
+}
+
+std::optional<Refutation> Relaxation::refute_distincts() const {
   for (std::uint32_t c = 0; c < ask_.claims.size(); ++c)
     for (std::uint32_t k = 0; k < ask_.claims[c].shape->constraints.size(); ++k)
       if (!ask_.claims[c].shape->constraints[k].is_match)
         if (std::optional<Refutation> no = refute_distinct(c, k)) return no;
-  restrict_all(Matching::kNone, nullptr);
   return std::nullopt;
 }
 
-// No value has enough places that all slots can have theirs.
+// No value has enough places that all slots can have theirs, each with values of its own where that is asked
+// for.
 std::optional<Refutation> Relaxation::refute_match(std::uint32_t m) {
   const MatchGroup& match = problem_.matches[m];
+  std::size_t had = 0;  // the most slots that one value could serve
   for (const auto& [value, places] : match.values) {
     restrict_all(m, &places);
-    if (matching_.repair() && !refute_counters()) return std::nullopt;
+    std::size_t missing = 1;
+    if (!matching_.repair()) {
+      missing = matching_.blocked_slots().size() - matching_.blocked_capacity();
+    } else if (!refute_counters()) {
+      const std::optional<Refutation> same = refute_distincts();
+      if (!same) return std::nullopt;
+      missing = same->need - same->have;
+    }
+    had = std::max(had, match.covered - std::min(match.covered, missing));
   }
   Refutation no;
   no.by_numbers = match.values.empty();
@@ -117,32 +131,34 @@ std::optional<Refutation> Relaxation::refute_match(std::uint32_t m) {
   no.claim = match.claim;
   no.constraint = match.constraint;
   no.need = match.covered;
-  no.have = match.best;
+  no.have = no.by_numbers ? match.best : had;
   no.value = match.best_value;
   no.places = match.open;
   return no;
 }
 
 // Each slot needs a value that no other slot has: slots matched to values.
-std::optional<Refutation> Relaxation::refute_distinct(std::uint32_t claim, std::uint32_t constraint) {
+std::optional<Refutation> Relaxation::refute_distinct(std::uint32_t claim, std::uint32_t constraint) const {
   const ValueTable& table = *values_[claim][constraint];
   Matching by_value;
   by_value.reset(std::vector<std::uint32_t>(table.value_count(), 1),
                  std::vector<std::uint32_t>(table.value_count(), Matching::kNone), 0);
-  std::map<std::vector<std::uint32_t>, Bits> accepted;  // by kinds and variants of the alternatives
+  std::map<std::vector<std::uint32_t>, Bits> accepted;  // by matches, kinds and variants of alternatives
   std::vector<std::uint32_t> slots;
-  for (const SlotGroup& group : problem_.groups) {
+  for (std::uint32_t g = 0; g < problem_.groups.size(); ++g) {
+    const SlotGroup& group = problem_.groups[g];
     if (group.claim != claim || group.count == 0) continue;
-    std::vector<std::uint32_t> key;
     const std::vector<SubAsk>& alternatives = ask_.claims[claim].requests[group.request].alternatives;
+    std::vector<std::uint32_t> key = group.matches;
+    const std::size_t begin = key.size();
     for (const SubAsk& sub : alternatives)
       for (const Covering& by : sub.constraints)
         if (by.constraint == constraint) key.insert(key.end(), {sub.kind, by.variant});
-    if (key.size() != 2 * alternatives.size()) continue;
+    if (key.size() != begin + 2 * alternatives.size()) continue;
     const auto [at, added] = accepted.try_emplace(std::move(key), table.value_count());
-    for (std::size_t p = added ? group.accepts.next(0) : group.accepts.end(); p < group.accepts.end();
-         p = group.accepts.next(p + 1))
-      for (std::size_t v = 1; v < at->first.size(); v += 2)
+    const Bits& mine = accepts(g);
+    for (std::size_t p = added ? mine.next(0) : mine.end(); p < mine.end(); p = mine.next(p + 1))
+      for (std::size_t v = begin + 1; v < at->first.size(); v += 2)
         for (const std::uint32_t id :
              table.ids(at->first[v], problem_.flat_of(static_cast<std::uint32_t>(p))))
           at->second.set(id);

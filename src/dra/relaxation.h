@@ -60,7 +60,8 @@ class Relaxation {
  private:
   void restrict_all(std::uint32_t match, const Bits* only);
   std::optional<Refutation> refute_match(std::uint32_t match);
-  std::optional<Refutation> refute_distinct(std::uint32_t claim, std::uint32_t constraint);
+  std::optional<Refutation> refute_distincts() const;
+  std::optional<Refutation> refute_distinct(std::uint32_t claim, std::uint32_t constraint) const;
   std::optional<Refutation> refute_counters() const;
   Refutation blocked() const;
   const SlotGroup& group_of_slot(std::uint32_t slot) const;
