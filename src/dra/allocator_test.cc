@@ -103,6 +103,43 @@ TEST_F(AllocatorTest, SeesWhatEarlierMembersOfTheTransactionTook) {
   EXPECT_EQ(text(allocator.allocate(**ask, world.cluster.find_node("node-1"))), "gpu-0");
 }
 
+TEST_F(AllocatorTest, ADeviceThatTakesOfItsNodeIsNotAWrongYes) {
+  api::ResourceSlice two = slice(2);
+  two.devices[0].maps_node_resources = true;
+  world.put(api::Kind::ResourceSlice, two);
+  EXPECT_EQ(text(allocate(claim("off", 1))), "gpu-0") << "without the gate the field says nothing";
+  Gates on;
+  on.node_allocatable_resources = true;
+  Allocator careful(world.cluster, selectors, random, on);
+  const ClaimPtr one = claim("one", 1), both = claim("both", 2);
+  EXPECT_EQ(text(careful.allocate(**careful.prepare(std::span(&one, 1)), world.cluster.find_node("node-1"))),
+            "gpu-1");
+  const std::string why =
+      text(careful.allocate(**careful.prepare(std::span(&both, 1)), world.cluster.find_node("node-1")));
+  EXPECT_NE(why.find("gpu-0: it takes resources of its node"), std::string::npos) << why;
+}
+
+TEST_F(AllocatorTest, WithTheGateOffRecordedGroupsStillHoldTheirCounterSet) {
+  api::ResourceSlice counters = slice(0), devices = slice(2);
+  counters.meta.name = "counters";
+  counters.slice_count = devices.slice_count = 2;
+  counters.shared_counters.push_back({"set", {{"memory", Quantity::of(80)}}});
+  for (api::Device& device : devices.devices)  // the driver took the groups out after the downgrade
+    device.consumes.push_back({"set", {{"memory", Quantity::of(20)}}, {}});
+  world.put(api::Kind::ResourceSlice, counters);
+  world.put(api::Kind::ResourceSlice, devices);
+  api::ResourceClaim held = *claim("held", 1, "", "gpu-0");
+  held.allocation->results[0].groups["set"] = {"mig"};
+  world.put(api::Kind::ResourceClaim, held);
+  Allocator off(world.cluster, selectors, random, Gates{});
+  const ClaimPtr next = claim("next", 1);
+  const std::string why =
+      text(off.allocate(**off.prepare(std::span(&next, 1)), world.cluster.find_node("node-1")));
+  EXPECT_NE(why.find("gpu-1: counter set set on node-1 holds group mig; the device offers no group"),
+            std::string::npos)
+      << why;
+}
+
 TEST_F(AllocatorTest, AVgpuWaitsForTheMigPartition) {
   api::ResourceSlice counters = slice(0), devices = slice(2);
   counters.meta.name = "counters";

@@ -15,6 +15,7 @@ Gates gates_of(const api::Gates& gates) {
   on.list_attributes = gates.enabled("DRAListTypeAttributes");
   on.derived_attributes = gates.enabled("DRADerivedAttributes");
   on.optional_node_operations = gates.enabled("DRAOptionalNodeOperations");
+  on.node_allocatable_resources = gates.enabled("DRANodeAllocatableResources");
   on.compatibility_groups = gates.enabled("DRADeviceCompatibilityGroups");
   on.compatibility_group_snapshot = gates.enabled("BerthCompatibilityGroupSnapshot");
   return on;

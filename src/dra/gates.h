@@ -17,6 +17,7 @@ struct Gates {
   bool list_attributes = false;
   bool derived_attributes = false;
   bool optional_node_operations = false;
+  bool node_allocatable_resources = false;
   bool compatibility_groups = false;
   bool compatibility_group_snapshot =
       false;  // BerthCompatibilityGroupSnapshot: write results[].compatibilityGroups

@@ -300,7 +300,8 @@ void Inventory::charge_baseline(NodePool& pool) {
       if (pool.draws[s][i].empty() || !cluster_.ledger().busy(device)) continue;
       for (const Draw& draw : pool.draws[s][i]) {
         for (const auto& [slot, amount] : draw.counters) pool.available[slot] -= amount;
-        if (gates_.compatibility_groups) pool.groups[draw.set].admit(groups_of(pool, draw, device));
+        // With the gate off slices with groups are not here; what claims recorded still holds.
+        pool.groups[draw.set].admit(groups_of(pool, draw, device));
       }
     }
   pool.overdrawn = std::any_of(pool.available.begin(), pool.available.end(),

@@ -206,7 +206,6 @@ void Problem::write_draws(std::uint32_t place, std::string& key) const {
       append(amount, key);
     }
     append(Matching::kNone, key);
-    if (!stages_.gates.compatibility_groups) continue;
     for (const std::uint32_t group : draw.groups) append(group, key);
     append(Matching::kNone, key);
   }

@@ -94,7 +94,7 @@ bool Search::admitted(Place place, std::string& why) {
     return names.empty() ? std::string("no group") : text;
   };
   for (const Draw& draw : draws) {
-    if (!gates_.compatibility_groups || leaves_out(CertificateKind::Group)) break;
+    if (leaves_out(CertificateKind::Group)) break;
     if (run.groups[draw.set].admits(draw.groups)) continue;
     if (words_) {
       const GroupState& held = run.groups[draw.set];
@@ -157,7 +157,6 @@ void Search::charge(Place place, Pick& pick) {
       counter_journal_.push_back({segment.pool, slot, run.available[slot]});
       run.available[slot] -= amount;
     }
-    if (!gates_.compatibility_groups) continue;
     group_journal_.push_back({segment.pool, draw.set, run.groups[draw.set]});
     run.groups[draw.set].admit(draw.groups);
   }
@@ -175,7 +174,10 @@ Search::Attempt Search::take(Position at, Place place) {
   if (const Attempt attempt = check_capacity(at, place, pick); attempt != Attempt::Taken) return attempt;
   std::string why;
   if (!features_allow(slice, device, gates_, cluster_.node(node_))) {
-    note(at, place, "it needs a feature that the node or the scheduler lacks");
+    note(at, place,
+         device.maps_node_resources && gates_.node_allocatable_resources
+             ? "it takes resources of its node, which are not counted yet"
+             : "it needs a feature that the node or the scheduler lacks");
     return Attempt::Refused;
   }
   if (!admitted(place, why)) {

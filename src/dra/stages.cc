@@ -22,6 +22,8 @@ Quantity consumed_of(const model::DeviceUse& use, model::CapacityId capacity) {
 bool features_allow(const Slice& slice, const api::Device& device, const Gates& gates,
                     const model::NodeRow& node) {
   if (!gates.partitionable_devices && !device.consumes.empty()) return false;
+  // What such a device takes of its node's cpu and memory is not counted yet: no yes rather than a wrong one.
+  if (gates.node_allocatable_resources && device.maps_node_resources) return false;
   if (slice.live->skip_node_operations.empty()) return true;
   if (!gates.optional_node_operations || !node.live) return false;
   const std::vector<std::string>& declared = node.live->declared_features;
@@ -71,7 +73,7 @@ Stage Stages::of(const SubAsk& sub, Place place) const {
     for (const auto& [slot, amount] : draw.counters)
       if (pool.overdrawn || amount > pool.available[slot]) return Stage::Counter;
   for (const Draw& draw : draws)
-    if (gates.compatibility_groups && !pool.groups[draw.set].admits(draw.groups)) return Stage::Group;
+    if (!pool.groups[draw.set].admits(draw.groups)) return Stage::Group;
   return Stage::Fits;
 }
 

@@ -23,6 +23,7 @@ constexpr Row kRows[] = {
     {"DRAListTypeAttributes", &dra::Gates::list_attributes},
     {"DRADerivedAttributes", &dra::Gates::derived_attributes},
     {"DRAOptionalNodeOperations", &dra::Gates::optional_node_operations},
+    {"DRANodeAllocatableResources", &dra::Gates::node_allocatable_resources},
     {"DRADeviceCompatibilityGroups", &dra::Gates::compatibility_groups},
     {"BerthCompatibilityGroupSnapshot", &dra::Gates::compatibility_group_snapshot},
 };

@@ -93,6 +93,8 @@ Device decode_device(const Json& json) {
   device.binding_conditions = decode_strings(json.items_at("bindingConditions"));
   device.binding_failure_conditions = decode_strings(json.items_at("bindingFailureConditions"));
   device.allow_multiple = json.bool_at("allowMultipleAllocations");
+  const Json& node_resources = json.part("nodeAllocatableResources");
+  device.maps_node_resources = node_resources.is_object() && !node_resources.as_object().empty();
   return device;
 }
 

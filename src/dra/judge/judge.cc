@@ -198,6 +198,7 @@ class Judge {
   }
   bool able(const Candidate& candidate) const {
     return (world_.gates.partitionable_devices || candidate.device->consumes.empty()) &&
+           (!candidate.device->maps_node_resources || !world_.gates.node_allocatable_resources) &&
            (candidate.slice->skip_node_operations.empty() || skips_operations());
   }
   bool tolerated(const Candidate& candidate, const api::DeviceSubRequest& sub) const {
@@ -279,8 +280,7 @@ class Judge {
     for (const auto& entry : device.consumes) {
       for (const auto& [counter, amount] : entry.counters)
         fit.first = fit.first && amount <= left[{entry.counter_set, counter}];
-      if (world_.gates.compatibility_groups)
-        fit.second = fit.second && joins(groups[entry.counter_set], entry.groups);
+      fit.second = fit.second && joins(groups[entry.counter_set], entry.groups);
     }
     return fit;
   }

@@ -184,7 +184,7 @@ struct Checker {
       for (const auto& [counter, amount] : left)
         require(!amount.is_negative(), id(*one.result) + ": counter " + counter.second + " is overdrawn");
       for (const auto& entry : one.candidate->device->consumes)
-        if (world.gates.compatibility_groups) check_groups(id(*one.result), groups[entry.counter_set]);
+        check_groups(id(*one.result), groups[entry.counter_set]);
     }
   }
   static std::vector<std::string> groups_of(const std::vector<const DeviceResult*>& held,
