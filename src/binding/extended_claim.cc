@@ -30,19 +30,11 @@ bool extended_name_is_taken(const BindContext& context, const api::ClaimAllocati
 
 Chain create_extended_claim(const BindContext& context, const api::ClaimAllocation& wanted) {
   const api::BindRequest& request = context.request;
-  const api::OwnerReference owner{"v1", "Pod", request.pod_name, request.pod_uid, true, true};
-  Json metadata = Json::object(
-      {{"name", wanted.claim_name},
-       {"generateName", request.pod_name + "-extended-resources-"},
-       {"namespace", request.meta.ns},
-       {"annotations", Json::object({{std::string(api::kExtendedResourceClaimAnnotation), "true"}})},
-       {"ownerReferences", Json::array({api::to_json(owner)})},
-       {"finalizers", Json::array({api::kClaimFinalizer})}});
-  const Json object = Json::object(
-      {{"apiVersion", api::ref_of(api::Kind::ResourceClaim).api_version()},
-       {"kind", "ResourceClaim"},
-       {"metadata", std::move(metadata)},
-       {"spec", Json::object({{"devices", Json::object({{"requests", wanted.extended->requests}})}})}});
+  api::ObjectMeta pod;
+  pod.ns = request.meta.ns;
+  pod.name = request.pod_name;
+  pod.uid = request.pod_uid;
+  const Json object = api::extended_claim_object(pod, wanted.claim_name, *wanted.extended);
   const api::ObjectKey key{api::Kind::ResourceClaim, request.meta.ns, wanted.claim_name, {}};
   return {key, {client::create(api::Kind::ResourceClaim, request.meta.ns, object)}, {}};
 }

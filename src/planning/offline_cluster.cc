@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/kind_rules.h"
+#include "base/assert.h"
 #include "base/random.h"
 
 namespace berth::planning {
@@ -42,6 +43,14 @@ void newest(const Json& value, Time& latest) {
   } else if (value.is_array()) {
     for (const Json& item : value.as_array()) newest(item, latest);
   }
+}
+
+api::Pod with_extended_claim(const api::Pod& pod, const std::string& name, const api::ExtendedClaim& claim) {
+  Result<Json> object = parse_json(*pod.raw);
+  BERTH_ASSERT(object.ok(), "the plan wrote this text itself");
+  (*object)["status"]["extendedResourceClaimStatus"] =
+      Json::object({{"resourceClaimName", name}, {"requestMappings", claim.mappings}});
+  return api::decode_pod(*object, std::make_shared<const std::string>(to_string(*object)));
 }
 
 }  // namespace
@@ -202,16 +211,28 @@ void OfflineCluster::put(api::Kind kind, T object) {
     taint_rules_.apply(*delta, cluster_);
 }
 
+// The claim that the binder would make, and what the pod's status says of it.
+api::ResourceClaim OfflineCluster::extended_claim(const api::Pod& pod,
+                                                  const scheduling::ClaimChoice& choice) const {
+  const std::string& name = cluster_.claim(choice.claim).key.name;
+  Json object = api::extended_claim_object(pod.meta, name, *choice.extended);
+  object["metadata"]["uid"] = derived_uid("ResourceClaim " + pod.meta.ns + "/" + name);
+  object["metadata"]["resourceVersion"] = "1";
+  return api::decode_resource_claim(object, std::make_shared<const std::string>(to_string(object)));
+}
+
 void OfflineCluster::bind(const api::Pod& pod, const std::string& node,
                           const std::vector<scheduling::ClaimChoice>& claims) {
+  api::Pod bound = pod;
   for (const scheduling::ClaimChoice& choice : claims) {
-    api::ResourceClaim claim = *cluster_.claim(choice.claim).live;
+    api::ResourceClaim claim =
+        choice.extended ? extended_claim(pod, choice) : *cluster_.claim(choice.claim).live;
     if (!claim.allocation) claim.allocation = *choice.allocation;
     if (!claim.reserved_by(pod.meta.uid))
       claim.reserved_for.push_back({"", "pods", pod.meta.name, pod.meta.uid});
+    if (choice.extended) bound = with_extended_claim(pod, claim.meta.name, *choice.extended);
     put(api::Kind::ResourceClaim, std::move(claim));
   }
-  api::Pod bound = pod;
   bound.node_name = node;
   put(api::Kind::Pod, std::move(bound));
 }

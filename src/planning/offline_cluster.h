@@ -41,6 +41,7 @@ class OfflineCluster {
   void make_claim(Json& pod, const Json& entry, std::string_view from);
   template <class T>
   void put(api::Kind kind, T object);
+  api::ResourceClaim extended_claim(const api::Pod& pod, const scheduling::ClaimChoice& choice) const;
   Status decode(const dra::Gates& gates);
 
   std::map<Key, Json> documents_;

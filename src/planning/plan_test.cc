@@ -167,6 +167,31 @@ TEST(Plan, WhatRefusesAPodBeforeAnyNodeIsProved) {
   EXPECT_EQ(odd->kind + odd->request + odd->items.at(0), "Classrnosuch");
 }
 
+TEST(Plan, ExtendedResourcesAreServedByDevices) {
+  const std::string gpu = R"(
+---
+{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: ext},
+ spec: {extendedResourceName: example.com/gpu, selectors: [{cel: {expression: device.driver == "d.io"}}]}}
+)";
+  const auto wants = [](const std::string& name, const std::string& resource) {
+    return "\n---\n{apiVersion: v1, kind: Pod, metadata: {name: " + name +
+           "}, spec: {containers: [{name: c, image: i, resources: {limits: {" + resource + ": '1'}}}]}}\n";
+  };
+  PlanOptions options;
+  options.objects = true;
+  const Plan plan = plan_of(
+      documents_of(std::string(kCluster) + gpu + wants("a", "example.com/gpu") +
+                   wants("b", "deviceclass.resource.kubernetes.io/ext") + wants("c", "example.com/gpu")),
+      options);
+  for (const char* name : {"a", "b"}) {
+    const Decision& decision = decision_of(plan, name);
+    ASSERT_EQ(decision.result, ResultKind::Placed) << decision.message;
+    EXPECT_EQ(decision.pods.at(0).claims.size(), 1u);
+  }
+  EXPECT_EQ(plan.objects.size(), 6u) << "two pods, two claims, two bind requests";
+  EXPECT_TRUE(plan.objects.at(0).part("status").part("extendedResourceClaimStatus").is_object());
+}
+
 TEST(Plan, TaintRulesCount) {
   const std::string rule = R"(
 ---

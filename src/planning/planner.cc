@@ -189,8 +189,9 @@ std::vector<Json> Planner::objects() const {
   for (const client::NamedKey& key : placed_) {
     const api::Pod& pod = *offline_.view().pods.find(key.ns, key.name);
     pods.push_back(bound_pod(pod));
-    for (const api::PodClaim& named : pod.claims) {
-      const std::string name = api::claim_object_name(pod, named);
+    std::vector<std::string> names = {pod.extended_claim};
+    for (const api::PodClaim& named : pod.claims) names.push_back(api::claim_object_name(pod, named));
+    for (const std::string& name : names) {
       const api::ResourceClaim* claim = offline_.view().claims.find(key.ns, name);
       if (claim && seen.insert(key.ns + "/" + name).second) claims.push_back(allocated_claim(*claim));
     }

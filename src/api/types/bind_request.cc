@@ -115,6 +115,21 @@ BindRequest decode_bind_request(const Json& object, RawPtr raw) {
   return request;
 }
 
+Json extended_claim_object(const ObjectMeta& pod, const std::string& name, const ExtendedClaim& claim) {
+  const OwnerReference owner{"v1", "Pod", pod.name, pod.uid, true, true};
+  Json metadata =
+      Json::object({{"name", name},
+                    {"generateName", pod.name + "-extended-resources-"},
+                    {"namespace", pod.ns},
+                    {"annotations", Json::object({{std::string(kExtendedResourceClaimAnnotation), "true"}})},
+                    {"ownerReferences", Json::array({to_json(owner)})},
+                    {"finalizers", Json::array({kClaimFinalizer})}});
+  return Json::object({{"apiVersion", "resource.k8s.io/v1"},
+                       {"kind", "ResourceClaim"},
+                       {"metadata", std::move(metadata)},
+                       {"spec", Json::object({{"devices", Json::object({{"requests", claim.requests}})}})}});
+}
+
 Json bind_request_object(const BindRequest& request) {
   const OwnerReference owner{"v1", "Pod", request.pod_name, request.pod_uid, false, false};
   Json metadata = Json::object({{"name", request.meta.name},

@@ -91,6 +91,8 @@ std::string_view name_of(BindStep step);    // "", "Reserving", …
 std::string_view name_of(FailureClass failure);
 
 BindRequest decode_bind_request(const Json& object, RawPtr raw);
+// The ResourceClaim object for a create: owned by the pod, annotated as Kubernetes has it, protected.
+Json extended_claim_object(const ObjectMeta& pod, const std::string& name, const ExtendedClaim& claim);
 // The whole object for a create, owner reference included.
 Json bind_request_object(const BindRequest& request);
 // The status alone.
