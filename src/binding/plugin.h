@@ -19,8 +19,10 @@ namespace berth::binding {
 
 struct BinderOptions {
   Duration binding_timeout =
-      Duration::seconds(600);                     // from allocationTimestamp to all binding conditions True
-  Duration gang_timeout = Duration::seconds(60);  // for the members of a decision to appear at all
+      Duration::seconds(600);  // from allocationTimestamp to all binding conditions True
+  // For the members of a decision to appear at all: they are written at once, so who is missing then was
+  // never asked for. 5,000 members take some 5 s on a real API server.
+  Duration gang_timeout = Duration::seconds(15);
   bool binding_conditions = true;  // DRADeviceBindingConditions and DRAResourceClaimDeviceStatus
   std::vector<std::string> plugins = {"DynamicResources"};  // in this order
 };

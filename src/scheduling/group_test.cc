@@ -317,6 +317,31 @@ TEST(Groups, AnUndoneGangGivesEverythingBackAndComesAgain) {
   EXPECT_EQ(nodes_of(bench, {"a", "b"}), "a:n1 b:n1");
 }
 
+TEST(Groups, AGangWhoseWritingWasCutOffIsDecidedAnewAsAWhole) {
+  TestBench before;
+  before.put_node({"n1"});
+  before.put_group("g", 2);
+  for (const char* pod : {"a", "b"}) before.put_pod({pod, "1", "g"});
+  before.run();
+  // The process died between the two bind requests.
+  TestBench after;
+  after.put_node({"n1"});
+  after.put_group("g", 2);
+  const std::string request = *before.view.bind_requests.find("default", "a-uid-a")->raw;
+  after.put(api::Kind::BindRequest, request);
+  for (const char* pod : {"a", "b"}) after.put_pod({pod, "1", "g"});
+  after.run();
+  EXPECT_EQ(nodes_of(after, {"a", "b"}), "a:n1 b:") << "b waits for what becomes of a";
+  Json failed = *parse_json(request);
+  failed["metadata"]["resourceVersion"] = "1000";
+  failed["status"] = Json::object({{"phase", "Failed"}, {"failedAttempts", 9}});
+  after.put(api::Kind::BindRequest, to_string(failed));
+  after.now = after.now + Duration::seconds(60);
+  after.run();
+  EXPECT_EQ(nodes_of(after, {"a", "b"}), "a:n1 b:n1");
+  EXPECT_EQ(after.decisions.records().back().placed.size(), 2u);
+}
+
 TEST(Groups, AGangWhoseRequestsFailedComesBackTogether) {
   TestBench bench;
   for (const char* name : {"n1", "n2", "n3", "n4"}) bench.put_node({name, "1"});

@@ -226,6 +226,18 @@ void Scheduler::reconsider_pod(const client::View& view, const EntryKey& key, Ti
   }
 }
 
+// Its request is of a decision whose other requests were never written: the process that decided died on the
+// way. The binder gives it up, and the gang is decided anew as a whole.
+bool Scheduler::is_stranded(const client::View& view, const api::Pod& pod) const {
+  const auto requests = view.bind_requests_of_pod(pod.meta.ns, pod.meta.name);
+  return std::any_of(requests.begin(), requests.end(), [&](const api::BindRequest* request) {
+    return request->pod_uid == pod.meta.uid && request->phase == api::BindPhase::Pending &&
+           !request->committed && !in_flight_.contains(request->decision_id) &&
+           view.bind_request_count_of_decision(request->decision_id) <
+               static_cast<std::size_t>(request->group.size);
+  });
+}
+
 void Scheduler::reconsider_group(const client::View& view, const EntryKey& key, Time now) {
   std::int32_t members = 0;
   const api::Pod* waiting = nullptr;
@@ -236,7 +248,7 @@ void Scheduler::reconsider_group(const client::View& view, const EntryKey& key, 
     if (!wants_place(view, *pod)) {
       // Neither placed nor free to be: its failed request is on its way out, and the gang comes back
       // together.
-      held = held ||
+      held = held || is_stranded(view, *pod) ||
              (ours(*pod) && !cluster_.ledger().node_of(cluster_.find_pod(key.ns, pod->meta.name)).valid());
       continue;
     }

@@ -64,6 +64,7 @@ class Scheduler final : public client::StatefulDecider {
   void note_places(const client::Delta& delta);
   void reconsider(const client::View& view, Time now);
   void reconsider_pod(const client::View& view, const EntryKey& key, Time now);
+  bool is_stranded(const client::View& view, const api::Pod& pod) const;
   void reconsider_group(const client::View& view, const EntryKey& key, Time now);
   Gate gate_of(const client::View& view, const api::Pod& pod, Time now);
 
