@@ -182,7 +182,7 @@ Effects Ladder::wait_for_gang() const {
     if (request_.deadline.is_set()) earlier(at, request_.deadline);
     if (dated) earlier(at, request_.meta.created + options_.gang_timeout);
     if (at && now_ >= *at)
-      return fail({FailureClass::OtherPlacement, "BindingTimeout",
+      return fail({FailureClass::OtherPlacement, std::string(api::kGangIncomplete),
                    "only " + std::to_string(gang_.size()) + " of the " + std::to_string(request_.group.size) +
                        " members of its gang were asked to be bound in time"});
   }

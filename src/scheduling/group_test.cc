@@ -334,9 +334,8 @@ TEST(Groups, AGangWhoseWritingWasCutOffIsDecidedAnewAsAWhole) {
   EXPECT_EQ(nodes_of(after, {"a", "b"}), "a:n1 b:") << "b waits for what becomes of a";
   Json failed = *parse_json(request);
   failed["metadata"]["resourceVersion"] = "1000";
-  failed["status"] = Json::object({{"phase", "Failed"}, {"failedAttempts", 9}});
+  failed["status"] = Json::object({{"phase", "Failed"}, {"failedAttempts", 9}, {"reason", "GangIncomplete"}});
   after.put(api::Kind::BindRequest, to_string(failed));
-  after.now = after.now + Duration::seconds(60);
   after.run();
   EXPECT_EQ(nodes_of(after, {"a", "b"}), "a:n1 b:n1");
   EXPECT_EQ(after.decisions.records().back().placed.size(), 2u);

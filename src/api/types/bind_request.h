@@ -46,6 +46,9 @@ enum class FailureClass {
   OtherPlacement,  // choose again, elsewhere if possible
 };
 
+// The reason of a request whose gang was never asked for in full: neither its node nor its devices failed.
+inline constexpr std::string_view kGangIncomplete = "GangIncomplete";
+
 struct BindGroup {
   std::string name;  // PodGroup; empty: the pod stands alone
   std::string uid;
