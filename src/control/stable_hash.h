@@ -5,12 +5,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/fnv.h"
+
 namespace berth::control {
 
 // FNV-1a, then mixed so that every bit depends on every character.
 constexpr std::uint64_t stable_hash(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325ull;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  std::uint64_t hash = fnv1a(text);
   hash = (hash ^ (hash >> 31)) * 0x94d049bb133111ebull;
   return hash ^ (hash >> 29);
 }

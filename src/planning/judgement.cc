@@ -4,6 +4,7 @@
 #include <array>
 
 #include "dra/allocator.h"
+#include "scheduling/claims.h"
 
 namespace berth::planning {
 namespace {
@@ -100,13 +101,12 @@ Proof missing_class(const api::ResourceClaim& claim, const api::DeviceRequest& r
   return proof;
 }
 
-Proof full_claim(const api::ResourceClaim& claim) {
-  const auto consumers = static_cast<std::int64_t>(claim.reserved_for.size());
+Proof full_claim(const api::ResourceClaim& claim, std::size_t consumers) {
   Proof proof{"ClaimLimit",
               claim.meta.name,
               "",
               "",
-              Quantity::of(consumers + 1),
+              Quantity::of(static_cast<std::int64_t>(consumers + 1)),
               Quantity::of(static_cast<std::int64_t>(api::kReservedForMax)),
               {},
               ""};
@@ -122,8 +122,9 @@ std::optional<Proof> proof_before_nodes(const Attempt& attempt) {
     const api::ResourceClaim* claim =
         attempt.world->view.claims.find(pod.meta.ns, api::claim_object_name(pod, named));
     if (!claim) continue;
-    if (claim->reserved_for.size() >= api::kReservedForMax && !claim->reserved_by(pod.meta.uid))
-      return full_claim(*claim);
+    const model::ClaimId id = attempt.world->cluster.find_claim(pod.meta.ns, claim->meta.name);
+    const std::size_t consumers = scheduling::other_consumers(*attempt.world, id, pod.meta.uid);
+    if (consumers >= api::kReservedForMax) return full_claim(*claim, consumers);
     if (claim->allocation) continue;
     for (const api::DeviceRequest& request : claim->requests)
       for (const api::DeviceSubRequest& one : request.alternatives)

@@ -4,6 +4,7 @@
 
 #include "api/kind_rules.h"
 #include "base/assert.h"
+#include "base/fnv.h"
 #include "base/random.h"
 
 namespace berth::planning {
@@ -12,15 +13,9 @@ namespace {
 constexpr int kClaimNameTriesMax = 8;
 constexpr std::int64_t kDefaultNow = 946'684'800;  // 2000-01-01T00:00:00Z
 
-// FNV-1a.
-std::uint64_t digest_of(std::string_view text, std::uint64_t seed) {
-  for (const char c : text) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return seed;
-}
-
 // A UUID that depends on the object's name alone.
 std::string derived_uid(std::string_view text) {
-  SeededRandom random(digest_of(text, 0xcbf29ce484222325u));
+  SeededRandom random(fnv1a(text));
   return random.uuid();
 }
 

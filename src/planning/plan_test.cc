@@ -192,6 +192,24 @@ TEST(Plan, ExtendedResourcesAreServedByDevices) {
   EXPECT_TRUE(plan.objects.at(0).part("status").part("extendedResourceClaimStatus").is_object());
 }
 
+TEST(Plan, NowTellsWhetherAnAllocationIsLate) {
+  const std::string claim = R"(
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: slow},
+ spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}},
+ status: {allocation: {allocationTimestamp: "2026-01-01T00:00:00Z", devices: {results: [
+   {request: r, driver: d.io, pool: n1, device: gpu-1, bindingConditions: [Attached],
+    bindingFailureConditions: [Broken]}]}}}}
+)";
+  const std::string text =
+      std::string(kCluster) + claim + pod("a", ", resourceClaims: [{name: d, resourceClaimName: slow}]");
+  PlanOptions options;
+  options.now = *parse_time("2026-01-01T00:09:59Z");
+  EXPECT_EQ(decision_of(plan_of(documents_of(text), options), "a").result, ResultKind::Placed);
+  options.now = *parse_time("2026-01-01T00:10:00Z");
+  EXPECT_EQ(decision_of(plan_of(documents_of(text), options), "a").result, ResultKind::Unschedulable);
+}
+
 TEST(Plan, TaintRulesCount) {
   const std::string rule = R"(
 ---

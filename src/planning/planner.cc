@@ -5,6 +5,7 @@
 #include <iterator>
 #include <set>
 
+#include "base/fnv.h"
 #include "planning/judgement.h"
 #include "planning/objects.h"
 #include "scheduling/explain.h"
@@ -16,7 +17,6 @@ using model::NodeId;
 
 constexpr std::array<std::string_view, 6> kResultNames = {"Placed", "Preempting", "Unschedulable",
                                                           "Error",  "Gated",      "Unknown"};
-constexpr std::string_view kTimedOut = "timed out trying to allocate devices";
 
 bool goes_first(const Turn& a, const Turn& b) {
   if (a.priority != b.priority) return a.priority > b.priority;
@@ -31,10 +31,7 @@ bool is_pending(const model::Cluster& cluster, const api::Pod& pod) {
 
 // Share ids depend on who asks and on the seed alone.
 std::uint64_t seed_of(const Turn& turn, std::uint64_t seed) {
-  std::uint64_t digest = 0xcbf29ce484222325u ^ seed;
-  for (const char c : turn.ns + "/" + turn.name)
-    digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return digest;
+  return fnv1a(turn.ns + "/" + turn.name, kFnvStart ^ seed);
 }
 
 std::string id_of(const Decision& decision) {
@@ -82,7 +79,7 @@ Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::Selec
     : offline_(offline),
       options_(options),
       allocator_(offline.cluster(), selectors, random_, options.device_gates),
-      world_{offline.view(), offline.cluster(), allocator_},
+      world_{offline.view(), offline.cluster(), allocator_, offline.now()},
       plugins_(scheduling::default_plugins()),
       cycle_(plugins_),
       shapes_(cycle_, domains_),
@@ -157,7 +154,7 @@ void Planner::refuse_pod(const api::Pod& pod, std::span<const NodeId> nodes, Dec
     decision.message = refusals.error;
     return;
   }
-  const bool unknown = refusals.counts().contains(std::string(kTimedOut));
+  const bool unknown = refusals.counts().contains(std::string(scheduling::kSearchEnded));
   decision.result = unknown ? ResultKind::Unknown : ResultKind::Unschedulable;
   decision.reason = unknown ? "SearchBudgetEnded" : "Unschedulable";
   decision.message = refusals.fit_sentence(nodes.size());

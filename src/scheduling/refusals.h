@@ -21,6 +21,8 @@ inline constexpr std::size_t kNodesNamedMax = 3;
 inline constexpr std::string_view kInsufficient = "Insufficient ";
 // The one reason about which a costly filter has more to say, node by node.
 inline constexpr std::string_view kNoDevices = "cannot allocate all claims";
+// The search budget ended first.
+inline constexpr std::string_view kSearchEnded = "timed out trying to allocate devices";
 
 struct RefusedFor {
   std::string reason;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/fnv.h"
 #include "scheduling/claims.h"
 #include "scheduling/explain.h"
 #include "scheduling/writes.h"
@@ -13,16 +14,10 @@ constexpr std::uint32_t kPlainHints = kWakeNodeAdded | kWakeNodeChanged | kWakeP
 constexpr std::uint32_t kDeviceHints =
     kPlainHints | kWakeSliceChanged | kWakeClassChanged | kWakeClaimChanged;
 
-// FNV-1a.
-std::uint64_t digest_of(std::string_view text, std::uint64_t seed = 0xcbf29ce484222325u) {
-  for (const char c : text) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return seed;
-}
-
 std::uint64_t version_digest(const api::ObjectKey& key, const std::optional<api::TypedObject>& object) {
   if (!object) return 0;
   const api::ObjectMeta& meta = api::meta_of(*object);
-  return digest_of(api::to_text(key) + "@" + meta.uid + "@" + std::to_string(meta.resource_version));
+  return fnv1a(api::to_text(key) + "@" + meta.uid + "@" + std::to_string(meta.resource_version));
 }
 
 template <class T>
@@ -308,7 +303,7 @@ std::string Scheduler::next_decision(const EntryKey& key, Time now) {
   ++sequence_;
   const std::string inputs = std::to_string(sequence_) + "|" + std::to_string(now.micros()) + "|" + key.ns +
                              "/" + key.name + "|" + std::to_string(state_digest_);
-  latest_digest_ = digest_of(inputs);
+  latest_digest_ = fnv1a(inputs);
   random_ = SeededRandom(latest_digest_);
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string id = "d" + std::to_string(sequence_) + "-";

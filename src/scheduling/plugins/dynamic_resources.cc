@@ -183,7 +183,7 @@ class DynamicResources final : public CostlyFilter {
       diagnosis.fail(std::string(kErrorPrefix) + failed->error);
     } else {
       diagnosis.refuse(node, Refusal::Unschedulable,
-                       diagnosis.reason("timed out trying to allocate devices"));
+                       diagnosis.reason(kSearchEnded));
     }
     return false;
   }
