@@ -82,22 +82,33 @@ std::string answer_cel(std::string_view line) {
   return to_string(answer_of(line));
 }
 
+std::string answer_too_long() {
+  return to_string(failed(Json::object({{"id", Json()}}), "input", "the line is longer than 16 MiB"));
+}
+
+bool read_line(std::FILE* input, std::size_t bytes_max, std::string& line) {
+  line.clear();
+  int c = std::getc(input);
+  if (c == EOF) return false;
+  for (; c != EOF && c != '\n'; c = std::getc(input))
+    if (line.size() <= bytes_max) line += static_cast<char>(c);
+  return true;
+}
+
 int run_cel() {
   bool clean = true;
-  char* buffer = nullptr;
-  std::size_t capacity = 0;
-  for (ssize_t length; (length = getline(&buffer, &capacity, stdin)) > 0;) {
-    std::string_view line(buffer, static_cast<std::size_t>(length));
-    if (line.back() == '\n') line.remove_suffix(1);
+  for (std::string line; read_line(stdin, kCelLineBytesMax, line);) {
     if (line.empty()) continue;
-    const Json answer = line.size() > kCelLineBytesMax ? failed(Json::object({{"id", Json()}}), "input",
-                                                                "the line is longer than 16 MiB")
-                                                       : answer_of(line);
-    clean = clean && !answer.find("error");
-    std::printf("%s\n", to_string(answer).c_str());
+    if (line.size() > kCelLineBytesMax) {
+      clean = false;
+      std::printf("%s\n", answer_too_long().c_str());
+    } else {
+      const Json answer = answer_of(line);
+      clean = clean && !answer.find("error");
+      std::printf("%s\n", to_string(answer).c_str());
+    }
     std::fflush(stdout);
   }
-  std::free(buffer);
   return clean ? 0 : 1;
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace berth::cli {
 namespace {
 
@@ -44,6 +46,19 @@ TEST(CelCommand, SaysWhatIsWrong) {
   for (const auto& [asked, contains] : kLines)
     for (const char* part : contains)
       EXPECT_NE(answer_cel(asked).find(part), std::string::npos) << asked << " → " << answer_cel(asked);
+}
+
+TEST(CelCommand, KeepsNoMoreOfALineThanItsBound) {
+  std::FILE* input = std::tmpfile();
+  ASSERT_NE(input, nullptr);
+  std::fputs("short\nmuch too long\n\nlast", input);
+  std::rewind(input);
+  std::string line;
+  std::vector<std::string> lines;
+  while (read_line(input, 5, line)) lines.push_back(line);
+  std::fclose(input);
+  EXPECT_EQ(lines, (std::vector<std::string>{"short", "much t", "", "last"}));
+  EXPECT_NE(answer_too_long().find("16 MiB"), std::string::npos);
 }
 
 }  // namespace

@@ -182,8 +182,7 @@ class DynamicResources final : public CostlyFilter {
     } else if (const auto* failed = std::get_if<dra::Failed>(&verdict)) {
       diagnosis.fail(std::string(kErrorPrefix) + failed->error);
     } else {
-      diagnosis.refuse(node, Refusal::Unschedulable,
-                       diagnosis.reason(kSearchEnded));
+      diagnosis.refuse(node, Refusal::Unschedulable, diagnosis.reason(kSearchEnded));
     }
     return false;
   }
