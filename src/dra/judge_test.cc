@@ -438,6 +438,57 @@ TEST(Judge, AgreesOnWorldsOfTwins) {
   EXPECT_GT(seen["no"], 20);
 }
 
+// Who looks at a device with admin access takes none: the numbers are those of the other requests, even where
+// more devices of one value could be looked at.
+TEST(Judge, CertificateOfAMatchBesideAdminAccess) {
+  Scene scene{Scene::Empty{}};
+  scene.put_nodes();
+  api::DeviceClass device_class;
+  device_class.meta.name = "c0";
+  scene.world.put(api::Kind::DeviceClass, device_class);
+  api::ResourceSlice slice;
+  slice.meta.name = "s";
+  slice.driver = "d0";
+  slice.pool = "p0";
+  slice.generation = slice.slice_count = 1;
+  slice.node_name = "n0";
+  for (int i = 0; i < 3; ++i) {
+    slice.devices.push_back({.name = name("g", i)});
+    slice.devices.back().attributes["numa"] = std::int64_t{i > 0};
+  }
+  scene.world.put(api::Kind::ResourceSlice, slice);
+  api::ResourceClaim held;
+  held.meta.name = held.meta.uid = "held";
+  held.meta.ns = "default";
+  held.allocation =
+      api::Allocation{{api::DeviceResult{.driver = "d0", .pool = "p0", .device = "g1"}}, {}, {}, {}};
+  scene.world.put(api::Kind::ResourceClaim, held);
+  api::ResourceClaim claim;
+  claim.meta.name = claim.meta.uid = "want";
+  claim.meta.ns = "default";
+  for (const bool admin : {true, false}) {
+    api::DeviceSubRequest sub;
+    sub.name = admin ? "watch" : "use";
+    sub.device_class = "c0";
+    sub.count = admin ? 1 : 2;
+    sub.admin_access = admin;
+    claim.requests.push_back({sub.name, false, {sub}});
+  }
+  claim.constraints.push_back({{}, "d0/numa", ""});
+  scene.world.put(api::Kind::ResourceClaim, claim);
+  scene.claims.push_back(scene.world.view.claims.find_shared("default", "want"));
+  PlainSelectors selectors;
+  SeededRandom random(1);
+  Allocator allocator(scene.world.cluster, selectors, random, scene.gates);
+  const auto ask = allocator.prepare(scene.claims);
+  ASSERT_TRUE(ask);
+  const Verdict verdict = allocator.allocate(**ask, scene.world.cluster.find_node("n0"));
+  ASSERT_TRUE(std::holds_alternative<Impossible>(verdict));
+  const Certificate& shown = *std::get<Impossible>(verdict).certificate;
+  EXPECT_EQ(to_words(shown), "needs 2 devices with the same d0/numa; the best group has 1: g0");
+  EXPECT_EQ(judge::complaint_about(scene.for_judge(selectors), scene.claims, shown), "");
+}
+
 TEST(Judge, AgreesOnRandomWorlds) {
   constexpr int kWorldsEachRun = 8;
   std::map<std::string, int> seen;
