@@ -18,6 +18,7 @@ struct Allocator::State {
   Shapes shapes;
   Search search;
   std::size_t steps_max = kSearchStepsMax;
+  DeviceScoring scoring = DeviceScoring::Reference;
 };
 
 Allocator::Allocator(const model::Cluster& cluster, SelectorEvaluator& selectors, Random& random, Gates gates)
@@ -74,6 +75,9 @@ std::size_t Allocator::latest_steps() const {
 }
 void Allocator::set_steps_max(std::size_t steps) {
   state_->steps_max = steps;
+}
+void Allocator::set_scoring(DeviceScoring scoring) {
+  state_->scoring = scoring;
 }
 void Allocator::skip_plain_search() {
   state_->search.set_plain_steps(0);

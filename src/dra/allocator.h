@@ -17,6 +17,7 @@
 #include "base/random.h"
 #include "dra/certificate.h"
 #include "dra/gates.h"
+#include "dra/scoring.h"
 #include "dra/selectors.h"
 #include "model/cluster.h"
 
@@ -95,6 +96,8 @@ class Allocator {
   std::size_t latest_steps() const;
 
   void set_steps_max(std::size_t steps);
+  // From the next allocate() on. Until it is called: Reference.
+  void set_scoring(DeviceScoring scoring);
   // Goes without the plain search that answers most asks at once: for tests of the search behind it.
   void skip_plain_search();
   const Gates& gates() const;
