@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "binding/gang.h"
+#include "client/claim_writes.h"
 
 namespace berth::binding {
 namespace {
@@ -54,13 +55,6 @@ bool left_over(const View& view, const api::ResourceClaim& claim) {
   });
 }
 
-client::Write free_all(const api::ObjectKey& key, const api::ResourceClaim& claim) {
-  Json status = Json::object();
-  for (const char* field : {"allocation", "reservedFor", "devices"}) status[field] = nullptr;
-  return client::merge_patch(key, Json::object({{"status", std::move(status)}}), claim.meta.uid,
-                             claim.meta.resource_version, "status");
-}
-
 void claims_of_pod(const View& view, const Delta& delta, Keys& keys) {
   if (!delta.after) return;
   const api::Pod& pod = *std::get<std::shared_ptr<const api::Pod>>(*delta.after);
@@ -95,23 +89,30 @@ class IdleClaims final : public client::Reconciler {
       idle_since_.erase(key);
       return Effects::nothing();
     }
-    const Time since = idle_since_.try_emplace(key, now).first->second;
-    if (now < since + kIdleAllocationGrace) {
+    const Time due = seen_idle_since(key, now) + kIdleAllocationGrace;
+    if (now < due) {
       Effects effects;
-      effects.wake_at = since + kIdleAllocationGrace;
+      effects.wake_at = due;
       return effects;
     }
     if (leftover) {
       Effects effects;
       effects.chains.push_back({key, {}, {}});
-      if (claim->allocation || !claim->reserved_for.empty()) effects.then(free_all(key, *claim));
+      if (claim->allocation || !claim->reserved_for.empty()) effects.then(client::clear_allocation(*claim));
       effects.then(client::delete_object(key, claim->meta.uid));
       return effects;
     }
-    return Effects::write(key, free_all(key, *claim));
+    return Effects::write(key, client::clear_allocation(*claim));
   }
 
  private:
+  Time seen_idle_since(const api::ObjectKey& key, Time now) {
+    const auto known = idle_since_.find(key);
+    if (known != idle_since_.end()) return known->second;
+    if (idle_since_.size() < kIdleClaimsMax) idle_since_.emplace(key, now);
+    return now;
+  }
+
   std::map<api::ObjectKey, Time> idle_since_;
 };
 

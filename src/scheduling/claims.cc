@@ -3,18 +3,14 @@
 #include <set>
 
 #include "api/types/device_readiness.h"
+#include "client/claim_writes.h"
 #include "dra/allocator.h"
 
 namespace berth::scheduling {
 namespace {
 
 client::Chain deallocation(const api::ResourceClaim& claim) {
-  const api::ObjectKey key = client::key_of(api::Kind::ResourceClaim, claim.meta);
-  Json status = Json::object({{"allocation", nullptr}, {"reservedFor", nullptr}, {"devices", nullptr}});
-  return {key,
-          {client::merge_patch(key, Json::object({{"status", std::move(status)}}), claim.meta.uid,
-                               claim.meta.resource_version, "status")},
-          {}};
+  return {client::key_of(api::Kind::ResourceClaim, claim.meta), {client::clear_allocation(claim)}, {}};
 }
 
 // Nobody but this pod has it, and nobody is about to.

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "client/claim_writes.h"
 #include "control/controllers/controllers.h"
 #include "control/controllers/patches.h"
 
@@ -83,21 +84,6 @@ bool generated_for_finished_pod(const View& view, const api::ResourceClaim& clai
   return pod && pod->meta.uid == owner->uid && pod->finished();
 }
 
-client::Write free_all(const api::ObjectKey& key, const api::ResourceClaim& claim) {
-  Json patch = Json::object();
-  for (const char* field : {"allocation", "reservedFor", "devices"}) patch["status"][field] = nullptr;
-  return client::merge_patch(key, std::move(patch), claim.meta.uid, claim.meta.resource_version, "status");
-}
-
-client::Write keep_only(const api::ObjectKey& key, const api::ResourceClaim& claim,
-                        const std::vector<api::ClaimConsumer>& rest) {
-  JsonArray consumers;
-  for (const api::ClaimConsumer& consumer : rest) consumers.push_back(api::to_json(consumer));
-  Json patch = Json::object();
-  patch["status"]["reservedFor"] = std::move(consumers);
-  return client::merge_patch(key, std::move(patch), claim.meta.uid, claim.meta.resource_version, "status");
-}
-
 class ClaimRelease final : public client::Reconciler {
  public:
   std::string_view name() const override { return "claim-release"; }
@@ -135,9 +121,9 @@ class ClaimRelease final : public client::Reconciler {
     const bool idle = claim->allocation && claim->meta.deleting();
     const bool to_free = free && (idle || lost_some || (!claim->allocation && !claim->devices.empty()));
     if (to_free)
-      effects.then(free_all(key, *claim));
+      effects.then(client::clear_allocation(*claim));
     else if (lost_some || gained_some)
-      effects.then(keep_only(key, *claim, consumers.rest));
+      effects.then(client::keep_consumers(*claim, consumers.rest));
     const bool protected_still = claim->meta.has_finalizer(api::kClaimFinalizer);
     // An unallocated live claim keeps it: it was put on at creation, for the allocation to come.
     if (free && protected_still && (to_free || claim->meta.deleting())) {
