@@ -177,6 +177,7 @@ void Engine::take_batch(const TypedBatch& batch) {
   drop_unlisted(batch);
   if (!feed->listed) --lists_missing_;
   feed->listed = true;
+  feed->listed_at = batch.resource_version;
 }
 
 // What a list does not name is gone, unless it is newer than the list.
@@ -230,9 +231,13 @@ const api::ObjectMeta* Engine::known(const api::ObjectKey& key) const {
 }
 
 void Engine::learn(const api::ObjectKey& key, api::TypedObject object) {
-  if (tombstones_.has(api::meta_of(object).uid)) return;
-  if (const auto delta = view_.put(key, std::move(object)))
-    publish(*find_feed(key.kind, key.resource), *delta);
+  const api::ObjectMeta& meta = api::meta_of(object);
+  Feed& feed = *find_feed(key.kind, key.resource);
+  const api::ObjectMeta* there = known(key);
+  // A list that is newer than the answer would have named the object.
+  const bool unlisted = meta.resource_version <= feed.listed_at && (!there || there->uid != meta.uid);
+  if (unlisted || tombstones_.has(meta.uid)) return;
+  if (const auto delta = view_.put(key, std::move(object))) publish(feed, *delta);
 }
 
 void Engine::forget(const api::ObjectKey& key, const std::string& uid) {

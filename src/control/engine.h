@@ -94,6 +94,7 @@ class Engine final : private ViewPort {
     api::Kind kind = api::Kind::Other;
     api::ResourceRef resource;
     bool listed = false;
+    std::uint64_t listed_at = 0;  // the version of the latest list
     bool to_decider = false;
     std::vector<Route> routes;
   };

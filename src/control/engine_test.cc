@@ -273,6 +273,58 @@ TEST(Engine, AnAnswerThatComesAfterTheNewsOfTheDeletionBringsNothingBack) {
   EXPECT_EQ(world.engine.view().pods.size(), 0u);
 }
 
+// A list says what there is: an answer from before it is news only of an object that the list names too.
+TEST(Engine, AnAnswerFromBeforeAListBringsNothingBack) {
+  for (const bool replaced : {true, false}) {
+    World world;
+    add(world, [](const View& view, const api::ObjectKey& key, Time) { return label_once(view, key); });
+    world.api.put(Kind::Pod, kPodA);
+    world.start();
+    ASSERT_TRUE(world.api.deliver(0));
+    world.step();
+    ASSERT_TRUE(world.api.carry_out_only());
+    world.api.remove(api::ref_of(Kind::Pod), "d", "a");
+    if (replaced)
+      world.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"a","labels":{"v":"done"}}})");
+    world.api.relist(api::ref_of(Kind::Pod));
+    ASSERT_TRUE(world.api.deliver(0));
+    world.step();
+    ASSERT_TRUE(world.api.release());
+    world.settle();
+    const api::Pod* seen = world.engine.view().pods.find("d", "a");
+    const Json* there = world.api.find(Kind::Pod, "d", "a");
+    ASSERT_EQ(seen != nullptr, there != nullptr);
+    if (seen) {
+      EXPECT_EQ(*seen->raw, to_string(*there));
+    }
+  }
+}
+
+// The same of an object that no watch ever told of.
+TEST(Engine, ACreateAnsweredAfterAListWithoutItBringsNothingBack) {
+  World world;
+  bool asked = false;
+  add(world,
+      [&](const View&, const api::ObjectKey&, Time) {
+        if (std::exchange(asked, true)) return Effects::nothing();
+        Json claim = Json::object();
+        claim["metadata"]["name"] = "c";
+        return Effects::write(kKeyA, client::create(Kind::ResourceClaim, "d", std::move(claim)));
+      },
+      {client::itself(Kind::Pod),
+       {Kind::ResourceClaim, {}, [](const View&, const client::Delta&, std::vector<api::ObjectKey>&) {}}});
+  world.api.put(Kind::Pod, kPodA);
+  world.start();
+  while (world.api.deliver(0) || world.api.deliver(1)) world.step();
+  ASSERT_TRUE(world.api.carry_out_only());
+  world.api.remove(api::ref_of(Kind::ResourceClaim), "d", "c");
+  world.api.relist(api::ref_of(Kind::ResourceClaim));
+  while (world.api.deliver(0) || world.api.deliver(1)) world.step();
+  ASSERT_TRUE(world.api.release());
+  world.settle();
+  EXPECT_EQ(world.engine.view().claims.size(), 0u);
+}
+
 TEST(Engine, AGroupIsAllOrUndo) {
   for (const bool fails : {false, true}) {
     World world;
