@@ -118,6 +118,8 @@ int run_plan(const PlanCommand& command) {
   options.verdicts = verdicts_of(command.verdicts);
   options.gates = &*gates;
   options.device_gates = dra::gates_of(*gates);
+  options.device_scoring =
+      dra::device_scoring_of(command.device_scoring).value_or(dra::DeviceScoring::Reference);
   options.objects = command.output == "yaml";
 
   Result<std::vector<Manifest>> manifests = read_manifests(command.files, *gates);

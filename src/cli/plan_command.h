@@ -13,6 +13,7 @@ struct PlanCommand {
   std::string verdicts = "none";  // none, summary or all
   std::string now;                // RFC 3339; empty: the newest timestamp of the input
   std::uint64_t seed = 0;
+  std::string device_scoring = "Reference";  // a name of dra::kDeviceScorings
   std::string feature_gates;
 };
 

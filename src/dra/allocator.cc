@@ -18,7 +18,6 @@ struct Allocator::State {
   Shapes shapes;
   Search search;
   std::size_t steps_max = kSearchStepsMax;
-  DeviceScoring scoring = DeviceScoring::Reference;
 };
 
 Allocator::Allocator(const model::Cluster& cluster, SelectorEvaluator& selectors, Random& random, Gates gates)
@@ -77,7 +76,7 @@ void Allocator::set_steps_max(std::size_t steps) {
   state_->steps_max = steps;
 }
 void Allocator::set_scoring(DeviceScoring scoring) {
-  state_->scoring = scoring;
+  state_->search.set_scoring(scoring);
 }
 void Allocator::skip_plain_search() {
   state_->search.set_plain_steps(0);

@@ -246,6 +246,8 @@ void Inventory::order(NodeDevices& devices) const {
       for (std::uint32_t s = 0; s < pool.slices.size(); ++s) {
         if (!pool.here[s].any()) continue;
         const Slice& slice = *pool.slices[s];
+        devices.uniform =
+            devices.uniform && pool.draws.empty() && !slice.shareable.any() && !pool.conditioned;
         const Mask all = Mask::first(slice.live->devices.size());
         const Mask mask = pass == 2 ? slice.conditioned : all & ~slice.conditioned;
         if (mask.any()) devices.order.push_back({p, s, base_of(p, s), mask, mask & pool.here[s], {}});

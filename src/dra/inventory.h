@@ -54,6 +54,8 @@ struct Derived {
   Result<SelectorId> program;
 };
 
+struct PoolSizes;  // fragments.h
+
 enum class PoolState : std::uint8_t { Usable, Incomplete, Invalid };
 
 struct NodePool {
@@ -71,6 +73,7 @@ struct NodePool {
   model::Names<DenseId<struct GroupTag>> group_names;
   std::vector<std::vector<std::vector<Draw>>> draws;  // by slice and device
   bool negative_draws = false;                        // a device gives to a counter
+  std::shared_ptr<const PoolSizes> sizes;             // null until allocations are compared
 
   // The state of the ledger at `stamp`.
   std::uint64_t stamp = ~std::uint64_t{0};
@@ -96,7 +99,9 @@ struct NodeDevices {
   std::vector<std::unique_ptr<ValueTable>> values;
   std::vector<SlicePtr> slices;    // those with devices here, in the order of flat numbers
   std::uint32_t device_count = 0;  // of flat numbers
-  std::uint64_t stamp = 0;         // another number with every change of anything above
+  // No device draws on counters, can be shared or has conditions: to any scoring they are all the same.
+  bool uniform = true;
+  std::uint64_t stamp = 0;  // another number with every change of anything above
   std::uint64_t labels_stamp = 0, slices_stamp = 0, wide_stamp = 0;
 };
 

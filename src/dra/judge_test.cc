@@ -8,8 +8,10 @@
 
 #include "dra/judge/certificate_checker.h"
 #include "dra/judge/judge.h"
+#include "dra/judge/pools.h"
 #include "dra/judge/rules.h"
 #include "dra/judge/validity.h"
+#include "dra/judge/worth.h"
 #include "dra/test_world.h"
 
 namespace berth::dra {
@@ -436,6 +438,155 @@ TEST(Judge, AgreesOnWorldsOfTwins) {
   for (const auto& [kind, count] : seen) std::printf("%s %d\n", kind.c_str(), count);
   EXPECT_GT(seen["yes"], 20);
   EXPECT_GT(seen["no"], 20);
+}
+
+// Partitions of two pieces of hardware, and devices to share, some of them in use: where the choice matters.
+struct PartitionScene : Scene {
+  PartitionScene() : Scene(Empty{}) {
+    gates.compatibility_groups = chance(2);
+    put_nodes();
+    api::DeviceClass device_class;
+    device_class.meta.name = "c0";
+    world.put(api::Kind::DeviceClass, device_class);
+    api::ResourceSlice slice;
+    slice.meta.name = "s";
+    slice.driver = "d0";
+    slice.pool = "p0";
+    slice.slice_count = 2;
+    slice.node_name = "n0";
+    api::ResourceSlice sets = slice;
+    sets.meta.name = "t";
+    for (int set = 0; set < 2; ++set)
+      sets.shared_counters.push_back(
+          {name("set", set), {{"m", Quantity::of(4 + pick(4))}, {"n", Quantity::of(2 + pick(2))}}});
+    const int devices = 4 + pick(5);
+    for (int i = 0; i < devices; ++i) slice.devices.push_back(any_partition(i));
+    if (chance(2)) {
+      slice.per_device_node_selection = true;
+      slice.node_name.clear();
+      for (api::Device& device : slice.devices) device.node_name = chance(5) ? "n1" : "n0";
+    }
+    world.put(api::Kind::ResourceSlice, slice);
+    world.put(api::Kind::ResourceSlice, sets);
+    take_some();
+    const int wanted = 1 + pick(2);
+    for (int i = 0; i < wanted; ++i) {
+      api::ResourceClaim claim;
+      claim.meta.ns = "default";
+      claim.meta.name = claim.meta.uid = name("want", i);
+      for (int r = 0; r < 1 + pick(2); ++r) {
+        api::DeviceSubRequest sub{.name = name("r", r), .device_class = "c0", .count = 1 + pick(2)};
+        if (chance(3)) sub.capacity["mem"] = Quantity::of(1 + pick(2));
+        claim.requests.push_back({sub.name, false, {sub}});
+      }
+      if (chance(4)) claim.constraints.push_back({{}, "d0/numa", ""});
+      world.put(api::Kind::ResourceClaim, claim);
+      claims.push_back(world.view.claims.find_shared("default", claim.meta.name));
+    }
+  }
+  api::Device any_partition(int index) const {
+    api::Device device;
+    device.name = name("g", index);
+    if (!chance(4)) device.attributes["numa"] = std::int64_t{pick(2)};
+    if (chance(6)) device.binding_conditions = {"Ready"};
+    device.allow_multiple = chance(3);
+    if (chance(2)) device.capacity["mem"] = {Quantity::of(2 + pick(4)), {}};
+    const std::vector<std::string> groups =
+        gates.compatibility_groups ? any_groups() : std::vector<std::string>();
+    for (int set = 0; set < 2; ++set)
+      if (chance(2))
+        device.consumes.push_back(
+            {name("set", set), {{"m", Quantity::of(1 + pick(4))}, {"n", Quantity::of(pick(2))}}, groups});
+    return device;
+  }
+};
+
+// What an allocation says as the judge would say it.
+std::vector<judge::Chosen> chosen_in(const Allocations& allocations, const judge::World& world,
+                                     std::span<const ClaimPtr> claims) {
+  const std::vector<judge::Candidate> candidates = judge::gather(world).candidates;
+  std::vector<judge::Chosen> chosen;
+  for (std::size_t c = 0; c < allocations.claims.size(); ++c) {
+    const std::vector<std::uint32_t>& alternatives = allocations.claims[c].alternatives;
+    for (const api::DeviceResult& result : allocations.claims[c].allocation->results)
+      for (std::size_t r = 0; r < alternatives.size(); ++r) {
+        const api::DeviceRequest& request = claims[c]->requests[r];
+        const std::string& own = request.alternatives[alternatives[r]].name;
+        if (result.request != (request.prioritized ? request.name + "/" + own : request.name)) continue;
+        for (const judge::Candidate& one : candidates)
+          if (one.slice->driver == result.driver && one.slice->pool == result.pool &&
+              one.device->name == result.device)
+            chosen.push_back({c, r, alternatives[r], one.slice, one.device});
+      }
+  }
+  return chosen;
+}
+
+// Scoring changes which devices are taken, never whether; and no allocation is better than the one taken.
+void compare_scored(const Scene& scene, std::map<std::string, int>& seen) {
+  constexpr std::size_t kChoicesMax = 300;
+  PlainSelectors selectors;
+  SeededRandom random(1);
+  Allocator first(scene.world.cluster, selectors, random, scene.gates);
+  Allocator best(scene.world.cluster, selectors, random, scene.gates);
+  best.set_scoring(DeviceScoring::LeastFragmenting);
+  if (chance(2)) best.skip_plain_search();
+  const model::NodeId node = scene.world.cluster.find_node("n0");
+  const auto ask = first.prepare(scene.claims), other = best.prepare(scene.claims);
+  RC_ASSERT(ask.ok() == other.ok());
+  if (!ask) return;
+  const Verdict reference = first.allocate(**ask, node), scored = best.allocate(**other, node);
+  RC_ASSERT(reference.index() == scored.index());
+  const auto* yes = std::get_if<Allocations>(&scored);
+  if (!yes) return;
+  const judge::World judged = scene.for_judge(selectors);
+  const std::string complaint = judge::complaint_about(judged, scene.claims, *yes);
+  if (!complaint.empty()) RC_LOG() << describe(scene);
+  RC_ASSERT(complaint == "");
+  judge::Alternatives alternatives;
+  const auto& before = std::get<Allocations>(reference);
+  for (std::size_t c = 0; c < yes->claims.size(); ++c) {
+    RC_ASSERT(yes->claims[c].alternatives == before.claims[c].alternatives);
+    alternatives.emplace_back(yes->claims[c].alternatives.begin(), yes->claims[c].alternatives.end());
+  }
+  const auto of_yes = chosen_in(*yes, judged, scene.claims),
+             of_first = chosen_in(before, judged, scene.claims);
+  const judge::Loss mine = judge::loss_of(judged, scene.claims, of_yes);
+  const judge::Loss theirs = judge::loss_of(judged, scene.claims, of_first);
+  ++seen[mine < theirs ? "better" : "as good"];
+  const auto every = judge::every_choice(judged, scene.claims, alternatives, kChoicesMax);
+  RC_ASSERT(!every.empty());
+  if (every.size() == kChoicesMax) return void(++seen["too many"]);
+  ++seen[every.size() > 1 ? "a choice" : "no choice"];
+  judge::Loss least = theirs;
+  for (const auto& choice : every) least = std::min(least, judge::loss_of(judged, scene.claims, choice));
+  if (mine != least) {
+    RC_LOG() << describe(scene) << "\nlost " << mine.lost << ", least " << least.lost << "\n";
+    for (const auto& one : of_yes) RC_LOG() << " " << one.device->name;
+  }
+  RC_ASSERT((mine == least));
+}
+
+TEST(Judge, NoAllocationFragmentsLess) {
+  constexpr int kWorldsEachRun = 4;
+  std::map<std::string, int> seen;
+  EXPECT_TRUE(rc::check("the least fragmenting allocation is taken", [&] {
+    for (int i = 0; i < kWorldsEachRun; ++i) {
+      switch (pick(4)) {
+        case 0:
+          compare_scored(Scene(), seen);
+          break;
+        case 1:
+          compare_scored(TwinScene(), seen);
+          break;
+        default:
+          compare_scored(PartitionScene(), seen);
+      }
+    }
+  }));
+  for (const auto& [kind, count] : seen) std::printf("%s %d\n", kind.c_str(), count);
+  EXPECT_GT(seen["better"], 10);
+  EXPECT_GT(seen["a choice"], 40);
 }
 
 // Who looks at a device with admin access takes none: the numbers are those of the other requests, even where

@@ -17,6 +17,7 @@ Outcome Search::run(const CompiledAsk& ask, model::NodeId node, std::size_t step
     steps_max_ = steps_max;
     outcome = run_exact();
   }
+  if (outcome == Outcome::Found && scoring_ == DeviceScoring::LeastFragmenting) improve();
   return outcome == Outcome::TooLarge ? Outcome::None : outcome;
 }
 

@@ -14,6 +14,8 @@
 #include "dra/exact.h"
 #include "dra/inventory.h"
 #include "dra/prove.h"
+#include "dra/scored.h"
+#include "dra/scoring.h"
 #include "dra/stages.h"
 
 namespace berth::dra {
@@ -43,6 +45,7 @@ class Search {
   Outcome run(const CompiledAsk& ask, model::NodeId node, std::size_t steps_max, Explain explain);
   // 0: the exact search at once. For tests; the answers are the same.
   void set_plain_steps(std::size_t per_device) { plain_steps_ = per_device; }
+  void set_scoring(DeviceScoring scoring) { scoring_ = scoring; }
   std::size_t steps() const { return steps_; }
   const std::string& error() const { return error_; }
   const NodeDevices& devices() const { return *devices_; }
@@ -109,6 +112,16 @@ class Search {
   bool describe_state(std::uint32_t claim, std::uint32_t request, std::size_t in_claim,
                       std::string& key) const;
 
+  // search_scored.cc
+  bool may_differ() const;
+  void improve();
+  void note_taken(const Pick& pick);
+  void undo_noted(const Pick& pick);
+  bool find_wanted();
+  std::vector<Place> candidates(Position at, std::size_t taken) const;
+  std::vector<Scored::Option> options(Position at, std::size_t taken, const std::vector<Place>& left_out);
+  void compare(std::size_t request, std::size_t taken);
+
   // search_proof.cc
   Certificate search_proof(const Prover& prover);
   bool leaves_out(CertificateKind kind) const { return left_out_ == kind; }
@@ -157,6 +170,8 @@ class Search {
   Collected collected_;  // of requests for all devices
   std::optional<Problem> problem_;
   std::optional<Exact> exact_;
+  DeviceScoring scoring_ = DeviceScoring::Reference;
+  std::optional<Scored> scored_;
 
   // The furthest request that was not satisfied, and why each device was refused there first.
   Position deepest_;

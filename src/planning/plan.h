@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "dra/certificate.h"
 #include "dra/gates.h"
+#include "dra/scoring.h"
 #include "dra/selectors.h"
 
 namespace berth::planning {
@@ -35,6 +36,7 @@ struct PlanOptions {
   Verdicts verdicts = Verdicts::None;
   const api::Gates* gates = nullptr;  // for defaults of priorities
   dra::Gates device_gates = {};
+  dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
   bool objects = false;  // fill Plan::objects
 };
 

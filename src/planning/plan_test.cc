@@ -109,6 +109,34 @@ TEST(Plan, EachDecisionSeesTheOnesBefore) {
   EXPECT_FALSE(plan.complete());
 }
 
+// A claim on half of the shareable device is the tighter fit where its other half is taken.
+TEST(Plan, TheScoringSaysWhichDevices) {
+  const std::string text = std::string(kCluster) + R"(
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s0},
+ spec: {driver: d.io, nodeName: n1, pool: {name: early, generation: 1, resourceSliceCount: 1},
+        devices: [{name: fresh, allowMultipleAllocations: true, capacity: {mem: {value: 8Gi}}}]}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: half, namespace: default},
+ spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu, capacity: {requests: {mem: 4Gi}}}}]}},
+ status: {allocation: {devices: {results: [{request: r, driver: d.io, pool: n1, device: gpu-0,
+          shareID: 11111111-1111-1111-1111-111111111111, consumedCapacity: {mem: 4Gi}}]}}}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: half, namespace: default},
+ spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu,
+                                                        capacity: {requests: {mem: 4Gi}}}}]}}}}
+)" + pod("a", ", resourceClaims: [{name: dev, resourceClaimTemplateName: half}]");
+  for (const auto& [scoring, device] : {std::pair(dra::DeviceScoring::Reference, "fresh"),
+                                        std::pair(dra::DeviceScoring::LeastFragmenting, "gpu-0")}) {
+    PlanOptions options;
+    options.device_scoring = scoring;
+    const Plan plan = plan_of(documents_of(text), options);
+    const Decision& a = decision_of(plan, "a");
+    ASSERT_EQ(a.result, ResultKind::Placed) << a.message;
+    EXPECT_EQ(a.pods.at(0).claims.at(0).allocation->results.at(0).device, device);
+  }
+}
+
 TEST(Plan, ARefusalHasAProof) {
   const Plan plan = plan_of(documents_of(std::string(kCluster) + pod("a", kClaim + ", nodeName: ''") +
                                          pod("big", ", nodeSelector: {disk: ssd}")));

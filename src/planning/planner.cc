@@ -83,7 +83,9 @@ Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::Selec
       plugins_(scheduling::default_plugins()),
       cycle_(plugins_),
       shapes_(cycle_, domains_),
-      groups_(plugins_, domains_, shapes_) {}
+      groups_(plugins_, domains_, shapes_) {
+  allocator_.set_scoring(options.device_scoring);
+}
 
 Plan Planner::run() {
   const std::vector<Turn> turns = turns_of(offline_.view(), offline_.cluster());

@@ -120,6 +120,44 @@ def bad_input_is_named():
     assert run("plan", "-f", CLUSTER, "--now", "yesterday").returncode == 2
 
 
+HALVES = """
+{apiVersion: v1, kind: Node, metadata: {name: n1},
+ status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
+---
+{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: any}, spec: {}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: counters},
+ spec: {driver: d.io, nodeName: n1, pool: {name: n1, generation: 1, resourceSliceCount: 2},
+        sharedCounters: [{name: gpu, counters: {memory: {value: "8"}}}]}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: devices},
+ spec: {driver: d.io, nodeName: n1, pool: {name: n1, generation: 1, resourceSliceCount: 2},
+        devices: [{name: whole, consumesCounters: [{counterSet: gpu, counters: {memory: {value: "8"}}}]},
+                  {name: left, consumesCounters: [{counterSet: gpu, counters: {memory: {value: "4"}}}]},
+                  {name: right, consumesCounters: [{counterSet: gpu, counters: {memory: {value: "4"}}}]}]}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: one, namespace: default},
+ spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: any}}]}}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: a},
+ spec: {containers: [{name: c, image: i}], resourceClaims: [{name: dev, resourceClaimTemplateName: one}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: b},
+ spec: {containers: [{name: c, image: i}], resourceClaims: [{name: dev, resourceClaimTemplateName: one}]}}
+"""
+
+
+def the_scoring_says_which_devices():
+    for flags, code, wanted in (([], 1, {"a": "whole"}), (["--device-scoring", "Reference"], 1, {"a": "whole"}),
+                                (["--device-scoring", "LeastFragmenting"], 0, {"a": "left", "b": "right"})):
+        decisions, returned = plan("-f", "-", *flags, text=HALVES)
+        devices = {name: decision["pods"][0]["claims"][0]["devices"][0]["device"]
+                   for name, decision in decisions.items() if decision["result"] == "Placed"}
+        assert (returned, devices) == (code, wanted), (flags, returned, devices)
+    wrong = run("plan", "-f", "-", "--device-scoring", "Tightest", text=HALVES)
+    assert wrong.returncode == 2 and "Reference" in wrong.stderr and "LeastFragmenting" in wrong.stderr, wrong
+
+
 def cel_answers_line_by_line():
     asked = [{"id": 1, "expr": "device.driver == 'd'", "device": {"driver": "d"}},
              {"id": 2, "expr": "x * 2", "vars": {"x": {"int": "21"}}}, {"id": 3, "expr": "1 +"}]
@@ -132,7 +170,7 @@ def cel_answers_line_by_line():
 
 CASES = (every_example_of_the_document_is_told_in_words, the_order_of_the_input_never_matters,
          its_objects_are_what_it_decided, verdicts_judge_every_node, bad_input_is_named,
-         cel_answers_line_by_line)
+         the_scoring_says_which_devices, cel_answers_line_by_line)
 
 
 def main():

@@ -29,6 +29,16 @@ class Judge {
     return {found == 1 ? Answer::Yes : Answer::No, chosen_};
   }
 
+  std::vector<std::vector<Chosen>> every(const Alternatives& alternatives, std::size_t most) {
+    candidates_ = gather(world_).candidates;
+    for (const ClaimPtr& claim : claims_) prepare(*claim);
+    error_ = false;
+    only_ = &alternatives;
+    most_ = most;
+    enter(0, 0);
+    return every_;
+  }
+
   std::vector<Looked> look(std::size_t c, const api::DeviceSubRequest& sub) {
     candidates_ = gather(world_).candidates;
     std::vector<Looked> seen;
@@ -110,11 +120,15 @@ class Judge {
 
   // 1 found, 0 not, 2 too large. Stops everything when error_ is set.
   int enter(std::size_t c, std::size_t r) {
-    if (c == claims_.size()) return 1;
+    if (c == claims_.size()) {
+      if (only_) every_.push_back(chosen_);
+      return only_ && every_.size() < most_ ? 0 : 1;
+    }
     if (r == claims_[c]->requests.size()) return enter(c + 1, 0) == 1 ? 1 : 0;
     const api::DeviceRequest& request = claims_[c]->requests[r];
     bool all_too_large = true;
     for (std::size_t a = 0; a < request.alternatives.size(); ++a) {
+      if (only_ && (*only_)[c][r] != a) continue;
       const int found = pick(c, r, a, 0, 0);
       if (found == 1 || error_ || !request.prioritized) return found;
       all_too_large = all_too_large && found == 2;
@@ -133,9 +147,9 @@ class Judge {
       const Candidate& candidate = candidates_[i];
       const bool open =
           all || (!in_use(c, candidate, sub) && selected(candidate, sub) == 1 && candidate.here);
-      if (error_) return 0;
+      if (fails()) return 0;
       const bool fits = open && admissible(c, r, a, candidate);
-      if (error_) return 0;
+      if (fails()) return 0;
       if (fits) {
         chosen_.push_back({c, r, a, candidate.slice, candidate.device});
         const int found = pick(c, r, a, k + 1, i + 1);
@@ -145,6 +159,11 @@ class Judge {
       if (all) return 0;
     }
     return 0;
+  }
+  // Whoever wants every choice goes on without the device that erred.
+  bool fails() {
+    if (only_) error_ = false;
+    return error_;
   }
   int unless_found(int found) {
     if (found != 1) chosen_.pop_back();
@@ -355,6 +374,9 @@ class Judge {
   std::vector<Chosen> chosen_;
   bool blocks_all_ = false;
   bool error_ = false;
+  const Alternatives* only_ = nullptr;
+  std::vector<std::vector<Chosen>> every_;
+  std::size_t most_ = 0;
 };
 
 }  // namespace
@@ -362,6 +384,11 @@ class Judge {
 std::vector<Looked> look(const World& world, std::span<const ClaimPtr> claims, std::size_t claim,
                          const api::DeviceSubRequest& sub) {
   return Judge(world, claims).look(claim, sub);
+}
+
+std::vector<std::vector<Chosen>> every_choice(const World& world, std::span<const ClaimPtr> claims,
+                                              const Alternatives& alternatives, std::size_t most) {
+  return Judge(world, claims).every(alternatives, most);
 }
 
 Judgement allocate(const World& world, std::span<const ClaimPtr> claims) {

@@ -38,6 +38,12 @@ struct Judgement {
 // Exponential: for worlds of a few devices.
 Judgement allocate(const World& world, std::span<const ClaimPtr> claims);
 
+// By claim and request: which alternative.
+using Alternatives = std::vector<std::vector<std::size_t>>;
+// All choices of devices with these alternatives, at most so many; devices that err are left out.
+std::vector<std::vector<Chosen>> every_choice(const World& world, std::span<const ClaimPtr> claims,
+                                              const Alternatives& alternatives, std::size_t most);
+
 // One device as one request sees it, before anything is chosen.
 struct Looked {
   const api::ResourceSlice* slice = nullptr;
