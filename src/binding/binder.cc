@@ -65,10 +65,10 @@ void keys_of_node(const View& view, const Delta& delta, Keys& keys) {
 
 }  // namespace
 
-Duration retry_delay(std::int32_t failed_attempts) {
-  Duration delay = kRetryBase;
-  for (std::int32_t i = 0; i < failed_attempts && delay < kRetryCap; ++i) delay = delay * 2;
-  return std::min(delay, kRetryCap);
+Duration retry_delay(const BinderOptions& options, std::int32_t failed_attempts) {
+  Duration delay = options.retry_base;
+  for (std::int32_t i = 0; i < failed_attempts && delay < options.retry_cap; ++i) delay = delay * 2;
+  return std::min(delay, options.retry_cap);
 }
 
 Result<std::unique_ptr<Binder>> Binder::make(BinderOptions options) {

@@ -17,15 +17,13 @@
 namespace berth::binding {
 
 inline constexpr std::string_view kSuperseded = "Superseded";  // another pod, or bound by somebody else
-inline constexpr Duration kRetryBase = Duration::seconds(1);   // before the second attempt, then doubled
-inline constexpr Duration kRetryCap = Duration::seconds(60);
 // A gang that gets through within this time spends no write on saying that it waits.
 inline constexpr Duration kQuietGangWait = Duration::seconds(2);
 // Requests remembered; beyond, events and refusals of further ones are not.
 inline constexpr std::size_t kRememberedMax = 65536;
 
 // The wait before attempt `failed_attempts` + 1.
-Duration retry_delay(std::int32_t failed_attempts);
+Duration retry_delay(const BinderOptions& options, std::int32_t failed_attempts);
 
 class Binder final : public client::Reconciler {
  public:

@@ -288,7 +288,7 @@ Effects Ladder::after_refusal() const {
   wanted.reason = "BindingError";
   wanted.message = within_bound("attempt " + std::to_string(attempts) + " failed: " + refusal_->message);
   wanted.failed_attempts = attempts;
-  wanted.next_attempt = next_second(now_ + retry_delay(request_.failed_attempts));
+  wanted.next_attempt = next_second(now_ + retry_delay(options_, request_.failed_attempts));
   Effects effects = write_status(wanted, IfChanged::Refuse);
   effects.wake_at = wanted.next_attempt;
   return effects;

@@ -23,6 +23,8 @@ struct BinderOptions {
   // For the members of a decision to appear at all: they are written at once, so who is missing then was
   // never asked for. 5,000 members take some 5 s on a real API server.
   Duration gang_timeout = Duration::seconds(15);
+  Duration retry_base = Duration::seconds(1);  // before the second attempt, then doubled
+  Duration retry_cap = Duration::seconds(60);
   bool binding_conditions = true;  // DRADeviceBindingConditions and DRAResourceClaimDeviceStatus
   std::vector<std::string> plugins = {"DynamicResources"};  // in this order
 };

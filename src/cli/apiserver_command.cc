@@ -13,31 +13,39 @@ int complain(const Error& error) {
   return error.code() == ErrorCode::Invalid && error.path().rfind("--", 0) == 0 ? 2 : 1;
 }
 
-void choose_data_directory(ServerOptions& options, bool in_memory) {
-  if (in_memory) options.data_directory.clear();
-  if (!in_memory && options.data_directory.empty()) {
-    const char* state = std::getenv("XDG_STATE_HOME");
-    const char* home = std::getenv("HOME");
-    options.data_directory = state && *state ? std::string(state) + "/berth"
-                                             : std::string(home ? home : ".") + "/.local/state/berth";
-  }
-  if (!options.kubeconfig.empty()) return;
+std::string state_directory() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  return state && *state ? std::string(state) + "/berth"
+                         : std::string(home ? home : ".") + "/.local/state/berth";
+}
+
+ServerOptions server_options(const Configuration& configuration) {
+  ServerOptions options;
+  options.listen = configuration.listen;
+  options.kubeconfig = configuration.kubeconfig_written;
+  options.audit_log = configuration.audit_log;
+  options.watch_window_events = static_cast<std::size_t>(configuration.watch_window_events);
+  options.insecure = configuration.insecure;
+  if (!configuration.in_memory)
+    options.data_directory =
+        configuration.data_directory.empty() ? state_directory() : configuration.data_directory;
+  if (!options.kubeconfig.empty()) return options;
   if (!options.data_directory.empty()) {
     options.kubeconfig = options.data_directory + "/kubeconfig";
-    return;
+    return options;
   }
   const char* temporary = std::getenv("TMPDIR");
   SystemRandom random;
   options.kubeconfig = std::string(temporary && *temporary ? temporary : "/tmp") + "/berth-" +
                        random.name_suffix(8) + "/kubeconfig";
+  return options;
 }
 
-int run_apiserver(ApiServerCommand command) {
+int run_apiserver(const Configuration& configuration) {
   StopSignal stop;
-  choose_data_directory(command.server, command.in_memory);
-  const Result<api::Gates> gates = api::Gates::parse(api::GateDefaults::Release, command.feature_gates);
-  if (!gates) return complain(gates.error());
-  Result<std::unique_ptr<ServerPart>> part = ServerPart::open(command.server, *gates);
+  const api::Gates gates = gates_of(Part::ApiServer, configuration);
+  Result<std::unique_ptr<ServerPart>> part = ServerPart::open(server_options(configuration), gates);
   if (!part) return complain(part.error());
   if (Status started = (*part)->start(); !started) return complain(started.error());
   if (Status ready = (*part)->ready(); !ready) return complain(ready.error());

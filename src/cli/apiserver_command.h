@@ -3,22 +3,20 @@
 
 #include <string>
 
+#include "cli/configuration.h"
 #include "cli/server_part.h"
 
 namespace berth::cli {
 
-struct ApiServerCommand {
-  ServerOptions server;
-  std::string feature_gates;
-  bool in_memory = false;
-};
-
 // Serves until SIGINT or SIGTERM. Returns the exit code.
-int run_apiserver(ApiServerCommand command);
+int run_apiserver(const Configuration& configuration);
 
-// Fills in the data directory (none in memory, else the given one, else the user's state directory) and the
-// kubeconfig: the given file, else one in the data directory, else one in a new temporary folder.
-void choose_data_directory(ServerOptions& options, bool in_memory);
+// With the data directory (none in memory, else the given one, else the user's state directory) and the
+// kubeconfig filled in: the given file, else one in the data directory, else one in a new temporary folder.
+ServerOptions server_options(const Configuration& configuration);
+
+// "$XDG_STATE_HOME/berth", else "~/.local/state/berth".
+std::string state_directory();
 
 // Prints what went wrong, and returns the exit code for it.
 int complain(const Error& error);

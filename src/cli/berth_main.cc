@@ -9,6 +9,8 @@
 #include "cli/apiserver_command.h"
 #include "cli/bench_command.h"
 #include "cli/cel_command.h"
+#include "cli/configuration.h"
+#include "cli/field_value.h"
 #include "cli/part_command.h"
 #include "cli/plan_command.h"
 #include "cli/up_command.h"
@@ -18,37 +20,24 @@
 namespace berth::cli {
 namespace {
 
-void add_logging(CLI::App& app, std::string& level, std::string& format) {
-  app.add_option("--log-level", level, "debug, info, warning, error or off")
-      ->check(CLI::IsMember({"debug", "info", "warning", "error", "off"}));
-  app.add_option("--log-format", format, "text or json")->check(CLI::IsMember({"text", "json"}));
-}
+constexpr std::string_view kLoggingSection = "logging.";
 
-void add_server_flags(CLI::App& command, ServerOptions& server, std::string& gates) {
-  command.add_option("--data-dir", server.data_directory, "where objects are kept");
-  command.add_option("--listen", server.listen, "ADDR:PORT; port 0 picks a free one");
-  command.add_option("--kubeconfig", server.kubeconfig, "file to write once the server is ready");
-  command.add_option("--feature-gates", gates, "A=true,B=false, with Kubernetes' gate names");
-  command.add_option("--audit-log", server.audit_log, "file that gets one JSON line per request");
-  command
-      .add_option("--watch-window", server.watch_window_events,
-                  "events kept for watches and for lists of an old version")
-      ->check(CLI::PositiveNumber);
-  command.add_flag("--insecure", server.insecure,
-                   "plain HTTP on loopback, every request is the administrator's");
-}
-
-void add_part_flags(CLI::App& command, PartCommand& part) {
-  command.add_option("--kubeconfig", part.kubeconfig, "file; without it as kubectl, then the pod's own");
-  command.add_option("--feature-gates", part.feature_gates, "A=true,B=false, with Kubernetes' gate names");
-  command.add_option("--listen", part.listen,
-                     "ADDR:PORT of /healthz, /readyz and /metrics; port 0 picks a free one");
-  command.add_flag("--print-config", part.print_config, "print the effective configuration and end");
-}
-
-void add_election_flags(CLI::App& command, PartCommand& part) {
-  command.add_option("--leader-elect", part.leader_elect, "work only while holding the Lease");
-  command.add_option("--leader-elect-resource-namespace", part.lease_namespace, "of the Lease");
+void add_flag(CLI::App& command, const ConfigurationField& field, Part part, GivenFlags& given) {
+  const auto take = [&field, &given](const std::vector<std::string>& texts) {
+    given[&field] = texts;
+    return true;
+  };
+  const std::string bounds = bounds_text(field);
+  CLI::Option* option = command.add_option(
+      std::string(field.flag), take, std::string(field.help) + (bounds.empty() ? "" : " (" + bounds + ")"));
+  option->type_name(std::string(type_name(field)));
+  const bool many =
+      std::holds_alternative<ListField>(field.type) || std::holds_alternative<GatesField>(field.type);
+  // A switch that stands alone would be given its default.
+  const bool toggle = std::holds_alternative<SwitchField>(field.type);
+  if (!toggle) option->default_str(default_text(field, part));
+  option->expected(toggle ? 0 : 1, many ? CLI::detail::expected_max_vector_size : 1);
+  if (!many) option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
 void add_plan_flags(CLI::App& command, PlanCommand& plan) {
@@ -75,73 +64,91 @@ LogLevel level_of(const std::string& name) {
   return name == "off" ? LogLevel::Off : LogLevel::Info;
 }
 
-// What to run when a subcommand was parsed.
-using Commands = std::map<CLI::App*, std::function<int()>>;
+void start_log(const Configuration& told) {
+  configure_log(level_of(told.log_level), told.log_format == "json" ? LogFormat::Json : LogFormat::Text);
+}
 
-void add_servers(CLI::App& app, Commands& commands) {
-  CLI::App* apiserver =
-      app.add_subcommand("apiserver", "serve the Kubernetes API alone, without controllers");
-  auto serve = std::make_shared<ApiServerCommand>();
-  add_server_flags(*apiserver, serve->server, serve->feature_gates);
-  apiserver->add_flag("--in-memory", serve->in_memory, "keep nothing on disk");
-  commands.emplace(apiserver, [serve] { return run_apiserver(std::move(*serve)); });
+// What to run when a subcommand was parsed, with the flags that stood before it.
+using Commands = std::map<CLI::App*, std::function<int(const GivenFlags&)>>;
 
-  CLI::App* up = app.add_subcommand("up", "run a whole control plane in this process");
-  auto whole = std::make_shared<UpCommand>();
-  add_server_flags(*up, whole->server, whole->feature_gates);
-  up->add_flag("--in-memory", whole->in_memory, "keep nothing on disk");
-  up->add_option("-f,--file", whole->files, "objects to create: a file, a folder or -");
-  up->add_option("--nodes", whole->nodes, "how many nodes to simulate");
-  up->add_option("--nodes-dir", whole->nodes_directory, "where drivers find the nodes' plugin sockets");
-  up->add_flag("--watch-placements", whole->watch_placements, "print each placement as it happens");
-  commands.emplace(up, [whole] { return run_up(std::move(*whole)); });
+// A command that reads a BerthConfiguration.
+struct PartCommand {
+  Part part;
+  std::function<int(const Configuration&)> run;
+  std::string file;
+  bool print = false;
+  GivenFlags flags;
+};
+
+int run_command(PartCommand& command, const GivenFlags& before) {
+  command.flags.insert(before.begin(), before.end());
+  const Result<Configuration> told = effective_configuration(command.part, command.file, command.flags);
+  if (!told) return complain(told.error());
+  if (command.print) {
+    std::fputs(configuration_text(command.part, *told).c_str(), stdout);
+    return 0;
+  }
+  start_log(*told);
+  return command.run(*told);
 }
 
 void add_parts(CLI::App& app, Commands& commands) {
-  CLI::App* scheduler = app.add_subcommand("scheduler", "place pods of a cluster elsewhere");
-  auto places = std::make_shared<PartCommand>();
-  add_part_flags(*scheduler, *places);
-  add_election_flags(*scheduler, *places);
-  const auto bind_too = [places](std::int64_t) { places->part = Part::SchedulerWithBinder; };
-  scheduler->add_flag_function("--with-binder", bind_too, "bind in the same process");
-  scheduler->add_option("--scheduler-name", places->scheduler_names, "schedulerName of the pods it places");
-  commands.emplace(scheduler, [places] { return run_part(*places); });
+  struct Row {
+    Part part;
+    const char* what;
+    std::function<int(const Configuration&)> run;
+  };
+  const auto part = [](Part which) {
+    return [which](const Configuration& told) { return run_part(which, told); };
+  };
+  const Row rows[] = {
+      {Part::ApiServer, "serve the Kubernetes API alone, without controllers", run_apiserver},
+      {Part::Up, "run a whole control plane in this process", run_up},
+      {Part::Scheduler, "place pods of a cluster elsewhere", part(Part::Scheduler)},
+      {Part::Binder, "carry out bind requests of a cluster elsewhere", part(Part::Binder)},
+      {Part::NodeAgent, "report the health of one node's devices", part(Part::NodeAgent)},
+  };
+  for (const Row& row : rows) {
+    CLI::App* command = app.add_subcommand(std::string(name_of(row.part)), row.what);
+    auto told = std::make_shared<PartCommand>(PartCommand{row.part, row.run, "", false, {}});
+    command->add_option("--config", told->file, "a BerthConfiguration; flags change what it says");
+    command->add_flag("--print-config", told->print, "print the effective configuration and end");
+    for (const ConfigurationField& field : configuration_fields())
+      if (field.known_to(row.part)) add_flag(*command, field, row.part, told->flags);
+    commands.emplace(command, [told](const GivenFlags& before) { return run_command(*told, before); });
+  }
+}
 
-  CLI::App* binder = app.add_subcommand("binder", "carry out bind requests of a cluster elsewhere");
-  auto binds = std::make_shared<PartCommand>();
-  binds->part = Part::Binder;
-  add_part_flags(*binder, *binds);
-  add_election_flags(*binder, *binds);
-  commands.emplace(binder, [binds] { return run_part(*binds); });
-
-  CLI::App* agent = app.add_subcommand("node-agent", "report the health of one node's devices");
-  auto reports = std::make_shared<PartCommand>();
-  reports->part = Part::NodeAgent;
-  reports->leader_elect = false;
-  add_part_flags(*agent, *reports);
-  agent->add_option("--node", reports->node, "name of the node")->required();
-  agent->add_option("--nodes-dir", reports->nodes_directory, "where drivers find the node's plugin sockets");
-  commands.emplace(agent, [reports] { return run_part(*reports); });
+// A command that reads no configuration but the flags of the log.
+void add_tool(Commands& commands, CLI::App* command, std::function<int()> run) {
+  commands.emplace(command, [run = std::move(run)](const GivenFlags& before) {
+    Configuration told;
+    for (const auto& [field, texts] : before)
+      if (Status set = set_from_flag(*field, texts, told); !set)
+        return complain(Error(ErrorCode::Invalid, std::string(field->long_flag()), set.error().message()));
+    start_log(told);
+    return run();
+  });
 }
 
 void add_tools(CLI::App& app, Commands& commands) {
   CLI::App* plan = app.add_subcommand("plan", "decide offline what would happen to every pending pod");
   auto planned = std::make_shared<PlanCommand>();
   add_plan_flags(*plan, *planned);
-  commands.emplace(plan, [planned] { return run_plan(*planned); });
+  add_tool(commands, plan, [planned] { return run_plan(*planned); });
 
   CLI::App* cel = app.add_subcommand("cel", "evaluate CEL: JSON lines on standard input, answers on output");
-  commands.emplace(cel, run_cel);
+  add_tool(commands, cel, run_cel);
 
   CLI::App* bench = app.add_subcommand("bench", "measure this machine end to end");
   auto measured = std::make_shared<BenchCommand>();
   bench->add_option("name", measured->name, "dra-fill")->required();
   bench->add_option("-o,--output", measured->output, "table or json")
       ->check(CLI::IsMember({"table", "json"}));
-  commands.emplace(bench, [measured] { return run_bench(*measured); });
+  add_tool(commands, bench, [measured] { return run_bench(*measured); });
 
   CLI::App* version = app.add_subcommand("version", "print the version");
-  commands.emplace(version, [] {
+  add_tool(commands, version, [] {
     std::printf("berth %s (Kubernetes API %s)\n", kBerthVersion, kKubernetesVersion);
     return 0;
   });
@@ -151,10 +158,11 @@ int run(int argc, char** argv) {
   CLI::App app("Berth: an accelerator-workload scheduler for Kubernetes", "berth");
   app.require_subcommand(1);
   app.fallthrough();
-  std::string log_level = "info", log_format = "text";
-  add_logging(app, log_level, log_format);
+  GivenFlags before;
+  for (const ConfigurationField& field : configuration_fields())
+    if (field.path.substr(0, kLoggingSection.size()) == kLoggingSection)
+      add_flag(app, field, Part::Up, before);
   Commands commands;
-  add_servers(app, commands);
   add_parts(app, commands);
   add_tools(app, commands);
   try {
@@ -163,9 +171,8 @@ int run(int argc, char** argv) {
     const int shown = app.exit(error);
     return shown == 0 ? 0 : 2;
   }
-  configure_log(level_of(log_level), log_format == "json" ? LogFormat::Json : LogFormat::Text);
-  for (const auto& [parsed, run_command] : commands)
-    if (*parsed) return run_command();
+  for (const auto& [parsed, run_parsed] : commands)
+    if (*parsed) return run_parsed(before);
   return 2;
 }
 

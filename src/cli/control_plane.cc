@@ -45,6 +45,26 @@ control::ControlPlaneOptions with_log(control::ControlPlaneOptions options, Deci
 
 }  // namespace
 
+control::ControlPlaneOptions plane_options(const Configuration& configuration) {
+  control::ControlPlaneOptions options;
+  options.scheduler_names = configuration.scheduler_names;
+  options.writes_in_flight_max = static_cast<std::size_t>(configuration.writes_in_flight_max);
+  options.scheduling.device_scoring =
+      dra::device_scoring_of(configuration.device_scoring).value_or(options.scheduling.device_scoring);
+  options.scheduling.cool_down = configuration.cool_down;
+  if (configuration.backoff_limit != api::kBackoffLimitDefault)
+    options.scheduling.backoff_limit = static_cast<std::int32_t>(configuration.backoff_limit);
+  options.binding.binding_timeout = configuration.binding_timeout;
+  options.binding.gang_timeout = configuration.gang_timeout;
+  options.binding.retry_base = configuration.retry_base;
+  options.binding.retry_cap = configuration.retry_cap;
+  return options;
+}
+
+health::HealthTiming health_timing(const Configuration& configuration) {
+  return {configuration.health_timeout, configuration.stream_retry_base, configuration.stream_retry_max};
+}
+
 struct ControlPlaneLoops::Parts {
   Parts(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
         const control::ControlPlaneOptions& options)

@@ -6,11 +6,17 @@
 
 #include "base/clock.h"
 #include "base/metrics.h"
+#include "cli/configuration.h"
 #include "control/control_plane.h"
+#include "health/health_cache.h"
 
 namespace berth::cli {
 
 class DecisionFile;
+
+// What a configuration says to the loops and to the nodes' agents.
+control::ControlPlaneOptions plane_options(const Configuration& configuration);
+health::HealthTiming health_timing(const Configuration& configuration);
 
 // Owner: the main thread. Runs from construction until stop().
 class ControlPlaneLoops {

@@ -4,8 +4,6 @@
 #include <cstdio>
 #include <optional>
 
-#include "api/gates.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "cli/apiserver_command.h"
 #include "cli/cel_plug.h"
@@ -24,79 +22,71 @@ constexpr Duration kStepPeriod = Duration::millis(100);
 constexpr Duration kStopGrace = Duration::seconds(5);
 constexpr Duration kReleaseLimit = Duration::seconds(2);
 
-std::string_view name_of(Part part) {
-  if (part == Part::NodeAgent) return "node-agent";
-  return part == Part::Binder ? "binder" : "scheduler";
-}
-
-control::ControlPlaneOptions plane_options(const PartCommand& command) {
-  control::ControlPlaneOptions options;
-  options.scheduler_names = command.scheduler_names;
-  options.scheduler = command.part == Part::Scheduler || command.part == Part::SchedulerWithBinder;
-  options.binder = command.part == Part::Binder || command.part == Part::SchedulerWithBinder;
+control::ControlPlaneOptions part_options(Part part, const Configuration& told) {
+  control::ControlPlaneOptions options = plane_options(told);
+  options.scheduler = part == Part::Scheduler;
+  options.binder = part == Part::Binder || told.with_binder;
   options.controllers = false;
   options.simulated_nodes = false;
   return options;
 }
 
-client::ElectionOptions election_options(const PartCommand& command) {
+client::ElectionOptions election_options(const Configuration& told) {
   SystemRandom random;
   client::ElectionOptions options;
-  options.ns = command.lease_namespace;
-  options.name = "berth-" + std::string(name_of(command.part));
+  options.ns = told.lease_namespace;
+  options.name = told.lease_name;
   options.identity = own_identity(random);
   return options;
 }
 
-std::string metrics_of(const ControlPlaneLoops& plane, const std::atomic<bool>& leads, Part part) {
+std::string metrics_of(const ControlPlaneLoops& plane, const std::atomic<bool>& leads,
+                       const Configuration& told) {
   MetricsText text;
   text.family("leader_election_master_status", MetricType::Gauge, "1 where this process leads.");
-  text.sample({{"name", "berth-" + std::string(name_of(part))}}, leads ? 1 : 0);
+  text.sample({{"name", told.lease_name}}, leads ? 1 : 0);
   plane.write_metrics(text);
   return text.take();
 }
 
 // The agent of the one node; null for the other parts.
-Result<std::unique_ptr<health::NodeAgents>> start_agent(const PartCommand& command, health::HealthFeed& feed,
-                                                        const Clock& clock) {
-  if (command.part != Part::NodeAgent) return std::unique_ptr<health::NodeAgents>();
-  std::string folder = command.nodes_directory;
-  if (folder.empty()) {
-    ServerOptions defaults;
-    choose_data_directory(defaults, false);
-    folder = defaults.data_directory + "/nodes";
-  }
-  return health::NodeAgents::start(folder, {command.node}, feed, clock);
+Result<std::unique_ptr<health::NodeAgents>> start_agent(Part part, const Configuration& told,
+                                                        health::HealthFeed& feed, const Clock& clock) {
+  if (part != Part::NodeAgent) return std::unique_ptr<health::NodeAgents>();
+  const std::string folder =
+      told.nodes_directory.empty() ? state_directory() + "/nodes" : told.nodes_directory;
+  return health::NodeAgents::start(folder, {told.node}, feed, clock, health_timing(told));
 }
 
-Status run(const PartCommand& command, const api::Gates& gates, const StopSignal& stop) {
+Status run(Part part, const Configuration& told, const api::Gates& gates, const StopSignal& stop) {
   const SystemClock clock;
   const client::ClusterAccess access =
-      TRY(client::read_kubeconfig(command.kubeconfig, "", client::KubeEnvironment::of_process()));
+      TRY(client::read_kubeconfig(told.kubeconfig, "", client::KubeEnvironment::of_process()));
   client::HttpFetcherOptions http;
-  http.user_agent = "berth-" + std::string(name_of(command.part)) + "/" + kBerthVersion;
+  http.user_agent = "berth-" + std::string(name_of(part)) + "/" + kBerthVersion;
   const std::unique_ptr<client::ApiClient> client = TRY(client::make_https_client(access, http, clock));
   std::optional<PartLeading> leading;
-  if (command.leader_elect) leading.emplace(*client, clock, election_options(command));
-  std::atomic<bool> leads = !command.leader_elect;
-  const auto told = [&leads] { return leads ? control::Leading::Yes : control::Leading::No; };
+  const bool elected = told.leader_elect && part != Part::NodeAgent;
+  if (elected) leading.emplace(*client, clock, election_options(told));
+  std::atomic<bool> leads = !elected;
+  const auto leading_now = [&leads] { return leads ? control::Leading::Yes : control::Leading::No; };
   health::HealthFeed feed;
-  control::ControlPlaneOptions options = plane_options(command);
-  if (command.part == Part::NodeAgent) options.health = &feed;
-  ControlPlaneLoops plane(*client, clock, gates, options, told());
-  const std::unique_ptr<health::NodeAgents> agent = TRY(start_agent(command, feed, clock));
-  const std::unique_ptr<PartServer> pages = TRY(
-      PartServer::open(command.listen, {.ready = [&plane] { return plane.synced(); },
-                                        .metrics = [&] { return metrics_of(plane, leads, command.part); }}));
-  std::printf("The %s works on %s; health and metrics are on %s\n",
-              std::string(name_of(command.part)).c_str(), access.server.c_str(), pages->url().c_str());
+  control::ControlPlaneOptions options = part_options(part, told);
+  if (part == Part::NodeAgent) options.health = &feed;
+  ControlPlaneLoops plane(*client, clock, gates, options, leading_now());
+  const std::unique_ptr<health::NodeAgents> agent = TRY(start_agent(part, told, feed, clock));
+  const std::unique_ptr<PartServer> pages =
+      TRY(PartServer::open(told.listen, {.ready = [&plane] { return plane.synced(); },
+                                         .metrics = [&] { return metrics_of(plane, leads, told); }}));
+  std::printf("The %s works on %s; health and metrics are on %s\n", std::string(name_of(part)).c_str(),
+              access.server.c_str(), pages->url().c_str());
   std::fflush(stdout);
   while (!stop.wait_for(kStepPeriod)) {
     if (!leading || leading->step() == leads) continue;
     leads = !leads;
-    plane.lead(told());
+    plane.lead(leading_now());
     log(LogLevel::Info, leads ? "leads from now on" : "does not lead any more",
-        {{"part", std::string(name_of(command.part))}});
+        {{"part", std::string(name_of(part))}});
   }
   log(LogLevel::Info, "stopping");
   plane.stop(kStopGrace);
@@ -104,53 +94,16 @@ Status run(const PartCommand& command, const api::Gates& gates, const StopSignal
   return {};
 }
 
-std::string quoted(const std::string& text) {
-  std::string out;
-  append_json_string(out, text);
-  return out;
-}
-
 }  // namespace
 
-// Strings are written as JSON writes them, which is YAML too.
-std::string configuration_text(const PartCommand& command) {
-  std::string text = "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\n";
-  text += "part: " + std::string(name_of(command.part)) + "\n";
-  text += "clientConnection:\n  kubeconfig: " + quoted(command.kubeconfig) + "\n";
-  text += "listen: " + quoted(command.listen) + "\n";
-  text += "leaderElection:\n  leaderElect: " + std::string(command.leader_elect ? "true" : "false") +
-          "\n  resourceNamespace: " + quoted(command.lease_namespace) +
-          "\n  resourceName: " + quoted("berth-" + std::string(name_of(command.part))) + "\n";
-  if (command.part == Part::NodeAgent) {
-    text += "nodeAgent:\n  node: " + quoted(command.node) +
-            "\n  nodesDirectory: " + quoted(command.nodes_directory) + "\n";
-  } else if (command.part != Part::Binder) {
-    text += "scheduler:\n  withBinder: ";
-    text += command.part == Part::SchedulerWithBinder ? "true" : "false";
-    text += "\n  schedulerNames:\n";
-    for (const std::string& name : command.scheduler_names) text += "  - " + quoted(name) + "\n";
-  }
-  text += "featureGates:\n";
-  const Result<api::Gates> gates = api::Gates::parse(api::GateDefaults::Release, command.feature_gates);
-  BERTH_ASSERT(gates.ok(), "the gates were read before");
-  for (const api::GateInfo& gate : api::gate_table())
-    text += "  " + std::string(gate.name) + ": " + (gates->enabled(gate.name) ? "true" : "false") + "\n";
-  return text;
-}
-
-int run_part(const PartCommand& command) {
+int run_part(Part part, const Configuration& configuration) {
   StopSignal stop;
-  const Result<api::Gates> gates = api::Gates::parse(api::GateDefaults::Release, command.feature_gates);
-  if (!gates) return complain(gates.error());
-  if (command.print_config) {
-    std::fputs(configuration_text(command).c_str(), stdout);
-    return 0;
-  }
-  if (command.part == Part::NodeAgent && !gates->enabled("ResourceHealthStatus"))
+  const api::Gates gates = gates_of(part, configuration);
+  if (part == Part::NodeAgent && !gates.enabled("ResourceHealthStatus"))
     return complain(Error(ErrorCode::Invalid, "--feature-gates",
                           "a node agent reports device health: it needs ResourceHealthStatus=true"));
   plug_cel();
-  if (const Status ran = run(command, *gates, stop); !ran) return complain(ran.error());
+  if (const Status ran = run(part, configuration, gates, stop); !ran) return complain(ran.error());
   return 0;
 }
 

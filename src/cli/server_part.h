@@ -52,6 +52,8 @@ class ServerPart {
   const std::string& url() const { return url_; }
   // Where the kubeconfig is written; empty when nowhere.
   const std::string& kubeconfig() const { return options_.kubeconfig; }
+  // Empty in memory.
+  const std::string& data_directory() const { return options_.data_directory; }
 
  private:
   std::string metrics();

@@ -102,20 +102,19 @@ Result<std::optional<std::vector<std::string>>> wait_for_nodes(const store::Stor
 }
 
 // The agents of the simulated nodes; null in memory without --nodes-dir: there is no place for their sockets.
-Result<std::unique_ptr<health::NodeAgents>> start_agents(const UpCommand& command,
+Result<std::unique_ptr<health::NodeAgents>> start_agents(const Configuration& told, const ServerPart& part,
                                                          std::vector<std::string> nodes,
                                                          health::HealthFeed& feed, const Clock& clock) {
-  std::string folder = command.nodes_directory;
-  if (folder.empty() && !command.server.data_directory.empty())
-    folder = command.server.data_directory + "/nodes";
+  std::string folder = told.nodes_directory;
+  if (folder.empty() && !part.data_directory().empty()) folder = part.data_directory() + "/nodes";
   if (folder.empty() || nodes.empty()) return std::unique_ptr<health::NodeAgents>();
-  return health::NodeAgents::start(folder, std::move(nodes), feed, clock);
+  return health::NodeAgents::start(folder, std::move(nodes), feed, clock, health_timing(told));
 }
 
 // Null in memory: there is no place for it.
-Result<std::unique_ptr<DecisionFile>> open_decisions(const UpCommand& command) {
-  if (command.server.data_directory.empty()) return std::unique_ptr<DecisionFile>();
-  return DecisionFile::open(command.server.data_directory);
+Result<std::unique_ptr<DecisionFile>> open_decisions(const ServerPart& part) {
+  if (part.data_directory().empty()) return std::unique_ptr<DecisionFile>();
+  return DecisionFile::open(part.data_directory());
 }
 
 void print_welcome(const ServerPart& part, std::size_t nodes) {
@@ -138,7 +137,7 @@ class MetricsShown {
   ServerPart& part_;
 };
 
-Status serve(UpCommand& command, ServerPart& part, const std::vector<Manifest>& manifests,
+Status serve(const Configuration& told, ServerPart& part, const std::vector<Manifest>& manifests,
              const api::Gates& gates, const StopSignal& stop) {
   if (Status tried = try_manifests(manifests, gates, context_objects(part.store())); !tried) return tried;
   if (Status started = part.start(); !started) return started;
@@ -147,22 +146,22 @@ Status serve(UpCommand& command, ServerPart& part, const std::vector<Manifest>& 
   const auto client = server::make_in_process_client(part.server(), "system:berth");
   const auto own = server::make_in_process_client(part.server(), "kubernetes-admin");
   health::HealthFeed feed;
-  control::ControlPlaneOptions options;
+  control::ControlPlaneOptions options = plane_options(told);
   options.health = &feed;
-  const std::unique_ptr<DecisionFile> decisions = TRY(open_decisions(command));
+  const std::unique_ptr<DecisionFile> decisions = TRY(open_decisions(part));
   ControlPlaneLoops plane(*client, clock, gates, options, control::Leading::Yes, decisions.get());
   const MetricsShown shown(part, plane);
-  if (Status made = make_nodes(command.nodes, part.store(), *own); !made) return made;
+  if (Status made = make_nodes(static_cast<std::size_t>(told.nodes), part.store(), *own); !made) return made;
   if (Status stored = store_manifests(manifests, *own); !stored) return stored;
   std::optional<std::vector<std::string>> nodes = TRY(wait_for_nodes(part.store(), plane, clock, stop));
   if (!nodes) return {};
   const std::size_t node_count = nodes->size();
   const std::unique_ptr<health::NodeAgents> agents =
-      TRY(start_agents(command, std::move(*nodes), feed, clock));
+      TRY(start_agents(told, part, std::move(*nodes), feed, clock));
   if (Status ready = part.ready(); !ready) return ready;
   print_welcome(part, node_count);
   std::optional<PlacementPrinter> printer;
-  if (command.watch_placements) printer.emplace(*own);
+  if (told.watch_placements) printer.emplace(*own);
   stop.wait();
   printer.reset();
   log(LogLevel::Info, "stopping");
@@ -172,20 +171,16 @@ Status serve(UpCommand& command, ServerPart& part, const std::vector<Manifest>& 
 
 }  // namespace
 
-int run_up(UpCommand command) {
+int run_up(const Configuration& configuration) {
   StopSignal stop;
-  choose_data_directory(command.server, command.in_memory);
-  if (command.nodes > kSimulatedNodesMax)
-    return complain(Error(ErrorCode::Invalid, "--nodes",
-                          "at most " + std::to_string(kSimulatedNodesMax) + " nodes can be simulated"));
-  const Result<api::Gates> gates = api::Gates::parse(api::GateDefaults::Up, command.feature_gates);
-  if (!gates) return complain(gates.error());
-  const Result<std::vector<Manifest>> manifests = read_manifests(command.files, *gates);
+  const api::Gates gates = gates_of(Part::Up, configuration);
+  const Result<std::vector<Manifest>> manifests = read_manifests(configuration.files, gates);
   if (!manifests) return complain(manifests.error()), 1;
-  command.server.warn_unacted = true;
-  Result<std::unique_ptr<ServerPart>> part = ServerPart::open(command.server, *gates);
+  ServerOptions server = server_options(configuration);
+  server.warn_unacted = true;
+  Result<std::unique_ptr<ServerPart>> part = ServerPart::open(std::move(server), gates);
   if (!part) return complain(part.error());
-  const Status served = serve(command, **part, *manifests, *gates, stop);
+  const Status served = serve(configuration, **part, *manifests, gates, stop);
   (*part)->stop(Duration::millis(300));
   if (!served) return complain(served.error()), 1;
   return 0;

@@ -48,17 +48,17 @@ void add_simulated_nodes(Engine& engine) {
 }
 
 scheduling::SchedulerOptions scheduler_options(const ControlPlaneOptions& options, const api::Gates& gates) {
-  scheduling::SchedulerOptions scheduler;
+  scheduling::SchedulerOptions scheduler = options.scheduling;
   scheduler.scheduler_names = options.scheduler_names;
+  scheduler.binding_timeout = options.binding.binding_timeout;
   scheduler.gates = dra::gates_of(gates);
   return scheduler;
 }
 
-void add_binder(Engine& engine, const api::Gates& gates) {
-  binding::BinderOptions options;
+void add_binder(Engine& engine, const api::Gates& gates, binding::BinderOptions options) {
   options.binding_conditions = gates.enabled("DRADeviceBindingConditions");
   Result<std::unique_ptr<binding::Binder>> binder = binding::Binder::make(std::move(options));
-  BERTH_ASSERT(binder.ok(), "the default binder plugins are registered");
+  BERTH_ASSERT(binder.ok(), "the binder plugins are registered");
   engine.add(std::move(binder).value());
   engine.add(binding::make_idle_claims());
 }
@@ -91,14 +91,17 @@ struct ControlPlane::Parts {
 ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, ControlPlaneOptions options)
     : parts_(std::make_unique<Parts>(client, gates, options)) {
   if (options.scheduler) {
-    parts_->scheduling = std::make_unique<Engine>(client, EngineOptions{"berth", "berth"});
+    parts_->scheduling =
+        std::make_unique<Engine>(client, EngineOptions{"berth", "berth", options.writes_in_flight_max});
     parts_->scheduling->add(parts_->scheduler);
     parts_->scheduling->attach_to(parts_->hub);
   }
   if (options.controllers || options.simulated_nodes || options.binder || options.health) {
-    parts_->controllers = std::make_unique<Engine>(client, EngineOptions{});
+    EngineOptions engine_options;
+    engine_options.writes_in_flight_max = options.writes_in_flight_max;
+    parts_->controllers = std::make_unique<Engine>(client, engine_options);
     if (options.controllers) add_controllers(*parts_->controllers);
-    if (options.binder) add_binder(*parts_->controllers, gates);
+    if (options.binder) add_binder(*parts_->controllers, gates, options.binding);
     if (options.simulated_nodes) add_simulated_nodes(*parts_->controllers);
     if (options.health && gates.enabled("ResourceHealthStatus")) {
       parts_->health = options.health;

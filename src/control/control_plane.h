@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "api/gates.h"
+#include "binding/plugin.h"
 #include "client/api_client.h"
 #include "control/engine.h"
-#include "scheduling/decision_log.h"
-#include "scheduling/queue.h"
+#include "scheduling/scheduler.h"
 
 namespace berth::health {
 class HealthFeed;
@@ -27,6 +27,9 @@ struct ControlPlaneOptions {
   bool binder = true;
   bool controllers = true;  // claims, garbage collection, namespaces…
   bool simulated_nodes = true;
+  binding::BinderOptions binding = {};           // its binding_conditions follow the gates
+  scheduling::SchedulerOptions scheduling = {};  // its names, gates and binding_timeout follow the others
+  std::size_t writes_in_flight_max = kWritesInFlightMax;  // of each engine
   // What drivers report of the nodes here; outlives the control plane. Null: nobody listens to drivers.
   health::HealthFeed* health = nullptr;
   // Hears of every decision, on the scheduler's thread; outlives the control plane. Null: nobody.

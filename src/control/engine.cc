@@ -29,7 +29,7 @@ void Engine::Tombstones::add(const std::string& uid) {
 
 Engine::Engine(client::ApiClient& client, EngineOptions options)
     : mailbox_(std::make_shared<Mailbox>()),
-      executor_(client, mailbox_, *this),
+      executor_(client, mailbox_, *this, options.writes_in_flight_max),
       recorder_(client, mailbox_, std::move(options.component), std::move(options.instance)) {}
 
 Engine::~Engine() = default;

@@ -34,6 +34,7 @@ enum class Leading {
 struct EngineOptions {
   std::string component = "berth-controllers";  // in events
   std::string instance = "berth";
+  std::size_t writes_in_flight_max = kWritesInFlightMax;
 };
 
 struct DeciderCounters {

@@ -102,8 +102,12 @@ struct Executor::Flight {
   const Write& current(std::uint32_t chain) const { return writes(chain)[runs[chain].next]; }
 };
 
-Executor::Executor(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox, ViewPort& port)
-    : client_(client), mailbox_(std::move(mailbox)), port_(port) {}
+Executor::Executor(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox, ViewPort& port,
+                   std::size_t writes_in_flight_max)
+    : client_(client),
+      mailbox_(std::move(mailbox)),
+      port_(port),
+      writes_in_flight_max_(writes_in_flight_max) {}
 Executor::~Executor() = default;
 
 std::uint64_t Executor::start(client::Effects effects) {
@@ -133,7 +137,7 @@ void Executor::want(Place place) {
 }
 
 void Executor::pump() {
-  while (in_flight_ < kWritesInFlightMax && !waiting_.empty()) {
+  while (in_flight_ < writes_in_flight_max_ && !waiting_.empty()) {
     const Place place = waiting_.front();
     waiting_.pop_front();
     Flight* flight = find(place.flight);

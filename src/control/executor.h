@@ -18,7 +18,7 @@
 
 namespace berth::control {
 
-inline constexpr std::size_t kWritesInFlightMax = 256;
+inline constexpr std::size_t kWritesInFlightMax = 256;  // unless told otherwise
 inline constexpr std::uint32_t kWriteAttemptsMax = 5;
 inline constexpr Duration kWriteBackoffBase = Duration::millis(50);
 inline constexpr Duration kWriteBackoffCap = Duration::seconds(5);
@@ -57,7 +57,8 @@ class Executor {
     RunResult result = RunResult::Fine;
   };
 
-  Executor(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox, ViewPort& port);
+  Executor(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox, ViewPort& port,
+           std::size_t writes_in_flight_max = kWritesInFlightMax);
   ~Executor();
 
   // Starts the chains (at least one) and returns the flight's number.
@@ -99,6 +100,7 @@ class Executor {
   client::ApiClient& client_;
   std::shared_ptr<Mailbox> mailbox_;
   ViewPort& port_;
+  const std::size_t writes_in_flight_max_;
   std::uint64_t last_flight_ = 0;
   std::size_t in_flight_ = 0;
   std::unordered_map<std::uint64_t, std::unique_ptr<Flight>> flights_;

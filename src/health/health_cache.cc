@@ -22,8 +22,8 @@ Duration forget_after(Duration timeout) {
 
 }  // namespace
 
-Duration clamped_timeout(std::int64_t seconds) {
-  if (seconds <= 0) return kHealthTimeoutDefault;
+Duration clamped_timeout(std::int64_t seconds, Duration otherwise) {
+  if (seconds <= 0) return otherwise;
   const std::int64_t longest = kHealthTimeoutMax.whole_seconds();
   return std::max(kHealthTimeoutMin, Duration::seconds(std::min(seconds, longest)));
 }
@@ -51,7 +51,7 @@ HealthCache::Visible HealthCache::take(const std::string& name, Driver& driver, 
                                        Time now) {
   const auto [at, is_new] = driver.entries.try_emplace(report.name);
   if (!is_new) due_.erase({due_at(at->second), name, report.name});
-  at->second = {now, clamped_timeout(report.timeout_s), false};
+  at->second = {now, clamped_timeout(report.timeout_s, timeout_), false};
   due_.insert({due_at(at->second), name, report.name});
 
   DeviceHealth health{report.health.health, bounded_message(report.health.message)};

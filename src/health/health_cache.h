@@ -26,6 +26,13 @@ inline constexpr std::size_t kDevicesPerDriverMax = 8192;
 inline constexpr std::int64_t kForgetAfterTimeouts = 10;
 inline constexpr Duration kForgetAfterMin = Duration::minutes(60);
 
+// What a node's agent may be told otherwise.
+struct HealthTiming {
+  Duration timeout = kHealthTimeoutDefault;           // of reports that name none
+  Duration stream_retry_base = Duration::seconds(5);  // before a broken stream is opened again, then doubled
+  Duration stream_retry_max = Duration::seconds(30);
+};
+
 // How a driver's reports reach us; a stale device's message says so.
 enum class StreamState : std::uint8_t {
   Up,
@@ -47,12 +54,14 @@ struct HealthSnapshot {
   DeviceHealth of(std::string_view driver, const DeviceName& name) const;
 };
 
-// The time after which a report is stale: the default for 0 and less, else between the bounds.
-Duration clamped_timeout(std::int64_t seconds);
+// The time after which a report is stale: `otherwise` for 0 and less, else between the bounds.
+Duration clamped_timeout(std::int64_t seconds, Duration otherwise = kHealthTimeoutDefault);
 
 class HealthCache {
  public:
   enum class Visible { Same, Changed };
+
+  explicit HealthCache(Duration timeout = kHealthTimeoutDefault) : timeout_(timeout) {}
 
   // Takes in one message; of two reports on one device the later counts. Reports on devices beyond
   // kDevicesPerDriverMax are left out and counted.
@@ -88,6 +97,7 @@ class HealthCache {
   static Time due_at(const Entry& entry);
   Visible take(const std::string& name, Driver& driver, const DeviceReport& report, Time now);
 
+  Duration timeout_;  // of reports that name none
   std::map<std::string, Driver, std::less<>> drivers_;
   std::set<Due> due_;  // one per entry: its staleness, then its end
   std::size_t refused_ = 0;

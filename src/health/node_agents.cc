@@ -48,8 +48,12 @@ class Inbox {
 }  // namespace
 
 struct NodeAgents::Loop {
-  Loop(std::unique_ptr<SocketWatcher> watcher, HealthFeed& feed, const Clock& clock)
-      : feed(feed), clock(clock), watcher(std::move(watcher)), client(make_grpc_plugin_client()) {}
+  Loop(std::unique_ptr<SocketWatcher> watcher, HealthFeed& feed, const Clock& clock, HealthTiming timing)
+      : feed(feed),
+        clock(clock),
+        timing(timing),
+        watcher(std::move(watcher)),
+        client(make_grpc_plugin_client()) {}
 
   void run();
   void sleep();
@@ -57,6 +61,7 @@ struct NodeAgents::Loop {
 
   HealthFeed& feed;
   const Clock& clock;
+  const HealthTiming timing;
   std::shared_ptr<Inbox> inbox = std::make_shared<Inbox>();  // answers on their way keep it
   std::unique_ptr<SocketWatcher> watcher;
   std::unique_ptr<PluginClient> client;
@@ -69,9 +74,11 @@ NodePlugins& NodeAgents::Loop::plugins_of(const std::string& node) {
   auto& plugins = nodes[node];
   if (!plugins)
     plugins = std::make_unique<NodePlugins>(
-        node, *client, feed, [this, box = inbox, node](std::function<void(NodePlugins&, Time)> work) {
+        node, *client, feed,
+        [this, box = inbox, node](std::function<void(NodePlugins&, Time)> work) {
           box->push([this, node, work = std::move(work)] { work(*nodes.at(node), clock.monotonic()); });
-        });
+        },
+        timing);
   return *plugins;
 }
 
@@ -112,7 +119,7 @@ NodeAgents::~NodeAgents() {
 
 Result<std::unique_ptr<NodeAgents>> NodeAgents::start(const std::string& nodes_dir,
                                                       std::vector<std::string> nodes, HealthFeed& feed,
-                                                      const Clock& clock) {
+                                                      const Clock& clock, HealthTiming timing) {
   std::size_t longest = 0;
   for (const std::string& node : nodes) longest = std::max(longest, node.size());
   const std::string sample = nodes_dir + "/" + std::string(longest, 'n') + "/plugins_registry/";
@@ -121,7 +128,8 @@ Result<std::unique_ptr<NodeAgents>> NodeAgents::start(const std::string& nodes_d
         "the nodes' folder is too deep: paths of plugin sockets are longer than a unix socket's",
         {{"folder", nodes_dir}});
   auto watcher = TRY(SocketWatcher::open(nodes_dir, std::move(nodes)));
-  return std::unique_ptr<NodeAgents>(new NodeAgents(std::make_unique<Loop>(std::move(watcher), feed, clock)));
+  return std::unique_ptr<NodeAgents>(
+      new NodeAgents(std::make_unique<Loop>(std::move(watcher), feed, clock, timing)));
 }
 
 }  // namespace berth::health

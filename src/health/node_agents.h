@@ -20,7 +20,7 @@ class NodeAgents {
   // for unix sockets.
   static Result<std::unique_ptr<NodeAgents>> start(const std::string& nodes_dir,
                                                    std::vector<std::string> nodes, HealthFeed& feed,
-                                                   const Clock& clock);
+                                                   const Clock& clock, HealthTiming timing = {});
   // Ends the streams and joins the thread.
   ~NodeAgents();
 

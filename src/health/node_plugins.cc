@@ -35,8 +35,14 @@ bool sound(const DeviceName& name) {
 
 }  // namespace
 
-NodePlugins::NodePlugins(std::string node, PluginClient& client, HealthFeed& feed, Post post)
-    : node_(std::move(node)), client_(client), feed_(feed), post_(std::move(post)) {}
+NodePlugins::NodePlugins(std::string node, PluginClient& client, HealthFeed& feed, Post post,
+                         HealthTiming timing)
+    : node_(std::move(node)),
+      client_(client),
+      feed_(feed),
+      post_(std::move(post)),
+      timing_(timing),
+      cache_(timing.timeout) {}
 NodePlugins::~NodePlugins() = default;
 
 void NodePlugins::appeared(const std::string& path, Time now) {
@@ -218,7 +224,8 @@ void NodePlugins::on_end(const std::string& name, std::uint64_t generation, cons
       if (instance.endpoint == listening->instance.endpoint) instance.service.reset();
     return choose(name, now);
   }
-  listening->retry_at = now + backoff(kStreamBackoffBase, kStreamBackoffMax, ++listening->failures);
+  listening->retry_at =
+      now + backoff(timing_.stream_retry_base, timing_.stream_retry_max, ++listening->failures);
   if (driver.current && listening == &*driver.current) show(cache_.note_stream(name, StreamState::Down, now));
 }
 

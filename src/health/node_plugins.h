@@ -22,8 +22,6 @@ namespace berth::health {
 inline constexpr std::size_t kPluginSocketsPerNodeMax = 64;
 inline constexpr Duration kRegisterBackoffBase = Duration::millis(200),
                           kRegisterBackoffMax = Duration::seconds(30);
-inline constexpr Duration kStreamBackoffBase = Duration::seconds(5),
-                          kStreamBackoffMax = Duration::seconds(30);
 inline constexpr Duration kHandOverMax = Duration::seconds(60);
 inline constexpr int kMessagesPerSecondMax = 200;  // of one driver
 
@@ -32,7 +30,7 @@ class NodePlugins {
   // Runs `work` on the owner's thread with the time then; nothing once the owner is gone.
   using Post = std::function<void(std::function<void(NodePlugins&, Time)> work)>;
   // `client` and `feed` outlive it.
-  NodePlugins(std::string node, PluginClient& client, HealthFeed& feed, Post post);
+  NodePlugins(std::string node, PluginClient& client, HealthFeed& feed, Post post, HealthTiming timing = {});
   ~NodePlugins();
 
   // A socket of that path is there now; whatever stood there before is gone.
@@ -86,6 +84,7 @@ class NodePlugins {
   PluginClient& client_;
   HealthFeed& feed_;
   Post post_;
+  HealthTiming timing_;
   HealthCache cache_;
   std::map<std::string, Socket> sockets_;  // by path
   std::map<std::string, Driver> drivers_;

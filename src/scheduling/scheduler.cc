@@ -64,7 +64,9 @@ Scheduler::Scheduler(SchedulerOptions options, dra::SelectorEvaluator& selectors
       plugins_(default_plugins()),
       pod_cycle_(plugins_),
       shapes_(pod_cycle_, domains_),
-      group_cycle_(plugins_, domains_, shapes_) {}
+      group_cycle_(plugins_, domains_, shapes_) {
+  allocator_.set_scoring(options_.device_scoring);
+}
 
 std::vector<client::Interest> Scheduler::interests() const {
   std::vector<client::Interest> interests;
@@ -331,7 +333,8 @@ client::Effects Scheduler::decide_pod(const World& world, Entry entry, const api
   client::Effects effects;
   effects.decision_id = id;
   const std::string& node_name = cluster_.node(node).name;
-  effects.chains.push_back(bind_chain({&pod, node_name, claim_allocations(world, attempt_.claims)}, {}, id));
+  effects.chains.push_back(bind_chain(
+      {&pod, node_name, claim_allocations(world, attempt_.claims), options_.backoff_limit}, {}, id));
   effects.chains.back().undo.clear();
   log({id,
        now,

@@ -28,6 +28,8 @@ struct SchedulerOptions {
   std::vector<std::string> scheduler_names = {"berth"};  // of pods that are ours
   Duration cool_down = Duration::seconds(30);            // what a failed binding is avoided for
   Duration binding_timeout = Duration::seconds(600);     // the binder's, for claims that others left behind
+  std::optional<std::int32_t> backoff_limit = {};        // of bind requests; not set: the binder's own
+  dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
   dra::Gates gates = {};
 };
 

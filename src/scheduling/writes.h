@@ -13,6 +13,7 @@ struct Binding {
   const api::Pod* pod = nullptr;
   std::string node;
   std::vector<api::ClaimAllocation> claims;
+  std::optional<std::int32_t> backoff_limit = {};  // not set: the binder's own
 };
 
 // The create of the pod's bind request, and its removal when the whole is undone. A request of that name that

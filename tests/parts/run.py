@@ -279,7 +279,7 @@ def options_are_told_and_checked(berth):
                   "--feature-gates", "GenericWorkload=true")
     assert printed.returncode == 0, printed.stderr
     for line in ("kind: BerthConfiguration", "apiVersion: config.berth.dev/v1alpha1", "  withBinder: true",
-                 '  - "x"', "  GenericWorkload: true", "  CompositePodGroup: false"):
+                 '  - x', "  GenericWorkload: true", "  CompositePodGroup: false"):
         assert line in printed.stdout.splitlines(), line
     assert run("binder", "--feature-gates", "NoSuchGate=true").returncode != 0
     assert run("node-agent").returncode == 2
@@ -289,9 +289,51 @@ def options_are_told_and_checked(berth):
     assert missing.returncode == 1 and "/nonexistent/kubeconfig" in missing.stderr, missing.stderr
 
 
+def every_part_reads_what_it_prints(berth):
+    def run(*arguments):
+        return subprocess.run([str(berth)] + list(arguments), capture_output=True, text=True, timeout=60)
+
+    with tempfile.TemporaryDirectory(prefix="berth-config-") as folder:
+        file = pathlib.Path(folder, "berth.yaml")
+        for part, flags in (("up", ["--nodes=7", "-f", "a", "-f", "b", "--in-memory", "--insecure=false"]),
+                            ("apiserver", ["--audit-log", "x y"]),
+                            ("scheduler", ["--device-scoring", "LeastFragmenting", "--bind-backoff-limit=9"]),
+                            ("binder", ["--binding-timeout", "90s", "--leader-elect=false"]),
+                            ("node-agent", ["--node", "n1", "--health-timeout=1h"])):
+            printed = run(part, *flags, "--print-config", "--log-level", "debug")
+            assert printed.returncode == 0 and "level: debug" in printed.stdout, (part, printed)
+            file.write_text(printed.stdout)
+            again = run(part, "--config", str(file), "--print-config")
+            assert again.stdout == printed.stdout, (part, again)
+            before = run("--log-level", "debug", part, *flags, "--print-config")
+            assert before.stdout == printed.stdout, (part, before)
+        flagged = run("node-agent", "--config", str(file), "--node", "n2", "--print-config")
+        assert "  node: n2" in flagged.stdout and 'healthTimeout: "1h"' in flagged.stdout, flagged
+        refused = run("binder", "--config", str(file))
+        assert refused.returncode == 1 and "berth.yaml:3: document 1: part: " in refused.stderr, refused
+        file.write_text("apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\nbindng: {}\n")
+        refused = run("binder", "--config", str(file))
+        assert refused.returncode == 1 and "berth.yaml:3: document 1: bindng: " in refused.stderr, refused
+        assert run("binder", "--gang-timeout", "0s").returncode == 2
+        assert run("binder", "--no-such-flag").returncode == 2
+
+
+def a_file_reaches_the_scheduler(berth):
+    with Cluster(berth) as cluster:
+        file = pathlib.Path(cluster.scratch.name, "scheduler.yaml")
+        file.write_text("apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\n"
+                        "scheduler: {schedulerNames: [from-the-file]}\nbinding: {backoffLimit: 7}\n")
+        cluster.add_node("n1")
+        cluster.part("scheduler", "--config", str(file)).ready()
+        cluster.add_pod("a", "from-the-file")
+        requests = eventually("a bind request", lambda: cluster.call("GET", BIND_REQUESTS)["items"])
+        assert [one["spec"]["backoffLimit"] for one in requests] == [7], requests
+
+
 CASES = (a_pod_is_placed_and_bound_by_two_processes, a_killed_binder_is_followed_by_another,
          one_of_two_schedulers_leads, parts_outlive_their_api_server,
-         a_node_agent_reports_what_a_driver_says, options_are_told_and_checked)
+         a_node_agent_reports_what_a_driver_says, options_are_told_and_checked,
+         every_part_reads_what_it_prints, a_file_reaches_the_scheduler)
 
 
 def main():

@@ -1,0 +1,286 @@
+#include "cli/configuration.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "api/yaml.h"
+#include "cli/field_value.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::string_view kApiVersion = "config.berth.dev/v1alpha1", kKind = "BerthConfiguration";
+constexpr std::size_t kConfigurationBytesMax = 1u << 20;
+
+// A pair of fields of which the first may not exceed the second.
+struct Order {
+  Duration Configuration::* low;
+  Duration Configuration::* high;
+};
+constexpr Order kOrders[] = {{&Configuration::retry_base, &Configuration::retry_cap},
+                             {&Configuration::stream_retry_base, &Configuration::stream_retry_max}};
+
+const ConfigurationField& field_of(Duration Configuration::* member) {
+  for (const ConfigurationField& field : configuration_fields())
+    if (const auto* type = std::get_if<DurationField>(&field.type); type && type->member == member)
+      return field;
+  BERTH_ASSERT(false, "every member is a field");
+}
+
+const ConfigurationField* find_field(std::string_view path) {
+  for (const ConfigurationField& field : configuration_fields())
+    if (field.path == path) return &field;
+  return nullptr;
+}
+
+// Whether fields that the part knows stand below `path`; an empty path is the whole file.
+bool is_section(std::string_view path, Part part) {
+  const std::string prefix = std::string(path) + ".";
+  return std::any_of(configuration_fields().begin(), configuration_fields().end(),
+                     [&](const ConfigurationField& field) {
+                       return field.known_to(part) && field.path.substr(0, prefix.size()) == prefix;
+                     });
+}
+
+std::string parts_with(std::string_view path) {
+  std::string parts;
+  for (std::size_t i = 0; i < kPartCount; ++i) {
+    const auto part = static_cast<Part>(i);
+    const ConfigurationField* field = find_field(path);
+    if (field ? field->known_to(part) : is_section(path, part))
+      parts.append(parts.empty() ? "" : ", ").append(name_of(part));
+  }
+  return parts;
+}
+
+// How many bytes both begin with: for "did you mean".
+std::size_t common(std::string_view a, std::string_view b) {
+  const auto [left, right] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  (void)right;
+  return static_cast<std::size_t>(left - a.begin());
+}
+
+std::string nearest_path(std::string_view path, Part part) {
+  std::string_view nearest;
+  std::size_t best = 0;
+  const std::string_view name = path.substr(path.rfind('.') + 1);
+  for (const ConfigurationField& field : configuration_fields()) {
+    if (!field.known_to(part)) continue;
+    const std::string_view own = field.path.substr(field.path.rfind('.') + 1);
+    const std::size_t alike = std::max(common(path, field.path), common(name, own));
+    if (own == name || alike > best) nearest = field.path;
+    best = own == name ? path.size() + own.size() : std::max(best, alike);
+  }
+  return std::string(nearest);
+}
+
+// The first pair that is the wrong way round.
+const Order* wrong_order(Part part, const Configuration& configuration) {
+  for (const Order& order : kOrders)
+    if (field_of(order.low).known_to(part) && configuration.*order.low > configuration.*order.high)
+      return &order;
+  return nullptr;
+}
+
+std::string too_long(const Order& order, Part part, const Configuration& configuration) {
+  const ConfigurationField& high = field_of(order.high);
+  return "is " + value_of(field_of(order.low), part, configuration).as_string() + ", longer than " +
+         std::string(high.path) + ", which is " + value_of(high, part, configuration).as_string();
+}
+
+// One document being read over a configuration.
+class Reader {
+ public:
+  Reader(Part part, std::string_view text, const std::string& file, int document,
+         Configuration& configuration)
+      : part_(part), text_(text), file_(file), document_(document), configuration_(configuration) {}
+
+  Status read(const Json& root) {
+    if (!root.is_object()) return refused("", "is no map: a BerthConfiguration begins with its apiVersion");
+    if (Status head = read_head(root); !head) return head;
+    if (Status fields = read_section(root, ""); !fields) return fields;
+    if (const Order* order = wrong_order(part_, configuration_))
+      return refused(field_of(order->low).path, too_long(*order, part_, configuration_));
+    const Result<api::Gates> gates = api::Gates::parse(gate_defaults(part_), configuration_.feature_gates);
+    if (!gates) return refused_gate(gates.error());
+    return {};
+  }
+
+  Error refused(std::string_view path, std::string message) const {
+    return Error(ErrorCode::Invalid, api::yaml_position(text_, file_, document_, path), std::move(message));
+  }
+
+ private:
+  Status read_head(const Json& root) const {
+    const auto want = [&](std::string_view key, std::string_view wanted) -> Status {
+      const Json* value = root.find(key);
+      if (!value) return refused(key, "is missing: write " + std::string(key) + ": " + std::string(wanted));
+      if (!value->is_string() || value->as_string() != wanted)
+        return refused(key, "is " + to_string(*value) + "; this version of Berth reads " +
+                                std::string(wanted) + " alone");
+      return {};
+    };
+    if (Status version = want("apiVersion", kApiVersion); !version) return version;
+    if (Status kind = want("kind", kKind); !kind) return kind;
+    const Json* part = root.find("part");
+    if (part && (!part->is_string() || part->as_string() != name_of(part_)))
+      return refused("part", "is " + to_string(*part) + ", but this is berth " + std::string(name_of(part_)) +
+                                 ": give each part a file of its own, or leave the line out");
+    return {};
+  }
+
+  Status read_section(const Json& section, const std::string& prefix) {
+    for (const JsonMember& member : section.as_object()) {
+      const std::string path = prefix + member.key;
+      if (path == "apiVersion" || path == "kind" || path == "part") continue;
+      const ConfigurationField* field = find_field(path);
+      if (field && field->known_to(part_)) {
+        if (Status set = set_from_json(*field, member.value, configuration_); !set)
+          return refused(path, set.error().message());
+        continue;
+      }
+      if (!is_section(path, part_)) return unknown(path);
+      if (member.value.is_null()) continue;
+      if (!member.value.is_object())
+        return refused(path, "wants a map of fields, not " + to_string(member.value));
+      if (Status read = read_section(member.value, path + "."); !read) return read;
+    }
+    return {};
+  }
+
+  Error unknown(const std::string& path) const {
+    if (const std::string parts = parts_with(path); !parts.empty())
+      return refused(
+          path, "is no field of berth " + std::string(name_of(part_)) + ", only of " + parts + ": remove it");
+    const std::string nearest = nearest_path(path, part_);
+    return refused(path, "is no field of a BerthConfiguration" +
+                             (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+  }
+
+  // The gate stands in quotes where the sentence begins.
+  Error refused_gate(const Error& error) const {
+    const std::string& message = error.message();
+    const std::size_t end = message.find('"', 1);
+    return refused("featureGates." + message.substr(1, end == std::string::npos ? 0 : end - 1), message);
+  }
+
+  Part part_;
+  std::string_view text_;
+  const std::string& file_;
+  int document_;
+  Configuration& configuration_;
+};
+
+Result<std::string> read_text(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
+  if (!file) return Error(ErrorCode::NotFound, path, "cannot be opened: --config names a file that is there");
+  std::string text(kConfigurationBytesMax + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (std::ferror(file.get()) != 0) return Error(ErrorCode::Invalid, path, "cannot be read");
+  if (text.size() > kConfigurationBytesMax) return Error(ErrorCode::TooLarge, path, "is larger than 1 MiB");
+  return text;
+}
+
+Status apply_flags(Part part, const GivenFlags& flags, Configuration& configuration) {
+  const auto refused = [](const ConfigurationField& field, const std::string& message) {
+    return Error(ErrorCode::Invalid, std::string(field.long_flag()), message);
+  };
+  for (const auto& [field, texts] : flags)
+    if (Status set = set_from_flag(*field, texts, configuration); !set)
+      return refused(*field, set.error().message());
+  if (const Order* order = wrong_order(part, configuration))
+    return refused(field_of(order->low), too_long(*order, part, configuration));
+  const Result<api::Gates> gates = api::Gates::parse(gate_defaults(part), configuration.feature_gates);
+  if (!gates) return gates.error();
+  if (part == Part::NodeAgent && configuration.node.empty())
+    return Error(ErrorCode::Invalid, "--node", "is needed: the name of the node whose devices it reports");
+  return {};
+}
+
+// "`text`", or a dash where there is nothing.
+std::string code(std::string_view text) {
+  return text.empty() ? "–" : "`" + std::string(text) + "`";
+}
+
+// Of each part, where they differ.
+std::string defaults_text(const ConfigurationField& field) {
+  if (std::holds_alternative<GatesField>(field.type)) return "of the part";
+  std::string all;
+  std::string last;
+  for (std::size_t i = 0; i < kPartCount; ++i) {
+    const auto part = static_cast<Part>(i);
+    if (!field.known_to(part)) continue;
+    std::string text = code(default_text(field, part));
+    if (text != last) all.append(all.empty() ? "" : "; ").append(text);
+    last = std::move(text);
+  }
+  return all;
+}
+
+// `line 4: key "listen" already set in map` as an error with its place.
+Error twice(const api::YamlDocument& document, const std::string& file) {
+  constexpr std::string_view kLine = "line ";
+  const std::string& sentence = document.duplicate_keys.front();
+  const std::size_t colon = sentence.find(": ");
+  return Error(ErrorCode::Invalid,
+               file + ":" + sentence.substr(kLine.size(), colon - kLine.size()) + ": document " +
+                   std::to_string(document.number),
+               sentence.substr(colon + 2) + ": keep one of them");
+}
+
+}  // namespace
+
+Status apply_configuration(Part part, std::string_view text, const std::string& file,
+                           Configuration& configuration) {
+  const std::vector<api::YamlDocument> documents = TRY(api::parse_yaml_documents(text, file));
+  if (documents.empty())
+    return Error(ErrorCode::Invalid, file, "holds no document: write one, or no --config");
+  const api::YamlDocument& first = documents.front();
+  if (documents.size() > 1)
+    return Error(
+        ErrorCode::Invalid,
+        file + ":" + std::to_string(documents[1].line) + ": document " + std::to_string(documents[1].number),
+        "is one too many: a file holds one BerthConfiguration");
+  if (!first.duplicate_keys.empty()) return twice(first, file);
+  return Reader(part, text, file, first.number, configuration).read(first.value);
+}
+
+Result<Configuration> effective_configuration(Part part, const std::string& file, const GivenFlags& flags) {
+  Configuration configuration = default_configuration(part);
+  if (!file.empty()) {
+    const std::string text = TRY(read_text(file));
+    if (Status read = apply_configuration(part, text, file, configuration); !read) return read.error();
+  }
+  if (Status set = apply_flags(part, flags, configuration); !set) return set.error();
+  return configuration;
+}
+
+std::string configuration_text(Part part, const Configuration& configuration) {
+  Json root = Json::object({{"apiVersion", kApiVersion}, {"kind", kKind}, {"part", name_of(part)}});
+  for (const ConfigurationField& field : configuration_fields()) {
+    if (!field.known_to(part)) continue;
+    Json value = value_of(field, part, configuration);
+    const std::size_t dot = field.path.find('.');
+    if (dot == std::string_view::npos) {
+      root[field.path] = std::move(value);
+    } else {
+      root[field.path.substr(0, dot)][field.path.substr(dot + 1)] = std::move(value);
+    }
+  }
+  return api::to_yaml(root);
+}
+
+std::string configuration_reference() {
+  std::string text = "| field | flag | of | default | bounds | what it is |\n|---|---|---|---|---|---|\n";
+  for (const ConfigurationField& field : configuration_fields()) {
+    const std::string bounds = bounds_text(field);
+    text += "| `" + std::string(field.path) + "` | `" + std::string(field.flag) + "` | " +
+            parts_with(field.path) + " | " + defaults_text(field) + " | " + (bounds.empty() ? "–" : bounds) +
+            " | " + std::string(field.help) + " |\n";
+  }
+  return text;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,125 @@
+// What a running part of Berth is told, as one table: kind BerthConfiguration, config.berth.dev/v1alpha1.
+//
+// A row of the table is a field: where it stands in the file, its flag, its type with bounds, which parts
+// know it, what it means. Flags, parsing, printing and the page docs/configuration.md all derive from the
+// rows. Pure but for read_configuration, which reads one file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "api/gates.h"
+#include "base/time.h"
+
+namespace berth::cli {
+
+enum class Part : std::uint8_t { Up, ApiServer, Scheduler, Binder, NodeAgent };
+inline constexpr std::size_t kPartCount = 5;
+// As the command is called: "node-agent".
+std::string_view name_of(Part part);
+// What the feature gates of the part start from.
+api::GateDefaults gate_defaults(Part part);
+
+// One member per field; docs/configuration.md says what each means.
+struct Configuration {
+  std::string listen = "127.0.0.1:0";
+  std::string log_level = "info", log_format = "text";
+  std::string kubeconfig;  // to read
+  std::int64_t writes_in_flight_max;
+  bool leader_elect = true;
+  std::string lease_namespace = "kube-system", lease_name;
+  std::string data_directory, kubeconfig_written, audit_log;
+  bool in_memory = false, insecure = false;
+  std::int64_t watch_window_events;
+  std::int64_t nodes = 0;
+  std::vector<std::string> files;
+  bool watch_placements = false;
+  std::vector<std::string> scheduler_names;
+  bool with_binder = false;
+  std::string device_scoring;  // dra/scoring.h
+  Duration cool_down;
+  Duration binding_timeout, gang_timeout, retry_base, retry_cap;
+  std::int64_t backoff_limit;
+  std::string node, nodes_directory;
+  Duration health_timeout, stream_retry_base, stream_retry_max;
+  std::string feature_gates;  // "A=true,B=false"
+};
+
+// What a text must be; only a path may be empty, and not as the entry of a list.
+enum class TextRule : std::uint8_t { Path, Listen, Label, Subdomain };
+
+struct TextField {
+  std::string Configuration::* member;
+  TextRule rule;
+};
+struct ChoiceField {
+  std::string Configuration::* member;
+  std::span<const std::string_view> words;
+};
+struct SwitchField {
+  bool Configuration::* member;
+};
+struct CountField {
+  std::int64_t Configuration::* member;
+  std::int64_t min, max;
+};
+struct DurationField {
+  Duration Configuration::* member;
+  Duration min, max;
+};
+struct ListField {
+  std::vector<std::string> Configuration::* member;
+  TextRule rule;
+  std::size_t min, max;
+};
+struct GatesField {
+  std::string Configuration::* member;
+};
+using FieldType =
+    std::variant<TextField, ChoiceField, SwitchField, CountField, DurationField, ListField, GatesField>;
+
+struct ConfigurationField {
+  std::string_view path;  // "binding.gangTimeout"
+  std::string_view flag;  // "--gang-timeout", or "-f,--file"
+  std::uint8_t parts;     // one bit each, by Part
+  FieldType type;
+  std::string_view help;
+
+  bool known_to(Part part) const { return ((parts >> static_cast<unsigned>(part)) & 1) != 0; }
+  // The long flag: "--file".
+  std::string_view long_flag() const { return flag.substr(flag.find("--")); }
+};
+
+// In the order of printing; the fields of a section stand together.
+std::span<const ConfigurationField> configuration_fields();
+
+Configuration default_configuration(Part part);
+
+// Flags by row, with their values as given; an empty value is a flag that stands alone.
+using GivenFlags = std::map<const ConfigurationField*, std::vector<std::string>>;
+
+// The defaults, changed by `file` (empty: none), changed by the flags. An error of a flag has the flag as its
+// path and one of the file the file, document, line and field: "berth.yaml:4: document 1:
+// binding.gangTimeout".
+Result<Configuration> effective_configuration(Part part, const std::string& file, const GivenFlags& flags);
+
+// Reads one BerthConfiguration over `configuration`. Refuses other kinds, fields that the part does not know,
+// values of a wrong type or beyond their bounds, keys that stand twice and further documents.
+Status apply_configuration(Part part, std::string_view text, const std::string& file,
+                           Configuration& configuration);
+
+// Every field that the part knows, and every gate, in YAML. Reading it back gives the same text.
+std::string configuration_text(Part part, const Configuration& configuration);
+
+// The fields as a table in Markdown, which stands in docs/configuration.md.
+std::string configuration_reference();
+
+// The gates of a configuration that effective_configuration accepted.
+api::Gates gates_of(Part part, const Configuration& configuration);
+
+}  // namespace berth::cli

@@ -1,0 +1,279 @@
+#include "cli/configuration.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "cli/control_plane.h"
+#include "cli/field_value.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr Part kParts[] = {Part::Up, Part::ApiServer, Part::Scheduler, Part::Binder, Part::NodeAgent};
+constexpr const char* kHead = "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\n";
+
+const ConfigurationField* row_of(std::string_view path) {
+  for (const ConfigurationField& field : configuration_fields())
+    if (field.path == path) return &field;
+  return nullptr;
+}
+
+// A text that a flag of this field takes and that is not its default.
+std::vector<std::string> other_value(const ConfigurationField& field) {
+  if (const auto* text = std::get_if<TextField>(&field.type))
+    return {text->rule == TextRule::Path     ? "/some where/\"x\""
+            : text->rule == TextRule::Listen ? "[::1]:7"
+                                             : "on"};
+  if (const auto* choice = std::get_if<ChoiceField>(&field.type)) return {std::string(choice->words.back())};
+  if (const auto* count = std::get_if<CountField>(&field.type)) return {std::to_string(count->max)};
+  if (const auto* list = std::get_if<ListField>(&field.type))
+    return list->rule == TextRule::Path ? std::vector<std::string>{"a: b", "-"}
+                                        : std::vector<std::string>{"y", "1"};
+  if (std::holds_alternative<DurationField>(field.type)) return {"1h0m0.25s"};
+  return {std::holds_alternative<GatesField>(field.type) ? "DRADeviceTaints=false" : "true"};
+}
+
+TEST(Configuration, IsReadBackToTheSameBytes) {
+  for (const Part part : kParts) {
+    GivenFlags flags;
+    for (const ConfigurationField& field : configuration_fields())
+      if (field.known_to(part)) flags[&field] = other_value(field);
+    for (const GivenFlags& given : {flags, GivenFlags{{row_of("nodeAgent.node"), {"n1"}}}}) {
+      const Result<Configuration> told = effective_configuration(part, "", given);
+      ASSERT_TRUE(told.ok()) << told.error().text();
+      const std::string text = configuration_text(part, *told);
+      Configuration read = default_configuration(part);
+      const Status applied = apply_configuration(part, text, "printed", read);
+      ASSERT_TRUE(applied.ok()) << applied.error().text() << "\n" << text;
+      EXPECT_EQ(configuration_text(part, read), text);
+    }
+    const Result<Configuration> changed = effective_configuration(part, "", flags);
+    ASSERT_TRUE(changed.ok());
+    for (const ConfigurationField& field : configuration_fields()) {
+      if (!field.known_to(part) || std::holds_alternative<SwitchField>(field.type)) continue;
+      EXPECT_NE(to_string(value_of(field, part, default_configuration(part))),
+                to_string(value_of(field, part, *changed)))
+          << field.path;
+    }
+  }
+}
+
+TEST(Configuration, OfEveryPartIsAcceptedAsItIs) {
+  for (const Part part : kParts) {
+    Configuration told = default_configuration(part);
+    EXPECT_TRUE(apply_configuration(part, kHead, "f", told).ok());
+    for (const ConfigurationField& field : configuration_fields()) {
+      if (!field.known_to(part) || field.path == "nodeAgent.node") continue;
+      const Status set = set_from_json(field, value_of(field, part, default_configuration(part)), told);
+      EXPECT_TRUE(set.ok()) << name_of(part) << " " << field.path << ": " << set.error().text();
+    }
+  }
+}
+
+TEST(Configuration, HasOneFieldAPathAndOneFlagAPart) {
+  std::set<std::string_view> paths;
+  for (const ConfigurationField& field : configuration_fields()) {
+    EXPECT_TRUE(paths.insert(field.path).second) << field.path;
+    EXPECT_NE(field.parts, 0) << field.path;
+    EXPECT_EQ(field.long_flag().substr(0, 2), "--") << field.path;
+    EXPECT_LE(std::count(field.path.begin(), field.path.end(), '.'), 1) << field.path;
+  }
+  for (const Part part : kParts) {
+    std::set<std::string_view> flags;
+    for (const ConfigurationField& field : configuration_fields()) {
+      if (!field.known_to(part)) continue;
+      EXPECT_TRUE(flags.insert(field.long_flag()).second) << field.path;
+    }
+  }
+}
+
+TEST(Configuration, OfAFileIsChangedByFlags) {
+  Configuration told = default_configuration(Part::Scheduler);
+  const std::string text =
+      std::string(kHead) +
+      "scheduler: {schedulerNames: [a, b], withBinder: true}\nbinding:\n  gangTimeout: 20s\n"
+      "featureGates: {GenericWorkload: true}\nleaderElection:\n";
+  ASSERT_TRUE(apply_configuration(Part::Scheduler, text, "f", told).ok());
+  EXPECT_EQ(told.scheduler_names, (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(told.with_binder);
+  EXPECT_EQ(told.gang_timeout, Duration::seconds(20));
+  EXPECT_EQ(told.binding_timeout, Duration::minutes(10));
+  EXPECT_TRUE(gates_of(Part::Scheduler, told).enabled("GenericWorkload"));
+
+  ASSERT_TRUE(set_from_flag(*row_of("scheduler.schedulerNames"), {"c"}, told).ok());
+  ASSERT_TRUE(set_from_flag(*row_of("scheduler.withBinder"), {"false"}, told).ok());
+  ASSERT_TRUE(set_from_flag(*row_of("featureGates"), {"GenericWorkload=false"}, told).ok());
+  EXPECT_EQ(told.scheduler_names, (std::vector<std::string>{"c"}));
+  EXPECT_FALSE(told.with_binder);
+  EXPECT_FALSE(gates_of(Part::Scheduler, told).enabled("GenericWorkload"));
+}
+
+TEST(Configuration, ReachesTheLoops) {
+  Configuration told = default_configuration(Part::Up);
+  const control::ControlPlaneOptions plain = plane_options(told);
+  EXPECT_EQ(plain.scheduler_names, (std::vector<std::string>{"berth", "default-scheduler"}));
+  EXPECT_FALSE(plain.scheduling.backoff_limit.has_value()) << "the binder's own default holds";
+  told.backoff_limit = 7;
+  told.binding_timeout = Duration::seconds(31);
+  told.gang_timeout = Duration::seconds(32);
+  told.retry_base = Duration::seconds(33);
+  told.retry_cap = Duration::seconds(34);
+  told.device_scoring = "LeastFragmenting";
+  told.cool_down = Duration::seconds(35);
+  told.writes_in_flight_max = 36;
+  told.health_timeout = Duration::seconds(37);
+  told.stream_retry_base = Duration::seconds(38);
+  told.stream_retry_max = Duration::seconds(39);
+  const control::ControlPlaneOptions changed = plane_options(told);
+  EXPECT_EQ(changed.scheduling.backoff_limit, 7);
+  EXPECT_EQ(changed.binding.binding_timeout, Duration::seconds(31));
+  EXPECT_EQ(changed.binding.gang_timeout, Duration::seconds(32));
+  EXPECT_EQ(changed.binding.retry_base, Duration::seconds(33));
+  EXPECT_EQ(changed.binding.retry_cap, Duration::seconds(34));
+  EXPECT_EQ(changed.scheduling.device_scoring, dra::DeviceScoring::LeastFragmenting);
+  EXPECT_EQ(changed.scheduling.cool_down, Duration::seconds(35));
+  EXPECT_EQ(changed.writes_in_flight_max, 36u);
+  const health::HealthTiming health = health_timing(told);
+  EXPECT_EQ(health.timeout, Duration::seconds(37));
+  EXPECT_EQ(health.stream_retry_base, Duration::seconds(38));
+  EXPECT_EQ(health.stream_retry_max, Duration::seconds(39));
+}
+
+struct Wrong {
+  std::string text;   // after the head, unless it has one itself
+  std::string place;  // "f:3: document 1: field"
+  std::string says;
+};
+
+void expect_refused(Part part, const Wrong& wrong) {
+  Configuration told = default_configuration(part);
+  const bool headed = wrong.text.find("kind:") != std::string::npos || wrong.text.find("apiVersion") == 0;
+  const Status read = apply_configuration(part, (headed ? "" : kHead) + wrong.text, "f", told);
+  ASSERT_FALSE(read.ok()) << wrong.text;
+  EXPECT_EQ(read.error().path(), wrong.place) << wrong.text << read.error().text();
+  EXPECT_NE(read.error().message().find(wrong.says), std::string::npos) << read.error().message();
+}
+
+TEST(Configuration, RefusesWhatIsNoConfiguration) {
+  const std::string head = kHead;
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {"kind: BerthConfiguration\n", "f:1: document 1: apiVersion",
+            "is missing: write apiVersion: config"},
+           {"apiVersion: v1\nkind: BerthConfiguration\n", "f:1: document 1: apiVersion",
+            "reads config.berth.dev"},
+           {"apiVersion: config.berth.dev/v1alpha1\n", "f:1: document 1: kind", "is missing"},
+           {"apiVersion: config.berth.dev/v1alpha1\nkind: Pod\n", "f:2: document 1: kind", "is \"Pod\""},
+           {"kind: []\napiVersion: config.berth.dev/v1alpha1\n", "f:1: document 1: kind", "is []"},
+           {"- apiVersion: x\n  kind: y\n", "f:1: document 1", "is no map"},
+           {head + "---\n" + head, "f:4: document 2", "one too many"},
+           {head + "listen: a:1\nlisten: a:2\n", "f:4: document 1", "key \"listen\" already set"},
+           {head + "part: binder\n", "f:3: document 1: part", "this is berth scheduler"},
+       })
+    expect_refused(Part::Scheduler, wrong);
+  Configuration told = default_configuration(Part::Scheduler);
+  const Status empty = apply_configuration(Part::Scheduler, "# nothing\n", "f", told);
+  EXPECT_EQ(empty.error().text(), "f: holds no document: write one, or no --config");
+}
+
+TEST(Configuration, RefusesFieldsThatThePartDoesNotKnow) {
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {"junk: 1\n", "f:3: document 1: junk", "is no field of a BerthConfiguration"},
+           {"scheduler:\n  schedulerName: [x]\n", "f:4: document 1: scheduler.schedulerName",
+            "did you mean scheduler.schedulerNames?"},
+           {"gangTimeout: 3s\n", "f:3: document 1: gangTimeout", "did you mean binding.gangTimeout?"},
+           {"nodeAgent:\n  node: n\n", "f:4: document 1: nodeAgent",
+            "is no field of berth scheduler, only of up, node-agent: remove it"},
+           {"binding:\n  gangTimeout:\n    x: 1\n", "f:5: document 1: binding.gangTimeout",
+            "wants a duration"},
+           {"binding: 3\n", "f:3: document 1: binding", "wants a map of fields, not 3"},
+           {"listen.x: 1\n", "f:3: document 1: listen.x", "is no field"},
+       })
+    expect_refused(Part::Scheduler, wrong);
+  expect_refused(Part::Binder, {"binding:\n  backoffLimit: 3\n", "f:4: document 1: binding.backoffLimit",
+                                "is no field of berth binder, only of up, scheduler"});
+}
+
+TEST(Configuration, RefusesValuesOfAnotherTypeOrBeyondTheirBounds) {
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {"listen: nowhere\n", "f:3: document 1: listen", "is no ADDR:PORT"},
+           {"listen: 80\n", "f:3: document 1: listen", "wants a text, not 80"},
+           {"listen:\n", "f:3: document 1: listen", "has no value"},
+           {"logging: {level: loud}\n", "f:3: document 1: logging.level", "none of debug, info"},
+           {"binding: {bindingTimeout: 600}\n", "f:3: document 1: binding.bindingTimeout",
+            "90s or 1h30m, not 600"},
+           {"binding: {bindingTimeout: 10}\n", "f:3: document 1: binding.bindingTimeout", "not 10"},
+           {"binding: {bindingTimeout: ten}\n", "f:3: document 1: binding.bindingTimeout",
+            "\"ten\" is no duration"},
+           {"binding: {bindingTimeout: 999ms}\n", "f:3: document 1: binding.bindingTimeout",
+            "999ms is out of bounds: 1s to 24h"},
+           {"binding: {bindingTimeout: -1s}\n", "f:3: document 1: binding.bindingTimeout", "out of bounds"},
+           {"binding: {bindingTimeout: 24h1s}\n", "f:3: document 1: binding.bindingTimeout", "out of bounds"},
+           {"binding: {backoffLimit: 101}\n", "f:3: document 1: binding.backoffLimit", "0 to 100"},
+           {"binding: {backoffLimit: -1}\n", "f:3: document 1: binding.backoffLimit", "0 to 100"},
+           {"binding: {backoffLimit: 1.5}\n", "f:3: document 1: binding.backoffLimit",
+            "whole number, not 1.5"},
+           {"binding: {backoffLimit: \"3\"}\n", "f:3: document 1: binding.backoffLimit", "not \"3\""},
+           {"binding:\n  retryBackoff: 5m\n", "f:4: document 1: binding.retryBackoff",
+            "is 5m, longer than binding.retryBackoffMax, which is 1m"},
+           {"scheduler: {schedulerNames: []}\n", "f:3: document 1: scheduler.schedulerNames", "0 entries"},
+           {"scheduler: {schedulerNames: x}\n", "f:3: document 1: scheduler.schedulerNames", "wants a list"},
+           {"scheduler: {schedulerNames: [x, 1]}\n", "f:3: document 1: scheduler.schedulerNames", "not of 1"},
+           {"scheduler: {schedulerNames: [x, x]}\n", "f:3: document 1: scheduler.schedulerNames", "twice"},
+           {"scheduler: {schedulerNames: [A_]}\n", "f:3: document 1: scheduler.schedulerNames", "is no name"},
+           {"scheduler: {schedulerNames: ['']}\n", "f:3: document 1: scheduler.schedulerNames", "is empty"},
+           {"scheduler: {withBinder: maybe}\n", "f:3: document 1: scheduler.withBinder", "true or false"},
+           {"leaderElection: {resourceNamespace: ''}\n", "f:3: document 1: leaderElection.resourceNamespace",
+            "is no name"},
+           {"clientConnection: {maxWritesInFlight: 0}\n",
+            "f:3: document 1: clientConnection.maxWritesInFlight", "1 to 4096"},
+           {"featureGates: A=true\n", "f:3: document 1: featureGates", "wants a map of gates"},
+           {"featureGates: {DRADeviceTaints: 1}\n", "f:3: document 1: featureGates", "takes true or false"},
+           {"featureGates:\n  DRADeviceTaint: true\n", "f:4: document 1: featureGates.DRADeviceTaint",
+            "did you mean DRADeviceTaints?"},
+           {"featureGates:\n  DynamicResourceAllocation: false\n",
+            "f:4: document 1: featureGates.DynamicResourceAllocation", "cannot be changed"},
+       })
+    expect_refused(Part::Scheduler, wrong);
+}
+
+TEST(Configuration, RefusesFlagsByTheirName) {
+  struct Case {
+    const char* path;
+    std::vector<std::string> texts;
+    const char* error;
+  };
+  for (const Case& wrong : std::vector<Case>{
+           {"binding.gangTimeout", {"0s"}, "--gang-timeout: 0s is out of bounds: 1s to 24h"},
+           {"binding.gangTimeout", {"soon"}, "--gang-timeout: \"soon\" is no duration such as 90s or 1h30m"},
+           {"binding.retryBackoff",
+            {"2m"},
+            "--bind-retry-backoff: is 2m, longer than binding.retryBackoffMax, which is 1m"},
+           {"scheduler.withBinder", {"yes"}, "--with-binder: \"yes\" is neither true nor false"},
+           {"binding.backoffLimit", {"4x"}, "--bind-backoff-limit: \"4x\" is no whole number"},
+           {"logging.format", {"xml"}, "--log-format: \"xml\" is none of text, json"},
+           {"scheduler.schedulerNames", {"a", "a"}, "--scheduler-name: \"a\" stands there twice"},
+       }) {
+    const Result<Configuration> told =
+        effective_configuration(Part::Scheduler, "", {{row_of(wrong.path), wrong.texts}});
+    ASSERT_FALSE(told.ok()) << wrong.path;
+    EXPECT_EQ(told.error().text(), wrong.error);
+  }
+  EXPECT_EQ(effective_configuration(Part::NodeAgent, "", {}).error().path(), "--node");
+  EXPECT_EQ(effective_configuration(Part::Binder, "/nonexistent/b.yaml", {}).error().path(),
+            "/nonexistent/b.yaml");
+}
+
+TEST(Configuration, StandsOnItsPage) {
+  std::ifstream file(BERTH_SOURCE_DIR "/docs/configuration.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  EXPECT_NE(page.str().find(configuration_reference()), std::string::npos)
+      << "docs/configuration.md wants this table:\n"
+      << configuration_reference();
+}
+
+}  // namespace
+}  // namespace berth::cli
