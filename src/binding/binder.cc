@@ -63,6 +63,13 @@ void keys_of_node(const View& view, const Delta& delta, Keys& keys) {
     if (request->node == delta.key.name) add_with_leader(view, *request, keys);
 }
 
+bool adds_consumer(const Effects& effects) {
+  return std::any_of(effects.chains.begin(), effects.chains.end(), [](const client::Chain& chain) {
+    return chain.key.kind == api::Kind::ResourceClaim && !chain.writes.empty() &&
+           chain.writes.front().request.verb == client::Verb::JsonPatch;
+  });
+}
+
 }  // namespace
 
 Duration retry_delay(const BinderOptions& options, std::int32_t failed_attempts) {
@@ -91,7 +98,7 @@ Binder::Memory* Binder::remember(const api::ObjectKey& key, const std::string& u
   const auto found = memory_.find(key);
   if (found == memory_.end() && memory_.size() >= kRememberedMax) return nullptr;
   Memory& memory = memory_[key];
-  if (memory.uid != uid) memory = {uid, false, std::nullopt};
+  if (memory.uid != uid) memory = {uid, false, false, std::nullopt};
   return &memory;
 }
 
@@ -111,6 +118,9 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
   Effects effects = ladder.climb();
   if (ladder.binds())
     if (Memory* memory = remember(key, request->meta.uid)) memory->announce = true;
+  const bool adds = adds_consumer(effects);
+  if (adds || (found != memory_.end() && found->second.adds))
+    if (Memory* memory = remember(key, request->meta.uid)) memory->adds = adds;
   return effects;
 }
 
@@ -119,7 +129,10 @@ void Binder::settle(const View& view, const api::ObjectKey& key, const client::O
   if (!request || has_ended(*request)) return;
   std::optional<Refusal> refusal = refusal_of(outcome);
   if (!refusal) return;
-  if (Memory* memory = remember(key, request->meta.uid)) memory->refusal = std::move(refusal);
+  Memory* memory = remember(key, request->meta.uid);
+  if (!memory) return;
+  refusal->of_addition = memory->adds && refusal->failure == api::FailureClass::Permanent;
+  memory->refusal = std::move(refusal);
 }
 
 // Only after the fact: an event that says "assigned" is never early.

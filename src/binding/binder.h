@@ -42,6 +42,7 @@ class Binder final : public client::Reconciler {
   struct Memory {
     std::string uid;
     bool announce = false;  // the binding was asked for: its success is news
+    bool adds = false;      // the last run adds the pod to a claim without standing on its version
     std::optional<Refusal> refusal;
   };
 

@@ -305,6 +305,84 @@ TEST(Binder, AClaimReservedAsDecidedCostsNoWriteAndOthersKeepTheirs) {
                                       "patch bindrequests p/status"}));
 }
 
+// A claim in use by pod x, with the allocation that add_pod() asks for.
+std::string in_use(const std::string& device) {
+  return R"({"metadata":{"namespace":"d","name":"c","uid":"u-c","finalizers":[)"
+         R"("resource.kubernetes.io/delete-protection"]},"status":{"allocation":{"devices":{"results":)"
+         R"([{"request":"r","driver":"drv","pool":"pool","device":")" +
+         device + R"("}]},"unknown":"field"},"reservedFor":[{"resource":"pods","name":"x","uid":"ux"}]}})";
+}
+
+TEST(Binder, AddsItsPodToAClaimInUseWhateverElseChangesButTheAllocation) {
+  struct Row {
+    std::string what;
+    std::string change;  // of the claim, while the addition is under way
+    std::string reason;  // empty: bound
+    std::string consumers;
+  };
+  const std::string x = R"({"resource":"pods","name":"x","uid":"ux"})";
+  const std::string y = R"({"resource":"pods","name":"y","uid":"uy"})";
+  const std::string p = R"({"resource":"pods","name":"p","uid":"u-p"})";
+  const Row rows[] = {
+      {"nothing", "{}", "", "[" + x + "," + p + "]"},
+      {"another consumer comes", R"({"status":{"reservedFor":[)" + x + "," + y + "]}}", "",
+       "[" + x + "," + y + "," + p + "]"},
+      {"the last consumer goes", R"({"status":{"reservedFor":null}})", "", "[" + p + "]"},
+      {"freed", R"({"status":{"allocation":null,"reservedFor":null}})", "", "[" + p + "]"},
+      {"allocated anew",
+       R"({"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",)"
+       R"("pool":"pool","device":"other"}]}}}})",
+       "ClaimAllocatedElsewhere", "[" + x + "]"},
+      {"another claim", R"({"metadata":{"uid":"u2"}})", "ClaimNotFound", "[" + x + "]"},
+  };
+  for (const Row& row : rows) {
+    FakeCluster cluster({.binding_conditions = false});
+    cluster.put(Kind::Node, kNode);
+    cluster.put(Kind::ResourceClaim, in_use("c"));
+    add_pod(cluster, "p", {"c"});
+    cluster.deliver();
+    cluster.run(0);
+    ASSERT_EQ(cluster.in_flight(), 1u);
+    cluster.change(claim_key("c"), row.change);
+    cluster.step(0, Fault::None);
+    cluster.settle(cluster.now);
+    EXPECT_EQ(request(cluster).reason, row.reason) << row.what;
+    EXPECT_EQ(request(cluster).step, row.reason.empty() ? api::BindStep::Bound : api::BindStep::RolledBack)
+        << row.what;
+    EXPECT_EQ(to_string(*cluster.find(claim_key("c"))->find_path({"status", "reservedFor"})), row.consumers)
+        << row.what;
+  }
+}
+
+TEST(Binder, ALostAdditionIsFoundOrMadeAgain) {
+  for (const Fault fault : {Fault::LostDone, Fault::LostNotDone}) {
+    FakeCluster cluster({.binding_conditions = false});
+    cluster.put(Kind::Node, kNode);
+    cluster.put(Kind::ResourceClaim, in_use("c"));
+    add_pod(cluster, "p", {"c"});
+    cluster.deliver();
+    cluster.run(0);
+    cluster.step(0, fault);
+    cluster.settle(cluster.now);
+    EXPECT_EQ(request(cluster).step, api::BindStep::Bound);
+    EXPECT_EQ(cluster.log, (std::vector<std::string>{"patch resourceclaims c/status", "create pods p/binding",
+                                                     "patch bindrequests p/status"}));
+  }
+}
+
+TEST(Binder, AServerThatTakesNoAdditionsGetsWhatStandsOnAVersion) {
+  FakeCluster cluster({.binding_conditions = false});
+  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::ResourceClaim, in_use("c"));
+  add_pod(cluster, "p", {"c"});
+  cluster.deliver();
+  cluster.run(0);
+  cluster.step(0, Fault::Refused);
+  cluster.settle(cluster.now);
+  EXPECT_EQ(request(cluster).step, api::BindStep::Bound);
+  EXPECT_EQ(request(cluster).failed_attempts, 0);
+}
+
 TEST(Binder, RefusesPluginsItDoesNotKnow) {
   EXPECT_FALSE(Binder::make({.plugins = {"Teleport"}}).ok());
   EXPECT_FALSE(Binder::make({.plugins = {"DynamicResources", "DynamicResources"}}).ok());

@@ -5,13 +5,13 @@
 
 #include "api/types/device_readiness.h"
 #include "binding/extended_claim.h"
+#include "binding/reservation.h"
 
 namespace berth::binding {
 namespace {
 
 using api::FailureClass;
 using client::Chain;
-using client::Write;
 
 using DeviceKey = std::tuple<std::string, std::string, std::string, std::string, std::string, bool>;
 
@@ -62,49 +62,6 @@ std::optional<Failed> lost(const BindContext& context, const api::ClaimAllocatio
 
 bool is_reserved(const BindContext& context, const api::ResourceClaim& claim) {
   return claim.allocation && claim.reserved_by(context.request.pod_uid);
-}
-
-Json consumers_json(const std::vector<api::ClaimConsumer>& consumers) {
-  JsonArray items;
-  for (const api::ClaimConsumer& consumer : consumers) items.push_back(api::to_json(consumer));
-  return items;
-}
-
-Write add_finalizer(const api::ObjectKey& key, const api::ResourceClaim& claim) {
-  std::vector<std::string> finalizers = claim.meta.finalizers;
-  finalizers.emplace_back(api::kClaimFinalizer);
-  Json patch = Json::object();
-  patch["metadata"]["finalizers"] = api::to_json(finalizers);
-  return client::merge_patch(key, std::move(patch), claim.meta.uid, claim.meta.resource_version);
-}
-
-Write reserve_status(const BindContext& context, const api::ObjectKey& key, const api::ResourceClaim& claim,
-                     const api::ClaimAllocation& wanted) {
-  Json status = Json::object();
-  if (!claim.allocation) {
-    api::Allocation allocation = wanted.allocation;
-    allocation.timestamp = context.options.binding_conditions ? context.now : Time();
-    status["allocation"] = api::to_json(allocation);
-  }
-  std::vector<api::ClaimConsumer> consumers = claim.reserved_for;
-  if (!claim.reserved_by(context.request.pod_uid))
-    consumers.push_back({"", "pods", context.request.pod_name, context.request.pod_uid});
-  status["reservedFor"] = consumers_json(consumers);
-  return client::merge_patch(key, Json::object({{"status", std::move(status)}}), claim.meta.uid,
-                             claim.meta.resource_version, "status");
-}
-
-Chain reserve(const BindContext& context, const api::ResourceClaim& claim,
-              const api::ClaimAllocation& wanted) {
-  const api::ObjectKey key = client::key_of(api::Kind::ResourceClaim, claim.meta);
-  Chain chain{key, {}, {}};
-  Write status = reserve_status(context, key, claim, wanted);
-  if (!claim.meta.has_finalizer(api::kClaimFinalizer)) {
-    chain.writes.push_back(add_finalizer(key, claim));
-    status.on_previous_version = true;
-  }
-  chain.writes.push_back(std::move(status));
-  return chain;
 }
 
 // The sentence of kube-scheduler, then where it happened.
@@ -181,15 +138,6 @@ Verdict find_claims(const BindContext& context, std::vector<Found>& found, std::
   return Ready{};
 }
 
-// Whether nobody else uses what this request allocated.
-bool may_deallocate(const BindContext& context, const api::ClaimAllocation& wanted,
-                    const api::ResourceClaim& claim) {
-  if (!claim.allocation || !same_devices(*claim.allocation, wanted.allocation)) return false;
-  return std::all_of(
-      claim.reserved_for.begin(), claim.reserved_for.end(),
-      [&](const api::ClaimConsumer& consumer) { return consumer.uid == context.request.pod_uid; });
-}
-
 class DynamicResources final : public Plugin {
  public:
   std::string_view name() const override { return kDynamicResourcesName; }
@@ -223,13 +171,21 @@ PreBindStep DynamicResources::pre_bind(const BindContext& context) const {
   if (!std::holds_alternative<Ready>(step.verdict)) return step;
   Verdict devices = context.options.binding_conditions ? device_verdict(context, found) : Verdict(Ready{});
   if (std::holds_alternative<Failed>(devices)) return {{}, std::move(devices)};
-  for (const auto& [wanted, claim] : found)
-    if (!is_reserved(context, *claim))
+  std::optional<Waiting> opening;
+  for (const auto& [wanted, claim] : found) {
+    if (is_reserved(context, *claim)) {
+      auto told = wanted->extended ? tell_pod(context, *wanted) : std::nullopt;
+      if (told) step.chains.push_back(*std::move(told));
+    } else if (const auto until = wait_for_opening(context, *claim)) {
+      opening =
+          Waiting{*until, "claim " + wanted->claim_name + " is about to be reserved for another pod", ""};
+    } else {
       step.chains.push_back(reserve(context, *claim, *wanted));
-    else if (auto told = wanted->extended ? tell_pod(context, *wanted) : std::nullopt)
-      step.chains.push_back(*std::move(told));
+    }
+  }
   for (Chain& create : creates) step.chains.push_back(std::move(create));
-  if (step.chains.empty()) step.verdict = std::move(devices);
+  if (!step.chains.empty()) return step;
+  step.verdict = opening ? Verdict(*std::move(opening)) : std::move(devices);
   return step;
 }
 
@@ -245,20 +201,11 @@ std::vector<Chain> DynamicResources::rollback(const BindContext& context) const 
       continue;
     }
     const bool unusable = !api::readiness_of(*claim).ready();
-    const bool deallocate = may_deallocate(context, wanted, *claim) && (ours || unusable);
-    if (!ours && !deallocate) continue;
-    std::vector<api::ClaimConsumer> others;
-    for (const api::ClaimConsumer& consumer : claim->reserved_for)
-      if (consumer.uid != context.request.pod_uid) others.push_back(consumer);
-    Json status = Json::object({{"reservedFor", others.empty() ? Json() : consumers_json(others)}});
-    if (deallocate) {
-      status["allocation"] = nullptr;
-      status["devices"] = nullptr;
-    }
-    chains.push_back({key,
-                      {client::merge_patch(key, Json::object({{"status", std::move(status)}}),
-                                           claim->meta.uid, claim->meta.resource_version, "status")},
-                      {}});
+    if (!ours && !unusable) continue;
+    const bool as_decided = claim->allocation && same_devices(*claim->allocation, wanted.allocation);
+    if (auto chain =
+            release(context, *claim, as_decided ? LastOneOut::Deallocates : LastOneOut::KeepsAllocation))
+      chains.push_back(*std::move(chain));
   }
   return chains;
 }

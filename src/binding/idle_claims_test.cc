@@ -25,11 +25,10 @@ void put_pod(client::View& view, const std::string& name, const std::string& mor
 }
 
 void put_claim(client::View& view, const std::string& consumers, int version = 9) {
+  const std::string results = R"({"results":[{"request":"r","driver":"drv","pool":"pool","device":"x"}]})";
   put(view, Kind::ResourceClaim, "c",
       R"({"metadata":{"namespace":"d","name":"c","uid":"u-c","resourceVersion":")" + std::to_string(version) +
-          R"("},"status":{"allocation":)"
-          R"({"devices":{"results":[{"request":"r","driver":"drv","pool":"pool","device":"x"}]}},"reservedFor":[)" +
-          consumers + "]}}");
+          R"("},"status":{"allocation":{"devices":)" + results + R"(},"reservedFor":[)" + consumers + "]}}");
 }
 
 const char* const kBoth = R"({"resource":"pods","name":"a","uid":"u-a"},)"
@@ -62,8 +61,8 @@ TEST(IdleClaims, LeavesWhatSomebodyUsesOrIsAboutTo) {
        [](auto& view) {
          put(view, Kind::BindRequest, "a",
              R"({"metadata":{"namespace":"d","name":"a","uid":"b-a"},"spec":{"podName":"a","podUID":"u-a",)"
-             R"("selectedNode":"n1","resourceClaimAllocations":[{"name":"c","claimName":"c","claimUID":"u-c",)"
-             R"("allocation":{}}]}})");
+             R"("selectedNode":"n1","resourceClaimAllocations":[{"name":"c","claimName":"c",)"
+             R"("claimUID":"u-c","allocation":{}}]}})");
        }},
   };
   for (const Row& row : rows) {

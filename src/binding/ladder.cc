@@ -99,7 +99,7 @@ Effects Ladder::climb() {
   if (request_.step == BindStep::RollingBack) return roll_back();
   if (gang_.aborted()) return fail_with_gang();
   if (auto ended = identify(sight)) return *std::move(ended);
-  if (refusal_) return after_refusal();
+  if (refusal_ && !refusal_->of_addition) return after_refusal();
   if (request_.next_attempt.is_set() && now_ < request_.next_attempt) return wake(request_.next_attempt);
   return advance(sight);
 }
@@ -119,7 +119,9 @@ std::optional<Effects> Ladder::identify(const PodSight& sight) const {
 }
 
 Effects Ladder::advance(const PodSight& sight) {
-  const BindContext context{view_, request_, sight.pod, now_, options_, !gang_.alone() && gang_.committed()};
+  const bool committed = !gang_.alone() && gang_.committed();
+  const bool on_version = refusal_ && refusal_->of_addition;
+  const BindContext context{view_, request_, sight.pod, now_, options_, committed, on_version};
   PreBindStep step = pre_bind(plugins_, context);
   if (auto* failed = std::get_if<Failed>(&step.verdict)) return fail(std::move(*failed));
   if (!step.chains.empty()) {

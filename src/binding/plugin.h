@@ -37,6 +37,8 @@ struct BindContext {
   Time now;
   const BinderOptions& options;
   bool committed = false;  // the gang's decision stands: going forward
+  bool on_version =
+      false;  // the last addition to a claim was refused: only what stands on a version is written
 };
 
 struct Ready {};

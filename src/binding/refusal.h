@@ -11,6 +11,8 @@ namespace berth::binding {
 struct Refusal {
   api::FailureClass failure = api::FailureClass::SamePlacement;
   std::string message;
+  // Of a patch that stands on no version: the view may be behind, which it cannot tell.
+  bool of_addition = false;
 };
 
 // The worst of an outcome. None when the attempt did not fail, only raced: a conflict or a lost answer on a

@@ -22,4 +22,20 @@ Write keep_consumers(const api::ResourceClaim& claim, std::span<const api::Claim
   return on_seen_version(claim, Json::object({{"reservedFor", items.empty() ? Json() : Json(items)}}));
 }
 
+Write add_consumer(const api::ResourceClaim& claim, const api::ClaimConsumer& consumer) {
+  BERTH_ASSERT(claim.allocation && !claim.reserved_for.empty(), "JSON patch appends to a list that exists");
+  // As the server holds it: a field that is not known here takes part.
+  const Json object = claim.raw ? parse_json(*claim.raw).value_or(Json()) : Json();
+  const Json* allocation = object.find_path({"status", "allocation"});
+  const auto operation = [](const char* op, const char* path, Json value) {
+    return Json::object({{"op", op}, {"path", path}, {"value", std::move(value)}});
+  };
+  return json_patch(key_of(api::Kind::ResourceClaim, claim.meta),
+                    Json::array({operation("test", "/metadata/uid", claim.meta.uid),
+                                 operation("test", "/status/allocation",
+                                           allocation ? *allocation : api::to_json(*claim.allocation)),
+                                 operation("add", "/status/reservedFor/-", api::to_json(consumer))}),
+                    "status");
+}
+
 }  // namespace berth::client

@@ -1,5 +1,7 @@
-// Writes of a ResourceClaim's status that several deciders make. Each bears the claim's UID; those that take
-// something away stand on the version that was seen, for what was decided on another may not be lost.
+// Writes of a ResourceClaim's status. Each bears the claim's UID.
+//
+// What takes something away stands on the version that was seen: a consumer that came meanwhile is not lost,
+// and a write that arrives late (its answer was given up) finds another version and does nothing.
 #pragma once
 
 #include <span>
@@ -13,5 +15,12 @@ Write clear_allocation(const api::ResourceClaim& claim);
 
 // Leaves the allocation to these consumers alone.
 Write keep_consumers(const api::ResourceClaim& claim, std::span<const api::ClaimConsumer> consumers);
+
+// One more consumer, whatever other consumers come and go meanwhile: many add themselves to one claim without
+// a conflict. Made only while the allocation is exactly the one seen; the server refuses it (422) when that
+// is another or gone, when the claim is being deleted or full, and for a consumer that is in the list. The
+// claim that was seen is allocated and has a consumer, for JSON patch appends to lists only. Cost: decodes
+// the claim.
+Write add_consumer(const api::ResourceClaim& claim, const api::ClaimConsumer& consumer);
 
 }  // namespace berth::client

@@ -94,6 +94,14 @@ Write merge_patch(const api::ObjectKey& key, Json patch, std::string_view uid, s
   return write;
 }
 
+Write json_patch(const api::ObjectKey& key, const Json& operations, std::string subresource) {
+  Write write;
+  write.request = request_for(Verb::JsonPatch, key);
+  write.request.subresource = std::move(subresource);
+  write.request.body = to_string(operations);
+  return write;
+}
+
 Write delete_object(const api::ObjectKey& key, std::string_view uid, std::int64_t grace_s,
                     std::string_view propagation) {
   Write write;

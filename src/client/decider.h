@@ -130,6 +130,8 @@ Write create(api::Kind kind, std::string ns, const Json& object);
 // Merge patch; `if_version` 0 means unconditional. `uid` guards against a re-created object.
 Write merge_patch(const api::ObjectKey& key, Json patch, std::string_view uid, std::uint64_t if_version,
                   std::string subresource = "");
+// RFC 6902. `operations` bear their own guards: a failed test changes nothing, and is refused with 422.
+Write json_patch(const api::ObjectKey& key, const Json& operations, std::string subresource = "");
 // Refused by the server when the UID differs. `grace_s` only for pods; -1 leaves it to the server.
 Write delete_object(const api::ObjectKey& key, std::string_view uid, std::int64_t grace_s = -1,
                     std::string_view propagation = "");

@@ -17,14 +17,17 @@ client::ApiReply failed(client::Delivery delivery, int code = 0, std::string rea
 void FaultyClient::submit(client::ApiRequest request, std::function<void(client::ApiReply)> done) {
   using client::Delivery;
   const bool read = request.verb == client::Verb::Get;
+  if (lives_for_ > 0 && !read && --lives_for_ == 0) dead_ = true;
+  if (dead_) return;
   if (read) return inner_.submit(std::move(request), std::move(done));
   if (strikes(rates_.not_sent)) return done(failed(Delivery::NotSent));
   if (strikes(rates_.lost_request)) return done(failed(Delivery::Lost));
   if (strikes(rates_.throttled)) return done(failed(Delivery::Answered, 429, "TooManyRequests"));
   if (strikes(rates_.server_error)) return done(failed(Delivery::Answered, 500, "InternalError"));
   const bool lost = strikes(rates_.lost_answer);
-  inner_.submit(std::move(request), [this, lost, done = std::move(done)](client::ApiReply reply) {
-    writes_accepted_ += reply.ok();
+  WriteCounts& counts = counts_[request.resource.resource];
+  inner_.submit(std::move(request), [&counts, lost, done = std::move(done)](client::ApiReply reply) {
+    ++(reply.ok() ? counts.accepted : reply.code == 409 ? counts.conflicts : counts.refused);
     done(lost ? failed(Delivery::Lost) : std::move(reply));
   });
 }

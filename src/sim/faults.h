@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <map>
 #include <memory>
+#include <string>
 
 #include "base/random.h"
 #include "client/api_client.h"
@@ -19,6 +20,13 @@ struct FaultRates {
   std::uint32_t server_error = 0;  // 500
 };
 
+// What an API server made of the writes to one resource.
+struct WriteCounts {
+  std::uint64_t accepted = 0;
+  std::uint64_t conflicts = 0;  // 409
+  std::uint64_t refused = 0;    // otherwise
+};
+
 // One thread. `inner` outlives it. Watches pass unharmed.
 class FaultyClient final : public client::ApiClient {
  public:
@@ -32,7 +40,12 @@ class FaultyClient final : public client::ApiClient {
   }
 
   void set_rates(FaultRates rates) { rates_ = rates; }
-  std::uint64_t writes_accepted() const { return writes_accepted_; }
+  // By plural name of the resource.
+  const std::map<std::string, WriteCounts, std::less<>>& counts() const { return counts_; }
+  // The process behind this client dies at its `nth` write from now: that one and all later ones are not
+  // carried out, and nobody answers. 0: it lives, again.
+  void die_at_write(std::uint64_t nth) { lives_for_ = nth, dead_ = false; }
+  bool dead() const { return dead_; }
   std::uint64_t faults() const { return faults_; }
 
  private:
@@ -45,7 +58,9 @@ class FaultyClient final : public client::ApiClient {
   client::ApiClient& inner_;
   FaultRates rates_;
   SeededRandom random_;
-  std::uint64_t writes_accepted_ = 0;
+  std::map<std::string, WriteCounts, std::less<>> counts_;
+  std::uint64_t lives_for_ = 0;
+  bool dead_ = false;
   std::uint64_t faults_ = 0;
 };
 

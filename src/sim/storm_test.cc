@@ -3,43 +3,19 @@
 #include <cstdlib>
 #include <string>
 
-#include "api/yaml.h"
 #include "base/random.h"
 #include "sim/invariants.h"
+#include "sim/story.h"
 #include "sim/story_pod.h"
 #include "sim/world.h"
 
 namespace berth::sim {
 namespace {
 
+const std::string kGiven = std::string(BERTH_SOURCE_DIR) + "/tests/stories/given/";
+
 constexpr int kRoundsDefault = 12;
 constexpr int kStepsPerRound = 40;
-
-std::string read_text(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "rbe");
-  std::string text(1 << 20, '\0');
-  text.resize(file ? std::fread(text.data(), 1, text.size(), file) : 0);
-  if (file) std::fclose(file);
-  return text;
-}
-
-void give(World& world, const std::string& file) {
-  const auto documents = api::parse_yaml_documents(
-      read_text(std::string(BERTH_SOURCE_DIR) + "/tests/stories/given/" + file), file);
-  ASSERT_TRUE(documents.ok());
-  for (const api::YamlDocument& document : *documents) ASSERT_TRUE(world.create(document.value).ok());
-}
-
-Json gang(const std::string& name) {
-  const Json policy = Json::object({{"gang", Json::object({{"minCount", 4}})}});
-  const Json topology = Json::array({Json::object({{"key", "example.com/rack"}})});
-  return Json::object(
-      {{"apiVersion", "scheduling.k8s.io/v1beta1"},
-       {"kind", "PodGroup"},
-       {"metadata", Json::object({{"name", name}})},
-       {"spec", Json::object({{"schedulingPolicy", policy},
-                              {"schedulingConstraints", Json::object({{"topology", topology}})}})}});
-}
 
 // Users who create and delete whatever they like, while requests and answers get lost and processes die.
 class Storm {
@@ -50,7 +26,7 @@ class Storm {
     options.faults = {20, 20, 20, 10, 10};
     world_ = World::make(options).value();
     for (const char* file : {"two-racks.yaml", "gpus.yaml", "fabric.yaml", "claim-templates.yaml"})
-      give(*world_, file);
+      EXPECT_TRUE(give(*world_, kGiven + file).ok());
     const Json named =
         Json::object({{"spec", Json::object({{"extendedResourceName", "example.com/whole"}})}});
     world_->call({client::Verb::MergePatch, api::ref_of(api::Kind::DeviceClass), "", "whole-gpu.example.com",
@@ -70,7 +46,7 @@ class Storm {
       world_->create(story_pod(words));
     } else if (what < 6) {
       const std::string name = "gang-" + std::to_string(++made_);
-      world_->create(gang(name));
+      world_->create(story_gang(name));
       for (int i = 0; i < 4; ++i)
         world_->create(story_pod(
             Json::object({{"pod", name + "-" + std::to_string(i)}, {"claims", "one-gpu"}, {"group", name}})));

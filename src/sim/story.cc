@@ -98,19 +98,20 @@ const Json* value_at(const Json& object, std::string_view path) {
   return at;
 }
 
+Status create(World& world, const Json& object) {
+  const client::ApiReply reply = world.create(object);
+  if (!reply.ok()) return Error(ErrorCode::Invalid, reply.message);
+  return {};
+}
+
 class Runner {
  public:
   Runner(World& world, std::string given_directory)
       : world_(world), given_directory_(std::move(given_directory)) {}
 
   Status give(const Json& story) {
-    for (const Json& file : story.items_at("given")) {
-      const std::string path = given_directory_ + "/" + (file.is_string() ? file.as_string() : "");
-      const std::string text = TRY(read_text(path));
-      const std::vector<api::YamlDocument> documents = TRY(api::parse_yaml_documents(text, path));
-      for (const api::YamlDocument& document : documents)
-        if (Status created = create(document.value); !created) return created.error().under(path);
-    }
+    for (const Json& file : story.items_at("given"))
+      TRY(sim::give(world_, given_directory_ + "/" + (file.is_string() ? file.as_string() : "")));
     return {};
   }
 
@@ -146,28 +147,22 @@ class Runner {
  private:
   Status apply(const Json& words) {
     const std::int64_t count = words.int_at("count", 0);
-    if (count == 0) return create(story_pod(words));
+    if (count == 0) return create(world_, story_pod(words));
     const std::string name(words.string_at("pod"));
     for (std::int64_t i = 0; i < std::min(count, kPodsAtOnceMax); ++i) {
       Json one = words;
       one["pod"] = name + "-" + std::to_string(i);
-      if (Status created = create(story_pod(one)); !created) return created;
+      if (Status created = create(world_, story_pod(one)); !created) return created;
       if (const Json* every = words.find("every")) TRY(settle(*every));
     }
     return {};
   }
 
-  Status create(const Json& object) {
-    const client::ApiReply reply = world_.create(object);
-    if (!reply.ok()) return Error(ErrorCode::Invalid, reply.message);
-    return {};
-  }
-
   Status create_all(const Json& value) {
-    if (value.is_object()) return create(value);
+    if (value.is_object()) return create(world_, value);
     if (!value.is_array()) return Error(ErrorCode::Invalid, "create", "takes an object or a list of objects");
     for (const Json& object : value.as_array())
-      if (Status created = create(object); !created) return created;
+      if (Status created = create(world_, object); !created) return created;
     return {};
   }
 
@@ -241,6 +236,14 @@ class Runner {
 };
 
 }  // namespace
+
+Status give(World& world, const std::string& path) {
+  const std::string text = TRY(read_text(path));
+  const std::vector<api::YamlDocument> documents = TRY(api::parse_yaml_documents(text, path));
+  for (const api::YamlDocument& document : documents)
+    if (Status created = create(world, document.value); !created) return created.error().under(path);
+  return {};
+}
 
 Result<StoryResult> run_story(const std::string& file, const std::string& given_directory) {
   const std::string text = TRY(read_text(file));

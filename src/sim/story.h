@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "sim/world.h"
 
 namespace berth::sim {
 
@@ -13,6 +14,9 @@ struct StoryResult {
   std::string name;     // the `story:` line
   std::string failure;  // empty: everything came as expected
 };
+
+// Creates every document of a file in the world.
+Status give(World& world, const std::string& path);
 
 // Refuses (Invalid) a file that is no story, with file and step.
 Result<StoryResult> run_story(const std::string& file, const std::string& given_directory);

@@ -40,4 +40,15 @@ Json story_pod(const Json& words) {
       {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", std::move(metadata)}, {"spec", std::move(spec)}});
 }
 
+Json story_gang(const std::string& name) {
+  const Json policy = Json::object({{"gang", Json::object({{"minCount", 4}})}});
+  const Json topology = Json::array({Json::object({{"key", "example.com/rack"}})});
+  return Json::object(
+      {{"apiVersion", "scheduling.k8s.io/v1beta1"},
+       {"kind", "PodGroup"},
+       {"metadata", Json::object({{"name", name}})},
+       {"spec", Json::object({{"schedulingPolicy", policy},
+                              {"schedulingConstraints", Json::object({{"topology", topology}})}})}});
+}
+
 }  // namespace berth::sim

@@ -123,8 +123,9 @@ void World::settle(Duration time) {
   const Time until = parts_->clock.now() + time;
   for (;;) {
     std::size_t steps = 0;
-    while (parts_->plane->step(parts_->clock.now()))
+    while (!killed() && parts_->plane->step(parts_->clock.now()))
       BERTH_ASSERT(++steps < kStepsPerInstantMax, "the deciders come to rest at every instant");
+    if (killed()) return;
     const std::optional<Time> next = parts_->plane->next_wake();
     if (!next || *next > until) break;
     parts_->clock.advance_to(std::max(*next, parts_->clock.now() + Duration::micros(1)));
@@ -135,6 +136,7 @@ void World::settle(Duration time) {
 
 void World::restart_deciders() {
   parts_->plane.reset();
+  parts_->faulty.die_at_write(0);
   parts_->start();
 }
 
@@ -142,6 +144,13 @@ Status World::restart_deciders(const std::string& gates) {
   parts_->decider_gates = TRY(Parts::parse_gates(parts_->gate_changes, gates));
   restart_deciders();
   return {};
+}
+
+void World::kill_at_write(std::uint64_t nth) {
+  parts_->faulty.die_at_write(nth);
+}
+bool World::killed() const {
+  return parts_->faulty.dead();
 }
 
 void World::stop_faults() {
@@ -166,8 +175,10 @@ Time World::now() const {
 std::uint64_t World::faults() const {
   return parts_->faulty.faults();
 }
-std::uint64_t World::writes() const {
-  return parts_->faulty.writes_accepted();
+WriteCounts World::writes_to(std::string_view resource) const {
+  const auto& counts = parts_->faulty.counts();
+  const auto found = counts.find(resource);
+  return found == counts.end() ? WriteCounts{} : found->second;
 }
 
 }  // namespace berth::sim

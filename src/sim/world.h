@@ -36,18 +36,22 @@ class World {
   Json read(const api::ResourceRef& resource, const std::string& ns, const std::string& name);
   std::vector<Json> read_all(const api::ResourceRef& resource);
 
-  // Lets time pass: runs every decider whenever it has something to do.
+  // Lets time pass: runs every decider whenever it has something to do. Returns at once when they die.
   void settle(Duration time);
   // Every decider dies, with what it knew and what it had under way, and starts again from the API.
   void restart_deciders();
   // The same with other gates than the API server's: changes from the world's. Refuses what are none.
   Status restart_deciders(const std::string& gates);
+  // The deciders die at their `nth` write from now, which does not happen any more; restart_deciders() starts
+  // them again.
+  void kill_at_write(std::uint64_t nth);
+  bool killed() const;
   void stop_faults();
   Time now() const;
   // Every object, one a line: what two runs of one seed must agree on.
   std::string text();
-  // How many writes the API server has accepted from deciders.
-  std::uint64_t writes() const;
+  // What the API server made of the deciders' writes to a resource, by its plural name.
+  WriteCounts writes_to(std::string_view resource) const;
   std::uint64_t faults() const;
 
  private:

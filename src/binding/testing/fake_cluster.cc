@@ -126,6 +126,13 @@ ApiReply FakeCluster::carry_out(const ApiRequest& request) {
   const auto found = objects_.find(key);
   if (found == objects_.end()) return refused(404, "NotFound");
   Json next = found->second;
+  if (request.verb == Verb::JsonPatch) {
+    Result<Json> patched = api::apply_json_patch(std::move(next), request.body);
+    if (!patched) return refused(422, "Invalid", patched.error().message());
+    if (on_write) on_write(request);
+    log.push_back(log_line(request));
+    return store(key, *std::move(patched));
+  }
   Json body = *parse_json(request.body);
   const std::string_view uid = meta_at(body, "uid"), version = meta_at(body, "resourceVersion");
   if (!uid.empty() && uid != meta_at(next, "uid")) return refused(409, "Conflict", "UID differs");
