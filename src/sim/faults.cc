@@ -17,7 +17,8 @@ client::ApiReply failed(client::Delivery delivery, int code = 0, std::string rea
 void FaultyClient::submit(client::ApiRequest request, std::function<void(client::ApiReply)> done) {
   using client::Delivery;
   const bool read = request.verb == client::Verb::Get;
-  if (lives_for_ > 0 && !read && --lives_for_ == 0) dead_ = true;
+  const bool deadly = deadly_resource_.empty() || deadly_resource_ == request.resource.resource;
+  if (!read && deadly && writes_to_live_ > 0 && --writes_to_live_ == 0) dead_ = true;
   if (dead_) return;
   if (read) return inner_.submit(std::move(request), std::move(done));
   if (strikes(rates_.not_sent)) return done(failed(Delivery::NotSent));

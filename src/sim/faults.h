@@ -42,9 +42,13 @@ class FaultyClient final : public client::ApiClient {
   void set_rates(FaultRates rates) { rates_ = rates; }
   // By plural name of the resource.
   const std::map<std::string, WriteCounts, std::less<>>& counts() const { return counts_; }
-  // The process behind this client dies at its `nth` write from now: that one and all later ones are not
-  // carried out, and nobody answers. 0: it lives, again.
-  void die_at_write(std::uint64_t nth) { lives_for_ = nth, dead_ = false; }
+  // The process behind this client dies at its `nth` write from now to `resource` (plural; any when empty):
+  // that one and all later ones are not carried out, and nobody answers. 0: it lives, again.
+  void die_at_write(std::uint64_t nth, std::string resource) {
+    writes_to_live_ = nth;
+    deadly_resource_ = std::move(resource);
+    dead_ = false;
+  }
   bool dead() const { return dead_; }
   std::uint64_t faults() const { return faults_; }
 
@@ -59,7 +63,8 @@ class FaultyClient final : public client::ApiClient {
   FaultRates rates_;
   SeededRandom random_;
   std::map<std::string, WriteCounts, std::less<>> counts_;
-  std::uint64_t lives_for_ = 0;
+  std::uint64_t writes_to_live_ = 0;
+  std::string deadly_resource_;
   bool dead_ = false;
   std::uint64_t faults_ = 0;
 };

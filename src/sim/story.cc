@@ -119,7 +119,7 @@ class Runner {
   Result<std::string> step(const Json& step) {
     if (!step.is_object() || step.as_object().size() != 1)
       return Error(ErrorCode::Invalid,
-                   "a step is one of apply, create, patch, delete, settle, restart, expect");
+                   "a step is one of apply, create, patch, delete, settle, kill, restart, expect");
     const JsonMember& said = *step.as_object().begin();
     const Json& value = said.value;
     Status done;
@@ -134,6 +134,8 @@ class Runner {
       done = remove(value);
     else if (said.key == "settle")
       done = settle(value);
+    else if (said.key == "kill")
+      done = kill(value);
     else if (said.key == "restart" && value.is_string())
       done = world_.restart_deciders(value.as_string());
     else if (said.key == "restart")
@@ -188,7 +190,20 @@ class Runner {
 
   Status settle(const Json& value) {
     const Duration time = TRY(parse_duration(value.is_string() ? value.as_string() : ""));
+    const Time end = world_.now() + time;
     world_.settle(time);
+    if (!std::exchange(deadly_, false)) return {};
+    if (!world_.killed()) return Error(ErrorCode::Invalid, "settle", "ended before the deciders were killed");
+    world_.restart_deciders();
+    world_.settle(end - world_.now());
+    return {};
+  }
+
+  Status kill(const Json& value) {
+    const std::int64_t nth = value.is_object() ? value.int_at("at") : 0;
+    if (nth < 1) return Error(ErrorCode::Invalid, "kill", "takes {at: 1 or more, of: a resource}");
+    world_.kill_at_write(static_cast<std::uint64_t>(nth), std::string(value.string_at("of")));
+    deadly_ = true;
     return {};
   }
 
@@ -233,6 +248,7 @@ class Runner {
 
   World& world_;
   const std::string given_directory_;
+  bool deadly_ = false;  // a kill was asked for
 };
 
 }  // namespace

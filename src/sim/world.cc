@@ -136,7 +136,7 @@ void World::settle(Duration time) {
 
 void World::restart_deciders() {
   parts_->plane.reset();
-  parts_->faulty.die_at_write(0);
+  parts_->faulty.die_at_write(0, "");
   parts_->start();
 }
 
@@ -146,8 +146,8 @@ Status World::restart_deciders(const std::string& gates) {
   return {};
 }
 
-void World::kill_at_write(std::uint64_t nth) {
-  parts_->faulty.die_at_write(nth);
+void World::kill_at_write(std::uint64_t nth, std::string resource) {
+  parts_->faulty.die_at_write(nth, std::move(resource));
 }
 bool World::killed() const {
   return parts_->faulty.dead();

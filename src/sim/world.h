@@ -42,9 +42,9 @@ class World {
   void restart_deciders();
   // The same with other gates than the API server's: changes from the world's. Refuses what are none.
   Status restart_deciders(const std::string& gates);
-  // The deciders die at their `nth` write from now, which does not happen any more; restart_deciders() starts
-  // them again.
-  void kill_at_write(std::uint64_t nth);
+  // The deciders die at their `nth` write from now to a resource (plural; any when empty), which does not
+  // happen any more; restart_deciders() starts them again.
+  void kill_at_write(std::uint64_t nth, std::string resource = "");
   bool killed() const;
   void stop_faults();
   Time now() const;

@@ -1,0 +1,98 @@
+// The deciders die at every single write between a gang's creation and its running, and start again at once:
+// the gang runs as a whole in one rack, nothing is left over, nobody is avoided.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "sim/invariants.h"
+#include "sim/story.h"
+#include "sim/story_pod.h"
+
+namespace berth::sim {
+namespace {
+
+constexpr int kMembers = 4;
+// The binder gives a gang that was cut off 15 s; a node that were avoided would be so for 30.
+constexpr Duration kPatience = Duration::seconds(25);
+
+// Two gangs that need a rack each, whole: the first runs, the second is yet to be created.
+std::unique_ptr<World> half_full() {
+  auto world = World::make({}).value();
+  const std::string given = std::string(BERTH_SOURCE_DIR) + "/tests/stories/given/";
+  for (const char* file : {"two-racks.yaml", "gpus.yaml", "claim-templates.yaml"})
+    EXPECT_TRUE(give(*world, given + file).ok());
+  return world;
+}
+
+void create_gang(World& world, const std::string& name) {
+  world.create(story_gang(name));
+  for (int i = 0; i < kMembers; ++i)
+    world.create(story_pod(
+        Json::object({{"pod", name + "-" + std::to_string(i)}, {"claims", "two-gpus"}, {"group", name}})));
+}
+
+std::string text_at(const Json& object, std::initializer_list<std::string_view> path) {
+  const Json* found = object.find_path(path);
+  return found && found->is_string() ? found->as_string() : "";
+}
+
+// What is wrong with the two gangs, or nothing.
+std::string complaint(World& world) {
+  const std::vector<std::string> broken = broken_invariants(world);
+  if (!broken.empty()) return broken.front();
+  std::map<std::string, std::set<std::string>> racks;
+  for (const Json& pod : world.read_all(api::ref_of(api::Kind::Pod))) {
+    if (text_at(pod, {"status", "phase"}) != "Running") return text_at(pod, {"metadata", "name"}) + " waits";
+    const Json node = world.read(api::ref_of(api::Kind::Node), "", text_at(pod, {"spec", "nodeName"}));
+    racks[text_at(pod, {"spec", "schedulingGroup", "podGroupName"})].insert(
+        text_at(node, {"metadata", "labels", "example.com/rack"}));
+  }
+  for (const auto& [gang, where] : racks)
+    if (where.size() != 1) return gang + " stands in " + std::to_string(where.size()) + " racks";
+  std::size_t devices = 0;
+  for (const Json& claim : world.read_all(api::ref_of(api::Kind::ResourceClaim)))
+    if (const Json* results = claim.find_path({"status", "allocation", "devices", "results"}))
+      devices += results->as_array().size();
+  const std::size_t wanted = 2 * kMembers * racks.size();
+  if (devices != wanted)
+    return std::to_string(devices) + " devices are allocated, not " + std::to_string(wanted);
+  for (const Json& request : world.read_all(api::ref_of(api::Kind::BindRequest)))
+    if (text_at(request, {"status", "phase"}) != "Succeeded") return "request left: " + to_string(request);
+  return "";
+}
+
+// Kills at write `nth`, and once more at write `again` after that (not at all when 0). Whether the first
+// came.
+bool survive(std::uint64_t nth, std::uint64_t again, Duration patience) {
+  const auto world = half_full();
+  create_gang(*world, "first");
+  world->settle(Duration::seconds(10));
+  world->kill_at_write(nth);
+  create_gang(*world, "second");
+  world->settle(Duration::seconds(2));
+  const bool died = world->killed();
+  if (died) world->restart_deciders();
+  if (again > 0) {
+    world->kill_at_write(again);
+    world->settle(patience);
+    if (world->killed()) world->restart_deciders();
+  }
+  world->settle(patience);
+  EXPECT_EQ(complaint(*world), "") << "killed at write " << nth << " and at write " << again << " after that";
+  return died;
+}
+
+TEST(GangKill, AtAnyWriteTheGangComesWholeAndNothingIsLeftOver) {
+  std::uint64_t nth = 1;
+  while (survive(nth, 0, kPatience)) ++nth;
+  EXPECT_GT(nth, 8u * kMembers) << "claims, bind requests, reservations, bindings, states";
+}
+
+TEST(GangKill, TwiceIsNoWorse) {
+  for (std::uint64_t again : {1, 2, 6})
+    for (std::uint64_t nth = 1; survive(nth, again, kPatience * 2); ++nth) {
+    }
+}
+
+}  // namespace
+}  // namespace berth::sim
