@@ -98,4 +98,11 @@ Result<bool> large_enough(const api::Device& device, const CapacityMap& wishes) 
                      [&](const auto& wish) { return wish.second <= device.capacity.at(wish.first).value; });
 }
 
+Result<bool> share_fits_unused(const api::Device& device, const CapacityMap& wishes) {
+  const std::optional<CapacityMap> amounts = TRY(share_amounts(device, wishes));
+  return amounts && std::all_of(amounts->begin(), amounts->end(), [&](const auto& amount) {
+           return amount.second <= device.capacity.at(amount.first).value;
+         });
+}
+
 }  // namespace berth::dra

@@ -21,4 +21,7 @@ Result<std::optional<CapacityMap>> share_amounts(const api::Device& device, cons
 // Whether a device that is taken as a whole has what is wished.
 Result<bool> large_enough(const api::Device& device, const CapacityMap& wishes);
 
+// Whether one share of a device of which nothing is taken satisfies the wishes.
+Result<bool> share_fits_unused(const api::Device& device, const CapacityMap& wishes);
+
 }  // namespace berth::dra

@@ -1,6 +1,7 @@
 #include "dra/search.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace berth::dra {
 
@@ -106,25 +107,41 @@ bool Search::collect(const ClaimAsk& claim, const SubAsk& sub, std::vector<Place
          " is currently " + (pool.state == PoolState::Invalid ? "invalid" : "being updated"));
     return false;
   }
-  for (std::uint32_t s = 0; s < devices_->order.size(); ++s) {
-    const Segment& segment = devices_->order[s];
-    const Selected selected = inventory_.selected(slice_of(s), sub.selectors);
-    const Mask look = (selected.match | selected.error) & segment.mask;
-    for (std::size_t i = look.next(0); i < kSliceDevicesMax; i = look.next(i + 1)) {
-      if (selected.error.test(i)) {
-        fail(selector_error(claim, sub, {s, i}));
-        return false;
-      }
-      if (!segment.here.test(i)) continue;
-      const Result<bool> enough = large_enough(device_at({s, i}), sub.spec->capacity);
-      if (!enough) {
-        fail(where + ": " + enough.error().message());
-        return false;
-      }
-      if (*enough) out.push_back({s, i});
+  for (const Place place : all_selected(sub)) {
+    const auto [s, i] = place;
+    const Slice& slice = slice_of(s);
+    if (inventory_.selected(slice, sub.selectors).error.test(i)) {
+      fail(selector_error(claim, sub, place));
+      return false;
     }
+    if (!devices_->order[s].here.test(i)) continue;
+    const Result<bool> enough = slice.shareable.test(i)
+                                    ? share_fits_unused(device_at(place), sub.spec->capacity)
+                                    : large_enough(device_at(place), sub.spec->capacity);
+    if (!enough) {
+      fail(where + ": checking capacity for device " + device_at(place).name + ": " +
+           enough.error().message());
+      return false;
+    }
+    if (*enough) out.push_back(place);
   }
   return true;
+}
+
+// In Kubernetes' order, slice by slice: who must have all has no use for a preference inside of a pool.
+std::vector<Place> Search::all_selected(const SubAsk& sub) {
+  std::vector<Place> places;
+  for (std::uint32_t s = 0; s < devices_->order.size(); ++s) {
+    const Selected selected = inventory_.selected(slice_of(s), sub.selectors);
+    const Mask look = (selected.match | selected.error) & devices_->order[s].mask;
+    for (std::size_t i = look.next(0); i < kSliceDevicesMax; i = look.next(i + 1)) places.push_back({s, i});
+  }
+  const auto rank = [&](const Place& place) {
+    const Segment& segment = devices_->order[place.segment];
+    return std::tuple(devices_->pools[segment.pool].conditioned, segment.pool, segment.slice, place.device);
+  };
+  std::sort(places.begin(), places.end(), [&](const Place& a, const Place& b) { return rank(a) < rank(b); });
+  return places;
 }
 
 Outcome Search::enter(std::uint32_t claim, std::uint32_t request) {

@@ -84,6 +84,7 @@ class Search {
   void start_over();
   bool collect_all();
   bool collect(const ClaimAsk& claim, const SubAsk& sub, std::vector<Place>& out);
+  std::vector<Place> all_selected(const SubAsk& sub);
   Outcome enter(std::uint32_t claim, std::uint32_t request);
   Outcome pick_next(Position at, std::size_t taken, std::size_t in_claim, Place from);
   Outcome pick_exact(Position at, std::size_t taken, std::size_t in_claim, Place from);
@@ -100,6 +101,8 @@ class Search {
   Attempt check_capacity(Position at, Place place, Pick& pick);
   bool admitted(Place place, std::string& why);
   bool check_constraints(Position at, Place place, std::string& why);
+  // Of the first `checked` constraints that cover the request.
+  void undo_constraints(Position at, std::size_t checked);
   void charge(Place place, Pick& pick);
   bool carries_share(Place place) const;
   RunPool& run_pool(std::uint32_t pool);

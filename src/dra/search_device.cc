@@ -137,11 +137,17 @@ bool Search::check_constraints(Position at, Place place, std::string& why) {
       why = std::string(states[index].is_match() ? "it differs in " : "it is not distinct in ") + name +
             " from the devices chosen before";
     }
-    while (k > 0)
-      if (ConstraintState& before = states[coverings[--k].constraint]; !leaves_out(before)) before.undo();
+    undo_constraints(at, k);
     return false;
   }
   return true;
+}
+
+void Search::undo_constraints(Position at, std::size_t checked) {
+  const std::vector<Covering>& coverings = sub(at).constraints;
+  while (checked > 0)
+    if (ConstraintState& state = constraints_[at.claim][coverings[--checked].constraint]; !leaves_out(state))
+      state.undo();
 }
 
 void Search::charge(Place place, Pick& pick) {
@@ -171,7 +177,11 @@ Search::Attempt Search::take(Position at, Place place) {
     note(at, place, "taken");
     return Attempt::Refused;
   }
-  if (const Attempt attempt = check_capacity(at, place, pick); attempt != Attempt::Taken) return attempt;
+  // Kubernetes looks at what is left of a device that must be had only after the constraints, whose refusal
+  // ends the attempt.
+  const bool must = ask.spec->mode == api::AllocationMode::All;
+  if (!must)
+    if (const Attempt attempt = check_capacity(at, place, pick); attempt != Attempt::Taken) return attempt;
   std::string why;
   if (!features_allow(slice, device, gates_, cluster_.node(node_))) {
     note(at, place,
@@ -196,12 +206,17 @@ Search::Attempt Search::take(Position at, Place place) {
   if (!check_constraints(at, place, why)) {
     if (!error_.empty()) return Attempt::Fatal;
     note(at, place, std::move(why));
-    if (ask.spec->mode != api::AllocationMode::All) return Attempt::Refused;
+    if (!must) return Attempt::Refused;
     fail(text_of(*ask_->claims[at.claim].claim) + ", request " + ask.spec->name + ": cannot add device " +
          slice.live->driver + "/" + slice.live->pool + "/" + device.name +
          " because a claim constraint would not be satisfied");
     return Attempt::Fatal;
   }
+  if (must)
+    if (const Attempt attempt = check_capacity(at, place, pick); attempt != Attempt::Taken) {
+      undo_constraints(at, ask.constraints.size());
+      return attempt;
+    }
   charge(place, pick);
   picks_.push_back(std::move(pick));
   most_ = std::max(most_, picks_.size());
@@ -220,9 +235,8 @@ void Search::undo_last() {
     pools_[undo.pool].groups[undo.set] = std::move(undo.old);
     group_journal_.pop_back();
   }
-  for (const Covering& covering : sub({pick.claim, pick.request, pick.alternative}).constraints)
-    if (ConstraintState& state = constraints_[pick.claim][covering.constraint]; !leaves_out(state))
-      state.undo();
+  const Position at{pick.claim, pick.request, pick.alternative};
+  undo_constraints(at, sub(at).constraints.size());
   const auto same_device = [&](const Pick& other) {
     return &other != &pick && other.segment == pick.segment && other.device == pick.device;
   };

@@ -57,8 +57,9 @@ struct CertificateChecker {
       rule(CertificateKind::Counter, one.fed);
       rule(CertificateKind::Group, one.groups_agree);
       fits += one.fits() ? 1 : 0;
-      if (sub.mode == api::AllocationMode::All)
-        wanted += one.selected && is_large_enough(*one.device, sub.capacity) == Verdict::Yes ? 1 : 0;
+      const bool shareable = world.gates.consumable_capacity && one.device->allow_multiple;
+      if (sub.mode == api::AllocationMode::All && one.selected)
+        wanted += fits_unused(*one.device, shareable, sub.capacity) == Verdict::Yes ? 1 : 0;
     }
     const bool alone = fits < std::max<std::size_t>(wanted, 1);  // this request is blocked by itself
     switch (certificate.kind) {

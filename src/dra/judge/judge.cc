@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -103,15 +104,28 @@ class Judge {
   bool collect(const api::DeviceSubRequest& sub) {
     if (blocks_all_) return false;
     std::vector<std::size_t>& list = collected_[&sub];
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    for (const std::size_t i : slice_by_slice()) {
       const int match = selected(candidates_[i], sub);
       if (match < 0) return false;
       if (match == 0 || !candidates_[i].here) continue;
-      const Verdict enough = is_large_enough(*candidates_[i].device, sub.capacity);
+      const Verdict enough =
+          fits_unused(*candidates_[i].device, shareable(*candidates_[i].device), sub.capacity);
       if (enough == Verdict::Error) return false;
       if (enough == Verdict::Yes) list.push_back(i);
     }
     return true;
+  }
+  // Pools with conditioned devices last, and no further preference.
+  std::vector<std::size_t> slice_by_slice() const {
+    std::vector<std::size_t> order(candidates_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto rank = [&](std::size_t i) {
+      const Candidate& one = candidates_[i];
+      return std::tuple(one.mixed, one.slice->driver, one.slice->pool, one.slice->meta.name,
+                        one.device - one.slice->devices.data());
+    };
+    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return rank(a) < rank(b); });
+    return order;
   }
   std::size_t wanted(const api::DeviceSubRequest& sub) {
     return sub.mode == api::AllocationMode::All ? collected_[&sub].size()
@@ -208,11 +222,12 @@ class Judge {
   bool admissible(std::size_t c, std::size_t r, std::size_t a, const Candidate& candidate) {
     const api::DeviceSubRequest& sub = claims_[c]->requests[r].alternatives[a];
     if (in_use(c, candidate, sub)) return false;
-    if (!capacity_fits(candidate, sub) || !able(candidate)) return false;
+    const bool must = sub.mode == api::AllocationMode::All;  // its capacity is looked at last
+    if ((!must && !capacity_fits(candidate, sub)) || !able(candidate)) return false;
     if (!pool_fits(candidate)) return false;
     if (!tolerated(candidate, sub)) return false;
-    if (constraints_hold(c, r, a, candidate)) return true;
-    error_ = error_ || sub.mode == api::AllocationMode::All;
+    if (constraints_hold(c, r, a, candidate)) return !must || capacity_fits(candidate, sub);
+    error_ = error_ || must;
     return false;
   }
   bool able(const Candidate& candidate) const {

@@ -86,12 +86,13 @@ struct Gatherer {
     bool mixed = false;
     for (auto* slice : kept)
       for (const Device& device : slice->devices)
-        mixed = mixed || (conditioned(device) && slice_has_any_here(*slice));
+        mixed =
+            mixed || (conditioned(device) && slice_has_any_here(*slice) && world.gates.binding_conditions);
     for (auto* slice : kept)
       for (const Device& device : slice->devices) {
         if (conditioned(device) && !world.gates.binding_conditions) continue;
-        ordered.push_back({{conditioned(device), mixed && world.gates.binding_conditions, 0},
-                           {slice, &device, here(*slice, device), all}});
+        ordered.push_back(
+            {{conditioned(device), mixed, 0}, {slice, &device, here(*slice, device), all, mixed}});
       }
   }
   bool slice_has_any_here(const ResourceSlice& slice) const {

@@ -14,6 +14,7 @@ struct Candidate {
   const api::Device* device;
   bool here;                                    // false: in a slice for this node, but for another node
   std::vector<const api::ResourceSlice*> pool;  // all slices of the generation
+  bool mixed = false;                           // devices of the pool have binding conditions
 };
 
 struct Gathered {

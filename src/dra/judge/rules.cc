@@ -83,6 +83,15 @@ Verdict is_large_enough(const api::Device& device, const Amounts& wishes) {
   return enough ? Verdict::Yes : Verdict::No;
 }
 
+Verdict fits_unused(const api::Device& device, bool shareable, const Amounts& wishes) {
+  if (!shareable) return is_large_enough(device, wishes);
+  Amounts share;
+  const Verdict verdict = share_of(device, wishes, share);
+  for (const auto& [name, amount] : share)
+    if (verdict == Verdict::Yes && amount > device.capacity.at(name).value) return Verdict::No;
+  return verdict;
+}
+
 std::set<std::string> value_set(const api::AttributeValue& value, bool lists) {
   std::set<std::string> out;
   if (const auto* number = std::get_if<std::int64_t>(&value)) out.insert("int " + std::to_string(*number));

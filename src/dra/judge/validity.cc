@@ -92,7 +92,8 @@ struct Checker {
   std::size_t all_of(const DeviceSubRequest& sub) const {
     return static_cast<std::size_t>(
         std::count_if(gathered.candidates.begin(), gathered.candidates.end(), [&](const Candidate& one) {
-          return one.here && selected(one, sub) && is_large_enough(*one.device, sub.capacity) == Verdict::Yes;
+          return one.here && selected(one, sub) &&
+                 fits_unused(*one.device, shareable(*one.device), sub.capacity) == Verdict::Yes;
         }));
   }
 
