@@ -69,6 +69,11 @@ Verdict Allocator::allocate(const Ask& any, model::NodeId node, Explain explain)
 std::uint64_t Allocator::stamp(model::NodeId node) {
   return state_->inventory.of(node).stamp;
 }
+Kept Allocator::kept() const {
+  const Inventory& inventory = state_->inventory;
+  return {inventory.kept_nodes(), inventory.kept_slices(), inventory.selections().slots(),
+          state_->shapes.size()};
+}
 std::size_t Allocator::latest_steps() const {
   return state_->search.steps();
 }

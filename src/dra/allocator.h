@@ -75,6 +75,14 @@ class Ask {
   std::uint64_t shape_;
 };
 
+// Entries that an allocator keeps to be faster next time.
+struct Kept {
+  std::size_t nodes = 0;          // with their devices, at most kNodesKeptMax
+  std::size_t slices = 0;         // of these nodes, and as many more
+  std::size_t selector_sets = 0;  // of known shapes, and as many more
+  std::size_t shapes = 0;         // at most kShapesMax
+};
+
 class Allocator {
  public:
   // `cluster`, `selectors` and `random` (share ids) outlive it.
@@ -92,6 +100,8 @@ class Allocator {
   // taken of a pool that the node sees, by an undo too. Device classes are the shape's. Never 0. Cost: a few
   // comparisons; after a change what allocate() would have paid.
   std::uint64_t stamp(model::NodeId node);
+  // How much is remembered now: each has a bound, whatever comes and goes.
+  Kept kept() const;
   // How many steps the latest search took.
   std::size_t latest_steps() const;
 

@@ -46,19 +46,19 @@ Result<SubAsk> compile_sub(const model::Cluster& cluster, Inventory& inventory, 
 
 // Which values of a device the constraint sees for this sub-ask: a derived attribute of its name before the
 // device's own.
-std::uint32_t variant_for(Inventory& inventory, const api::DeviceSubRequest& sub, ConstraintAsk& constraint) {
+std::uint32_t variant_for(const api::DeviceSubRequest& sub, ConstraintAsk& constraint) {
   for (const auto& [name, expression] : sub.derived_attributes) {
     if (name != constraint.attribute) continue;
     for (std::uint32_t i = 0; i < constraint.derived.size(); ++i)
-      if (constraint.derived[i].expression == expression) return i + 1;
-    constraint.derived.push_back({expression, inventory.evaluator().compile_attribute(expression)});
+      if (constraint.derived[i] == expression) return i + 1;
+    constraint.derived.push_back(expression);
     constraint.table_key += '\0' + expression;
     return static_cast<std::uint32_t>(constraint.derived.size());
   }
   return 0;
 }
 
-void compile_constraints(Inventory& inventory, const api::ResourceClaim& claim, ClaimShape& shape) {
+void compile_constraints(const api::ResourceClaim& claim, ClaimShape& shape) {
   for (std::uint32_t i = 0; i < claim.constraints.size(); ++i) {
     const api::DeviceConstraint& constraint = claim.constraints[i];
     ConstraintAsk& ask = shape.constraints.emplace_back();
@@ -68,7 +68,7 @@ void compile_constraints(Inventory& inventory, const api::ResourceClaim& claim, 
     for (RequestAsk& request : shape.requests)
       for (SubAsk& sub : request.alternatives)
         if (covers(constraint, request.spec->name, sub.name))
-          sub.constraints.push_back({i, variant_for(inventory, *sub.spec, ask)});
+          sub.constraints.push_back({i, variant_for(*sub.spec, ask)});
   }
 }
 
@@ -172,8 +172,8 @@ Result<ClaimShapePtr> Shapes::of(const model::Cluster& cluster, Inventory& inven
   shape->like = claim;
   shape->classes_stamp = cluster.classes_stamp();
   shape->requests = TRY(compile_requests(cluster, inventory, gates, *claim));
-  compile_constraints(inventory, *claim, *shape);
-  number_kinds(*shape);
+  compile_constraints(*claim, *shape);
+  number_kinds(inventory.selections(), *shape);
   shape->id = ++last_shape_;
   if (shapes_.size() >= kShapesMax) shapes_.clear();
   shapes_.insert_or_assign(key_, shape);
@@ -191,7 +191,7 @@ bool Shapes::classes_hold(const model::Cluster& cluster, ClaimShape& shape) cons
   return true;
 }
 
-void Shapes::number_kinds(ClaimShape& shape) {
+void Shapes::number_kinds(const Selections& selections, ClaimShape& shape) {
   if (kinds_.size() >= kKindsMax) {
     kinds_.clear();
     shapes_.clear();
@@ -199,8 +199,7 @@ void Shapes::number_kinds(ClaimShape& shape) {
   for (RequestAsk& request : shape.requests)
     for (SubAsk& sub : request.alternatives) {
       std::string key;
-      write_key(static_cast<std::uint64_t>(sub.selectors.index()) * 2 + (sub.spec->admin_access ? 1 : 0),
-                key);
+      write_key(selections.number_of(sub.selectors) * 2 + (sub.spec->admin_access ? 1 : 0), key);
       write_tolerations(*sub.spec, key);
       write_wishes(*sub.spec, key);
       const auto [at, added] = kinds_.try_emplace(std::move(key), last_kind_ + 1);

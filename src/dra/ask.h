@@ -41,8 +41,8 @@ struct RequestAsk {
 struct ConstraintAsk {
   bool is_match = false;
   std::string attribute;
-  std::vector<Derived> derived;  // derived attributes of that name: variants 1 and on
-  std::string table_key;         // equal keys, equal value tables
+  std::vector<std::string> derived;  // expressions for that name: variants 1 and on
+  std::string table_key;             // equal keys, equal value tables
 };
 
 // What all claims with one spec have in common. `like` keeps the specs alive that the requests point into.
@@ -79,10 +79,11 @@ class Shapes {
                            const ClaimPtr& claim);
   // One number for a list of claims; never 0.
   std::uint64_t number_of(const std::vector<ClaimAsk>& claims);
+  std::size_t size() const { return shapes_.size(); }
 
  private:
   bool classes_hold(const model::Cluster& cluster, ClaimShape& shape) const;
-  void number_kinds(ClaimShape& shape);
+  void number_kinds(const Selections& selections, ClaimShape& shape);
 
   std::string key_;  // reused
   std::uint32_t last_shape_ = 0;

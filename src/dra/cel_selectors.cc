@@ -1,7 +1,6 @@
 #include "dra/cel_selectors.h"
 
 #include <list>
-#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -60,84 +59,82 @@ api::AttributeValue attribute_of(const Value& value) {
   }
 }
 
-}  // namespace
+// Programs by text, or what is wrong with the text.
+class RecentPrograms {
+ public:
+  explicit RecentPrograms(cel::ResultRule rule) : rule_(rule) {}
 
-struct CelSelectors::State {
-  // Compiled for columns, by text, latest use first; what is forgotten is compiled again.
-  std::list<std::pair<std::string, cel::Program>> recent;
-  std::unordered_map<std::string_view, decltype(recent)::iterator> by_text;  // views of `recent`
+  // Holds until the next call.
+  const Result<cel::Program>& of(std::string_view text) {
+    if (const auto found = by_text_.find(text); found != by_text_.end()) {
+      recent_.splice(recent_.begin(), recent_, found->second);
+      return recent_.front().second;
+    }
+    recent_.emplace_front(std::string(text), compiled(text));
+    by_text_.emplace(recent_.front().first, recent_.begin());
+    if (recent_.size() > kRecentProgramsMax) {
+      by_text_.erase(recent_.back().first);
+      recent_.pop_back();
+    }
+    return recent_.front().second;
+  }
+  std::size_t size() const { return recent_.size(); }
 
-  std::map<std::pair<cel::ResultRule, std::string>, Result<SelectorId>> known;
-  std::vector<cel::Program> programs;
-
-  static Result<cel::Program> compiled(std::string_view text, cel::ResultRule rule) {
-    auto compiled = cel::compile(cel::dra_environment(), text, rule);
+ private:
+  Result<cel::Program> compiled(std::string_view text) const {
+    auto compiled = cel::compile(cel::dra_environment(), text, rule_);
     if (auto* program = std::get_if<cel::Program>(&compiled)) return std::move(*program);
     return Error(ErrorCode::Invalid, "CEL compile error: " + std::get<cel::CompileError>(compiled).text);
   }
-  Result<cel::Program> selector(std::string_view text) {
-    if (const auto found = by_text.find(text); found != by_text.end()) {
-      recent.splice(recent.begin(), recent, found->second);
-      return found->second->second;
-    }
-    recent.emplace_front(std::string(text), TRY(compiled(text, cel::ResultRule::Selector)));
-    by_text.emplace(recent.front().first, recent.begin());
-    if (recent.size() > kRecentProgramsMax) {
-      by_text.erase(recent.back().first);
-      recent.pop_back();
-    }
-    return recent.front().second;
-  }
-  Result<SelectorId> compile(std::string_view text, cel::ResultRule rule) {
-    const auto found = known.find({rule, std::string(text)});
-    if (found != known.end()) return found->second;
-    Result<cel::Program> program = compiled(text, rule);
-    Result<SelectorId> answer = SelectorId(static_cast<std::uint32_t>(programs.size()));
-    if (program)
-      programs.push_back(std::move(*program));
-    else
-      answer = program.error();
-    known.emplace(std::pair(rule, std::string(text)), answer);
-    return answer;
-  }
-  cel::EvalResult run(SelectorId id, const cel::DeviceRecord& record) const {
-    const Value variables[] = {Value::borrow_object(record)};
-    return programs[id.index()].evaluate(variables);
-  }
+
+  cel::ResultRule rule_;
+  std::list<std::pair<std::string, Result<cel::Program>>> recent_;             // latest use first
+  std::unordered_map<std::string_view, decltype(recent_)::iterator> by_text_;  // views of `recent_`
+};
+
+}  // namespace
+
+struct CelSelectors::State {
+  RecentPrograms selectors{cel::ResultRule::Selector};
+  RecentPrograms attributes{cel::ResultRule::Any};
 };
 
 CelSelectors::CelSelectors() : state_(std::make_unique<State>()) {}
 CelSelectors::~CelSelectors() = default;
 
-Result<SelectorId> CelSelectors::compile(std::string_view text) {
-  return state_->compile(text, cel::ResultRule::Selector);
-}
-Result<SelectorId> CelSelectors::compile_attribute(std::string_view text) {
-  return state_->compile(text, cel::ResultRule::Any);
-}
-
-Result<bool> CelSelectors::evaluate(SelectorId selector, std::string_view driver, const api::Device& device) {
+Result<bool> CelSelectors::evaluate(std::string_view text, std::string_view driver,
+                                    const api::Device& device) {
+  const Result<cel::Program>& program = state_->selectors.of(text);
+  if (!program) return program.error();
   const cel::DeviceRecord record = record_of(driver, device);
-  const cel::EvalResult result = state_->run(selector, record);
+  const Value variables[] = {Value::borrow_object(record)};
+  const cel::EvalResult result = program->evaluate(variables);
   if (result.ok()) return result.value().is_true();
   return Error(ErrorCode::Invalid, "CEL runtime error: " + result.failure().text);
 }
 
 Result<std::unique_ptr<RowSelector>> CelSelectors::over(const DeviceColumns& columns, std::string_view text) {
   return std::unique_ptr<RowSelector>(
-      std::make_unique<ColumnarSelector>(columns, TRY(state_->selector(text))));
+      std::make_unique<ColumnarSelector>(columns, TRY(Result<cel::Program>(state_->selectors.of(text)))));
 }
 
-Result<api::AttributeValue> CelSelectors::derive(SelectorId expression, std::string_view driver,
+Result<api::AttributeValue> CelSelectors::derive(std::string_view text, std::string_view driver,
                                                  const api::Device& device) {
+  const Result<cel::Program>& program = state_->attributes.of(text);
+  if (!program) return program.error();
   const cel::DeviceRecord record = record_of(driver, device);
-  const cel::EvalResult result = state_->run(expression, record);
+  const Value variables[] = {Value::borrow_object(record)};
+  const cel::EvalResult result = program->evaluate(variables);
   if (!result.ok()) return Error(ErrorCode::Invalid, result.failure().text);
   api::AttributeValue value = attribute_of(result.value());
   if (value.index() == 0)
     return Error(ErrorCode::Invalid, "a result of type " + std::string(result.value().type_name()) +
                                          " cannot be an attribute's value");
   return value;
+}
+
+std::size_t CelSelectors::kept() const {
+  return state_->selectors.size() + state_->attributes.size();
 }
 
 }  // namespace berth::dra

@@ -1,7 +1,8 @@
 // Device selectors and derived attributes by the cel room.
 //
-// Cost: a text is compiled once; an evaluation builds the device's record, 1 to 5 µs with its attributes. The
-// allocator keeps the answers per slice version. Source: KEP-4381, k8s.io/dynamic-resource-allocation/cel.
+// Cost: a text is compiled once while it is among the latest used; an evaluation builds the device's record,
+// 1 to 5 µs with its attributes. The allocator keeps the answers per slice version. Source: KEP-4381,
+// k8s.io/dynamic-resource-allocation/cel.
 #pragma once
 
 #include <memory>
@@ -10,20 +11,21 @@
 
 namespace berth::dra {
 
-// Compiled selectors that are kept by text, the latest used.
+// Compiled selectors that are kept by text, the latest used; and as many derived attributes.
 inline constexpr std::size_t kRecentProgramsMax = 256;
 
 class CelSelectors final : public SelectorEvaluator {
  public:
   CelSelectors();
   ~CelSelectors() override;
-  Result<SelectorId> compile(std::string_view text) override;
-  Result<bool> evaluate(SelectorId selector, std::string_view driver, const api::Device& device) override;
-  Result<SelectorId> compile_attribute(std::string_view text) override;
-  Result<api::AttributeValue> derive(SelectorId expression, std::string_view driver,
+  Result<bool> evaluate(std::string_view text, std::string_view driver, const api::Device& device) override;
+  Result<api::AttributeValue> derive(std::string_view text, std::string_view driver,
                                      const api::Device& device) override;
   // By columns: an evaluation for each distinct value, not for each device.
   Result<std::unique_ptr<RowSelector>> over(const DeviceColumns& columns, std::string_view text) override;
+
+  // Texts that are kept now, of both kinds.
+  std::size_t kept() const;
 
  private:
   struct State;

@@ -66,8 +66,12 @@ NodeDevices& Inventory::of(model::NodeId node) {
   std::unique_ptr<NodeDevices>& slot = nodes_[node.index()];
   const NodeRow& row = cluster_.node(node);
   if (!slot || slot->labels_stamp != row.labels_stamp || slot->slices_stamp != row.slices_stamp ||
-      slot->wide_stamp != cluster_.wide_stamp())
+      slot->wide_stamp != cluster_.wide_stamp()) {
+    if (kept_nodes_ > sweep_nodes_at_) sweep_nodes();
+    kept_nodes_ += slot ? 0 : 1;
     slot = build(node);
+  }
+  slot->used = ++uses_;
   for (std::uint32_t i = 0; i < slot->pools.size(); ++i) {
     if (slot->pools[i].stamp == cluster_.ledger().pool_stamp(slot->pools[i].id)) continue;
     refresh(*slot, i);
@@ -77,7 +81,7 @@ NodeDevices& Inventory::of(model::NodeId node) {
 }
 
 std::unique_ptr<NodeDevices> Inventory::build(model::NodeId id) {
-  if (slices_.size() > sweep_at_) sweep();
+  if (slices_.size() > sweep_at_) sweep_slices();
   const NodeRow& node = cluster_.node(id);
   auto devices = std::make_unique<NodeDevices>();
   devices->stamp = ++last_stamp_;
@@ -135,7 +139,27 @@ std::optional<NodePool> Inventory::gather(model::PoolId id, const NodeRow& node)
   return pool;
 }
 
-void Inventory::sweep() {
+void Inventory::sweep_nodes() {
+  const auto drop = [&](auto&& gone) {
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+      if (!nodes_[i] || !gone(i)) continue;
+      nodes_[i].reset();
+      --kept_nodes_;
+    }
+  };
+  drop([&](std::uint32_t i) { return cluster_.node(model::NodeId(i)).live == nullptr; });
+  if (kept_nodes_ > kNodesKeptMax) {
+    std::vector<std::uint64_t> uses;
+    for (const auto& devices : nodes_)
+      if (devices) uses.push_back(devices->used);
+    const auto middle = uses.begin() + static_cast<std::ptrdiff_t>(uses.size() / 2);
+    std::nth_element(uses.begin(), middle, uses.end());
+    drop([&](std::uint32_t i) { return nodes_[i]->used < *middle; });
+  }
+  sweep_nodes_at_ = std::min(std::max(kNodesBeforeSweep, 2 * kept_nodes_), kNodesKeptMax);
+}
+
+void Inventory::sweep_slices() {
   std::erase_if(slices_, [](const auto& entry) { return entry.second.use_count() == 1; });
   sweep_at_ = std::max(kSlicesBeforeSweep, 2 * slices_.size());
 }
@@ -315,7 +339,8 @@ void Inventory::trim_values(NodeDevices& devices) const {
 }
 
 const ValueTable& Inventory::values(NodeDevices& devices, const std::string& table_key,
-                                    const std::string& attribute, const std::vector<Derived>& derived_by) {
+                                    const std::string& attribute,
+                                    const std::vector<std::string>& derived_by) {
   for (const auto& known : devices.values)
     if (known->key() == table_key) return *known;
   auto table = std::make_unique<ValueTable>(table_key, devices.device_count);
@@ -324,14 +349,9 @@ const ValueTable& Inventory::values(NodeDevices& devices, const std::string& tab
   for (const SlicePtr& slice : devices.slices)
     for (const api::Device& device : slice->live->devices)
       builder.add(attribute_of(device, slice->live->driver, attribute));
-  for (const auto& [text, expression] : derived_by)
+  for (const std::string& expression : derived_by)
     for (const SlicePtr& slice : devices.slices)
-      for (std::size_t i = 0; i < slice->live->devices.size(); ++i) {
-        if (!expression) {
-          builder.add_error(expression.error().message());
-          continue;
-        }
-        const Result<api::AttributeValue>& value = derived(*slice, *expression, i);
+      for (const Result<api::AttributeValue>& value : derived(*slice, expression)) {
         if (value)
           builder.add(&*value);
         else
@@ -341,14 +361,15 @@ const ValueTable& Inventory::values(NodeDevices& devices, const std::string& tab
   return *devices.values.back();
 }
 
-const Result<api::AttributeValue>& Inventory::derived(Slice& slice, SelectorId expression,
-                                                      std::size_t device) {
-  const auto found = slice.derived.find({expression, device});
+const std::vector<Result<api::AttributeValue>>& Inventory::derived(Slice& slice,
+                                                                   const std::string& expression) {
+  const auto found = slice.derived.find(expression);
   if (found != slice.derived.end()) return found->second;
-  return slice.derived
-      .emplace(std::pair(expression, device),
-               evaluator_.derive(expression, slice.live->driver, slice.live->devices[device]))
-      .first->second;
+  if (slice.derived.size() >= kDerivedMax) slice.derived.clear();
+  std::vector<Result<api::AttributeValue>>& values = slice.derived[expression];
+  for (const api::Device& device : slice.live->devices)
+    values.push_back(evaluator_.derive(expression, slice.live->driver, device));
+  return values;
 }
 
 }  // namespace berth::dra

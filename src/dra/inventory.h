@@ -26,8 +26,8 @@ struct Slice {
   Mask shareable;
   Mask conditioned;
   SliceRows rows;
-  std::map<std::pair<SelectorId, std::size_t>, Result<api::AttributeValue>>
-      derived;  // by expression and device
+  // By expression: what it yields on each device.
+  std::map<std::string, std::vector<Result<api::AttributeValue>>> derived;
 };
 using SlicePtr = std::shared_ptr<Slice>;
 
@@ -46,12 +46,6 @@ struct GroupState {
 
   bool admits(const std::vector<std::uint32_t>& candidate) const;
   void admit(const std::vector<std::uint32_t>& candidate);
-};
-
-// A derived attribute (gate DRADerivedAttributes): its expression, compiled or not.
-struct Derived {
-  std::string expression;
-  Result<SelectorId> program;
 };
 
 struct PoolSizes;  // fragments.h
@@ -103,44 +97,54 @@ struct NodeDevices {
   bool uniform = true;
   std::uint64_t stamp = 0;  // another number with every change of anything above
   std::uint64_t labels_stamp = 0, slices_stamp = 0, wide_stamp = 0;
+  std::uint64_t used = 0;  // the latest use
 };
 
+// Derived attributes whose values a slice version keeps; with one more all are worked out again.
+inline constexpr std::size_t kDerivedMax = 16;
 // Value tables of a node that are kept from search to search.
 inline constexpr std::size_t kValueTablesMax = 16;
 // Slices that no node uses any more are dropped when this many, or twice the last rest, are held.
 inline constexpr std::size_t kSlicesBeforeSweep = 4096;
+// Nodes that are gone are forgotten when this many, or twice the last rest, are kept; and of more than the
+// latter bound the half that was asked for the longest ago.
+inline constexpr std::size_t kNodesBeforeSweep = 1024;
+inline constexpr std::size_t kNodesKeptMax = 65536;
 
 class Inventory {
  public:
   Inventory(const model::Cluster& cluster, SelectorEvaluator& evaluator, Gates gates)
       : cluster_(cluster), evaluator_(evaluator), gates_(gates), selections_(columns_, evaluator) {}
 
-  // Current with slices and ledger. The reference holds until the next call for the same node.
+  // Current with slices and ledger. The reference holds until the next call.
   NodeDevices& of(model::NodeId node);
+  std::size_t kept_nodes() const { return kept_nodes_; }
+  std::size_t kept_slices() const { return slices_.size(); }
   Selections& selections() { return selections_; }
+  const Selections& selections() const { return selections_; }
   Selected selected(const Slice& slice, SelectorSetId set) { return selections_.of(slice.rows, set); }
   // Of a device of the slice that `selected` calls an error.
   SelectorFault fault_of(const Slice& slice, SelectorSetId set, std::size_t device) {
     return selections_.fault_of(set, slice.live->driver, slice.live->devices[device]);
   }
-  const Result<api::AttributeValue>& derived(Slice& slice, SelectorId expression, std::size_t device);
   // The values of a constraint's attribute; `derived` are variants 1 and on. Holds until trim_values().
   const ValueTable& values(NodeDevices& devices, const std::string& table_key, const std::string& attribute,
-                           const std::vector<Derived>& derived);
+                           const std::vector<std::string>& derived);
   void trim_values(NodeDevices& devices) const;
-  SelectorEvaluator& evaluator() { return evaluator_; }
 
  private:
   std::unique_ptr<NodeDevices> build(model::NodeId node);
   std::optional<NodePool> gather(model::PoolId id, const model::NodeRow& node);
   bool dropped(const api::ResourceSlice& slice) const;
   SlicePtr compiled(model::PoolId pool, const std::string& name, const model::SliceRow& row);
-  void sweep();
+  void sweep_slices();
+  void sweep_nodes();
   void compile_counters(NodePool& pool);
   void find_trouble(NodePool& pool) const;
   void order(NodeDevices& devices) const;
   void refresh(NodeDevices& devices, std::uint32_t pool);
   void charge_baseline(NodePool& pool);
+  const std::vector<Result<api::AttributeValue>>& derived(Slice& slice, const std::string& expression);
   std::vector<std::uint32_t> groups_of(NodePool& pool, const Draw& draw, model::DeviceId device) const;
 
   const model::Cluster& cluster_;
@@ -148,7 +152,10 @@ class Inventory {
   Gates gates_;
   DeviceColumns columns_;
   Selections selections_;
-  std::vector<std::unique_ptr<NodeDevices>> nodes_;
+  std::vector<std::unique_ptr<NodeDevices>> nodes_;  // by id; null: not kept
+  std::size_t kept_nodes_ = 0;
+  std::size_t sweep_nodes_at_ = kNodesBeforeSweep;
+  std::uint64_t uses_ = 0;
   std::map<std::pair<model::PoolId, std::string>, SlicePtr> slices_;
   std::uint64_t last_stamp_ = 0;
   std::size_t sweep_at_ = kSlicesBeforeSweep;

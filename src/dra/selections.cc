@@ -36,6 +36,7 @@ struct Selections::Answers {
 };
 
 struct Selections::Set {
+  std::uint64_t number = 0;
   std::size_t of_class = 0;  // how many of `texts` come from the class
   std::vector<std::string> texts;
   SelectorSetHold hold = std::make_shared<int>();
@@ -59,14 +60,24 @@ SelectorSetId Selections::intern(const std::vector<std::string>& class_selectors
   set->of_class = class_selectors.size();
   set->texts = class_selectors;
   set->texts.insert(set->texts.end(), request_selectors.begin(), request_selectors.end());
-  const SelectorSetId id(static_cast<std::uint32_t>(sets_.size()));
-  sets_.push_back(std::move(set));
+  set->number = ++last_number_;
+  if (free_.empty()) {
+    free_.emplace_back(static_cast<std::uint32_t>(sets_.size()));
+    sets_.emplace_back();
+  }
+  const SelectorSetId id = free_.back();
+  free_.pop_back();
+  sets_[id.index()] = std::move(set);
   ids_.emplace(std::move(key), id);
   return id;
 }
 
 SelectorSetHold Selections::hold(SelectorSetId id) const {
   return sets_[id.index()]->hold;
+}
+
+std::uint64_t Selections::number_of(SelectorSetId id) const {
+  return sets_[id.index()]->number;
 }
 
 void Selections::sweep() {
@@ -78,6 +89,7 @@ void Selections::sweep() {
     }
     std::erase(answered_, set.get());
     set.reset();
+    free_.push_back(at->second);
     at = ids_.erase(at);
   }
   sweep_at_ = std::max(kSetsBeforeSweep, 2 * ids_.size());

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/ids.h"
 #include "dra/columns.h"
 #include "dra/mask.h"
 #include "dra/selectors.h"
@@ -26,7 +27,7 @@ inline constexpr std::size_t kAnsweredSetsMax = 256;
 inline constexpr std::uint64_t kEagerWorkMax = 5'000'000;
 
 // Class and request selectors in the order of evaluation. Equal lists have equal ids. An id stands while a
-// hold on it lives, and never names another list; a dropped one costs a pointer.
+// hold on it lives; later it may name another list.
 using SelectorSetId = DenseId<struct SelectorSetTag>;
 using SelectorSetHold = std::shared_ptr<const void>;
 
@@ -51,6 +52,10 @@ class Selections {
   SelectorSetId intern(const std::vector<std::string>& class_selectors,
                        const std::vector<std::string>& request_selectors);
   SelectorSetHold hold(SelectorSetId id) const;
+  // Of the list that the id names now: no other list ever has this number.
+  std::uint64_t number_of(SelectorSetId id) const;
+  // Ids that were ever given out at once.
+  std::size_t slots() const { return sets_.size(); }
   Selected of(const SliceRows& rows, SelectorSetId id);
   // Of a device that of() calls an error.
   SelectorFault fault_of(SelectorSetId id, std::string_view driver, const api::Device& device);
@@ -70,7 +75,9 @@ class Selections {
   const DeviceColumns& columns_;
   SelectorEvaluator& evaluator_;
   std::unordered_map<std::string, SelectorSetId> ids_;
-  std::vector<std::unique_ptr<Set>> sets_;  // null: dropped
+  std::vector<std::unique_ptr<Set>> sets_;  // null: dropped, to be used again
+  std::vector<SelectorSetId> free_;
+  std::uint64_t last_number_ = 0;
   std::size_t sweep_at_ = kSetsBeforeSweep;
   std::vector<Set*> answered_;
   std::uint64_t uses_ = 0;

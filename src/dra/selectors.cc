@@ -1,5 +1,7 @@
 #include "dra/selectors.h"
 
+#include <string>
+
 #include "dra/columns.h"
 
 namespace berth::dra {
@@ -7,8 +9,8 @@ namespace {
 
 class DeviceByDevice final : public RowSelector {
  public:
-  DeviceByDevice(SelectorEvaluator& evaluator, const DeviceColumns& columns, SelectorId selector)
-      : evaluator_(evaluator), columns_(columns), selector_(selector) {}
+  DeviceByDevice(SelectorEvaluator& evaluator, const DeviceColumns& columns, std::string_view text)
+      : evaluator_(evaluator), columns_(columns), text_(text) {}
 
   void answer(std::size_t first, std::size_t words, std::uint64_t* yes, std::uint64_t* error) override {
     std::fill(yes, yes + words, 0);
@@ -23,21 +25,20 @@ class DeviceByDevice final : public RowSelector {
   std::uint64_t work(std::size_t words) const override { return words * kRowsPerWord; }
   void go_by_device() override {}
   Result<bool> evaluate(std::string_view driver, const api::Device& device) override {
-    return evaluator_.evaluate(selector_, driver, device);
+    return evaluator_.evaluate(text_, driver, device);
   }
 
  private:
   SelectorEvaluator& evaluator_;
   const DeviceColumns& columns_;
-  SelectorId selector_;
+  std::string text_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<RowSelector>> SelectorEvaluator::over(const DeviceColumns& columns,
                                                              std::string_view text) {
-  const SelectorId selector = TRY(compile(text));
-  return std::unique_ptr<RowSelector>(std::make_unique<DeviceByDevice>(*this, columns, selector));
+  return std::unique_ptr<RowSelector>(std::make_unique<DeviceByDevice>(*this, columns, text));
 }
 
 }  // namespace berth::dra

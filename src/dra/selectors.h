@@ -7,14 +7,11 @@
 #include <string_view>
 
 #include "api/types/dra.h"
-#include "base/ids.h"
 #include "base/result.h"
 
 namespace berth::dra {
 
 class DeviceColumns;
-
-using SelectorId = DenseId<struct SelectorTag>;
 
 // One selector over all devices of some columns.
 class RowSelector {
@@ -34,16 +31,12 @@ class RowSelector {
 class SelectorEvaluator {
  public:
   virtual ~SelectorEvaluator() = default;
-  // The same text gives the same id; ids count up from 0. The error is the compiler's text.
-  virtual Result<SelectorId> compile(std::string_view text) = 0;
-  // The error is a run-time error of the expression on this device: fatal for a scheduling attempt, never "no
-  // match".
-  virtual Result<bool> evaluate(SelectorId selector, std::string_view driver, const api::Device& device) = 0;
-
-  // The same for derived attributes, whose expressions yield an attribute's value; their ids are of the same
-  // count.
-  virtual Result<SelectorId> compile_attribute(std::string_view text) = 0;
-  virtual Result<api::AttributeValue> derive(SelectorId expression, std::string_view driver,
+  // The error is the compiler's, or a run-time error of the expression on this device: fatal for a scheduling
+  // attempt, never "no match".
+  virtual Result<bool> evaluate(std::string_view text, std::string_view driver,
+                                const api::Device& device) = 0;
+  // The same for derived attributes, whose expressions yield an attribute's value.
+  virtual Result<api::AttributeValue> derive(std::string_view text, std::string_view driver,
                                              const api::Device& device) = 0;
 
   // `columns` and this evaluator outlive the answer. Unless an evaluator knows better: device by device.

@@ -9,42 +9,30 @@
 
 namespace berth::dra {
 
-// Understands "true", "false", "error" and `device.driver == "x"`; anything else is counted as unknown and
-// matches nothing.
+// Understands "true", "error", `device.driver == "x"` and "has x"; anything else matches nothing.
 class PlainSelectors final : public SelectorEvaluator {
  public:
-  Result<SelectorId> compile(std::string_view text) override {
-    for (std::uint32_t i = 0; i < texts_.size(); ++i)
-      if (texts_[i] == text) return SelectorId(i);
-    texts_.emplace_back(text);
-    if (text != "true" && text != "false" && text != "error" && !text.starts_with(kDriver) &&
-        !text.starts_with(kAttribute))
-      ++unknown;
-    return SelectorId(static_cast<std::uint32_t>(texts_.size() - 1));
-  }
-  Result<bool> evaluate(SelectorId id, std::string_view driver, const api::Device& device) override {
+  Result<bool> evaluate(std::string_view text, std::string_view driver, const api::Device& device) override {
     ++evaluations;
-    const std::string& text = texts_[id.index()];
     if (text == "error") return Error(ErrorCode::Invalid, "CEL runtime error: made to fail");
     if (text == "true") return true;
     if (text.starts_with(kDriver)) return text == std::string(kDriver) + std::string(driver) + "\"";
-    if (text.starts_with(kAttribute)) return device.attributes.contains(text.substr(kAttribute.size()));
+    if (text.starts_with(kAttribute))
+      return device.attributes.contains(std::string(text.substr(kAttribute.size())));
     return false;
   }
   // "numa" and the like: the attribute of that name; an error when the device has none.
-  Result<SelectorId> compile_attribute(std::string_view text) override { return compile(text); }
-  Result<api::AttributeValue> derive(SelectorId id, std::string_view, const api::Device& device) override {
-    const auto found = device.attributes.find(texts_[id.index()]);
+  Result<api::AttributeValue> derive(std::string_view text, std::string_view,
+                                     const api::Device& device) override {
+    const auto found = device.attributes.find(std::string(text));
     if (found == device.attributes.end()) return Error(ErrorCode::Invalid, "no such key");
     return found->second;
   }
-  std::size_t unknown = 0;
   std::size_t evaluations = 0;
 
  private:
   static constexpr std::string_view kDriver = "device.driver == \"";
   static constexpr std::string_view kAttribute = "has ";
-  std::vector<std::string> texts_;
 };
 
 class TestWorld {

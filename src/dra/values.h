@@ -46,7 +46,7 @@ class ValueTable {
   class Builder {
    public:
     Builder(ValueTable& table, ListAttributes lists) : table_(table), lists_(lists) {}
-    // Null: the device has no such attribute. The value outlives the builder.
+    // Null: the device has no such attribute.
     void add(const api::AttributeValue* value);
     void add_error(std::string text);
 

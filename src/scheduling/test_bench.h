@@ -15,27 +15,14 @@ namespace berth::scheduling {
 // for devices with the attribute "broken".
 class FakeSelectors final : public dra::SelectorEvaluator {
  public:
-  Result<dra::SelectorId> compile(std::string_view text) override {
-    for (std::uint32_t i = 0; i < texts_.size(); ++i)
-      if (texts_[i] == text) return dra::SelectorId(i);
-    texts_.emplace_back(text);
-    return dra::SelectorId(static_cast<std::uint32_t>(texts_.size() - 1));
-  }
-  Result<bool> evaluate(dra::SelectorId selector, std::string_view driver,
-                        const api::Device& device) override {
-    const std::string& text = texts_[selector.index()];
+  Result<bool> evaluate(std::string_view text, std::string_view driver, const api::Device& device) override {
     if (text == "broken" || (text == "sound" && device.attributes.contains("broken")))
       return Error(ErrorCode::Invalid, "no such key: nosuch");
     return text == "true" || text == "sound" || text == "device.driver == '" + std::string(driver) + "'";
   }
-  Result<dra::SelectorId> compile_attribute(std::string_view) override { return unsupported(); }
-  Result<api::AttributeValue> derive(dra::SelectorId, std::string_view, const api::Device&) override {
-    return unsupported();
+  Result<api::AttributeValue> derive(std::string_view, std::string_view, const api::Device&) override {
+    return Error(ErrorCode::Unsupported, "no derived attributes here");
   }
-
- private:
-  static Error unsupported() { return Error(ErrorCode::Unsupported, "no derived attributes here"); }
-  std::vector<std::string> texts_;
 };
 
 class InputList final : public InputLog {

@@ -148,8 +148,9 @@ HALVES = """
 
 
 def the_scoring_says_which_devices():
-    for flags, code, wanted in (([], 1, {"a": "whole"}), (["--device-scoring", "Reference"], 1, {"a": "whole"}),
-                                (["--device-scoring", "LeastFragmenting"], 0, {"a": "left", "b": "right"})):
+    first, fitting = {"a": "whole"}, {"a": "left", "b": "right"}
+    for flags, code, wanted in (([], 1, first), (["--device-scoring", "Reference"], 1, first),
+                                (["--device-scoring", "LeastFragmenting"], 0, fitting)):
         decisions, returned = plan("-f", "-", *flags, text=HALVES)
         devices = {name: decision["pods"][0]["claims"][0]["devices"][0]["device"]
                    for name, decision in decisions.items() if decision["result"] == "Placed"}

@@ -69,10 +69,8 @@ class Judge {
     std::vector<std::string> texts = class_of(sub.device_class)->selectors;
     texts.insert(texts.end(), sub.selectors.begin(), sub.selectors.end());
     for (const std::string& text : texts) {
-      const Result<SelectorId> program = world_.selectors->compile(text);
       const Result<bool> answer =
-          program ? world_.selectors->evaluate(*program, candidate.slice->driver, *candidate.device)
-                  : Result<bool>(program.error());
+          world_.selectors->evaluate(text, candidate.slice->driver, *candidate.device);
       if (!answer) {
         error_ = true;
         return -1;
@@ -374,9 +372,7 @@ class Judge {
   std::optional<api::AttributeValue> value_of(const Chosen& chosen, const std::string& name) {
     for (const auto& [derived, text] : spec_of(chosen).derived_attributes)
       if (derived == name) {
-        const auto program = world_.selectors->compile_attribute(text);
-        const auto value = program ? world_.selectors->derive(*program, chosen.slice->driver, *chosen.device)
-                                   : Result<api::AttributeValue>(program.error());
+        const auto value = world_.selectors->derive(text, chosen.slice->driver, *chosen.device);
         error_ = error_ || !value;
         return value ? std::optional(*value) : std::nullopt;
       }

@@ -82,10 +82,7 @@ struct Checker {
       if (found->meta.name == sub.device_class)
         texts.insert(texts.end(), found->selectors.begin(), found->selectors.end());
     return std::all_of(texts.begin(), texts.end(), [&](const std::string& text) {
-      const auto program = world.selectors->compile(text);
-      const auto answer =
-          program ? world.selectors->evaluate(*program, candidate.slice->driver, *candidate.device)
-                  : Result<bool>(false);
+      const auto answer = world.selectors->evaluate(text, candidate.slice->driver, *candidate.device);
       return answer && *answer;
     });
   }
@@ -219,8 +216,7 @@ struct Checker {
         auto value = attribute_named(*one.candidate->device, one.result->driver, attribute);
         for (const auto& [name, text] : one.sub->derived_attributes)
           if (name == attribute)
-            if (const auto made = world.selectors->derive(*world.selectors->compile_attribute(text),
-                                                          one.result->driver, *one.candidate->device))
+            if (const auto made = world.selectors->derive(text, one.result->driver, *one.candidate->device))
               value = *made;
         values.push_back(value ? value_set(*value, world.gates.list_attributes) : std::set<std::string>());
       }
