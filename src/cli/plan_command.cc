@@ -30,8 +30,13 @@ Json stored_form(Manifest& manifest) {
   return document;
 }
 
-// Objections to one object do not look at others.
-std::optional<Json> nothing_else(std::string_view, std::string_view, std::string_view) {
+// Of all other objects, objections to one look at its namespace only.
+std::optional<Json> namespace_among(const std::vector<planning::Document>& read, std::string_view resource,
+                                    std::string_view name) {
+  if (resource != "namespaces") return std::nullopt;
+  for (const planning::Document& document : read)
+    if (document.kind == api::Kind::Namespace && document.object.part("metadata").string_at("name") == name)
+      return document.object;
   return std::nullopt;
 }
 std::vector<Json> no_others(std::string_view, std::string_view) {
@@ -128,7 +133,10 @@ int run_plan(const PlanCommand& command) {
     if (!checked) return complain(checked.error()), 1;
   std::vector<planning::Document> documents;
   documents.reserve(manifests->size());
-  const api::RuleContext ctx{*gates, options.now, "berth-plan", nothing_else, no_others};
+  const auto read = [&documents](std::string_view resource, std::string_view, std::string_view name) {
+    return namespace_among(documents, resource, name);
+  };
+  const api::RuleContext ctx{*gates, options.now, "berth-plan", read, no_others};
   for (Manifest& manifest : *manifests) documents.push_back(admitted(manifest, ctx));
   manifests->clear();
   dra::CelSelectors selectors;

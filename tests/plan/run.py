@@ -89,6 +89,17 @@ def its_objects_are_what_it_decided():
     assert code == 1 and later["vgpu-b"]["result"] == "Unschedulable", later
 
 
+def what_a_server_would_refuse_is_told_and_its_namespace_is_asked():
+    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "c"},
+             "spec": {"devices": {"requests": [
+                 {"name": "r", "exactly": {"deviceClassName": "any", "adminAccess": True}}]}}}
+    for labels, told in (({}, True), ({"resource.kubernetes.io/admin-access": "true"}, False)):
+        namespace = {"apiVersion": "v1", "kind": "Namespace",
+                     "metadata": {"name": "default", "labels": labels}}
+        warned = run("plan", "-f", "-", text=f"{json.dumps(claim)}\n---\n{json.dumps(namespace)}").stderr
+        assert ("adminAccess: ResourceClaim c: Forbidden" in warned) == told, (labels, warned)
+
+
 def verdicts_judge_every_node():
     decisions, _ = plan("-f", CLUSTER, "-f", EXAMPLES / "partitions.yaml", "--verdicts", "all")
     verdicts = decisions["vgpu-b"]["verdicts"]
@@ -170,7 +181,8 @@ def cel_answers_line_by_line():
 
 
 CASES = (every_example_of_the_document_is_told_in_words, the_order_of_the_input_never_matters,
-         its_objects_are_what_it_decided, verdicts_judge_every_node, bad_input_is_named,
+         its_objects_are_what_it_decided, what_a_server_would_refuse_is_told_and_its_namespace_is_asked,
+         verdicts_judge_every_node, bad_input_is_named,
          the_scoring_says_which_devices, cel_answers_line_by_line)
 
 
