@@ -40,12 +40,8 @@ Verdict Allocator::allocate(const Ask& any, model::NodeId node, Explain explain)
   const auto& ask = static_cast<const CompiledAsk&>(any);
   Search& search = state_->search;
   switch (search.run(ask, node, state_->steps_max, explain)) {
-    case Outcome::Found: {
-      Result<Allocations> made =
-          make_allocations(ask, search, state_->gates, state_->cluster.node(node).name, state_->random);
-      if (!made) return Failed{made.error().message()};
-      return std::move(*made);
-    }
+    case Outcome::Found:
+      return make_allocations(ask, search, state_->gates, state_->cluster.node(node).name, state_->random);
     case Outcome::Error:
       return Failed{search.error()};
     case Outcome::OutOfBudget:

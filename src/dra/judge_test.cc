@@ -72,7 +72,12 @@ api::Device any_device(int index, bool own_node, bool counters) {
       device.consumes.push_back(
           {chance(60) ? "unknown" : name("set", set), {{"m", Quantity::of(1 + pick(2))}}, any_groups()});
   if (own_node && !chance(3)) device.node_name = pick(3) ? "n0" : "n1";
-  if (own_node && device.node_name.empty()) device.all_nodes = true;
+  if (own_node && device.node_name.empty() && chance(2)) {
+    const api::NodeSelectorTerm zone{{{"zone", "In", {chance(3) ? "z1" : "z0"}}}, {}};
+    device.node_selector = api::NodeSelector{{zone}};
+    if (chance(3)) device.node_selector->terms.push_back({{{"zone", "Exists", {}}}, {}});
+  }
+  if (own_node && device.node_name.empty() && !device.node_selector) device.all_nodes = true;
   return device;
 }
 

@@ -43,33 +43,25 @@ void append_new(std::vector<T>& list, const std::vector<T>& more) {
 
 // One term: the node itself as soon as one device is tied to it, else the requirements of all devices
 // together.
-Result<std::optional<api::NodeSelector>> selector_for(const ClaimAsk& claim, std::uint32_t index,
-                                                      const Search& search, const Gates& gates,
-                                                      std::string_view node) {
+std::optional<api::NodeSelector> selector_for(std::uint32_t index, const Search& search, const Gates& gates,
+                                              std::string_view node) {
   api::NodeSelectorTerm term;
   for (const Pick& pick : search.picks()) {
     if (pick.claim != index) continue;
     const Slice& slice = slice_of(search, pick);
     const api::Device& device = slice.live->devices[pick.device];
-    const bool own = slice.live->per_device_node_selection;
-    const std::string& pinned = own ? device.node_name : slice.live->node_name;
-    if (!pinned.empty() || (device.binds_to_node && gates.binding_conditions)) {
+    const Reach reach = reach_of(slice, device, gates);
+    if (reach.one_node) {
       api::NodeSelectorTerm only;
       only.fields.push_back({"metadata.name", "In", {std::string(node)}});
-      return std::optional(api::NodeSelector{{only}});
+      return api::NodeSelector{{only}};
     }
-    const std::optional<api::NodeSelector>& selector = own ? device.node_selector : slice.live->node_selector;
-    if (!selector) continue;
-    if (selector->terms.size() != 1)
-      return Error(ErrorCode::Invalid, text_of(*claim.claim) + ": device " + slice.live->driver + "/" +
-                                           slice.live->pool + "/" + device.name + " has a node selector of " +
-                                           std::to_string(selector->terms.size()) +
-                                           " terms, exactly 1 is allowed");
-    append_new(term.expressions, selector->terms[0].expressions);
-    append_new(term.fields, selector->terms[0].fields);
+    if (!reach.selector) continue;
+    append_new(term.expressions, reach.selector->terms[0].expressions);
+    append_new(term.fields, reach.selector->terms[0].fields);
   }
-  if (term.expressions.empty() && term.fields.empty()) return std::optional<api::NodeSelector>();
-  return std::optional(api::NodeSelector{{term}});
+  if (term.expressions.empty() && term.fields.empty()) return std::nullopt;
+  return api::NodeSelector{{term}};
 }
 
 Json config_entry(std::string_view source, const std::vector<std::string>& requests, const Json& config) {
@@ -126,8 +118,8 @@ Json configs_for(const ClaimAsk& claim, std::uint32_t index, const Search& searc
 
 }  // namespace
 
-Result<Allocations> make_allocations(const CompiledAsk& ask, const Search& search, const Gates& gates,
-                                     std::string_view node, Random& random) {
+Allocations make_allocations(const CompiledAsk& ask, const Search& search, const Gates& gates,
+                             std::string_view node, Random& random) {
   Allocations all;
   for (std::uint32_t c = 0; c < ask.claims.size(); ++c) {
     const ClaimAsk& claim = ask.claims[c];
@@ -137,7 +129,7 @@ Result<Allocations> make_allocations(const CompiledAsk& ask, const Search& searc
         allocation->results.push_back(result_of(claim.requests[pick.request].alternatives[pick.alternative],
                                                 slice_of(search, pick), pick, gates, random));
     allocation->config = configs_for(claim, c, search);
-    allocation->node_selector = TRY(selector_for(claim, c, search, gates, node));
+    allocation->node_selector = selector_for(c, search, gates, node);
     ClaimResult result{claim.claim, std::move(allocation), {}};
     for (std::uint32_t r = 0; r < claim.requests.size(); ++r)
       result.alternatives.push_back(search.alternative(c, r));

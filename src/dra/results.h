@@ -6,8 +6,7 @@
 
 namespace berth::dra {
 
-// The error is fatal for the attempt: a device's node selector that cannot be merged.
-Result<Allocations> make_allocations(const CompiledAsk& ask, const Search& search, const Gates& gates,
-                                     std::string_view node, Random& random);
+Allocations make_allocations(const CompiledAsk& ask, const Search& search, const Gates& gates,
+                             std::string_view node, Random& random);
 
 }  // namespace berth::dra

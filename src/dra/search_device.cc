@@ -183,11 +183,9 @@ Search::Attempt Search::take(Position at, Place place) {
   if (!must)
     if (const Attempt attempt = check_capacity(at, place, pick); attempt != Attempt::Taken) return attempt;
   std::string why;
-  if (!features_allow(slice, device, gates_, cluster_.node(node_))) {
-    note(at, place,
-         device.maps_node_resources && gates_.node_allocatable_resources
-             ? "it takes resources of its node, which are not counted yet"
-             : "it needs a feature that the node or the scheduler lacks");
+  if (const std::string_view refusal = refusal_of(slice, device, gates_, cluster_.node(node_));
+      !refusal.empty()) {
+    note(at, place, std::string(refusal));
     return Attempt::Refused;
   }
   if (!admitted(place, why)) {

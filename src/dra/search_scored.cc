@@ -29,9 +29,12 @@ void Search::improve() {
     const Attempt again = take({chosen.claim, chosen.request, chosen.alternative}, chosen.place);
     BERTH_ASSERT(again == Attempt::Taken, "the best allocation was valid when it was compared");
   }
-  std::stable_sort(picks_.begin(), picks_.end(), [](const Pick& a, const Pick& b) {
-    return std::tie(a.claim, a.request, a.segment, a.device) <
-           std::tie(b.claim, b.request, b.segment, b.device);
+  std::stable_sort(picks_.begin(), picks_.end(), [&](const Pick& a, const Pick& b) {
+    const Position at{a.claim, a.request, a.alternative};
+    if (std::tie(a.claim, a.request) != std::tie(b.claim, b.request))
+      return std::tie(a.claim, a.request) < std::tie(b.claim, b.request);
+    return sub(at).spec->mode != api::AllocationMode::All &&
+           std::tie(a.segment, a.device) < std::tie(b.segment, b.device);
   });
   steps_ += scored_->tried;
   scored_.reset();

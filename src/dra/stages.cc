@@ -19,15 +19,30 @@ Quantity consumed_of(const model::DeviceUse& use, model::CapacityId capacity) {
   return {};
 }
 
-bool features_allow(const Slice& slice, const api::Device& device, const Gates& gates,
-                    const model::NodeRow& node) {
-  if (!gates.partitionable_devices && !device.consumes.empty()) return false;
+Reach reach_of(const Slice& slice, const api::Device& device, const Gates& gates) {
+  const bool own = slice.live->per_device_node_selection;
+  const std::string& name = own ? device.node_name : slice.live->node_name;
+  if (!name.empty() || (device.binds_to_node && gates.binding_conditions)) return {true, nullptr};
+  const std::optional<api::NodeSelector>& selector = own ? device.node_selector : slice.live->node_selector;
+  return {false, selector ? &*selector : nullptr};
+}
+
+std::string_view refusal_of(const Slice& slice, const api::Device& device, const Gates& gates,
+                            const model::NodeRow& node) {
+  constexpr std::string_view kFeature = "it needs a feature that the node or the scheduler lacks";
+  if (!gates.partitionable_devices && !device.consumes.empty()) return kFeature;
   // What such a device takes of its node's cpu and memory is not counted yet: no yes rather than a wrong one.
-  if (gates.node_allocatable_resources && device.maps_node_resources) return false;
-  if (slice.live->skip_node_operations.empty()) return true;
-  if (!gates.optional_node_operations || !node.live) return false;
+  if (gates.node_allocatable_resources && device.maps_node_resources)
+    return "it takes resources of its node, which are not counted yet";
+  // An allocation has one term, so that several (any of them would do) cannot be told in it.
+  const api::NodeSelector* selector = reach_of(slice, device, gates).selector;
+  if (selector && selector->terms.size() != 1) return "its node selector has not exactly one term";
+  if (slice.live->skip_node_operations.empty()) return {};
+  if (!gates.optional_node_operations || !node.live) return kFeature;
   const std::vector<std::string>& declared = node.live->declared_features;
-  return std::find(declared.begin(), declared.end(), "DRAOptionalNodeOperations") != declared.end();
+  const bool there =
+      std::find(declared.begin(), declared.end(), "DRAOptionalNodeOperations") != declared.end();
+  return there ? std::string_view() : kFeature;
 }
 
 Stage Stages::of_capacity(const SubAsk& sub, Place place) const {
@@ -58,7 +73,7 @@ Stage Stages::of(const SubAsk& sub, Place place) const {
   if (selected.error.test(place.device)) return blocked ? Stage::InUse : Stage::Error;
   if (!selected.match.test(place.device) || !segment.here.test(place.device)) return Stage::Selector;
   const api::Device& device = device_at(place);
-  if (!features_allow(slice, device, gates, cluster.node(node))) return Stage::Feature;
+  if (!refusal_of(slice, device, gates, cluster.node(node)).empty()) return Stage::Feature;
   if (blocked) return Stage::InUse;
   // Kubernetes looks at amounts before taints; only an error shows that.
   const Stage capacity = of_capacity(sub, place);

@@ -50,8 +50,15 @@ struct Stages {
 const api::Taint* untolerated(const api::Device& device, const std::vector<api::Toleration>& tolerations);
 // What all shares of the device together consume of a capacity.
 Quantity consumed_of(const model::DeviceUse& use, model::CapacityId capacity);
-// Partitions and skipped node operations need their gates, the latter the node's support too.
-bool features_allow(const Slice& slice, const api::Device& device, const Gates& gates,
-                    const model::NodeRow& node);
+// Why nobody can have the device on this node, whatever is free: a gate that is off, a feature that the node
+// lacks, or a node selector that no claim's allocation could take over. Empty when somebody can.
+std::string_view refusal_of(const Slice& slice, const api::Device& device, const Gates& gates,
+                            const model::NodeRow& node);
+// Which nodes can use the device once it is allocated.
+struct Reach {
+  bool one_node = false;                        // only the node that it was chosen for
+  const api::NodeSelector* selector = nullptr;  // null: no such limit
+};
+Reach reach_of(const Slice& slice, const api::Device& device, const Gates& gates);
 
 }  // namespace berth::dra

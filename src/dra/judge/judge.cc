@@ -231,7 +231,15 @@ class Judge {
   bool able(const Candidate& candidate) const {
     return (world_.gates.partitionable_devices || candidate.device->consumes.empty()) &&
            (!candidate.device->maps_node_resources || !world_.gates.node_allocatable_resources) &&
-           (candidate.slice->skip_node_operations.empty() || skips_operations());
+           one_term(candidate) && (candidate.slice->skip_node_operations.empty() || skips_operations());
+  }
+  // Several terms cannot be told in the one term of an allocation, unless that names the node anyway.
+  bool one_term(const Candidate& candidate) const {
+    const bool own = candidate.slice->per_device_node_selection;
+    const auto& selector = own ? candidate.device->node_selector : candidate.slice->node_selector;
+    const auto& node = own ? candidate.device->node_name : candidate.slice->node_name;
+    return !selector || !node.empty() || selector->terms.size() == 1 ||
+           (candidate.device->binds_to_node && world_.gates.binding_conditions);
   }
   bool tolerated(const Candidate& candidate, const api::DeviceSubRequest& sub) const {
     return std::none_of(candidate.device->taints.begin(), candidate.device->taints.end(),
