@@ -159,6 +159,8 @@ struct Scene {
     if (chance(8)) gates.binding_conditions = false;
     if (chance(8)) gates.consumable_capacity = false;
     if (chance(8)) gates.device_taints = false;
+    if (chance(12)) gates.prioritized_list = false;
+    if (chance(12)) gates.admin_access = false;
     put_nodes();
     for (int i = 0; i < 2; ++i) {
       api::DeviceClass device_class;
@@ -242,15 +244,7 @@ struct Scene {
   }
 
   judge::World for_judge(SelectorEvaluator& selectors) const {
-    judge::World judged;
-    judged.node = world.view.nodes.find("", "n0");
-    for (const auto& [key, slice] : world.view.slices.all()) judged.slices.push_back(slice.get());
-    for (const auto& [key, found] : world.view.classes.all()) judged.classes.push_back(found.get());
-    for (const auto& [key, claim] : world.view.claims.all())
-      if (claim->allocation) judged.allocated.push_back(&*claim->allocation);
-    judged.selectors = &selectors;
-    judged.gates = gates;
-    return judged;
+    return world.for_judge("n0", selectors, gates);
   }
 };
 
@@ -302,7 +296,8 @@ std::string describe(const Scene& scene) {
   const std::pair<const char*, bool> kOn[] = {
       {"partitions", gates.partitionable_devices}, {"conditions", gates.binding_conditions},
       {"shares", gates.consumable_capacity},       {"taints", gates.device_taints},
-      {"groups", gates.compatibility_groups},      {"lists", gates.list_attributes}};
+      {"groups", gates.compatibility_groups},      {"lists", gates.list_attributes},
+      {"alternatives", gates.prioritized_list},    {"admin", gates.admin_access}};
   for (const auto& [gate, on] : kOn) text += std::string(on ? "+" : "-") + gate + " ";
   text += "\n";
   for (const auto& [key, slice] : scene.world.view.slices.all()) {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "dra/cel_selectors.h"
+#include "dra/judge/certificate_checker.h"
 #include "dra/test_world.h"
 
 namespace berth::dra {
@@ -91,6 +92,44 @@ TEST_P(Observed, VerdictsAgree) {
   RecordProperty("different", static_cast<int>(different));
   std::printf("agree %zu, different %zu\n", agree, different);
   EXPECT_EQ(agree, 1366u);
+}
+// Every "no" of a recorded world comes with a certificate that is true.
+TEST_P(Observed, CertificatesAreTrue) {
+  std::map<std::string, int> seen;
+  for (const Json& recorded : recorded_worlds()) {
+    TestWorld world;
+    for (const Json& object : recorded.items_at("objects")) world.put(object);
+    CelSelectors selectors;
+    SeededRandom random(1);
+    const Gates gates = all_gates(recorded);
+    Allocator allocator(world.cluster, selectors, random, gates);
+    if (GetParam()) allocator.skip_plain_search();
+    for (const Json& expected : recorded.items_at("expect")) {
+      const api::Pod* pod = world.view.pods.find("default", expected.string_at("name"));
+      const std::vector<ClaimPtr> claims = world.unallocated_claims(*pod);
+      for (const Json& node : expected.items_at("nodes")) {
+        const std::string name(node.string_at("name"));
+        const auto ask = allocator.prepare(claims);
+        if (!ask) continue;
+        const Verdict verdict = allocator.allocate(**ask, world.cluster.find_node(name));
+        const auto* no = std::get_if<Impossible>(&verdict);
+        if (!no) continue;
+        ASSERT_TRUE(no->certificate);
+        ++seen[std::string(name_of(no->certificate->kind)) +
+               (no->certificate->proof == Proof::Search ? " by search" : "")];
+        EXPECT_EQ(judge::complaint_about(world.for_judge(name, selectors, gates), claims, *no->certificate),
+                  "")
+            << recorded.string_at("case") << " " << pod->meta.name << " " << name << ": "
+            << to_words(*no->certificate);
+      }
+    }
+  }
+  int all = 0;
+  for (const auto& [kind, count] : seen) {
+    std::printf("%s %d\n", kind.c_str(), count);
+    all += count;
+  }
+  EXPECT_GT(all, 400);
 }
 INSTANTIATE_TEST_SUITE_P(Searches, Observed, ::testing::Bool(),
                          [](const auto& exact) { return exact.param ? "Exact" : "PlainFirst"; });

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dra/allocator.h"
+#include "dra/judge/judge.h"
 
 namespace berth::dra {
 
@@ -69,6 +70,19 @@ class TestWorld {
       if (claim && !claim->allocation) claims.push_back(std::move(claim));
     }
     return claims;
+  }
+
+  // Everything as the judge wants it. This world and `selectors` outlive it.
+  judge::World for_judge(const std::string& node, SelectorEvaluator& selectors, const Gates& gates) const {
+    judge::World judged;
+    judged.node = view.nodes.find("", node);
+    for (const auto& [key, slice] : view.slices.all()) judged.slices.push_back(slice.get());
+    for (const auto& [key, found] : view.classes.all()) judged.classes.push_back(found.get());
+    for (const auto& [key, claim] : view.claims.all())
+      if (claim->allocation) judged.allocated.push_back(&*claim->allocation);
+    judged.selectors = &selectors;
+    judged.gates = gates;
+    return judged;
   }
 
   client::View view;
