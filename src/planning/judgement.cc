@@ -1,7 +1,6 @@
 #include "planning/judgement.h"
 
 #include <algorithm>
-#include <array>
 
 #include "dra/allocator.h"
 #include "scheduling/claims.h"
@@ -12,29 +11,6 @@ namespace {
 using model::NodeId;
 using scheduling::Attempt;
 
-struct PluginOfReason {
-  std::string_view reason_prefix;
-  std::string_view plugin;
-};
-
-// Every reason names its plugin; what is not listed is about claims.
-constexpr std::array<PluginOfReason, 8> kPlugins = {{
-    {"Insufficient ", "NodeResourcesFit"},
-    {"Too many pods", "NodeResourcesFit"},
-    {"node(s) didn't match Pod's node affinity/selector", "NodeAffinity"},
-    {"node(s) didn't satisfy plugin(s) [NodeAffinity]", "NodeAffinity"},
-    {"node(s) didn't match the requested node name", "NodeName"},
-    {"node(s) had untolerated taint(s)", "TaintToleration"},
-    {"node(s) were unschedulable", "NodeUnschedulable"},
-    {"", "DynamicResources"},
-}};
-
-std::string_view plugin_of(std::string_view reason) {
-  for (const PluginOfReason& row : kPlugins)
-    if (reason.starts_with(row.reason_prefix)) return row.plugin;
-  return kPlugins.back().plugin;
-}
-
 NodeVerdict verdict_of(const Attempt& attempt, NodeId node, NodeId chosen) {
   NodeVerdict verdict{attempt.world->cluster.node(node).name, chosen.valid(), "", ""};
   if (verdict.feasible) return verdict;
@@ -43,7 +19,11 @@ NodeVerdict verdict_of(const Attempt& attempt, NodeId node, NodeId chosen) {
   if (verdict.reason.empty())
     for (const scheduling::RefusedFor& refused : refusals.reasons)
       verdict.reason += (verdict.reason.empty() ? "" : ", ") + refused.reason;
-  verdict.plugin = plugin_of(verdict.reason);
+  // The first filter that refuses a node is the only one.
+  const scheduling::Diagnosis& diagnosis = attempt.diagnosis;
+  verdict.plugin = diagnosis.ended_by();
+  if (verdict.plugin.empty() && diagnosis.size() > 0)
+    verdict.plugin = diagnosis.plugin(diagnosis.row(0).reasons.front());
   return verdict;
 }
 

@@ -262,6 +262,34 @@ TEST(Plan, VerdictsJudgeEveryNodeAlone) {
   EXPECT_EQ(verdicts[1].reason, "cannot allocate all claims");
 }
 
+TEST(Plan, AVerdictNamesThePluginThatRefused) {
+  struct Row {
+    std::string spec;  // of the pod, beside its container
+    std::string plugin;
+    std::string reason;
+  };
+  const Row rows[] = {
+      {", nodeSelector: {zone: none}", "NodeAffinity", "node(s) didn't match Pod's node affinity/selector"},
+      {", overhead: {cpu: 100}", "NodeResourcesFit", "Insufficient cpu"},
+      {", resourceClaims: [{name: c, resourceClaimName: odd}]", "DynamicResources",
+       "request r: device class nope does not exist"},
+  };
+  const std::string odd_claim = R"(
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: odd, namespace: default},
+ spec: {devices: {requests: [{name: r, exactly: {deviceClassName: nope}}]}}}
+)";
+  PlanOptions options;
+  options.verdicts = Verdicts::All;
+  for (const Row& row : rows) {
+    const Plan plan = plan_of(documents_of(std::string(kCluster) + odd_claim + pod("a", row.spec)), options);
+    const std::vector<NodeVerdict>& verdicts = decision_of(plan, "a").verdicts;
+    ASSERT_FALSE(verdicts.empty()) << row.plugin;
+    EXPECT_EQ(verdicts[0].plugin, row.plugin);
+    EXPECT_EQ(verdicts[0].reason, row.reason);
+  }
+}
+
 TEST(Plan, TheSameObjectTwiceIsAnError) {
   const api::Gates gates(api::GateDefaults::Up);
   dra::CelSelectors selectors;

@@ -11,6 +11,18 @@ void Diagnosis::clear() {
   flat_.clear();
   everywhere_.clear();
   error_.clear();
+  ended_by_ = {};
+}
+
+ReasonId Diagnosis::reason(std::string_view plugin, std::string_view text) {
+  const ReasonId reason = reasons_.intern(text);
+  if (reason.index() == plugins_.size()) plugins_.push_back(plugin);
+  return reason;
+}
+
+void Diagnosis::refuse_everywhere(std::string_view plugin, std::string message) {
+  everywhere_ = std::move(message);
+  ended_by_ = plugin;
 }
 
 void Diagnosis::refuse(NodeId node, Refusal refusal, ReasonId reason) {
@@ -25,8 +37,10 @@ void Diagnosis::add_reason(ReasonId reason, Refusal worst) {
   flat_.push_back(reason);
 }
 
-void Diagnosis::fail(std::string message) {
-  if (error_.empty()) error_ = std::move(message);
+void Diagnosis::fail(std::string_view plugin, std::string message) {
+  if (!error_.empty()) return;
+  error_ = std::move(message);
+  ended_by_ = plugin;
 }
 
 }  // namespace berth::scheduling

@@ -22,20 +22,24 @@ class Diagnosis {
  public:
   // Forgets all but the ids of reasons.
   void clear();
-  ReasonId reason(std::string_view text) { return reasons_.intern(text); }
+  // A reason belongs to one plugin: the first that gives it. `plugin` has static lifetime.
+  ReasonId reason(std::string_view plugin, std::string_view text);
   const std::string& text(ReasonId reason) const { return reasons_.text(reason); }
+  std::string_view plugin(ReasonId reason) const { return plugins_[reason.index()]; }
 
   void refuse(NodeId node, Refusal refusal, ReasonId reason);
   // One more reason for the node refused last; `worst` replaces its refusal when it is the harder one.
   void add_reason(ReasonId reason, Refusal worst);
   // The pod fits no node at all, whatever the node: a PreFilter's message.
-  void refuse_everywhere(std::string message) { everywhere_ = std::move(message); }
+  void refuse_everywhere(std::string_view plugin, std::string message);
   // An error that ends the attempt: "running … filter plugin: …". The first one stays.
-  void fail(std::string message);
+  void fail(std::string_view plugin, std::string message);
 
   bool refused_everywhere() const { return !everywhere_.empty(); }
   const std::string& everywhere() const { return everywhere_; }
   const std::string& error() const { return error_; }
+  // Who refused the pod everywhere or failed; empty when nobody did.
+  std::string_view ended_by() const { return ended_by_; }
 
   struct Row {
     NodeId node;
@@ -57,10 +61,12 @@ class Diagnosis {
     std::uint32_t count;
   };
   model::Names<ReasonId> reasons_;
+  std::vector<std::string_view> plugins_;  // by ReasonId
   std::vector<Kept> rows_;
   std::vector<ReasonId> flat_;
   std::string everywhere_;
   std::string error_;
+  std::string_view ended_by_;
 };
 
 }  // namespace berth::scheduling

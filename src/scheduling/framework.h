@@ -14,7 +14,7 @@
 #include "client/view.h"
 #include "model/cluster.h"
 #include "scheduling/diagnosis.h"
-#include "topology/tree.h"
+#include "scheduling/placements.h"
 
 namespace berth::dra {
 class Allocator;
@@ -87,6 +87,8 @@ class PreEnqueue {
 class PreFilter {
  public:
   virtual ~PreFilter() = default;
+  // As kube-scheduler calls the plugin; static lifetime. Its refusals bear it.
+  virtual std::string_view name() const = 0;
   virtual void prepare(Attempt& attempt) const = 0;
 };
 
@@ -95,6 +97,7 @@ class PreFilter {
 class Filter {
  public:
   virtual ~Filter() = default;
+  virtual std::string_view name() const = 0;
   virtual void filter(Attempt& attempt) const = 0;
 };
 
@@ -103,6 +106,7 @@ class Filter {
 class CostlyFilter {
  public:
   virtual ~CostlyFilter() = default;
+  virtual std::string_view name() const = 0;
   virtual bool wanted(const Attempt& attempt) const = 0;
   virtual bool accepts(Attempt& attempt, NodeId node) const = 0;
   // True when Attempt::preference counts: all nodes are asked, and it is added, scaled to 0..100.
@@ -116,66 +120,6 @@ class Score {
  public:
   virtual ~Score() = default;
   virtual void score(Attempt& attempt, std::int64_t weight) const = 0;
-};
-
-// A set of nodes that could take a whole group.
-struct Placement {
-  std::string name;               // the domain's path; empty: the whole cluster
-  topology::DomainId domain;      // none: the whole cluster
-  std::span<const NodeId> nodes;  // by name; lives as long as the decision
-};
-
-struct PlacementQuestion {
-  const topology::Tree* tree = nullptr;     // null: the group names no topology key
-  std::span<const NodeId> all_nodes;        // by name
-  std::span<const api::Pod* const> placed;  // members that have a place
-  std::span<const NodeId> occupied;         // their nodes
-};
-
-class PlacementGenerator {
- public:
-  virtual ~PlacementGenerator() = default;
-  // In a fixed order; none when no node qualifies. An error when the members stand where no placement can
-  // hold them.
-  virtual Result<std::vector<Placement>> generate(const PlacementQuestion& question) const = 0;
-};
-
-// How far a group has come on one placement.
-struct Progress {
-  std::int32_t minimum = 1;
-  std::int32_t scheduled = 0;  // before and during this attempt
-  std::int32_t placed = 0;     // during this attempt
-  std::int32_t remaining = 0;
-};
-
-enum class Feasibility : std::uint8_t { Wait, Feasible, Infeasible };
-
-class PlacementState {
- public:
-  virtual ~PlacementState() = default;
-  virtual Feasibility judge(const Progress& progress) const = 0;
-  // Why `judge` said Infeasible.
-  virtual std::string reason(const Progress& progress) const = 0;
-};
-
-// What a domain holds, cpu and memory, after the group was placed.
-struct DomainUse {
-  std::int64_t requested[2] = {};
-  std::int64_t allocatable[2] = {};
-  DomainUse& operator+=(const DomainUse& other);
-  DomainUse& operator-=(const DomainUse& other);
-};
-
-struct PlacementResult {
-  DomainUse use;
-  std::int32_t scheduled = 0;
-};
-
-// 0..100 for each result, given all of them.
-class PlacementScorer {
- public:
-  virtual ~PlacementScorer() = default;
-  virtual void score(std::span<const PlacementResult> results, std::span<std::int64_t> totals) const = 0;
 };
 
 // One row per plugin, in the order in which they are asked.

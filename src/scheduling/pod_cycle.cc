@@ -53,7 +53,7 @@ NodeId PodCycle::choose(Attempt& attempt, std::span<const NodeId> nodes,
                         std::span<const NodeId> avoid) const {
   attempt.candidates.assign(nodes.begin(), nodes.end());
   if (!avoid.empty()) {
-    const ReasonId reason = attempt.diagnosis.reason(kAvoidedReason);
+    const ReasonId reason = attempt.diagnosis.reason("", kAvoidedReason);
     attempt.keep_if([&](NodeId node) {
       if (std::find(avoid.begin(), avoid.end(), node) == avoid.end()) return true;
       attempt.diagnosis.refuse(node, Refusal::Unschedulable, reason);

@@ -215,7 +215,7 @@ bool ShapeIndex::ask_all(Shape& shape, Attempt& attempt) {
     judged_.diagnosis.clear();
     shape.accepted[rank] = pods_.accepts(judged_, nodes[rank]);
     if (!judged_.diagnosis.error().empty()) {
-      attempt.diagnosis.fail(judged_.diagnosis.error());
+      attempt.diagnosis.fail(judged_.diagnosis.ended_by(), judged_.diagnosis.error());
       return false;
     }
     if (!shape.accepted[rank]) refuse(shape, judged_.diagnosis.row(0), true);
@@ -235,7 +235,7 @@ NodeId ShapeIndex::best_accepted(Shape& shape, Attempt& attempt) {
       return node;
     }
     if (!judged_.diagnosis.error().empty()) {
-      attempt.diagnosis.fail(judged_.diagnosis.error());
+      attempt.diagnosis.fail(judged_.diagnosis.ended_by(), judged_.diagnosis.error());
       return NodeId::none();
     }
     BERTH_ASSERT(judged_.diagnosis.size() == 1, "a filter that refuses a node says why, once");

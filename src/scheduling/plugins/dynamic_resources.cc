@@ -68,6 +68,7 @@ bool taken_by_others(const Attempt& attempt, model::ClaimId claim) {
 
 class DynamicResourcesClaims final : public PreFilter {
  public:
+  std::string_view name() const override { return kDynamicResources; }
   void prepare(Attempt& attempt) const override {
     const api::Pod& pod = *attempt.pod;
     model::Cluster& cluster = attempt.world->cluster;
@@ -77,16 +78,19 @@ class DynamicResourcesClaims final : public PreFilter {
       const std::string name = api::claim_object_name(pod, claim);
       const model::ClaimId id = cluster.find_claim(pod.meta.ns, name);
       if (!id.valid() || !cluster.claim(id).live)
-        return attempt.diagnosis.refuse_everywhere("resourceclaim \"" + name + "\" not found");
+        return attempt.diagnosis.refuse_everywhere(kDynamicResources,
+                                                   "resourceclaim \"" + name + "\" not found");
       const dra::ClaimPtr& live = cluster.claim(id).live;
       const model::ClaimHoldPtr& hold = cluster.ledger().hold(id);
       if (hold && !live->allocation && taken_by_others(attempt, id))
-        return attempt.diagnosis.refuse_everywhere("resource claim " + pod.meta.ns + "/" + name +
-                                                   " is in the process of being allocated");
+        return attempt.diagnosis.refuse_everywhere(
+            kDynamicResources,
+            "resource claim " + pod.meta.ns + "/" + name + " is in the process of being allocated");
       if (other_consumers(*attempt.world, id, pod.meta.uid) >= api::kReservedForMax)
-        return attempt.diagnosis.refuse_everywhere("resource claim " + pod.meta.ns + "/" + name +
-                                                   " has as many consumers as a claim can have, " +
-                                                   std::to_string(api::kReservedForMax));
+        return attempt.diagnosis.refuse_everywhere(kDynamicResources,
+                                                   "resource claim " + pod.meta.ns + "/" + name +
+                                                       " has as many consumers as a claim can have, " +
+                                                       std::to_string(api::kReservedForMax));
       attempt.claims.push_back({claim.name, id, hold ? hold->allocation : nullptr});
       if (hold && is_unusable(*attempt.world, *live)) attempt.claims.back().state = ClaimState::Unusable;
       if (hold) continue;
@@ -95,7 +99,8 @@ class DynamicResourcesClaims final : public PreFilter {
     }
     if (unallocated.empty()) return;
     auto ask = attempt.world->allocator.prepare(unallocated);
-    if (!ask) return attempt.diagnosis.fail(std::string(kErrorPrefix) + ask.error().message());
+    if (!ask)
+      return attempt.diagnosis.fail(kDynamicResources, std::string(kErrorPrefix) + ask.error().message());
     attempt.ask = std::move(*ask);
   }
 
@@ -105,8 +110,8 @@ class DynamicResourcesClaims final : public PreFilter {
       for (const api::DeviceSubRequest& one : request.alternatives) {
         if (attempt.world->cluster.classes().contains(one.device_class)) continue;
         const std::string name = request.prioritized ? request.name + "/" + one.name : request.name;
-        attempt.diagnosis.refuse_everywhere("request " + name + ": device class " + one.device_class +
-                                            " does not exist");
+        attempt.diagnosis.refuse_everywhere(
+            kDynamicResources, "request " + name + ": device class " + one.device_class + " does not exist");
         return false;
       }
     return true;
@@ -115,8 +120,9 @@ class DynamicResourcesClaims final : public PreFilter {
 
 class DynamicResourcesAllocated final : public Filter {
  public:
+  std::string_view name() const override { return kDynamicResources; }
   void filter(Attempt& attempt) const override {
-    const ReasonId reason = attempt.diagnosis.reason(kClaimElsewhere);
+    const ReasonId reason = attempt.diagnosis.reason(kDynamicResources, kClaimElsewhere);
     for (const ClaimChoice& choice : attempt.claims) {
       const bool unusable = choice.state == ClaimState::Unusable;
       if (!choice.allocation || (!choice.allocation->node_selector && !unusable)) continue;
@@ -147,6 +153,7 @@ std::int64_t preference_of(const dra::ClaimResult& result) {
 
 class DynamicResources final : public CostlyFilter {
  public:
+  std::string_view name() const override { return kDynamicResources; }
   bool wanted(const Attempt& attempt) const override { return attempt.ask || attempt.extended; }
 
   bool prefers(const Attempt& attempt) const override {
@@ -161,7 +168,8 @@ class DynamicResources final : public CostlyFilter {
     attempt.allocations.clear();
     const Result<const dra::Ask*> ask = ask_for(attempt, node);
     if (!ask) {
-      attempt.diagnosis.refuse(node, Refusal::Unresolvable, attempt.diagnosis.reason(ask.error().message()));
+      attempt.diagnosis.refuse(node, Refusal::Unresolvable,
+                               attempt.diagnosis.reason(kDynamicResources, ask.error().message()));
       return false;
     }
     if (!*ask) return true;  // device plugins serve everything here
@@ -177,12 +185,13 @@ class DynamicResources final : public CostlyFilter {
     if (const auto* no = std::get_if<dra::Impossible>(&verdict)) {
       diagnosis.refuse(
           node, Refusal::Unresolvable,
-          diagnosis.reason(no->invalid_pools ? std::string_view("invalid resource pools were encountered")
-                                             : kNoDevices));
+          diagnosis.reason(
+              kDynamicResources,
+              no->invalid_pools ? std::string_view("invalid resource pools were encountered") : kNoDevices));
     } else if (const auto* failed = std::get_if<dra::Failed>(&verdict)) {
-      diagnosis.fail(std::string(kErrorPrefix) + failed->error);
+      diagnosis.fail(kDynamicResources, std::string(kErrorPrefix) + failed->error);
     } else {
-      diagnosis.refuse(node, Refusal::Unschedulable, diagnosis.reason(kSearchEnded));
+      diagnosis.refuse(node, Refusal::Unschedulable, diagnosis.reason(kDynamicResources, kSearchEnded));
     }
     return false;
   }

@@ -135,6 +135,7 @@ Result<ExtendedVariant> make_variant(const Attempt& attempt, std::uint64_t deleg
 
 class ExtendedResourceClaims final : public PreFilter {
  public:
+  std::string_view name() const override { return kDynamicResources; }
   void prepare(Attempt& attempt) const override {
     const model::Cluster& cluster = attempt.world->cluster;
     auto extended = std::make_shared<ExtendedResources>();
@@ -143,13 +144,14 @@ class ExtendedResourceClaims final : public PreFilter {
     if (extended->resources.empty()) return;
     const api::ObjectMeta& pod = attempt.pod->meta;
     if (extended->resources.size() > kDelegableMax)
-      return attempt.diagnosis.refuse_everywhere("the pod asks for more than " +
-                                                 std::to_string(kDelegableMax) +
-                                                 " extended resources that devices serve");
+      return attempt.diagnosis.refuse_everywhere(
+          kDynamicResources, "the pod asks for more than " + std::to_string(kDelegableMax) +
+                                 " extended resources that devices serve");
     extended->claim_name = api::extended_claim_name(pod.name, pod.uid);
     if (attempt.world->view.claims.find(pod.ns, extended->claim_name))
-      return attempt.diagnosis.refuse_everywhere("resource claim " + pod.ns + "/" + extended->claim_name +
-                                                 " of an earlier attempt is still there");
+      return attempt.diagnosis.refuse_everywhere(
+          kDynamicResources,
+          "resource claim " + pod.ns + "/" + extended->claim_name + " of an earlier attempt is still there");
     attempt.extended = std::move(extended);
   }
 };

@@ -38,11 +38,13 @@ std::optional<Names> names_of(const api::NodeSelector& selector) {
 
 class NodeAffinityNames final : public Filter {
  public:
+  std::string_view name() const override { return "NodeAffinity"; }
   void filter(Attempt& attempt) const override {
     if (!attempt.pod->required_node_affinity) return;
     const std::optional<Names> names = names_of(*attempt.pod->required_node_affinity);
     if (!names) return;
-    const ReasonId reason = attempt.diagnosis.reason("node(s) didn't satisfy plugin(s) [NodeAffinity]");
+    const ReasonId reason =
+        attempt.diagnosis.reason(name(), "node(s) didn't satisfy plugin(s) [NodeAffinity]");
     attempt.keep_if([&](NodeId node) {
       if (names->contains(attempt.world->cluster.node(node).name)) return true;
       attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
@@ -53,10 +55,12 @@ class NodeAffinityNames final : public Filter {
 
 class NodeAffinity final : public Filter {
  public:
+  std::string_view name() const override { return "NodeAffinity"; }
   void filter(Attempt& attempt) const override {
     const api::Pod& pod = *attempt.pod;
     if (pod.node_selector.empty() && !pod.required_node_affinity) return;
-    const ReasonId reason = attempt.diagnosis.reason("node(s) didn't match Pod's node affinity/selector");
+    const ReasonId reason =
+        attempt.diagnosis.reason(name(), "node(s) didn't match Pod's node affinity/selector");
     attempt.keep_if([&](NodeId node) {
       if (matches(pod, *attempt.world->cluster.node(node).live)) return true;
       attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);

@@ -6,10 +6,11 @@ namespace {
 
 class NodeName final : public Filter {
  public:
+  std::string_view name() const override { return "NodeName"; }
   void filter(Attempt& attempt) const override {
     const std::string& wanted = attempt.pod->node_name;
     if (wanted.empty()) return;
-    const ReasonId reason = attempt.diagnosis.reason("node(s) didn't match the requested node name");
+    const ReasonId reason = attempt.diagnosis.reason(name(), "node(s) didn't match the requested node name");
     attempt.keep_if([&](NodeId node) {
       if (attempt.world->cluster.node(node).name == wanted) return true;
       attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);

@@ -22,6 +22,7 @@ namespace {
 
 class NodeResourcesFit final : public Filter {
  public:
+  std::string_view name() const override { return "NodeResourcesFit"; }
   void filter(Attempt& attempt) const override {
     const model::Cluster& cluster = attempt.world->cluster;
     const model::ResourceAmounts& requests = cluster.pod(attempt.pod_id).requests;
@@ -41,8 +42,8 @@ class NodeResourcesFit final : public Filter {
                       const model::ResourceAmount& request) {
     return request.amount <= free_of(row, use, request.resource) || !model::is_asked(request.resource);
   }
-  static void explain(Attempt& attempt, NodeId node, const model::NodeRow& row, const model::NodeUse& use,
-                      const model::ResourceAmounts& requests) {
+  void explain(Attempt& attempt, NodeId node, const model::NodeRow& row, const model::NodeUse& use,
+               const model::ResourceAmounts& requests) const {
     bool first = true;
     for (const model::ResourceAmount& request : requests) {
       if (fits_in(row, use, request) || delegated(attempt, request.resource, row)) continue;
@@ -50,8 +51,8 @@ class NodeResourcesFit final : public Filter {
       const bool ever = slots || request.amount <= model::amount_in(row.allocatable, request.resource);
       const Refusal refusal = ever ? Refusal::Unschedulable : Refusal::Unresolvable;
       const ReasonId reason = attempt.diagnosis.reason(
-          slots ? "Too many pods"
-                : "Insufficient " + attempt.world->cluster.resources().text(request.resource));
+          name(), slots ? "Too many pods"
+                        : "Insufficient " + attempt.world->cluster.resources().text(request.resource));
       if (first) {
         attempt.diagnosis.refuse(node, refusal, reason);
       } else {

@@ -6,10 +6,11 @@ namespace {
 
 class NodeUnschedulable final : public Filter {
  public:
+  std::string_view name() const override { return "NodeUnschedulable"; }
   void filter(Attempt& attempt) const override {
     const api::Taint cordon{"node.kubernetes.io/unschedulable", "", "NoSchedule", {}};
     if (api::tolerates(attempt.pod->tolerations, cordon)) return;
-    const ReasonId reason = attempt.diagnosis.reason("node(s) were unschedulable");
+    const ReasonId reason = attempt.diagnosis.reason(name(), "node(s) were unschedulable");
     attempt.keep_if([&](NodeId node) {
       if (!attempt.world->cluster.node(node).live->unschedulable) return true;
       attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);

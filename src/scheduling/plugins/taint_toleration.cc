@@ -9,8 +9,9 @@ namespace {
 
 class TaintToleration final : public Filter {
  public:
+  std::string_view name() const override { return "TaintToleration"; }
   void filter(Attempt& attempt) const override {
-    const ReasonId reason = attempt.diagnosis.reason("node(s) had untolerated taint(s)");
+    const ReasonId reason = attempt.diagnosis.reason(name(), "node(s) had untolerated taint(s)");
     attempt.keep_if([&](NodeId node) {
       const std::vector<api::Taint>& taints = attempt.world->cluster.node(node).live->taints;
       const bool fine = std::all_of(taints.begin(), taints.end(), [&](const api::Taint& taint) {
