@@ -640,6 +640,45 @@ TEST(Judge, CertificateOfAMatchBesideAdminAccess) {
   EXPECT_EQ(judge::complaint_about(scene.for_judge(selectors), scene.claims, shown), "");
 }
 
+// A device that nobody can have and one that somebody has: neither is usable and free.
+TEST(Judge, CertificateCountsWhatIsUsableAndFree) {
+  Scene scene{Scene::Empty{}};
+  scene.put_nodes();
+  api::DeviceClass device_class;
+  device_class.meta.name = "c0";
+  scene.world.put(api::Kind::DeviceClass, device_class);
+  api::ResourceSlice slice;
+  slice.meta.name = "s";
+  slice.driver = "d0";
+  slice.pool = "p0";
+  slice.generation = slice.slice_count = 1;
+  slice.per_device_node_selection = true;
+  for (int i = 0; i < 2; ++i) slice.devices.push_back({.name = name("g", i)});
+  const api::NodeSelectorTerm zone{{{"zone", "Exists", {}}}, {}};
+  slice.devices[0].node_selector = api::NodeSelector{{zone, zone}};
+  slice.devices[1].node_name = "n0";
+  scene.world.put(api::Kind::ResourceSlice, slice);
+  api::ResourceClaim held, claim;
+  held.meta.name = held.meta.uid = "held";
+  claim.meta.name = claim.meta.uid = "want";
+  held.meta.ns = claim.meta.ns = "default";
+  held.allocation =
+      api::Allocation{{api::DeviceResult{.driver = "d0", .pool = "p0", .device = "g1"}}, {}, {}, {}};
+  claim.requests.push_back({"r", false, {{.name = "r", .device_class = "c0", .count = 2}}});
+  scene.world.put(api::Kind::ResourceClaim, held);
+  scene.world.put(api::Kind::ResourceClaim, claim);
+  scene.claims.push_back(scene.world.view.claims.find_shared("default", "want"));
+  PlainSelectors selectors;
+  SeededRandom random(1);
+  Allocator allocator(scene.world.cluster, selectors, random, scene.gates);
+  const Verdict verdict =
+      allocator.allocate(**allocator.prepare(scene.claims), scene.world.cluster.find_node("n0"));
+  ASSERT_TRUE(std::holds_alternative<Impossible>(verdict));
+  const Certificate& shown = *std::get<Impossible>(verdict).certificate;
+  EXPECT_EQ(to_words(shown), "needs 2 devices; 0 are usable and free");
+  EXPECT_EQ(judge::complaint_about(scene.for_judge(selectors), scene.claims, shown), "");
+}
+
 TEST(Judge, AgreesOnRandomWorlds) {
   constexpr int kWorldsEachRun = 8;
   std::map<std::string, int> seen;

@@ -98,7 +98,8 @@ std::optional<Certificate> Prover::of_sub(const ClaimAsk& claim, const SubAsk& s
   const std::size_t wanted = std::max<std::size_t>(need, 1);
   for (std::size_t stage = 0; stage < index_of(Stage::Fits); ++stage) {
     left -= refused[stage].size();
-    if (left >= wanted) continue;
+    // Who cannot be had at all is counted with those in use: what is left is usable and free.
+    if (left >= wanted || static_cast<Stage>(stage) == Stage::Feature) continue;
     Certificate out = of_stage(sub, static_cast<Stage>(stage), refused, wanted, left);
     out.claim = claim.claim->meta.name;
     out.request = sub.name;
