@@ -52,7 +52,8 @@ struct Node {
   bool is_member = false;
   // Select and index: `.?name`, `[?index]`.
   bool is_optional = false;
-  std::uint16_t depth = 1;  // of this tree as written
+  bool is_absolute = false;  // Identifier: written with a dot before it, never a comprehension's variable
+  std::uint16_t depth = 1;   // of this tree as written
   std::uint32_t offset = 0;
   Value constant;
   std::string name;

@@ -128,7 +128,7 @@ class Checker {
 
   void check_identifier(Node& node) {
     for (auto local = locals_.rbegin(); local != locals_.rend(); ++local) {
-      if (local->name != node.name) continue;
+      if (node.is_absolute || local->name != node.name) continue;
       node.slot = local->slot;
       node.type = local->type;
       return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include "cel/limits.h"
 #include "cel/times.h"
@@ -66,8 +67,8 @@ constexpr Rule kRules[] = {
      " string bool bytes int uint double map list type null_type google.protobuf.Duration "
      "google.protobuf.Timestamp "},
     {'d', "decimal clause can only be used on integers, was given ", " int uint "},
-    {'f', "fixed-point clause can only be used on doubles, was given ", " double int uint "},
-    {'e', "scientific clause can only be used on doubles, was given ", " double int uint "},
+    {'f', "fixed-point clause can only be used on doubles, was given ", " double string "},
+    {'e', "scientific clause can only be used on doubles, was given ", " double string "},
     {'b', "only integers and bools can be formatted as binary, was given ", " int uint bool "},
     {'x', "only integers, byte buffers, and strings can be formatted as hex, was given ",
      " int uint string bytes "},
@@ -81,8 +82,8 @@ const Rule& rule_of(char verb) {
                        [&](const Rule& rule) { return rule.verb == verb; });
 }
 
-bool allowed(const Rule& rule, std::string_view type_name) {
-  return rule.kinds.find(" " + std::string(type_name) + " ") != std::string_view::npos;
+bool names(std::string_view kinds, std::string_view type_name) {
+  return kinds.find(" " + std::string(type_name) + " ") != std::string_view::npos;
 }
 
 std::string digits(std::uint64_t value, unsigned base, bool upper) {
@@ -113,10 +114,22 @@ std::string based(const Value& value, unsigned base, bool upper) {
   return (number < 0 ? "-" : "") + digits(size, base, upper);
 }
 
+// %f and %e take a double, or the name of one that has no digits.
+struct NamedDouble {
+  std::string_view name;
+  double value;
+};
+constexpr NamedDouble kNamedDoubles[] = {{"NaN", std::numeric_limits<double>::quiet_NaN()},
+                                         {"Infinity", std::numeric_limits<double>::infinity()},
+                                         {"-Infinity", -std::numeric_limits<double>::infinity()}};
+const NamedDouble* named_double(const Value& value) {
+  for (const NamedDouble& named : kNamedDoubles)
+    if (value.is(Kind::String) && value.as_text() == named.name) return &named;
+  return nullptr;
+}
 double as_number(const Value& value) {
-  if (value.is(Kind::Int)) return static_cast<double>(value.as_int());
-  if (value.is(Kind::Uint)) return static_cast<double>(value.as_uint());
-  return value.as_double();
+  const NamedDouble* named = named_double(value);
+  return named ? named->value : value.as_double();
 }
 
 std::string special_double(double value) {
@@ -188,7 +201,9 @@ std::string plain(const Value& value, bool nested) {
 
 // Empty when `value` and everything in it may be printed; else the name of the first type that may not.
 std::string_view unprintable(const Rule& rule, const Value& value) {
-  if (!allowed(rule, value.type_name())) return value.type_name();
+  const bool number = rule.verb == 'f' || rule.verb == 'e';
+  if (!names(rule.kinds, value.type_name()) || (number && value.is(Kind::String) && !named_double(value)))
+    return value.type_name();
   for (std::size_t i = 0; value.is(Kind::List) && i < value.as_list().size(); ++i)
     if (const std::string_view name = unprintable(rule, value.as_list().at(i)); !name.empty()) return name;
   return {};
@@ -244,7 +259,7 @@ std::optional<FormatFault> check_format(std::string_view format, std::span<const
     if (next >= args.size()) return FormatFault{-1, "index " + std::to_string(next) + " out of range"};
     const TypeRef& type = args[next++];
     const Rule& rule = rule_of(clause.verb);
-    if (!is_dyn(type) && !allowed(rule, type->name))
+    if (!is_dyn(type) && !names(rule.kinds, type->name))
       return FormatFault{static_cast<int>(next) - 1,
                          "error during formatting: " + std::string(rule.text) + type_text(type)};
   }

@@ -57,7 +57,8 @@ class Lexer {
   }
 
   Fault unrecognized(std::size_t start) const {
-    const std::size_t end = std::max(at_, start + 1);
+    std::size_t end = std::max(at_, start + 1);
+    while (end < text_.size() && (static_cast<unsigned char>(text_[end]) & 0xC0) == 0x80) ++end;
     return {static_cast<std::uint32_t>(start), "Syntax error: token recognition error at: '" +
                                                    std::string(text_.substr(start, end - start)) + "'"};
   }

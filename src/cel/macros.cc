@@ -191,7 +191,7 @@ Expansion expand_member(const Macro& macro, NodeRef node) {
   parts.target = std::move(node->args[0]);
   for (int i = 1; i <= macro.variables; ++i) {
     const Node& variable = *node->args[static_cast<std::size_t>(i)];
-    if (variable.kind != NodeKind::Identifier)
+    if (variable.kind != NodeKind::Identifier || variable.is_absolute)
       return Fault{variable.offset, "argument must be a simple name"};
     if (variable.name == kResultName || variable.name == "__result__")
       return Fault{variable.offset, "iteration variable overwrites accumulator variable"};
@@ -215,7 +215,7 @@ Expansion expand_has(NodeRef node) {
 
 Expansion expand_bind(NodeRef node) {
   const Node& variable = *node->args[1];
-  if (variable.kind != NodeKind::Identifier)
+  if (variable.kind != NodeKind::Identifier || variable.is_absolute)
     return Fault{variable.offset, "cel.bind() variable names must be simple identifiers"};
   return bound(node->offset, variable.name, std::move(node->args[2]), std::move(node->args[3]));
 }

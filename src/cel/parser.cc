@@ -273,7 +273,12 @@ class Parser {
     }
     if (at("[")) return list();
     if (at("{")) return map();
-    if (accept(".")) return identifier();
+    if (accept(".")) {
+      NodeRef named = identifier();
+      if (named && named->kind == NodeKind::Constant) return fail(token, "a name must follow the dot");
+      if (named) named->is_absolute = named->kind == NodeKind::Identifier;
+      return named;
+    }
     return unexpected();
   }
 

@@ -62,7 +62,10 @@ class Folder {
 
   std::string fold_call(Node& node) {
     const bool constant_last = !node.args.empty() && node.args.back()->kind == NodeKind::Constant;
-    if (node.name == "@in" && constant_last && node.args[1]->constant.is(Kind::List)) node.is_free = true;
+    if (node.name == "@in" && constant_last && node.args[1]->constant.is(Kind::List)) {
+      node.is_free = true;
+      if (node.args[1]->constant.as_list().size() == 0) return become(node, Value::of_bool(false)), "";
+    }
     for (const std::string_view name : kFoldedCalls) {
       if (name != node.name || node.is_member || node.args.size() != 1 || !constant_last) continue;
       Value value = value_of(node);

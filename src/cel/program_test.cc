@@ -66,6 +66,8 @@ TEST(Evaluation, ErrorsAreAbsorbedByDecisiveOperandsOnly) {
       {"optional.of(1).orValue(1 / 0)", "1"},
       {"dyn(1) || true", "true"},
       {"dyn(1) || false", "error: no such overload"},
+      {"1 / 0 in []", "false"},
+      {"1 / 0 in [1]", "error: division by zero"},
   };
   for (const auto& [text, expected] : kCases) EXPECT_EQ(answer(text), expected) << text;
 }
@@ -85,6 +87,17 @@ TEST(Evaluation, Libraries) {
       {"timestamp('2024-07-01T00:00:00Z').getHours('Europe/Berlin')", "2"},
       {"'%d %s %x %.1f'.format([7, [1, 'a'], 'hi', 2.25])", "\"7 [1, \\\"a\\\"] 6869 2.2\""},
       {"[1, 1.0, dyn(2)].size()", "compile: expected type 'int' but found 'double'"},
+      {"'%.1f %e'.format([dyn('-Infinity'), 'NaN'])", "\"-∞ NaN\""},
+      {"'%.1f'.format([dyn(1)])",
+       "error: error during formatting: fixed-point clause can only be used on doubles, was given int"},
+      {"'%.1f'.format([1])",
+       "compile: error during formatting: fixed-point clause can only be used on doubles, was given int"},
+      {"1 in [].map(x, -x)",
+       "compile: found no matching overload for '@in' applied to '(int, list(double))'"},
+      {"cel.bind(v, 1, .v)", "compile: undeclared reference to 'v' (in container ''); did you mean 'v'?"},
+      {".true", "compile: a name must follow the dot"},
+      {"[1].all(.v, v)", "compile: argument must be a simple name"},
+      {"'ö'ß", "compile: Syntax error: token recognition error at: 'ß'"},
       {"dyn(1) == 1.0 && dyn(1u) == 1 && 1 < 1.5", "true"},
       {"0.0 / 0.0 < 1.0", "error: NaN values cannot be ordered"},
       {"[[1, [2]]] == [[1, [2]]]", "compile: expected type 'int' but found 'list(int)'"},
