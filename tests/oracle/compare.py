@@ -16,16 +16,21 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
 
+def reference_program():
+    """The real code in one program, built anew when its sources are."""
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"), "berth")
+    cache.mkdir(parents=True, exist_ok=True)
+    program = cache / "dra-oracle"
+    subprocess.run(["go", "build", "-o", str(program), "."], cwd=HERE, check=True)
+    return str(program)
+
+
 class Reference:
-    """The real allocator in a process of its own, built where it is missing."""
+    """The real allocator in a process of its own."""
 
     def __init__(self):
-        cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"), "berth")
-        cache.mkdir(parents=True, exist_ok=True)
-        program = cache / "dra-oracle"
-        subprocess.run(["go", "build", "-o", str(program), "."], cwd=HERE, check=True)
-        self.process = subprocess.Popen([str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True)
+        self.process = subprocess.Popen([reference_program(), "allocate"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
 
     def verdicts(self, world):
         self.process.stdin.write(json.dumps(world.question()) + "\n")
