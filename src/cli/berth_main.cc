@@ -10,6 +10,7 @@
 #include "cli/bench_command.h"
 #include "cli/cel_command.h"
 #include "cli/configuration.h"
+#include "cli/explain_command.h"
 #include "cli/field_value.h"
 #include "cli/part_command.h"
 #include "cli/plan_command.h"
@@ -131,7 +132,22 @@ void add_tool(Commands& commands, CLI::App* command, std::function<int()> run) {
   });
 }
 
+void add_explain(CLI::App& app, Commands& commands) {
+  CLI::App* explain = app.add_subcommand("explain", "tell why a pod or a group waits, or why it is there");
+  auto asked = std::make_shared<ExplainCommand>();
+  explain->add_option("kind", asked->kind, "pod or podgroup")->required();
+  explain->add_option("name", asked->name, "its name")->required();
+  explain->add_option("-n,--namespace", asked->ns, "without it the kubeconfig's");
+  explain->add_option("--kubeconfig", asked->kubeconfig, "file; without it as kubectl");
+  explain->add_option("--server", asked->server,
+                      "URL of a scheduler's own pages, where the API server is not Berth's");
+  explain->add_option("-o,--output", asked->output, "table, wide, json, yaml or name")
+      ->check(CLI::IsMember({"table", "wide", "json", "yaml", "name"}));
+  add_tool(commands, explain, [asked] { return run_explain(*asked); });
+}
+
 void add_tools(CLI::App& app, Commands& commands) {
+  add_explain(app, commands);
   CLI::App* plan = app.add_subcommand("plan", "decide offline what would happen to every pending pod");
   auto planned = std::make_shared<PlanCommand>();
   add_plan_flags(*plan, *planned);

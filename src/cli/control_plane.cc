@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "cli/decision_file.h"
+#include "cli/decision_book.h"
 #include "cli/plane_metrics.h"
 #include "control/loop.h"
 
@@ -38,8 +38,9 @@ class Shown {
   Figures figures_;
 };
 
-control::ControlPlaneOptions with_log(control::ControlPlaneOptions options, DecisionFile* decisions) {
-  options.decisions = decisions;
+control::ControlPlaneOptions with_log(control::ControlPlaneOptions options,
+                                      scheduling::DecisionLog& decisions) {
+  options.decisions = &decisions;
   return options;
 }
 
@@ -67,13 +68,15 @@ health::HealthTiming health_timing(const Configuration& configuration) {
 
 struct ControlPlaneLoops::Parts {
   Parts(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
-        const control::ControlPlaneOptions& options)
-      : profile(options.scheduler_names.front()),
+        const control::ControlPlaneOptions& options, DecisionFile* decisions)
+      : book(decisions),
+        profile(options.scheduler_names.front()),
         binds(options.binder),
         scheduler_shown(clock),
         binder_shown(clock),
-        plane(client, gates, options) {}
+        plane(client, gates, with_log(options, book)) {}
 
+  DecisionBook book;
   const std::string profile;
   const bool binds;
   Shown<SchedulerFigures> scheduler_shown;
@@ -86,16 +89,14 @@ struct ControlPlaneLoops::Parts {
 ControlPlaneLoops::ControlPlaneLoops(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
                                      control::ControlPlaneOptions options, control::Leading leading,
                                      DecisionFile* decisions)
-    : parts_(std::make_unique<Parts>(client, clock, gates, with_log(options, decisions))) {
+    : parts_(std::make_unique<Parts>(client, clock, gates, options, decisions)) {
   Parts& parts = *parts_;
   if (control::Engine* engine = parts.plane.scheduling()) {
     engine->lead(leading);
-    parts.scheduling =
-        std::make_unique<control::Loop>(*engine, clock, "berth-scheduler", [&parts, decisions] {
-          if (decisions) decisions->flush();
-          parts.scheduler_shown.refresh(
-              [&] { return figures_of(parts.plane.queue(), parts.plane.decisions()); });
-        });
+    parts.scheduling = std::make_unique<control::Loop>(*engine, clock, "berth-scheduler", [&parts] {
+      parts.book.flush();
+      parts.scheduler_shown.refresh([&] { return figures_of(parts.plane.queue(), parts.plane.decisions()); });
+    });
   }
   if (control::Engine* engine = parts.plane.controllers()) {
     engine->lead(leading);
@@ -127,6 +128,15 @@ void ControlPlaneLoops::write_metrics(MetricsText& text) const {
   cli::write_metrics(loops, text);
   if (parts_->scheduling) cli::write_metrics(parts_->scheduler_shown.figures(), parts_->profile, text);
   if (parts_->binds) cli::write_metrics(parts_->binder_shown.figures(), text);
+}
+
+std::optional<std::string> ControlPlaneLoops::page(std::string_view path) const {
+  if (!parts_->scheduling) return std::nullopt;
+  return decision_page(parts_->book, path);
+}
+
+void ControlPlaneLoops::remember(std::string_view decisions) {
+  parts_->book.remember(decisions);
 }
 
 void ControlPlaneLoops::stop(Duration grace) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -21,7 +22,7 @@ health::HealthTiming health_timing(const Configuration& configuration);
 // Owner: the main thread. Runs from construction until stop().
 class ControlPlaneLoops {
  public:
-  // All outlive it; `decisions` (or null) gets every decision. Not leading, the loops follow and decide
+  // All outlive it; `decisions` (or null) keeps every decision. Not leading, the loops follow and decide
   // nothing until lead() says so.
   ControlPlaneLoops(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
                     control::ControlPlaneOptions options, control::Leading leading = control::Leading::Yes,
@@ -33,6 +34,10 @@ class ControlPlaneLoops {
   void lead(control::Leading leading);
   // Thread-safe. Figures are about a second old.
   void write_metrics(MetricsText& text) const;
+  // Thread-safe: what the scheduler decided of one pod or group (decision_book.h).
+  std::optional<std::string> page(std::string_view path) const;
+  // Lines of the decision log of an earlier process.
+  void remember(std::string_view decisions);
   // Lets writes under way end, at most `grace`.
   void stop(Duration grace);
 

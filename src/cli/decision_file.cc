@@ -1,17 +1,32 @@
 #include "cli/decision_file.h"
 
+#include <cstdio>
+
 #include "base/json.h"
 
 namespace berth::cli {
+namespace {
+
+constexpr const char* kFileName = "/decisions.jsonl";
+
+}  // namespace
 
 Result<std::unique_ptr<DecisionFile>> DecisionFile::open(const std::string& directory) {
   std::unique_ptr<LineFile> file =
-      TRY(LineFile::open(directory + "/decisions.jsonl", "decision log", kDecisionFileBytesMax));
+      TRY(LineFile::open(directory + kFileName, "decision log", kDecisionFileBytesMax));
   return std::unique_ptr<DecisionFile>(new DecisionFile(std::move(file)));
 }
 
-void DecisionFile::append(scheduling::DecisionRecord record) {
-  lines_ += decision_line(record);
+std::string DecisionFile::tail(const std::string& directory) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+      std::fopen((directory + kFileName).c_str(), "rbe"), std::fclose);
+  if (!file) return {};
+  const bool cut = std::fseek(file.get(), -static_cast<long>(kDecisionBytesRead), SEEK_END) == 0;
+  if (!cut) std::rewind(file.get());
+  std::string text(kDecisionBytesRead, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (cut) text.erase(0, text.find('\n') + 1);
+  return text;
 }
 
 void DecisionFile::flush() {
@@ -32,11 +47,20 @@ std::string decision_line(const scheduling::DecisionRecord& record) {
   Json& placed = line["placed"] = Json::array();
   for (const scheduling::PlacedPod& pod : record.placed)
     placed.as_array().push_back(Json::object({{"pod", pod.pod}, {"node", pod.node}}));
-  if (!record.nodes_by_reason.empty()) {
-    Json& counts = line["nodesByReason"] = Json::object();
-    for (const auto& [reason, count] : record.nodes_by_reason)
-      counts[reason] = static_cast<std::int64_t>(count);
+  for (const scheduling::RefusedNodes& refused : record.refused) {
+    Json examples = Json::array();
+    for (const auto& [node, why] : refused.examples) {
+      Json& example = examples.as_array().emplace_back(Json::object({{"node", node}}));
+      if (!why.empty()) example["why"] = why;
+    }
+    Json& rows = line["refused"];
+    if (rows.is_null()) rows = Json::array();
+    rows.as_array().push_back(Json::object({{"plugin", refused.plugin},
+                                            {"reason", refused.reason},
+                                            {"nodes", static_cast<std::int64_t>(refused.count)},
+                                            {"examples", std::move(examples)}}));
   }
+  if (!record.explanation.empty()) line["explanation"] = record.explanation;
   line["inputsDigest"] = std::to_string(record.inputs_digest);
   return to_string(line) + "\n";
 }

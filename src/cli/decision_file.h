@@ -14,12 +14,17 @@
 namespace berth::cli {
 
 inline constexpr std::size_t kDecisionFileBytesMax = 64u << 20;  // then a new file is begun, one old is kept
+inline constexpr std::size_t kDecisionBytesRead = 4u << 20;
 
-class DecisionFile final : public scheduling::DecisionLog {
+class DecisionFile {
  public:
   static Result<std::unique_ptr<DecisionFile>> open(const std::string& directory);
 
-  void append(scheduling::DecisionRecord record) override;
+  // The end of the log as an earlier process left it: whole lines, at most kDecisionBytesRead.
+  static std::string tail(const std::string& directory);
+
+  // A whole line.
+  void append(std::string_view line) { lines_ += line; }
   void flush();
 
  private:

@@ -52,14 +52,15 @@ TEST_F(Files, DecisionsAreLines) {
                                     "ns", "p"};
   record.reason = "Scheduled";
   record.placed = {{"p", "n1"}};
-  record.nodes_by_reason = {{"Insufficient cpu", 2}};
-  decisions->append(record);
+  record.refused = {{"NodeResourcesFit", "Insufficient cpu", 2, {{"n2", ""}, {"n3", "why"}}}};
+  decisions->append(decision_line(record));
   EXPECT_EQ(text_of(directory / "decisions.jsonl"), "") << "nothing is written while deciding";
   decisions->flush();
   EXPECT_EQ(text_of(directory / "decisions.jsonl"),
             R"({"id":"d1-0","time":"2001-09-09T01:46:40.000000Z","kind":"Pod","namespace":"ns","name":"p",)"
             R"("result":"Placed","reason":"Scheduled","message":"","placed":[{"pod":"p","node":"n1"}],)"
-            R"("nodesByReason":{"Insufficient cpu":2},"inputsDigest":"0"})"
+            R"("refused":[{"plugin":"NodeResourcesFit","reason":"Insufficient cpu","nodes":2,"examples":)"
+            R"([{"node":"n2"},{"node":"n3","why":"why"}]}],"inputsDigest":"0"})"
             "\n");
 }
 

@@ -75,9 +75,10 @@ Status run(Part part, const Configuration& told, const api::Gates& gates, const 
   if (part == Part::NodeAgent) options.health = &feed;
   ControlPlaneLoops plane(*client, clock, gates, options, leading_now());
   const std::unique_ptr<health::NodeAgents> agent = TRY(start_agent(part, told, feed, clock));
-  const std::unique_ptr<PartServer> pages =
-      TRY(PartServer::open(told.listen, {.ready = [&plane] { return plane.synced(); },
-                                         .metrics = [&] { return metrics_of(plane, leads, told); }}));
+  const std::unique_ptr<PartServer> pages = TRY(
+      PartServer::open(told.listen, {.ready = [&plane] { return plane.synced(); },
+                                     .metrics = [&] { return metrics_of(plane, leads, told); },
+                                     .pages = [&plane](std::string_view path) { return plane.page(path); }}));
   std::printf("The %s works on %s; health and metrics are on %s\n", std::string(name_of(part)).c_str(),
               access.server.c_str(), pages->url().c_str());
   std::fflush(stdout);

@@ -24,6 +24,9 @@ class PartServer::Handler final : public server::HttpHandler {
     if (request.method != "GET" && request.method != "HEAD") return page(405, "method not allowed\n");
     if (request.path == "/healthz" || request.path == "/livez") return page(200, "ok");
     if (request.path == "/readyz") return pages_.ready() ? page(200, "ok") : page(500, "not ready");
+    if (pages_.pages)
+      if (std::optional<std::string> found = pages_.pages(request.path))
+        return {200, {{"Content-Type", "application/json"}}, *std::move(found)};
     if (request.path != "/metrics") return page(404, "404 page not found\n");
     return {200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, pages_.metrics()};
   }

@@ -1,8 +1,9 @@
-// /healthz, /livez, /readyz and /metrics of a part, over plain HTTP.
+// /healthz, /livez, /readyz, /metrics and perhaps more of a part, over plain HTTP.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "server/transport/transport.h"
@@ -12,6 +13,8 @@ namespace berth::cli {
 struct PartPages {
   std::function<bool()> ready;
   std::function<std::string()> metrics;  // in the text form of Prometheus
+  // JSON of further pages, by path; none: no such page.
+  std::function<std::optional<std::string>(std::string_view path)> pages;
 };
 
 class PartServer {

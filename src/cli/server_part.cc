@@ -62,6 +62,7 @@ Result<std::unique_ptr<ServerPart>> ServerPart::open(ServerOptions options, cons
     counts->count(record);
     if (audit) audit->append(audit_line(record));
   };
+  server_options.pages = [owner = part.get()](std::string_view path) { return owner->page(path); };
   server_options.metrics = [owner = part.get()] { return owner->metrics(); };
   part->server_ = std::make_unique<server::ApiServer>(
       server::Registry::World{*part->store_, *part->pool_, part->clock_, part->random_, gates},
@@ -107,9 +108,14 @@ Status ServerPart::ready() {
   return client::write_kubeconfig(options_.kubeconfig, access);
 }
 
-void ServerPart::show_metrics(std::function<void(MetricsText&)> others) {
-  const std::lock_guard lock(metrics_mutex_);
-  other_metrics_ = std::move(others);
+void ServerPart::show(Shown shown) {
+  const std::lock_guard lock(shown_mutex_);
+  shown_ = std::move(shown);
+}
+
+std::optional<std::string> ServerPart::page(std::string_view path) {
+  const std::lock_guard lock(shown_mutex_);
+  return shown_.pages ? shown_.pages(path) : std::nullopt;
 }
 
 std::string ServerPart::metrics() {
@@ -120,8 +126,8 @@ std::string ServerPart::metrics() {
   text.single("berth_store_revision", MetricType::Gauge, "Revisions of the store so far.",
               store_->revision());
   text.single("berth_store_objects", MetricType::Gauge, "Objects in the store.", store_->count(""));
-  const std::lock_guard lock(metrics_mutex_);
-  if (other_metrics_) other_metrics_(text);
+  const std::lock_guard lock(shown_mutex_);
+  if (shown_.metrics) shown_.metrics(text);
   return text.take();
 }
 

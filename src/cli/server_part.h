@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "api/gates.h"
@@ -43,8 +44,13 @@ class ServerPart {
   Status ready();
   void stop(Duration grace);
 
-  // What /metrics tells beside the server's own; empty takes it back. Called on the server's threads.
-  void show_metrics(std::function<void(MetricsText&)> others);
+  // What /metrics tells beside the server's own, and further pages; empty takes it back. Called on the
+  // server's threads.
+  struct Shown {
+    std::function<void(MetricsText&)> metrics;
+    std::function<std::optional<std::string>(std::string_view path)> pages;
+  };
+  void show(Shown shown);
 
   server::ApiServer& server() { return *server_; }
   store::Store& store() { return *store_; }
@@ -57,6 +63,7 @@ class ServerPart {
 
  private:
   std::string metrics();
+  std::optional<std::string> page(std::string_view path);
   explicit ServerPart(ServerOptions options, const api::Gates& gates);
 
   ServerOptions options_;
@@ -65,8 +72,8 @@ class ServerPart {
   SystemRandom random_;
   std::unique_ptr<LineFile> audit_;
   std::unique_ptr<RequestCounts> requests_;
-  std::mutex metrics_mutex_;
-  std::function<void(MetricsText&)> other_metrics_;
+  std::mutex shown_mutex_;
+  Shown shown_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<server::ApiServer> server_;

@@ -125,13 +125,14 @@ void print_welcome(const ServerPart& part, std::size_t nodes) {
   std::fflush(stdout);
 }
 
-// Shows the plane's metrics with the server's as long as both are there.
-class MetricsShown {
+// Shows the plane's metrics and pages with the server's as long as both are there.
+class PlaneShown {
  public:
-  MetricsShown(ServerPart& part, const ControlPlaneLoops& plane) : part_(part) {
-    part_.show_metrics([&plane](MetricsText& text) { plane.write_metrics(text); });
+  PlaneShown(ServerPart& part, const ControlPlaneLoops& plane) : part_(part) {
+    part_.show({.metrics = [&plane](MetricsText& text) { plane.write_metrics(text); },
+                .pages = [&plane](std::string_view path) { return plane.page(path); }});
   }
-  ~MetricsShown() { part_.show_metrics({}); }
+  ~PlaneShown() { part_.show({}); }
 
  private:
   ServerPart& part_;
@@ -150,7 +151,8 @@ Status serve(const Configuration& told, ServerPart& part, const std::vector<Mani
   options.health = &feed;
   const std::unique_ptr<DecisionFile> decisions = TRY(open_decisions(part));
   ControlPlaneLoops plane(*client, clock, gates, options, control::Leading::Yes, decisions.get());
-  const MetricsShown shown(part, plane);
+  if (decisions) plane.remember(DecisionFile::tail(part.data_directory()));
+  const PlaneShown shown(part, plane);
   if (Status made = make_nodes(static_cast<std::size_t>(told.nodes), part.store(), *own); !made) return made;
   if (Status stored = store_manifests(manifests, *own); !stored) return stored;
   std::optional<std::vector<std::string>> nodes = TRY(wait_for_nodes(part.store(), plane, clock, stop));

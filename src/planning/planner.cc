@@ -156,7 +156,9 @@ void Planner::refuse_pod(const api::Pod& pod, std::span<const NodeId> nodes, Dec
     decision.message = refusals.error;
     return;
   }
-  const bool unknown = refusals.counts().contains(std::string(scheduling::kSearchEnded));
+  const bool unknown = std::any_of(refusals.reasons.begin(), refusals.reasons.end(), [](const auto& refused) {
+    return refused.reason == scheduling::kSearchEnded;
+  });
   decision.result = unknown ? ResultKind::Unknown : ResultKind::Unschedulable;
   decision.reason = unknown ? "SearchBudgetEnded" : "Unschedulable";
   decision.message = refusals.fit_sentence(nodes.size());

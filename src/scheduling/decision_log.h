@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -27,6 +26,18 @@ struct PlacedPod {
   friend bool operator==(const PlacedPod&, const PlacedPod&) = default;
 };
 
+// Nodes that one plugin refused for one reason.
+struct RefusedNodes {
+  struct Example {
+    std::string node;
+    std::string why;  // empty where the reason says all
+  };
+  std::string plugin;
+  std::string reason;
+  std::uint32_t count = 0;
+  std::vector<Example> examples;  // the first by name
+};
+
 struct DecisionRecord {
   std::string id;
   Time time;
@@ -37,14 +48,26 @@ struct DecisionRecord {
   std::string reason;   // of the condition: Unschedulable, SchedulerError, Scheduled
   std::string message;  // what the pod or the group was told
   std::vector<PlacedPod> placed;
-  std::map<std::string, std::uint32_t> nodes_by_reason;
+  std::vector<RefusedNodes> refused;  // of a group: for the first member that found no node
+  std::string explanation;            // the end of the message that is Berth's own
   std::uint64_t inputs_digest = 0;
+};
+
+// Why a pod or a group is not tried at all.
+struct GateRecord {
+  Time time;
+  DecisionKind kind = DecisionKind::Pod;
+  std::string ns;
+  std::string name;
+  std::string why;
 };
 
 class DecisionLog {
  public:
   virtual ~DecisionLog() = default;
   virtual void append(DecisionRecord record) = 0;
+  // Said again whenever the pod or the group was looked at and still may not be tried.
+  virtual void gated(GateRecord) {}
 };
 
 inline constexpr std::size_t kDecisionsKept = 4096;
@@ -53,6 +76,9 @@ inline constexpr std::size_t kDecisionsKept = 4096;
 class DecisionRing final : public DecisionLog {
  public:
   void append(DecisionRecord record) override;
+  void gated(GateRecord record) override {
+    if (next_) next_->gated(std::move(record));
+  }
   // Hears of every record too; outlives the ring. Null: nobody.
   void pass_on_to(DecisionLog* next) { next_ = next; }
   const std::deque<DecisionRecord>& records() const { return records_; }

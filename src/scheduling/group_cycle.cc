@@ -195,7 +195,7 @@ bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t me
       const Refusals refusals = anywhere ? shapes_.refusals(attempt_) : pods_.refusals(attempt_);
       outcome.sentence = refusals.fit_sentence(placement.nodes.size());
       outcome.explanation = explain_pod(attempt_, refusals, placement.nodes.size());
-      outcome.nodes_by_reason = refusals.counts();
+      outcome.refused = refusals.named(run.world.cluster);
       if (anywhere) outcome.deallocations = deallocations(attempt_, shapes_, pods_, run.transaction);
     }
     return false;

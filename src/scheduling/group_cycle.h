@@ -31,7 +31,7 @@ struct MemberOutcome {
   std::vector<ClaimChoice> claims;  // of a placed member
   std::string sentence;             // Kubernetes' words for a member that was refused; empty: not tried
   std::string explanation;          // ours
-  std::map<std::string, std::uint32_t> nodes_by_reason;
+  std::vector<RefusedNodes> refused;
   std::vector<client::Chain> deallocations;  // of one that fits nowhere in the cluster
 };
 

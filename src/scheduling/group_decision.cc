@@ -124,12 +124,13 @@ client::Effects Scheduler::refuse_group(Entry entry, const GroupInput& input, co
     tell(effects, *input.waiting[i], reason,
          member.sentence.empty() ? shared : member.sentence + " " + member.explanation, id, now);
     for (const client::Chain& chain : member.deallocations) add_once(effects, chain);
-    if (record.nodes_by_reason.empty()) record.nodes_by_reason = member.nodes_by_reason;
+    if (record.refused.empty()) record.refused = member.refused;
   }
   add(effects, group_condition(*input.group, false, reason, group_message, now));
   record.result = failed ? DecisionResult::Error : DecisionResult::Unschedulable;
   record.reason = reason;
   record.message = group_message;
+  record.explanation = failed ? "" : outcome.explanation;
   log(std::move(record));
   if (failed || !input.avoid.empty() || !input.hidden.empty()) {
     queue_.put_after_error(std::move(entry), now);

@@ -39,10 +39,18 @@ NodeId nearest(const model::Cluster& cluster, model::ResourceId resource, const 
 
 }  // namespace
 
-std::map<std::string, std::uint32_t> Refusals::counts() const {
-  std::map<std::string, std::uint32_t> counts;
-  for (const RefusedFor& entry : reasons) counts.emplace_hint(counts.end(), entry.reason, entry.count);
-  return counts;
+std::vector<RefusedNodes> Refusals::named(const model::Cluster& cluster) const {
+  std::vector<RefusedNodes> refused;
+  for (const RefusedFor& entry : reasons) {
+    RefusedNodes& row = refused.emplace_back();
+    row.plugin = entry.plugin;
+    row.reason = entry.reason;
+    row.count = entry.count;
+    for (std::size_t i = 0; i < entry.first.size(); ++i)
+      row.examples.push_back(
+          {cluster.node(entry.first[i]).name, i < entry.why.size() ? entry.why[i] : std::string()});
+  }
+  return refused;
 }
 
 std::string Refusals::fit_sentence(std::size_t node_count) const {
@@ -68,14 +76,19 @@ std::string Refusals::preemption_sentence(std::size_t node_count, std::string_vi
 Refusals add_up(const Diagnosis& diagnosis, const model::Cluster& cluster) {
   Refusals refusals{diagnosis.error(), diagnosis.everywhere(), 0, 0, {}};
   std::map<std::string_view, std::vector<NodeId>> nodes;
+  std::map<std::string_view, std::string_view> plugins;  // by reason
   for (std::size_t i = 0; i < diagnosis.size(); ++i) {
     const Diagnosis::Row row = diagnosis.row(i);
     ++(row.refusal == Refusal::Unresolvable ? refusals.unresolvable : refusals.unschedulable);
-    for (const ReasonId reason : row.reasons) nodes[diagnosis.text(reason)].push_back(row.node);
+    for (const ReasonId reason : row.reasons) {
+      nodes[diagnosis.text(reason)].push_back(row.node);
+      plugins[diagnosis.text(reason)] = diagnosis.plugin(reason);
+    }
   }
   for (auto& [reason, list] : nodes) {
     RefusedFor& entry = refusals.reasons.emplace_back();
     entry.reason = reason;
+    entry.plugin = plugins[reason];
     entry.count = static_cast<std::uint32_t>(list.size());
     if (reason.starts_with(kInsufficient))
       entry.nearest = nearest(cluster, cluster.resources().find(reason.substr(kInsufficient.size())), list);

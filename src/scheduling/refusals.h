@@ -4,12 +4,12 @@
 // Source: kube-scheduler's FitError and preemption sentences, byte for byte (observed on 1.37.0).
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "model/cluster.h"
+#include "scheduling/decision_log.h"
 #include "scheduling/diagnosis.h"
 
 namespace berth::scheduling {
@@ -26,6 +26,7 @@ inline constexpr std::string_view kSearchEnded = "timed out trying to allocate d
 
 struct RefusedFor {
   std::string reason;
+  std::string_view plugin = {};  // empty: no plugin, the scheduler itself
   std::uint32_t count = 0;
   std::vector<NodeId> first;     // by name, at most kNodesNamedMax
   std::vector<std::string> why;  // of each of them, when the filter has words; else empty
@@ -41,7 +42,8 @@ struct Refusals {
   std::vector<RefusedFor> reasons;  // by text
   friend bool operator==(const Refusals&, const Refusals&) = default;
 
-  std::map<std::string, std::uint32_t> counts() const;
+  // The same with names, for the record.
+  std::vector<RefusedNodes> named(const model::Cluster& cluster) const;
   // "0/4 nodes are available: 1 Insufficient cpu, 3 cannot allocate all claims."
   std::string fit_sentence(std::size_t node_count) const;
   // "preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling."

@@ -216,11 +216,18 @@ Gate Scheduler::gate_of(const client::View& view, const api::Pod& pod, Time now)
 void Scheduler::reconsider_pod(const client::View& view, const EntryKey& key, Time now) {
   const api::Pod* pod = view.pods.find(key.ns, key.name);
   if (!pod || !pod->group.empty() || !wants_place(view, *pod)) return queue_.erase(key);
-  if (gate_of(view, *pod, now).kind == Gate::Kind::Open) {
+  Gate gate = gate_of(view, *pod, now);
+  if (gate.kind == Gate::Kind::Open) {
     queue_.add(key, pod->priority, pod->meta.created);
   } else {
     queue_.gate(key, pod->priority, pod->meta.created);
+    log_gate(key, std::move(gate.message), now);
   }
+}
+
+void Scheduler::log_gate(const EntryKey& key, std::string why, Time now) {
+  const DecisionKind kind = key.kind == EntryKind::Pod ? DecisionKind::Pod : DecisionKind::Group;
+  if (decisions_) decisions_->gated({now, kind, key.ns, key.name, std::move(why)});
 }
 
 // Its request is of a decision whose other requests were never written: the process that decided died on the
@@ -239,23 +246,37 @@ void Scheduler::reconsider_group(const client::View& view, const EntryKey& key, 
   std::int32_t members = 0;
   const api::Pod* waiting = nullptr;
   bool held = false;
+  std::string why;
   for (const api::Pod* pod : view.pods_of_group(key.ns, key.name)) {
     if (pod->finished() || pod->meta.deleting()) continue;
     ++members;
     if (!wants_place(view, *pod)) {
       // Neither placed nor free to be: its failed request is on its way out, and the gang comes back
       // together.
-      held = held || is_stranded(view, *pod) ||
-             (ours(*pod) && !cluster_.ledger().node_of(cluster_.find_pod(key.ns, pod->meta.name)).valid());
+      if (is_stranded(view, *pod) ||
+          (ours(*pod) && !cluster_.ledger().node_of(cluster_.find_pod(key.ns, pod->meta.name)).valid())) {
+        held = true;
+        why = "member " + pod->meta.name + " still has the bind request of an earlier decision";
+      }
       continue;
     }
     if (!waiting || goes_before(pod, waiting)) waiting = pod;
-    if (gate_of(view, *pod, now).kind != Gate::Kind::Open) held = true;
+    if (const Gate gate = gate_of(view, *pod, now); gate.kind != Gate::Kind::Open) {
+      held = true;
+      why = "member " + pod->meta.name + " waits: " + gate.message;
+    }
   }
   if (!waiting) return queue_.erase(key);
   const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
   if (!group || held || members < group->gang_min.value_or(1)) {
     queue_.gate(key, waiting->priority, waiting->meta.created);
+    if (!group) {
+      why = "PodGroup " + key.name + " does not exist";
+    } else if (!held) {
+      why = "the gang wants " + std::to_string(*group->gang_min) + " pods, and " + std::to_string(members) +
+            (members == 1 ? " is there" : " are there");
+    }
+    log_gate(key, std::move(why), now);
   } else {
     queue_.add(key, group->priority, group->meta.created);
   }
@@ -346,6 +367,7 @@ client::Effects Scheduler::decide_pod(const World& world, Entry entry, const api
        "",
        {{pod.meta.name, node_name}},
        {},
+       "",
        0});
   in_flight_[id] = {std::move(entry), {node}, {}};
   return effects;
@@ -359,10 +381,12 @@ client::Effects Scheduler::refuse_pod(Entry entry, const Attempt& attempt,
   const Refusals refusals = shapes_.refusals(attempt);
   const bool failed = !refusals.error.empty();
   std::string message = refusals.error;
+  std::string explanation;
   if (!failed) {
     message = refusals.fit_sentence(node_count);
     if (node_count > 0) message += " " + refusals.preemption_sentence(node_count, pod.preemption_policy);
-    message += " " + explain_pod(attempt, refusals, node_count);
+    explanation = explain_pod(attempt, refusals, node_count);
+    message += " " + explanation;
   }
   const std::string reason = failed ? "SchedulerError" : "Unschedulable";
   client::Effects effects;
@@ -379,7 +403,8 @@ client::Effects Scheduler::refuse_pod(Entry entry, const Attempt& attempt,
        reason,
        message,
        {},
-       refusals.counts(),
+       refusals.named(cluster_),
+       std::move(explanation),
        0});
   if (failed || !avoidance_.nodes(pod.meta.uid, now).empty() ||
       !avoidance_.devices(cluster_, pod, now).empty()) {
@@ -415,6 +440,7 @@ void Scheduler::settle(const client::View& view, const client::Outcome& outcome,
        "the bind requests could not be written",
        {},
        {},
+       "",
        0});
   dirty_.insert(flight.entry.key);
   if (!queue_.contains(flight.entry.key)) queue_.put_after_error(std::move(flight.entry), now);

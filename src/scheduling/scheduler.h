@@ -82,6 +82,7 @@ class Scheduler final : public client::StatefulDecider {
   client::Effects refuse_pod(Entry entry, const Attempt& attempt, model::Ledger::Transaction& transaction,
                              const std::string& id, Time now);
   void log(DecisionRecord record);
+  void log_gate(const EntryKey& key, std::string why, Time now);
   std::string next_decision(const EntryKey& key, Time now);
 
   SchedulerOptions options_;

@@ -271,6 +271,7 @@ Refusals ShapeIndex::refusals(const Attempt& attempt) {
     }
     for (const ReasonId reason : list.reasons) {
       RefusedFor& entry = by_reason[judged_.diagnosis.text(reason)];
+      entry.plugin = judged_.diagnosis.plugin(reason);
       entry.count += list.count;
       entry.first.insert(entry.first.end(), first.begin(), first.end());
       if (const auto lack = shape.lacks.find(reason); lack != shape.lacks.end())

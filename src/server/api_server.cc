@@ -171,6 +171,9 @@ void ApiServer::handle(HttpRequest request, std::shared_ptr<HttpExchange> exchan
   if (request.path == "/metrics" && options_.metrics)
     return exchange->respond(
         {200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, options_.metrics()});
+  if (options_.pages && request.method == "GET" && path.kind != PathKind::Resource)
+    if (std::optional<std::string> page = options_.pages(request.path))
+      return exchange->respond({200, {{"Content-Type", "application/json"}}, *std::move(page)});
   if (std::optional<HttpResponse> said = discovery(request, path, gates))
     return exchange->respond(std::move(*said));
   if (path.kind != PathKind::Resource) {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ struct ApiServerOptions {
   bool warn_unacted = false;
   // The text of /metrics, in Prometheus' form; any thread. Empty: there is no such page.
   std::function<std::string()> metrics;
+  // The JSON of further pages, by path; any thread. None: no such page.
+  std::function<std::optional<std::string>(std::string_view path)> pages;
 };
 
 class ApiServer final : public HttpHandler {

@@ -330,10 +330,91 @@ def a_file_reaches_the_scheduler(berth):
         assert [one["spec"]["backoffLimit"] for one in requests] == [7], requests
 
 
+def explained(berth, *arguments):
+    """The exit code, the output and the errors of `berth explain`."""
+    ran = subprocess.run([str(berth), "explain"] + list(arguments),
+                         capture_output=True, text=True, timeout=60)
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+def a_scheduler_explains_what_it_decided(berth):
+    with Cluster(berth) as cluster:
+        cluster.add_node("n1")
+        scheduler = cluster.part("scheduler").ready()
+        cluster.add_pod("small")
+        cluster.add_pod("foreign", "somebody-else")
+        eventually("it is placed", lambda: cluster.call("GET", BIND_REQUESTS)["items"])
+        to = ["--kubeconfig", cluster.kubeconfig, "--server", scheduler.url]
+        code, text, _ = explained(berth, "pod", "small", *to)
+        assert code == 0 and "is placed on n1; the binder is at work" in text, text
+        assert "DECISION  Placed" in text and "bind request made" in text, text
+        code, text, _ = explained(berth, "po", "small", "--kubeconfig", cluster.kubeconfig)
+        assert code == 0 and "--server" in text, text
+        code, text, _ = explained(berth, "pod", "foreign", *to, "-o", "yaml")
+        assert code == 0 and "its scheduler is somebody-else" in text and "state: Pending" in text, text
+        code, _, errors = explained(berth, "pod", "none", *to)
+        assert code == 1 and "pod default/none does not exist" in errors, errors
+        code, _, errors = explained(berth, "pod", "small", "-n", "kube-system", *to)
+        assert code == 1 and "in namespace default: say so with -n" in errors, errors
+        assert explained(berth, "node", "n1", *to)[0] == 2
+        binder = cluster.part("binder").ready()
+        assert binder.page("/berth/v1alpha1/decisions/pods/default/small")[0] == 404
+        cluster.bound("small")
+        explained_now = json.loads(explained(berth, "pod", "small", *to, "-o", "json")[1])
+        assert (explained_now["state"], explained_now["node"]) == ("Bound", "n1"), explained_now
+
+
+def a_control_plane_explains_across_a_restart(berth):
+    def up(cluster, folder):
+        arguments = ["up", "--insecure", "--nodes", "2", "--data-dir", str(folder / "data"),
+                     "--kubeconfig", str(folder / "kc"), "--listen", "127.0.0.1:0"]
+        return Process(cluster, "up", arguments, r"API is on (\S+),")
+
+    with Cluster(berth) as cluster:
+        folder = pathlib.Path(cluster.scratch.name, "whole")
+        whole = cluster.server = up(cluster, folder)
+        to = ["--kubeconfig", str(folder / "kc")]
+        gang = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
+        cluster.make(gang, {"kind": "PodGroup", "apiVersion": "scheduling.k8s.io/v1beta1",
+                            "metadata": {"name": "pair"},
+                            "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}})
+
+        def add(name, cpu, **spec):
+            container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+            cluster.make(PODS, {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name},
+                                "spec": {"schedulerName": "berth", "containers": [container], **spec}})
+
+        member = {"schedulingGroup": {"podGroupName": "pair"}}
+        add("pair-0", "1", **member)
+        add("huge", "4000")
+        gated = eventually("the gang is gated", lambda: "the gang wants 2 pods, and 1 is there" in explained(
+            berth, "podgroup", "pair", *to)[1])
+        assert gated
+        eventually("the pod is refused", lambda: "DECISION  Unschedulable" in explained(
+            berth, "pod", "huge", *to)[1])
+        refused = json.loads(explained(berth, "pod", "huge", *to, "-o", "json")[1])
+        row = refused["refused"][0]
+        assert (row["plugin"], row["nodes"]) == ("NodeResourcesFit", 2), refused
+        assert [example["node"] for example in row["examples"]] == ["node-1", "node-2"], refused
+        said = refused["decision"]
+        assert said["sentence"].startswith("0/2 nodes are available: 2 Insufficient cpu."), said
+        assert said["explanation"].startswith("pod default/huge waits: "), said
+        add("pair-1", "1", **member)
+        cluster.bound("pair-0", "pair-1")
+        text = explained(berth, "podgroup", "pair", *to)[1]
+        assert "2 pods, 2 with a node" in text and "pair-1" in text, text
+        placed = json.loads(explained(berth, "pod", "pair-0", *to, "-o", "json")[1])["decision"]["id"]
+        assert whole.end() == 0
+        cluster.server = up(cluster, folder)
+        again = json.loads(explained(berth, "pod", "pair-0", *to, "-o", "json")[1])
+        assert again["decision"]["id"] == placed, again
+
+
 CASES = (a_pod_is_placed_and_bound_by_two_processes, a_killed_binder_is_followed_by_another,
          one_of_two_schedulers_leads, parts_outlive_their_api_server,
          a_node_agent_reports_what_a_driver_says, options_are_told_and_checked,
-         every_part_reads_what_it_prints, a_file_reaches_the_scheduler)
+         every_part_reads_what_it_prints, a_file_reaches_the_scheduler,
+         a_scheduler_explains_what_it_decided, a_control_plane_explains_across_a_restart)
 
 
 def main():

@@ -1,0 +1,58 @@
+// The latest decisions, for who asks about one pod or group: the page that `berth explain` reads.
+//
+// Thread-safe: the scheduler's thread writes, servers ask. Cost: a decision is written as one line of JSON, a
+// few microseconds; a question walks the lines that are kept.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "cli/decision_file.h"
+
+namespace berth::cli {
+
+inline constexpr std::size_t kDecisionsKeptMax = 16384;  // of all pods and groups
+inline constexpr std::size_t kDecisionsAnsweredMax = 8;  // of one
+inline constexpr std::size_t kGatesKeptMax = 16384;      // further ones are not remembered
+
+// Followed by "pods/NAMESPACE/NAME" or "podgroups/NAMESPACE/NAME".
+inline constexpr std::string_view kDecisionPages = "/berth/v1alpha1/decisions/";
+
+class DecisionBook final : public scheduling::DecisionLog {
+ public:
+  // `file` (or null) gets every line and outlives the book.
+  explicit DecisionBook(DecisionFile* file) : file_(file) {}
+
+  void append(scheduling::DecisionRecord record) override;
+  void gated(scheduling::GateRecord record) override;
+  // On the scheduler's thread, between decisions.
+  void flush();
+  // Lines of a decision log, the oldest first, as older than what is known; what is no decision is left out.
+  void remember(std::string_view lines);
+
+  // {"decisions":[the latest first],"attempts":3,"gate":{"time":…,"why":…}}; attempts and gate where there
+  // are any.
+  std::string about(scheduling::DecisionKind kind, std::string_view ns, std::string_view name) const;
+
+ private:
+  using Key = std::tuple<scheduling::DecisionKind, std::string, std::string>;  // namespace, name
+  struct Kept {
+    Key key;
+    std::string line;
+  };
+
+  DecisionFile* const file_;
+  mutable std::mutex mutex_;
+  std::deque<Kept> kept_;
+  std::map<Key, scheduling::GateRecord> gates_;  // of what was not decided since
+};
+
+// None when the path is no decision page.
+std::optional<std::string> decision_page(const DecisionBook& book, std::string_view path);
+
+}  // namespace berth::cli

@@ -1,0 +1,335 @@
+#include "cli/explanation.h"
+
+#include <algorithm>
+
+#include "api/types/bind_request.h"
+#include "api/types/cluster.h"
+#include "api/types/device_readiness.h"
+#include "api/types/pod.h"
+
+namespace berth::cli {
+namespace {
+
+using api::BindPhase;
+using api::BindRequest;
+using api::BindStep;
+
+constexpr std::string_view kNotServed =
+    "the scheduler's record is not served here: name the scheduler's own address (its --listen) with "
+    "--server";
+
+std::string age(Time since, Time now) {
+  return human_age(std::max(Duration(), now - since));
+}
+
+// One pod, decoded, with what belongs to it.
+struct Sight {
+  explicit Sight(const PodFacts& facts) : facts(facts), pod(api::decode_pod(facts.pod, nullptr)) {
+    if (!facts.bind_request.is_null()) request = api::decode_bind_request(facts.bind_request, nullptr);
+    for (const Json& claim : facts.claims) claims.push_back(api::decode_resource_claim(claim, nullptr));
+  }
+  const PodFacts& facts;
+  api::Pod pod;
+  std::optional<BindRequest> request;
+  std::vector<api::ResourceClaim> claims;
+};
+
+// The decision that the bind request carries out, else the latest; null when there is none.
+const Json* decision_of(const Json& record, std::string_view id) {
+  const JsonArray& decisions = record.items_at("decisions");
+  for (const Json& decision : decisions)
+    if (!id.empty() && decision.string_at("id") == id) return &decision;
+  return decisions.empty() ? nullptr : &decisions.front();
+}
+
+// Kubernetes' own sentence: the message without Berth's end.
+std::string sentence_of(const Json& decision) {
+  std::string message(decision.string_at("message"));
+  const std::string_view own = decision.string_at("explanation");
+  if (!own.empty() && message.ends_with(own)) message.resize(message.size() - own.size());
+  while (!message.empty() && message.back() == ' ') message.pop_back();
+  return message;
+}
+
+void put(Json& json, std::string_view key, std::string_view text) {
+  if (!text.empty()) json[key] = text;
+}
+
+Json decision_json(const Json& decision, const Json& record) {
+  Json json = Json::object({{"id", decision.string_at("id")},
+                            {"time", decision.string_at("time")},
+                            {"result", decision.string_at("result")},
+                            {"reason", decision.string_at("reason")}});
+  if (const std::int64_t attempts = record.int_at("attempts")) json["attempts"] = attempts;
+  put(json, "sentence", sentence_of(decision));
+  put(json, "explanation", decision.string_at("explanation"));
+  return json;
+}
+
+Json history_json(const Json& record) {
+  Json history = Json::array();
+  for (const Json& decision : record.items_at("decisions")) {
+    Json row = Json::object({{"id", decision.string_at("id")},
+                             {"time", decision.string_at("time")},
+                             {"result", decision.string_at("result")}});
+    std::string nodes;
+    for (const Json& placed : decision.items_at("placed"))
+      nodes.append(nodes.empty() ? "" : ", ").append(placed.string_at("node"));
+    put(row, "said", nodes.empty() ? sentence_of(decision) : "on " + nodes);
+    history.as_array().push_back(std::move(row));
+  }
+  return history;
+}
+
+// Decision, refused nodes and history of a record.
+void put_record(Json& json, const Json& record, std::string_view id) {
+  const Json* decision = decision_of(record, id);
+  if (!decision) return;
+  json["decision"] = decision_json(*decision, record);
+  if (!decision->items_at("refused").empty()) json["refused"] = *decision->find("refused");
+  if (record.items_at("decisions").size() > 1) json["history"] = history_json(record);
+}
+
+Json devices_json(const Sight& sight) {
+  Json devices = Json::array();
+  const auto add = [&](std::string_view claim, const api::Allocation& allocation) {
+    for (const api::DeviceResult& result : allocation.results) {
+      Json device = Json::object({{"claim", claim},
+                                  {"request", result.request},
+                                  {"driver", result.driver},
+                                  {"pool", result.pool},
+                                  {"device", result.device}});
+      put(device, "shareID", result.share_id);
+      for (const auto& [name, amount] : result.consumed_capacity)
+        device["consumedCapacity"][name] = amount.text();
+      devices.as_array().push_back(std::move(device));
+    }
+  };
+  if (sight.request) {
+    for (const api::ClaimAllocation& claim : sight.request->claims) add(claim.claim_name, claim.allocation);
+  } else if (sight.pod.bound()) {
+    for (const api::ResourceClaim& claim : sight.claims)
+      if (claim.allocation) add(claim.meta.name, *claim.allocation);
+  }
+  return devices;
+}
+
+Json request_json(const BindRequest& request) {
+  Json json = Json::object({{"name", request.meta.name}, {"phase", api::name_of(request.phase)}});
+  put(json, "step", api::name_of(request.step));
+  put(json, "reason", request.reason);
+  put(json, "message", request.message);
+  if (request.failed_attempts > 0) json["failedAttempts"] = std::int64_t{request.failed_attempts};
+  if (request.next_attempt.is_set()) json["nextAttemptTime"] = format_time(request.next_attempt);
+  return json;
+}
+
+// The binding condition that a bind request waits for.
+Json waits_for(const Sight& sight) {
+  if (!sight.request || sight.request->phase != BindPhase::Pending) return {};
+  for (const api::ResourceClaim& claim : sight.claims) {
+    const api::DeviceReadiness readiness = api::readiness_of(claim);
+    if (readiness.ready() || readiness.failure) continue;
+    Json json = Json::object({{"claim", claim.meta.name},
+                              {"device", readiness.pending_device},
+                              {"condition", readiness.pending_condition}});
+    put(json, "since", format_time(claim.allocation ? claim.allocation->timestamp : Time()));
+    return json;
+  }
+  return {};
+}
+
+struct Step {
+  std::string_view name;
+  Time time;
+};
+
+// When the last binding condition came true; not set while one is missing, and where there are none.
+Time ready_at(const std::vector<api::ResourceClaim>& claims) {
+  Time latest;
+  for (const api::ResourceClaim& claim : claims) {
+    if (!api::readiness_of(claim).ready()) return {};
+    if (!claim.allocation) continue;
+    for (const api::DeviceResult& result : claim.allocation->results)
+      for (const api::AllocatedDeviceStatus& device : claim.devices)
+        for (const std::string& type : result.binding_conditions)
+          if (const api::Condition* condition = api::find_condition(device.conditions, type))
+            latest = std::max(latest, condition->last_transition);
+  }
+  return latest;
+}
+
+Time started_at(const Json& pod) {
+  Time first;
+  for (const Json& status : pod.part("status").items_at("containerStatuses")) {
+    const Result<Time> at = parse_time(status.part("state").part("running").string_at("startedAt"));
+    if (at && (!first.is_set() || *at < first)) first = *at;
+  }
+  return first;
+}
+
+// What happened when. Stored times have whole seconds; two of one second are less than one apart.
+Json steps_json(const Sight& sight, const Json* decision) {
+  std::vector<Step> steps = {{"created", sight.pod.meta.created}};
+  if (decision)
+    if (const Result<Time> at = parse_time(decision->string_at("time"))) steps.push_back({"decided", *at});
+  if (sight.request) steps.push_back({"bind request made", sight.request->meta.created});
+  Time allocated;
+  for (const api::ResourceClaim& claim : sight.claims)
+    if (claim.allocation && claim.allocation->timestamp.is_set())
+      allocated = std::max(allocated, claim.allocation->timestamp);
+  steps.push_back({"devices reserved", allocated});
+  steps.push_back({"devices ready", ready_at(sight.claims)});
+  const api::Condition* scheduled = api::find_condition(sight.pod.conditions, "PodScheduled");
+  if (sight.pod.bound() && scheduled && scheduled->status == "True")
+    steps.push_back({"bound", scheduled->last_transition});
+  if (sight.pod.bound()) steps.push_back({"running", started_at(sight.facts.pod)});
+  std::erase_if(steps, [](const Step& step) { return !step.time.is_set(); });
+  Json json = Json::array();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    Json row = Json::object({{"step", steps[i].name}, {"time", format_micro_time(steps[i].time)}});
+    if (i > 0) {
+      const Duration took = steps[i].time.to_second() - steps[i - 1].time.to_second();
+      row["took"] = took < Duration::seconds(1) ? "<1s" : human_age(took);
+    }
+    json.as_array().push_back(std::move(row));
+  }
+  return json;
+}
+
+struct State {
+  std::string name;
+  std::string summary;
+};
+
+State binding_state(const BindRequest& request, const Json& waiting, Time now) {
+  const std::string on = "is placed on " + request.node;
+  if (request.phase == BindPhase::Failed)
+    return {"BindingFailed", on + ", but could not be bound: " + request.message};
+  if (!waiting.is_null()) {
+    const Result<Time> since = parse_time(waiting.string_at("since"));
+    return {"WaitingForDevices", on + "; the binder waits for condition " +
+                                     std::string(waiting.string_at("condition")) + " of device " +
+                                     std::string(waiting.string_at("device")) +
+                                     (since ? ", for " + age(*since, now) + " so far" : "")};
+  }
+  if (request.step == BindStep::WaitingForGang)
+    return {"WaitingForGang", on + "; the binder waits until every member of its gang can be bound"};
+  if (request.step == BindStep::RollingBack)
+    return {"RollingBack",
+            on + ", but could not be bound, and what it held is given back: " + request.message};
+  if (request.next_attempt.is_set())
+    return {"Binding",
+            on + "; " + request.message + "; the next attempt is at " + format_time(request.next_attempt)};
+  return {"Binding", on + "; the binder is at work"};
+}
+
+State waiting_state(const Sight& sight, const Json* decision, const Json& gate, Time now) {
+  if (!gate.is_null()) {
+    const Result<Time> since = parse_time(gate.string_at("time"));
+    return {"Gated", "is not tried yet" + (since ? ", for " + age(*since, now) + " so far: " : ": ") +
+                         std::string(gate.string_at("why"))};
+  }
+  const api::Condition* told = api::find_condition(sight.pod.conditions, "PodScheduled");
+  if (decision) {
+    const std::string result(decision->string_at("result"));
+    const Result<Time> at = parse_time(decision->string_at("time"));
+    const std::string ago = at ? ", decided " + age(*at, now) + " ago" : "";
+    if (result == "Unschedulable") return {result, "waits: no node takes it" + ago};
+    if (result == "Error") return {result, "waits: the attempt ended with an error" + ago};
+    if (result == "Undone") return {result, "waits: a decision was taken back" + ago};
+    return {"Placing", "has a place, which is being written" + ago};
+  }
+  if (told && told->status == "False") return {told->reason, "waits: " + told->message};
+  const std::string name = "its scheduler is " + sight.pod.scheduler_name;
+  if (sight.facts.record.is_null()) return {"Pending", "waits, " + name + "; " + std::string(kNotServed)};
+  return {"Pending",
+          "waits, and no decision about it is on record: " + name + ", which this scheduler may not serve"};
+}
+
+State state_of(const Sight& sight, const Json* decision, const Json& waiting, Time now) {
+  const api::Pod& pod = sight.pod;
+  if (pod.finished()) return {pod.phase, "has ended on " + (pod.bound() ? pod.node_name : "no node")};
+  if (pod.bound()) {
+    const bool runs = pod.phase == "Running";
+    return {runs ? "Running" : "Bound", (runs ? "runs on " : "is bound to ") + pod.node_name};
+  }
+  if (sight.request) return binding_state(*sight.request, waiting, now);
+  const bool alone = pod.group.empty();
+  const Json& record = alone ? sight.facts.record : sight.facts.group_record;
+  return waiting_state(sight, decision, record.part("gate"), now);
+}
+
+std::string with_group(const api::Pod& pod, const Json* decision) {
+  if (pod.group.empty()) return "";
+  const std::size_t size = decision ? decision->items_at("placed").size() : 0;
+  return size == 0 ? "" : ", decided with the " + std::to_string(size) + " pods of group " + pod.group;
+}
+
+}  // namespace
+
+Json explain_pod(const PodFacts& facts, Time now) {
+  const Sight sight(facts);
+  const api::Pod& pod = sight.pod;
+  const Json& record = pod.group.empty() ? facts.record : facts.group_record;
+  const std::string id = sight.request ? sight.request->decision_id : "";
+  const Json* decision = decision_of(record, id);
+  const Json waiting = waits_for(sight);
+  const State state = state_of(sight, decision, waiting, now);
+  Json json = Json::object({{"kind", "Pod"},
+                            {"namespace", pod.meta.ns},
+                            {"name", pod.meta.name},
+                            {"state", state.name},
+                            {"summary", state.summary + with_group(pod, decision)}});
+  put(json, "node", pod.bound() ? pod.node_name : sight.request ? sight.request->node : "");
+  put(json, "group", pod.group);
+  put_record(json, record, id);
+  if (facts.record.is_null()) json["note"] = kNotServed;
+  if (!waiting.is_null()) json["waitsFor"] = waiting;
+  if (sight.request) json["bindRequest"] = request_json(*sight.request);
+  if (Json devices = devices_json(sight); !devices.as_array().empty()) json["devices"] = std::move(devices);
+  json["steps"] = steps_json(sight, decision);
+  return json;
+}
+
+Json explain_group(const GroupFacts& facts, Time now) {
+  const api::PodGroup group = api::decode_pod_group(facts.group, nullptr);
+  Json members = Json::array();
+  std::size_t placed = 0;
+  for (const PodFacts& member : facts.members) {
+    PodFacts known = member;
+    known.record = known.group_record = facts.record;
+    const Json whole = explain_pod(known, now);
+    placed += whole.find("node") ? 1 : 0;
+    Json row = Json::object({});
+    for (const std::string_view key : {"name", "state", "summary", "node", "devices"})
+      if (const Json* value = whole.find(key)) row[key] = *value;
+    // What Kubernetes was told of this one member.
+    if (const api::Pod pod = api::decode_pod(member.pod, nullptr); !pod.bound())
+      if (const api::Condition* told = api::find_condition(pod.conditions, "PodScheduled"))
+        put(row, "told", told->message);
+    members.as_array().push_back(std::move(row));
+  }
+  const std::size_t count = facts.members.size();
+  const std::string wants =
+      group.gang_min ? "a gang of at least " + std::to_string(*group.gang_min) : "a group without a minimum";
+  std::string summary = wants + ": " + std::to_string(count) + (count == 1 ? " pod, " : " pods, ") +
+                        std::to_string(placed) + " with a node";
+  const Json& gate = facts.record.part("gate");
+  const bool waits = placed < count || count == 0;
+  if (waits && !gate.is_null()) summary.append("; not tried yet: ").append(gate.string_at("why"));
+  const Json* decision = decision_of(facts.record, "");
+  std::string state = !waits ? "Placed" : !gate.is_null() ? "Gated" : "Pending";
+  if (waits && gate.is_null() && decision) state = decision->string_at("result");
+  Json json = Json::object({{"kind", "PodGroup"},
+                            {"namespace", group.meta.ns},
+                            {"name", group.meta.name},
+                            {"state", state},
+                            {"summary", summary}});
+  put_record(json, facts.record, "");
+  if (facts.record.is_null()) json["note"] = kNotServed;
+  json["members"] = std::move(members);
+  return json;
+}
+
+}  // namespace berth::cli

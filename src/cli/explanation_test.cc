@@ -1,0 +1,203 @@
+#include "cli/explanation.h"
+
+#include <gtest/gtest.h>
+
+namespace berth::cli {
+namespace {
+
+Json json_of(std::string_view text) {
+  Result<Json> json = parse_json(text);
+  EXPECT_TRUE(json.ok()) << text;
+  return std::move(json).value();
+}
+
+const Time kNow = parse_time("2026-01-01T00:01:40Z").value();
+
+constexpr const char* kPod = R"({"metadata":{"name":"p","namespace":"ns","uid":"12345678-0",)"
+                             R"("creationTimestamp":"2026-01-01T00:00:00Z"},)"
+                             R"("spec":{"schedulerName":"berth"},"status":{"phase":"Pending"}})";
+constexpr const char* kRefused =
+    R"({"attempts":3,"decisions":[{"id":"d3","time":"2026-01-01T00:01:30.250000Z","kind":"Pod","result":)"
+    R"("Unschedulable","reason":"Unschedulable","message":"0/5 nodes are available: 5 x. Ours.","placed":[],)"
+    R"("explanation":"Ours.","refused":[{"plugin":"DynamicResources","reason":"cannot allocate all claims",)"
+    R"("nodes":5,"examples":[{"node":"n1","why":"gpu-0 is taken"},{"node":"n2"},{"node":"n3"}]}]},)"
+    R"({"id":"d2","time":"2026-01-01T00:01:00.000000Z","result":"Unschedulable","message":"m",)"
+    R"("placed":[]}]})";
+
+PodFacts facts_of(std::string_view record) {
+  PodFacts facts;
+  facts.pod = json_of(kPod);
+  facts.record = record.empty() ? Json() : json_of(record);
+  return facts;
+}
+
+Json placed_request(std::string_view status) {
+  return json_of(
+      R"({"metadata":{"name":"p-12345678","namespace":"ns",)"
+      R"("creationTimestamp":"2026-01-01T00:00:02Z"},"spec":)"
+      R"({"podName":"p","podUID":"12345678-0","selectedNode":"n1","decisionID":"d1",)"
+      R"("resourceClaimAllocations":)"
+      R"([{"name":"g","claimName":"c","claimUID":"u","allocation":{"devices":{"results":[{"request":"r",)"
+      R"("driver":"d","pool":"po","device":"gpu-1","shareID":"s",)"
+      R"("consumedCapacity":{"memory":"10Gi"}}]}}}]},)"
+      R"("status":)" +
+      std::string(status) + "}");
+}
+
+constexpr const char* kPlaced =
+    R"({"attempts":1,"decisions":[{"id":"d2","time":"2026-01-01T00:00:09.000000Z","result":"Undone",)"
+    R"("message":"","placed":[]},{"id":"d1","time":"2026-01-01T00:00:01.500000Z","result":"Placed",)"
+    R"("reason":"Scheduled","message":"","placed":[{"pod":"p","node":"n1"}]}]})";
+
+TEST(Explanation, OfARefusedPodNamesPluginsNodesAndProof) {
+  const Json json = explain_pod(facts_of(kRefused), kNow);
+  EXPECT_EQ(json.string_at("state"), "Unschedulable");
+  EXPECT_EQ(json.string_at("summary"), "waits: no node takes it, decided 9s ago");
+  EXPECT_EQ(json.part("decision").string_at("sentence"), "0/5 nodes are available: 5 x.");
+  EXPECT_EQ(json.part("decision").string_at("explanation"), "Ours.");
+  EXPECT_EQ(explanation_text(json, Detail::Table, Colour::No), R"(Pod ns/p   Unschedulable
+  waits: no node takes it, decided 9s ago
+
+DECISION  Unschedulable
+  d3 at 2026-01-01T00:01:30.250000Z, attempt 3
+  Kubernetes is told:
+    0/5 nodes are available: 5 x.
+  In words:
+    Ours.
+
+NODES REFUSED
+  PLUGIN             NODES   REASON                       EXAMPLES
+  DynamicResources   5       cannot allocate all claims   n1, n2, n3 and 2 more
+  What is missing there:
+    n1: gpu-0 is taken
+
+STEPS
+  STEP      AT (UTC)       AFTER
+  created   00:00:00       -
+  decided   00:01:30.250   90s
+)");
+  const std::string wide = explanation_text(json, Detail::Wide, Colour::Yes);
+  EXPECT_NE(wide.find("EARLIER"), std::string::npos);
+  EXPECT_NE(wide.find("\033[33mUnschedulable\033[0m"), std::string::npos);
+}
+
+TEST(Explanation, SaysWhatAPodWaitsFor) {
+  struct Case {
+    const char* record;
+    const char* state;
+    const char* summary;
+  };
+  for (const Case& one : std::vector<Case>{
+           {R"({"decisions":[],"gate":{"time":"2026-01-01T00:01:00Z","why":"waits for ResourceClaim x"}})",
+            "Gated", "is not tried yet, for 40s so far: waits for ResourceClaim x"},
+           {R"({"decisions":[]})", "Pending",
+            "waits, and no decision about it is on record: its scheduler is berth, which this scheduler may "
+            "not "
+            "serve"},
+           {"", "Pending",
+            "waits, its scheduler is berth; the scheduler's record is not served here: name the scheduler's "
+            "own "
+            "address (its --listen) with --server"},
+           {R"({"decisions":[{"id":"d","time":"2026-01-01T00:01:00Z","result":"Error","message":"m"}]})",
+            "Error", "waits: the attempt ended with an error, decided 40s ago"},
+           {R"({"decisions":[{"id":"d","time":"2026-01-01T00:01:00Z","result":"Placed","message":""}]})",
+            "Placing", "has a place, which is being written, decided 40s ago"},
+       }) {
+    const Json json = explain_pod(facts_of(one.record), kNow);
+    EXPECT_EQ(json.string_at("state"), one.state);
+    EXPECT_EQ(json.string_at("summary"), one.summary);
+  }
+}
+
+TEST(Explanation, OfAPlacedPodTellsHowFarTheBinderIs) {
+  struct Case {
+    const char* status;
+    const char* state;
+    const char* summary;
+  };
+  for (const Case& one : std::vector<Case>{
+           {"{}", "Binding", "is placed on n1; the binder is at work"},
+           {R"({"phase":"Pending","step":"WaitingForGang"})", "WaitingForGang",
+            "is placed on n1; the binder waits until every member of its gang can be bound"},
+           {R"({"phase":"Pending","message":"attempt 1 failed: m","nextAttemptTime":"2026-01-01T00:02:00Z"})",
+            "Binding", "is placed on n1; attempt 1 failed: m; the next attempt is at 2026-01-01T00:02:00Z"},
+           {R"({"phase":"Pending","step":"RollingBack","message":"m"})", "RollingBack",
+            "is placed on n1, but could not be bound, and what it held is given back: m"},
+           {R"({"phase":"Failed","step":"RolledBack","message":"m"})", "BindingFailed",
+            "is placed on n1, but could not be bound: m"},
+       }) {
+    PodFacts facts = facts_of(kPlaced);
+    facts.bind_request = placed_request(one.status);
+    const Json json = explain_pod(facts, kNow);
+    EXPECT_EQ(json.string_at("state"), one.state);
+    EXPECT_EQ(json.string_at("summary"), one.summary);
+    EXPECT_EQ(json.part("decision").string_at("id"), "d1") << "the one that the request carries out";
+    EXPECT_EQ(to_string(json.items_at("devices").front()),
+              R"({"claim":"c","request":"r","driver":"d","pool":"po","device":"gpu-1","shareID":"s",)"
+              R"("consumedCapacity":{"memory":"10Gi"}})");
+  }
+}
+
+TEST(Explanation, NamesTheBindingConditionThatIsMissing) {
+  PodFacts facts = facts_of(kPlaced);
+  facts.bind_request = placed_request(R"({"phase":"Pending","step":"WaitingForDevices"})");
+  const std::string head =
+      R"({"metadata":{"name":"c","namespace":"ns"},"status":{"allocation":{"allocationTimestamp":)"
+      R"("2026-01-01T00:00:10Z","devices":{"results":[{"request":"r","driver":"d","pool":"po","device":)"
+      R"("gpu-1","bindingConditions":["x/Ready"]}]}})";
+  facts.claims = {json_of(head + "}}")};
+  const Json waits = explain_pod(facts, kNow);
+  EXPECT_EQ(waits.string_at("state"), "WaitingForDevices");
+  EXPECT_EQ(waits.string_at("summary"),
+            "is placed on n1; the binder waits for condition x/Ready of device d/po/gpu-1, for 90s so far");
+  facts.claims = {json_of(
+      head + R"(,"devices":[{"driver":"d","pool":"po","device":"gpu-1","conditions":[{"type":"x/Ready",)"
+             R"("status":"True","lastTransitionTime":"2026-01-01T00:00:15Z"}]}]}})")};
+  facts.bind_request = placed_request(R"({"phase":"Succeeded","step":"Bound"})");
+  facts.pod = json_of(
+      R"({"metadata":{"name":"p","namespace":"ns","uid":"12345678-0",)"
+      R"("creationTimestamp":"2026-01-01T00:00:00Z"},)"
+      R"("spec":{"schedulerName":"berth","nodeName":"n1"},"status":{"phase":"Running","conditions":[{"type":)"
+      R"("PodScheduled","status":"True","lastTransitionTime":"2026-01-01T00:00:16Z"}],"containerStatuses":)"
+      R"([{"state":{"running":{"startedAt":"2026-01-01T00:00:20Z"}}}]}})");
+  const std::string text = explanation_text(explain_pod(facts, kNow), Detail::Table, Colour::No);
+  EXPECT_NE(text.find(R"(STEPS
+  STEP                AT (UTC)       AFTER
+  created             00:00:00       -
+  decided             00:00:01.500   1s
+  bind request made   00:00:02       1s
+  devices reserved    00:00:10       8s
+  devices ready       00:00:15       5s
+  bound               00:00:16       1s
+  running             00:00:20       4s
+)"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Explanation, OfAGroupShowsItsMembers) {
+  GroupFacts facts;
+  facts.group = json_of(
+      R"({"metadata":{"name":"g","namespace":"ns"},"spec":{"schedulingPolicy":{"gang":{"minCount":2}}}})");
+  PodFacts member;
+  member.pod = json_of(kPod);
+  member.pod["spec"]["schedulingGroup"] = Json::object({{"podGroupName", "g"}});
+  facts.members = {member};
+  facts.record =
+      json_of(R"({"decisions":[],"gate":{"time":"2026-01-01T00:01:00Z","why":"the gang wants 2 pods,)"
+              R"( and 1 is there"}})");
+  const Json waits = explain_group(facts, kNow);
+  EXPECT_EQ(waits.string_at("state"), "Gated");
+  EXPECT_EQ(
+      waits.string_at("summary"),
+      "a gang of at least 2: 1 pod, 0 with a node; not tried yet: the gang wants 2 pods, and 1 is there");
+  facts.record = json_of(kPlaced);
+  facts.members.front().bind_request = placed_request("{}");
+  const Json placed = explain_group(facts, kNow);
+  EXPECT_EQ(placed.string_at("state"), "Placed");
+  const std::string text = explanation_text(placed, Detail::Wide, Colour::No);
+  EXPECT_NE(text.find("  p     Binding   n1     gpu-1\n"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace berth::cli

@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <array>
+
+#include "cli/explanation.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::size_t kLineColumns = 100;
+constexpr std::size_t kMembersShownMax = 64;  // of a table; wide shows all
+constexpr std::size_t kExamplesShownMax = 3;
+
+using Cells = std::vector<std::string>;
+
+// Appends to one text; knows whether colours are wanted.
+class Page {
+ public:
+  explicit Page(Colour colour) : colour_(colour) {}
+
+  std::string take() { return std::move(text_); }
+  void line(const std::string& text) { text_ += text + "\n"; }
+  void heading(const std::string& text) { text_ += "\n" + strong(text) + "\n"; }
+  std::string strong(const std::string& text) const {
+    return colour_ == Colour::Yes ? "\033[1m" + text + "\033[0m" : text;
+  }
+  std::string tinted(const std::string& text, bool good) const {
+    if (colour_ == Colour::No) return text;
+    return (good ? "\033[32m" : "\033[33m") + text + "\033[0m";
+  }
+
+  // Indented, in lines of at most kLineColumns where words allow it.
+  void wrapped(std::string_view text, std::size_t indent) {
+    const std::size_t room = kLineColumns - indent;
+    while (!text.empty()) {
+      std::size_t end = text.size();
+      if (end > room) {
+        end = text.rfind(' ', room);
+        if (end == std::string_view::npos) end = std::min(text.find(' '), text.size());
+      }
+      text_.append(indent, ' ').append(text.substr(0, end)).append("\n");
+      text.remove_prefix(std::min(text.size(), end + 1));
+    }
+  }
+
+  // Columns as wide as they need to be; the first row is the head.
+  void table(const std::vector<Cells>& rows) {
+    std::vector<std::size_t> widths(rows.front().size(), 0);
+    for (const Cells& row : rows)
+      for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (const Cells& row : rows) {
+      std::string text = "  ";
+      for (std::size_t i = 0; i < row.size(); ++i)
+        text.append(row[i]).append(widths[i] - row[i].size() + 3, ' ');
+      text.erase(text.find_last_not_of(' ') + 1);
+      line(text);
+    }
+  }
+
+ private:
+  Colour colour_;
+  std::string text_;
+};
+
+std::string text_at(const Json& json, std::string_view key) {
+  return std::string(json.string_at(key));
+}
+
+std::string or_dash(std::string text) {
+  return text.empty() ? "-" : text;
+}
+
+// "17:20:01.123" of "2026-11-21T17:20:01.123456Z"; whole seconds without decimals.
+std::string clock_of(std::string_view time) {
+  if (time.size() < 20) return std::string(time);
+  const bool whole = time.size() < 27 || time.substr(20, 6) == "000000";
+  return std::string(time.substr(11, whole ? 8 : 12));
+}
+
+void add_decision(Page& page, const Json& decision) {
+  std::string head = text_at(decision, "id") + " at " + text_at(decision, "time");
+  if (const std::int64_t attempts = decision.int_at("attempts"); attempts > 1)
+    head += ", attempt " + std::to_string(attempts);
+  page.heading("DECISION  " + text_at(decision, "result"));
+  page.line("  " + head);
+  if (const std::string sentence = text_at(decision, "sentence"); !sentence.empty()) {
+    page.line("  Kubernetes is told:");
+    page.wrapped(sentence, 4);
+  }
+  if (const std::string own = text_at(decision, "explanation"); !own.empty()) {
+    page.line("  In words:");
+    page.wrapped(own, 4);
+  }
+}
+
+std::string examples_of(const Json& row) {
+  std::string names;
+  for (const Json& example : row.items_at("examples"))
+    names.append(names.empty() ? "" : ", ").append(example.string_at("node"));
+  const auto shown = static_cast<std::int64_t>(row.items_at("examples").size());
+  if (row.int_at("nodes") > shown) names += " and " + std::to_string(row.int_at("nodes") - shown) + " more";
+  return names;
+}
+
+void add_refused(Page& page, const JsonArray& refused, bool of_group) {
+  page.heading(of_group ? "NODES REFUSED to the first member that found none" : "NODES REFUSED");
+  std::vector<Cells> rows = {{"PLUGIN", "NODES", "REASON", "EXAMPLES"}};
+  for (const Json& row : refused)
+    rows.push_back({or_dash(text_at(row, "plugin")), std::to_string(row.int_at("nodes")),
+                    text_at(row, "reason"), examples_of(row)});
+  page.table(rows);
+  std::size_t proofs = 0;
+  for (const Json& row : refused)
+    for (const Json& example : row.items_at("examples")) {
+      if (text_at(example, "why").empty() || proofs == kExamplesShownMax) continue;
+      if (proofs++ == 0) page.line("  What is missing there:");
+      page.wrapped(text_at(example, "node") + ": " + text_at(example, "why"), 4);
+    }
+}
+
+void add_devices(Page& page, const JsonArray& devices, Detail detail) {
+  page.heading("DEVICES");
+  const bool wide = detail == Detail::Wide;
+  std::vector<Cells> rows = {{"CLAIM", "REQUEST", "DRIVER", "POOL", "DEVICE"}};
+  if (wide) rows.front().insert(rows.front().end(), {"SHARE", "CONSUMES"});
+  for (const Json& device : devices) {
+    rows.push_back({text_at(device, "claim"), text_at(device, "request"), text_at(device, "driver"),
+                    text_at(device, "pool"), text_at(device, "device")});
+    if (!wide) continue;
+    const Json* consumed = device.find("consumedCapacity");
+    rows.back().push_back(or_dash(text_at(device, "shareID")));
+    rows.back().push_back(consumed ? to_string(*consumed) : "-");
+  }
+  page.table(rows);
+}
+
+void add_request(Page& page, const Json& request) {
+  page.heading("BIND REQUEST");
+  std::string line = "  " + text_at(request, "name") + ": " + text_at(request, "phase");
+  if (const std::string step = text_at(request, "step"); !step.empty()) line += ", " + step;
+  if (const std::int64_t failed = request.int_at("failedAttempts"))
+    line += ", " + std::to_string(failed) + (failed == 1 ? " failed attempt" : " failed attempts");
+  page.line(line);
+  if (const std::string message = text_at(request, "message"); !message.empty()) page.wrapped(message, 4);
+}
+
+void add_steps(Page& page, const JsonArray& steps) {
+  page.heading("STEPS");
+  std::vector<Cells> rows = {{"STEP", "AT (UTC)", "AFTER"}};
+  for (const Json& step : steps)
+    rows.push_back({text_at(step, "step"), clock_of(step.string_at("time")), or_dash(text_at(step, "took"))});
+  page.table(rows);
+}
+
+void add_members(Page& page, const JsonArray& members, Detail detail) {
+  page.heading("MEMBERS");
+  std::vector<Cells> rows = {{"POD", "STATE", "NODE", "DEVICES"}};
+  const std::size_t shown =
+      detail == Detail::Wide ? members.size() : std::min(members.size(), kMembersShownMax);
+  for (std::size_t i = 0; i < shown; ++i) {
+    std::string devices;
+    for (const Json& device : members[i].items_at("devices"))
+      devices.append(devices.empty() ? "" : ", ").append(device.string_at("device"));
+    rows.push_back({text_at(members[i], "name"), text_at(members[i], "state"),
+                    or_dash(text_at(members[i], "node")), or_dash(devices)});
+  }
+  page.table(rows);
+  if (shown < members.size())
+    page.line("  and " + std::to_string(members.size() - shown) + " more (-o wide shows them)");
+  if (detail == Detail::Table) return;
+  for (const Json& member : members) {
+    const std::string told = text_at(member, "told");
+    page.wrapped(
+        text_at(member, "name") + " " + text_at(member, "summary") + (told.empty() ? "" : "; told: " + told),
+        2);
+  }
+}
+
+void add_history(Page& page, const JsonArray& history) {
+  page.heading("EARLIER");
+  std::vector<Cells> rows = {{"DECISION", "AT (UTC)", "RESULT", "SAID"}};
+  for (const Json& row : history)
+    rows.push_back({text_at(row, "id"), clock_of(row.string_at("time")), text_at(row, "result"),
+                    or_dash(text_at(row, "said").substr(0, kLineColumns))});
+  page.table(rows);
+}
+
+}  // namespace
+
+std::string explanation_text(const Json& explanation, Detail detail, Colour colour) {
+  constexpr std::array<std::string_view, 4> kGood = {"Running", "Succeeded", "Placed", "Bound"};
+  Page page(colour);
+  const std::string state = text_at(explanation, "state");
+  const bool good = std::find(kGood.begin(), kGood.end(), state) != kGood.end();
+  page.line(page.strong(text_at(explanation, "kind") + " " + text_at(explanation, "namespace") + "/" +
+                        text_at(explanation, "name")) +
+            "   " + page.tinted(state, good));
+  page.wrapped(text_at(explanation, "summary"), 2);
+  if (const Json* decision = explanation.find("decision")) add_decision(page, *decision);
+  const bool of_group = explanation.find("group") || explanation.find("members");
+  const auto section = [&](std::string_view key) -> const JsonArray& { return explanation.items_at(key); };
+  if (!section("refused").empty()) add_refused(page, section("refused"), of_group);
+  if (!section("members").empty()) add_members(page, section("members"), detail);
+  if (!section("devices").empty()) add_devices(page, section("devices"), detail);
+  if (const Json* request = explanation.find("bindRequest")) add_request(page, *request);
+  if (!section("steps").empty()) add_steps(page, section("steps"));
+  if (detail == Detail::Wide && !section("history").empty()) add_history(page, section("history"));
+  if (const std::string note = text_at(explanation, "note"); !note.empty()) {
+    page.line("");
+    page.wrapped(note, 2);
+  }
+  return page.take();
+}
+
+}  // namespace berth::cli
