@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Asks Kubernetes' own CEL environment of devices and `berth cel` about fresh random selectors, and tells where
-they differ. See README.md."""
+"""Asks Kubernetes' own CEL environment of devices and `berth cel` about fresh random selectors, and tells
+where they differ. See README.md."""
 import argparse
 import collections
 import json
