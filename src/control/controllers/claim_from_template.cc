@@ -61,8 +61,9 @@ Json claim_object(const Owner& owner, const std::string& entry, const api::Resou
                                       owner.meta.name,
                                       owner.meta.uid,
                                       true,
-                                      true};
-  Json meta = Json::object({{"name", name}, {"namespace", owner.meta.ns}});
+                                      false};
+  const std::string prefix = name.substr(0, name.rfind('-') + 1);
+  Json meta = Json::object({{"name", name}, {"generateName", prefix}, {"namespace", owner.meta.ns}});
   if (!from.labels.empty()) meta["labels"] = api::to_json(from.labels);
   meta["annotations"] = api::to_json(annotations);
   meta["ownerReferences"] = Json::array({api::to_json(reference)});
@@ -79,8 +80,8 @@ client::EventNote missing_template(const Owner& owner, const Wanted& wanted) {
           true,
           "FailedResourceClaimCreation",
           "",
-          "PodResourceClaim " + wanted.name + ": resourceclaimtemplates.resource.k8s.io \"" +
-              wanted.template_name + "\" not found"};
+          "PodResourceClaim " + wanted.name + ": resource claim template \"" + wanted.template_name +
+              "\": resourceclaimtemplate.resource.k8s.io \"" + wanted.template_name + "\" not found"};
 }
 
 // The claim's name; makes the claim, or notes that its template is missing (then nothing).

@@ -30,10 +30,10 @@ TEST(ClaimFromTemplate, MakesTheClaimThenNamesItInThePod) {
             "  create resource.k8s.io/v1/resourceclaims d/" +
                 name + R"( {"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":")" +
                 name +
-                R"(","namespace":"d","labels":{"l":"1"},)"
+                R"(","generateName":"p-gpu-","namespace":"d","labels":{"l":"1"},)"
                 R"("annotations":{"n":"2","resource.kubernetes.io/pod-claim-name":"gpu"},)"
                 R"("ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u1",)"
-                R"("controller":true,"blockOwnerDeletion":true}],)"
+                R"("controller":true}],)"
                 R"("finalizers":["resource.kubernetes.io/delete-protection"]},)"
                 R"("spec":{"devices":{"requests":[{"name":"gpu"}]}}})"
                 "\n"
@@ -86,8 +86,10 @@ TEST(ClaimFromTemplate, AMissingTemplateIsAWarningAndItsArrivalHelps) {
   const auto events = world.api.all({"", "v1", "events"});
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0]->string_at("reason"), "FailedResourceClaimCreation");
-  EXPECT_EQ(events[0]->string_at("message"),
-            "PodResourceClaim gpu: resourceclaimtemplates.resource.k8s.io \"t\" not found");
+  EXPECT_EQ(
+      events[0]->string_at("message"),
+      "PodResourceClaim gpu: resource claim template \"t\": resourceclaimtemplate.resource.k8s.io \"t\" "
+      "not found");
   world.api.put(Kind::ResourceClaimTemplate, kTemplate);
   world.settle();
   EXPECT_EQ(world.engine.view().pods.find("d", "p")->claim_statuses.size(), 1u);

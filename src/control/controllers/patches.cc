@@ -34,7 +34,7 @@ client::Write patch_status(const api::ObjectKey& key, Json status, std::string_v
 }
 
 std::string derived_name(std::string_view first, std::string_view second, std::string_view seed) {
-  constexpr std::size_t kPartsBytesMax = 55, kHashCharacters = 6;
+  constexpr std::size_t kPartsBytesMax = 55, kHashCharacters = 5;
   constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";  // no vowels: no words
   if (first.size() + second.size() > kPartsBytesMax) {
     const std::size_t short_max = kPartsBytesMax / 2;
