@@ -150,6 +150,18 @@ void counter_one_short(benchmark::State& state) {
 BENCHMARK(counter_one_short)->ArgsProduct({{8, 32, 100}, {0, 1}})->Unit(benchmark::kMicrosecond);
 
 // Eight devices on 70Gi: the second draws 20, so seven fit only without it.
+void counters_weighed_one_short(benchmark::State& state) {
+  OneNode node;
+  constexpr int kDevices = 64, kWanted = 32, kBoth = 263;
+  node.counters({{"a", Quantity::of(kBoth * kWanted / 2 - 1)}, {"b", Quantity::of(kBoth * kWanted / 2)}});
+  for (int i = 0; i < kDevices; ++i)
+    node.device().consumes.push_back(
+        {"set", {{"a", Quantity::of(100 + i)}, {"b", Quantity::of(kBoth - 100 - i)}}, {}});
+  node.ask_for(kWanted, false);
+  run_no(state, node);
+}
+BENCHMARK(counters_weighed_one_short)->Unit(benchmark::kMicrosecond);
+
 void partitions_seven_of_eight(benchmark::State& state) {
   OneNode node;
   std::map<std::string, Quantity> amounts = {{"memory", *parse_quantity("70Gi")}};

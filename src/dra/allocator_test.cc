@@ -197,6 +197,53 @@ TEST_F(AllocatorTest, RunningOutOfStepsIsNotANo) {
   EXPECT_EQ(text(allocate(claim("many", 8))), "out of budget");
 }
 
+// Partitions that draw much of one counter and little of another, all of them different: each counter alone
+// could feed what is wanted, both together cannot. Trying would be all subsets.
+TEST_F(AllocatorTest, SeveralScarceCountersAreWeighedTogether) {
+  struct Row {
+    int devices, wanted, pairs, slack;
+    const char* want;
+  };
+  const Row rows[] = {
+      {12, 6, 1, -1, "no"},  {24, 12, 1, -1, "no"}, {64, 32, 1, -1, "no"},   {64, 32, 2, -1, "no"},
+      {60, 20, 4, -1, "no"}, {12, 6, 1, 0, "yes"},  {64, 32, 1, 400, "yes"},
+  };
+  for (const auto& [devices, wanted, pairs, slack, want] : rows) {
+    api::ResourceSlice sets = slice(0), partitions = slice(devices);
+    sets.meta.name = "counters";
+    sets.slice_count = partitions.slice_count = 2;
+    api::CounterSet& set = sets.shared_counters.emplace_back();
+    set.name = "set";
+    const int both = 199 + devices;  // that a device draws of the two counters of a pair
+    for (int pair = 0; pair < pairs; ++pair) {
+      const std::string one = "a" + std::to_string(pair), other = "b" + std::to_string(pair);
+      set.counters[one] = Quantity::of(both * wanted / 2 + slack);
+      set.counters[other] = Quantity::of(both * wanted / 2);
+      for (int i = 0; i < devices; ++i) {
+        auto& consumes = partitions.devices[static_cast<std::size_t>(i)].consumes;
+        if (pair == 0) consumes.emplace_back().counter_set = "set";
+        const int amount = 100 + i * (2 * pair + 1) % devices;
+        consumes[0].counters[one] = Quantity::of(amount);
+        consumes[0].counters[other] = Quantity::of(both - amount);
+      }
+    }
+    world.put(api::Kind::ResourceSlice, sets);
+    world.put(api::Kind::ResourceSlice, partitions);
+    const Verdict verdict = allocate(claim("want", wanted));
+    const auto* no = std::get_if<Impossible>(&verdict);
+    ASSERT_EQ(no                                             ? "no"
+              : std::holds_alternative<Allocations>(verdict) ? "yes"
+                                                             : "unknown",
+              std::string(want))
+        << wanted << " of " << devices << " on " << pairs << " pairs of counters: " << text(verdict);
+    EXPECT_LE(allocator.latest_steps(), 1000u);
+    if (!no) continue;
+    EXPECT_EQ(no->certificate->kind, CertificateKind::Counter);
+    EXPECT_EQ(no->certificate->need, Quantity::of(wanted));
+    EXPECT_EQ(no->certificate->have, Quantity::of(wanted - 1));
+  }
+}
+
 TEST_F(AllocatorTest, SelectorsRunOncePerSliceVersion) {
   world.put(api::Kind::ResourceSlice, slice(8));
   const ClaimPtr wanted = claim("one", 1, "true");

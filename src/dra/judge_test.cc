@@ -501,6 +501,17 @@ struct PartitionScene : Scene {
   }
 };
 
+TEST(Judge, AgreesOnPartitions) {
+  constexpr int kWorldsEachRun = 4;
+  std::map<std::string, int> seen;
+  EXPECT_TRUE(rc::check("fast and judge agree on partitions", [&] {
+    for (int i = 0; i < kWorldsEachRun; ++i) compare_once(PartitionScene(), seen);
+  }));
+  for (const auto& [kind, count] : seen) std::printf("%s %d\n", kind.c_str(), count);
+  EXPECT_GT(seen["yes"], 20);
+  EXPECT_GT(seen["no"], 20);
+}
+
 // What an allocation says as the judge would say it.
 std::vector<judge::Chosen> chosen_in(const Allocations& allocations, const judge::World& world,
                                      std::span<const ClaimPtr> claims) {

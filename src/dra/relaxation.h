@@ -29,6 +29,10 @@ struct Refutation {
   Quantity need_amount, have_amount;      // Counter
 };
 
+// Scarce counters that are weighed against each other, and how often the weights are changed.
+inline constexpr std::size_t kMixedCountersMax = 64;
+inline constexpr std::size_t kMixtureRoundsMax = 32;
+
 class Relaxation {
  public:
   using Values = std::vector<std::vector<const ValueTable*>>;
@@ -62,7 +66,14 @@ class Relaxation {
   std::optional<Refutation> refute_match(std::uint32_t match);
   std::optional<Refutation> refute_distincts() const;
   std::optional<Refutation> refute_distinct(std::uint32_t claim, std::uint32_t constraint) const;
+  // Slots that accept the same places, and how many they are.
+  struct Alike {
+    const Bits* places;
+    std::size_t count;
+  };
+  std::vector<Alike> alike() const;
   std::optional<Refutation> refute_counters() const;
+  std::optional<Refutation> refute_mixture(const std::vector<Alike>& sets) const;
   Refutation blocked() const;
   const SlotGroup& group_of_slot(std::uint32_t slot) const;
 
