@@ -5,16 +5,33 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace berth {
 
-enum class MetricType { Counter, Gauge };
+enum class MetricType { Counter, Gauge, Histogram };
 
 struct MetricLabel {
   std::string_view name;
   std::string_view value;
+};
+
+// How many observations were at most so large. A copy is a snapshot.
+class Histogram {
+ public:
+  // Ascending; they live as long as the program.
+  explicit Histogram(std::span<const double> bounds) : bounds_(bounds), counts_(bounds.size() + 1) {}
+  void observe(double value);
+  std::uint64_t count() const;
+
+ private:
+  friend class MetricsText;
+  std::span<const double> bounds_;
+  std::vector<std::uint64_t> counts_;  // by bucket, the last without a bound; not cumulative
+  double sum_ = 0;
 };
 
 class MetricsText {
@@ -23,12 +40,15 @@ class MetricsText {
   void family(std::string_view name, MetricType type, std::string_view help);
   // A sample of the family begun last.
   void sample(std::initializer_list<MetricLabel> labels, std::uint64_t value);
+  void histogram(std::initializer_list<MetricLabel> labels, const Histogram& histogram);
   // A family of one sample.
   void single(std::string_view name, MetricType type, std::string_view help, std::uint64_t value);
 
   std::string take() { return std::move(text_); }
 
  private:
+  void line(std::string_view suffix, std::span<const MetricLabel> labels, std::string_view value);
+
   std::string text_;
   std::string name_;
 };

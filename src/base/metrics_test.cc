@@ -21,5 +21,24 @@ TEST(MetricsText, IsTheExpositionFormat) {
             "berth_up 1\n");
 }
 
+TEST(MetricsText, CumulatesTheBucketsOfAHistogram) {
+  static constexpr double kBounds[] = {0.1, 0.2, 25.6};
+  Histogram histogram(kBounds);
+  for (const double value : {0.05, 0.1, 0.15, 30.0, 1e9}) histogram.observe(value);
+  EXPECT_EQ(histogram.count(), 5u);
+  MetricsText text;
+  text.family("h_seconds", MetricType::Histogram, "H.");
+  text.histogram({{"a", "b"}}, histogram);
+  EXPECT_EQ(text.take(),
+            "# HELP h_seconds H.\n"
+            "# TYPE h_seconds histogram\n"
+            "h_seconds_bucket{a=\"b\",le=\"0.1\"} 2\n"
+            "h_seconds_bucket{a=\"b\",le=\"0.2\"} 3\n"
+            "h_seconds_bucket{a=\"b\",le=\"25.6\"} 3\n"
+            "h_seconds_bucket{a=\"b\",le=\"+Inf\"} 5\n"
+            "h_seconds_sum{a=\"b\"} 1000000030.3\n"
+            "h_seconds_count{a=\"b\"} 5\n");
+}
+
 }  // namespace
 }  // namespace berth

@@ -116,12 +116,31 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
     refusal = std::exchange(found->second.refusal, std::nullopt);
   Ladder ladder(view, *request, now, options_, plugins_, refusal ? &*refusal : nullptr);
   Effects effects = ladder.climb();
+  if (!request->claims.empty()) measure(key, *request, ladder, view, now);
   if (ladder.binds())
     if (Memory* memory = remember(key, request->meta.uid)) memory->announce = true;
   const bool adds = adds_consumer(effects);
   if (adds || (found != memory_.end() && found->second.adds))
     if (Memory* memory = remember(key, request->meta.uid)) memory->adds = adds;
   return effects;
+}
+
+// A request that is new when it is seen first began now; another one when it was made, which is known to the
+// second.
+void Binder::measure(const api::ObjectKey& key, const api::BindRequest& request, const Ladder& ladder,
+                     const View& view, Time now) {
+  Memory* memory = remember(key, request.meta.uid);
+  if (!memory || memory->measured) return;
+  const Time made = request.meta.created;
+  if (!memory->started.is_set())
+    memory->started = made.is_set() && now - made >= Duration::seconds(1) ? made : now;
+  if (ladder.waits_for_conditions() && !memory->waiting_since.is_set()) memory->waiting_since = now;
+  if (!ladder.pre_bind_end()) return;
+  memory->measured = true;
+  const Time since = memory->waiting_since.is_set() ? memory->waiting_since : now;
+  const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);
+  figures_.count(request, *ladder.pre_bind_end(), now - memory->started, now - since,
+                 pod ? pod->scheduler_name : "");
 }
 
 void Binder::settle(const View& view, const api::ObjectKey& key, const client::Outcome& outcome, Time) {

@@ -12,6 +12,7 @@
 #include <map>
 
 #include "binding/plugin.h"
+#include "binding/pre_bind_figures.h"
 #include "binding/refusal.h"
 
 namespace berth::binding {
@@ -37,24 +38,31 @@ class Binder final : public client::Reconciler {
               Time now) override;
 
   const Plugins& plugins() const { return plugins_; }
+  const PreBindFigures& figures() const { return figures_; }
 
  private:
   struct Memory {
     std::string uid;
     bool announce = false;  // the binding was asked for: its success is news
     bool adds = false;      // the last run adds the pod to a claim without standing on its version
-    std::optional<Refusal> refusal;
+    std::optional<Refusal> refusal = {};
+    Time started = {};        // of a pod with claims: its first run
+    Time waiting_since = {};  // for binding conditions
+    bool measured = false;    // its figures are counted
   };
 
   Binder(BinderOptions options, Plugins plugins)
       : options_(std::move(options)), plugins_(std::move(plugins)) {}
   Memory* remember(const api::ObjectKey& key, const std::string& uid);
+  void measure(const api::ObjectKey& key, const api::BindRequest& request, const class Ladder& ladder,
+               const client::View& view, Time now);
   client::Effects announce(const client::View& view, const api::ObjectKey& key,
                            const api::BindRequest& request, Time now);
 
   BinderOptions options_;
   Plugins plugins_;
   std::map<api::ObjectKey, Memory> memory_;
+  PreBindFigures figures_;
 };
 
 }  // namespace berth::binding

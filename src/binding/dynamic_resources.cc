@@ -78,10 +78,11 @@ Failed conditions_failed(const BindContext& context, const std::string& claim,
 Failed conditions_timed_out(const BindContext& context, const std::string& claim,
                             const api::DeviceReadiness& readiness) {
   const std::int64_t seconds = context.options.binding_timeout.whole_seconds();
-  return choose_again("BindingTimeout", "device binding timeout: claim=" + claim + ": condition " +
-                                            readiness.pending_condition + " of device " +
-                                            readiness.pending_device + " on node " + context.request.node +
-                                            " was not True within " + std::to_string(seconds) + "s");
+  return choose_again(std::string(kBindingTimeout),
+                      "device binding timeout: claim=" + claim + ": condition " +
+                          readiness.pending_condition + " of device " + readiness.pending_device +
+                          " on node " + context.request.node + " was not True within " +
+                          std::to_string(seconds) + "s");
 }
 
 Time deadline_of(const BindContext& context, const api::ResourceClaim& claim) {

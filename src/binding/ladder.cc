@@ -123,13 +123,20 @@ Effects Ladder::advance(const PodSight& sight) {
   const bool on_version = refusal_ && refusal_->of_addition;
   const BindContext context{view_, request_, sight.pod, now_, options_, committed, on_version};
   PreBindStep step = pre_bind(plugins_, context);
-  if (auto* failed = std::get_if<Failed>(&step.verdict)) return fail(std::move(*failed));
+  if (auto* failed = std::get_if<Failed>(&step.verdict)) {
+    pre_bind_end_ = failed->reason == kBindingTimeout ? PreBindStatus::Timeout : PreBindStatus::Failure;
+    return fail(std::move(*failed));
+  }
   if (!step.chains.empty()) {
     Effects effects;
     effects.chains = std::move(step.chains);
     return effects;
   }
-  if (const auto* waiting = std::get_if<Waiting>(&step.verdict)) return wait(*waiting);
+  if (const auto* waiting = std::get_if<Waiting>(&step.verdict)) {
+    waits_for_conditions_ = !waiting->event_reason.empty();
+    return wait(*waiting);
+  }
+  pre_bind_end_ = PreBindStatus::Success;
   return gang_.committed() ? bind() : pass_barrier();
 }
 

@@ -28,6 +28,9 @@ class Ladder {
   client::Effects climb();
   // The effects of climb() bind the pod or record that it is bound.
   bool binds() const { return binds_; }
+  // How the steps before the binding ended in this run; none when they did not.
+  std::optional<PreBindStatus> pre_bind_end() const { return pre_bind_end_; }
+  bool waits_for_conditions() const { return waits_for_conditions_; }
 
  private:
   client::Effects write_status(const api::BindRequest& wanted, IfChanged if_changed) const;
@@ -57,6 +60,8 @@ class Ladder {
   const Refusal* const refusal_;
   const Gang gang_;
   bool binds_ = false;
+  bool waits_for_conditions_ = false;
+  std::optional<PreBindStatus> pre_bind_end_;
 };
 
 }  // namespace berth::binding

@@ -101,7 +101,8 @@ ControlPlaneLoops::ControlPlaneLoops(client::ApiClient& client, const Clock& clo
   if (control::Engine* engine = parts.plane.controllers()) {
     engine->lead(leading);
     parts.controllers = std::make_unique<control::Loop>(*engine, clock, "berth-control", [&parts, engine] {
-      if (parts.binds) parts.binder_shown.refresh([&] { return figures_of(engine->view()); });
+      if (parts.binds)
+        parts.binder_shown.refresh([&] { return figures_of(engine->view(), *parts.plane.binder()); });
     });
   }
   parts.plane.start();

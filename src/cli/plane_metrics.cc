@@ -33,8 +33,9 @@ SchedulerFigures figures_of(const scheduling::Queue& queue, const scheduling::De
   return figures;
 }
 
-BinderFigures figures_of(const client::View& view) {
+BinderFigures figures_of(const client::View& view, const binding::Binder& binder) {
   BinderFigures figures;
+  figures.pre_binds = binder.figures();
   for (const auto& [key, request] : view.bind_requests.all())
     ++figures.requests[static_cast<std::size_t>(request->phase)][static_cast<std::size_t>(request->step)];
   return figures;
@@ -63,6 +64,7 @@ void write_metrics(const BinderFigures& figures, MetricsText& text) {
         text.sample({{"phase", api::name_of(static_cast<api::BindPhase>(phase))},
                      {"step", api::name_of(static_cast<api::BindStep>(step))}},
                     count);
+  figures.pre_binds.write_metrics(text);
 }
 
 void write_metrics(const std::vector<LoopFigures>& loops, MetricsText& text) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/metrics.h"
+#include "binding/binder.h"
 #include "client/view.h"
 #include "control/control_plane.h"
 
@@ -17,11 +18,12 @@ struct SchedulerFigures {
 };
 struct BinderFigures {
   std::array<std::array<std::uint64_t, kBindStepCount>, kBindPhaseCount> requests{};  // by phase, step
+  binding::PreBindFigures pre_binds;
 };
 
 SchedulerFigures figures_of(const scheduling::Queue& queue, const scheduling::DecisionRing& decisions);
 // Cost: visits every BindRequest.
-BinderFigures figures_of(const client::View& view);
+BinderFigures figures_of(const client::View& view, const binding::Binder& binder);
 
 // The first of scheduler_names is the profile.
 void write_metrics(const SchedulerFigures& figures, const std::string& profile, MetricsText& text);

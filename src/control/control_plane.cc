@@ -55,12 +55,14 @@ scheduling::SchedulerOptions scheduler_options(const ControlPlaneOptions& option
   return scheduler;
 }
 
-void add_binder(Engine& engine, const api::Gates& gates, binding::BinderOptions options) {
+const binding::Binder* add_binder(Engine& engine, const api::Gates& gates, binding::BinderOptions options) {
   options.binding_conditions = gates.enabled("DRADeviceBindingConditions");
   Result<std::unique_ptr<binding::Binder>> binder = binding::Binder::make(std::move(options));
   BERTH_ASSERT(binder.ok(), "the binder plugins are registered");
+  const binding::Binder* added = binder->get();
   engine.add(std::move(binder).value());
   engine.add(binding::make_idle_claims());
+  return added;
 }
 
 void add_node_agents(Engine& engine, const api::Gates& gates, health::HealthFeed& feed) {
@@ -84,6 +86,7 @@ struct ControlPlane::Parts {
   scheduling::Scheduler scheduler;
   std::unique_ptr<Engine> scheduling;
   std::unique_ptr<Engine> controllers;
+  const binding::Binder* binder = nullptr;  // its engine's
   health::HealthFeed* health = nullptr;
   InformerHub hub;
 };
@@ -101,7 +104,7 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
     engine_options.writes_in_flight_max = options.writes_in_flight_max;
     parts_->controllers = std::make_unique<Engine>(client, engine_options);
     if (options.controllers) add_controllers(*parts_->controllers);
-    if (options.binder) add_binder(*parts_->controllers, gates, options.binding);
+    if (options.binder) parts_->binder = add_binder(*parts_->controllers, gates, options.binding);
     if (options.simulated_nodes) add_simulated_nodes(*parts_->controllers);
     if (options.health && gates.enabled("ResourceHealthStatus")) {
       parts_->health = options.health;
@@ -134,6 +137,10 @@ const scheduling::Queue& ControlPlane::queue() const {
 }
 const scheduling::DecisionRing& ControlPlane::decisions() const {
   return parts_->decisions;
+}
+
+const binding::Binder* ControlPlane::binder() const {
+  return parts_->binder;
 }
 
 bool ControlPlane::step(Time now) {

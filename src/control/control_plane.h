@@ -19,6 +19,10 @@ namespace berth::health {
 class HealthFeed;
 }
 
+namespace berth::binding {
+class Binder;
+}
+
 namespace berth::control {
 
 struct ControlPlaneOptions {
@@ -55,6 +59,8 @@ class ControlPlane {
   // Both for whoever steps the engines.
   const scheduling::Queue& queue() const;
   const scheduling::DecisionRing& decisions() const;
+  // Null without a binder; for who steps the controllers.
+  const binding::Binder* binder() const;
 
   // For one thread that runs both: a bounded piece of work each; true when there is more to do at once.
   bool step(Time now);

@@ -165,6 +165,8 @@ def a_pod_is_placed_and_bound_by_two_processes(berth):
         scheduled = 'scheduler_schedule_attempts_total{result="scheduled",profile="berth"}'
         eventually("three attempts are counted", lambda: scheduler.metric(scheduled) == 3)
         assert binder.metric('berth_writes_total{loop="controllers",result="refused"}') == 0
+        waited = 'scheduler_dra_bindingconditions_allocations_total{status="timeout"}'
+        assert (binder.metric(waited), scheduler.metric(waited)) == (0, None)
         assert scheduler.page("/healthz") == (200, "ok")
         bound = ('apiserver_request_total{verb="POST",group="",resource="pods",'
                  'subresource="binding",code="201"}')
