@@ -344,7 +344,7 @@ class Checker {
     } else if (range->kind == TypeKind::Map) {
       first = range->parameters[0];
       second = range->parameters[1];
-    } else if (is_dyn(range) || range->kind == TypeKind::Parameter) {
+    } else if ((is_dyn(range) && !is_any(range)) || range->kind == TypeKind::Parameter) {
       types_.assign(simple_type(TypeKind::Dyn), range);
     } else {
       fault(node.args[kRange]->offset,

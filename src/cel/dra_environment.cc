@@ -13,9 +13,11 @@ Environment made_for(DraFeatures features) {
   declare_standard_library(environment);
   if (features.list_attributes) environment.declare_functions(list_attribute_rows());
   // In the order of DeviceField.
-  std::vector<Field> fields = {{"driver", parse_type("string")},
-                               {"attributes", parse_type("map(string, map(string, dyn))")},
-                               {"capacity", parse_type("map(string, map(string, quantity))")}};
+  std::vector<Field> fields = {
+      {"driver", parse_type("string")},
+      {"attributes", parse_type(features.list_attributes ? "map(string, map(string, dyn))"
+                                                         : "map(string, map(string, any))")},
+      {"capacity", parse_type("map(string, map(string, quantity))")}};
   if (features.consumable_capacity) fields.push_back({"allowMultipleAllocations", parse_type("bool")});
   environment.declare_object(std::string(kDeviceTypeName), std::move(fields));
   environment.declare_variable("device", parse_type("device"));

@@ -27,9 +27,10 @@ enum DeviceField : std::size_t {
 const Environment& dra_environment();
 
 // What gates take from new expressions. Versions take nothing: a new expression of 1.37 may use what 1.36
-// understands, and the latest library is of 1.34.
+// understands; the latest library is of 1.34, beside includes(), which 1.37 gives to all expressions and
+// devices have had since 1.36. Stored expressions heed no gate.
 struct DraFeatures {
-  bool list_attributes = true;      // DRAListTypeAttributes: includes()
+  bool list_attributes = true;      // DRAListTypeAttributes: includes(), and macros over an attribute
   bool consumable_capacity = true;  // DRAConsumableCapacity: device.allowMultipleAllocations
 };
 const Environment& dra_environment(DraFeatures features);

@@ -112,9 +112,16 @@ std::vector<std::string> Environment::variable_names() const {
 }
 
 std::vector<std::string> Environment::function_names() const {
+  // Nobody means those of authorization: there is no authorizer.
+  const auto of_use = [](const Overload& overload) {
+    return overload.parameters.empty() ||
+           !overload.parameters.front()->name.starts_with("kubernetes.authorization.");
+  };
   std::vector<std::string> names;
   for (const auto& [name, overloads] : functions_)
-    if (name.find_first_of("@_") == std::string::npos) names.push_back(name);
+    if (name.find_first_of("@_") == std::string::npos &&
+        std::any_of(overloads.begin(), overloads.end(), of_use))
+      names.push_back(name);
   return names;
 }
 
@@ -129,6 +136,7 @@ void declare_standard_library(Environment& environment) {
   environment.declare_functions(network_rows());
   environment.declare_functions(url_rows());
   environment.declare_functions(named_format_rows());
+  environment.declare_functions(authorization_rows());
 }
 
 std::vector<std::string> nearest_names(std::string_view name, std::vector<std::string> names) {

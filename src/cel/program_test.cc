@@ -54,6 +54,74 @@ TEST(Evaluation, Devices) {
   for (const auto& [text, expected] : kCases) EXPECT_EQ(answer(text), expected) << text;
 }
 
+// Asked of the real environment for new expressions, with and without the two gates.
+TEST(Environments, GatesTakeFromNewExpressions) {
+  struct Row {
+    const char* text;
+    const char* without_lists;  // the complaint; empty: legal
+    const char* without_capacity;
+  };
+  const std::string no_range =
+      "expression of type 'any' cannot be range of a comprehension (must be list, map, or dynamic)";
+  const Row kRows[] = {
+      {"device.attributes['d'].l.includes('a')", "undeclared reference to 'includes'", ""},
+      {"['a'].includes('a')", "undeclared reference to 'includes'", ""},
+      {"device.attributes['d'].l.exists(x, x == 'a')", no_range.c_str(), ""},
+      {"device.attributes['d'].l.sortBy(x, x) == ['a']", no_range.c_str(), ""},
+      {"cel.bind(x, device.attributes['d'].l, x.all(y, y == 'a'))", no_range.c_str(), ""},
+      {"[device.attributes['d'].i, 'x'].size() == 2", "expected type 'any' but found 'string'",
+       "expected type 'dyn' but found 'string'"},
+      {"device.attributes['d'].exists(k, k == 'l')", "", ""},
+      {"dyn(device.attributes['d'].l).exists(x, x == 'a')", "", ""},
+      {"'a' in device.attributes['d'].l && device.attributes['d'].l[0] == 'a'", "", ""},
+      {"device.attributes['d'].i + 1 == 4 && device.attributes['d'].s.startsWith('v')", "", ""},
+      {"device.allowMultipleAllocations", "", "undefined field 'allowMultipleAllocations'"},
+  };
+  const auto complaint = [](DraFeatures features, const char* text) {
+    const auto compiled = compile(dra_environment(features), text);
+    const auto* error = std::get_if<CompileError>(&compiled);
+    return error ? error->text : "";
+  };
+  for (const Row& row : kRows) {
+    for (const auto& [features, expected] : {std::pair{DraFeatures{false, true}, row.without_lists},
+                                             {DraFeatures{true, false}, row.without_capacity}}) {
+      const std::string found = complaint(features, row.text);
+      EXPECT_EQ(found.empty(), *expected == 0) << row.text << ": " << found;
+      EXPECT_NE(found.find(expected), std::string::npos) << row.text << ": " << found;
+    }
+  }
+}
+
+// The authorization library is declared, and nothing is there to ask it of.
+TEST(Environments, AuthorizationHasNoAuthorizer) {
+  const std::string s = "device.attributes['gpu.example.com'].model";
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {s + ".allowed()", "error: no such overload: allowed(string)"},
+      {s + ".path('/').check('get').allowed()", "error: no such overload: path(string, string)"},
+      {s + ".group('a').resource('b').subresource('c').namespace('n').name('m').check('get').allowed()",
+       "error: no such overload: group(string, string)"},
+      {s + ".serviceAccount('a', 'b').path('/').check('get').errored()",
+       "error: no such overload: serviceAccount(string, string, string)"},
+      {s + ".labelSelector('a=b').check('x').reason() == ''",
+       "error: no such overload: labelSelector(string, string)"},
+      {"device.driver.allowed()", "compile: found no matching overload for 'allowed' applied to 'string.()'"},
+      {s + ".path('/').allowed()",
+       "compile: found no matching overload for 'allowed' applied to "
+       "'kubernetes.authorization.PathCheck.()'"},
+      {"authorizer.path('/').check('get').allowed()", "compile: undeclared reference to 'authorizer'"},
+      {"isImage('a')", "compile: undeclared reference to 'isImage'"},
+  };
+  for (const auto& [text, expected] : rows) EXPECT_TRUE(answer(text).starts_with(expected)) << answer(text);
+  for (const auto& [text, cost] :
+       {std::pair{s + ".fieldSelector('a=b').check('x').allowed()", 350116u},
+        {s + ".fieldSelector('').check('x').allowed()", 350015u},
+        {s + ".check('x').allowed() || " + s + ".check('y').allowed()", 700010u}}) {
+    const auto compiled = compile(dra_environment(), text);
+    ASSERT_TRUE(std::holds_alternative<Program>(compiled)) << text;
+    EXPECT_EQ(std::get<Program>(compiled).estimated_cost(), cost) << text;
+  }
+}
+
 TEST(Evaluation, ErrorsAreAbsorbedByDecisiveOperandsOnly) {
   const Case kCases[] = {
       {"1 / 0 == 1 || true", "true"},

@@ -27,18 +27,24 @@ constexpr std::array<NamedKind, 11> kSimple = {{{"dyn", TypeKind::Dyn},
                                                 {"google.protobuf.Timestamp", TypeKind::Timestamp},
                                                 {"type", TypeKind::Type}}};
 
+constexpr std::string_view kAny = "any";
+
 struct Alias {
   std::string_view shorthand;
   std::string_view name;
 };
-constexpr std::array<Alias, 8> kObjects = {{{"quantity", "kubernetes.Quantity"},
-                                            {"semver", "kubernetes.Semver"},
-                                            {"url", "kubernetes.URL"},
-                                            {"format", "kubernetes.NamedFormat"},
-                                            {"ip", "net.IP"},
-                                            {"cidr", "net.CIDR"},
-                                            {"device", "kubernetes.DRADevice"},
-                                            {"image", "kubernetes.ImageReference"}}};
+constexpr std::array<Alias, 12> kObjects = {{{"quantity", "kubernetes.Quantity"},
+                                             {"semver", "kubernetes.Semver"},
+                                             {"url", "kubernetes.URL"},
+                                             {"format", "kubernetes.NamedFormat"},
+                                             {"ip", "net.IP"},
+                                             {"cidr", "net.CIDR"},
+                                             {"device", "kubernetes.DRADevice"},
+                                             {"authorizer", "kubernetes.authorization.Authorizer"},
+                                             {"path_check", "kubernetes.authorization.PathCheck"},
+                                             {"group_check", "kubernetes.authorization.GroupCheck"},
+                                             {"resource_check", "kubernetes.authorization.ResourceCheck"},
+                                             {"decision", "kubernetes.authorization.Decision"}}};
 
 bool nullable(const TypeRef& type) {
   switch (type->kind) {
@@ -119,6 +125,9 @@ TypeRef type_parameter(std::string name) {
 bool is_dyn(const TypeRef& type) {
   return type->kind == TypeKind::Dyn;
 }
+bool is_any(const TypeRef& type) {
+  return is_dyn(type) && type->name == kAny;
+}
 bool is_optional(const TypeRef& type) {
   return type->kind == TypeKind::Opaque && type->name == "optional_type";
 }
@@ -150,6 +159,7 @@ TypeRef parse_type(std::string_view text) {
     BERTH_ASSERT(name == "optional", "a function table names an unknown type");
     return optional_type(inner[0]);
   }
+  if (text == kAny) return make(TypeKind::Dyn, std::string(kAny), {});
   if (text == "duration") return simple_type(TypeKind::Duration);
   if (text == "timestamp") return simple_type(TypeKind::Timestamp);
   for (const NamedKind& simple : kSimple)

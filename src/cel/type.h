@@ -50,14 +50,16 @@ TypeRef wrapper_type(TypeRef primitive);
 TypeRef type_parameter(std::string name);
 
 bool is_dyn(const TypeRef& type);
+// A dynamic type that macros do not range over: protobuf's Any.
+bool is_any(const TypeRef& type);
 bool is_optional(const TypeRef& type);
 bool same_type(const TypeRef& a, const TypeRef& b);
 
 // "map(string, list(int))", as error messages show it.
 std::string type_text(const TypeRef& type);
 
-// What a type's text in a function table means: "list(A)", "map(K, V)", "optional(T)", "quantity", "dyn"…
-// One capital letter is a type parameter. A text that is none of these is our mistake.
+// What a type's text in a function table means: "list(A)", "map(K, V)", "optional(T)", "quantity", "dyn",
+// "any"… One capital letter is a type parameter. A text that is none of these is our mistake.
 TypeRef parse_type(std::string_view text);
 
 // Bindings of type parameters, found by assignments.
