@@ -2,6 +2,9 @@
 #include "client/https_client.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <mutex>
@@ -82,6 +85,32 @@ client::ApiRequest create(const std::string& name) {
   return {client::Verb::Create, kMaps, "default", name, "", R"({"metadata":{"name":")" + name + "\"}}"};
 }
 
+// Keeps a port of loopback for one test while no server listens on it: bound, so that nobody is given it, but
+// not listening, so that connections are refused and a server may take it (SO_REUSEADDR).
+class HeldPort {
+ public:
+  HeldPort() : file_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int on = 1;
+    EXPECT_EQ(::setsockopt(file_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)), 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    socklen_t size = sizeof(address);
+    EXPECT_EQ(::bind(file_, any, size), 0);
+    EXPECT_EQ(::getsockname(file_, any, &size), 0);
+    number = ntohs(address.sin_port);
+  }
+  ~HeldPort() { ::close(file_); }
+  HeldPort(const HeldPort&) = delete;
+  HeldPort& operator=(const HeldPort&) = delete;
+
+  std::uint16_t number = 0;
+
+ private:
+  int file_;
+};
+
 class HttpsClient : public testing::Test {
  protected:
   HttpsClient() {
@@ -98,7 +127,6 @@ class HttpsClient : public testing::Test {
   void start() {
     server.set_ready(true);
     transport = Transport::listen(plain(port), server).value();
-    port = transport->local().port;
   }
   void stop() {
     server.close_watches();
@@ -120,7 +148,8 @@ class HttpsClient : public testing::Test {
   std::unique_ptr<ThreadPool> pool = make_thread_pool(1);
   api::Gates gates{api::GateDefaults::Up};
   ApiServer server{{*store, *pool, clock, random, gates}, {}};
-  std::uint16_t port = 0;
+  const HeldPort usual, other;
+  std::uint16_t port = usual.number;
   std::unique_ptr<Transport> transport;
   Listener listener;
   std::unique_ptr<client::ApiClient> client;
@@ -180,14 +209,14 @@ TEST_F(HttpsClient, ListsAgainWhenHistoryIsGone) {
   follow();
   EXPECT_EQ(listener.heard.take(), "list");
   stop();
-  const std::uint16_t elsewhere = std::exchange(port, 0);
+  port = other.number;
   start();  // where the listener is not
   const auto writer = connect(port, clock);
   for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"})
     EXPECT_TRUE(call(*writer, create(name)).ok());
   EXPECT_TRUE(call(*writer, {client::Verb::Delete, kMaps, "default", "a", "", ""}).ok());
   stop();
-  port = elsewhere;
+  port = usual.number;
   start();
   std::string line = listener.heard.take();
   EXPECT_TRUE(line.starts_with("list ConfigMap/b") && line.ends_with("ConfigMap/h")) << line;
