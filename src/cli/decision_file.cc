@@ -29,6 +29,11 @@ std::string DecisionFile::tail(const std::string& directory) {
   return text;
 }
 
+void DecisionFile::append(std::string_view line) {
+  lines_ += line;
+  if (lines_.size() >= kDecisionBufferBytesMax) flush();
+}
+
 void DecisionFile::flush() {
   if (lines_.empty()) return;
   file_->append(lines_);

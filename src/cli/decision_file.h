@@ -15,6 +15,8 @@ namespace berth::cli {
 
 inline constexpr std::size_t kDecisionFileBytesMax = 64u << 20;  // then a new file is begun, one old is kept
 inline constexpr std::size_t kDecisionBytesRead = 4u << 20;
+// What waits for the end of a step; more is written at once.
+inline constexpr std::size_t kDecisionBufferBytesMax = 4u << 20;
 
 class DecisionFile {
  public:
@@ -24,7 +26,7 @@ class DecisionFile {
   static std::string tail(const std::string& directory);
 
   // A whole line.
-  void append(std::string_view line) { lines_ += line; }
+  void append(std::string_view line);
   void flush();
 
  private:

@@ -7,7 +7,6 @@ the file with what differs today.
 """
 import argparse
 import concurrent.futures
-import os
 import pathlib
 import re
 import signal
@@ -20,8 +19,10 @@ import time
 import compare
 import record
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-DATA = ROOT / "tests" / "data" / "observed"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import suite
+
+DATA = suite.ROOT / "tests" / "data" / "observed"
 OPEN = pathlib.Path(__file__).resolve().with_name("open.txt")
 EVERY_GATE = ("DRADeviceCompatibilityGroups DRAListTypeAttributes DRADerivedAttributes GenericWorkload "
               "TopologyAwareWorkloadScheduling CompositePodGroup DRAWorkloadResourceClaims "
@@ -157,8 +158,7 @@ def report(results, rules):
         print("SKIP " + line)
     for folder, why in NOT_RUN.items():
         print("SKIP %s: %s" % (folder, why))
-    print("%d passed, %d failed, %d skipped" % (passed, failed, len(skipped) + len(NOT_RUN)))
-    return failed
+    return suite.close(passed, failed, len(skipped) + len(NOT_RUN))
 
 
 def main():
@@ -167,15 +167,14 @@ def main():
     parser.add_argument("--write-open", action="store_true", help="list what differs now in open.txt")
     parser.add_argument("--all", action="store_true", help="show open differences too")
     arguments = parser.parse_args()
-    berth = pathlib.Path(os.environ.get("BERTH_BUILD_DIR", str(ROOT / "build" / "debug")), "berth")
     started = time.monotonic()
-    results = run_all(berth, arguments.only)
+    results = run_all(suite.BERTH, arguments.only)
     if arguments.write_open:
         return write_open(results)
     rules = [] if arguments.all or not OPEN.exists() else compare.read_ignored(str(OPEN))
     print("took %.0f s" % (time.monotonic() - started))
-    sys.exit(1 if report(results, rules) else 0)
+    return report(results, rules)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -3,20 +3,20 @@
 
 Only the standard library. The closing line is "N passed, M failed"; the exit code is 0 when nothing failed.
 """
-import argparse
 import json
-import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 import time
-import traceback
 import urllib.error
 import urllib.request
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import suite
+
+ROOT = suite.ROOT
 WAIT_SECONDS_MAX = 60
 PODS = "/api/v1/namespaces/default/pods"
 BIND_REQUESTS = "/apis/scheduling.berth.dev/v1alpha1/bindrequests"
@@ -420,24 +420,8 @@ CASES = (a_pod_is_placed_and_bound_by_two_processes, a_killed_binder_is_followed
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    build = os.environ.get("BERTH_BUILD_DIR", ROOT / "build" / "debug")
-    arguments.add_argument("--berth", type=pathlib.Path, default=pathlib.Path(build, "berth"))
-    arguments.add_argument("cases", nargs="*", help="parts of the names of cases")
-    options = arguments.parse_args()
-    failed = passed = 0
-    for case in CASES:
-        if options.cases and not any(word in case.__name__ for word in options.cases):
-            continue
-        try:
-            case(options.berth.resolve())
-            passed += 1
-        except Exception:  # a case may fail in any way; the others still run
-            failed += 1
-            print("FAILED %s" % case.__name__)
-            traceback.print_exc()
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    chosen = suite.options(__doc__)
+    return suite.run(CASES, chosen.words, chosen.berth)
 
 
 if __name__ == "__main__":

@@ -3,17 +3,17 @@
 
 Only the standard library. The closing line is "N passed, M failed"; the exit code is 0 when nothing failed.
 """
-import argparse
 import json
-import os
 import pathlib
 import random
 import subprocess
 import sys
 import tempfile
-import traceback
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import suite
+
+ROOT = suite.ROOT
 EXAMPLES = ROOT / "examples"
 CLUSTER = EXAMPLES / "cluster"
 GROUPS = EXAMPLES / "compatibility-groups"
@@ -188,25 +188,9 @@ CASES = (every_example_of_the_document_is_told_in_words, the_order_of_the_input_
 
 def main():
     global BERTH
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    build = os.environ.get("BERTH_BUILD_DIR", ROOT / "build" / "debug")
-    arguments.add_argument("--berth", type=pathlib.Path, default=pathlib.Path(build, "berth"))
-    arguments.add_argument("cases", nargs="*", help="parts of the names of cases")
-    options = arguments.parse_args()
-    BERTH = options.berth.resolve()
-    failed = passed = 0
-    for case in CASES:
-        if options.cases and not any(word in case.__name__ for word in options.cases):
-            continue
-        try:
-            case()
-            passed += 1
-        except Exception:  # a case may fail in any way; the others still run
-            failed += 1
-            print("FAILED %s" % case.__name__)
-            traceback.print_exc()
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    chosen = suite.options(__doc__)
+    BERTH = chosen.berth
+    return suite.run(CASES, chosen.words)
 
 
 if __name__ == "__main__":

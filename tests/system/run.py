@@ -17,11 +17,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("BERTH_BUILD_DIR", ROOT / "build/release"))
-BERTH = BUILD / "berth"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import suite
+
+ROOT = suite.ROOT
+BERTH = suite.BERTH
 READY_SECONDS_MAX = 40
 COMMAND_SECONDS_MAX = 30
 STOP_SECONDS_MAX = 2.0
@@ -41,7 +42,7 @@ def check_alone(function):
     return function
 
 
-class Wrong(Exception):
+class Wrong(AssertionError):
     pass
 
 
@@ -577,35 +578,14 @@ def foreign_kubeconfig(directory):
     expect(mine.read_text().endswith("clusters: []\n"), "the file changed")
 
 
-class Tally:
-    def __init__(self):
-        self.passed = 0
-        self.failed = []
-
-    def attempt(self, function, *arguments):
-        began = time.monotonic()
-        try:
-            function(*arguments)
-            self.passed += 1
-            print(f"ok    {function.__name__} {time.monotonic() - began:.1f} s", flush=True)
-        except (Wrong, subprocess.TimeoutExpired, OSError, ValueError, KeyError, IndexError) as error:
-            self.failed.append(function.__name__)
-            detail = str(error) if isinstance(error, Wrong) else traceback.format_exc()
-            print(
-                f"FAIL: {function.__name__}\n" + "\n".join("      " + line for line in detail.splitlines()),
-                flush=True,
-            )
-
-
 def main():
     global KUBECTL
     only = set(sys.argv[1:])
     if not BERTH.exists():
         print(f"SKIP no executable {BERTH}")
-        print("0 passed, 0 failed, 1 skipped")
-        return 0
+        return suite.close(0, 0, 1)
     KUBECTL = find_kubectl()
-    tally = Tally()
+    tally = suite.Tally()
     wanted = [function for function in CHECKS if not only or function.__name__ in only]
     with tempfile.TemporaryDirectory(prefix="berth-system-") as scratch:
         if KUBECTL and wanted:
@@ -617,8 +597,7 @@ def main():
                     for function in wanted:
                         tally.attempt(function, cluster)
             except Wrong as error:
-                tally.failed.append("the shared cluster")
-                print(f"FAIL: the shared cluster\n{error}")
+                tally.fail("the shared cluster", str(error))
         for function in ALONE:
             if only and function.__name__ not in only:
                 continue
@@ -629,8 +608,7 @@ def main():
             tally.attempt(function, directory)
     if not KUBECTL:
         print("SKIP everything that needs kubectl: none is installed and Go 1.26 is not there to build it")
-    print(f"{tally.passed} passed, {len(tally.failed)} failed, {0 if KUBECTL else 1} skipped")
-    return 1 if tally.failed else 0
+    return tally.close(skipped=0 if KUBECTL else 1)
 
 
 if __name__ == "__main__":

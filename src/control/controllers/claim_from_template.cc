@@ -6,14 +6,7 @@
 
 namespace berth::control {
 
-using api::Kind;
-using client::Delta;
-using client::Effects;
-using client::View;
-
 namespace {
-
-using Keys = std::vector<api::ObjectKey>;
 
 // Names that another owner may have taken are passed over this often.
 constexpr int kNameTriesMax = 8;

@@ -13,6 +13,13 @@
 
 namespace berth::control {
 
+// The words of every controller.
+using api::Kind;
+using client::Delta;
+using client::Effects;
+using client::View;
+using Keys = std::vector<api::ObjectKey>;
+
 inline constexpr std::string_view kSimulatedLabel = "berth.dev/simulated";
 inline constexpr std::string_view kRunTimeAnnotation = "berth.dev/run-time";
 inline constexpr std::string_view kFabricReadyAfterAnnotation = "berth.dev/fabric-ready-after";

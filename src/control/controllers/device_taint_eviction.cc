@@ -7,14 +7,7 @@
 
 namespace berth::control {
 
-using api::Kind;
-using client::Delta;
-using client::Effects;
-using client::View;
-
 namespace {
-
-using Keys = std::vector<api::ObjectKey>;
 
 // A rule's condition is written at most this often while its spec stays.
 constexpr Duration kRuleStatusPeriod = Duration::seconds(10);

@@ -4,9 +4,6 @@
 
 namespace berth::control {
 
-using client::Effects;
-using client::View;
-
 namespace {
 
 constexpr Duration kEventLife = Duration::minutes(60);

@@ -7,13 +7,7 @@
 
 namespace berth::control {
 
-using client::Delta;
-using client::Effects;
-using client::View;
-
 namespace {
-
-using Keys = std::vector<api::ObjectKey>;
 
 constexpr std::string_view kForeground = "foregroundDeletion";
 constexpr std::string_view kOrphan = "orphan";

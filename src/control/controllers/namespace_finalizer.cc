@@ -6,14 +6,7 @@
 
 namespace berth::control {
 
-using api::Kind;
-using client::Delta;
-using client::Effects;
-using client::View;
-
 namespace {
-
-using Keys = std::vector<api::ObjectKey>;
 
 constexpr std::string_view kFinalizer = "kubernetes";
 // Deletes of one run; the rest follow when these are done.

@@ -5,11 +5,6 @@
 
 namespace berth::control {
 
-using api::Kind;
-using client::Delta;
-using client::Effects;
-using client::View;
-
 namespace {
 
 // How long a node must have been away before its living pods are ended; as in kube-controller-manager's pod

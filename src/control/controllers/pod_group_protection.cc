@@ -5,11 +5,6 @@
 
 namespace berth::control {
 
-using api::Kind;
-using client::Delta;
-using client::Effects;
-using client::View;
-
 namespace {
 
 constexpr std::string_view kProtection = "scheduling.k8s.io/podgroup-protection";

@@ -8,11 +8,6 @@
 
 namespace berth::control {
 
-using api::Kind;
-using client::Delta;
-using client::Effects;
-using client::View;
-
 namespace {
 
 // Kubelets renew every 10 s a lease of 40 s. So many nodes in one process would write without end: from 200

@@ -5,11 +5,6 @@
 
 namespace berth::control {
 
-using api::Kind;
-using client::Delta;
-using client::Effects;
-using client::View;
-
 namespace {
 
 std::string digest_of(std::string_view seed) {
