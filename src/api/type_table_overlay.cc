@@ -28,6 +28,7 @@ constexpr TypeName kListMeta = {"meta.k8s.io", "v1", "ListMeta"};
 constexpr TypeName kCondition = {"meta.k8s.io", "v1", "Condition"};
 constexpr TypeName kAllocation = {"resource.k8s.io", "v1", "AllocationResult"};
 constexpr TypeName kResourceStatus = {"", "v1", "ResourceStatus"};
+constexpr TypeName kNodeAllocatable = {"", "v1", "NodeAllocatableResourceClaimStatus"};
 constexpr TypeName own(std::string_view name) {
   return {kGroup, kVersion, name};
 }
@@ -126,6 +127,10 @@ constexpr OverlayRow kRows[] = {
     {kSpec, 0,
      part("extendedResourceClaim", "v1alpha1.ExtendedResourceClaim", kPointer | kOmitEmpty | kOptional),
      kExtended},
+    {kSpec, 0,
+     parts("nodeAllocatableResourceClaimStatuses", "[]v1.NodeAllocatableResourceClaimStatus",
+           "resourceClaimName"),
+     kNodeAllocatable},
     {kSpec, 0, number("backoffLimit", kPointer | kOmitEmpty | kOptional), kNoMessage},
     {kBindGroup, 0, text("name", 0), kNoMessage},
     {kBindGroup, 0, text("uid"), kNoMessage},

@@ -7,7 +7,8 @@
 namespace berth {
 namespace {
 
-constexpr __int128 kLimit = static_cast<__int128>(1) << 126;
+// Twice it still fits.
+constexpr __int128 kLimit = (static_cast<__int128>(1) << 126) - 1;
 
 struct Suffix {
   std::string_view text;

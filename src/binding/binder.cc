@@ -118,7 +118,10 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
   Effects effects = ladder.climb();
   if (!request->claims.empty()) measure(key, *request, ladder, view, now);
   if (ladder.binds())
-    if (Memory* memory = remember(key, request->meta.uid)) memory->announce = true;
+    if (Memory* memory = remember(key, request->meta.uid)) {
+      memory->announce = true;
+      memory->writes_before_binding = ladder.writes_before_binding();
+    }
   const bool adds = adds_consumer(effects);
   if (adds || (found != memory_.end() && found->second.adds))
     if (Memory* memory = remember(key, request->meta.uid)) memory->adds = adds;
@@ -146,7 +149,9 @@ void Binder::measure(const api::ObjectKey& key, const api::BindRequest& request,
 void Binder::settle(const View& view, const api::ObjectKey& key, const client::Outcome& outcome, Time) {
   const api::BindRequest* request = view.bind_requests.find(key.ns, key.name);
   if (!request || has_ended(*request)) return;
-  std::optional<Refusal> refusal = refusal_of(outcome);
+  const auto found = memory_.find(key);
+  const std::size_t before = found == memory_.end() ? 0 : found->second.writes_before_binding;
+  std::optional<Refusal> refusal = refusal_of(outcome, before);
   if (!refusal) return;
   Memory* memory = remember(key, request->meta.uid);
   if (!memory) return;

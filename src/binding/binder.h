@@ -49,6 +49,7 @@ class Binder final : public client::Reconciler {
     Time started = {};        // of a pod with claims: its first run
     Time waiting_since = {};  // for binding conditions
     bool measured = false;    // its figures are counted
+    std::size_t writes_before_binding = 0;
   };
 
   Binder(BinderOptions options, Plugins plugins)

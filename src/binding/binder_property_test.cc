@@ -105,12 +105,16 @@ class World {
     pods_.push_back(name);
     pod_text_[name] = R"("},"spec":{"resourceClaims":[)" + listed + "]}}";
     put_pod(name, "u-" + name);
+    const bool takes = !used.empty() && tape_.below(2) == 1;
+    const std::string taken = takes ? R"("nodeAllocatableResourceClaimStatuses":[{"resourceClaimName":")" +
+                                          used[0] + R"(","overhead":[{"name":"cpu","perPod":"1"}]}],)"
+                                    : "";
     const std::string group =
         gang_ ? R"("decisionID":"x","group":{"name":"g","size":)" + std::to_string(count) + "}," : "";
     cluster_.put(Kind::BindRequest, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"b-)" +
                                         name + R"(","creationTimestamp":")" + format_time(cluster_.now) +
                                         R"("},"spec":{"podName":")" + name + R"(","podUID":"u-)" + name +
-                                        R"(","selectedNode":"n1",)" + group +
+                                        R"(","selectedNode":"n1",)" + group + taken +
                                         R"("resourceClaimAllocations":[)" + allocated + "]}}");
   }
 
@@ -178,6 +182,8 @@ class World {
   void watch(const client::ApiRequest& request) {
     if (request.subresource != "binding") return;
     RC_ASSERT(bindings_.insert(request.name).second);
+    RC_ASSERT(decoded<api::Pod>(cluster_, pod_key(request.name)).node_allocatable ==
+              decoded<api::BindRequest>(cluster_, request_key(request.name)).node_allocatable);
     for (const std::string& name : claims_of_.at(request.name)) {
       const auto claim = decoded<api::ResourceClaim>(cluster_, claim_key(name));
       RC_ASSERT(claim.allocation.has_value());
@@ -212,6 +218,9 @@ class World {
       RC_ASSERT(!claim.reserved_by("u-" + pod));
       RC_ASSERT(!claim.allocation || !claim.reserved_for.empty());
     }
+    if (!cluster_.find(pod_key(pod))) return;
+    const auto left = decoded<api::Pod>(cluster_, pod_key(pod));
+    RC_ASSERT(left.meta.uid != request.pod_uid || left.node_allocatable.empty());
   }
 
   Tape& tape_;

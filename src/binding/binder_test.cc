@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "api/types/device_readiness.h"
 #include "binding/dynamic_resources.h"
 #include "binding/testing/fake_cluster.h"
@@ -67,6 +69,84 @@ TEST(Binder, BindsAPlainPodWithTwoWritesAndOneEvent) {
   ASSERT_EQ(cluster.events.size(), 1u);
   EXPECT_EQ(cluster.events[0].reason, "Scheduled");
   EXPECT_EQ(cluster.events[0].message, "Successfully assigned d/p to n1");
+}
+
+// A request whose claim "c" has a device without conditions that takes 2 cpu of the node.
+void add_taking_pod(FakeCluster& cluster, const std::string& name) {
+  cluster.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" + name +
+                             R"("},"spec":{"resourceClaims":[{"name":"c","resourceClaimName":"c"}]}})");
+  cluster.put(Kind::BindRequest, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"b-)" + name +
+                                     R"("},"spec":{"podName":")" + name + R"(","podUID":"u-)" + name +
+                                     R"(","selectedNode":"n1","resourceClaimAllocations":[{"name":"c",
+    "claimName":"c","claimUID":"u-c","allocation":{"devices":{"results":[
+    {"request":"r","driver":"drv","pool":"pool","device":"cpus"}]}}}],
+    "nodeAllocatableResourceClaimStatuses":[{"resourceClaimName":"c","containers":["a"],
+    "mapping":[{"name":"cpu","quantity":"2"}]}]}})");
+}
+const char* const kTaken =
+    R"({"nodeAllocatableResourceClaimStatuses":[{"resourceClaimName":"c","containers":["a"],)"
+    R"("mapping":[{"name":"cpu","quantity":"2"}]}]})";
+
+TEST(Binder, ThePodSaysWhatItsDevicesTakeOfTheNodeBeforeItIsBound) {
+  FakeCluster cluster;
+  cluster.put(Kind::Node, kNode);
+  add_claim(cluster, "c");
+  add_taking_pod(cluster, "p");
+  cluster.on_write = [&](const client::ApiRequest& request) {
+    EXPECT_TRUE(request.subresource != "binding" || status_text(cluster, pod_key("p")) == kTaken);
+  };
+  cluster.settle(cluster.now);
+  EXPECT_EQ(cluster.log, (std::vector<std::string>{"patch resourceclaims c", "patch resourceclaims c/status",
+                                                   "patch pods p/status", "create pods p/binding",
+                                                   "patch bindrequests p/status"}));
+}
+
+// Runs until the binding would be the next write, which is answered with `fault`, and to the end.
+void run_with(FakeCluster& cluster, Fault fault) {
+  cluster.deliver();
+  while (cluster.runnable() > 0 && cluster.in_flight() == 0) cluster.run(0);
+  while (cluster.in_flight() > 0) {
+    const bool told = !cluster.log.empty() && cluster.log.back() == "patch pods p/status";
+    cluster.step(0, told ? fault : Fault::None);
+    if (told) break;
+    while (cluster.in_flight() == 0 && cluster.runnable() > 0) cluster.run(0);
+  }
+  cluster.settle(cluster.now + Duration::seconds(600));
+}
+
+TEST(Binder, ARefusedBindingTakesItBackFromThePodsStatus) {
+  FakeCluster cluster;
+  cluster.put(Kind::Node, kNode);
+  add_claim(cluster, "c");
+  add_taking_pod(cluster, "p");
+  run_with(cluster, Fault::Refused);
+  EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "p")));
+  EXPECT_EQ(status_text(cluster, pod_key("p")), R"({"nodeAllocatableResourceClaimStatuses":[]})");
+  EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
+}
+
+TEST(Binder, ALostBindingIsAskedForAgainWithoutTellingThePodTwice) {
+  FakeCluster cluster;
+  cluster.put(Kind::Node, kNode);
+  add_claim(cluster, "c");
+  add_taking_pod(cluster, "p");
+  run_with(cluster, Fault::LostNotDone);
+  EXPECT_EQ(std::count(cluster.log.begin(), cluster.log.end(), "patch pods p/status"), 1);
+  EXPECT_EQ(std::count(cluster.log.begin(), cluster.log.end(), "create pods p/binding"), 1);
+  EXPECT_EQ(status_text(cluster, pod_key("p")), kTaken);
+}
+
+TEST(Binder, AMappedClaimIsNotShared) {
+  FakeCluster cluster;
+  cluster.put(Kind::Node, kNode);
+  add_claim(cluster, "c",
+            R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv","pool":"pool",
+            "device":"cpus"}]}},"reservedFor":[{"resource":"pods","name":"q","uid":"u-q"}]})");
+  add_taking_pod(cluster, "p");
+  cluster.settle(cluster.now);
+  const api::BindRequest& request = *cluster.view().bind_requests.find("d", "p");
+  EXPECT_EQ(request.reason, "ClaimNotShareable");
+  EXPECT_TRUE(api::failed_for_good(request));
 }
 
 const char* const kReady = R"({"status":{"devices":[{"driver":"drv","pool":"pool","device":"c",

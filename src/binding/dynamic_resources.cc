@@ -43,6 +43,12 @@ bool was_reserved_once(const BindContext& context) {
          (step == api::BindStep::WaitingForDevices || step == api::BindStep::WaitingForGang);
 }
 
+bool is_mapped(const api::BindRequest& request, const std::string& claim) {
+  return std::any_of(
+      request.node_allocatable.begin(), request.node_allocatable.end(),
+      [&](const api::NodeAllocatableClaim& one) { return one.claim_name == claim && !one.mapping.empty(); });
+}
+
 // Why this claim cannot be had any more, if so.
 std::optional<Failed> lost(const BindContext& context, const api::ClaimAllocation& wanted,
                            const api::ResourceClaim& claim) {
@@ -51,6 +57,10 @@ std::optional<Failed> lost(const BindContext& context, const api::ClaimAllocatio
   if (claim.allocation && !same_devices(*claim.allocation, wanted.allocation))
     return choose_again("ClaimAllocatedElsewhere", name + " got allocated elsewhere");
   if (claim.reserved_by(context.request.pod_uid)) return std::nullopt;
+  if (!claim.reserved_for.empty() && is_mapped(context.request, wanted.claim_name))
+    return choose_again("ClaimNotShareable", name +
+                                                 " has a device that is itself a resource of the node, and " +
+                                                 claim.reserved_for.front().name + " has it");
   if (was_reserved_once(context))
     return choose_again("ClaimDeallocated", name + " was taken from the pod while it waited to be bound");
   if (claim.reserved_for.size() >= api::kReservedForMax)
@@ -208,10 +218,21 @@ std::vector<Chain> DynamicResources::rollback(const BindContext& context) const 
             release(context, *claim, as_decided ? LastOneOut::Deallocates : LastOneOut::KeepsAllocation))
       chains.push_back(*std::move(chain));
   }
+  if (context.pod && !context.request.node_allocatable.empty())
+    if (auto cleared = tell_node_allocatable(*context.pod, {}))
+      chains.push_back({client::key_of(api::Kind::Pod, context.pod->meta), {*std::move(cleared)}, {}});
   return chains;
 }
 
 }  // namespace
+
+std::optional<client::Write> tell_node_allocatable(const api::Pod& pod,
+                                                   const api::NodeAllocatableClaims& wanted) {
+  if (pod.node_allocatable == wanted) return std::nullopt;
+  const Json status = Json::object({{"nodeAllocatableResourceClaimStatuses", api::to_json(wanted)}});
+  return client::merge_patch(client::key_of(api::Kind::Pod, pod.meta), Json::object({{"status", status}}),
+                             pod.meta.uid, 0, "status");
+}
 
 bool same_devices(const api::Allocation& a, const api::Allocation& b) {
   const auto left = sorted(a), right = sorted(b);

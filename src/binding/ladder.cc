@@ -137,7 +137,7 @@ Effects Ladder::advance(const PodSight& sight) {
     return wait(*waiting);
   }
   pre_bind_end_ = PreBindStatus::Success;
-  return gang_.committed() ? bind() : pass_barrier();
+  return gang_.committed() ? bind(*sight.pod) : pass_barrier();
 }
 
 Effects Ladder::wake(Time at) const {
@@ -209,10 +209,14 @@ Effects Ladder::wait_for_gang() const {
   return effects;
 }
 
-Effects Ladder::bind() {
+Effects Ladder::bind(const api::Pod& pod) {
   binds_ = true;
   Effects success = record_success();
-  Chain chain{pod_key(request_), {binding_of(request_)}, {}};
+  Chain chain{pod_key(request_), {}, {}};
+  if (auto told = tell_node_allocatable(pod, request_.node_allocatable))
+    chain.writes.push_back(*std::move(told));
+  writes_before_binding_ = chain.writes.size();
+  chain.writes.push_back(binding_of(request_));
   for (Chain& recorded : success.chains)
     for (Write& write : recorded.writes) chain.writes.push_back(std::move(write));
   Effects effects;

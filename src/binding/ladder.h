@@ -31,6 +31,8 @@ class Ladder {
   // How the steps before the binding ended in this run; none when they did not.
   std::optional<PreBindStatus> pre_bind_end() const { return pre_bind_end_; }
   bool waits_for_conditions() const { return waits_for_conditions_; }
+  // Of the chain with the binding.
+  std::size_t writes_before_binding() const { return writes_before_binding_; }
 
  private:
   client::Effects write_status(const api::BindRequest& wanted, IfChanged if_changed) const;
@@ -47,7 +49,7 @@ class Ladder {
   client::Effects wait(const Waiting& waiting) const;
   client::Effects pass_barrier() const;
   client::Effects wait_for_gang() const;
-  client::Effects bind();
+  client::Effects bind(const api::Pod& pod);
   std::vector<client::Chain> left_to_give_back() const;
   client::Effects wake(Time at) const;
 
@@ -62,6 +64,7 @@ class Ladder {
   bool binds_ = false;
   bool waits_for_conditions_ = false;
   std::optional<PreBindStatus> pre_bind_end_;
+  std::size_t writes_before_binding_ = 0;
 };
 
 }  // namespace berth::binding

@@ -16,11 +16,11 @@ bool may_pass(const client::ApiReply& reply) {
          reply.code >= kServerError || is_race(reply);
 }
 
-std::optional<Refusal> refusal_of(const client::ChainOutcome& chain) {
+std::optional<Refusal> refusal_of(const client::ChainOutcome& chain, std::size_t before_binding) {
   if (chain.ok || chain.key.kind == api::Kind::BindRequest) return std::nullopt;
   const bool binding = chain.key.kind == api::Kind::Pod;
   // Behind the binding stands only the request's status.
-  if (binding && chain.writes_accepted > 0) return std::nullopt;
+  if (binding && chain.writes_accepted > before_binding) return std::nullopt;
   if (!binding && is_race(chain.last)) return std::nullopt;
   Refusal refusal;
   if (!may_pass(chain.last)) refusal.failure = api::FailureClass::Permanent;
@@ -31,10 +31,10 @@ std::optional<Refusal> refusal_of(const client::ChainOutcome& chain) {
 
 }  // namespace
 
-std::optional<Refusal> refusal_of(const client::Outcome& outcome) {
+std::optional<Refusal> refusal_of(const client::Outcome& outcome, std::size_t before_binding) {
   std::optional<Refusal> worst;
   for (const client::ChainOutcome& chain : outcome.chains) {
-    std::optional<Refusal> refusal = refusal_of(chain);
+    std::optional<Refusal> refusal = refusal_of(chain, before_binding);
     if (refusal && (!worst || refusal->failure == api::FailureClass::Permanent)) worst = std::move(refusal);
   }
   return worst;

@@ -18,7 +18,7 @@ struct Refusal {
 // The worst of an outcome. None when the attempt did not fail, only raced: a conflict or a lost answer on a
 // claim or on the request itself (they have been read again), or trouble with the request's own status, which
 // could not be recorded there. On the binding a conflict counts: it lasts as long as the pod may not be
-// bound.
-std::optional<Refusal> refusal_of(const client::Outcome& outcome);
+// bound; `before_binding` writes stand before it in its chain.
+std::optional<Refusal> refusal_of(const client::Outcome& outcome, std::size_t before_binding);
 
 }  // namespace berth::binding

@@ -303,16 +303,6 @@ TEST_F(KnownBugs, K141212_K141213_K141214_K141338_ANodeSelectorOfSeveralTermsIsN
   EXPECT_EQ(devices_of(claim(2)), "several one");
 }
 
-TEST_F(KnownBugs, K141467_WhatADeviceTakesOfItsNodeIsNeverForgotten) {
-  api::ResourceSlice devices = slice("d", {"takes", "plain"});
-  devices.devices[0].maps_node_resources = true;
-  world.put(api::Kind::ResourceSlice, devices);
-  EXPECT_EQ(devices_of(claim(1)), "takes");
-  gates.node_allocatable_resources = true;
-  EXPECT_EQ(devices_of(claim(1)), "plain");
-  EXPECT_EQ(devices_of(claim(2)), "none");
-}
-
 TEST_F(KnownBugs, K110653_SignsOfAmounts) {
   struct Row {
     const char *declared, *drawn, *want;

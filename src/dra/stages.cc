@@ -31,9 +31,6 @@ std::string_view refusal_of(const Slice& slice, const api::Device& device, const
                             const model::NodeRow& node) {
   constexpr std::string_view kFeature = "it needs a feature that the node or the scheduler lacks";
   if (!gates.partitionable_devices && !device.consumes.empty()) return kFeature;
-  // What such a device takes of its node's cpu and memory is not counted yet: no yes rather than a wrong one.
-  if (gates.node_allocatable_resources && device.maps_node_resources)
-    return "it takes resources of its node, which are not counted yet";
   // An allocation has one term, so that several (any of them would do) cannot be told in it.
   const api::NodeSelector* selector = reach_of(slice, device, gates).selector;
   if (selector && selector->terms.size() != 1) return "its node selector has not exactly one term";

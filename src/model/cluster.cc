@@ -28,6 +28,11 @@ std::shared_ptr<const api::Allocation> carried(const Row& claims, const std::sha
   return nullptr;
 }
 
+bool takes_of_node(const api::ResourceSlice& slice) {
+  return std::any_of(slice.devices.begin(), slice.devices.end(),
+                     [](const api::Device& device) { return !device.node_allocatable.empty(); });
+}
+
 }  // namespace
 
 void Cluster::apply(const client::Delta& delta) {
@@ -123,6 +128,7 @@ void Cluster::apply_slice(const api::ResourceSlice* before,
     const PoolId pool = pool_id(before->driver, before->pool);
     pool_changed(pool);
     pools_[pool.index()].slices.erase(before->meta.name);
+    if (takes_of_node(*before)) --taking_slices_;
     if (!before->node_name.empty()) {
       auto& pools = nodes_[node_id(before->node_name).index()].local_pools;
       if (--pools[pool] == 0) pools.erase(pool);
@@ -134,6 +140,7 @@ void Cluster::apply_slice(const api::ResourceSlice* before,
   SliceRow slice{after, pool, {}};
   for (const api::Device& device : after->devices) slice.devices.push_back(device_id(pool, device.name));
   pools_[pool.index()].slices[after->meta.name] = std::move(slice);
+  if (takes_of_node(*after)) ++taking_slices_;
   if (!after->node_name.empty()) ++nodes_[node_id(after->node_name).index()].local_pools[pool];
   pool_changed(pool);
 }
@@ -201,11 +208,9 @@ void Cluster::apply_request(const BindRequestPtr& before, const BindRequestPtr& 
 
 void Cluster::keep_as_assumption(const api::BindRequest& request) {
   if (!stands(request)) return;
-  Assumption assumption{request.decision_id,
-                        {request.meta.ns, request.pod_name},
-                        request.pod_uid,
-                        request.node,
-                        request.claims};
+  Assumption assumption{request.decision_id, {request.meta.ns, request.pod_name},
+                        request.pod_uid,     request.node,
+                        request.claims,      request.node_allocatable};
   if (outstanding(assumption)) assume(std::move(assumption));
 }
 
@@ -234,14 +239,21 @@ bool Cluster::outstanding(const Assumption& assumption) const {
                      });
 }
 
-NodeId Cluster::place_of(const PodRow& row) {
-  if (!row.live || row.live->finished()) return NodeId::none();
-  if (row.live->bound()) return node_id(row.live->node_name);
+Cluster::Place Cluster::place_of(const PodRow& row) {
+  if (!row.live || row.live->finished()) return {};
+  if (row.live->bound()) return {node_id(row.live->node_name), &row.live->node_allocatable};
   for (const auto& [name, request] : row.bind_requests)
-    if (stands(*request)) return node_id(request->node);
+    if (stands(*request)) return {node_id(request->node), &request->node_allocatable};
   const auto assumed = assumptions_.find(row.live->meta.uid);
-  if (assumed == assumptions_.end() || assumed->second.node.empty()) return NodeId::none();
-  return node_id(assumed->second.node);
+  if (assumed == assumptions_.end() || assumed->second.node.empty()) return {};
+  return {node_id(assumed->second.node), &assumed->second.node_allocatable};
+}
+
+const ResourceAmounts& Cluster::charges(PodId pod, const NodeAllocatablePtr& by_devices) {
+  const PodRow& row = pods_[pod.index()];
+  if (!by_devices) return row.requests;
+  charges_ = resources_.charges(*row.live, *by_devices);
+  return charges_;
 }
 
 std::shared_ptr<const api::Allocation> Cluster::allocation_of(const ClaimRow& row) const {
@@ -257,7 +269,10 @@ std::shared_ptr<const api::Allocation> Cluster::allocation_of(const ClaimRow& ro
 
 void Cluster::settle(PodId pod) {
   const PodRow& row = pods_[pod.index()];
-  ledger_.settle_pod(pod, place_of(row), row.requests);
+  const Place place = place_of(row);
+  if (counting_ == NodeAllocatable::Ignored || !place.by_devices || place.by_devices->empty())
+    return ledger_.settle_pod(pod, place.node, row.requests);
+  ledger_.settle_pod(pod, place.node, resources_.charges(*row.live, *place.by_devices));
 }
 
 void Cluster::settle(ClaimId claim) {
@@ -330,7 +345,11 @@ void Cluster::commit(Ledger::Transaction& transaction, std::string_view decision
     assumption.decision = decision;
     assumption.pod = row.key;
     assumption.pod_uid = row.live->meta.uid;
-    if (step.node.valid()) assumption.node = nodes_[step.node.index()].name;
+    if (step.node.valid()) {
+      assumption.node = nodes_[step.node.index()].name;
+      assumption.node_allocatable =
+          step.node_allocatable ? *step.node_allocatable : api::NodeAllocatableClaims{};
+    }
     if (!step.claim.valid()) continue;
     const ClaimRow& claim = claims_[step.claim.index()];
     api::ClaimAllocation carried{"", claim.key.name, claim.live ? claim.live->meta.uid : "",

@@ -17,70 +17,17 @@
 
 #include "client/view.h"
 #include "model/ledger.h"
+#include "model/rows.h"
 
 namespace berth::model {
 
-struct NodeRow {
-  std::string name;
-  std::shared_ptr<const api::Node> live;  // null: only referred to
-  ResourceRow allocatable;
-  bool ready = false;
-  // Change with the node's labels and features, and with the slices of every pool that has one for this node.
-  std::uint64_t labels_stamp = 0;
-  std::uint64_t slices_stamp = 0;
-  std::map<PoolId, std::uint32_t> local_pools;  // slices with this nodeName
-};
-
-using BindRequestPtr = std::shared_ptr<const api::BindRequest>;
-
-struct PodRow {
-  client::NamedKey key;
-  std::shared_ptr<const api::Pod> live;
-  ResourceAmounts requests;                             // what it is charged, ResourceNames::charges
-  std::map<std::string, BindRequestPtr> bind_requests;  // by name, those that name this pod
-};
-
-struct ClaimRow {
-  client::NamedKey key;
-  std::shared_ptr<const api::ResourceClaim> live;
-  std::map<std::string, BindRequestPtr> bind_requests;  // by name, those that carry this claim
-  std::set<std::string> assumed_by;                     // pod UIDs
-};
-
-struct SliceRow {
-  std::shared_ptr<const api::ResourceSlice> live;
-  PoolId pool;
-  std::vector<DeviceId> devices;  // as live->devices
-};
-
-struct PoolRow {
-  std::string driver;
-  std::string pool;
-  std::map<std::string, SliceRow> slices;  // by object name
-  std::map<std::string, DeviceId, std::less<>> devices;
-  std::vector<NodeId> nodes;  // with a slice of their own; ascending
-  bool wide = false;          // has a slice that is not tied to one node by nodeName
-  std::uint64_t stamp = 0;    // changes with every slice of the pool
-};
-
-struct DeviceRow {
-  PoolId pool;
-  std::string name;
-};
-
-// A decision that no live object shows yet: outstanding until the pod is bound and its claims are allocated,
-// its bind request is there, the pod is gone or finished, or the decision is forgotten.
-struct Assumption {
-  std::string decision;
-  client::NamedKey pod;
-  std::string pod_uid;
-  std::string node;
-  std::vector<api::ClaimAllocation> claims;
-  friend bool operator<(const Assumption& a, const Assumption& b) { return a.pod_uid < b.pod_uid; }
-};
+// Whether what devices take of their node counts: DRANodeAllocatableResources.
+enum class NodeAllocatable : std::uint8_t { Ignored, Counted };
 
 class Cluster {
  public:
+  explicit Cluster(NodeAllocatable counting = NodeAllocatable::Ignored) : counting_(counting) {}
+
   // Refused (asserted) while a transaction is open.
   void apply(const client::Delta& delta);
 
@@ -115,6 +62,13 @@ class Cluster {
   ClaimId claim_id(const client::NamedKey& key);  // makes the row
   PoolId find_pool(std::string_view driver, std::string_view pool) const;
   DeviceId find_device(std::string_view driver, std::string_view pool, std::string_view device) const;
+  // What the newest generation of its pool says of the device; null when no slice has it.
+  const api::Device* find_offer(std::string_view driver, std::string_view pool,
+                                std::string_view device) const;
+  // Whether any device takes of its node, and that counts.
+  bool devices_take_of_nodes() const { return counting_ == NodeAllocatable::Counted && taking_slices_ > 0; }
+  // What a live pod is charged with devices that take this of its node. Holds until the next call.
+  const ResourceAmounts& charges(PodId pod, const NodeAllocatablePtr& by_devices);
   // Pools with a slice that has this node's name; unordered by name.
   std::vector<PoolId> pools_of(NodeId id) const;
   // Pools with a slice that is not tied to one node by nodeName, by driver and name.
@@ -157,7 +111,11 @@ class Cluster {
   void settle(PodId pod);
   void settle(ClaimId claim);
   void settle_all_of(const Assumption& assumption);
-  NodeId place_of(const PodRow& row);
+  struct Place {
+    NodeId node;
+    const api::NodeAllocatableClaims* by_devices = nullptr;
+  };
+  Place place_of(const PodRow& row);
   std::shared_ptr<const api::Allocation> allocation_of(const ClaimRow& row) const;
 
   void add_assumption(Assumption assumption);
@@ -173,6 +131,8 @@ class Cluster {
   PoolId pool_id(const std::string& driver, const std::string& pool);
   DeviceId device_id(PoolId pool, std::string_view name);
 
+  NodeAllocatable counting_;
+  std::size_t taking_slices_ = 0;  // with a device that takes of its node
   Ledger ledger_;
   ResourceNames resources_;
   Names<CapacityId> capacities_;
@@ -191,6 +151,7 @@ class Cluster {
   std::vector<DeviceRow> devices_;
   std::map<std::string, std::shared_ptr<const api::DeviceClass>> classes_;
   std::map<std::string, Assumption> assumptions_;
+  ResourceAmounts charges_;  // of the latest charges()
   std::uint64_t stamp_ = 0;
   std::uint64_t wide_stamp_ = 0;
   std::uint64_t node_set_stamp_ = 0;

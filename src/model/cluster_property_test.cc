@@ -37,7 +37,7 @@ class History {
   }
 
   std::string rebuilt() const {
-    Cluster fresh;
+    Cluster fresh(NodeAllocatable::Counted);
     // Kinds in another order than they came.
     feed(fresh, view.bind_requests, api::Kind::BindRequest);
     feed(fresh, view.claims, api::Kind::ResourceClaim);
@@ -49,7 +49,7 @@ class History {
   }
 
   client::View view;
-  Cluster cluster;
+  Cluster cluster{NodeAllocatable::Counted};
 
  private:
   static int pick(int bound) { return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, bound)); }
@@ -104,12 +104,20 @@ class History {
     pod.claims.push_back({"c", name("k", i), ""});
     if (pick(3) == 0) pod.node_name = any_node();
     if (pick(5) == 0) pod.phase = "Succeeded";
+    pod.node_allocatable = taken();
     put(api::Kind::Pod, pod);
   }
   std::string uid_of(const char* prefix, int i) {
     return name(prefix, i) + "-uid" + std::to_string(pick(4) / 3);
   }
 
+  api::NodeAllocatableClaims taken() {
+    api::NodeAllocatableClaims taken;
+    if (pick(2) == 0) return taken;
+    taken.push_back({name("k", pick(kNames)), {"c"}, {{"cpu", Quantity::millis(pick(5))}}, {}});
+    if (pick(2) == 0) taken.back().overhead["memory"] = {Quantity::of(pick(3)), Quantity::of(pick(3))};
+    return taken;
+  }
   api::Allocation allocation() {
     api::Allocation allocation;
     const int count = 1 + pick(2);
@@ -149,6 +157,7 @@ class History {
     request.node = any_node();
     request.decision_id = name("decision", pick(2));
     if (pick(3) > 0) request.claims.push_back({"c", name("k", pod), uid_of("k", pod), allocation()});
+    request.node_allocatable = taken();
     request.phase = static_cast<api::BindPhase>(pick(3));
     if (request.phase == api::BindPhase::Failed) request.failed_attempts = pick(2) * 9;
     put(api::Kind::BindRequest, request);
@@ -203,8 +212,7 @@ class History {
               DeviceId(static_cast<std::uint32_t>(pick(static_cast<int>(cluster.device_count())))));
         return;
       case 0:
-        if (pod.valid() && node.valid() && cluster.pod(pod).live)
-          transaction.place(pod, node, cluster.pod(pod).requests);
+        if (pod.valid() && node.valid() && cluster.pod(pod).live) place(transaction, pod, node);
         return;
       case 1:
         if (pod.valid() && claim.valid() && cluster.pod(pod).live)
@@ -216,6 +224,11 @@ class History {
       default:
         if (claim.valid()) transaction.remove_claim(claim);
     }
+  }
+  void place(Ledger::Transaction& transaction, PodId pod, NodeId node) {
+    NodeAllocatablePtr by_devices;
+    if (pick(2) == 0) by_devices = std::make_shared<const api::NodeAllocatableClaims>(taken());
+    transaction.place(pod, node, cluster.charges(pod, by_devices), by_devices);
   }
   void forget() {
     if (pick(2) == 0) return cluster.forget(name("decision", pick(2)));

@@ -121,6 +121,22 @@ DeviceId Cluster::find_device(std::string_view driver, std::string_view pool, st
   return found == pools_[id.index()].devices.end() ? DeviceId::none() : found->second;
 }
 
+const api::Device* Cluster::find_offer(std::string_view driver, std::string_view pool,
+                                       std::string_view device) const {
+  const DeviceId id = find_device(driver, pool, device);
+  if (!id.valid()) return nullptr;
+  const api::Device* offer = nullptr;
+  std::int64_t generation = 0;
+  for (const auto& [name, slice] : pools_[find_pool(driver, pool).index()].slices) {
+    if (offer && slice.live->generation <= generation) continue;
+    const auto at = std::find(slice.devices.begin(), slice.devices.end(), id);
+    if (at == slice.devices.end()) continue;
+    offer = &slice.live->devices[static_cast<std::size_t>(at - slice.devices.begin())];
+    generation = slice.live->generation;
+  }
+  return offer;
+}
+
 ClaimHoldPtr Cluster::hold_for(std::shared_ptr<const api::Allocation> allocation) {
   auto hold = std::make_shared<ClaimHold>();
   for (const api::DeviceResult& result : allocation->results) {

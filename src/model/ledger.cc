@@ -74,7 +74,8 @@ void Ledger::change_requested(NodeId node, ResourceId resource, std::int64_t by)
   if (row.size() <= resource.index()) row.resize(resource.index() + 1);
   std::int64_t& value = row[resource.index()];
   record({Undo::Requested, node.index(), resource.index(), value, 0});
-  value += by;
+  // More than kAmountMax pods of kAmountMax wrap around rather than overflow.
+  value = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) + static_cast<std::uint64_t>(by));
 }
 
 void Ledger::list_pod(NodeId node, PodId pod) {
@@ -248,15 +249,16 @@ void Ledger::Transaction::roll_back_to(Savepoint to) {
   steps_.resize(to.steps);
 }
 
-void Ledger::Transaction::place(PodId pod, NodeId node, const ResourceAmounts& requests) {
+void Ledger::Transaction::place(PodId pod, NodeId node, const ResourceAmounts& requests,
+                                NodeAllocatablePtr by_devices) {
   ledger_.release_pod(pod);
   ledger_.charge_pod(pod, node, requests);
-  steps_.push_back({pod, node, ClaimId::none(), nullptr});
+  steps_.push_back({pod, node, ClaimId::none(), nullptr, std::move(by_devices)});
 }
 
 void Ledger::Transaction::allocate(PodId pod, ClaimId claim, ClaimHoldPtr hold) {
   BERTH_ASSERT(hold != nullptr, "an allocation is given");
-  steps_.push_back({pod, NodeId::none(), claim, hold->allocation});
+  steps_.push_back({pod, NodeId::none(), claim, hold->allocation, nullptr});
   ledger_.set_hold(claim, std::move(hold));
 }
 

@@ -33,6 +33,9 @@ struct HeldDevice {
   std::vector<CapacityAmount> consumed;  // of a share; sorted by capacity
 };
 
+// What a pod's devices take of its node. Null: nothing.
+using NodeAllocatablePtr = std::shared_ptr<const api::NodeAllocatableClaims>;
+
 // One claim's allocation with its devices as ids, in the order of allocation->results.
 struct ClaimHold {
   std::shared_ptr<const api::Allocation> allocation;
@@ -71,6 +74,8 @@ class Ledger {
   // Changes with every charge to the node's resources, also by undo.
   std::uint64_t node_stamp(NodeId node) const;
   bool in_transaction() const { return open_ != nullptr; }
+  // Null when none is open.
+  Transaction* open_transaction() { return open_; }
   // A note for every stamp that changed, and for what the Cluster changes of a node itself.
   const Changes& changes() const { return changes_; }
   Changes& changes() { return changes_; }
@@ -147,6 +152,7 @@ class Ledger::Transaction {
     NodeId node;    // none for a claim
     ClaimId claim;  // none for a pod
     std::shared_ptr<const api::Allocation> allocation;
+    NodeAllocatablePtr node_allocatable;  // of a pod
   };
 
   explicit Transaction(Ledger& ledger);
@@ -158,8 +164,10 @@ class Ledger::Transaction {
   // Undoes everything since `to`, which was taken in this transaction and not undone itself.
   void roll_back_to(Savepoint to);
 
-  // Charges the pod to the node; a pod that was charged elsewhere moves.
-  void place(PodId pod, NodeId node, const ResourceAmounts& requests);
+  // Charges the pod to the node; a pod that was charged elsewhere moves. `requests` is all of it, what its
+  // devices take (Cluster::charges) included.
+  void place(PodId pod, NodeId node, const ResourceAmounts& requests,
+             NodeAllocatablePtr by_devices = nullptr);
   // Takes the devices for a claim of `pod`. Refuses nothing: over-use is for the allocator to prevent.
   void allocate(PodId pod, ClaimId claim, ClaimHoldPtr hold);
   // As if the pod (or the claim's allocation) were not there: what preemption tries. Never becomes an

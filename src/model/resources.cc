@@ -38,8 +38,8 @@ ResourceNames::ResourceNames() {
     names_.intern(name);
 }
 
-ResourceAmounts ResourceNames::charges(const api::Pod& pod) {
-  ResourceAmounts charges = amounts(api::effective_requests(pod));
+ResourceAmounts ResourceNames::charges(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices) {
+  ResourceAmounts charges = amounts(api::effective_requests(pod, by_devices));
   if (!std::all_of(pod.containers.begin(), pod.containers.end(), names_both) ||
       !std::all_of(pod.init_containers.begin(), pod.init_containers.end(), names_both)) {
     api::Pod raised;
@@ -49,7 +49,7 @@ ResourceAmounts ResourceNames::charges(const api::Pod& pod) {
     raised.pod_level_requests = pod.pod_level_requests;
     raise_to_floor(raised.containers);
     raise_to_floor(raised.init_containers);
-    const ResourceAmounts scored = amounts(api::effective_requests(raised));
+    const ResourceAmounts scored = amounts(api::effective_requests(raised, by_devices));
     for (const auto& [asked, unasked] : {std::pair(kCpu, kCpuUnasked), std::pair(kMemory, kMemoryUnasked)})
       if (const std::int64_t more = amount_of(scored, asked) - amount_of(charges, asked); more > 0)
         charges.push_back({unasked, more});
@@ -63,7 +63,8 @@ ResourceAmounts ResourceNames::amounts(const api::ResourceMap& map) {
   ResourceAmounts amounts;
   for (const auto& [name, quantity] : map) {
     const ResourceId resource = names_.intern(name);
-    const std::int64_t amount = resource == kCpu ? quantity.ceil_millis() : quantity.ceil_units();
+    const std::int64_t amount =
+        std::min(resource == kCpu ? quantity.ceil_millis() : quantity.ceil_units(), kAmountMax);
     if (amount != 0) amounts.push_back({resource, amount});
   }
   sort(amounts);

@@ -24,6 +24,10 @@ inline bool is_asked(ResourceId resource) {
   return resource != kCpuUnasked && resource != kMemoryUnasked;
 }
 
+// What one pod is charged of a resource at most, and a node offers at most: more than any machine has, so
+// that many of them add up, and a hundred times one is a number.
+inline constexpr std::int64_t kAmountMax = std::int64_t{1} << 56;
+
 struct ResourceAmount {
   ResourceId resource;
   std::int64_t amount = 0;
@@ -49,8 +53,9 @@ class ResourceNames {
   std::size_t size() const { return names_.size(); }
 
   ResourceAmounts amounts(const api::ResourceMap& map);
-  // What a pod is charged: its effective requests, its slot, and what it did not ask for.
-  ResourceAmounts charges(const api::Pod& pod);
+  // What a pod is charged: its effective requests, its slot, what it did not ask for, and what its devices
+  // take of the node.
+  ResourceAmounts charges(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices = {});
   ResourceRow row(const api::ResourceMap& map);
 
  private:

@@ -19,6 +19,8 @@ Json document_of(const api::RawPtr& raw) {
 Json bound_pod(const api::Pod& pod) {
   Json object = document_of(pod.raw);
   object["spec"]["nodeName"] = pod.node_name;
+  if (!pod.node_allocatable.empty())
+    object["status"]["nodeAllocatableResourceClaimStatuses"] = api::to_json(pod.node_allocatable);
   return object;
 }
 
@@ -35,7 +37,8 @@ Json allocated_claim(const api::ResourceClaim& claim) {
 
 Json bind_request(const Placing& placing, const scheduling::World& world) {
   const scheduling::Binding binding{&placing.pod, placing.node,
-                                    scheduling::claim_allocations(world, placing.claims)};
+                                    scheduling::claim_allocations(world, placing.claims),
+                                    placing.node_allocatable};
   const client::Chain chain = scheduling::bind_chain(binding, placing.group, placing.decision_id);
   Result<Json> request = parse_json(chain.writes.front().request.body);
   BERTH_ASSERT(request.ok(), "a bind request is JSON");

@@ -9,6 +9,7 @@ struct Placing {
   const api::Pod& pod;
   const std::string& node;
   const std::vector<scheduling::ClaimChoice>& claims;
+  const model::NodeAllocatablePtr& node_allocatable;
   const api::BindGroup& group;
   const std::string& decision_id;
 };

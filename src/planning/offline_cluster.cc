@@ -52,7 +52,9 @@ api::Pod with_extended_claim(const api::Pod& pod, const std::string& name, const
 
 Result<std::unique_ptr<OfflineCluster>> OfflineCluster::make(std::vector<Document> documents,
                                                              const PlanOptions& options) {
-  auto made = std::make_unique<OfflineCluster>();
+  auto made = std::make_unique<OfflineCluster>(options.device_gates.node_allocatable_resources
+                                                   ? model::NodeAllocatable::Counted
+                                                   : model::NodeAllocatable::Ignored);
   made->now_ = options.now;
   if (!made->now_.is_set()) {
     for (const Document& document : documents) newest(document.object, made->now_);
@@ -217,7 +219,8 @@ api::ResourceClaim OfflineCluster::extended_claim(const api::Pod& pod,
 }
 
 void OfflineCluster::bind(const api::Pod& pod, const std::string& node,
-                          const std::vector<scheduling::ClaimChoice>& claims) {
+                          const std::vector<scheduling::ClaimChoice>& claims,
+                          const model::NodeAllocatablePtr& by_devices) {
   api::Pod bound = pod;
   for (const scheduling::ClaimChoice& choice : claims) {
     api::ResourceClaim claim =
@@ -229,6 +232,7 @@ void OfflineCluster::bind(const api::Pod& pod, const std::string& node,
     put(api::Kind::ResourceClaim, std::move(claim));
   }
   bound.node_name = node;
+  bound.node_allocatable = by_devices ? *by_devices : api::NodeAllocatableClaims{};
   put(api::Kind::Pod, std::move(bound));
 }
 

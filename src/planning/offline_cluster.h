@@ -18,6 +18,7 @@ namespace berth::planning {
 
 class OfflineCluster {
  public:
+  explicit OfflineCluster(model::NodeAllocatable counting) : cluster_(counting) {}
   // Sorts, completes (namespace, uid, version, priority), makes the claims of templates, decodes. The error
   // names the object that stands there twice.
   static Result<std::unique_ptr<OfflineCluster>> make(std::vector<Document> documents,
@@ -27,7 +28,8 @@ class OfflineCluster {
   model::Cluster& cluster() { return cluster_; }
   Time now() const { return now_; }
   // The pod runs on the node from now on, and its claims have these allocations and the pod as a consumer.
-  void bind(const api::Pod& pod, const std::string& node, const std::vector<scheduling::ClaimChoice>& claims);
+  void bind(const api::Pod& pod, const std::string& node, const std::vector<scheduling::ClaimChoice>& claims,
+            const model::NodeAllocatablePtr& by_devices);
   // Why a pod cannot be decided at all ("no PriorityClass with name x was found"); empty when it can.
   const std::string& trouble_of(const client::NamedKey& pod) const;
 

@@ -220,6 +220,34 @@ TEST(Plan, ExtendedResourcesAreServedByDevices) {
   EXPECT_TRUE(plan.objects.at(0).part("status").part("extendedResourceClaimStatus").is_object());
 }
 
+TEST(Plan, DevicesTakeOfTheirNode) {
+  const std::string cores = R"(
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s2},
+ spec: {driver: d.io, nodeName: n2, pool: {name: n2, generation: 1, resourceSliceCount: 1},
+        devices: [{name: two-0, nodeAllocatableResources: {cpu: {mapping: {deviceMultiplier: "2"}}}},
+                  {name: two-1, nodeAllocatableResources: {cpu: {mapping: {deviceMultiplier: "2"}}}}]}}
+)";
+  const auto wants = [](const std::string& name) {
+    return pod(name, kClaim + ", nodeSelector: {at: n2}, overhead: {cpu: '1'}");
+  };
+  std::string text = std::string(kCluster) + cores + wants("a") + wants("b");
+  text.replace(text.find("name: n2}"), 9, "name: n2, labels: {at: n2}}");
+  PlanOptions options;
+  options.objects = true;
+  options.verdicts = Verdicts::All;
+  const Plan plan = plan_of(documents_of(text), options);
+  EXPECT_EQ(decision_of(plan, "a").result, ResultKind::Placed) << decision_of(plan, "a").message;
+  const Decision& b = decision_of(plan, "b");
+  EXPECT_TRUE(b.message.starts_with("0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match"))
+      << b.message;
+  EXPECT_EQ(b.verdicts.at(1).reason, "Insufficient cpu");
+  EXPECT_EQ(b.verdicts.at(1).plugin, "NodeResourcesFit");
+  const Json& told = plan.objects.at(0).part("status").part("nodeAllocatableResourceClaimStatuses");
+  EXPECT_EQ(to_string(told), R"([{"resourceClaimName":"a-dev","mapping":[{"name":"cpu","quantity":"2"}]}])");
+  EXPECT_EQ(plan.objects.at(2).part("spec").part("nodeAllocatableResourceClaimStatuses"), told);
+}
+
 TEST(Plan, NowTellsWhetherAnAllocationIsLate) {
   const std::string claim = R"(
 ---

@@ -142,7 +142,7 @@ void Planner::decide_pod(const api::Pod& pod, Decision& decision) {
     model::Ledger::Transaction transaction(cluster.ledger());
     cycle_.reserve(attempt_, node, transaction);
   }
-  place(pod, node, attempt_.claims, {}, id_of(decision), decision.pods.front());
+  place({pod, node, attempt_.claims, attempt_.node_allocatable}, {}, id_of(decision), decision.pods.front());
   decision.result = ResultKind::Placed;
   decision.reason = "Scheduled";
   decision.message = pod.meta.ns + "/" + pod.meta.name + " goes to " + decision.pods.front().node;
@@ -169,18 +169,20 @@ void Planner::refuse_pod(const api::Pod& pod, std::span<const NodeId> nodes, Dec
   if (!unknown) decision.certificate = prove(cycle_, attempt_, refusals, nodes);
 }
 
-void Planner::place(const api::Pod& pod, NodeId node, const std::vector<scheduling::ClaimChoice>& claims,
-                    const api::BindGroup& group, const std::string& id, PlannedPod& planned) {
-  planned.node = offline_.cluster().node(node).name;
-  for (const scheduling::ClaimChoice& choice : claims) {
+void Planner::place(const Chosen& chosen, const api::BindGroup& group, const std::string& id,
+                    PlannedPod& planned) {
+  const api::Pod& pod = chosen.pod;
+  planned.node = offline_.cluster().node(chosen.node).name;
+  for (const scheduling::ClaimChoice& choice : chosen.claims) {
     const model::ClaimRow& row = offline_.cluster().claim(choice.claim);
     planned.claims.push_back({row.key.name, choice.allocation});
   }
-  offline_.bind(pod, planned.node, claims);
-  domains_.use_changed(node);
+  offline_.bind(pod, planned.node, chosen.claims, chosen.node_allocatable);
+  domains_.use_changed(chosen.node);
   if (!options_.objects) return;
   placed_.push_back({pod.meta.ns, pod.meta.name});
-  bind_requests_.push_back(bind_request({pod, planned.node, claims, group, id}, world_));
+  bind_requests_.push_back(
+      bind_request({pod, planned.node, chosen.claims, chosen.node_allocatable, group, id}, world_));
 }
 
 // Each once, as everything was decided: pods in their order, their claims, the bind requests.

@@ -39,8 +39,13 @@ class Planner {
   void place_group(const scheduling::GroupInput& input, const scheduling::GroupOutcome& outcome,
                    Decision& decision);
   scheduling::GroupInput group_input(const Turn& turn) const;
-  void place(const api::Pod& pod, model::NodeId node, const std::vector<scheduling::ClaimChoice>& claims,
-             const api::BindGroup& group, const std::string& id, PlannedPod& planned);
+  struct Chosen {
+    const api::Pod& pod;
+    model::NodeId node;
+    const std::vector<scheduling::ClaimChoice>& claims;
+    const model::NodeAllocatablePtr& node_allocatable;
+  };
+  void place(const Chosen& chosen, const api::BindGroup& group, const std::string& id, PlannedPod& planned);
   std::vector<Json> objects() const;
 
   OfflineCluster& offline_;

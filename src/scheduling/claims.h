@@ -17,6 +17,9 @@ namespace berth::scheduling {
 // Kubernetes' reason for a node that an allocated claim does not reach, or not any more.
 inline constexpr std::string_view kClaimElsewhere = "resourceclaim not available on the node";
 
+// Before an error of the allocator.
+inline constexpr std::string_view kDynamicResourcesError = "running \"DynamicResources\" filter plugin: ";
+
 // Consumers that the claim has or is about to have, beside the pod with this UID.
 std::size_t other_consumers(const World& world, model::ClaimId claim, std::string_view pod_uid);
 

@@ -110,6 +110,7 @@ std::string clause(const Attempt& attempt, const RefusedFor& refused, std::size_
     const std::string resource = reason.substr(kInsufficient.size());
     text += resource;
     detail = nearest(attempt, resource, refused.nearest);
+    if (const std::string more = devices_text(cluster, refused); !more.empty()) detail += "; " + more;
   } else if (reason == "node(s) had untolerated taint(s)") {
     detail = taints_text(attempt, refused.first);
   } else {

@@ -22,7 +22,6 @@ class Ask;
 }  // namespace berth::dra
 
 namespace berth::scheduling {
-
 using model::PodId;
 // What every attempt of one decision shares.
 struct World {
@@ -56,6 +55,7 @@ struct Attempt {
   std::shared_ptr<const dra::Ask> ask;  // the claims that the place must allocate; null: none
   std::vector<std::shared_ptr<const api::Allocation>> allocations;  // for `ask`, on the node accepted last
   std::int64_t preference = 0;                                      // of those allocations
+  model::NodeAllocatablePtr node_allocatable;                       // what those devices take of that node
   std::shared_ptr<struct ExtendedResources> extended;  // plugins/extended_resources.h; null: none
 
   bool over() const { return !diagnosis.error().empty() || diagnosis.refused_everywhere(); }

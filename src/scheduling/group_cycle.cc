@@ -111,7 +111,8 @@ GroupOutcome GroupCycle::run(const World& world, const GroupInput& input,
   for (const std::size_t index : order) {
     Evaluation evaluation = evaluate(run, run.placements[index], Words::None);
     if (!evaluation.error.empty()) return error_outcome(input, std::move(evaluation.error));
-    const bool complete = evaluation.complete;
+    // What devices take of nodes is no part of the bounds: then all placements are tried.
+    const bool complete = evaluation.complete && !world.cluster.devices_take_of_nodes();
     if (evaluation.feasible) feasible.emplace(index, std::move(evaluation));
     if (complete) break;
   }
@@ -202,6 +203,7 @@ bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t me
   }
   pods_.reserve(attempt_, node, run.transaction);
   outcome.claims = attempt_.claims;
+  outcome.node_allocatable = attempt_.node_allocatable;
   return true;
 }
 
@@ -222,7 +224,8 @@ GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement
     if (!placed) continue;
     ++progress.placed;
     ++progress.scheduled;
-    for (const model::ResourceAmount& one : run.world.cluster.pod(attempt_.pod_id).requests)
+    for (const model::ResourceAmount& one :
+         run.world.cluster.charges(attempt_.pod_id, attempt_.node_allocatable))
       if (one.resource.index() < 2) evaluation.result.use.requested[one.resource.index()] += one.amount;
   }
   run.transaction.roll_back_to(before);
@@ -260,7 +263,8 @@ void GroupCycle::replay(Run& run, const std::vector<MemberOutcome>& members) {
     if (!members[i].node.valid()) continue;
     const api::Pod& pod = *run.input.waiting[i];
     const PodId id = cluster.find_pod(pod.meta.ns, pod.meta.name);
-    run.transaction.place(id, members[i].node, cluster.pod(id).requests);
+    run.transaction.place(id, members[i].node, cluster.charges(id, members[i].node_allocatable),
+                          members[i].node_allocatable);
     for (const ClaimChoice& choice : members[i].claims)
       if (!cluster.ledger().hold(choice.claim))
         run.transaction.allocate(id, choice.claim, cluster.hold_for(choice.allocation));

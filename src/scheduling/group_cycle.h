@@ -29,8 +29,9 @@ struct GroupInput {
 struct MemberOutcome {
   NodeId node;                      // none: not placed
   std::vector<ClaimChoice> claims;  // of a placed member
-  std::string sentence;             // Kubernetes' words for a member that was refused; empty: not tried
-  std::string explanation;          // ours
+  model::NodeAllocatablePtr node_allocatable;
+  std::string sentence;     // Kubernetes' words for a member that was refused; empty: not tried
+  std::string explanation;  // ours
   std::vector<RefusedNodes> refused;
   std::vector<client::Chain> deallocations;  // of one that fits nowhere in the cluster
 };

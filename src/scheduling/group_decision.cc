@@ -93,7 +93,8 @@ client::Effects Scheduler::bind_group(const World& world, Entry entry, const Gro
     const MemberOutcome& member = outcome.members[i];
     if (!member.node.valid()) continue;
     const Binding binding{input.waiting[i], cluster_.node(member.node).name,
-                          claim_allocations(world, member.claims), options_.backoff_limit};
+                          claim_allocations(world, member.claims), member.node_allocatable,
+                          options_.backoff_limit};
     effects.chains.push_back(bind_chain(binding, bind_group, id));
   }
   add(flight.afterwards, group_condition(group, true, "Scheduled", "", now));

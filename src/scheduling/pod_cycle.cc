@@ -5,6 +5,8 @@
 #include "base/assert.h"
 #include "dra/allocator.h"
 #include "scheduling/plugins/extended_resources.h"
+#include "scheduling/plugins/node_allocatable.h"
+#include "scheduling/plugins/node_resources.h"
 
 namespace berth::scheduling {
 namespace {
@@ -23,6 +25,7 @@ void PodCycle::begin(Attempt& attempt, const World& world, const api::Pod& pod) 
   attempt.claims.clear();
   attempt.ask.reset();
   attempt.allocations.clear();
+  attempt.node_allocatable.reset();
   attempt.extended.reset();
 }
 
@@ -101,6 +104,7 @@ NodeId PodCycle::best_of_all(Attempt& attempt) const {
     std::size_t candidate;
     std::int64_t preference;
     std::vector<std::shared_ptr<const api::Allocation>> allocations;
+    model::NodeAllocatablePtr node_allocatable;
   };
   std::vector<Accepted> all;
   std::int64_t most = 1;
@@ -110,7 +114,7 @@ NodeId PodCycle::best_of_all(Attempt& attempt) const {
     if (attempt.over()) return NodeId::none();
     if (!accepted) continue;
     most = std::max(most, attempt.preference);
-    all.push_back({i, attempt.preference, {}});
+    all.push_back({i, attempt.preference, {}, attempt.node_allocatable});
     all.back().allocations.swap(attempt.allocations);
   }
   if (all.empty()) return NodeId::none();
@@ -119,6 +123,7 @@ NodeId PodCycle::best_of_all(Attempt& attempt) const {
     return attempt.scores[a.candidate] < attempt.scores[b.candidate];
   });
   attempt.allocations.swap(best->allocations);
+  attempt.node_allocatable = best->node_allocatable;
   return attempt.candidates[best->candidate];
 }
 
@@ -140,8 +145,13 @@ NodeId PodCycle::first_accepted(Attempt& attempt) const {
   return NodeId::none();
 }
 
+bool PodCycle::has_words(const Attempt& attempt, std::string_view reason) {
+  return reason == kNoDevices || (reason.starts_with(kInsufficient) && plugins::may_take_of_node(attempt));
+}
+
 std::string PodCycle::why_not(const Attempt& attempt, NodeId node) const {
   std::string why;
+  if (!plugins::fits(attempt, node, attempt.world->cluster.pod(attempt.pod_id).requests)) return why;
   for (const auto& filter : plugins_.costly_filters)
     if (why.empty() && filter->wanted(attempt)) why = filter->explain(attempt, node);
   return why;
@@ -155,14 +165,15 @@ Refusals PodCycle::refusals(const Attempt& attempt) const {
   }
   Refusals refusals = add_up(attempt.diagnosis, attempt.world->cluster);
   for (RefusedFor& refused : refusals.reasons)
-    if (refused.reason == kNoDevices)
+    if (has_words(attempt, refused.reason))
       for (const NodeId node : refused.first) refused.why.push_back(why_not(attempt, node));
   return refusals;
 }
 
 void PodCycle::reserve(Attempt& attempt, NodeId node, model::Ledger::Transaction& transaction) const {
   model::Cluster& cluster = attempt.world->cluster;
-  transaction.place(attempt.pod_id, node, cluster.pod(attempt.pod_id).requests);
+  transaction.place(attempt.pod_id, node, cluster.charges(attempt.pod_id, attempt.node_allocatable),
+                    attempt.node_allocatable);
   std::size_t next = 0;
   for (ClaimChoice& choice : attempt.claims) {
     if (choice.allocation) continue;

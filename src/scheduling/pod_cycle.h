@@ -43,7 +43,10 @@ class PodCycle {
   void filter_only(Attempt& attempt) const;
   // What the diagnosis comes to, with words of costly filters.
   Refusals refusals(const Attempt& attempt) const;
-  // In words, why a costly filter refuses the node; empty when there is nothing to add.
+  // Whether costly filters have more to say about a node that was refused for this reason.
+  static bool has_words(const Attempt& attempt, std::string_view reason);
+  // In words, why a costly filter refuses the node; empty when there is nothing to add, or the node has no
+  // room for what the pod itself asks.
   std::string why_not(const Attempt& attempt, NodeId node) const;
 
  private:

@@ -19,7 +19,7 @@ inline constexpr std::size_t kNodesNamedMax = 3;
 // Kubernetes' reason for a resource that a node has too little of begins with it; the resource's name
 // follows.
 inline constexpr std::string_view kInsufficient = "Insufficient ";
-// The one reason about which a costly filter has more to say, node by node.
+// About it a costly filter has more to say, node by node.
 inline constexpr std::string_view kNoDevices = "cannot allocate all claims";
 // The search budget ended first.
 inline constexpr std::string_view kSearchEnded = "timed out trying to allocate devices";

@@ -60,6 +60,8 @@ Scheduler::Scheduler(SchedulerOptions options, dra::SelectorEvaluator& selectors
       decisions_(decisions),
       inputs_(inputs),
       random_(0),
+      cluster_(options_.gates.node_allocatable_resources ? model::NodeAllocatable::Counted
+                                                         : model::NodeAllocatable::Ignored),
       allocator_(cluster_, selectors, random_, options_.gates),
       plugins_(default_plugins()),
       pod_cycle_(plugins_),
@@ -354,8 +356,9 @@ client::Effects Scheduler::decide_pod(const World& world, Entry entry, const api
   client::Effects effects;
   effects.decision_id = id;
   const std::string& node_name = cluster_.node(node).name;
-  effects.chains.push_back(bind_chain(
-      {&pod, node_name, claim_allocations(world, attempt_.claims), options_.backoff_limit}, {}, id));
+  const Binding binding{&pod, node_name, claim_allocations(world, attempt_.claims), attempt_.node_allocatable,
+                        options_.backoff_limit};
+  effects.chains.push_back(bind_chain(binding, {}, id));
   effects.chains.back().undo.clear();
   log({id,
        now,

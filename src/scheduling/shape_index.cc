@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "dra/allocator.h"
+#include "scheduling/plugins/node_allocatable.h"
 #include "scheduling/plugins/node_resources.h"
 
 namespace berth::scheduling {
@@ -31,6 +32,9 @@ bool ShapeIndex::write_key(const Attempt& attempt) {
   key_.clear();
   put(key_, pod.node_name);
   put(key_, attempt.ask ? attempt.ask->shape() : 0);
+  if (!plugins::container_counts(attempt, container_counts_)) return false;
+  put(key_, container_counts_.size());
+  for (const std::uint32_t count : container_counts_) put(key_, count);
   const model::ResourceAmounts& requests = attempt.world->cluster.pod(attempt.pod_id).requests;
   put(key_, requests.size());
   for (const model::ResourceAmount& one : requests) {
@@ -64,6 +68,9 @@ ShapeIndex::Shape& ShapeIndex::shape_of(const Attempt& attempt) {
   judged_.pod_id = attempt.pod_id;
   judged_.ask = attempt.ask;
   judged_.allocations.clear();
+  judged_.node_allocatable.reset();
+  judged_.claims.clear();
+  if (!container_counts_.empty()) judged_.claims = attempt.claims;
   return *at->second;
 }
 
@@ -232,6 +239,7 @@ NodeId ShapeIndex::best_accepted(Shape& shape, Attempt& attempt) {
     judged_.diagnosis.clear();
     if (pods_.accepts(judged_, node)) {
       attempt.allocations.swap(judged_.allocations);
+      attempt.node_allocatable.swap(judged_.node_allocatable);
       return node;
     }
     if (!judged_.diagnosis.error().empty()) {
@@ -283,7 +291,7 @@ Refusals ShapeIndex::refusals(const Attempt& attempt) {
     std::sort(entry.first.begin(), entry.first.end(),
               [&](NodeId a, NodeId b) { return domains_.rank(a) < domains_.rank(b); });
     if (entry.first.size() > kNodesNamedMax) entry.first.resize(kNodesNamedMax);
-    if (reason == kNoDevices)
+    if (PodCycle::has_words(attempt, reason))
       for (const NodeId node : entry.first)
         entry.why.push_back(words_for(shape, attempt, domains_.rank(node)));
     refusals.reasons.push_back(std::move(entry));

@@ -80,6 +80,7 @@ class ShapeIndex {
   std::map<std::string, std::unique_ptr<Shape>, std::less<>> shapes_;
   Shape* latest_ = nullptr;  // that the latest choose() used; null when it passed over all nodes
   std::string key_;
+  std::vector<std::uint32_t> container_counts_;  // of the attempt whose key was written last
   std::vector<NodeId> changed_;
   std::uint64_t uses_ = 0;
 };

@@ -25,6 +25,7 @@ std::string name(const char* prefix, int i) {
 struct Answer {
   NodeId node;
   std::vector<std::string> devices;
+  std::string taken;  // of the node, by the devices
   Refusals refusals;
   std::string words;
   friend bool operator==(const Answer&, const Answer&) = default;
@@ -65,11 +66,19 @@ class History {
     const World world{view_, cluster_, allocator_};
     for (const auto& [key, pod] : view_.pods.all()) {
       if (pod->bound() || !ready(*pod)) continue;
-      RC_ASSERT(by_index(world, *pod) == by_pass(world, *pod));
+      const Answer index = by_index(world, *pod), pass = by_pass(world, *pod);
+      if (!(index == pass))
+        RC_LOG(pod->meta.name + "\nindex: " + text_of(index) + "\npass:  " + text_of(pass));
+      RC_ASSERT(index == pass);
     }
   }
 
  private:
+  std::string text_of(const Answer& answer) const {
+    std::string text = answer.node.valid() ? cluster_.node(answer.node).name : answer.words;
+    for (const std::string& device : answer.devices) text += " " + device;
+    return text + " " + answer.taken;
+  }
   void put(api::Kind kind, const std::string& text) {
     Json object = *parse_json(text);
     object["metadata"]["uid"] = "uid-" + std::string(object["metadata"].string_at("name"));
@@ -103,11 +112,19 @@ class History {
     std::string devices;
     for (int d = 0; d <= pick(3); ++d)
       devices += (d == 0 ? "" : ",") + (R"({"name":"d)" + std::to_string(d)) + "\"" +
-                 (pick(12) == 0 ? R"(,"attributes":{"broken":{"bool":true}})" : "") + "}";
+                 (pick(12) == 0 ? R"(,"attributes":{"broken":{"bool":true}})" : "") + takes() + "}";
     put(api::Kind::ResourceSlice, R"({"metadata":{"name":")" + name("s", i) +
                                       R"("},"spec":{"driver":"drv","pool":{"name":")" + name("p", i) +
                                       R"(","generation":1,"resourceSliceCount":1},)" + where +
                                       R"(,"devices":[)" + devices + "]}}");
+  }
+  // What the device takes of its node.
+  static std::string takes() {
+    const char* const kinds[] = {"", R"("mapping":{"deviceMultiplier":"1"})",
+                                 R"("overhead":{"perPod":"500m"})", R"("overhead":{"perContainer":"700m"})"};
+    const int kind = pick(6);
+    if (kind >= 4 || kind == 0) return "";
+    return R"(,"nodeAllocatableResources":{"cpu":{)" + std::string(kinds[kind]) + "}}";
   }
   void put_claim() {
     put(api::Kind::ResourceClaim, R"({"metadata":{"name":")" + name("c", pick(kPods)) +
@@ -127,7 +144,8 @@ class History {
         R"({"metadata":{"name":")" + name("pod", i) +
             R"(","namespace":"ns"},"spec":{"containers":[{"name":"c","resources":{"requests":)"
             R"({"cpu":")" +
-            std::to_string(1 + pick(2)) + "\"}}}]" + more + "}}");
+            std::to_string(1 + pick(2)) + "\"}" +
+            (i % 2 == 0 && pick(2) == 0 ? R"(,"claims":[{"name":"dev"}])" : "") + "}}]" + more + "}}");
   }
   void erase_something() {
     switch (pick(4)) {
@@ -186,8 +204,9 @@ class History {
     return answer(attempt, node, node.valid() ? Refusals{} : pods_.refusals(attempt));
   }
   Answer answer(const Attempt& attempt, NodeId node, Refusals refusals) {
-    Answer answer{node, {}, std::move(refusals), {}};
+    Answer answer{node, {}, {}, std::move(refusals), {}};
     if (node.valid()) {
+      if (attempt.node_allocatable) answer.taken = to_string(api::to_json(*attempt.node_allocatable));
       for (const auto& allocation : attempt.allocations)
         for (const api::DeviceResult& result : allocation->results)
           answer.devices.push_back(result.pool + "/" + result.device);
@@ -202,7 +221,7 @@ class History {
   client::View view_;
   FakeSelectors selectors_;
   SeededRandom random_{1};
-  model::Cluster cluster_;
+  model::Cluster cluster_{model::NodeAllocatable::Counted};
   dra::Allocator allocator_{cluster_, selectors_, random_};
   PluginSet plugins_ = default_plugins();
   PodCycle pods_{plugins_};

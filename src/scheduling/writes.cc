@@ -48,6 +48,7 @@ client::Chain bind_chain(const Binding& binding, const api::BindGroup& group, co
   request.group = group;
   request.decision_id = decision;
   request.claims = binding.claims;
+  if (binding.node_allocatable) request.node_allocatable = *binding.node_allocatable;
   request.backoff_limit = binding.backoff_limit;
   client::Chain chain;
   chain.key = {api::Kind::BindRequest, pod.ns, request.meta.name, {}};

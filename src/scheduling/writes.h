@@ -13,6 +13,7 @@ struct Binding {
   const api::Pod* pod = nullptr;
   std::string node;
   std::vector<api::ClaimAllocation> claims;
+  model::NodeAllocatablePtr node_allocatable = nullptr;
   std::optional<std::int32_t> backoff_limit = {};  // not set: the binder's own
 };
 

@@ -148,7 +148,8 @@ void check_pods(const State& state, std::vector<std::string>& broken) {
   for (const auto& pod : state.pods) {
     if (!pod->bound() || pod->finished()) continue;
     if (!pod->meta.deleting()) check_claims_of(state, *pod, broken);
-    for (const auto& [name, quantity] : api::effective_requests(*pod)) used[pod->node_name][name] += quantity;
+    for (const auto& [name, quantity] : api::effective_requests(*pod, pod->node_allocatable))
+      used[pod->node_name][name] += quantity;
     const auto group = state.groups.find(pod->meta.ns + "/" + pod->group);
     const auto node = state.nodes.find(pod->node_name);
     if (group == state.groups.end() || node == state.nodes.end()) continue;

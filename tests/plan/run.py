@@ -170,6 +170,44 @@ def the_scoring_says_which_devices():
     assert wrong.returncode == 2 and "Reference" in wrong.stderr and "LeastFragmenting" in wrong.stderr, wrong
 
 
+CORES = """
+{apiVersion: v1, kind: Node, metadata: {name: n1},
+ status: {allocatable: {cpu: "8", memory: 8Gi, pods: "10"}}}
+---
+{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: any}, spec: {}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: sockets},
+ spec: {driver: d.io, nodeName: n1, pool: {name: n1, generation: 1, resourceSliceCount: 1},
+        devices: [{name: socket, allowMultipleAllocations: true, capacity: {cores: {value: "64"}},
+                   nodeAllocatableResources: {
+                     cpu: {mapping: {capacityKey: cores, capacityMultiplier: "2"}}}}]}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: two, namespace: default},
+ spec: {spec: {devices: {requests: [
+   {name: r, exactly: {deviceClassName: any, capacity: {requests: {cores: "2"}}}}]}}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: a},
+ spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1"}, claims: [{name: dev}]}}],
+        resourceClaims: [{name: dev, resourceClaimTemplateName: two}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: b},
+ spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}],
+        resourceClaims: [{name: dev, resourceClaimTemplateName: two}]}}
+"""
+
+
+def devices_take_of_their_node():
+    decisions, code = plan("-f", "-", text=CORES)
+    assert code == 1 and decisions["a"]["result"] == "Placed", decisions
+    message = decisions["b"]["message"]
+    assert message.startswith("0/1 nodes are available: 1 Insufficient cpu."), message
+    assert "its devices take 4 cpu of the node" in message, message
+    done = run("plan", "-f", "-", "-o", "yaml", text=CORES)
+    assert "nodeAllocatableResourceClaimStatuses" in done.stdout, done.stdout
+    _, code = plan("-f", "-", "--feature-gates", "DRANodeAllocatableResources=false", text=CORES)
+    assert code == 0
+
+
 def cel_answers_line_by_line():
     asked = [{"id": 1, "expr": "device.driver == 'd'", "device": {"driver": "d"}},
              {"id": 2, "expr": "x * 2", "vars": {"x": {"int": "21"}}}, {"id": 3, "expr": "1 +"}]
@@ -183,7 +221,7 @@ def cel_answers_line_by_line():
 CASES = (every_example_of_the_document_is_told_in_words, the_order_of_the_input_never_matters,
          its_objects_are_what_it_decided, what_a_server_would_refuse_is_told_and_its_namespace_is_asked,
          verdicts_judge_every_node, bad_input_is_named,
-         the_scoring_says_which_devices, cel_answers_line_by_line)
+         the_scoring_says_which_devices, devices_take_of_their_node, cel_answers_line_by_line)
 
 
 def main():

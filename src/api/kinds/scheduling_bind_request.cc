@@ -65,6 +65,8 @@ FieldErrors validate(const Json& request, const RuleContext&) {
   if (const Json* made = present(spec, "extendedResourceClaim"))
     append(errors, check_required(path.child("extendedResourceClaim").child("claimName"),
                                   text_at(*made, "claimName"), dns_subdomain_problems));
+  append(errors, check_count(path.child("nodeAllocatableResourceClaimStatuses"),
+                             items(&spec, "nodeAllocatableResourceClaimStatuses").size(), kClaimsMax));
   append(errors, check_counter(path, spec, "backoffLimit"));
   return errors;
 }

@@ -53,6 +53,8 @@ Json spec_json(const BindRequest& request) {
                                      {"allocation", to_json(claim.allocation)}}));
   }
   if (!claims.empty()) spec["resourceClaimAllocations"] = std::move(claims);
+  if (!request.node_allocatable.empty())
+    spec["nodeAllocatableResourceClaimStatuses"] = to_json(request.node_allocatable);
   if (request.backoff_limit) spec["backoffLimit"] = std::int64_t{*request.backoff_limit};
   return spec;
 }
@@ -109,6 +111,8 @@ BindRequest decode_bind_request(const Json& object, RawPtr raw) {
     request.claims.push_back({"", std::string(made->string_at("claimName")), "",
                               decode_allocation(made->part("allocation")),
                               ExtendedClaim{made->part("requests"), made->part("requestMappings")}});
+  request.node_allocatable =
+      decode_node_allocatable_claims(spec.items_at("nodeAllocatableResourceClaimStatuses"));
   if (const Json* limit = spec.find("backoffLimit"); limit && limit->is_int())
     request.backoff_limit = static_cast<std::int32_t>(limit->as_int());
   decode_status(object.part("status"), request);

@@ -66,6 +66,7 @@ struct BindRequest {
   std::string decision_id;
   Time deadline;
   std::vector<ClaimAllocation> claims;
+  NodeAllocatableClaims node_allocatable;     // what the pod's status is to say
   std::optional<std::int32_t> backoff_limit;  // attempts after the first; absent means kBackoffLimitDefault
 
   BindPhase phase = BindPhase::Pending;

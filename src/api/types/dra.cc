@@ -3,18 +3,11 @@
 namespace berth::api {
 namespace {
 
-std::optional<Quantity> quantity_at(const Json& object, std::string_view key) {
-  const Json* found = object.find(key);
-  if (!found) return std::nullopt;
-  Result<Quantity> quantity = parse_quantity(found->is_string() ? found->as_string() : to_string(*found));
-  return quantity ? std::optional(*quantity) : std::nullopt;
-}
-
 std::map<std::string, Quantity> decode_counters(const Json& map) {
   std::map<std::string, Quantity> counters;
   if (!map.is_object()) return counters;
   for (const JsonMember& entry : map.as_object())
-    if (const auto value = quantity_at(entry.value, "value")) counters.emplace(entry.key, *value);
+    if (const auto value = decode_quantity(entry.value, "value")) counters.emplace(entry.key, *value);
   return counters;
 }
 
@@ -55,17 +48,17 @@ AttributeValue decode_attribute(const Json& json) {
 
 DeviceCapacity decode_capacity(const Json& json) {
   DeviceCapacity capacity;
-  capacity.value = quantity_at(json, "value").value_or(Quantity());
+  capacity.value = decode_quantity(json, "value").value_or(Quantity());
   if (const Json* source = json.find("requestPolicy")) {
     CapacityPolicy policy;
-    policy.default_value = quantity_at(*source, "default");
+    policy.default_value = decode_quantity(*source, "default");
     for (const Json& item : source->items_at("validValues"))
       if (Result<Quantity> value = parse_quantity(item.is_string() ? item.as_string() : to_string(item)))
         policy.valid_values.push_back(*value);
     const Json& range = source->part("validRange");
-    policy.range_min = quantity_at(range, "min");
-    policy.range_max = quantity_at(range, "max");
-    policy.range_step = quantity_at(range, "step");
+    policy.range_min = decode_quantity(range, "min");
+    policy.range_max = decode_quantity(range, "max");
+    policy.range_step = decode_quantity(range, "step");
     capacity.policy = std::move(policy);
   }
   return capacity;
@@ -93,8 +86,7 @@ Device decode_device(const Json& json) {
   device.binding_conditions = decode_strings(json.items_at("bindingConditions"));
   device.binding_failure_conditions = decode_strings(json.items_at("bindingFailureConditions"));
   device.allow_multiple = json.bool_at("allowMultipleAllocations");
-  const Json& node_resources = json.part("nodeAllocatableResources");
-  device.maps_node_resources = node_resources.is_object() && !node_resources.as_object().empty();
+  device.node_allocatable = decode_node_allocatable_resources(json.part("nodeAllocatableResources"));
   return device;
 }
 

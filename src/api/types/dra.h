@@ -53,8 +53,8 @@ struct Device {
   bool binds_to_node = false;  // KEP-5007, with the two lists
   std::vector<std::string> binding_conditions;
   std::vector<std::string> binding_failure_conditions;
-  bool allow_multiple = false;       // allowMultipleAllocations
-  bool maps_node_resources = false;  // has nodeAllocatableResources: takes of the node's own amounts
+  bool allow_multiple = false;                // allowMultipleAllocations
+  NodeAllocatableResources node_allocatable;  // KEP-5517
 };
 
 struct ResourceSlice {

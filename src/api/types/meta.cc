@@ -144,6 +144,13 @@ StringMap decode_string_map(const Json* map) {
   return decoded;
 }
 
+std::optional<Quantity> decode_quantity(const Json& object, std::string_view field) {
+  const Json* found = object.find(field);
+  if (!found) return std::nullopt;
+  Result<Quantity> quantity = parse_quantity(found->is_string() ? found->as_string() : to_string(*found));
+  return quantity ? std::optional(*quantity) : std::nullopt;
+}
+
 ResourceMap decode_resource_map(const Json* map) {
   ResourceMap decoded;
   if (!map || !map->is_object()) return decoded;

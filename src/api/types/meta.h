@@ -99,6 +99,8 @@ std::vector<Condition> decode_conditions(const JsonArray& items);
 NodeSelector decode_node_selector(const Json& selector);
 StringMap decode_string_map(const Json* map);
 // Quantities that do not parse are left out: the API server has refused them already.
+// None when the field is absent or no quantity.
+std::optional<Quantity> decode_quantity(const Json& object, std::string_view field);
 ResourceMap decode_resource_map(const Json* map);
 std::vector<std::string> decode_strings(const JsonArray& items);
 Time decode_time(std::string_view text);

@@ -39,6 +39,8 @@ void decode_spec(const Json& spec, Pod& pod) {
   pod.overhead = decode_resource_map(spec.find("overhead"));
   if (const Json* requests = spec.find_path({"resources", "requests"}))
     pod.pod_level_requests = decode_resource_map(requests);
+  if (const Json* limits = spec.find_path({"resources", "limits"}))
+    pod.pod_level_limits = decode_resource_map(limits);
   for (const Json& item : spec.items_at("schedulingGates"))
     pod.scheduling_gates.emplace_back(item.string_at("name"));
   for (const Json& item : spec.items_at("resourceClaims"))
@@ -57,6 +59,8 @@ void decode_status(const Json& status, Pod& pod) {
         {std::string(item.string_at("name")), std::string(item.string_at("resourceClaimName"))});
   if (const Json* extended = status.find("extendedResourceClaimStatus"))
     pod.extended_claim = extended->string_at("resourceClaimName");
+  pod.node_allocatable =
+      decode_node_allocatable_claims(status.items_at("nodeAllocatableResourceClaimStatuses"));
 }
 
 void add(ResourceMap& sum, const ResourceMap& more) {
@@ -68,6 +72,23 @@ void raise_to(ResourceMap& floor, const ResourceMap& other) {
     Quantity& at = floor[name];
     at = std::max(at, quantity);
   }
+}
+
+// Containers that run side by side add up; an ordinary init container counts with the sidecars before it,
+// where that is more.
+ResourceMap sum_of_containers(const Pod& pod, ResourceMap Container::* amounts) {
+  ResourceMap running;
+  for (const Container& container : pod.containers) add(running, container.*amounts);
+  ResourceMap sidecars, highest_init;
+  for (const Container& container : pod.init_containers) {
+    ResourceMap during = sidecars;
+    add(during, container.*amounts);
+    raise_to(highest_init, during);
+    if (container.restartable_init) add(sidecars, container.*amounts);
+  }
+  add(running, sidecars);
+  raise_to(running, highest_init);
+  return running;
 }
 
 }  // namespace
@@ -85,22 +106,22 @@ bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint) {
                      [&](const Toleration& toleration) { return tolerates(toleration, taint); });
 }
 
-ResourceMap effective_requests(const Pod& pod) {
-  ResourceMap running;
-  for (const Container& container : pod.containers) add(running, container.requests);
-  ResourceMap sidecars, highest_init;
-  for (const Container& container : pod.init_containers) {
-    ResourceMap during = sidecars;
-    add(during, container.requests);
-    raise_to(highest_init, during);
-    if (container.restartable_init) add(sidecars, container.requests);
-  }
-  add(running, sidecars);
-  raise_to(running, highest_init);
+ResourceMap container_requests(const Pod& pod, const NodeAllocatableClaims& by_devices) {
+  ResourceMap sum = sum_of_containers(pod, &Container::requests);
+  if (!by_devices.empty()) add(sum, amounts_of(by_devices));
+  return sum;
+}
+
+ResourceMap container_limits(const Pod& pod) {
+  return sum_of_containers(pod, &Container::limits);
+}
+
+ResourceMap effective_requests(const Pod& pod, const NodeAllocatableClaims& by_devices) {
+  ResourceMap sum = container_requests(pod, by_devices);
   if (pod.pod_level_requests)
-    for (const auto& [name, quantity] : *pod.pod_level_requests) running[name] = quantity;
-  add(running, pod.overhead);
-  return running;
+    for (const auto& [name, quantity] : *pod.pod_level_requests) sum[name] = quantity;
+  add(sum, pod.overhead);
+  return sum;
 }
 
 std::string claim_object_name(const Pod& pod, const PodClaim& claim) {

@@ -1,7 +1,7 @@
 // core/v1 Pod, as far as placing, binding and reporting need it.
 #pragma once
 
-#include "api/types/meta.h"
+#include "api/types/node_allocatable.h"
 
 namespace berth::api {
 
@@ -67,7 +67,7 @@ struct Pod {
   std::vector<Container> containers;
   std::vector<Container> init_containers;
   ResourceMap overhead;
-  std::optional<ResourceMap> pod_level_requests;
+  std::optional<ResourceMap> pod_level_requests, pod_level_limits;
   std::vector<std::string> scheduling_gates;
   std::vector<PodClaim> claims;
   std::string group;  // spec.schedulingGroup.podGroupName
@@ -77,14 +77,20 @@ struct Pod {
   std::vector<Condition> conditions;
   std::vector<PodClaimStatus> claim_statuses;
   std::string extended_claim;  // status.extendedResourceClaimStatus.resourceClaimName
+  NodeAllocatableClaims node_allocatable;
 
   bool finished() const { return phase == "Succeeded" || phase == "Failed"; }
   bool bound() const { return !node_name.empty(); }
 };
 
 // What the scheduler subtracts from a node: containers, init containers, sidecars, overhead and pod-level
-// requests by the rules of core/v1 (docs/scheduling.md#requests). Without the pod itself.
-ResourceMap effective_requests(const Pod& pod);
+// requests by the rules of core/v1 (docs/scheduling.md#requests), and what its devices take of the node,
+// which pod-level requests cover. Without the pod itself.
+ResourceMap effective_requests(const Pod& pod, const NodeAllocatableClaims& by_devices = {});
+// What pod-level requests must cover: all containers together, and the devices.
+ResourceMap container_requests(const Pod& pod, const NodeAllocatableClaims& by_devices);
+// The same sum of what containers may use at most.
+ResourceMap container_limits(const Pod& pod);
 
 // The ResourceClaim object behind a pod claim: by name, or by status for one from a template. Empty while
 // unknown.

@@ -230,7 +230,6 @@ class Judge {
   }
   bool able(const Candidate& candidate) const {
     return (world_.gates.partitionable_devices || candidate.device->consumes.empty()) &&
-           (!candidate.device->maps_node_resources || !world_.gates.node_allocatable_resources) &&
            one_term(candidate) && (candidate.slice->skip_node_operations.empty() || skips_operations());
   }
   // Several terms cannot be told in the one term of an allocation, unless that names the node anyway.

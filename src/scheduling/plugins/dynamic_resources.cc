@@ -5,13 +5,12 @@
 #include "dra/allocator.h"
 #include "scheduling/claims.h"
 #include "scheduling/plugins/extended_resources.h"
+#include "scheduling/plugins/node_allocatable.h"
 #include "scheduling/plugins/plugins.h"
 #include "scheduling/refusals.h"
 
 namespace berth::scheduling::plugins {
 namespace {
-
-constexpr std::string_view kErrorPrefix = "running \"DynamicResources\" filter plugin: ";
 
 // True for a claim that was looked at by the claim controller and found not to be needed.
 bool not_needed(const api::Pod& pod, const api::PodClaim& claim) {
@@ -100,7 +99,8 @@ class DynamicResourcesClaims final : public PreFilter {
     if (unallocated.empty()) return;
     auto ask = attempt.world->allocator.prepare(unallocated);
     if (!ask)
-      return attempt.diagnosis.fail(kDynamicResources, std::string(kErrorPrefix) + ask.error().message());
+      return attempt.diagnosis.fail(kDynamicResources,
+                                    std::string(kDynamicResourcesError) + ask.error().message());
     attempt.ask = std::move(*ask);
   }
 
@@ -125,14 +125,29 @@ class DynamicResourcesAllocated final : public Filter {
     const ReasonId reason = attempt.diagnosis.reason(kDynamicResources, kClaimElsewhere);
     for (const ClaimChoice& choice : attempt.claims) {
       const bool unusable = choice.state == ClaimState::Unusable;
-      if (!choice.allocation || (!choice.allocation->node_selector && !unusable)) continue;
-      attempt.keep_if([&](NodeId node) {
-        const api::ObjectMeta& meta = attempt.world->cluster.node(node).live->meta;
-        if (!unusable && api::matches(*choice.allocation->node_selector, meta.labels, meta.name)) return true;
-        attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
-        return false;
-      });
+      if (!choice.allocation) continue;
+      if (choice.allocation->node_selector || unusable)
+        attempt.keep_if([&](NodeId node) {
+          const api::ObjectMeta& meta = attempt.world->cluster.node(node).live->meta;
+          if (!unusable && api::matches(*choice.allocation->node_selector, meta.labels, meta.name))
+            return true;
+          attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
+          return false;
+        });
+      if (is_mapped_elsewhere(attempt, choice)) refuse_shared(attempt, choice);
     }
+  }
+
+ private:
+  static void refuse_shared(Attempt& attempt, const ClaimChoice& choice) {
+    const ReasonId reason = attempt.diagnosis.reason(
+        kDynamicResources, "node allocatable resource claim " +
+                               attempt.world->cluster.claim(choice.claim).key.name +
+                               " has a mapped device and cannot be shared across pods");
+    attempt.keep_if([&](NodeId node) {
+      attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
+      return false;
+    });
   }
 };
 
@@ -154,7 +169,9 @@ std::int64_t preference_of(const dra::ClaimResult& result) {
 class DynamicResources final : public CostlyFilter {
  public:
   std::string_view name() const override { return kDynamicResources; }
-  bool wanted(const Attempt& attempt) const override { return attempt.ask || attempt.extended; }
+  bool wanted(const Attempt& attempt) const override {
+    return attempt.ask || attempt.extended || may_take_of_node(attempt);
+  }
 
   bool prefers(const Attempt& attempt) const override {
     return std::any_of(attempt.claims.begin(), attempt.claims.end(), [&](const ClaimChoice& choice) {
@@ -166,19 +183,70 @@ class DynamicResources final : public CostlyFilter {
 
   bool accepts(Attempt& attempt, NodeId node) const override {
     attempt.allocations.clear();
+    attempt.node_allocatable.reset();
     const Result<const dra::Ask*> ask = ask_for(attempt, node);
     if (!ask) {
       attempt.diagnosis.refuse(node, Refusal::Unresolvable,
                                attempt.diagnosis.reason(kDynamicResources, ask.error().message()));
       return false;
     }
-    if (!*ask) return true;  // device plugins serve everything here
-    dra::Verdict verdict = attempt.world->allocator.allocate(**ask, node, dra::Explain::Nothing);
+    // No ask: device plugins serve everything here, or all claims are allocated.
+    const std::int64_t preference = attempt.preference;
+    if (*ask && !found_devices(attempt, **ask, node)) return false;
+    if (const auto lacking = shortage_by_devices(attempt, node))
+      choose_others(attempt, **ask, node, *lacking, preference);
+    return !attempt.over() && has_room_for_devices(attempt, node);
+  }
+
+  std::string explain(const Attempt& attempt, NodeId node) const override {
+    const Result<const dra::Ask*> ask = ask_for(attempt, node);
+    if (!ask) return "";
+    if (!*ask) return takes_text(attempt, {});
+    dra::Verdict verdict = attempt.world->allocator.allocate(**ask, node, dra::Explain::Words);
     if (auto* found = std::get_if<dra::Allocations>(&verdict)) {
-      for (dra::ClaimResult& result : found->claims) {
-        attempt.preference += preference_of(result);
-        attempt.allocations.push_back(std::move(result.allocation));
-      }
+      std::vector<std::shared_ptr<const api::Allocation>> allocations;
+      for (dra::ClaimResult& result : found->claims) allocations.push_back(std::move(result.allocation));
+      return takes_text(attempt, allocations);
+    }
+    const auto* no = std::get_if<dra::Impossible>(&verdict);
+    return no ? no->reason : "";
+  }
+
+ private:
+  // What was found takes more of `lacking` than the node has: others may take less. Kubernetes ends at the
+  // first choice, which stays when no other fits.
+  static void choose_others(Attempt& attempt, const dra::Ask& ask, NodeId node, model::ResourceId lacking,
+                            std::int64_t preference_before) {
+    const std::int64_t preference = attempt.preference;
+    auto first = attempt.allocations;
+    LeavingOut leaving_out(attempt.world->cluster);
+    for (int i = 0; i < kDevicesLeftOutMax; ++i) {
+      if (!leaving_out.leave_out_greediest(attempt, node, lacking)) break;
+      dra::Verdict verdict = attempt.world->allocator.allocate(ask, node, dra::Explain::Nothing);
+      auto* found = std::get_if<dra::Allocations>(&verdict);
+      if (!found) break;
+      attempt.allocations.clear();
+      attempt.preference = preference_before;
+      take(attempt, *found);
+      const auto still_lacking = shortage_by_devices(attempt, node);
+      if (!still_lacking) return;
+      lacking = *still_lacking;
+    }
+    attempt.allocations.swap(first);
+    attempt.preference = preference;
+  }
+
+  static void take(Attempt& attempt, dra::Allocations& found) {
+    for (dra::ClaimResult& result : found.claims) {
+      attempt.preference += preference_of(result);
+      attempt.allocations.push_back(std::move(result.allocation));
+    }
+  }
+
+  static bool found_devices(Attempt& attempt, const dra::Ask& ask, NodeId node) {
+    dra::Verdict verdict = attempt.world->allocator.allocate(ask, node, dra::Explain::Nothing);
+    if (auto* found = std::get_if<dra::Allocations>(&verdict)) {
+      take(attempt, *found);
       return true;
     }
     Diagnosis& diagnosis = attempt.diagnosis;
@@ -189,19 +257,11 @@ class DynamicResources final : public CostlyFilter {
               kDynamicResources,
               no->invalid_pools ? std::string_view("invalid resource pools were encountered") : kNoDevices));
     } else if (const auto* failed = std::get_if<dra::Failed>(&verdict)) {
-      diagnosis.fail(kDynamicResources, std::string(kErrorPrefix) + failed->error);
+      diagnosis.fail(kDynamicResources, std::string(kDynamicResourcesError) + failed->error);
     } else {
       diagnosis.refuse(node, Refusal::Unschedulable, diagnosis.reason(kDynamicResources, kSearchEnded));
     }
     return false;
-  }
-
-  std::string explain(const Attempt& attempt, NodeId node) const override {
-    const Result<const dra::Ask*> ask = ask_for(attempt, node);
-    if (!ask || !*ask) return "";
-    const dra::Verdict verdict = attempt.world->allocator.allocate(**ask, node, dra::Explain::Words);
-    const auto* no = std::get_if<dra::Impossible>(&verdict);
-    return no ? no->reason : "";
   }
 };
 

@@ -20,46 +20,37 @@ std::int64_t room_for(const model::NodeRow& row, const model::NodeUse& use,
 
 namespace {
 
+bool fits_in(const model::NodeRow& row, const model::NodeUse& use, const model::ResourceAmount& request) {
+  return request.amount <= free_of(row, use, request.resource) || !model::is_asked(request.resource);
+}
+
+void refuse(Attempt& attempt, std::string_view plugin, NodeId node, const model::ResourceAmounts& charges) {
+  const model::Cluster& cluster = attempt.world->cluster;
+  const model::NodeRow& row = cluster.node(node);
+  const model::NodeUse& use = cluster.ledger().node(node);
+  bool first = true;
+  for (const model::ResourceAmount& request : charges) {
+    if (fits_in(row, use, request) || delegated(attempt, request.resource, row)) continue;
+    const bool slots = request.resource == model::kPodSlots;
+    const bool ever = slots || request.amount <= model::amount_in(row.allocatable, request.resource);
+    const Refusal refusal = ever ? Refusal::Unschedulable : Refusal::Unresolvable;
+    const ReasonId reason = attempt.diagnosis.reason(
+        plugin, slots ? "Too many pods" : "Insufficient " + cluster.resources().text(request.resource));
+    if (first) {
+      attempt.diagnosis.refuse(node, refusal, reason);
+    } else {
+      attempt.diagnosis.add_reason(reason, refusal);
+    }
+    first = false;
+  }
+}
+
 class NodeResourcesFit final : public Filter {
  public:
   std::string_view name() const override { return "NodeResourcesFit"; }
   void filter(Attempt& attempt) const override {
-    const model::Cluster& cluster = attempt.world->cluster;
-    const model::ResourceAmounts& requests = cluster.pod(attempt.pod_id).requests;
-    attempt.keep_if([&](NodeId node) {
-      const model::NodeRow& row = cluster.node(node);
-      const model::NodeUse& use = cluster.ledger().node(node);
-      bool fits = true;
-      for (const model::ResourceAmount& request : requests)
-        fits = fits && (fits_in(row, use, request) || delegated(attempt, request.resource, row));
-      if (!fits) explain(attempt, node, row, use, requests);
-      return fits;
-    });
-  }
-
- private:
-  static bool fits_in(const model::NodeRow& row, const model::NodeUse& use,
-                      const model::ResourceAmount& request) {
-    return request.amount <= free_of(row, use, request.resource) || !model::is_asked(request.resource);
-  }
-  void explain(Attempt& attempt, NodeId node, const model::NodeRow& row, const model::NodeUse& use,
-               const model::ResourceAmounts& requests) const {
-    bool first = true;
-    for (const model::ResourceAmount& request : requests) {
-      if (fits_in(row, use, request) || delegated(attempt, request.resource, row)) continue;
-      const bool slots = request.resource == model::kPodSlots;
-      const bool ever = slots || request.amount <= model::amount_in(row.allocatable, request.resource);
-      const Refusal refusal = ever ? Refusal::Unschedulable : Refusal::Unresolvable;
-      const ReasonId reason = attempt.diagnosis.reason(
-          name(), slots ? "Too many pods"
-                        : "Insufficient " + attempt.world->cluster.resources().text(request.resource));
-      if (first) {
-        attempt.diagnosis.refuse(node, refusal, reason);
-      } else {
-        attempt.diagnosis.add_reason(reason, refusal);
-      }
-      first = false;
-    }
+    const model::ResourceAmounts& requests = attempt.world->cluster.pod(attempt.pod_id).requests;
+    attempt.keep_if([&](NodeId node) { return fits_or_is_refused(attempt, name(), node, requests); });
   }
 };
 
@@ -113,6 +104,22 @@ class PlacementMostAllocated final : public PlacementScorer {
 };
 
 }  // namespace
+
+bool fits(const Attempt& attempt, NodeId node, const model::ResourceAmounts& charges) {
+  const model::Cluster& cluster = attempt.world->cluster;
+  const model::NodeRow& row = cluster.node(node);
+  const model::NodeUse& use = cluster.ledger().node(node);
+  for (const model::ResourceAmount& request : charges)
+    if (!fits_in(row, use, request) && !delegated(attempt, request.resource, row)) return false;
+  return true;
+}
+
+bool fits_or_is_refused(Attempt& attempt, std::string_view plugin, NodeId node,
+                        const model::ResourceAmounts& charges) {
+  if (fits(attempt, node, charges)) return true;
+  refuse(attempt, plugin, node, charges);
+  return false;
+}
 
 std::unique_ptr<Filter> node_resources_fit() {
   return std::make_unique<NodeResourcesFit>();

@@ -1,0 +1,77 @@
+// The rows of a Cluster's columns, and what it keeps of decisions under way (cluster.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/types/bind_request.h"
+#include "api/types/cluster.h"
+#include "client/view.h"
+#include "model/ledger.h"
+
+namespace berth::model {
+
+struct NodeRow {
+  std::string name;
+  std::shared_ptr<const api::Node> live;  // null: only referred to
+  ResourceRow allocatable;
+  bool ready = false;
+  // Change with the node's labels and features, and with the slices of every pool that has one for this node.
+  std::uint64_t labels_stamp = 0;
+  std::uint64_t slices_stamp = 0;
+  std::map<PoolId, std::uint32_t> local_pools;  // slices with this nodeName
+};
+
+using BindRequestPtr = std::shared_ptr<const api::BindRequest>;
+
+struct PodRow {
+  client::NamedKey key;
+  std::shared_ptr<const api::Pod> live;
+  ResourceAmounts requests;                             // its charges, but for what devices take
+  std::map<std::string, BindRequestPtr> bind_requests;  // by name, those that name this pod
+};
+
+struct ClaimRow {
+  client::NamedKey key;
+  std::shared_ptr<const api::ResourceClaim> live;
+  std::map<std::string, BindRequestPtr> bind_requests;  // by name, those that carry this claim
+  std::set<std::string> assumed_by;                     // pod UIDs
+};
+
+struct SliceRow {
+  std::shared_ptr<const api::ResourceSlice> live;
+  PoolId pool;
+  std::vector<DeviceId> devices;  // as live->devices
+};
+
+struct PoolRow {
+  std::string driver;
+  std::string pool;
+  std::map<std::string, SliceRow> slices;  // by object name
+  std::map<std::string, DeviceId, std::less<>> devices;
+  std::vector<NodeId> nodes;  // with a slice of their own; ascending
+  bool wide = false;          // has a slice that is not tied to one node by nodeName
+  std::uint64_t stamp = 0;    // changes with every slice of the pool
+};
+
+struct DeviceRow {
+  PoolId pool;
+  std::string name;
+};
+
+// A decision that no live object shows yet: outstanding until the pod is bound and its claims are allocated,
+// its bind request is there, the pod is gone or finished, or the decision is forgotten.
+struct Assumption {
+  std::string decision;
+  client::NamedKey pod;
+  std::string pod_uid;
+  std::string node;
+  std::vector<api::ClaimAllocation> claims;
+  api::NodeAllocatableClaims node_allocatable = {};
+  friend bool operator<(const Assumption& a, const Assumption& b) { return a.pod_uid < b.pod_uid; }
+};
+
+}  // namespace berth::model

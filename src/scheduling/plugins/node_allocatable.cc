@@ -1,0 +1,228 @@
+#include "scheduling/plugins/node_allocatable.h"
+
+#include <algorithm>
+
+#include "model/node_allocatable.h"
+#include "scheduling/claims.h"
+#include "scheduling/plugins/extended_resources.h"
+#include "scheduling/plugins/node_resources.h"
+#include "scheduling/plugins/plugins.h"
+
+namespace berth::scheduling::plugins {
+namespace {
+
+// A reason belongs to one plugin, and this one's are those of NodeResourcesFit.
+constexpr std::string_view kFit = "NodeResourcesFit";
+constexpr std::string_view kHugePages = "hugepages-";
+// The pod's status can only record claims that the pod or its status names; Kubernetes finds that out when it
+// binds.
+constexpr std::string_view kUnrecordable =
+    "extended resources would be served by devices that take resources of the node";
+
+using Allocations = std::vector<std::shared_ptr<const api::Allocation>>;
+
+bool is_pod_level(std::string_view resource) {
+  return resource == "cpu" || resource == "memory" || resource.starts_with(kHugePages);
+}
+
+std::vector<model::AllocatedClaim> allocated_claims(const Attempt& attempt, const Allocations& allocations) {
+  std::vector<model::AllocatedClaim> claims;
+  std::size_t next = 0;
+  for (const ClaimChoice& choice : attempt.claims) {
+    const api::Allocation* allocation =
+        choice.allocation ? choice.allocation.get() : allocations[next++].get();
+    claims.push_back({choice.pod_claim, attempt.world->cluster.claim(choice.claim).key.name, allocation});
+  }
+  return claims;
+}
+
+// What the device takes of the resource when it is chosen once, capacity apart.
+Quantity taken_by(const api::Device& device, const std::string& resource, const api::DeviceResult* result) {
+  const auto found = device.node_allocatable.find(resource);
+  if (found == device.node_allocatable.end()) return {};
+  Quantity sum;
+  const api::NodeAllocatableResource& takes = found->second;
+  if (takes.overhead)
+    for (const auto& amount : {takes.overhead->per_pod, takes.overhead->per_container})
+      if (amount) sum += *amount;
+  if (!takes.mapping) return sum;
+  const std::string& key = takes.mapping->capacity_key;
+  if (key.empty()) return sum + takes.mapping->multiplier;
+  // Of one that is not chosen yet it is open; it may be nothing.
+  if (!result || !result->consumed_capacity.contains(key)) return sum;
+  return sum + api::product(result->consumed_capacity.at(key), takes.mapping->multiplier);
+}
+
+bool extended_claim_takes(const Attempt& attempt) {
+  if (!attempt.extended || !attempt.extended->chosen) return false;
+  const model::AllocatedClaim made{"", attempt.extended->claim_name, attempt.allocations.back().get()};
+  const auto taken = model::node_allocatable(attempt.world->cluster, *attempt.pod, {made});
+  return !taken || *taken;
+}
+
+std::string requests_not_covered(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices) {
+  if (!pod.pod_level_requests) return "";
+  const api::ResourceMap asked = api::container_requests(pod, by_devices);
+  for (const auto& [name, whole] : *pod.pod_level_requests)
+    if (const auto at = asked.find(name); is_pod_level(name) && at != asked.end() && at->second > whole)
+      return "pod level request for " + name +
+             " is insufficient to cover the aggregated container and node-allocatable DRA requests";
+  return "";
+}
+
+std::string limits_not_covered(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices) {
+  if (!pod.pod_level_limits) return "";
+  const api::ResourceMap& whole = *pod.pod_level_limits;
+  api::ResourceMap pages = api::container_limits(pod);
+  for (const auto& [name, amount] : api::amounts_of(by_devices))
+    if (name.starts_with(kHugePages)) pages[name] += amount;
+  for (const auto& [name, amount] : pages)
+    if (const auto at = whole.find(name);
+        name.starts_with(kHugePages) && at != whole.end() && amount > at->second)
+      return "pod level limit for " + name +
+             " is insufficient to cover the aggregated container and node-allocatable DRA limits";
+  for (const api::Container& container : pod.containers) {
+    const api::ResourceMap more = api::amounts_of(by_devices, container.name);
+    for (const auto& [name, limit] : container.limits) {
+      const auto at = whole.find(name);
+      if (name.starts_with(kHugePages) || at == whole.end()) continue;
+      const auto extra = more.find(name);
+      if (limit + (extra == more.end() ? Quantity() : extra->second) > at->second)
+        return "pod level limit for " + name +
+               " is insufficient to cover the limit and DRA overhead for container " + container.name;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+namespace {
+
+// Notes what is taken. False when the attempt failed.
+bool note_taken(Attempt& attempt) {
+  auto taken = model::node_allocatable(attempt.world->cluster, *attempt.pod,
+                                       allocated_claims(attempt, attempt.allocations));
+  if (!taken) {
+    attempt.diagnosis.fail(kDynamicResources, std::string(kDynamicResourcesError) + taken.error().message());
+    return false;
+  }
+  attempt.node_allocatable = std::move(*taken);
+  return true;
+}
+
+}  // namespace
+
+bool has_room_for_devices(Attempt& attempt, NodeId node) {
+  if (!may_take_of_node(attempt)) return true;
+  Diagnosis& diagnosis = attempt.diagnosis;
+  if (extended_claim_takes(attempt)) {
+    diagnosis.refuse(node, Refusal::Unresolvable, diagnosis.reason(kDynamicResources, kUnrecordable));
+    return false;
+  }
+  if (!note_taken(attempt)) return false;
+  if (!attempt.node_allocatable) return true;
+  std::string uncovered = requests_not_covered(*attempt.pod, *attempt.node_allocatable);
+  if (uncovered.empty()) uncovered = limits_not_covered(*attempt.pod, *attempt.node_allocatable);
+  if (!uncovered.empty()) {
+    diagnosis.refuse(node, Refusal::Unresolvable, diagnosis.reason(kDynamicResources, uncovered));
+    return false;
+  }
+  return fits_or_is_refused(attempt, kFit, node,
+                            attempt.world->cluster.charges(attempt.pod_id, attempt.node_allocatable));
+}
+
+std::optional<model::ResourceId> shortage_by_devices(Attempt& attempt, NodeId node) {
+  if (!may_take_of_node(attempt) || attempt.allocations.empty() || extended_claim_takes(attempt) ||
+      !note_taken(attempt) || !attempt.node_allocatable)
+    return std::nullopt;
+  model::Cluster& cluster = attempt.world->cluster;
+  for (const model::ResourceAmount& charge : cluster.charges(attempt.pod_id, attempt.node_allocatable))
+    if (!fits(attempt, node, {charge})) return charge.resource;
+  return std::nullopt;
+}
+
+LeavingOut::LeavingOut(model::Cluster& cluster)
+    : cluster_(cluster),
+      own_(),
+      transaction_(cluster.ledger().in_transaction() ? *cluster.ledger().open_transaction()
+                                                     : own_.emplace(cluster.ledger())),
+      before_(transaction_.savepoint()) {}
+
+LeavingOut::~LeavingOut() {
+  transaction_.roll_back_to(before_);
+}
+
+bool LeavingOut::leave_out_greediest(const Attempt& attempt, NodeId node, model::ResourceId lacking) {
+  const std::string& resource = cluster_.resources().text(lacking);
+  const api::DeviceResult* greediest = nullptr;
+  Quantity most;
+  for (const auto& allocation : attempt.allocations)
+    for (const api::DeviceResult& result : allocation->results) {
+      const api::Device* device = cluster_.find_offer(result.driver, result.pool, result.device);
+      const Quantity amount = device ? taken_by(*device, resource, &result) : Quantity();
+      if (amount > most) {
+        most = amount;
+        greediest = &result;
+      }
+    }
+  if (!greediest) return false;
+  const auto takes_less = [&](model::PoolId pool) {
+    for (const auto& [name, slice] : cluster_.pool(pool).slices)
+      for (std::size_t i = 0; i < slice.devices.size(); ++i)
+        if (cluster_.ledger().device(slice.devices[i]).dedicated == 0 &&
+            taken_by(slice.live->devices[i], resource, nullptr) < most)
+          return true;
+    return false;
+  };
+  const std::vector<model::PoolId> own = cluster_.pools_of(node);
+  const auto& wide = cluster_.wide_pools();
+  if (std::none_of(own.begin(), own.end(), takes_less) &&
+      std::none_of(wide.begin(), wide.end(), [&](const auto& entry) { return takes_less(entry.second); }))
+    return false;
+  transaction_.hide(cluster_.find_device(greediest->driver, greediest->pool, greediest->device));
+  return true;
+}
+
+std::string takes_text(const Attempt& attempt, const Allocations& allocations) {
+  if (!may_take_of_node(attempt)) return "";
+  const auto taken =
+      model::node_allocatable(attempt.world->cluster, *attempt.pod, allocated_claims(attempt, allocations));
+  if (!taken || !*taken) return "";
+  std::string text;
+  for (const auto& [name, amount] : api::amounts_of(**taken))
+    text.append(text.empty() ? "its devices take " : " and ").append(amount.text()).append(" ").append(name);
+  return text.empty() ? text : text + " of the node";
+}
+
+bool container_counts(const Attempt& attempt, std::vector<std::uint32_t>& counts) {
+  counts.clear();
+  if (!may_take_of_node(attempt)) return true;
+  const api::Pod& pod = *attempt.pod;
+  if (pod.pod_level_requests || pod.pod_level_limits) return false;
+  for (const ClaimChoice& choice : attempt.claims) {
+    std::uint32_t count = 0;
+    for (const auto* containers : {&pod.init_containers, &pod.containers})
+      for (const api::Container& container : *containers)
+        count += std::any_of(container.claims.begin(), container.claims.end(),
+                             [&](const api::ContainerClaim& used) { return used.name == choice.pod_claim; });
+    counts.push_back(count);
+    for (const ClaimChoice& other : attempt.claims)
+      if (&other != &choice && other.claim == choice.claim) return false;
+  }
+  return true;
+}
+
+bool is_mapped_elsewhere(const Attempt& attempt, const ClaimChoice& choice) {
+  const model::Cluster& cluster = attempt.world->cluster;
+  if (!cluster.devices_take_of_nodes() || !choice.allocation) return false;
+  const model::ClaimRow& row = cluster.claim(choice.claim);
+  const std::string& uid = attempt.pod->meta.uid;
+  // Held without an allocation: another member of the group gets it in this very decision or has it on its
+  // way.
+  const bool elsewhere = !row.live->allocation || (!row.live->reserved_by(uid) &&
+                                                   other_consumers(*attempt.world, choice.claim, uid) > 0);
+  return elsewhere && model::is_mapped(cluster, *choice.allocation);
+}
+
+}  // namespace berth::scheduling::plugins

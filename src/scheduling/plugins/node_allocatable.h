@@ -1,0 +1,56 @@
+// What the devices of a pod's claims take of the node itself (KEP-5517), as a part of the DynamicResources
+// filter: first devices are chosen, then the pod with all that they take must fit, as in kube-scheduler 1.37.
+#pragma once
+
+#include "scheduling/framework.h"
+
+namespace berth::scheduling::plugins {
+
+// Whether any claim of the pod might take of its node. Cost: two comparisons.
+inline bool may_take_of_node(const Attempt& attempt) {
+  return attempt.world->cluster.devices_take_of_nodes() &&
+         (attempt.ask || attempt.extended || !attempt.claims.empty());
+}
+
+// After devices were found (attempt.allocations): notes in attempt.node_allocatable what they take and says
+// whether the node has room for it; refuses the node, or fails the attempt, where not.
+bool has_room_for_devices(Attempt& attempt, NodeId node);
+
+// The first resource of which the devices found take more than the node has. None: there is room, or
+// something else is wrong.
+std::optional<model::ResourceId> shortage_by_devices(Attempt& attempt, NodeId node);
+
+// Devices that choices are tried without on one node, one after the other.
+inline constexpr int kDevicesLeftOutMax = 8;
+
+// While it lives devices can be left out of choices: in the open transaction, or one of its own. Its end
+// brings all of them back.
+class LeavingOut {
+ public:
+  explicit LeavingOut(model::Cluster& cluster);
+  ~LeavingOut();
+  LeavingOut(const LeavingOut&) = delete;
+  LeavingOut& operator=(const LeavingOut&) = delete;
+  // Of the devices just chosen the one that takes most of the resource, if the node's pools have a free one
+  // that takes less. False: another choice cannot help.
+  bool leave_out_greediest(const Attempt& attempt, NodeId node, model::ResourceId lacking);
+
+ private:
+  model::Cluster& cluster_;
+  std::optional<model::Ledger::Transaction> own_;
+  model::Ledger::Transaction& transaction_;
+  model::Ledger::Transaction::Savepoint before_;
+};
+
+// "its devices take 4 cpu and 2Gi memory of the node"; empty when they take nothing.
+std::string takes_text(const Attempt& attempt,
+                       const std::vector<std::shared_ptr<const api::Allocation>>& allocations);
+
+// How many containers name each claim of the pod: with its requests and its claims all that decides what is
+// taken. Empty when nothing can be. False for a pod of which more counts.
+bool container_counts(const Attempt& attempt, std::vector<std::uint32_t>& counts);
+
+// The claim models cpu, memory and so on, and somebody else has it.
+bool is_mapped_elsewhere(const Attempt& attempt, const ClaimChoice& choice);
+
+}  // namespace berth::scheduling::plugins
