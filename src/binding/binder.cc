@@ -165,11 +165,10 @@ Effects Binder::announce(const View& view, const api::ObjectKey& key, const api:
   const auto found = memory_.find(key);
   const bool news = found != memory_.end() && found->second.uid == request.meta.uid && found->second.announce;
   if (!news || request.phase != api::BindPhase::Succeeded) return Effects::nothing();
-  const api::ObjectKey pod{api::Kind::Pod, request.meta.ns, request.pod_name, {}};
   Effects effects;
-  effects.events.push_back(
-      {pod, request.pod_uid, false, "Scheduled", "Binding",
-       "Successfully assigned " + request.meta.ns + "/" + request.pod_name + " to " + request.node});
+  effects.events.push_back(event_of_pod(
+      view, request, "Scheduled", "Binding",
+      "Successfully assigned " + request.meta.ns + "/" + request.pod_name + " to " + request.node));
   const BindContext context{view, request, look_for_pod(view, request).pod, now, options_, false};
   for (const auto& plugin : plugins_)
     for (client::Chain& chain : plugin->post_bind(context)) effects.chains.push_back(std::move(chain));

@@ -81,6 +81,19 @@ PodSight look_for_pod(const client::View& view, const api::BindRequest& request)
   return {State::Free, pod, ""};
 }
 
+client::EventNote event_of_pod(const client::View& view, const api::BindRequest& request,
+                               std::string_view reason, std::string_view action, std::string message) {
+  client::EventNote event;
+  event.regarding = pod_key(request);
+  event.regarding_uid = request.pod_uid;
+  event.reason = reason;
+  event.action = action;
+  event.message = std::move(message);
+  if (const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name))
+    event.component = pod->scheduler_name;
+  return event;
+}
+
 Ladder::Ladder(const client::View& view, const api::BindRequest& request, Time now,
                const BinderOptions& options, const Plugins& plugins, const Refusal* refusal)
     : view_(view),
@@ -161,8 +174,7 @@ Effects Ladder::wait(const Waiting& waiting) const {
     wanted.step = BindStep::WaitingForDevices;
     wanted.message = waiting.why;
     effects = write_status(wanted, IfChanged::Refuse);
-    effects.events.push_back(
-        {pod_key(request_), request_.pod_uid, false, waiting.event_reason, "Scheduling", waiting.why});
+    effects.events.push_back(event_of_pod(view_, request_, waiting.event_reason, "Scheduling", waiting.why));
   }
   if (waiting.until.is_set()) effects.wake_at = waiting.until;
   return effects;
@@ -247,9 +259,10 @@ Effects Ladder::fail(Failed failed, std::int32_t failed_attempts) const {
   wanted.next_attempt = {};
   Effects effects =
       gang_.may_end() && left_to_give_back().empty() ? end(wanted) : write_status(wanted, IfChanged::Refuse);
-  if (failed.reason != kSuperseded)
-    effects.events.push_back(
-        {pod_key(request_), request_.pod_uid, true, "BindingFailed", "Binding", wanted.message});
+  if (failed.reason != kSuperseded) {
+    effects.events.push_back(event_of_pod(view_, request_, "BindingFailed", "Binding", wanted.message));
+    effects.events.back().warning = true;
+  }
   return effects;
 }
 

@@ -18,6 +18,9 @@ struct PodSight {
 };
 
 PodSight look_for_pod(const client::View& view, const api::BindRequest& request);
+// An event about the request's pod, reported in the name of the pod's scheduler.
+client::EventNote event_of_pod(const client::View& view, const api::BindRequest& request,
+                               std::string_view reason, std::string_view action, std::string message);
 
 class Ladder {
  public:

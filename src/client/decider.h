@@ -49,6 +49,7 @@ struct EventNote {
   std::string action;
   std::string message;
   std::string decision_id;  // stands in the annotation berth.dev/decision; not part of what makes a repeat
+  std::string component;    // who reports; the engine's own name when empty
 };
 
 // What a decider wants done. Chains of different keys run side by side.

@@ -17,7 +17,7 @@ std::string identity_of(const EventNote& note) {
 
 std::string series_of(const EventNote& note) {
   return identity_of(note) + (note.warning ? "\nW\n" : "\nN\n") + note.reason + '\n' + note.action + '\n' +
-         note.message;
+         note.message + '\n' + note.component;
 }
 
 Json decision_annotation(const std::string& id) {
@@ -86,6 +86,7 @@ Json EventRecorder::object_of(const Series& series) const {
       note.regarding.kind == api::Kind::Other ? note.regarding.resource : api::ref_of(note.regarding.kind);
   Json involved =
       Json::object({{"kind", info.name.empty() ? std::string_view(resource.resource) : info.name}});
+  const std::string& component = note.component.empty() ? component_ : note.component;
   if (!note.regarding.ns.empty()) involved["namespace"] = note.regarding.ns;
   involved["name"] = note.regarding.name;
   if (!note.regarding_uid.empty()) involved["uid"] = note.regarding_uid;
@@ -97,12 +98,12 @@ Json EventRecorder::object_of(const Series& series) const {
       {"involvedObject", std::move(involved)},
       {"reason", note.reason},
       {"message", cut(note.message, kEventMessageBytesMax)},
-      {"source", Json::object({{"component", component_}})},
+      {"source", Json::object({{"component", component}})},
       {"firstTimestamp", format_time(series.first)},
       {"lastTimestamp", format_time(series.last)},
       {"count", series.count},
       {"type", note.warning ? "Warning" : "Normal"},
-      {"reportingComponent", component_},
+      {"reportingComponent", component},
       {"reportingInstance", instance_},
   });
   if (!note.action.empty()) object["action"] = note.action;

@@ -32,7 +32,8 @@ struct EventCounters {
 
 class EventRecorder {
  public:
-  // `component` stands in source.component and reportingComponent, `instance` in reportingInstance.
+  // `component` stands in source.component and reportingComponent of notes that name none, `instance` in
+  // reportingInstance.
   EventRecorder(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox, std::string component,
                 std::string instance);
 

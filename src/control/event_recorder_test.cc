@@ -51,6 +51,18 @@ TEST(EventRecorder, AnEventLooksAsKubectlDescribeExpects) {
             R"("action":"Scheduling"})");
 }
 
+TEST(EventRecorder, ANoteMayNameWhoReports) {
+  Desk desk;
+  client::EventNote note = waits();
+  note.component = "default-scheduler";
+  desk.note(note);
+  desk.settle();
+  const auto events = desk.api.all(kEvents);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0]->string_at("reportingComponent"), "default-scheduler");
+  EXPECT_EQ(events[0]->part("source").string_at("component"), "default-scheduler");
+}
+
 TEST(EventRecorder, RepeatsAreFoldedAlsoWhileTheFirstIsUnderWay) {
   Desk desk;
   desk.note(waits());

@@ -91,6 +91,7 @@ client::EventNote failed_scheduling(const api::Pod& pod, const std::string& mess
   event.action = "Scheduling";
   event.message = message;
   event.decision_id = decision;
+  event.component = pod.scheduler_name;
   return event;
 }
 

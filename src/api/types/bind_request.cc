@@ -120,7 +120,7 @@ BindRequest decode_bind_request(const Json& object, RawPtr raw) {
 }
 
 Json extended_claim_object(const ObjectMeta& pod, const std::string& name, const ExtendedClaim& claim) {
-  const OwnerReference owner{"v1", "Pod", pod.name, pod.uid, true, true};
+  const OwnerReference owner{"v1", "Pod", pod.name, pod.uid, true, false};
   Json metadata =
       Json::object({{"name", name},
                     {"generateName", pod.name + "-extended-resources-"},

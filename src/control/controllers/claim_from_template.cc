@@ -68,13 +68,11 @@ Json claim_object(const Owner& owner, const std::string& entry, const api::Resou
 }
 
 client::EventNote missing_template(const Owner& owner, const Wanted& wanted) {
-  return {owner.key(),
-          owner.meta.uid,
-          true,
-          "FailedResourceClaimCreation",
-          "",
-          "PodResourceClaim " + wanted.name + ": resource claim template \"" + wanted.template_name +
-              "\": resourceclaimtemplate.resource.k8s.io \"" + wanted.template_name + "\" not found"};
+  client::EventNote event{owner.key(), owner.meta.uid, true, "FailedResourceClaimCreation", "", ""};
+  event.message = "PodResourceClaim " + wanted.name + ": resource claim template \"" + wanted.template_name +
+                  "\": resourceclaimtemplate.resource.k8s.io \"" + wanted.template_name + "\" not found";
+  event.component = "resource_claim";
+  return event;
 }
 
 // The claim's name; makes the claim, or notes that its template is missing (then nothing).

@@ -12,6 +12,7 @@ namespace {
 // A rule's condition is written at most this often while its spec stays.
 constexpr Duration kRuleStatusPeriod = Duration::seconds(10);
 constexpr std::string_view kEventReason = "DeviceTaintManagerEviction";
+constexpr std::string_view kComponent = "device-taint-eviction-controller";  // in events
 
 template <class T>
 const T* in(const std::optional<api::TypedObject>& object) {
@@ -134,6 +135,22 @@ class DeviceTaintEviction final : public client::Reconciler {
     return rules;
   }
 
+  // The condition behind those that stand already.
+  static Json with_condition(const api::Pod& pod, const api::Condition& wanted) {
+    JsonArray order;
+    for (const api::Condition& standing : pod.conditions)
+      if (standing.type != wanted.type) order.push_back(Json::object({{"type", standing.type}}));
+    order.push_back(Json::object({{"type", wanted.type}}));
+    return Json::object({{"$setElementOrder/conditions", std::move(order)},
+                         {"conditions", Json::array({api::to_json(wanted)})}});
+  }
+
+  static client::EventNote event(const api::ObjectKey& key, const api::Pod& pod, std::string message) {
+    client::EventNote note{key, pod.meta.uid, false, std::string(kEventReason), "", std::move(message)};
+    note.component = kComponent;
+    return note;
+  }
+
   static Effects evict(const api::ObjectKey& key, const api::Pod& pod, Time now) {
     const api::Condition wanted{"DisruptionTarget",
                                 "True",
@@ -145,11 +162,9 @@ class DeviceTaintEviction final : public client::Reconciler {
     effects.chains.push_back({key, {}, {}});
     const api::Condition* standing = api::find_condition(pod.conditions, wanted.type);
     if (!standing || standing->status != "True" || standing->reason != wanted.reason)
-      effects.then(patch_status(key, Json::object({{"conditions", Json::array({api::to_json(wanted)})}}),
-                                pod.meta.uid));
+      effects.then(patch_status(key, with_condition(pod, wanted), pod.meta.uid));
     effects.then(client::delete_object(key, pod.meta.uid));
-    effects.events.push_back(
-        {key, pod.meta.uid, false, std::string(kEventReason), "", "Marking for deletion"});
+    effects.events.push_back(event(key, pod, "Marking for deletion"));
     return effects;
   }
 
@@ -159,9 +174,7 @@ class DeviceTaintEviction final : public client::Reconciler {
     const bool waits = pod && pod->meta.uid == found->second.uid && !pod->meta.deleting() && !pod->finished();
     decided_.erase(found);
     Effects effects;
-    if (waits)
-      effects.events.push_back(
-          {key, pod->meta.uid, false, std::string(kEventReason), "", "Cancelling deletion"});
+    if (waits) effects.events.push_back(event(key, *pod, "Cancelling deletion"));
     return effects;
   }
 
