@@ -29,6 +29,14 @@ void tell(client::Effects& effects, const api::Pod& pod, const std::string& reas
   effects.events.push_back(failed_scheduling(pod, message, id));
 }
 
+// Enough members are placed, and some of them not bound yet: that the group is scheduled is about to be
+// written.
+bool is_being_bound(const GroupInput& input) {
+  const auto minimum = static_cast<std::size_t>(input.group->gang_min.value_or(1));
+  return input.placed.size() >= minimum && std::any_of(input.placed.begin(), input.placed.end(),
+                                                       [](const api::Pod* pod) { return !pod->bound(); });
+}
+
 }  // namespace
 
 GroupInput Scheduler::group_input(const World& world, const api::PodGroup& group, Time now) const {
@@ -127,7 +135,7 @@ client::Effects Scheduler::refuse_group(Entry entry, const GroupInput& input, co
     for (const client::Chain& chain : member.deallocations) add_once(effects, chain);
     if (record.refused.empty()) record.refused = member.refused;
   }
-  add(effects, group_condition(*input.group, false, reason, group_message, now));
+  if (!is_being_bound(input)) add(effects, group_condition(*input.group, false, reason, group_message, now));
   record.result = failed ? DecisionResult::Error : DecisionResult::Unschedulable;
   record.reason = reason;
   record.message = group_message;

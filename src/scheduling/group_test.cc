@@ -246,6 +246,21 @@ TEST(Groups, EnoughMembersRunButTheRestDoesNotFit) {
   EXPECT_EQ(bench.group_message("g"), "") << "True is never written over";
 }
 
+TEST(Groups, TheConditionOfABindUnderWayIsNotWrittenOver) {
+  TestBench bench;
+  bench.put_node({"n1", "2"});
+  bench.put_group("g", 1);
+  bench.put_pod({"a", "2", "g"});
+  const client::Effects binding = bench.decide();
+  bench.put_pod({"b", "2", "g"});
+  const client::Effects refusal = bench.decide();
+  EXPECT_NE(to_text(refusal).find("default/b"), std::string::npos) << to_text(refusal);
+  EXPECT_EQ(to_text(refusal).find("podgroups"), std::string::npos) << to_text(refusal);
+  bench.carry_out(binding);
+  bench.carry_out(refusal);
+  EXPECT_EQ(bench.group_message("g"), "");
+}
+
 TEST(Racks, ARackWithoutDevicesIsNotTaken) {
   TestBench bench;
   bench.put_class("gpu", "true");
