@@ -19,8 +19,8 @@ namespace berth::cli {
 namespace {
 
 constexpr Duration kStepPeriod = Duration::millis(100);
-constexpr Duration kStopGrace = Duration::seconds(5);
-constexpr Duration kReleaseLimit = Duration::seconds(2);
+constexpr Duration kStopGrace = Duration::millis(1500);
+constexpr Duration kReleaseLimit = Duration::millis(400);  // of the two seconds that a stop may take
 
 control::ControlPlaneOptions part_options(Part part, const Configuration& told) {
   control::ControlPlaneOptions options = plane_options(told);

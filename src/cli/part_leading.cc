@@ -2,10 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <mutex>
-#include <optional>
+#include <utility>
 
 namespace berth::cli {
 
@@ -19,6 +20,7 @@ PartLeading::PartLeading(client::ApiClient& client, const Clock& clock, client::
     : client_(client), clock_(clock), election_(std::move(options)), inbox_(std::make_shared<Inbox>()) {}
 
 void PartLeading::send(client::ApiRequest request) {
+  under_way_ = true;
   client_.submit(std::move(request), [inbox = inbox_](client::ApiReply reply) {
     const std::lock_guard lock(inbox->mutex);
     inbox->reply = std::move(reply);
@@ -26,27 +28,34 @@ void PartLeading::send(client::ApiRequest request) {
   });
 }
 
+std::optional<client::ApiReply> PartLeading::next_answer(Duration limit) {
+  std::unique_lock lock(inbox_->mutex);
+  inbox_->changed.wait_for(lock, std::chrono::microseconds(limit.micros()),
+                           [this] { return inbox_->reply.has_value(); });
+  std::optional<client::ApiReply> reply = std::exchange(inbox_->reply, std::nullopt);
+  if (reply) under_way_ = false;
+  return reply;
+}
+
 bool PartLeading::step() {
-  std::optional<client::ApiReply> reply;
-  {
-    const std::lock_guard lock(inbox_->mutex);
-    reply.swap(inbox_->reply);
-  }
   const Time now = clock_.monotonic();
-  if (reply) election_.answered(*reply, now);
+  if (const std::optional<client::ApiReply> reply = next_answer(Duration())) election_.answered(*reply, now);
   if (std::optional<client::ApiRequest> request = election_.next_request(clock_.now(), now))
     send(std::move(*request));
   return election_.leads(now);
 }
 
 void PartLeading::release(Duration limit) {
+  const Time end = clock_.monotonic() + limit;
+  // Without the answer to a renewal the release would name a resourceVersion of before it.
+  if (under_way_)
+    if (const std::optional<client::ApiReply> reply = next_answer(limit))
+      election_.answered(*reply, clock_.monotonic());
   std::optional<client::ApiRequest> request = election_.release(clock_.now(), clock_.monotonic());
   if (!request) return;
   inbox_ = std::make_shared<Inbox>();  // an answer still on its way is of no interest
   send(std::move(*request));
-  std::unique_lock lock(inbox_->mutex);
-  inbox_->changed.wait_for(lock, std::chrono::microseconds(limit.micros()),
-                           [this] { return inbox_->reply.has_value(); });
+  (void)next_answer(std::max(Duration(), end - clock_.monotonic()));
 }
 
 std::string own_identity(Random& random) {

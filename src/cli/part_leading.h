@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -22,11 +23,14 @@ class PartLeading {
  private:
   struct Inbox;
   void send(client::ApiRequest request);
+  // The answer that came, waiting for it at most until then.
+  std::optional<client::ApiReply> next_answer(Duration limit);
 
   client::ApiClient& client_;
   const Clock& clock_;
   client::LeaderElection election_;
   std::shared_ptr<Inbox> inbox_;
+  bool under_way_ = false;  // a request, until its answer was taken
 };
 
 // Of this process: the machine's name and a random part.

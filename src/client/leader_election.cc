@@ -100,7 +100,7 @@ std::optional<ApiRequest> LeaderElection::release(Time wall, Time monotonic) {
   if (!led || !lease_) return std::nullopt;
   Json lease = *lease_;
   Json& spec = lease["spec"];
-  spec["holderIdentity"] = "";
+  spec.as_object().erase("holderIdentity");  // an empty one is refused
   spec["leaseDurationSeconds"] = 1;
   spec["acquireTime"] = format_micro_time(wall);
   spec["renewTime"] = format_micro_time(wall);
