@@ -16,8 +16,8 @@ int complain(const Error& error) {
 std::string state_directory() {
   const char* state = std::getenv("XDG_STATE_HOME");
   const char* home = std::getenv("HOME");
-  return state && *state ? std::string(state) + "/berth"
-                         : std::string(home ? home : ".") + "/.local/state/berth";
+  const bool absolute = state && *state == '/';  // the XDG specification: any other is ignored
+  return absolute ? std::string(state) + "/berth" : std::string(home ? home : ".") + "/.local/state/berth";
 }
 
 ServerOptions server_options(const Configuration& configuration) {
@@ -39,6 +39,7 @@ ServerOptions server_options(const Configuration& configuration) {
   SystemRandom random;
   options.kubeconfig = std::string(temporary && *temporary ? temporary : "/tmp") + "/berth-" +
                        random.name_suffix(8) + "/kubeconfig";
+  options.kubeconfig_is_temporary = true;
   return options;
 }
 

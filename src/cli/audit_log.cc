@@ -7,7 +7,8 @@ std::string audit_line(const server::AuditRecord& record) {
                                   {"user", record.user},
                                   {"verb", record.verb},
                                   {"resource", record.resource},
-                                  {"name", record.ns.empty() ? record.name : record.ns + "/" + record.name},
+                                  {"namespace", record.ns},
+                                  {"name", record.name},
                                   {"code", record.code},
                                   {"revision", static_cast<std::int64_t>(record.revision)}});
   return to_string(line) + "\n";

@@ -181,6 +181,13 @@ int run(int argc, char** argv) {
   Commands commands;
   add_parts(app, commands);
   add_tools(app, commands);
+  // CLI11 would say that a subcommand is missing, not which one it does not know.
+  const std::string_view first = argc > 1 ? argv[1] : "-";
+  const auto is_first = [first](const CLI::App* command) { return command->get_name() == first; };
+  if (!first.starts_with('-') && app.get_subcommands(is_first).empty()) {
+    std::fprintf(stderr, "berth: there is no command \"%s\"; `berth --help` lists them\n", argv[1]);
+    return 2;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

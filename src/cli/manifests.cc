@@ -11,13 +11,15 @@
 #include "api/yaml.h"
 #include "base/executor.h"
 #include "server/in_process_client.h"
+#include "server/registry.h"
 #include "server/served.h"
-#include "store/store.h"
 
 namespace berth::cli {
 namespace {
 
 constexpr std::size_t kManifestBytesMax = 512u << 20;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr std::string_view kListSuffix = "List";
 
 Result<std::string> read_text(const std::string& path) {
   std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rbe");
@@ -29,6 +31,7 @@ Result<std::string> read_text(const std::string& path) {
     text.append(buffer, got);
   if (file != stdin) std::fclose(file);
   if (text.size() > kManifestBytesMax) return Error(ErrorCode::TooLarge, path, "is larger than 512 MiB");
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   return text;
 }
 
@@ -59,6 +62,7 @@ std::string_view between_quotes(std::string_view text) {
 }
 
 Status check(Manifest& manifest, const api::Gates& gates) {
+  if (!manifest.object.is_object()) return refused(manifest, "", "is no object");
   const std::string api_version(manifest.object.string_at("apiVersion"));
   const std::string kind(manifest.object.string_at("kind"));
   if (api_version.empty())
@@ -83,18 +87,63 @@ bool is_namespace(const Manifest& manifest) {
   return manifest.resource->group.empty() && manifest.resource->plural == "namespaces";
 }
 
+// "" where it has none.
+std::string namespace_of(const Manifest& manifest) {
+  if (!manifest.resource->namespaced) return "";
+  const std::string_view ns = manifest.object.part("metadata").string_at("namespace");
+  return std::string(ns.empty() ? "default" : ns);
+}
+
 client::ApiRequest create_request(const Manifest& manifest) {
-  const Json* metadata = manifest.object.find("metadata");
   client::ApiRequest request;
   request.verb = client::Verb::Create;
   request.resource = {std::string(manifest.resource->group), std::string(manifest.resource->version),
                       std::string(manifest.resource->plural)};
-  if (manifest.resource->namespaced) {
-    request.ns = metadata ? metadata->string_at("namespace") : "";
-    if (request.ns.empty()) request.ns = "default";
-  }
+  request.ns = namespace_of(manifest);
   request.body = to_string(manifest.object);
   return request;
+}
+
+// As `kubectl apply` changes what is there: members that the manifest names are set, the others stay.
+client::ApiRequest change_request(const Manifest& manifest) {
+  client::ApiRequest request = create_request(manifest);
+  Json object = manifest.object;
+  object.as_object().erase("status");
+  request.verb = client::Verb::StrategicPatch;
+  request.name = manifest.object.part("metadata").string_at("name");
+  request.body = to_string(object);
+  return request;
+}
+
+client::ApiReply answer_to(client::ApiClient& client, client::ApiRequest request) {
+  std::promise<client::ApiReply> answered;
+  client.submit(std::move(request), [&](client::ApiReply reply) { answered.set_value(std::move(reply)); });
+  return answered.get_future().get();
+}
+
+client::ApiReply apply(client::ApiClient& client, const Manifest& manifest) {
+  client::ApiReply reply = answer_to(client, create_request(manifest));
+  return reply.reason == "AlreadyExists" ? answer_to(client, change_request(manifest)) : reply;
+}
+
+bool is_list(const Json& object) {
+  return object.string_at("kind").ends_with(kListSuffix) && object.part("items").is_array();
+}
+
+// The items of a List, or of a PodList, where the list says what they are.
+void append_items(const Manifest& list, std::vector<Manifest>& manifests) {
+  std::string_view kind = list.object.string_at("kind");
+  kind.remove_suffix(kListSuffix.size());
+  std::size_t index = 0;
+  for (const Json& item : list.object.items_at("items")) {
+    manifests.push_back(list);
+    Manifest& manifest = manifests.back();
+    manifest.object = item;
+    manifest.item = "items[" + std::to_string(index++) + "]";
+    if (kind.empty() || !item.is_object()) continue;
+    if (!item.find("apiVersion")) manifest.object["apiVersion"] = list.object.string_at("apiVersion");
+    if (!item.find("kind")) manifest.object["kind"] = kind;
+  }
 }
 
 // The field that a refusal is about: what stands before the first ": " behind "is invalid: ".
@@ -110,11 +159,21 @@ std::string_view field_of(std::string_view message) {
 }  // namespace
 
 std::string place_of(const Manifest& manifest, std::string_view path) {
-  std::string place = api::yaml_position(*manifest.text, manifest.file, manifest.document, path);
+  std::string whole_path = manifest.item;
+  if (!whole_path.empty() && !path.empty()) whole_path += '.';
+  whole_path += path;
+  std::string place = api::yaml_position(*manifest.text, manifest.file, manifest.document, whole_path);
+  if (!manifest.object.is_object()) return place;
   const std::string_view name = manifest.object.part("metadata").string_at("name");
-  place.append(": ").append(manifest.object.string_at("kind"));
-  if (!name.empty()) place.append(" ").append(name);
+  const std::string_view kind = manifest.object.string_at("kind");
+  if (!kind.empty()) place.append(": ").append(kind);
+  if (!name.empty()) place.append(kind.empty() ? ": " : " ").append(name);
   return place;
+}
+
+store::Key store_key_of(const Manifest& manifest) {
+  return {server::storage_resource(*manifest.resource), namespace_of(manifest),
+          std::string(manifest.object.part("metadata").string_at("name"))};
 }
 
 Result<std::vector<Manifest>> read_manifests(const std::vector<std::string>& paths, const api::Gates& gates) {
@@ -125,15 +184,12 @@ Result<std::vector<Manifest>> read_manifests(const std::vector<std::string>& pat
       auto text = std::make_shared<const std::string>(TRY(read_text(file)));
       std::vector<api::YamlDocument> documents = TRY(api::parse_yaml_documents(*text, file));
       for (api::YamlDocument& document : documents) {
-        Manifest manifest{std::move(document.value), nullptr, file, text, document.number};
+        Manifest manifest{std::move(document.value), nullptr, file, text, document.number, ""};
         if (!document.duplicate_keys.empty()) return refused(manifest, "", document.duplicate_keys.front());
-        if (!manifest.object.is_object()) return refused(manifest, "", "is no object");
-        if (manifest.object.string_at("kind") != "List") {
+        if (manifest.object.is_object() && is_list(manifest.object))
+          append_items(manifest, manifests);
+        else
           manifests.push_back(std::move(manifest));
-          continue;
-        }
-        for (const Json& item : manifest.object.items_at("items"))
-          manifests.push_back({item, nullptr, file, text, document.number});
       }
     }
   }
@@ -161,28 +217,23 @@ Status try_manifests(const std::vector<Manifest>& manifests, const api::Gates& g
   for (const Json& object : existing) {
     Json copy = object;
     copy["metadata"].as_object().erase("resourceVersion");
-    Manifest manifest{std::move(copy), nullptr, "data directory", std::make_shared<const std::string>(), 1};
+    Manifest manifest{
+        std::move(copy), nullptr, "data directory", std::make_shared<const std::string>(), 1, ""};
     if (check(manifest, gates)) all.push_back(std::move(manifest));
   }
   const std::size_t first_new = all.size();
   all.insert(all.end(), manifests.begin(), manifests.end());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    client::ApiReply reply;
-    client->submit(create_request(all[i]), [&](client::ApiReply answered) { reply = std::move(answered); });
-    if (i >= first_new && !reply.ok() && reply.reason != "AlreadyExists")
-      return refused(all[i], field_of(reply.message), reply.message);
+    const client::ApiReply reply = apply(*client, all[i]);
+    if (i >= first_new && !reply.ok()) return refused(all[i], field_of(reply.message), reply.message);
   }
   return {};
 }
 
 Status store_manifests(const std::vector<Manifest>& manifests, client::ApiClient& client) {
   for (const Manifest& manifest : manifests) {
-    std::promise<client::ApiReply> answered;
-    client.submit(create_request(manifest),
-                  [&](client::ApiReply reply) { answered.set_value(std::move(reply)); });
-    const client::ApiReply reply = answered.get_future().get();
-    if (!reply.ok() && reply.reason != "AlreadyExists")
-      return refused(manifest, field_of(reply.message), reply.message);
+    const client::ApiReply reply = apply(client, manifest);
+    if (!reply.ok()) return refused(manifest, field_of(reply.message), reply.message);
   }
   return {};
 }

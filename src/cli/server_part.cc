@@ -143,6 +143,7 @@ void ServerPart::stop(Duration grace) {
   pool_->stop();
   store_.reset();
   server_.reset();
+  if (options_.kubeconfig_is_temporary) client::remove_kubeconfig(options_.kubeconfig);
 }
 
 }  // namespace berth::cli

@@ -33,11 +33,14 @@ std::vector<Json> stored(const store::Store& store, const char* resource) {
   return objects;
 }
 
-// What rules of other objects read.
-std::vector<Json> context_objects(const store::Store& store) {
+// What rules of other objects read, and what the manifests will change.
+std::vector<Json> context_objects(const store::Store& store, const std::vector<Manifest>& manifests) {
   std::vector<Json> objects = stored(store, "namespaces");
   for (Json& object : stored(store, "priorityclasses.scheduling.k8s.io"))
     objects.push_back(std::move(object));
+  for (const Manifest& manifest : manifests)
+    if (const store::ObjectPtr object = store.get(store_key_of(manifest)))
+      if (Result<Json> json = parse_json(object->bytes)) objects.push_back(std::move(json).value());
   return objects;
 }
 
@@ -140,7 +143,8 @@ class PlaneShown {
 
 Status serve(const Configuration& told, ServerPart& part, const std::vector<Manifest>& manifests,
              const api::Gates& gates, const StopSignal& stop) {
-  if (Status tried = try_manifests(manifests, gates, context_objects(part.store())); !tried) return tried;
+  if (Status tried = try_manifests(manifests, gates, context_objects(part.store(), manifests)); !tried)
+    return tried;
   if (Status started = part.start(); !started) return started;
   part.server().set_ready(true);
   SystemClock clock;
@@ -184,7 +188,7 @@ int run_up(const Configuration& configuration) {
   if (!part) return complain(part.error());
   const Status served = serve(configuration, **part, *manifests, gates, stop);
   (*part)->stop(Duration::millis(300));
-  if (!served) return complain(served.error()), 1;
+  if (!served) return complain(served.error());
   return 0;
 }
 

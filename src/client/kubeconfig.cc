@@ -300,6 +300,12 @@ Status write_kubeconfig(const std::string& file, const ClusterAccess& access) {
   return replace_file(file, kubeconfig_text(access));
 }
 
+void remove_kubeconfig(const std::string& file) {
+  ::unlink(file.c_str());
+  const std::size_t slash = file.rfind('/');
+  if (slash != std::string::npos && slash > 0) ::rmdir(file.substr(0, slash).c_str());
+}
+
 Result<std::string> read_token_file(const std::string& file) {
   std::string token = trimmed(TRY(read_file(file)));
   if (token.empty()) return Error(ErrorCode::Invalid, file, "an empty token file");

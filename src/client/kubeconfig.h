@@ -52,6 +52,8 @@ std::string kubeconfig_text(const ClusterAccess& access);
 // Writes it to `file`: by rename, mode 0600, with directories above made as needed.
 // Refuses (Exists) to replace a file that this function did not write, (Unavailable) when it cannot write.
 Status write_kubeconfig(const std::string& file, const ClusterAccess& access);
+// Removes a file that write_kubeconfig made, and its folder when that is empty then. Best effort.
+void remove_kubeconfig(const std::string& file);
 
 // The token of a file, without surrounding white space.
 Result<std::string> read_token_file(const std::string& file);

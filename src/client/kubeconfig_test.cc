@@ -173,6 +173,19 @@ TEST(Kubeconfig, ReadsWhatItWrote) {
   EXPECT_EQ(read_kubeconfig(file, "", nothing()).value().server, "http://127.0.0.1:8080");
 }
 
+TEST(Kubeconfig, IsRemovedWithItsFolder) {
+  const Directory directory;
+  const std::string other = directory.with("other", "x");
+  const std::string folder = other.substr(0, other.rfind('/')) + "/own";
+  ClusterAccess access;
+  access.server = "http://127.0.0.1:8080";
+  ASSERT_TRUE(write_kubeconfig(folder + "/config", access).ok());
+  remove_kubeconfig(folder + "/config");
+  struct stat status{};
+  EXPECT_NE(::stat(folder.c_str(), &status), 0);
+  EXPECT_EQ(Directory::text_of(other), "x");
+}
+
 TEST(Kubeconfig, NeverReplacesAForeignFile) {
   const Directory directory;
   const std::string file = directory.with("config", kTwoClusters);
