@@ -12,6 +12,7 @@
 #include "server/rendering.h"
 #include "server/request_body.h"
 #include "server/reviews.h"
+#include "server/scale.h"
 #include "server/served.h"
 #include "server/wire_form.h"
 
@@ -88,6 +89,7 @@ struct ApiServer::Call {
   std::shared_ptr<HttpExchange> exchange;
   ObjectTarget target;
   Rendering rendering;
+  std::string created;  // the name in a create's body, or the one that it got
   std::vector<std::string> warnings;
   std::vector<std::string> patch_warnings;  // of the latest try
   bool watch = false;                       // the path says so
@@ -246,6 +248,7 @@ void ApiServer::handle_subresource(std::shared_ptr<Call> call) {
   if (subresource == "binding" && method == "POST") return bind(std::move(call));
   if (subresource == "eviction" && method == "POST") return evict(std::move(call));
   if (subresource == "log" && method == "GET") return log(call);
+  if (subresource == "scale") return scale(std::move(call));
   if (subresource == "token")
     return answer(call, Answer::failed(not_implemented("service account tokens are not given out here")));
   if (subresource == "exec" || subresource == "attach" || subresource == "portforward" ||
@@ -258,6 +261,31 @@ void ApiServer::handle_subresource(std::shared_ptr<Call> call) {
   if (method == "PUT") return replace(std::move(call));
   if (method == "PATCH") return patch(std::move(call));
   answer(call, Answer::failed(method_not_allowed()));
+}
+
+void ApiServer::scale(std::shared_ptr<Call> call) {
+  const std::string& method = call->request.method;
+  ObjectTarget object = call->target;
+  object.subresource.clear();
+  if (method == "GET") return answer_scale(call, registry_.get(object));
+  if (method != "PUT" && method != "PATCH") return answer(call, Answer::failed(method_not_allowed()));
+  auto options = write_options_of(call->request, method == "PUT" ? "UpdateOptions" : "PatchOptions");
+  if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
+  if (method == "PATCH" && is_apply(call->request))
+    return answer(call, Answer::failed(not_implemented(kApplyNotServed)));
+  auto change = scale_change(call->request);
+  if (auto* status = std::get_if<ApiStatus>(&change)) return answer(call, Answer::failed(*status));
+  registry_.modify(std::move(object), std::get<Registry::Change>(std::move(change)),
+                   std::get<WriteOptions>(options),
+                   [this, call](Answer made) { answer_scale(call, std::move(made)); });
+}
+
+void ApiServer::answer_scale(const std::shared_ptr<Call>& call, Answer made) {
+  if (made.status) return answer(call, std::move(made));
+  const std::string& bytes = made.object ? made.object->bytes : made.document;
+  const Json object = parse_json(bytes).value_or(Json::object());
+  respond(call, json_response(made.code, to_string(scale_of(object))),
+          made.object ? made.object->revision : 0);
 }
 
 // Whether a node runs the stored pod; a refusal when there is no such pod.
@@ -312,6 +340,7 @@ void ApiServer::create(std::shared_ptr<Call> call) {
   auto body = read_object(call->request, *call->target.resource, std::get<FieldValidation>(validation));
   if (auto* status = std::get_if<ApiStatus>(&body)) return answer(call, Answer::failed(*status));
   ReadBody& read = std::get<ReadBody>(body);
+  call->created = metadata_of(read.document).string_at("name");
   warn(*call, std::move(read.warnings));
   std::get<WriteOptions>(options).empty_lists = std::move(read.empty_lists);
   if (auto reviewed =
@@ -319,6 +348,7 @@ void ApiServer::create(std::shared_ptr<Call> call) {
     return answer(call, std::move(*reviewed));
   registry_.create(
       call->target, std::move(read.document), std::get<WriteOptions>(options), [this, call](Answer made) {
+        if (made.object) call->created = made.object->key.name;
         if (options_.warn_unacted && !made.status && !is_acted_on(*call->target.resource))
           call->warnings.push_back("no controller here acts on " + qualified(call->target.resource_name()) +
                                    ": it is only stored");
@@ -462,7 +492,7 @@ void ApiServer::audit(const Call& call, int code, store::Revision revision) cons
   if (!target.subresource.empty()) resource += "/" + target.subresource;
   options_.audit({registry_.world().clock.now(), call.request.user.name,
                   std::string(verb_of(call.request, target, is_watch(call))), std::move(resource), target.ns,
-                  target.name, code, revision});
+                  target.name.empty() ? call.created : target.name, code, revision});
 }
 
 void ApiServer::respond(const std::shared_ptr<Call>& call, HttpResponse response,

@@ -74,6 +74,8 @@ class ApiServer final : public HttpHandler {
   void list_or_watch(std::shared_ptr<Call> call);
   void bind(std::shared_ptr<Call> call);
   void evict(std::shared_ptr<Call> call);
+  void scale(std::shared_ptr<Call> call);
+  void answer_scale(const std::shared_ptr<Call>& call, Answer made);
   // What a node would answer of its pod.
   void log(const std::shared_ptr<Call>& call);
   void connect(const std::shared_ptr<Call>& call);

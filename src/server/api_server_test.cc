@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/gates.h"
+#include "server/tables.h"
 
 namespace berth::server {
 namespace {
@@ -153,13 +154,74 @@ TEST_F(ApiServerTest, ReviewsAreAnsweredNotStored) {
       501);
 }
 
+TEST_F(ApiServerTest, ScaleShowsAndSetsReplicasAlone) {
+  const std::string deployments = "/apis/apps/v1/namespaces/default/deployments";
+  const std::string scale = deployments + "/web/scale";
+  const char* const web =
+      R"({"metadata":{"name":"web"},"spec":{"replicas":2,"selector":{"matchLabels":{"b":"2","a":"1"}},)"
+      R"("template":{"metadata":{"labels":{"a":"1","b":"2"}},)"
+      R"("spec":{"containers":[{"name":"c","image":"i"}]}}}})";
+  ASSERT_EQ(ask(request("POST", deployments, web))->response.status, 201);
+  const Json seen = answer(request("GET", scale));
+  EXPECT_EQ(seen.string_at("kind"), "Scale");
+  EXPECT_EQ(seen.part("spec").int_at("replicas"), 2);
+  EXPECT_EQ(seen.part("status").string_at("selector"), "a=1,b=2");
+  HttpRequest patch = request("PATCH", scale, R"({"spec":{"replicas":5}})");
+  patch.headers = {{"Content-Type", "application/merge-patch+json"}};
+  EXPECT_EQ(answer(patch).part("spec").int_at("replicas"), 5);
+  EXPECT_EQ(answer(request("GET", deployments + "/web")).part("spec").int_at("replicas"), 5);
+  patch.body = R"({"spec":{"replicas":-1}})";
+  EXPECT_EQ(answer(patch).int_at("code"), 422);
+  Json stale = seen;
+  stale["spec"]["replicas"] = 7;
+  EXPECT_EQ(answer(request("PUT", scale, to_string(stale))).string_at("reason"), "Conflict");
+  stale["metadata"].as_object().erase("resourceVersion");
+  EXPECT_EQ(answer(request("PUT", scale, to_string(stale))).part("spec").int_at("replicas"), 7);
+  EXPECT_EQ(answer(request("GET", deployments + "/nosuch/scale")).int_at("code"), 404);
+  patch.headers = {{"Content-Type", "application/json"}};
+  EXPECT_EQ(answer(patch).int_at("code"), 415);
+}
+
+TEST_F(ApiServerTest, VolumesAndSetsHaveTheirColumns) {
+  const char* const claim =
+      R"({"metadata":{"name":"c"},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"fast",)"
+      R"("volumeName":"v","volumeMode":"Filesystem","resources":{"requests":{"storage":"1Gi"}}}})";
+  const std::string claims = "/api/v1/namespaces/default/persistentvolumeclaims";
+  ASSERT_EQ(ask(request("POST", claims, claim))->response.status, 201);
+  HttpRequest asked = request("GET", claims);
+  asked.headers = {{"Accept", "application/json;as=Table;g=meta.k8s.io;v=v1"}};
+  const Json table = answer(asked);
+  std::string names;
+  for (const Json& column : table.items_at("columnDefinitions"))
+    names.append(column.string_at("name")).append("|");
+  EXPECT_EQ(names,
+            "Name|Status|Volume|Capacity|Access Modes|StorageClass|VolumeAttributesClass|Age|VolumeMode|");
+  ASSERT_EQ(table.items_at("rows").size(), 1u);
+  const JsonArray& cells = table.items_at("rows")[0].items_at("cells");
+  ASSERT_EQ(cells.size(), 9u);
+  EXPECT_EQ(cells[2].as_string(), "v");
+  EXPECT_EQ(cells[5].as_string(), "fast");
+  EXPECT_EQ(cells[6].as_string(), "<unset>");
+  EXPECT_EQ(cells[8].as_string(), "Filesystem");
+  for (const TableRow& row : workload_rows()) {
+    const Json empty = Json::object({{"metadata", Json::object({{"name", "x"}})}});
+    EXPECT_EQ(row.columns.cells(empty, Time()).size(), row.columns.columns.size()) << row.resource;
+  }
+}
+
 TEST_F(ApiServerTest, EveryRequestIsAudited) {
   (void)ask(request("POST", kMaps, map_named("a")));
   (void)ask(request("GET", kMaps));
   (void)ask(request("GET", std::string(kMaps) + "?watch=true"));
   (void)ask(request("GET", std::string(kMaps) + "/nosuch"));
   (void)ask(request("DELETE", kMaps));
-  ASSERT_EQ(audit.size(), 5u);
+  (void)ask(request("POST", kMaps, R"({"metadata":{"generateName":"b-"}})"));
+  (void)ask(request("POST", kMaps, R"({"metadata":{"name":"C"}})"));
+  ASSERT_EQ(audit.size(), 7u);
+  EXPECT_EQ(audit[6].name, "C");
+  EXPECT_EQ(audit[5].name.rfind("b-", 0), 0u);
+  audit.resize(5);
+  EXPECT_EQ(audit[0].name, "a");
   const char* const verbs[] = {"create", "list", "watch", "get", "deletecollection"};
   const int codes[] = {201, 200, 200, 404, 200};
   for (std::size_t i = 0; i < audit.size(); ++i) {
@@ -175,6 +237,12 @@ TEST_F(ApiServerTest, WarnsOfKindsThatNothingActsOn) {
   ASSERT_EQ(stored->response.status, 201) << stored->response.body;
   bool warned = false;
   for (const auto& [name, value] : stored->response.headers) warned |= name == "Warning";
+  EXPECT_TRUE(warned);
+  const auto asked = ask(request("POST", "/apis/resource.k8s.io/v1alpha3/resourcepoolstatusrequests",
+                                 R"({"metadata":{"name":"q"},"spec":{"driver":"gpu.example.com"}})"));
+  ASSERT_EQ(asked->response.status, 201) << asked->response.body;
+  warned = false;
+  for (const auto& [name, value] : asked->response.headers) warned |= name == "Warning";
   EXPECT_TRUE(warned);
 }
 

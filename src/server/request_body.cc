@@ -19,13 +19,6 @@ constexpr std::size_t kFieldManagerBytesMax = 128;
 constexpr std::string_view kBodyTypes =
     "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
-std::string_view media_type(const HttpRequest& request) {
-  std::string_view type = request.header("Content-Type");
-  type = type.substr(0, type.find(';'));
-  while (!type.empty() && type.back() == ' ') type.remove_suffix(1);
-  return type;
-}
-
 Result<api::Decoded> decode_yaml(const api::TypeInfo& type, std::string_view body) {
   Result<std::vector<api::YamlDocument>> documents = api::parse_yaml_documents(body, "body");
   if (!documents) return documents.error();
@@ -148,6 +141,13 @@ std::optional<ApiStatus> check_type(const Json& document, const api::ResourceInf
 }
 
 }  // namespace
+
+std::string_view media_type(const HttpRequest& request) {
+  std::string_view type = request.header("Content-Type");
+  type = type.substr(0, type.find(';'));
+  while (!type.empty() && type.back() == ' ') type.remove_suffix(1);
+  return type;
+}
 
 std::variant<FieldValidation, ApiStatus> field_validation_of(const HttpRequest& request,
                                                              std::string_view options_kind) {
@@ -333,15 +333,7 @@ std::optional<ApiStatus> other_kind(const api::ResourceInfo& resource, const Jso
 Registry::Change patch_change(const HttpRequest& request, const api::ResourceInfo& resource,
                               FieldValidation validation, std::vector<std::string>& warnings) {
   const std::optional<api::PatchType> type = api::patch_type_of(media_type(request));
-  if (!type)
-    return [](const Json&) -> std::variant<Json, ApiStatus> {
-      ApiStatus status;
-      status.code = 415;
-      status.reason = "UnsupportedMediaType";
-      status.message = "415: Unsupported Media Type";
-      status.has_details = true;
-      return status;
-    };
+  if (!type) return [](const Json&) -> std::variant<Json, ApiStatus> { return no_patch_type(); };
   return [&resource, &warnings, type = *type, validation,
           body = request.body](const Json& current) -> std::variant<Json, ApiStatus> {
     Result<Json> result = patched(type, resource, to_served_shape(resource, current), body);

@@ -23,6 +23,8 @@ struct ReadBody {
 
 std::variant<FieldValidation, ApiStatus> field_validation_of(const HttpRequest& request,
                                                              std::string_view options_kind);
+// Of the body, without parameters.
+std::string_view media_type(const HttpRequest& request);
 // Whether a PATCH is a server-side apply.
 bool is_apply(const HttpRequest& request);
 // dryRun and fieldManager of the query. `options_kind` is CreateOptions, UpdateOptions or PatchOptions.

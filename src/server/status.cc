@@ -140,6 +140,15 @@ ApiStatus unsupported_media_type(std::string_view accepted) {
   return make(415, "UnsupportedMediaType", message.append(accepted));
 }
 
+ApiStatus no_patch_type() {
+  ApiStatus status;
+  status.code = 415;
+  status.reason = "UnsupportedMediaType";
+  status.message = "415: Unsupported Media Type";
+  status.has_details = true;
+  return status;
+}
+
 ApiStatus not_acceptable(std::string_view accepted) {
   std::string message = "only the following media types are accepted: ";
   return make(406, "NotAcceptable", message.append(accepted));

@@ -49,6 +49,8 @@ ApiStatus bad_request(std::string_view message);
 ApiStatus forbidden(ResourceName resource, std::string_view name, std::string_view detail);
 ApiStatus method_not_allowed();
 ApiStatus unsupported_media_type(std::string_view accepted);
+// A PATCH whose body is no kind of patch.
+ApiStatus no_patch_type();
 ApiStatus not_acceptable(std::string_view accepted);
 ApiStatus expired(std::string_view message);
 ApiStatus too_large_version(std::uint64_t asked, std::uint64_t current);

@@ -13,17 +13,6 @@ const JsonObject& members_of(const Json& json) {
   return json.is_object() ? json.as_object() : kNone;
 }
 
-// "a=1,b=2" in order of the keys; "<none>" without any.
-std::string labels_text(const Json& labels) {
-  if (!labels.is_object() || labels.as_object().empty()) return "<none>";
-  std::set<std::string> pairs;
-  for (const JsonMember& label : labels.as_object())
-    pairs.insert(label.key + "=" + (label.value.is_string() ? label.value.as_string() : ""));
-  std::string text;
-  for (const std::string& pair : pairs) text += (text.empty() ? "" : ",") + pair;
-  return text;
-}
-
 // The member `key` of each item, comma separated.
 std::string joined(const JsonArray& items, std::string_view key) {
   std::string text;
@@ -171,14 +160,6 @@ JsonArray service_cells(const Json& service, Time now) {
           labels_text(spec.part("selector"))};
 }
 
-// Containers, images and selector of what makes pods.
-void append_template(JsonArray& cells, const Json& spec) {
-  const JsonArray& containers = spec.part("template").part("spec").items_at("containers");
-  cells.emplace_back(joined(containers, "name"));
-  cells.emplace_back(joined(containers, "image"));
-  cells.emplace_back(labels_text(spec.part("selector").part("matchLabels")));
-}
-
 JsonArray deployment_cells(const Json& deployment, Time now) {
   const Json &spec = deployment.part("spec"), &status = deployment.part("status");
   JsonArray cells = {
@@ -323,6 +304,23 @@ JsonArray bind_request_cells(const Json& request, Time now) {
 
 }  // namespace
 
+std::string labels_text(const Json& labels) {
+  if (!labels.is_object() || labels.as_object().empty()) return "<none>";
+  std::set<std::string> pairs;
+  for (const JsonMember& label : labels.as_object())
+    pairs.insert(label.key + "=" + (label.value.is_string() ? label.value.as_string() : ""));
+  std::string text;
+  for (const std::string& pair : pairs) text += (text.empty() ? "" : ",") + pair;
+  return text;
+}
+
+void append_template(JsonArray& cells, const Json& spec) {
+  const JsonArray& containers = spec.part("template").part("spec").items_at("containers");
+  cells.emplace_back(joined(containers, "name"));
+  cells.emplace_back(joined(containers, "image"));
+  cells.emplace_back(labels_text(spec.part("selector").part("matchLabels")));
+}
+
 std::string name_of(const Json& object) {
   return std::string(metadata_of(object).string_at("name"));
 }
@@ -342,8 +340,6 @@ std::string or_else(std::string_view text, std::string_view otherwise) {
 
 namespace {
 
-constexpr TableColumn kName{"Name", "string", 0, true};
-constexpr TableColumn kAge{"Age"};
 constexpr TableColumn kPlainColumns[] = {kName, kAge};
 constexpr TableColumn kPodColumns[] = {kName,
                                        {"Ready"},
@@ -418,12 +414,6 @@ constexpr TableColumn kBindRequestColumns[] = {kName,
                                                {"Decision", "string", 1},
                                                {"Reason", "string", 1}};
 
-struct TableRow {
-  std::string_view group;
-  std::string_view resource;
-  TableColumns columns;
-};
-
 constexpr TableRow kRows[] = {
     {"", "pods", {kPodColumns, pod_cells}},
     {"", "nodes", {kNodeColumns, node_cells}},
@@ -453,8 +443,9 @@ constexpr TableColumns kPlain = {kPlainColumns, plain_cells};
 const TableColumns& columns_of(const api::ResourceInfo& resource) {
   // Both groups of events show the same stored objects.
   const std::string_view group = resource.group == "events.k8s.io" ? "" : resource.group;
-  for (const TableRow& row : kRows)
-    if (row.group == group && row.resource == resource.plural) return row.columns;
+  for (const std::span<const TableRow> rows : {std::span<const TableRow>(kRows), workload_rows()})
+    for (const TableRow& row : rows)
+      if (row.group == group && row.resource == resource.plural) return row.columns;
   return kPlain;
 }
 

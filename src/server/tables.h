@@ -27,6 +27,18 @@ struct TableColumns {
   JsonArray (*cells)(const Json& object, Time now);
 };
 
+struct TableRow {
+  std::string_view group;
+  std::string_view resource;
+  TableColumns columns;
+};
+
+inline constexpr TableColumn kName{"Name", "string", 0, true};
+inline constexpr TableColumn kAge{"Age"};
+
+// Of what makes pods and of volumes (tables_workloads.cc).
+std::span<const TableRow> workload_rows();
+
 // Name and Age for a resource without columns of its own.
 const TableColumns& columns_of(const api::ResourceInfo& resource);
 Json definitions_json(const TableColumns& columns);
@@ -39,6 +51,10 @@ std::string name_of(const Json& object);
 // "38s" since creation; "<unknown>" without a time.
 std::string age_of(const Json& object, Time now);
 std::string since(std::string_view time, Time now);
+// "a=1,b=2" in order of the keys; "<none>" without any.
+std::string labels_text(const Json& labels);
+// Containers, images and selector of what makes pods.
+void append_template(JsonArray& cells, const Json& spec);
 // `text`, or `otherwise` when it is empty.
 std::string or_else(std::string_view text, std::string_view otherwise);
 

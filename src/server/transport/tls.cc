@@ -114,4 +114,8 @@ User user_of(const ssl_st* connection) {
   return user.name.empty() ? User{} : user;
 }
 
+bool is_plain_http(unsigned long error) {
+  return ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) == SSL_R_HTTP_REQUEST;
+}
+
 }  // namespace berth::server

@@ -31,4 +31,7 @@ Result<TlsContext> server_tls(const TlsMaterial& material);
 // one.
 User user_of(const ssl_st* connection);
 
+// Whether a handshake failed because the peer speaks plain HTTP. `error` is OpenSSL's.
+bool is_plain_http(unsigned long error);
+
 }  // namespace berth::server

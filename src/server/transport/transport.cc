@@ -41,6 +41,8 @@ using Instant = std::chrono::steady_clock::time_point;
 constexpr std::size_t kReadBytes = 8u << 10;
 constexpr Duration kRetiredLinger =
     Duration::millis(100);  // clients keep idle connections; a stop does not wait
+constexpr std::string_view kPlainHttpAnswer =
+    "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
 constexpr Instant kNever = Instant::max();
 constexpr auto kAcceptPause =
     std::chrono::milliseconds(50);  // after an accept failed, usually for want of files
@@ -165,6 +167,11 @@ void Connection::start() {
 void Connection::handshake() {
   set_read_deadline(shared_.limits.header_timeout);
   tls_->async_handshake(asio::ssl::stream_base::server, [self = shared_from_this()](error_code error) {
+    if (error && !self->closed_ && error.category() == asio::error::get_ssl_category() &&
+        is_plain_http(static_cast<unsigned long>(error.value()))) {
+      error_code ignored;
+      self->socket_.write_some(asio::buffer(kPlainHttpAnswer), ignored);
+    }
     if (error || self->closed_) return self->close();
     self->user_ = user_of(self->tls_->native_handle());
     self->parse();
