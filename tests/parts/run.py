@@ -147,7 +147,7 @@ class Cluster:
         """The codes of the answers to all bindings of this pod."""
         lines = [json.loads(line) for line in self.audit.read_text().splitlines()]
         return [line["code"] for line in lines
-                if line["resource"] == "pods/binding" and line["name"] == "default/" + name]
+                if line["resource"] == "pods/binding" and line["name"] == name]
 
 
 def a_pod_is_placed_and_bound_by_two_processes(berth):

@@ -395,6 +395,15 @@ def apply_deployment_defaults(k):
 
 
 @check
+def scale(k):
+    k("create", "deployment", "scaled", "--image=nginx", "--replicas=2")
+    has(k("scale", "deployment", "scaled", "--replicas=4"), "deployment.apps/scaled scaled")
+    expect(k.json("get", "deployment", "scaled")["spec"]["replicas"] == 4, "four replicas")
+    has(k.refused("scale", "deployment", "nosuch", "--replicas=4"), "not found")
+    k("delete", "deployment", "scaled")
+
+
+@check
 def edit(k):
     script = k.directory / "editor"
     script.write_text('#!/bin/sh\nsed -i \'s/  a: "3"/  a: "4"/\' "$1"\n')
@@ -529,6 +538,30 @@ def malformed_manifest(directory):
     expect(done.returncode == 1, f"exit {done.returncode}: {done.stdout}{done.stderr}")
     has(done.stderr, "bad.yaml", re.compile(r"document 2|\b(7|8|9|10|11|12|13)\b"), "spec.containers")
     expect(not (directory / "kubeconfig").exists(), "no kubeconfig is written")
+
+
+@check_alone
+def manifest_applied_again(directory):
+    """A second start changes what is there; typed lists are taken apart; a bad change serves nothing."""
+    manifest = directory / "list.yaml"
+    text = (
+        "apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: a}\n  data: {x: '1'}\n"
+        "- metadata: {name: b}\n  data: {x: '1'}\n"
+    )
+    manifest.write_text(text)
+    arguments = ("--data-dir", directory / "data", "-f", manifest)
+    with Cluster(directory, *arguments) as k:
+        k("patch", "configmap", "a", "-p", '{"data":{"mine":"1"}}')
+    manifest.write_text(text.replace("'1'", "'2'", 1))
+    with Cluster(directory, *arguments) as k:
+        expect(k.json("get", "configmap", "a")["data"] == {"x": "2", "mine": "1"}, "a is changed")
+        expect(k.json("get", "configmap", "b")["data"] == {"x": "1"}, "b stays")
+    manifest.write_text(text.replace("'1'", "7", 1))
+    done = subprocess.run(
+        [str(BERTH), "up", *map(str, arguments)], capture_output=True, text=True, timeout=COMMAND_SECONDS_MAX
+    )
+    expect(done.returncode == 1, f"exit {done.returncode}: {done.stdout}{done.stderr}")
+    has(done.stderr, "list.yaml:5: document 1: items[0].data.x: ConfigMap a")
 
 
 @check_alone
