@@ -128,12 +128,13 @@ std::string Quantity::text() const {
 }
 
 Result<Quantity> parse_quantity(std::string_view text) {
+  if (text.empty()) return refused(text);
   std::string_view rest = text;
   const bool negative = !rest.empty() && rest.front() == '-';
   if (!rest.empty() && (rest.front() == '-' || rest.front() == '+')) rest.remove_prefix(1);
 
   __int128 mantissa = 0;
-  int digits = 0, decimals = 0, dropped = 0;
+  int decimals = 0, dropped = 0;
   bool after_point = false, inexact = false;
   for (; !rest.empty(); rest.remove_prefix(1)) {
     const char c = rest.front();
@@ -142,7 +143,6 @@ Result<Quantity> parse_quantity(std::string_view text) {
       continue;
     }
     if (c < '0' || c > '9') break;
-    ++digits;
     if (mantissa <= kLimit / 10) {
       mantissa = mantissa * 10 + (c - '0');
       decimals += after_point;
@@ -151,7 +151,6 @@ Result<Quantity> parse_quantity(std::string_view text) {
       dropped += !after_point;
     }
   }
-  if (digits == 0) return refused(text);
   mantissa += inexact ? 1 : 0;
 
   int exponent = 9 + dropped - decimals;

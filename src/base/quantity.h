@@ -61,7 +61,7 @@ class Quantity {
 };
 
 // Accepts sign, decimals and one suffix: n u m k M G T P E, Ki Mi Gi Ti Pi Ei, or e<exponent>.
-// Digits below nano are rounded away from zero, as the API does.
+// Digits below nano are rounded away from zero, and no digits at all are 0, as the API has it.
 Result<Quantity> parse_quantity(std::string_view text);
 
 }  // namespace berth
