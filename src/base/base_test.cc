@@ -18,10 +18,8 @@ TEST(Quantity, CanonicalTextIsWhatTheApiServerWrites) {
       {"100k", "100k"}, {"0", "0"},         {"-1", "-1"},         {"1e6", "1e6"},
       {"1Ki", "1Ki"},   {"1500m", "1500m"}, {"1n", "1n"},         {"1.0001Ki", "1024102400u"},
       {"0.1n", "1n"},   {"+5", "5"},        {"12e-1", "1200e-3"}, {"2048Pi", "2Ei"},
-      {"3Ei", "3Ei"},
-      {"m", "0"},  // no digits are nothing, as Kubernetes reads it
-      {"-Gi", "0"},
-      {".", "0"},
+      {"3Ei", "3Ei"},   {"m", "0"},  // no digits are nothing, as Kubernetes reads it
+      {"-Gi", "0"},     {".", "0"},
   };
   for (const auto& [written, canonical] : kCases) {
     const Result<Quantity> quantity = parse_quantity(written);

@@ -309,7 +309,7 @@ TEST(Engine, ACreateAnsweredAfterAListWithoutItBringsNothingBack) {
         if (std::exchange(asked, true)) return Effects::nothing();
         Json claim = Json::object();
         claim["metadata"]["name"] = "c";
-        return Effects::write(kKeyA, client::create(Kind::ResourceClaim, "d", std::move(claim)));
+        return Effects::write(kKeyA, client::create(Kind::ResourceClaim, "d", claim));
       },
       {client::itself(Kind::Pod),
        {Kind::ResourceClaim, {}, [](const View&, const client::Delta&, std::vector<api::ObjectKey>&) {}}});
