@@ -110,6 +110,11 @@ class Reconciler {
   virtual void settle(const View& view, const api::ObjectKey& key, const Outcome& outcome, Time now);
 };
 
+// The term in which a process decides. Source: spec.leaseTransitions of the part's Lease, plus one.
+struct Leadership {
+  std::uint64_t epoch = 0;  // grows with every new leader; 0: nobody is elected, there is one process
+};
+
 // The form with state of its own (the scheduler). `decide` is called again while it returns effects and when
 // `wake_at` of its last answer has come.
 class StatefulDecider {
@@ -117,6 +122,9 @@ class StatefulDecider {
   virtual ~StatefulDecider() = default;
   virtual std::string_view name() const = 0;
   virtual std::vector<Interest> interests() const = 0;  // `keys` is not used
+  // Called once a term, when lists that were asked for after the term began have been applied. Before it,
+  // apply() keeps the model warm and nothing that grows with what came and went; decide() is not called.
+  virtual void begin_leading(const View&, Leadership, Time) {}
   virtual void apply(const View& view, const Delta& delta, Time now) = 0;
   virtual Effects decide(const View& view, Time now) = 0;
   virtual void settle(const View& view, const Outcome& outcome, Time now) = 0;
