@@ -118,6 +118,8 @@ constexpr OverlayRow kRows[] = {
     {kSpec, 0, text("selectedNode", 0), kNoMessage},
     {kSpec, 0, part("group", "v1alpha1.BindGroup", kPointer | kOmitEmpty | kOptional), kBindGroup},
     {kSpec, 0, text("decisionID"), kNoMessage},
+    {kSpec, 0, flag("withdrawn"), kNoMessage},
+    {kSpec, 0, field("epoch", "int64", ValueKind::Int64, Shape::One, kOmitEmpty | kOptional), kNoMessage},
     {kSpec, 0, time("deadline"), kNoMessage},
     {kSpec, 0, text("receivedResourceType"), kNoMessage},
     {kSpec, 0, part("receivedGPU", "v1alpha1.ReceivedGPU", kPointer | kOmitEmpty | kOptional), kGpu},
@@ -147,6 +149,7 @@ constexpr OverlayRow kRows[] = {
     {kExtended, 0, part("allocation", "v1.AllocationResult", kPointer | kOmitEmpty | kOptional), kAllocation},
 
     {kStatus, 0, text("phase"), kNoMessage},
+    {kStatus, 0, text("decisionID"), kNoMessage},
     {kStatus, 0, text("step"), kNoMessage},
     {kStatus, 0, text("reason"), kNoMessage},
     {kStatus, 0, text("message"), kNoMessage},

@@ -21,46 +21,16 @@ api::ObjectKey key_of(const api::BindRequest& request) {
   return client::key_of(api::Kind::BindRequest, request.meta);
 }
 
-// A change that concerns one request concerns the leader of its gang too, which waits for all.
-void add_with_leader(const View& view, const api::BindRequest& request, Keys& keys) {
-  if (has_ended(request)) return;
-  keys.push_back(key_of(request));
-  if (request.group.size <= 1) return;
-  if (const auto* leader = view.first_bind_request_of_decision(request.decision_id))
-    keys.push_back(key_of(*leader));
-}
-
-void add_requests_of_pod(const View& view, std::string_view ns, std::string_view pod, Keys& keys) {
-  for (const api::BindRequest* request : view.bind_requests_of_pod(ns, pod))
-    add_with_leader(view, *request, keys);
-}
-
-// A member's change concerns the leader, the leader's change every member.
-void keys_of_request(const View& view, const Delta& delta, Keys& keys) {
-  keys.push_back(delta.key);
-  const auto* request = object_of<api::BindRequest>(delta.after);
-  if (!request) request = object_of<api::BindRequest>(delta.before);
-  if (!request || request->group.size <= 1) return;
-  const auto* leader = view.first_bind_request_of_decision(request->decision_id);
-  if (!leader) return;
-  if (key_of(*leader) < delta.key) {
-    keys.push_back(key_of(*leader));
-    return;
-  }
-  for (const api::BindRequest* member : view.bind_requests_of_decision(request->decision_id))
-    if (!has_ended(*member)) keys.push_back(key_of(*member));
-}
-
-void keys_of_claim(const View& view, const Delta& delta, Keys& keys) {
-  for (const api::BindRequest* request : view.bind_requests_of_claim(delta.key.ns, delta.key.name))
-    add_with_leader(view, *request, keys);
+void add_pending(const std::vector<const api::BindRequest*>& requests, Keys& keys) {
+  for (const api::BindRequest* request : requests)
+    if (!has_ended(*request)) keys.push_back(key_of(*request));
 }
 
 // Nodes change all the time; only that one comes or goes matters here. Cost then: every request.
 void keys_of_node(const View& view, const Delta& delta, Keys& keys) {
   if (delta.before && delta.after) return;
   for (const auto& [name, request] : view.bind_requests.all())
-    if (request->node == delta.key.name) add_with_leader(view, *request, keys);
+    if (request->node == delta.key.name && !has_ended(*request)) keys.push_back(key_of(*request));
 }
 
 bool adds_consumer(const Effects& effects) {
@@ -84,22 +54,30 @@ Result<std::unique_ptr<Binder>> Binder::make(BinderOptions options) {
 }
 
 std::vector<client::Interest> Binder::interests() const {
-  return {{api::Kind::BindRequest, {}, keys_of_request},
-          {api::Kind::ResourceClaim, {}, keys_of_claim},
+  return {client::itself(api::Kind::BindRequest),
+          {api::Kind::ResourceClaim,
+           {},
+           [](const View& view, const Delta& delta, Keys& keys) {
+             add_pending(view.bind_requests_of_claim(delta.key.ns, delta.key.name), keys);
+           }},
           {api::Kind::Pod,
            {},
            [](const View& view, const Delta& delta, Keys& keys) {
-             add_requests_of_pod(view, delta.key.ns, delta.key.name, keys);
+             add_pending(view.bind_requests_of_pod(delta.key.ns, delta.key.name), keys);
+           }},
+          {api::Kind::PodGroup,
+           {},
+           [](const View& view, const Delta& delta, Keys& keys) {
+             add_pending(view.bind_requests_of_group(delta.key.ns, delta.key.name), keys);
            }},
           {api::Kind::Node, {}, keys_of_node}};
 }
 
-Binder::Memory* Binder::remember(const api::ObjectKey& key, const std::string& uid) {
-  const auto found = memory_.find(key);
-  if (found == memory_.end() && memory_.size() >= kRememberedMax) return nullptr;
-  Memory& memory = memory_[key];
-  if (memory.uid != uid) memory = {uid, false, false, std::nullopt};
-  return &memory;
+Binder::Memory& Binder::remember(const api::BindRequest& request, Time now) {
+  Memory& memory = memory_[key_of(request)];
+  if (memory.uid != request.meta.uid || memory.decision != request.decision_id)
+    memory = {request.meta.uid, request.decision_id, now};
+  return memory;
 }
 
 Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now) {
@@ -110,66 +88,53 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
     return effects;
   }
   if (request->meta.deleting()) return Effects::nothing();
-  const auto found = memory_.find(key);
-  std::optional<Refusal> refusal;
-  if (found != memory_.end() && found->second.uid == request->meta.uid)
-    refusal = std::exchange(found->second.refusal, std::nullopt);
-  Ladder ladder(view, *request, now, options_, plugins_, refusal ? &*refusal : nullptr);
+  Memory& memory = remember(*request, now);
+  const std::optional<Refusal> refusal = std::exchange(memory.refusal, std::nullopt);
+  Ladder ladder(view, *request, now, memory.first_seen, options_, plugins_, refusal ? &*refusal : nullptr);
   Effects effects = ladder.climb();
-  if (!request->claims.empty()) measure(key, *request, ladder, view, now);
-  if (ladder.binds())
-    if (Memory* memory = remember(key, request->meta.uid)) {
-      memory->announce = true;
-      memory->writes_before_binding = ladder.writes_before_binding();
-    }
-  const bool adds = adds_consumer(effects);
-  if (adds || (found != memory_.end() && found->second.adds))
-    if (Memory* memory = remember(key, request->meta.uid)) memory->adds = adds;
+  if (!request->claims.empty()) measure(*request, memory, ladder, view, now);
+  if (ladder.binds()) {
+    memory.announce = true;
+    memory.writes_before_binding = ladder.writes_before_binding();
+  }
+  memory.adds = adds_consumer(effects);
   return effects;
 }
 
-// A request that is new when it is seen first began now; another one when it was made, which is known to the
-// second.
-void Binder::measure(const api::ObjectKey& key, const api::BindRequest& request, const Ladder& ladder,
-                     const View& view, Time now) {
-  Memory* memory = remember(key, request.meta.uid);
-  if (!memory || memory->measured) return;
-  const Time made = request.meta.created;
-  if (!memory->started.is_set())
-    memory->started = made.is_set() && now - made >= Duration::seconds(1) ? made : now;
-  if (ladder.waits_for_conditions() && !memory->waiting_since.is_set()) memory->waiting_since = now;
+void Binder::measure(const api::BindRequest& request, Memory& memory, const Ladder& ladder, const View& view,
+                     Time now) {
+  if (memory.measured) return;
+  if (ladder.waits_for_conditions() && !memory.waiting_since.is_set()) memory.waiting_since = now;
   if (!ladder.pre_bind_end()) return;
-  memory->measured = true;
-  const Time since = memory->waiting_since.is_set() ? memory->waiting_since : now;
+  memory.measured = true;
+  const Time since = memory.waiting_since.is_set() ? memory.waiting_since : now;
   const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);
-  figures_.count(request, *ladder.pre_bind_end(), now - memory->started, now - since,
+  figures_.count(request, *ladder.pre_bind_end(), now - memory.first_seen, now - since,
                  pod ? pod->scheduler_name : "");
 }
 
-void Binder::settle(const View& view, const api::ObjectKey& key, const client::Outcome& outcome, Time) {
+void Binder::settle(const View& view, const api::ObjectKey& key, const client::Outcome& outcome, Time now) {
   const api::BindRequest* request = view.bind_requests.find(key.ns, key.name);
   if (!request || has_ended(*request)) return;
-  const auto found = memory_.find(key);
-  const std::size_t before = found == memory_.end() ? 0 : found->second.writes_before_binding;
-  std::optional<Refusal> refusal = refusal_of(outcome, before);
+  Memory& memory = remember(*request, now);
+  std::optional<Refusal> refusal = refusal_of(outcome, memory.writes_before_binding);
   if (!refusal) return;
-  Memory* memory = remember(key, request->meta.uid);
-  if (!memory) return;
-  refusal->of_addition = memory->adds && refusal->failure == api::FailureClass::Permanent;
-  memory->refusal = std::move(refusal);
+  refusal->of_addition = memory.adds && refusal->failure == api::FailureClass::Permanent;
+  memory.refusal = std::move(refusal);
 }
 
 // Only after the fact: an event that says "assigned" is never early.
 Effects Binder::announce(const View& view, const api::ObjectKey& key, const api::BindRequest& request,
                          Time now) {
   const auto found = memory_.find(key);
-  const bool news = found != memory_.end() && found->second.uid == request.meta.uid && found->second.announce;
+  const bool news = found != memory_.end() && found->second.uid == request.meta.uid &&
+                    found->second.decision == request.decision_id && found->second.announce;
   if (!news || request.phase != api::BindPhase::Succeeded) return Effects::nothing();
   Effects effects;
   effects.events.push_back(event_of_pod(
       view, request, "Scheduled", "Binding",
       "Successfully assigned " + request.meta.ns + "/" + request.pod_name + " to " + request.node));
-  const BindContext context{view, request, look_for_pod(view, request).pod, now, options_, false};
+  const BindContext context{view, request, look_for_pod(view, request).pod, now, now, options_, false};
   for (const auto& plugin : plugins_)
     for (client::Chain& chain : plugin->post_bind(context)) effects.chains.push_back(std::move(chain));
   return effects;

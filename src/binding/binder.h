@@ -20,9 +20,6 @@ namespace berth::binding {
 inline constexpr std::string_view kSuperseded = "Superseded";  // another pod, or bound by somebody else
 // A gang that gets through within this time spends no write on saying that it waits.
 inline constexpr Duration kQuietGangWait = Duration::seconds(2);
-// Requests remembered; beyond, events and refusals of further ones are not.
-inline constexpr std::size_t kRememberedMax = 65536;
-
 // The wait before attempt `failed_attempts` + 1.
 Duration retry_delay(const BinderOptions& options, std::int32_t failed_attempts);
 
@@ -41,12 +38,14 @@ class Binder final : public client::Reconciler {
   const PreBindFigures& figures() const { return figures_; }
 
  private:
+  // Of the decision of a request that has not ended.
   struct Memory {
     std::string uid;
+    std::string decision;
+    Time first_seen;
     bool announce = false;  // the binding was asked for: its success is news
     bool adds = false;      // the last run adds the pod to a claim without standing on its version
     std::optional<Refusal> refusal = {};
-    Time started = {};        // of a pod with claims: its first run
     Time waiting_since = {};  // for binding conditions
     bool measured = false;    // its figures are counted
     std::size_t writes_before_binding = 0;
@@ -54,15 +53,15 @@ class Binder final : public client::Reconciler {
 
   Binder(BinderOptions options, Plugins plugins)
       : options_(std::move(options)), plugins_(std::move(plugins)) {}
-  Memory* remember(const api::ObjectKey& key, const std::string& uid);
-  void measure(const api::ObjectKey& key, const api::BindRequest& request, const class Ladder& ladder,
+  Memory& remember(const api::BindRequest& request, Time now);
+  void measure(const api::BindRequest& request, Memory& memory, const class Ladder& ladder,
                const client::View& view, Time now);
   client::Effects announce(const client::View& view, const api::ObjectKey& key,
                            const api::BindRequest& request, Time now);
 
   BinderOptions options_;
   Plugins plugins_;
-  std::map<api::ObjectKey, Memory> memory_;
+  std::map<api::ObjectKey, Memory> memory_;  // proportional to requests that have not ended
   PreBindFigures figures_;
 };
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "api/types/gang_decision.h"
 #include "binding/binder.h"
 #include "binding/testing/fake_cluster.h"
 
@@ -58,6 +59,9 @@ class World {
     gang_ = tape_.below(3) > 0;
     const std::size_t count = 1 + tape_.below(3);
     if (shared_) add_claim("s");
+    if (gang_)
+      cluster_.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g"},"spec":{"schedulingPolicy":{"gang":
+          {"minCount":)" + std::to_string(1 + tape_.below(count)) + "}}}}");
     for (std::size_t i = 0; i < count; ++i) add_pod("p" + std::to_string(i), count);
     cluster_.on_write = [this](const client::ApiRequest& request) { watch(request); };
     cluster_.deliver();
@@ -192,13 +196,8 @@ class World {
       if (conditions_) RC_ASSERT(attached_.count(name) == 1);
     }
     if (!gang_ || pods_.size() == 1) return;
-    bool committed = false;
-    for (const std::string& pod : pods_) {
-      const auto member = decoded<api::BindRequest>(cluster_, request_key(pod));
-      committed = committed || member.committed;
-      RC_ASSERT(member.reason != "GangMemberFailed");
-    }
-    RC_ASSERT(committed);
+    const auto group = decoded<api::PodGroup>(cluster_, {Kind::PodGroup, "d", "g", {}});
+    RC_ASSERT(api::gang_outcome(group, "x") == api::GangOutcome::Committed);
   }
 
   void check_bound(const std::string& pod, const api::BindRequest& request) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/types/device_readiness.h"
+#include "api/types/gang_decision.h"
 #include "binding/dynamic_resources.h"
 #include "binding/testing/fake_cluster.h"
 
@@ -57,6 +58,11 @@ void add_pod(FakeCluster& cluster, const std::string& name, const std::vector<st
 void add_claim(FakeCluster& cluster, const std::string& name, const std::string& rest = "") {
   cluster.put(Kind::ResourceClaim, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" +
                                        name + R"("})" + rest + "}");
+}
+
+void add_group(FakeCluster& cluster, int minimum) {
+  cluster.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g","uid":"u-g"},"spec":{"schedulingPolicy":
+      {"gang":{"minCount":)" + std::to_string(minimum) + "}}}}");
 }
 
 TEST(Binder, BindsAPlainPodWithTwoWritesAndOneEvent) {
@@ -121,7 +127,8 @@ TEST(Binder, ARefusedBindingTakesItBackFromThePodsStatus) {
   add_taking_pod(cluster, "p");
   run_with(cluster, Fault::Refused);
   EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "p")));
-  EXPECT_EQ(status_text(cluster, pod_key("p")), R"({"nodeAllocatableResourceClaimStatuses":[]})");
+  EXPECT_TRUE(cluster.view().pods.find("d", "p")->node_allocatable.empty());
+  EXPECT_EQ(cluster.view().pods.find("d", "p")->conditions.front().reason, "SchedulerError");
   EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
 }
 
@@ -220,6 +227,7 @@ TEST(Binder, AGangIsBoundOnceEveryMemberIsPrepared) {
   FakeCluster cluster;
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c");
+  add_group(cluster, 3);
   const std::string gang = R"(,"decisionID":"x","group":{"name":"g","size":3})";
   add_pod(cluster, "a", {}, gang);
   add_pod(cluster, "b", {"c"}, gang);
@@ -233,7 +241,96 @@ TEST(Binder, AGangIsBoundOnceEveryMemberIsPrepared) {
     EXPECT_NE(cluster.find(pod_key(name))->find_path({"spec", "nodeName"}), nullptr) << name;
     EXPECT_EQ(cluster.view().bind_requests.find("d", name)->step, api::BindStep::Bound);
   }
-  EXPECT_TRUE(cluster.view().bind_requests.find("d", "a")->committed);
+  EXPECT_EQ(cluster.view().pod_groups.find("d", "g")->meta.annotation(api::kGangDecisionAnnotation),
+            "Committed x");
+}
+
+TEST(Binder, AMemberThatFailsTakesTheOthersOnlyBelowTheMinimum) {
+  FakeCluster cluster;
+  cluster.put(Kind::Node, kNode);
+  add_claim(cluster, "f", R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
+      "pool":"pool","device":"other"}]}}})");
+  add_group(cluster, 2);
+  const std::string gang = R"(,"decisionID":"x","group":{"name":"g","size":3})";
+  add_pod(cluster, "a", {}, gang);
+  add_pod(cluster, "b", {"f"}, gang);
+  add_pod(cluster, "e", {}, gang);
+  cluster.settle(cluster.now);
+  EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->step, api::BindStep::Bound);
+  EXPECT_EQ(cluster.view().bind_requests.find("d", "e")->step, api::BindStep::Bound);
+  EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "b")));
+}
+
+TEST(Binder, AGangWaitsForItsRequestsAsLongAsTheyComeAndThenForItsTimeout) {
+  FakeCluster cluster;
+  cluster.put(Kind::Node, kNode);
+  add_group(cluster, 3);
+  const std::string gang = R"(,"decisionID":"x","group":{"name":"g","size":3})";
+  for (const char* name : {"a", "b", "e"})
+    cluster.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":")" + std::string(name) + R"(","uid":"u-)" +
+                               name + R"("},"spec":{"schedulingGroup":{"podGroupName":"g"}}})");
+  const auto ask = [&](const std::string& name) {
+    cluster.put(Kind::BindRequest, R"({"metadata":{"namespace":"d","name":")" + name +
+                                       R"("},"spec":{"podName":")" + name + R"(","podUID":"u-)" + name +
+                                       R"(","selectedNode":"n1")" + gang + "}}");
+  };
+  const Duration patience = BinderOptions{}.gang_timeout - Duration::seconds(1);
+  ask("a");
+  cluster.settle(cluster.now + patience);
+  cluster.now = cluster.now + patience;
+  ask("b");
+  cluster.settle(cluster.now + patience);
+  EXPECT_FALSE(api::failed_for_good(*cluster.view().bind_requests.find("d", "a")));
+  cluster.settle(cluster.now + patience + Duration::seconds(2));
+  EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->reason, api::kGangIncomplete);
+  EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "b")));
+}
+
+TEST(Binder, AGangThatLostAMemberIsBoundWithThoseThatAreLeft) {
+  FakeCluster cluster;
+  cluster.put(Kind::Node, kNode);
+  add_group(cluster, 2);
+  const std::string gang = R"(,"decisionID":"x","group":{"name":"g","size":3})";
+  add_pod(cluster, "a", {}, gang);
+  add_pod(cluster, "b", {}, gang);
+  cluster.settle(cluster.now + kSightGrace);
+  for (const char* name : {"a", "b"})
+    EXPECT_EQ(cluster.view().bind_requests.find("d", name)->step, api::BindStep::Bound) << name;
+}
+
+TEST(Binder, AWithdrawnDecisionIsGivenBackAndMayBeReplaced) {
+  FakeCluster cluster;
+  cluster.put(Kind::Node, kNode);
+  add_claim(cluster, "c");
+  add_group(cluster, 2);
+  add_pod(cluster, "a", {"c"}, R"(,"decisionID":"x","group":{"name":"g","size":2})");
+  cluster.settle(cluster.now);
+  ASSERT_NE(status_text(cluster, claim_key("c")), "");
+  cluster.change(request_key("a"), R"({"spec":{"withdrawn":true}})");
+  cluster.settle(cluster.now);
+  EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
+  EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->reason, "Withdrawn");
+  // As on a server that leaves the status alone when another decision takes the place.
+  cluster.change(request_key("a"),
+                 R"({"spec":{"withdrawn":null,"decisionID":"y","group":null,"resourceClaimAllocations":null}})");
+  cluster.deliver();
+  EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->phase, api::BindPhase::Pending);
+  cluster.settle(cluster.now);
+  EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->step, api::BindStep::Bound);
+  const std::string status = status_text(cluster, request_key("a"));
+  EXPECT_EQ(status.find("terminal"), std::string::npos) << status;
+}
+
+TEST(Binder, WhatIsGivenBackLeavesNoVersionForALateAllocation) {
+  FakeCluster cluster;
+  cluster.put(Kind::Node, kNode);
+  add_claim(cluster, "c");
+  add_pod(cluster, "p", {"c"}, R"(,"decisionID":"x","withdrawn":true)");
+  cluster.deliver();
+  const std::uint64_t before = cluster.view().claims.find("d", "c")->meta.resource_version;
+  cluster.settle(cluster.now);
+  EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "p")));
+  EXPECT_GT(cluster.view().claims.find("d", "c")->meta.resource_version, before);
 }
 
 TEST(Binder, AFailingMemberTakesItsGangDown) {
@@ -242,6 +339,7 @@ TEST(Binder, AFailingMemberTakesItsGangDown) {
   add_claim(cluster, "c");
   add_claim(cluster, "f", R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
       "pool":"pool","device":"other"}]}}})");
+  add_group(cluster, 3);
   const std::string gang = R"(,"decisionID":"x","group":{"name":"g","size":3})";
   add_pod(cluster, "a", {}, gang);
   add_pod(cluster, "b", {"c"}, gang);
@@ -356,10 +454,14 @@ TEST(Binder, SaysWhyAPlacementCannotBeHad) {
     add_claim(cluster, "c");
     add_pod(cluster, "p", {"c"});
     row.meddle(cluster);
-    cluster.settle(cluster.now);
+    cluster.settle(cluster.now + kSightGrace);
     EXPECT_EQ(request(cluster).reason, row.reason) << row.what;
     EXPECT_TRUE(api::failed_for_good(request(cluster))) << row.what;
-    EXPECT_EQ(cluster.log, std::vector<std::string>{"patch bindrequests p/status"}) << row.what;
+    EXPECT_EQ(cluster.log.back(), "patch bindrequests p/status") << row.what;
+    for (const std::string& line : cluster.log) {
+      EXPECT_EQ(line.find("resourceclaims c/status"), std::string::npos) << line;
+      EXPECT_EQ(line.find("binding"), std::string::npos) << line;
+    }
   }
 }
 
@@ -381,8 +483,8 @@ TEST(Binder, AClaimReservedAsDecidedCostsNoWriteAndOthersKeepTheirs) {
   ASSERT_EQ(left.reserved_for.size(), 1u);
   EXPECT_EQ(left.reserved_for[0].uid, "ux");
   EXPECT_EQ(cluster.log,
-            (std::vector<std::string>{"patch bindrequests p/status", "patch resourceclaims c/status",
-                                      "patch bindrequests p/status"}));
+            (std::vector<std::string>{"patch bindrequests p/status", "patch pods p/status",
+                                      "patch resourceclaims c/status", "patch bindrequests p/status"}));
 }
 
 // A claim in use by pod x, with the allocation that add_pod() asks for.
@@ -425,7 +527,7 @@ TEST(Binder, AddsItsPodToAClaimInUseWhateverElseChangesButTheAllocation) {
     ASSERT_EQ(cluster.in_flight(), 1u);
     cluster.change(claim_key("c"), row.change);
     cluster.step(0, Fault::None);
-    cluster.settle(cluster.now);
+    cluster.settle(cluster.now + kSightGrace);
     EXPECT_EQ(request(cluster).reason, row.reason) << row.what;
     EXPECT_EQ(request(cluster).step, row.reason.empty() ? api::BindStep::Bound : api::BindStep::RolledBack)
         << row.what;

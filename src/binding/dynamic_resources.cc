@@ -97,8 +97,7 @@ Failed conditions_timed_out(const BindContext& context, const std::string& claim
 
 Time deadline_of(const BindContext& context, const api::ResourceClaim& claim) {
   const Time own = api::binding_deadline(claim, context.options.binding_timeout);
-  if (own.is_set() || !context.request.meta.created.is_set()) return own;
-  return context.request.meta.created + context.options.binding_timeout;
+  return own.is_set() ? own : context.first_seen + context.options.binding_timeout;
 }
 
 struct Found {
@@ -137,8 +136,8 @@ Verdict find_claims(const BindContext& context, std::vector<Found>& found, std::
       creates.push_back(create_extended_claim(context, wanted));
       continue;
     }
-    if (!claim && may_be_late(context.request, context.now))
-      return Waiting{context.request.meta.created + kSightGrace,
+    if (!claim && context.now < context.first_seen + kSightGrace)
+      return Waiting{context.first_seen + kSightGrace,
                      "claim " + wanted.claim_name + " is not seen", ""};
     if (!claim)
       return choose_again("ClaimNotFound", "claim " + wanted.claim_name + " with UID " + wanted.claim_uid +
@@ -147,6 +146,18 @@ Verdict find_claims(const BindContext& context, std::vector<Found>& found, std::
     found.push_back({&wanted, claim});
   }
   return Ready{};
+}
+
+// An allocation that was sent, perhaps by an earlier process, may still land on the version that it stood on: from
+// here on the claim has another.
+std::optional<Chain> seal(const BindContext& context, const api::ResourceClaim& claim) {
+  if (claim.meta.deleting() || claim.meta.annotation(kGivenUpAnnotation) == context.request.decision_id)
+    return std::nullopt;
+  const api::ObjectKey key = client::key_of(api::Kind::ResourceClaim, claim.meta);
+  const Json annotations = Json::object({{std::string(kGivenUpAnnotation), context.request.decision_id}});
+  return Chain{key,
+               {client::merge_patch(key, Json::object({{"metadata", Json::object({{"annotations", annotations}})}}),
+                                    claim.meta.uid, claim.meta.resource_version)}};
 }
 
 class DynamicResources final : public Plugin {
@@ -208,7 +219,11 @@ std::vector<Chain> DynamicResources::rollback(const BindContext& context) const 
     const bool ours = claim->reserved_by(context.request.pod_uid);
     const api::ObjectKey key = client::key_of(api::Kind::ResourceClaim, claim->meta);
     if (wanted.extended && !ours) {
-      if (!claim->meta.deleting()) chains.push_back({key, {client::delete_object(key, claim->meta.uid)}, {}});
+      if (!claim->meta.deleting()) chains.push_back({key, {client::delete_object(key, claim->meta.uid)}});
+      continue;
+    }
+    if (!ours && !claim->allocation) {
+      if (auto sealed = seal(context, *claim)) chains.push_back(*std::move(sealed));
       continue;
     }
     const bool unusable = !api::readiness_of(*claim).ready();
@@ -220,7 +235,7 @@ std::vector<Chain> DynamicResources::rollback(const BindContext& context) const 
   }
   if (context.pod && !context.request.node_allocatable.empty())
     if (auto cleared = tell_node_allocatable(*context.pod, {}))
-      chains.push_back({client::key_of(api::Kind::Pod, context.pod->meta), {*std::move(cleared)}, {}});
+      chains.push_back({client::key_of(api::Kind::Pod, context.pod->meta), {*std::move(cleared)}});
   return chains;
 }
 
@@ -239,10 +254,6 @@ bool same_devices(const api::Allocation& a, const api::Allocation& b) {
   return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](const auto* x, const auto* y) {
     return key_of_result(*x) == key_of_result(*y) && x->consumed_capacity == y->consumed_capacity;
   });
-}
-
-bool may_be_late(const api::BindRequest& request, Time now) {
-  return request.meta.created.is_set() && now < request.meta.created + kSightGrace;
 }
 
 std::unique_ptr<const Plugin> make_dynamic_resources() {

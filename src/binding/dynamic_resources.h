@@ -13,6 +13,8 @@ namespace berth::binding {
 inline constexpr std::string_view kDynamicResourcesName = "DynamicResources";
 // Reason of a failure: the binding conditions were not True in time.
 inline constexpr std::string_view kBindingTimeout = "BindingTimeout";
+// Of a claim: the latest decision that was given back before it had allocated the claim.
+inline constexpr std::string_view kGivenUpAnnotation = "scheduling.berth.dev/given-up";
 // Watches of different kinds do not keep step: what a request names may be seen this much later than the
 // request.
 inline constexpr Duration kSightGrace = Duration::seconds(3);
@@ -26,8 +28,5 @@ std::optional<client::Write> tell_node_allocatable(const api::Pod& pod,
 
 // Equal in what they take: the same devices, shares and capacities for the same requests, in any order.
 bool same_devices(const api::Allocation& a, const api::Allocation& b);
-
-// Whether what is missing in the view may only be late.
-bool may_be_late(const api::BindRequest& request, Time now);
 
 }  // namespace berth::binding

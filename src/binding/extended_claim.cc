@@ -36,7 +36,7 @@ Chain create_extended_claim(const BindContext& context, const api::ClaimAllocati
   pod.uid = request.pod_uid;
   const Json object = api::extended_claim_object(pod, wanted.claim_name, *wanted.extended);
   const api::ObjectKey key{api::Kind::ResourceClaim, request.meta.ns, wanted.claim_name, {}};
-  return {key, {client::create(api::Kind::ResourceClaim, request.meta.ns, object)}, {}};
+  return {key, {client::create(api::Kind::ResourceClaim, request.meta.ns, object)}};
 }
 
 std::optional<Chain> tell_pod(const BindContext& context, const api::ClaimAllocation& wanted) {
@@ -45,7 +45,7 @@ std::optional<Chain> tell_pod(const BindContext& context, const api::ClaimAlloca
   const Json told = Json::object(
       {{"resourceClaimName", wanted.claim_name}, {"requestMappings", wanted.extended->mappings}});
   const Json patch = Json::object({{"status", Json::object({{"extendedResourceClaimStatus", told}})}});
-  return Chain{key, {client::merge_patch(key, patch, context.pod->meta.uid, 0, "status")}, {}};
+  return Chain{key, {client::merge_patch(key, patch, context.pod->meta.uid, 0, "status")}};
 }
 
 }  // namespace berth::binding

@@ -1,14 +1,14 @@
-// The members of one decision, and what is decided about them: all are bound or none.
+// What a BindRequest needs to know of its gang: the members of its decision, and what became of the decision.
 //
-// The decision lives in the status of the leader, the first request by name. Only the leader's own run writes
-// it, and runs of one key never overlap: commit (status.committed) and abort (step RollingBack) exclude each
-// other. Members act on the leader's word alone. A request that failed is kept until the leader has seen it,
-// and the leader until every member has ended, so that the decision outlives all who need it.
+// The outcome stands in the PodGroup (api/types/gang_decision.h) and is written by GangBarrier alone; a request
+// only reads it. Source: KEP-4671 (gang); the barrier is Berth's.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "api/types/gang_decision.h"
 #include "client/view.h"
 
 namespace berth::binding {
@@ -17,38 +17,30 @@ namespace berth::binding {
 bool is_failing(const api::BindRequest& request);
 // Nothing more will happen to this request.
 bool has_ended(const api::BindRequest& request);
+// Whether members of the request's decision wait for each other.
+bool has_barrier(const api::BindRequest& request);
+// The group that the request names, if it is that very object. Null when it is not seen, or another.
+const api::PodGroup* group_of(const client::View& view, const api::BindRequest& request);
 
 class Gang {
  public:
-  // A request of a group of one, or of none, is alone. Cost: O(log n) for a member; O(members) for the
-  // leader's questions and while the gang is not complete.
+  // Both outlive it. Cost: O(log n).
   Gang(const client::View& view, const api::BindRequest& self);
 
   bool alone() const { return alone_; }
-  bool leads() const { return leader_ == &self_; }
-  bool complete() const { return size_ >= static_cast<std::size_t>(self_.group.size); }
-  std::size_t size() const { return size_; }
-  bool committed() const { return committed_; }
-  // By namespace and name; the leader first.
+  // Members may be bound: the decision is committed, or there is nobody to wait for.
+  bool committed() const { return outcome_ == api::GangOutcome::Committed; }
+  bool aborted() const { return outcome_ == api::GangOutcome::Aborted; }
+  // By namespace and name; those that failed included, while their requests stand.
   std::vector<const api::BindRequest*> members() const;
-
-  // Whether self must give up: the leader when any member fails, a member when the leader does. Never once
-  // committed.
-  bool aborted() const;
-  // The member whose own trouble ended the gang, for messages; null while none has.
-  const api::BindRequest* culprit() const;
-  // Whether self, failing, may be marked as ended, which lets the scheduler remove it.
-  bool may_end() const;
+  // The first member that failed for a reason of its own, for messages; null when none has.
+  const api::BindRequest* first_failed_member() const;
 
  private:
   const client::View& view_;
   const api::BindRequest& self_;
   const bool alone_;
-  const api::BindRequest* leader_;
-  std::size_t size_;
-  bool committed_;
+  api::GangOutcome outcome_;
 };
-
-inline constexpr std::string_view kGangMemberFailed = "GangMemberFailed";
 
 }  // namespace berth::binding

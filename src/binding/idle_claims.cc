@@ -97,7 +97,7 @@ class IdleClaims final : public client::Reconciler {
     }
     if (leftover) {
       Effects effects;
-      effects.chains.push_back({key, {}, {}});
+      effects.chains.push_back({key, {}});
       if (claim->allocation || !claim->reserved_for.empty()) effects.then(client::clear_allocation(*claim));
       effects.then(client::delete_object(key, claim->meta.uid));
       return effects;

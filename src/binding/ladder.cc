@@ -37,15 +37,9 @@ Time next_second(Time time) {
   return time.to_second() == time ? time : time.to_second() + Duration::seconds(1);
 }
 
-PreBindStep pre_bind(const Plugins& plugins, const BindContext& context) {
-  for (const auto& plugin : plugins) {
-    PreBindStep step = plugin->pre_bind(context);
-    if (!step.chains.empty() || !std::holds_alternative<Ready>(step.verdict)) return step;
-  }
-  return {{}, Ready{}};
-}
-
-Write binding_of(const api::BindRequest& request) {
+// On the version of the pod that was seen: a binding that lands late meets another one once its decision was
+// given back (Ladder::seal_pod).
+Write binding_of(const api::BindRequest& request, const api::Pod& pod) {
   Write write;
   write.request.verb = client::Verb::Create;
   write.request.resource = api::ref_of(api::Kind::Pod);
@@ -55,14 +49,12 @@ Write binding_of(const api::BindRequest& request) {
   write.request.body = to_string(Json::object(
       {{"apiVersion", "v1"},
        {"kind", "Binding"},
-       {"metadata",
-        Json::object({{"name", request.pod_name}, {"namespace", request.meta.ns}, {"uid", request.pod_uid}})},
+       {"metadata", Json::object({{"name", request.pod_name},
+                                  {"namespace", request.meta.ns},
+                                  {"uid", request.pod_uid},
+                                  {"resourceVersion", std::to_string(pod.meta.resource_version)}})},
        {"target", Json::object({{"apiVersion", "v1"}, {"kind", "Node"}, {"name", request.node}})}}));
   return write;
-}
-
-void earlier(std::optional<Time>& at, Time other) {
-  if (!at || other < *at) at = other;
 }
 
 }  // namespace
@@ -94,12 +86,13 @@ client::EventNote event_of_pod(const client::View& view, const api::BindRequest&
   return event;
 }
 
-Ladder::Ladder(const client::View& view, const api::BindRequest& request, Time now,
+Ladder::Ladder(const client::View& view, const api::BindRequest& request, Time now, Time first_seen,
                const BinderOptions& options, const Plugins& plugins, const Refusal* refusal)
     : view_(view),
       request_(request),
       key_(client::key_of(api::Kind::BindRequest, request.meta)),
       now_(now),
+      first_seen_(first_seen),
       options_(options),
       plugins_(plugins),
       refusal_(refusal),
@@ -110,21 +103,31 @@ Effects Ladder::climb() {
   // Before anything else: a binding whose answer was lost may have been carried out.
   if (sight.state == State::OnOurNode) return record_success();
   if (request_.step == BindStep::RollingBack) return roll_back();
+  if (request_.withdrawn)
+    return fail({FailureClass::OtherPlacement, std::string(api::kWithdrawn), "the scheduler took it back"});
   if (gang_.aborted()) return fail_with_gang();
   if (auto ended = identify(sight)) return *std::move(ended);
   if (refusal_ && !refusal_->of_addition) return after_refusal();
-  if (request_.next_attempt.is_set() && now_ < request_.next_attempt) return wake(request_.next_attempt);
+  // Another process' clock may have set it: no wait is longer than the cap from when it was seen.
+  const Time next = std::min(request_.next_attempt, first_seen_ + longest_wait());
+  if (request_.next_attempt.is_set() && now_ < next) return wake(next);
   return advance(sight);
 }
 
 std::optional<Effects> Ladder::identify(const PodSight& sight) const {
-  const bool late = may_be_late(request_, now_);
-  if (sight.state == State::Unknown && late) return wake(request_.meta.created + kSightGrace);
+  const Time seen_by = first_seen_ + kSightGrace;
+  const bool late = now_ < seen_by;
+  if (sight.state == State::Unknown && late) return wake(seen_by);
   if (sight.state != State::Free) return fail({FailureClass::Permanent, std::string(kSuperseded), sight.why});
   if (!view_.nodes.find("", request_.node)) {
-    if (late) return wake(request_.meta.created + kSightGrace);
+    if (late) return wake(seen_by);
     return fail(
         {FailureClass::OtherPlacement, "NodeNotFound", "node " + request_.node + " does not exist any more"});
+  }
+  if (!gang_.committed() && !group_of(view_, request_)) {
+    if (late) return wake(seen_by);
+    return fail({FailureClass::OtherPlacement, "PodGroupNotFound",
+                 "pod group " + request_.group.name + " does not exist any more"});
   }
   if (const Status valid = validate(plugins_, *sight.pod); !valid)
     return fail({FailureClass::Permanent, "InvalidPod", valid.error().text()});
@@ -134,7 +137,7 @@ std::optional<Effects> Ladder::identify(const PodSight& sight) const {
 Effects Ladder::advance(const PodSight& sight) {
   const bool committed = !gang_.alone() && gang_.committed();
   const bool on_version = refusal_ && refusal_->of_addition;
-  const BindContext context{view_, request_, sight.pod, now_, options_, committed, on_version};
+  const BindContext context{view_, request_, sight.pod, now_, first_seen_, options_, committed, on_version};
   PreBindStep step = pre_bind(plugins_, context);
   if (auto* failed = std::get_if<Failed>(&step.verdict)) {
     pre_bind_end_ = failed->reason == kBindingTimeout ? PreBindStatus::Timeout : PreBindStatus::Failure;
@@ -150,7 +153,11 @@ Effects Ladder::advance(const PodSight& sight) {
     return wait(*waiting);
   }
   pre_bind_end_ = PreBindStatus::Success;
-  return gang_.committed() ? bind(*sight.pod) : pass_barrier();
+  return gang_.committed() ? bind(*sight.pod) : wait_for_gang();
+}
+
+Duration Ladder::longest_wait() const {
+  return options_.retry_cap + Duration::seconds(1);
 }
 
 Effects Ladder::wake(Time at) const {
@@ -161,7 +168,7 @@ Effects Ladder::wake(Time at) const {
 
 Effects Ladder::write_status(const api::BindRequest& wanted, IfChanged if_changed) const {
   api::BindRequest status = wanted;
-  // Every member's word keeps the gang's: the leader's object may go first.
+  // Every member keeps what it knows of the commit: the group may go first.
   status.committed = wanted.committed || (!gang_.alone() && gang_.committed());
   std::optional<Write> write = status_write(request_, status, if_changed);
   return write ? Effects::write(key_, *std::move(write)) : Effects::nothing();
@@ -180,55 +187,26 @@ Effects Ladder::wait(const Waiting& waiting) const {
   return effects;
 }
 
-Effects Ladder::pass_barrier() const {
-  if (!gang_.leads() || !gang_.complete()) return wait_for_gang();
-  for (const api::BindRequest* member : gang_.members()) {
-    if (member == &request_) continue;
-    const PodSight sight = look_for_pod(view_, *member);
-    if (sight.state == State::OnOurNode) continue;
-    if (sight.state != State::Free || !view_.nodes.find("", member->node)) return wait_for_gang();
-    const PreBindStep step = pre_bind(plugins_, {view_, *member, sight.pod, now_, options_, false});
-    if (!step.chains.empty() || !std::holds_alternative<Ready>(step.verdict)) return wait_for_gang();
-  }
-  api::BindRequest wanted = request_;
-  wanted.step = BindStep::Binding;
-  wanted.committed = true;
-  return write_status(wanted, IfChanged::Refuse);
-}
-
+// GangBarrier commits or aborts; the change of the group wakes this request.
 Effects Ladder::wait_for_gang() const {
-  const bool dated = request_.meta.created.is_set();
-  std::optional<Time> at;
-  if (!gang_.complete()) {
-    if (request_.deadline.is_set()) earlier(at, request_.deadline);
-    if (dated) earlier(at, request_.meta.created + options_.gang_timeout);
-    if (at && now_ >= *at)
-      return fail({FailureClass::OtherPlacement, std::string(api::kGangIncomplete),
-                   "only " + std::to_string(gang_.size()) + " of the " + std::to_string(request_.group.size) +
-                       " members of its gang were asked to be bound in time"});
-  }
-  Effects effects;
-  const Time quiet_until = dated ? request_.meta.created + kQuietGangWait : now_;
-  if (now_ < quiet_until) {
-    earlier(at, quiet_until);
-  } else if (request_.step != BindStep::WaitingForGang) {
-    api::BindRequest wanted = request_;
-    wanted.step = BindStep::WaitingForGang;
-    wanted.message = "waiting for the other members of its gang";
-    effects = write_status(wanted, IfChanged::Refuse);
-  }
-  effects.wake_at = at;
-  return effects;
+  const Time quiet_until = first_seen_ + kQuietGangWait;
+  if (now_ < quiet_until) return wake(quiet_until);
+  if (request_.step == BindStep::WaitingForGang) return Effects::nothing();
+  api::BindRequest wanted = request_;
+  wanted.step = BindStep::WaitingForGang;
+  wanted.message = "waiting for the other members of its gang";
+  return write_status(wanted, IfChanged::Refuse);
 }
 
 Effects Ladder::bind(const api::Pod& pod) {
   binds_ = true;
   Effects success = record_success();
-  Chain chain{pod_key(request_), {}, {}};
+  Chain chain{pod_key(request_), {}};
   if (auto told = tell_node_allocatable(pod, request_.node_allocatable))
     chain.writes.push_back(*std::move(told));
   writes_before_binding_ = chain.writes.size();
-  chain.writes.push_back(binding_of(request_));
+  chain.writes.push_back(binding_of(request_, pod));
+  chain.writes.back().on_previous_version = chain.writes.size() > 1;
   for (Chain& recorded : success.chains)
     for (Write& write : recorded.writes) chain.writes.push_back(std::move(write));
   Effects effects;
@@ -257,8 +235,7 @@ Effects Ladder::fail(Failed failed, std::int32_t failed_attempts) const {
       "binding of " + pod_text(request_) + " to node " + request_.node + " failed: " + failed.message;
   wanted.failed_attempts = failed_attempts;
   wanted.next_attempt = {};
-  Effects effects =
-      gang_.may_end() && left_to_give_back().empty() ? end(wanted) : write_status(wanted, IfChanged::Refuse);
+  Effects effects = left_to_give_back(wanted).empty() ? end(wanted) : write_status(wanted, IfChanged::Refuse);
   if (failed.reason != kSuperseded) {
     effects.events.push_back(event_of_pod(view_, request_, "BindingFailed", "Binding", wanted.message));
     effects.events.back().warning = true;
@@ -267,10 +244,24 @@ Effects Ladder::fail(Failed failed, std::int32_t failed_attempts) const {
 }
 
 Effects Ladder::fail_with_gang() const {
-  std::string message = "a member of its gang failed";
-  if (const api::BindRequest* culprit = gang_.culprit())
-    message = "member " + pod_text(*culprit) + " of its gang failed: " + culprit->message;
-  return fail({FailureClass::OtherPlacement, std::string(kGangMemberFailed), std::move(message)});
+  if (const api::BindRequest* failed = gang_.first_failed_member())
+    return fail({FailureClass::OtherPlacement, std::string(api::kGangMemberFailed),
+                 "member " + pod_text(*failed) + " of its gang failed: " + failed->message});
+  return fail({FailureClass::OtherPlacement, std::string(api::kGangIncomplete),
+               "only " + std::to_string(gang_.members().size()) + " of the " +
+                   std::to_string(request_.group.size) + " members of its gang were asked to be bound"});
+}
+
+// A binding that was sent may still land: from here on the pod has another version. Its condition says what
+// happened, as kube-scheduler's does.
+std::optional<Chain> Ladder::seal_pod(const api::Pod& pod, const api::BindRequest& failed) const {
+  const std::string message = failed.message + " (decision " + request_.decision_id + ")";
+  const api::Condition* told = api::find_condition(pod.conditions, "PodScheduled");
+  if (told && told->message == message) return std::nullopt;
+  const api::Condition condition{"PodScheduled", "False", "SchedulerError", message, now_,
+                                 pod.meta.generation};
+  return Chain{pod_key(request_),
+               {client::condition_patch(pod_key(request_), request_.pod_uid, condition)}};
 }
 
 Effects Ladder::end(api::BindRequest wanted) const {
@@ -282,17 +273,18 @@ Effects Ladder::end(api::BindRequest wanted) const {
 
 Effects Ladder::roll_back() const {
   Effects effects;
-  effects.chains = left_to_give_back();
-  if (!effects.chains.empty() || !gang_.may_end()) return effects;
-  return end(request_);
+  effects.chains = left_to_give_back(request_);
+  return effects.chains.empty() ? end(request_) : effects;
 }
 
 // Later plugins give back first; the next in line only when nothing of theirs is left.
-std::vector<Chain> Ladder::left_to_give_back() const {
+std::vector<Chain> Ladder::left_to_give_back(const api::BindRequest& failed) const {
   const PodSight sight = look_for_pod(view_, request_);
   // A living pod that somebody else bound uses its claims there.
   if (sight.state == State::Elsewhere) return {};
-  const BindContext context{view_, request_, sight.pod, now_, options_, false};
+  if (sight.state == State::Free && gang_.committed())
+    if (auto sealed = seal_pod(*sight.pod, failed)) return {*std::move(sealed)};
+  const BindContext context{view_, request_, sight.pod, now_, first_seen_, options_, false};
   for (auto plugin = plugins_.rbegin(); plugin != plugins_.rend(); ++plugin)
     if (std::vector<Chain> chains = (*plugin)->rollback(context); !chains.empty()) return chains;
   return {};
@@ -303,7 +295,7 @@ Effects Ladder::after_refusal() const {
   if (refusal_->failure == FailureClass::Permanent)
     return fail({FailureClass::Permanent, "BindingRefused", refusal_->message}, attempts);
   const std::int32_t limit = request_.backoff_limit.value_or(api::kBackoffLimitDefault);
-  // Once a gang is committed there is no way back for the others: go forward.
+  // Once a gang is committed its members go forward.
   const bool only_forward = !gang_.alone() && gang_.committed();
   if (attempts > limit && !only_forward)
     return fail({FailureClass::SamePlacement, "BackoffLimitExceeded",

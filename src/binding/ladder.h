@@ -24,9 +24,10 @@ client::EventNote event_of_pod(const client::View& view, const api::BindRequest&
 
 class Ladder {
  public:
-  // `refusal`: what the last run's writes met; null when they were accepted.
-  Ladder(const client::View& view, const api::BindRequest& request, Time now, const BinderOptions& options,
-         const Plugins& plugins, const Refusal* refusal);
+  // `first_seen`: when this process met the decision. `refusal`: what the last run's writes met; null when they
+  // were accepted.
+  Ladder(const client::View& view, const api::BindRequest& request, Time now, Time first_seen,
+         const BinderOptions& options, const Plugins& plugins, const Refusal* refusal);
 
   client::Effects climb();
   // The effects of climb() bind the pod or record that it is bound.
@@ -50,16 +51,19 @@ class Ladder {
   std::optional<client::Effects> identify(const PodSight& sight) const;
   client::Effects advance(const PodSight& sight);
   client::Effects wait(const Waiting& waiting) const;
-  client::Effects pass_barrier() const;
   client::Effects wait_for_gang() const;
   client::Effects bind(const api::Pod& pod);
-  std::vector<client::Chain> left_to_give_back() const;
+  // `failed`: the request with the reason of its failure.
+  std::vector<client::Chain> left_to_give_back(const api::BindRequest& failed) const;
+  std::optional<client::Chain> seal_pod(const api::Pod& pod, const api::BindRequest& failed) const;
+  Duration longest_wait() const;
   client::Effects wake(Time at) const;
 
   const client::View& view_;
   const api::BindRequest& request_;
   const api::ObjectKey key_;
   const Time now_;
+  const Time first_seen_;
   const BinderOptions& options_;
   const Plugins& plugins_;
   const Refusal* const refusal_;

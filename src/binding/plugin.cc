@@ -40,6 +40,19 @@ Result<Plugins> make_plugins(std::span<const std::string> names) {
   return plugins;
 }
 
+PreBindStep pre_bind(const Plugins& plugins, const BindContext& context) {
+  for (const auto& plugin : plugins) {
+    PreBindStep step = plugin->pre_bind(context);
+    if (!step.chains.empty() || !std::holds_alternative<Ready>(step.verdict)) return step;
+  }
+  return {{}, Ready{}};
+}
+
+bool is_prepared(const Plugins& plugins, const BindContext& context) {
+  const PreBindStep step = pre_bind(plugins, context);
+  return step.chains.empty() && std::holds_alternative<Ready>(step.verdict);
+}
+
 Status validate(const Plugins& plugins, const api::Pod& pod) {
   for (const auto& plugin : plugins) TRY(plugin->validate(pod));
   return {};

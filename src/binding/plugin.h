@@ -20,8 +20,7 @@ namespace berth::binding {
 struct BinderOptions {
   Duration binding_timeout =
       Duration::seconds(600);  // from allocationTimestamp to all binding conditions True
-  // For the members of a decision to appear at all: they are written at once, so who is missing then was
-  // never asked for. 5,000 members take some 5 s on a real API server.
+  // How long a gang's decision waits for its next BindRequest: nobody writes them any more then.
   Duration gang_timeout = Duration::seconds(15);
   Duration retry_base = Duration::seconds(1);  // before the second attempt, then doubled
   Duration retry_cap = Duration::seconds(60);
@@ -35,6 +34,7 @@ struct BindContext {
   const api::BindRequest& request;
   const api::Pod* pod;
   Time now;
+  Time first_seen;  // this process met the decision; what is limited in time counts from here
   const BinderOptions& options;
   bool committed = false;  // the gang's decision stands: going forward
   bool on_version =
@@ -87,6 +87,11 @@ using Plugins = std::vector<std::unique_ptr<const Plugin>>;
 std::vector<std::string_view> plugin_names();
 // Refuses a name that is not known or stands twice.
 Result<Plugins> make_plugins(std::span<const std::string> names);
+
+// All plugins in order, up to the first that is not Ready.
+PreBindStep pre_bind(const Plugins& plugins, const BindContext& context);
+// Nothing is left to write or to wait for before the binding.
+bool is_prepared(const Plugins& plugins, const BindContext& context);
 
 // For admission: all plugins in order; the first that refuses ends it.
 Status validate(const Plugins& plugins, const api::Pod& pod);

@@ -22,6 +22,8 @@ std::optional<Refusal> refusal_of(const client::ChainOutcome& chain, std::size_t
   // Behind the binding stands only the request's status.
   if (binding && chain.writes_accepted > before_binding) return std::nullopt;
   if (!binding && is_race(chain.last)) return std::nullopt;
+  // The pod has another version than the binding stood on: it is read again.
+  if (chain.last.reason == "Conflict") return std::nullopt;
   Refusal refusal;
   if (!may_pass(chain.last)) refusal.failure = api::FailureClass::Permanent;
   refusal.message = api::to_text(chain.key) + ": ";

@@ -2,9 +2,23 @@
 
 namespace berth::binding {
 
+namespace {
+
+// A status of an earlier decision is not in the decoded form, but it is to be replaced.
+Json stored_status(const api::BindRequest& request) {
+  if (!request.status_is_stale || !request.raw) {
+    Json status = api::bind_request_status(request);
+    if (!request.status_names_decision) status.as_object().erase("decisionID");
+    return status;
+  }
+  return parse_json(*request.raw).value_or(Json::object()).part("status");
+}
+
+}  // namespace
+
 std::optional<client::Write> status_write(const api::BindRequest& now, const api::BindRequest& wanted,
                                           IfChanged if_changed) {
-  const Json before = api::bind_request_status(now);
+  const Json before = stored_status(now);
   const Json after = api::bind_request_status(wanted);
   Json changes = Json::object();
   for (const JsonMember& field : after.as_object())

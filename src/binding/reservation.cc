@@ -59,8 +59,8 @@ std::vector<const api::BindRequest*> requests_of(const BindContext& context,
 }  // namespace
 
 std::optional<Time> wait_for_opening(const BindContext& context, const api::ResourceClaim& claim) {
-  if (is_open(claim) || !context.request.meta.created.is_set()) return std::nullopt;
-  const Time until = context.request.meta.created + kOpeningGrace;
+  if (is_open(claim)) return std::nullopt;
+  const Time until = context.first_seen + kOpeningGrace;
   if (context.now >= until) return std::nullopt;
   for (const api::BindRequest* request : requests_of(context, claim))
     if (!has_ended(*request) && !is_failing(*request))
@@ -72,8 +72,8 @@ client::Chain reserve(const BindContext& context, const api::ResourceClaim& clai
                       const api::ClaimAllocation& wanted) {
   const api::ObjectKey key = client::key_of(api::Kind::ResourceClaim, claim.meta);
   if (is_open(claim) && !context.on_version)
-    return {key, {client::add_consumer(claim, consumer_of(context.request))}, {}};
-  client::Chain chain{key, {}, {}};
+    return {key, {client::add_consumer(claim, consumer_of(context.request))}};
+  client::Chain chain{key, {}};
   Write status = reserve_on_version(context, key, claim, wanted);
   if (!claim.meta.has_finalizer(api::kClaimFinalizer)) {
     chain.writes.push_back(add_finalizer(key, claim));
@@ -93,9 +93,9 @@ std::optional<client::Chain> release(const BindContext& context, const api::Reso
     if (!leaving.contains(consumer.uid)) staying.push_back(consumer);
   const api::ObjectKey key = client::key_of(api::Kind::ResourceClaim, claim.meta);
   if (staying.empty() && last == LastOneOut::Deallocates && claim.allocation)
-    return client::Chain{key, {client::clear_allocation(claim)}, {}};
+    return client::Chain{key, {client::clear_allocation(claim)}};
   if (!claim.reserved_by(context.request.pod_uid)) return std::nullopt;
-  return client::Chain{key, {client::keep_consumers(claim, staying)}, {}};
+  return client::Chain{key, {client::keep_consumers(claim, staying)}};
 }
 
 }  // namespace berth::binding

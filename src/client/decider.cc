@@ -17,6 +17,7 @@ void append(std::string& out, const Write& write) {
   if (!request.subresource.empty()) out.append("/").append(request.subresource);
   if (write.on_previous_version) out += " on-previous-version";
   if (!write.stop_if_uid.empty()) out.append(" unless:").append(write.stop_if_uid);
+  if (write.mark) out.append(" mark:").append(write.mark->text);
   for (const std::string& reason : write.fine_reasons) out.append(" fine:").append(reason);
   if (!request.body.empty()) out.append(" ").append(request.body);
   out += '\n';
@@ -35,7 +36,7 @@ ApiRequest request_for(Verb verb, const api::ObjectKey& key) {
 
 Effects Effects::write(const api::ObjectKey& key, Write write) {
   Effects effects;
-  effects.chains.push_back({key, {std::move(write)}, {}});
+  effects.chains.push_back({key, {std::move(write)}});
   return effects;
 }
 
@@ -48,12 +49,10 @@ Effects& Effects::then(Write write) {
 std::string to_text(const Effects& effects) {
   std::string out;
   if (!effects.decision_id.empty()) out.append("decision ").append(effects.decision_id).append("\n");
-  if (effects.all_or_undo) out += "all-or-undo\n";
+  if (effects.stop_on_failure) out += "stop-on-failure\n";
   for (const Chain& chain : effects.chains) {
     out.append("chain ").append(api::to_text(chain.key)).append("\n");
     for (const Write& write : chain.writes) append(out, write);
-    if (!chain.undo.empty()) out += " undo\n";
-    for (const Write& write : chain.undo) append(out, write);
   }
   for (const EventNote& event : effects.events) {
     out.append(event.warning ? "warning " : "event ").append(api::to_text(event.regarding)).append(" ");
@@ -99,6 +98,19 @@ Write json_patch(const api::ObjectKey& key, const Json& operations, std::string 
   write.request = request_for(Verb::JsonPatch, key);
   write.request.subresource = std::move(subresource);
   write.request.body = to_string(operations);
+  return write;
+}
+
+Write condition_patch(const api::ObjectKey& key, std::string_view uid, const api::Condition& condition) {
+  Json item = api::to_json(condition);
+  if (condition.reason.empty()) item["reason"] = nullptr;
+  if (condition.message.empty()) item["message"] = nullptr;
+  Write write;
+  write.request = request_for(Verb::StrategicPatch, key);
+  write.request.subresource = "status";
+  write.request.body =
+      to_string(Json::object({{"metadata", Json::object({{"uid", uid}})},
+                              {"status", Json::object({{"conditions", Json::array({std::move(item)})}})}}));
   return write;
 }
 

@@ -26,9 +26,16 @@ struct Write {
   // For a Get that guards the rest of its chain: when the object that is answered bears this UID, the chain
   // ends here as not accepted and the key runs again, with that object in its view.
   std::string stop_if_uid = {};
-  // For a Delete in `undo`: bears the UID of what its chain created, so that nothing of that name which came
-  // later is deleted. Without it only when the answer of the create was lost.
-  bool of_created_uid = false;
+  // What the stored object says once this write, a Create with a name or an Update on a version, has been
+  // carried out, and says after no other write. With it the write is followed until its fate is known: a lost
+  // answer, AlreadyExists and Conflict are settled by reading the object, and a write that is not there yet is
+  // sent again for as long as an earlier copy may still land. Not bounded in attempts: the delay is
+  // (kWriteBackoffCap), and the term of the process.
+  struct Mark {
+    std::vector<std::string_view> path;  // static lifetime
+    std::string text;
+  };
+  std::optional<Mark> mark = std::nullopt;
 };
 
 // The writes of one key, in order: each starts after the one before was accepted; the first failure ends the
@@ -36,8 +43,6 @@ struct Write {
 struct Chain {
   api::ObjectKey key;
   std::vector<Write> writes;
-  // Carried out, in order, when the effects are all-or-undo and another chain failed after this one began.
-  std::vector<Write> undo = {};
 };
 
 // A Kubernetes event about an object. Best effort; repeats are folded into a count.
@@ -55,7 +60,7 @@ struct EventNote {
 // What a decider wants done. Chains of different keys run side by side.
 struct Effects {
   std::vector<Chain> chains;
-  bool all_or_undo = false;
+  bool stop_on_failure = false;  // chains that did not begin before another failed are not begun
   std::vector<EventNote> events;
   // Run this key again at that time (the earlier of several wins). Cleared by the next run of the key.
   std::optional<Time> wake_at;
@@ -83,7 +88,6 @@ struct ChainOutcome {
 struct Outcome {
   std::string decision_id;
   std::vector<ChainOutcome> chains;
-  bool undone = false;
 };
 
 // Which changes wake which keys.
@@ -141,6 +145,9 @@ Write merge_patch(const api::ObjectKey& key, Json patch, std::string_view uid, s
                   std::string subresource = "");
 // RFC 6902. `operations` bear their own guards: a failed test changes nothing, and is refused with 422.
 Write json_patch(const api::ObjectKey& key, const Json& operations, std::string subresource = "");
+// One condition of the object's status, by type; an empty reason or message takes away what stood there. Refused
+// by the server when the UID differs.
+Write condition_patch(const api::ObjectKey& key, std::string_view uid, const api::Condition& condition);
 // Refused by the server when the UID differs. `grace_s` only for pods; -1 leaves it to the server.
 Write delete_object(const api::ObjectKey& key, std::string_view uid, std::int64_t grace_s = -1,
                     std::string_view propagation = "");

@@ -45,6 +45,11 @@ std::vector<std::string> claims_of_request(const api::BindRequest& request) {
   return names;
 }
 
+std::vector<std::string> group_of_request(const api::BindRequest& request) {
+  if (request.group.name.empty()) return {};
+  return {request.meta.ns + "/" + request.group.name};
+}
+
 std::vector<std::string> pool_of(const api::ResourceSlice& slice) {
   return {slice.driver + "/" + slice.pool};
 }
@@ -105,6 +110,7 @@ View::View()
       requests_by_decision_(bind_requests.add_index(decision_of)),
       requests_by_pod_(bind_requests.add_index(pod_of)),
       requests_by_claim_(bind_requests.add_index(claims_of_request)),
+      requests_by_group_(bind_requests.add_index(group_of_request)),
       slices_by_pool_(slices.add_index(pool_of)) {}
 
 std::vector<const api::ResourceSlice*> View::slices_of_pool(std::string_view driver,
@@ -114,6 +120,11 @@ std::vector<const api::ResourceSlice*> View::slices_of_pool(std::string_view dri
 
 std::vector<const api::Pod*> View::pods_on_node(std::string_view node) const {
   return pods.indexed(pods_by_node_, node);
+}
+
+std::vector<const api::BindRequest*> View::bind_requests_of_group(std::string_view ns,
+                                                                  std::string_view group) const {
+  return bind_requests.indexed(requests_by_group_, std::string(ns).append("/").append(group));
 }
 
 std::vector<const api::Pod*> View::pods_of_group(std::string_view ns, std::string_view group) const {

@@ -164,6 +164,8 @@ class View {
   // The first of them and how many, without visiting them. Null when there is none.
   const api::BindRequest* first_bind_request_of_decision(std::string_view decision_id) const;
   std::size_t bind_request_count_of_decision(std::string_view decision_id) const;
+  // Those that name this PodGroup.
+  std::vector<const api::BindRequest*> bind_requests_of_group(std::string_view ns, std::string_view group) const;
   // Those that allocate this claim object.
   std::vector<const api::BindRequest*> bind_requests_of_claim(std::string_view ns,
                                                               std::string_view claim) const;
@@ -184,7 +186,7 @@ class View {
  private:
   std::size_t pods_by_node_, pods_by_group_, pods_by_claim_;
   std::size_t claims_by_owner_, claims_by_consumer_, requests_by_decision_, requests_by_pod_;
-  std::size_t requests_by_claim_, slices_by_pool_;
+  std::size_t requests_by_claim_, requests_by_group_, slices_by_pool_;
 };
 
 }  // namespace berth::client

@@ -2,6 +2,7 @@
 
 #include "api/type_table.h"
 #include "binding/binder.h"
+#include "binding/gang_barrier.h"
 #include "binding/idle_claims.h"
 #include "control/controllers/controllers.h"
 #include "dra/cel_selectors.h"
@@ -57,9 +58,11 @@ scheduling::SchedulerOptions scheduler_options(const ControlPlaneOptions& option
 
 const binding::Binder* add_binder(Engine& engine, const api::Gates& gates, binding::BinderOptions options) {
   options.binding_conditions = gates.enabled("DRADeviceBindingConditions");
+  const binding::BinderOptions binding_options = options;
   Result<std::unique_ptr<binding::Binder>> binder = binding::Binder::make(std::move(options));
   BERTH_ASSERT(binder.ok(), "the binder plugins are registered");
   const binding::Binder* added = binder->get();
+  engine.add(binding::make_gang_barrier(binding_options, added->plugins()));
   engine.add(std::move(binder).value());
   engine.add(binding::make_idle_claims());
   return added;

@@ -23,10 +23,13 @@ enum class Meaning {
 };
 
 Meaning meaning_of(const ApiReply& reply, const Write& write) {
-  constexpr int kThrottled = 429, kGatewayTimeout = 504;
+  constexpr int kThrottled = 429, kNotImplemented = 501, kUnavailable = 503, kGatewayTimeout = 504;
   if (reply.delivery == Delivery::NotSent) return Meaning::Again;
   if (reply.delivery == Delivery::Lost || reply.code == kGatewayTimeout) return Meaning::Lost;
   if (reply.ok()) return Meaning::Accepted;
+  // An error inside the server does not say how far the write came.
+  const bool inside = reply.code >= 500 && reply.code != kUnavailable && reply.code != kNotImplemented;
+  if (write.mark && inside) return Meaning::Lost;
   const auto& fine = write.fine_reasons;
   if (std::find(fine.begin(), fine.end(), reply.reason) != fine.end()) return Meaning::Accepted;
   if (reply.code == kThrottled || reply.code >= 500) return Meaning::Again;
@@ -53,10 +56,20 @@ std::uint64_t version_of(const Answer& answer) {
   return decoded ? api::meta_of(*decoded).resource_version : 0;
 }
 
-std::string with_uid(const std::string& body, const std::string& uid) {
-  Json options = parse_json(body).value_or(Json::object());
-  options["preconditions"]["uid"] = uid;
-  return to_string(options);
+// Whether the object as read says that the write was carried out.
+bool bears(const client::Write::Mark& mark, const ApiReply& reply) {
+  const Result<Json> object = reply.object ? parse_json(*reply.object) : Result<Json>(Json());
+  const Json* at = object.ok() ? &*object : nullptr;
+  for (const std::string_view part : mark.path) at = at ? at->find(part) : nullptr;
+  return at && at->is_string() && at->as_string() == mark.text;
+}
+
+// The version that an update stands on; empty for a create.
+std::string base_version(const ApiRequest& request) {
+  if (request.verb == Verb::Create) return {};
+  const Json body = parse_json(request.body).value_or(Json());
+  const Json* version = body.find_path({"metadata", "resourceVersion"});
+  return version && version->is_string() ? version->as_string() : "";
 }
 
 std::string with_version(const std::string& body, std::uint64_t version) {
@@ -76,13 +89,11 @@ api::ObjectKey target_of(const ApiRequest& request) {
 }
 
 struct Executor::ChainRun {
-  bool undoing = false;
-  bool began = false;    // something of it may stand on the server
   bool reading = false;  // the object is being read again; a repeat repeats that read
+  bool unknown = false;  // a copy of the current write may have been carried out, or may still be
   std::size_t next = 0;
   std::uint32_t attempts = 0;
   std::uint64_t version = 0;  // of the previous write's answer
-  std::string uid_created;    // by a write of this chain
   std::string uid_before;     // of the object that the current write is about
   RunResult result = RunResult::Fine;
   client::ChainOutcome outcome;
@@ -93,12 +104,8 @@ struct Executor::Flight {
   std::vector<ChainRun> runs;
   std::size_t open = 0;
   bool failed = false;
-  bool undone = false;
 
-  const std::vector<Write>& writes(std::uint32_t chain) const {
-    const client::Chain& of = effects.chains[chain];
-    return runs[chain].undoing ? of.undo : of.writes;
-  }
+  const std::vector<Write>& writes(std::uint32_t chain) const { return effects.chains[chain].writes; }
   const Write& current(std::uint32_t chain) const { return writes(chain)[runs[chain].next]; }
 };
 
@@ -147,13 +154,12 @@ void Executor::pump() {
 }
 
 void Executor::send(Place place, Flight& flight, ChainRun& run) {
-  if (flight.failed && flight.effects.all_or_undo && !run.undoing)
+  const bool begun = run.next > 0 || run.unknown || run.attempts > 0;
+  if (flight.failed && flight.effects.stop_on_failure && !begun)
     return end_chain(place, flight, RunResult::Fine);
   const Write& write = flight.current(place.chain);
   ApiRequest request = write.request;
   if (write.on_previous_version) request.body = with_version(request.body, run.version);
-  if (write.of_created_uid && !run.uid_created.empty())
-    request.body = with_uid(request.body, run.uid_created);
   const api::ObjectKey key = target_of(request);
   const bool keeps = port_.keeps(key);
   const api::ObjectMeta* known = keeps ? port_.known(key) : nullptr;
@@ -200,34 +206,55 @@ void Executor::on_written(Place place, Flight& flight, Answer answer, Time now) 
   ChainRun& run = flight.runs[place.chain];
   const Write& write = flight.current(place.chain);
   const Meaning meaning = meaning_of(answer.reply, write);
-  if (!run.undoing) run.outcome.last = answer.reply;
+  run.outcome.last = answer.reply;
   if (meaning == Meaning::Accepted) return accept(place, flight, std::move(answer));
   if (meaning == Meaning::Lost) ++counters_.lost;
   if (answer.reply.reason == "Conflict") ++counters_.conflicts;
+  run.unknown |= meaning == Meaning::Lost;
 
-  const bool again = meaning == Meaning::Again || (run.undoing && meaning == Meaning::Lost);
-  if (again && ++run.attempts < kWriteAttemptsMax)
+  const bool followed = write.mark.has_value();
+  if (meaning == Meaning::Again && (++run.attempts < kWriteAttemptsMax || (followed && run.unknown)))
     return repeat_later(place, run, answer.reply.retry_after_s, now);
-  if (run.undoing) {
-    log(LogLevel::Warning, "a write that undoes part of a group was not accepted",
-        {{"object", api::to_text(target_of(write.request))}, {"cause", answer.reply.message}});
-    ++run.next;
-    run.attempts = 0;
-    return next_write(place, flight);
-  }
-  if (meaning == Meaning::Lost) run.began = true;
   const bool readable = !write.request.name.empty() && port_.keeps(target_of(write.request));
-  if ((meaning == Meaning::Lost || meaning == Meaning::Outdated) && readable) {
-    run.attempts = 0;
+  const bool look = followed ? run.unknown || meaning == Meaning::Outdated
+                             : meaning == Meaning::Lost || meaning == Meaning::Outdated;
+  if (look && readable) {
+    if (!followed) run.attempts = 0;
     run.reading = true;
-    flight.failed = true;
+    flight.failed |= !followed;
     return send_refresh(place, flight, run);
   }
   ++counters_.refused;
   end_chain(place, flight, RunResult::Failed);
 }
 
+// Decides the fate of a write with a mark by the object as it was read.
+void Executor::on_mark_read(Place place, Flight& flight, const Answer& answer, Time now) {
+  ChainRun& run = flight.runs[place.chain];
+  const Write& write = flight.current(place.chain);
+  const api::ObjectKey key = target_of(write.request);
+  const bool missing = answer.reply.delivery == Delivery::Answered && answer.reply.code == 404;
+  if (!answer.object && !missing) {
+    ++run.attempts;
+    repeats_.emplace(now + backoff(kWriteBackoffBase, kWriteBackoffCap, run.attempts), place);
+    return;
+  }
+  if (answer.object) port_.learn(key, *answer.object);
+  if (missing && !run.uid_before.empty()) port_.forget(key, run.uid_before);
+  run.reading = false;
+  if (answer.object && bears(*write.mark, answer.reply)) return accept(place, flight, answer);
+  // A create lands only where nothing stands, an update only on its version.
+  const bool may_land =
+      missing ? write.request.verb == Verb::Create
+              : answer.object && std::to_string(api::meta_of(*answer.object).resource_version) ==
+                                     base_version(write.request);
+  if (!may_land) return end_chain(place, flight, RunResult::Stale);
+  ++run.attempts;
+  repeat_later(place, run, 0, now);
+}
+
 void Executor::on_refreshed(Place place, Flight& flight, Answer answer, Time now) {
+  if (flight.current(place.chain).mark) return on_mark_read(place, flight, answer, now);
   ChainRun& run = flight.runs[place.chain];
   const api::ObjectKey key = target_of(flight.current(place.chain).request);
   const bool missing = answer.reply.delivery == Delivery::Answered && answer.reply.code == 404;
@@ -267,14 +294,12 @@ void Executor::accept(Place place, Flight& flight, Answer answer) {
   ChainRun& run = flight.runs[place.chain];
   ++counters_.accepted;
   learn(flight.current(place.chain).request, run, answer);
-  if (flight.current(place.chain).request.verb == Verb::Create && answer.object)
-    run.uid_created = api::meta_of(*answer.object).uid;
-  run.began |= flight.current(place.chain).request.verb != Verb::Get;
   run.attempts = 0;
+  run.unknown = false;
   const std::string& stop_uid = flight.current(place.chain).stop_if_uid;
   if (!stop_uid.empty() && answer.object && api::meta_of(*answer.object).uid == stop_uid)
     return end_chain(place, flight, RunResult::Stale);
-  if (!run.undoing) ++run.outcome.writes_accepted;
+  ++run.outcome.writes_accepted;
   ++run.next;
   const auto& writes = flight.writes(place.chain);
   if (run.next < writes.size() && writes[run.next].on_previous_version) run.version = version_of(answer);
@@ -311,7 +336,6 @@ std::optional<Time> Executor::next_wake() const {
 void Executor::next_write(Place place, Flight& flight) {
   ChainRun& run = flight.runs[place.chain];
   if (run.next < flight.writes(place.chain).size()) return want(place);
-  if (run.undoing) return end_part(place.flight, flight);
   run.outcome.ok = true;
   end_chain(place, flight, RunResult::Fine);
 }
@@ -325,30 +349,11 @@ void Executor::end_chain(Place place, Flight& flight, RunResult result) {
 }
 
 void Executor::end_part(std::uint64_t id, Flight& flight) {
-  if (--flight.open > 0) return;
-  if (flight.failed && flight.effects.all_or_undo && !flight.undone)
-    begin_undo(id, flight);
-  else
-    finish(id, flight);
-}
-
-void Executor::begin_undo(std::uint64_t id, Flight& flight) {
-  ++counters_.undone_groups;
-  flight.undone = true;
-  for (std::uint32_t chain = 0; chain < flight.runs.size(); ++chain) {
-    ChainRun& run = flight.runs[chain];
-    if (!run.began || flight.effects.chains[chain].undo.empty()) continue;
-    run.undoing = true;
-    run.next = 0;
-    run.attempts = 0;
-    ++flight.open;
-    want({id, chain});
-  }
-  if (flight.open == 0) finish(id, flight);
+  if (--flight.open == 0) finish(id, flight);
 }
 
 void Executor::finish(std::uint64_t id, Flight& flight) {
-  Finished finished{id, {flight.effects.decision_id, {}, flight.undone}, RunResult::Fine};
+  Finished finished{id, {flight.effects.decision_id, {}}, RunResult::Fine};
   for (ChainRun& run : flight.runs) {
     finished.result = std::max(finished.result, run.result);
     finished.outcome.chains.push_back(std::move(run.outcome));

@@ -1,10 +1,10 @@
-// Carries out the writes of Effects: chains side by side, writes of a chain in order, undo of groups,
-// retries.
+// Carries out the writes of Effects: chains side by side, writes of a chain in order, retries.
 //
 // Owner: one engine, on one thread. Cost: a few microseconds a write beside the client's own.
 // A write is sent again only when it was not sent, was throttled (429) or met a server error (5xx except
 // 504). When the view may be behind what the server holds (Conflict, AlreadyExists, NotFound, a lost answer)
-// the object is read again and put into the view before the chain counts as ended.
+// the object is read again and put into the view before the chain counts as ended. A write with a mark
+// (client::Write) does not end before its fate is known.
 #pragma once
 
 #include <deque>
@@ -31,7 +31,6 @@ struct ExecutorCounters {
   std::uint64_t lost = 0;
   std::uint64_t refused = 0;
   std::uint64_t refreshes = 0;
-  std::uint64_t undone_groups = 0;
 };
 
 // How the executor tells its engine what answers showed.
@@ -88,13 +87,13 @@ class Executor {
   void send_refresh(Place place, Flight& flight, ChainRun& run);
   void on_written(Place place, Flight& flight, Answer answer, Time now);
   void on_refreshed(Place place, Flight& flight, Answer answer, Time now);
+  void on_mark_read(Place place, Flight& flight, const Answer& answer, Time now);
   void accept(Place place, Flight& flight, Answer answer);
   void learn(const client::ApiRequest& request, ChainRun& run, const Answer& answer);
   void repeat_later(Place place, ChainRun& run, int retry_after_s, Time now);
   void next_write(Place place, Flight& flight);
   void end_chain(Place place, Flight& flight, RunResult result);
   void end_part(std::uint64_t id, Flight& flight);
-  void begin_undo(std::uint64_t id, Flight& flight);
   void finish(std::uint64_t id, Flight& flight);
 
   client::ApiClient& client_;

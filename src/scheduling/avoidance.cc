@@ -28,7 +28,7 @@ void Avoidance::drop_expired(ByUid<Id>& lists, Time now) {
 void Avoidance::note(const api::BindRequest& request, const model::Cluster& cluster, Time now, Time until) {
   drop_expired(nodes_, now);
   drop_expired(devices_, now);
-  if (request.reason == api::kGangIncomplete) return;
+  if (api::is_blameless(request.reason)) return;
   bool found = false;
   if (request.reason == kConditionsFailed || request.reason == kTimedOut)
     for (const api::ClaimAllocation& claim : request.claims)

@@ -10,7 +10,7 @@ namespace berth::scheduling {
 namespace {
 
 client::Chain deallocation(const api::ResourceClaim& claim) {
-  return {client::key_of(api::Kind::ResourceClaim, claim.meta), {client::clear_allocation(claim)}, {}};
+  return {client::key_of(api::Kind::ResourceClaim, claim.meta), {client::clear_allocation(claim)}};
 }
 
 // Nobody but this pod has it, and nobody is about to.

@@ -19,7 +19,7 @@ struct GroupCycle::Run {
   const topology::FitCounts* fit = nullptr;
 
   std::int32_t minimum() const { return input.group->gang_min.value_or(1); }
-  std::int32_t scheduled() const { return static_cast<std::int32_t>(input.placed.size()); }
+  std::int32_t scheduled() const { return input.scheduled; }
   // Members that must find a node in this attempt for it to succeed.
   std::int32_t needed() const { return std::max(1, minimum() - scheduled()); }
 };

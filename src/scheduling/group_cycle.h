@@ -22,6 +22,7 @@ struct GroupInput {
   std::vector<const api::Pod*> waiting;              // members to place: priority, age, name
   std::vector<const api::Pod*> placed;               // members with a place, bound or on their way
   std::vector<NodeId> occupied;                      // their nodes
+  std::int32_t scheduled = 0;                        // members that count for minCount: bound or committed
   std::map<std::string, std::vector<NodeId>> avoid;  // by pod UID
   std::vector<model::DeviceId> hidden;               // devices that members stay away from
 };

@@ -23,38 +23,27 @@ void add_once(client::Effects& effects, const client::Chain& chain) {
   effects.chains.push_back(chain);
 }
 
-void tell(client::Effects& effects, const api::Pod& pod, const std::string& reason,
-          const std::string& message, const std::string& id, Time now) {
-  add(effects, pod_condition(pod, reason, message, now));
-  effects.events.push_back(failed_scheduling(pod, message, id));
-}
-
-// Enough members are placed, and some of them not bound yet: that the group is scheduled is about to be
-// written.
-bool is_being_bound(const GroupInput& input) {
-  const auto minimum = static_cast<std::size_t>(input.group->gang_min.value_or(1));
-  return input.placed.size() >= minimum && std::any_of(input.placed.begin(), input.placed.end(),
-                                                       [](const api::Pod* pod) { return !pod->bound(); });
+// That the group is scheduled is written or about to be: enough members have a place.
+bool is_scheduled(const GroupInput& input) {
+  const auto placed = std::max(input.scheduled, static_cast<std::int32_t>(input.placed.size()));
+  return placed >= std::max(1, input.group->gang_min.value_or(1)) ||
+         api::condition_is_true(input.group->conditions, std::string(kGroupScheduled));
 }
 
 }  // namespace
 
 GroupInput Scheduler::group_input(const World& world, const api::PodGroup& group, Time now) const {
+  GroupMembers members = members_of(world.view, {group.meta.ns, group.meta.name, EntryKind::Group});
   GroupInput input;
   input.group = &group;
-  for (const api::Pod* pod : world.view.pods_of_group(group.meta.ns, group.meta.name)) {
-    if (pod->finished() || pod->meta.deleting()) continue;
-    const PodId id = cluster_.find_pod(pod->meta.ns, pod->meta.name);
-    if (const NodeId node = cluster_.ledger().node_of(id); node.valid()) {
-      input.placed.push_back(pod);
-      input.occupied.push_back(node);
-    } else if (wants_place(world.view, *pod)) {
-      input.waiting.push_back(pod);
-      if (auto nodes = avoidance_.nodes(pod->meta.uid, now); !nodes.empty())
-        input.avoid[pod->meta.uid] = std::move(nodes);
-      for (const model::DeviceId device : avoidance_.devices(cluster_, *pod, now))
-        input.hidden.push_back(device);
-    }
+  input.waiting = std::move(members.waiting);
+  input.placed = std::move(members.placed);
+  input.occupied = std::move(members.occupied);
+  input.scheduled = members.scheduled;
+  for (const api::Pod* pod : input.waiting) {
+    if (auto nodes = avoidance_.nodes(pod->meta.uid, now); !nodes.empty())
+      input.avoid[pod->meta.uid] = std::move(nodes);
+    for (const model::DeviceId device : avoidance_.devices(cluster_, *pod, now)) input.hidden.push_back(device);
   }
   std::sort(input.waiting.begin(), input.waiting.end(), goes_before);
   return input;
@@ -70,7 +59,7 @@ client::Effects Scheduler::decide_group(const World& world, Entry entry, const a
   const GroupOutcome outcome = group_cycle_.run(world, input, transaction);
   if (outcome.kind == GroupOutcome::Kind::Placed)
     return bind_group(world, std::move(entry), input, outcome, transaction, id, now);
-  return refuse_group(std::move(entry), input, outcome, id, now);
+  return refuse_group(world, std::move(entry), input, outcome, id, now);
 }
 
 client::Effects Scheduler::bind_group(const World& world, Entry entry, const GroupInput& input,
@@ -81,41 +70,50 @@ client::Effects Scheduler::bind_group(const World& world, Entry entry, const Gro
   InFlight flight;
   DecisionRecord record{id, now, DecisionKind::Group, group.meta.ns, group.meta.name};
   record.reason = "Scheduled";
+  std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < outcome.members.size(); ++i) {
     const MemberOutcome& member = outcome.members[i];
-    if (member.node.valid()) {
-      flight.nodes.push_back(member.node);
-      domains_.use_changed(member.node);
-      record.placed.push_back({input.waiting[i]->meta.name, cluster_.node(member.node).name});
-    } else {
-      tell(flight.afterwards, *input.waiting[i], "Unschedulable", member.sentence + " " + member.explanation,
-           id, now);
+    const api::Pod& pod = *input.waiting[i];
+    if (!member.node.valid()) {
+      tell(world.view, pod, {"Unschedulable", member.sentence, member.explanation, id, kMemberRewordAfter}, now);
+      continue;
     }
+    chosen.push_back(i);
+    flight.members.push_back({pod.meta.uid, member.node});
+    domains_.use_changed(member.node);
+    record.placed.push_back({pod.meta.name, cluster_.node(member.node).name});
+    conditions_.drop(client::key_of(api::Kind::Pod, pod.meta));
   }
-  const api::BindGroup bind_group{group.meta.name, group.meta.uid,
-                                  static_cast<std::int32_t>(flight.nodes.size())};
+  // Members wait for each other as long as the group has not come to its minimum, and never for a minimum of one.
+  const std::int32_t minimum = group.gang_min.value_or(1);
+  flight.barrier = input.scheduled < minimum && minimum > 1;
   client::Effects effects;
   effects.decision_id = id;
-  effects.all_or_undo = true;
-  for (std::size_t i = 0; i < outcome.members.size(); ++i) {
+  effects.stop_on_failure = flight.barrier;
+  const api::BindGroup bind_group{group.meta.name, group.meta.uid,
+                                  flight.barrier ? static_cast<std::int32_t>(chosen.size()) : 1};
+  for (const std::size_t i : chosen) {
     const MemberOutcome& member = outcome.members[i];
-    if (!member.node.valid()) continue;
     const Binding binding{input.waiting[i], cluster_.node(member.node).name,
                           claim_allocations(world, member.claims), member.node_allocatable,
                           options_.backoff_limit};
-    effects.chains.push_back(bind_chain(binding, bind_group, id));
+    effects.chains.push_back(bind_chain(world.view, binding, bind_group, id, leadership_.epoch));
   }
-  add(flight.afterwards, group_condition(group, true, "Scheduled", "", now));
   log(std::move(record));
   flight.entry = entry;
-  if (flight.nodes.size() < outcome.members.size())
-    queue_.put_unschedulable(std::move(entry), kGroupHints, now);
+  if (chosen.size() < outcome.members.size()) put_back(std::move(entry), input, now);
   in_flight_[id] = std::move(flight);
   return effects;
 }
 
-client::Effects Scheduler::refuse_group(Entry entry, const GroupInput& input, const GroupOutcome& outcome,
-                                        const std::string& id, Time now) {
+// What members stay away from ends by itself, without an event that would wake the group.
+void Scheduler::put_back(Entry entry, const GroupInput& input, Time now) {
+  if (!input.avoid.empty() || !input.hidden.empty()) return queue_.put_after_error(std::move(entry), now);
+  queue_.put_unschedulable(std::move(entry), kGroupHints, now);
+}
+
+client::Effects Scheduler::refuse_group(const World& world, Entry entry, const GroupInput& input,
+                                        const GroupOutcome& outcome, const std::string& id, Time now) {
   const bool failed = outcome.kind == GroupOutcome::Kind::Error;
   const std::string reason = failed ? "SchedulerError" : "Unschedulable";
   const std::string own = failed ? "" : " " + outcome.explanation;
@@ -130,22 +128,29 @@ client::Effects Scheduler::refuse_group(Entry entry, const GroupInput& input, co
   DecisionRecord record{id, now, DecisionKind::Group, input.group->meta.ns, input.group->meta.name};
   for (std::size_t i = 0; i < input.waiting.size(); ++i) {
     const MemberOutcome& member = outcome.members[i];
-    tell(effects, *input.waiting[i], reason,
-         member.sentence.empty() ? shared : member.sentence + " " + member.explanation, id, now);
+    const bool own_words = !member.sentence.empty();
+    tell(world.view, *input.waiting[i],
+         {reason, own_words ? member.sentence : shared, own_words ? member.explanation : "", id,
+          kMemberRewordAfter},
+         now);
     for (const client::Chain& chain : member.deallocations) add_once(effects, chain);
     if (record.refused.empty()) record.refused = member.refused;
   }
-  if (!is_being_bound(input)) add(effects, group_condition(*input.group, false, reason, group_message, now));
+  if (!effects.chains.empty()) deallocating_[id] = entry.key;
+  if (!is_scheduled(input))
+    conditions_.want(world.view, {client::key_of(api::Kind::PodGroup, input.group->meta), input.group->meta.uid,
+                                  group_condition(false, reason, group_message, now),
+                                  wording_class(outcome.message)},
+                     now);
   record.result = failed ? DecisionResult::Error : DecisionResult::Unschedulable;
   record.reason = reason;
   record.message = group_message;
   record.explanation = failed ? "" : outcome.explanation;
   log(std::move(record));
-  if (failed || !input.avoid.empty() || !input.hidden.empty()) {
+  if (failed)
     queue_.put_after_error(std::move(entry), now);
-  } else {
-    queue_.put_unschedulable(std::move(entry), kGroupHints, now);
-  }
+  else
+    put_back(std::move(entry), input, now);
   return effects;
 }
 

@@ -85,13 +85,14 @@ bool Scheduler::ours(const api::Pod& pod) const {
   return std::find(names.begin(), names.end(), pod.scheduler_name) != names.end();
 }
 
+// A request that failed for good is the place for the next decision.
 bool Scheduler::wants_place(const client::View& view, const api::Pod& pod) const {
   if (!ours(pod) || pod.bound() || pod.finished() || pod.meta.deleting()) return false;
   if (cluster_.ledger().node_of(cluster_.find_pod(pod.meta.ns, pod.meta.name)).valid()) return false;
-  // A failed request must be gone first: its name is taken.
   const auto requests = view.bind_requests_of_pod(pod.meta.ns, pod.meta.name);
-  return std::none_of(requests.begin(), requests.end(),
-                      [&](const api::BindRequest* request) { return request->pod_uid == pod.meta.uid; });
+  return std::none_of(requests.begin(), requests.end(), [&](const api::BindRequest* request) {
+    return request->pod_uid == pod.meta.uid && !api::failed_for_good(*request);
+  });
 }
 
 EntryKey Scheduler::entry_of(const api::Pod& pod) const {
@@ -117,7 +118,11 @@ void Scheduler::pod_changed(const client::View&, const client::Delta& delta, Tim
   const auto after = as<api::Pod>(delta.after);
   const bool recreated = before && after && before->meta.uid != after->meta.uid;
   if (before && (!after || recreated)) avoidance_.forget(before->meta.uid);
+  if (!after || recreated || after->bound() || after->finished()) conditions_.drop(delta.key);
   if (before && before->bound() && !before->finished() && (!after || recreated || after->finished()))
+    queue_.wake(kWakePodGone, now);
+  // A bound pod that was resized may ask for less.
+  if (before && after && after->bound() && before->meta.generation != after->meta.generation)
     queue_.wake(kWakePodGone, now);
   if (before) dirty_.insert(entry_of(*before));
   if (!after) return;
@@ -146,7 +151,7 @@ void Scheduler::claim_changed(const client::View& view, const client::Delta& del
   if (was_allocated && !is_allocated) queue_.wake(kWakeClaimChanged, now);
 }
 
-void Scheduler::request_changed(const client::Delta& delta, Time now) {
+void Scheduler::request_changed(const client::View& view, const client::Delta& delta, Time now) {
   const auto before = as<api::BindRequest>(delta.before);
   const auto after = as<api::BindRequest>(delta.after);
   for (const auto& request : {before, after}) {
@@ -154,11 +159,13 @@ void Scheduler::request_changed(const client::Delta& delta, Time now) {
     const PodId pod = cluster_.find_pod(request->meta.ns, request->pod_name);
     if (pod.valid() && cluster_.pod(pod).live) dirty_.insert(entry_of(*cluster_.pod(pod).live));
   }
-  if (!after) queue_.wake(kWakePodGone, now);
-  if (!after || !api::failed_for_good(*after)) return;
-  if (before && api::failed_for_good(*before) && before->meta.uid == after->meta.uid) return;
-  avoidance_.note(*after, cluster_, now, now + options_.cool_down);
-  outbox_.push_back(client::Effects::write(delta.key, client::delete_object(delta.key, after->meta.uid)));
+  const bool replaced = before && (!after || after->decision_id != before->decision_id);
+  if (replaced && view.bind_request_count_of_decision(before->decision_id) == 0)
+    written_gangs_.erase(before->decision_id);
+  const bool failed = after && api::failed_for_good(*after);
+  const bool had_failed = before && api::failed_for_good(*before) && !replaced;
+  if (!after || (failed && !had_failed)) queue_.wake(kWakePodGone, now);
+  if (failed && !had_failed) avoidance_.note(*after, cluster_, now, now + options_.cool_down);
 }
 
 void Scheduler::apply(const client::View& view, const client::Delta& delta, Time now) {
@@ -167,6 +174,10 @@ void Scheduler::apply(const client::View& view, const client::Delta& delta, Time
   note_places(delta);
   taint_rules_.apply(delta, cluster_);
   note_places(delta);
+  if (!leading_) {
+    if (delta.key.kind == api::Kind::Node) domains_.node_changed(cluster_, cluster_.find_node(delta.key.name));
+    return;
+  }
   switch (delta.key.kind) {
     case api::Kind::Node: {
       const auto before = as<api::Node>(delta.before);
@@ -180,9 +191,10 @@ void Scheduler::apply(const client::View& view, const client::Delta& delta, Time
       pod_changed(view, delta, now);
       break;
     case api::Kind::BindRequest:
-      request_changed(delta, now);
+      request_changed(view, delta, now);
       break;
     case api::Kind::PodGroup:
+      if (!delta.after) conditions_.drop(delta.key);
       dirty_.insert({delta.key.ns, delta.key.name, EntryKind::Group});
       queue_.wake_one({delta.key.ns, delta.key.name, EntryKind::Group}, now);
       break;
@@ -201,18 +213,40 @@ void Scheduler::apply(const client::View& view, const client::Delta& delta, Time
   }
 }
 
+void Scheduler::begin_leading(const client::View&, client::Leadership leadership, Time) {
+  leadership_ = leadership;
+}
+
+// From here on apply() keeps queue and words too; until now nothing was kept of what came and went.
+void Scheduler::start(const client::View& view, Time now) {
+  leading_ = true;
+  for (const auto& [name, pod] : view.pods.all()) dirty_.insert(entry_of(*pod));
+  for (const auto& [name, group] : view.pod_groups.all())
+    dirty_.insert({group->meta.ns, group->meta.name, EntryKind::Group});
+  for (const auto& [name, request] : view.bind_requests.all())
+    if (api::failed_for_good(*request)) avoidance_.note(*request, cluster_, now, now + options_.cool_down);
+}
+
 Gate Scheduler::gate_of(const client::View& view, const api::Pod& pod, Time now) {
   for (const auto& plugin : plugins_.gates) {
     Gate gate = plugin->check(view, pod);
     if (gate.kind == Gate::Kind::Open) continue;
-    if (gate.kind == Gate::Kind::Told) {
-      client::Effects told;
-      add(told, pod_condition(pod, gate.reason, gate.message, now));
-      if (!told.empty()) outbox_.push_back(std::move(told));
-    }
+    if (gate.kind == Gate::Kind::Told)
+      conditions_.want(view, {client::key_of(api::Kind::Pod, pod.meta), pod.meta.uid,
+                              pod_unscheduled(pod, gate.reason, gate.message, now), gate.message},
+                       now);
     return gate;
   }
   return {};
+}
+
+void Scheduler::tell(const client::View& view, const api::Pod& pod, const Refusal& refusal, Time now) {
+  std::string message = refusal.sentence;
+  if (!refusal.explanation.empty()) message += " " + refusal.explanation;
+  conditions_.want(view, {client::key_of(api::Kind::Pod, pod.meta), pod.meta.uid,
+                          pod_unscheduled(pod, refusal.reason, message, now), wording_class(refusal.sentence),
+                          refusal.reword_after, failed_scheduling(pod, message, refusal.decision)},
+                   now);
 }
 
 void Scheduler::reconsider_pod(const client::View& view, const EntryKey& key, Time now) {
@@ -232,56 +266,44 @@ void Scheduler::log_gate(const EntryKey& key, std::string why, Time now) {
   if (decisions_) decisions_->gated({now, kind, key.ns, key.name, std::move(why)});
 }
 
-// Its request is of a decision whose other requests were never written: the process that decided died on the
-// way. The binder gives it up, and the gang is decided anew as a whole.
-bool Scheduler::is_stranded(const client::View& view, const api::Pod& pod) const {
-  const auto requests = view.bind_requests_of_pod(pod.meta.ns, pod.meta.name);
-  return std::any_of(requests.begin(), requests.end(), [&](const api::BindRequest* request) {
-    return request->pod_uid == pod.meta.uid && request->phase == api::BindPhase::Pending &&
-           !request->committed && !in_flight_.contains(request->decision_id) &&
-           view.bind_request_count_of_decision(request->decision_id) <
-               static_cast<std::size_t>(request->group.size);
-  });
+GroupMembers Scheduler::members_of(const client::View& view, const EntryKey& key) const {
+  const GroupQuestions questions{[this](const api::Pod& pod) { return ours(pod); },
+                                 [this](const std::string& decision) {
+                                   const auto found = in_flight_.find(decision);
+                                   return found != in_flight_.end() && found->second.barrier;
+                                 },
+                                 [this](const std::string& decision) { return written_gangs_.contains(decision); }};
+  return group_members(view, cluster_, questions, key.ns, key.name);
+}
+
+// Once enough members are bound or committed; for a group without a minimum, once one is.
+void Scheduler::tell_group_scheduled(const client::View& view, const api::PodGroup& group,
+                                     const GroupMembers& members, Time now) {
+  if (members.scheduled < std::max(1, group.gang_min.value_or(1))) return;
+  if (api::condition_is_true(group.conditions, std::string(kGroupScheduled))) return;
+  conditions_.want(view, {client::key_of(api::Kind::PodGroup, group.meta), group.meta.uid,
+                          group_condition(true, "Scheduled", "", now), ""},
+                   now);
 }
 
 void Scheduler::reconsider_group(const client::View& view, const EntryKey& key, Time now) {
-  std::int32_t members = 0;
-  const api::Pod* waiting = nullptr;
-  bool held = false;
-  std::string why;
-  for (const api::Pod* pod : view.pods_of_group(key.ns, key.name)) {
-    if (pod->finished() || pod->meta.deleting()) continue;
-    ++members;
-    if (!wants_place(view, *pod)) {
-      // Neither placed nor free to be: its failed request is on its way out, and the gang comes back
-      // together.
-      if (is_stranded(view, *pod) ||
-          (ours(*pod) && !cluster_.ledger().node_of(cluster_.find_pod(key.ns, pod->meta.name)).valid())) {
-        held = true;
-        why = "member " + pod->meta.name + " still has the bind request of an earlier decision";
-      }
-      continue;
-    }
-    if (!waiting || goes_before(pod, waiting)) waiting = pod;
-    if (const Gate gate = gate_of(view, *pod, now); gate.kind != Gate::Kind::Open) {
-      held = true;
-      why = "member " + pod->meta.name + " waits: " + gate.message;
-    }
-  }
-  if (!waiting) return queue_.erase(key);
+  const GroupMembers members = members_of(view, key);
+  for (const api::BindRequest* request : members.broken) withdrawals_.want(*request, now);
   const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
-  if (!group || held || members < group->gang_min.value_or(1)) {
-    queue_.gate(key, waiting->priority, waiting->meta.created);
-    if (!group) {
-      why = "PodGroup " + key.name + " does not exist";
-    } else if (!held) {
-      why = "the gang wants " + std::to_string(*group->gang_min) + " pods, and " + std::to_string(members) +
-            (members == 1 ? " is there" : " are there");
-    }
-    log_gate(key, std::move(why), now);
-  } else {
-    queue_.add(key, group->priority, group->meta.created);
-  }
+  if (group) tell_group_scheduled(view, *group, members, now);
+  if (members.waiting.empty()) return queue_.erase(key);
+  std::string why = members.unsettled;
+  for (const api::Pod* pod : members.waiting)
+    if (const Gate gate = gate_of(view, *pod, now); gate.kind != Gate::Kind::Open)
+      why = "member " + pod->meta.name + " waits: " + gate.message;
+  if (!group) why = "PodGroup " + key.name + " does not exist";
+  if (why.empty() && members.alive < group->gang_min.value_or(1))
+    why = "the gang wants " + std::to_string(*group->gang_min) + " pods, and " + std::to_string(members.alive) +
+          (members.alive == 1 ? " is there" : " are there");
+  if (why.empty()) return queue_.add(key, group->priority, group->meta.created);
+  const api::Pod* first = *std::min_element(members.waiting.begin(), members.waiting.end(), goes_before);
+  queue_.gate(key, first->priority, first->meta.created);
+  log_gate(key, std::move(why), now);
 }
 
 void Scheduler::reconsider(const client::View& view, Time now) {
@@ -297,19 +319,19 @@ void Scheduler::reconsider(const client::View& view, Time now) {
 
 client::Effects Scheduler::decide(const client::View& view, Time now) {
   if (inputs_) inputs_->record({InputKind::Decide, now, {}, {}});
+  if (!leading_) start(view, now);
   reconsider(view, now);
-  if (!outbox_.empty()) {
-    client::Effects effects = std::move(outbox_.front());
-    outbox_.pop_front();
-    return effects;
-  }
+  if (client::Effects effects = withdrawals_.due(view, now); !effects.empty()) return effects;
+  if (client::Effects effects = conditions_.due(view, now); !effects.empty()) return effects;
   // Ends: every turn takes an entry, and none comes back without effects.
   while (std::optional<Entry> entry = queue_.pop(now)) {
     client::Effects effects = attempt(view, std::move(*entry), now);
+    if (effects.empty()) effects = conditions_.due(view, now);
     if (!effects.empty()) return effects;
   }
   client::Effects idle;
-  idle.wake_at = queue_.next_time();
+  for (const std::optional<Time> next : {queue_.next_time(), withdrawals_.next_time(), conditions_.next_time()})
+    if (next && (!idle.wake_at || *next < *idle.wake_at)) idle.wake_at = next;
   return idle;
 }
 
@@ -358,8 +380,8 @@ client::Effects Scheduler::decide_pod(const World& world, Entry entry, const api
   const std::string& node_name = cluster_.node(node).name;
   const Binding binding{&pod, node_name, claim_allocations(world, attempt_.claims), attempt_.node_allocatable,
                         options_.backoff_limit};
-  effects.chains.push_back(bind_chain(binding, {}, id));
-  effects.chains.back().undo.clear();
+  effects.chains.push_back(bind_chain(world.view, binding, {}, id, leadership_.epoch));
+  conditions_.drop(client::key_of(api::Kind::Pod, pod.meta));
   log({id,
        now,
        DecisionKind::Pod,
@@ -372,7 +394,7 @@ client::Effects Scheduler::decide_pod(const World& world, Entry entry, const api
        {},
        "",
        0});
-  in_flight_[id] = {std::move(entry), {node}, {}};
+  in_flight_[id] = {std::move(entry), {{pod.meta.uid, node}}};
   return effects;
 }
 
@@ -389,14 +411,14 @@ client::Effects Scheduler::refuse_pod(Entry entry, const Attempt& attempt,
     message = refusals.fit_sentence(node_count);
     if (node_count > 0) message += " " + refusals.preemption_sentence(node_count, pod.preemption_policy);
     explanation = explain_pod(attempt, refusals, node_count);
-    message += " " + explanation;
   }
   const std::string reason = failed ? "SchedulerError" : "Unschedulable";
   client::Effects effects;
   effects.decision_id = id;
   if (!failed) effects.chains = deallocations(attempt, shapes_, pod_cycle_, transaction);
-  add(effects, pod_condition(pod, reason, message, now));
-  effects.events.push_back(failed_scheduling(pod, message, id));
+  if (!effects.chains.empty()) deallocating_[id] = entry.key;
+  tell(attempt.world->view, pod, {reason, message, explanation, id}, now);
+  if (!failed) message += " " + explanation;
   log({id,
        now,
        DecisionKind::Pod,
@@ -418,21 +440,47 @@ client::Effects Scheduler::refuse_pod(Entry entry, const Attempt& attempt,
   return effects;
 }
 
+bool Scheduler::settle_other_writes(const client::Outcome& outcome, Time now) {
+  if (const auto found = deallocating_.find(outcome.decision_id); found != deallocating_.end()) {
+    const EntryKey key = found->second;
+    deallocating_.erase(found);
+    const bool written = std::all_of(outcome.chains.begin(), outcome.chains.end(),
+                                     [](const client::ChainOutcome& chain) { return chain.ok; });
+    // What is still to be given up follows from another try.
+    if (!written) queue_.wake_one(key, now);
+    return true;
+  }
+  if (!outcome.decision_id.empty()) return false;
+  for (const client::ChainOutcome& chain : outcome.chains) {
+    if (chain.key.kind == api::Kind::BindRequest)
+      withdrawals_.settle(chain.key, chain.ok, now);
+    else
+      conditions_.settle(chain.key, chain.ok, now);
+  }
+  return true;
+}
+
 void Scheduler::settle(const client::View& view, const client::Outcome& outcome, Time now) {
   if (inputs_) inputs_->record({InputKind::Settle, now, {}, outcome});
+  if (settle_other_writes(outcome, now)) return;
   const auto found = in_flight_.find(outcome.decision_id);
   if (found == in_flight_.end()) return;
   InFlight flight = std::move(found->second);
   in_flight_.erase(found);
-  const bool written =
-      !outcome.undone && std::all_of(outcome.chains.begin(), outcome.chains.end(),
-                                     [](const client::ChainOutcome& chain) { return chain.ok; });
+  bool written = true;
+  for (std::size_t i = 0; i < flight.members.size(); ++i) {
+    const bool ok = i < outcome.chains.size() && outcome.chains[i].ok;
+    written &= ok;
+    if (!ok) domains_.use_changed(flight.members[i].node);
+    // From here on the request stands for the place, if it is there.
+    cluster_.forget(outcome.decision_id, flight.members[i].uid);
+  }
+  dirty_.insert(flight.entry.key);
   if (written) {
-    if (!flight.afterwards.empty()) outbox_.push_back(std::move(flight.afterwards));
+    if (flight.barrier && view.bind_request_count_of_decision(outcome.decision_id) > 0)
+      written_gangs_.insert(outcome.decision_id);
     return;
   }
-  for (const NodeId node : flight.nodes) domains_.use_changed(node);
-  cluster_.forget(outcome.decision_id);
   log({outcome.decision_id,
        now,
        flight.entry.key.kind == EntryKind::Pod ? DecisionKind::Pod : DecisionKind::Group,
@@ -445,7 +493,6 @@ void Scheduler::settle(const client::View& view, const client::Outcome& outcome,
        {},
        "",
        0});
-  dirty_.insert(flight.entry.key);
   if (!queue_.contains(flight.entry.key)) queue_.put_after_error(std::move(flight.entry), now);
   queue_.wake(kWakePodGone, now);
   reconsider(view, now);

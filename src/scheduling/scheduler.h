@@ -1,13 +1,14 @@
 // The scheduler: decides where pods and groups of pods go, and writes bind requests. It never binds.
 //
 // One StatefulDecider that owns queue, model and ledger. `decide` takes one entry off the queue and answers
-// with what to write; the decided place counts as taken from then on. `settle` takes a decision back when its
-// writes failed. While a pod is not bound its bind request is the expected result, after a restart too: the
-// model's ledger reads it. Deterministic: the same inputs in the same order give the same bytes; ids come
-// from the inputs.
+// with what to write; the decided place counts as taken from then on. Bind requests are written until their fate
+// is known (client::Write::mark); `settle` ends the assumption of those that were not accepted. While a pod is not
+// bound its bind request is the expected result, after a restart too: the model's ledger reads it. Everything else
+// that is written follows from the live objects and is derived again until the view shows it: conditions
+// (ConditionUpdater), decisions to withdraw (Withdrawals), allocations to give up (with the refusal of their pod).
+// Deterministic: the same inputs in the same order give the same bytes; ids come from the inputs.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -17,10 +18,13 @@
 #include "dra/allocator.h"
 #include "dra/taint_rules.h"
 #include "scheduling/avoidance.h"
+#include "scheduling/condition_updater.h"
 #include "scheduling/decision_log.h"
 #include "scheduling/group_cycle.h"
+#include "scheduling/group_members.h"
 #include "scheduling/input_log.h"
 #include "scheduling/queue.h"
+#include "scheduling/withdrawals.h"
 
 namespace berth::scheduling {
 
@@ -41,6 +45,7 @@ class Scheduler final : public client::StatefulDecider {
 
   std::string_view name() const override { return "scheduler"; }
   std::vector<client::Interest> interests() const override;
+  void begin_leading(const client::View& view, client::Leadership leadership, Time now) override;
   void apply(const client::View& view, const client::Delta& delta, Time now) override;
   client::Effects decide(const client::View& view, Time now) override;
   void settle(const client::View& view, const client::Outcome& outcome, Time now) override;
@@ -50,10 +55,23 @@ class Scheduler final : public client::StatefulDecider {
 
  private:
   // A decision whose writes are under way.
+  struct Member {
+    std::string uid;
+    NodeId node;
+  };
   struct InFlight {
     Entry entry;
-    std::vector<NodeId> nodes;
-    client::Effects afterwards;  // written once the bind requests are there
+    std::vector<Member> members;  // one a chain, in their order
+    bool barrier = false;         // they wait for each other
+  };
+
+  // What a pod is told when it was refused.
+  struct Refusal {
+    std::string reason;
+    std::string sentence;     // Kubernetes' words
+    std::string explanation;  // ours
+    std::string decision;
+    Duration reword_after = kRewordAfter;
   };
 
   bool ours(const api::Pod& pod) const;
@@ -62,11 +80,17 @@ class Scheduler final : public client::StatefulDecider {
 
   void pod_changed(const client::View& view, const client::Delta& delta, Time now);
   void claim_changed(const client::View& view, const client::Delta& delta, Time now);
-  void request_changed(const client::Delta& delta, Time now);
+  void request_changed(const client::View& view, const client::Delta& delta, Time now);
   void note_places(const client::Delta& delta);
+  void start(const client::View& view, Time now);
   void reconsider(const client::View& view, Time now);
   void reconsider_pod(const client::View& view, const EntryKey& key, Time now);
-  bool is_stranded(const client::View& view, const api::Pod& pod) const;
+  GroupMembers members_of(const client::View& view, const EntryKey& key) const;
+  void tell_group_scheduled(const client::View& view, const api::PodGroup& group, const GroupMembers& members,
+                            Time now);
+  void tell(const client::View& view, const api::Pod& pod, const Refusal& refusal, Time now);
+  // Of writes that place nothing; false when the outcome is a decision's.
+  bool settle_other_writes(const client::Outcome& outcome, Time now);
   void reconsider_group(const client::View& view, const EntryKey& key, Time now);
   Gate gate_of(const client::View& view, const api::Pod& pod, Time now);
 
@@ -77,8 +101,9 @@ class Scheduler final : public client::StatefulDecider {
   client::Effects bind_group(const World& world, Entry entry, const GroupInput& input,
                              const GroupOutcome& outcome, model::Ledger::Transaction& transaction,
                              const std::string& id, Time now);
-  client::Effects refuse_group(Entry entry, const GroupInput& input, const GroupOutcome& outcome,
-                               const std::string& id, Time now);
+  client::Effects refuse_group(const World& world, Entry entry, const GroupInput& input,
+                               const GroupOutcome& outcome, const std::string& id, Time now);
+  void put_back(Entry entry, const GroupInput& input, Time now);
   client::Effects refuse_pod(Entry entry, const Attempt& attempt, model::Ledger::Transaction& transaction,
                              const std::string& id, Time now);
   void log(DecisionRecord record);
@@ -99,9 +124,14 @@ class Scheduler final : public client::StatefulDecider {
   GroupCycle group_cycle_;
   Attempt attempt_;
   Queue queue_;
-  std::set<EntryKey> dirty_;            // entries to look at before the next decision
-  std::deque<client::Effects> outbox_;  // writes that no attempt makes; proportional to what changed
-  std::map<std::string, InFlight> in_flight_;
+  bool leading_ = false;  // apply() does more than keep the model
+  client::Leadership leadership_;
+  std::set<EntryKey> dirty_;  // entries to look at before the next decision
+  ConditionUpdater conditions_;
+  Withdrawals withdrawals_;
+  std::map<std::string, InFlight> in_flight_;        // by decision
+  std::map<std::string, EntryKey> deallocating_;     // refused decisions whose deallocations are under way
+  std::set<std::string, std::less<>> written_gangs_;  // decisions that were written in full, while requests of them stand
   Avoidance avoidance_;
   std::uint64_t sequence_ = 0;
   std::uint64_t state_digest_ = 0;  // of all live objects' versions, whatever the order they came in

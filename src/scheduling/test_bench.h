@@ -80,6 +80,8 @@ class TestBench {
   std::string reason_of(const std::string& pod) const;
   std::string group_message(const std::string& group) const;
   void bind(const std::string& pod);  // as the binder would
+  // As the binder's gang barrier would, for the decision of the pod's bind request.
+  void commit_gang(const std::string& group, const std::string& pod);
 
   void put_json(api::Kind kind, Json object);
 

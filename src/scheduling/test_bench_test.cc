@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "api/patch.h"
+#include "api/types/gang_decision.h"
 #include "scheduling/test_bench.h"
 
 namespace berth::scheduling {
@@ -89,10 +90,13 @@ void TestBench::write(const client::Write& write) {
     object["metadata"]["uid"] = "uid-br-" + request.name;
     return put_json(kind, std::move(object));
   }
+  if (request.verb == client::Verb::Update) return put_json(kind, *parse_json(request.body));
   if (request.verb == client::Verb::Delete) return erase(kind, request.name, request.ns);
   if (request.verb == client::Verb::MergePatch) {
-    ASSERT_EQ(kind, api::Kind::ResourceClaim);
-    Json object = *parse_json(*view.claims.find(request.ns, request.name)->raw);
+    const auto object_raw = kind == api::Kind::ResourceClaim
+                                ? view.claims.find(request.ns, request.name)->raw
+                                : view.bind_requests.find(request.ns, request.name)->raw;
+    Json object = *parse_json(*object_raw);
     return put_json(kind, api::merge_patched(std::move(object), *parse_json(request.body)));
   }
   ASSERT_EQ(request.verb, client::Verb::StrategicPatch);
@@ -106,7 +110,7 @@ void TestBench::write(const client::Write& write) {
 }
 
 void TestBench::carry_out(const client::Effects& effects) {
-  client::Outcome outcome{effects.decision_id, {}, false};
+  client::Outcome outcome{effects.decision_id, {}};
   for (const client::Chain& chain : effects.chains) {
     for (const client::Write& one : chain.writes) write(one);
     outcome.chains.push_back({chain.key, true, chain.writes.size(), {}});
@@ -129,7 +133,16 @@ std::vector<std::string> TestBench::run() {
 
 std::string TestBench::node_of(const std::string& pod, const std::string& ns) const {
   const auto requests = view.bind_requests_of_pod(ns, pod);
-  return requests.empty() ? "" : requests.front()->node;
+  return requests.empty() || api::failed_for_good(*requests.front()) ? "" : requests.front()->node;
+}
+
+void TestBench::commit_gang(const std::string& group, const std::string& pod) {
+  const auto requests = view.bind_requests_of_pod("default", pod);
+  ASSERT_FALSE(requests.empty());
+  Json object = *parse_json(*view.pod_groups.find("default", group)->raw);
+  object["metadata"]["annotations"][api::kGangDecisionAnnotation] =
+      api::gang_decision_text(requests.front()->decision_id, api::GangOutcome::Committed);
+  put_json(api::Kind::PodGroup, std::move(object));
 }
 
 namespace {

@@ -1,30 +1,6 @@
 #include "scheduling/writes.h"
 
 namespace berth::scheduling {
-namespace {
-
-client::Chain condition_chain(const api::ObjectKey& key, const std::string& uid,
-                              const api::Condition& condition) {
-  client::Write write;
-  write.request.verb = client::Verb::StrategicPatch;
-  write.request.resource = api::ref_of(key.kind);
-  write.request.ns = key.ns;
-  write.request.name = key.name;
-  write.request.subresource = "status";
-  const Json patch =
-      Json::object({{"metadata", Json::object({{"uid", uid}})},
-                    {"status", Json::object({{"conditions", Json::array({api::to_json(condition)})}})}});
-  write.request.body = to_string(patch);
-  return {key, {std::move(write)}, {}};
-}
-
-bool says(const api::Condition* now, const api::Condition& wanted) {
-  return now && now->status == wanted.status && now->reason == wanted.reason &&
-         now->message == wanted.message;
-}
-
-}  // namespace
-
 std::vector<api::ClaimAllocation> claim_allocations(const World& world,
                                                     const std::vector<ClaimChoice>& claims) {
   std::vector<api::ClaimAllocation> allocations;
@@ -37,7 +13,8 @@ std::vector<api::ClaimAllocation> claim_allocations(const World& world,
   return allocations;
 }
 
-client::Chain bind_chain(const Binding& binding, const api::BindGroup& group, const std::string& decision) {
+client::Chain bind_chain(const client::View& view, const Binding& binding, const api::BindGroup& group,
+                         const std::string& decision, std::uint64_t epoch) {
   const api::ObjectMeta& pod = binding.pod->meta;
   api::BindRequest request;
   request.meta.ns = pod.ns;
@@ -47,38 +24,27 @@ client::Chain bind_chain(const Binding& binding, const api::BindGroup& group, co
   request.node = binding.node;
   request.group = group;
   request.decision_id = decision;
+  request.epoch = epoch;
   request.claims = binding.claims;
   if (binding.node_allocatable) request.node_allocatable = *binding.node_allocatable;
   request.backoff_limit = binding.backoff_limit;
-  client::Chain chain;
-  chain.key = {api::Kind::BindRequest, pod.ns, request.meta.name, {}};
-  client::Write create = client::create(api::Kind::BindRequest, pod.ns, api::bind_request_object(request));
-  create.fine_reasons = {"AlreadyExists"};
-  chain.writes.push_back(std::move(create));
-  chain.undo.push_back(client::delete_object(chain.key, ""));
-  chain.undo.back().of_created_uid = true;
-  return chain;
+  const api::BindRequest* failed = view.bind_requests.find(pod.ns, request.meta.name);
+  client::Write write = client::create(api::Kind::BindRequest, pod.ns, api::bind_request_object(request));
+  if (failed && failed->pod_uid == pod.uid) {
+    write.request.verb = client::Verb::Update;
+    write.request.body = to_string(api::replacing_object(*failed, request));
+  }
+  write.mark = client::Write::Mark{{"spec", "decisionID"}, decision};
+  return {{api::Kind::BindRequest, pod.ns, request.meta.name, {}}, {std::move(write)}};
 }
 
-std::optional<client::Chain> pod_condition(const api::Pod& pod, const std::string& reason,
-                                           const std::string& message, Time now) {
-  const api::Condition wanted{"PodScheduled", "False", reason, message, now, pod.meta.generation};
-  if (says(api::find_condition(pod.conditions, wanted.type), wanted)) return std::nullopt;
-  return condition_chain(client::key_of(api::Kind::Pod, pod.meta), pod.meta.uid, wanted);
+api::Condition pod_unscheduled(const api::Pod& pod, const std::string& reason, const std::string& message,
+                               Time now) {
+  return {"PodScheduled", "False", reason, message, now, pod.meta.generation};
 }
 
-std::optional<client::Chain> group_condition(const api::PodGroup& group, bool scheduled,
-                                             const std::string& reason, const std::string& message,
-                                             Time now) {
-  const api::Condition wanted{
-      "PodGroupInitiallyScheduled", scheduled ? "True" : "False", reason, message, now, 0};
-  const api::Condition* standing = api::find_condition(group.conditions, wanted.type);
-  if (says(standing, wanted) || (standing && standing->status == "True")) return std::nullopt;
-  return condition_chain(client::key_of(api::Kind::PodGroup, group.meta), group.meta.uid, wanted);
-}
-
-void add(client::Effects& effects, std::optional<client::Chain> chain) {
-  if (chain) effects.chains.push_back(std::move(*chain));
+api::Condition group_condition(bool scheduled, const std::string& reason, const std::string& message, Time now) {
+  return {std::string(kGroupScheduled), scheduled ? "True" : "False", reason, message, now, 0};
 }
 
 client::EventNote failed_scheduling(const api::Pod& pod, const std::string& message,

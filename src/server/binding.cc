@@ -52,6 +52,7 @@ void Registry::bind(ObjectTarget target, const Json& binding, WriteOptions optio
                                            "\": supported values: \"Node\", \"<empty>\"")));
 
   const std::string uid(metadata_of(binding).string_at("uid"));
+  const std::string version(metadata_of(binding).string_at("resourceVersion"));
   const Json annotations =
       metadata_of(binding).find("annotations") ? *metadata_of(binding).find("annotations") : Json();
   const Time now = world_.clock.now();
@@ -60,6 +61,11 @@ void Registry::bind(ObjectTarget target, const Json& binding, WriteOptions optio
   const auto change = [=](const Json& current) -> std::variant<Json, ApiStatus> {
     const std::string_view live_uid = metadata_of(current).string_at("uid");
     if (!uid.empty() && uid != live_uid) return uid_conflict(pod_target, uid, live_uid);
+    const std::string_view live_version = metadata_of(current).string_at("resourceVersion");
+    if (!version.empty() && version != live_version)
+      return conflict({"", "pods/binding"}, pod_target.name,
+                      "Precondition failed: ResourceVersion in precondition: " + version +
+                          ", ResourceVersion in object meta: " + std::string(live_version));
     if (const auto refused = refuses_binding(current, pod_target.name))
       return conflict({"", "pods/binding"}, pod_target.name, *refused);
     Json pod = current;

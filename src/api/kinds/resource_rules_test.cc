@@ -178,6 +178,27 @@ TEST_F(Rules, BindRequestsAreDecisions) {
   EXPECT_EQ(moved[0].path, "spec");
   EXPECT_TRUE(rules.validate_update(request(kGood), request(kGood), ctx).empty());
 
+  const auto decision = [&](const char* more, const char* status = "{}") {
+    return request((std::string(R"({"spec":{"podName":"p","podUID":"u","selectedNode":"n",)") + more +
+                    R"(},"status":)" + status + "}")
+                       .c_str());
+  };
+  const auto update = [&](const Json& next, const Json& old) {
+    return text_of(rules.validate_update(next, old, ctx));
+  };
+  const Json failed = decision(R"("decisionID":"d1")", R"({"phase":"Failed"})");
+  EXPECT_EQ(update(decision(R"("decisionID":"d2")"), failed), "");
+  EXPECT_NE(update(decision(R"("decisionID":"d2")"), decision(R"("decisionID":"d1")")), "");
+  EXPECT_NE(update(decision(R"("decisionID":"d1","backoffLimit":1)"), failed), "");
+  EXPECT_EQ(update(decision(R"("decisionID":"d1","withdrawn":true,"epoch":2)"),
+                   decision(R"("decisionID":"d1","epoch":1)")),
+            "");
+  EXPECT_NE(update(decision(R"("decisionID":"d1")"), decision(R"("decisionID":"d1","withdrawn":true)")), "");
+  EXPECT_NE(update(decision(R"("decisionID":"d1")"), decision(R"("decisionID":"d1","epoch":1)")), "");
+  Json replaced = decision(R"("decisionID":"d2")", R"({"phase":"Failed"})");
+  rules.prepare_update(replaced, failed, ctx);
+  EXPECT_EQ(replaced.find("status"), nullptr) << "the status was another decision's";
+
   const auto status = [&](const char* text) {
     return text_of(rules.validate_status_update(request(text), request(kGood), ctx));
   };

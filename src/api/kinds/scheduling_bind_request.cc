@@ -68,13 +68,51 @@ FieldErrors validate(const Json& request, const RuleContext&) {
   append(errors, check_count(path.child("nodeAllocatableResourceClaimStatuses"),
                              items(&spec, "nodeAllocatableResourceClaimStatuses").size(), kClaimsMax));
   append(errors, check_counter(path, spec, "backoffLimit"));
+  append(errors, check_counter(path, spec, "epoch"));
   return errors;
 }
 
-FieldErrors validate_update(const Json& next, const Json& old, const RuleContext&) {
-  const Json* spec = present(next, "spec");
-  if (same(spec, present(old, "spec"))) return {};
-  return {invalid("spec", value_or_null(spec), "field is immutable")};
+Json spec_of(const Json& request) {
+  const Json* spec = present(request, "spec");
+  return spec && spec->is_object() ? *spec : Json::object();
+}
+
+// What the scheduler may say of a decision after it was made is left out.
+Json decision_of(Json spec) {
+  spec.as_object().erase("withdrawn");
+  spec.as_object().erase("epoch");
+  return spec;
+}
+
+bool has_failed(const Json& request) {
+  const Json* status = present(request, "status");
+  return status && status->string_at("phase") == "Failed";
+}
+
+// A decision may be withdrawn and taken over by a later term; another may only take its place after it failed.
+FieldErrors validate_update(const Json& next, const Json& old, const RuleContext& ctx) {
+  const Json spec = spec_of(next), before = spec_of(old);
+  if (spec == before) return {};
+  if (decision_of(spec) == decision_of(before)) {
+    if (spec.int_at("epoch") < before.int_at("epoch"))
+      return {invalid("spec.epoch", spec.int_at("epoch"), "must not be decreased")};
+    if (before.bool_at("withdrawn") && !spec.bool_at("withdrawn"))
+      return {invalid("spec.withdrawn", false, "a withdrawn decision stays withdrawn")};
+    return {};
+  }
+  if (spec.string_at("podName") != before.string_at("podName") ||
+      spec.string_at("podUID") != before.string_at("podUID"))
+    return {invalid("spec", value_or_null(present(next, "spec")), "the pod is immutable")};
+  if (!has_failed(old) || spec.string_at("decisionID") == before.string_at("decisionID"))
+    return {invalid("spec", value_or_null(present(next, "spec")),
+                    "a decision is immutable; another decisionID may replace it once status.phase is Failed")};
+  return validate(next, ctx);
+}
+
+// The status of a decision does not describe the one that takes its place.
+void prepare_update(Json& next, const Json& old, const RuleContext&) {
+  if (spec_of(next).string_at("decisionID") != spec_of(old).string_at("decisionID"))
+    next.as_object().erase("status");
 }
 
 FieldErrors check_step(const FieldPath& path, std::string_view step) {
@@ -118,6 +156,7 @@ KindRules bind_request_rules() {
     request.as_object().erase("status");
     drop_gated_fields(request_type("BindRequest"), request, nullptr, ctx.gates);
   };
+  rules.prepare_update = prepare_update;
   rules.validate_create = validate;
   rules.validate_update = validate_update;
   rules.validate_status_update = validate_status;

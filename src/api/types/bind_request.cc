@@ -18,6 +18,10 @@ Enum from_name(const std::array<std::string_view, N>& names, std::string_view na
 }
 
 void decode_status(const Json& status, BindRequest& request) {
+  const std::string_view decided = status.string_at("decisionID");
+  request.status_is_stale = !decided.empty() && decided != request.decision_id;
+  request.status_names_decision = !decided.empty() && !request.status_is_stale;
+  if (request.status_is_stale) return;
   request.phase = from_name<BindPhase>(kPhases, status.string_at("phase"));
   request.step = from_name<BindStep>(kSteps, status.string_at("step"));
   request.reason = status.string_at("reason");
@@ -38,6 +42,8 @@ Json spec_json(const BindRequest& request) {
                                   {"uid", request.group.uid},
                                   {"size", std::int64_t{request.group.size}}});
   spec["decisionID"] = request.decision_id;
+  if (request.withdrawn) spec["withdrawn"] = true;
+  if (request.epoch != 0) spec["epoch"] = static_cast<std::int64_t>(request.epoch);
   if (request.deadline.is_set()) spec["deadline"] = format_time(request.deadline);
   JsonArray claims;
   for (const ClaimAllocation& claim : request.claims) {
@@ -60,6 +66,10 @@ Json spec_json(const BindRequest& request) {
 }
 
 }  // namespace
+
+bool is_blameless(std::string_view reason) {
+  return reason == kGangIncomplete || reason == kGangMemberFailed || reason == kWithdrawn;
+}
 
 bool failed_for_good(const BindRequest& request) {
   return request.phase == BindPhase::Failed &&
@@ -102,6 +112,8 @@ BindRequest decode_bind_request(const Json& object, RawPtr raw) {
   request.group = {std::string(group.string_at("name")), std::string(group.string_at("uid")),
                    static_cast<std::int32_t>(group.int_at("size"))};
   request.decision_id = spec.string_at("decisionID");
+  request.withdrawn = spec.bool_at("withdrawn");
+  request.epoch = static_cast<std::uint64_t>(spec.int_at("epoch"));
   request.deadline = decode_time(spec.string_at("deadline"));
   for (const Json& item : spec.items_at("resourceClaimAllocations"))
     request.claims.push_back({std::string(item.string_at("name")), std::string(item.string_at("claimName")),
@@ -146,8 +158,19 @@ Json bind_request_object(const BindRequest& request) {
                        {"spec", spec_json(request)}});
 }
 
+Json replacing_object(const BindRequest& standing, const BindRequest& request) {
+  Json object = standing.raw ? parse_json(*standing.raw).value_or(Json()) : Json();
+  if (!object.is_object()) object = bind_request_object(standing);
+  object["metadata"]["resourceVersion"] = std::to_string(standing.meta.resource_version);
+  object["metadata"]["uid"] = standing.meta.uid;
+  object["spec"] = spec_json(request);
+  object.as_object().erase("status");
+  return object;
+}
+
 Json bind_request_status(const BindRequest& request) {
   Json status = Json::object({{"phase", name_of(request.phase)}, {"step", name_of(request.step)}});
+  if (!request.decision_id.empty()) status["decisionID"] = request.decision_id;
   if (!request.reason.empty()) status["reason"] = request.reason;
   if (!request.message.empty()) status["message"] = request.message;
   if (request.failed_attempts != 0) status["failedAttempts"] = std::int64_t{request.failed_attempts};

@@ -1,7 +1,11 @@
 // scheduling.berth.dev/v1alpha1 BindRequest: the scheduler's decision for one pod, and the binder's ladder.
 //
-// Spec is immutable; the binder owns status. Named after its pod ("<pod>-<first 8 of the pod's UID>"), owned
-// by it. Source: the Binder document; fields beyond it: pod UID, group, decision id, deadline, progress.
+// A pod has one BindRequest for its whole life, named after it ("<pod>-<first 8 of the pod's UID>") and owned by
+// it. The scheduler owns spec: it replaces the decision as a whole, on a resourceVersion, and only after the one
+// before has failed. So the object itself is the tombstone of every decision before: a create or a replacement
+// that lands late meets AlreadyExists or Conflict. The binder owns status; a status of an earlier decision reads
+// as empty. Source: the Binder document; fields beyond it: pod UID, group, decision id, withdrawn, epoch,
+// deadline, progress.
 #pragma once
 
 #include "api/types/dra.h"
@@ -46,13 +50,17 @@ enum class FailureClass {
   OtherPlacement,  // choose again, elsewhere if possible
 };
 
-// The reason of a request whose gang was never asked for in full: neither its node nor its devices failed.
-inline constexpr std::string_view kGangIncomplete = "GangIncomplete";
+// Reasons of requests that ended because of their gang or of the scheduler.
+inline constexpr std::string_view kGangIncomplete = "GangIncomplete";  // the gang was never asked for in full
+inline constexpr std::string_view kGangMemberFailed = "GangMemberFailed";
+inline constexpr std::string_view kWithdrawn = "Withdrawn";
+// Neither the node nor the devices of the request have failed.
+bool is_blameless(std::string_view reason);
 
 struct BindGroup {
   std::string name;  // PodGroup; empty: the pod stands alone
   std::string uid;
-  std::int32_t size = 0;  // members of this decision: the gang barrier waits for all of them
+  std::int32_t size = 0;  // members of this decision that wait for each other; 0 and 1: the pod waits for nobody
 };
 
 struct BindRequest {
@@ -64,6 +72,8 @@ struct BindRequest {
   std::string node;
   BindGroup group;
   std::string decision_id;
+  bool withdrawn = false;   // the scheduler takes the decision back: the binder gives everything back
+  std::uint64_t epoch = 0;  // of the scheduler's term (client::Leadership); 0: no election
   Time deadline;
   std::vector<ClaimAllocation> claims;
   NodeAllocatableClaims node_allocatable;     // what the pod's status is to say
@@ -77,7 +87,9 @@ struct BindRequest {
   Time next_attempt;
   bool terminal = false;  // with phase Failed: whatever failed_attempts says, nothing is tried again
   FailureClass failure = FailureClass::None;
-  bool committed = false;  // the gang's commit decision; on the first request by name of the decision
+  bool committed = false;  // its gang was committed when this status was written
+  bool status_is_stale = false;  // the stored status is of an earlier decision and reads as empty
+  bool status_names_decision = false;
   std::vector<Condition> conditions;
 };
 
@@ -99,6 +111,8 @@ BindRequest decode_bind_request(const Json& object, RawPtr raw);
 Json extended_claim_object(const ObjectMeta& pod, const std::string& name, const ExtendedClaim& claim);
 // The whole object for a create, owner reference included.
 Json bind_request_object(const BindRequest& request);
+// The object for an update that replaces the decision of `standing` by that of `request`, on its version.
+Json replacing_object(const BindRequest& standing, const BindRequest& request);
 // The status alone.
 Json bind_request_status(const BindRequest& request);
 

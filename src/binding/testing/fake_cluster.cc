@@ -100,8 +100,9 @@ void FakeCluster::learn(const api::ObjectKey& key) {
 void FakeCluster::publish(const std::optional<client::Delta>& delta) {
   if (!delta) return;
   std::vector<api::ObjectKey> keys;
-  for (const client::Interest& interest : binder_->interests())
-    if (interest.kind == delta->key.kind) interest.keys(view_, *delta, keys);
+  for (client::Reconciler* reconciler : {static_cast<client::Reconciler*>(binder_.get()), barrier_.get()})
+    for (const client::Interest& interest : reconciler->interests())
+      if (interest.kind == delta->key.kind) interest.keys(view_, *delta, keys);
   for (const api::ObjectKey& key : keys) {
     const auto flight =
         std::find_if(flights_.begin(), flights_.end(), [&](const auto& f) { return f->key == key; });
@@ -228,13 +229,15 @@ void FakeCluster::finish(std::size_t at) {
   flights_.erase(flights_.begin() + static_cast<std::ptrdiff_t>(at));
   const auto& chains = flight->outcome.chains;
   const bool fine = std::all_of(chains.begin(), chains.end(), [](const auto& chain) { return chain.ok; });
-  if (!fine) binder_->settle(view_, flight->key, flight->outcome, now);
+  if (!fine) reconciler_of(flight->key).settle(view_, flight->key, flight->outcome, now);
   if (flight->again || !fine) queue_.push_back(flight->key);
   if (flight->wake_at) parked_[flight->key] = *flight->wake_at;
 }
 
 void FakeCluster::crash() {
+  barrier_.reset();
   binder_ = *Binder::make(options_);
+  barrier_ = make_gang_barrier(options_, binder_->plugins());
   view_ = client::View();
   flights_.clear();
   queue_.clear();
@@ -245,7 +248,8 @@ void FakeCluster::crash() {
     static_cast<void>(view_.put(key, *api::decode_typed(key.kind, raw)));
   }
   queue_ = {};
-  for (const api::ObjectKey& key : view_.keys(api::Kind::BindRequest)) queue_.push_back(key);
+  for (const api::Kind kind : {api::Kind::BindRequest, api::Kind::PodGroup})
+    for (const api::ObjectKey& key : view_.keys(kind)) queue_.push_back(key);
 }
 
 void FakeCluster::settle(Time until) {

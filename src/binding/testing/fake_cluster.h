@@ -1,4 +1,4 @@
-// An API server and an engine in miniature, for tests of the binder: objects, versions, preconditions,
+// An API server and an engine in miniature, for tests of the binder and of the gang barrier: objects, versions, preconditions,
 // bindings, faults, crashes; and the rules of control/engine.h, one write at a time, in any order the test
 // likes.
 //
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "binding/binder.h"
+#include "binding/gang_barrier.h"
 
 namespace berth::binding::testing {
 
@@ -43,7 +44,7 @@ class FakeCluster {
   Binder& binder() { return *binder_; }
 
   // The binder's answer for one key, nothing carried out.
-  client::Effects decide(const api::ObjectKey& key) { return binder_->reconcile(view_, key, now); }
+  client::Effects decide(const api::ObjectKey& key) { return reconciler_of(key).reconcile(view_, key, now); }
 
   // --- the engine ---
   std::size_t runnable() const;
@@ -69,9 +70,14 @@ class FakeCluster {
   void learn(const api::ObjectKey& key);
   void publish(const std::optional<client::Delta>& delta);
   void finish(std::size_t flight);
+  client::Reconciler& reconciler_of(const api::ObjectKey& key) {
+    if (key.kind == api::Kind::PodGroup) return *barrier_;
+    return *binder_;
+  }
 
   BinderOptions options_;
   std::unique_ptr<Binder> binder_;
+  std::unique_ptr<client::Reconciler> barrier_;
   std::map<api::ObjectKey, Json> objects_;
   std::uint64_t version_ = 100;
   std::uint64_t uids_ = 0;

@@ -158,7 +158,7 @@ class ClaimFromTemplate final : public client::Reconciler {
     const api::Pod* pod = view.pods.find(key.ns, key.name);
     if (!pod || !needs_claims(*pod)) return Effects::nothing();
     Effects effects;
-    effects.chains.push_back({key, {}, {}});
+    effects.chains.push_back({key, {}});
     JsonArray statuses;
     bool changed = false;
     for (const api::PodClaim& claim : pod->claims) {
@@ -223,7 +223,7 @@ class GroupClaimFromTemplate final : public client::Reconciler {
     const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
     if (!group || group->meta.deleting() || group->claims.empty()) return Effects::nothing();
     Effects effects;
-    effects.chains.push_back({key, {}, {}});
+    effects.chains.push_back({key, {}});
     JsonArray statuses;
     for (const api::GroupClaim& claim : group->claims) {
       if (claim.template_name.empty()) continue;

@@ -103,7 +103,7 @@ class ClaimRelease final : public client::Reconciler {
     if (!claim) return Effects::nothing();
     Consumers consumers = consumers_of(view, *claim);
     Effects effects;
-    effects.chains.push_back({key, {}, {}});
+    effects.chains.push_back({key, {}});
     for (const api::ClaimConsumer* consumer : consumers.unseen)
       effects.then(unless_exists(key_of(key.ns, *consumer), consumer->uid));
     const bool lost_some = consumers.rest.size() < claim->reserved_for.size();

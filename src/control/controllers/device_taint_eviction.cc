@@ -159,7 +159,7 @@ class DeviceTaintEviction final : public client::Reconciler {
                                 now,
                                 0};
     Effects effects;
-    effects.chains.push_back({key, {}, {}});
+    effects.chains.push_back({key, {}});
     const api::Condition* standing = api::find_condition(pod.conditions, wanted.type);
     if (!standing || standing->status != "True" || standing->reason != wanted.reason)
       effects.then(patch_status(key, with_condition(pod, wanted), pod.meta.uid));
@@ -215,8 +215,7 @@ class DeviceTaintEviction final : public client::Reconciler {
     effects.chains.push_back(
         {key,
          {patch_status(key, Json::object({{"conditions", Json::array({api::to_json(wanted)})}}),
-                       rule.meta.uid)},
-         {}});
+                       rule.meta.uid)}});
     return effects;
   }
 

@@ -137,7 +137,7 @@ class GarbageCollector final : public client::Reconciler {
     const Owners owners = owners_of(view, meta);
     if (owners.absent.empty() && !owners.waiting) return Effects::nothing();
     Effects effects;
-    effects.chains.push_back({key, {}, {}});
+    effects.chains.push_back({key, {}});
     for (const auto& [owner, uid] : owners.absent) effects.then(unless_exists(owner, uid));
     if (owners.solid) return effects.then(with_owners(key, meta, owners.keep));
     const bool has_dependents = !dependents_of(meta.uid).empty();
@@ -164,7 +164,7 @@ class GarbageCollector final : public client::Reconciler {
       const api::ObjectMeta& of = api::meta_of(*object);
       std::vector<api::OwnerReference> rest = of.owners;
       std::erase_if(rest, [&](const api::OwnerReference& owner) { return owner.uid == meta.uid; });
-      effects.chains.push_back({dependent, {with_owners(dependent, of, rest)}, {}});
+      effects.chains.push_back({dependent, {with_owners(dependent, of, rest)}});
       if (effects.chains.size() == kDependentsPerRunMax) break;
     }
     if (effects.chains.empty()) return Effects::write(key, drop_finalizer(key, meta, kOrphan));

@@ -67,7 +67,7 @@ class NamespaceFinalizer final : public client::Reconciler {
         const auto object = view.find(key);
         if (!object || api::meta_of(*object).deleting()) continue;
         if (effects.chains.size() == kDeletesPerRunMax) return effects;
-        effects.chains.push_back({key, {client::delete_object(key, api::meta_of(*object).uid)}, {}});
+        effects.chains.push_back({key, {client::delete_object(key, api::meta_of(*object).uid)}});
       }
     return effects;
   }

@@ -140,8 +140,7 @@ class SimulatedFabric final : public client::Reconciler {
     patch["status"]["devices"] = std::move(devices);
     effects.chains.push_back({key,
                               {client::merge_patch(key, std::move(patch), claim->meta.uid,
-                                                   claim->meta.resource_version, "status")},
-                              {}});
+                                                   claim->meta.resource_version, "status")}});
     return effects;
   }
 

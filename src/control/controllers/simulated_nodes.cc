@@ -102,13 +102,13 @@ class SimulatedNodes final : public client::Reconciler {
     Effects effects;
     if (!api::condition_is_true(node->conditions, "Ready") || node->capacity.empty() ||
         node->allocatable.empty())
-      effects.chains.push_back({key, {patch_status(key, status_of(*node, now), node->meta.uid)}, {}});
+      effects.chains.push_back({key, {patch_status(key, status_of(*node, now), node->meta.uid)}});
     Time renewed = now;
     const api::ObjectKey lease_key{Kind::Lease, std::string(kNodeLeaseNamespace), key.name, {}};
     if (!lease)
-      effects.chains.push_back({lease_key, {new_lease(*node, period, now)}, {}});
+      effects.chains.push_back({lease_key, {new_lease(*node, period, now)}});
     else if (!lease->renewed.is_set() || now - lease->renewed >= period)
-      effects.chains.push_back({lease_key, {renewal(lease_key, *lease, period, now)}, {}});
+      effects.chains.push_back({lease_key, {renewal(lease_key, *lease, period, now)}});
     else
       renewed = lease->renewed;
     effects.wake_at = renewed + period;

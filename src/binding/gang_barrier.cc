@@ -1,0 +1,210 @@
+#include "binding/gang_barrier.h"
+
+#include <algorithm>
+#include <set>
+
+#include "binding/dynamic_resources.h"
+#include "binding/gang.h"
+#include "binding/ladder.h"
+
+namespace berth::binding {
+namespace {
+
+using api::GangOutcome;
+using client::Delta;
+using client::Effects;
+using client::View;
+using Keys = std::vector<api::ObjectKey>;
+
+template <class T>
+const T* object_of(const std::optional<api::TypedObject>& object) {
+  return object ? std::get<std::shared_ptr<const T>>(*object).get() : nullptr;
+}
+
+api::ObjectKey group_key(std::string_view ns, std::string_view name) {
+  return {api::Kind::PodGroup, std::string(ns), std::string(name), {}};
+}
+
+void add_group_of(const api::BindRequest& request, Keys& keys) {
+  if (has_barrier(request)) keys.push_back(group_key(request.meta.ns, request.group.name));
+}
+
+// Members of one decision, as far as they are seen.
+struct Members {
+  std::vector<const api::BindRequest*> left;  // neither failing nor without their pod; bound ones included
+  std::size_t requests = 0;                   // failed ones included
+  std::size_t size = 0;                       // as decided
+};
+
+Members members_of(const View& view, const std::string& decision) {
+  Members members;
+  for (const api::BindRequest* request : view.bind_requests_of_decision(decision)) {
+    ++members.requests;
+    members.size = std::max(members.size, static_cast<std::size_t>(request->group.size));
+    const PodSight sight = look_for_pod(view, *request);
+    const bool there = sight.state == PodSight::State::Free || sight.state == PodSight::State::OnOurNode;
+    if (there && !is_failing(*request) && !request->withdrawn) members.left.push_back(request);
+  }
+  return members;
+}
+
+bool lives(const api::Pod& pod) {
+  return !pod.finished() && !pod.meta.deleting();
+}
+
+// Nothing stands for the pod, or only what failed before this decision.
+bool awaits_request(const View& view, const api::Pod& pod, const std::string& decision) {
+  const auto requests = view.bind_requests_of_pod(pod.meta.ns, pod.meta.name);
+  return std::none_of(requests.begin(), requests.end(), [&](const api::BindRequest* request) {
+    return request->pod_uid == pod.meta.uid && (request->decision_id == decision || !is_failing(*request));
+  });
+}
+
+class GangBarrier final : public client::Reconciler {
+ public:
+  GangBarrier(BinderOptions options, const Plugins& plugins)
+      : options_(std::move(options)), plugins_(plugins) {}
+
+  std::string_view name() const override { return kGangBarrierName; }
+  std::vector<client::Interest> interests() const override;
+  Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override;
+
+ private:
+  // A decision whose requests are not all there yet.
+  struct Arrivals {
+    std::string decision;
+    std::size_t requests = 0;
+    Time since;  // the latest one appeared
+  };
+
+  std::string undecided(const View& view, const api::PodGroup& group) const;
+  std::size_t still_to_come(const View& view, const api::PodGroup& group, const std::string& decision,
+                            const Members& members, const Arrivals& arrivals, Time now) const;
+  bool all_prepared(const View& view, const Members& members, Time now) const;
+  Effects decide(const View& view, const api::PodGroup& group, const std::string& decision, Time now);
+
+  const BinderOptions options_;
+  const Plugins& plugins_;
+  std::map<api::ObjectKey, Arrivals> arrivals_;  // proportional to groups that wait for requests
+};
+
+std::vector<client::Interest> GangBarrier::interests() const {
+  return {client::itself(api::Kind::PodGroup),
+          {api::Kind::BindRequest, {},
+           [](const View&, const Delta& delta, Keys& keys) {
+             for (const auto* object : {&delta.before, &delta.after})
+               if (const auto* request = object_of<api::BindRequest>(*object)) add_group_of(*request, keys);
+           }},
+          {api::Kind::Pod, {},
+           [](const View&, const Delta& delta, Keys& keys) {
+             const auto* pod = object_of<api::Pod>(delta.after);
+             if (!pod) pod = object_of<api::Pod>(delta.before);
+             if (pod && !pod->group.empty()) keys.push_back(group_key(pod->meta.ns, pod->group));
+           }},
+          {api::Kind::ResourceClaim, {},
+           [](const View& view, const Delta& delta, Keys& keys) {
+             for (const api::BindRequest* request :
+                  view.bind_requests_of_claim(delta.key.ns, delta.key.name))
+               add_group_of(*request, keys);
+           }},
+          {api::Kind::Node, {}, [](const View& view, const Delta& delta, Keys& keys) {
+             if (delta.before && delta.after) return;
+             for (const auto& [name, request] : view.bind_requests.all())
+               if (request->node == delta.key.name && !has_ended(*request)) add_group_of(*request, keys);
+           }}};
+}
+
+// The first decision, by id, that waits for an outcome; empty when none does, or when the one that was decided
+// last still has members to bind: the register holds one outcome.
+std::string GangBarrier::undecided(const View& view, const api::PodGroup& group) const {
+  const std::string_view decided = api::decided_gang(group);
+  std::string first;
+  for (const api::BindRequest* request : view.bind_requests_of_group(group.meta.ns, group.meta.name)) {
+    if (!has_barrier(*request) || has_ended(*request) || group_of(view, *request) != &group) continue;
+    if (request->decision_id == decided) {
+      if (!is_failing(*request)) return {};
+      continue;
+    }
+    if (!request->committed && (first.empty() || request->decision_id < first)) first = request->decision_id;
+  }
+  return first;
+}
+
+// Requests that are missing and may still be written: each needs a pod that lives and waits for one. Pods may be
+// seen a little later than requests.
+std::size_t GangBarrier::still_to_come(const View& view, const api::PodGroup& group,
+                                       const std::string& decision, const Members& members,
+                                       const Arrivals& arrivals, Time now) const {
+  if (members.requests >= members.size || now >= arrivals.since + options_.gang_timeout) return 0;
+  if (now < arrivals.since + kSightGrace) return members.size - members.requests;
+  std::size_t candidates = 0;
+  for (const api::Pod* pod : view.pods_of_group(group.meta.ns, group.meta.name))
+    candidates += lives(*pod) && !pod->bound() && awaits_request(view, *pod, decision);
+  return std::min(candidates, members.size - members.requests);
+}
+
+bool GangBarrier::all_prepared(const View& view, const Members& members, Time now) const {
+  return std::all_of(members.left.begin(), members.left.end(), [&](const api::BindRequest* member) {
+    const PodSight sight = look_for_pod(view, *member);
+    if (sight.state == PodSight::State::OnOurNode) return true;
+    if (!view.nodes.find("", member->node)) return false;
+    const BindContext context{view, *member, sight.pod, now, now, options_};
+    return is_prepared(plugins_, context);
+  });
+}
+
+Effects GangBarrier::decide(const View& view, const api::PodGroup& group, const std::string& decision,
+                            Time now) {
+  const api::ObjectKey key = client::key_of(api::Kind::PodGroup, group.meta);
+  const Members members = members_of(view, decision);
+  Arrivals& arrivals = arrivals_[key];
+  if (arrivals.decision != decision || arrivals.requests != members.requests)
+    arrivals = {decision, members.requests, now};
+  const std::size_t to_come = still_to_come(view, group, decision, members, arrivals, now);
+
+  std::set<std::string_view> counted;
+  for (const api::BindRequest* member : members.left) counted.insert(member->pod_uid);
+  std::size_t bound = 0;
+  for (const api::Pod* pod : view.pods_of_group(group.meta.ns, group.meta.name))
+    bound += pod->bound() && lives(*pod) && !counted.contains(pod->meta.uid);
+  const auto minimum = static_cast<std::size_t>(std::max(group.gang_min.value_or(1), 1));
+
+  Effects effects;
+  GangOutcome outcome = GangOutcome::Undecided;
+  if (members.left.empty() && to_come == 0) return effects;
+  if (bound + members.left.size() + to_come < minimum) {
+    outcome = GangOutcome::Aborted;
+  } else if (to_come > 0) {
+    const Time seen_by = arrivals.since + kSightGrace;
+    effects.wake_at = now < seen_by ? seen_by : arrivals.since + options_.gang_timeout;
+    return effects;
+  } else if (all_prepared(view, members, now)) {
+    outcome = GangOutcome::Committed;
+  } else {
+    return effects;
+  }
+  const Json annotations = Json::object(
+      {{std::string(api::kGangDecisionAnnotation), api::gang_decision_text(decision, outcome)}});
+  return Effects::write(key, client::merge_patch(key,
+                                                 Json::object({{"metadata", Json::object({{"annotations",
+                                                                                           annotations}})}}),
+                                                 group.meta.uid, group.meta.resource_version));
+}
+
+Effects GangBarrier::reconcile(const View& view, const api::ObjectKey& key, Time now) {
+  const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
+  const std::string decision = group ? undecided(view, *group) : std::string();
+  if (decision.empty()) {
+    arrivals_.erase(key);
+    return Effects::nothing();
+  }
+  return decide(view, *group, decision, now);
+}
+
+}  // namespace
+
+std::unique_ptr<client::Reconciler> make_gang_barrier(const BinderOptions& options, const Plugins& plugins) {
+  return std::make_unique<GangBarrier>(options, plugins);
+}
+
+}  // namespace berth::binding

@@ -1,0 +1,129 @@
+#include "scheduling/condition_updater.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/ascii.h"
+
+namespace berth::scheduling {
+namespace {
+
+constexpr Duration kRewordSpacing = Duration::micros(1'000'000 / kRewordsPerSecondMax);
+
+// Null when the object is not there any more, or is another one.
+const std::vector<api::Condition>* conditions_of(const client::View& view, const api::ObjectKey& key,
+                                                 const std::string& uid) {
+  if (key.kind == api::Kind::Pod) {
+    const api::Pod* pod = view.pods.find(key.ns, key.name);
+    return pod && pod->meta.uid == uid ? &pod->conditions : nullptr;
+  }
+  const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
+  return group && group->meta.uid == uid ? &group->conditions : nullptr;
+}
+
+bool same_words(const api::Condition& a, const api::Condition& b) {
+  return a.status == b.status && a.reason == b.reason && a.message == b.message;
+}
+
+}  // namespace
+
+std::string wording_class(std::string_view sentence) {
+  std::vector<std::string> parts(1);
+  for (const char c : sentence) {
+    if (c == ',') {
+      parts.emplace_back();
+    } else if (c < '0' || c > '9') {
+      parts.back() += c;
+    }
+  }
+  std::sort(parts.begin(), parts.end());
+  std::string text;
+  for (const std::string& part : parts) text.append(part).append(",");
+  return text;
+}
+
+void ConditionUpdater::schedule(const api::ObjectKey& key, Entry& entry, Time at) {
+  if (entry.due.is_set()) due_.erase({entry.due, key});
+  entry.due = at;
+  if (at.is_set()) due_.emplace(at, key);
+}
+
+void ConditionUpdater::want(const client::View& view, WantedCondition wanted, Time now) {
+  const auto* conditions = conditions_of(view, wanted.key, wanted.uid);
+  if (!conditions) return drop(wanted.key);
+  Entry& entry = entries_[wanted.key];
+  const api::ObjectKey key = wanted.key;
+  if (entry.wanted.uid != wanted.uid) {
+    schedule(key, entry, Time());
+    entry = Entry{};
+  }
+  entry.wanted = std::move(wanted);
+  entry.changed |= entry.under_way;
+  const api::Condition* shown = api::find_condition(*conditions, entry.wanted.condition.type);
+  if (shown && same_words(*shown, entry.wanted.condition)) return schedule(key, entry, Time());
+  const bool same_matter = shown && shown->status == entry.wanted.condition.status &&
+                           shown->reason == entry.wanted.condition.reason &&
+                           entry.told_class == entry.wanted.wording_class;
+  if (!same_matter) return schedule(key, entry, now);
+  if (entry.due.is_set()) return;
+  const Time at = std::max({now, entry.told_at + entry.wanted.reword_after, next_reword_});
+  next_reword_ = at + kRewordSpacing;
+  schedule(key, entry, at);
+}
+
+void ConditionUpdater::drop(const api::ObjectKey& key) {
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return;
+  schedule(key, found->second, Time());
+  entries_.erase(found);
+}
+
+void ConditionUpdater::clear() {
+  entries_.clear();
+  due_.clear();
+}
+
+client::Effects ConditionUpdater::due(const client::View& view, Time now) {
+  client::Effects effects;
+  while (!due_.empty() && due_.begin()->first <= now && effects.chains.size() < kConditionsPerWriteMax) {
+    const api::ObjectKey key = due_.begin()->second;
+    Entry& entry = entries_.at(key);
+    schedule(key, entry, Time());
+    const auto* conditions = conditions_of(view, key, entry.wanted.uid);
+    if (!conditions) {
+      entries_.erase(key);
+      continue;
+    }
+    const api::Condition* shown = api::find_condition(*conditions, entry.wanted.condition.type);
+    if (entry.under_way || (shown && same_words(*shown, entry.wanted.condition))) continue;
+    entry.under_way = true;
+    entry.changed = false;
+    entry.told_class = entry.wanted.wording_class;
+    entry.told_at = now;
+    effects.chains.push_back({key, {client::condition_patch(key, entry.wanted.uid, entry.wanted.condition)}});
+    if (entry.wanted.event) effects.events.push_back(*entry.wanted.event);
+  }
+  return effects;
+}
+
+void ConditionUpdater::settle(const api::ObjectKey& key, bool ok, Time now) {
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return;
+  Entry& entry = found->second;
+  entry.under_way = false;
+  entry.failures = ok ? 0 : entry.failures + 1;
+  if (!ok) {
+    constexpr std::uint32_t kDoublingsMax = 10;
+    const Duration delay = kConditionRetryFirst * (std::int64_t{1} << std::min(entry.failures - 1, kDoublingsMax));
+    schedule(key, entry, now + std::min(delay, kConditionRetryMax));
+  } else if (entry.changed && !entry.due.is_set()) {
+    schedule(key, entry, now + entry.wanted.reword_after);
+  }
+}
+
+std::optional<Time> ConditionUpdater::next_time() const {
+  if (due_.empty()) return std::nullopt;
+  return due_.begin()->first;
+}
+
+}  // namespace berth::scheduling

@@ -1,0 +1,102 @@
+#include "scheduling/group_members.h"
+
+#include <algorithm>
+
+#include "api/types/gang_decision.h"
+
+namespace berth::scheduling {
+namespace {
+
+// The pod's request that has not failed for good; null when there is none.
+const api::BindRequest* standing_request(const client::View& view, const api::Pod& pod) {
+  for (const api::BindRequest* request : view.bind_requests_of_pod(pod.meta.ns, pod.meta.name))
+    if (request->pod_uid == pod.meta.uid && !api::failed_for_good(*request)) return request;
+  return nullptr;
+}
+
+bool is_given_back(const api::BindRequest& request) {
+  return request.withdrawn || request.step == api::BindStep::RollingBack ||
+         request.phase == api::BindPhase::Failed;
+}
+
+bool is_committed(const api::PodGroup* group, const api::BindRequest& request) {
+  return request.committed || request.phase == api::BindPhase::Succeeded ||
+         (group && api::gang_outcome(*group, request.decision_id) == api::GangOutcome::Committed);
+}
+
+class Sorting {
+ public:
+  Sorting(const client::View& view, const model::Cluster& cluster, const GroupQuestions& questions,
+          const api::PodGroup* group)
+      : view_(view), cluster_(cluster), questions_(questions), group_(group) {}
+
+  void add(const api::Pod& pod) {
+    if (pod.finished() || pod.meta.deleting()) return;
+    ++members_.alive;
+    const model::NodeId node =
+        cluster_.ledger().node_of(cluster_.find_pod(pod.meta.ns, pod.meta.name));
+    const api::BindRequest* request = pod.bound() ? nullptr : standing_request(view_, pod);
+    if (node.valid()) {
+      members_.placed.push_back(&pod);
+      members_.occupied.push_back(node);
+    } else if (!request && questions_.ours(pod)) {
+      members_.waiting.push_back(&pod);
+    }
+    if (pod.bound()) {
+      ++members_.scheduled;
+    } else if (request) {
+      add_request(*request);
+    } else if (node.valid()) {
+      unsettled(pod, "is being written");
+    }
+  }
+
+  GroupMembers take() { return std::move(members_); }
+
+ private:
+  void add_request(const api::BindRequest& request) {
+    if (is_given_back(request)) return unsettled(request, "is being given back");
+    if (is_committed(group_, request)) {
+      ++members_.scheduled;
+      return;
+    }
+    if (request.group.size <= 1) return;
+    unsettled(request, "waits for the other members");
+    if (!questions_.gang_under_way(request.decision_id) && !questions_.was_written(request.decision_id) &&
+        view_.bind_request_count_of_decision(request.decision_id) <
+            static_cast<std::size_t>(request.group.size))
+      members_.broken.push_back(&request);
+  }
+
+  void unsettled(const api::BindRequest& request, std::string_view how) {
+    if (members_.unsettled.empty())
+      members_.unsettled = "the bind request of member " + request.pod_name + " " + std::string(how);
+  }
+  // A decision without a barrier binds each member for itself: it does not hold up the others.
+  void unsettled(const api::Pod& pod, std::string_view how) {
+    const auto assumed = cluster_.assumptions().find(pod.meta.uid);
+    if (assumed == cluster_.assumptions().end() || !questions_.gang_under_way(assumed->second.decision)) return;
+    if (members_.unsettled.empty())
+      members_.unsettled = "the bind request of member " + pod.meta.name + " " + std::string(how);
+  }
+
+  const client::View& view_;
+  const model::Cluster& cluster_;
+  const GroupQuestions& questions_;
+  const api::PodGroup* group_;
+  GroupMembers members_;
+};
+
+}  // namespace
+
+GroupMembers group_members(const client::View& view, const model::Cluster& cluster,
+                           const GroupQuestions& questions, std::string_view ns, std::string_view group) {
+  Sorting sorting(view, cluster, questions, view.pod_groups.find(ns, group));
+  for (const api::Pod* pod : view.pods_of_group(ns, group)) sorting.add(*pod);
+  GroupMembers members = sorting.take();
+  // When no pod waits, the members without a request are gone: the gang barrier judges those that are left.
+  if (members.waiting.empty()) members.broken.clear();
+  return members;
+}
+
+}  // namespace berth::scheduling

@@ -1,0 +1,37 @@
+// Where the members of a group stand, from the live objects and the scheduler's own assumptions.
+//
+// A group has one unsettled decision at a time: while a member's request is being written, waits at the gang barrier or
+// is given back, the group is not decided again. A decision is settled for a member once the pod is bound, the gang
+// was committed, or no barrier holds it. For minCount only members count that are bound or committed.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "client/view.h"
+#include "model/cluster.h"
+
+namespace berth::scheduling {
+
+struct GroupMembers {
+  std::vector<const api::Pod*> waiting;         // to be placed, in no particular order
+  std::vector<const api::Pod*> placed;          // they have a node in the ledger
+  std::vector<model::NodeId> occupied;          // of `placed`, in the same order
+  std::int32_t alive = 0;                       // neither finished nor being deleted
+  std::int32_t scheduled = 0;                   // bound or committed
+  std::string unsettled;                        // why the group cannot be decided now; empty: it can
+  std::vector<const api::BindRequest*> broken;  // of decisions that were never written in full
+};
+
+struct GroupQuestions {
+  std::function<bool(const api::Pod&)> ours;
+  std::function<bool(const std::string& decision)> gang_under_way;  // the requests of a gang are being written
+  std::function<bool(const std::string& decision)> was_written;     // by this process, in full
+};
+
+// Cost: O(members).
+GroupMembers group_members(const client::View& view, const model::Cluster& cluster,
+                           const GroupQuestions& questions, std::string_view ns, std::string_view group);
+
+}  // namespace berth::scheduling
