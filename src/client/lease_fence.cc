@@ -21,9 +21,7 @@ bool LeaseFence::granted() const {
 }
 
 FencedClient::FencedClient(ApiClient& inner, std::shared_ptr<const SendPermit> permit)
-    : inner_(inner),
-      permit_(std::move(permit)),
-      under_way_(std::make_shared<std::atomic<std::size_t>>(0)) {}
+    : inner_(inner), permit_(std::move(permit)), under_way_(std::make_shared<std::atomic<std::size_t>>(0)) {}
 
 void FencedClient::submit(ApiRequest request, std::function<void(ApiReply)> done) {
   if (request.verb == Verb::Get) return inner_.submit(std::move(request), std::move(done));

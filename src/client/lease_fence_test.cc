@@ -40,8 +40,8 @@ class LeaseFenceTest : public testing::Test {
 };
 
 TEST_F(LeaseFenceTest, WritesNeedALeaseAndReadsDoNot) {
-  for (const Verb verb : {Verb::Create, Verb::Update, Verb::MergePatch, Verb::StrategicPatch, Verb::JsonPatch,
-                          Verb::Delete})
+  for (const Verb verb :
+       {Verb::Create, Verb::Update, Verb::MergePatch, Verb::StrategicPatch, Verb::JsonPatch, Verb::Delete})
     EXPECT_EQ(send(verb), Delivery::NotSent);
   EXPECT_TRUE(inner.requests.empty());
   class Nobody final : public WatchReceiver {
