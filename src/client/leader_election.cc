@@ -87,6 +87,7 @@ void LeaderElection::observe(const ApiReply& reply, Time monotonic) {
   record_ = std::move(record);
   holder_ = spec.string_at("holderIdentity");
   transitions_seen_ = std::max(transitions_seen_.value_or(0), spec.int_at("leaseTransitions"));
+  if (!holder_.empty() && holder_ != options_.identity) renewed_at_ = Time();  // somebody took it from us
   held_for_ = Duration::seconds(spec.int_at("leaseDurationSeconds"));
   lease_ = std::move(lease).value();
 }

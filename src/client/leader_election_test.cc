@@ -115,6 +115,15 @@ TEST_F(LeaderElectionTest, WhoCannotRenewStopsBeforeTheLeaseEnds) {
   EXPECT_EQ(server.transitions(), 0);
 }
 
+TEST_F(LeaderElectionTest, WhoSeesAnotherHolderStopsAtOnce) {
+  run(a);
+  (*server.lease)["spec"]["holderIdentity"] = "z";
+  (*server.lease)["metadata"]["resourceVersion"] = "77";
+  pass(Duration::seconds(5), {&a});
+  EXPECT_FALSE(leads(a));
+  EXPECT_EQ(a.holder(), "z");
+}
+
 TEST_F(LeaderElectionTest, ALostAnswerIsReadAgain) {
   server.losing = true;
   run(a);
