@@ -12,6 +12,8 @@ using client::Effects;
 
 namespace {
 
+constexpr Time kEndOfTime = Time::from_micros(INT64_MAX);
+
 // The counters of the stateful decider stand after those of the reconcilers.
 RunResult worse(RunResult a, RunResult b) {
   return std::max(a, b);
@@ -82,11 +84,16 @@ void Engine::receive() {
 }
 
 bool Engine::work(Time now) {
+  const bool stepped_back = now_.is_set() && now < now_;
   now_ = now;
   for (Message& message : std::exchange(received_, {})) take(std::move(message));
-  executor_.wake_due(now);
+  executor_.wake_due(stepped_back ? kEndOfTime : now);
   settle_finished();
   begin_if_listed();
+  if (stepped_back) {
+    queue_.wake_due(kEndOfTime);
+    decider_wanted_ = decider_ && begun_;
+  }
   if (may_run()) {
     queue_.wake_due(now);
     run_keys();

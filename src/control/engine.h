@@ -58,7 +58,8 @@ class Engine final : private ViewPort {
   void add(client::StatefulDecider& decider);
   void attach_to(InformerHub& hub);
 
-  // Does a bounded piece of work. True when there is more to do at once.
+  // Does a bounded piece of work. True when there is more to do at once. When `now` is earlier than before (a
+  // clock was corrected), deadlines of before mean nothing: everything that is parked runs.
   bool step(Time now) {
     receive();
     return work(now);

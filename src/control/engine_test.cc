@@ -394,6 +394,25 @@ TEST(Engine, ADeadlineWakesItsKey) {
   EXPECT_EQ(at, (std::vector<std::int64_t>{0, 7, 14}));
 }
 
+TEST(Engine, AClockThatIsSetBackDelaysNothing) {
+  World world;
+  int runs = 0;
+  add(world, [&](const View&, const api::ObjectKey&, Time now) {
+    ++runs;
+    Effects effects;
+    effects.wake_at = now + Duration::seconds(7);
+    return effects;
+  });
+  world.api.put(Kind::Pod, kPodA);
+  world.start();
+  world.settle();
+  world.clock.advance(Duration::minutes(-60));
+  world.settle();
+  EXPECT_EQ(runs, 2);
+  world.advance(Duration::seconds(7));
+  EXPECT_EQ(runs, 3);
+}
+
 TEST(Engine, ASignalFromOutsideRunsItsKey) {
   World world;
   std::vector<std::string> seen;
