@@ -166,9 +166,9 @@ TEST_F(LeaderElectionTest, EachNewHolderHasALargerEpoch) {
 }
 
 TEST_F(LeaderElectionTest, ADeletedLeaseDoesNotMakeTheEpochSmaller) {
-  server.lease = parse_json(R"({"metadata":{"resourceVersion":"7"},
-                                "spec":{"holderIdentity":"z","leaseDurationSeconds":15,"leaseTransitions":4}})")
-                     .value();
+  const char* const lease = R"({"metadata":{"resourceVersion":"7"},
+      "spec":{"holderIdentity":"z","leaseDurationSeconds":15,"leaseTransitions":4}})";
+  server.lease = parse_json(lease).value();
   run(a);
   EXPECT_FALSE(leads(a));
   server.lease.reset();

@@ -1,6 +1,5 @@
 // Whatever is lost, refused, delayed or reordered, and whenever terms end and begin: the engine never has two
-// writes of a key under way, and when the trouble ends the world is as its reconciler wants it and the view as
-// the server.
+// writes of a key under way, and when the trouble ends the world is as its reconciler wants it.
 #include <gtest/gtest.h>
 
 #include <map>
