@@ -17,7 +17,7 @@ Time SystemClock::now() const {
   return read(CLOCK_REALTIME);
 }
 Time SystemClock::monotonic() const {
-  return read(CLOCK_MONOTONIC);
+  return read(CLOCK_BOOTTIME);
 }
 
 }  // namespace berth

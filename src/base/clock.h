@@ -1,6 +1,8 @@
 // The seam to time: the only place that reads a clock. Simulations bring their own twin.
 #pragma once
 
+#include <atomic>
+
 #include "base/time.h"
 
 namespace berth {
@@ -10,7 +12,7 @@ class Clock {
   virtual ~Clock() = default;
   // Wall time. May step backwards.
   virtual Time now() const = 0;
-  // Never goes backwards; only differences mean something.
+  // Never goes backwards, goes on while the machine sleeps; only differences mean something.
   virtual Time monotonic() const = 0;
 };
 
@@ -19,6 +21,26 @@ class SystemClock final : public Clock {
  public:
   Time now() const override;
   Time monotonic() const override;
+};
+
+// Wall time that does not jump: the machine's wall clock when this one was made, carried on by the monotonic
+// clock, plus an offset to another machine's clock. Thread-safe. Its only steps are changes of the offset.
+class SteadyClock final : public Clock {
+ public:
+  // `machine` outlives it.
+  explicit SteadyClock(const Clock& machine)
+      : machine_(machine), base_(machine.now() - machine.monotonic()), offset_micros_(0) {}
+  Time now() const override { return own(monotonic()) + offset(); }
+  Time monotonic() const override { return machine_.monotonic(); }
+  // The wall time at a monotonic one, without the offset.
+  Time own(Time monotonic) const { return monotonic + base_; }
+  Duration offset() const { return Duration::micros(offset_micros_.load()); }
+  void set_offset(Duration offset) { offset_micros_.store(offset.micros()); }
+
+ private:
+  const Clock& machine_;
+  const Duration base_;
+  std::atomic<std::int64_t> offset_micros_;
 };
 
 // A clock that stands still until it is told to move. One thread.

@@ -87,19 +87,19 @@ struct ControlPlaneLoops::Parts {
 };
 
 ControlPlaneLoops::ControlPlaneLoops(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
-                                     control::ControlPlaneOptions options, control::Leading leading,
-                                     DecisionFile* decisions)
+                                     control::ControlPlaneOptions options,
+                                     std::optional<client::Leadership> leadership, DecisionFile* decisions)
     : parts_(std::make_unique<Parts>(client, clock, gates, options, decisions)) {
   Parts& parts = *parts_;
+  parts.plane.lead(leadership ? control::Leading::Yes : control::Leading::No,
+                   leadership.value_or(client::Leadership{}));
   if (control::Engine* engine = parts.plane.scheduling()) {
-    engine->lead(leading);
     parts.scheduling = std::make_unique<control::Loop>(*engine, clock, "berth-scheduler", [&parts] {
       parts.book.flush();
       parts.scheduler_shown.refresh([&] { return figures_of(parts.plane.queue(), parts.plane.decisions()); });
     });
   }
   if (control::Engine* engine = parts.plane.controllers()) {
-    engine->lead(leading);
     parts.controllers = std::make_unique<control::Loop>(*engine, clock, "berth-control", [&parts, engine] {
       if (parts.binds)
         parts.binder_shown.refresh([&] { return figures_of(engine->view(), *parts.plane.binder()); });
@@ -117,9 +117,8 @@ bool ControlPlaneLoops::synced() const {
          (!parts_->controllers || parts_->controllers->synced());
 }
 
-void ControlPlaneLoops::lead(control::Leading leading) {
-  for (auto* loop : {&parts_->scheduling, &parts_->controllers})
-    if (*loop) (*loop)->lead(leading);
+void ControlPlaneLoops::lead(client::Leadership leadership) {
+  parts_->plane.lead(control::Leading::Yes, leadership);
 }
 
 void ControlPlaneLoops::write_metrics(MetricsText& text) const {

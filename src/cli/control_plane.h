@@ -22,16 +22,18 @@ health::HealthTiming health_timing(const Configuration& configuration);
 // Owner: the main thread. Runs from construction until stop().
 class ControlPlaneLoops {
  public:
-  // All outlive it; `decisions` (or null) keeps every decision. Not leading, the loops follow and decide
-  // nothing until lead() says so.
+  // All outlive it; `decisions` (or null) keeps every decision. Deciders run on wall time of `clock`. Without
+  // a leadership the loops follow and decide nothing until lead().
   ControlPlaneLoops(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
-                    control::ControlPlaneOptions options, control::Leading leading = control::Leading::Yes,
+                    control::ControlPlaneOptions options,
+                    std::optional<client::Leadership> leadership = client::Leadership{},
                     DecisionFile* decisions = nullptr);
   ~ControlPlaneLoops();
 
   // Every loop has seen every list.
   bool synced() const;
-  void lead(control::Leading leading);
+  // Leads from now on, once everything was listed again.
+  void lead(client::Leadership leadership);
   // Thread-safe. Figures are about a second old.
   void write_metrics(MetricsText& text) const;
   // Thread-safe: what the scheduler decided of one pod or group (decision_book.h).

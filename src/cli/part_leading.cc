@@ -8,6 +8,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/log.h"
+
 namespace berth::cli {
 
 struct PartLeading::Inbox {
@@ -17,7 +19,13 @@ struct PartLeading::Inbox {
 };
 
 PartLeading::PartLeading(client::ApiClient& client, const Clock& clock, client::ElectionOptions options)
-    : client_(client), clock_(clock), election_(std::move(options)), inbox_(std::make_shared<Inbox>()) {}
+    : client_(client),
+      clock_(clock),
+      identity_(options.identity),
+      election_(std::move(options)),
+      fence_(std::make_shared<client::LeaseFence>(clock)),
+      fenced_(client, fence_),
+      inbox_(std::make_shared<Inbox>()) {}
 
 void PartLeading::send(client::ApiRequest request) {
   under_way_ = true;
@@ -37,15 +45,27 @@ std::optional<client::ApiReply> PartLeading::next_answer(Duration limit) {
   return reply;
 }
 
-bool PartLeading::step() {
+LeaderState PartLeading::step() {
   const Time now = clock_.monotonic();
-  if (const std::optional<client::ApiReply> reply = next_answer(Duration())) election_.answered(*reply, now);
+  if (const std::optional<client::ApiReply> reply = next_answer(Duration())) {
+    election_.answered(*reply, now);
+    if (election_.leads(now)) fence_->open_until(election_.deadline());
+  }
   if (std::optional<client::ApiRequest> request = election_.next_request(clock_.now(), now))
     send(std::move(*request));
-  return election_.leads(now);
+  const bool leads = election_.leads(now) && !fence_->closed();
+  led_ |= leads;
+  if (led_ && !leads) fence_->close();
+  if (led_) return leads ? LeaderState::Leads : LeaderState::Lost;
+  const std::string& holder = election_.holder();
+  return holder.empty() || holder == identity_ ? LeaderState::Unknown : LeaderState::Follows;
 }
 
 void PartLeading::release(Duration limit) {
+  fence_->close();
+  if (const std::size_t writes = fenced_.writes_under_way(); writes > 0)
+    return log(LogLevel::Warning, "writes are unanswered: the Lease is left to run out",
+               {{"writes", std::to_string(writes)}});
   const Time end = clock_.monotonic() + limit;
   // Without the answer to a renewal the release would name a resourceVersion of before it.
   if (under_way_)

@@ -1,4 +1,5 @@
-// Whether this process leads: a LeaderElection with a client that sends its requests.
+// Whether this process leads: a LeaderElection with a client that sends its requests, and the fence that it
+// opens for the writes of the others.
 #pragma once
 
 #include <memory>
@@ -6,18 +7,31 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "client/decider.h"
 #include "client/leader_election.h"
+#include "client/lease_fence.h"
 
 namespace berth::cli {
+
+enum class LeaderState {
+  Unknown,  // nobody is known to lead
+  Follows,
+  Leads,
+  Lost,  // it led and does not any more: for good
+};
 
 // Owner: the main thread, which calls step() every now and then. Blocks only in release().
 class PartLeading {
  public:
-  // Both outlive it.
+  // Both outlive it; `clock` also outlives what is under way in `client`.
   PartLeading(client::ApiClient& client, const Clock& clock, client::ElectionOptions options);
-  // Sends what is due. Whether it leads now.
-  bool step();
-  // Gives leadership back, waiting at most `limit` for the answer.
+  // Sends what is due.
+  LeaderState step();
+  client::Leadership leadership() const { return {election_.epoch()}; }
+  // For everything but the Lease: it writes as long as this process leads.
+  client::ApiClient& fenced_client() { return fenced_; }
+  // Closes the fence and gives leadership back, waiting at most `limit` for the answer. Not while a write is
+  // unanswered: it could land beside what the next leader does, which then waits until the Lease has run out.
   void release(Duration limit);
 
  private:
@@ -28,7 +42,11 @@ class PartLeading {
 
   client::ApiClient& client_;
   const Clock& clock_;
+  const std::string identity_;
   client::LeaderElection election_;
+  const std::shared_ptr<client::LeaseFence> fence_;
+  client::FencedClient fenced_;
+  bool led_ = false;
   std::shared_ptr<Inbox> inbox_;
   bool under_way_ = false;  // a request, until its answer was taken
 };

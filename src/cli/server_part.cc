@@ -76,6 +76,7 @@ Status ServerPart::start() {
   const ListenAddress listen = TRY(parse_listen(options_.listen));
   transport.address = listen.address;
   transport.port = listen.port;
+  transport.clock = &clock_;
   if (options_.insecure) {
     transport.insecure_user = {"kubernetes-admin", {"system:masters"}};
   } else {

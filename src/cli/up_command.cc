@@ -147,14 +147,15 @@ Status serve(const Configuration& told, ServerPart& part, const std::vector<Mani
     return tried;
   if (Status started = part.start(); !started) return started;
   part.server().set_ready(true);
-  SystemClock clock;
+  const SystemClock machine;
+  const SteadyClock clock(machine);  // the server is this process: no offset
   const auto client = server::make_in_process_client(part.server(), "system:berth");
   const auto own = server::make_in_process_client(part.server(), "kubernetes-admin");
   health::HealthFeed feed;
   control::ControlPlaneOptions options = plane_options(told);
   options.health = &feed;
   const std::unique_ptr<DecisionFile> decisions = TRY(open_decisions(part));
-  ControlPlaneLoops plane(*client, clock, gates, options, control::Leading::Yes, decisions.get());
+  ControlPlaneLoops plane(*client, clock, gates, options, client::Leadership{}, decisions.get());
   if (decisions) plane.remember(DecisionFile::tail(part.data_directory()));
   const PlaneShown shown(part, plane);
   if (Status made = make_nodes(static_cast<std::size_t>(told.nodes), part.store(), *own); !made) return made;

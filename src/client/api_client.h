@@ -23,6 +23,13 @@ enum class Verb {
   Get,
 };
 
+// Asked on the sender's own thread, as late as it can: whether a request may still leave this process.
+class SendPermit {
+ public:
+  virtual ~SendPermit() = default;
+  virtual bool granted() const = 0;
+};
+
 // One request about one object. `body` is JSON; a Create without metadata.name uses generateName.
 struct ApiRequest {
   Verb verb = Verb::Get;
@@ -31,6 +38,8 @@ struct ApiRequest {
   std::string name;  // of the URL; a Create has it for the record (and for a subresource such as binding)
   std::string subresource;  // "status", "binding", "finalize"; empty for the object itself
   std::string body;         // Delete: DeleteOptions or empty
+  // Null: always. A request whose permit is not granted when it would leave is NotSent.
+  std::shared_ptr<const SendPermit> permit = nullptr;
 };
 
 // How far a request got. `Lost`: it may or may not have been carried out; read before trying again.
@@ -62,6 +71,9 @@ class WatchReceiver {
   // The complete state. What is not in it does not exist any more.
   virtual void on_list(std::vector<api::RawPtr> objects, std::uint64_t resource_version) = 0;
   virtual void on_changes(std::vector<RawChange> changes) = 0;
+  // The server does not serve the resource (yet): as far as this watch knows there are no objects. It goes on
+  // asking.
+  virtual void on_not_served() { on_list({}, 0); }
   // The stream broke and will be resumed; for logs and metrics.
   virtual void on_trouble(std::string text) = 0;
 };

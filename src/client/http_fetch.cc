@@ -17,6 +17,7 @@ namespace {
 constexpr Duration kTokenFileAge = Duration::seconds(60);  // rotated tokens overlap for longer than that
 constexpr Duration kPollLongest = Duration::seconds(1);
 constexpr long kTcpKeepAliveSeconds = 30;
+constexpr const char* kForbidden = "this process does not lead any more";
 
 // Of these libcurl failures it is certain that no request left.
 constexpr CURLcode kNotSent[] = {
@@ -73,6 +74,7 @@ struct Job {
   std::size_t header_bytes = 0;
   bool told_status = false;
   bool too_large = false;
+  bool forbidden = false;  // its permit was not granted when it was about to leave
   const Clock* clock = nullptr;
   Time last_heard;
   List headers;
@@ -111,6 +113,7 @@ std::size_t on_header(char* bytes, std::size_t, std::size_t size, void* user) {
   if (colon != std::string_view::npos)
     job.reply.headers.emplace_back(lower(line.substr(0, colon)), without_space(line.substr(colon + 1)));
   if (!without_space(line).empty()) return size;
+  job.reply.headed_at = job.last_heard;
   long status = 0;
   curl_easy_getinfo(job.easy.get(), CURLINFO_RESPONSE_CODE, &status);
   if (status < 200) return size;
@@ -135,10 +138,21 @@ std::size_t on_body(char* bytes, std::size_t, std::size_t size, void* user) {
   return size;
 }
 
+bool may_leave(Job& job) {
+  job.forbidden |= job.fetch.permit && !job.fetch.permit->granted();
+  return !job.forbidden;
+}
+
+// The connection stands, new or kept, and nothing of the request has been written.
+int on_connected(void* user, char*, char*, int, int) {
+  return may_leave(*static_cast<Job*>(user)) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
+}
+
 // There is no seek function on purpose: libcurl then cannot send a body twice when a kept connection dies,
 // which for a write whose answer was lost would be a second write.
 std::size_t give_body(char* room, std::size_t, std::size_t size, void* user) {
   Job& job = *static_cast<Job*>(user);
+  if (job.body_sent == 0 && !may_leave(job)) return CURL_READFUNC_ABORT;
   const std::size_t count = std::min(size, job.fetch.body.size() - job.body_sent);
   std::memcpy(room, job.fetch.body.data() + job.body_sent, count);
   job.body_sent += count;
@@ -149,6 +163,7 @@ std::size_t give_body(char* room, std::size_t, std::size_t size, void* user) {
 // a body that was begun by then stays begun.
 Delivery delivery_of(CURLcode code, const Job& job) {
   if (job.body_sent > 0) return Delivery::Lost;
+  if (job.forbidden) return Delivery::NotSent;
   if (std::find(std::begin(kNotSent), std::end(kNotSent), code) != std::end(kNotSent))
     return Delivery::NotSent;
   long request_bytes = 0;
@@ -168,6 +183,9 @@ void finish(Job& job, Delivery delivery, std::string trouble) {
     job.reply.body.clear();
   }
   job.reply.trouble = std::move(trouble);
+  if (const std::string_view date = job.reply.header("date"); !date.empty())
+    if (const time_t seconds = curl_getdate(std::string(date).c_str(), nullptr); seconds >= 0)
+      job.reply.date = Time::from_seconds(seconds);
   job.done(std::move(job.reply));
 }
 
@@ -338,6 +356,7 @@ bool HttpFetcher::Loop::take_work() {
 }
 
 void HttpFetcher::Loop::begin(std::unique_ptr<Job> job) {
+  if (!may_leave(*job)) return finish(*job, Delivery::NotSent, kForbidden);
   job->easy.reset(curl_easy_init());
   CURL* const easy = job->easy.get();
   set_up(*job);
@@ -349,7 +368,7 @@ void HttpFetcher::Loop::begin(std::unique_ptr<Job> job) {
 void HttpFetcher::Loop::set_up(Job& job) {
   CURL* const easy = job.easy.get();
   job.clock = &clock_;
-  job.last_heard = clock_.monotonic();
+  job.last_heard = job.reply.begun_at = clock_.monotonic();
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, job.trouble.data());
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -362,6 +381,8 @@ void HttpFetcher::Loop::set_up(Job& job) {
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, kTcpKeepAliveSeconds);
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, kTcpKeepAliveSeconds / 2);
+  curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
+  curl_easy_setopt(easy, CURLOPT_PREREQDATA, &job);
   curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, &job);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
@@ -460,7 +481,8 @@ void HttpFetcher::Loop::collect() {
       continue;
     }
     const Delivery delivery = delivery_of(code, *job);
-    std::string trouble = job->too_large    ? "the answer is too large"
+    std::string trouble = job->forbidden    ? kForbidden
+                          : job->too_large  ? "the answer is too large"
                           : job->trouble[0] ? job->trouble.data()
                                             : curl_easy_strerror(code);
     finish(*job, delivery, std::move(trouble));

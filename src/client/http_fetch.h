@@ -24,8 +24,11 @@ using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 struct HttpFetch {
   std::string method = "GET";
   std::string target;  // "/api/v1/pods?limit=500", already encoded; the server's path prefix is put before it
-  HttpHeaders headers;
-  std::string body;
+  HttpHeaders headers = {};
+  std::string body = {};
+  // Null: always. Asked when the request is begun, when its connection stands and before its body leaves; not
+  // granted, it is NotSent: a server does not carry out a request whose body never came.
+  std::shared_ptr<const SendPermit> permit = nullptr;
 };
 
 // `delivery` tells what a failure means for a write: NotSent was certainly not carried out, Lost may have
@@ -36,6 +39,9 @@ struct HttpReply {
   HttpHeaders headers;  // names in lower case
   std::string body;
   std::string trouble;  // for an operator; empty when Answered
+  Time date;            // the server's clock as the answer says it, cut to seconds; not set without
+  Time begun_at;        // monotonic: before the request left…
+  Time headed_at;       // …and when the head of the answer was here
 
   // The first value; empty when absent. `name` in lower case.
   std::string_view header(std::string_view name) const;

@@ -210,6 +210,52 @@ TEST(HttpFetcher, ALostAnswerIsNeverSentTwice) {
     }
 }
 
+// Granted so many times.
+class CountingPermit final : public SendPermit {
+ public:
+  explicit CountingPermit(int times) : left_(times) {}
+  bool granted() const override { return left_-- > 0; }
+
+ private:
+  mutable std::atomic<int> left_;
+};
+
+TEST(HttpFetcher, AWriteWhosePermitEndsBeforeItLeavesIsNotSent) {
+  struct Case {
+    std::string method, body;
+    int checks;  // when begun, when connected, before the body
+  };
+  for (const Case& test : {Case{"DELETE", "", 2}, Case{"POST", "{}", 3}, Case{"PATCH", "{\"a\":1}", 3}})
+    for (int granted = 0; granted <= test.checks; ++granted) {
+      SCOPED_TRACE(test.method + " " + std::to_string(granted));
+      ScriptedServer server([](int, const std::string&) { return ok("done"); });
+      Fetching fetching(server.access());
+      EXPECT_EQ(fetching.fetch({.target = "/warm"}).body, "done");
+      const HttpReply reply = fetching.fetch({.method = test.method,
+                                              .target = "/x",
+                                              .body = test.body,
+                                              .permit = std::make_shared<CountingPermit>(granted)});
+      const bool all = granted == test.checks;
+      EXPECT_EQ(reply.delivery, all ? Delivery::Answered : Delivery::NotSent) << reply.trouble;
+      EXPECT_EQ(server.requests(), all ? 2 : 1);
+    }
+}
+
+TEST(HttpFetcher, ADateComesWithTheTimesAroundIt) {
+  ScriptedServer server([](int number, const std::string&) {
+    const std::string date = number == 1 ? "Tue, 15 Nov 1994 08:12:31 GMT" : "yesterday";
+    return "HTTP/1.1 200 OK\r\nDate: " + date + "\r\nContent-Length: 0\r\n\r\n";
+  });
+  Fetching fetching(server.access());
+  const Time before = fetching.clock.monotonic();
+  const HttpReply reply = fetching.fetch({.target = "/"});
+  EXPECT_EQ(format_time(reply.date), "1994-11-15T08:12:31Z");
+  EXPECT_LE(before, reply.begun_at);
+  EXPECT_LE(reply.begun_at, reply.headed_at);
+  EXPECT_LE(reply.headed_at, fetching.clock.monotonic());
+  EXPECT_FALSE(fetching.fetch({.target = "/"}).date.is_set());
+}
+
 TEST(HttpFetcher, AHalfAnswerIsLost) {
   ScriptedServer server([](int, const std::string&) {
     return std::string("HTTP/1.1 200 OK\r\nContent-Length: 10\r\nConnection: close\r\n\r\nabc");

@@ -60,9 +60,14 @@ api::RawPtr listed_object(const Json& item, const std::string& kind, const std::
 // One list and watch, for ever. All on the fetcher's thread, except close() and the start.
 class Following : public std::enable_shared_from_this<Following> {
  public:
-  Following(HttpFetcher& fetcher, const Clock& clock, WatchPacing pacing, const api::ResourceRef& resource,
-            WatchReceiver& receiver)
-      : fetcher_(fetcher), clock_(clock), pacing_(pacing), path_(path_of(resource)), receiver_(&receiver) {}
+  Following(HttpFetcher& fetcher, const Clock& clock, WatchPacing pacing, ServerTime* server_time,
+            const api::ResourceRef& resource, WatchReceiver& receiver)
+      : fetcher_(fetcher),
+        clock_(clock),
+        pacing_(pacing),
+        server_time_(server_time),
+        path_(path_of(resource)),
+        receiver_(&receiver) {}
 
   void start() { later(Duration(), &Following::begin_list); }
 
@@ -93,6 +98,7 @@ class Following : public std::enable_shared_from_this<Following> {
   HttpFetcher& fetcher_;
   const Clock& clock_;
   const WatchPacing pacing_;
+  ServerTime* const server_time_;
   const std::string path_;
 
   std::mutex mutex_;  // guards receiver_ (held while it is called) and stream_
@@ -104,11 +110,13 @@ class Following : public std::enable_shared_from_this<Following> {
   std::string continue_;
   std::vector<api::RawPtr> objects_;
   std::string version_;
+  bool listed_ = false;  // some time
 
   HttpReply stream_reply_;  // of the watch that runs; its body holds the incomplete line, or the refusal
   std::string stream_fault_;
   Time stream_began_;
-  int event_code_ = 0;  // of an ERROR event
+  std::string stream_version_;  // from which it began
+  int event_code_ = 0;          // of an ERROR event
 
   Duration pause_;
   Time last_trouble_;
@@ -152,6 +160,7 @@ void Following::ask_for_page() {
 }
 
 void Following::take_page(HttpReply http) {
+  if (server_time_) server_time_->heard(http, ServerTime::Answer::List);
   const ApiReply reply = api_reply(std::move(http));
   if (!reply.ok() || !reply.object) return list_failed(reply);
   if (!keep_page(*reply.object)) {
@@ -185,6 +194,7 @@ bool Following::keep_page(const std::string& page) {
 
 void Following::finish_list() {
   paging_ = Paging::Pages;
+  listed_ = true;
   std::vector<api::RawPtr> objects;
   objects.swap(objects_);
   const std::uint64_t version = number_of(version_);
@@ -193,8 +203,8 @@ void Following::finish_list() {
 
 void Following::list_failed(const ApiReply& reply) {
   objects_.clear();
-  if (reply.code == 404) {
-    tell([this](WatchReceiver& receiver) { receiver.on_list({}, number_of(version_)); });
+  if (reply.code == 404 && !listed_) {
+    tell([](WatchReceiver& receiver) { receiver.on_not_served(); });
     return later(pacing_.absent_pause, &Following::begin_list);
   }
   if (reply.code == 410 && paging_ == Paging::Pages) {
@@ -210,6 +220,7 @@ void Following::begin_watch() {
   stream_fault_.clear();
   event_code_ = 0;
   stream_began_ = clock_.monotonic();
+  stream_version_ = version_;
   HttpFetch fetch;
   fetch.target = percent_encoded(path_) +
                  "?watch=1&allowWatchBookmarks=true&resourceVersion=" + percent_encoded(version_) +
@@ -287,8 +298,9 @@ void Following::watch_ended(const std::string& trouble) {
     if (!receiver_) return;
   }
   const bool begun = stream_reply_.status == 200;
-  const bool lasted = begun && clock_.monotonic() - stream_began_ >= pacing_.short_watch;
-  if (begun && lasted && trouble.empty() && stream_fault_.empty()) return begin_watch();
+  const bool moved = begun && version_ != stream_version_;  // such a watch gets further each time
+  const bool lasted = moved || (begun && clock_.monotonic() - stream_began_ >= pacing_.short_watch);
+  if (lasted && trouble.empty() && stream_fault_.empty()) return begin_watch();
   ApiReply refusal;
   if (stream_reply_.status != 0 && !begun) refusal = api_reply(std::move(stream_reply_));
   const int code = begun ? event_code_ : refusal.code;
@@ -299,7 +311,7 @@ void Following::watch_ended(const std::string& trouble) {
   const bool history_lost = code == 410 || code == 404;
   if (!(history_lost && lasted))
     tell([&](WatchReceiver& receiver) { receiver.on_trouble("watch: " + std::move(text)); });
-  const Duration pause = history_lost && lasted ? Duration() : next_pause();
+  const Duration pause = moved || (history_lost && lasted) ? Duration() : next_pause();
   later(std::max(pause, Duration::seconds(refusal.retry_after_s)),
         history_lost ? &Following::begin_list : &Following::begin_watch);
 }
@@ -315,8 +327,9 @@ class FollowingSubscription final : public Subscription {
 
 class HttpsClient final : public ApiClient {
  public:
-  HttpsClient(std::unique_ptr<HttpFetcher> fetcher, const Clock& clock, WatchPacing pacing)
-      : clock_(clock), pacing_(pacing), fetcher_(std::move(fetcher)) {}
+  HttpsClient(std::unique_ptr<HttpFetcher> fetcher, const Clock& clock, WatchPacing pacing,
+              ServerTime* server_time)
+      : clock_(clock), pacing_(pacing), server_time_(server_time), fetcher_(std::move(fetcher)) {}
 
   void submit(ApiRequest request, std::function<void(ApiReply)> done) override {
     const VerbForm form = form_of(request.verb);
@@ -326,12 +339,16 @@ class HttpsClient final : public ApiClient {
     fetch.headers = {{"Accept", "application/json"}};
     if (!request.body.empty()) fetch.headers.emplace_back("Content-Type", form.content_type);
     fetch.body = std::move(request.body);
-    fetcher_->submit(std::move(fetch),
-                     [done = std::move(done)](HttpReply http) { done(api_reply(std::move(http))); });
+    fetch.permit = std::move(request.permit);
+    fetcher_->submit(std::move(fetch), [time = server_time_, done = std::move(done)](HttpReply http) {
+      if (time) time->heard(http, ServerTime::Answer::Any);
+      done(api_reply(std::move(http)));
+    });
   }
 
   std::unique_ptr<Subscription> list_and_watch(api::ResourceRef resource, WatchReceiver& receiver) override {
-    auto following = std::make_shared<Following>(*fetcher_, clock_, pacing_, resource, receiver);
+    auto following =
+        std::make_shared<Following>(*fetcher_, clock_, pacing_, server_time_, resource, receiver);
     following->start();
     return std::make_unique<FollowingSubscription>(std::move(following));
   }
@@ -339,15 +356,18 @@ class HttpsClient final : public ApiClient {
  private:
   const Clock& clock_;
   const WatchPacing pacing_;
+  ServerTime* const server_time_;
   std::unique_ptr<HttpFetcher> fetcher_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<ApiClient>> make_https_client(ClusterAccess access, HttpFetcherOptions options,
-                                                     const Clock& clock, WatchPacing pacing) {
+                                                     const Clock& clock, WatchPacing pacing,
+                                                     ServerTime* server_time) {
   std::unique_ptr<HttpFetcher> fetcher = TRY(HttpFetcher::open(std::move(access), std::move(options), clock));
-  return std::unique_ptr<ApiClient>(std::make_unique<HttpsClient>(std::move(fetcher), clock, pacing));
+  return std::unique_ptr<ApiClient>(
+      std::make_unique<HttpsClient>(std::move(fetcher), clock, pacing, server_time));
 }
 
 }  // namespace berth::client

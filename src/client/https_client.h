@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "client/http_fetch.h"
+#include "client/server_time.h"
 
 namespace berth::client {
 
@@ -21,15 +22,18 @@ struct WatchPacing {
   Duration first_pause = Duration::millis(800);  // after trouble; doubles up to…
   Duration longest_pause = Duration::seconds(30);
   Duration healthy = Duration::minutes(2);        // that long without trouble: pauses start anew
-  Duration short_watch = Duration::seconds(1);    // a watch that ended cleanly before is trouble
+  Duration short_watch = Duration::seconds(1);    // a watch that told nothing and ended before is trouble
   Duration watch_timeout = Duration::minutes(9);  // asked of the server
   Duration absent_pause = Duration::seconds(30);  // until a resource that is not served is asked for again
 };
 
 // `clock` outlives the client, subscriptions end before it. A subscription is not destroyed by its receiver's
-// own call. A resource that the server does not serve (404) has no objects: its list is empty, and it is
-// asked for again from time to time. Refuses what HttpFetcher refuses.
+// own call. `server_time` (or null) hears of every answer before its receiver, and outlives the client.
+// A resource that was never listed and is not served (404) has no objects: WatchReceiver::on_not_served, and
+// it is asked for again from time to time. Once it was listed, a 404 is trouble like any other refusal: what
+// is known stays. Refuses what HttpFetcher refuses.
 Result<std::unique_ptr<ApiClient>> make_https_client(ClusterAccess access, HttpFetcherOptions options,
-                                                     const Clock& clock, WatchPacing pacing = {});
+                                                     const Clock& clock, WatchPacing pacing = {},
+                                                     ServerTime* server_time = nullptr);
 
 }  // namespace berth::client

@@ -1,5 +1,7 @@
 #include "client/leader_election.h"
 
+#include <algorithm>
+
 namespace berth::client {
 namespace {
 
@@ -25,12 +27,13 @@ Json LeaderElection::claimed(Time wall) const {
                           {"metadata", Json::object({{"name", options_.name}, {"namespace", options_.ns}})}});
   Json& spec = lease["spec"];
   const bool ours = holder_ == options_.identity;
-  const std::int64_t transitions = spec_of(lease).int_at("leaseTransitions");
+  const std::int64_t seen = transitions_seen_.value_or(0);
+  const bool follows_another = lease_ ? !ours : transitions_seen_.has_value();
   spec["holderIdentity"] = options_.identity;
   spec["leaseDurationSeconds"] = options_.lease.whole_seconds();
   if (!ours) spec["acquireTime"] = format_micro_time(wall);
   spec["renewTime"] = format_micro_time(wall);
-  spec["leaseTransitions"] = transitions + (lease_ && !ours ? 1 : 0);
+  spec["leaseTransitions"] = std::max(spec.int_at("leaseTransitions"), seen) + (follows_another ? 1 : 0);
   return lease;
 }
 
@@ -52,6 +55,7 @@ void LeaderElection::answered(const ApiReply& reply, Time monotonic) {
   }
   observe(reply, monotonic);
   renewed_at_ = sent_at_;
+  epoch_ = static_cast<std::uint64_t>(transitions_seen_.value_or(0)) + 1;
   step_ = lease_ ? Step::Take : Step::Read;
 }
 
@@ -82,6 +86,8 @@ void LeaderElection::observe(const ApiReply& reply, Time monotonic) {
   if (record != record_ || !changed_at_.is_set()) changed_at_ = monotonic;
   record_ = std::move(record);
   holder_ = spec.string_at("holderIdentity");
+  transitions_seen_ = std::max(transitions_seen_.value_or(0), spec.int_at("leaseTransitions"));
+  if (!holder_.empty() && holder_ != options_.identity) renewed_at_ = Time();  // somebody took it from us
   held_for_ = Duration::seconds(spec.int_at("leaseDurationSeconds"));
   lease_ = std::move(lease).value();
 }

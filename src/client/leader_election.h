@@ -32,6 +32,11 @@ class LeaderElection {
   // The answer to the request before.
   void answered(const ApiReply& reply, Time monotonic);
   bool leads(Time monotonic) const;
+  // Until when it leads if no further renewal is accepted; not set when it never led or has released.
+  Time deadline() const { return renewed_at_.is_set() ? renewed_at_ + options_.renew_deadline : Time(); }
+  // Of the claim that it holds: leaseTransitions plus one, at least 1; 0 when it holds none. Larger with each
+  // new holder, also when the Lease is deleted while this candidate looks on.
+  std::uint64_t epoch() const { return renewed_at_.is_set() ? epoch_ : 0; }
   // The holder as last seen; empty when unknown or none.
   const std::string& holder() const { return holder_; }
   // What lets others lead at once; nothing when it does not lead. Nothing leads afterwards.
@@ -57,6 +62,8 @@ class LeaderElection {
   Time changed_at_;  // when its spec was first seen to be as it is
   Duration held_for_;
   Time renewed_at_;
+  std::uint64_t epoch_ = 0;
+  std::optional<std::int64_t> transitions_seen_;  // the most of any claim that was seen
 };
 
 }  // namespace berth::client

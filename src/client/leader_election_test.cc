@@ -115,6 +115,15 @@ TEST_F(LeaderElectionTest, WhoCannotRenewStopsBeforeTheLeaseEnds) {
   EXPECT_EQ(server.transitions(), 0);
 }
 
+TEST_F(LeaderElectionTest, WhoSeesAnotherHolderStopsAtOnce) {
+  run(a);
+  (*server.lease)["spec"]["holderIdentity"] = "z";
+  (*server.lease)["metadata"]["resourceVersion"] = "77";
+  pass(Duration::seconds(5), {&a});
+  EXPECT_FALSE(leads(a));
+  EXPECT_EQ(a.holder(), "z");
+}
+
 TEST_F(LeaderElectionTest, ALostAnswerIsReadAgain) {
   server.losing = true;
   run(a);
@@ -136,6 +145,36 @@ TEST_F(LeaderElectionTest, AReleasedLeaseIsTakenSoon) {
   pass(Duration::seconds(3), {&b});
   EXPECT_TRUE(leads(b));
   EXPECT_EQ(server.transitions(), 1);
+}
+
+TEST_F(LeaderElectionTest, EachNewHolderHasALargerEpoch) {
+  EXPECT_EQ(a.epoch(), 0u);
+  run(a);
+  EXPECT_EQ(a.epoch(), 1u);
+  EXPECT_EQ(a.deadline(), clock.monotonic() + Duration::seconds(10));
+  pass(Duration::minutes(1), {&a, &b});
+  EXPECT_EQ(a.epoch(), 1u) << "renewals do not count";
+  EXPECT_EQ(b.epoch(), 0u);
+  pass(Duration::seconds(20), {&b});  // after a's death
+  EXPECT_EQ(b.epoch(), 2u);
+  ASSERT_EQ(server.answer(*b.release(clock.now(), clock.monotonic())).code, 200);
+  EXPECT_EQ(b.epoch(), 0u);
+  EXPECT_FALSE(b.deadline().is_set());
+  LeaderElection c{of("c")};
+  run(c);
+  EXPECT_EQ(c.epoch(), 3u) << "a released Lease counts up too";
+}
+
+TEST_F(LeaderElectionTest, ADeletedLeaseDoesNotMakeTheEpochSmaller) {
+  const char* const lease = R"({"metadata":{"resourceVersion":"7"},
+      "spec":{"holderIdentity":"z","leaseDurationSeconds":15,"leaseTransitions":4}})";
+  server.lease = parse_json(lease).value();
+  run(a);
+  EXPECT_FALSE(leads(a));
+  server.lease.reset();
+  pass(Duration::seconds(3), {&a});
+  EXPECT_TRUE(leads(a));
+  EXPECT_EQ(a.epoch(), 6u);
 }
 
 TEST_F(LeaderElectionTest, FieldsOfOthersStay) {

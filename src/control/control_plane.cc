@@ -125,6 +125,16 @@ ControlPlane::~ControlPlane() {
 void ControlPlane::start() {
   parts_->hub.start();
 }
+void ControlPlane::lead(Leading leading, client::Leadership leadership) {
+  const auto tell = [&] {
+    for (Engine* engine : {scheduling(), controllers()})
+      if (engine) engine->lead(leading, leadership);
+  };
+  if (leading == Leading::Yes)
+    parts_->hub.relist(tell);
+  else
+    tell();
+}
 void ControlPlane::stop_watching() {
   parts_->hub.stop();
 }

@@ -49,6 +49,9 @@ class ControlPlane {
 
   // Begins to watch.
   void start();
+  // On the thread of start(), before or after it. Leads as Leadership{0} without it. A term that begins lists
+  // everything afresh; no decider runs before those lists came.
+  void lead(Leading leading, client::Leadership leadership = {});
   // No message comes after it returns.
   void stop_watching();
 

@@ -12,20 +12,14 @@ using client::Effects;
 
 namespace {
 
+constexpr Time kEndOfTime = Time::from_micros(INT64_MAX);
+
 // The counters of the stateful decider stand after those of the reconcilers.
 RunResult worse(RunResult a, RunResult b) {
   return std::max(a, b);
 }
 
 }  // namespace
-
-void Engine::Tombstones::add(const std::string& uid) {
-  if (!uids.insert(uid).second) return;
-  order.push_back(uid);
-  if (order.size() <= kTombstonesMax) return;
-  uids.erase(order.front());
-  order.pop_front();
-}
 
 Engine::Engine(client::ApiClient& client, EngineOptions options)
     : mailbox_(std::make_shared<Mailbox>()),
@@ -83,12 +77,23 @@ void Engine::attach_to(InformerHub& hub) {
     hub.attach(feed.kind == api::Kind::Other ? feed.resource : api::ref_of(feed.kind), mailbox_);
 }
 
-bool Engine::step(Time now) {
+void Engine::receive() {
+  std::vector<Message> fresh = mailbox_->drain();
+  received_.insert(received_.end(), std::make_move_iterator(fresh.begin()),
+                   std::make_move_iterator(fresh.end()));
+}
+
+bool Engine::work(Time now) {
+  const bool stepped_back = now_.is_set() && now < now_;
   now_ = now;
-  take_messages();
-  executor_.wake_due(now);
+  for (Message& message : std::exchange(received_, {})) take(std::move(message));
+  executor_.wake_due(stepped_back ? kEndOfTime : now);
   settle_finished();
-  begin_if_synced();
+  begin_if_listed();
+  if (stepped_back) {
+    queue_.wake_due(kEndOfTime);
+    decider_wanted_ = decider_ && begun_;
+  }
   if (may_run()) {
     queue_.wake_due(now);
     run_keys();
@@ -121,38 +126,44 @@ bool Engine::stopped(Time now) const {
 }
 
 bool Engine::may_run() const {
-  return synced_ && leading_ == Leading::Yes && !stop_deadline_;
+  return begun_ && !stop_deadline_;
 }
 
 bool Engine::idle() const {
-  return mailbox_->empty() && !queue_.ready() && !decider_wanted_ && executor_.flights() == 0 &&
-         recorder_.in_flight() == 0;
+  return received_.empty() && mailbox_->empty() && !queue_.ready() && !decider_wanted_ &&
+         executor_.flights() == 0 && recorder_.in_flight() == 0;
 }
 
 EngineCounters Engine::counters() const {
   return {decider_counters_, executor_.counters(), recorder_.counters(), queue_.waiting(), queue_.running()};
 }
 
-void Engine::take_messages() {
-  for (Message& message : mailbox_->drain()) {
-    if (const auto* batch = std::get_if<BatchPtr>(&message)) {
-      take_batch(**batch);
-      continue;
-    }
-    if (const auto* signal = std::get_if<Signal>(&message)) {
-      take_signal(*signal);
-      continue;
-    }
-    Answer& answer = std::get<Answer>(message);
-    if (answer.purpose == RequestPurpose::Event)
-      recorder_.on_answer(answer, now_);
-    else
-      executor_.on_answer(std::move(answer), now_);
-  }
+void Engine::take(Message message) {
+  if (const auto* batch = std::get_if<BatchPtr>(&message)) return take_batch(**batch);
+  if (const auto* signal = std::get_if<Signal>(&message)) return take_signal(*signal);
+  if (const auto* change = std::get_if<TermChange>(&message)) return change_term(*change);
+  Answer& answer = std::get<Answer>(message);
+  if (answer.purpose == RequestPurpose::Event)
+    recorder_.on_answer(answer, now_);
+  else
+    executor_.on_answer(std::move(answer), now_);
+}
+
+// What is under way goes on, as far as the client lets it; its keys do not run again.
+void Engine::change_term(const TermChange& change) {
+  leading_ = change.leading;
+  leadership_ = change.leadership;
+  begun_ = false;
+  queue_.clear();
+  decider_wanted_ = false;
+  decider_wake_.reset();
+  if (leading_ == Leading::No) return;
+  for (Feed& feed : feeds_) feed.listed = false;
+  lists_missing_ = feeds_.size();
 }
 
 void Engine::take_signal(const Signal& signal) {
-  if (!synced_) return;  // the first run sees everything anyway
+  if (!may_run()) return;  // the first run of a term sees everything anyway
   for (std::uint32_t index = 0; index < reconcilers_.size(); ++index) {
     if (reconcilers_[index]->name() != signal.reconciler) continue;
     scratch_keys_.clear();
@@ -177,7 +188,7 @@ void Engine::take_batch(const TypedBatch& batch) {
   drop_unlisted(batch);
   if (!feed->listed) --lists_missing_;
   feed->listed = true;
-  feed->listed_at = batch.resource_version;
+  feed->listed_at = std::max(feed->listed_at, batch.resource_version);
 }
 
 // What a list does not name is gone, unless it is newer than the list.
@@ -196,29 +207,46 @@ void Engine::drop_unlisted(const TypedBatch& list) {
 
 void Engine::publish(Feed& feed, const Delta& delta) {
   if (!synced_) return;  // the first run sees everything anyway
+  wake_keys(feed, delta);
+  if (!feed.to_decider) return;
+  decider_->apply(view_, delta, now_);
+  decider_wanted_ = begun_;
+}
+
+// Who names keys may keep an index of what it has seen: it hears of every change, also while following.
+void Engine::wake_keys(Feed& feed, const Delta& delta) {
   for (const Route& route : feed.routes) {
     scratch_keys_.clear();
     route.keys(view_, delta, scratch_keys_);
+    if (!may_run()) continue;
     for (const api::ObjectKey& key : scratch_keys_) queue_.add(route.reconciler, key);
   }
-  if (!feed.to_decider) return;
-  decider_->apply(view_, delta, now_);
+}
+
+// Deciders meet the first state kind by kind and name by name, in whatever order the lists came; a term
+// begins with a run of every key.
+void Engine::begin_if_listed() {
+  if (lists_missing_ > 0 || !attached_) return;
+  const bool first = !synced_, begins = leading_ == Leading::Yes && !begun_;
+  if (!first && !begins) return;
+  synced_ = true;
+  begun_ = begins;
+  for (Feed* feed : typed_feeds_)
+    if (feed) replay(*feed, first);
+  for (const auto& [resource, feed] : other_feeds_) replay(*feed, first);
+  if (!begins || !decider_) return;
+  decider_->begin_leading(view_, leadership_, now_);
   decider_wanted_ = true;
 }
 
-// Deciders meet the first state kind by kind and name by name, in whatever order the lists came.
-void Engine::begin_if_synced() {
-  if (synced_ || lists_missing_ > 0 || !attached_) return;
-  synced_ = true;
-  for (Feed* feed : typed_feeds_)
-    if (feed) replay(*feed);
-  for (const auto& [resource, feed] : other_feeds_) replay(*feed);
-  decider_wanted_ = decider_ != nullptr;
-}
-
-void Engine::replay(Feed& feed) {
-  for (const api::ObjectKey& key : view_.keys(feed.kind, feed.resource))
-    publish(feed, Delta{key, std::nullopt, view_.find(key)});
+void Engine::replay(Feed& feed, bool to_decider) {
+  for (const api::ObjectKey& key : view_.keys(feed.kind, feed.resource)) {
+    const Delta delta{key, std::nullopt, view_.find(key)};
+    if (to_decider)
+      publish(feed, delta);
+    else
+      wake_keys(feed, delta);
+  }
 }
 
 bool Engine::keeps(const api::ObjectKey& key) const {
@@ -257,12 +285,16 @@ void Engine::settle_finished() {
     if (!flight.entry) {
       if (finished.result != RunResult::Fine) ++decider_counters_.back().failed_runs;
       decider_->settle(view_, finished.outcome, now_);
-      decider_wanted_ = true;
+      decider_wanted_ = begun_;
       continue;
     }
     const auto& [reconciler, key] = flight.entry->first;
     if (finished.result != RunResult::Fine)
       reconcilers_[reconciler]->settle(view_, key, finished.outcome, now_);
+    if (!begun_) {
+      queue_.done(flight.entry, RunResult::Fine, std::nullopt, now_);
+      continue;
+    }
     const RunResult asked = flight.retry ? RunResult::Failed : RunResult::Fine;
     const RunResult result = worse(finished.result, asked);
     if (result != RunResult::Fine) ++decider_counters_[reconciler].failed_runs;

@@ -2,8 +2,9 @@
 //
 // Owner: one thread, or a simulator: whoever calls step(). Owns no thread and reads no clock. Only the
 // mailbox is touched by others. Cost: a run of a key costs a few microseconds beside the decider's own; no
-// step scans all keys. Promises: no decider runs before every list arrived; a key never runs twice at once,
-// nor while its writes are under way; the answers of its writes are in the view before it runs again.
+// step scans all keys. Promises: no decider runs before every list arrived that was asked for after the term
+// began; a key never runs twice at once, nor while its writes are under way; the answers of its writes are in
+// the view before it runs again. A follower keeps the view, and nothing that grows with what came and went.
 #pragma once
 
 #include <array>
@@ -18,18 +19,13 @@
 #include "control/event_recorder.h"
 #include "control/executor.h"
 #include "control/informer_hub.h"
+#include "control/tombstones.h"
 #include "control/work_queue.h"
 
 namespace berth::control {
 
 inline constexpr std::size_t kRunsPerStepMax = 512;      // keys
 inline constexpr std::size_t kDecisionsPerStepMax = 64;  // of the stateful decider
-inline constexpr std::size_t kTombstonesMax = 16384;     // UIDs known to be gone
-
-enum class Leading {
-  No,  // follows the watches, decides nothing
-  Yes,
-};
 
 struct EngineOptions {
   std::string component = "berth-controllers";  // in events
@@ -62,10 +58,19 @@ class Engine final : private ViewPort {
   void add(client::StatefulDecider& decider);
   void attach_to(InformerHub& hub);
 
-  // Does a bounded piece of work. True when there is more to do at once.
-  bool step(Time now);
+  // Does a bounded piece of work. True when there is more to do at once. When `now` is earlier than before (a
+  // clock was corrected), deadlines of before mean nothing: everything that is parked runs.
+  bool step(Time now) {
+    receive();
+    return work(now);
+  }
+  // step() in two, for who reads the time between them: what came before is then judged by a clock that was
+  // read after, as an answer may have set that clock.
+  void receive();
+  bool work(Time now);
   // When step() is wanted again if no message comes before.
   std::optional<Time> next_wake() const;
+  // Every resource has been listed; also of a follower.
   bool synced() const { return synced_; }
   // Called, on any thread, when a message comes in.
   void on_message(std::function<void()> notify) { mailbox_->on_message(std::move(notify)); }
@@ -75,7 +80,11 @@ class Engine final : private ViewPort {
     mailbox_->push(Signal{std::string(reconciler), std::move(about)});
   }
 
-  void lead(Leading leading) { leading_ = leading; }
+  // On any thread; leads without it, as Leadership{0}. A term that begins waits until each resource was
+  // listed again: the caller sees to it that no older list comes after this call (InformerHub::relist).
+  void lead(Leading leading, client::Leadership leadership = {}) {
+    mailbox_->push(TermChange{leading, leadership});
+  }
   // Runs nothing new from now on; effects under way are carried to their end until `deadline`.
   void begin_stop(Time deadline);
   bool stopped(Time now) const;
@@ -99,13 +108,6 @@ class Engine final : private ViewPort {
     bool to_decider = false;
     std::vector<Route> routes;
   };
-  struct Tombstones {
-    std::set<std::string, std::less<>> uids;
-    std::deque<std::string> order;
-    void add(const std::string& uid);
-    bool has(std::string_view uid) const { return uids.find(uid) != uids.end(); }
-  };
-
   bool keeps(const api::ObjectKey& key) const override;
   const api::ObjectMeta* known(const api::ObjectKey& key) const override;
   void learn(const api::ObjectKey& key, api::TypedObject object) override;
@@ -114,13 +116,15 @@ class Engine final : private ViewPort {
   Feed& feed_for(const client::Interest& interest);
   Feed* find_feed(api::Kind kind, const api::ResourceRef& resource);
   const Feed* find_feed(api::Kind kind, const api::ResourceRef& resource) const;
-  void take_messages();
+  void take(Message message);
+  void change_term(const TermChange& change);
   void take_signal(const Signal& signal);
   void take_batch(const TypedBatch& batch);
   void drop_unlisted(const TypedBatch& list);
   void publish(Feed& feed, const client::Delta& delta);
-  void begin_if_synced();
-  void replay(Feed& feed);
+  void wake_keys(Feed& feed, const client::Delta& delta);
+  void begin_if_listed();
+  void replay(Feed& feed, bool to_decider);
   void settle_finished();
   bool may_run() const;
   void run_keys();
@@ -129,6 +133,7 @@ class Engine final : private ViewPort {
   client::View view_;
   Time now_;
   std::shared_ptr<Mailbox> mailbox_;
+  std::vector<Message> received_;  // by receive(), until work()
   Executor executor_;
   EventRecorder recorder_;
   WorkQueue queue_;
@@ -141,6 +146,7 @@ class Engine final : private ViewPort {
   std::size_t lists_missing_ = 0;
   bool attached_ = false;
   bool synced_ = false;
+  bool begun_ = false;  // this term: deciders run
   Tombstones tombstones_;
   struct KeyFlight {
     WorkQueue::Entry* entry = nullptr;  // null: the stateful decider's
@@ -153,6 +159,7 @@ class Engine final : private ViewPort {
   std::uint32_t decider_failures_ = 0;
   std::optional<Time> decider_wake_;
   Leading leading_ = Leading::Yes;
+  client::Leadership leadership_;
   std::optional<Time> stop_deadline_;
 };
 

@@ -1,5 +1,5 @@
-// Whatever is lost, refused, delayed or reordered: the engine never has two writes of a key under way, and
-// when the trouble ends the world is as its reconciler wants it and the view as the server.
+// Whatever is lost, refused, delayed or reordered, and whenever terms end and begin: the engine never has two
+// writes of a key under way, and when the trouble ends the world is as its reconciler wants it.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -68,6 +68,7 @@ struct Chaos {
   World world;
   SeededRandom random;
   bool calm = false;
+  std::uint64_t epoch = 0;
 
   explicit Chaos(std::uint64_t seed) : random(seed) {
     world.api.fault = [this](const client::ApiRequest&) {
@@ -87,8 +88,18 @@ struct Chaos {
       world.api.change(Kind::Pod, "d", name, R"({"metadata":{"annotations":{"want":")" + want + R"("}}})");
   }
 
+  void change_term() {
+    if (random.below(2) == 0)
+      world.engine.lead(Leading::No);
+    else
+      world.lead({++epoch});
+  }
+
   void one_move() {
-    switch (random.below(7)) {
+    switch (random.below(8)) {
+      case 7:
+        if (random.below(8) == 0) change_term();
+        break;
       case 0:
         external_change();
         break;
@@ -134,6 +145,7 @@ TEST(EngineProperty, ConvergesAndNeverRunsAKeyTwiceAtOnce) {
       RC_ASSERT(one_request_a_key(world.api));
     }
     chaos.calm = true;
+    world.lead({++chaos.epoch});
     world.advance(Duration::minutes(2));
     for (std::size_t n = 0; n < kPods; ++n) {
       const std::string name = pod_name(n);

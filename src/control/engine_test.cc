@@ -394,6 +394,25 @@ TEST(Engine, ADeadlineWakesItsKey) {
   EXPECT_EQ(at, (std::vector<std::int64_t>{0, 7, 14}));
 }
 
+TEST(Engine, AClockThatIsSetBackDelaysNothing) {
+  World world;
+  int runs = 0;
+  add(world, [&](const View&, const api::ObjectKey&, Time now) {
+    ++runs;
+    Effects effects;
+    effects.wake_at = now + Duration::seconds(7);
+    return effects;
+  });
+  world.api.put(Kind::Pod, kPodA);
+  world.start();
+  world.settle();
+  world.clock.advance(Duration::minutes(-60));
+  world.settle();
+  EXPECT_EQ(runs, 2);
+  world.advance(Duration::seconds(7));
+  EXPECT_EQ(runs, 3);
+}
+
 TEST(Engine, ASignalFromOutsideRunsItsKey) {
   World world;
   std::vector<std::string> seen;
@@ -420,7 +439,10 @@ TEST(Engine, AFollowerRunsNothingAndAStoppingEngineFinishesWhatIsUnderWay) {
   world.start();
   world.settle();
   EXPECT_TRUE(world.api.log.empty());
-  world.engine.lead(Leading::Yes);
+  world.lead({7});
+  world.step();
+  EXPECT_EQ(world.api.requests_waiting(), 0u) << "the list of before the term is not enough";
+  ASSERT_TRUE(world.api.deliver(1));
   world.step();
   EXPECT_EQ(world.api.requests_waiting(), 1u);
 
@@ -439,6 +461,9 @@ class Labeller final : public client::StatefulDecider {
  public:
   std::string_view name() const override { return "labeller"; }
   std::vector<client::Interest> interests() const override { return {{Kind::Pod, {}, {}}}; }
+  void begin_leading(const View&, client::Leadership leadership, Time) override {
+    applied.push_back("term " + std::to_string(leadership.epoch));
+  }
   void apply(const View&, const client::Delta& delta, Time) override {
     applied.push_back(delta.key.name + (delta.before ? " changed" : " new"));
     if (!delta.before) todo.push_back(delta.key);
@@ -470,8 +495,140 @@ TEST(Engine, AStatefulDeciderMeetsEveryChangeAndEveryOutcome) {
   world.step();
   world.api.remove(api::ref_of(Kind::Pod), "d", "a");
   world.settle();
-  EXPECT_EQ(labeller.applied, (std::vector<std::string>{"a new", "b new", "b changed", "a changed"}));
+  EXPECT_EQ(labeller.applied,
+            (std::vector<std::string>{"a new", "b new", "term 0", "b changed", "a changed"}));
   EXPECT_EQ(labeller.settled, (std::vector<std::string>{"b ok done", "a failed NotFoundgone"}));
+}
+
+// The view of a follower may be behind what its predecessor wrote: it leads on lists of its own term.
+TEST(Engine, ATermBeginsWithListsOfItsOwn) {
+  World world;
+  Labeller labeller;
+  world.engine.add(labeller);
+  std::vector<std::string> ran;
+  add(world,
+      [&](const View& view, const api::ObjectKey& key, Time) {
+        ran.push_back(key.name + (view.pods.find(key.ns, key.name) ? "" : " gone"));
+        return Effects::nothing();
+      },
+      {client::itself(Kind::Pod), client::itself(Kind::Node)});
+  world.engine.lead(Leading::No);
+  world.api.put(Kind::Pod, kPodA);
+  world.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"b"}})");
+  world.start();
+  world.settle();
+  EXPECT_EQ(labeller.applied, (std::vector<std::string>{"a new", "b new"})) << "the model is warm";
+  EXPECT_TRUE(world.engine.synced());
+
+  // What the watches of the follower have not told yet.
+  world.api.remove(api::ref_of(Kind::Pod), "d", "a");
+  world.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"c"}})");
+  labeller.applied.clear();
+  world.lead({3});
+  ASSERT_TRUE(world.api.deliver(2));  // one of two
+  world.step();
+  EXPECT_TRUE(ran.empty());
+  EXPECT_TRUE(world.engine.synced()) << "it stays ready";
+  ASSERT_TRUE(world.api.deliver(3));
+  world.step();
+  EXPECT_EQ(labeller.applied, (std::vector<std::string>{"c new", "a changed", "term 3"}));
+  EXPECT_EQ(ran, (std::vector<std::string>{"b", "c"})) << "every key that is there, once";
+  EXPECT_GT(world.api.requests_waiting(), 0u) << "its deciders act";
+}
+
+TEST(Engine, AFollowerKeepsNothingOfWhatCameAndWent) {
+  World world;
+  Labeller labeller;
+  world.engine.add(labeller);
+  int asked = 0;
+  add(world,
+      [](const View&, const api::ObjectKey&, Time) {
+        ADD_FAILURE() << "a follower decides nothing";
+        return Effects::nothing();
+      },
+      {{Kind::Pod, {}, [&](const View&, const client::Delta& delta, std::vector<api::ObjectKey>& keys) {
+          ++asked;
+          keys.push_back(delta.key);
+        }}});
+  world.engine.lead(Leading::No);
+  world.start();
+  for (int n = 0; n < 100; ++n) {
+    const std::string name = "p" + std::to_string(n);
+    world.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":")" + name + R"("}})");
+    world.settle();
+    world.engine.wake("scripted", {Kind::Pod, "d", name, {}});
+    world.api.remove(api::ref_of(Kind::Pod), "d", name);
+    world.settle();
+  }
+  EXPECT_EQ(asked, 200) << "an index that keys come from hears of everything";
+  EXPECT_EQ(labeller.applied.size(), 200u);
+  const EngineCounters counters = world.engine.counters();
+  EXPECT_EQ(counters.keys_waiting, 0u);
+  EXPECT_EQ(counters.writes.writes + counters.events.noted, 0u);
+  EXPECT_EQ(world.engine.view().pods.size(), 0u);
+  EXPECT_FALSE(world.engine.next_wake());
+}
+
+TEST(Engine, ATermThatEndsLeavesNothingToRun) {
+  World world;
+  int runs = 0;
+  add(world, [&](const View& view, const api::ObjectKey& key, Time now) {
+    ++runs;
+    if (key.name == "a") return label_once(view, key);
+    Effects effects;
+    effects.wake_at = now + Duration::seconds(1);
+    return effects;
+  });
+  world.api.put(Kind::Pod, kPodA);
+  world.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"b"}})");
+  world.api.fault = [](const client::ApiRequest&) { return Fault::Conflict; };
+  world.start();
+  while (world.api.deliver(0)) world.step();
+  EXPECT_EQ(runs, 2);
+  world.engine.lead(Leading::No);
+  world.advance(Duration::minutes(10));
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(world.engine.counters().keys_waiting + world.engine.counters().keys_running, 0u);
+  world.api.fault = {};
+  world.lead({2});
+  world.settle();
+  EXPECT_EQ(label_of(world.engine.view().pods.find("d", "a")), "done");
+}
+
+// A watch that began anew does not know that there were objects.
+TEST(InformerHub, AResourceThatIsNotServedAnyMoreTakesNothingAway) {
+  World world;
+  int runs = 0;
+  add(world, [&](const View&, const api::ObjectKey&, Time) { return ++runs, Effects::nothing(); });
+  world.api.put(Kind::Pod, kPodA);
+  world.start();
+  world.settle();
+  world.lead({2});
+  world.api.refuse_as_not_served(1);
+  world.step();
+  EXPECT_EQ(world.engine.view().pods.size(), 1u);
+  EXPECT_EQ(runs, 1) << "it does not lead on a list of before";
+  world.settle();
+  EXPECT_EQ(runs, 2);
+}
+
+TEST(InformerHub, AResourceThatWasNeverServedHasNoObjects) {
+  World world;
+  add(world, [](const View&, const api::ObjectKey&, Time) { return Effects::nothing(); });
+  world.start();
+  world.api.refuse_as_not_served(0);
+  world.step();
+  EXPECT_TRUE(world.engine.synced());
+}
+
+TEST(Tombstones, TheLatestAreKnown) {
+  Tombstones tombstones;
+  for (std::size_t n = 0; n < kTombstonesMax + 2; ++n)
+    for (int repeat = 0; repeat < 2; ++repeat) tombstones.add("uid-" + std::to_string(n));
+  EXPECT_EQ(tombstones.size(), kTombstonesMax);
+  EXPECT_FALSE(tombstones.has("uid-1"));
+  EXPECT_TRUE(tombstones.has("uid-2"));
+  EXPECT_TRUE(tombstones.has("uid-" + std::to_string(kTombstonesMax + 1)));
 }
 
 TEST(Loop, AThreadDrivesTheEngineAndStopsInTime) {

@@ -1,6 +1,7 @@
 #include "control/informer_hub.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/log.h"
 
@@ -30,6 +31,7 @@ class InformerHub::Informer final : public client::WatchReceiver {
   void stop() { subscription_.reset(); }
 
   void on_list(std::vector<api::RawPtr> objects, std::uint64_t resource_version) override {
+    listed_ = true;
     auto batch = fresh(BatchKind::List);
     batch->resource_version = resource_version;
     batch->changes.reserve(objects.size());
@@ -42,6 +44,12 @@ class InformerHub::Informer final : public client::WatchReceiver {
     batch->changes.reserve(changes.size());
     for (client::RawChange& change : changes) add(*batch, change.kind, std::move(change.object));
     send(std::move(batch));
+  }
+
+  // A new watch of a resource that was listed before does not know that there were objects.
+  void on_not_served() override {
+    if (!listed_) return send(fresh(BatchKind::List));
+    on_trouble("the API server does not serve what it served before; what is known stays");
   }
 
   void on_trouble(std::string text) override {
@@ -75,6 +83,7 @@ class InformerHub::Informer final : public client::WatchReceiver {
 
   api::ResourceRef resource_;
   api::Kind kind_;
+  std::atomic<bool> listed_ = false;  // some time; on the client's threads
   std::vector<std::shared_ptr<Mailbox>> mailboxes_;
   std::unique_ptr<client::Subscription> subscription_;
 };
@@ -96,6 +105,14 @@ void InformerHub::start() {
   BERTH_ASSERT(!started_, "a hub starts once");
   started_ = true;
   for (const auto& informer : informers_) informer->start(client_);
+}
+
+void InformerHub::relist(const std::function<void()>& between) {
+  if (started_)
+    for (const auto& informer : informers_) informer->stop();
+  between();
+  if (started_)
+    for (const auto& informer : informers_) informer->start(client_);
 }
 
 void InformerHub::stop() {

@@ -1,8 +1,10 @@
 // One watch and one decoding per resource and process, fanned out to the engines that want it.
 //
-// Attach everything first, then start. Decoding runs on the API client's threads.
+// Attach everything first, then start. Decoding runs on the API client's threads. start(), relist() and
+// stop() are called on one thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -20,6 +22,9 @@ class InformerHub {
   // Adds a receiver of this resource; asking twice for the same pair changes nothing. Before start() only.
   void attach(const api::ResourceRef& resource, std::shared_ptr<Mailbox> mailbox);
   void start();
+  // Lists everything afresh. `between` runs when no message of an earlier list or watch comes any more, and
+  // before a new list is asked for. Before start(): only `between` runs.
+  void relist(const std::function<void()>& between);
   // No message is pushed after it returns.
   void stop();
 

@@ -24,7 +24,6 @@ struct Loop::State {
   bool synced = false;
   bool stopping = false;  // the loop's own
   std::optional<Time> stop_deadline;
-  std::optional<Leading> lead;
   EngineCounters counters;
   std::function<void()> observe;
   std::thread thread;
@@ -32,7 +31,8 @@ struct Loop::State {
 
 void Loop::State::run() {
   for (;;) {
-    const bool more = engine.step(clock.now());
+    engine.receive();
+    const bool more = engine.work(clock.now());
     {
       const std::lock_guard lock(mutex);
       synced = engine.synced();
@@ -40,11 +40,6 @@ void Loop::State::run() {
       if (stop_deadline && !stopping) {
         stopping = true;
         engine.begin_stop(*stop_deadline);
-      }
-      if (lead) {
-        engine.lead(*lead);
-        lead.reset();
-        continue;
       }
     }
     if (stopping && engine.stopped(clock.now())) return;
@@ -57,7 +52,7 @@ void Loop::State::sleep_until(std::optional<Time> wake) {
   Duration pause = kLoopSleepMax;
   if (wake) pause = std::min(pause, *wake - clock.now());
   std::unique_lock lock(mutex);
-  const auto woken = [this] { return messages || lead || (stop_deadline && !stopping); };
+  const auto woken = [this] { return messages || (stop_deadline && !stopping); };
   changed.wait_for(lock, std::chrono::microseconds(std::max<std::int64_t>(pause.micros(), 0)), woken);
   messages = false;
 }
@@ -90,13 +85,6 @@ void Loop::stop(Duration grace) {
     state.changed.notify_one();
   }
   if (state.thread.joinable()) state.thread.join();
-}
-
-void Loop::lead(Leading leading) {
-  State& state = *state_;
-  const std::lock_guard lock(state.mutex);
-  state.lead = leading;
-  state.changed.notify_one();
 }
 
 bool Loop::synced() const {

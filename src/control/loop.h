@@ -10,7 +10,7 @@
 
 namespace berth::control {
 
-// The longest sleep: bounds what a step of the wall clock can do to a deadline.
+// The longest sleep: bounds what a step of the clock can do to a deadline.
 inline constexpr Duration kLoopSleepMax = Duration::seconds(1);
 
 class Loop {
@@ -24,8 +24,6 @@ class Loop {
 
   // Blocks until effects under way are carried out, at most `grace`. Safe to call twice.
   void stop(Duration grace);
-  // Thread-safe; from the next step on.
-  void lead(Leading leading);
   // Whether every list has arrived; for readiness. Thread-safe.
   bool synced() const;
   // A copy made between two steps. Thread-safe.

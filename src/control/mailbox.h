@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "client/api_client.h"
+#include "client/decider.h"
 
 namespace berth::control {
 
@@ -49,10 +49,21 @@ struct Signal {
   api::ObjectKey about;
 };
 
-using Message = std::variant<BatchPtr, Answer, Signal>;
+enum class Leading {
+  No,  // follows the watches, decides nothing
+  Yes,
+};
+
+// A term begins or ends. Lists that come after it were asked for after it.
+struct TermChange {
+  Leading leading = Leading::Yes;
+  client::Leadership leadership;
+};
+
+using Message = std::variant<BatchPtr, Answer, Signal, TermChange>;
 
 // Thread-safe, in order of arrival. Bounded by its senders: one message a request in flight, one a watch
-// delivery, and one a signal that was not read yet.
+// delivery, one a signal that was not read yet, one a term.
 class Mailbox {
  public:
   Mailbox();

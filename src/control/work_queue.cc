@@ -81,6 +81,15 @@ void WorkQueue::done(Entry* entry, RunResult result, std::optional<Time> wake_at
   entries_.erase(WorkKey(entry->first));
 }
 
+void WorkQueue::clear() {
+  queue_.clear();
+  deadlines_.clear();
+  for (auto it = entries_.begin(); it != entries_.end();) {
+    it->second.again = false;
+    it = it->second.running ? std::next(it) : entries_.erase(it);
+  }
+}
+
 std::optional<Time> WorkQueue::next_wake() const {
   if (deadlines_.empty()) return std::nullopt;
   return deadlines_.begin()->first;

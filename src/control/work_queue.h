@@ -54,7 +54,12 @@ class WorkQueue {
   // Ends a run. `wake_at` parks the key until then.
   void done(Entry* entry, RunResult result, std::optional<Time> wake_at, Time now);
 
+  // Forgets every key that does not run; what runs does not run again.
+  void clear();
+
   bool ready() const { return !queue_.empty(); }
+  // Keys that wait, run or are parked.
+  std::size_t size() const { return entries_.size(); }
   std::size_t waiting() const { return queue_.size(); }
   std::size_t running() const { return running_; }
   std::optional<Time> next_wake() const;

@@ -36,6 +36,21 @@ TEST(WorkQueue, ARunningKeyRunsAgainOnlyAfterItsEnd) {
   EXPECT_EQ(queue.running(), 0u);
 }
 
+TEST(WorkQueue, AClearedQueueForgetsWhatDoesNotRun) {
+  WorkQueue queue;
+  for (const char* name : {"runs", "parked", "waits"}) queue.add(0, pod(name));
+  WorkQueue::Entry* running = queue.take();
+  queue.done(queue.take(), RunResult::Failed, std::nullopt, kStart);
+  queue.add(0, pod("runs"));
+  queue.clear();
+  EXPECT_EQ(queue.size(), 1u);
+  EXPECT_FALSE(queue.ready() || queue.next_wake());
+  queue.done(running, RunResult::Fine, std::nullopt, kStart);
+  EXPECT_EQ(queue.size(), 0u);
+  queue.add(0, pod("waits"));
+  EXPECT_TRUE(queue.ready());
+}
+
 TEST(WorkQueue, FailuresWaitLongerEachTimeUpToTheCap) {
   WorkQueue queue;
   queue.add(0, pod("a"));

@@ -324,6 +324,64 @@ TEST(HttpsClientScript, BrokenAnswersAreToldAndTriedAgain) {
     EXPECT_EQ(listener.trouble.take(), line);
 }
 
+const std::string kRefused = R"({"kind":"Status","reason":"NotFound","message":"m"})";
+const std::string kTooOld =
+    "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"message\":\"too old\"}}\n";
+
+// A server that restarts, or a proxy before it, may say 404 of what it served a moment ago.
+TEST(HttpsClientScript, ARefusedListAfterAGoodOneTakesNothingAway) {
+  for (const int code : {404, 403, 500, 503}) {
+    SCOPED_TRACE(code);
+    ScriptedApi api({gives(200, page("ab", "5", "")), streams({kTooOld}, false), gives(code, kRefused),
+                     gives(code, kRefused), gives(200, page("b", "9", "")), kSilence});
+    SystemClock clock;
+    Listener listener;
+    const auto client = connect(api.port(), clock);
+    const auto subscription = client->list_and_watch(kMaps, listener);
+    EXPECT_EQ(listener.heard.take(), "list ConfigMap/a ConfigMap/b");
+    EXPECT_EQ(listener.heard.take(), "list ConfigMap/b");
+    for (int i = 0; i < 2; ++i)
+      EXPECT_EQ(listener.trouble.take(), "list: " + std::to_string(code) + " NotFound: m");
+  }
+}
+
+// Pauses of a minute: a test that waits for one fails.
+TEST(HttpsClientScript, AWatchThatToldSomethingIsResumedAtOnce) {
+  const auto event = [](const std::string& name, int version) {
+    return R"({"type":"ADDED","object":{"kind":"K","metadata":{"name":")" + name +
+           R"(","resourceVersion":")" + std::to_string(version) + "\"}}}\n";
+  };
+  const auto cut = [&](const std::string& name, int version) {
+    return streams({event(name, version), "not json\n"}, false);
+  };
+  ScriptedApi api({gives(200, page("", "5", "")), streams({event("a", 6)}, true), cut("b", 7), cut("c", 8),
+                   streams({event("d", 9), kTooOld}, false), gives(200, page("z", "20", "")), kSilence});
+  SystemClock clock;
+  Listener listener;
+  client::ClusterAccess access;
+  access.server = "http://127.0.0.1:" + std::to_string(api.port());
+  client::WatchPacing pacing;
+  pacing.first_pause = pacing.longest_pause = pacing.short_watch = Duration::minutes(1);
+  const auto client = client::make_https_client(access, {}, clock, pacing).value();
+  const auto subscription = client->list_and_watch(kMaps, listener);
+  for (const char* line : {"list", "added K/a", "added K/b", "added K/c", "added K/d", "list ConfigMap/z"})
+    EXPECT_EQ(listener.heard.take(), line);
+}
+
+TEST(HttpsClientScript, TheServersDateMovesTheClock) {
+  ScriptedApi api({gives(200, page("", "5", ""), {{"Date", "Tue, 15 Nov 1994 08:12:31 GMT"}}), kSilence});
+  SystemClock machine;
+  SteadyClock clock(machine);
+  client::ServerTime server_time(clock);
+  Listener listener;
+  client::ClusterAccess access;
+  access.server = "http://127.0.0.1:" + std::to_string(api.port());
+  const auto client = client::make_https_client(access, {}, machine, quick(), &server_time).value();
+  const auto subscription = client->list_and_watch(kMaps, listener);
+  EXPECT_EQ(listener.heard.take(), "list");
+  EXPECT_TRUE(format_time(clock.now()).starts_with("1994-11-15T08:1")) << format_time(clock.now());
+}
+
 TEST(HttpsClientScript, LostAnswersAndRetryAfter) {
   ScriptedApi api(
       {gives(429, R"({"kind":"Status","reason":"TooManyRequests"})", {{"Retry-After", "3"}}), kSilence});

@@ -14,6 +14,12 @@ class ReplyExchange final : public HttpExchange {
   void respond(HttpResponse response) override {
     done_(client::answered_reply(response.status, std::move(response.body)));
   }
+  void refuse_unsent() {
+    ApiReply refused;
+    refused.delivery = client::Delivery::NotSent;
+    refused.message = "this process does not lead any more";
+    done_(std::move(refused));
+  }
   void begin_stream(int, Headers) override {}
   bool send(std::string) override { return false; }
   void end_stream() override {}
@@ -80,10 +86,12 @@ class InProcessClient final : public client::ApiClient {
     http.body = std::move(request.body);
     http.user = {user_, {"system:masters"}};
     auto exchange = std::make_shared<ReplyExchange>(std::move(done));
-    server_.registry().world().executor.post(
-        [this, http = std::move(http), exchange = std::move(exchange)]() mutable {
-          server_.handle(std::move(http), std::move(exchange));
-        });
+    server_.registry().world().executor.post([this, http = std::move(http),
+                                              permit = std::move(request.permit),
+                                              exchange = std::move(exchange)]() mutable {
+      if (permit && !permit->granted()) return exchange->refuse_unsent();
+      server_.handle(std::move(http), std::move(exchange));
+    });
   }
 
   std::unique_ptr<client::Subscription> list_and_watch(api::ResourceRef resource,

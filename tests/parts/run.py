@@ -6,6 +6,7 @@ Only the standard library. The closing line is "N passed, M failed"; the exit co
 import json
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -215,6 +216,32 @@ def one_of_two_schedulers_leads(berth):
         cluster.bound("b")
 
 
+def a_leader_that_slept_through_its_lease_sends_nothing_and_ends(berth):
+    with Cluster(berth) as cluster:
+        cluster.add_node("n1")
+        leads = 'leader_election_master_status{name="berth-scheduler"}'
+        epoch = 'berth_leader_epoch{name="berth-scheduler"}'
+        first = cluster.part("scheduler", "--with-binder").ready()
+        eventually("the first leads", lambda: first.metric(leads) == 1)
+        assert first.metric(epoch) == 1
+        second = cluster.part("scheduler", "--with-binder").ready()
+        assert (second.metric(leads), second.metric(epoch)) == (0, 0)
+        first.process.send_signal(signal.SIGSTOP)
+        names = ["p%d" % i for i in range(20)]
+        for name in names:
+            cluster.add_pod(name)
+        cluster.bound(*names)
+        assert (second.metric(leads), second.metric(epoch)) == (1, 2)
+        first.process.send_signal(signal.SIGCONT)
+        assert first.process.wait(timeout=WAIT_SECONDS_MAX) == 1
+        assert "is lost" in first.log.read_text(), first.log.read_text()
+        for name in names:
+            assert cluster.bindings(name) == [201], (name, cluster.bindings(name))
+        cluster.add_pod("after")
+        cluster.bound("after")
+        assert second.metric(leads) == 1
+
+
 def parts_outlive_their_api_server(berth):
     with Cluster(berth) as cluster:
         cluster.add_node("n1")
@@ -413,7 +440,8 @@ def a_control_plane_explains_across_a_restart(berth):
 
 
 CASES = (a_pod_is_placed_and_bound_by_two_processes, a_killed_binder_is_followed_by_another,
-         one_of_two_schedulers_leads, parts_outlive_their_api_server,
+         one_of_two_schedulers_leads, a_leader_that_slept_through_its_lease_sends_nothing_and_ends,
+         parts_outlive_their_api_server,
          a_node_agent_reports_what_a_driver_says, options_are_told_and_checked,
          every_part_reads_what_it_prints, a_file_reaches_the_scheduler,
          a_scheduler_explains_what_it_decided, a_control_plane_explains_across_a_restart)

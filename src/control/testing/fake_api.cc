@@ -363,6 +363,10 @@ void FakeApi::relist(const api::ResourceRef& resource) {
     if (watch->resource == resource) list(*watch);
 }
 
+void FakeApi::refuse_as_not_served(std::size_t n) {
+  watches_.at(n)->receiver->on_not_served();
+}
+
 bool FakeApi::deliver(std::size_t n) {
   Watch& watch = *watches_.at(n);
   if (!watch.receiver || (!watch.list_waits && watch.changes.empty())) return false;

@@ -11,6 +11,10 @@ void World::start() {
   hub.start();
 }
 
+void World::lead(client::Leadership leadership) {
+  hub.relist([&] { engine.lead(Leading::Yes, leadership); });
+}
+
 void World::step() {
   constexpr int kStepsMax = 100000;
   for (int i = 0; engine.step(clock.now()); ++i)

@@ -20,6 +20,8 @@ struct World {
 
   // Attaches the engine and starts the watches; after the deciders were added.
   void start();
+  // Begins a term, as ControlPlane::lead does.
+  void lead(client::Leadership leadership);
   // Lets requests and watches through, in order, and steps until nothing happens without time passing.
   void settle();
   // settle(), then moves from deadline to deadline until `by` has passed.

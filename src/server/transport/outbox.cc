@@ -64,6 +64,19 @@ std::string chunk_size_line(std::size_t size) {
   return std::string(text.data(), end) + "\r\n";
 }
 
+// "Tue, 15 Nov 1994 08:12:31 GMT", of a time after 1970. Source: RFC 9110 section 5.6.7.
+std::string http_date(Time time) {
+  constexpr std::string_view kDays = "ThuFriSatSunMonTueWed";  // the first of 1970 was a Thursday
+  constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
+  constexpr std::int64_t kDaySeconds = 86400;
+  const std::string text = format_time(time);  // "1994-11-15T08:12:31Z"
+  const auto day = static_cast<std::size_t>(time.whole_seconds() / kDaySeconds % 7);
+  const std::size_t month = static_cast<std::size_t>((text[5] - '0') * 10 + (text[6] - '0')) - 1;
+  std::string date(kDays.substr(day * 3, 3));
+  date.append(", ").append(text, 8, 2).append(" ").append(kMonths.substr(month * 3, 3));
+  return date.append(" ").append(text, 0, 4).append(" ").append(text, 11, 8).append(" GMT");
+}
+
 }  // namespace
 
 HttpResponse status_response(int code, std::string_view reason, std::string_view message) {
@@ -89,6 +102,7 @@ std::string Outbox::head(int status, const Headers& headers, std::string_view fr
     append_header_text(text, value);
     text += "\r\n";
   }
+  if (clock_) text += "Date: " + http_date(clock_->now()) + "\r\n";
   text += framing;
   if (!form_.keep_alive)
     text += "Connection: close\r\n";

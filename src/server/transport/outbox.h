@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "server/http.h"
 
 namespace berth::server {
@@ -29,7 +30,9 @@ HttpResponse status_response(int code, std::string_view reason, std::string_view
 class Outbox {
  public:
   // `wake` asks the connection to look at next(); it is called with the mutex held and must only post.
-  Outbox(AnswerForm form, std::function<void()> wake) : form_(form), wake_(std::move(wake)) {}
+  // `clock` (or null: no Date header) outlives it.
+  Outbox(AnswerForm form, const Clock* clock, std::function<void()> wake)
+      : form_(form), clock_(clock), wake_(std::move(wake)) {}
 
   // Handler's side: the promises of HttpExchange.
   void respond(HttpResponse response);
@@ -67,6 +70,7 @@ class Outbox {
 
   mutable std::mutex mutex_;
   AnswerForm form_;
+  const Clock* const clock_;
   std::function<void()> wake_;
   bool awake_ = true;  // the connection looks at next() without being asked
   bool closed_ = false;

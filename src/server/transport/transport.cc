@@ -62,6 +62,7 @@ struct Shared {
   HttpHandler& handler;
   TransportLimits limits;
   User insecure_user;
+  const Clock* clock = nullptr;
   std::optional<asio::ssl::context> tls;
 
   std::mutex mutex;
@@ -282,7 +283,7 @@ void Connection::open_outbox(AnswerForm form) {
   parser_.reset();
   read_deadline_ = kNever;
   if (in_.empty() && in_.capacity() > kPipelinedBytesMax) in_ = {};
-  outbox_ = std::make_shared<Outbox>(form, [weak = weak_from_this()] {
+  outbox_ = std::make_shared<Outbox>(form, shared_.clock, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->post(&Connection::on_wake);
   });
 }
@@ -485,6 +486,7 @@ Status Transport::Pool::open(const TransportOptions& options) {
   BERTH_ASSERT(options.threads > 0, "someone has to serve");
   shared_.limits = options.limits;
   shared_.insecure_user = options.insecure_user;
+  shared_.clock = options.clock;
   if (options.tls) {
     TlsContext context = TRY(server_tls(*options.tls));
     shared_.tls.emplace(context.release());

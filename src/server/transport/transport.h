@@ -11,8 +11,8 @@
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "base/result.h"
-#include "base/time.h"
 #include "server/http.h"
 #include "server/transport/tls.h"
 
@@ -36,6 +36,7 @@ struct TransportOptions {
   std::uint16_t port = 0;             // 0: any free one
   std::optional<TlsMaterial> tls;     // absent: plain HTTP, where every request is `insecure_user`'s
   User insecure_user;
+  const Clock* clock = nullptr;  // of the answers' Date, outlives the transport; null: answers bear none
   unsigned threads = 2;
   TransportLimits limits;
 };

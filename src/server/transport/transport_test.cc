@@ -239,6 +239,19 @@ TEST(Transport, TakesChunkedBodiesAndExpectations) {
   EXPECT_EQ(body_of(peer.hear_answer()), "PUT /b body 4");
 }
 
+TEST(Transport, AnswersBearTheDateWhenThereIsAClock) {
+  const ManualClock clock(parse_time("1994-11-15T08:12:31.9Z").value());
+  Serving dated(echo, {.clock = &clock});
+  Serving plain(echo);
+  for (Serving* serving : {&dated, &plain}) {
+    TestPeer peer = serving->peer();
+    ASSERT_TRUE(peer.say("HEAD / HTTP/1.1\r\nHost: x\r\n\r\n"));
+    const std::string head = peer.hear_through("\r\n\r\n");
+    EXPECT_EQ(head.find("Date: Tue, 15 Nov 1994 08:12:31 GMT\r\n") != std::string::npos, serving == &dated)
+        << head;
+  }
+}
+
 TEST(Transport, HeadAndUpgradeAreOrdinaryRequests) {
   Serving serving(echo);
   TestPeer peer = serving.peer();

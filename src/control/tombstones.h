@@ -1,0 +1,35 @@
+// UIDs of objects that are known to be gone: news of them that come late bring nothing back.
+//
+// Keeps the latest kTombstonesMax, as 64-bit hashes: about 50 bytes each, so less than 1 MiB an engine. Two
+// UIDs share a hash with a chance of 2^-50 in a full table; an API server draws them at random.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string_view>
+#include <unordered_set>
+
+#include "control/stable_hash.h"
+
+namespace berth::control {
+
+inline constexpr std::size_t kTombstonesMax = 16384;
+
+class Tombstones {
+ public:
+  void add(std::string_view uid) {
+    if (!hashes_.insert(stable_hash(uid)).second) return;
+    order_.push_back(stable_hash(uid));
+    if (order_.size() <= kTombstonesMax) return;
+    hashes_.erase(order_.front());
+    order_.pop_front();
+  }
+  bool has(std::string_view uid) const { return hashes_.count(stable_hash(uid)) > 0; }
+  std::size_t size() const { return order_.size(); }
+
+ private:
+  std::unordered_set<std::uint64_t> hashes_;
+  std::deque<std::uint64_t> order_;
+};
+
+}  // namespace berth::control
