@@ -282,12 +282,16 @@ std::vector<Chain> Ladder::left_to_give_back(const api::BindRequest& failed) con
   const PodSight sight = look_for_pod(view_, request_);
   // A living pod that somebody else bound uses its claims there.
   if (sight.state == State::Elsewhere) return {};
+  std::vector<Chain> left;
   if (sight.state == State::Free && gang_.committed())
-    if (auto sealed = seal_pod(*sight.pod, failed)) return {*std::move(sealed)};
+    if (auto sealed = seal_pod(*sight.pod, failed)) left.push_back(*std::move(sealed));
   const BindContext context{view_, request_, sight.pod, now_, first_seen_, options_, false};
   for (auto plugin = plugins_.rbegin(); plugin != plugins_.rend(); ++plugin)
-    if (std::vector<Chain> chains = (*plugin)->rollback(context); !chains.empty()) return chains;
-  return {};
+    if (std::vector<Chain> chains = (*plugin)->rollback(context); !chains.empty()) {
+      std::move(chains.begin(), chains.end(), std::back_inserter(left));
+      break;
+    }
+  return left;
 }
 
 Effects Ladder::after_refusal() const {

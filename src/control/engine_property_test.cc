@@ -43,7 +43,7 @@ class Follower final : public client::Reconciler {
     const api::ResourceClaim* claim = view.claims.find(key.ns, key.name);
     const bool odd = !want.empty() && (want.back() - '0') % 2 == 1;
     Effects effects;
-    effects.chains.push_back({key, {}, {}});
+    effects.chains.push_back({key, {}});
     const api::ObjectKey claim_key{Kind::ResourceClaim, key.ns, key.name, {}};
     if (odd && !claim) effects.then(client::create(Kind::ResourceClaim, key.ns, claim_object(key.name)));
     if (!odd && claim) effects.then(client::delete_object(claim_key, claim->meta.uid));

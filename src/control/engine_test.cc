@@ -25,6 +25,11 @@ class Scripted final : public client::Reconciler {
   Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override {
     return decide_(view, key, now);
   }
+  void settle(const View&, const api::ObjectKey&, const client::Outcome& outcome, Time) override {
+    if (settled) settled(outcome);
+  }
+
+  std::function<void(const client::Outcome&)> settled;
 
  private:
   Decide decide_;
@@ -325,57 +330,80 @@ TEST(Engine, ACreateAnsweredAfterAListWithoutItBringsNothingBack) {
   EXPECT_EQ(world.engine.view().claims.size(), 0u);
 }
 
-TEST(Engine, AGroupIsAllOrUndo) {
-  for (const bool fails : {false, true}) {
+TEST(Engine, AFailureKeepsWhatDidNotBeginFromBeginning) {
+  for (const bool stops : {false, true}) {
     World world;
     world.api.put(Kind::Pod, kPodA);
-    world.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"b"}})");
     int runs = 0;
-    const api::ObjectKey b{Kind::Pod, "d", fails ? "absent" : "b", {}};
+    const api::ObjectKey absent{Kind::Pod, "d", "absent", {}};
     add(world, [&](const View&, const api::ObjectKey& key, Time) {
       if (key.name != "a" || ++runs > 1) return Effects::nothing();
       Effects effects;
-      effects.all_or_undo = true;
-      effects.chains.push_back({key, {label(key, "taken")}, {label(key, "undone")}});
-      effects.chains.push_back({b, {label(b, "taken")}, {label(b, "undone")}});
+      effects.stop_on_failure = stops;
+      effects.chains.push_back({absent, {label(absent, "taken")}});
+      for (std::size_t i = 0; i < kWritesInFlightMax; ++i)
+        effects.chains.push_back({absent, {label(absent, "taken")}});
+      effects.chains.push_back({key, {label(key, "taken")}});
       return effects;
     });
     world.start();
     world.settle();
-    EXPECT_EQ(label_of(world.engine.view().pods.find("d", "a")), fails ? "undone" : "taken");
-    EXPECT_EQ(world.engine.counters().writes.undone_groups, fails ? 1u : 0u);
+    EXPECT_EQ(label_of(world.engine.view().pods.find("d", "a")), stops ? "" : "taken");
   }
 }
 
-// What somebody else makes under the same name before the undo is not ours to delete.
-TEST(Engine, AnUndoDeletesOnlyWhatItsChainCreated) {
-  for (const bool replaced : {false, true}) {
-    World world;
+// A marked create of pod "made" that says "mine"; `faults` strike one request after the other.
+struct MarkedCreate {
+  explicit MarkedCreate(std::vector<Fault> strikes) : faults(std::move(strikes)) {
     world.api.put(Kind::Pod, kPodA);
-    int runs = 0;
-    const api::ObjectKey made{Kind::Pod, "d", "made", {}}, absent{Kind::Pod, "d", "absent", {}};
-    add(world, [&](const View&, const api::ObjectKey& key, Time) {
+    const auto decide = [this](const View&, const api::ObjectKey& key, Time) {
       if (key.name != "a" || ++runs > 1) return Effects::nothing();
-      Effects effects;
-      effects.all_or_undo = true;
-      const Json object = Json::object({{"metadata", Json::object({{"namespace", "d"}, {"name", "made"}})}});
-      client::Write undo = client::delete_object(made, "");
-      undo.of_created_uid = true;
-      effects.chains.push_back({made, {client::create(Kind::Pod, "d", object)}, {undo}});
-      effects.chains.push_back({absent, {label(absent, "taken")}, {}});
-      return effects;
-    });
+      const Json object = *parse_json(R"({"metadata":{"namespace":"d","name":"made"},"spec":{"said":"mine"}})");
+      client::Write write = client::create(Kind::Pod, "d", object);
+      write.mark = client::Write::Mark{{"spec", "said"}, "mine"};
+      return Effects::write({Kind::Pod, "d", "made", {}}, std::move(write));
+    };
+    auto reconciler = std::make_unique<Scripted>(decide, std::vector{client::itself(Kind::Pod)});
+    reconciler->settled = [this](const client::Outcome& outcome) { ok = outcome.chains.front().ok; };
+    world.engine.add(std::move(reconciler));
+    world.api.fault = [this](const client::ApiRequest& request) {
+      if (request.name != "made" || next >= faults.size()) return Fault::None;
+      return faults[next++];
+    };
     world.start();
-    while (world.api.deliver(0)) world.step();
-    ASSERT_TRUE(world.api.answer());  // the create
-    world.step();
-    if (replaced) {
-      world.api.remove(api::ref_of(Kind::Pod), "d", "made");
-      world.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"made","uid":"another"}})");
-    }
-    world.settle();
-    EXPECT_EQ(world.api.find(Kind::Pod, "d", "made") != nullptr, replaced);
   }
+  std::string said() const {
+    const Json* made = world.api.find(Kind::Pod, "d", "made");
+    return made ? made->find_path({"spec", "said"})->as_string() : "";
+  }
+
+  World world;
+  std::vector<Fault> faults;
+  std::size_t next = 0;
+  int runs = 0;
+  bool ok = true;  // settle() is told of failures only
+};
+
+TEST(Engine, AMarkedWriteIsFollowedUntilItsFateIsKnown) {
+  const std::vector<Fault> long_outage(20, Fault::LostNotDone);
+  for (const std::vector<Fault>& faults :
+       {std::vector<Fault>{}, {Fault::LostDone}, {Fault::LostNotDone}, {Fault::ServerError}, long_outage}) {
+    MarkedCreate create(faults);
+    create.world.advance(Duration::minutes(5));
+    EXPECT_EQ(create.said(), "mine");
+    EXPECT_TRUE(create.ok);
+    EXPECT_EQ(create.world.engine.counters().writes.refused, 0u);
+  }
+}
+
+TEST(Engine, AMarkedWriteThatMeetsAnotherOnesObjectIsNotAccepted) {
+  MarkedCreate create({});
+  create.world.api.put(Kind::Pod,
+                       R"({"metadata":{"namespace":"d","name":"made"},"spec":{"said":"somebody else"}})");
+  create.world.advance(Duration::minutes(5));
+  EXPECT_EQ(create.said(), "somebody else");
+  EXPECT_FALSE(create.ok);
+  EXPECT_TRUE(create.world.engine.view().pods.find("d", "made")) << "what stands there is in the view";
 }
 
 TEST(Engine, ADeadlineWakesItsKey) {

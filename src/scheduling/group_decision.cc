@@ -41,10 +41,12 @@ GroupInput Scheduler::group_input(const World& world, const api::PodGroup& group
   input.occupied = std::move(members.occupied);
   input.scheduled = members.scheduled;
   for (const api::Pod* pod : input.waiting) {
-    if (auto nodes = avoidance_.nodes(pod->meta.uid, now); !nodes.empty())
+    if (auto nodes = nodes_to_avoid(*pod, now); !nodes.empty())
       input.avoid[pod->meta.uid] = std::move(nodes);
     for (const model::DeviceId device : avoidance_.devices(cluster_, *pod, now)) input.hidden.push_back(device);
   }
+  const std::span<const model::DeviceId> kept = overtaking_.kept_devices(group.priority);
+  input.hidden.insert(input.hidden.end(), kept.begin(), kept.end());
   std::sort(input.waiting.begin(), input.waiting.end(), goes_before);
   return input;
 }
@@ -100,6 +102,8 @@ client::Effects Scheduler::bind_group(const World& world, Entry entry, const Gro
     effects.chains.push_back(bind_chain(world.view, binding, bind_group, id, leadership_.epoch));
   }
   log(std::move(record));
+  overtaking_.placed(group.priority, now);
+  forget_overtaken(entry.key, now);
   flight.entry = entry;
   if (chosen.size() < outcome.members.size()) put_back(std::move(entry), input, now);
   in_flight_[id] = std::move(flight);
@@ -147,6 +151,7 @@ client::Effects Scheduler::refuse_group(const World& world, Entry entry, const G
   record.message = group_message;
   record.explanation = failed ? "" : outcome.explanation;
   log(std::move(record));
+  if (!failed && !is_scheduled(input)) overtaking_.refused(entry.key, input.group->priority);
   if (failed)
     queue_.put_after_error(std::move(entry), now);
   else

@@ -66,7 +66,8 @@ Scheduler::Scheduler(SchedulerOptions options, dra::SelectorEvaluator& selectors
       plugins_(default_plugins()),
       pod_cycle_(plugins_),
       shapes_(pod_cycle_, domains_),
-      group_cycle_(plugins_, domains_, shapes_) {
+      group_cycle_(plugins_, domains_, shapes_),
+      overtaking_(options_.overtaking_limit) {
   allocator_.set_scoring(options_.device_scoring);
 }
 
@@ -251,7 +252,10 @@ void Scheduler::tell(const client::View& view, const api::Pod& pod, const Refusa
 
 void Scheduler::reconsider_pod(const client::View& view, const EntryKey& key, Time now) {
   const api::Pod* pod = view.pods.find(key.ns, key.name);
-  if (!pod || !pod->group.empty() || !wants_place(view, *pod)) return queue_.erase(key);
+  if (!pod || !pod->group.empty() || !wants_place(view, *pod)) {
+    forget_overtaken(key, now);
+    return queue_.erase(key);
+  }
   Gate gate = gate_of(view, *pod, now);
   if (gate.kind == Gate::Kind::Open) {
     queue_.add(key, pod->priority, pod->meta.created);
@@ -291,7 +295,10 @@ void Scheduler::reconsider_group(const client::View& view, const EntryKey& key, 
   for (const api::BindRequest* request : members.broken) withdrawals_.want(*request, now);
   const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
   if (group) tell_group_scheduled(view, *group, members, now);
-  if (members.waiting.empty()) return queue_.erase(key);
+  if (members.waiting.empty()) {
+    forget_overtaken(key, now);
+    return queue_.erase(key);
+  }
   std::string why = members.unsettled;
   for (const api::Pod* pod : members.waiting)
     if (const Gate gate = gate_of(view, *pod, now); gate.kind != Gate::Kind::Open)
@@ -323,6 +330,9 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   reconsider(view, now);
   if (client::Effects effects = withdrawals_.due(view, now); !effects.empty()) return effects;
   if (client::Effects effects = conditions_.due(view, now); !effects.empty()) return effects;
+  if (overtaking_.expire(now)) queue_.wake(kWakePodGone, now);
+  if (const std::optional<EntryKey> starving = overtaking_.starving(now))
+    keep_room({view, cluster_, allocator_, now, options_.binding_timeout}, *starving, now);
   // Ends: every turn takes an entry, and none comes back without effects.
   while (std::optional<Entry> entry = queue_.pop(now)) {
     client::Effects effects = attempt(view, std::move(*entry), now);
@@ -330,7 +340,8 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
     if (!effects.empty()) return effects;
   }
   client::Effects idle;
-  for (const std::optional<Time> next : {queue_.next_time(), withdrawals_.next_time(), conditions_.next_time()})
+  for (const std::optional<Time> next :
+       {queue_.next_time(), withdrawals_.next_time(), conditions_.next_time(), overtaking_.next_time()})
     if (next && (!idle.wake_at || *next < *idle.wake_at)) idle.wake_at = next;
   return idle;
 }
@@ -368,12 +379,15 @@ client::Effects Scheduler::decide_pod(const World& world, Entry entry, const api
   const std::string id = next_decision(entry.key, now);
   model::Ledger::Transaction transaction(cluster_.ledger());
   for (const model::DeviceId device : avoidance_.devices(cluster_, pod, now)) transaction.hide(device);
+  for (const model::DeviceId device : overtaking_.kept_devices(pod.priority)) transaction.hide(device);
   pod_cycle_.begin(attempt_, world, pod);
-  const NodeId node = shapes_.choose(attempt_, avoidance_.nodes(pod.meta.uid, now));
+  const NodeId node = shapes_.choose(attempt_, nodes_to_avoid(pod, now));
   if (!node.valid()) return refuse_pod(std::move(entry), attempt_, transaction, id, now);
   pod_cycle_.reserve(attempt_, node, transaction);
   cluster_.commit(transaction, id);
   domains_.use_changed(node);
+  overtaking_.placed(pod.priority, now);
+  forget_overtaken(entry.key, now);
 
   client::Effects effects;
   effects.decision_id = id;
@@ -431,8 +445,8 @@ client::Effects Scheduler::refuse_pod(Entry entry, const Attempt& attempt,
        refusals.named(cluster_),
        std::move(explanation),
        0});
-  if (failed || !avoidance_.nodes(pod.meta.uid, now).empty() ||
-      !avoidance_.devices(cluster_, pod, now).empty()) {
+  if (!failed) overtaking_.refused(entry.key, pod.priority);
+  if (failed || !nodes_to_avoid(pod, now).empty() || !avoidance_.devices(cluster_, pod, now).empty()) {
     queue_.put_after_error(std::move(entry), now);
   } else {
     queue_.put_unschedulable(std::move(entry), hints_for(pod), now);

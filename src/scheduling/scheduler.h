@@ -23,6 +23,7 @@
 #include "scheduling/group_cycle.h"
 #include "scheduling/group_members.h"
 #include "scheduling/input_log.h"
+#include "scheduling/overtaking_guard.h"
 #include "scheduling/queue.h"
 #include "scheduling/withdrawals.h"
 
@@ -32,6 +33,7 @@ struct SchedulerOptions {
   std::vector<std::string> scheduler_names = {"berth"};  // of pods that are ours
   Duration cool_down = Duration::seconds(30);            // what a failed binding is avoided for
   Duration binding_timeout = Duration::seconds(600);     // the binder's, for claims that others left behind
+  Duration overtaking_limit = Duration::seconds(20);     // by lower priorities, before room is kept
   std::optional<std::int32_t> backoff_limit = {};        // of bind requests; not set: the binder's own
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
   dra::Gates gates = {};
@@ -103,6 +105,11 @@ class Scheduler final : public client::StatefulDecider {
                              const std::string& id, Time now);
   client::Effects refuse_group(const World& world, Entry entry, const GroupInput& input,
                                const GroupOutcome& outcome, const std::string& id, Time now);
+  void keep_room(const World& world, const EntryKey& key, Time now);
+  void remove_lower(const World& world, std::int32_t priority, model::Ledger::Transaction& transaction,
+                    std::vector<NodeId>& touched);
+  void forget_overtaken(const EntryKey& key, Time now);
+  std::vector<NodeId> nodes_to_avoid(const api::Pod& pod, Time now) const;
   void put_back(Entry entry, const GroupInput& input, Time now);
   client::Effects refuse_pod(Entry entry, const Attempt& attempt, model::Ledger::Transaction& transaction,
                              const std::string& id, Time now);
@@ -129,6 +136,7 @@ class Scheduler final : public client::StatefulDecider {
   std::set<EntryKey> dirty_;  // entries to look at before the next decision
   ConditionUpdater conditions_;
   Withdrawals withdrawals_;
+  OvertakingGuard overtaking_;
   std::map<std::string, InFlight> in_flight_;        // by decision
   std::map<std::string, EntryKey> deallocating_;     // refused decisions whose deallocations are under way
   std::set<std::string, std::less<>> written_gangs_;  // decisions that were written in full, while requests of them stand

@@ -1,0 +1,102 @@
+#include "scheduling/overtaking_guard.h"
+
+namespace berth::scheduling {
+
+void OvertakingGuard::refused(const EntryKey& key, std::int32_t priority) {
+  const auto [found, fresh] = waiting_.try_emplace(key, Waiting{priority, Time()});
+  if (!fresh && found->second.priority == priority) return;
+  if (!fresh) {
+    not_overtaken_.erase(place_of(key, found->second));
+    overtaken_.erase(place_of(key, found->second));
+    found->second = {priority, Time()};
+  }
+  not_overtaken_.insert(place_of(key, found->second));
+}
+
+bool OvertakingGuard::forget(const EntryKey& key) {
+  const auto found = waiting_.find(key);
+  if (found != waiting_.end()) {
+    not_overtaken_.erase(place_of(key, found->second));
+    overtaken_.erase(place_of(key, found->second));
+    waiting_.erase(found);
+  }
+  if (!kept_ || kept_->key != key) return false;
+  kept_.reset();
+  return true;
+}
+
+void OvertakingGuard::placed(std::int32_t priority, Time now) {
+  while (!not_overtaken_.empty() && -std::get<0>(*not_overtaken_.begin()) > priority) {
+    const EntryKey key = std::get<2>(*not_overtaken_.begin());
+    not_overtaken_.erase(not_overtaken_.begin());
+    Waiting& waiting = waiting_.at(key);
+    waiting.overtaken_since = now;
+    overtaken_.insert(place_of(key, waiting));
+  }
+}
+
+std::optional<EntryKey> OvertakingGuard::starving(Time now) const {
+  if (kept_) return std::nullopt;
+  std::size_t looks = 0;
+  for (const Place& place : overtaken_) {
+    if (std::get<1>(place) + limit_ <= now) return std::get<2>(place);
+    if (++looks == kStarvingLooksMax) break;
+  }
+  return std::nullopt;
+}
+
+void OvertakingGuard::keep(const EntryKey& key, std::vector<model::NodeId> nodes,
+                           std::vector<model::DeviceId> devices, Time now) {
+  kept_ = Kept{key, waiting_.at(key).priority, std::move(nodes), std::move(devices), now + kKeptMax};
+}
+
+void OvertakingGuard::give_up(const EntryKey& key) {
+  const auto found = waiting_.find(key);
+  if (found == waiting_.end()) return;
+  overtaken_.erase(place_of(key, found->second));
+  found->second.overtaken_since = Time();
+  not_overtaken_.insert(place_of(key, found->second));
+}
+
+bool OvertakingGuard::expire(Time now) {
+  if (!kept_ || now < kept_->until) return false;
+  const EntryKey key = kept_->key;
+  kept_.reset();
+  give_up(key);
+  return true;
+}
+
+std::span<const model::NodeId> OvertakingGuard::kept_nodes(std::int32_t priority) const {
+  if (!kept_ || priority >= kept_->priority) return {};
+  return kept_->nodes;
+}
+
+std::span<const model::DeviceId> OvertakingGuard::kept_devices(std::int32_t priority) const {
+  if (!kept_ || priority >= kept_->priority) return {};
+  return kept_->devices;
+}
+
+std::optional<EntryKey> OvertakingGuard::kept_for() const {
+  if (!kept_) return std::nullopt;
+  return kept_->key;
+}
+
+std::optional<Time> OvertakingGuard::next_time() const {
+  if (kept_) return kept_->until;
+  std::optional<Time> next;
+  std::size_t looks = 0;
+  for (const Place& place : overtaken_) {
+    if (const Time at = std::get<1>(place) + limit_; !next || at < *next) next = at;
+    if (++looks == kStarvingLooksMax) break;
+  }
+  return next;
+}
+
+void OvertakingGuard::clear() {
+  waiting_.clear();
+  not_overtaken_.clear();
+  overtaken_.clear();
+  kept_.reset();
+}
+
+}  // namespace berth::scheduling
