@@ -183,6 +183,8 @@ Json storm_group(const Json& words) {
   group["spec"]["schedulingPolicy"] = std::move(policy);
   if (const std::string_view key = words.string_at("topology"); !key.empty())
     group["spec"]["schedulingConstraints"]["topology"] = Json::array({Json::object({{"key", key}})});
+  if (const std::string_view priority = words.string_at("priority"); !priority.empty())
+    group["spec"]["priorityClassName"] = priority;
   return group;
 }
 

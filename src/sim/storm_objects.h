@@ -29,7 +29,7 @@ std::vector<Json> storm_basics(const StormCluster& cluster);
 // {name, group, need, cpuMillis, runS, priority, fabric} as a Pod. `need`: empty, a claim template,
 // "extended" (an extended resource) or "claim/NAME" (a claim that pods share).
 Json storm_pod(const Json& words);
-// {name, min, topology} as a PodGroup; without `min` its policy is basic.
+// {name, min, topology, priority} as a PodGroup; without `min` its policy is basic.
 Json storm_group(const Json& words);
 // A ResourceClaim for one whole GPU.
 Json storm_claim(const std::string& name);

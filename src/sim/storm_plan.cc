@@ -72,7 +72,7 @@ class Maker {
   }
 
   void pod(std::int64_t at_ms, const std::string& name, const std::string& need, const std::string& group,
-           std::int64_t run_s) {
+           std::int64_t run_s, const std::string& priority) {
     ++pods_;
     JsonObject& made = step(at_ms, "pod");
     made.append("name", name);
@@ -83,9 +83,11 @@ class Maker {
     if (need == "fabric-card")
       made.append("fabric", one_of(std::array{"ready-after 2s", "ready-after 6s", "ready-after 20s",
                                               "ready-after 1s", "fail-after 3s", "never"}));
-    if (chance(15)) made.append("priority", chance(50) ? "high" : "low");
+    if (!priority.empty()) made.append("priority", priority);
     names_.push_back(name);
   }
+
+  std::string priority() { return !chance(15) ? "" : chance(50) ? "high" : "low"; }
 
   std::string member_need() {
     if (chance(8)) return "fabric-card";
@@ -101,12 +103,16 @@ class Maker {
     group.append("name", name);
     if (chance(85)) group.append("min", std::int64_t{std::max(1, members - pick(4) + (chance(10) ? 2 : 0))});
     if (chance(60)) group.append("topology", "example.com/rack");
+    // Members have the priority of their group, or are refused.
+    const std::string priority = this->priority();
+    if (!priority.empty()) group.append("priority", priority);
     std::string need = member_need();
     const std::int64_t run_s = 15 + below(60);
     for (int i = 0; i < members; ++i) {
       if (chance(12)) need = member_need();
       const std::int64_t late = chance(80) ? below(300) : below(60'000);
-      pod(std::min(at + 1 + late, kTroubleMs), name + "-" + std::to_string(i), need, name, run_s);
+      pod(std::min(at + 1 + late, kTroubleMs), name + "-" + std::to_string(i), need, name, run_s,
+          priority);
     }
   }
 
@@ -114,7 +120,7 @@ class Maker {
     std::string need = one_of(std::array{"", "", "one-gpu", "one-gpu", "mig-1g", "vgpu", "extended",
                                          "fabric-card", "shared"});
     if (need == "shared") need = "claim/shared-" + std::to_string(pick(kSharedClaims));
-    pod(below(kArrivalsMs), "pod-" + std::to_string(number), need, "", 5 + below(50));
+    pod(below(kArrivalsMs), "pod-" + std::to_string(number), need, "", 5 + below(50), priority());
   }
 
   void make_users() {
