@@ -1,24 +1,97 @@
-// The storm: many seeds on every core. See tools/storm.sh and src/sim/README.md.
+// One worker of the storm: tools/storm.py starts several and adds up what they print.
+//
+//   sim-storm run FIRST STEP COUNT    seeds FIRST, FIRST+STEP, …: one JSON line before and after each
+//   sim-storm only SEED|FILE [trace]  one storm; what broke; with every write and fault
+//   sim-storm plan SEED               the plan of a seed, as a file that `only` takes
+//   sim-storm shrink SEED|FILE        the smallest plan that still fails in the same way
 #include <cstdio>
+#include <fstream>
+#include <sstream>
 
 #include "base/log.h"
 #include "sim/storm.h"
+#include "sim/storm_shrink.h"
 
-int main(int argc, char** argv) {
-  using namespace berth;
-  configure_log(LogLevel::Off, LogFormat::Text);
-  const std::uint64_t from = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1;
-  const std::uint64_t to = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : from;
-  int failed = 0;
-  for (std::uint64_t seed = from; seed <= to; ++seed) {
-    const auto result = sim::run_storm(sim::make_storm_plan(seed), {argc > 3});
-    if (!result) return std::printf("%s\n", result.error().text().c_str()), 1;
-    std::uint64_t faults = 0;
-    for (const auto count : result->faults) faults += count;
-    std::printf("seed %lu: pods %lu bound %lu writes %lu faults %lu broken %zu %s\n", seed, result->pods,
-                result->bindings, result->writes, faults, result->broken.size(),
-                result->broken.empty() ? "" : result->broken[0].c_str());
-    failed += !result->broken.empty();
+namespace berth::sim {
+namespace {
+
+Json counts_json(const FaultCounts& counts) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] > 0) json[name_of(static_cast<FaultClass>(i))] = static_cast<std::int64_t>(counts[i]);
+  return json;
+}
+
+Json result_json(std::uint64_t seed, const StormResult& result) {
+  Json json = Json::object({{"seed", static_cast<std::int64_t>(seed)},
+                            {"virtualMs", result.virtual_time.millis()},
+                            {"pods", static_cast<std::int64_t>(result.pods)},
+                            {"bindings", static_cast<std::int64_t>(result.bindings)},
+                            {"writes", static_cast<std::int64_t>(result.writes)},
+                            {"digest", std::to_string(result.digest)},
+                            {"faults", counts_json(result.faults)}});
+  for (std::size_t state = 0; state < kStormStates.size(); ++state)
+    json["coverage"][kStormStates[state]] = counts_json(result.coverage[state]);
+  JsonArray broken;
+  for (const std::string& sentence : result.broken) broken.emplace_back(sentence);
+  json["broken"] = std::move(broken);
+  return json;
+}
+
+// A number is a seed, anything else a file.
+Result<StormPlan> plan_of(const std::string& which) {
+  if (!which.empty() && which.find_first_not_of("0123456789") == std::string::npos)
+    return make_storm_plan(std::stoull(which));
+  std::ifstream file(which);
+  if (!file) return Error(ErrorCode::NotFound, which, "there is no such file");
+  std::stringstream text;
+  text << file.rdbuf();
+  return parse_storm_plan(text.str(), which);
+}
+
+Status run_many(std::uint64_t first, std::uint64_t step, std::uint64_t count) {
+  for (std::uint64_t i = 0, seed = first; i < count; ++i, seed += step) {
+    std::printf("{\"begins\":%llu}\n", static_cast<unsigned long long>(seed));
+    std::fflush(stdout);
+    const StormResult result = TRY(run_storm(make_storm_plan(seed)));
+    std::printf("%s\n", to_string(result_json(seed, result)).c_str());
+    std::fflush(stdout);
   }
-  std::printf("%d failed\n", failed);
+  return {};
+}
+
+Status run_one(const std::string& which, bool trace) {
+  const StormPlan plan = TRY(plan_of(which));
+  const StormResult result = TRY(run_storm(plan, {trace}));
+  std::printf("%s\n", to_string(result_json(plan.seed, result)).c_str());
+  return {};
+}
+
+Status shrink(const std::string& which) {
+  const ShrunkStorm shrunk = TRY(shrink_storm(TRY(plan_of(which))));
+  if (shrunk.broken.empty()) return Error(ErrorCode::Invalid, which, "this storm does not fail");
+  std::printf("# %s\n%s", shrunk.broken.c_str(), storm_plan_text(shrunk.plan).c_str());
+  return {};
+}
+
+Status run(int count, char** words) {
+  const std::string verb = count > 1 ? words[1] : "";
+  if (verb == "run" && count == 5)
+    return run_many(std::stoull(words[2]), std::stoull(words[3]), std::stoull(words[4]));
+  if (verb == "only" && count >= 3) return run_one(words[2], count > 3);
+  if (verb == "shrink" && count == 3) return shrink(words[2]);
+  if (verb != "plan" || count != 3)
+    return Error(ErrorCode::Invalid, "sim-storm", "use: run FIRST STEP COUNT, only, plan or shrink SEED|FILE");
+  std::printf("%s", storm_plan_text(TRY(plan_of(words[2]))).c_str());
+  return {};
+}
+
+}  // namespace
+}  // namespace berth::sim
+
+int main(int count, char** words) {
+  berth::configure_log(berth::LogLevel::Off, berth::LogFormat::Text);
+  const berth::Status ran = berth::sim::run(count, words);
+  if (!ran) std::fprintf(stderr, "%s\n", ran.error().text().c_str());
+  return ran ? 0 : 1;
 }
