@@ -157,8 +157,8 @@ class RestCheck {
       if (!pod.node.empty() && pod.scheduled != "True")
         say("I17: pod " + name + " is bound and says " + pod.scheduled + " " + pod.scheduled_reason);
       if (!waits(pod)) continue;
-      if (!pod.claims_known && pod.whole_gpus == 0) say("I10: pod " + name + " has not been given its claim");
       if (!pod.group.empty() && state_.groups.count(pod.group) == 0) continue;  // waits for its group
+      if (!pod.claims_known && pod.whole_gpus == 0) say("I10: pod " + name + " has not been given its claim");
       if (pod.group.empty() || state_.groups.at(pod.group).min == 0) check_single(pod);
     }
   }
@@ -198,9 +198,10 @@ class RestCheck {
   void check_group(const StoredGroup& group) {
     if (group.min == 0) return;
     const Members members = count_members(group);
-    if (members.bound > 0 && members.bound < group.min && !checker_.lost_members(group.name))
+    const std::int64_t min = checker_.min_when_begun(group);
+    if (members.bound > 0 && members.bound < min && !checker_.lost_members(group.name))
       say("I4: gang " + group.name + " is bound with " + std::to_string(members.bound) + " of " +
-          std::to_string(group.min) + " members");
+          std::to_string(min) + " members");
     if (members.bound >= group.min && group.scheduled != "True")
       say("I17: gang " + group.name + " is bound and its condition PodGroupInitiallyScheduled says \"" +
           group.scheduled + "\"");

@@ -6,6 +6,7 @@
 // the control plane: see Excuses in the .cc file. Owner: one storm. Cost: some microseconds a write.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -29,6 +30,11 @@ class SafetyChecker {
   void excuse_claim(const std::string& uid) { rivalled_.insert(uid); }
   // Members of this group were bound and are gone, or its nodes are: it may stay below its minimum.
   bool lost_members(const std::string& group) const { return losers_.count(group) > 0; }
+  // An edit after its first binding changes nothing about what a gang was promised.
+  std::int64_t min_when_begun(const StoredGroup& group) const {
+    const auto begun = begun_.find(group.uid);
+    return begun == begun_.end() ? group.min : std::min(begun->second, group.min);
+  }
   std::size_t refused_pods() const { return refused_; }
   std::size_t bindings() const { return bindings_; }
 
@@ -53,7 +59,7 @@ class SafetyChecker {
   store::Revision revision_ = 0;
   std::vector<std::string> broken_;
   std::set<std::string> rivalled_;         // UIDs of claims
-  std::set<std::string> begun_;            // UIDs of groups
+  std::map<std::string, std::int64_t> begun_;  // by UID of the group: its minimum then
   std::set<std::string> relabelled_;       // nodes
   std::set<std::string> losers_;           // groups
   std::map<std::string, std::vector<Time>> lost_;        // group: when members that had requests went

@@ -87,11 +87,6 @@ void drop(Map& map, const std::string& key, const std::string& entry) {
   if (found->second.empty()) map.erase(found);
 }
 
-std::size_t step_index(const StoredRequest& request) {
-  const auto found = std::find(kStepNames.begin(), kStepNames.end(), request.step);
-  return found == kStepNames.end() ? 0 : static_cast<std::size_t>(found - kStepNames.begin());
-}
-
 }  // namespace
 
 StoredPod read_pod(const Json& object) {
@@ -220,6 +215,20 @@ bool StoredState::selects(const Json& node_selector, const std::string& node) co
          std::any_of(terms.begin(), terms.end(), [&](const Json& term) { return matches(term, of, node); });
 }
 
+std::size_t StoredState::step_of(const StoredRequest& request) const {
+  constexpr std::size_t kReserving = 1, kBound = 5;
+  const auto told = std::find(kStepNames.begin(), kStepNames.end(), request.step);
+  if (told != kStepNames.end() && told != kStepNames.begin())
+    return static_cast<std::size_t>(told - kStepNames.begin());
+  const StoredPod* pod = pod_by_uid(request.pod_uid);
+  if (!pod) return 0;
+  if (!pod->node.empty()) return kBound;
+  for (const std::string& name : pod->claims)
+    if (const auto claim = claims.find(name); claim != claims.end() && claim->second.allocated)
+      return kReserving;
+  return 0;
+}
+
 bool StoredState::has_request(const StoredPod& pod) const {
   const auto names = requests_of_pod.find(pod.uid);
   if (names == requests_of_pod.end()) return false;
@@ -279,7 +288,6 @@ void StoredState::erase_claim(const std::string& name) {
 
 void StoredState::put_request(StoredRequest request) {
   erase_request(request.name);
-  if (request.phase != "Succeeded") ++live_by_step[step_index(request)];
   requests_of_pod[request.pod_uid].insert(request.name);
   const std::string name = request.name;
   requests.emplace(name, std::move(request));
@@ -288,7 +296,6 @@ void StoredState::put_request(StoredRequest request) {
 void StoredState::erase_request(const std::string& name) {
   const auto found = requests.find(name);
   if (found == requests.end()) return;
-  if (found->second.phase != "Succeeded") --live_by_step[step_index(found->second)];
   drop(requests_of_pod, found->second.pod_uid, name);
   requests.erase(found);
 }

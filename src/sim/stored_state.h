@@ -101,11 +101,13 @@ class StoredState {
   std::map<std::string, StoredDevice> catalog;                    // every device ever published
   std::map<std::string, std::int64_t> counters;                   // ever published
   std::map<std::string, std::set<std::string>> devices_of_set;    // "driver/pool/set": keys
-  std::array<int, kStepNames.size()> live_by_step{};              // requests that are not Succeeded
 
   // Null when there is none.
   const StoredPod* pod_by_uid(const std::string& uid) const;
   bool selects(const Json& node_selector, const std::string& node) const;
+  // Where the binder is with a request, as an index of kStepNames. Steps that it does not write down are read
+  // from the objects.
+  std::size_t step_of(const StoredRequest& request) const;
   // A request stands that is not failing.
   bool has_request(const StoredPod& pod) const;
   // The claim is allocated to the pod and its devices are attached.

@@ -92,7 +92,10 @@ class Storm {
       result_.coverage[row][column] += is;
       any |= is;
     };
-    for (std::size_t step = 0; step < kStepNames.size(); ++step) count(step, state.live_by_step[step] > 0);
+    std::array<bool, kStepNames.size()> live{};
+    for (const auto& [name, request] : state.requests)
+      if (request.phase != "Succeeded") live[state.step_of(request)] = true;
+    for (std::size_t step = 0; step < kStepNames.size(); ++step) count(step, live[step]);
     count(kStepNames.size(), world_->network().creates_under_way > 0);
     count(kStepNames.size() + 1, checker_.refused_pods() > 0);
     count(kStepNames.size() + 2, !any);

@@ -7,8 +7,18 @@
 namespace berth::sim {
 namespace {
 
+// The sentence without names, numbers and what stands in brackets.
 std::string invariant_of(const std::string& sentence) {
-  return sentence.substr(0, sentence.find(':'));
+  std::string kept, word;
+  for (const char c : sentence.substr(sentence.find(' '), sentence.find('(') - sentence.find(' ')) + ' ') {
+    if (c != ' ') {
+      word += c;
+      continue;
+    }
+    if (word.find_first_of("0123456789-/") == std::string::npos) kept += word + ' ';
+    word.clear();
+  }
+  return sentence.substr(0, sentence.find(' ')) + kept;
 }
 
 class Shrinker {

@@ -15,7 +15,7 @@ struct ShrunkStorm {
   int runs = 0;
 };
 
-// "The same way" is the same invariant: the part of a sentence before its colon. Drops steps in ever smaller
+// "The same way" is the same sentence but for its names and numbers. Drops steps in ever smaller
 // pieces (delta debugging). Cost: up to kShrinkRunsMax storms.
 Result<ShrunkStorm> shrink_storm(StormPlan plan);
 
