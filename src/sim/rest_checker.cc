@@ -166,14 +166,16 @@ class RestCheck {
   // Of no gang: on its own. A basic group with a key goes where its members are.
   void check_single(const StoredPod& pod) {
     const StoredGroup* group = pod.group.empty() ? nullptr : &state_.groups.at(pod.group);
-    if (group && !group->key.empty() && count_members(*group).bound > 0) return check_late(pod, *group);
     const std::string key = group ? group->key : "";
-    for (const std::string& domain : domains_of(key))
+    std::set<std::string> domains = domains_of(key);
+    if (group && !key.empty())
+      if (const Members members = count_members(*group); members.running > 0) domains = members.domains;
+    for (const std::string& domain : domains)
       if (Room(state_).place(pod, key, domain)) return say("I10: pod " + pod.name + " waits and would fit");
   }
 
   struct Members {
-    std::int64_t bound = 0, alive = 0;
+    std::int64_t bound = 0, running = 0;  // finished ones are bound, and do not run
     std::vector<const StoredPod*> waiting;
     std::set<std::string> domains;  // of those that run
   };
@@ -184,9 +186,9 @@ class RestCheck {
     for (const std::string& name : names->second) {
       const StoredPod& pod = state_.pods.at(name);
       if (waits(pod)) count.waiting.push_back(&pod);
-      count.alive += !pod.deleting;
       if (pod.node.empty()) continue;
       ++count.bound;
+      count.running += pod.runs_or_will();
       const auto node = state_.nodes.find(pod.node);
       if (!pod.runs_or_will() || node == state_.nodes.end() || group.key.empty()) continue;
       if (const auto label = node->second.labels.find(group.key); label != node->second.labels.end())
@@ -205,31 +207,23 @@ class RestCheck {
     if (members.bound >= group.min && group.scheduled != "True")
       say("I17: gang " + group.name + " is bound and its condition PodGroupInitiallyScheduled says \"" +
           group.scheduled + "\"");
-    if (members.bound > 0) {
-      for (const StoredPod* pod : members.waiting) check_late(*pod, group);
-      return;
-    }
-    // A gang that once began and lost everybody goes on member by member: nothing is certain about it.
-    if (ssize(members.waiting) < group.min || checker_.lost_members(group.name)) return;
-    for (const std::string& domain : domains_of(group.key)) {
+    // Finished members count for nothing any more, as in kube-scheduler, whose informer leaves them out: a late
+    // one then waits for as many others as its gang began with.
+    if (members.running + ssize(members.waiting) < group.min || members.waiting.empty()) return;
+    if (!group.key.empty() && members.domains.size() > 1) return;  // a node changed its domain
+    const std::set<std::string> domains =
+        members.domains.empty() ? domains_of(group.key) : members.domains;
+    for (const std::string& domain : domains) {
       Room room(state_);
       if (std::all_of(members.waiting.begin(), members.waiting.end(),
                       [&](const StoredPod* pod) { return room.place(*pod, group.key, domain); }))
-        return say("I10: gang " + group.name + " waits and would fit" +
-                   (domain.empty() ? "" : " in " + domain));
+        return say(std::string("I10: gang ") + group.name + (members.running > 0 ? ", which has begun," : "") +
+                   " waits with " + std::to_string(members.waiting.size()) + " members and would fit");
     }
   }
   template <class T>
   static std::int64_t ssize(const T& items) {
     return static_cast<std::int64_t>(items.size());
-  }
-
-  void check_late(const StoredPod& pod, const StoredGroup& group) {
-    const Members members = count_members(group);
-    if (!group.key.empty() && members.domains.size() != 1) return;  // nobody runs: its domain is not certain
-    const std::string domain = group.key.empty() ? "" : *members.domains.begin();
-    if (Room(state_).place(pod, group.key, domain))
-      say("I10: pod " + pod.name + " of group " + group.name + ", which has begun, waits and would fit");
   }
 
   void check_leaks() {

@@ -107,7 +107,7 @@ class Maker {
     const std::string priority = this->priority();
     if (!priority.empty()) group.append("priority", priority);
     std::string need = member_need();
-    const std::int64_t run_s = 15 + below(60);
+    const std::int64_t run_s = chance(12) ? 0 : 15 + below(60);  // 0: for ever
     for (int i = 0; i < members; ++i) {
       if (chance(12)) need = member_need();
       const std::int64_t late = chance(80) ? below(300) : below(60'000);
