@@ -217,8 +217,11 @@ void HostileClient::Link::land(const CallPtr& call, Duration delay, Duration lat
     // A part of what a killed process had sent was still in its own buffers.
     if (self->dead && chance_of(call->chance, "buffered", 0) % kBufferedOneIn == 0) return;
     ApiReply answered;
-    self->network.shared.server.submit(call->request,
-                                       [&answered](ApiReply reply) { answered = std::move(reply); });
+    if (call->request.resource.resource == "events" && !self->network.shared.keeps_events)
+      answered.code = 201;
+    else
+      self->network.shared.server.submit(call->request,
+                                         [&answered](ApiReply reply) { answered = std::move(reply); });
     self->answer(call, change ? change(std::move(answered)) : std::move(answered), later);
   });
 }

@@ -32,6 +32,8 @@ struct SharedNetwork {
   Time outage_until = {};                          // the API server is away until then
   std::function<void(FaultClass)> note = nullptr;  // hears of every fault
   std::size_t creates_under_way = 0;               // of bind requests
+  // Events are a quarter of all writes and nobody decides by them: answered as taken, but not kept.
+  bool keeps_events = true;
 
   bool is_out() const { return outage_until.is_set() && events.now() < outage_until; }
 };

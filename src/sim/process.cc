@@ -6,9 +6,9 @@ namespace berth::sim {
 namespace {
 
 // Longer than the product's own: fewer writes an hour of virtual time. Their order is what matters.
-constexpr Duration kLease = Duration::seconds(30);
-constexpr Duration kRenewDeadline = Duration::seconds(20);
-constexpr Duration kRetry = Duration::seconds(5);
+constexpr Duration kLease = Duration::seconds(45);
+constexpr Duration kRenewDeadline = Duration::seconds(30);
+constexpr Duration kRetry = Duration::seconds(8);
 constexpr Duration kPoll = Duration::millis(500);          // the product looks every 100 ms
 constexpr Duration kPollAfterWaking = Duration::millis(100);  // a woken leader may work for that long
 constexpr Duration kRestart = Duration::seconds(2);

@@ -18,6 +18,7 @@ using client::Verb;
 constexpr Duration kSlice = Duration::seconds(5);               // between two looks at what is broken
 constexpr Duration kBindingTimeout = Duration::seconds(60);     // of devices that never become ready
 constexpr Duration kRepublishGap = Duration::millis(700);       // between the two slices of a pool
+constexpr std::uint64_t kEventsKeptOneIn = 8;                   // seeds
 constexpr Duration kSettleFirst = Duration::seconds(5);         // before the first step
 
 class Storm {
@@ -27,6 +28,7 @@ class Storm {
     cluster_.nodes_per_rack = plan.nodes_per_rack;
     world_ = HostileWorld::make({plan.seed, ""}).value();
     heard_ = world_->history().listen("", [this](const store::Event& event) { on_write(event); });
+    world_->network().keeps_events = plan.seed % kEventsKeptOneIn == 0;
     world_->network().note = [this](FaultClass fault) { note(fault); };
     make_cluster();
     make_processes();
