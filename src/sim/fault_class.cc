@@ -8,8 +8,8 @@ constexpr std::array<std::string_view, kFaultClassCount> kNames = {
     "reset",         "forbidden",    "not-found",     "conflict",          "throttled",
     "invalid",       "server-error", "error-after",   "unavailable",       "read-failed",
     "writes-slow",   "watch-lag",    "watch-batch",   "watch-broken",      "watch-gone",
-    "list-old",      "event-repeated", "killed",      "paused",            "clock-jump",
-    "lease-lost",    "outage",       "pod-deleted",   "pod-force-deleted", "pod-recreated",
+    "list-old",      "event-repeated", "killed", "killed-at-write", "stopped",      "paused",            "clock-jump",
+    "lease-lost",    "outage",       "pod-deleted",   "pod-force-deleted", "pod-recreated", "pod-resized",
     "node-lost",     "node-changed", "group-edited",  "slice-republished", "device-lost",
     "device-tainted", "claim-rivalled"};
 

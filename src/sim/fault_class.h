@@ -35,6 +35,8 @@ enum class FaultClass : std::uint8_t {
   EventRepeated,
   // of one process
   Killed,
+  KilledAtWrite,   // between two chosen writes
+  Stopped,         // SIGTERM
   Paused,
   ClockJump,
   LeaseLost,
@@ -44,6 +46,7 @@ enum class FaultClass : std::uint8_t {
   PodDeleted,
   PodForceDeleted,
   PodRecreated,
+  PodResized,
   NodeLost,
   NodeChanged,     // relabelled, tainted or cordoned
   GroupEdited,

@@ -86,6 +86,7 @@ struct HostileClient::Link : std::enable_shared_from_this<Link> {
   static bool creates_request(const Call& call) {
     return call.request.verb == client::Verb::Create && call.request.resource.resource == "bindrequests";
   }
+  bool dies_of(const Call& call);
   void depart(const CallPtr& call);
   std::optional<FaultClass> fault_of(const Call& call) const;
   void strike(FaultClass fault, const CallPtr& call);
@@ -111,6 +112,7 @@ void HostileClient::Link::submit(CallPtr call) {
   call->read = call->request.verb == client::Verb::Get;
   call->chance =
       chance_of(network.shared.seed, network.process + "/" + what, ++network.seen[what]);
+  if (dead || dies_of(*call)) return;
   const std::uint32_t rate = network.writes_per_second;
   if (call->read || rate == 0) return depart(call);
   if (!next_turn.is_set() || next_turn < events.now()) next_turn = events.now();
@@ -123,6 +125,15 @@ void HostileClient::Link::submit(CallPtr call) {
     --self->waiting;
     self->depart(call);
   });
+}
+
+bool HostileClient::Link::dies_of(const Call& call) {
+  if (call.read || network.writes_to_live == 0) return false;
+  if (call.request.resource.resource != network.deadly_resource || --network.writes_to_live > 0) return false;
+  dead = true;
+  network.note(FaultClass::KilledAtWrite);
+  events.after(Duration(), network.on_death);
+  return true;
 }
 
 void HostileClient::Link::depart(const CallPtr& call) {

@@ -46,6 +46,10 @@ struct ProcessNetwork {
   std::uint32_t writes_per_second = 0;                         // 0: no limit
   Duration watch_lag_max = {};                                 // none: milliseconds
   std::map<std::string, std::uint64_t, std::less<>> seen = {};  // requests so far, by what they are about
+  // Its process dies when it is about to send its n-th write from now to a resource; 0: it lives.
+  std::uint64_t writes_to_live = 0;
+  std::string deadly_resource = {};            // plural
+  std::function<void()> on_death = nullptr;  // called soon after
 
   std::uint32_t rate(FaultClass fault) const { return rates[static_cast<std::size_t>(fault)]; }
   void note(FaultClass fault) const {

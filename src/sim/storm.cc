@@ -196,6 +196,16 @@ class Storm {
     note(FaultClass::PodRecreated);
     create(storm_pod(words->second));
   }
+  void do_resize_pod(const Json& step) {
+    const Json amounts = Json::object({{"cpu", std::to_string(step.int_at("cpuMillis")) + "m"}});
+    const Json resources = Json::object({{"requests", amounts}});
+    Json body = Json::object();
+    body["spec"]["containers"] = Json::array({Json::object({{"name", "work"}, {"resources", resources}})});
+    if (world_->call({Verb::StrategicPatch, api::ref_of(Kind::Pod), "default", name_in(step), "resize",
+                      to_string(body)})
+            .ok())
+      note(FaultClass::PodResized);
+  }
   void do_delete_group(const Json& step) {
     const std::set<std::string>* members = members_of(name_in(step));
     if (!members) return;
@@ -334,6 +344,24 @@ class Storm {
     process->kill();
     later(step, [process] { process->start(); });
   }
+  void do_kill_at_write(const Json& step) {
+    Process* process = process_in(step);
+    if (!process) return;
+    ProcessNetwork& network = process->network();
+    network.writes_to_live = static_cast<std::uint64_t>(step.int_at("nth"));
+    network.deadly_resource = step.string_at("resource");
+    network.on_death = [this, process, back = lasting(step)] {
+      process->kill();
+      world_->events().after(back, [process] { process->start(); });
+    };
+  }
+  void do_stop(const Json& step) {
+    Process* process = process_in(step);
+    if (!process || !process->runs() || process->paused()) return;
+    note(FaultClass::Stopped);
+    process->stop();
+    later(step, [process] { process->start(); });
+  }
   void do_pause(const Json& step) {
     Process* process = process_in(step);
     if (!process || !process->runs() || process->paused()) return;
@@ -402,6 +430,7 @@ class Storm {
       ProcessNetwork& network = process->network();
       network.rates = {};
       network.writes_per_second = 0;
+      network.writes_to_live = 0;
       calm_watches(network);
       process->resume();
       process->start();
@@ -440,6 +469,7 @@ Storm::Handler Storm::handler_of(std::string_view name) {
                                        Row{"delete-pod", &Storm::do_delete_pod},
                                        Row{"force-delete-pod", &Storm::do_force_delete_pod},
                                        Row{"recreate-pod", &Storm::do_recreate_pod},
+                                       Row{"resize-pod", &Storm::do_resize_pod},
                                        Row{"delete-group", &Storm::do_delete_group},
                                        Row{"edit-group", &Storm::do_edit_group},
                                        Row{"rival", &Storm::do_rival},
@@ -451,6 +481,8 @@ Storm::Handler Storm::handler_of(std::string_view name) {
                                        Row{"lose-device", &Storm::do_lose_device},
                                        Row{"taint-devices", &Storm::do_taint_devices},
                                        Row{"kill", &Storm::do_kill},
+                                       Row{"kill-at-write", &Storm::do_kill_at_write},
+                                       Row{"stop", &Storm::do_stop},
                                        Row{"pause", &Storm::do_pause},
                                        Row{"jump-clock", &Storm::do_jump_clock},
                                        Row{"trouble", &Storm::do_trouble},

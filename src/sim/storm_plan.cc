@@ -136,6 +136,11 @@ class Maker {
       edit.append("min", 1 + below(kMembersMore));
     }
     for (int i = pick(4); i > 0; --i) {
+      JsonObject& resize = step(below(kTroubleMs), "resize-pod");
+      resize.append("name", names_[random_.below(names_.size())]);
+      resize.append("cpuMillis", 50 + below(50));
+    }
+    for (int i = pick(4); i > 0; --i) {
       JsonObject& rival = step(below(kTroubleMs), "rival");
       rival.append("name", "rival-" + std::to_string(i));
       rival.append("forMs", 1000 + below(60'000));
@@ -159,6 +164,18 @@ class Maker {
       kill.append("process", process());
       kill.append("forMs", chance(50) ? 1 + below(500) : 1000 + below(15'000));
     }
+    for (int i = pick(5); i > 0; --i) {
+      JsonObject& kill = step(below(kTroubleMs - 20'000), "kill-at-write");
+      kill.append("process", process());
+      kill.append("nth", 1 + below(12));
+      kill.append("resource", one_of(std::array{"bindrequests", "resourceclaims", "pods", "podgroups"}));
+      kill.append("forMs", chance(50) ? 1 + below(500) : 1000 + below(15'000));
+    }
+    for (int i = pick(2); i > 0; --i) {
+      JsonObject& stop = step(below(kTroubleMs - 20'000), "stop");
+      stop.append("process", process());
+      stop.append("forMs", 1 + below(5000));
+    }
     for (int i = pick(4); i > 0; --i) {
       JsonObject& pause = step(below(kTroubleMs - 60'000), "pause");
       pause.append("process", process());
@@ -179,6 +196,13 @@ class Maker {
       trouble.append("fault", name_of(static_cast<FaultClass>(pick(kOfRequest))));
       trouble.append("per1000", 30 + below(chance(20) ? 800 : 250));
       trouble.append("forMs", 5000 + below(60'000));
+    }
+    if (chance(60)) {  // reads are few: most of them after a failed write
+      JsonObject& trouble = step(below(kTroubleMs / 2), "trouble");
+      trouble.append("process", process());
+      trouble.append("fault", name_of(FaultClass::ReadFailed));
+      trouble.append("per1000", 100 + below(500));
+      trouble.append("forMs", 60'000 + below(200'000));
     }
     for (int i = 2 + pick(4); i > 0; --i) {
       JsonObject& lag = step(below(kTroubleMs), "watch-trouble");
