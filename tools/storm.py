@@ -52,11 +52,11 @@ class Totals:
             self.failed[seed] = [f"died: {how}"]
 
 
-def work(program, seeds, totals):
+def work(program, seeds, totals, ignored):
     """Runs a list of seeds with equal steps; goes on behind one that ends the worker."""
     while seeds:
         step = seeds[1] - seeds[0] if len(seeds) > 1 else 1
-        command = [program, "run", str(seeds[0]), str(step), str(len(seeds))]
+        command = [program, "run", str(seeds[0]), str(step), str(len(seeds)), *ignored]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               env=ENVIRONMENT) as worker:
             current = seeds[0]
@@ -84,11 +84,11 @@ def print_coverage(totals):
     print(f"\n{len(empty)} empty cells" + (": " + ", ".join(empty) if empty else ""))
 
 
-def shrink(program, seed, folder):
+def shrink(program, seed, folder, ignored):
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"storm-{seed}.yaml"
     try:
-        made = subprocess.run([program, "shrink", str(seed)], stdout=subprocess.PIPE, text=True,
+        made = subprocess.run([program, "shrink", str(seed), *ignored], stdout=subprocess.PIPE, text=True,
                               timeout=SHRINK_SECONDS_MAX, env=ENVIRONMENT, check=False)
     except subprocess.TimeoutExpired:
         print(f"seed {seed} was not shrunk within {SHRINK_SECONDS_MAX} s")
@@ -98,8 +98,8 @@ def shrink(program, seed, folder):
         print(f"shrunk to {path.relative_to(ROOT)}; again: make storm ONLY={path.relative_to(ROOT)}")
 
 
-def run_only(program, which):
-    made = subprocess.run([program, "only", which], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT, check=False)
+def run_only(program, which, ignored):
+    made = subprocess.run([program, "only", which, *ignored], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT, check=False)
     if made.returncode != 0:
         print("0 passed, 1 failed")
         return 1
@@ -118,15 +118,17 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--build", default="build/release")
     parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument("--ignore", action="append", default=[], help='beginning of sentences, such as "I4:"')
     words = parser.parse_args()
+    ignored = [f"--ignore={text}" for text in words.ignore]
     program = str(ROOT / words.build / "sim-storm")
     if words.only:
-        return run_only(program, words.only)
+        return run_only(program, words.only, ignored)
 
     totals = Totals()
     began = time.monotonic()
     seeds = list(range(words.first, words.first + words.seeds))
-    threads = [threading.Thread(target=work, args=(program, seeds[n::words.jobs], totals))
+    threads = [threading.Thread(target=work, args=(program, seeds[n::words.jobs], totals, ignored))
                for n in range(min(words.jobs, len(seeds)))]
     for thread in threads:
         thread.start()
@@ -143,7 +145,7 @@ def main():
     for seed in sorted(totals.failed)[:SHOWN_MAX]:
         print(f"seed {seed}: {totals.failed[seed][0]}")
     if totals.failed and not words.no_shrink:
-        shrink(program, min(totals.failed), ROOT / "build" / "storms")
+        shrink(program, min(totals.failed), ROOT / "build" / "storms", ignored)
     print(f"{totals.done - len(totals.failed)} passed, {len(totals.failed)} failed")
     return 1 if totals.failed else 0
 

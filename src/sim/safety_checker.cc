@@ -28,6 +28,8 @@ bool is_refused(const StoredPod* pod) {
 }  // namespace
 
 void SafetyChecker::say(std::string sentence) {
+  for (const std::string& prefix : ignored_)
+    if (sentence.starts_with(prefix)) return;
   if (broken_.size() < kBrokenMax)
     broken_.push_back(std::move(sentence) + " (" + format_micro_time(now_) + ", version " +
                       std::to_string(revision_) + ")");

@@ -21,6 +21,9 @@ inline constexpr std::size_t kBrokenMax = 8;  // sentences that are kept
 
 class SafetyChecker {
  public:
+  // Sentences that begin with a text in `ignored` are not kept: for who looks behind a known defect.
+  explicit SafetyChecker(std::vector<std::string> ignored = {}) : ignored_(std::move(ignored)) {}
+
   // One event of the store, at a moment of virtual time.
   void apply(const store::Event& event, Time now);
 
@@ -54,6 +57,7 @@ class SafetyChecker {
   void group_changed(const StoredGroup* before, const StoredGroup& after);
   void node_changed(const std::string& name, const StoredNode* before, const StoredNode* after);
 
+  const std::vector<std::string> ignored_;
   StoredState state_;
   Time now_;
   store::Revision revision_ = 0;

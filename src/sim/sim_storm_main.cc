@@ -4,6 +4,8 @@
 //   sim-storm only SEED|FILE [trace]  one storm; what broke; with every write and fault
 //   sim-storm plan SEED               the plan of a seed, as a file that `only` takes
 //   sim-storm shrink SEED|FILE        the smallest plan that still fails in the same way
+//
+// Words --ignore=TEXT behind them: sentences that begin so are not held against a storm.
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -49,49 +51,59 @@ Result<StormPlan> plan_of(const std::string& which) {
   return parse_storm_plan(text.str(), which);
 }
 
-Status run_many(std::uint64_t first, std::uint64_t step, std::uint64_t count) {
+Status run_many(std::uint64_t first, std::uint64_t step, std::uint64_t count, const StormOptions& options) {
   for (std::uint64_t i = 0, seed = first; i < count; ++i, seed += step) {
     std::printf("{\"begins\":%llu}\n", static_cast<unsigned long long>(seed));
     std::fflush(stdout);
-    const StormResult result = TRY(run_storm(make_storm_plan(seed)));
+    const StormResult result = TRY(run_storm(make_storm_plan(seed), options));
     std::printf("%s\n", to_string(result_json(seed, result)).c_str());
     std::fflush(stdout);
   }
   return {};
 }
 
-Status run_one(const std::string& which, bool trace) {
+Status run_one(const std::string& which, const StormOptions& options) {
   const StormPlan plan = TRY(plan_of(which));
-  const StormResult result = TRY(run_storm(plan, {trace}));
+  const StormResult result = TRY(run_storm(plan, options));
   std::printf("%s\n", to_string(result_json(plan.seed, result)).c_str());
   return {};
 }
 
-Status shrink(const std::string& which) {
-  const ShrunkStorm shrunk = TRY(shrink_storm(TRY(plan_of(which))));
+Status shrink(const std::string& which, const StormOptions& options) {
+  const ShrunkStorm shrunk = TRY(shrink_storm(TRY(plan_of(which)), options.ignored));
   if (shrunk.broken.empty()) return Error(ErrorCode::Invalid, which, "this storm does not fail");
   std::printf("# %s\n%s", shrunk.broken.c_str(), storm_plan_text(shrunk.plan).c_str());
   return {};
 }
 
-Status run(int count, char** words) {
-  const std::string verb = count > 1 ? words[1] : "";
-  if (verb == "run" && count == 5)
-    return run_many(std::stoull(words[2]), std::stoull(words[3]), std::stoull(words[4]));
-  if (verb == "only" && count >= 3) return run_one(words[2], count > 3);
-  if (verb == "shrink" && count == 3) return shrink(words[2]);
-  if (verb != "plan" || count != 3)
+Status run(const std::vector<std::string>& words, StormOptions options) {
+  const std::string verb = words.empty() ? "" : words[0];
+  if (verb == "run" && words.size() == 4)
+    return run_many(std::stoull(words[1]), std::stoull(words[2]), std::stoull(words[3]), options);
+  options.trace = verb == "only" && words.size() == 3;
+  if (verb == "only" && words.size() >= 2) return run_one(words[1], options);
+  if (verb == "shrink" && words.size() == 2) return shrink(words[1], options);
+  if (verb != "plan" || words.size() != 2)
     return Error(ErrorCode::Invalid, "sim-storm", "use: run FIRST STEP COUNT, only, plan or shrink SEED|FILE");
-  std::printf("%s", storm_plan_text(TRY(plan_of(words[2]))).c_str());
+  std::printf("%s", storm_plan_text(TRY(plan_of(words[1]))).c_str());
   return {};
 }
 
 }  // namespace
 }  // namespace berth::sim
 
-int main(int count, char** words) {
+int main(int count, char** arguments) {
   berth::configure_log(berth::LogLevel::Off, berth::LogFormat::Text);
-  const berth::Status ran = berth::sim::run(count, words);
+  constexpr std::string_view kIgnore = "--ignore=";
+  berth::sim::StormOptions options;
+  std::vector<std::string> words;
+  for (const std::string& word : std::vector<std::string>(arguments + 1, arguments + count)) {
+    if (word.starts_with(kIgnore))
+      options.ignored.push_back(word.substr(kIgnore.size()));
+    else
+      words.push_back(word);
+  }
+  const berth::Status ran = berth::sim::run(words, options);
   if (!ran) std::fprintf(stderr, "%s\n", ran.error().text().c_str());
   return ran ? 0 : 1;
 }

@@ -23,7 +23,8 @@ constexpr Duration kSettleFirst = Duration::seconds(5);         // before the fi
 
 class Storm {
  public:
-  Storm(const StormPlan& plan, const StormOptions& options) : plan_(plan), options_(options) {
+  Storm(const StormPlan& plan, const StormOptions& options)
+      : plan_(plan), options_(options), checker_(options.ignored) {
     cluster_.racks = plan.racks;
     cluster_.nodes_per_rack = plan.nodes_per_rack;
     world_ = HostileWorld::make({plan.seed, ""}).value();
@@ -49,6 +50,8 @@ class Storm {
       heal();
       if (advance(begin + kStormHeals + kStormRests)) {
         result_.broken = broken_at_rest(checker_);
+        for (const std::string& prefix : options_.ignored)
+          std::erase_if(result_.broken, [&](const std::string& sentence) { return sentence.starts_with(prefix); });
         result_.at_rest = true;
       }
     }

@@ -30,6 +30,7 @@ struct StormResult {
 
 struct StormOptions {
   bool trace = false;  // prints every write and every fault, for a person
+  std::vector<std::string> ignored = {};  // beginnings of sentences that are not held against the storm
 };
 
 // Refuses a step that it does not know. Ends early when a write breaks an invariant.

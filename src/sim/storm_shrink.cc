@@ -23,10 +23,11 @@ std::string invariant_of(const std::string& sentence) {
 
 class Shrinker {
  public:
-  explicit Shrinker(StormPlan plan) : best_{std::move(plan), "", 0} {}
+  Shrinker(StormPlan plan, std::vector<std::string> ignored)
+      : options_{false, std::move(ignored)}, best_{std::move(plan), "", 0} {}
 
   Result<ShrunkStorm> run() {
-    const StormResult first = TRY(run_storm(best_.plan));
+    const StormResult first = TRY(run_storm(best_.plan, options_));
     if (first.broken.empty()) return std::move(best_);
     best_.broken = first.broken.front();
     for (std::size_t piece = (best_.plan.steps.size() + 1) / 2; piece > 0; piece /= 2)
@@ -51,20 +52,21 @@ class Shrinker {
 
   Status keep_if_broken(StormPlan tried) {
     ++best_.runs;
-    const StormResult result = TRY(run_storm(tried));
+    const StormResult result = TRY(run_storm(tried, options_));
     if (result.broken.empty() || invariant_of(result.broken.front()) != invariant_of(best_.broken)) return {};
     best_.plan = std::move(tried);
     best_.broken = result.broken.front();
     return {};
   }
 
+  const StormOptions options_;
   ShrunkStorm best_;
 };
 
 }  // namespace
 
-Result<ShrunkStorm> shrink_storm(StormPlan plan) {
-  return Shrinker(std::move(plan)).run();
+Result<ShrunkStorm> shrink_storm(StormPlan plan, std::vector<std::string> ignored) {
+  return Shrinker(std::move(plan), std::move(ignored)).run();
 }
 
 }  // namespace berth::sim

@@ -17,6 +17,6 @@ struct ShrunkStorm {
 
 // "The same way" is the same sentence but for its names and numbers. Drops steps in ever smaller
 // pieces (delta debugging). Cost: up to kShrinkRunsMax storms.
-Result<ShrunkStorm> shrink_storm(StormPlan plan);
+Result<ShrunkStorm> shrink_storm(StormPlan plan, std::vector<std::string> ignored = {});
 
 }  // namespace berth::sim
