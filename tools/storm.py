@@ -75,12 +75,13 @@ def work(program, seeds, totals, ignored):
 
 
 def print_coverage(totals):
-    faults = sorted({fault for counts in totals.coverage.values() for fault in counts} | set(totals.faults))
+    faults = sorted(totals.faults)
     states = list(totals.coverage)
     print(f"\n{'state × fault':18}" + "".join(f"{state[:12]:>13}" for state in states))
     for fault in faults:
         print(f"{fault:18}" + "".join(f"{totals.coverage[state][fault]:13}" for state in states))
-    empty = [f"{state} × {fault}" for state in states for fault in faults if not totals.coverage[state][fault]]
+    empty = [f"{state} × {fault}" for state in states for fault in faults
+             if not totals.coverage[state][fault]]
     print(f"\n{len(empty)} empty cells" + (": " + ", ".join(empty) if empty else ""))
 
 
@@ -99,7 +100,8 @@ def shrink(program, seed, folder, ignored):
 
 
 def run_only(program, which, ignored):
-    made = subprocess.run([program, "only", which, *ignored], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT, check=False)
+    made = subprocess.run([program, "only", which, *ignored], stdout=subprocess.PIPE, text=True,
+                          env=ENVIRONMENT, check=False)
     if made.returncode != 0:
         print("0 passed, 1 failed")
         return 1

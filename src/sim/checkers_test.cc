@@ -1,4 +1,5 @@
-// The invariant checkers see what they are for: each row breaks one thing by hand, in a world without deciders.
+// The invariant checkers see what they are for: each row breaks one thing by hand, in a world without
+// deciders.
 #include <gtest/gtest.h>
 
 #include "sim/hostile_world.h"
@@ -38,8 +39,8 @@ class Checked : public testing::Test {
   }
   void make_pod(const std::string& name, const char* need = "", const char* group = "",
                 std::int64_t cpu_millis = 100) {
-    const client::ApiReply reply = world_->create(storm_pod(Json::object(
-        {{"name", name}, {"need", need}, {"group", group}, {"cpuMillis", cpu_millis}})));
+    const client::ApiReply reply = world_->create(storm_pod(
+        Json::object({{"name", name}, {"need", need}, {"group", group}, {"cpuMillis", cpu_millis}})));
     EXPECT_TRUE(reply.ok()) << reply.message;
   }
   void bind(const std::string& pod, int node) {
@@ -62,8 +63,8 @@ class Checked : public testing::Test {
     body["status"]["allocation"]["devices"]["results"] = Json::array({result});
     body["status"]["allocation"]["nodeSelector"]["nodeSelectorTerms"] =
         Json::array({Json::object({{"matchFields", Json::array({fields})}})});
-    body["status"]["reservedFor"] = Json::array(
-        {Json::object({{"resource", "pods"}, {"name", pod}, {"uid", uid_of(Kind::Pod, pod)}})});
+    body["status"]["reservedFor"] =
+        Json::array({Json::object({{"resource", "pods"}, {"name", pod}, {"uid", uid_of(Kind::Pod, pod)}})});
     patch(Kind::ResourceClaim, claim, body, "status");
   }
   void expect_broken(const std::string& words) {
@@ -180,16 +181,14 @@ TEST_F(Checked, AtRestAPodThatFitsNowhereMayWait) {
 }
 
 TEST_F(Checked, AtRestAGangThatWouldFitInOneRack) {
-  world_->create(
-      storm_group(Json::object({{"name", "g"}, {"min", 2}, {"topology", "example.com/rack"}})));
+  world_->create(storm_group(Json::object({{"name", "g"}, {"min", 2}, {"topology", "example.com/rack"}})));
   make_pod("g-0", "", "g", 9000);
   make_pod("g-1", "", "g", 9000);
   expect_at_rest("I10: gang g waits with 2 members and would fit");
 }
 
 TEST_F(Checked, AtRestAGangTooLargeForARackMayWait) {
-  world_->create(
-      storm_group(Json::object({{"name", "g"}, {"min", 4}, {"topology", "example.com/rack"}})));
+  world_->create(storm_group(Json::object({{"name", "g"}, {"min", 4}, {"topology", "example.com/rack"}})));
   for (int i = 0; i < 4; ++i) make_pod("g-" + std::to_string(i), "", "g", 9000);
   EXPECT_TRUE(broken_at_rest(checker_).empty());
 }

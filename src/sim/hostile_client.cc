@@ -13,8 +13,8 @@ using client::Delivery;
 
 namespace {
 
-constexpr Duration kHop = Duration::millis(2);         // one way, at least
-constexpr Duration kHopMax = Duration::millis(40);     // one way, on a usual day
+constexpr Duration kHop = Duration::millis(2);           // one way, at least
+constexpr Duration kHopMax = Duration::millis(40);       // one way, on a usual day
 constexpr Duration kTimeoutMin = Duration::millis(500);  // until a sender calls a request lost
 constexpr Duration kTimeoutMax = Duration::seconds(10);
 constexpr Duration kLateMax = Duration::seconds(30);  // after its sender gave up
@@ -24,9 +24,9 @@ constexpr std::uint64_t kBufferedOneIn = 3;  // requests under way when their se
 
 // Faults of a write, in the order in which one number of chance picks them.
 constexpr std::array kWriteFaults = {
-    FaultClass::RequestLost, FaultClass::RequestLate, FaultClass::AnswerLost,  FaultClass::AnswerLate,
-    FaultClass::NotSent,     FaultClass::Reset,       FaultClass::Forbidden,   FaultClass::NotFound,
-    FaultClass::Conflict,    FaultClass::Throttled,   FaultClass::Invalid,     FaultClass::ServerError,
+    FaultClass::RequestLost, FaultClass::RequestLate, FaultClass::AnswerLost, FaultClass::AnswerLate,
+    FaultClass::NotSent,     FaultClass::Reset,       FaultClass::Forbidden,  FaultClass::NotFound,
+    FaultClass::Conflict,    FaultClass::Throttled,   FaultClass::Invalid,    FaultClass::ServerError,
     FaultClass::ErrorAfter,  FaultClass::Unavailable};
 constexpr std::array kReadFaults = {FaultClass::RequestLost, FaultClass::NotSent,     FaultClass::Reset,
                                     FaultClass::Throttled,   FaultClass::ServerError, FaultClass::Unavailable,
@@ -102,16 +102,15 @@ struct HostileClient::Link : std::enable_shared_from_this<Link> {
   EventQueue& events;
   bool dead = false;
   bool paused = false;
-  Time next_turn;              // of a write, when writes are slow
-  std::size_t waiting = 0;     // for their turn
-  std::vector<CallPtr> held;   // not sent because the process stands still
+  Time next_turn;             // of a write, when writes are slow
+  std::size_t waiting = 0;    // for their turn
+  std::vector<CallPtr> held;  // not sent because the process stands still
 };
 
 void HostileClient::Link::submit(CallPtr call) {
   const std::string what = about(call->request);
   call->read = call->request.verb == client::Verb::Get;
-  call->chance =
-      chance_of(network.shared.seed, network.process + "/" + what, ++network.seen[what]);
+  call->chance = chance_of(network.shared.seed, network.process + "/" + what, ++network.seen[what]);
   if (dead || dies_of(*call)) return;
   const std::uint32_t rate = network.writes_per_second;
   if (call->read || rate == 0) return depart(call);
@@ -175,8 +174,8 @@ void HostileClient::Link::strike(FaultClass fault, const CallPtr& call) {
     case FaultClass::AnswerLost:
       return land(call, hop(*call, 1), timeout, lose);
     case FaultClass::AnswerLate:
-      return land(call, hop(*call, 1),
-                  span_of(chance_of(call->chance, "answer", 0), kHopMax, kAnswerLateMax), nullptr);
+      return land(call, hop(*call, 1), span_of(chance_of(call->chance, "answer", 0), kHopMax, kAnswerLateMax),
+                  nullptr);
     case FaultClass::NotSent:
       return answer(call, undelivered(Delivery::NotSent), kHop);
     case FaultClass::Reset:
@@ -184,8 +183,7 @@ void HostileClient::Link::strike(FaultClass fault, const CallPtr& call) {
         return land(call, hop(*call, 1), kHop, lose);
       return answer(call, undelivered(Delivery::Lost), kHop);
     case FaultClass::ErrorAfter:
-      return land(call, hop(*call, 1), hop(*call, 2),
-                  [](ApiReply) { return refused(500, "InternalError"); });
+      return land(call, hop(*call, 1), hop(*call, 2), [](ApiReply) { return refused(500, "InternalError"); });
     default:
       return refuse(fault, call);
   }
@@ -223,8 +221,7 @@ void HostileClient::Link::land(const CallPtr& call, Duration delay, Duration lat
   network.shared.creates_under_way += creates_request(*call);
   events.after(delay, [self = shared_from_this(), call, later, change = std::move(change)] {
     self->network.shared.creates_under_way -= creates_request(*call);
-    if (self->network.shared.is_out())
-      return self->answer(call, undelivered(Delivery::Lost), kHopMax);
+    if (self->network.shared.is_out()) return self->answer(call, undelivered(Delivery::Lost), kHopMax);
     // A part of what a killed process had sent was still in its own buffers.
     if (self->dead && chance_of(call->chance, "buffered", 0) % kBufferedOneIn == 0) return;
     ApiReply answered;

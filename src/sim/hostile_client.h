@@ -1,9 +1,10 @@
 // An API client of one process in virtual time: requests and answers take time, get lost, land late or are
 // refused; watches lag, break, repeat themselves and list again from older states.
 //
-// Owner: one process of a simulated world, on one thread. When the client is destroyed its process is dead: it
-// hears nothing any more, and what it had sent lands all the same. Promises what client-go and the API server
-// promise: one object's versions arrive in order, and a list is never older than what this watch has shown.
+// Owner: one process of a simulated world, on one thread. When the client is destroyed its process is dead:
+// it hears nothing any more, and what it had sent lands all the same. Promises what client-go and the API
+// server promise: one object's versions arrive in order, and a list is never older than what this watch has
+// shown.
 #pragma once
 
 #include <memory>

@@ -55,7 +55,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
     const store::Revision now = network_.shared.store.revision();
     store::ListQuery query;
     query.resource = resource_;
-    if (listed_ && seen_ < now && strikes(FaultClass::ListOld)) query.at = seen_ + chance() % (now - seen_ + 1);
+    if (listed_ && seen_ < now && strikes(FaultClass::ListOld))
+      query.at = seen_ + chance() % (now - seen_ + 1);
     Result<store::ListPage> page = network_.shared.store.list(query);
     if (!page) {
       query.at.reset();
@@ -119,9 +120,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
     std::vector<client::RawChange> changes;
     for (std::size_t i = next_ - std::min(next_, kRepeatedMax); i < next_; ++i) {
       const store::Key& key = history_[i]->object->key;
-      const bool newest = std::none_of(history_.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                                       history_.begin() + static_cast<std::ptrdiff_t>(next_),
-                                       [&](const store::EventPtr& later) { return later->object->key == key; });
+      const bool newest =
+          std::none_of(history_.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                       history_.begin() + static_cast<std::ptrdiff_t>(next_),
+                       [&](const store::EventPtr& later) { return later->object->key == key; });
       if (newest) changes.push_back(change_of(*history_[i]));
     }
     if (!changes.empty()) receiver_.on_changes(std::move(changes));
@@ -152,8 +154,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   client::WatchReceiver& receiver_;
   const std::vector<store::EventPtr>& history_;
   std::shared_ptr<void> heard_;
-  std::size_t next_ = 0;         // of history_
-  store::Revision seen_ = 0;     // the newest that the receiver has
+  std::size_t next_ = 0;      // of history_
+  store::Revision seen_ = 0;  // the newest that the receiver has
   bool listed_ = false;
   bool down_ = false;
   bool scheduled_ = false;

@@ -63,8 +63,7 @@ struct HostileWorld::Parts {
 
 Result<std::unique_ptr<HostileWorld>> HostileWorld::make(const HostileWorldOptions& options) {
   api::Gates gates = TRY(api::Gates::parse(api::GateDefaults::Up, options.feature_gates));
-  return std::unique_ptr<HostileWorld>(
-      new HostileWorld(std::make_unique<Parts>(options, std::move(gates))));
+  return std::unique_ptr<HostileWorld>(new HostileWorld(std::make_unique<Parts>(options, std::move(gates))));
 }
 
 HostileWorld::HostileWorld(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -131,9 +130,9 @@ client::ApiReply HostileWorld::create(const Json& object) {
   const std::string api_version(object.string_at("apiVersion"));
   const std::size_t slash = api_version.find('/');
   const bool core = slash == std::string::npos;
-  const api::ResourceInfo* resource =
-      api::find_resource_of_kind(core ? "" : api_version.substr(0, slash),
-                                 core ? api_version : api_version.substr(slash + 1), object.string_at("kind"));
+  const api::ResourceInfo* resource = api::find_resource_of_kind(
+      core ? "" : api_version.substr(0, slash), core ? api_version : api_version.substr(slash + 1),
+      object.string_at("kind"));
   BERTH_ASSERT(resource, "storms create what is served");
   const std::string_view ns = object.part("metadata").string_at("namespace");
   client::ApiRequest request;

@@ -1,7 +1,7 @@
 // A cluster in one thread whose processes, network and API server misbehave, in virtual time, by seed.
 //
-// The real API server and store, and the real control plane in one or several processes. The same seed and the
-// same calls give the same bytes. Owner: one test or one storm; nothing here is thread-safe.
+// The real API server and store, and the real control plane in one or several processes. The same seed and
+// the same calls give the same bytes. Owner: one test or one storm; nothing here is thread-safe.
 #pragma once
 
 #include <memory>

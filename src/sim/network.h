@@ -1,7 +1,7 @@
 // What lies between one simulated process and the API server: how bad it is at the moment, and what it did.
 //
-// Owner: one simulated world, on one thread. Every decision of chance is a function of the world's seed and of
-// what it is about, not of what was decided before: a plan from which something is left out stays alike.
+// Owner: one simulated world, on one thread. Every decision of chance is a function of the world's seed and
+// of what it is about, not of what was decided before: a plan from which something is left out stays alike.
 #pragma once
 
 #include <array>
@@ -43,12 +43,12 @@ struct ProcessNetwork {
   SharedNetwork& shared;
   std::string process;
   FaultRates1000 rates = {};
-  std::uint32_t writes_per_second = 0;                         // 0: no limit
-  Duration watch_lag_max = {};                                 // none: milliseconds
+  std::uint32_t writes_per_second = 0;                          // 0: no limit
+  Duration watch_lag_max = {};                                  // none: milliseconds
   std::map<std::string, std::uint64_t, std::less<>> seen = {};  // requests so far, by what they are about
   // Its process dies when it is about to send its n-th write from now to a resource; 0: it lives.
   std::uint64_t writes_to_live = 0;
-  std::string deadly_resource = {};            // plural
+  std::string deadly_resource = {};          // plural
   std::function<void()> on_death = nullptr;  // called soon after
 
   std::uint32_t rate(FaultClass fault) const { return rates[static_cast<std::size_t>(fault)]; }

@@ -9,7 +9,7 @@ namespace {
 constexpr Duration kLease = Duration::seconds(45);
 constexpr Duration kRenewDeadline = Duration::seconds(30);
 constexpr Duration kRetry = Duration::seconds(8);
-constexpr Duration kPoll = Duration::millis(500);          // the product looks every 100 ms
+constexpr Duration kPoll = Duration::millis(500);             // the product looks every 100 ms
 constexpr Duration kPollAfterWaking = Duration::millis(100);  // a woken leader may work for that long
 constexpr Duration kRestart = Duration::seconds(2);
 constexpr Duration kRestartMax = Duration::seconds(8);
@@ -124,11 +124,12 @@ void Process::schedule_poll() {
 }
 
 void Process::send(client::ApiRequest request) {
-  incarnation_->client.submit(
-      std::move(request), [this, of = std::weak_ptr(incarnation_)](const client::ApiReply& reply) {
-        const auto still = of.lock();
-        if (still && still == incarnation_) still->election->answered(reply, network_.shared.events.now());
-      });
+  incarnation_->client.submit(std::move(request),
+                              [this, of = std::weak_ptr(incarnation_)](const client::ApiReply& reply) {
+                                const auto still = of.lock();
+                                if (still && still == incarnation_)
+                                  still->election->answered(reply, network_.shared.events.now());
+                              });
 }
 
 bool Process::step() {

@@ -1,5 +1,5 @@
-// One operating-system process of a simulated world: parts of the control plane behind a hostile network, with
-// a clock of its own and, when it is one of several, a Lease to lead by.
+// One operating-system process of a simulated world: parts of the control plane behind a hostile network,
+// with a clock of its own and, when it is one of several, a Lease to lead by.
 //
 // Owner: one HostileWorld, on one thread. A killed process leaves nothing but the requests that it had sent.
 // One that stops leading dies at once and is started again, as kube-scheduler is.

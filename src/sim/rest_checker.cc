@@ -153,7 +153,8 @@ class RestCheck {
   void check_pods() {
     for (const auto& [name, pod] : state_.pods) {
       if (pod.deleting) say("I6: pod " + name + " is still being deleted");
-      if (pod.runs_or_will() && pod.phase != "Running") say("I10: pod " + name + " is bound and does not run");
+      if (pod.runs_or_will() && pod.phase != "Running")
+        say("I10: pod " + name + " is bound and does not run");
       if (!pod.node.empty() && pod.scheduled != "True")
         say("I17: pod " + name + " is bound and says " + pod.scheduled + " " + pod.scheduled_reason);
       if (!waits(pod)) continue;
@@ -207,18 +208,18 @@ class RestCheck {
     if (members.bound >= group.min && group.scheduled != "True")
       say("I17: gang " + group.name + " is bound and its condition PodGroupInitiallyScheduled says \"" +
           group.scheduled + "\"");
-    // Finished members count for nothing any more, as in kube-scheduler, whose informer leaves them out: a late
-    // one then waits for as many others as its gang began with.
+    // Finished members count for nothing any more, as in kube-scheduler, whose informer leaves them out: a
+    // late one then waits for as many others as its gang began with.
     if (members.running + ssize(members.waiting) < group.min || members.waiting.empty()) return;
     if (!group.key.empty() && members.domains.size() > 1) return;  // a node changed its domain
-    const std::set<std::string> domains =
-        members.domains.empty() ? domains_of(group.key) : members.domains;
+    const std::set<std::string> domains = members.domains.empty() ? domains_of(group.key) : members.domains;
     for (const std::string& domain : domains) {
       Room room(state_);
       if (std::all_of(members.waiting.begin(), members.waiting.end(),
                       [&](const StoredPod* pod) { return room.place(*pod, group.key, domain); }))
-        return say(std::string("I10: gang ") + group.name + (members.running > 0 ? ", which has begun," : "") +
-                   " waits with " + std::to_string(members.waiting.size()) + " members and would fit");
+        return say(std::string("I10: gang ") + group.name +
+                   (members.running > 0 ? ", which has begun," : "") + " waits with " +
+                   std::to_string(members.waiting.size()) + " members and would fit");
     }
   }
   template <class T>
@@ -234,15 +235,19 @@ class RestCheck {
       else if (!pod->node.empty() && request.phase != "Succeeded")
         say("I17: bind request " + name + " of a bound pod says " + request.phase + " " + request.step);
       else if (pod->node.empty())
-        say("I6: bind request " + name + " (" + request.phase + " " + request.step + ") is left, its pod waits");
+        say("I6: bind request " + name + " (" + request.phase + " " + request.step +
+            ") is left, its pod waits");
     }
     for (const auto& [name, claim] : state_.claims) {
       for (const std::string& uid : claim.reserved) {
         const StoredPod* pod = state_.pod_by_uid(uid);
-        if (!pod || pod->finished()) say("I6: claim " + name + " is reserved for a pod that is " + (pod ? "finished" : "gone"));
-        if (pod && waits(*pod)) say("I6: claim " + name + " is reserved for pod " + pod->name + ", which waits");
+        if (!pod || pod->finished())
+          say("I6: claim " + name + " is reserved for a pod that is " + (pod ? "finished" : "gone"));
+        if (pod && waits(*pod))
+          say("I6: claim " + name + " is reserved for pod " + pod->name + ", which waits");
       }
-      if (claim.allocated && claim.reserved.empty()) say("I6: claim " + name + " is allocated and nobody has it");
+      if (claim.allocated && claim.reserved.empty())
+        say("I6: claim " + name + " is allocated and nobody has it");
       if (!claim.owner_uid.empty() && !state_.pod_by_uid(claim.owner_uid))
         say("I6: claim " + name + " is left, its pod is gone");
     }

@@ -5,8 +5,8 @@
 namespace berth::sim {
 namespace {
 
-// Excuses: a member that its user deleted, or whose node went, may have been counted by a binder that could not
-// know yet. Watches lag 30 s, a request that is called lost lands up to 40 s later, slow writes queue.
+// Excuses: a member that its user deleted, or whose node went, may have been counted by a binder that could
+// not know yet. Watches lag 30 s, a request that is called lost lands up to 40 s later, slow writes queue.
 constexpr Duration kUnknowing = Duration::seconds(150);
 
 std::string rejoin(const std::set<std::string>& names) {
@@ -158,8 +158,9 @@ void SafetyChecker::check_gang_of(const StoredPod& pod, const StoredGroup& group
   }
   for (const Time lost : lost_[group.name]) ready += now_ - lost < kUnknowing;
   if (ready < min)
-    say("I4: " + pod.name + " of gang " + group.name + " is bound while " + std::to_string(ready) + " of the " +
-        std::to_string(min) + " members that it needs are bound or prepared (not: " + rejoin(missing) + ")");
+    say("I4: " + pod.name + " of gang " + group.name + " is bound while " + std::to_string(ready) +
+        " of the " + std::to_string(min) +
+        " members that it needs are bound or prepared (not: " + rejoin(missing) + ")");
 }
 
 void SafetyChecker::check_domain_of(const StoredPod& pod, const StoredGroup& group) {
@@ -202,7 +203,8 @@ void SafetyChecker::check_device(const std::string& device, const StoredClaim& c
     say("I1: device " + device + " is allocated to claim " + claim.name + " and to claim " + other);
   }
   const auto known = state_.catalog.find(device);
-  if (known == state_.catalog.end()) return say("I1: device " + device + " of claim " + claim.name + " never was");
+  if (known == state_.catalog.end())
+    return say("I1: device " + device + " of claim " + claim.name + " never was");
   check_counters(known->second, claim);
 }
 

@@ -62,11 +62,11 @@ class SafetyChecker {
   Time now_;
   store::Revision revision_ = 0;
   std::vector<std::string> broken_;
-  std::set<std::string> rivalled_;         // UIDs of claims
-  std::map<std::string, std::int64_t> begun_;  // by UID of the group: its minimum then
-  std::set<std::string> relabelled_;       // nodes
-  std::set<std::string> losers_;           // groups
-  std::map<std::string, std::vector<Time>> lost_;        // group: when members that had requests went
+  std::set<std::string> rivalled_;                 // UIDs of claims
+  std::map<std::string, std::int64_t> begun_;      // by UID of the group: its minimum then
+  std::set<std::string> relabelled_;               // nodes
+  std::set<std::string> losers_;                   // groups
+  std::map<std::string, std::vector<Time>> lost_;  // group: when members that had requests went
   struct OldMin {
     std::int64_t min = 0;
     Time until;

@@ -80,11 +80,13 @@ Status run(const std::vector<std::string>& words, StormOptions options) {
   const std::string verb = words.empty() ? "" : words[0];
   if (verb == "run" && words.size() == 4)
     return run_many(std::stoull(words[1]), std::stoull(words[2]), std::stoull(words[3]), options);
-  options.trace = verb == "only" && words.size() == 3;
+  if (verb == "only" && words.size() == 3)
+    options.trace = [](const std::string& line) { std::printf("%s\n", line.c_str()); };
   if (verb == "only" && words.size() >= 2) return run_one(words[1], options);
   if (verb == "shrink" && words.size() == 2) return shrink(words[1], options);
   if (verb != "plan" || words.size() != 2)
-    return Error(ErrorCode::Invalid, "sim-storm", "use: run FIRST STEP COUNT, only, plan or shrink SEED|FILE");
+    return Error(ErrorCode::Invalid, "sim-storm",
+                 "use: run FIRST STEP COUNT, only, plan or shrink SEED|FILE");
   std::printf("%s", storm_plan_text(TRY(plan_of(words[1]))).c_str());
   return {};
 }

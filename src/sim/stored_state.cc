@@ -55,7 +55,8 @@ StoredDevice read_device(const Json& device, const std::string& pool, const std:
     if (!counters.is_object()) continue;
     for (const JsonMember& counter : counters.as_object()) {
       const std::vector<std::string> groups = texts(draw.items_at("compatibilityGroups"));
-      read.draws.push_back({pool + "/" + text(draw, "counterSet"), counter.key,
+      read.draws.push_back({pool + "/" + text(draw, "counterSet"),
+                            counter.key,
                             millis_of(counter.value.string_at("value")),
                             {groups.begin(), groups.end()}});
     }
@@ -154,8 +155,12 @@ StoredClaim read_claim(const Json& object) {
 StoredRequest read_request(const Json& object) {
   const Json& spec = object.part("spec");
   const Json& status = object.part("status");
-  return {text(object.part("metadata"), "name"), text(spec, "podName"), text(spec, "podUID"),
-          text(spec, "selectedNode"),            text(status, "phase"), text(status, "step")};
+  return {text(object.part("metadata"), "name"),
+          text(spec, "podName"),
+          text(spec, "podUID"),
+          text(spec, "selectedNode"),
+          text(status, "phase"),
+          text(status, "step")};
 }
 
 StoredGroup read_group(const Json& object) {
@@ -179,7 +184,8 @@ StoredNode read_node(const Json& object) {
   node.cpu_millis = millis_of(offered.string_at("cpu"));
   node.pods = millis_of(offered.string_at("pods")) / 1000;
   const Json* ready = condition(object.part("status"), "Ready");
-  node.usable = ready && ready->string_at("status") == "True" && !object.part("spec").bool_at("unschedulable") &&
+  node.usable = ready && ready->string_at("status") == "True" &&
+                !object.part("spec").bool_at("unschedulable") &&
                 object.part("spec").items_at("taints").empty();
   return node;
 }

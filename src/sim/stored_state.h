@@ -22,14 +22,14 @@ struct StoredPod {
   bool claims_known = true;         // every claim of the spec has an object's name
   std::vector<std::string> claims;  // objects
   std::int64_t cpu_millis = 0;
-  std::int64_t whole_gpus = 0;  // as an extended resource
+  std::int64_t whole_gpus = 0;              // as an extended resource
   std::string scheduled, scheduled_reason;  // condition PodScheduled
   bool finished() const { return phase == "Succeeded" || phase == "Failed"; }
   bool runs_or_will() const { return !node.empty() && !finished() && !deleting; }
 };
 
 struct StoredResult {
-  std::string device;  // "driver/pool/device"
+  std::string device;                         // "driver/pool/device"
   std::vector<std::string> binding, failing;  // condition types
 };
 
@@ -94,13 +94,13 @@ class StoredState {
   std::map<std::string, StoredGroup> groups;
   std::map<std::string, StoredNode> nodes;
   std::map<std::string, StoredSlice> slices;
-  std::map<std::string, std::set<std::string>> holders;           // device: names of claims
-  std::map<std::string, std::string> pod_of_uid;                  // name
-  std::map<std::string, std::set<std::string>> requests_of_pod;   // UID: names
-  std::map<std::string, std::set<std::string>> members;           // group: names of pods
-  std::map<std::string, StoredDevice> catalog;                    // every device ever published
-  std::map<std::string, std::int64_t> counters;                   // ever published
-  std::map<std::string, std::set<std::string>> devices_of_set;    // "driver/pool/set": keys
+  std::map<std::string, std::set<std::string>> holders;          // device: names of claims
+  std::map<std::string, std::string> pod_of_uid;                 // name
+  std::map<std::string, std::set<std::string>> requests_of_pod;  // UID: names
+  std::map<std::string, std::set<std::string>> members;          // group: names of pods
+  std::map<std::string, StoredDevice> catalog;                   // every device ever published
+  std::map<std::string, std::int64_t> counters;                  // ever published
+  std::map<std::string, std::set<std::string>> devices_of_set;   // "driver/pool/set": keys
 
   // Null when there is none.
   const StoredPod* pod_by_uid(const std::string& uid) const;

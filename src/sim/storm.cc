@@ -1,7 +1,6 @@
 #include "sim/storm.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <set>
 
 #include "base/fnv.h"
@@ -15,11 +14,11 @@ namespace {
 using api::Kind;
 using client::Verb;
 
-constexpr Duration kSlice = Duration::seconds(5);               // between two looks at what is broken
-constexpr Duration kBindingTimeout = Duration::seconds(60);     // of devices that never become ready
-constexpr Duration kRepublishGap = Duration::millis(700);       // between the two slices of a pool
-constexpr std::uint64_t kEventsKeptOneIn = 8;                   // seeds
-constexpr Duration kSettleFirst = Duration::seconds(5);         // before the first step
+constexpr Duration kSlice = Duration::seconds(5);            // between two looks at what is broken
+constexpr Duration kBindingTimeout = Duration::seconds(60);  // of devices that never become ready
+constexpr Duration kRepublishGap = Duration::millis(700);    // between the two slices of a pool
+constexpr std::uint64_t kEventsKeptOneIn = 8;                // seeds
+constexpr Duration kSettleFirst = Duration::seconds(5);      // before the first step
 
 class Storm {
  public:
@@ -51,7 +50,8 @@ class Storm {
       if (advance(begin + kStormHeals + kStormRests)) {
         result_.broken = broken_at_rest(checker_);
         for (const std::string& prefix : options_.ignored)
-          std::erase_if(result_.broken, [&](const std::string& sentence) { return sentence.starts_with(prefix); });
+          std::erase_if(result_.broken,
+                        [&](const std::string& sentence) { return sentence.starts_with(prefix); });
         result_.at_rest = true;
       }
     }
@@ -80,9 +80,9 @@ class Storm {
   void on_write(const store::Event& event) {
     ++result_.writes;
     if (options_.trace)
-      std::printf("%s %d %s/%s %s\n", format_micro_time(world_->now()).c_str(), static_cast<int>(event.kind),
-                  event.object->key.resource.c_str(), event.object->key.name.c_str(),
-                  event.object->bytes.c_str());
+      options_.trace(format_micro_time(world_->now()) + " " + std::to_string(static_cast<int>(event.kind)) +
+                     " " + event.object->key.resource + "/" + event.object->key.name + " " +
+                     event.object->bytes);
     checker_.apply(event, world_->now());
   }
 
@@ -90,7 +90,7 @@ class Storm {
     const auto column = static_cast<std::size_t>(fault);
     ++result_.faults[column];
     if (options_.trace)
-      std::printf("%s fault %s\n", format_micro_time(world_->now()).c_str(), std::string(name_of(fault)).c_str());
+      options_.trace(format_micro_time(world_->now()) + " fault " + std::string(name_of(fault)));
     const StoredState& state = checker_.state();
     bool any = false;
     const auto count = [&](std::size_t row, bool is) {
@@ -204,8 +204,9 @@ class Storm {
     const Json resources = Json::object({{"requests", amounts}});
     Json body = Json::object();
     body["spec"]["containers"] = Json::array({Json::object({{"name", "work"}, {"resources", resources}})});
-    if (world_->call({Verb::StrategicPatch, api::ref_of(Kind::Pod), "default", name_in(step), "resize",
-                      to_string(body)})
+    if (world_
+            ->call({Verb::StrategicPatch, api::ref_of(Kind::Pod), "default", name_in(step), "resize",
+                    to_string(body)})
             .ok())
       note(FaultClass::PodResized);
   }
@@ -328,17 +329,20 @@ class Storm {
     const std::string name = "broken-" + node_name_in(step);
     const Json selector = Json::object({{"driver", "gpu.example.com"}, {"pool", node_name_in(step)}});
     const Json taint = Json::object({{"key", "example.com/broken"}, {"effect", "NoExecute"}});
-    const Json rule = Json::object({{"apiVersion", api::ref_of(Kind::DeviceTaintRule).api_version()},
-                                    {"kind", "DeviceTaintRule"},
-                                    {"metadata", Json::object({{"name", name}})},
-                                    {"spec", Json::object({{"deviceSelector", selector}, {"taint", taint}})}});
+    const Json rule =
+        Json::object({{"apiVersion", api::ref_of(Kind::DeviceTaintRule).api_version()},
+                      {"kind", "DeviceTaintRule"},
+                      {"metadata", Json::object({{"name", name}})},
+                      {"spec", Json::object({{"deviceSelector", selector}, {"taint", taint}})}});
     if (world_->create(rule).ok()) note(FaultClass::DeviceTainted);
     later(step, [this, name] { remove(Kind::DeviceTaintRule, name); });
   }
 
   // --- processes and their network ---
 
-  Process* process_in(const Json& step) { return healed_ ? nullptr : world_->find(step.string_at("process")); }
+  Process* process_in(const Json& step) {
+    return healed_ ? nullptr : world_->find(step.string_at("process"));
+  }
 
   void do_kill(const Json& step) {
     Process* process = process_in(step);
@@ -424,8 +428,8 @@ class Storm {
     world_->network().outage_until = world_->now() + lasting(step);
   }
 
-  // All trouble ends: what was broken is whole, what was away is back, and clocks agree again. Steps that last
-  // longer end by themselves, and find nothing left to do.
+  // All trouble ends: what was broken is whole, what was away is back, and clocks agree again. Steps that
+  // last longer end by themselves, and find nothing left to do.
   void heal() {
     healed_ = true;
     world_->network().outage_until = world_->now();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,8 @@ namespace berth::sim {
 
 // What was going on somewhere when a fault struck: the steps of bind requests that are not done, and these.
 inline constexpr std::array<std::string_view, 11> kStormStates = {
-    "decided",  "Reserving", "WaitingForDevices", "WaitingForGang", "Binding",      "Bound",
-    "RollingBack", "RolledBack", "creating",      "refused",        "nothing"};
+    "decided",     "Reserving",  "WaitingForDevices", "WaitingForGang", "Binding", "Bound",
+    "RollingBack", "RolledBack", "creating",          "refused",        "nothing"};
 using Coverage = std::array<std::array<std::uint64_t, kFaultClassCount>, kStormStates.size()>;
 
 struct StormResult {
@@ -23,13 +24,13 @@ struct StormResult {
   Coverage coverage = {};
   Duration virtual_time = {};
   std::uint64_t writes = 0;
-  std::uint64_t pods = 0;      // created
+  std::uint64_t pods = 0;  // created
   std::uint64_t bindings = 0;
   std::uint64_t digest = 0;  // of every object at the end: the same for the same plan
 };
 
 struct StormOptions {
-  bool trace = false;  // prints every write and every fault, for a person
+  std::function<void(const std::string&)> trace = nullptr;  // hears of every write and fault, for a person
   std::vector<std::string> ignored = {};  // beginnings of sentences that are not held against the storm
 };
 

@@ -31,7 +31,8 @@ JsonArray node_devices(const StormCluster& cluster, const std::vector<std::strin
   JsonArray devices;
   const auto add = [&](Json device) {
     const std::string name(device.string_at("name"));
-    if (std::find(without.begin(), without.end(), name) == without.end()) devices.push_back(std::move(device));
+    if (std::find(without.begin(), without.end(), name) == without.end())
+      devices.push_back(std::move(device));
   };
   for (int i = 0; i < kMigs; ++i) add(partition("gpu-0-mig-1g-" + std::to_string(i), "mig-1g", "mig", "20"));
   for (int i = 0; i < kVgpus; ++i) add(partition("gpu-0-vgpu-" + std::to_string(i), "vgpu", "vgpu", "50"));
@@ -52,8 +53,7 @@ Json request_for(const char* device_class, std::string_view type, int count) {
   if (count > 1) exactly["count"] = std::int64_t{count};
   if (!type.empty()) {
     const std::string expression = "device.attributes['gpu.example.com'].type == '" + std::string(type) + "'";
-    exactly["selectors"] =
-        Json::array({Json::object({{"cel", Json::object({{"expression", expression}})}})});
+    exactly["selectors"] = Json::array({Json::object({{"cel", Json::object({{"expression", expression}})}})});
   }
   return Json::object({{"name", "gpu"}, {"exactly", std::move(exactly)}});
 }
@@ -98,9 +98,8 @@ Json storm_node(const StormCluster& cluster, int number) {
   const std::string name = storm_node_name(number);
   const std::string rack = "rack-" + std::to_string((number - 1) / cluster.nodes_per_rack);
   Json node = named("v1", "Node", name);
-  node["metadata"]["labels"] = Json::object({{"berth.dev/simulated", "true"},
-                                             {"kubernetes.io/hostname", name},
-                                             {"example.com/rack", rack}});
+  node["metadata"]["labels"] = Json::object(
+      {{"berth.dev/simulated", "true"}, {"kubernetes.io/hostname", name}, {"example.com/rack", rack}});
   const Json amounts = Json::object({{"cpu", "16"}, {"memory", "64Gi"}, {"pods", "40"}});
   node["status"] = Json::object({{"capacity", amounts}, {"allocatable", amounts}});
   return node;
@@ -124,8 +123,8 @@ std::vector<Json> storm_slices(const StormCluster& cluster, int number, std::int
 
 std::vector<Json> storm_basics(const StormCluster& cluster) {
   const std::string ours = "device.driver == 'gpu.example.com'";
-  Json whole = device_class("whole-gpu.example.com",
-                            ours + " && device.attributes['gpu.example.com'].type == 'gpu'");
+  Json whole =
+      device_class("whole-gpu.example.com", ours + " && device.attributes['gpu.example.com'].type == 'gpu'");
   whole["spec"]["extendedResourceName"] = "example.com/whole";
   std::vector<Json> all = {device_class("gpu.example.com", ours),
                            std::move(whole),

@@ -6,6 +6,7 @@
 #include "api/yaml.h"
 #include "base/random.h"
 #include "sim/fault_class.h"
+#include "sim/network.h"
 #include "sim/storm_objects.h"
 
 namespace berth::sim {
@@ -18,10 +19,9 @@ constexpr std::int64_t kArrivalsMs = 420'000;
 constexpr std::int64_t kTroubleMs = 470'000;
 constexpr int kSharedClaims = 3;
 
-
 class Maker {
  public:
-  explicit Maker(std::uint64_t seed) : random_(seed * 0x9e3779b97f4a7c15ull + 1) { plan_.seed = seed; }
+  explicit Maker(std::uint64_t seed) : random_(chance_of(seed, "plan", 0)) { plan_.seed = seed; }
 
   StormPlan make() {
     choose_topology();
@@ -34,9 +34,8 @@ class Maker {
     make_cluster_changes();
     make_process_trouble();
     make_network_trouble();
-    std::stable_sort(plan_.steps.begin(), plan_.steps.end(), [](const Json& a, const Json& b) {
-      return a.int_at("atMs") < b.int_at("atMs");
-    });
+    std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
+                     [](const Json& a, const Json& b) { return a.int_at("atMs") < b.int_at("atMs"); });
     return std::move(plan_);
   }
 
@@ -111,14 +110,13 @@ class Maker {
     for (int i = 0; i < members; ++i) {
       if (chance(12)) need = member_need();
       const std::int64_t late = chance(80) ? below(300) : below(60'000);
-      pod(std::min(at + 1 + late, kTroubleMs), name + "-" + std::to_string(i), need, name, run_s,
-          priority);
+      pod(std::min(at + 1 + late, kTroubleMs), name + "-" + std::to_string(i), need, name, run_s, priority);
     }
   }
 
   void make_single(int number) {
-    std::string need = one_of(std::array{"", "", "one-gpu", "one-gpu", "mig-1g", "vgpu", "extended",
-                                         "fabric-card", "shared"});
+    std::string need = one_of(
+        std::array{"", "", "one-gpu", "one-gpu", "mig-1g", "vgpu", "extended", "fabric-card", "shared"});
     if (need == "shared") need = "claim/shared-" + std::to_string(pick(kSharedClaims));
     pod(below(kArrivalsMs), "pod-" + std::to_string(number), need, "", 5 + below(50), priority());
   }

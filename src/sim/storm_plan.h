@@ -1,4 +1,5 @@
-// What happens in one storm and when: made from a seed, written to and read from a file that a person can edit.
+// What happens in one storm and when: made from a seed, written to and read from a file that a person can
+// edit.
 //
 // Pure. A step is a JSON object {atMs, do, …}; docs of the words: src/sim/README.md. Steps do not depend on
 // each other's chance, so any of them can be left out.

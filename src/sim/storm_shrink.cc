@@ -24,7 +24,7 @@ std::string invariant_of(const std::string& sentence) {
 class Shrinker {
  public:
   Shrinker(StormPlan plan, std::vector<std::string> ignored)
-      : options_{false, std::move(ignored)}, best_{std::move(plan), "", 0} {}
+      : options_{nullptr, std::move(ignored)}, best_{std::move(plan), "", 0} {}
 
   Result<ShrunkStorm> run() {
     const StormResult first = TRY(run_storm(best_.plan, options_));
