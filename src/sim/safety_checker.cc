@@ -76,7 +76,13 @@ void SafetyChecker::apply(const store::Event& event, Time now) {
     node_changed(name, find(state_.nodes, name), gone ? nullptr : &after);
     gone ? void(state_.nodes.erase(name)) : void(state_.nodes[name] = after);
   } else if (resource == "resourceslices.resource.k8s.io") {
-    gone ? void(state_.slices.erase(name)) : state_.put_slice(name, read_slice(json()));
+    if (gone) {
+      state_.slices.erase(name);
+      return;
+    }
+    const StoredSlice after = read_slice(json());
+    slice_changed(name, after);
+    state_.put_slice(name, after);
   }
 }
 
@@ -213,7 +219,7 @@ void SafetyChecker::check_counters(const StoredDevice& device, const StoredClaim
     std::int64_t drawn = 0;
     std::set<std::string> common = draw.groups;
     for (const std::string& key : state_.devices_of_set[draw.set]) {
-      if (state_.holders.find(key) == state_.holders.end()) continue;
+      if (state_.holders.find(key) == state_.holders.end() || !was_published(key)) continue;
       for (const StoredDraw& other : state_.catalog.at(key).draws) {
         if (other.set != draw.set || other.counter != draw.counter) continue;
         drawn += other.amount;
@@ -239,6 +245,25 @@ void SafetyChecker::request_changed(const StoredRequest* before, const StoredReq
 void SafetyChecker::group_changed(const StoredGroup* before, const StoredGroup& after) {
   if (before && before->uid == after.uid && before->min != after.min)
     old_min_[after.name] = {std::min(before->min, after.min), now_ + kUnknowing};
+}
+
+void SafetyChecker::slice_changed(const std::string& name, const StoredSlice& after) {
+  std::set<std::string> published;
+  for (const StoredDevice& device : after.devices) {
+    published.insert(device.key);
+    if (absent_.erase(device.key) > 0) returned_[device.key] = now_;
+  }
+  const StoredSlice* before = find(state_.slices, name);
+  if (!before) return;
+  for (const StoredDevice& device : before->devices)
+    if (published.count(device.key) == 0) absent_.insert(device.key);
+}
+
+// Counters and groups of a device that its driver took back are unknown, also while a claim holds it.
+bool SafetyChecker::was_published(const std::string& device) const {
+  if (absent_.count(device) > 0) return false;
+  const Time* returned = find(returned_, device);
+  return !returned || now_ - *returned >= kUnknowing;
 }
 
 void SafetyChecker::node_changed(const std::string& name, const StoredNode* before, const StoredNode* after) {

@@ -55,6 +55,8 @@ class SafetyChecker {
   void check_counters(const StoredDevice& device, const StoredClaim& claim);
   void request_changed(const StoredRequest* before, const StoredRequest& after);
   void group_changed(const StoredGroup* before, const StoredGroup& after);
+  void slice_changed(const std::string& name, const StoredSlice& after);
+  bool was_published(const std::string& device) const;
   void node_changed(const std::string& name, const StoredNode* before, const StoredNode* after);
 
   const std::vector<std::string> ignored_;
@@ -72,6 +74,8 @@ class SafetyChecker {
     Time until;
   };
   std::map<std::string, OldMin> old_min_;  // group: before an edit
+  std::set<std::string> absent_;            // devices that their driver took back
+  std::map<std::string, Time> returned_;    // devices that were absent, by when they came again
   std::size_t refused_ = 0;
   std::size_t bindings_ = 0;
 };
