@@ -39,6 +39,7 @@ class Process {
   void pause();
   void resume();
   void jump_clock(Duration by) { clock_ahead_ = clock_ahead_ + by; }
+  void correct_clock() { clock_ahead_ = {}; }
 
   bool runs() const { return incarnation_ != nullptr; }
   bool paused() const { return paused_; }

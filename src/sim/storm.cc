@@ -439,6 +439,7 @@ class Storm {
       network.writes_per_second = 0;
       network.writes_to_live = 0;
       calm_watches(network);
+      process->correct_clock();
       process->resume();
       process->start();
     }
