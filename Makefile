@@ -3,7 +3,7 @@
 JOBS ?= $(shell nproc)
 RELEASE := build/release
 
-.PHONY: up demo build test check bench test-cluster format clean setup setup-check configure
+.PHONY: up demo build test check bench storm test-cluster format clean setup setup-check configure
 .DEFAULT_GOAL := build
 
 # Starts the embedded control plane with the demo cluster; ends on Ctrl-C.
@@ -28,6 +28,12 @@ check: setup-check
 bench: configure
 	@cmake --build $(RELEASE) -j $(JOBS) --target berth_programs berth_benches
 	@tools/run-bench --build $(RELEASE)
+
+# Hostile worlds from seeds: make storm SEEDS=2000; make storm ONLY=42 or ONLY=build/storms/storm-42.yaml
+SEEDS ?= 300
+storm: configure
+	@cmake --build $(RELEASE) -j $(JOBS) --target sim-storm
+	@tools/storm.py --build $(RELEASE) --seeds $(SEEDS) $(if $(ONLY),--only $(ONLY))
 
 test-cluster: build
 	@tools/test-cluster.sh

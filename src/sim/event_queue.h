@@ -1,0 +1,50 @@
+// Virtual time: what happens next, and when. Two events of one moment happen in the order they were made.
+//
+// Owner: one simulated world, on one thread. Cost: O(log waiting) an event.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "base/time.h"
+
+namespace berth::sim {
+
+// More waiting events are a loop that feeds itself.
+inline constexpr std::size_t kEventsWaitingMax = 1'000'000;
+
+class EventQueue {
+ public:
+  using Action = std::function<void()>;
+
+  explicit EventQueue(Time start) : now_(start) {}
+
+  Time now() const { return now_; }
+  // A time that has passed means now.
+  void at(Time when, Action action);
+  void after(Duration delay, Action action) { at(now_ + delay, std::move(action)); }
+  // When the next event is due; nothing when none waits.
+  std::optional<Time> next() const;
+  // Never moves back. Events in between are not run: run_due() comes first.
+  void advance_to(Time time);
+  // Runs one event that is due. False when none is.
+  bool run_due();
+
+ private:
+  struct Event {
+    Time when;
+    std::uint64_t sequence = 0;
+    Action action;
+  };
+  static bool later(const Event& a, const Event& b) {
+    return a.when != b.when ? a.when > b.when : a.sequence > b.sequence;
+  }
+
+  Time now_;
+  std::uint64_t last_sequence_ = 0;
+  std::vector<Event> heap_;
+};
+
+}  // namespace berth::sim

@@ -1,0 +1,40 @@
+// An API client of one process in virtual time: requests and answers take time, get lost, land late or are
+// refused; watches lag, break, repeat themselves and list again from older states.
+//
+// Owner: one process of a simulated world, on one thread. When the client is destroyed its process is dead:
+// it hears nothing any more, and what it had sent lands all the same. Promises what client-go and the API
+// server promise: one object's versions arrive in order, and a list is never older than what this watch has
+// shown.
+#pragma once
+
+#include <memory>
+
+#include "client/api_client.h"
+#include "sim/network.h"
+
+namespace berth::sim {
+
+// Requests of one client that wait for their turn; more are a process that does not bound its writes.
+inline constexpr std::size_t kRequestsWaitingMax = 20'000;
+
+class HostileClient final : public client::ApiClient {
+ public:
+  // `network` outlives the world's last event.
+  explicit HostileClient(ProcessNetwork& network);
+  ~HostileClient() override;
+
+  void submit(client::ApiRequest request, std::function<void(client::ApiReply)> done) override;
+  std::unique_ptr<client::Subscription> list_and_watch(api::ResourceRef resource,
+                                                       client::WatchReceiver& receiver) override;
+
+  // SIGSTOP: what was not sent yet is not sent before resume().
+  void pause();
+  void resume();
+
+  struct Link;
+
+ private:
+  std::shared_ptr<Link> link_;
+};
+
+}  // namespace berth::sim

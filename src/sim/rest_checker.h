@@ -1,0 +1,18 @@
+// What must have come true once all trouble has ended and time has passed, from the stored JSON alone.
+//
+// I10: who would find room by trying every node in order, one after the other, is bound; bound pods run.
+// I4: a gang is bound with its minimum or not at all. I6: nothing is left that nobody owns. I17: conditions
+// say what is. "Room" is judged by the simplest placement there is: it may miss room, never invent it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/safety_checker.h"
+
+namespace berth::sim {
+
+// Sentences, sorted; empty when all is well.
+std::vector<std::string> broken_at_rest(const SafetyChecker& checker);
+
+}  // namespace berth::sim

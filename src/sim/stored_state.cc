@@ -1,0 +1,318 @@
+#include "sim/stored_state.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace berth::sim {
+namespace {
+
+std::string text(const Json& object, std::string_view key) {
+  return std::string(object.string_at(key));
+}
+
+// "250m" or "2".
+std::int64_t millis_of(std::string_view quantity) {
+  const std::int64_t number = std::strtoll(std::string(quantity).c_str(), nullptr, 10);
+  return quantity.ends_with('m') ? number : number * 1000;
+}
+
+std::string device_key(const Json& result) {
+  return text(result, "driver") + "/" + text(result, "pool") + "/" + text(result, "device");
+}
+
+std::vector<std::string> texts(const JsonArray& items) {
+  std::vector<std::string> all;
+  for (const Json& item : items) all.push_back(item.as_string());
+  return all;
+}
+
+const Json* condition(const Json& status, std::string_view type) {
+  for (const Json& entry : status.items_at("conditions"))
+    if (entry.string_at("type") == type) return &entry;
+  return nullptr;
+}
+
+// Of the storms' own classes and selectors.
+std::string wanted_type(std::string_view device_class, const JsonArray& selectors) {
+  if (device_class == "whole-gpu.example.com") return "gpu";
+  if (device_class == "fabric.example.com") return "fabric";
+  if (selectors.empty()) return "";
+  const std::string expression(selectors[0].part("cel").string_at("expression"));
+  const std::size_t close = expression.rfind('\'');
+  if (close == std::string::npos || close == 0) return "";
+  const std::size_t open = expression.rfind('\'', close - 1);
+  return open == std::string::npos ? "" : expression.substr(open + 1, close - open - 1);
+}
+
+StoredDevice read_device(const Json& device, const std::string& pool, const std::string& node) {
+  StoredDevice read;
+  read.key = pool + "/" + text(device, "name");
+  read.type = text(device.part("attributes").part("type"), "string");
+  read.node = node;
+  read.tainted = !device.items_at("taints").empty();
+  for (const Json& draw : device.items_at("consumesCounters")) {
+    const Json& counters = draw.part("counters");
+    if (!counters.is_object()) continue;
+    for (const JsonMember& counter : counters.as_object()) {
+      const std::vector<std::string> groups = texts(draw.items_at("compatibilityGroups"));
+      read.draws.push_back({pool + "/" + text(draw, "counterSet"),
+                            counter.key,
+                            millis_of(counter.value.string_at("value")),
+                            {groups.begin(), groups.end()}});
+    }
+  }
+  return read;
+}
+
+bool matches(const Json& term, const StoredNode* node, const std::string& name) {
+  for (const char* list : {"matchFields", "matchExpressions"})
+    for (const Json& want : term.items_at(list)) {
+      std::string value = name;
+      if (std::string_view(list) == "matchExpressions") {
+        if (!node) return false;
+        const auto label = node->labels.find(text(want, "key"));
+        if (label == node->labels.end()) return false;
+        value = label->second;
+      }
+      const std::vector<std::string> values = texts(want.items_at("values"));
+      if (std::find(values.begin(), values.end(), value) == values.end()) return false;
+    }
+  return true;
+}
+
+template <class Map>
+void drop(Map& map, const std::string& key, const std::string& entry) {
+  const auto found = map.find(key);
+  if (found == map.end()) return;
+  found->second.erase(entry);
+  if (found->second.empty()) map.erase(found);
+}
+
+}  // namespace
+
+StoredPod read_pod(const Json& object) {
+  const Json& meta = object.part("metadata");
+  const Json& spec = object.part("spec");
+  const Json& status = object.part("status");
+  StoredPod pod{text(meta, "name"), text(meta, "uid"), text(spec, "nodeName"),
+                text(spec.part("schedulingGroup"), "podGroupName"), text(status, "phase")};
+  pod.deleting = meta.find("deletionTimestamp") != nullptr;
+  for (const Json& entry : spec.items_at("resourceClaims")) {
+    std::string name = text(entry, "resourceClaimName");
+    for (const Json& made : status.items_at("resourceClaimStatuses"))
+      if (name.empty() && made.string_at("name") == entry.string_at("name"))
+        name = text(made, "resourceClaimName");
+    if (name.empty())
+      pod.claims_known = false;
+    else
+      pod.claims.push_back(std::move(name));
+  }
+  for (const Json& container : spec.items_at("containers")) {
+    const Json& requests = container.part("resources").part("requests");
+    pod.cpu_millis += millis_of(requests.string_at("cpu"));
+    pod.whole_gpus += millis_of(requests.string_at("example.com/whole")) / 1000;
+  }
+  if (pod.whole_gpus > 0) {
+    std::string name = text(status.part("extendedResourceClaimStatus"), "resourceClaimName");
+    if (name.empty())
+      pod.claims_known = false;
+    else
+      pod.claims.push_back(std::move(name));
+  }
+  if (const Json* scheduled = condition(status, "PodScheduled")) {
+    pod.scheduled = text(*scheduled, "status");
+    pod.scheduled_reason = text(*scheduled, "reason");
+  }
+  return pod;
+}
+
+StoredClaim read_claim(const Json& object) {
+  const Json& meta = object.part("metadata");
+  const Json& status = object.part("status");
+  StoredClaim claim{text(meta, "name"), text(meta, "uid")};
+  claim.deleting = meta.find("deletionTimestamp") != nullptr;
+  for (const Json& owner : meta.items_at("ownerReferences"))
+    if (owner.string_at("kind") == "Pod") claim.owner_uid = text(owner, "uid");
+  for (const Json& request : object.part("spec").part("devices").items_at("requests")) {
+    const Json& exactly = request.part("exactly");
+    claim.type = wanted_type(exactly.string_at("deviceClassName"), exactly.items_at("selectors"));
+    claim.count += exactly.int_at("count", 1);
+  }
+  if (const Json* allocation = status.find("allocation"); allocation && allocation->is_object()) {
+    claim.allocated = true;
+    for (const Json& result : allocation->part("devices").items_at("results"))
+      claim.results.push_back({device_key(result), texts(result.items_at("bindingConditions")),
+                               texts(result.items_at("bindingFailureConditions"))});
+    claim.node_selector = allocation->part("nodeSelector");
+  }
+  for (const Json& consumer : status.items_at("reservedFor")) claim.reserved.insert(text(consumer, "uid"));
+  for (const Json& device : status.items_at("devices"))
+    for (const Json& entry : device.items_at("conditions"))
+      if (entry.string_at("status") == "True") claim.true_[device_key(device)].insert(text(entry, "type"));
+  return claim;
+}
+
+StoredRequest read_request(const Json& object) {
+  const Json& spec = object.part("spec");
+  const Json& status = object.part("status");
+  return {text(object.part("metadata"), "name"),
+          text(spec, "podName"),
+          text(spec, "podUID"),
+          text(spec, "selectedNode"),
+          text(status, "phase"),
+          text(status, "step")};
+}
+
+StoredGroup read_group(const Json& object) {
+  const Json& meta = object.part("metadata");
+  const Json& spec = object.part("spec");
+  StoredGroup group{text(meta, "name"), text(meta, "uid")};
+  group.min = spec.part("schedulingPolicy").part("gang").int_at("minCount");
+  for (const Json& constraint : spec.part("schedulingConstraints").items_at("topology"))
+    group.key = text(constraint, "key");
+  if (const Json* scheduled = condition(object.part("status"), "PodGroupInitiallyScheduled"))
+    group.scheduled = text(*scheduled, "status");
+  return group;
+}
+
+StoredNode read_node(const Json& object) {
+  StoredNode node;
+  node.name = text(object.part("metadata"), "name");
+  if (const Json* labels = object.part("metadata").find("labels"))
+    for (const JsonMember& label : labels->as_object()) node.labels[label.key] = label.value.as_string();
+  const Json& offered = object.part("status").part("allocatable");
+  node.cpu_millis = millis_of(offered.string_at("cpu"));
+  node.pods = millis_of(offered.string_at("pods")) / 1000;
+  const Json* ready = condition(object.part("status"), "Ready");
+  node.usable = ready && ready->string_at("status") == "True" &&
+                !object.part("spec").bool_at("unschedulable") &&
+                object.part("spec").items_at("taints").empty();
+  return node;
+}
+
+StoredSlice read_slice(const Json& object) {
+  const Json& spec = object.part("spec");
+  const Json& pool = spec.part("pool");
+  StoredSlice slice;
+  slice.pool = text(spec, "driver") + "/" + text(pool, "name");
+  slice.generation = pool.int_at("generation");
+  slice.slices = pool.int_at("resourceSliceCount");
+  for (const Json& device : spec.items_at("devices"))
+    slice.devices.push_back(read_device(device, slice.pool, text(spec, "nodeName")));
+  for (const Json& set : spec.items_at("sharedCounters")) {
+    const Json& counters = set.part("counters");
+    for (const JsonMember& counter : counters.as_object())
+      slice.counters[slice.pool + "/" + text(set, "name") + " " + counter.key] =
+          millis_of(counter.value.string_at("value"));
+  }
+  return slice;
+}
+
+const StoredPod* StoredState::pod_by_uid(const std::string& uid) const {
+  const auto name = pod_of_uid.find(uid);
+  return name == pod_of_uid.end() ? nullptr : &pods.at(name->second);
+}
+
+bool StoredState::selects(const Json& node_selector, const std::string& node) const {
+  const JsonArray& terms = node_selector.items_at("nodeSelectorTerms");
+  const auto found = nodes.find(node);
+  const StoredNode* of = found == nodes.end() ? nullptr : &found->second;
+  return terms.empty() ||
+         std::any_of(terms.begin(), terms.end(), [&](const Json& term) { return matches(term, of, node); });
+}
+
+std::size_t StoredState::step_of(const StoredRequest& request) const {
+  constexpr std::size_t kReserving = 1, kBound = 5;
+  const auto told = std::find(kStepNames.begin(), kStepNames.end(), request.step);
+  if (told != kStepNames.end() && told != kStepNames.begin())
+    return static_cast<std::size_t>(told - kStepNames.begin());
+  const StoredPod* pod = pod_by_uid(request.pod_uid);
+  if (!pod) return 0;
+  if (!pod->node.empty()) return kBound;
+  for (const std::string& name : pod->claims)
+    if (const auto claim = claims.find(name); claim != claims.end() && claim->second.allocated)
+      return kReserving;
+  return 0;
+}
+
+bool StoredState::has_request(const StoredPod& pod) const {
+  const auto names = requests_of_pod.find(pod.uid);
+  if (names == requests_of_pod.end()) return false;
+  return std::any_of(names->second.begin(), names->second.end(),
+                     [&](const std::string& name) { return !requests.at(name).is_failing(); });
+}
+
+bool StoredState::is_held(const std::string& claim_name, const StoredPod& pod) const {
+  const auto found = claims.find(claim_name);
+  if (found == claims.end()) return false;
+  const StoredClaim& claim = found->second;
+  if (!claim.allocated || claim.reserved.count(pod.uid) == 0) return false;
+  for (const StoredResult& result : claim.results) {
+    const auto conditions = claim.true_.find(result.device);
+    for (const std::string& type : result.binding)
+      if (conditions == claim.true_.end() || conditions->second.count(type) == 0) return false;
+  }
+  return true;
+}
+
+bool StoredState::is_prepared(const StoredPod& pod) const {
+  // The claim for extended resources is made and held by the same rungs as the others.
+  return has_request(pod) && pod.claims_known &&
+         std::all_of(pod.claims.begin(), pod.claims.end(),
+                     [&](const std::string& claim) { return is_held(claim, pod); });
+}
+
+void StoredState::put_pod(StoredPod pod) {
+  erase_pod(pod.name);
+  pod_of_uid[pod.uid] = pod.name;
+  if (!pod.group.empty()) members[pod.group].insert(pod.name);
+  const std::string name = pod.name;
+  pods.emplace(name, std::move(pod));
+}
+
+void StoredState::erase_pod(const std::string& name) {
+  const auto found = pods.find(name);
+  if (found == pods.end()) return;
+  pod_of_uid.erase(found->second.uid);
+  if (!found->second.group.empty()) drop(members, found->second.group, name);
+  pods.erase(found);
+}
+
+void StoredState::put_claim(StoredClaim claim) {
+  erase_claim(claim.name);
+  for (const StoredResult& result : claim.results) holders[result.device].insert(claim.name);
+  const std::string name = claim.name;
+  claims.emplace(name, std::move(claim));
+}
+
+void StoredState::erase_claim(const std::string& name) {
+  const auto found = claims.find(name);
+  if (found == claims.end()) return;
+  for (const StoredResult& result : found->second.results) drop(holders, result.device, name);
+  claims.erase(found);
+}
+
+void StoredState::put_request(StoredRequest request) {
+  erase_request(request.name);
+  requests_of_pod[request.pod_uid].insert(request.name);
+  const std::string name = request.name;
+  requests.emplace(name, std::move(request));
+}
+
+void StoredState::erase_request(const std::string& name) {
+  const auto found = requests.find(name);
+  if (found == requests.end()) return;
+  drop(requests_of_pod, found->second.pod_uid, name);
+  requests.erase(found);
+}
+
+void StoredState::put_slice(const std::string& name, StoredSlice slice) {
+  for (const StoredDevice& device : slice.devices) {
+    catalog[device.key] = device;
+    for (const StoredDraw& draw : device.draws) devices_of_set[draw.set].insert(device.key);
+  }
+  for (const auto& [counter, amount] : slice.counters) counters[counter] = amount;
+  slices[name] = std::move(slice);
+}
+
+}  // namespace berth::sim

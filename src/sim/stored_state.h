@@ -1,0 +1,134 @@
+// What the stored objects say, read from their JSON and nothing else: what the invariant checkers look at.
+//
+// Shares no code with the model, the allocator, the typed decoders or the binder, so that a mistake there
+// cannot hide itself. Owner: one storm. Cost: one JSON document an event.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "store/store.h"
+
+namespace berth::sim {
+
+struct StoredPod {
+  std::string name, uid, node, group, phase;
+  bool deleting = false;
+  bool claims_known = true;         // every claim of the spec has an object's name
+  std::vector<std::string> claims;  // objects
+  std::int64_t cpu_millis = 0;
+  std::int64_t whole_gpus = 0;              // as an extended resource
+  std::string scheduled, scheduled_reason;  // condition PodScheduled
+  bool finished() const { return phase == "Succeeded" || phase == "Failed"; }
+  bool runs_or_will() const { return !node.empty() && !finished() && !deleting; }
+};
+
+struct StoredResult {
+  std::string device;                         // "driver/pool/device"
+  std::vector<std::string> binding, failing;  // condition types
+};
+
+struct StoredClaim {
+  std::string name, uid, owner_uid;
+  bool deleting = false;
+  bool allocated = false;
+  std::vector<StoredResult> results;
+  Json node_selector;
+  std::set<std::string> reserved;                      // UIDs
+  std::map<std::string, std::set<std::string>> true_;  // by device: condition types
+  std::string type;                                    // of the devices wanted
+  std::int64_t count = 0;
+};
+
+struct StoredRequest {
+  std::string name, pod_name, pod_uid, node, phase, step;
+  bool is_failing() const { return phase == "Failed" || step == "RollingBack" || step == "RolledBack"; }
+  bool is_live() const { return phase != "Succeeded" && phase != "Failed"; }
+};
+
+struct StoredGroup {
+  std::string name, uid, key, scheduled;  // topology key; condition PodGroupInitiallyScheduled
+  std::int64_t min = 0;                   // 0: no gang
+};
+
+struct StoredNode {
+  std::string name;
+  std::map<std::string, std::string> labels;
+  std::int64_t cpu_millis = 0, pods = 0;
+  bool usable = false;  // Ready, without taints, not cordoned
+};
+
+struct StoredDraw {
+  std::string set, counter;
+  std::int64_t amount = 0;
+  std::set<std::string> groups;
+};
+
+struct StoredDevice {
+  std::string key, type, node;  // node empty: every node
+  std::vector<StoredDraw> draws;
+  bool tainted = false;
+};
+
+struct StoredSlice {
+  std::string pool;  // "driver/pool"
+  std::int64_t generation = 0, slices = 0;
+  std::vector<StoredDevice> devices;
+  std::map<std::string, std::int64_t> counters;  // "driver/pool/set counter"
+};
+
+inline constexpr std::array<std::string_view, 8> kStepNames = {
+    "", "Reserving", "WaitingForDevices", "WaitingForGang", "Binding", "Bound", "RollingBack", "RolledBack"};
+
+// All of one namespace; cluster-scoped objects by name.
+class StoredState {
+ public:
+  std::map<std::string, StoredPod> pods;
+  std::map<std::string, StoredClaim> claims;
+  std::map<std::string, StoredRequest> requests;
+  std::map<std::string, StoredGroup> groups;
+  std::map<std::string, StoredNode> nodes;
+  std::map<std::string, StoredSlice> slices;
+  std::map<std::string, std::set<std::string>> holders;          // device: names of claims
+  std::map<std::string, std::string> pod_of_uid;                 // name
+  std::map<std::string, std::set<std::string>> requests_of_pod;  // UID: names
+  std::map<std::string, std::set<std::string>> members;          // group: names of pods
+  std::map<std::string, StoredDevice> catalog;                   // every device ever published
+  std::map<std::string, std::int64_t> counters;                  // ever published
+  std::map<std::string, std::set<std::string>> devices_of_set;   // "driver/pool/set": keys
+
+  // Null when there is none.
+  const StoredPod* pod_by_uid(const std::string& uid) const;
+  bool selects(const Json& node_selector, const std::string& node) const;
+  // Where the binder is with a request, as an index of kStepNames. Steps that it does not write down are read
+  // from the objects.
+  std::size_t step_of(const StoredRequest& request) const;
+  // A request stands that is not failing.
+  bool has_request(const StoredPod& pod) const;
+  // The claim is allocated to the pod and its devices are attached.
+  bool is_held(const std::string& claim, const StoredPod& pod) const;
+  // As the barrier of gangs wants it: a request that is not failing and every claim held.
+  bool is_prepared(const StoredPod& pod) const;
+
+  void put_pod(StoredPod pod);
+  void erase_pod(const std::string& name);
+  void put_claim(StoredClaim claim);
+  void erase_claim(const std::string& name);
+  void put_request(StoredRequest request);
+  void erase_request(const std::string& name);
+  void put_slice(const std::string& name, StoredSlice slice);
+};
+
+StoredPod read_pod(const Json& object);
+StoredClaim read_claim(const Json& object);
+StoredRequest read_request(const Json& object);
+StoredGroup read_group(const Json& object);
+StoredNode read_node(const Json& object);
+StoredSlice read_slice(const Json& object);
+
+}  // namespace berth::sim

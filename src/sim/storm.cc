@@ -1,0 +1,511 @@
+#include "sim/storm.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/fnv.h"
+#include "sim/hostile_world.h"
+#include "sim/rest_checker.h"
+#include "sim/storm_objects.h"
+
+namespace berth::sim {
+namespace {
+
+using api::Kind;
+using client::Verb;
+
+constexpr Duration kSlice = Duration::seconds(5);            // between two looks at what is broken
+constexpr Duration kBindingTimeout = Duration::seconds(60);  // of devices that never become ready
+constexpr Duration kRepublishGap = Duration::millis(700);    // between the two slices of a pool
+constexpr std::uint64_t kEventsKeptOneIn = 8;                // seeds
+constexpr Duration kSettleFirst = Duration::seconds(5);      // before the first step
+
+class Storm {
+ public:
+  Storm(const StormPlan& plan, const StormOptions& options)
+      : plan_(plan), options_(options), checker_(options.ignored) {
+    cluster_.racks = plan.racks;
+    cluster_.nodes_per_rack = plan.nodes_per_rack;
+    world_ = HostileWorld::make({plan.seed, ""}).value();
+    heard_ = world_->history().listen("", [this](const store::Event& event) { on_write(event); });
+    world_->network().keeps_events = plan.seed % kEventsKeptOneIn == 0;
+    world_->network().note = [this](FaultClass fault) { note(fault); };
+    make_cluster();
+    make_processes();
+  }
+
+  Result<StormResult> run() {
+    const Time start = world_->now();
+    const Time begin = start + kSettleFirst;
+    world_->run_until(begin);
+    for (const Json& step : plan_.steps) {
+      const Handler handler = handler_of(step.string_at("do"));
+      if (!handler)
+        return Error(ErrorCode::Invalid, "steps", "no step \"" + std::string(step.string_at("do")) + "\"");
+      world_->events().at(begin + Duration::millis(step.int_at("atMs")),
+                          [this, handler, &step] { (this->*handler)(step); });
+    }
+    if (advance(begin + kStormHeals)) {
+      heal();
+      if (advance(begin + kStormHeals + kStormRests)) {
+        result_.broken = broken_at_rest(checker_);
+        for (const std::string& prefix : options_.ignored)
+          std::erase_if(result_.broken,
+                        [&](const std::string& sentence) { return sentence.starts_with(prefix); });
+        result_.at_rest = true;
+      }
+    }
+    if (!checker_.broken().empty()) result_.broken = checker_.broken();
+    result_.virtual_time = world_->now() - start;
+    result_.bindings = checker_.bindings();
+    result_.digest = fnv1a(world_->text());
+    return std::move(result_);
+  }
+
+ private:
+  using Handler = void (Storm::*)(const Json&);
+  struct Row {
+    std::string_view name;
+    Handler handler;
+  };
+  static Handler handler_of(std::string_view name);
+
+  // False as soon as a write broke something.
+  bool advance(Time end) {
+    while (world_->now() < end && checker_.broken().empty())
+      world_->run_until(std::min(end, world_->now() + kSlice));
+    return checker_.broken().empty();
+  }
+
+  void on_write(const store::Event& event) {
+    ++result_.writes;
+    if (options_.trace)
+      options_.trace(format_micro_time(world_->now()) + " " + std::to_string(static_cast<int>(event.kind)) +
+                     " " + event.object->key.resource + "/" + event.object->key.name + " " +
+                     event.object->bytes);
+    checker_.apply(event, world_->now());
+  }
+
+  void note(FaultClass fault) {
+    const auto column = static_cast<std::size_t>(fault);
+    ++result_.faults[column];
+    if (options_.trace)
+      options_.trace(format_micro_time(world_->now()) + " fault " + std::string(name_of(fault)));
+    const StoredState& state = checker_.state();
+    bool any = false;
+    const auto count = [&](std::size_t row, bool is) {
+      result_.coverage[row][column] += is;
+      any |= is;
+    };
+    std::array<bool, kStepNames.size()> live{};
+    for (const auto& [name, request] : state.requests)
+      if (request.phase != "Succeeded") live[state.step_of(request)] = true;
+    for (std::size_t step = 0; step < kStepNames.size(); ++step) count(step, live[step]);
+    count(kStepNames.size(), world_->network().creates_under_way > 0);
+    count(kStepNames.size() + 1, checker_.refused_pods() > 0);
+    count(kStepNames.size() + 2, !any);
+  }
+
+  void make_cluster() {
+    for (const Json& object : storm_basics(cluster_)) create(object);
+    for (int node = 1; node <= cluster_.racks * cluster_.nodes_per_rack; ++node) {
+      create(storm_node(cluster_, node));
+      for (const Json& slice : storm_slices(cluster_, node, 1, {})) create(slice);
+      create(standing_lease(storm_node_name(node)));
+    }
+  }
+
+  // A node's lease that needs no renewal: heartbeats are no part of what is tried here, and many.
+  static Json standing_lease(const std::string& node) {
+    Json lease = Json::object({{"apiVersion", "coordination.k8s.io/v1"}, {"kind", "Lease"}});
+    lease["metadata"] = Json::object({{"name", node}, {"namespace", "kube-node-lease"}});
+    lease["spec"] = Json::object({{"holderIdentity", node},
+                                  {"leaseDurationSeconds", 40},
+                                  {"renewTime", "2099-01-01T00:00:00.000000Z"}});
+    return lease;
+  }
+
+  ProcessOptions process_options(const std::string& name) const {
+    ProcessOptions options;
+    options.name = name;
+    options.parts.scheduler = options.parts.binder = false;
+    options.parts.controllers = options.parts.simulated_nodes = false;
+    options.parts.binding.binding_timeout = kBindingTimeout;
+    const auto skew = static_cast<std::int64_t>(chance_of(plan_.seed, name + "/clock", 0) % 20'001);
+    options.clock_ahead = Duration::millis(skew - 10'000);
+    return options;
+  }
+
+  void make_processes() {
+    if (plan_.schedulers == 0) {
+      ProcessOptions all = process_options("all");
+      all.parts.scheduler = all.parts.binder = all.parts.controllers = all.parts.simulated_nodes = true;
+      world_->add(std::move(all)).start();
+      return;
+    }
+    ProcessOptions controllers = process_options("controllers");
+    controllers.parts.controllers = controllers.parts.simulated_nodes = true;
+    world_->add(std::move(controllers)).start();
+    for (int i = 1; i <= plan_.schedulers; ++i) {
+      ProcessOptions scheduler = process_options("scheduler-" + std::to_string(i));
+      scheduler.parts.scheduler = true;
+      scheduler.lease = "berth-scheduler";
+      world_->add(std::move(scheduler)).start();
+    }
+    for (int i = 1; i <= plan_.binders; ++i) {
+      ProcessOptions binder = process_options("binder-" + std::to_string(i));
+      binder.parts.binder = true;
+      binder.lease = "berth-binder";
+      world_->add(std::move(binder)).start();
+    }
+  }
+
+  void create(const Json& object) { world_->create(object); }
+  client::ApiReply patch(Kind kind, const std::string& name, const Json& body, const char* subresource = "") {
+    const bool cluster_scoped = kind == Kind::Node || kind == Kind::ResourceSlice;
+    return world_->call({Verb::MergePatch, api::ref_of(kind), cluster_scoped ? "" : "default", name,
+                         subresource, to_string(body)});
+  }
+  bool remove(Kind kind, const std::string& name, bool now = false) {
+    const bool named_only =
+        kind == Kind::Node || kind == Kind::ResourceSlice || kind == Kind::DeviceTaintRule;
+    const std::string body = now ? R"({"gracePeriodSeconds":0})" : "";
+    return world_->call({Verb::Delete, api::ref_of(kind), named_only ? "" : "default", name, "", body}).ok();
+  }
+  static std::string name_in(const Json& step) { return std::string(step.string_at("name")); }
+  static Duration lasting(const Json& step) { return Duration::millis(step.int_at("forMs")); }
+  void later(const Json& step, EventQueue::Action action) {
+    world_->events().after(lasting(step), std::move(action));
+  }
+
+  // --- workload and users ---
+
+  void do_pod(const Json& step) {
+    if (healed_) return;
+    made_[name_in(step)] = step;
+    if (world_->create(storm_pod(step)).ok()) ++result_.pods;
+  }
+  void do_group(const Json& step) { create(storm_group(step)); }
+  void do_claim(const Json& step) { create(storm_claim(name_in(step))); }
+  void do_delete_pod(const Json& step) {
+    if (remove(Kind::Pod, name_in(step))) note(FaultClass::PodDeleted);
+  }
+  void do_force_delete_pod(const Json& step) {
+    if (remove(Kind::Pod, name_in(step), true)) note(FaultClass::PodForceDeleted);
+  }
+  void do_recreate_pod(const Json& step) {
+    const auto words = made_.find(name_in(step));
+    if (words == made_.end() || !remove(Kind::Pod, name_in(step), true)) return;
+    note(FaultClass::PodRecreated);
+    create(storm_pod(words->second));
+  }
+  void do_resize_pod(const Json& step) {
+    const Json amounts = Json::object({{"cpu", std::to_string(step.int_at("cpuMillis")) + "m"}});
+    const Json resources = Json::object({{"requests", amounts}});
+    Json body = Json::object();
+    body["spec"]["containers"] = Json::array({Json::object({{"name", "work"}, {"resources", resources}})});
+    if (world_
+            ->call({Verb::StrategicPatch, api::ref_of(Kind::Pod), "default", name_in(step), "resize",
+                    to_string(body)})
+            .ok())
+      note(FaultClass::PodResized);
+  }
+  void do_delete_group(const Json& step) {
+    const std::set<std::string>* members = members_of(name_in(step));
+    if (!members) return;
+    for (const std::string& name : std::set<std::string>(*members))
+      if (remove(Kind::Pod, name)) note(FaultClass::PodDeleted);
+    remove(Kind::PodGroup, name_in(step));
+  }
+  const std::set<std::string>* members_of(const std::string& group) const {
+    const auto found = checker_.state().members.find(group);
+    return found == checker_.state().members.end() ? nullptr : &found->second;
+  }
+  void do_edit_group(const Json& step) {
+    const auto group = checker_.state().groups.find(name_in(step));
+    if (group == checker_.state().groups.end() || group->second.min == 0) return;
+    Json body = Json::object();
+    body["spec"]["schedulingPolicy"]["gang"]["minCount"] = step.int_at("min");
+    if (patch(Kind::PodGroup, name_in(step), body).ok()) note(FaultClass::GroupEdited);
+  }
+
+  // Another scheduler that takes one free GPU for a claim of its own, and gives it back later.
+  void do_rival(const Json& step) {
+    const StoredState& state = checker_.state();
+    for (const auto& [slice_name, slice] : state.slices)
+      for (const StoredDevice& device : slice.devices) {
+        if (device.type != "gpu" || device.tainted || state.holders.count(device.key) > 0) continue;
+        rival_takes(step, device);
+        return;
+      }
+  }
+  void rival_takes(const Json& step, const StoredDevice& device) {
+    const std::string name = name_in(step);
+    if (!world_->create(storm_claim(name)).ok()) return;
+    checker_.excuse_claim(checker_.state().claims.at(name).uid);
+    const std::size_t first = device.key.find('/'), last = device.key.rfind('/');
+    const Json result = Json::object({{"request", "gpu"},
+                                      {"driver", device.key.substr(0, first)},
+                                      {"pool", device.key.substr(first + 1, last - first - 1)},
+                                      {"device", device.key.substr(last + 1)}});
+    Json body = Json::object();
+    body["status"]["allocation"]["devices"]["results"] = Json::array({result});
+    const Json user = Json::object(
+        {{"apiGroup", "example.com"}, {"resource", "jobs"}, {"name", name}, {"uid", "rival-" + name}});
+    body["status"]["reservedFor"] = Json::array({user});
+    if (patch(Kind::ResourceClaim, name, body, "status").ok()) note(FaultClass::ClaimRivalled);
+    later(step, [this, name] { end_rival(name); });
+  }
+  void end_rival(const std::string& name) {
+    Json body = Json::object();
+    body["status"] = Json::object({{"allocation", nullptr}, {"reservedFor", nullptr}});
+    patch(Kind::ResourceClaim, name, body, "status");
+    remove(Kind::ResourceClaim, name);
+  }
+
+  // --- nodes and drivers ---
+
+  static int node_in(const Json& step) { return static_cast<int>(step.int_at("node", 1)); }
+  static std::string node_name_in(const Json& step) { return storm_node_name(node_in(step)); }
+
+  void do_lose_node(const Json& step) {
+    if (!remove(Kind::Node, node_name_in(step))) return;
+    note(FaultClass::NodeLost);
+    later(step, [this, number = node_in(step)] {
+      create(storm_node(cluster_, number));
+      create(standing_lease(storm_node_name(number)));
+    });
+  }
+  // Changes a node until the time is over.
+  void change_node(const Json& step, const Json& body, const Json& back) {
+    if (!patch(Kind::Node, node_name_in(step), body).ok()) return;
+    note(FaultClass::NodeChanged);
+    later(step, [this, name = node_name_in(step), back] { patch(Kind::Node, name, back); });
+  }
+  void do_taint_node(const Json& step) {
+    Json body = Json::object(), back = Json::object();
+    body["spec"]["taints"] =
+        Json::array({Json::object({{"key", "example.com/broken"}, {"effect", "NoSchedule"}})});
+    back["spec"]["taints"] = nullptr;
+    change_node(step, body, back);
+  }
+  void do_cordon_node(const Json& step) {
+    Json body = Json::object(), back = Json::object();
+    body["spec"]["unschedulable"] = true;
+    back["spec"]["unschedulable"] = nullptr;
+    change_node(step, body, back);
+  }
+  void do_relabel_node(const Json& step) {
+    Json body = Json::object(), back = Json::object();
+    body["metadata"]["labels"]["example.com/rack"] = "rack-moved";
+    back["metadata"]["labels"]["example.com/rack"] =
+        storm_node(cluster_, node_in(step)).part("metadata").part("labels").string_at("example.com/rack");
+    change_node(step, body, back);
+  }
+
+  // A driver publishes its pool again in a new generation, one slice after the other.
+  void publish(int node, const std::vector<std::string>& without) {
+    const std::int64_t generation = ++generations_[node] + 1;
+    std::vector<Json> slices = storm_slices(cluster_, node, generation, without);
+    Duration delay = {};
+    for (Json& slice : slices) {
+      world_->events().after(delay, [this, slice = std::move(slice)] {
+        Json body = Json::object({{"spec", slice.part("spec")}});
+        patch(Kind::ResourceSlice, std::string(slice.part("metadata").string_at("name")), body);
+      });
+      delay = delay + kRepublishGap;
+    }
+  }
+  void do_republish(const Json& step) {
+    note(FaultClass::SliceRepublished);
+    publish(node_in(step), {});
+  }
+  void do_lose_device(const Json& step) {
+    note(FaultClass::DeviceLost);
+    publish(node_in(step), {"gpu-1", "gpu-2", "gpu-0-mig-1g-0"});
+    later(step, [this, node = node_in(step)] { publish(node, {}); });
+  }
+  void do_taint_devices(const Json& step) {
+    const std::string name = "broken-" + node_name_in(step);
+    const Json selector = Json::object({{"driver", "gpu.example.com"}, {"pool", node_name_in(step)}});
+    const Json taint = Json::object({{"key", "example.com/broken"}, {"effect", "NoExecute"}});
+    const Json rule =
+        Json::object({{"apiVersion", api::ref_of(Kind::DeviceTaintRule).api_version()},
+                      {"kind", "DeviceTaintRule"},
+                      {"metadata", Json::object({{"name", name}})},
+                      {"spec", Json::object({{"deviceSelector", selector}, {"taint", taint}})}});
+    if (world_->create(rule).ok()) note(FaultClass::DeviceTainted);
+    later(step, [this, name] { remove(Kind::DeviceTaintRule, name); });
+  }
+
+  // --- processes and their network ---
+
+  Process* process_in(const Json& step) {
+    return healed_ ? nullptr : world_->find(step.string_at("process"));
+  }
+
+  void do_kill(const Json& step) {
+    Process* process = process_in(step);
+    if (!process || !process->runs()) return;
+    note(FaultClass::Killed);
+    process->kill();
+    later(step, [process] { process->start(); });
+  }
+  void do_kill_at_write(const Json& step) {
+    Process* process = process_in(step);
+    if (!process) return;
+    ProcessNetwork& network = process->network();
+    network.writes_to_live = static_cast<std::uint64_t>(step.int_at("nth"));
+    network.deadly_resource = step.string_at("resource");
+    network.on_death = [this, process, back = lasting(step)] {
+      process->kill();
+      world_->events().after(back, [process] { process->start(); });
+    };
+  }
+  void do_stop(const Json& step) {
+    Process* process = process_in(step);
+    if (!process || !process->runs() || process->paused()) return;
+    note(FaultClass::Stopped);
+    process->stop();
+    later(step, [process] { process->start(); });
+  }
+  void do_pause(const Json& step) {
+    Process* process = process_in(step);
+    if (!process || !process->runs() || process->paused()) return;
+    note(FaultClass::Paused);
+    process->pause();
+    later(step, [process] { process->resume(); });
+  }
+  void do_jump_clock(const Json& step) {
+    Process* process = process_in(step);
+    if (!process) return;
+    note(FaultClass::ClockJump);
+    process->jump_clock(Duration::millis(step.int_at("byMs")));
+  }
+  void do_trouble(const Json& step) {
+    Process* process = process_in(step);
+    const std::optional<FaultClass> fault = fault_named(step.string_at("fault"));
+    if (!process || !fault) return;
+    auto& rate = process->network().rates[static_cast<std::size_t>(*fault)];
+    const auto more = static_cast<std::uint32_t>(step.int_at("per1000"));
+    rate += more;
+    later(step, [this, &rate, more] {
+      if (!healed_) rate -= more;
+    });
+  }
+  void do_watch_trouble(const Json& step) {
+    Process* process = process_in(step);
+    if (!process) return;
+    ProcessNetwork& network = process->network();
+    const auto rate = static_cast<std::uint32_t>(step.int_at("per1000"));
+    network.watch_lag_max = std::max(network.watch_lag_max, Duration::millis(step.int_at("lagMs")));
+    const auto set = [&network](FaultClass fault, std::uint32_t to) {
+      network.rates[static_cast<std::size_t>(fault)] = to;
+    };
+    set(FaultClass::WatchLag, rate);
+    set(FaultClass::WatchBatch, rate);
+    set(FaultClass::WatchBroken, rate / 20);
+    set(FaultClass::WatchGone, rate / 20);
+    set(FaultClass::ListOld, 700);
+    set(FaultClass::EventRepeated, rate / 4);
+    later(step, [&network] { calm_watches(network); });
+  }
+  static void calm_watches(ProcessNetwork& network) {
+    network.watch_lag_max = {};
+    for (const FaultClass fault : {FaultClass::WatchLag, FaultClass::WatchBatch, FaultClass::WatchBroken,
+                                   FaultClass::WatchGone, FaultClass::ListOld, FaultClass::EventRepeated})
+      network.rates[static_cast<std::size_t>(fault)] = 0;
+  }
+  void do_slow_writes(const Json& step) {
+    Process* process = process_in(step);
+    if (!process) return;
+    process->network().writes_per_second = static_cast<std::uint32_t>(step.int_at("perSecond"));
+    later(step, [process] { process->network().writes_per_second = 0; });
+  }
+  void do_outage(const Json& step) {
+    if (healed_) return;
+    note(FaultClass::Outage);
+    world_->network().outage_until = world_->now() + lasting(step);
+  }
+
+  // All trouble ends: what was broken is whole, what was away is back, and clocks agree again. Steps that
+  // last longer end by themselves, and find nothing left to do.
+  void heal() {
+    healed_ = true;
+    world_->network().outage_until = world_->now();
+    for (const auto& process : world_->processes()) {
+      ProcessNetwork& network = process->network();
+      network.rates = {};
+      network.writes_per_second = 0;
+      network.writes_to_live = 0;
+      calm_watches(network);
+      process->correct_clock();
+      process->resume();
+      process->start();
+    }
+    for (int node = 1; node <= cluster_.racks * cluster_.nodes_per_rack; ++node) {
+      create(storm_node(cluster_, node));
+      remove(Kind::DeviceTaintRule, "broken-" + storm_node_name(node));
+      Json back = Json::object();
+      back["spec"] = Json::object({{"taints", nullptr}, {"unschedulable", nullptr}});
+      back["metadata"]["labels"] = storm_node(cluster_, node).part("metadata").part("labels");
+      patch(Kind::Node, storm_node_name(node), back);
+    }
+    // Devices that never become ready keep their pods waiting for ever, and others out.
+    for (const auto& [name, words] : made_) {
+      const std::string_view fabric = words.string_at("fabric");
+      if (fabric == "never" || fabric.starts_with("fail")) remove(Kind::Pod, name);
+    }
+  }
+
+  const StormPlan& plan_;
+  const StormOptions options_;
+  StormCluster cluster_;
+  std::unique_ptr<HostileWorld> world_;
+  SafetyChecker checker_;
+  StormResult result_;
+  std::shared_ptr<void> heard_;
+  std::map<std::string, Json> made_;  // pods, by name: their words
+  std::map<int, std::int64_t> generations_;
+  bool healed_ = false;
+};
+
+Storm::Handler Storm::handler_of(std::string_view name) {
+  static constexpr std::array kRows = {Row{"pod", &Storm::do_pod},
+                                       Row{"group", &Storm::do_group},
+                                       Row{"claim", &Storm::do_claim},
+                                       Row{"delete-pod", &Storm::do_delete_pod},
+                                       Row{"force-delete-pod", &Storm::do_force_delete_pod},
+                                       Row{"recreate-pod", &Storm::do_recreate_pod},
+                                       Row{"resize-pod", &Storm::do_resize_pod},
+                                       Row{"delete-group", &Storm::do_delete_group},
+                                       Row{"edit-group", &Storm::do_edit_group},
+                                       Row{"rival", &Storm::do_rival},
+                                       Row{"lose-node", &Storm::do_lose_node},
+                                       Row{"taint-node", &Storm::do_taint_node},
+                                       Row{"cordon-node", &Storm::do_cordon_node},
+                                       Row{"relabel-node", &Storm::do_relabel_node},
+                                       Row{"republish", &Storm::do_republish},
+                                       Row{"lose-device", &Storm::do_lose_device},
+                                       Row{"taint-devices", &Storm::do_taint_devices},
+                                       Row{"kill", &Storm::do_kill},
+                                       Row{"kill-at-write", &Storm::do_kill_at_write},
+                                       Row{"stop", &Storm::do_stop},
+                                       Row{"pause", &Storm::do_pause},
+                                       Row{"jump-clock", &Storm::do_jump_clock},
+                                       Row{"trouble", &Storm::do_trouble},
+                                       Row{"watch-trouble", &Storm::do_watch_trouble},
+                                       Row{"slow-writes", &Storm::do_slow_writes},
+                                       Row{"outage", &Storm::do_outage}};
+  for (const Row& row : kRows)
+    if (row.name == name) return row.handler;
+  return nullptr;
+}
+
+}  // namespace
+
+Result<StormResult> run_storm(const StormPlan& plan, const StormOptions& options) {
+  return Storm(plan, options).run();
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,40 @@
+// One storm: a plan carried out in a hostile world, with every write checked and the state at rest judged.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/fault_class.h"
+#include "sim/storm_plan.h"
+
+namespace berth::sim {
+
+// What was going on somewhere when a fault struck: the steps of bind requests that are not done, and these.
+inline constexpr std::array<std::string_view, 11> kStormStates = {
+    "decided",     "Reserving",  "WaitingForDevices", "WaitingForGang", "Binding", "Bound",
+    "RollingBack", "RolledBack", "creating",          "refused",        "nothing"};
+using Coverage = std::array<std::array<std::uint64_t, kFaultClassCount>, kStormStates.size()>;
+
+struct StormResult {
+  std::vector<std::string> broken;  // sentences; empty: everything held
+  bool at_rest = false;             // found at the end, not at a write
+  FaultCounts faults = {};
+  Coverage coverage = {};
+  Duration virtual_time = {};
+  std::uint64_t writes = 0;
+  std::uint64_t pods = 0;  // created
+  std::uint64_t bindings = 0;
+  std::uint64_t digest = 0;  // of every object at the end: the same for the same plan
+};
+
+struct StormOptions {
+  std::function<void(const std::string&)> trace = nullptr;  // hears of every write and fault, for a person
+  std::vector<std::string> ignored = {};  // beginnings of sentences that are not held against the storm
+};
+
+// Refuses a step that it does not know. Ends early when a write breaks an invariant.
+Result<StormResult> run_storm(const StormPlan& plan, const StormOptions& options = {});
+
+}  // namespace berth::sim

@@ -1,0 +1,260 @@
+#include "sim/storm_plan.h"
+
+#include <algorithm>
+#include <array>
+
+#include "api/yaml.h"
+#include "base/random.h"
+#include "sim/fault_class.h"
+#include "sim/network.h"
+#include "sim/storm_objects.h"
+
+namespace berth::sim {
+namespace {
+
+constexpr int kGangsMin = 11, kGangsMore = 6;
+constexpr int kMembersMin = 2, kMembersMore = 7;
+constexpr int kPodsMin = 215;
+constexpr std::int64_t kArrivalsMs = 420'000;
+constexpr std::int64_t kTroubleMs = 470'000;
+constexpr int kSharedClaims = 3;
+
+class Maker {
+ public:
+  explicit Maker(std::uint64_t seed) : random_(chance_of(seed, "plan", 0)) { plan_.seed = seed; }
+
+  StormPlan make() {
+    choose_topology();
+    for (int i = 0; i < kSharedClaims; ++i)
+      step(below(kArrivalsMs), "claim").append("name", "shared-" + std::to_string(i));
+    const int gangs = kGangsMin + pick(kGangsMore);
+    for (int i = 0; i < gangs; ++i) make_gang(i);
+    for (int i = 0; pods_ < kPodsMin; ++i) make_single(i);
+    make_users();
+    make_cluster_changes();
+    make_process_trouble();
+    make_network_trouble();
+    std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
+                     [](const Json& a, const Json& b) { return a.int_at("atMs") < b.int_at("atMs"); });
+    return std::move(plan_);
+  }
+
+ private:
+  std::int64_t below(std::int64_t bound) {
+    return static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(bound)));
+  }
+  int pick(int count) { return static_cast<int>(below(count)); }
+  bool chance(int percent) { return below(100) < percent; }
+  template <std::size_t N>
+  const char* one_of(const std::array<const char*, N>& words) {
+    return words[static_cast<std::size_t>(pick(N))];
+  }
+  JsonObject& step(std::int64_t at_ms, const char* what) {
+    plan_.steps.push_back(Json::object({{"atMs", at_ms}, {"do", what}}));
+    return plan_.steps.back().as_object();
+  }
+
+  void choose_topology() {
+    const int kind = pick(4);
+    if (kind == 0) return;
+    plan_.schedulers = kind == 1 ? 1 : 2;
+    plan_.binders = kind == 3 ? 2 : 1 + pick(2);
+  }
+
+  std::string process() {
+    if (plan_.schedulers == 0) return "all";
+    const int which = pick(5);
+    if (which == 4) return "controllers";
+    const bool scheduler = which < 2;
+    const int count = scheduler ? plan_.schedulers : plan_.binders;
+    return (scheduler ? "scheduler-" : "binder-") + std::to_string(1 + pick(count));
+  }
+
+  void pod(std::int64_t at_ms, const std::string& name, const std::string& need, const std::string& group,
+           std::int64_t run_s, const std::string& priority) {
+    ++pods_;
+    JsonObject& made = step(at_ms, "pod");
+    made.append("name", name);
+    if (!group.empty()) made.append("group", group);
+    if (!need.empty()) made.append("need", need);
+    made.append("cpuMillis", 100 + 100 * below(10));
+    made.append("runS", run_s);
+    if (need == "fabric-card")
+      made.append("fabric", one_of(std::array{"ready-after 2s", "ready-after 6s", "ready-after 20s",
+                                              "ready-after 1s", "fail-after 3s", "never"}));
+    if (!priority.empty()) made.append("priority", priority);
+    names_.push_back(name);
+  }
+
+  std::string priority() { return !chance(15) ? "" : chance(50) ? "high" : "low"; }
+
+  std::string member_need() {
+    if (chance(8)) return "fabric-card";
+    return one_of(std::array{"one-gpu", "one-gpu", "one-gpu", "two-gpus", "mig-1g", ""});
+  }
+
+  void make_gang(int number) {
+    const std::string name = "gang-" + std::to_string(number);
+    groups_.push_back(name);
+    const int members = kMembersMin + pick(kMembersMore);
+    const std::int64_t at = below(kArrivalsMs);
+    JsonObject& group = step(at, "group");
+    group.append("name", name);
+    if (chance(85)) group.append("min", std::int64_t{std::max(1, members - pick(4) + (chance(10) ? 2 : 0))});
+    if (chance(60)) group.append("topology", "example.com/rack");
+    // Members have the priority of their group, or are refused.
+    const std::string priority = this->priority();
+    if (!priority.empty()) group.append("priority", priority);
+    std::string need = member_need();
+    const std::int64_t run_s = chance(12) ? 0 : 15 + below(60);  // 0: for ever
+    for (int i = 0; i < members; ++i) {
+      if (chance(12)) need = member_need();
+      const std::int64_t late = chance(80) ? below(300) : below(60'000);
+      pod(std::min(at + 1 + late, kTroubleMs), name + "-" + std::to_string(i), need, name, run_s, priority);
+    }
+  }
+
+  void make_single(int number) {
+    std::string need = one_of(
+        std::array{"", "", "one-gpu", "one-gpu", "mig-1g", "vgpu", "extended", "fabric-card", "shared"});
+    if (need == "shared") need = "claim/shared-" + std::to_string(pick(kSharedClaims));
+    pod(below(kArrivalsMs), "pod-" + std::to_string(number), need, "", 5 + below(50), priority());
+  }
+
+  void make_users() {
+    for (int i = 3 + pick(8); i > 0; --i) {
+      const char* what = one_of(std::array{"delete-pod", "delete-pod", "force-delete-pod", "recreate-pod"});
+      step(below(kTroubleMs), what).append("name", names_[random_.below(names_.size())]);
+    }
+    for (int i = pick(3); i > 0; --i)
+      step(below(kTroubleMs), "delete-group").append("name", groups_[random_.below(groups_.size())]);
+    for (int i = pick(3); i > 0; --i) {
+      JsonObject& edit = step(below(kTroubleMs), "edit-group");
+      edit.append("name", groups_[random_.below(groups_.size())]);
+      edit.append("min", 1 + below(kMembersMore));
+    }
+    for (int i = pick(4); i > 0; --i) {
+      JsonObject& resize = step(below(kTroubleMs), "resize-pod");
+      resize.append("name", names_[random_.below(names_.size())]);
+      resize.append("cpuMillis", 50 + below(50));
+    }
+    for (int i = pick(4); i > 0; --i) {
+      JsonObject& rival = step(below(kTroubleMs), "rival");
+      rival.append("name", "rival-" + std::to_string(i));
+      rival.append("forMs", 1000 + below(60'000));
+    }
+  }
+
+  void make_cluster_changes() {
+    const int nodes = plan_.racks * plan_.nodes_per_rack;
+    for (int i = 2 + pick(6); i > 0; --i) {
+      const char* what = one_of(std::array{"lose-node", "taint-node", "cordon-node", "relabel-node",
+                                           "republish", "republish", "lose-device", "taint-devices"});
+      JsonObject& change = step(below(kTroubleMs - 60'000), what);
+      change.append("node", std::int64_t{1 + pick(nodes)});
+      change.append("forMs", 2000 + below(50'000));
+    }
+  }
+
+  void make_process_trouble() {
+    for (int i = 2 + pick(7); i > 0; --i) {
+      JsonObject& kill = step(below(kTroubleMs - 20'000), "kill");
+      kill.append("process", process());
+      kill.append("forMs", chance(50) ? 1 + below(500) : 1000 + below(15'000));
+    }
+    for (int i = pick(5); i > 0; --i) {
+      JsonObject& kill = step(below(kTroubleMs - 20'000), "kill-at-write");
+      kill.append("process", process());
+      kill.append("nth", 1 + below(12));
+      kill.append("resource", one_of(std::array{"bindrequests", "resourceclaims", "pods", "podgroups"}));
+      kill.append("forMs", chance(50) ? 1 + below(500) : 1000 + below(15'000));
+    }
+    for (int i = pick(2); i > 0; --i) {
+      JsonObject& stop = step(below(kTroubleMs - 20'000), "stop");
+      stop.append("process", process());
+      stop.append("forMs", 1 + below(5000));
+    }
+    for (int i = pick(4); i > 0; --i) {
+      JsonObject& pause = step(below(kTroubleMs - 60'000), "pause");
+      pause.append("process", process());
+      pause.append("forMs", chance(50) ? below(5000) : below(50'000));
+    }
+    for (int i = pick(3); i > 0; --i) {
+      JsonObject& jump = step(below(kTroubleMs), "jump-clock");
+      jump.append("process", process());
+      jump.append("byMs", below(60'000) - 30'000);
+    }
+  }
+
+  void make_network_trouble() {
+    constexpr auto kOfRequest = static_cast<int>(FaultClass::ReadFailed) + 1;
+    for (int i = 6 + pick(10); i > 0; --i) {
+      JsonObject& trouble = step(below(kTroubleMs), "trouble");
+      trouble.append("process", process());
+      trouble.append("fault", name_of(static_cast<FaultClass>(pick(kOfRequest))));
+      trouble.append("per1000", 30 + below(chance(20) ? 800 : 250));
+      trouble.append("forMs", 5000 + below(60'000));
+    }
+    if (chance(60)) {  // reads are few: most of them after a failed write
+      JsonObject& trouble = step(below(kTroubleMs / 2), "trouble");
+      trouble.append("process", process());
+      trouble.append("fault", name_of(FaultClass::ReadFailed));
+      trouble.append("per1000", 100 + below(500));
+      trouble.append("forMs", 60'000 + below(200'000));
+    }
+    for (int i = 2 + pick(4); i > 0; --i) {
+      JsonObject& lag = step(below(kTroubleMs), "watch-trouble");
+      lag.append("process", process());
+      lag.append("lagMs", below(chance(30) ? 30'000 : 4000));
+      lag.append("per1000", 100 + below(900));
+      lag.append("forMs", 5000 + below(60'000));
+    }
+    for (int i = 1 + pick(2); i > 0; --i) {
+      JsonObject& slow = step(below(kTroubleMs), "slow-writes");
+      slow.append("process", process());
+      slow.append("perSecond", 1 + below(20));
+      slow.append("forMs", 5000 + below(40'000));
+    }
+    if (chance(40)) step(below(kTroubleMs - 20'000), "outage").append("forMs", 100 + below(15'000));
+  }
+
+  SeededRandom random_;
+  StormPlan plan_;
+  int pods_ = 0;
+  std::vector<std::string> names_;
+  std::vector<std::string> groups_;
+};
+
+}  // namespace
+
+StormPlan make_storm_plan(std::uint64_t seed) {
+  static_assert(kTroubleMs < kStormHeals.millis());
+  return Maker(seed).make();
+}
+
+std::string storm_plan_text(const StormPlan& plan) {
+  Json document = Json::object({{"storm", static_cast<std::int64_t>(plan.seed)},
+                                {"schedulers", std::int64_t{plan.schedulers}},
+                                {"binders", std::int64_t{plan.binders}},
+                                {"racks", std::int64_t{plan.racks}},
+                                {"nodesPerRack", std::int64_t{plan.nodes_per_rack}}});
+  document["steps"] = JsonArray(plan.steps);
+  return api::to_yaml(document);
+}
+
+Result<StormPlan> parse_storm_plan(std::string_view text, std::string_view file) {
+  const std::vector<api::YamlDocument> documents = TRY(api::parse_yaml_documents(text, file));
+  if (documents.size() != 1 || !documents.front().value.find("storm"))
+    return Error(ErrorCode::Invalid, std::string(file), "a storm is one YAML document with a line `storm:`");
+  const Json& document = documents.front().value;
+  StormPlan plan;
+  plan.seed = static_cast<std::uint64_t>(document.int_at("storm"));
+  plan.schedulers = static_cast<int>(document.int_at("schedulers"));
+  plan.binders = static_cast<int>(document.int_at("binders"));
+  plan.racks = static_cast<int>(document.int_at("racks", plan.racks));
+  plan.nodes_per_rack = static_cast<int>(document.int_at("nodesPerRack", plan.nodes_per_rack));
+  plan.steps = document.items_at("steps");
+  return plan;
+}
+
+}  // namespace berth::sim

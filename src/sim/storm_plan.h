@@ -1,0 +1,37 @@
+// What happens in one storm and when: made from a seed, written to and read from a file that a person can
+// edit.
+//
+// Pure. A step is a JSON object {atMs, do, …}; docs of the words: src/sim/README.md. Steps do not depend on
+// each other's chance, so any of them can be left out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "base/time.h"
+
+namespace berth::sim {
+
+struct StormPlan {
+  std::uint64_t seed = 1;
+  int schedulers = 0;  // with a Lease when there are two; 0: one process does everything
+  int binders = 0;
+  int racks = 3;
+  int nodes_per_rack = 3;
+  std::vector<Json> steps;  // by time
+};
+
+// All trouble ends, and users stop.
+inline constexpr Duration kStormHeals = Duration::seconds(480);
+// From then on everything must have come to rest.
+inline constexpr Duration kStormRests = Duration::seconds(300);
+
+StormPlan make_storm_plan(std::uint64_t seed);
+
+std::string storm_plan_text(const StormPlan& plan);
+// Refuses what is no plan, naming `file`.
+Result<StormPlan> parse_storm_plan(std::string_view text, std::string_view file);
+
+}  // namespace berth::sim

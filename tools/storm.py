@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Storms: hostile worlds from seeds, on every core. The last line is `N passed, M failed`.
+
+    tools/storm.py --seeds 300             # seeds 1 to 300
+    tools/storm.py --seeds 300 --first 1001
+    tools/storm.py --only 42               # one seed, or a file that an earlier storm left
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SHOWN_MAX = 20  # failed seeds that are listed
+SHRINK_SECONDS_MAX = 900
+# Every worker is one thread that allocates much: its own cache of free blocks need not be small.
+ENVIRONMENT = {**os.environ, "GLIBC_TUNABLES": "glibc.malloc.tcache_count=2000"}
+
+
+class Totals:
+    """What all workers printed."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.done = 0
+        self.failed = {}
+        self.virtual_ms = self.pods = self.bindings = self.writes = 0
+        self.faults = collections.Counter()
+        self.coverage = collections.defaultdict(collections.Counter)
+
+    def add(self, result):
+        with self.lock:
+            self.done += 1
+            self.virtual_ms += result["virtualMs"]
+            self.pods += result["pods"]
+            self.bindings += result["bindings"]
+            self.writes += result["writes"]
+            self.faults.update(result["faults"])
+            for state, counts in result["coverage"].items():
+                self.coverage[state].update(counts)
+            if result["broken"]:
+                self.failed[result["seed"]] = result["broken"]
+
+    def died(self, seed, how):
+        with self.lock:
+            self.done += 1
+            self.failed[seed] = [f"died: {how}"]
+
+
+def work(program, seeds, totals, ignored):
+    """Runs a list of seeds with equal steps; goes on behind one that ends the worker."""
+    while seeds:
+        step = seeds[1] - seeds[0] if len(seeds) > 1 else 1
+        command = [program, "run", str(seeds[0]), str(step), str(len(seeds)), *ignored]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env=ENVIRONMENT) as worker:
+            current = seeds[0]
+            finished = set()
+            for line in worker.stdout:
+                result = json.loads(line)
+                current = result.get("begins", current)
+                if "seed" in result:
+                    totals.add(result)
+                    finished.add(result["seed"])
+            errors = worker.stderr.read().strip()
+        if len(finished) == len(seeds):
+            return
+        totals.died(current, errors.splitlines()[-1] if errors else f"exit {worker.returncode}")
+        seeds = [seed for seed in seeds if seed > current]
+
+
+def print_coverage(totals):
+    faults = sorted(totals.faults)
+    states = list(totals.coverage)
+    print(f"\n{'state × fault':18}" + "".join(f"{state[:12]:>13}" for state in states))
+    for fault in faults:
+        print(f"{fault:18}" + "".join(f"{totals.coverage[state][fault]:13}" for state in states))
+    empty = [f"{state} × {fault}" for state in states for fault in faults
+             if not totals.coverage[state][fault]]
+    print(f"\n{len(empty)} empty cells" + (": " + ", ".join(empty) if empty else ""))
+
+
+def shrink(program, seed, folder, ignored):
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"storm-{seed}.yaml"
+    try:
+        made = subprocess.run([program, "shrink", str(seed), *ignored], stdout=subprocess.PIPE, text=True,
+                              timeout=SHRINK_SECONDS_MAX, env=ENVIRONMENT, check=False)
+    except subprocess.TimeoutExpired:
+        print(f"seed {seed} was not shrunk within {SHRINK_SECONDS_MAX} s")
+        return
+    if made.returncode == 0:
+        path.write_text(made.stdout)
+        print(f"shrunk to {path.relative_to(ROOT)}; again: make storm ONLY={path.relative_to(ROOT)}")
+
+
+def run_only(program, which, ignored):
+    made = subprocess.run([program, "only", which, *ignored], stdout=subprocess.PIPE, text=True,
+                          env=ENVIRONMENT, check=False)
+    if made.returncode != 0:
+        print("0 passed, 1 failed")
+        return 1
+    result = json.loads(made.stdout.splitlines()[-1])
+    for sentence in result["broken"]:
+        print(sentence)
+    print("0 passed, 1 failed" if result["broken"] else "1 passed, 0 failed")
+    return 1 if result["broken"] else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=300)
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--build", default="build/release")
+    parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument("--ignore", action="append", default=[], help='beginning of sentences, such as "I4:"')
+    words = parser.parse_args()
+    ignored = [f"--ignore={text}" for text in words.ignore]
+    program = str(ROOT / words.build / "sim-storm")
+    if words.only:
+        return run_only(program, words.only, ignored)
+
+    totals = Totals()
+    began = time.monotonic()
+    seeds = list(range(words.first, words.first + words.seeds))
+    threads = [threading.Thread(target=work, args=(program, seeds[n::words.jobs], totals, ignored))
+               for n in range(min(words.jobs, len(seeds)))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    seconds = time.monotonic() - began
+
+    faults = sum(totals.faults.values())
+    print(f"{totals.done} seeds in {seconds:.1f} s: {totals.done / seconds:.1f} seeds/s, "
+          f"{totals.virtual_ms / 3.6e6:.1f} virtual hours, {totals.pods} pods, {totals.bindings} bindings, "
+          f"{totals.writes} writes, {faults} faults")
+    print_coverage(totals)
+    print("\nfaults: " + ", ".join(f"{name} {count}" for name, count in sorted(totals.faults.items())))
+    for seed in sorted(totals.failed)[:SHOWN_MAX]:
+        print(f"seed {seed}: {totals.failed[seed][0]}")
+    if totals.failed and not words.no_shrink:
+        shrink(program, min(totals.failed), ROOT / "build" / "storms", ignored)
+    print(f"{totals.done - len(totals.failed)} passed, {len(totals.failed)} failed")
+    return 1 if totals.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
