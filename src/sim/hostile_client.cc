@@ -138,6 +138,10 @@ bool HostileClient::Link::dies_of(const Call& call) {
 void HostileClient::Link::depart(const CallPtr& call) {
   if (dead) return;
   if (paused) return held.push_back(call);
+  // Here it leaves the process: what was permitted may land whenever it likes.
+  const bool permitted = !call->request.permit || call->request.permit->granted();
+  call->request.permit.reset();
+  if (!permitted) return answer(call, undelivered(Delivery::NotSent), kHop);
   if (network.shared.is_out()) return answer(call, undelivered(Delivery::NotSent), kHop);
   if (const std::optional<FaultClass> fault = fault_of(*call)) return strike(*fault, call);
   land(call, hop(*call, 1), hop(*call, 2), nullptr);

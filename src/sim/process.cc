@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "client/lease_fence.h"
+
 namespace berth::sim {
 namespace {
 
@@ -17,9 +19,24 @@ constexpr Duration kWakeMin = Duration::millis(1);  // two wakes of a process ar
 
 }  // namespace
 
+// The world's time as a monotonic clock: what Leases are judged on.
+class WorldClock final : public Clock {
+ public:
+  explicit WorldClock(const EventQueue& events) : events_(events) {}
+  Time now() const override { return events_.now(); }
+  Time monotonic() const override { return events_.now(); }
+
+ private:
+  const EventQueue& events_;
+};
+
 struct Process::Incarnation {
   Incarnation(ProcessNetwork& network, const api::Gates& gates, const ProcessOptions& options, int number)
-      : client(network), plane(client, gates, options.parts) {
+      : client(network),
+        clock(network.shared.events),
+        fence(std::make_shared<client::LeaseFence>(clock)),
+        fenced(client, fence),
+        plane(options.lease.empty() ? static_cast<client::ApiClient&>(client) : fenced, gates, options.parts) {
     if (options.lease.empty()) return;
     client::ElectionOptions election_options;
     election_options.name = options.lease;
@@ -31,6 +48,9 @@ struct Process::Incarnation {
   }
 
   HostileClient client;
+  WorldClock clock;
+  std::shared_ptr<client::LeaseFence> fence;
+  client::FencedClient fenced;
   control::ControlPlane plane;
   std::optional<client::LeaderElection> election;
   bool leads = false;
@@ -58,8 +78,9 @@ void Process::start() {
 void Process::lead(control::Leading leading) {
   incarnation_->leads = leading == control::Leading::Yes;
   incarnation_->messages = true;
-  for (control::Engine* engine : {incarnation_->plane.scheduling(), incarnation_->plane.controllers()})
-    if (engine) engine->lead(leading);
+  client::Leadership leadership;
+  if (incarnation_->election && incarnation_->leads) leadership.epoch = incarnation_->election->epoch();
+  incarnation_->plane.lead(leading, leadership);
 }
 
 void Process::kill() {
@@ -127,8 +148,10 @@ void Process::send(client::ApiRequest request) {
   incarnation_->client.submit(std::move(request),
                               [this, of = std::weak_ptr(incarnation_)](const client::ApiReply& reply) {
                                 const auto still = of.lock();
-                                if (still && still == incarnation_)
-                                  still->election->answered(reply, network_.shared.events.now());
+                                if (!still || still != incarnation_) return;
+                                still->election->answered(reply, network_.shared.events.now());
+                                if (still->election->leads(network_.shared.events.now()))
+                                  still->fence->open_until(still->election->deadline());
                               });
 }
 
