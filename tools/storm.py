@@ -18,8 +18,6 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHOWN_MAX = 20  # failed seeds that are listed
 SHRINK_SECONDS_MAX = 900
-# Every worker is one thread that allocates much: its own cache of free blocks need not be small.
-ENVIRONMENT = {**os.environ, "GLIBC_TUNABLES": "glibc.malloc.tcache_count=2000"}
 
 
 class Totals:
@@ -57,8 +55,7 @@ def work(program, seeds, totals, ignored):
     while seeds:
         step = seeds[1] - seeds[0] if len(seeds) > 1 else 1
         command = [program, "run", str(seeds[0]), str(step), str(len(seeds)), *ignored]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              env=ENVIRONMENT) as worker:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as worker:
             current = seeds[0]
             finished = set()
             for line in worker.stdout:
@@ -90,7 +87,7 @@ def shrink(program, seed, folder, ignored):
     path = folder / f"storm-{seed}.yaml"
     try:
         made = subprocess.run([program, "shrink", str(seed), *ignored], stdout=subprocess.PIPE, text=True,
-                              timeout=SHRINK_SECONDS_MAX, env=ENVIRONMENT, check=False)
+                              timeout=SHRINK_SECONDS_MAX, check=False)
     except subprocess.TimeoutExpired:
         print(f"seed {seed} was not shrunk within {SHRINK_SECONDS_MAX} s")
         return
@@ -100,8 +97,7 @@ def shrink(program, seed, folder, ignored):
 
 
 def run_only(program, which, ignored):
-    made = subprocess.run([program, "only", which, *ignored], stdout=subprocess.PIPE, text=True,
-                          env=ENVIRONMENT, check=False)
+    made = subprocess.run([program, "only", which, *ignored], stdout=subprocess.PIPE, text=True, check=False)
     if made.returncode != 0:
         print("0 passed, 1 failed")
         return 1

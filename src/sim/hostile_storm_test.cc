@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "base/log.h"
 #include "sim/storm.h"
@@ -33,6 +36,21 @@ TEST(HostileStorm, EverySeedIsSurvived) {
   for (int seed = 1; seed <= seeds; ++seed) {
     const StormResult result = storm(make_storm_plan(static_cast<std::uint64_t>(seed)));
     ASSERT_TRUE(result.broken.empty()) << "seed " << seed << ": " << result.broken.front();
+  }
+}
+
+// What storms had found, shrunk: tests/storms/*.yaml.
+TEST(HostileStorm, EveryStoredPlanIsSurvived) {
+  if (kSeedsDefault == 0) GTEST_SKIP() << "make storm ONLY=tests/storms/… runs one";
+  const std::string folder = std::string(BERTH_SOURCE_DIR) + "/tests/storms";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream file(entry.path());
+    std::stringstream text;
+    text << file.rdbuf();
+    const Result<StormPlan> plan = parse_storm_plan(text.str(), entry.path().string());
+    ASSERT_TRUE(plan.ok()) << plan.error().text();
+    const StormResult result = storm(*plan);
+    EXPECT_TRUE(result.broken.empty()) << entry.path() << ": " << result.broken.front();
   }
 }
 

@@ -74,8 +74,8 @@ class SafetyChecker {
     Time until;
   };
   std::map<std::string, OldMin> old_min_;  // group: before an edit
-  std::set<std::string> absent_;            // devices that their driver took back
-  std::map<std::string, Time> returned_;    // devices that were absent, by when they came again
+  std::set<std::string> absent_;           // devices that their driver took back
+  std::map<std::string, Time> returned_;   // devices that were absent, by when they came again
   std::size_t refused_ = 0;
   std::size_t bindings_ = 0;
 };
