@@ -252,8 +252,9 @@ Effects Ladder::fail_with_gang() const {
                    std::to_string(request_.group.size) + " members of its gang were asked to be bound"});
 }
 
-// A binding that was sent may still land: from here on the pod has another version. Its condition says what
-// happened, as kube-scheduler's does.
+// A binding that was sent may have landed, or may still land. This write stands on the version that was seen: it
+// is refused when the pod was bound since, and leaves another version for a binding that is still on its way. The
+// condition says what happened, as kube-scheduler's does.
 std::optional<Chain> Ladder::seal_pod(const api::Pod& pod, const api::BindRequest& failed) const {
   const std::string message = failed.message + " (decision " + request_.decision_id + ")";
   const api::Condition* told = api::find_condition(pod.conditions, "PodScheduled");
@@ -261,7 +262,7 @@ std::optional<Chain> Ladder::seal_pod(const api::Pod& pod, const api::BindReques
   const api::Condition condition{"PodScheduled", "False", "SchedulerError", message, now_,
                                  pod.meta.generation};
   return Chain{pod_key(request_),
-               {client::condition_patch(pod_key(request_), request_.pod_uid, condition)}};
+               {client::condition_patch(pod_key(request_), pod.meta, condition)}};
 }
 
 Effects Ladder::end(api::BindRequest wanted) const {
@@ -282,16 +283,13 @@ std::vector<Chain> Ladder::left_to_give_back(const api::BindRequest& failed) con
   const PodSight sight = look_for_pod(view_, request_);
   // A living pod that somebody else bound uses its claims there.
   if (sight.state == State::Elsewhere) return {};
-  std::vector<Chain> left;
+  // First of all: the answer shows whether the pod was bound meanwhile, and then nothing is given back.
   if (sight.state == State::Free && gang_.committed())
-    if (auto sealed = seal_pod(*sight.pod, failed)) left.push_back(*std::move(sealed));
+    if (auto sealed = seal_pod(*sight.pod, failed)) return {*std::move(sealed)};
   const BindContext context{view_, request_, sight.pod, now_, first_seen_, options_, false};
   for (auto plugin = plugins_.rbegin(); plugin != plugins_.rend(); ++plugin)
-    if (std::vector<Chain> chains = (*plugin)->rollback(context); !chains.empty()) {
-      std::move(chains.begin(), chains.end(), std::back_inserter(left));
-      break;
-    }
-  return left;
+    if (std::vector<Chain> chains = (*plugin)->rollback(context); !chains.empty()) return chains;
+  return {};
 }
 
 Effects Ladder::after_refusal() const {

@@ -145,9 +145,9 @@ Write merge_patch(const api::ObjectKey& key, Json patch, std::string_view uid, s
                   std::string subresource = "");
 // RFC 6902. `operations` bear their own guards: a failed test changes nothing, and is refused with 422.
 Write json_patch(const api::ObjectKey& key, const Json& operations, std::string subresource = "");
-// One condition of the object's status, by type; an empty reason or message takes away what stood there. Refused
-// by the server when the UID differs.
-Write condition_patch(const api::ObjectKey& key, std::string_view uid, const api::Condition& condition);
+// One condition of the object's status, by type; an empty reason or message takes away what stood there. Stands on
+// the version of `seen`: one that lands late does not take back what was told since.
+Write condition_patch(const api::ObjectKey& key, const api::ObjectMeta& seen, const api::Condition& condition);
 // Refused by the server when the UID differs. `grace_s` only for pods; -1 leaves it to the server.
 Write delete_object(const api::ObjectKey& key, std::string_view uid, std::int64_t grace_s = -1,
                     std::string_view propagation = "");

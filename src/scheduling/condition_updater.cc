@@ -10,15 +10,18 @@ namespace {
 
 constexpr Duration kRewordSpacing = Duration::micros(1'000'000 / kRewordsPerSecondMax);
 
-// Null when the object is not there any more, or is another one.
-const std::vector<api::Condition>* conditions_of(const client::View& view, const api::ObjectKey& key,
-                                                 const std::string& uid) {
+struct Shown {
+  const api::ObjectMeta* meta = nullptr;  // null: not there any more, or another object
+  const std::vector<api::Condition>* conditions = nullptr;
+};
+
+Shown shown_in(const client::View& view, const api::ObjectKey& key, const std::string& uid) {
   if (key.kind == api::Kind::Pod) {
     const api::Pod* pod = view.pods.find(key.ns, key.name);
-    return pod && pod->meta.uid == uid ? &pod->conditions : nullptr;
+    return pod && pod->meta.uid == uid ? Shown{&pod->meta, &pod->conditions} : Shown{};
   }
   const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
-  return group && group->meta.uid == uid ? &group->conditions : nullptr;
+  return group && group->meta.uid == uid ? Shown{&group->meta, &group->conditions} : Shown{};
 }
 
 bool same_words(const api::Condition& a, const api::Condition& b) {
@@ -49,8 +52,8 @@ void ConditionUpdater::schedule(const api::ObjectKey& key, Entry& entry, Time at
 }
 
 void ConditionUpdater::want(const client::View& view, WantedCondition wanted, Time now) {
-  const auto* conditions = conditions_of(view, wanted.key, wanted.uid);
-  if (!conditions) return drop(wanted.key);
+  const Shown object = shown_in(view, wanted.key, wanted.uid);
+  if (!object.meta) return drop(wanted.key);
   Entry& entry = entries_[wanted.key];
   const api::ObjectKey key = wanted.key;
   if (entry.wanted.uid != wanted.uid) {
@@ -59,7 +62,7 @@ void ConditionUpdater::want(const client::View& view, WantedCondition wanted, Ti
   }
   entry.wanted = std::move(wanted);
   entry.changed |= entry.under_way;
-  const api::Condition* shown = api::find_condition(*conditions, entry.wanted.condition.type);
+  const api::Condition* shown = api::find_condition(*object.conditions, entry.wanted.condition.type);
   if (shown && same_words(*shown, entry.wanted.condition)) return schedule(key, entry, Time());
   const bool same_matter = shown && shown->status == entry.wanted.condition.status &&
                            shown->reason == entry.wanted.condition.reason &&
@@ -89,18 +92,18 @@ client::Effects ConditionUpdater::due(const client::View& view, Time now) {
     const api::ObjectKey key = due_.begin()->second;
     Entry& entry = entries_.at(key);
     schedule(key, entry, Time());
-    const auto* conditions = conditions_of(view, key, entry.wanted.uid);
-    if (!conditions) {
+    const Shown object = shown_in(view, key, entry.wanted.uid);
+    if (!object.meta) {
       entries_.erase(key);
       continue;
     }
-    const api::Condition* shown = api::find_condition(*conditions, entry.wanted.condition.type);
+    const api::Condition* shown = api::find_condition(*object.conditions, entry.wanted.condition.type);
     if (entry.under_way || (shown && same_words(*shown, entry.wanted.condition))) continue;
     entry.under_way = true;
     entry.changed = false;
     entry.told_class = entry.wanted.wording_class;
     entry.told_at = now;
-    effects.chains.push_back({key, {client::condition_patch(key, entry.wanted.uid, entry.wanted.condition)}});
+    effects.chains.push_back({key, {client::condition_patch(key, *object.meta, entry.wanted.condition)}});
     if (entry.wanted.event) effects.events.push_back(*entry.wanted.event);
   }
   return effects;

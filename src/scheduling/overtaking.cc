@@ -64,9 +64,8 @@ void Scheduler::keep_room(const World& world, const EntryKey& key, Time now) {
   std::vector<model::DeviceId> devices;
   for (const std::vector<ClaimChoice>& of_member : claims)
     for (const ClaimChoice& choice : of_member)
-      if (choice.allocation)
-        for (const model::HeldDevice& held : cluster_.hold_for(choice.allocation)->devices)
-          devices.push_back(held.device);
+      if (const model::ClaimHoldPtr hold = choice.allocation ? cluster_.hold_for(choice.allocation) : nullptr)
+        for (const model::HeldDevice& held : hold->devices) devices.push_back(held.device);
   overtaking_.keep(key, std::move(nodes), std::move(devices), now);
 }
 

@@ -234,7 +234,8 @@ class RestCheck {
         say("I6: bind request " + name + " is left, its pod is gone");
       else if (!pod->node.empty() && request.phase != "Succeeded")
         say("I17: bind request " + name + " of a bound pod says " + request.phase + " " + request.step);
-      else if (pod->node.empty())
+      // A decision that failed stays until another takes its place, or the pod goes.
+      else if (pod->node.empty() && request.phase != "Failed")
         say("I6: bind request " + name + " (" + request.phase + " " + request.step +
             ") is left, its pod waits");
     }
