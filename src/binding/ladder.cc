@@ -118,7 +118,14 @@ std::optional<Effects> Ladder::identify(const PodSight& sight) const {
   const Time seen_by = first_seen_ + kSightGrace;
   const bool late = now_ < seen_by;
   if (sight.state == State::Unknown && late) return wake(seen_by);
-  if (sight.state != State::Free) return fail({FailureClass::Permanent, std::string(kSuperseded), sight.why});
+  if (sight.state != State::Free) {
+    Effects effects = fail({FailureClass::Permanent, std::string(kSuperseded), sight.why});
+    // The watch of pods may be far behind: who is not seen is looked for before it counts as gone.
+    if (sight.state == State::Unknown && !effects.chains.empty())
+      effects.chains.front().writes.insert(effects.chains.front().writes.begin(),
+                                           client::unless_exists(pod_key(request_), request_.pod_uid));
+    return effects;
+  }
   if (!view_.nodes.find("", request_.node)) {
     if (late) return wake(seen_by);
     return fail(
@@ -294,11 +301,11 @@ std::vector<Chain> Ladder::left_to_give_back(const api::BindRequest& failed) con
 
 Effects Ladder::after_refusal() const {
   const std::int32_t attempts = request_.failed_attempts + 1;
-  if (refusal_->failure == FailureClass::Permanent)
-    return fail({FailureClass::Permanent, "BindingRefused", refusal_->message}, attempts);
-  const std::int32_t limit = request_.backoff_limit.value_or(api::kBackoffLimitDefault);
   // Once a gang is committed its members go forward.
   const bool only_forward = !gang_.alone() && gang_.committed();
+  if (refusal_->failure == FailureClass::Permanent && !(only_forward && attempts <= kForwardAttemptsMax))
+    return fail({FailureClass::Permanent, "BindingRefused", refusal_->message}, attempts);
+  const std::int32_t limit = request_.backoff_limit.value_or(api::kBackoffLimitDefault);
   if (attempts > limit && !only_forward)
     return fail({FailureClass::SamePlacement, "BackoffLimitExceeded",
                  std::to_string(attempts) + " attempts failed, the last: " + refusal_->message},

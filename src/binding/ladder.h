@@ -8,6 +8,8 @@
 namespace berth::binding {
 
 inline constexpr std::size_t kMessageBytesMax = 1024;
+// Of a member of a committed gang that the server refuses outright: the others are bound already.
+inline constexpr std::int32_t kForwardAttemptsMax = 8;
 
 // What the view shows of a request's pod.
 struct PodSight {

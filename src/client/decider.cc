@@ -128,6 +128,14 @@ Write delete_object(const api::ObjectKey& key, std::string_view uid, std::int64_
   return write;
 }
 
+Write unless_exists(const api::ObjectKey& key, std::string_view uid) {
+  Write write;
+  write.request = request_for(Verb::Get, key);
+  write.fine_reasons = {"NotFound"};
+  write.stop_if_uid = uid;
+  return write;
+}
+
 api::ObjectKey key_of(api::Kind kind, const api::ObjectMeta& meta) {
   return {kind, meta.ns, meta.name, {}};
 }

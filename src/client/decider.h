@@ -151,6 +151,9 @@ Write condition_patch(const api::ObjectKey& key, const api::ObjectMeta& seen, co
 // Refused by the server when the UID differs. `grace_s` only for pods; -1 leaves it to the server.
 Write delete_object(const api::ObjectKey& key, std::string_view uid, std::int64_t grace_s = -1,
                     std::string_view propagation = "");
+// Guards the writes after it: they are made only when the object with this UID does not exist. It costs a read,
+// and is needed because the watch of one resource may be behind that of another.
+Write unless_exists(const api::ObjectKey& key, std::string_view uid);
 api::ObjectKey key_of(api::Kind kind, const api::ObjectMeta& meta);
 
 }  // namespace berth::client

@@ -23,7 +23,7 @@ enum class Meaning {
 };
 
 Meaning meaning_of(const ApiReply& reply, const Write& write) {
-  constexpr int kThrottled = 429, kNotImplemented = 501, kUnavailable = 503, kGatewayTimeout = 504;
+  constexpr int kNotFound = 404, kThrottled = 429, kNotImplemented = 501, kUnavailable = 503, kGatewayTimeout = 504;
   if (reply.delivery == Delivery::NotSent) return Meaning::Again;
   if (reply.delivery == Delivery::Lost || reply.code == kGatewayTimeout) return Meaning::Lost;
   if (reply.ok()) return Meaning::Accepted;
@@ -32,7 +32,9 @@ Meaning meaning_of(const ApiReply& reply, const Write& write) {
   if (write.mark && inside) return Meaning::Lost;
   const auto& fine = write.fine_reasons;
   if (std::find(fine.begin(), fine.end(), reply.reason) != fine.end()) return Meaning::Accepted;
-  if (reply.code == kThrottled || reply.code >= 500) return Meaning::Again;
+  // Without a Status nobody who knows the object has answered.
+  const bool unknown_path = reply.code == kNotFound && reply.reason.empty();
+  if (reply.code == kThrottled || reply.code >= 500 || unknown_path) return Meaning::Again;
   if (reply.reason == "Conflict" || reply.reason == "AlreadyExists" || reply.reason == "NotFound")
     return Meaning::Outdated;
   return Meaning::Refused;
@@ -54,6 +56,11 @@ std::uint64_t version_of(const Answer& answer) {
   if (!answer.reply.object) return 0;
   const auto decoded = api::decode_typed(api::Kind::Other, answer.reply.object);
   return decoded ? api::meta_of(*decoded).resource_version : 0;
+}
+
+// Only a Status says that there is no such object; a 404 of something in between does not.
+bool says_missing(const ApiReply& reply) {
+  return reply.delivery == Delivery::Answered && reply.code == 404 && reply.reason == "NotFound";
 }
 
 // Whether the object as read says that the write was carried out.
@@ -233,7 +240,7 @@ void Executor::on_mark_read(Place place, Flight& flight, const Answer& answer, T
   ChainRun& run = flight.runs[place.chain];
   const Write& write = flight.current(place.chain);
   const api::ObjectKey key = target_of(write.request);
-  const bool missing = answer.reply.delivery == Delivery::Answered && answer.reply.code == 404;
+  const bool missing = says_missing(answer.reply);
   if (!answer.object && !missing) {
     ++run.attempts;
     repeats_.emplace(now + backoff(kWriteBackoffBase, kWriteBackoffCap, run.attempts), place);
@@ -257,7 +264,7 @@ void Executor::on_refreshed(Place place, Flight& flight, Answer answer, Time now
   if (flight.current(place.chain).mark) return on_mark_read(place, flight, answer, now);
   ChainRun& run = flight.runs[place.chain];
   const api::ObjectKey key = target_of(flight.current(place.chain).request);
-  const bool missing = answer.reply.delivery == Delivery::Answered && answer.reply.code == 404;
+  const bool missing = says_missing(answer.reply);
   if (answer.object) {
     port_.learn(key, *answer.object);
     if (run.outcome.last.delivery == Delivery::Lost) run.outcome.last.object = answer.reply.object;

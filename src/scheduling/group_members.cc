@@ -31,6 +31,7 @@ class Sorting {
       : view_(view), cluster_(cluster), questions_(questions), group_(group) {}
 
   void add(const api::Pod& pod) {
+    members_.ever_bound += pod.bound();
     if (pod.finished() || pod.meta.deleting()) return;
     ++members_.alive;
     const model::NodeId node =

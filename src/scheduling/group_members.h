@@ -20,6 +20,7 @@ struct GroupMembers {
   std::vector<model::NodeId> occupied;          // of `placed`, in the same order
   std::int32_t alive = 0;                       // neither finished nor being deleted
   std::int32_t scheduled = 0;                   // bound or committed
+  std::int32_t ever_bound = 0;                  // finished ones included
   std::string unsettled;                        // why the group cannot be decided now; empty: it can
   std::vector<const api::BindRequest*> broken;  // of decisions that were never written in full
 };

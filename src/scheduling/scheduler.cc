@@ -283,7 +283,7 @@ GroupMembers Scheduler::members_of(const client::View& view, const EntryKey& key
 // Once enough members are bound or committed; for a group without a minimum, once one is.
 void Scheduler::tell_group_scheduled(const client::View& view, const api::PodGroup& group,
                                      const GroupMembers& members, Time now) {
-  if (members.scheduled < std::max(1, group.gang_min.value_or(1))) return;
+  if (std::max(members.scheduled, members.ever_bound) < std::max(1, group.gang_min.value_or(1))) return;
   if (api::condition_is_true(group.conditions, std::string(kGroupScheduled))) return;
   conditions_.want(view, {client::key_of(api::Kind::PodGroup, group.meta), group.meta.uid,
                           group_condition(true, "Scheduled", "", now), ""},

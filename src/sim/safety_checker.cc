@@ -102,7 +102,7 @@ void SafetyChecker::pod_changed(const StoredPod* before, const StoredPod* after)
 void SafetyChecker::pod_lost(const StoredPod& pod) {
   if (pod.group.empty()) return;
   losers_.insert(pod.group);
-  if (state_.has_request(pod)) lost_[pod.group].push_back(now_);
+  lost_[pod.group].push_back(now_);
 }
 
 void SafetyChecker::pod_bound(const StoredPod& pod) {

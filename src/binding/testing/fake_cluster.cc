@@ -126,6 +126,12 @@ ApiReply FakeCluster::carry_out(const ApiRequest& request) {
   const api::ObjectKey key = key_of_request(request);
   const auto found = objects_.find(key);
   if (found == objects_.end()) return refused(404, "NotFound");
+  if (request.verb == Verb::Get) {
+    ApiReply reply;
+    reply.code = 200;
+    reply.object = std::make_shared<const std::string>(to_string(found->second));
+    return reply;
+  }
   Json next = found->second;
   if (request.verb == Verb::JsonPatch) {
     Result<Json> patched = api::apply_json_patch(std::move(next), request.body);
@@ -212,13 +218,21 @@ void FakeCluster::step(std::size_t nth, Fault fault) {
   }
   const api::ObjectKey key = key_of_request(request);
   run.outcome.last = reply;
-  if (reply.ok()) {
+  const client::Write& write = run.chain.writes[run.next];
+  const bool fine = std::find(write.fine_reasons.begin(), write.fine_reasons.end(), reply.reason) !=
+                    write.fine_reasons.end();
+  const bool stopped = reply.ok() && !write.stop_if_uid.empty() &&
+                       write.stop_if_uid == meta_at(objects_.at(key), "uid");
+  if (reply.delivery == Delivery::Answered && fine) {
+    run.outcome.ok = ++run.next == run.chain.writes.size();
+    if (!run.outcome.ok) return;
+  } else if (reply.ok() && !stopped) {
     ++run.outcome.writes_accepted;
     run.version = std::string(meta_at(objects_.at(key), "resourceVersion"));
     run.outcome.ok = ++run.next == run.chain.writes.size();
   }
   if (fault != Fault::ServerError && fault != Fault::Refused) learn(key);
-  if (reply.ok() && !run.outcome.ok) return;
+  if (reply.ok() && !stopped && !run.outcome.ok) return;
   flight->outcome.chains.push_back(std::move(run.outcome));
   flight->open.erase(flight->open.begin() + static_cast<std::ptrdiff_t>(nth));
   if (flight->open.empty()) finish(at);

@@ -17,15 +17,6 @@ client::Write drop_finalizer(const api::ObjectKey& key, const api::ObjectMeta& m
   return write;
 }
 
-client::Write unless_exists(const api::ObjectKey& key, std::string_view uid) {
-  client::Write write = client::merge_patch(key, Json::object(), "", 0);
-  write.request.verb = client::Verb::Get;
-  write.request.body.clear();
-  write.fine_reasons = {"NotFound"};
-  write.stop_if_uid = uid;
-  return write;
-}
-
 client::Write patch_status(const api::ObjectKey& key, Json status, std::string_view uid) {
   client::Write write =
       client::merge_patch(key, Json::object({{"status", std::move(status)}}), uid, 0, "status");

@@ -11,9 +11,7 @@ namespace berth::control {
 client::Write drop_finalizer(const api::ObjectKey& key, const api::ObjectMeta& meta,
                              std::string_view finalizer);
 
-// Guards the writes after it: they are made only when the object with this UID does not exist. It costs a
-// read, and is needed because the watch of one resource may be behind that of another.
-client::Write unless_exists(const api::ObjectKey& key, std::string_view uid);
+using client::unless_exists;
 
 // A strategic merge patch of the status: conditions merge by type.
 client::Write patch_status(const api::ObjectKey& key, Json status, std::string_view uid);
