@@ -176,7 +176,11 @@ void PodCycle::reserve(Attempt& attempt, NodeId node, model::Ledger::Transaction
                     attempt.node_allocatable);
   std::size_t next = 0;
   for (ClaimChoice& choice : attempt.claims) {
-    if (choice.allocation) continue;
+    if (choice.allocation) {
+      // The decision stands on it: it stays taken though somebody may be giving it back unseen.
+      transaction.allocate(attempt.pod_id, choice.claim, cluster.hold_for(choice.allocation));
+      continue;
+    }
     BERTH_ASSERT(next < attempt.allocations.size(), "every claim of the ask has an allocation");
     choice.allocation = attempt.allocations[next++];
     transaction.allocate(attempt.pod_id, choice.claim, cluster.hold_for(choice.allocation));

@@ -260,6 +260,7 @@ void Scheduler::reconsider_pod(const client::View& view, const EntryKey& key, Ti
   if (gate.kind == Gate::Kind::Open) {
     queue_.add(key, pod->priority, pod->meta.created);
   } else {
+    forget_overtaken(key, now);
     queue_.gate(key, pod->priority, pod->meta.created);
     log_gate(key, std::move(gate.message), now);
   }
@@ -308,6 +309,7 @@ void Scheduler::reconsider_group(const client::View& view, const EntryKey& key, 
     why = "the gang wants " + std::to_string(*group->gang_min) + " pods, and " + std::to_string(members.alive) +
           (members.alive == 1 ? " is there" : " are there");
   if (why.empty()) return queue_.add(key, group->priority, group->meta.created);
+  forget_overtaken(key, now);  // nothing is kept for who cannot be tried
   const api::Pod* first = *std::min_element(members.waiting.begin(), members.waiting.end(), goes_before);
   queue_.gate(key, first->priority, first->meta.created);
   log_gate(key, std::move(why), now);
