@@ -17,6 +17,8 @@ const T* object_of(const std::optional<api::TypedObject>& object) {
   return object ? std::get<std::shared_ptr<const T>>(*object).get() : nullptr;
 }
 
+constexpr Duration kDecidingPause = Duration::seconds(1);
+
 api::ObjectKey key_of(const api::BindRequest& request) {
   return client::key_of(api::Kind::BindRequest, request.meta);
 }
@@ -88,6 +90,11 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
     return effects;
   }
   if (request->meta.deleting()) return Effects::nothing();
+  if (deciding_.contains(request->decision_id) && !is_failing(*request) && Gang(view, *request).undecided()) {
+    Effects effects;  // the change of the group wakes it, too
+    effects.wake_at = now + kDecidingPause;
+    return effects;
+  }
   Memory& memory = remember(*request, now);
   const std::optional<Refusal> refusal = std::exchange(memory.refusal, std::nullopt);
   Ladder ladder(view, *request, now, memory.first_seen, options_, plugins_, refusal ? &*refusal : nullptr);
@@ -98,6 +105,7 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
     memory.writes_before_binding = ladder.writes_before_binding();
   }
   memory.adds = adds_consumer(effects);
+  memory.failing = ladder.fails();
   return effects;
 }
 
@@ -111,6 +119,12 @@ void Binder::measure(const api::BindRequest& request, Memory& memory, const Ladd
   const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);
   figures_.count(request, *ladder.pre_bind_end(), now - memory.first_seen, now - since,
                  pod ? pod->scheduler_name : "");
+}
+
+bool Binder::gives_up(const api::BindRequest& request) const {
+  const auto found = memory_.find(key_of(request));
+  if (found == memory_.end() || found->second.decision != request.decision_id) return false;
+  return found->second.failing || found->second.refusal.has_value();
 }
 
 void Binder::settle(const View& view, const api::ObjectKey& key, const client::Outcome& outcome, Time now) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 
 #include "binding/plugin.h"
 #include "binding/pre_bind_figures.h"
@@ -37,6 +38,12 @@ class Binder final : public client::Reconciler {
   const Plugins& plugins() const { return plugins_; }
   const PreBindFigures& figures() const { return figures_; }
 
+  // A gang is not committed while one of its members gives up, nor does a member give up while the commit is
+  // written: these two exclude each other within a process. Between processes the versions do.
+  bool gives_up(const api::BindRequest& request) const;
+  void begin_deciding(const std::string& decision) { deciding_.insert(decision); }
+  void end_deciding(const std::string& decision) { deciding_.erase(decision); }
+
  private:
   // Of the decision of a request that has not ended.
   struct Memory {
@@ -45,6 +52,7 @@ class Binder final : public client::Reconciler {
     Time first_seen;
     bool announce = false;  // the binding was asked for: its success is news
     bool adds = false;      // the last run adds the pod to a claim without standing on its version
+    bool failing = false;   // the last run decided that the binding fails
     std::optional<Refusal> refusal = {};
     Time waiting_since = {};  // for binding conditions
     bool measured = false;    // its figures are counted
@@ -61,6 +69,7 @@ class Binder final : public client::Reconciler {
 
   BinderOptions options_;
   Plugins plugins_;
+  std::set<std::string> deciding_;  // decisions whose outcome GangBarrier writes
   std::map<api::ObjectKey, Memory> memory_;  // proportional to requests that have not ended
   PreBindFigures figures_;
 };

@@ -153,6 +153,10 @@ Verdict find_claims(const BindContext& context, std::vector<Found>& found, std::
 std::optional<Chain> seal(const BindContext& context, const api::ResourceClaim& claim) {
   if (claim.meta.deleting() || claim.meta.annotation(kGivenUpAnnotation) == context.request.decision_id)
     return std::nullopt;
+  // Nothing was sent after it was decided to give up: whoever changed the claim since has sealed it.
+  if (context.request.step == api::BindStep::RollingBack &&
+      claim.meta.resource_version > context.request.meta.resource_version)
+    return std::nullopt;
   const api::ObjectKey key = client::key_of(api::Kind::ResourceClaim, claim.meta);
   const Json annotations = Json::object({{std::string(kGivenUpAnnotation), context.request.decision_id}});
   return Chain{key,

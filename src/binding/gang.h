@@ -30,6 +30,7 @@ class Gang {
   bool alone() const { return alone_; }
   // Members may be bound: the decision is committed, or there is nobody to wait for.
   bool committed() const { return outcome_ == api::GangOutcome::Committed; }
+  bool undecided() const { return outcome_ == api::GangOutcome::Undecided; }
   bool aborted() const { return outcome_ == api::GangOutcome::Aborted; }
   // By namespace and name; those that failed included, while their requests stand.
   std::vector<const api::BindRequest*> members() const;

@@ -62,12 +62,12 @@ bool awaits_request(const View& view, const api::Pod& pod, const std::string& de
 
 class GangBarrier final : public client::Reconciler {
  public:
-  GangBarrier(BinderOptions options, const Plugins& plugins)
-      : options_(std::move(options)), plugins_(plugins) {}
+  GangBarrier(BinderOptions options, Binder& binder) : options_(std::move(options)), binder_(binder) {}
 
   std::string_view name() const override { return kGangBarrierName; }
   std::vector<client::Interest> interests() const override;
   Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override;
+  void settle(const View&, const api::ObjectKey& key, const client::Outcome&, Time) override { decided(key); }
 
  private:
   // A decision whose requests are not all there yet.
@@ -84,7 +84,16 @@ class GangBarrier final : public client::Reconciler {
   Effects decide(const View& view, const api::PodGroup& group, const std::string& decision, Time now);
 
   const BinderOptions options_;
-  const Plugins& plugins_;
+  Binder& binder_;
+  // What was written about this group has been answered.
+  void decided(const api::ObjectKey& key) {
+    if (const auto found = deciding_.find(key); found != deciding_.end()) {
+      binder_.end_deciding(found->second);
+      deciding_.erase(found);
+    }
+  }
+
+  std::map<api::ObjectKey, std::string> deciding_;  // groups whose outcome is under way
   std::map<api::ObjectKey, Arrivals> arrivals_;  // proportional to groups that wait for requests
 };
 
@@ -149,7 +158,7 @@ bool GangBarrier::all_prepared(const View& view, const Members& members, Time no
     if (sight.state == PodSight::State::OnOurNode) return true;
     if (!view.nodes.find("", member->node)) return false;
     const BindContext context{view, *member, sight.pod, now, now, options_};
-    return is_prepared(plugins_, context);
+    return !binder_.gives_up(*member) && is_prepared(binder_.plugins(), context);
   });
 }
 
@@ -183,6 +192,8 @@ Effects GangBarrier::decide(const View& view, const api::PodGroup& group, const 
   } else {
     return effects;
   }
+  deciding_[key] = decision;
+  binder_.begin_deciding(decision);
   const Json annotations = Json::object(
       {{std::string(api::kGangDecisionAnnotation), api::gang_decision_text(decision, outcome)}});
   return Effects::write(key, client::merge_patch(key,
@@ -192,6 +203,7 @@ Effects GangBarrier::decide(const View& view, const api::PodGroup& group, const 
 }
 
 Effects GangBarrier::reconcile(const View& view, const api::ObjectKey& key, Time now) {
+  decided(key);
   const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
   const std::string decision = group ? undecided(view, *group) : std::string();
   if (decision.empty()) {
@@ -203,8 +215,8 @@ Effects GangBarrier::reconcile(const View& view, const api::ObjectKey& key, Time
 
 }  // namespace
 
-std::unique_ptr<client::Reconciler> make_gang_barrier(const BinderOptions& options, const Plugins& plugins) {
-  return std::make_unique<GangBarrier>(options, plugins);
+std::unique_ptr<client::Reconciler> make_gang_barrier(const BinderOptions& options, Binder& binder) {
+  return std::make_unique<GangBarrier>(options, binder);
 }
 
 }  // namespace berth::binding

@@ -11,13 +11,13 @@
 
 #include <map>
 
-#include "binding/plugin.h"
+#include "binding/binder.h"
 
 namespace berth::binding {
 
 inline constexpr std::string_view kGangBarrierName = "gang-barrier";
 
-// `plugins` are the binder's: they say what is prepared. Outlived by them.
-std::unique_ptr<client::Reconciler> make_gang_barrier(const BinderOptions& options, const Plugins& plugins);
+// The binder is of the same engine and outlives it: its plugins say what is prepared, its memory who gives up.
+std::unique_ptr<client::Reconciler> make_gang_barrier(const BinderOptions& options, Binder& binder);
 
 }  // namespace berth::binding

@@ -20,8 +20,10 @@ bool told_unschedulable(const api::Pod& pod) {
 
 // Nothing under way can bind it.
 bool waits(const View& view, const api::Pod& pod) {
-  return !pod.bound() && !pod.finished() && !pod.meta.deleting() && told_unschedulable(pod) &&
-         view.bind_requests_of_pod(pod.meta.ns, pod.meta.name).empty();
+  if (pod.bound() || pod.finished() || pod.meta.deleting() || !told_unschedulable(pod)) return false;
+  const auto requests = view.bind_requests_of_pod(pod.meta.ns, pod.meta.name);
+  return std::all_of(requests.begin(), requests.end(),
+                     [](const api::BindRequest* request) { return api::failed_for_good(*request); });
 }
 
 bool in_vain(const View& view, const api::ResourceClaim& claim) {

@@ -234,6 +234,7 @@ Effects Ladder::record_success() {
 }
 
 Effects Ladder::fail(Failed failed, std::int32_t failed_attempts) const {
+  fails_ = true;
   api::BindRequest wanted = request_;
   wanted.step = BindStep::RollingBack;
   wanted.failure = failed.failure;

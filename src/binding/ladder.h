@@ -36,6 +36,8 @@ class Ladder {
   bool binds() const { return binds_; }
   // How the steps before the binding ended in this run; none when they did not.
   std::optional<PreBindStatus> pre_bind_end() const { return pre_bind_end_; }
+  // The effects of climb() decide that the binding fails.
+  bool fails() const { return fails_; }
   bool waits_for_conditions() const { return waits_for_conditions_; }
   // Of the chain with the binding.
   std::size_t writes_before_binding() const { return writes_before_binding_; }
@@ -71,6 +73,7 @@ class Ladder {
   const Refusal* const refusal_;
   const Gang gang_;
   bool binds_ = false;
+  mutable bool fails_ = false;
   bool waits_for_conditions_ = false;
   std::optional<PreBindStatus> pre_bind_end_;
   std::size_t writes_before_binding_ = 0;

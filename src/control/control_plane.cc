@@ -61,8 +61,8 @@ const binding::Binder* add_binder(Engine& engine, const api::Gates& gates, bindi
   const binding::BinderOptions binding_options = options;
   Result<std::unique_ptr<binding::Binder>> binder = binding::Binder::make(std::move(options));
   BERTH_ASSERT(binder.ok(), "the binder plugins are registered");
-  const binding::Binder* added = binder->get();
-  engine.add(binding::make_gang_barrier(binding_options, added->plugins()));
+  binding::Binder* added = binder->get();
+  engine.add(binding::make_gang_barrier(binding_options, *added));
   engine.add(std::move(binder).value());
   engine.add(binding::make_idle_claims());
   return added;

@@ -13,8 +13,12 @@
 namespace berth::sim {
 namespace {
 
-// Raised to 300 when the control plane survives them: until then the storm is run by `make storm`.
-constexpr int kSeedsDefault = 0;
+// More are `make storm SEEDS=n`.
+constexpr int kSeedsDefault = 100;
+// Seeds that broke an invariant once: bound pods that lost their claims (5, 14, 26, 30, 38), a request that was
+// forgotten (47), conditions never written (29, 41), devices given twice (58, 339), room kept for who cannot be tried
+// (13, 94), a commit beside a member that gives up (246).
+constexpr std::uint64_t kFoundSomething[] = {246, 339};
 
 StormResult storm(const StormPlan& plan) {
   configure_log(LogLevel::Off, LogFormat::Text);
@@ -32,7 +36,8 @@ std::uint64_t faults_of(const StormResult& result) {
 TEST(HostileStorm, EverySeedIsSurvived) {
   const char* said = std::getenv("BERTH_STORM_ROUNDS");
   const int seeds = said ? std::atoi(said) : kSeedsDefault;
-  if (seeds == 0) GTEST_SKIP() << "make storm runs it";
+  for (const std::uint64_t seed : kFoundSomething)
+    EXPECT_TRUE(storm(make_storm_plan(seed)).broken.empty()) << "seed " << seed;
   for (int seed = 1; seed <= seeds; ++seed) {
     const StormResult result = storm(make_storm_plan(static_cast<std::uint64_t>(seed)));
     ASSERT_TRUE(result.broken.empty()) << "seed " << seed << ": " << result.broken.front();
@@ -41,7 +46,6 @@ TEST(HostileStorm, EverySeedIsSurvived) {
 
 // What storms had found, shrunk: tests/storms/*.yaml.
 TEST(HostileStorm, EveryStoredPlanIsSurvived) {
-  if (kSeedsDefault == 0) GTEST_SKIP() << "make storm ONLY=tests/storms/… runs one";
   const std::string folder = std::string(BERTH_SOURCE_DIR) + "/tests/storms";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     std::ifstream file(entry.path());

@@ -111,7 +111,7 @@ void SafetyChecker::pod_bound(const StoredPod& pod) {
   check_node_of(pod);
   const StoredGroup* group = pod.group.empty() ? nullptr : find(state_.groups, pod.group);
   if (!group) return;
-  if (group->min > 0 && begun_.try_emplace(group->uid, group->min).second) check_gang_of(pod, *group);
+  if (group->min > 0 && begun_.try_emplace(group->uid, min_known_of(*group)).second) check_gang_of(pod, *group);
   if (!group->key.empty()) check_domain_of(pod, *group);
 }
 
@@ -150,9 +150,14 @@ void SafetyChecker::check_node_of(const StoredPod& pod) {
         std::to_string(pods) + " pods, which is more than it offers, since pod " + pod.name + " is bound");
 }
 
+// The least that a scheduler may have decided by.
+std::int64_t SafetyChecker::min_known_of(const StoredGroup& group) const {
+  const OldMin* old = find(old_min_, group.name);
+  return old && now_ < old->until ? std::min(group.min, old->min) : group.min;
+}
+
 void SafetyChecker::check_gang_of(const StoredPod& pod, const StoredGroup& group) {
-  std::int64_t min = group.min;
-  if (const OldMin* old = find(old_min_, group.name); old && now_ < old->until) min = std::min(min, old->min);
+  const std::int64_t min = min_known_of(group);
   std::int64_t ready = 0;
   std::set<std::string> missing;
   for (const std::string& name : state_.members[group.name]) {

@@ -73,6 +73,8 @@ class SafetyChecker {
     std::int64_t min = 0;
     Time until;
   };
+  std::int64_t min_known_of(const StoredGroup& group) const;
+
   std::map<std::string, OldMin> old_min_;  // group: before an edit
   std::set<std::string> absent_;           // devices that their driver took back
   std::map<std::string, Time> returned_;   // devices that were absent, by when they came again

@@ -251,7 +251,7 @@ void FakeCluster::finish(std::size_t at) {
 void FakeCluster::crash() {
   barrier_.reset();
   binder_ = *Binder::make(options_);
-  barrier_ = make_gang_barrier(options_, binder_->plugins());
+  barrier_ = make_gang_barrier(options_, *binder_);
   view_ = client::View();
   flights_.clear();
   queue_.clear();

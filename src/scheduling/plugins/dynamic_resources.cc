@@ -65,6 +65,14 @@ bool taken_by_others(const Attempt& attempt, model::ClaimId claim) {
   return false;
 }
 
+// Another claim holds a device of this one. The watch of claims may be behind what was decided since: the
+// allocation that is seen may have been given back.
+bool has_rival(const model::Cluster& cluster, const model::ClaimHold& hold) {
+  return std::any_of(hold.devices.begin(), hold.devices.end(), [&](const model::HeldDevice& held) {
+    return held.kind == model::DeviceUseKind::Dedicated && cluster.ledger().device(held.device).holders.size() > 1;
+  });
+}
+
 class DynamicResourcesClaims final : public PreFilter {
  public:
   std::string_view name() const override { return kDynamicResources; }
@@ -90,8 +98,13 @@ class DynamicResourcesClaims final : public PreFilter {
                                                    "resource claim " + pod.meta.ns + "/" + name +
                                                        " has as many consumers as a claim can have, " +
                                                        std::to_string(api::kReservedForMax));
+      const bool unusable = hold && is_unusable(*attempt.world, *live);
+      if (hold && !unusable && has_rival(cluster, *hold))
+        return attempt.diagnosis.refuse_everywhere(
+            kDynamicResources, "resource claim " + pod.meta.ns + "/" + name +
+                                   " is allocated a device that another claim holds");
       attempt.claims.push_back({claim.name, id, hold ? hold->allocation : nullptr});
-      if (hold && is_unusable(*attempt.world, *live)) attempt.claims.back().state = ClaimState::Unusable;
+      if (unusable) attempt.claims.back().state = ClaimState::Unusable;
       if (hold) continue;
       if (!classes_exist(attempt, *live)) return;
       unallocated.push_back(live);
