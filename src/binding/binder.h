@@ -69,7 +69,7 @@ class Binder final : public client::Reconciler {
 
   BinderOptions options_;
   Plugins plugins_;
-  std::set<std::string> deciding_;  // decisions whose outcome GangBarrier writes
+  std::set<std::string> deciding_;           // decisions whose outcome GangBarrier writes
   std::map<api::ObjectKey, Memory> memory_;  // proportional to requests that have not ended
   PreBindFigures figures_;
 };

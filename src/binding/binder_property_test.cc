@@ -60,8 +60,10 @@ class World {
     const std::size_t count = 1 + tape_.below(3);
     if (shared_) add_claim("s");
     if (gang_)
-      cluster_.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g"},"spec":{"schedulingPolicy":{"gang":
-          {"minCount":)" + std::to_string(1 + tape_.below(count)) + "}}}}");
+      cluster_.put(
+          Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g"},"spec":{"schedulingPolicy":{"gang":
+          {"minCount":)" + std::to_string(1 + tape_.below(count)) +
+                              "}}}}");
     for (std::size_t i = 0; i < count; ++i) add_pod("p" + std::to_string(i), count);
     cluster_.on_write = [this](const client::ApiRequest& request) { watch(request); };
     cluster_.deliver();

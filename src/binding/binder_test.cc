@@ -61,8 +61,10 @@ void add_claim(FakeCluster& cluster, const std::string& name, const std::string&
 }
 
 void add_group(FakeCluster& cluster, int minimum) {
-  cluster.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g","uid":"u-g"},"spec":{"schedulingPolicy":
-      {"gang":{"minCount":)" + std::to_string(minimum) + "}}}}");
+  cluster.put(Kind::PodGroup,
+              R"({"metadata":{"namespace":"d","name":"g","uid":"u-g"},"spec":{"schedulingPolicy":
+      {"gang":{"minCount":)" +
+                  std::to_string(minimum) + "}}}}");
 }
 
 TEST(Binder, BindsAPlainPodWithTwoWritesAndOneEvent) {
@@ -311,14 +313,27 @@ TEST(Binder, AWithdrawnDecisionIsGivenBackAndMayBeReplaced) {
   EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
   EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->reason, "Withdrawn");
   // As on a server that leaves the status alone when another decision takes the place.
-  cluster.change(request_key("a"),
-                 R"({"spec":{"withdrawn":null,"decisionID":"y","group":null,"resourceClaimAllocations":null}})");
+  cluster.change(
+      request_key("a"),
+      R"({"spec":{"withdrawn":null,"decisionID":"y","group":null,"resourceClaimAllocations":null}})");
   cluster.deliver();
   EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->phase, api::BindPhase::Pending);
   cluster.settle(cluster.now);
   EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->step, api::BindStep::Bound);
   const std::string status = status_text(cluster, request_key("a"));
   EXPECT_EQ(status.find("terminal"), std::string::npos) << status;
+}
+
+TEST(Binder, ADeviceThatAnotherClaimHasIsNotAllocatedAgain) {
+  FakeCluster cluster;
+  cluster.put(Kind::Node, kNode);
+  add_claim(cluster, "c");
+  add_claim(cluster, "rival", R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
+      "pool":"pool","device":"c"}]}}})");
+  add_pod(cluster, "p", {"c"});
+  cluster.settle(cluster.now);
+  EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->reason, api::kDeviceTaken);
+  EXPECT_EQ(status_text(cluster, claim_key("c")), "");
 }
 
 TEST(Binder, WhatIsGivenBackLeavesNoVersionForALateAllocation) {

@@ -57,6 +57,12 @@ std::optional<Failed> lost(const BindContext& context, const api::ClaimAllocatio
   if (claim.allocation && !same_devices(*claim.allocation, wanted.allocation))
     return choose_again("ClaimAllocatedElsewhere", name + " got allocated elsewhere");
   if (claim.reserved_by(context.request.pod_uid)) return std::nullopt;
+  if (!claim.allocation)
+    for (const api::DeviceResult& device : wanted.allocation.results)
+      for (const api::ResourceClaim* holder : context.view.claims_holding_device(device))
+        if (holder->meta.uid != claim.meta.uid)
+          return choose_again(std::string(api::kDeviceTaken), name + " cannot get device " + device.device +
+                                                                  ": claim " + holder->meta.name + " has it");
   if (!claim.reserved_for.empty() && is_mapped(context.request, wanted.claim_name))
     return choose_again("ClaimNotShareable", name +
                                                  " has a device that is itself a resource of the node, and " +
@@ -137,8 +143,7 @@ Verdict find_claims(const BindContext& context, std::vector<Found>& found, std::
       continue;
     }
     if (!claim && context.now < context.first_seen + kSightGrace)
-      return Waiting{context.first_seen + kSightGrace,
-                     "claim " + wanted.claim_name + " is not seen", ""};
+      return Waiting{context.first_seen + kSightGrace, "claim " + wanted.claim_name + " is not seen", ""};
     if (!claim)
       return choose_again("ClaimNotFound", "claim " + wanted.claim_name + " with UID " + wanted.claim_uid +
                                                " does not exist any more");
@@ -148,8 +153,8 @@ Verdict find_claims(const BindContext& context, std::vector<Found>& found, std::
   return Ready{};
 }
 
-// An allocation that was sent, perhaps by an earlier process, may still land on the version that it stood on: from
-// here on the claim has another.
+// An allocation that was sent, perhaps by an earlier process, may still land on the version that it stood on:
+// from here on the claim has another.
 std::optional<Chain> seal(const BindContext& context, const api::ResourceClaim& claim) {
   if (claim.meta.deleting() || claim.meta.annotation(kGivenUpAnnotation) == context.request.decision_id)
     return std::nullopt;
@@ -159,9 +164,10 @@ std::optional<Chain> seal(const BindContext& context, const api::ResourceClaim& 
     return std::nullopt;
   const api::ObjectKey key = client::key_of(api::Kind::ResourceClaim, claim.meta);
   const Json annotations = Json::object({{std::string(kGivenUpAnnotation), context.request.decision_id}});
-  return Chain{key,
-               {client::merge_patch(key, Json::object({{"metadata", Json::object({{"annotations", annotations}})}}),
-                                    claim.meta.uid, claim.meta.resource_version)}};
+  return Chain{
+      key,
+      {client::merge_patch(key, Json::object({{"metadata", Json::object({{"annotations", annotations}})}}),
+                           claim.meta.uid, claim.meta.resource_version)}};
 }
 
 class DynamicResources final : public Plugin {

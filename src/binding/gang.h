@@ -1,7 +1,7 @@
 // What a BindRequest needs to know of its gang: the members of its decision, and what became of the decision.
 //
-// The outcome stands in the PodGroup (api/types/gang_decision.h) and is written by GangBarrier alone; a request
-// only reads it. Source: KEP-4671 (gang); the barrier is Berth's.
+// The outcome stands in the PodGroup (api/types/gang_decision.h) and is written by GangBarrier alone; a
+// request only reads it. Source: KEP-4671 (gang); the barrier is Berth's.
 #pragma once
 
 #include <string>

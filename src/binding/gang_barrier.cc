@@ -94,26 +94,28 @@ class GangBarrier final : public client::Reconciler {
   }
 
   std::map<api::ObjectKey, std::string> deciding_;  // groups whose outcome is under way
-  std::map<api::ObjectKey, Arrivals> arrivals_;  // proportional to groups that wait for requests
+  std::map<api::ObjectKey, Arrivals> arrivals_;     // proportional to groups that wait for requests
 };
 
 std::vector<client::Interest> GangBarrier::interests() const {
   return {client::itself(api::Kind::PodGroup),
-          {api::Kind::BindRequest, {},
+          {api::Kind::BindRequest,
+           {},
            [](const View&, const Delta& delta, Keys& keys) {
              for (const auto* object : {&delta.before, &delta.after})
                if (const auto* request = object_of<api::BindRequest>(*object)) add_group_of(*request, keys);
            }},
-          {api::Kind::Pod, {},
+          {api::Kind::Pod,
+           {},
            [](const View&, const Delta& delta, Keys& keys) {
              const auto* pod = object_of<api::Pod>(delta.after);
              if (!pod) pod = object_of<api::Pod>(delta.before);
              if (pod && !pod->group.empty()) keys.push_back(group_key(pod->meta.ns, pod->group));
            }},
-          {api::Kind::ResourceClaim, {},
+          {api::Kind::ResourceClaim,
+           {},
            [](const View& view, const Delta& delta, Keys& keys) {
-             for (const api::BindRequest* request :
-                  view.bind_requests_of_claim(delta.key.ns, delta.key.name))
+             for (const api::BindRequest* request : view.bind_requests_of_claim(delta.key.ns, delta.key.name))
                add_group_of(*request, keys);
            }},
           {api::Kind::Node, {}, [](const View& view, const Delta& delta, Keys& keys) {
@@ -123,8 +125,8 @@ std::vector<client::Interest> GangBarrier::interests() const {
            }}};
 }
 
-// The first decision, by id, that waits for an outcome; empty when none does, or when the one that was decided
-// last still has members to bind: the register holds one outcome.
+// The first decision, by id, that waits for an outcome; empty when none does, or when the one that was
+// decided last still has members to bind: the register holds one outcome.
 std::string GangBarrier::undecided(const View& view, const api::PodGroup& group) const {
   const std::string_view decided = api::decided_gang(group);
   std::string first;
@@ -139,8 +141,8 @@ std::string GangBarrier::undecided(const View& view, const api::PodGroup& group)
   return first;
 }
 
-// Requests that are missing and may still be written: each needs a pod that lives and waits for one. Pods may be
-// seen a little later than requests.
+// Requests that are missing and may still be written: each needs a pod that lives and waits for one. Pods may
+// be seen a little later than requests.
 std::size_t GangBarrier::still_to_come(const View& view, const api::PodGroup& group,
                                        const std::string& decision, const Members& members,
                                        const Arrivals& arrivals, Time now) const {
@@ -194,12 +196,12 @@ Effects GangBarrier::decide(const View& view, const api::PodGroup& group, const 
   }
   deciding_[key] = decision;
   binder_.begin_deciding(decision);
-  const Json annotations = Json::object(
-      {{std::string(api::kGangDecisionAnnotation), api::gang_decision_text(decision, outcome)}});
-  return Effects::write(key, client::merge_patch(key,
-                                                 Json::object({{"metadata", Json::object({{"annotations",
-                                                                                           annotations}})}}),
-                                                 group.meta.uid, group.meta.resource_version));
+  const Json annotations =
+      Json::object({{std::string(api::kGangDecisionAnnotation), api::gang_decision_text(decision, outcome)}});
+  return Effects::write(
+      key,
+      client::merge_patch(key, Json::object({{"metadata", Json::object({{"annotations", annotations}})}}),
+                          group.meta.uid, group.meta.resource_version));
 }
 
 Effects GangBarrier::reconcile(const View& view, const api::ObjectKey& key, Time now) {

@@ -260,17 +260,16 @@ Effects Ladder::fail_with_gang() const {
                    std::to_string(request_.group.size) + " members of its gang were asked to be bound"});
 }
 
-// A binding that was sent may have landed, or may still land. This write stands on the version that was seen: it
-// is refused when the pod was bound since, and leaves another version for a binding that is still on its way. The
-// condition says what happened, as kube-scheduler's does.
+// A binding that was sent may have landed, or may still land. This write stands on the version that was seen:
+// it is refused when the pod was bound since, and leaves another version for a binding that is still on its
+// way. The condition says what happened, as kube-scheduler's does.
 std::optional<Chain> Ladder::seal_pod(const api::Pod& pod, const api::BindRequest& failed) const {
   const std::string message = failed.message + " (decision " + request_.decision_id + ")";
   const api::Condition* told = api::find_condition(pod.conditions, "PodScheduled");
   if (told && told->message == message) return std::nullopt;
-  const api::Condition condition{"PodScheduled", "False", "SchedulerError", message, now_,
-                                 pod.meta.generation};
-  return Chain{pod_key(request_),
-               {client::condition_patch(pod_key(request_), pod.meta, condition)}};
+  const api::Condition condition{"PodScheduled", "False", "SchedulerError",
+                                 message,        now_,    pod.meta.generation};
+  return Chain{pod_key(request_), {client::condition_patch(pod_key(request_), pod.meta, condition)}};
 }
 
 Effects Ladder::end(api::BindRequest wanted) const {

@@ -26,8 +26,8 @@ client::EventNote event_of_pod(const client::View& view, const api::BindRequest&
 
 class Ladder {
  public:
-  // `first_seen`: when this process met the decision. `refusal`: what the last run's writes met; null when they
-  // were accepted.
+  // `first_seen`: when this process met the decision. `refusal`: what the last run's writes met; null when
+  // they were accepted.
   Ladder(const client::View& view, const api::BindRequest& request, Time now, Time first_seen,
          const BinderOptions& options, const Plugins& plugins, const Refusal* refusal);
 

@@ -13,8 +13,8 @@ bool is_race(const client::ApiReply& reply) {
 bool may_pass(const client::ApiReply& reply) {
   constexpr int kNotFound = 404, kThrottled = 429, kServerError = 500, kTimeout = 408;
   const bool unknown_path = reply.code == kNotFound && reply.reason.empty();
-  return unknown_path || reply.delivery != Delivery::Answered || reply.code == kThrottled || reply.code == kTimeout ||
-         reply.code >= kServerError || is_race(reply);
+  return unknown_path || reply.delivery != Delivery::Answered || reply.code == kThrottled ||
+         reply.code == kTimeout || reply.code >= kServerError || is_race(reply);
 }
 
 std::optional<Refusal> refusal_of(const client::ChainOutcome& chain, std::size_t before_binding) {

@@ -101,17 +101,18 @@ Write json_patch(const api::ObjectKey& key, const Json& operations, std::string 
   return write;
 }
 
-Write condition_patch(const api::ObjectKey& key, const api::ObjectMeta& seen, const api::Condition& condition) {
+Write condition_patch(const api::ObjectKey& key, const api::ObjectMeta& seen,
+                      const api::Condition& condition) {
   Json item = api::to_json(condition);
   if (condition.reason.empty()) item["reason"] = nullptr;
   if (condition.message.empty()) item["message"] = nullptr;
   Write write;
   write.request = request_for(Verb::StrategicPatch, key);
   write.request.subresource = "status";
-  write.request.body =
-      to_string(Json::object({{"metadata", Json::object({{"uid", seen.uid},
-                                                         {"resourceVersion", std::to_string(seen.resource_version)}})},
-                              {"status", Json::object({{"conditions", Json::array({std::move(item)})}})}}));
+  write.request.body = to_string(Json::object(
+      {{"metadata",
+        Json::object({{"uid", seen.uid}, {"resourceVersion", std::to_string(seen.resource_version)}})},
+       {"status", Json::object({{"conditions", Json::array({std::move(item)})}})}}));
   return write;
 }
 

@@ -28,8 +28,8 @@ struct Write {
   std::string stop_if_uid = {};
   // What the stored object says once this write, a Create with a name or an Update on a version, has been
   // carried out, and says after no other write. With it the write is followed until its fate is known: a lost
-  // answer, AlreadyExists and Conflict are settled by reading the object, and a write that is not there yet is
-  // sent again for as long as an earlier copy may still land. Not bounded in attempts: the delay is
+  // answer, AlreadyExists and Conflict are settled by reading the object, and a write that is not there yet
+  // is sent again for as long as an earlier copy may still land. Not bounded in attempts: the delay is
   // (kWriteBackoffCap), and the term of the process.
   struct Mark {
     std::vector<std::string_view> path;  // static lifetime
@@ -145,14 +145,15 @@ Write merge_patch(const api::ObjectKey& key, Json patch, std::string_view uid, s
                   std::string subresource = "");
 // RFC 6902. `operations` bear their own guards: a failed test changes nothing, and is refused with 422.
 Write json_patch(const api::ObjectKey& key, const Json& operations, std::string subresource = "");
-// One condition of the object's status, by type; an empty reason or message takes away what stood there. Stands on
-// the version of `seen`: one that lands late does not take back what was told since.
-Write condition_patch(const api::ObjectKey& key, const api::ObjectMeta& seen, const api::Condition& condition);
+// One condition of the object's status, by type; an empty reason or message takes away what stood there.
+// Stands on the version of `seen`: one that lands late does not take back what was told since.
+Write condition_patch(const api::ObjectKey& key, const api::ObjectMeta& seen,
+                      const api::Condition& condition);
 // Refused by the server when the UID differs. `grace_s` only for pods; -1 leaves it to the server.
 Write delete_object(const api::ObjectKey& key, std::string_view uid, std::int64_t grace_s = -1,
                     std::string_view propagation = "");
-// Guards the writes after it: they are made only when the object with this UID does not exist. It costs a read,
-// and is needed because the watch of one resource may be behind that of another.
+// Guards the writes after it: they are made only when the object with this UID does not exist. It costs a
+// read, and is needed because the watch of one resource may be behind that of another.
 Write unless_exists(const api::ObjectKey& key, std::string_view uid);
 api::ObjectKey key_of(api::Kind kind, const api::ObjectMeta& meta);
 

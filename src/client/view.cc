@@ -34,6 +34,22 @@ std::vector<std::string> consumers_of(const api::ResourceClaim& claim) {
   return uids;
 }
 
+bool takes_whole(const api::DeviceResult& result) {
+  return !result.admin_access && result.share_id.empty();
+}
+
+std::string device_key(const api::DeviceResult& result) {
+  return std::string(result.driver).append("/").append(result.pool).append("/").append(result.device);
+}
+
+std::vector<std::string> devices_of(const api::ResourceClaim& claim) {
+  std::vector<std::string> devices;
+  if (!claim.allocation) return devices;
+  for (const api::DeviceResult& result : claim.allocation->results)
+    if (takes_whole(result)) devices.push_back(device_key(result));
+  return devices;
+}
+
 std::vector<std::string> decision_of(const api::BindRequest& request) {
   return {request.decision_id};
 }
@@ -111,6 +127,7 @@ View::View()
       requests_by_pod_(bind_requests.add_index(pod_of)),
       requests_by_claim_(bind_requests.add_index(claims_of_request)),
       requests_by_group_(bind_requests.add_index(group_of_request)),
+      claims_by_device_(claims.add_index(devices_of)),
       slices_by_pool_(slices.add_index(pool_of)) {}
 
 std::vector<const api::ResourceSlice*> View::slices_of_pool(std::string_view driver,
@@ -120,6 +137,11 @@ std::vector<const api::ResourceSlice*> View::slices_of_pool(std::string_view dri
 
 std::vector<const api::Pod*> View::pods_on_node(std::string_view node) const {
   return pods.indexed(pods_by_node_, node);
+}
+
+std::vector<const api::ResourceClaim*> View::claims_holding_device(const api::DeviceResult& device) const {
+  if (!takes_whole(device)) return {};
+  return claims.indexed(claims_by_device_, device_key(device));
 }
 
 std::vector<const api::BindRequest*> View::bind_requests_of_group(std::string_view ns,

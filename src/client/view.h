@@ -160,13 +160,16 @@ class View {
   // Claims whose controller, or one of whose consumers (status.reservedFor), has this UID.
   std::vector<const api::ResourceClaim*> claims_owned_by(std::string_view uid) const;
   std::vector<const api::ResourceClaim*> claims_reserved_by(std::string_view uid) const;
+  // Those whose allocation takes this device as a whole: no share of it, no admin access.
+  std::vector<const api::ResourceClaim*> claims_holding_device(const api::DeviceResult& device) const;
   std::vector<const api::BindRequest*> bind_requests_of_decision(std::string_view decision_id) const;
   // The first of them and how many, without visiting them. Null when there is none.
   const api::BindRequest* first_bind_request_of_decision(std::string_view decision_id) const;
   std::size_t bind_request_count_of_decision(std::string_view decision_id) const;
   // Those that name this PodGroup.
-  std::vector<const api::BindRequest*> bind_requests_of_group(std::string_view ns, std::string_view group) const;
-  // Those that allocate this claim object.
+  std::vector<const api::BindRequest*> bind_requests_of_group(std::string_view ns,
+                                                              std::string_view group) const;
+  // Those that name this claim object.
   std::vector<const api::BindRequest*> bind_requests_of_claim(std::string_view ns,
                                                               std::string_view claim) const;
   std::vector<const api::BindRequest*> bind_requests_of_pod(std::string_view ns, std::string_view pod) const;
@@ -186,7 +189,7 @@ class View {
  private:
   std::size_t pods_by_node_, pods_by_group_, pods_by_claim_;
   std::size_t claims_by_owner_, claims_by_consumer_, requests_by_decision_, requests_by_pod_;
-  std::size_t requests_by_claim_, requests_by_group_, slices_by_pool_;
+  std::size_t requests_by_claim_, requests_by_group_, claims_by_device_, slices_by_pool_;
 };
 
 }  // namespace berth::client

@@ -358,7 +358,8 @@ struct MarkedCreate {
     world.api.put(Kind::Pod, kPodA);
     const auto decide = [this](const View&, const api::ObjectKey& key, Time) {
       if (key.name != "a" || ++runs > 1) return Effects::nothing();
-      const Json object = *parse_json(R"({"metadata":{"namespace":"d","name":"made"},"spec":{"said":"mine"}})");
+      const Json object =
+          *parse_json(R"({"metadata":{"namespace":"d","name":"made"},"spec":{"said":"mine"}})");
       client::Write write = client::create(Kind::Pod, "d", object);
       write.mark = client::Write::Mark{{"spec", "said"}, "mine"};
       return Effects::write({Kind::Pod, "d", "made", {}}, std::move(write));

@@ -23,7 +23,8 @@ enum class Meaning {
 };
 
 Meaning meaning_of(const ApiReply& reply, const Write& write) {
-  constexpr int kNotFound = 404, kThrottled = 429, kNotImplemented = 501, kUnavailable = 503, kGatewayTimeout = 504;
+  constexpr int kNotFound = 404, kThrottled = 429, kNotImplemented = 501, kUnavailable = 503,
+                kGatewayTimeout = 504;
   if (reply.delivery == Delivery::NotSent) return Meaning::Again;
   if (reply.delivery == Delivery::Lost || reply.code == kGatewayTimeout) return Meaning::Lost;
   if (reply.ok()) return Meaning::Accepted;

@@ -39,7 +39,7 @@ Json bind_request(const Placing& placing, const scheduling::World& world) {
   const scheduling::Binding binding{&placing.pod, placing.node,
                                     scheduling::claim_allocations(world, placing.claims),
                                     placing.node_allocatable};
-  const client::Chain chain = 
+  const client::Chain chain =
       scheduling::bind_chain(world.view, binding, placing.group, placing.decision_id, 0);
   Result<Json> request = parse_json(chain.writes.front().request.body);
   BERTH_ASSERT(request.ok(), "a bind request is JSON");

@@ -17,9 +17,9 @@ client::Chain deallocation(const api::ResourceClaim& claim) {
 // Nobody but this pod has it, and nobody is about to.
 bool is_ours_alone(const World& world, model::ClaimId claim, const api::Pod& pod) {
   const model::ClaimRow& row = world.cluster.claim(claim);
-  const bool carried = std::any_of(row.bind_requests.begin(), row.bind_requests.end(), [](const auto& request) {
-    return !api::failed_for_good(*request.second);
-  });
+  const bool carried =
+      std::any_of(row.bind_requests.begin(), row.bind_requests.end(),
+                  [](const auto& request) { return !api::failed_for_good(*request.second); });
   return row.live && row.live->allocation && !row.live->meta.deleting() && !carried &&
          row.assumed_by.empty() && other_consumers(world, claim, pod.meta.uid) == 0;
 }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/ascii.h"
-
 namespace berth::scheduling {
 namespace {
 
@@ -35,7 +33,7 @@ std::string wording_class(std::string_view sentence) {
   for (const char c : sentence) {
     if (c == ',') {
       parts.emplace_back();
-    } else if (c < '0' || c > '9') {
+    } else if (c != ' ' && (c < '0' || c > '9')) {
       parts.back() += c;
     }
   }
@@ -117,7 +115,8 @@ void ConditionUpdater::settle(const api::ObjectKey& key, bool ok, Time now) {
   entry.failures = ok ? 0 : entry.failures + 1;
   if (!ok) {
     constexpr std::uint32_t kDoublingsMax = 10;
-    const Duration delay = kConditionRetryFirst * (std::int64_t{1} << std::min(entry.failures - 1, kDoublingsMax));
+    const Duration delay =
+        kConditionRetryFirst * (std::int64_t{1} << std::min(entry.failures - 1, kDoublingsMax));
     schedule(key, entry, now + std::min(delay, kConditionRetryMax));
   } else if (entry.changed && !entry.due.is_set()) {
     schedule(key, entry, now + entry.wanted.reword_after);

@@ -1,10 +1,11 @@
-// What waiting pods and groups are to be told in a condition: written, and written again, until the view shows it.
+// What waiting pods and groups are to be told in a condition: written, and written again, until the view
+// shows it.
 //
-// A condition goes out at once when its status, reason or class changes. When only its words changed (numbers that
-// move with every placement of others) it goes out at most once in the interval that its owner names, and all of
-// those together at most kRewordsPerSecondMax times a second; `berth explain` has the live words. An event goes
-// out with the condition that it belongs to. Owner: the scheduler, one thread. Cost: O(log n) a call. Memory:
-// proportional to the objects that wait.
+// A condition goes out at once when its status, reason or class changes. When only its words changed (numbers
+// that move with every placement of others) it goes out at most once in the interval that its owner names,
+// and all of those together at most kRewordsPerSecondMax times a second; `berth explain` has the live words.
+// An event goes out with the condition that it belongs to. Owner: the scheduler, one thread. Cost: O(log n) a
+// call. Memory: proportional to the objects that wait.
 #pragma once
 
 #include <map>

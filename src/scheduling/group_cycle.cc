@@ -266,8 +266,7 @@ void GroupCycle::replay(Run& run, const std::vector<MemberOutcome>& members) {
     run.transaction.place(id, members[i].node, cluster.charges(id, members[i].node_allocatable),
                           members[i].node_allocatable);
     for (const ClaimChoice& choice : members[i].claims)
-      if (choice.allocation)
-        run.transaction.allocate(id, choice.claim, cluster.hold_for(choice.allocation));
+      if (choice.allocation) run.transaction.allocate(id, choice.claim, cluster.hold_for(choice.allocation));
   }
 }
 

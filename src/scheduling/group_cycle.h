@@ -23,6 +23,7 @@ struct GroupInput {
   std::vector<const api::Pod*> placed;               // members with a place, bound or on their way
   std::vector<NodeId> occupied;                      // their nodes
   std::int32_t scheduled = 0;                        // members that count for minCount: bound or committed
+  std::string joins;                                 // the decision at the barrier, whose members count too
   std::map<std::string, std::vector<NodeId>> avoid;  // by pod UID
   std::vector<model::DeviceId> hidden;               // devices that members stay away from
 };

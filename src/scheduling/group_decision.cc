@@ -39,11 +39,12 @@ GroupInput Scheduler::group_input(const World& world, const api::PodGroup& group
   input.waiting = std::move(members.waiting);
   input.placed = std::move(members.placed);
   input.occupied = std::move(members.occupied);
-  input.scheduled = members.scheduled;
+  input.scheduled = members.scheduled + members.at_barrier;
+  input.joins = std::move(members.joinable);
   for (const api::Pod* pod : input.waiting) {
-    if (auto nodes = nodes_to_avoid(*pod, now); !nodes.empty())
-      input.avoid[pod->meta.uid] = std::move(nodes);
-    for (const model::DeviceId device : avoidance_.devices(cluster_, *pod, now)) input.hidden.push_back(device);
+    if (auto nodes = nodes_to_avoid(*pod, now); !nodes.empty()) input.avoid[pod->meta.uid] = std::move(nodes);
+    for (const model::DeviceId device : avoidance_.devices(cluster_, *pod, now))
+      input.hidden.push_back(device);
   }
   const std::span<const model::DeviceId> kept = overtaking_.kept_devices(group.priority);
   input.hidden.insert(input.hidden.end(), kept.begin(), kept.end());
@@ -55,7 +56,8 @@ client::Effects Scheduler::decide_group(const World& world, Entry entry, const a
                                         Time now) {
   const GroupInput input = group_input(world, group, now);
   if (input.waiting.empty()) return {};
-  const std::string id = next_decision(entry.key, now);
+  std::string id = next_decision(entry.key, now);
+  if (!input.joins.empty()) id = input.joins;
   model::Ledger::Transaction transaction(cluster_.ledger());
   for (const model::DeviceId device : input.hidden) transaction.hide(device);
   const GroupOutcome outcome = group_cycle_.run(world, input, transaction);
@@ -77,7 +79,8 @@ client::Effects Scheduler::bind_group(const World& world, Entry entry, const Gro
     const MemberOutcome& member = outcome.members[i];
     const api::Pod& pod = *input.waiting[i];
     if (!member.node.valid()) {
-      tell(world.view, pod, {"Unschedulable", member.sentence, member.explanation, id, kMemberRewordAfter}, now);
+      tell(world.view, pod, {"Unschedulable", member.sentence, member.explanation, id, kMemberRewordAfter},
+           now);
       continue;
     }
     chosen.push_back(i);
@@ -86,14 +89,16 @@ client::Effects Scheduler::bind_group(const World& world, Entry entry, const Gro
     record.placed.push_back({pod.meta.name, cluster_.node(member.node).name});
     conditions_.drop(client::key_of(api::Kind::Pod, pod.meta));
   }
-  // Members wait for each other as long as the group has not come to its minimum, and never for a minimum of one.
+  // Members wait for each other as long as the group has not come to its minimum, and never for a minimum of
+  // one.
   const std::int32_t minimum = group.gang_min.value_or(1);
-  flight.barrier = input.scheduled < minimum && minimum > 1;
+  flight.barrier = !input.joins.empty() || (input.scheduled < minimum && minimum > 1);
   client::Effects effects;
   effects.decision_id = id;
   effects.stop_on_failure = flight.barrier;
+  const std::size_t joined = input.joins.empty() ? 0 : world.view.bind_request_count_of_decision(input.joins);
   const api::BindGroup bind_group{group.meta.name, group.meta.uid,
-                                  flight.barrier ? static_cast<std::int32_t>(chosen.size()) : 1};
+                                  flight.barrier ? static_cast<std::int32_t>(chosen.size() + joined) : 1};
   for (const std::size_t i : chosen) {
     const MemberOutcome& member = outcome.members[i];
     const Binding binding{input.waiting[i], cluster_.node(member.node).name,
@@ -142,9 +147,9 @@ client::Effects Scheduler::refuse_group(const World& world, Entry entry, const G
   }
   if (!effects.chains.empty()) deallocating_[id] = entry.key;
   if (!is_scheduled(input))
-    conditions_.want(world.view, {client::key_of(api::Kind::PodGroup, input.group->meta), input.group->meta.uid,
-                                  group_condition(false, reason, group_message, now),
-                                  wording_class(outcome.message)},
+    conditions_.want(world.view,
+                     {client::key_of(api::Kind::PodGroup, input.group->meta), input.group->meta.uid,
+                      group_condition(false, reason, group_message, now), wording_class(outcome.message)},
                      now);
   record.result = failed ? DecisionResult::Error : DecisionResult::Unschedulable;
   record.reason = reason;

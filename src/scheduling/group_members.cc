@@ -24,6 +24,15 @@ bool is_committed(const api::PodGroup* group, const api::BindRequest& request) {
          (group && api::gang_outcome(*group, request.decision_id) == api::GangOutcome::Committed);
 }
 
+bool failed_in(const client::View& view, const GroupMembers& members) {
+  return std::any_of(members.waiting.begin(), members.waiting.end(), [&](const api::Pod* pod) {
+    const auto requests = view.bind_requests_of_pod(pod->meta.ns, pod->meta.name);
+    return std::any_of(requests.begin(), requests.end(), [&](const api::BindRequest* request) {
+      return request->decision_id == members.joinable;
+    });
+  });
+}
+
 class Sorting {
  public:
   Sorting(const client::View& view, const model::Cluster& cluster, const GroupQuestions& questions,
@@ -34,8 +43,7 @@ class Sorting {
     members_.ever_bound += pod.bound();
     if (pod.finished() || pod.meta.deleting()) return;
     ++members_.alive;
-    const model::NodeId node =
-        cluster_.ledger().node_of(cluster_.find_pod(pod.meta.ns, pod.meta.name));
+    const model::NodeId node = cluster_.ledger().node_of(cluster_.find_pod(pod.meta.ns, pod.meta.name));
     const api::BindRequest* request = pod.bound() ? nullptr : standing_request(view_, pod);
     if (node.valid()) {
       members_.placed.push_back(&pod);
@@ -62,11 +70,17 @@ class Sorting {
       return;
     }
     if (request.group.size <= 1) return;
-    unsettled(request, "waits for the other members");
+    ++members_.at_barrier;
+    if (members_.joinable.empty()) members_.joinable = request.decision_id;
+    if (members_.joinable != request.decision_id ||
+        (group_ && api::gang_outcome(*group_, request.decision_id) == api::GangOutcome::Aborted))
+      unsettled(request, "waits for the other members");
+    if (questions_.gang_under_way(request.decision_id)) unsettled(request, "waits for others to be written");
     if (!questions_.gang_under_way(request.decision_id) && !questions_.was_written(request.decision_id) &&
         view_.bind_request_count_of_decision(request.decision_id) <
             static_cast<std::size_t>(request.group.size))
       members_.broken.push_back(&request);
+    if (!members_.broken.empty()) unsettled(request, "is to be taken back");
   }
 
   void unsettled(const api::BindRequest& request, std::string_view how) {
@@ -76,7 +90,8 @@ class Sorting {
   // A decision without a barrier binds each member for itself: it does not hold up the others.
   void unsettled(const api::Pod& pod, std::string_view how) {
     const auto assumed = cluster_.assumptions().find(pod.meta.uid);
-    if (assumed == cluster_.assumptions().end() || !questions_.gang_under_way(assumed->second.decision)) return;
+    if (assumed == cluster_.assumptions().end() || !questions_.gang_under_way(assumed->second.decision))
+      return;
     if (members_.unsettled.empty())
       members_.unsettled = "the bind request of member " + pod.meta.name + " " + std::string(how);
   }
@@ -97,6 +112,10 @@ GroupMembers group_members(const client::View& view, const model::Cluster& clust
   GroupMembers members = sorting.take();
   // When no pod waits, the members without a request are gone: the gang barrier judges those that are left.
   if (members.waiting.empty()) members.broken.clear();
+  // One that this decision failed for waits until it is decided for the others.
+  if (!members.joinable.empty() && members.unsettled.empty() && failed_in(view, members)) {
+    members.unsettled = "the others of decision " + members.joinable + " wait at the gang barrier";
+  }
   return members;
 }
 

@@ -1,8 +1,9 @@
 // Where the members of a group stand, from the live objects and the scheduler's own assumptions.
 //
-// A group has one unsettled decision at a time: while a member's request is being written, waits at the gang barrier or
-// is given back, the group is not decided again. A decision is settled for a member once the pod is bound, the gang
-// was committed, or no barrier holds it. For minCount only members count that are bound or committed.
+// A group has one unsettled decision at a time: while a member's request is being written or given back, the
+// group is not decided again. While all of a decision wait at the gang barrier, members that came late may
+// join it: they are prepared beside the others, and bound with them. For minCount only members count that are
+// bound or committed.
 #pragma once
 
 #include <functional>
@@ -22,13 +23,16 @@ struct GroupMembers {
   std::int32_t scheduled = 0;                   // bound or committed
   std::int32_t ever_bound = 0;                  // finished ones included
   std::string unsettled;                        // why the group cannot be decided now; empty: it can
+  std::string joinable;                         // the decision that waits at the barrier; empty: none
+  std::int32_t at_barrier = 0;                  // members of it
   std::vector<const api::BindRequest*> broken;  // of decisions that were never written in full
 };
 
 struct GroupQuestions {
   std::function<bool(const api::Pod&)> ours;
-  std::function<bool(const std::string& decision)> gang_under_way;  // the requests of a gang are being written
-  std::function<bool(const std::string& decision)> was_written;     // by this process, in full
+  std::function<bool(const std::string& decision)>
+      gang_under_way;                                            // the requests of a gang are being written
+  std::function<bool(const std::string& decision)> was_written;  // by this process, in full
 };
 
 // Cost: O(members).

@@ -16,8 +16,8 @@ std::vector<NodeId> Scheduler::nodes_to_avoid(const api::Pod& pod, Time now) con
 }
 
 // As if nothing of lower priority ran. Cost: O(pods), once for each time that room is looked for.
-void Scheduler::remove_lower(const World& world, std::int32_t priority, model::Ledger::Transaction& transaction,
-                             std::vector<NodeId>& touched) {
+void Scheduler::remove_lower(const World& world, std::int32_t priority,
+                             model::Ledger::Transaction& transaction, std::vector<NodeId>& touched) {
   for (const auto& [name, pod] : world.view.pods.all()) {
     if (pod->priority >= priority) continue;
     const PodId id = cluster_.find_pod(pod->meta.ns, pod->meta.name);

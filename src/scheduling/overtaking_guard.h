@@ -1,11 +1,11 @@
 // Bounded overtaking: an entry that lower priorities have overtaken for too long gets room kept for it.
 //
-// A refused entry is overtaken once an entry of lower priority is placed while it waits. After `limit` of that,
-// the nodes and devices on which it would stand if nothing of lower priority ran (the scheduler finds them) are
-// kept: entries of lower priority stay away, until it is placed, is gone, or kKeptMax has passed. One entry at a
-// time, the highest priority first, then the one overtaken longest. Owner: the scheduler, one thread. Cost: O(log n)
-// a call, amortized. Memory: proportional to entries that wait. Source: backfilling with a reservation for the head
-// job (EASY); kube-scheduler has nothing like it without preemption.
+// A refused entry is overtaken once an entry of lower priority is placed while it waits. After `limit` of
+// that, the nodes and devices on which it would stand if nothing of lower priority ran (the scheduler finds
+// them) are kept: entries of lower priority stay away, until it is placed, is gone, or kKeptMax has passed.
+// One entry at a time, the highest priority first, then the one overtaken longest. Owner: the scheduler, one
+// thread. Cost: O(log n) a call, amortized. Memory: proportional to entries that wait. Source: backfilling
+// with a reservation for the head job (EASY); kube-scheduler has nothing like it without preemption.
 #pragma once
 
 #include <map>
@@ -34,7 +34,8 @@ class OvertakingGuard {
 
   // Who has been overtaken for `limit`, when nothing is kept.
   std::optional<EntryKey> starving(Time now) const;
-  void keep(const EntryKey& key, std::vector<model::NodeId> nodes, std::vector<model::DeviceId> devices, Time now);
+  void keep(const EntryKey& key, std::vector<model::NodeId> nodes, std::vector<model::DeviceId> devices,
+            Time now);
   // It would not fit either way: its time starts again when it is overtaken again.
   void give_up(const EntryKey& key);
   // True when what was kept is free again because its time is over.

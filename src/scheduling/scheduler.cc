@@ -163,6 +163,10 @@ void Scheduler::request_changed(const client::View& view, const client::Delta& d
   const bool replaced = before && (!after || after->decision_id != before->decision_id);
   if (replaced && view.bind_request_count_of_decision(before->decision_id) == 0)
     written_gangs_.erase(before->decision_id);
+  // Of an earlier term, and not there when this one began: it landed late. What it holds may be somebody
+  // else's by now, so it is taken back and decided again.
+  const bool appeared = after && (!before || after->decision_id != before->decision_id);
+  if (appeared && after->epoch > 0 && after->epoch < leadership_.epoch) withdrawals_.want(*after, now);
   const bool failed = after && api::failed_for_good(*after);
   const bool had_failed = before && api::failed_for_good(*before) && !replaced;
   if (!after || (failed && !had_failed)) queue_.wake(kWakePodGone, now);
@@ -176,7 +180,8 @@ void Scheduler::apply(const client::View& view, const client::Delta& delta, Time
   taint_rules_.apply(delta, cluster_);
   note_places(delta);
   if (!leading_) {
-    if (delta.key.kind == api::Kind::Node) domains_.node_changed(cluster_, cluster_.find_node(delta.key.name));
+    if (delta.key.kind == api::Kind::Node)
+      domains_.node_changed(cluster_, cluster_.find_node(delta.key.name));
     return;
   }
   switch (delta.key.kind) {
@@ -233,8 +238,9 @@ Gate Scheduler::gate_of(const client::View& view, const api::Pod& pod, Time now)
     Gate gate = plugin->check(view, pod);
     if (gate.kind == Gate::Kind::Open) continue;
     if (gate.kind == Gate::Kind::Told)
-      conditions_.want(view, {client::key_of(api::Kind::Pod, pod.meta), pod.meta.uid,
-                              pod_unscheduled(pod, gate.reason, gate.message, now), gate.message},
+      conditions_.want(view,
+                       {client::key_of(api::Kind::Pod, pod.meta), pod.meta.uid,
+                        pod_unscheduled(pod, gate.reason, gate.message, now), gate.message},
                        now);
     return gate;
   }
@@ -244,9 +250,10 @@ Gate Scheduler::gate_of(const client::View& view, const api::Pod& pod, Time now)
 void Scheduler::tell(const client::View& view, const api::Pod& pod, const Refusal& refusal, Time now) {
   std::string message = refusal.sentence;
   if (!refusal.explanation.empty()) message += " " + refusal.explanation;
-  conditions_.want(view, {client::key_of(api::Kind::Pod, pod.meta), pod.meta.uid,
-                          pod_unscheduled(pod, refusal.reason, message, now), wording_class(refusal.sentence),
-                          refusal.reword_after, failed_scheduling(pod, message, refusal.decision)},
+  conditions_.want(view,
+                   {client::key_of(api::Kind::Pod, pod.meta), pod.meta.uid,
+                    pod_unscheduled(pod, refusal.reason, message, now), wording_class(refusal.sentence),
+                    refusal.reword_after, failed_scheduling(pod, message, refusal.decision)},
                    now);
 }
 
@@ -272,12 +279,13 @@ void Scheduler::log_gate(const EntryKey& key, std::string why, Time now) {
 }
 
 GroupMembers Scheduler::members_of(const client::View& view, const EntryKey& key) const {
-  const GroupQuestions questions{[this](const api::Pod& pod) { return ours(pod); },
-                                 [this](const std::string& decision) {
-                                   const auto found = in_flight_.find(decision);
-                                   return found != in_flight_.end() && found->second.barrier;
-                                 },
-                                 [this](const std::string& decision) { return written_gangs_.contains(decision); }};
+  const GroupQuestions questions{
+      [this](const api::Pod& pod) { return ours(pod); },
+      [this](const std::string& decision) {
+        const auto found = in_flight_.find(decision);
+        return found != in_flight_.end() && found->second.barrier;
+      },
+      [this](const std::string& decision) { return written_gangs_.contains(decision); }};
   return group_members(view, cluster_, questions, key.ns, key.name);
 }
 
@@ -286,8 +294,9 @@ void Scheduler::tell_group_scheduled(const client::View& view, const api::PodGro
                                      const GroupMembers& members, Time now) {
   if (std::max(members.scheduled, members.ever_bound) < std::max(1, group.gang_min.value_or(1))) return;
   if (api::condition_is_true(group.conditions, std::string(kGroupScheduled))) return;
-  conditions_.want(view, {client::key_of(api::Kind::PodGroup, group.meta), group.meta.uid,
-                          group_condition(true, "Scheduled", "", now), ""},
+  conditions_.want(view,
+                   {client::key_of(api::Kind::PodGroup, group.meta), group.meta.uid,
+                    group_condition(true, "Scheduled", "", now), ""},
                    now);
 }
 
@@ -306,8 +315,8 @@ void Scheduler::reconsider_group(const client::View& view, const EntryKey& key, 
       why = "member " + pod->meta.name + " waits: " + gate.message;
   if (!group) why = "PodGroup " + key.name + " does not exist";
   if (why.empty() && members.alive < group->gang_min.value_or(1))
-    why = "the gang wants " + std::to_string(*group->gang_min) + " pods, and " + std::to_string(members.alive) +
-          (members.alive == 1 ? " is there" : " are there");
+    why = "the gang wants " + std::to_string(*group->gang_min) + " pods, and " +
+          std::to_string(members.alive) + (members.alive == 1 ? " is there" : " are there");
   if (why.empty()) return queue_.add(key, group->priority, group->meta.created);
   forget_overtaken(key, now);  // nothing is kept for who cannot be tried
   const api::Pod* first = *std::min_element(members.waiting.begin(), members.waiting.end(), goes_before);

@@ -1,12 +1,13 @@
 // The scheduler: decides where pods and groups of pods go, and writes bind requests. It never binds.
 //
 // One StatefulDecider that owns queue, model and ledger. `decide` takes one entry off the queue and answers
-// with what to write; the decided place counts as taken from then on. Bind requests are written until their fate
-// is known (client::Write::mark); `settle` ends the assumption of those that were not accepted. While a pod is not
-// bound its bind request is the expected result, after a restart too: the model's ledger reads it. Everything else
-// that is written follows from the live objects and is derived again until the view shows it: conditions
-// (ConditionUpdater), decisions to withdraw (Withdrawals), allocations to give up (with the refusal of their pod).
-// Deterministic: the same inputs in the same order give the same bytes; ids come from the inputs.
+// with what to write; the decided place counts as taken from then on. Bind requests are written until their
+// fate is known (client::Write::mark); `settle` ends the assumption of those that were not accepted. While a
+// pod is not bound its bind request is the expected result, after a restart too: the model's ledger reads it.
+// Everything else that is written follows from the live objects and is derived again until the view shows it:
+// conditions (ConditionUpdater), decisions to withdraw (Withdrawals), allocations to give up (with the
+// refusal of their pod). Deterministic: the same inputs in the same order give the same bytes; ids come from
+// the inputs.
 #pragma once
 
 #include <map>
@@ -137,9 +138,10 @@ class Scheduler final : public client::StatefulDecider {
   ConditionUpdater conditions_;
   Withdrawals withdrawals_;
   OvertakingGuard overtaking_;
-  std::map<std::string, InFlight> in_flight_;        // by decision
-  std::map<std::string, EntryKey> deallocating_;     // refused decisions whose deallocations are under way
-  std::set<std::string, std::less<>> written_gangs_;  // decisions that were written in full, while requests of them stand
+  std::map<std::string, InFlight> in_flight_;     // by decision
+  std::map<std::string, EntryKey> deallocating_;  // refused decisions whose deallocations are under way
+  std::set<std::string, std::less<>>
+      written_gangs_;  // decisions that were written in full, while requests of them stand
   Avoidance avoidance_;
   std::uint64_t sequence_ = 0;
   std::uint64_t state_digest_ = 0;  // of all live objects' versions, whatever the order they came in

@@ -156,13 +156,13 @@ TEST(Scheduler, WritesOneBindRequestAndNeverABinding) {
   const std::vector<std::string> texts = bench.run();
   ASSERT_EQ(texts.size(), 1u);
   const std::string id = bench.decisions.records().back().id;
-  EXPECT_EQ(texts[0],
-            "decision " + id +
-                "\nchain BindRequest default/p-uid-p\n"
-                "  create scheduling.berth.dev/v1alpha1/bindrequests default/p-uid-p mark:" + id + " " +
-                to_string(*parse_json(
-                    texts[0].substr(texts[0].find('{'), texts[0].rfind('}') - texts[0].find('{') + 1))) +
-                "\n");
+  EXPECT_EQ(texts[0], "decision " + id +
+                          "\nchain BindRequest default/p-uid-p\n"
+                          "  create scheduling.berth.dev/v1alpha1/bindrequests default/p-uid-p mark:" +
+                          id + " " +
+                          to_string(*parse_json(texts[0].substr(
+                              texts[0].find('{'), texts[0].rfind('}') - texts[0].find('{') + 1))) +
+                          "\n");
   const api::BindRequest& request = *bench.view.bind_requests_of_pod("default", "p").front();
   EXPECT_EQ(request.node, "n1");
   EXPECT_EQ(request.pod_uid, "uid-p");

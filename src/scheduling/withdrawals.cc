@@ -6,8 +6,8 @@ namespace berth::scheduling {
 namespace {
 
 client::Write withdrawal(const api::ObjectKey& key, const api::BindRequest& request) {
-  return client::merge_patch(key, Json::object({{"spec", Json::object({{"withdrawn", true}})}}), request.meta.uid,
-                             request.meta.resource_version);
+  return client::merge_patch(key, Json::object({{"spec", Json::object({{"withdrawn", true}})}}),
+                             request.meta.uid, request.meta.resource_version);
 }
 
 }  // namespace

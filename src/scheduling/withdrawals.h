@@ -1,7 +1,7 @@
 // Decisions that the scheduler takes back: spec.withdrawn of their bind requests, until the view shows it.
 //
-// The binder gives back what such a request holds and marks it Failed; then the pod is decided again. Owner: the
-// scheduler, one thread. Memory: proportional to the requests that wait for the write.
+// The binder gives back what such a request holds and marks it Failed; then the pod is decided again. Owner:
+// the scheduler, one thread. Memory: proportional to the requests that wait for the write.
 #pragma once
 
 #include <map>

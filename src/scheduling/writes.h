@@ -19,8 +19,9 @@ struct Binding {
 
 inline constexpr std::string_view kGroupScheduled = "PodGroupInitiallyScheduled";
 
-// Makes the pod's bind request say this decision: a create, or an update in place of one that failed for good. It is
-// followed until its fate is known; a request of another decision that stands ends it as not accepted.
+// Makes the pod's bind request say this decision: a create, or an update in place of one that failed for
+// good. It is followed until its fate is known; a request of another decision that stands ends it as not
+// accepted.
 client::Chain bind_chain(const client::View& view, const Binding& binding, const api::BindGroup& group,
                          const std::string& decision, std::uint64_t epoch);
 
@@ -31,7 +32,8 @@ std::vector<api::ClaimAllocation> claim_allocations(const World& world,
 api::Condition pod_unscheduled(const api::Pod& pod, const std::string& reason, const std::string& message,
                                Time now);
 // PodGroupInitiallyScheduled.
-api::Condition group_condition(bool scheduled, const std::string& reason, const std::string& message, Time now);
+api::Condition group_condition(bool scheduled, const std::string& reason, const std::string& message,
+                               Time now);
 // FailedScheduling, with the decision at its end.
 client::EventNote failed_scheduling(const api::Pod& pod, const std::string& message,
                                     const std::string& decision);

@@ -140,6 +140,9 @@ TEST_F(InProcess, ABindingGivesAPodItsNodeOnce) {
   call(client::Verb::Create, pods, "default", "p",
        R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
   const char* binding = R"({"metadata":{"name":"p"},"target":{"kind":"Node","name":"n1"}})";
+  const char* outdated =
+      R"({"metadata":{"name":"p","resourceVersion":"1"},"target":{"kind":"Node","name":"n1"}})";
+  EXPECT_EQ(call(client::Verb::Create, pods, "default", "p", outdated, "binding").code, 409);
   EXPECT_EQ(call(client::Verb::Create, pods, "default", "p", binding, "binding").code, 201);
   EXPECT_EQ(call(client::Verb::Create, pods, "default", "p", binding, "binding").code, 409);
   EXPECT_NE(call(client::Verb::Get, pods, "default", "p", "").object->find("\"nodeName\":\"n1\""),

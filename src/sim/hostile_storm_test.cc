@@ -15,9 +15,9 @@ namespace {
 
 // More are `make storm SEEDS=n`.
 constexpr int kSeedsDefault = 100;
-// Seeds that broke an invariant once: bound pods that lost their claims (5, 14, 26, 30, 38), a request that was
-// forgotten (47), conditions never written (29, 41), devices given twice (58, 339), room kept for who cannot be tried
-// (13, 94), a commit beside a member that gives up (246).
+// Seeds that broke an invariant once: bound pods that lost their claims (5, 14, 26, 30, 38), a request that
+// was forgotten (47), conditions never written (29, 41), devices given twice (58, 339), room kept for who
+// cannot be tried (13, 94), a commit beside a member that gives up (246).
 constexpr std::uint64_t kFoundSomething[] = {246, 339};
 
 StormResult storm(const StormPlan& plan) {

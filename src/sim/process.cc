@@ -36,7 +36,8 @@ struct Process::Incarnation {
         clock(network.shared.events),
         fence(std::make_shared<client::LeaseFence>(clock)),
         fenced(client, fence),
-        plane(options.lease.empty() ? static_cast<client::ApiClient&>(client) : fenced, gates, options.parts) {
+        plane(options.lease.empty() ? static_cast<client::ApiClient&>(client) : fenced, gates,
+              options.parts) {
     if (options.lease.empty()) return;
     client::ElectionOptions election_options;
     election_options.name = options.lease;

@@ -111,7 +111,8 @@ void SafetyChecker::pod_bound(const StoredPod& pod) {
   check_node_of(pod);
   const StoredGroup* group = pod.group.empty() ? nullptr : find(state_.groups, pod.group);
   if (!group) return;
-  if (group->min > 0 && begun_.try_emplace(group->uid, min_known_of(*group)).second) check_gang_of(pod, *group);
+  if (group->min > 0 && begun_.try_emplace(group->uid, min_known_of(*group)).second)
+    check_gang_of(pod, *group);
   if (!group->key.empty()) check_domain_of(pod, *group);
 }
 

@@ -89,7 +89,8 @@ bool has_failed(const Json& request) {
   return status && status->string_at("phase") == "Failed";
 }
 
-// A decision may be withdrawn and taken over by a later term; another may only take its place after it failed.
+// A decision may be withdrawn and taken over by a later term; another may only take its place after it
+// failed.
 FieldErrors validate_update(const Json& next, const Json& old, const RuleContext& ctx) {
   const Json spec = spec_of(next), before = spec_of(old);
   if (spec == before) return {};
@@ -104,8 +105,9 @@ FieldErrors validate_update(const Json& next, const Json& old, const RuleContext
       spec.string_at("podUID") != before.string_at("podUID"))
     return {invalid("spec", value_or_null(present(next, "spec")), "the pod is immutable")};
   if (!has_failed(old) || spec.string_at("decisionID") == before.string_at("decisionID"))
-    return {invalid("spec", value_or_null(present(next, "spec")),
-                    "a decision is immutable; another decisionID may replace it once status.phase is Failed")};
+    return {
+        invalid("spec", value_or_null(present(next, "spec")),
+                "a decision is immutable; another decisionID may replace it once status.phase is Failed")};
   return validate(next, ctx);
 }
 

@@ -68,7 +68,8 @@ Json spec_json(const BindRequest& request) {
 }  // namespace
 
 bool is_blameless(std::string_view reason) {
-  return reason == kGangIncomplete || reason == kGangMemberFailed || reason == kWithdrawn;
+  return reason == kGangIncomplete || reason == kGangMemberFailed || reason == kWithdrawn ||
+         reason == kDeviceTaken;
 }
 
 bool failed_for_good(const BindRequest& request) {

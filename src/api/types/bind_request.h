@@ -1,11 +1,11 @@
 // scheduling.berth.dev/v1alpha1 BindRequest: the scheduler's decision for one pod, and the binder's ladder.
 //
-// A pod has one BindRequest for its whole life, named after it ("<pod>-<first 8 of the pod's UID>") and owned by
-// it. The scheduler owns spec: it replaces the decision as a whole, on a resourceVersion, and only after the one
-// before has failed. So the object itself is the tombstone of every decision before: a create or a replacement
-// that lands late meets AlreadyExists or Conflict. The binder owns status; a status of an earlier decision reads
-// as empty. Source: the Binder document; fields beyond it: pod UID, group, decision id, withdrawn, epoch,
-// deadline, progress.
+// A pod has one BindRequest for its whole life, named after it ("<pod>-<first 8 of the pod's UID>") and owned
+// by it. The scheduler owns spec: it replaces the decision as a whole, on a resourceVersion, and only after
+// the one before has failed. So the object itself is the tombstone of every decision before: a create or a
+// replacement that lands late meets AlreadyExists or Conflict. The binder owns status; a status of an earlier
+// decision reads as empty. Source: the Binder document; fields beyond it: pod UID, group, decision id,
+// withdrawn, epoch, deadline, progress.
 #pragma once
 
 #include "api/types/dra.h"
@@ -54,13 +54,16 @@ enum class FailureClass {
 inline constexpr std::string_view kGangIncomplete = "GangIncomplete";  // the gang was never asked for in full
 inline constexpr std::string_view kGangMemberFailed = "GangMemberFailed";
 inline constexpr std::string_view kWithdrawn = "Withdrawn";
+// A claim has the device already: two terms of schedulers, or two schedulers, decided for it.
+inline constexpr std::string_view kDeviceTaken = "DeviceTaken";
 // Neither the node nor the devices of the request have failed.
 bool is_blameless(std::string_view reason);
 
 struct BindGroup {
   std::string name;  // PodGroup; empty: the pod stands alone
   std::string uid;
-  std::int32_t size = 0;  // members of this decision that wait for each other; 0 and 1: the pod waits for nobody
+  std::int32_t size =
+      0;  // members of this decision that wait for each other; 0 and 1: the pod waits for nobody
 };
 
 struct BindRequest {
@@ -87,7 +90,7 @@ struct BindRequest {
   Time next_attempt;
   bool terminal = false;  // with phase Failed: whatever failed_attempts says, nothing is tried again
   FailureClass failure = FailureClass::None;
-  bool committed = false;  // its gang was committed when this status was written
+  bool committed = false;        // its gang was committed when this status was written
   bool status_is_stale = false;  // the stored status is of an earlier decision and reads as empty
   bool status_names_decision = false;
   std::vector<Condition> conditions;

@@ -1,9 +1,10 @@
 // What became of a gang's decision, for all its members at once.
 //
-// It stands in an annotation of the PodGroup, written on its resourceVersion: one durable register that the binder
-// writes and that binder and scheduler read. It outlives every member, every BindRequest and every process.
-// Committed before the first binding of the decision; from then on members are bound, never given back because of
-// each other. Aborted: none is bound by this decision. A group has one undecided decision at a time.
+// It stands in an annotation of the PodGroup, written on its resourceVersion: one durable register that the
+// binder writes and that binder and scheduler read. It outlives every member, every BindRequest and every
+// process. Committed before the first binding of the decision; from then on members are bound, never given
+// back because of each other. Aborted: none is bound by this decision. A group has one undecided decision at
+// a time.
 #pragma once
 
 #include <string>

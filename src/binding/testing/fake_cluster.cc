@@ -221,8 +221,8 @@ void FakeCluster::step(std::size_t nth, Fault fault) {
   const client::Write& write = run.chain.writes[run.next];
   const bool fine = std::find(write.fine_reasons.begin(), write.fine_reasons.end(), reply.reason) !=
                     write.fine_reasons.end();
-  const bool stopped = reply.ok() && !write.stop_if_uid.empty() &&
-                       write.stop_if_uid == meta_at(objects_.at(key), "uid");
+  const bool stopped =
+      reply.ok() && !write.stop_if_uid.empty() && write.stop_if_uid == meta_at(objects_.at(key), "uid");
   if (reply.delivery == Delivery::Answered && fine) {
     run.outcome.ok = ++run.next == run.chain.writes.size();
     if (!run.outcome.ok) return;

@@ -1,6 +1,6 @@
-// An API server and an engine in miniature, for tests of the binder and of the gang barrier: objects, versions, preconditions,
-// bindings, faults, crashes; and the rules of control/engine.h, one write at a time, in any order the test
-// likes.
+// An API server and an engine in miniature, for tests of the binder and of the gang barrier: objects,
+// versions, preconditions, bindings, faults, crashes; and the rules of control/engine.h, one write at a time,
+// in any order the test likes.
 //
 // One thread. The server knows no schema. The view learns the answers of the binder's own writes at once,
 // what others do when the test delivers it.

@@ -69,7 +69,8 @@ bool taken_by_others(const Attempt& attempt, model::ClaimId claim) {
 // allocation that is seen may have been given back.
 bool has_rival(const model::Cluster& cluster, const model::ClaimHold& hold) {
   return std::any_of(hold.devices.begin(), hold.devices.end(), [&](const model::HeldDevice& held) {
-    return held.kind == model::DeviceUseKind::Dedicated && cluster.ledger().device(held.device).holders.size() > 1;
+    return held.kind == model::DeviceUseKind::Dedicated &&
+           cluster.ledger().device(held.device).holders.size() > 1;
   });
 }
 
@@ -101,8 +102,8 @@ class DynamicResourcesClaims final : public PreFilter {
       const bool unusable = hold && is_unusable(*attempt.world, *live);
       if (hold && !unusable && has_rival(cluster, *hold))
         return attempt.diagnosis.refuse_everywhere(
-            kDynamicResources, "resource claim " + pod.meta.ns + "/" + name +
-                                   " is allocated a device that another claim holds");
+            kDynamicResources,
+            "resource claim " + pod.meta.ns + "/" + name + " is allocated a device that another claim holds");
       attempt.claims.push_back({claim.name, id, hold ? hold->allocation : nullptr});
       if (unusable) attempt.claims.back().state = ClaimState::Unusable;
       if (hold) continue;

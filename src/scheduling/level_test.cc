@@ -1,0 +1,145 @@
+// What the scheduler writes besides decisions follows from live objects, until the view shows it.
+#include <gtest/gtest.h>
+
+#include "scheduling/test_bench.h"
+
+namespace berth::scheduling {
+namespace {
+
+const api::ObjectKey kPod{api::Kind::Pod, "default", "p", {}};
+
+WantedCondition wanted(const std::string& message, const std::string& reason = "Unschedulable") {
+  return {kPod, "uid-p", {"PodScheduled", "False", reason, message, {}, 0}, wording_class(message)};
+}
+
+class Conditions : public testing::Test {
+ protected:
+  Conditions() { bench_.put_pod({"p"}); }
+
+  // Whether a write is due; it is carried out when `ok`.
+  bool written(bool ok = true) {
+    const client::Effects effects = updater_.due(bench_.view, bench_.now);
+    if (effects.chains.empty()) return false;
+    if (ok) bench_.carry_out(effects);
+    updater_.settle(kPod, ok, bench_.now);
+    return true;
+  }
+  void want(const std::string& message, const std::string& reason = "Unschedulable") {
+    updater_.want(bench_.view, wanted(message, reason), bench_.now);
+  }
+  void pass(Duration time) { bench_.now = bench_.now + time; }
+
+  TestBench bench_;
+  ConditionUpdater updater_;
+};
+
+TEST_F(Conditions, AreWrittenAgainUntilTheViewShowsThem) {
+  want("no room");
+  EXPECT_TRUE(written(false));
+  EXPECT_FALSE(written()) << "not without a pause";
+  pass(kConditionRetryFirst);
+  EXPECT_TRUE(written(false));
+  pass(kConditionRetryMax);
+  EXPECT_TRUE(written());
+  pass(kConditionRetryMax);
+  EXPECT_FALSE(written());
+  EXPECT_EQ(bench_.message_of("p"), "no room");
+}
+
+TEST_F(Conditions, AreRewordedRarelyWhenOnlyNumbersChanged) {
+  want("0/4 nodes are available: 4 Insufficient cpu");
+  EXPECT_TRUE(written());
+  want("0/5 nodes are available: 5 Insufficient cpu");
+  EXPECT_FALSE(written());
+  pass(kRewordAfter - Duration::seconds(1));
+  want("0/6 nodes are available: 6 Insufficient cpu");
+  EXPECT_FALSE(written()) << "a later number does not put it off";
+  pass(Duration::seconds(1));
+  EXPECT_TRUE(written());
+  EXPECT_EQ(bench_.message_of("p"), "0/6 nodes are available: 6 Insufficient cpu");
+  want("0/6 nodes are available: 6 Insufficient memory");
+  EXPECT_TRUE(written()) << "another matter goes out at once";
+  want("0/6 nodes are available: 6 Insufficient memory", "SchedulerError");
+  EXPECT_TRUE(written());
+}
+
+TEST_F(Conditions, OfAPodThatIsGoneAreForgotten) {
+  want("no room");
+  bench_.erase(api::Kind::Pod, "p");
+  EXPECT_FALSE(written());
+  EXPECT_EQ(updater_.size(), 0u);
+}
+
+TEST(WordingClass, IsThatOfTheWordsWithoutNumbersInAnyOrder) {
+  EXPECT_EQ(wording_class("1 Insufficient cpu, 3 node(s) were unschedulable"),
+            wording_class("12 node(s) were unschedulable, 4 Insufficient cpu"));
+  EXPECT_NE(wording_class("1 Insufficient cpu"), wording_class("1 Insufficient memory"));
+}
+
+EntryKey pod_entry(const std::string& name) {
+  return {"default", name, EntryKind::Pod};
+}
+
+TEST(OvertakingGuard, KeepsRoomForWhoIsOvertakenTooLong) {
+  const Duration limit = Duration::seconds(20);
+  const Time start = Time::from_seconds(1000);
+  OvertakingGuard guard(limit);
+  guard.refused(pod_entry("high"), 10);
+  guard.placed(10, start);
+  EXPECT_FALSE(guard.starving(start + limit * 2)) << "its equals do not overtake it";
+  guard.placed(0, start);
+  EXPECT_FALSE(guard.starving(start + limit - Duration::seconds(1)));
+  ASSERT_EQ(guard.starving(start + limit), pod_entry("high"));
+  guard.keep(pod_entry("high"), {model::NodeId(3)}, {}, start + limit);
+  EXPECT_EQ(guard.kept_nodes(9).size(), 1u);
+  EXPECT_TRUE(guard.kept_nodes(10).empty());
+  EXPECT_FALSE(guard.expire(start + limit));
+  EXPECT_TRUE(guard.expire(start + limit + kKeptMax)) << "not for ever";
+  EXPECT_TRUE(guard.kept_nodes(0).empty());
+  guard.placed(0, start + limit + kKeptMax);
+  ASSERT_TRUE(guard.starving(start + limit * 2 + kKeptMax));
+  guard.keep(pod_entry("high"), {model::NodeId(3)}, {}, start);
+  EXPECT_TRUE(guard.forget(pod_entry("high")));
+  EXPECT_FALSE(guard.forget(pod_entry("high")));
+}
+
+void put_request(TestBench& bench, const std::string& pod, const std::string& decision,
+                 const std::string& more) {
+  bench.put(api::Kind::BindRequest, R"({"metadata":{"name":")" + api::bind_request_name(pod, "uid-" + pod) +
+                                        R"(","namespace":"default","uid":"uid-br-)" + pod +
+                                        R"("},"spec":{"podName":")" + pod + R"(","podUID":"uid-)" + pod +
+                                        R"(","selectedNode":"n1","decisionID":")" + decision + "\"" + more +
+                                        "}}");
+}
+
+TEST(Terms, ADecisionOfAnEarlierTermThatLandsLateIsTakenBack) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_pod({"before"});
+  bench.put_pod({"late"});
+  put_request(bench, "before", "d1", R"(,"epoch":1)");
+  bench.scheduler.begin_leading(bench.view, {2}, bench.now);
+  const auto withdrawn = [&](const std::string& pod) {
+    return bench.view.bind_requests_of_pod("default", pod).front()->withdrawn;
+  };
+  bench.decide();
+  put_request(bench, "late", "d2", R"(,"epoch":1)");
+  bench.run();
+  EXPECT_TRUE(withdrawn("late"));
+  EXPECT_FALSE(withdrawn("before")) << "it was listed when the term began";
+}
+
+TEST(Terms, AGangThatWasNeverAskedForInFullIsTakenBack) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_group("g", 2);
+  bench.put_pod({"a", "1", "g"});
+  bench.put_pod({"b", "1", "g"});
+  put_request(bench, "a", "d1", R"(,"group":{"name":"g","uid":"uid-group-g","size":2})");
+  bench.run();
+  EXPECT_TRUE(bench.view.bind_requests_of_pod("default", "a").front()->withdrawn);
+  EXPECT_EQ(bench.node_of("b"), "") << "one decision a group at a time";
+}
+
+}  // namespace
+}  // namespace berth::scheduling
