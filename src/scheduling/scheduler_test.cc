@@ -231,7 +231,7 @@ TEST(Scheduler, ABindRequestHoldsItsPlaceAfterARestart) {
   EXPECT_TRUE(after.message_of("b").starts_with("0/1 nodes are available: 1 Insufficient cpu."));
 }
 
-TEST(Scheduler, AFailedBindRequestIsDeletedAndItsNodeAvoidedForAWhile) {
+TEST(Scheduler, AFailedBindRequestIsReplacedAndItsNodeAvoidedForAWhile) {
   TestBench bench;
   bench.put_node({"n1"});
   bench.put_node({"n2"});
