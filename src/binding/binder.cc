@@ -12,11 +12,6 @@ using client::Effects;
 using client::View;
 using Keys = std::vector<api::ObjectKey>;
 
-template <class T>
-const T* object_of(const std::optional<api::TypedObject>& object) {
-  return object ? std::get<std::shared_ptr<const T>>(*object).get() : nullptr;
-}
-
 constexpr Duration kDecidingPause = Duration::seconds(1);
 
 api::ObjectKey key_of(const api::BindRequest& request) {

@@ -7,13 +7,6 @@
 namespace berth::scheduling {
 namespace {
 
-// The pod's request that has not failed for good; null when there is none.
-const api::BindRequest* standing_request(const client::View& view, const api::Pod& pod) {
-  for (const api::BindRequest* request : view.bind_requests_of_pod(pod.meta.ns, pod.meta.name))
-    if (request->pod_uid == pod.meta.uid && !api::failed_for_good(*request)) return request;
-  return nullptr;
-}
-
 bool is_given_back(const api::BindRequest& request) {
   return request.withdrawn || request.step == api::BindStep::RollingBack ||
          request.phase == api::BindPhase::Failed;
@@ -104,6 +97,12 @@ class Sorting {
 };
 
 }  // namespace
+
+const api::BindRequest* standing_request(const client::View& view, const api::Pod& pod) {
+  for (const api::BindRequest* request : view.bind_requests_of_pod(pod.meta.ns, pod.meta.name))
+    if (request->pod_uid == pod.meta.uid && !api::failed_for_good(*request)) return request;
+  return nullptr;
+}
 
 GroupMembers group_members(const client::View& view, const model::Cluster& cluster,
                            const GroupQuestions& questions, std::string_view ns, std::string_view group) {

@@ -35,6 +35,9 @@ struct GroupQuestions {
   std::function<bool(const std::string& decision)> was_written;  // by this process, in full
 };
 
+// The pod's request that has not failed for good; null when there is none.
+const api::BindRequest* standing_request(const client::View& view, const api::Pod& pod);
+
 // Cost: O(members).
 GroupMembers group_members(const client::View& view, const model::Cluster& cluster,
                            const GroupQuestions& questions, std::string_view ns, std::string_view group);

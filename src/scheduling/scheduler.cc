@@ -90,10 +90,7 @@ bool Scheduler::ours(const api::Pod& pod) const {
 bool Scheduler::wants_place(const client::View& view, const api::Pod& pod) const {
   if (!ours(pod) || pod.bound() || pod.finished() || pod.meta.deleting()) return false;
   if (cluster_.ledger().node_of(cluster_.find_pod(pod.meta.ns, pod.meta.name)).valid()) return false;
-  const auto requests = view.bind_requests_of_pod(pod.meta.ns, pod.meta.name);
-  return std::none_of(requests.begin(), requests.end(), [&](const api::BindRequest* request) {
-    return request->pod_uid == pod.meta.uid && !api::failed_for_good(*request);
-  });
+  return standing_request(view, pod) == nullptr;
 }
 
 EntryKey Scheduler::entry_of(const api::Pod& pod) const {
