@@ -51,7 +51,7 @@ struct Bench {
       std::abort();
     }
     if (placed)
-      scheduler.settle(view, {effects.decision_id, {{effects.chains[0].key, false, 0, {}}}, true}, now);
+      scheduler.settle(view, {effects.decision_id, {{effects.chains[0].key, false, 0, {}}}}, now);
     now = now + Duration::minutes(6);  // beyond every backoff and the sweep
     state.ResumeTiming();
   }
