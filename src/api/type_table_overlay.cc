@@ -119,6 +119,7 @@ constexpr OverlayRow kRows[] = {
     {kSpec, 0, part("group", "v1alpha1.BindGroup", kPointer | kOmitEmpty | kOptional), kBindGroup},
     {kSpec, 0, text("decisionID"), kNoMessage},
     {kSpec, 0, flag("withdrawn"), kNoMessage},
+    {kSpec, 0, text("schedulerName"), kNoMessage},
     {kSpec, 0, field("epoch", "int64", ValueKind::Int64, Shape::One, kOmitEmpty | kOptional), kNoMessage},
     {kSpec, 0, time("deadline"), kNoMessage},
     {kSpec, 0, text("receivedResourceType"), kNoMessage},

@@ -39,19 +39,19 @@ bool adds_consumer(const Effects& effects) {
 
 }  // namespace
 
-Duration retry_delay(const BinderOptions& options, std::int32_t failed_attempts) {
-  Duration delay = options.retry_base;
-  for (std::int32_t i = 0; i < failed_attempts && delay < options.retry_cap; ++i) delay = delay * 2;
-  return std::min(delay, options.retry_cap);
-}
-
 Result<std::unique_ptr<Binder>> Binder::make(BinderOptions options) {
   Plugins plugins = TRY(make_plugins(options.plugins));
   return std::unique_ptr<Binder>(new Binder(std::move(options), std::move(plugins)));
 }
 
 std::vector<client::Interest> Binder::interests() const {
-  return {client::itself(api::Kind::BindRequest),
+  return {{api::Kind::BindRequest,
+           {},
+           [fence = fence_.get()](const View&, const Delta& delta, Keys& keys) {
+             if (const auto* request = client::object_of<api::BindRequest>(delta.after))
+               fence->note(*request);
+             keys.push_back(delta.key);
+           }},
           {api::Kind::ResourceClaim,
            {},
            [](const View& view, const Delta& delta, Keys& keys) {
@@ -92,7 +92,8 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
   }
   Memory& memory = remember(*request, now);
   const std::optional<Refusal> refusal = std::exchange(memory.refusal, std::nullopt);
-  Ladder ladder(view, *request, now, memory.first_seen, options_, plugins_, refusal ? &*refusal : nullptr);
+  const Recollection known{memory.first_seen, refusal ? &*refusal : nullptr, fence_->is_late(*request)};
+  Ladder ladder(view, *request, now, known, options_, plugins_);
   Effects effects = ladder.climb();
   if (!request->claims.empty()) measure(*request, memory, ladder, view, now);
   if (ladder.binds()) {
@@ -117,6 +118,7 @@ void Binder::measure(const api::BindRequest& request, Memory& memory, const Ladd
 }
 
 bool Binder::gives_up(const api::BindRequest& request) const {
+  if (fence_->is_late(request)) return true;
   const auto found = memory_.find(key_of(request));
   if (found == memory_.end() || found->second.decision != request.decision_id) return false;
   return found->second.failing || found->second.refusal.has_value();

@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 
+#include "binding/epoch_fence.h"
 #include "binding/plugin.h"
 #include "binding/pre_bind_figures.h"
 #include "binding/refusal.h"
@@ -21,8 +22,6 @@ namespace berth::binding {
 inline constexpr std::string_view kSuperseded = "Superseded";  // another pod, or bound by somebody else
 // A gang that gets through within this time spends no write on saying that it waits.
 inline constexpr Duration kQuietGangWait = Duration::seconds(2);
-// The wait before attempt `failed_attempts` + 1.
-Duration retry_delay(const BinderOptions& options, std::int32_t failed_attempts);
 
 class Binder final : public client::Reconciler {
  public:
@@ -38,8 +37,9 @@ class Binder final : public client::Reconciler {
   const Plugins& plugins() const { return plugins_; }
   const PreBindFigures& figures() const { return figures_; }
 
-  // A gang is not committed while one of its members gives up, nor does a member give up while the commit is
-  // written: these two exclude each other within a process. Between processes the versions do.
+  // A gang is not committed while one of its members gives up or is to be refused, nor does a member give up
+  // while the commit is written: these two exclude each other within a process. Between processes the
+  // versions do.
   bool gives_up(const api::BindRequest& request) const;
   void begin_deciding(const std::string& decision) { deciding_.insert(decision); }
   void end_deciding(const std::string& decision) { deciding_.erase(decision); }
@@ -72,6 +72,7 @@ class Binder final : public client::Reconciler {
   std::set<std::string> deciding_;           // decisions whose outcome GangBarrier writes
   std::map<api::ObjectKey, Memory> memory_;  // proportional to requests that have not ended
   PreBindFigures figures_;
+  std::unique_ptr<EpochFence> fence_ = std::make_unique<EpochFence>();
 };
 
 }  // namespace berth::binding

@@ -324,6 +324,41 @@ TEST(Binder, AWithdrawnDecisionIsGivenBackAndMayBeReplaced) {
   EXPECT_EQ(status.find("terminal"), std::string::npos) << status;
 }
 
+std::string term(std::string_view scheduler, int epoch) {
+  return R"(,"decisionID":"x)" + std::to_string(epoch) + R"(","schedulerName":")" + std::string(scheduler) +
+         R"(","epoch":)" + std::to_string(epoch);
+}
+
+TEST(Binder, WhatAReplacedSchedulerWritesBehindItsSuccessorIsRefused) {
+  FakeCluster cluster;
+  cluster.put(Kind::Node, kNode);
+  for (const char* claim : {"c1", "c2", "c3", "c4"}) add_claim(cluster, claim);
+  add_pod(cluster, "before", {"c1"}, term("berth", 1));
+  add_pod(cluster, "successor", {"c2"}, term("berth", 2));
+  add_pod(cluster, "late", {"c3"}, term("berth", 1));
+  add_pod(cluster, "of-another", {"c4"}, term("other", 1));
+  cluster.settle(cluster.now);
+  const auto& requests = cluster.view().bind_requests;
+  EXPECT_EQ(requests.find("d", "late")->reason, api::kStaleEpoch);
+  EXPECT_TRUE(api::failed_for_good(*requests.find("d", "late")));
+  EXPECT_EQ(status_text(cluster, claim_key("c3")), "");
+  for (const char* claim : {"c1", "c2", "c4"}) EXPECT_NE(status_text(cluster, claim_key(claim)), "") << claim;
+}
+
+TEST(Binder, WhatWasBegunIsCarriedOnUnderALaterTerm) {
+  FakeCluster cluster;
+  cluster.put(Kind::Node, kNode);
+  add_claim(cluster, "c");
+  add_pod(cluster, "begun", {"c"}, term("berth", 1));
+  cluster.settle(cluster.now);
+  ASSERT_EQ(cluster.view().bind_requests.find("d", "begun")->step, api::BindStep::WaitingForDevices);
+  add_pod(cluster, "successor", {}, term("berth", 2));
+  cluster.settle(cluster.now);
+  cluster.change(request_key("begun"), R"({"metadata":{"labels":{"seen":"yes"}}})");
+  cluster.settle(cluster.now);
+  EXPECT_EQ(cluster.view().bind_requests.find("d", "begun")->step, api::BindStep::WaitingForDevices);
+}
+
 TEST(Binder, ADeviceThatAnotherClaimHasIsNotAllocatedAgain) {
   FakeCluster cluster;
   cluster.put(Kind::Node, kNode);

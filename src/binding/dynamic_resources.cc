@@ -256,7 +256,7 @@ std::optional<client::Write> tell_node_allocatable(const api::Pod& pod,
   if (pod.node_allocatable == wanted) return std::nullopt;
   const Json status = Json::object({{"nodeAllocatableResourceClaimStatuses", api::to_json(wanted)}});
   return client::merge_patch(client::key_of(api::Kind::Pod, pod.meta), Json::object({{"status", status}}),
-                             pod.meta.uid, 0, "status");
+                             pod.meta.uid, pod.meta.resource_version, "status");
 }
 
 bool same_devices(const api::Allocation& a, const api::Allocation& b) {

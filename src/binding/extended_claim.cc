@@ -45,7 +45,8 @@ std::optional<Chain> tell_pod(const BindContext& context, const api::ClaimAlloca
   const Json told = Json::object(
       {{"resourceClaimName", wanted.claim_name}, {"requestMappings", wanted.extended->mappings}});
   const Json patch = Json::object({{"status", Json::object({{"extendedResourceClaimStatus", told}})}});
-  return Chain{key, {client::merge_patch(key, patch, context.pod->meta.uid, 0, "status")}};
+  const api::ObjectMeta& pod = context.pod->meta;
+  return Chain{key, {client::merge_patch(key, patch, pod.uid, pod.resource_version, "status")}};
 }
 
 }  // namespace berth::binding

@@ -4,10 +4,6 @@
 
 namespace berth::binding {
 
-bool is_failing(const api::BindRequest& request) {
-  return request.step == api::BindStep::RollingBack || request.phase == api::BindPhase::Failed;
-}
-
 bool has_ended(const api::BindRequest& request) {
   return request.phase != api::BindPhase::Pending;
 }

@@ -13,8 +13,6 @@
 
 namespace berth::binding {
 
-// The decision has failed, or is failing, for this request.
-bool is_failing(const api::BindRequest& request);
 // Nothing more will happen to this request.
 bool has_ended(const api::BindRequest& request);
 // Whether members of the request's decision wait for each other.

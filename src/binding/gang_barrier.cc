@@ -16,11 +16,6 @@ using client::Effects;
 using client::View;
 using Keys = std::vector<api::ObjectKey>;
 
-template <class T>
-const T* object_of(const std::optional<api::TypedObject>& object) {
-  return object ? std::get<std::shared_ptr<const T>>(*object).get() : nullptr;
-}
-
 api::ObjectKey group_key(std::string_view ns, std::string_view name) {
   return {api::Kind::PodGroup, std::string(ns), std::string(name), {}};
 }
@@ -103,13 +98,14 @@ std::vector<client::Interest> GangBarrier::interests() const {
            {},
            [](const View&, const Delta& delta, Keys& keys) {
              for (const auto* object : {&delta.before, &delta.after})
-               if (const auto* request = object_of<api::BindRequest>(*object)) add_group_of(*request, keys);
+               if (const auto* request = client::object_of<api::BindRequest>(*object))
+                 add_group_of(*request, keys);
            }},
           {api::Kind::Pod,
            {},
            [](const View&, const Delta& delta, Keys& keys) {
-             const auto* pod = object_of<api::Pod>(delta.after);
-             if (!pod) pod = object_of<api::Pod>(delta.before);
+             const auto* pod = client::object_of<api::Pod>(delta.after);
+             if (!pod) pod = client::object_of<api::Pod>(delta.before);
              if (pod && !pod->group.empty()) keys.push_back(group_key(pod->meta.ns, pod->group));
            }},
           {api::Kind::ResourceClaim,

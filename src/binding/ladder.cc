@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/backoff.h"
 #include "binding/dynamic_resources.h"
 
 namespace berth::binding {
@@ -86,16 +87,15 @@ client::EventNote event_of_pod(const client::View& view, const api::BindRequest&
   return event;
 }
 
-Ladder::Ladder(const client::View& view, const api::BindRequest& request, Time now, Time first_seen,
-               const BinderOptions& options, const Plugins& plugins, const Refusal* refusal)
+Ladder::Ladder(const client::View& view, const api::BindRequest& request, Time now, const Recollection& known,
+               const BinderOptions& options, const Plugins& plugins)
     : view_(view),
       request_(request),
       key_(client::key_of(api::Kind::BindRequest, request.meta)),
       now_(now),
-      first_seen_(first_seen),
+      known_(known),
       options_(options),
       plugins_(plugins),
-      refusal_(refusal),
       gang_(view, request) {}
 
 Effects Ladder::climb() {
@@ -105,17 +105,21 @@ Effects Ladder::climb() {
   if (request_.step == BindStep::RollingBack) return roll_back();
   if (request_.withdrawn)
     return fail({FailureClass::OtherPlacement, std::string(api::kWithdrawn), "the scheduler took it back"});
+  if (known_.late)
+    return fail({FailureClass::OtherPlacement, std::string(api::kStaleEpoch),
+                 "a scheduler decided it in epoch " + std::to_string(request_.epoch) +
+                     " and wrote it after a later one had begun"});
   if (gang_.aborted()) return fail_with_gang();
   if (auto ended = identify(sight)) return *std::move(ended);
-  if (refusal_ && !refusal_->of_addition) return after_refusal();
+  if (known_.refusal && !known_.refusal->of_addition) return after_refusal();
   // Another process' clock may have set it: no wait is longer than the cap from when it was seen.
-  const Time next = std::min(request_.next_attempt, first_seen_ + longest_wait());
+  const Time next = std::min(request_.next_attempt, known_.first_seen + longest_wait());
   if (request_.next_attempt.is_set() && now_ < next) return wake(next);
   return advance(sight);
 }
 
-std::optional<Effects> Ladder::identify(const PodSight& sight) const {
-  const Time seen_by = first_seen_ + kSightGrace;
+std::optional<Effects> Ladder::identify(const PodSight& sight) {
+  const Time seen_by = known_.first_seen + kSightGrace;
   const bool late = now_ < seen_by;
   if (sight.state == State::Unknown && late) return wake(seen_by);
   if (sight.state != State::Free) {
@@ -143,8 +147,9 @@ std::optional<Effects> Ladder::identify(const PodSight& sight) const {
 
 Effects Ladder::advance(const PodSight& sight) {
   const bool committed = !gang_.alone() && gang_.committed();
-  const bool on_version = refusal_ && refusal_->of_addition;
-  const BindContext context{view_, request_, sight.pod, now_, first_seen_, options_, committed, on_version};
+  const bool on_version = known_.refusal && known_.refusal->of_addition;
+  const BindContext context{view_,    request_,  sight.pod, now_, known_.first_seen,
+                            options_, committed, on_version};
   PreBindStep step = pre_bind(plugins_, context);
   if (auto* failed = std::get_if<Failed>(&step.verdict)) {
     pre_bind_end_ = failed->reason == kBindingTimeout ? PreBindStatus::Timeout : PreBindStatus::Failure;
@@ -196,7 +201,7 @@ Effects Ladder::wait(const Waiting& waiting) const {
 
 // GangBarrier commits or aborts; the change of the group wakes this request.
 Effects Ladder::wait_for_gang() const {
-  const Time quiet_until = first_seen_ + kQuietGangWait;
+  const Time quiet_until = known_.first_seen + kQuietGangWait;
   if (now_ < quiet_until) return wake(quiet_until);
   if (request_.step == BindStep::WaitingForGang) return Effects::nothing();
   api::BindRequest wanted = request_;
@@ -233,7 +238,7 @@ Effects Ladder::record_success() {
   return write_status(wanted, IfChanged::Write);
 }
 
-Effects Ladder::fail(Failed failed, std::int32_t failed_attempts) const {
+Effects Ladder::fail(Failed failed, std::int32_t failed_attempts) {
   fails_ = true;
   api::BindRequest wanted = request_;
   wanted.step = BindStep::RollingBack;
@@ -251,7 +256,7 @@ Effects Ladder::fail(Failed failed, std::int32_t failed_attempts) const {
   return effects;
 }
 
-Effects Ladder::fail_with_gang() const {
+Effects Ladder::fail_with_gang() {
   if (const api::BindRequest* failed = gang_.first_failed_member())
     return fail({FailureClass::OtherPlacement, std::string(api::kGangMemberFailed),
                  "member " + pod_text(*failed) + " of its gang failed: " + failed->message});
@@ -293,29 +298,32 @@ std::vector<Chain> Ladder::left_to_give_back(const api::BindRequest& failed) con
   // First of all: the answer shows whether the pod was bound meanwhile, and then nothing is given back.
   if (sight.state == State::Free && gang_.committed())
     if (auto sealed = seal_pod(*sight.pod, failed)) return {*std::move(sealed)};
-  const BindContext context{view_, request_, sight.pod, now_, first_seen_, options_, false};
+  const BindContext context{view_, request_, sight.pod, now_, known_.first_seen, options_, false};
   for (auto plugin = plugins_.rbegin(); plugin != plugins_.rend(); ++plugin)
     if (std::vector<Chain> chains = (*plugin)->rollback(context); !chains.empty()) return chains;
   return {};
 }
 
-Effects Ladder::after_refusal() const {
+Effects Ladder::after_refusal() {
   const std::int32_t attempts = request_.failed_attempts + 1;
   // Once a gang is committed its members go forward.
   const bool only_forward = !gang_.alone() && gang_.committed();
-  if (refusal_->failure == FailureClass::Permanent && !(only_forward && attempts <= kForwardAttemptsMax))
-    return fail({FailureClass::Permanent, "BindingRefused", refusal_->message}, attempts);
+  if (known_.refusal->failure == FailureClass::Permanent &&
+      !(only_forward && attempts <= kForwardAttemptsMax))
+    return fail({FailureClass::Permanent, "BindingRefused", known_.refusal->message}, attempts);
   const std::int32_t limit = request_.backoff_limit.value_or(api::kBackoffLimitDefault);
   if (attempts > limit && !only_forward)
     return fail({FailureClass::SamePlacement, "BackoffLimitExceeded",
-                 std::to_string(attempts) + " attempts failed, the last: " + refusal_->message},
+                 std::to_string(attempts) + " attempts failed, the last: " + known_.refusal->message},
                 attempts);
   api::BindRequest wanted = request_;
   wanted.failure = FailureClass::SamePlacement;
   wanted.reason = "BindingError";
-  wanted.message = within_bound("attempt " + std::to_string(attempts) + " failed: " + refusal_->message);
+  wanted.message =
+      within_bound("attempt " + std::to_string(attempts) + " failed: " + known_.refusal->message);
   wanted.failed_attempts = attempts;
-  wanted.next_attempt = next_second(now_ + retry_delay(options_, request_.failed_attempts));
+  wanted.next_attempt = next_second(
+      now_ + backoff(options_.retry_base, options_.retry_cap, static_cast<std::uint32_t>(attempts)));
   Effects effects = write_status(wanted, IfChanged::Refuse);
   effects.wake_at = wanted.next_attempt;
   return effects;

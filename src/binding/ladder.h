@@ -24,12 +24,17 @@ PodSight look_for_pod(const client::View& view, const api::BindRequest& request)
 client::EventNote event_of_pod(const client::View& view, const api::BindRequest& request,
                                std::string_view reason, std::string_view action, std::string message);
 
+// What this process knows of a request beside the view.
+struct Recollection {
+  Time first_seen;                   // it met the decision then
+  const Refusal* refusal = nullptr;  // what the last run's writes met; null when they were accepted
+  bool late = false;                 // EpochFence::is_late
+};
+
 class Ladder {
  public:
-  // `first_seen`: when this process met the decision. `refusal`: what the last run's writes met; null when
-  // they were accepted.
-  Ladder(const client::View& view, const api::BindRequest& request, Time now, Time first_seen,
-         const BinderOptions& options, const Plugins& plugins, const Refusal* refusal);
+  Ladder(const client::View& view, const api::BindRequest& request, Time now, const Recollection& known,
+         const BinderOptions& options, const Plugins& plugins);
 
   client::Effects climb();
   // The effects of climb() bind the pod or record that it is bound.
@@ -45,14 +50,14 @@ class Ladder {
  private:
   client::Effects write_status(const api::BindRequest& wanted, IfChanged if_changed) const;
   client::Effects record_success();
-  client::Effects fail(Failed failed) const { return fail(std::move(failed), request_.failed_attempts); }
-  client::Effects fail(Failed failed, std::int32_t failed_attempts) const;
-  client::Effects fail_with_gang() const;
+  client::Effects fail(Failed failed) { return fail(std::move(failed), request_.failed_attempts); }
+  client::Effects fail(Failed failed, std::int32_t failed_attempts);
+  client::Effects fail_with_gang();
   client::Effects roll_back() const;
   client::Effects end(api::BindRequest wanted) const;
-  client::Effects after_refusal() const;
+  client::Effects after_refusal();
   // What the pod, the node or the pod's specification end the run with, if they do.
-  std::optional<client::Effects> identify(const PodSight& sight) const;
+  std::optional<client::Effects> identify(const PodSight& sight);
   client::Effects advance(const PodSight& sight);
   client::Effects wait(const Waiting& waiting) const;
   client::Effects wait_for_gang() const;
@@ -67,13 +72,12 @@ class Ladder {
   const api::BindRequest& request_;
   const api::ObjectKey key_;
   const Time now_;
-  const Time first_seen_;
+  const Recollection known_;
   const BinderOptions& options_;
   const Plugins& plugins_;
-  const Refusal* const refusal_;
   const Gang gang_;
   bool binds_ = false;
-  mutable bool fails_ = false;
+  bool fails_ = false;
   bool waits_for_conditions_ = false;
   std::optional<PreBindStatus> pre_bind_end_;
   std::size_t writes_before_binding_ = 0;

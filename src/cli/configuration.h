@@ -42,7 +42,7 @@ struct Configuration {
   std::vector<std::string> scheduler_names;
   bool with_binder = false;
   std::string device_scoring;  // dra/scoring.h
-  Duration cool_down;
+  Duration cool_down, overtaking_limit;
   Duration binding_timeout, gang_timeout, retry_base, retry_cap;
   std::int64_t backoff_limit;
   std::string node, nodes_directory;

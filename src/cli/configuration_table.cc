@@ -77,11 +77,15 @@ const F kFields[] = {
     {"scheduler.failedBindingCoolDown", "--failed-binding-cool-down", kUp | kScheduler,
      DurationField{&C::cool_down, Duration(), kDay},
      "how long a pod avoids the node or the devices that a binding failed on"},
+    {"scheduler.overtakingLimit", "--overtaking-limit", kUp | kScheduler,
+     DurationField{&C::overtaking_limit, kSecond, kDay},
+     "how long lower priorities may be placed before a waiting pod or group of higher priority until room is "
+     "kept for it"},
     {"binding.bindingTimeout", "--binding-timeout", kUp | kElected,
      DurationField{&C::binding_timeout, kSecond, kDay},
      "from a claim's allocationTimestamp until all its binding conditions are True (KEP-5007)"},
     {"binding.gangTimeout", "--gang-timeout", kUp | kElected, DurationField{&C::gang_timeout, kSecond, kDay},
-     "for the bind requests of a gang's members to appear at all"},
+     "for the next bind request of a gang to appear; begins anew with each one"},
     {"binding.retryBackoff", "--bind-retry-backoff", kUp | kElected,
      DurationField{&C::retry_base, Duration::millis(10), kDay},
      "before a refused binding is tried again; doubled each time"},
@@ -132,6 +136,7 @@ Configuration default_configuration(Part part) {
   made.scheduler_names = part == Part::Up ? plane.scheduler_names : plane.scheduling.scheduler_names;
   made.device_scoring = dra::name_of(plane.scheduling.device_scoring);
   made.cool_down = plane.scheduling.cool_down;
+  made.overtaking_limit = plane.scheduling.overtaking_limit;
   made.binding_timeout = plane.binding.binding_timeout;
   made.gang_timeout = plane.binding.gang_timeout;
   made.retry_base = plane.binding.retry_base;

@@ -123,6 +123,7 @@ TEST(Configuration, ReachesTheLoops) {
   told.retry_cap = Duration::seconds(34);
   told.device_scoring = "LeastFragmenting";
   told.cool_down = Duration::seconds(35);
+  told.overtaking_limit = Duration::seconds(40);
   told.writes_in_flight_max = 36;
   told.health_timeout = Duration::seconds(37);
   told.stream_retry_base = Duration::seconds(38);
@@ -135,6 +136,7 @@ TEST(Configuration, ReachesTheLoops) {
   EXPECT_EQ(changed.binding.retry_cap, Duration::seconds(34));
   EXPECT_EQ(changed.scheduling.device_scoring, dra::DeviceScoring::LeastFragmenting);
   EXPECT_EQ(changed.scheduling.cool_down, Duration::seconds(35));
+  EXPECT_EQ(changed.scheduling.overtaking_limit, Duration::seconds(40));
   EXPECT_EQ(changed.writes_in_flight_max, 36u);
   const health::HealthTiming health = health_timing(told);
   EXPECT_EQ(health.timeout, Duration::seconds(37));

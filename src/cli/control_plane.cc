@@ -53,6 +53,7 @@ control::ControlPlaneOptions plane_options(const Configuration& configuration) {
   options.scheduling.device_scoring =
       dra::device_scoring_of(configuration.device_scoring).value_or(options.scheduling.device_scoring);
   options.scheduling.cool_down = configuration.cool_down;
+  options.scheduling.overtaking_limit = configuration.overtaking_limit;
   if (configuration.backoff_limit != api::kBackoffLimitDefault)
     options.scheduling.backoff_limit = static_cast<std::int32_t>(configuration.backoff_limit);
   options.binding.binding_timeout = configuration.binding_timeout;

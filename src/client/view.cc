@@ -169,10 +169,6 @@ std::vector<const api::BindRequest*> View::bind_requests_of_decision(std::string
   return bind_requests.indexed(requests_by_decision_, decision_id);
 }
 
-const api::BindRequest* View::first_bind_request_of_decision(std::string_view decision_id) const {
-  return bind_requests.first_indexed(requests_by_decision_, decision_id);
-}
-
 std::size_t View::bind_request_count_of_decision(std::string_view decision_id) const {
   return bind_requests.count_indexed(requests_by_decision_, decision_id);
 }

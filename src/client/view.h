@@ -54,12 +54,6 @@ class Table {
     return found;
   }
 
-  // The first of them; null when there is none.
-  const T* first_indexed(std::size_t index, std::string_view entry) const {
-    const auto& entries = indexes_.at(index).entries;
-    const auto at = entries.find(entry);
-    return at == entries.end() ? nullptr : objects_.at(*at->second.begin()).get();
-  }
   std::size_t count_indexed(std::size_t index, std::string_view entry) const {
     const auto& entries = indexes_.at(index).entries;
     const auto at = entries.find(entry);
@@ -133,6 +127,12 @@ struct Delta {
   std::optional<api::TypedObject> after;
 };
 
+// The object of one side of a delta of T's kind; null when it is not there.
+template <class T>
+const T* object_of(const std::optional<api::TypedObject>& object) {
+  return object ? std::get<std::shared_ptr<const T>>(*object).get() : nullptr;
+}
+
 class View {
  public:
   View();
@@ -164,7 +164,6 @@ class View {
   std::vector<const api::ResourceClaim*> claims_holding_device(const api::DeviceResult& device) const;
   std::vector<const api::BindRequest*> bind_requests_of_decision(std::string_view decision_id) const;
   // The first of them and how many, without visiting them. Null when there is none.
-  const api::BindRequest* first_bind_request_of_decision(std::string_view decision_id) const;
   std::size_t bind_request_count_of_decision(std::string_view decision_id) const;
   // Those that name this PodGroup.
   std::vector<const api::BindRequest*> bind_requests_of_group(std::string_view ns,

@@ -2,14 +2,9 @@
 
 #include <algorithm>
 
-namespace berth::control {
+#include "base/backoff.h"
 
-Duration backoff(Duration base, Duration cap, std::uint32_t failures) {
-  constexpr std::uint32_t kShiftMax = 30;
-  if (failures == 0) return Duration{};
-  const Duration delay = base * (std::int64_t{1} << std::min(failures - 1, kShiftMax));
-  return std::min(delay, cap);
-}
+namespace berth::control {
 
 std::size_t WorkQueue::Hash::operator()(const WorkKey& key) const noexcept {
   constexpr std::size_t kPrime = 0x9e3779b97f4a7c15ull;

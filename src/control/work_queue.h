@@ -14,12 +14,9 @@
 
 namespace berth::control {
 
-// After the n-th failure in a row a key waits base·2^(n-1), at most the cap. No jitter: runs are repeatable,
-// and one process has one engine per API server.
+// Of a key whose runs fail (base/backoff.h).
 inline constexpr Duration kKeyBackoffBase = Duration::millis(10);
 inline constexpr Duration kKeyBackoffCap = Duration::seconds(30);
-
-Duration backoff(Duration base, Duration cap, std::uint32_t failures);
 
 enum class RunResult {
   Fine,

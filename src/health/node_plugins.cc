@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/names.h"
+#include "base/backoff.h"
 #include "base/log.h"
 
 namespace berth::health {
@@ -21,11 +22,6 @@ const KnownService kKnownServices[] = {
     {"v1alpha1.DRAResourceHealth", HealthService::V1Alpha1},
     {"v1alpha1.NodeHealth", HealthService::Kep},
 };
-
-Duration backoff(Duration base, Duration cap, int failures) {
-  constexpr int kDoublingsMax = 16;
-  return std::min(cap, base * (std::int64_t{1} << std::min(failures - 1, kDoublingsMax)));
-}
 
 // What can stand in a pod's status without its refusal.
 bool sound(const DeviceName& name) {

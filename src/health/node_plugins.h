@@ -44,7 +44,7 @@ class NodePlugins {
   struct Socket {
     std::uint64_t generation = 0;
     std::string driver;  // empty until registered
-    int failures = 0;
+    std::uint32_t failures = 0;
     std::optional<Time> retry_at;
   };
   struct Instance {
@@ -56,7 +56,7 @@ class NodePlugins {
     std::uint64_t generation = 0;
     Instance instance;
     std::unique_ptr<PluginClient::Stream> stream;
-    int failures = 0;
+    std::uint32_t failures = 0;
     std::optional<Time> retry_at;
     Time second;  // the window in which messages are counted
     int messages = 0;

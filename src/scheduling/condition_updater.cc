@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/backoff.h"
+
 namespace berth::scheduling {
 namespace {
 
@@ -114,10 +116,7 @@ void ConditionUpdater::settle(const api::ObjectKey& key, bool ok, Time now) {
   entry.under_way = false;
   entry.failures = ok ? 0 : entry.failures + 1;
   if (!ok) {
-    constexpr std::uint32_t kDoublingsMax = 10;
-    const Duration delay =
-        kConditionRetryFirst * (std::int64_t{1} << std::min(entry.failures - 1, kDoublingsMax));
-    schedule(key, entry, now + std::min(delay, kConditionRetryMax));
+    schedule(key, entry, now + backoff(kConditionRetryFirst, kConditionRetryMax, entry.failures));
   } else if (entry.changed && !entry.due.is_set()) {
     schedule(key, entry, now + entry.wanted.reword_after);
   }

@@ -7,11 +7,6 @@
 namespace berth::scheduling {
 namespace {
 
-bool is_given_back(const api::BindRequest& request) {
-  return request.withdrawn || request.step == api::BindStep::RollingBack ||
-         request.phase == api::BindPhase::Failed;
-}
-
 bool is_committed(const api::PodGroup* group, const api::BindRequest& request) {
   return request.committed || request.phase == api::BindPhase::Succeeded ||
          (group && api::gang_outcome(*group, request.decision_id) == api::GangOutcome::Committed);
@@ -57,7 +52,7 @@ class Sorting {
 
  private:
   void add_request(const api::BindRequest& request) {
-    if (is_given_back(request)) return unsettled(request, "is being given back");
+    if (request.withdrawn || is_failing(request)) return unsettled(request, "is being given back");
     if (is_committed(group_, request)) {
       ++members_.scheduled;
       return;

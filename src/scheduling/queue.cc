@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/backoff.h"
+
 namespace berth::scheduling {
 
 Duration backoff_after(std::uint32_t attempts) {
-  Duration backoff = kBackoffFirst;
-  for (std::uint32_t i = 1; i < attempts && backoff < kBackoffMax; ++i) backoff = backoff * 2;
-  return std::min(backoff, kBackoffMax);
+  return backoff(kBackoffFirst, kBackoffMax, std::max(attempts, 1u));
 }
 
 void Queue::place(Slot slot) {

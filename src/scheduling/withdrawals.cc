@@ -1,6 +1,6 @@
 #include "scheduling/withdrawals.h"
 
-#include <algorithm>
+#include "base/backoff.h"
 
 namespace berth::scheduling {
 namespace {
@@ -12,30 +12,41 @@ client::Write withdrawal(const api::ObjectKey& key, const api::BindRequest& requ
 
 }  // namespace
 
+void Withdrawals::schedule(const api::ObjectKey& key, Entry& entry, Time at) {
+  due_.erase({entry.due, key});
+  entry.due = at;
+  if (!entry.under_way) due_.emplace(at, key);
+}
+
 void Withdrawals::want(const api::BindRequest& request, Time now) {
-  Entry& entry = entries_[client::key_of(api::Kind::BindRequest, request.meta)];
+  const api::ObjectKey key = client::key_of(api::Kind::BindRequest, request.meta);
+  Entry& entry = entries_[key];
   if (entry.decision == request.decision_id) return;
-  const bool under_way = entry.under_way;
-  entry = {request.decision_id, now, 0, under_way};
+  entry.decision = request.decision_id;
+  entry.failures = 0;
+  schedule(key, entry, now);
+}
+
+void Withdrawals::clear() {
+  entries_.clear();
+  due_.clear();
 }
 
 client::Effects Withdrawals::due(const client::View& view, Time now) {
   client::Effects effects;
-  for (auto at = entries_.begin(); at != entries_.end() && effects.chains.size() < kWithdrawalsPerWriteMax;) {
-    const auto& key = at->first;
-    Entry& entry = at->second;
+  while (!due_.empty() && due_.begin()->first <= now && effects.chains.size() < kWithdrawalsPerWriteMax) {
+    const api::ObjectKey key = due_.begin()->second;
+    due_.erase(due_.begin());
+    Entry& entry = entries_.at(key);
     const api::BindRequest* request = view.bind_requests.find(key.ns, key.name);
     const bool wanted = request && request->decision_id == entry.decision && !request->withdrawn &&
                         request->phase == api::BindPhase::Pending;
-    if (!wanted && !entry.under_way) {
-      at = entries_.erase(at);
+    if (!wanted) {
+      entries_.erase(key);
       continue;
     }
-    if (wanted && !entry.under_way && entry.due <= now) {
-      entry.under_way = true;
-      effects.chains.push_back({key, {withdrawal(key, *request)}});
-    }
-    ++at;
+    entry.under_way = true;
+    effects.chains.push_back({key, {withdrawal(key, *request)}});
   }
   return effects;
 }
@@ -45,18 +56,14 @@ bool Withdrawals::settle(const api::ObjectKey& key, bool ok, Time now) {
   if (found == entries_.end() || !found->second.under_way) return false;
   Entry& entry = found->second;
   entry.under_way = false;
-  constexpr std::uint32_t kDoublingsMax = 10;
-  const Duration delay = kWithdrawalRetryFirst * (std::int64_t{1} << std::min(entry.failures, kDoublingsMax));
   entry.failures = ok ? 0 : entry.failures + 1;
-  entry.due = ok ? now : now + std::min(delay, kWithdrawalRetryMax);
+  schedule(key, entry, now + backoff(kWithdrawalRetryFirst, kWithdrawalRetryMax, entry.failures));
   return true;
 }
 
 std::optional<Time> Withdrawals::next_time() const {
-  std::optional<Time> next;
-  for (const auto& [key, entry] : entries_)
-    if (!entry.under_way && (!next || entry.due < *next)) next = entry.due;
-  return next;
+  if (due_.empty()) return std::nullopt;
+  return due_.begin()->first;
 }
 
 }  // namespace berth::scheduling

@@ -1,11 +1,13 @@
 // Decisions that the scheduler takes back: spec.withdrawn of their bind requests, until the view shows it.
 //
 // The binder gives back what such a request holds and marks it Failed; then the pod is decided again. Owner:
-// the scheduler, one thread. Memory: proportional to the requests that wait for the write.
+// the scheduler, one thread. Cost: O(log n) a call. Memory: proportional to the requests that wait for the
+// write.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "client/decider.h"
 
@@ -19,9 +21,9 @@ class Withdrawals {
  public:
   // Of the decision that the request has now. A second call for it changes nothing.
   void want(const api::BindRequest& request, Time now);
-  void clear() { entries_.clear(); }
+  void clear();
 
-  // Writes that are due; forgets what the view shows as done or as gone.
+  // Writes that are due, at most kWithdrawalsPerWriteMax; forgets what the view shows as done or as gone.
   client::Effects due(const client::View& view, Time now);
   // What came of the write to this request; false when none of it is under way.
   bool settle(const api::ObjectKey& key, bool ok, Time now);
@@ -30,11 +32,14 @@ class Withdrawals {
  private:
   struct Entry {
     std::string decision;
-    Time due;
+    Time due;  // also while the write is under way: then it is looked at once it is answered
     std::uint32_t failures = 0;
     bool under_way = false;
   };
+  void schedule(const api::ObjectKey& key, Entry& entry, Time at);
+
   std::map<api::ObjectKey, Entry> entries_;
+  std::set<std::pair<Time, api::ObjectKey>> due_;  // of entries without a write under way
 };
 
 }  // namespace berth::scheduling

@@ -24,6 +24,7 @@ client::Chain bind_chain(const client::View& view, const Binding& binding, const
   request.node = binding.node;
   request.group = group;
   request.decision_id = decision;
+  request.scheduler_name = binding.pod->scheduler_name;
   request.epoch = epoch;
   request.claims = binding.claims;
   if (binding.node_allocatable) request.node_allocatable = *binding.node_allocatable;

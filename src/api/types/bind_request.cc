@@ -43,6 +43,7 @@ Json spec_json(const BindRequest& request) {
                                   {"size", std::int64_t{request.group.size}}});
   spec["decisionID"] = request.decision_id;
   if (request.withdrawn) spec["withdrawn"] = true;
+  if (!request.scheduler_name.empty()) spec["schedulerName"] = request.scheduler_name;
   if (request.epoch != 0) spec["epoch"] = static_cast<std::int64_t>(request.epoch);
   if (request.deadline.is_set()) spec["deadline"] = format_time(request.deadline);
   JsonArray claims;
@@ -69,7 +70,11 @@ Json spec_json(const BindRequest& request) {
 
 bool is_blameless(std::string_view reason) {
   return reason == kGangIncomplete || reason == kGangMemberFailed || reason == kWithdrawn ||
-         reason == kDeviceTaken;
+         reason == kDeviceTaken || reason == kStaleEpoch;
+}
+
+bool is_failing(const BindRequest& request) {
+  return request.step == BindStep::RollingBack || request.phase == BindPhase::Failed;
 }
 
 bool failed_for_good(const BindRequest& request) {
@@ -114,6 +119,7 @@ BindRequest decode_bind_request(const Json& object, RawPtr raw) {
                    static_cast<std::int32_t>(group.int_at("size"))};
   request.decision_id = spec.string_at("decisionID");
   request.withdrawn = spec.bool_at("withdrawn");
+  request.scheduler_name = spec.string_at("schedulerName");
   request.epoch = static_cast<std::uint64_t>(spec.int_at("epoch"));
   request.deadline = decode_time(spec.string_at("deadline"));
   for (const Json& item : spec.items_at("resourceClaimAllocations"))

@@ -5,7 +5,7 @@
 // the one before has failed. So the object itself is the tombstone of every decision before: a create or a
 // replacement that lands late meets AlreadyExists or Conflict. The binder owns status; a status of an earlier
 // decision reads as empty. Source: the Binder document; fields beyond it: pod UID, group, decision id,
-// withdrawn, epoch, deadline, progress.
+// withdrawn, scheduler name and epoch, deadline, progress.
 #pragma once
 
 #include "api/types/dra.h"
@@ -56,6 +56,8 @@ inline constexpr std::string_view kGangMemberFailed = "GangMemberFailed";
 inline constexpr std::string_view kWithdrawn = "Withdrawn";
 // A claim has the device already: two terms of schedulers, or two schedulers, decided for it.
 inline constexpr std::string_view kDeviceTaken = "DeviceTaken";
+// Written by a scheduler that another had replaced by then.
+inline constexpr std::string_view kStaleEpoch = "StaleEpoch";
 // Neither the node nor the devices of the request have failed.
 bool is_blameless(std::string_view reason);
 
@@ -75,8 +77,10 @@ struct BindRequest {
   std::string node;
   BindGroup group;
   std::string decision_id;
-  bool withdrawn = false;   // the scheduler takes the decision back: the binder gives everything back
-  std::uint64_t epoch = 0;  // of the scheduler's term (client::Leadership); 0: no election
+  bool withdrawn = false;  // the scheduler takes the decision back: the binder gives everything back
+  // Who decided, as the pod names it, and in which of its terms (client::Leadership); 0: no election.
+  std::string scheduler_name;
+  std::uint64_t epoch = 0;
   Time deadline;
   std::vector<ClaimAllocation> claims;
   NodeAllocatableClaims node_allocatable;     // what the pod's status is to say
@@ -101,6 +105,8 @@ inline constexpr std::string_view kBindRequestApiVersion = "scheduling.berth.dev
 
 // True when the request no longer stands for an expected binding: it failed for good.
 bool failed_for_good(const BindRequest& request);
+// The decision has failed, or is failing, for this request.
+bool is_failing(const BindRequest& request);
 // Of the claim for the pod's extended resources: the same again for every try, so a repeated create finds it.
 std::string extended_claim_name(std::string_view pod_name, std::string_view pod_uid);
 std::string bind_request_name(std::string_view pod_name, std::string_view pod_uid);
