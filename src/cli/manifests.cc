@@ -131,18 +131,20 @@ bool is_list(const Json& object) {
 }
 
 // The items of a List, or of a PodList, where the list says what they are.
-void append_items(const Manifest& list, std::vector<Manifest>& manifests) {
-  std::string_view kind = list.object.string_at("kind");
-  kind.remove_suffix(kListSuffix.size());
-  std::size_t index = 0;
-  for (const Json& item : list.object.items_at("items")) {
-    manifests.push_back(list);
-    Manifest& manifest = manifests.back();
-    manifest.object = item;
-    manifest.item = "items[" + std::to_string(index++) + "]";
-    if (kind.empty() || !item.is_object()) continue;
-    if (!item.find("apiVersion")) manifest.object["apiVersion"] = list.object.string_at("apiVersion");
-    if (!item.find("kind")) manifest.object["kind"] = kind;
+void append_items(Manifest list, std::vector<Manifest>& manifests) {
+  const std::string api_version(list.object.string_at("apiVersion"));
+  std::string kind(list.object.string_at("kind"));
+  kind.resize(kind.size() - kListSuffix.size());
+  JsonArray items = std::move(list.object["items"].as_array());
+  manifests.reserve(manifests.size() + items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    Json item = std::move(items[i]);
+    if (!kind.empty() && item.is_object()) {
+      if (!item.find("apiVersion")) item["apiVersion"] = api_version;
+      if (!item.find("kind")) item["kind"] = kind;
+    }
+    manifests.push_back(
+        {std::move(item), nullptr, list.file, list.text, list.document, "items[" + std::to_string(i) + "]"});
   }
 }
 
@@ -187,7 +189,7 @@ Result<std::vector<Manifest>> read_manifests(const std::vector<std::string>& pat
         Manifest manifest{std::move(document.value), nullptr, file, text, document.number, ""};
         if (!document.duplicate_keys.empty()) return refused(manifest, "", document.duplicate_keys.front());
         if (manifest.object.is_object() && is_list(manifest.object))
-          append_items(manifest, manifests);
+          append_items(std::move(manifest), manifests);
         else
           manifests.push_back(std::move(manifest));
       }
@@ -195,11 +197,8 @@ Result<std::vector<Manifest>> read_manifests(const std::vector<std::string>& pat
   }
   for (Manifest& manifest : manifests)
     if (Status checked = check(manifest, gates); !checked) return checked.error();
-  std::vector<Manifest> ordered;
-  for (const bool namespaces : {true, false})
-    for (const Manifest& manifest : manifests)
-      if (is_namespace(manifest) == namespaces) ordered.push_back(manifest);
-  return ordered;
+  std::stable_partition(manifests.begin(), manifests.end(), is_namespace);
+  return manifests;
 }
 
 Status try_manifests(const std::vector<Manifest>& manifests, const api::Gates& gates,
