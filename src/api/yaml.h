@@ -37,7 +37,4 @@ int yaml_line_of(std::string_view text, int number, std::string_view path);
 // "pods.yaml:14: document 2: spec.containers[0].image" for an error at `path`.
 std::string yaml_position(std::string_view text, std::string_view file, int number, std::string_view path);
 
-// Block style, members in their order; texts that could be read as something else are quoted. One walk.
-std::string to_yaml(const Json& value);
-
 }  // namespace berth::api

@@ -118,21 +118,5 @@ TEST(Yaml, FindsTheLineOfAPath) {
             "p.yaml:7: document 2: spec.containers[1].image");
 }
 
-TEST(YamlText, IsReadBackAsTheSameDocument) {
-  for (const char* text :
-       {R"({"kind":"Pod","metadata":{"name":"a","labels":{"x/y":"yes","n":"1","e":"","t":"a: b"}},)"
-        R"("spec":{"list":[1,true,null,"null",{"a":[],"b":{}},[["x"],[]],"multi\nline"],)"
-        R"("o":{"k":[{"z":1}]}}})",
-        R"([])", R"({})", R"("on")", R"([{"a":1,"b":2},[1,[2]]])"}) {
-    const Json document = *parse_json(text);
-    const std::string yaml = to_yaml(document);
-    const auto read = parse_yaml_documents(yaml, "test");
-    ASSERT_TRUE(read.ok()) << yaml << read.error().text();
-    ASSERT_EQ(read->size(), 1u) << yaml;
-    EXPECT_EQ(to_string(read->front().value), to_string(document)) << yaml;
-  }
-  EXPECT_EQ(to_yaml(*parse_json(R"({"a":[{"b":1,"c":"x"}],"d":"no"})")), "a:\n- b: 1\n  c: x\nd: \"no\"\n");
-}
-
 }  // namespace
 }  // namespace berth::api

@@ -15,6 +15,11 @@ TEST(YamlWrite, ReadsBackAsItWas) {
       R"({"text":"two\nlines\n","cel":"device.attributes[\"x.io\"].y == \"z\" && 1 < 2"})",
       R"({"big":9223372036854775807,"small":-1})",
       R"(["a",{"b":"c"}])",
+      R"({"labels":{"x/y":"yes","n":"1","e":"","t":"a: b"},"list":[{"a":[],"b":{}},[["x"],[]]]})",
+      R"([])",
+      R"({})",
+      R"("on")",
+      R"([{"a":1,"b":2},[1,[2]]])",
   };
   for (const char* text : documents) {
     const Json document = *parse_json(text);
@@ -30,6 +35,7 @@ TEST(YamlWrite, LooksLikeKubectls) {
   EXPECT_EQ(
       to_yaml(*parse_json(R"({"kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]}})")),
       "kind: Pod\nmetadata:\n  name: p\nspec:\n  containers:\n  - name: c\n");
+  EXPECT_EQ(to_yaml(*parse_json(R"({"a":[{"b":1,"c":"x"}],"d":"no"})")), "a:\n- b: 1\n  c: x\nd: \"no\"\n");
 }
 
 }  // namespace

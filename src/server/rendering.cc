@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/yaml.h"
+#include "api/yaml_write.h"
 #include "server/wire_form.h"
 
 namespace berth::server {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api/yaml.h"
+#include "api/yaml_write.h"
 #include "base/random.h"
 #include "sim/fault_class.h"
 #include "sim/network.h"
