@@ -44,6 +44,15 @@ class CheckTest(unittest.TestCase):
         self.assertEqual({check.__name__.rpartition(".")[2] for check in checks.ALL}, modules)
 
 
+class MissingPrograms(unittest.TestCase):
+    def test_a_program_that_is_not_installed_is_named_with_what_installs_it(self):
+        done = subprocess.run((sys.executable, str(ROOT / "tools/check"), "format"), env={"PATH": "/nonexistent"},
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("clang-format-19", done.stderr)
+        self.assertIn("tools/setup.sh check", done.stderr)
+
+
 class Rooms(CheckTest):
     DRA = {"src/dra/room.cmake": "berth_room(NAME dra ROOMS base)\n", "src/dra/README.md": "# dra\n"}
 
