@@ -35,11 +35,13 @@ std::string_view refusal_of(const Slice& slice, const api::Device& device, const
   const api::NodeSelector* selector = reach_of(slice, device, gates).selector;
   if (selector && selector->terms.size() != 1) return "its node selector has not exactly one term";
   if (slice.live->skip_node_operations.empty()) return {};
-  if (!gates.optional_node_operations || !node.live) return kFeature;
+  return gates.optional_node_operations && can_skip_operations(node) ? std::string_view() : kFeature;
+}
+
+bool can_skip_operations(const model::NodeRow& node) {
+  if (!node.live) return false;
   const std::vector<std::string>& declared = node.live->declared_features;
-  const bool there =
-      std::find(declared.begin(), declared.end(), "DRAOptionalNodeOperations") != declared.end();
-  return there ? std::string_view() : kFeature;
+  return std::find(declared.begin(), declared.end(), "DRAOptionalNodeOperations") != declared.end();
 }
 
 Stage Stages::of_capacity(const SubAsk& sub, Place place) const {

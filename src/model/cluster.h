@@ -34,6 +34,9 @@ class Cluster {
   const Ledger& ledger() const { return ledger_; }
   // For Ledger::Transaction.
   Ledger& ledger() { return ledger_; }
+  // The request holds what it names: it has not failed for good, and its pod lives and is the one it was made
+  // for.
+  bool stands(const api::BindRequest& request) const;
   // Ends the transaction and writes its steps down as assumptions of `decision`; the effect on the ledger is
   // the same, except that tentative removals are back.
   void commit(Ledger::Transaction& transaction, std::string_view decision);
@@ -105,7 +108,6 @@ class Cluster {
   void detach_request(const api::BindRequest& request);
   void pool_changed(PoolId pool);
 
-  bool stands(const api::BindRequest& request) const;
   bool outstanding(const Assumption& assumption) const;
   void drop_settled(std::string_view pod_uid);
   void settle(PodId pod);

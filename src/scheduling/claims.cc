@@ -19,7 +19,7 @@ bool is_ours_alone(const World& world, model::ClaimId claim, const api::Pod& pod
   const model::ClaimRow& row = world.cluster.claim(claim);
   const bool carried =
       std::any_of(row.bind_requests.begin(), row.bind_requests.end(),
-                  [](const auto& request) { return !api::failed_for_good(*request.second); });
+                  [&](const auto& request) { return world.cluster.stands(*request.second); });
   return row.live && row.live->allocation && !row.live->meta.deleting() && !carried &&
          row.assumed_by.empty() && other_consumers(world, claim, pod.meta.uid) == 0;
 }
@@ -32,7 +32,7 @@ std::size_t other_consumers(const World& world, model::ClaimId claim, std::strin
   if (row.live)
     for (const api::ClaimConsumer& consumer : row.live->reserved_for) uids.insert(consumer.uid);
   for (const auto& [name, request] : row.bind_requests)
-    if (!api::failed_for_good(*request)) uids.insert(request->pod_uid);
+    if (world.cluster.stands(*request)) uids.insert(request->pod_uid);
   for (const std::string& uid : row.assumed_by) uids.insert(uid);
   uids.erase(pod_uid);
   return uids.size();

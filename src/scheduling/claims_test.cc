@@ -63,6 +63,40 @@ TEST(Claims, AFullOneRefusesThePodUntilAConsumerGoes) {
   EXPECT_EQ(bench.node_of("p"), "n1");
 }
 
+// Source: DRAOptionalNodeOperations; kube-scheduler asks this of allocated claims too.
+TEST(Claims, AnAllocatedDeviceThatSkipsNodeOperationsNeedsANodeThatCan) {
+  TestBench bench;
+  put_two_nodes(bench);
+  put_allocated(bench, "c", "", R"(,"skipNodeOperations":["*"])");
+  bench.put_pod({"p", "1", "", claim_of("c")});
+  bench.run();
+  EXPECT_TRUE(bench.message_of("p").starts_with(
+      "0/2 nodes are available: 2 resourceclaim not available on the node. "))
+      << bench.message_of("p");
+  bench.put(api::Kind::Node,
+            R"({"metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"2","memory":"8Gi","pods":"110"},)"
+            R"("declaredFeatures":["DRAOptionalNodeOperations"]}})");
+  bench.now = bench.now + Duration::seconds(10);
+  bench.run();
+  EXPECT_EQ(bench.node_of("p"), "n1");
+}
+
+TEST(Claims, ASucceededRequestOfAPodThatIsGoneIsNoConsumer) {
+  TestBench bench;
+  put_two_nodes(bench);
+  std::string consumers;
+  for (int i = 0; i < 254; ++i) consumers += consumer("x" + std::to_string(i)) + ",";
+  put_allocated(bench, "c", R"(,"reservedFor":[)" + consumers + consumer("last") + "]");
+  bench.put(api::Kind::BindRequest,
+            R"({"metadata":{"name":"gone-1","namespace":"default","uid":"b"},"spec":{"podName":"gone",)"
+            R"("podUID":"uid-gone","selectedNode":"n1","decisionID":"d","resourceClaimAllocations":[{"name":)"
+            R"("dev","claimName":"c","claimUID":"uid-claim-c","allocation":{}}]},)"
+            R"("status":{"phase":"Succeeded","decisionID":"d"}})");
+  bench.put_pod({"p", "1", "", claim_of("c")});
+  bench.run();
+  EXPECT_EQ(bench.node_of("p"), "n1") << bench.message_of("p");
+}
+
 TEST(Claims, ConsumersOnTheirWayCount) {
   TestBench bench;
   put_two_nodes(bench);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dra/allocator.h"
+#include "dra/stages.h"
 #include "scheduling/claims.h"
 #include "scheduling/plugins/extended_resources.h"
 #include "scheduling/plugins/node_allocatable.h"
@@ -132,6 +133,11 @@ class DynamicResourcesClaims final : public PreFilter {
   }
 };
 
+bool skips_node_operations(const api::Allocation& allocation) {
+  return std::any_of(allocation.results.begin(), allocation.results.end(),
+                     [](const api::DeviceResult& result) { return !result.skip_node_operations.empty(); });
+}
+
 class DynamicResourcesAllocated final : public Filter {
  public:
   std::string_view name() const override { return kDynamicResources; }
@@ -140,11 +146,14 @@ class DynamicResourcesAllocated final : public Filter {
     for (const ClaimChoice& choice : attempt.claims) {
       const bool unusable = choice.state == ClaimState::Unusable;
       if (!choice.allocation) continue;
-      if (choice.allocation->node_selector || unusable)
+      const std::optional<api::NodeSelector>& selector = choice.allocation->node_selector;
+      const bool skips = skips_node_operations(*choice.allocation);
+      if (selector || skips || unusable)
         attempt.keep_if([&](NodeId node) {
-          const api::ObjectMeta& meta = attempt.world->cluster.node(node).live->meta;
-          if (!unusable && api::matches(*choice.allocation->node_selector, meta.labels, meta.name))
-            return true;
+          const model::NodeRow& row = attempt.world->cluster.node(node);
+          const api::ObjectMeta& meta = row.live->meta;
+          const bool reached = !selector || api::matches(*selector, meta.labels, meta.name);
+          if (!unusable && reached && (!skips || dra::can_skip_operations(row))) return true;
           attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
           return false;
         });
