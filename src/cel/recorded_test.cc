@@ -1,5 +1,5 @@
-// Compares with answers recorded from the real environment: value and error class must agree, costs are
-// counted.
+// Compares with answers recorded from the real environment: value and error class must agree; of costs and
+// error texts at least as many as did so far.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -79,6 +79,8 @@ const Difference* difference_of(std::string_view expression) {
   return nullptr;
 }
 
+constexpr int kRecorded = 1500, kSameCost = 825, kSameText = 603;
+
 TEST(Recorded, EverySelectorAgrees) {
   std::FILE* file = std::fopen(BERTH_SOURCE_DIR "/src/cel/testdata/device-selectors.jsonl", "r");
   ASSERT_NE(file, nullptr);
@@ -116,6 +118,10 @@ TEST(Recorded, EverySelectorAgrees) {
   std::fclose(file);
   std::printf("agreed %d of %d; same cost %d of %d; same error text %d of %d\n", agreed, lines, same_cost,
               costed, same_text, errors);
+  EXPECT_EQ(lines, kRecorded);
+  EXPECT_EQ(agreed, kRecorded - static_cast<int>(std::size(kDifferences)));
+  EXPECT_GE(same_cost, kSameCost) << "of " << costed;
+  EXPECT_GE(same_text, kSameText) << "of " << errors;
 }
 
 }  // namespace

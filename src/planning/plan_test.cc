@@ -354,7 +354,8 @@ TEST(Plan, TheOrderOfTheInputNeverMatters) {
 
 TEST(Plan, RecordedWorldsGetTheirVerdicts) {
   std::ifstream file(BERTH_SOURCE_DIR "/tests/data/dra/worlds.jsonl");
-  std::size_t judged = 0, different = 0;
+  std::size_t judged = 0;
+  std::set<std::string> different;
   for (std::string line; std::getline(file, line);) {
     const Json world = *parse_json(line);
     if (!world.items_at("gatesOff").empty()) continue;
@@ -372,12 +373,14 @@ TEST(Plan, RecordedWorldsGetTheirVerdicts) {
     const JsonArray& nodes = expected.items_at("nodes");
     for (std::size_t i = 0; i < nodes.size() && i < decision.verdicts.size(); ++i) {
       ++judged;
-      if (decision.verdicts[i].feasible != (nodes[i].string_at("verdict") == "feasible")) ++different;
+      if (decision.verdicts[i].feasible != (nodes[i].string_at("verdict") == "feasible"))
+        different.insert(std::string(world.string_at("name")) + " " +
+                         std::string(nodes[i].string_at("name")));
     }
   }
   EXPECT_GT(judged, 600u);
-  // The cases that dra's observed_test.cc lists with their reasons.
-  EXPECT_EQ(different, 3u);
+  // Of the cases that dra's observed_test.cc lists with their reasons, those of first pods.
+  EXPECT_EQ(different, (std::set<std::string>{"?"}));
 }
 
 }  // namespace

@@ -8,6 +8,10 @@ namespace {
 // The binder's words for devices that did not get ready.
 constexpr std::string_view kConditionsFailed = "BindingConditionsFailed";
 constexpr std::string_view kTimedOut = "BindingTimeout";
+// And for what became of a claim or of the group: no other node would have been better.
+constexpr std::string_view kNotAboutTheNode[] = {
+    "ClaimDeleting",  "ClaimAllocatedElsewhere", "ClaimNotShareable", "ClaimDeallocated",
+    "ClaimNameTaken", "ClaimFullyReserved",      "ClaimNotFound",     "PodGroupNotFound"};
 
 }  // namespace
 
@@ -38,8 +42,11 @@ void Avoidance::note(const api::BindRequest& request, const model::Cluster& clus
         add(devices_[claim.claim_uid], device, until);
         found = true;
       }
+  const auto& innocent = kNotAboutTheNode;
+  if (found || std::find(std::begin(innocent), std::end(innocent), request.reason) != std::end(innocent))
+    return;
   const model::NodeId node = cluster.find_node(request.node);
-  if (!found && node.valid()) add(nodes_[request.pod_uid], node, until);
+  if (node.valid()) add(nodes_[request.pod_uid], node, until);
 }
 
 std::vector<model::NodeId> Avoidance::nodes(const std::string& pod_uid, Time now) const {

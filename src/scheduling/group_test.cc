@@ -407,7 +407,15 @@ TEST(RackJudge, AFeasibleRackIsFoundExactlyWhenThereIsOne) {
     bench.run();
     const bool expected =
         std::any_of(room.begin(), room.end(), [&](const auto& one) { return one.second >= size; });
-    for (const std::string& pod : pods) RC_ASSERT(!bench.node_of(pod).empty() == expected);
+    std::set<std::string> racks;
+    for (const std::string& pod : pods) {
+      const std::string node = bench.node_of(pod);
+      RC_ASSERT(!node.empty() == expected);
+      if (expected) racks.insert(bench.view.nodes.find("", node)->meta.labels.find("rack")->second);
+    }
+    if (!expected) return;
+    RC_ASSERT(racks.size() == 1u);
+    RC_ASSERT(room.at(*racks.begin()) >= size);
   }));
 }
 

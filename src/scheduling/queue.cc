@@ -32,18 +32,15 @@ void Queue::add(const EntryKey& key, std::int32_t priority, Time since) {
   Slot slot = known->second;
   take_out(slot);
   slot.entry.priority = priority;
+  slot.entry.since = since;
   if (slot.place == Place::Gated) slot.place = Place::Active;
   place(std::move(slot));
 }
 
 void Queue::gate(const EntryKey& key, std::int32_t priority, Time since) {
   const auto known = entries_.find(key);
-  Slot slot{{key, priority, since, 0}, Place::Gated, 0, {}, {}};
-  if (known != entries_.end()) {
-    slot.entry.since = known->second.entry.since;
-    take_out(known->second);
-  }
-  place(std::move(slot));
+  if (known != entries_.end()) take_out(known->second);
+  place({{key, priority, since, 0}, Place::Gated, 0, {}, {}});
 }
 
 void Queue::erase(const EntryKey& key) {

@@ -26,6 +26,14 @@ TEST(Queue, GoesByPriorityThenAgeThenName) {
   EXPECT_EQ(drain(queue, kStart), (std::vector<std::string>{"high", "a", "b", "young"}));
 }
 
+TEST(Queue, AnEntryThatWasGatedGoesByTheAgeThatItIsAddedWith) {
+  Queue queue;
+  queue.gate(pod("gated"), 0, kStart);
+  queue.add(pod("other"), 0, kStart + Duration::seconds(1));
+  queue.add(pod("gated"), 0, kStart + Duration::seconds(2));
+  EXPECT_EQ(drain(queue, kStart), (std::vector<std::string>{"other", "gated"}));
+}
+
 TEST(Queue, BackoffDoublesUpToTenSeconds) {
   const int seconds[] = {1, 2, 4, 8, 10, 10};
   for (std::uint32_t attempt = 1; attempt <= 6; ++attempt)

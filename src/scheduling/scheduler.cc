@@ -316,6 +316,7 @@ void Scheduler::reconsider_group(const client::View& view, const EntryKey& key, 
           std::to_string(members.alive) + (members.alive == 1 ? " is there" : " are there");
   if (why.empty()) return queue_.add(key, group->priority, group->meta.created);
   forget_overtaken(key, now);  // nothing is kept for who cannot be tried
+  if (group) return queue_.gate(key, group->priority, group->meta.created);
   const api::Pod* first = *std::min_element(members.waiting.begin(), members.waiting.end(), goes_before);
   queue_.gate(key, first->priority, first->meta.created);
   log_gate(key, std::move(why), now);

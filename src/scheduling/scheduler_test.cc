@@ -159,10 +159,10 @@ TEST(Scheduler, WritesOneBindRequestAndNeverABinding) {
   EXPECT_EQ(texts[0], "decision " + id +
                           "\nchain BindRequest default/p-uid-p\n"
                           "  create scheduling.berth.dev/v1alpha1/bindrequests default/p-uid-p mark:" +
-                          id + " " +
-                          to_string(*parse_json(texts[0].substr(
-                              texts[0].find('{'), texts[0].rfind('}') - texts[0].find('{') + 1))) +
-                          "\n");
+                          id +
+                          R"( {"apiVersion":"scheduling.berth.dev/v1alpha1","kind":"BindRequest","metadata":)"
+                          R"({"name":"p-uid-p","namespace":"default"},"spec":{"decisionID":")" +
+                          id + "\"}}\n");
   const api::BindRequest& request = *bench.view.bind_requests_of_pod("default", "p").front();
   EXPECT_EQ(request.node, "n1");
   EXPECT_EQ(request.pod_uid, "uid-p");
@@ -245,6 +245,20 @@ TEST(Scheduler, AFailedBindRequestIsReplacedAndItsNodeAvoidedForAWhile) {
   ASSERT_EQ(texts.size(), 1u);
   EXPECT_NE(texts[0].find("update scheduling.berth.dev"), std::string::npos) << texts[0];
   EXPECT_EQ(bench.node_of("p"), "n2");
+}
+
+TEST(Scheduler, ANodeIsNotAvoidedForAClaimThatWasMadeAnew) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_node({"n2"});
+  bench.put_pod({"p"});
+  bench.run();
+  ASSERT_EQ(bench.node_of("p"), "n1");
+  Json failed = *parse_json(*bench.view.bind_requests.find("default", "p-uid-p")->raw);
+  failed["status"] = Json::object({{"phase", "Failed"}, {"failedAttempts", 9}, {"reason", "ClaimNotFound"}});
+  bench.put(api::Kind::BindRequest, to_string(failed));
+  ASSERT_EQ(bench.run().size(), 1u);
+  EXPECT_EQ(bench.node_of("p"), "n1");
 }
 
 TEST(Scheduler, AFailedWriteTakesTheDecisionBackAndTriesAgainLater) {
