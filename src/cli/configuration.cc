@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "api/yaml.h"
+#include "api/yaml_write.h"
 #include "cli/field_value.h"
 
 namespace berth::cli {

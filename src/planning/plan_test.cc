@@ -374,13 +374,14 @@ TEST(Plan, RecordedWorldsGetTheirVerdicts) {
     for (std::size_t i = 0; i < nodes.size() && i < decision.verdicts.size(); ++i) {
       ++judged;
       if (decision.verdicts[i].feasible != (nodes[i].string_at("verdict") == "feasible"))
-        different.insert(std::string(world.string_at("name")) + " " +
+        different.insert(std::string(world.string_at("case")) + " " + decision.name + " " +
                          std::string(nodes[i].string_at("name")));
     }
   }
   EXPECT_GT(judged, 600u);
   // Of the cases that dra's observed_test.cc lists with their reasons, those of first pods.
-  EXPECT_EQ(different, (std::set<std::string>{"?"}));
+  EXPECT_EQ(different, (std::set<std::string>{"case-1-18 pod-0 n4", "fresh-83 p n1",
+                                              "b-formerly-shareable-nocap p n1"}));
 }
 
 }  // namespace

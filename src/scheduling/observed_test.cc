@@ -50,26 +50,26 @@ std::int64_t amount_of(const Json& quantity) {
 // may be given too full.
 void check_room(const TestBench& bench) {
   std::map<std::string, std::map<std::string, std::int64_t>> taken;  // of a node, by resource
-  std::set<std::string> chosen;
+  std::map<std::string, std::set<std::string>> asked;                // of a node, by pods that it got
   for (const auto& [key, pod] : bench.view.pods.all()) {
     const std::string node = pod->bound() ? pod->node_name : bench.node_of(key.name, key.ns);
     if (node.empty()) continue;
-    if (!pod->bound()) chosen.insert(node);
-    ++taken[node]["pods"];
+    const auto add = [&, fresh = !pod->bound()](const std::string& resource, std::int64_t amount) {
+      taken[node][resource] += amount;
+      if (fresh) asked[node].insert(resource);
+    };
+    add("pods", 1000);
     const Json object = *parse_json(*pod->raw);
     for (const Json& container : object.part("spec").items_at("containers"))
       if (const Json* requests = container.find_path({"resources", "requests"}))
-        for (const auto& [resource, amount] : requests->as_object())
-          taken[node][resource] += amount_of(amount);
+        for (const auto& [resource, amount] : requests->as_object()) add(resource, amount_of(amount));
   }
-  for (const auto& [node, resources] : taken) {
-    if (!chosen.contains(node)) continue;
+  for (const auto& [node, resources] : asked) {
     const Json object = *parse_json(*bench.view.nodes.find("", node)->raw);
     const Json& has = object.part("status").part("allocatable");
-    for (const auto& [resource, amount] : resources) {
-      const std::int64_t of_one = resource == "pods" ? 1000 : 1;
+    for (const std::string& resource : resources) {
       ASSERT_TRUE(has.find(resource)) << node << " has no " << resource;
-      EXPECT_LE(amount * of_one, amount_of(*has.find(resource))) << node << " " << resource;
+      EXPECT_LE(taken[node][resource], amount_of(*has.find(resource))) << node << " " << resource;
     }
   }
 }

@@ -156,13 +156,16 @@ TEST(Scheduler, WritesOneBindRequestAndNeverABinding) {
   const std::vector<std::string> texts = bench.run();
   ASSERT_EQ(texts.size(), 1u);
   const std::string id = bench.decisions.records().back().id;
-  EXPECT_EQ(texts[0], "decision " + id +
-                          "\nchain BindRequest default/p-uid-p\n"
-                          "  create scheduling.berth.dev/v1alpha1/bindrequests default/p-uid-p mark:" +
-                          id +
-                          R"( {"apiVersion":"scheduling.berth.dev/v1alpha1","kind":"BindRequest","metadata":)"
-                          R"({"name":"p-uid-p","namespace":"default"},"spec":{"decisionID":")" +
-                          id + "\"}}\n");
+  EXPECT_EQ(texts[0],
+            "decision " + id +
+                "\nchain BindRequest default/p-uid-p\n"
+                "  create scheduling.berth.dev/v1alpha1/bindrequests default/p-uid-p mark:" +
+                id +
+                R"( {"apiVersion":"scheduling.berth.dev/v1alpha1","kind":"BindRequest","metadata":)"
+                R"({"name":"p-uid-p","namespace":"default","ownerReferences":[{"apiVersion":"v1",)"
+                R"("kind":"Pod","name":"p","uid":"uid-p"}]},"spec":{"podName":"p","podUID":"uid-p",)"
+                R"("selectedNode":"n1","decisionID":")" +
+                id + R"(","schedulerName":"berth"}})" + "\n");
   const api::BindRequest& request = *bench.view.bind_requests_of_pod("default", "p").front();
   EXPECT_EQ(request.node, "n1");
   EXPECT_EQ(request.pod_uid, "uid-p");
