@@ -380,8 +380,8 @@ TEST(Plan, RecordedWorldsGetTheirVerdicts) {
   }
   EXPECT_GT(judged, 600u);
   // Of the cases that dra's observed_test.cc lists with their reasons, those of first pods.
-  EXPECT_EQ(different, (std::set<std::string>{"case-1-18 pod-0 n4", "fresh-83 p n1",
-                                              "b-formerly-shareable-nocap p n1"}));
+  EXPECT_EQ(different, (std::set<std::string>{"b-formerly-shareable-nocap p n1",
+                                              "b2-formerly-shareable-cap-left p n1", "case-1-18 pod-0 n4"}));
 }
 
 }  // namespace
