@@ -93,14 +93,43 @@ TEST(OvertakingGuard, KeepsRoomForWhoIsOvertakenTooLong) {
   guard.keep(pod_entry("high"), {model::NodeId(3)}, {}, start + limit);
   EXPECT_EQ(guard.kept_nodes(9).size(), 1u);
   EXPECT_TRUE(guard.kept_nodes(10).empty());
-  EXPECT_FALSE(guard.expire(start + limit));
-  EXPECT_TRUE(guard.expire(start + limit + kKeptMax)) << "not for ever";
-  EXPECT_TRUE(guard.kept_nodes(0).empty());
-  guard.placed(0, start + limit + kKeptMax);
-  ASSERT_TRUE(guard.starving(start + limit * 2 + kKeptMax));
-  guard.keep(pod_entry("high"), {model::NodeId(3)}, {}, start);
+  EXPECT_TRUE(guard.kept_nodes(0).size() == 1 && !guard.expire(start + limit));
   EXPECT_TRUE(guard.forget(pod_entry("high")));
   EXPECT_FALSE(guard.forget(pod_entry("high")));
+}
+
+TEST(OvertakingGuard, RoomIsKeptAsLongAsItGetsFree) {
+  const Duration limit = Duration::seconds(20);
+  const Time start = Time::from_seconds(1000);
+  OvertakingGuard guard(limit);
+  guard.refused(pod_entry("high"), 10);
+  guard.placed(0, start - limit);
+  guard.keep(pod_entry("high"), {model::NodeId(3)}, {}, start);
+  const Duration step = kKeptStillMax - Duration::seconds(1);
+  for (Time now = start + step; now < start + kKeptMax; now = now + step) {
+    EXPECT_FALSE(guard.expire(now));
+    guard.freed(model::NodeId(3), now);
+  }
+  EXPECT_FALSE(guard.expire(start + kKeptMax - Duration::millis(1)));
+  EXPECT_TRUE(guard.expire(start + kKeptMax)) << "not for ever";
+}
+
+TEST(OvertakingGuard, RoomThatNobodyLeavesIsGivenUpAndNotTakenAgainSoon) {
+  const Duration limit = Duration::seconds(20);
+  const Time start = Time::from_seconds(1000), over = start + kKeptStillMax;
+  OvertakingGuard guard(limit);
+  for (const char* name : {"first", "second"}) guard.refused(pod_entry(name), 10);
+  guard.placed(0, start - limit);
+  guard.keep(pod_entry("first"), {model::NodeId(3)}, {}, start);
+  guard.freed(model::NodeId(4), start + limit);
+  EXPECT_FALSE(guard.expire(over - Duration::millis(1)));
+  EXPECT_TRUE(guard.expire(over)) << "what is freed elsewhere does not count";
+  EXPECT_FALSE(guard.starving(over)) << "first whoever fits is placed";
+  EXPECT_EQ(guard.starving(over + limit), pod_entry("second"));
+  guard.forget(pod_entry("second"));
+  guard.placed(0, over);
+  EXPECT_FALSE(guard.starving(over + limit)) << "twice as long as the first time";
+  EXPECT_EQ(guard.starving(over + limit * 2), pod_entry("first"));
 }
 
 void put_request(TestBench& bench, const std::string& pod, const std::string& decision,

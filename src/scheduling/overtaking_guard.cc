@@ -1,14 +1,22 @@
 #include "scheduling/overtaking_guard.h"
 
+#include <algorithm>
+
 namespace berth::scheduling {
 
+Duration OvertakingGuard::limit_of(const Waiting& waiting) const {
+  Duration limit = limit_;
+  for (std::uint32_t i = 0; i < waiting.in_vain && limit < kOvertakenMax; ++i) limit = limit * 2;
+  return waiting.in_vain == 0 ? limit : std::min(limit, kOvertakenMax);
+}
+
 void OvertakingGuard::refused(const EntryKey& key, std::int32_t priority) {
-  const auto [found, fresh] = waiting_.try_emplace(key, Waiting{priority, Time()});
+  const auto [found, fresh] = waiting_.try_emplace(key, Waiting{priority, 0, Time()});
   if (!fresh && found->second.priority == priority) return;
   if (!fresh) {
     not_overtaken_.erase(place_of(key, found->second));
     overtaken_.erase(place_of(key, found->second));
-    found->second = {priority, Time()};
+    found->second = {priority, 0, Time()};
   }
   not_overtaken_.insert(place_of(key, found->second));
 }
@@ -30,16 +38,16 @@ void OvertakingGuard::placed(std::int32_t priority, Time now) {
     const EntryKey key = std::get<2>(*not_overtaken_.begin());
     not_overtaken_.erase(not_overtaken_.begin());
     Waiting& waiting = waiting_.at(key);
-    waiting.overtaken_since = now;
+    waiting.starves_at = now + limit_of(waiting);
     overtaken_.insert(place_of(key, waiting));
   }
 }
 
 std::optional<EntryKey> OvertakingGuard::starving(Time now) const {
-  if (kept_) return std::nullopt;
+  if (kept_ || (keeps_again_at_.is_set() && now < keeps_again_at_)) return std::nullopt;
   std::size_t looks = 0;
   for (const Place& place : overtaken_) {
-    if (std::get<1>(place) + limit_ <= now) return std::get<2>(place);
+    if (std::get<1>(place) <= now) return std::get<2>(place);
     if (++looks == kStarvingLooksMax) break;
   }
   return std::nullopt;
@@ -47,14 +55,21 @@ std::optional<EntryKey> OvertakingGuard::starving(Time now) const {
 
 void OvertakingGuard::keep(const EntryKey& key, std::vector<model::NodeId> nodes,
                            std::vector<model::DeviceId> devices, Time now) {
-  kept_ = Kept{key, waiting_.at(key).priority, std::move(nodes), std::move(devices), now + kKeptMax};
+  kept_ = Kept{
+      key,           waiting_.at(key).priority, std::move(nodes), std::move(devices), now + kKeptStillMax,
+      now + kKeptMax};
+}
+
+void OvertakingGuard::freed(model::NodeId node, Time now) {
+  if (!kept_ || std::find(kept_->nodes.begin(), kept_->nodes.end(), node) == kept_->nodes.end()) return;
+  kept_->until = std::min(now + kKeptStillMax, kept_->until_at_most);
 }
 
 void OvertakingGuard::give_up(const EntryKey& key) {
   const auto found = waiting_.find(key);
   if (found == waiting_.end()) return;
   overtaken_.erase(place_of(key, found->second));
-  found->second.overtaken_since = Time();
+  found->second.starves_at = Time();
   not_overtaken_.insert(place_of(key, found->second));
 }
 
@@ -62,7 +77,9 @@ bool OvertakingGuard::expire(Time now) {
   if (!kept_ || now < kept_->until) return false;
   const EntryKey key = kept_->key;
   kept_.reset();
+  keeps_again_at_ = now + limit_;
   give_up(key);
+  if (const auto found = waiting_.find(key); found != waiting_.end()) ++found->second.in_vain;
   return true;
 }
 
@@ -86,7 +103,7 @@ std::optional<Time> OvertakingGuard::next_time() const {
   std::optional<Time> next;
   std::size_t looks = 0;
   for (const Place& place : overtaken_) {
-    if (const Time at = std::get<1>(place) + limit_; !next || at < *next) next = at;
+    if (const Time at = std::max(std::get<1>(place), keeps_again_at_); !next || at < *next) next = at;
     if (++looks == kStarvingLooksMax) break;
   }
   return next;
@@ -97,6 +114,7 @@ void OvertakingGuard::clear() {
   not_overtaken_.clear();
   overtaken_.clear();
   kept_.reset();
+  keeps_again_at_ = Time();
 }
 
 }  // namespace berth::scheduling

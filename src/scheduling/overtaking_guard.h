@@ -3,6 +3,8 @@
 // A refused entry is overtaken once an entry of lower priority is placed while it waits. After `limit` of
 // that, the nodes and devices on which it would stand if nothing of lower priority ran (the scheduler finds
 // them) are kept: entries of lower priority stay away, until it is placed, is gone, or kKeptMax has passed.
+// Room that nothing leaves for kKeptStillMax would stand idle and help nobody: it is given up, for `limit` no
+// room is kept, and the entry must be overtaken twice as long before the next time.
 // One entry at a time, the highest priority first, then the one overtaken longest. Owner: the scheduler, one
 // thread. Cost: O(log n) a call, amortized. Memory: proportional to entries that wait. Source: backfilling
 // with a reservation for the head job (EASY); kube-scheduler has nothing like it without preemption.
@@ -21,6 +23,8 @@ namespace berth::scheduling {
 
 inline constexpr std::size_t kStarvingLooksMax = 64;  // entries that one look for a starving one visits
 inline constexpr Duration kKeptMax = Duration::minutes(10);
+inline constexpr Duration kKeptStillMax = Duration::minutes(2);
+inline constexpr Duration kOvertakenMax = Duration::minutes(10);  // however often room was kept in vain
 
 class OvertakingGuard {
  public:
@@ -38,6 +42,8 @@ class OvertakingGuard {
             Time now);
   // It would not fit either way: its time starts again when it is overtaken again.
   void give_up(const EntryKey& key);
+  // A pod left the node.
+  void freed(model::NodeId node, Time now);
   // True when what was kept is free again because its time is over.
   bool expire(Time now);
 
@@ -51,25 +57,28 @@ class OvertakingGuard {
  private:
   struct Waiting {
     std::int32_t priority = 0;
-    Time overtaken_since;  // not set: not yet
+    std::uint32_t in_vain = 0;  // times that room was kept and given up
+    Time starves_at;            // not set: not overtaken yet
   };
   struct Kept {
     EntryKey key;
     std::int32_t priority = 0;
     std::vector<model::NodeId> nodes;
     std::vector<model::DeviceId> devices;
-    Time until;
+    Time until, until_at_most;
   };
   // Highest priority first.
   using Place = std::tuple<std::int64_t, Time, EntryKey>;
   static Place place_of(const EntryKey& key, const Waiting& waiting) {
-    return {-std::int64_t{waiting.priority}, waiting.overtaken_since, key};
+    return {-std::int64_t{waiting.priority}, waiting.starves_at, key};
   }
+  Duration limit_of(const Waiting& waiting) const;
 
   Duration limit_;
   std::map<EntryKey, Waiting> waiting_;
   std::set<Place> not_overtaken_, overtaken_;
   std::optional<Kept> kept_;
+  Time keeps_again_at_;  // after room was kept in vain
 };
 
 }  // namespace berth::scheduling

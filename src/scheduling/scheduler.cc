@@ -117,8 +117,10 @@ void Scheduler::pod_changed(const client::View&, const client::Delta& delta, Tim
   const bool recreated = before && after && before->meta.uid != after->meta.uid;
   if (before && (!after || recreated)) avoidance_.forget(before->meta.uid);
   if (!after || recreated || after->bound() || after->finished()) conditions_.drop(delta.key);
-  if (before && before->bound() && !before->finished() && (!after || recreated || after->finished()))
+  if (before && before->bound() && !before->finished() && (!after || recreated || after->finished())) {
+    overtaking_.freed(cluster_.find_node(before->node_name), now);
     queue_.wake(kWakePodGone, now);
+  }
   // A bound pod that was resized may ask for less.
   if (before && after && after->bound() && before->meta.generation != after->meta.generation)
     queue_.wake(kWakePodGone, now);

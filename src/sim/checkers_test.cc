@@ -53,7 +53,7 @@ class Checked : public testing::Test {
         world_->call({Verb::Create, api::ref_of(Kind::Pod), "default", pod, "binding", to_string(body)});
     EXPECT_TRUE(reply.ok()) << reply.message;
   }
-  void make_claim(const std::string& name) { world_->create(storm_claim(name)); }
+  void make_claim(const std::string& name) { world_->create(storm_claim(Json::object({{"name", name}}))); }
   void allocate(const std::string& claim, const std::string& device, const std::string& pod) {
     const Json result = Json::object(
         {{"request", "gpu"}, {"driver", "gpu.example.com"}, {"pool", "node-1"}, {"device", device}});

@@ -1,7 +1,8 @@
 #include "sim/rest_checker.h"
 
 #include <algorithm>
-#include <optional>
+
+#include "sim/naive_allocator.h"
 
 namespace berth::sim {
 namespace {
@@ -11,7 +12,7 @@ constexpr std::int64_t kReservedMax = 256;  // pods of one claim
 // The final state, and what a naive placement takes of it. Copied for each trial.
 class Room {
  public:
-  explicit Room(const StoredState& state) : state_(state) {
+  explicit Room(const StoredState& state) : state_(state), devices_(state) {
     for (const auto& [name, node] : state.nodes)
       if (node.usable) free_[name] = {node.cpu_millis, node.pods};
     for (const auto& [name, pod] : state.pods) {
@@ -21,8 +22,6 @@ class Room {
       node->second.cpu_millis -= pod.cpu_millis;
       --node->second.pods;
     }
-    for (const auto& [device, claims] : state.holders) taken_.insert(device);
-    find_usable_devices();
   }
 
   // Takes the first node of the domain that fits. False: none, nothing is taken.
@@ -47,70 +46,35 @@ class Room {
     std::int64_t cpu_millis = 0, pods = 0;
   };
 
-  // Of complete pools, in their newest generation, without taints.
-  void find_usable_devices() {
-    std::map<std::string, std::int64_t> newest, count;
-    for (const auto& [name, slice] : state_.slices)
-      newest[slice.pool] = std::max(newest[slice.pool], slice.generation);
-    for (const auto& [name, slice] : state_.slices)
-      if (slice.generation == newest[slice.pool]) ++count[slice.pool];
-    for (const auto& [name, slice] : state_.slices) {
-      if (slice.generation != newest[slice.pool] || count[slice.pool] != slice.slices) continue;
-      for (const StoredDevice& device : slice.devices)
-        if (!device.tainted) usable_[device.key] = &device;
-    }
-  }
-
-  bool fits(const StoredDevice& device) const {
-    if (taken_.count(device.key) > 0) return false;
-    for (const StoredDraw& draw : device.draws) {
-      std::int64_t drawn = draw.amount;
-      for (const std::string& key : state_.devices_of_set.at(draw.set)) {
-        if (taken_.count(key) == 0) continue;
-        for (const StoredDraw& other : state_.catalog.at(key).draws) {
-          if (other.set != draw.set || other.counter != draw.counter) continue;
-          drawn += other.amount;
-          if (other.groups != draw.groups) return false;
-        }
-      }
-      const auto whole = state_.counters.find(draw.set + " " + draw.counter);
-      if (whole == state_.counters.end() || drawn > whole->second) return false;
-    }
-    return true;
-  }
-
-  bool take(const std::string& type, std::int64_t count, const std::string& node,
-            std::vector<std::string>& took) {
-    for (const auto& [key, device] : usable_) {
-      if (count == 0) break;
-      if (device->type != type || (!device->node.empty() && device->node != node) || !fits(*device)) continue;
-      taken_.insert(key);
-      took.push_back(key);
-      --count;
-    }
-    return count == 0;
-  }
-
   bool take_devices(const StoredPod& pod, const std::string& node) {
-    std::vector<std::string> took;
-    bool all = pod.whole_gpus == 0 || take("gpu", pod.whole_gpus, node, took);
+    StoredClaim extended;
+    std::vector<const StoredClaim*> wanted;
+    if (pod.whole_gpus > 0) {
+      extended.requests = {{{"extended", "whole-gpu.example.com", {}, pod.whole_gpus}}};
+      wanted.push_back(&extended);
+    }
+    std::vector<std::string> shared;
     for (const std::string& name : pod.claims) {
-      const auto claim = state_.claims.find(name);
-      if (claim == state_.claims.end()) {
-        all &= pod.whole_gpus > 0;  // the binder makes that one
+      const auto found = state_.claims.find(name);
+      if (found == state_.claims.end()) {
+        if (pod.whole_gpus == 0) return false;
+        continue;  // the binder makes that one
+      }
+      const StoredClaim& claim = found->second;
+      if (claim.allocated) {
+        if (!state_.selects(claim.node_selector, node) || ssize(claim.reserved) >= kReservedMax) return false;
         continue;
       }
-      const StoredClaim& wanted = claim->second;
-      if (wanted.allocated)
-        all &= state_.selects(wanted.node_selector, node) && ssize(wanted.reserved) < kReservedMax;
-      else if (shared_.insert(name).second)
-        all &= take(wanted.type, wanted.count, node, took);
-      else
-        all = false;  // taken a moment ago, who knows where
+      if (const auto taken = shared_.find(name); taken != shared_.end()) {
+        if (taken->second != node) return false;  // perhaps usable here too
+        continue;
+      }
+      wanted.push_back(&claim);
+      shared.push_back(name);
     }
-    if (!all)
-      for (const std::string& key : took) taken_.erase(key);
-    return all;
+    if (devices_.allocate(wanted, node) != Naive::Yes) return false;
+    for (const std::string& name : shared) shared_[name] = node;
+    return true;
   }
   template <class T>
   static std::int64_t ssize(const T& items) {
@@ -119,14 +83,17 @@ class Room {
 
   const StoredState& state_;
   std::map<std::string, Free> free_;
-  std::set<std::string> taken_;
-  std::set<std::string> shared_;  // unallocated claims that a trial has used
-  std::map<std::string, const StoredDevice*> usable_;
+  DevicesInUse devices_;
+  std::map<std::string, std::string> shared_;  // claims that this trial allocates: the node
 };
 
 class RestCheck {
  public:
-  explicit RestCheck(const SafetyChecker& checker) : checker_(checker), state_(checker.state()) {}
+  RestCheck(const SafetyChecker& checker, KeptRoom kept) : checker_(checker), state_(checker.state()) {
+    if (kept == KeptRoom::None) return;
+    for (const auto& [name, pod] : state_.pods)
+      if (waits(pod)) highest_waiting_ = std::max(highest_waiting_, pod.priority);
+  }
 
   std::vector<std::string> run() {
     check_pods();
@@ -138,6 +105,9 @@ class RestCheck {
 
  private:
   void say(std::string sentence) { broken_.push_back(std::move(sentence)); }
+  void say_fits(const StoredPod& pod, std::string sentence) {
+    if (pod.priority >= highest_waiting_) say(std::move(sentence));
+  }
 
   // A pod that waits although every object that it needs is there.
   static bool waits(const StoredPod& pod) { return pod.node.empty() && !pod.deleting && !pod.finished(); }
@@ -172,7 +142,8 @@ class RestCheck {
     if (group && !key.empty())
       if (const Members members = count_members(*group); members.running > 0) domains = members.domains;
     for (const std::string& domain : domains)
-      if (Room(state_).place(pod, key, domain)) return say("I10: pod " + pod.name + " waits and would fit");
+      if (Room(state_).place(pod, key, domain))
+        return say_fits(pod, "I10: pod " + pod.name + " waits and would fit");
   }
 
   struct Members {
@@ -217,9 +188,10 @@ class RestCheck {
       Room room(state_);
       if (std::all_of(members.waiting.begin(), members.waiting.end(),
                       [&](const StoredPod* pod) { return room.place(*pod, group.key, domain); }))
-        return say(std::string("I10: gang ") + group.name +
-                   (members.running > 0 ? ", which has begun," : "") + " waits with " +
-                   std::to_string(members.waiting.size()) + " members and would fit");
+        return say_fits(*members.waiting.front(),
+                        std::string("I10: gang ") + group.name +
+                            (members.running > 0 ? ", which has begun," : "") + " waits with " +
+                            std::to_string(members.waiting.size()) + " members and would fit");
     }
   }
   template <class T>
@@ -256,13 +228,14 @@ class RestCheck {
 
   const SafetyChecker& checker_;
   const StoredState& state_;
+  std::int64_t highest_waiting_ = INT64_MIN;
   std::vector<std::string> broken_;
 };
 
 }  // namespace
 
-std::vector<std::string> broken_at_rest(const SafetyChecker& checker) {
-  return RestCheck(checker).run();
+std::vector<std::string> broken_at_rest(const SafetyChecker& checker, KeptRoom kept) {
+  return RestCheck(checker, kept).run();
 }
 
 }  // namespace berth::sim

@@ -12,7 +12,11 @@
 
 namespace berth::sim {
 
-// Sentences, sorted; empty when all is well.
-std::vector<std::string> broken_at_rest(const SafetyChecker& checker);
+// Whether room may stand idle for a while because it is kept for a higher priority that waits.
+enum class KeptRoom : std::uint8_t { None, Possible };
+
+// Sentences, sorted; empty when all is well. With KeptRoom::Possible nothing is said of who would fit while a
+// higher priority waits.
+std::vector<std::string> broken_at_rest(const SafetyChecker& checker, KeptRoom kept = KeptRoom::None);
 
 }  // namespace berth::sim

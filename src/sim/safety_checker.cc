@@ -1,6 +1,10 @@
 #include "sim/safety_checker.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
+
+#include "sim/naive_allocator.h"
 
 namespace berth::sim {
 namespace {
@@ -36,54 +40,101 @@ void SafetyChecker::say(std::string sentence) {
 }
 
 void SafetyChecker::apply(const store::Event& event, Time now) {
+  struct Row {
+    std::string_view resource;
+    void (SafetyChecker::*handler)(const std::string& name, const Json* object);
+  };
+  static constexpr std::array kRows = {
+      Row{"pods", &SafetyChecker::pod_event},
+      Row{"resourceclaims.resource.k8s.io", &SafetyChecker::claim_event},
+      Row{"bindrequests.scheduling.berth.dev", &SafetyChecker::request_event},
+      Row{"podgroups.scheduling.k8s.io", &SafetyChecker::group_event},
+      Row{"nodes", &SafetyChecker::node_event},
+      Row{"resourceslices.resource.k8s.io", &SafetyChecker::slice_event},
+      Row{"deviceclasses.resource.k8s.io", &SafetyChecker::class_event},
+      Row{"devicetaintrules.resource.k8s.io", &SafetyChecker::taint_rule_event}};
   now_ = now;
   revision_ = event.object->revision;
-  const std::string& resource = event.object->key.resource;
-  const std::string& name = event.object->key.name;
-  const bool gone = event.kind == store::Event::Kind::Deleted;
-  const auto json = [&] { return parse_json(event.object->bytes).value_or(Json()); };
-  if (resource == "pods") {
-    const auto found = state_.pods.find(name);
-    const std::optional<StoredPod> before =
-        found == state_.pods.end() ? std::nullopt : std::optional(found->second);
-    if (!gone) state_.put_pod(read_pod(json()));
-    if (gone) pod_changed(before ? &*before : nullptr, nullptr);
-    if (gone) return state_.erase_pod(name);
-    pod_changed(before ? &*before : nullptr, &state_.pods.at(name));
-  } else if (resource == "resourceclaims.resource.k8s.io") {
-    const auto found = state_.claims.find(name);
-    const std::optional<StoredClaim> before =
-        found == state_.claims.end() ? std::nullopt : std::optional(found->second);
-    gone ? state_.erase_claim(name) : state_.put_claim(read_claim(json()));
-    claim_changed(before ? &*before : nullptr, gone ? nullptr : &state_.claims.at(name));
-  } else if (resource == "bindrequests.scheduling.berth.dev") {
-    if (gone) return state_.erase_request(name);
-    const auto found = state_.requests.find(name);
-    const std::optional<StoredRequest> before =
-        found == state_.requests.end() ? std::nullopt : std::optional(found->second);
-    state_.put_request(read_request(json()));
-    request_changed(before ? &*before : nullptr, state_.requests.at(name));
-  } else if (resource == "podgroups.scheduling.k8s.io") {
-    if (gone) {
-      state_.groups.erase(name);
-      return;
-    }
-    const StoredGroup after = read_group(json());
-    group_changed(find(state_.groups, name), after);
-    state_.groups[name] = after;
-  } else if (resource == "nodes") {
-    const StoredNode after = gone ? StoredNode{} : read_node(json());
-    node_changed(name, find(state_.nodes, name), gone ? nullptr : &after);
-    gone ? void(state_.nodes.erase(name)) : void(state_.nodes[name] = after);
-  } else if (resource == "resourceslices.resource.k8s.io") {
-    if (gone) {
-      state_.slices.erase(name);
-      return;
-    }
-    const StoredSlice after = read_slice(json());
-    slice_changed(name, after);
-    state_.put_slice(name, after);
+  const store::Key& key = event.object->key;
+  for (const Row& row : kRows) {
+    if (row.resource != key.resource) continue;
+    const bool gone = event.kind == store::Event::Kind::Deleted;
+    const Json object = gone ? Json() : parse_json(event.object->bytes).value_or(Json());
+    return (this->*row.handler)(local_name(key.ns, key.name), gone ? nullptr : &object);
   }
+}
+
+void SafetyChecker::pod_event(const std::string& name, const Json* object) {
+  const StoredPod* known = find(state_.pods, name);
+  const std::optional<StoredPod> before = known ? std::optional(*known) : std::nullopt;
+  if (object) state_.put_pod(read_pod(*object));
+  pod_changed(before ? &*before : nullptr, object ? &state_.pods.at(name) : nullptr);
+  if (!object) state_.erase_pod(name);
+}
+
+void SafetyChecker::claim_event(const std::string& name, const Json* object) {
+  const StoredClaim* known = find(state_.claims, name);
+  const std::optional<StoredClaim> before = known ? std::optional(*known) : std::nullopt;
+  if (!object) {
+    state_.erase_claim(name);
+    return claim_changed(before ? &*before : nullptr, nullptr);
+  }
+  StoredClaim after = read_claim(*object);
+  if (before && before->uid == after.uid) keep_attached(*before, after);
+  state_.put_claim(std::move(after));
+  claim_changed(before ? &*before : nullptr, &state_.claims.at(name));
+}
+
+// A device that was ready may say otherwise later: what was bound on the strength of it stays right.
+void SafetyChecker::keep_attached(const StoredClaim& before, StoredClaim& after) {
+  for (const StoredResult& result : after.results) {
+    const auto told = before.true_.find(result.device);
+    if (told == before.true_.end()) continue;
+    for (const std::string& type : result.binding)
+      if (told->second.contains(type)) after.true_[result.device].insert(type);
+  }
+}
+
+void SafetyChecker::request_event(const std::string& name, const Json* object) {
+  if (!object) return state_.erase_request(name);
+  const StoredRequest* known = find(state_.requests, name);
+  const std::optional<StoredRequest> before = known ? std::optional(*known) : std::nullopt;
+  state_.put_request(read_request(*object));
+  request_changed(before ? &*before : nullptr, state_.requests.at(name));
+}
+
+void SafetyChecker::group_event(const std::string& name, const Json* object) {
+  if (!object) return void(state_.groups.erase(name));
+  const StoredGroup after = read_group(*object);
+  group_changed(find(state_.groups, name), after);
+  state_.groups[name] = after;
+}
+
+void SafetyChecker::node_event(const std::string& name, const Json* object) {
+  const StoredNode after = object ? read_node(*object) : StoredNode{};
+  node_changed(name, find(state_.nodes, name), object ? &after : nullptr);
+  if (object)
+    state_.nodes[name] = after;
+  else
+    state_.nodes.erase(name);
+}
+
+void SafetyChecker::slice_event(const std::string& name, const Json* object) {
+  if (!object) return void(state_.slices.erase(name));
+  const StoredSlice after = read_slice(*object);
+  slice_changed(name, after);
+  state_.put_slice(name, after);
+}
+
+void SafetyChecker::class_event(const std::string& name, const Json* object) {
+  state_.classes[name] = object ? read_class(*object) : std::vector<std::string>();
+}
+
+void SafetyChecker::taint_rule_event(const std::string& name, const Json* object) {
+  if (object)
+    state_.taint_rules[name] = read_taint_rule(*object);
+  else
+    state_.taint_rules.erase(name);
 }
 
 void SafetyChecker::pod_changed(const StoredPod* before, const StoredPod* after) {
@@ -200,24 +251,61 @@ void SafetyChecker::claim_changed(const StoredClaim* before, const StoredClaim* 
         say("I3: claim " + before->name + " is no longer reserved for " + pod->name + ", which is bound");
     }
   }
-  if (!after) return;
+  if (!after || rivalled_.contains(after->uid)) return;
   std::set<std::string> old;
   if (same)
     for (const StoredResult& result : before->results) old.insert(result.device);
-  for (const StoredResult& result : after->results)
-    if (old.count(result.device) == 0) check_device(result.device, *after);
+  bool fresh = false;
+  for (const StoredResult& result : after->results) {
+    if (old.contains(result.device)) continue;
+    fresh = true;
+    if (!result.admin) check_device(result, *after);
+  }
+  if (fresh) check_allocation(*after);
 }
 
-void SafetyChecker::check_device(const std::string& device, const StoredClaim& claim) {
-  if (rivalled_.count(claim.uid) > 0) return;
-  for (const std::string& other : state_.holders[device]) {
-    if (other == claim.name || rivalled_.count(state_.claims.at(other).uid) > 0) continue;
-    say("I1: device " + device + " is allocated to claim " + claim.name + " and to claim " + other);
-  }
+void SafetyChecker::check_device(const StoredResult& result, const StoredClaim& claim) {
+  const std::string& device = result.device;
   const auto known = state_.catalog.find(device);
   if (known == state_.catalog.end())
     return say("I1: device " + device + " of claim " + claim.name + " never was");
+  StoredAmounts consumed;
+  for (const auto& [other, hold] : state_.holders[device]) {
+    for (const auto& [capacity, amount] : hold.consumed) consumed[capacity] += amount;
+    if (other == claim.name || rivalled_.contains(state_.claims.at(other).uid)) continue;
+    if (hold.whole || !result.share)
+      say("I1: device " + device + " is allocated to claim " + claim.name + " and to claim " + other);
+  }
+  for (const auto& [capacity, amount] : consumed)
+    if (amount > known->second.capacity.at(capacity))
+      say("I1: capacity " + capacity + " of device " + device + " is overdrawn since claim " + claim.name +
+          " has a share of it");
   check_counters(known->second, claim);
+}
+
+void SafetyChecker::check_allocation(const StoredClaim& claim) {
+  const std::string fault = fault_of_allocation(state_, claim);
+  if (!fault.empty()) say("I2: claim " + claim.name + " is allocated and " + fault);
+  for (const auto& alternatives : claim.requests)
+    for (const StoredWant& want : alternatives)
+      if (want.all) check_all(claim, want);
+}
+
+// An All request has every device that it selects, on the node of those that it has.
+void SafetyChecker::check_all(const StoredClaim& claim, const StoredWant& want) {
+  std::set<std::string> has;
+  std::string node;
+  for (const StoredResult& result : claim.results)
+    if (result.request == want.name) {
+      has.insert(result.device);
+      if (const StoredDevice* device = find(state_.catalog, result.device)) node = device->node;
+    }
+  if (has.empty()) return;
+  for (const StoredDevice* device : usable_devices(state_))
+    if (device->node == node && !has.contains(device->key) && was_published(device->key) &&
+        is_selected(state_, want, *device))
+      say("I2: claim " + claim.name + " is allocated, and All of " + want.name + " is without " +
+          device->key);
 }
 
 void SafetyChecker::check_counters(const StoredDevice& device, const StoredClaim& claim) {

@@ -1,6 +1,7 @@
 // What must hold after every single write, checked from the stored JSON as it is written.
 //
-// Sentences begin with the invariant: I1 devices, counters and compatibility groups; I3 a bound pod's claims;
+// Sentences begin with the invariant: I1 devices, shares, counters and compatibility groups; I2 what a claim
+// asks for; I3 a bound pod's claims;
 // I4 a gang begins whole; I5 one topology domain; I7 a pod is bound once, and within what its node offers;
 // I17 conditions and phases tell the truth. What users, drivers and rivals do themselves is not held against
 // the control plane: see Excuses in the .cc file. Owner: one storm. Cost: some microseconds a write.
@@ -43,6 +44,17 @@ class SafetyChecker {
 
  private:
   void say(std::string sentence);
+  // What one object says now; null: it is gone.
+  void pod_event(const std::string& name, const Json* object);
+  void claim_event(const std::string& name, const Json* object);
+  void request_event(const std::string& name, const Json* object);
+  void group_event(const std::string& name, const Json* object);
+  void node_event(const std::string& name, const Json* object);
+  void slice_event(const std::string& name, const Json* object);
+  void class_event(const std::string& name, const Json* object);
+  void taint_rule_event(const std::string& name, const Json* object);
+
+  static void keep_attached(const StoredClaim& before, StoredClaim& after);
   void pod_changed(const StoredPod* before, const StoredPod* after);
   void pod_bound(const StoredPod& pod);
   void pod_lost(const StoredPod& pod);
@@ -51,7 +63,9 @@ class SafetyChecker {
   void check_gang_of(const StoredPod& pod, const StoredGroup& group);
   void check_domain_of(const StoredPod& pod, const StoredGroup& group);
   void claim_changed(const StoredClaim* before, const StoredClaim* after);
-  void check_device(const std::string& device, const StoredClaim& claim);
+  void check_device(const StoredResult& result, const StoredClaim& claim);
+  void check_allocation(const StoredClaim& claim);
+  void check_all(const StoredClaim& claim, const StoredWant& want);
   void check_counters(const StoredDevice& device, const StoredClaim& claim);
   void request_changed(const StoredRequest* before, const StoredRequest& after);
   void group_changed(const StoredGroup* before, const StoredGroup& after);

@@ -10,10 +10,28 @@ std::string text(const Json& object, std::string_view key) {
   return std::string(object.string_at(key));
 }
 
-// "250m" or "2".
+// "250m", "2" or "64Gi", in thousandths.
 std::int64_t millis_of(std::string_view quantity) {
   const std::int64_t number = std::strtoll(std::string(quantity).c_str(), nullptr, 10);
-  return quantity.ends_with('m') ? number : number * 1000;
+  if (quantity.ends_with('m')) return number;
+  constexpr std::int64_t kGi = std::int64_t{1} << 30;
+  return number * 1000 * (quantity.ends_with("Gi") ? kGi : 1);
+}
+
+StoredAmounts amounts_of(const Json& members) {
+  StoredAmounts amounts;
+  if (!members.is_object()) return amounts;
+  for (const JsonMember& member : members.as_object())
+    amounts[member.key] =
+        millis_of(member.value.is_object() ? member.value.string_at("value") : member.value.as_string());
+  return amounts;
+}
+
+std::string in_namespace(const Json& meta, std::string_view name) {
+  return local_name(meta.string_at("namespace"), name);
+}
+std::string name_of(const Json& meta) {
+  return in_namespace(meta, meta.string_at("name"));
 }
 
 std::string device_key(const Json& result) {
@@ -32,16 +50,60 @@ const Json* condition(const Json& status, std::string_view type) {
   return nullptr;
 }
 
-// Of the storms' own classes and selectors.
-std::string wanted_type(std::string_view device_class, const JsonArray& selectors) {
-  if (device_class == "whole-gpu.example.com") return "gpu";
-  if (device_class == "fabric.example.com") return "fabric";
-  if (selectors.empty()) return "";
-  const std::string expression(selectors[0].part("cel").string_at("expression"));
-  const std::size_t close = expression.rfind('\'');
-  if (close == std::string::npos || close == 0) return "";
-  const std::size_t open = expression.rfind('\'', close - 1);
-  return open == std::string::npos ? "" : expression.substr(open + 1, close - open - 1);
+StoredTaint read_taint(const Json& taint) {
+  return {text(taint, "key"), text(taint, "value"), text(taint, "effect")};
+}
+
+StoredToleration read_toleration(const Json& toleration) {
+  return {text(toleration, "key"), text(toleration, "value"), text(toleration, "effect"),
+          toleration.string_at("operator") == "Exists"};
+}
+
+StoredWant read_want(const Json& asked, std::string name) {
+  StoredWant want;
+  want.name = std::move(name);
+  want.device_class = text(asked, "deviceClassName");
+  for (const Json& selector : asked.items_at("selectors"))
+    want.selectors.push_back(text(selector.part("cel"), "expression"));
+  want.count = asked.int_at("count", 1);
+  want.all = asked.string_at("allocationMode") == "All";
+  want.admin = asked.bool_at("adminAccess");
+  for (const Json& toleration : asked.items_at("tolerations"))
+    want.tolerations.push_back(read_toleration(toleration));
+  want.capacity = amounts_of(asked.part("capacity").part("requests"));
+  return want;
+}
+
+std::vector<StoredWant> read_wants(const Json& request) {
+  std::vector<StoredWant> wants;
+  if (const Json* exactly = request.find("exactly"))
+    wants.push_back(read_want(*exactly, text(request, "name")));
+  for (const Json& one : request.items_at("firstAvailable"))
+    wants.push_back(read_want(one, text(request, "name") + "/" + text(one, "name")));
+  return wants;
+}
+
+// One text a value, with its type, so that equal texts are equal values.
+std::set<std::string> values_of(const Json& attribute) {
+  std::set<std::string> values;
+  if (!attribute.is_object()) return values;
+  for (const JsonMember& member : attribute.as_object()) {
+    const std::string type = member.key.substr(0, member.key.find_last_not_of('s') + 1);
+    for (const Json& value : member.value.is_array() ? member.value.as_array() : JsonArray{member.value})
+      values.insert(type + " " + (value.is_string() ? value.as_string() : to_string(value)));
+  }
+  return values;
+}
+
+void read_capacity(const Json& capacity, StoredDevice& device) {
+  if (!capacity.is_object()) return;
+  device.capacity = amounts_of(capacity);
+  for (const JsonMember& member : capacity.as_object())
+    if (const Json* policy = member.value.find("requestPolicy")) {
+      const Json& range = policy->part("validRange");
+      device.ranges[member.key] = {millis_of(policy->string_at("default")), millis_of(range.string_at("min")),
+                                   millis_of(range.string_at("step")), millis_of(range.string_at("max"))};
+    }
 }
 
 StoredDevice read_device(const Json& device, const std::string& pool, const std::string& node) {
@@ -49,7 +111,13 @@ StoredDevice read_device(const Json& device, const std::string& pool, const std:
   read.key = pool + "/" + text(device, "name");
   read.type = text(device.part("attributes").part("type"), "string");
   read.node = node;
-  read.tainted = !device.items_at("taints").empty();
+  if (const Json* attributes = device.find("attributes"))
+    for (const JsonMember& attribute : attributes->as_object())
+      read.attributes[attribute.key] = values_of(attribute.value);
+  read_capacity(device.part("capacity"), read);
+  read.shared = device.bool_at("allowMultipleAllocations");
+  read.binds = device.bool_at("bindsToNode");
+  for (const Json& taint : device.items_at("taints")) read.taints.push_back(read_taint(taint));
   for (const Json& draw : device.items_at("consumesCounters")) {
     const Json& counters = draw.part("counters");
     if (!counters.is_object()) continue;
@@ -90,13 +158,20 @@ void drop(Map& map, const std::string& key, const std::string& entry) {
 
 }  // namespace
 
+std::string local_name(std::string_view ns, std::string_view name) {
+  if (ns.empty() || ns == "default" || name.empty()) return std::string(name);
+  return std::string(ns) + "/" + std::string(name);
+}
+
 StoredPod read_pod(const Json& object) {
   const Json& meta = object.part("metadata");
   const Json& spec = object.part("spec");
   const Json& status = object.part("status");
-  StoredPod pod{text(meta, "name"), text(meta, "uid"), text(spec, "nodeName"),
-                text(spec.part("schedulingGroup"), "podGroupName"), text(status, "phase")};
+  StoredPod pod{name_of(meta), text(meta, "uid"), text(spec, "nodeName"),
+                in_namespace(meta, spec.part("schedulingGroup").string_at("podGroupName")),
+                text(status, "phase")};
   pod.deleting = meta.find("deletionTimestamp") != nullptr;
+  pod.priority = spec.int_at("priority");
   for (const Json& entry : spec.items_at("resourceClaims")) {
     std::string name = text(entry, "resourceClaimName");
     for (const Json& made : status.items_at("resourceClaimStatuses"))
@@ -105,7 +180,7 @@ StoredPod read_pod(const Json& object) {
     if (name.empty())
       pod.claims_known = false;
     else
-      pod.claims.push_back(std::move(name));
+      pod.claims.push_back(in_namespace(meta, name));
   }
   for (const Json& container : spec.items_at("containers")) {
     const Json& requests = container.part("resources").part("requests");
@@ -117,7 +192,7 @@ StoredPod read_pod(const Json& object) {
     if (name.empty())
       pod.claims_known = false;
     else
-      pod.claims.push_back(std::move(name));
+      pod.claims.push_back(in_namespace(meta, name));
   }
   if (const Json* scheduled = condition(status, "PodScheduled")) {
     pod.scheduled = text(*scheduled, "status");
@@ -129,19 +204,21 @@ StoredPod read_pod(const Json& object) {
 StoredClaim read_claim(const Json& object) {
   const Json& meta = object.part("metadata");
   const Json& status = object.part("status");
-  StoredClaim claim{text(meta, "name"), text(meta, "uid")};
+  StoredClaim claim{name_of(meta), text(meta, "uid")};
   claim.deleting = meta.find("deletionTimestamp") != nullptr;
   for (const Json& owner : meta.items_at("ownerReferences"))
     if (owner.string_at("kind") == "Pod") claim.owner_uid = text(owner, "uid");
-  for (const Json& request : object.part("spec").part("devices").items_at("requests")) {
-    const Json& exactly = request.part("exactly");
-    claim.type = wanted_type(exactly.string_at("deviceClassName"), exactly.items_at("selectors"));
-    claim.count += exactly.int_at("count", 1);
-  }
+  const Json& devices = object.part("spec").part("devices");
+  for (const Json& request : devices.items_at("requests")) claim.requests.push_back(read_wants(request));
+  for (const Json& constraint : devices.items_at("constraints"))
+    claim.constraints.push_back({texts(constraint.items_at("requests")), text(constraint, "matchAttribute"),
+                                 text(constraint, "distinctAttribute")});
   if (const Json* allocation = status.find("allocation"); allocation && allocation->is_object()) {
     claim.allocated = true;
     for (const Json& result : allocation->part("devices").items_at("results"))
-      claim.results.push_back({device_key(result), texts(result.items_at("bindingConditions")),
+      claim.results.push_back({text(result, "request"), device_key(result), result.bool_at("adminAccess"),
+                               result.find("shareID") != nullptr, amounts_of(result.part("consumedCapacity")),
+                               texts(result.items_at("bindingConditions")),
                                texts(result.items_at("bindingFailureConditions"))});
     claim.node_selector = allocation->part("nodeSelector");
   }
@@ -155,18 +232,16 @@ StoredClaim read_claim(const Json& object) {
 StoredRequest read_request(const Json& object) {
   const Json& spec = object.part("spec");
   const Json& status = object.part("status");
-  return {text(object.part("metadata"), "name"),
-          text(spec, "podName"),
-          text(spec, "podUID"),
-          text(spec, "selectedNode"),
-          text(status, "phase"),
-          text(status, "step")};
+  const Json& meta = object.part("metadata");
+  return {name_of(meta),         in_namespace(meta, spec.string_at("podName")),
+          text(spec, "podUID"),  text(spec, "selectedNode"),
+          text(status, "phase"), text(status, "step")};
 }
 
 StoredGroup read_group(const Json& object) {
   const Json& meta = object.part("metadata");
   const Json& spec = object.part("spec");
-  StoredGroup group{text(meta, "name"), text(meta, "uid")};
+  StoredGroup group{name_of(meta), text(meta, "uid")};
   group.min = spec.part("schedulingPolicy").part("gang").int_at("minCount");
   for (const Json& constraint : spec.part("schedulingConstraints").items_at("topology"))
     group.key = text(constraint, "key");
@@ -206,6 +281,20 @@ StoredSlice read_slice(const Json& object) {
           millis_of(counter.value.string_at("value"));
   }
   return slice;
+}
+
+std::vector<std::string> read_class(const Json& object) {
+  std::vector<std::string> selectors;
+  for (const Json& selector : object.part("spec").items_at("selectors"))
+    selectors.push_back(text(selector.part("cel"), "expression"));
+  return selectors;
+}
+
+StoredTaintRule read_taint_rule(const Json& object) {
+  const Json& spec = object.part("spec");
+  const Json& selector = spec.part("deviceSelector");
+  return {text(selector, "driver"), text(selector, "pool"), text(selector, "device"),
+          read_taint(spec.part("taint"))};
 }
 
 const StoredPod* StoredState::pod_by_uid(const std::string& uid) const {
@@ -280,7 +369,12 @@ void StoredState::erase_pod(const std::string& name) {
 
 void StoredState::put_claim(StoredClaim claim) {
   erase_claim(claim.name);
-  for (const StoredResult& result : claim.results) holders[result.device].insert(claim.name);
+  for (const StoredResult& result : claim.results) {
+    if (result.admin) continue;
+    StoredHold& hold = holders[result.device][claim.name];
+    hold.whole |= !result.share;
+    for (const auto& [capacity, amount] : result.consumed) hold.consumed[capacity] += amount;
+  }
   const std::string name = claim.name;
   claims.emplace(name, std::move(claim));
 }

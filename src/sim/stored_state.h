@@ -21,6 +21,7 @@ struct StoredPod {
   bool deleting = false;
   bool claims_known = true;         // every claim of the spec has an object's name
   std::vector<std::string> claims;  // objects
+  std::int64_t priority = 0;
   std::int64_t cpu_millis = 0;
   std::int64_t whole_gpus = 0;              // as an extended resource
   std::string scheduled, scheduled_reason;  // condition PodScheduled
@@ -28,8 +29,38 @@ struct StoredPod {
   bool runs_or_will() const { return !node.empty() && !finished() && !deleting; }
 };
 
+// Amounts are thousandths.
+using StoredAmounts = std::map<std::string, std::int64_t>;
+
+struct StoredToleration {
+  std::string key, value, effect;  // empty: any
+  bool exists = false;
+};
+
+struct StoredTaint {
+  std::string key, value, effect;
+};
+
+// What a claim asks for under one name.
+struct StoredWant {
+  std::string name;  // "request" or "request/alternative", as results have it
+  std::string device_class;
+  std::vector<std::string> selectors;  // CEL
+  std::int64_t count = 1;
+  bool all = false, admin = false;
+  std::vector<StoredToleration> tolerations;
+  StoredAmounts capacity;
+};
+
+struct StoredConstraint {
+  std::vector<std::string> requests;  // empty: all
+  std::string match, distinct;        // attributes, with the driver's name
+};
+
 struct StoredResult {
-  std::string device;                         // "driver/pool/device"
+  std::string request, device;  // "driver/pool/device"
+  bool admin = false, share = false;
+  StoredAmounts consumed;
   std::vector<std::string> binding, failing;  // condition types
 };
 
@@ -41,8 +72,8 @@ struct StoredClaim {
   Json node_selector;
   std::set<std::string> reserved;                      // UIDs
   std::map<std::string, std::set<std::string>> true_;  // by device: condition types
-  std::string type;                                    // of the devices wanted
-  std::int64_t count = 0;
+  std::vector<std::vector<StoredWant>> requests;       // each with its alternatives
+  std::vector<StoredConstraint> constraints;
 };
 
 struct StoredRequest {
@@ -69,10 +100,33 @@ struct StoredDraw {
   std::set<std::string> groups;
 };
 
+// How a share's amount follows from what was asked: the first step from `min` that reaches it.
+struct StoredRange {
+  std::int64_t fallback = 0, min = 0, step = 0, max = 0;
+};
+
 struct StoredDevice {
-  std::string key, type, node;  // node empty: every node
+  std::string key, type, node;                              // node empty: every node
+  std::map<std::string, std::set<std::string>> attributes;  // a list has several values
+  StoredAmounts capacity;
+  std::map<std::string, StoredRange> ranges;  // by capacity
   std::vector<StoredDraw> draws;
-  bool tainted = false;
+  std::vector<StoredTaint> taints;
+  bool shared = false;  // allowMultipleAllocations
+  bool binds = false;   // bindsToNode
+  bool tainted() const { return !taints.empty(); }
+};
+
+// A DeviceTaintRule; what is empty names all.
+struct StoredTaintRule {
+  std::string driver, pool, device;
+  StoredTaint taint;
+};
+
+// What one claim has of a device; admin access has nothing.
+struct StoredHold {
+  bool whole = false;
+  StoredAmounts consumed;  // by all its shares
 };
 
 struct StoredSlice {
@@ -85,7 +139,7 @@ struct StoredSlice {
 inline constexpr std::array<std::string_view, 8> kStepNames = {
     "", "Reserving", "WaitingForDevices", "WaitingForGang", "Binding", "Bound", "RollingBack", "RolledBack"};
 
-// All of one namespace; cluster-scoped objects by name.
+// Objects of the namespace "default" and cluster-scoped ones go by their name, others by "namespace/name".
 class StoredState {
  public:
   std::map<std::string, StoredPod> pods;
@@ -94,13 +148,15 @@ class StoredState {
   std::map<std::string, StoredGroup> groups;
   std::map<std::string, StoredNode> nodes;
   std::map<std::string, StoredSlice> slices;
-  std::map<std::string, std::set<std::string>> holders;          // device: names of claims
-  std::map<std::string, std::string> pod_of_uid;                 // name
-  std::map<std::string, std::set<std::string>> requests_of_pod;  // UID: names
-  std::map<std::string, std::set<std::string>> members;          // group: names of pods
-  std::map<std::string, StoredDevice> catalog;                   // every device ever published
-  std::map<std::string, std::int64_t> counters;                  // ever published
-  std::map<std::string, std::set<std::string>> devices_of_set;   // "driver/pool/set": keys
+  std::map<std::string, std::vector<std::string>> classes;  // their selectors
+  std::map<std::string, StoredTaintRule> taint_rules;
+  std::map<std::string, std::map<std::string, StoredHold>> holders;  // device: by claim
+  std::map<std::string, std::string> pod_of_uid;                     // name
+  std::map<std::string, std::set<std::string>> requests_of_pod;      // UID: names
+  std::map<std::string, std::set<std::string>> members;              // group: names of pods
+  std::map<std::string, StoredDevice> catalog;                       // every device ever published
+  std::map<std::string, std::int64_t> counters;                      // ever published
+  std::map<std::string, std::set<std::string>> devices_of_set;       // "driver/pool/set": keys
 
   // Null when there is none.
   const StoredPod* pod_by_uid(const std::string& uid) const;
@@ -124,11 +180,16 @@ class StoredState {
   void put_slice(const std::string& name, StoredSlice slice);
 };
 
+// By which objects are known here.
+std::string local_name(std::string_view ns, std::string_view name);
+
 StoredPod read_pod(const Json& object);
 StoredClaim read_claim(const Json& object);
 StoredRequest read_request(const Json& object);
 StoredGroup read_group(const Json& object);
 StoredNode read_node(const Json& object);
 StoredSlice read_slice(const Json& object);
+std::vector<std::string> read_class(const Json& object);
+StoredTaintRule read_taint_rule(const Json& object);
 
 }  // namespace berth::sim

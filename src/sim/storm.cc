@@ -16,6 +16,7 @@ using client::Verb;
 
 constexpr Duration kSlice = Duration::seconds(5);            // between two looks at what is broken
 constexpr Duration kBindingTimeout = Duration::seconds(60);  // of devices that never become ready
+constexpr Duration kRestsAgain = Duration::seconds(60);      // until the next look at room that is kept
 constexpr Duration kRepublishGap = Duration::millis(700);    // between the two slices of a pool
 constexpr std::uint64_t kEventsKeptOneIn = 8;                // seeds
 constexpr Duration kSettleFirst = Duration::seconds(5);      // before the first step
@@ -26,6 +27,8 @@ class Storm {
       : plan_(plan), options_(options), checker_(options.ignored) {
     cluster_.racks = plan.racks;
     cluster_.nodes_per_rack = plan.nodes_per_rack;
+    cluster_.gpus_per_node = plan.gpus_per_node;
+    cluster_.cpus_per_node = plan.cpus_per_node;
     world_ = HostileWorld::make({plan.seed, ""}).value();
     heard_ = world_->history().listen("", [this](const store::Event& event) { on_write(event); });
     world_->network().keeps_events = plan.seed % kEventsKeptOneIn == 0;
@@ -48,7 +51,13 @@ class Storm {
     if (advance(begin + kStormHeals)) {
       heal();
       if (advance(begin + kStormHeals + kStormRests)) {
-        result_.broken = broken_at_rest(checker_);
+        result_.broken = broken_at_rest(checker_, KeptRoom::Possible);
+        for (Time end = begin + kStormHeals + kStormRestsMax; result_.broken.empty();) {
+          std::vector<std::string> beside = broken_at_rest(checker_);
+          if (beside.empty()) break;
+          if (world_->now() >= end || !advance(world_->now() + kRestsAgain))
+            result_.broken = std::move(beside);
+        }
         for (const std::string& prefix : options_.ignored)
           std::erase_if(result_.broken,
                         [&](const std::string& sentence) { return sentence.starts_with(prefix); });
@@ -161,16 +170,24 @@ class Storm {
   }
 
   void create(const Json& object) { world_->create(object); }
+  // Names may begin with a namespace: "team-b/pod-3".
+  static client::ApiRequest about(Verb verb, Kind kind, const std::string& name,
+                                  const char* subresource = "") {
+    const bool cluster_scoped =
+        kind == Kind::Node || kind == Kind::ResourceSlice || kind == Kind::DeviceTaintRule;
+    const std::size_t slash = name.find('/');
+    const std::string ns = slash == std::string::npos ? "default" : name.substr(0, slash);
+    return {verb, api::ref_of(kind), cluster_scoped ? "" : ns, name.substr(slash + 1), subresource, ""};
+  }
   client::ApiReply patch(Kind kind, const std::string& name, const Json& body, const char* subresource = "") {
-    const bool cluster_scoped = kind == Kind::Node || kind == Kind::ResourceSlice;
-    return world_->call({Verb::MergePatch, api::ref_of(kind), cluster_scoped ? "" : "default", name,
-                         subresource, to_string(body)});
+    client::ApiRequest request = about(Verb::MergePatch, kind, name, subresource);
+    request.body = to_string(body);
+    return world_->call(std::move(request));
   }
   bool remove(Kind kind, const std::string& name, bool now = false) {
-    const bool named_only =
-        kind == Kind::Node || kind == Kind::ResourceSlice || kind == Kind::DeviceTaintRule;
-    const std::string body = now ? R"({"gracePeriodSeconds":0})" : "";
-    return world_->call({Verb::Delete, api::ref_of(kind), named_only ? "" : "default", name, "", body}).ok();
+    client::ApiRequest request = about(Verb::Delete, kind, name);
+    if (now) request.body = R"({"gracePeriodSeconds":0})";
+    return world_->call(std::move(request)).ok();
   }
   static std::string name_in(const Json& step) { return std::string(step.string_at("name")); }
   static Duration lasting(const Json& step) { return Duration::millis(step.int_at("forMs")); }
@@ -186,7 +203,7 @@ class Storm {
     if (world_->create(storm_pod(step)).ok()) ++result_.pods;
   }
   void do_group(const Json& step) { create(storm_group(step)); }
-  void do_claim(const Json& step) { create(storm_claim(name_in(step))); }
+  void do_claim(const Json& step) { create(storm_claim(step)); }
   void do_delete_pod(const Json& step) {
     if (remove(Kind::Pod, name_in(step))) note(FaultClass::PodDeleted);
   }
@@ -204,11 +221,9 @@ class Storm {
     const Json resources = Json::object({{"requests", amounts}});
     Json body = Json::object();
     body["spec"]["containers"] = Json::array({Json::object({{"name", "work"}, {"resources", resources}})});
-    if (world_
-            ->call({Verb::StrategicPatch, api::ref_of(Kind::Pod), "default", name_in(step), "resize",
-                    to_string(body)})
-            .ok())
-      note(FaultClass::PodResized);
+    client::ApiRequest request = about(Verb::StrategicPatch, Kind::Pod, name_in(step), "resize");
+    request.body = to_string(body);
+    if (world_->call(std::move(request)).ok()) note(FaultClass::PodResized);
   }
   void do_delete_group(const Json& step) {
     const std::set<std::string>* members = members_of(name_in(step));
@@ -234,14 +249,14 @@ class Storm {
     const StoredState& state = checker_.state();
     for (const auto& [slice_name, slice] : state.slices)
       for (const StoredDevice& device : slice.devices) {
-        if (device.type != "gpu" || device.tainted || state.holders.count(device.key) > 0) continue;
+        if (device.type != "gpu" || device.tainted() || state.holders.count(device.key) > 0) continue;
         rival_takes(step, device);
         return;
       }
   }
   void rival_takes(const Json& step, const StoredDevice& device) {
     const std::string name = name_in(step);
-    if (!world_->create(storm_claim(name)).ok()) return;
+    if (!world_->create(storm_claim(Json::object({{"name", name}}))).ok()) return;
     checker_.excuse_claim(checker_.state().claims.at(name).uid);
     const std::size_t first = device.key.find('/'), last = device.key.rfind('/');
     const Json result = Json::object({{"request", "gpu"},
@@ -261,6 +276,21 @@ class Storm {
     body["status"] = Json::object({{"allocation", nullptr}, {"reservedFor", nullptr}});
     patch(Kind::ResourceClaim, name, body, "status");
     remove(Kind::ResourceClaim, name);
+  }
+
+  // What is attached says for a moment that it is not; the fabric corrects it.
+  void do_flap_fabric(const Json&) {
+    const auto claims = checker_.state().claims;
+    for (const auto& [name, claim] : claims) {
+      if (claim.true_.empty()) continue;
+      const Json object = world_->read(Kind::ResourceClaim, "default", name);
+      JsonArray devices = object.part("status").items_at("devices");
+      for (Json& device : devices)
+        for (Json& condition : device["conditions"].as_array()) condition["status"] = "False";
+      Json body = Json::object();
+      body["status"]["devices"] = std::move(devices);
+      patch(Kind::ResourceClaim, name, body, "status");
+    }
   }
 
   // --- nodes and drivers ---
@@ -454,7 +484,7 @@ class Storm {
     // Devices that never become ready keep their pods waiting for ever, and others out.
     for (const auto& [name, words] : made_) {
       const std::string_view fabric = words.string_at("fabric");
-      if (fabric == "never" || fabric.starts_with("fail")) remove(Kind::Pod, name);
+      if (fabric == "never" || fabric.starts_with("fail") || fabric == kReadyTooLate) remove(Kind::Pod, name);
     }
   }
 
@@ -481,6 +511,7 @@ Storm::Handler Storm::handler_of(std::string_view name) {
                                        Row{"delete-group", &Storm::do_delete_group},
                                        Row{"edit-group", &Storm::do_edit_group},
                                        Row{"rival", &Storm::do_rival},
+                                       Row{"flap-fabric", &Storm::do_flap_fabric},
                                        Row{"lose-node", &Storm::do_lose_node},
                                        Row{"taint-node", &Storm::do_taint_node},
                                        Row{"cordon-node", &Storm::do_cordon_node},

@@ -2,43 +2,103 @@
 
 #include <algorithm>
 
+#include "sim/storm_needs.h"
+
 namespace berth::sim {
 namespace {
 
 constexpr const char* kDriver = "gpu.example.com";
 constexpr const char* kFabricDriver = "fabric.example.com";
-constexpr int kMigs = 3, kVgpus = 2;
+constexpr const char* kNetDriver = "net.example.com";
+constexpr int kMigs = 3, kVgpus = 2, kUplinks = 2;
+constexpr int kDegradedGpu = 9;
 
+// A name may begin with a namespace: "team-b/pod-3".
 Json named(const char* api_version, const char* kind, std::string_view name) {
-  return Json::object(
-      {{"apiVersion", api_version}, {"kind", kind}, {"metadata", Json::object({{"name", name}})}});
+  const std::size_t slash = name.find('/');
+  Json object = Json::object({{"apiVersion", api_version}, {"kind", kind}});
+  object["metadata"]["name"] = name.substr(slash == std::string_view::npos ? 0 : slash + 1);
+  if (slash != std::string_view::npos) object["metadata"]["namespace"] = name.substr(0, slash);
+  return object;
 }
 
 Json of_type(std::string_view type) {
   return Json::object({{"type", Json::object({{"string", type}})}});
 }
-
-Json partition(const std::string& name, const char* type, const char* group, const char* amount) {
-  const Json counters = Json::object({{"multiprocessors", Json::object({{"value", amount}})}});
-  const Json draw = Json::object({{"counterSet", "gpu-0-counters"},
-                                  {"compatibilityGroups", Json::array({group})},
-                                  {"counters", counters}});
-  return Json::object(
-      {{"name", name}, {"attributes", of_type(type)}, {"consumesCounters", Json::array({draw})}});
+Json amount(std::string_view value) {
+  return Json::object({{"value", value}});
+}
+Json degraded() {
+  return Json::array({Json::object({{"key", "example.com/degraded"}, {"effect", "NoSchedule"}})});
 }
 
-JsonArray node_devices(const StormCluster& cluster, const std::vector<std::string>& without) {
+Json draw(const char* set, const char* counter, const char* drawn) {
+  return Json::object({{"counterSet", set}, {"counters", Json::object({{counter, amount(drawn)}})}});
+}
+
+Json partition(const std::string& name, const char* type, const char* group, const char* drawn) {
+  Json of_gpu = draw("gpu-0-counters", "multiprocessors", drawn);
+  of_gpu["compatibilityGroups"] = Json::array({group});
+  return Json::object({{"name", name},
+                       {"attributes", of_type(type)},
+                       {"consumesCounters", Json::array({std::move(of_gpu)})}});
+}
+
+// gpu-1 to gpu-4: the NUMA nodes and boards are 0 0 1 1, the links ab a b b, the models a b a b.
+Json whole_gpu(int index) {
+  const auto second = static_cast<std::int64_t>((index - 1) / 2 % 2);
+  Json attributes = of_type("gpu");
+  attributes["model"] = Json::object({{"string", index % 2 == 1 ? "a" : "b"}});
+  attributes["numa"] = Json::object({{"int", second}});
+  attributes["board"] = Json::object({{"string", "board-" + std::to_string(second)}});
+  attributes["firmware"] = Json::object({{"version", "1." + std::to_string(2 + index) + ".0"}});
+  const Json links = index == 1   ? Json::array({"link-a", "link-b"})
+                     : index == 2 ? Json::array({"link-a"})
+                                  : Json::array({"link-b"});
+  attributes["links"] = Json::object({{"strings", links}});
+  const Json memory = Json::object({{"memory", amount(index == 1 ? "80Gi" : "40Gi")}});
+  return Json::object({{"name", "gpu-" + std::to_string(index)},
+                       {"attributes", std::move(attributes)},
+                       {"capacity", memory}});
+}
+
+Json shared_device(const std::string& name, const char* type) {
+  return Json::object({{"name", name},
+                       {"attributes", of_type(type)},
+                       {"allowMultipleAllocations", true},
+                       {"capacity", Json::object({{"bandwidth", amount("100")}})}});
+}
+
+// What must not be taken comes first, so that it is tried, and refused.
+JsonArray node_devices(const StormCluster& cluster, int number, const std::vector<std::string>& without) {
   JsonArray devices;
   const auto add = [&](Json device) {
     const std::string name(device.string_at("name"));
     if (std::find(without.begin(), without.end(), name) == without.end())
       devices.push_back(std::move(device));
   };
-  for (int i = 0; i < kMigs; ++i) add(partition("gpu-0-mig-1g-" + std::to_string(i), "mig-1g", "mig", "20"));
+  const bool odd = number % 2 == 1;
+  Json broken = partition("gpu-0-mig-1g-9", "mig-1g", "mig", "30");
+  broken["taints"] = degraded();
+  if (odd) add(std::move(broken));
+  for (int i = 0; i < kMigs; ++i) add(partition("gpu-0-mig-1g-" + std::to_string(i), "mig-1g", "mig", "30"));
   for (int i = 0; i < kVgpus; ++i) add(partition("gpu-0-vgpu-" + std::to_string(i), "vgpu", "vgpu", "50"));
-  for (int i = 1; i <= cluster.gpus_per_node; ++i)
-    add(Json::object({{"name", "gpu-" + std::to_string(i)}, {"attributes", of_type("gpu")}}));
+  add(partition("gpu-0-whole", "whole", "whole", "100"));
+  for (int i = 1; i <= cluster.gpus_per_node; ++i) add(whole_gpu(i));
+  Json tainted = whole_gpu(kDegradedGpu);
+  tainted["taints"] = degraded();
+  if (odd) add(std::move(tainted));
+  Json shared = shared_device("nic-0", "shared-nic");
+  shared["consumesCounters"] = Json::array({draw("lane-counters", "lanes", "10")});
+  add(std::move(shared));
+  Json nic = Json::object({{"name", "nic-1"}, {"attributes", of_type("nic")}});
+  nic["consumesCounters"] = Json::array({draw("lane-counters", "lanes", "10")});
+  if (odd) add(std::move(nic));
   return devices;
+}
+
+Json counter_set(const char* name, const char* counter, const char* whole) {
+  return Json::object({{"name", name}, {"counters", Json::object({{counter, amount(whole)}})}});
 }
 
 Json device_class(std::string_view name, const std::string& expression) {
@@ -48,19 +108,10 @@ Json device_class(std::string_view name, const std::string& expression) {
   return object;
 }
 
-Json request_for(const char* device_class, std::string_view type, int count) {
-  Json exactly = Json::object({{"deviceClassName", device_class}});
-  if (count > 1) exactly["count"] = std::int64_t{count};
-  if (!type.empty()) {
-    const std::string expression = "device.attributes['gpu.example.com'].type == '" + std::string(type) + "'";
-    exactly["selectors"] = Json::array({Json::object({{"cel", Json::object({{"expression", expression}})}})});
-  }
-  return Json::object({{"name", "gpu"}, {"exactly", std::move(exactly)}});
-}
-
-Json claim_template(const char* name, Json request) {
-  Json object = named("resource.k8s.io/v1", "ResourceClaimTemplate", name);
-  object["spec"]["spec"]["devices"]["requests"] = Json::array({std::move(request)});
+Json claim_template(const StormNeed& need, std::string_view ns) {
+  Json object = named("resource.k8s.io/v1", "ResourceClaimTemplate", need.name);
+  object["metadata"]["namespace"] = ns;
+  object["spec"]["spec"]["devices"] = need.devices;
   return object;
 }
 
@@ -68,6 +119,16 @@ Json priority_class(const char* name, int value) {
   Json object = named("scheduling.k8s.io/v1", "PriorityClass", name);
   object["value"] = std::int64_t{value};
   return object;
+}
+
+Json everywhere(const char* name, const char* driver, const char* pool, JsonArray devices) {
+  Json slice = named("resource.k8s.io/v1", "ResourceSlice", name);
+  slice["spec"] =
+      Json::object({{"driver", driver},
+                    {"allNodes", true},
+                    {"pool", Json::object({{"name", pool}, {"generation", 1}, {"resourceSliceCount", 1}})},
+                    {"devices", std::move(devices)}});
+  return slice;
 }
 
 Json fabric_slice(const StormCluster& cluster) {
@@ -79,13 +140,25 @@ Json fabric_slice(const StormCluster& cluster) {
                       {"bindsToNode", true},
                       {"bindingConditions", Json::array({"fabric.example.com/Attached"})},
                       {"bindingFailureConditions", Json::array({"fabric.example.com/AttachFailed"})}}));
-  Json slice = named("resource.k8s.io/v1", "ResourceSlice", "fabric-pool");
-  slice["spec"] = Json::object(
-      {{"driver", kFabricDriver},
-       {"allNodes", true},
-       {"pool", Json::object({{"name", "fabric"}, {"generation", 1}, {"resourceSliceCount", 1}})},
-       {"devices", std::move(devices)}});
-  return slice;
+  return everywhere("fabric-pool", kFabricDriver, "fabric", std::move(devices));
+}
+
+Json net_slice() {
+  JsonArray devices;
+  for (int i = 0; i < kUplinks; ++i) {
+    Json uplink = shared_device("uplink-" + std::to_string(i), "uplink");
+    const Json range = Json::object({{"min", "10"}, {"step", "10"}, {"max", "60"}});
+    uplink["capacity"]["bandwidth"]["requestPolicy"] =
+        Json::object({{"default", "10"}, {"validRange", range}});
+    devices.push_back(std::move(uplink));
+  }
+  return everywhere("net-pool", kNetDriver, "net", std::move(devices));
+}
+
+Json other_namespace() {
+  Json object = named("v1", "Namespace", kStormNamespace);
+  object["metadata"]["labels"] = Json::object({{"resource.kubernetes.io/admin-access", "true"}});
+  return object;
 }
 
 }  // namespace
@@ -100,7 +173,8 @@ Json storm_node(const StormCluster& cluster, int number) {
   Json node = named("v1", "Node", name);
   node["metadata"]["labels"] = Json::object(
       {{"berth.dev/simulated", "true"}, {"kubernetes.io/hostname", name}, {"example.com/rack", rack}});
-  const Json amounts = Json::object({{"cpu", "16"}, {"memory", "64Gi"}, {"pods", "40"}});
+  const Json amounts =
+      Json::object({{"cpu", std::to_string(cluster.cpus_per_node)}, {"memory", "64Gi"}, {"pods", "40"}});
   node["status"] = Json::object({{"capacity", amounts}, {"allocatable", amounts}});
   return node;
 }
@@ -112,12 +186,11 @@ std::vector<Json> storm_slices(const StormCluster& cluster, int number, std::int
   const Json spec = Json::object({{"driver", kDriver}, {"nodeName", node}, {"pool", pool}});
   Json counters = named("resource.k8s.io/v1", "ResourceSlice", node + "-counters");
   counters["spec"] = spec;
-  const Json amount = Json::object({{"multiprocessors", Json::object({{"value", "100"}})}});
-  counters["spec"]["sharedCounters"] =
-      Json::array({Json::object({{"name", "gpu-0-counters"}, {"counters", amount}})});
+  counters["spec"]["sharedCounters"] = Json::array(
+      {counter_set("gpu-0-counters", "multiprocessors", "100"), counter_set("lane-counters", "lanes", "16")});
   Json devices = named("resource.k8s.io/v1", "ResourceSlice", node + "-devices");
   devices["spec"] = spec;
-  devices["spec"]["devices"] = node_devices(cluster, without);
+  devices["spec"]["devices"] = node_devices(cluster, number, without);
   return {std::move(counters), std::move(devices)};
 }
 
@@ -126,19 +199,45 @@ std::vector<Json> storm_basics(const StormCluster& cluster) {
   Json whole =
       device_class("whole-gpu.example.com", ours + " && device.attributes['gpu.example.com'].type == 'gpu'");
   whole["spec"]["extendedResourceName"] = "example.com/whole";
-  std::vector<Json> all = {device_class("gpu.example.com", ours),
+  std::vector<Json> all = {other_namespace(),
+                           device_class("gpu.example.com", ours),
                            std::move(whole),
                            device_class("fabric.example.com", "device.driver == 'fabric.example.com'"),
-                           claim_template("mig-1g", request_for("gpu.example.com", "mig-1g", 1)),
-                           claim_template("vgpu", request_for("gpu.example.com", "vgpu", 1)),
-                           claim_template("one-gpu", request_for("whole-gpu.example.com", "", 1)),
-                           claim_template("two-gpus", request_for("whole-gpu.example.com", "", 2)),
-                           claim_template("fabric-card", request_for("fabric.example.com", "", 1)),
+                           device_class("net.example.com", "device.driver == 'net.example.com'"),
+                           priority_class("critical", 10'000),
                            priority_class("high", 1000),
                            priority_class("low", -10),
-                           fabric_slice(cluster)};
+                           fabric_slice(cluster),
+                           net_slice()};
+  for (const StormNeed& need : storm_needs()) {
+    const bool looks = need.name == "look-at-all";  // refused where users may not
+    if (!looks) all.push_back(claim_template(need, "default"));
+    if (looks || need.name == "one-gpu") all.push_back(claim_template(need, kStormNamespace));
+  }
   return all;
 }
+
+namespace {
+
+// One need of a pod, the number-th.
+void add_need(std::string_view need, std::size_t number, Json& spec, Json& container) {
+  constexpr std::string_view kShared = "claim/";
+  if (need == "extended") {
+    container["resources"]["limits"]["example.com/whole"] = "1";
+    container["resources"]["requests"]["example.com/whole"] = "1";
+    return;
+  }
+  const bool shared = need.starts_with(kShared);
+  const std::string entry = number == 0 ? "devices" : "devices-" + std::to_string(number);
+  const char* by = shared ? "resourceClaimName" : "resourceClaimTemplateName";
+  if (number == 0) spec["resourceClaims"] = Json::array();
+  if (number == 0) container["resources"]["claims"] = Json::array();
+  spec["resourceClaims"].as_array().push_back(
+      Json::object({{"name", entry}, {by, shared ? need.substr(kShared.size()) : need}}));
+  container["resources"]["claims"].as_array().push_back(Json::object({{"name", entry}}));
+}
+
+}  // namespace
 
 Json storm_pod(const Json& words) {
   Json pod = named("v1", "Pod", words.string_at("name"));
@@ -151,20 +250,14 @@ Json storm_pod(const Json& words) {
   Json container = Json::object({{"name", "work"}, {"image", "registry.k8s.io/pause:3.10"}});
   container["resources"]["requests"]["cpu"] = std::to_string(words.int_at("cpuMillis", 100)) + "m";
   Json spec = Json::object({{"schedulerName", "berth"}});
-  const std::string need(words.string_at("need"));
-  constexpr std::string_view kShared = "claim/";
-  if (need == "extended") {
-    container["resources"]["limits"]["example.com/whole"] = "1";
-    container["resources"]["requests"]["example.com/whole"] = "1";
-  } else if (!need.empty()) {
-    const bool shared = need.starts_with(kShared);
-    const std::string name = shared ? need.substr(kShared.size()) : need;
-    const char* by = shared ? "resourceClaimName" : "resourceClaimTemplateName";
-    spec["resourceClaims"] = Json::array({Json::object({{"name", "devices"}, {by, name}})});
-    container["resources"]["claims"] = Json::array({Json::object({{"name", "devices"}})});
+  std::size_t number = 0;
+  for (std::string_view needs = words.string_at("need"); !needs.empty();) {
+    const std::size_t plus = needs.find('+');
+    add_need(needs.substr(0, plus), number++, spec, container);
+    needs = plus == std::string_view::npos ? std::string_view() : needs.substr(plus + 1);
   }
   if (const std::string_view group = words.string_at("group"); !group.empty())
-    spec["schedulingGroup"] = Json::object({{"podGroupName", group}});
+    spec["schedulingGroup"] = Json::object({{"podGroupName", group.substr(group.find('/') + 1)}});
   if (const std::string_view priority = words.string_at("priority"); !priority.empty())
     spec["priorityClassName"] = priority;
   spec["containers"] = Json::array({std::move(container)});
@@ -184,12 +277,17 @@ Json storm_group(const Json& words) {
     group["spec"]["schedulingConstraints"]["topology"] = Json::array({Json::object({{"key", key}})});
   if (const std::string_view priority = words.string_at("priority"); !priority.empty())
     group["spec"]["priorityClassName"] = priority;
+  if (const std::string_view need = words.string_at("claim"); !need.empty())
+    group["spec"]["resourceClaims"] =
+        Json::array({Json::object({{"name", "devices"}, {"resourceClaimTemplateName", need}})});
   return group;
 }
 
-Json storm_claim(const std::string& name) {
-  Json claim = named("resource.k8s.io/v1", "ResourceClaim", name);
-  claim["spec"]["devices"]["requests"] = Json::array({request_for("whole-gpu.example.com", "", 1)});
+Json storm_claim(const Json& words) {
+  Json claim = named("resource.k8s.io/v1", "ResourceClaim", words.string_at("name"));
+  const std::string_view need = words.string_at("need");
+  const Json* devices = storm_need(need.empty() ? "one-gpu" : need);
+  if (devices) claim["spec"]["devices"] = *devices;
   return claim;
 }
 

@@ -18,16 +18,21 @@ constexpr int kMembersMin = 2, kMembersMore = 7;
 constexpr int kPodsMin = 215;
 constexpr std::int64_t kArrivalsMs = 420'000;
 constexpr std::int64_t kTroubleMs = 470'000;
-constexpr int kSharedClaims = 3;
+constexpr std::array kSharedClaims = {"one-gpu", "uplink", "two-gpus"};
 
 class Maker {
  public:
   explicit Maker(std::uint64_t seed) : random_(chance_of(seed, "plan", 0)) { plan_.seed = seed; }
 
   StormPlan make() {
-    choose_topology();
-    for (int i = 0; i < kSharedClaims; ++i)
-      step(below(kArrivalsMs), "claim").append("name", "shared-" + std::to_string(i));
+    choose_processes();
+    choose_cluster();
+    for (std::size_t i = 0; i < kSharedClaims.size(); ++i) {
+      JsonObject& claim = step(below(kArrivalsMs), "claim");
+      claim.append("name", "shared-" + std::to_string(i));
+      claim.append("need", kSharedClaims[i]);
+    }
+    if (contended_) make_critical_gang();
     const int gangs = kGangsMin + pick(kGangsMore);
     for (int i = 0; i < gangs; ++i) make_gang(i);
     for (int i = 0; pods_ < kPodsMin; ++i) make_single(i);
@@ -55,7 +60,7 @@ class Maker {
     return plan_.steps.back().as_object();
   }
 
-  void choose_topology() {
+  void choose_processes() {
     struct Row {
       int schedulers, binders;
     };
@@ -64,6 +69,21 @@ class Maker {
     const Row& row = kRows[random_.below(kRows.size())];
     plan_.schedulers = row.schedulers;
     plan_.binders = row.binders;
+  }
+
+  // Small enough that devices run out, and that choices have to be taken back.
+  void choose_cluster() {
+    struct Row {
+      int racks, nodes, gpus, cpus;
+    };
+    static constexpr std::array kRows = {Row{3, 3, 4, 16}, Row{3, 2, 4, 8}, Row{2, 2, 4, 8},
+                                         Row{2, 3, 3, 6},  Row{2, 2, 3, 4}, Row{1, 3, 4, 6}};
+    const Row& row = kRows[random_.below(kRows.size())];
+    plan_.racks = row.racks;
+    plan_.nodes_per_rack = row.nodes;
+    plan_.gpus_per_node = row.gpus;
+    plan_.cpus_per_node = row.cpus;
+    contended_ = row.racks > 1 && chance(40);
   }
 
   std::string process() {
@@ -85,8 +105,9 @@ class Maker {
     made.append("cpuMillis", 100 + 100 * below(10));
     made.append("runS", run_s);
     if (need == "fabric-card")
-      made.append("fabric", one_of(std::array{"ready-after 2s", "ready-after 6s", "ready-after 20s",
-                                              "ready-after 1s", "fail-after 3s", "never"}));
+      made.append("fabric",
+                  one_of(std::array{"ready-after 2s", "ready-after 6s", "ready-after 20s", "ready-after 1s",
+                                    kReadyTooLate.data(), "fail-after 3s", "never"}));
     if (!priority.empty()) made.append("priority", priority);
     names_.push_back(name);
   }
@@ -95,11 +116,13 @@ class Maker {
 
   std::string member_need() {
     if (chance(8)) return "fabric-card";
-    return one_of(std::array{"one-gpu", "one-gpu", "one-gpu", "two-gpus", "mig-1g", ""});
+    return one_of(std::array{"one-gpu", "one-gpu", "two-gpus", "mig-1g", "", "whole-or-half", "numa-pair",
+                             "nic-share", "uplink", "two-boards"});
   }
 
   void make_gang(int number) {
-    const std::string name = "gang-" + std::to_string(number);
+    const bool elsewhere = chance(8);
+    const std::string name = prefix(elsewhere) + "gang-" + std::to_string(number);
     groups_.push_back(name);
     const int members = kMembersMin + pick(kMembersMore);
     const std::int64_t at = below(kArrivalsMs);
@@ -110,20 +133,51 @@ class Maker {
     // Members have the priority of their group, or are refused.
     const std::string priority = this->priority();
     if (!priority.empty()) group.append("priority", priority);
-    std::string need = member_need();
-    const std::int64_t run_s = chance(12) ? 0 : 15 + below(60);  // 0: for ever
+    std::string need = elsewhere ? "one-gpu" : member_need();
+    const bool shares = !elsewhere && chance(12);  // one claim for all members
+    if (shares) group.append("claim", need = one_of(std::array{"uplink", "one-gpu", "mig-1g"}));
+    const std::int64_t run_s = !contended_ && chance(12) ? 0 : 15 + below(60);  // 0: for ever
     for (int i = 0; i < members; ++i) {
-      if (chance(12)) need = member_need();
+      if (!elsewhere && !shares && chance(12)) need = member_need();
       const std::int64_t late = chance(80) ? below(300) : below(60'000);
       pod(std::min(at + 1 + late, kTroubleMs), name + "-" + std::to_string(i), need, name, run_s, priority);
     }
   }
 
+  // Needs most of a rack, while smaller pods of lower priority keep coming.
+  void make_critical_gang() {
+    const std::int64_t at = 30'000 + below(60'000);
+    const std::int64_t members = plan_.nodes_per_rack * (plan_.gpus_per_node / 2);
+    JsonObject& group = step(at, "group");
+    group.append("name", "critical");
+    group.append("min", members);
+    group.append("topology", "example.com/rack");
+    group.append("priority", "critical");
+    for (std::int64_t i = 0; i < members; ++i)
+      pod(at + 1, "critical-" + std::to_string(i), "two-gpus", "critical", 30, "critical");
+  }
+
+  static std::string prefix(bool elsewhere) {
+    return elsewhere ? std::string(kStormNamespace) + "/" : std::string();
+  }
+
+  std::string single_need() {
+    if (contended_ && chance(50)) return "one-gpu";
+    return one_of(
+        std::array{"",           "one-gpu",      "mig-1g",         "mig-three",      "mig-degraded",
+                   "vgpu",       "extended",     "fabric-card",    "shared",         "shared",
+                   "model-b",    "large",        "new-firmware",   "numa-pair",      "linked-pair",
+                   "two-boards", "linked-three", "all-gpus",       "all-nics",       "degraded-gpu",
+                   "nic-share",  "nic",          "gpu-and-uplink", "mig-1g+one-gpu", "whole-or-half",
+                   "two-or-one", "uplink"});
+  }
+
   void make_single(int number) {
-    std::string need = one_of(
-        std::array{"", "", "one-gpu", "one-gpu", "mig-1g", "vgpu", "extended", "fabric-card", "shared"});
-    if (need == "shared") need = "claim/shared-" + std::to_string(pick(kSharedClaims));
-    pod(below(kArrivalsMs), "pod-" + std::to_string(number), need, "", 5 + below(50), priority());
+    const bool elsewhere = chance(8);
+    std::string need = elsewhere ? one_of(std::array{"one-gpu", "look-at-all", ""}) : single_need();
+    if (need == "shared") need = "claim/shared-" + std::to_string(pick(kSharedClaims.size()));
+    const std::int64_t run_s = !contended_ && chance(4) ? 0 : 5 + below(50);
+    pod(below(kArrivalsMs), prefix(elsewhere) + "pod-" + std::to_string(number), need, "", run_s, priority());
   }
 
   void make_users() {
@@ -141,13 +195,14 @@ class Maker {
     for (int i = pick(4); i > 0; --i) {
       JsonObject& resize = step(below(kTroubleMs), "resize-pod");
       resize.append("name", names_[random_.below(names_.size())]);
-      resize.append("cpuMillis", 50 + below(50));
+      resize.append("cpuMillis", chance(50) ? 50 + below(50) : 1000 + below(2000));
     }
     for (int i = pick(4); i > 0; --i) {
       JsonObject& rival = step(below(kTroubleMs), "rival");
       rival.append("name", "rival-" + std::to_string(i));
       rival.append("forMs", 1000 + below(60'000));
     }
+    for (int i = pick(3); i > 0; --i) step(below(kTroubleMs), "flap-fabric");
   }
 
   void make_cluster_changes() {
@@ -226,6 +281,7 @@ class Maker {
   SeededRandom random_;
   StormPlan plan_;
   int pods_ = 0;
+  bool contended_ = false;  // something critical comes, and nothing but it runs for ever
   std::vector<std::string> names_;
   std::vector<std::string> groups_;
 };
@@ -242,7 +298,9 @@ std::string storm_plan_text(const StormPlan& plan) {
                                 {"schedulers", std::int64_t{plan.schedulers}},
                                 {"binders", std::int64_t{plan.binders}},
                                 {"racks", std::int64_t{plan.racks}},
-                                {"nodesPerRack", std::int64_t{plan.nodes_per_rack}}});
+                                {"nodesPerRack", std::int64_t{plan.nodes_per_rack}},
+                                {"gpusPerNode", std::int64_t{plan.gpus_per_node}},
+                                {"cpusPerNode", std::int64_t{plan.cpus_per_node}}});
   document["steps"] = JsonArray(plan.steps);
   return api::to_yaml(document);
 }
@@ -258,6 +316,8 @@ Result<StormPlan> parse_storm_plan(std::string_view text, std::string_view file)
   plan.binders = static_cast<int>(document.int_at("binders"));
   plan.racks = static_cast<int>(document.int_at("racks", plan.racks));
   plan.nodes_per_rack = static_cast<int>(document.int_at("nodesPerRack", plan.nodes_per_rack));
+  plan.gpus_per_node = static_cast<int>(document.int_at("gpusPerNode", plan.gpus_per_node));
+  plan.cpus_per_node = static_cast<int>(document.int_at("cpusPerNode", plan.cpus_per_node));
   plan.steps = document.items_at("steps");
   return plan;
 }

@@ -20,6 +20,8 @@ struct StormPlan {
   int binders = 0;
   int racks = 3;
   int nodes_per_rack = 3;
+  int gpus_per_node = 4;
+  int cpus_per_node = 16;
   std::vector<Json> steps;  // by time
 };
 
@@ -27,6 +29,8 @@ struct StormPlan {
 inline constexpr Duration kStormHeals = Duration::seconds(480);
 // From then on everything must have come to rest.
 inline constexpr Duration kStormRests = Duration::seconds(300);
+// Who waits beside room that may be kept for a higher priority must have it by then.
+inline constexpr Duration kStormRestsMax = Duration::seconds(1200);
 
 StormPlan make_storm_plan(std::uint64_t seed);
 
