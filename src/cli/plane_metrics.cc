@@ -26,6 +26,7 @@ SchedulerFigures figures_of(const scheduling::Queue& queue, const scheduling::De
   SchedulerFigures figures;
   for (std::size_t i = 0; i < figures.attempts.size(); ++i)
     figures.attempts[i] = decisions.count(static_cast<scheduling::DecisionResult>(i));
+  figures.repairs = decisions.repairs();
   figures.active = queue.active_count();
   figures.backoff = queue.backoff_count();
   figures.unschedulable = queue.unschedulable_count();
@@ -49,6 +50,9 @@ void write_metrics(const SchedulerFigures& figures, const std::string& profile, 
   text.single("berth_decisions_undone_total", MetricType::Counter,
               "Decisions taken back as their writes failed.",
               figures.attempts[static_cast<std::size_t>(scheduling::DecisionResult::Undone)]);
+  text.single("berth_model_repairs_total", MetricType::Counter,
+              "Rows of the scheduler's model that differed from the live objects and were made anew.",
+              figures.repairs);
   text.family("scheduler_pending_pods", MetricType::Gauge, "Pods and groups that wait, by queue.");
   text.sample({{"queue", "active"}}, figures.active);
   text.sample({{"queue", "backoff"}}, figures.backoff);

@@ -14,6 +14,7 @@ inline constexpr std::size_t kBindStepCount = 8;
 // Plain numbers, copied on a loop's thread.
 struct SchedulerFigures {
   std::array<std::uint64_t, scheduling::kDecisionResultCount> attempts{};  // by DecisionResult
+  std::uint64_t repairs = 0;                                               // of the model
   std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0;
 };
 struct BinderFigures {

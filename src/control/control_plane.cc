@@ -1,6 +1,7 @@
 #include "control/control_plane.h"
 
 #include "api/type_table.h"
+#include "base/log.h"
 #include "binding/binder.h"
 #include "binding/gang_barrier.h"
 #include "binding/idle_claims.h"
@@ -77,13 +78,36 @@ void add_node_agents(Engine& engine, const api::Gates& gates, health::HealthFeed
   });
 }
 
+// Logs what the scheduler had to repair, and passes everything on.
+class RepairLog final : public scheduling::DecisionLog {
+ public:
+  explicit RepairLog(scheduling::DecisionLog* next) : next_(next) {}
+  void append(scheduling::DecisionRecord record) override {
+    if (next_) next_->append(std::move(record));
+  }
+  void gated(scheduling::GateRecord record) override {
+    if (next_) next_->gated(std::move(record));
+  }
+  void repaired(const scheduling::RepairRecord& record) override {
+    log(LogLevel::Error, "the scheduler's model differed from the live objects; repaired",
+        {{"row", record.row}, {"was", record.was}, {"is", record.is}});
+    if (next_) next_->repaired(record);
+  }
+
+ private:
+  scheduling::DecisionLog* next_;
+};
+
 }  // namespace
 
 struct ControlPlane::Parts {
   Parts(client::ApiClient& client, const api::Gates& gates, const ControlPlaneOptions& options)
-      : scheduler(scheduler_options(options, gates), selectors, &decisions), hub(client) {
-    decisions.pass_on_to(options.decisions);
+      : repairs(options.decisions),
+        scheduler(scheduler_options(options, gates), selectors, &decisions),
+        hub(client) {
+    decisions.pass_on_to(&repairs);
   }
+  RepairLog repairs;
   dra::CelSelectors selectors;
   scheduling::DecisionRing decisions;
   scheduling::Scheduler scheduler;
@@ -147,6 +171,9 @@ Engine* ControlPlane::controllers() {
 
 const scheduling::Queue& ControlPlane::queue() const {
   return parts_->scheduler.queue();
+}
+const scheduling::Scheduler& ControlPlane::scheduler() const {
+  return parts_->scheduler;
 }
 const scheduling::DecisionRing& ControlPlane::decisions() const {
   return parts_->decisions;

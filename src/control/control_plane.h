@@ -59,9 +59,10 @@ class ControlPlane {
   Engine* scheduling();
   Engine* controllers();
 
-  // Both for whoever steps the engines.
+  // For whoever steps the engines.
   const scheduling::Queue& queue() const;
   const scheduling::DecisionRing& decisions() const;
+  const scheduling::Scheduler& scheduler() const;
   // Null without a binder; for who steps the controllers.
   const binding::Binder* binder() const;
 

@@ -97,6 +97,7 @@ class Cluster {
   std::string to_text() const;
 
  private:
+  friend class Audit;
   void apply_node(const api::Node* before, const std::shared_ptr<const api::Node>& after);
   void apply_pod(const api::Pod* before, const std::shared_ptr<const api::Pod>& after);
   void apply_slice(const api::ResourceSlice* before, const std::shared_ptr<const api::ResourceSlice>& after);

@@ -88,6 +88,7 @@ class Ledger {
   void settle_claim(ClaimId claim, ClaimHoldPtr hold);
 
  private:
+  friend class Audit;
   enum class Undo : std::uint8_t { Requested, PodNode, Claim, Device, Hidden, Consumed };
   struct Entry {
     Undo kind;

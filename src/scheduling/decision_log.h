@@ -62,12 +62,21 @@ struct GateRecord {
   std::string why;
 };
 
+// The model was not what the live objects say, and is again: a defect of this program.
+struct RepairRecord {
+  Time time;
+  std::string row;
+  std::string was;
+  std::string is;
+};
+
 class DecisionLog {
  public:
   virtual ~DecisionLog() = default;
   virtual void append(DecisionRecord record) = 0;
   // Said again whenever the pod or the group was looked at and still may not be tried.
   virtual void gated(GateRecord) {}
+  virtual void repaired(const RepairRecord&) {}
 };
 
 inline constexpr std::size_t kDecisionsKept = 4096;
@@ -79,16 +88,22 @@ class DecisionRing final : public DecisionLog {
   void gated(GateRecord record) override {
     if (next_) next_->gated(std::move(record));
   }
+  void repaired(const RepairRecord& record) override {
+    ++repairs_;
+    if (next_) next_->repaired(record);
+  }
   // Hears of every record too; outlives the ring. Null: nobody.
   void pass_on_to(DecisionLog* next) { next_ = next; }
   const std::deque<DecisionRecord>& records() const { return records_; }
   // Null when it was never there or is no longer kept.
   const DecisionRecord* find(std::string_view id) const;
   std::uint64_t count(DecisionResult result) const { return counts_[static_cast<std::size_t>(result)]; }
+  std::uint64_t repairs() const { return repairs_; }
 
  private:
   std::deque<DecisionRecord> records_;
   std::array<std::uint64_t, kDecisionResultCount> counts_{};
+  std::uint64_t repairs_ = 0;
   DecisionLog* next_ = nullptr;
 };
 

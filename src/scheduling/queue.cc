@@ -37,6 +37,14 @@ void Queue::add(const EntryKey& key, std::int32_t priority, Time since) {
   place(std::move(slot));
 }
 
+void Queue::add_after_failures(const EntryKey& key, std::int32_t priority, Time since, std::uint32_t attempts,
+                               Time now) {
+  const auto known = entries_.find(key);
+  if (known != entries_.end() && known->second.place != Place::Gated) return add(key, priority, since);
+  if (known != entries_.end()) erase(key);
+  put_after_error({key, priority, since, attempts}, now);
+}
+
 void Queue::gate(const EntryKey& key, std::int32_t priority, Time since) {
   const auto known = entries_.find(key);
   if (known != entries_.end()) take_out(known->second);

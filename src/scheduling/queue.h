@@ -54,6 +54,9 @@ class Queue {
  public:
   // Makes the entry active; a known one keeps its place, and is let out of the gate.
   void add(const EntryKey& key, std::int32_t priority, Time since);
+  // Makes an entry that is not known active after a backoff: its latest `attempts` came to nothing.
+  void add_after_failures(const EntryKey& key, std::int32_t priority, Time since, std::uint32_t attempts,
+                          Time now);
   // Holds the entry back until `add`: no attempt, no sweep.
   void gate(const EntryKey& key, std::int32_t priority, Time since);
   void erase(const EntryKey& key);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "scheduling/decision_failures.h"
+
 namespace berth::scheduling {
 namespace {
 
@@ -47,6 +49,33 @@ TEST(Queue, AnErrorWaitsItsBackoffEvenWhenNothingElseIsActive) {
   EXPECT_FALSE(queue.pop(kStart));
   EXPECT_EQ(queue.next_time(), kStart + Duration::seconds(1));
   EXPECT_TRUE(queue.pop(kStart + Duration::seconds(1)));
+}
+
+TEST(Queue, WhoFailedAgainComesAfterABackoffAlsoOutOfTheGate) {
+  Queue queue;
+  queue.gate(pod("a"), 0, kStart);
+  queue.add_after_failures(pod("a"), 0, kStart, 2, kStart);
+  EXPECT_FALSE(queue.pop(kStart + Duration::millis(1999)));
+  queue.add_after_failures(pod("a"), 0, kStart, 2, kStart + Duration::seconds(1));
+  EXPECT_TRUE(queue.pop(kStart + Duration::seconds(2))) << "the backoff does not begin again";
+}
+
+TEST(DecisionFailures, CountADecisionOnceAndAreForgotten) {
+  DecisionFailures failures;
+  EXPECT_EQ(failures.repeated(pod("a"), kStart), 0u);
+  failures.note(pod("a"), "d1", kStart);
+  failures.note(pod("a"), "d1", kStart);
+  EXPECT_EQ(failures.repeated(pod("a"), kStart), 0u) << "another place may do";
+  failures.note(pod("a"), "d2", kStart);
+  failures.note(pod("a"), "d3", kStart);
+  EXPECT_EQ(failures.repeated(pod("a"), kStart), 2u);
+  EXPECT_EQ(failures.repeated(pod("b"), kStart), 0u);
+  EXPECT_EQ(failures.repeated(pod("a"), kStart + kFailuresForgotten), 0u);
+  failures.note(pod("a"), "d4", kStart + kFailuresForgotten);
+  EXPECT_EQ(failures.repeated(pod("a"), kStart + kFailuresForgotten), 0u) << "it begins anew";
+  failures.note(pod("a"), "d5", kStart + kFailuresForgotten);
+  failures.forget(pod("a"));
+  EXPECT_EQ(failures.repeated(pod("a"), kStart + kFailuresForgotten), 0u);
 }
 
 TEST(Queue, OnlyAHintedEventWakesAnUnschedulableEntry) {

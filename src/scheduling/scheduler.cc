@@ -125,6 +125,7 @@ void Scheduler::pod_changed(const client::View&, const client::Delta& delta, Tim
   if (before && after && after->bound() && before->meta.generation != after->meta.generation)
     queue_.wake(kWakePodGone, now);
   if (before) dirty_.insert(entry_of(*before));
+  if (before && (!after || recreated || after->bound())) failures_.forget(entry_of(*before));
   if (!after) return;
   dirty_.insert(entry_of(*after));
   if (!before && !after->group.empty()) queue_.wake_one(entry_of(*after), now);
@@ -169,7 +170,10 @@ void Scheduler::request_changed(const client::View& view, const client::Delta& d
   const bool failed = after && api::failed_for_good(*after);
   const bool had_failed = before && api::failed_for_good(*before) && !replaced;
   if (!after || (failed && !had_failed)) queue_.wake(kWakePodGone, now);
-  if (failed && !had_failed) avoidance_.note(*after, cluster_, now, now + options_.cool_down);
+  if (!failed || had_failed) return;
+  avoidance_.note(*after, cluster_, now, now + options_.cool_down);
+  if (const api::Pod* pod = view.pods.find(after->meta.ns, after->pod_name))
+    failures_.note(entry_of(*pod), after->decision_id, now);
 }
 
 void Scheduler::apply(const client::View& view, const client::Delta& delta, Time now) {
@@ -256,6 +260,13 @@ void Scheduler::tell(const client::View& view, const api::Pod& pod, const Refusa
                    now);
 }
 
+void Scheduler::enqueue(const EntryKey& key, std::int32_t priority, Time since, Time now) {
+  if (const std::uint32_t failures = failures_.repeated(key, now); failures > 0)
+    queue_.add_after_failures(key, priority, since, failures, now);
+  else
+    queue_.add(key, priority, since);
+}
+
 void Scheduler::reconsider_pod(const client::View& view, const EntryKey& key, Time now) {
   const api::Pod* pod = view.pods.find(key.ns, key.name);
   if (!pod || !pod->group.empty() || !wants_place(view, *pod)) {
@@ -264,7 +275,7 @@ void Scheduler::reconsider_pod(const client::View& view, const EntryKey& key, Ti
   }
   Gate gate = gate_of(view, *pod, now);
   if (gate.kind == Gate::Kind::Open) {
-    queue_.add(key, pod->priority, pod->meta.created);
+    enqueue(key, pod->priority, pod->meta.created, now);
   } else {
     forget_overtaken(key, now);
     queue_.gate(key, pod->priority, pod->meta.created);
@@ -316,7 +327,7 @@ void Scheduler::reconsider_group(const client::View& view, const EntryKey& key, 
   if (why.empty() && members.alive < group->gang_min.value_or(1))
     why = "the gang wants " + std::to_string(*group->gang_min) + " pods, and " +
           std::to_string(members.alive) + (members.alive == 1 ? " is there" : " are there");
-  if (why.empty()) return queue_.add(key, group->priority, group->meta.created);
+  if (why.empty()) return enqueue(key, group->priority, group->meta.created, now);
   forget_overtaken(key, now);  // nothing is kept for who cannot be tried
   if (group) return queue_.gate(key, group->priority, group->meta.created);
   const api::Pod* first = *std::min_element(members.waiting.begin(), members.waiting.end(), goes_before);
@@ -335,9 +346,22 @@ void Scheduler::reconsider(const client::View& view, Time now) {
   dirty_.clear();
 }
 
+void Scheduler::audit(const client::View& view, Time now) {
+  next_audit_ = now + kAuditEvery;
+  const auto repairs = audit_.look(view, cluster_, kAuditRows, [this](const client::Delta& delta) {
+    taint_rules_.apply(delta, cluster_);
+  });
+  for (const model::Repair& repair : repairs)
+    if (decisions_) decisions_->repaired({now, repair.row, repair.was, repair.is});
+  if (repairs.empty()) return;
+  for (const auto& [name, node] : cluster_.live_nodes()) domains_.node_changed(cluster_, node);
+  queue_.wake(kWakeAny, now);
+}
+
 client::Effects Scheduler::decide(const client::View& view, Time now) {
   if (inputs_) inputs_->record({InputKind::Decide, now, {}, {}});
   if (!leading_) start(view, now);
+  if (!next_audit_.is_set() || now >= next_audit_) audit(view, now);
   reconsider(view, now);
   if (client::Effects effects = withdrawals_.due(view, now); !effects.empty()) return effects;
   if (client::Effects effects = conditions_.due(view, now); !effects.empty()) return effects;
@@ -352,7 +376,8 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   }
   client::Effects idle;
   for (const std::optional<Time> next :
-       {queue_.next_time(), withdrawals_.next_time(), conditions_.next_time(), overtaking_.next_time()})
+       {queue_.next_time(), withdrawals_.next_time(), conditions_.next_time(), overtaking_.next_time(),
+        std::optional(next_audit_)})
     if (next && (!idle.wake_at || *next < *idle.wake_at)) idle.wake_at = next;
   return idle;
 }

@@ -18,8 +18,10 @@
 #include "base/random.h"
 #include "dra/allocator.h"
 #include "dra/taint_rules.h"
+#include "model/audit.h"
 #include "scheduling/avoidance.h"
 #include "scheduling/condition_updater.h"
+#include "scheduling/decision_failures.h"
 #include "scheduling/decision_log.h"
 #include "scheduling/group_cycle.h"
 #include "scheduling/group_members.h"
@@ -39,6 +41,10 @@ struct SchedulerOptions {
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
   dra::Gates gates = {};
 };
+
+// The model is compared with the live objects, so many rows at a time.
+inline constexpr Duration kAuditEvery = Duration::seconds(5);
+inline constexpr std::size_t kAuditRows = 256;
 
 class Scheduler final : public client::StatefulDecider {
  public:
@@ -106,11 +112,13 @@ class Scheduler final : public client::StatefulDecider {
                              const std::string& id, Time now);
   client::Effects refuse_group(const World& world, Entry entry, const GroupInput& input,
                                const GroupOutcome& outcome, const std::string& id, Time now);
+  void audit(const client::View& view, Time now);
   void keep_room(const World& world, const EntryKey& key, Time now);
   void remove_lower(const World& world, std::int32_t priority, model::Ledger::Transaction& transaction,
                     std::vector<NodeId>& touched);
   void forget_overtaken(const EntryKey& key, Time now);
   std::vector<NodeId> nodes_to_avoid(const api::Pod& pod, Time now) const;
+  void enqueue(const EntryKey& key, std::int32_t priority, Time since, Time now);
   void put_back(Entry entry, const GroupInput& input, Time now);
   client::Effects refuse_pod(Entry entry, const Attempt& attempt, model::Ledger::Transaction& transaction,
                              const std::string& id, Time now);
@@ -138,11 +146,14 @@ class Scheduler final : public client::StatefulDecider {
   ConditionUpdater conditions_;
   Withdrawals withdrawals_;
   OvertakingGuard overtaking_;
+  model::Audit audit_;
+  Time next_audit_;
   std::map<std::string, InFlight> in_flight_;     // by decision
   std::map<std::string, EntryKey> deallocating_;  // refused decisions whose deallocations are under way
   std::set<std::string, std::less<>>
       written_gangs_;  // decisions that were written in full, while requests of them stand
   Avoidance avoidance_;
+  DecisionFailures failures_;
   std::uint64_t sequence_ = 0;
   std::uint64_t state_digest_ = 0;  // of all live objects' versions, whatever the order they came in
   std::uint64_t latest_digest_ = 0;

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "sim/hostile_world.h"
+#include "sim/memory_checker.h"
+#include "sim/naive_allocator.h"
 #include "sim/rest_checker.h"
+#include "sim/storm_needs.h"
 #include "sim/storm_objects.h"
 
 namespace berth::sim {
@@ -15,8 +18,9 @@ using client::Verb;
 class Checked : public testing::Test {
  protected:
   Checked() {
-    heard_ = world_->history().listen(
-        "", [this](const store::Event& event) { checker_.apply(event, world_->now()); });
+    heard_ = world_->history().listen("", [this](const store::Event& event) {
+      checker_.apply(event, world_->now(), {world_->network().landing_of, world_->now()});
+    });
     for (const Json& object : storm_basics(cluster_)) world_->create(object);
     for (int node = 1; node <= 4; ++node) {
       world_->create(storm_node(cluster_, node));
@@ -53,19 +57,59 @@ class Checked : public testing::Test {
         world_->call({Verb::Create, api::ref_of(Kind::Pod), "default", pod, "binding", to_string(body)});
     EXPECT_TRUE(reply.ok()) << reply.message;
   }
-  void make_claim(const std::string& name) { world_->create(storm_claim(Json::object({{"name", name}}))); }
-  void allocate(const std::string& claim, const std::string& device, const std::string& pod) {
-    const Json result = Json::object(
-        {{"request", "gpu"}, {"driver", "gpu.example.com"}, {"pool", "node-1"}, {"device", device}});
+  void make_claim(const std::string& name, const char* need = "one-gpu") {
+    const client::ApiReply reply =
+        world_->create(storm_claim(Json::object({{"name", name}, {"need", need}})));
+    EXPECT_TRUE(reply.ok()) << reply.message;
+  }
+  // "gpu-1", "first=gpu-1" for another request than the claim's first, "nic-0*40" for a share of so much.
+  static Json result(std::string device, const std::string& request, bool of_net) {
+    Json result = Json::object({{"request", request}});
+    if (const std::size_t at = device.find('='); at != std::string::npos) {
+      result["request"] = device.substr(0, at);
+      device.erase(0, at + 1);
+    }
+    result["driver"] = of_net ? "net.example.com" : "gpu.example.com";
+    result["pool"] = of_net ? "net" : "node-1";
+    const std::size_t star = device.find('*');
+    result["device"] = device.substr(0, star);
+    if (star == std::string::npos) return result;
+    result["shareID"] = "00000000-0000-4000-8000-00000000000" + std::to_string(shares_++ % 10);
+    result["consumedCapacity"] = Json::object({{"bandwidth", device.substr(star + 1)}});
+    return result;
+  }
+  // Of node-1, or of the network; usable on one node.
+  void allocate(const std::string& claim, const std::vector<std::string>& devices, const std::string& pod,
+                const std::string& request = "gpu", const char* node = "node-1") {
+    JsonArray results;
+    for (const std::string& device : devices)
+      results.push_back(result(device, request, device.starts_with("uplink")));
     const Json fields =
-        Json::object({{"key", "metadata.name"}, {"operator", "In"}, {"values", Json::array({"node-1"})}});
+        Json::object({{"key", "metadata.name"}, {"operator", "In"}, {"values", Json::array({node})}});
     Json body = Json::object();
-    body["status"]["allocation"]["devices"]["results"] = Json::array({result});
+    body["status"]["allocation"]["devices"]["results"] = std::move(results);
     body["status"]["allocation"]["nodeSelector"]["nodeSelectorTerms"] =
         Json::array({Json::object({{"matchFields", Json::array({fields})}})});
     body["status"]["reservedFor"] =
         Json::array({Json::object({{"resource", "pods"}, {"name", pod}, {"uid", uid_of(Kind::Pod, pod)}})});
     patch(Kind::ResourceClaim, claim, body, "status");
+  }
+  // A BindRequest of the pod; a write of the store, so that no rule of the server stands between.
+  void request(const std::string& name, const std::string& pod, std::int64_t epoch,
+               std::int64_t attempts = 0) {
+    Json object = Json::object({{"kind", "BindRequest"}});
+    object["metadata"] = Json::object({{"name", name}, {"namespace", "default"}});
+    object["spec"] = Json::object({{"podName", pod},
+                                   {"podUID", uid_of(Kind::Pod, pod)},
+                                   {"selectedNode", "node-1"},
+                                   {"decisionID", "d-" + name},
+                                   {"epoch", epoch}});
+    object["status"] =
+        Json::object({{"phase", "Pending"}, {"decisionID", "d-" + name}, {"failedAttempts", attempts}});
+    auto written = std::make_shared<store::Object>();
+    written->key = {"bindrequests.scheduling.berth.dev", "default", name};
+    written->bytes = to_string(object);
+    checker_.apply({store::Event::Kind::Modified, written, nullptr}, world_->now());
   }
   void expect_broken(const std::string& words) {
     ASSERT_EQ(checker_.broken().size(), 1u) << "expected: " << words;
@@ -81,14 +125,15 @@ class Checked : public testing::Test {
   std::unique_ptr<HostileWorld> world_ = HostileWorld::make({}).value();
   SafetyChecker checker_;
   std::shared_ptr<void> heard_;
+  static inline int shares_ = 0;
 };
 
 TEST_F(Checked, ADeviceOfTwoClaims) {
   make_claim("a");
   make_claim("b");
   make_pod("p");
-  allocate("a", "gpu-1", "p");
-  allocate("b", "gpu-1", "p");
+  allocate("a", {"gpu-1"}, "p");
+  allocate("b", {"gpu-1"}, "p");
   expect_broken("I1: device gpu.example.com/node-1/gpu-1 is allocated to claim b and to claim a");
 }
 
@@ -97,18 +142,106 @@ TEST_F(Checked, ARivalsDeviceIsNotHeldAgainstUs) {
   make_claim("b");
   make_pod("p");
   checker_.excuse_claim(uid_of(Kind::ResourceClaim, "b"));
-  allocate("a", "gpu-1", "p");
-  allocate("b", "gpu-1", "p");
+  allocate("a", {"gpu-1"}, "p");
+  allocate("b", {"gpu-1"}, "p");
   EXPECT_TRUE(checker_.broken().empty());
 }
 
 TEST_F(Checked, PartitionsWithoutACommonGroup) {
-  make_claim("a");
-  make_claim("b");
+  make_claim("a", "mig-1g");
+  make_claim("b", "vgpu");
   make_pod("p");
-  allocate("a", "gpu-0-mig-1g-0", "p");
-  allocate("b", "gpu-0-vgpu-0", "p");
+  allocate("a", {"gpu-0-mig-1g-0"}, "p");
+  allocate("b", {"gpu-0-vgpu-0"}, "p");
   expect_broken("held without a common compatibility group");
+}
+
+TEST_F(Checked, SharesBeyondTheCapacity) {
+  make_pod("p");
+  for (const char* claim : {"a", "b", "c"}) {
+    make_claim(claim, "nic-share");
+    EXPECT_TRUE(checker_.broken().empty());
+    allocate(claim, {"nic-0*40"}, "p", "nic");
+  }
+  expect_broken("I1: capacity bandwidth of device gpu.example.com/node-1/nic-0 is overdrawn since claim c");
+}
+
+TEST_F(Checked, CountersOfASharedDeviceCount) {
+  make_pod("p");
+  make_claim("a", "nic-share");
+  make_claim("b", "nic");
+  allocate("a", {"nic-0*40"}, "p", "nic");
+  allocate("b", {"nic-1"}, "p", "nic");
+  expect_broken("I1: counter lanes of gpu.example.com/node-1/lane-counters is overdrawn");
+}
+
+TEST(NaiveAllocator, KnowsEverySelectorOfStorms) {
+  std::vector<std::string> selectors;
+  for (const StormNeed& need : storm_needs()) {
+    Json claim = Json::object();
+    claim["spec"]["devices"] = need.devices;
+    for (const auto& alternatives : read_claim(claim).requests)
+      for (const StoredWant& want : alternatives)
+        selectors.insert(selectors.end(), want.selectors.begin(), want.selectors.end());
+  }
+  for (const Json& object : storm_basics({}))
+    if (object.string_at("kind") == "DeviceClass")
+      for (const std::string& selector : read_class(object)) selectors.push_back(selector);
+  EXPECT_GE(selectors.size(), 12u);
+  for (const std::string& selector : selectors) EXPECT_TRUE(knows_selector(selector)) << selector;
+  EXPECT_FALSE(knows_selector("device.driver == 'other.example.com'"));
+}
+
+struct WrongAllocation {
+  const char* need;
+  std::vector<std::string> devices;
+  const char* request;
+  const char* fault;
+  const char* node = "node-1";
+};
+
+class WrongAllocations : public Checked, public testing::WithParamInterface<WrongAllocation> {};
+
+TEST_P(WrongAllocations, AreSeen) {
+  const WrongAllocation& row = GetParam();
+  make_pod("p");
+  make_claim("a", row.need);
+  allocate("a", row.devices, "p", row.request, row.node);
+  ASSERT_FALSE(checker_.broken().empty()) << row.fault;
+  EXPECT_TRUE(checker_.broken().front().starts_with("I2: claim a is allocated and "));
+  EXPECT_NE(checker_.broken().front().find(row.fault), std::string::npos) << checker_.broken().front();
+}
+
+const WrongAllocation kWrong[] = {
+    {"one-gpu", {"gpu-0-vgpu-0"}, "gpu", "is not what gpu selects"},
+    {"large", {"gpu-2"}, "gpu", "is not what gpu selects"},
+    {"new-firmware", {"gpu-2"}, "gpu", "is not what gpu selects"},
+    {"one-gpu", {"gpu-9"}, "gpu", "has the taint example.com/degraded, which gpu does not tolerate"},
+    {"two-gpus", {"gpu-1"}, "gpu", "request gpu has 1 of 2 devices"},
+    {"two-gpus", {"gpu-1", "gpu-1"}, "gpu", "gpu-1 is there twice"},
+    {"numa-pair", {"gpu-1", "gpu-3"}, "gpu", "matchAttribute gpu.example.com/numa does not hold"},
+    {"linked-three", {"gpu-1", "gpu-2", "gpu-3"}, "gpu", "matchAttribute gpu.example.com/links"},
+    {"two-boards", {"first=gpu-1", "second=gpu-2"}, "", "distinctAttribute gpu.example.com/board"},
+    {"all-gpus", {"gpu-1", "gpu-2", "gpu-3", "gpu-4"}, "gpu", "is without gpu.example.com/node-1/gpu-9"},
+    {"two-or-one", {"gpu/two=gpu-1", "gpu/one=gpu-2"}, "", "two alternatives of gpu are mixed"},
+    {"uplink", {"uplink-0*25"}, "link", "the share of net.example.com/net/uplink-0 is not as large"},
+    {"one-gpu", {"gpu-1"}, "gpu", "its node selector allows node-2, its devices are of node-1", "node-2"},
+};
+INSTANTIATE_TEST_SUITE_P(Rows, WrongAllocations, testing::ValuesIn(kWrong));
+
+TEST_F(Checked, AllocationsThatAreRight) {
+  make_pod("p");
+  const WrongAllocation rows[] = {
+      {"two-boards", {"first=gpu-1", "second=gpu-3"}, "", ""},
+      {"degraded-gpu", {"gpu-9"}, "gpu", ""},
+      {"mig-three", {"gpu-0-mig-1g-0", "gpu-0-mig-1g-1", "gpu-0-mig-1g-2"}, "gpu", ""},
+      {"uplink", {"uplink-0*30"}, "link", ""},
+      {"nic-share", {"nic-0*40"}, "nic", ""}};
+  for (const WrongAllocation& row : rows) {
+    make_claim(row.need, row.need);
+    allocate(row.need, row.devices, "p", row.request);
+    EXPECT_TRUE(checker_.broken().empty()) << row.need << ": " << checker_.broken().front();
+  }
 }
 
 TEST_F(Checked, ABoundPodWithoutItsClaim) {
@@ -121,7 +254,7 @@ TEST_F(Checked, ABoundPodWithoutItsClaim) {
 TEST_F(Checked, ABoundPodWhereItsClaimCannotBeUsed) {
   make_claim("shared");
   make_pod("p", "claim/shared");
-  allocate("shared", "gpu-1", "p");
+  allocate("shared", {"gpu-1"}, "p");
   bind("p", 2);
   expect_broken("where its claim shared cannot be used");
 }
@@ -129,7 +262,7 @@ TEST_F(Checked, ABoundPodWhereItsClaimCannotBeUsed) {
 TEST_F(Checked, AReservationThatABoundPodLoses) {
   make_claim("shared");
   make_pod("p", "claim/shared");
-  allocate("shared", "gpu-1", "p");
+  allocate("shared", {"gpu-1"}, "p");
   bind("p", 1);
   Json body = Json::object();
   body["status"]["reservedFor"] = nullptr;
@@ -170,6 +303,86 @@ TEST_F(Checked, ANodeThatIsAskedForTooMuch) {
   expect_broken("I7: node node-1 is asked for 18000m cpu");
 }
 
+TEST_F(Checked, AWriteThatLeftWithoutTheLease) {
+  world_->network().landing_of = "scheduler-1";
+  make_pod("p");
+  expect_broken("I8: scheduler-1 sent a write of pods p while nobody held the Lease berth-scheduler");
+}
+
+TEST_F(Checked, ABindingByARequestOfAnOlderTerm) {
+  make_pod("p");
+  make_pod("q");
+  request("newer", "q", 2);
+  request("older", "p", 1);
+  world_->run_until(world_->now() + Duration::minutes(4));
+  bind("p", 1);
+  expect_broken("I8: pod p is bound by request older of an older term");
+}
+
+TEST_F(Checked, TwoRequestsOfOnePod) {
+  make_pod("p");
+  request("one", "p", 1);
+  request("two", "p", 1);
+  expect_broken("I15: pod p has 2 bind requests");
+}
+
+TEST_F(Checked, AttemptsThatAreForgotten) {
+  make_pod("p");
+  request("one", "p", 1, 3);
+  request("one", "p", 1, 2);
+  expect_broken("I17: attempts of request one went from 3 to 2");
+}
+
+TEST_F(Checked, AnObjectThatIsWrittenAllTheTime) {
+  make_pod("p");
+  for (std::uint32_t i = 0; i < kWritesAMinuteMax; ++i) {
+    Json body = Json::object();
+    body["metadata"]["annotations"]["example.com/count"] = std::to_string(i);
+    patch(Kind::Pod, "p", body);
+  }
+  expect_broken("I15: pods p was written 60 times in a minute");
+}
+
+TEST_F(Checked, WhoIsOvertakenForTooLong) {
+  world_->create(storm_pod(
+      Json::object({{"name", "first"}, {"cpuMillis", 9000}, {"priority", "critical"}, {"runS", 10}})));
+  for (int i = 0; i < 5; ++i) {
+    const std::string name = "lower-" + std::to_string(i);
+    world_->create(storm_pod(Json::object({{"name", name}, {"cpuMillis", 100}, {"runS", 10}})));
+    EXPECT_TRUE(checker_.broken().empty());
+    bind(name, 1 + i % 4);
+    world_->run_until(world_->now() + Duration::minutes(1));
+  }
+  expect_broken("I12: pod first has waited for");
+}
+
+TEST_F(Checked, AModelThatWasRepaired) {
+  checker_.repaired("place of pod default/p", "node-1", "nowhere");
+  expect_broken("I16: a scheduler's model was wrong in place of pod default/p");
+}
+
+TEST_F(Checked, AtRestAProcessThatBelievesSomethingElse) {
+  ProcessOptions options;
+  options.name = "all";
+  options.parts.binder = options.parts.controllers = options.parts.simulated_nodes = false;
+  Process& process = world_->add(std::move(options));
+  process.start();
+  make_claim("a");
+  make_pod("p", "claim/a");
+  allocate("a", {"gpu-1"}, "p");
+  world_->run_until(world_->now() + Duration::seconds(5));
+  EXPECT_TRUE(broken_memories(*world_, checker_).empty()) << broken_memories(*world_, checker_).front();
+  auto& cluster = const_cast<model::Cluster&>(process.plane()->scheduler().cluster());
+  cluster.ledger().settle_claim(cluster.find_claim("default", "a"), nullptr);
+  ASSERT_FALSE(broken_memories(*world_, checker_).empty());
+  EXPECT_EQ(broken_memories(*world_, checker_).front(),
+            "I16: all believes that device gpu.example.com/node-1/gpu-1 is free; it is held by claim a");
+  process.pause();
+  make_pod("unseen");
+  const std::vector<std::string> broken = broken_memories(*world_, checker_);
+  EXPECT_NE(broken.front().find("I16: all sees version none of "), std::string::npos) << broken.front();
+}
+
 TEST_F(Checked, AtRestAPodThatWouldFit) {
   make_pod("p");
   expect_at_rest("I10: pod p waits and would fit");
@@ -202,8 +415,24 @@ TEST_F(Checked, AtRestABoundPodThatDoesNotRun) {
 TEST_F(Checked, AtRestAClaimThatNobodyHas) {
   make_claim("a");
   make_pod("p");
-  allocate("a", "gpu-1", "p");
+  allocate("a", {"gpu-1"}, "p");
   expect_at_rest("I6: claim a is reserved for pod p, which waits");
+}
+
+TEST_F(Checked, AtRestRoomMayBeKeptForAHigherPriority) {
+  make_pod("p");
+  world_->create(storm_pod(Json::object({{"name", "high"}, {"cpuMillis", 17'000}, {"priority", "high"}})));
+  EXPECT_TRUE(broken_at_rest(checker_, KeptRoom::Possible).empty());
+  expect_at_rest("I10: pod p waits and would fit");
+}
+
+TEST_F(Checked, AtRestAPodWhoseDevicesAreThere) {
+  make_pod("holder");
+  make_claim("taken");
+  allocate("taken", {"gpu-2"}, "holder");
+  make_claim("pair", "linked-three");
+  make_pod("p", "claim/pair");
+  expect_at_rest("I10: pod p waits and would fit");
 }
 
 }  // namespace

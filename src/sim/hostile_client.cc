@@ -79,6 +79,7 @@ struct HostileClient::Link : std::enable_shared_from_this<Link> {
     std::function<void(ApiReply)> done;
     std::uint64_t chance = 0;
     bool read = false;
+    Time left = {};  // the process
   };
   using CallPtr = std::shared_ptr<Call>;
 
@@ -94,6 +95,7 @@ struct HostileClient::Link : std::enable_shared_from_this<Link> {
   void answer(const CallPtr& call, ApiReply reply, Duration after);
   // Carries it out after `delay`, and passes on what `change` makes of the answer, `later` after that.
   void land(const CallPtr& call, Duration delay, Duration later, std::function<ApiReply(ApiReply)> change);
+  void carry_out(const Call& call, ApiReply& answered);
   Duration hop(const Call& call, std::uint64_t salt) const {
     return span_of(chance_of(call.chance, "hop", salt), kHop, kHopMax);
   }
@@ -141,6 +143,7 @@ void HostileClient::Link::depart(const CallPtr& call) {
   // Here it leaves the process: what was permitted may land whenever it likes.
   const bool permitted = !call->request.permit || call->request.permit->granted();
   call->request.permit.reset();
+  call->left = events.now();
   if (!permitted) return answer(call, undelivered(Delivery::NotSent), kHop);
   if (network.shared.is_out()) return answer(call, undelivered(Delivery::NotSent), kHop);
   if (const std::optional<FaultClass> fault = fault_of(*call)) return strike(*fault, call);
@@ -232,10 +235,16 @@ void HostileClient::Link::land(const CallPtr& call, Duration delay, Duration lat
     if (call->request.resource.resource == "events" && !self->network.shared.keeps_events)
       answered.code = 201;
     else
-      self->network.shared.server.submit(call->request,
-                                         [&answered](ApiReply reply) { answered = std::move(reply); });
+      self->carry_out(*call, answered);
     self->answer(call, change ? change(std::move(answered)) : std::move(answered), later);
   });
+}
+
+void HostileClient::Link::carry_out(const Call& call, ApiReply& answered) {
+  network.shared.landing_of = network.process;
+  network.shared.landing_left = call.left;
+  network.shared.server.submit(call.request, [&answered](ApiReply reply) { answered = std::move(reply); });
+  network.shared.landing_of.clear();
 }
 
 HostileClient::HostileClient(ProcessNetwork& network) : link_(std::make_shared<Link>(network)) {}

@@ -76,6 +76,28 @@ TEST(HostileStorm, TheSameSeedGivesTheSameBytes) {
   }
 }
 
+// Where there is room for everybody, and users only add: what is done in the end does not depend on who was
+// killed on the way.
+TEST(HostileStorm, ARestartEndsAsNoRestart) {
+  for (const std::uint64_t seed : {11, 12, 13, 14}) {
+    StormPlan plan = make_storm_plan(seed);
+    plan.racks = plan.nodes_per_rack = 3;
+    plan.gpus_per_node = 4;
+    plan.cpus_per_node = 16;
+    std::erase_if(plan.steps, [](const Json& step) {
+      const std::string_view what = step.string_at("do");
+      return what == "rival" || what == "edit-group" || what.find("delete") != what.npos ||
+             what == "recreate-pod" || what == "resize-pod" || what.find("node") != what.npos;
+    });
+    for (Json& step : plan.steps)
+      if (step.find("runS")) step["runS"] = 10;
+    const StormResult with = storm(plan), without = storm(without_process_faults(plan));
+    EXPECT_TRUE(with.broken.empty() && without.broken.empty());
+    EXPECT_NE(with.digest, without.digest) << "nothing happened to any process";
+    EXPECT_EQ(with.done, without.done) << "seed " << seed;
+  }
+}
+
 TEST(HostileStorm, APlanFromItsFileIsTheSamePlan) {
   const StormPlan plan = make_storm_plan(5);
   const Result<StormPlan> again = parse_storm_plan(storm_plan_text(plan), "storm-5.yaml");

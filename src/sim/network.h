@@ -35,6 +35,10 @@ struct SharedNetwork {
   // Events are a quarter of all writes and nobody decides by them: answered as taken, but not kept.
   bool keeps_events = true;
 
+  // The request that is carried out at this moment: of which process (empty: a user's), and when it left.
+  std::string landing_of = {};
+  Time landing_left = {};
+
   bool is_out() const { return outage_until.is_set() && events.now() < outage_until; }
 };
 

@@ -114,6 +114,10 @@ void Process::resume() {
   });
 }
 
+control::ControlPlane* Process::plane() {
+  return incarnation_ ? &incarnation_->plane : nullptr;
+}
+
 bool Process::leads() const {
   return incarnation_ && incarnation_->leads;
 }

@@ -44,6 +44,8 @@ class Process {
   bool runs() const { return incarnation_ != nullptr; }
   bool paused() const { return paused_; }
   bool leads() const;
+  // Null while it does not run.
+  control::ControlPlane* plane();
   const std::string& name() const { return options_.name; }
   ProcessNetwork& network() { return network_; }
 

@@ -87,6 +87,21 @@ class Room {
   std::map<std::string, std::string> shared_;  // claims that this trial allocates: the node
 };
 
+std::set<std::string> domains_of(const StoredState& state, const std::string& key) {
+  std::set<std::string> domains;
+  for (const auto& [name, node] : state.nodes)
+    if (const auto label = node.labels.find(key); label != node.labels.end()) domains.insert(label->second);
+  if (key.empty()) domains.insert("");
+  return domains;
+}
+
+bool fit_in(const StoredState& state, const std::vector<const StoredPod*>& pods, const std::string& key,
+            const std::string& domain) {
+  Room room(state);
+  return std::all_of(pods.begin(), pods.end(),
+                     [&](const StoredPod* pod) { return room.place(*pod, key, domain); });
+}
+
 class RestCheck {
  public:
   RestCheck(const SafetyChecker& checker, KeptRoom kept) : checker_(checker), state_(checker.state()) {
@@ -112,14 +127,6 @@ class RestCheck {
   // A pod that waits although every object that it needs is there.
   static bool waits(const StoredPod& pod) { return pod.node.empty() && !pod.deleting && !pod.finished(); }
 
-  std::set<std::string> domains_of(const std::string& key) const {
-    std::set<std::string> domains;
-    for (const auto& [name, node] : state_.nodes)
-      if (const auto label = node.labels.find(key); label != node.labels.end()) domains.insert(label->second);
-    if (key.empty()) domains.insert("");
-    return domains;
-  }
-
   void check_pods() {
     for (const auto& [name, pod] : state_.pods) {
       if (pod.deleting) say("I6: pod " + name + " is still being deleted");
@@ -138,7 +145,7 @@ class RestCheck {
   void check_single(const StoredPod& pod) {
     const StoredGroup* group = pod.group.empty() ? nullptr : &state_.groups.at(pod.group);
     const std::string key = group ? group->key : "";
-    std::set<std::string> domains = domains_of(key);
+    std::set<std::string> domains = domains_of(state_, key);
     if (group && !key.empty())
       if (const Members members = count_members(*group); members.running > 0) domains = members.domains;
     for (const std::string& domain : domains)
@@ -173,7 +180,7 @@ class RestCheck {
     if (group.min == 0) return;
     const Members members = count_members(group);
     const std::int64_t min = checker_.min_when_begun(group);
-    if (members.bound > 0 && members.bound < min && !checker_.lost_members(group.name))
+    if (members.bound > 0 && members.bound + checker_.lost_members(group.name) < min)
       say("I4: gang " + group.name + " is bound with " + std::to_string(members.bound) + " of " +
           std::to_string(min) + " members");
     if (members.bound >= group.min && group.scheduled != "True")
@@ -183,11 +190,10 @@ class RestCheck {
     // late one then waits for as many others as its gang began with.
     if (members.running + ssize(members.waiting) < group.min || members.waiting.empty()) return;
     if (!group.key.empty() && members.domains.size() > 1) return;  // a node changed its domain
-    const std::set<std::string> domains = members.domains.empty() ? domains_of(group.key) : members.domains;
+    const std::set<std::string> domains =
+        members.domains.empty() ? domains_of(state_, group.key) : members.domains;
     for (const std::string& domain : domains) {
-      Room room(state_);
-      if (std::all_of(members.waiting.begin(), members.waiting.end(),
-                      [&](const StoredPod* pod) { return room.place(*pod, group.key, domain); }))
+      if (fit_in(state_, members.waiting, group.key, domain))
         return say_fits(*members.waiting.front(),
                         std::string("I10: gang ") + group.name +
                             (members.running > 0 ? ", which has begun," : "") + " waits with " +
@@ -233,6 +239,12 @@ class RestCheck {
 };
 
 }  // namespace
+
+bool would_fit(const StoredState& state, const std::vector<const StoredPod*>& pods, const std::string& key) {
+  const std::set<std::string> domains = domains_of(state, key);
+  return std::any_of(domains.begin(), domains.end(),
+                     [&](const std::string& domain) { return fit_in(state, pods, key, domain); });
+}
 
 std::vector<std::string> broken_at_rest(const SafetyChecker& checker, KeptRoom kept) {
   return RestCheck(checker, kept).run();

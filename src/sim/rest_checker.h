@@ -19,4 +19,8 @@ enum class KeptRoom : std::uint8_t { None, Possible };
 // higher priority waits.
 std::vector<std::string> broken_at_rest(const SafetyChecker& checker, KeptRoom kept = KeptRoom::None);
 
+// Whether these pods find room one after the other, each on the first node that takes it, in one domain of
+// the topology key (empty: anywhere).
+bool would_fit(const StoredState& state, const std::vector<const StoredPod*>& pods, const std::string& key);
+
 }  // namespace berth::sim

@@ -1,1 +1,1 @@
-berth_room(NAME sim ROOMS base api store client control server)
+berth_room(NAME sim ROOMS base api model store client scheduling control server)

@@ -39,7 +39,7 @@ void SafetyChecker::say(std::string sentence) {
                       std::to_string(revision_) + ")");
 }
 
-void SafetyChecker::apply(const store::Event& event, Time now) {
+void SafetyChecker::apply(const store::Event& event, Time now, const Writer& writer) {
   struct Row {
     std::string_view resource;
     void (SafetyChecker::*handler)(const std::string& name, const Json* object);
@@ -49,6 +49,7 @@ void SafetyChecker::apply(const store::Event& event, Time now) {
       Row{"resourceclaims.resource.k8s.io", &SafetyChecker::claim_event},
       Row{"bindrequests.scheduling.berth.dev", &SafetyChecker::request_event},
       Row{"podgroups.scheduling.k8s.io", &SafetyChecker::group_event},
+      Row{"leases.coordination.k8s.io", &SafetyChecker::lease_event},
       Row{"nodes", &SafetyChecker::node_event},
       Row{"resourceslices.resource.k8s.io", &SafetyChecker::slice_event},
       Row{"deviceclasses.resource.k8s.io", &SafetyChecker::class_event},
@@ -56,12 +57,72 @@ void SafetyChecker::apply(const store::Event& event, Time now) {
   now_ = now;
   revision_ = event.object->revision;
   const store::Key& key = event.object->key;
+  if (!writer.process.empty()) check_writer(key, writer);
   for (const Row& row : kRows) {
     if (row.resource != key.resource) continue;
+    check_rate(key);
     const bool gone = event.kind == store::Event::Kind::Deleted;
     const Json object = gone ? Json() : parse_json(event.object->bytes).value_or(Json());
     return (this->*row.handler)(local_name(key.ns, key.name), gone ? nullptr : &object);
   }
+}
+
+namespace {
+
+// The Lease that a process needs to write; empty: none.
+std::string lease_of(const std::string& process) {
+  const std::string part = process.substr(0, process.find('-'));
+  return part == "scheduler" || part == "binder" ? "berth-" + part : "";
+}
+
+bool is_free_of_terms(const std::string& resource) {
+  return resource == "leases.coordination.k8s.io" || resource == "events";
+}
+
+}  // namespace
+
+// What leaves a process leaves it while it holds its Lease.
+void SafetyChecker::check_writer(const store::Key& key, const Writer& writer) {
+  const std::string lease = lease_of(writer.process);
+  if (lease.empty() || is_free_of_terms(key.resource)) return;
+  std::string holder;
+  for (const Holder& one : lease_holders_[lease])
+    if (one.since <= writer.left) holder = one.process;
+  if (holder != writer.process)
+    say("I8: " + writer.process + " sent a write of " + key.resource + " " + local_name(key.ns, key.name) +
+        " while " + (holder.empty() ? "nobody" : holder) + " held the Lease " + lease);
+}
+
+void SafetyChecker::lease_event(const std::string& name, const Json* object) {
+  const std::size_t slash = name.find('/');
+  if (slash == std::string::npos || !name.substr(slash + 1).starts_with("berth-")) return;
+  const std::string identity(object ? object->part("spec").string_at("holderIdentity") : "");
+  const std::string process = identity.substr(0, identity.rfind('_'));
+  std::vector<Holder>& holders = lease_holders_[name.substr(slash + 1)];
+  if (holders.empty() || holders.back().process != process) holders.push_back({process, now_});
+}
+
+void SafetyChecker::check_rate(const store::Key& key) {
+  Minute& of = minutes_[key];
+  const std::int64_t minute = now_.micros() / Duration::minutes(1).micros();
+  if (of.minute != minute) of = {minute, 0};
+  if (++of.writes == kWritesAMinuteMax)
+    say("I15: " + key.resource + " " + local_name(key.ns, key.name) + " was written " +
+        std::to_string(of.writes) + " times in a minute");
+}
+
+void SafetyChecker::repaired(const std::string& row, const std::string& was, const std::string& is) {
+  say("I16: a scheduler's model was wrong in " + row + ": " + was + " instead of " + is);
+}
+
+// A decision of an older term that landed in a newer one is withdrawn before anything comes of it.
+void SafetyChecker::check_term_of(const StoredPod& pod) {
+  const auto names = state_.requests_of_pod.find(pod.uid);
+  if (names == state_.requests_of_pod.end()) return;
+  for (const std::string& name : names->second)
+    if (const Time* landed = find(superseded_, name); landed && now_ - *landed > kUnknowing)
+      say("I8: pod " + pod.name + " is bound by request " + name + " of an older term, which landed " +
+          std::to_string((now_ - *landed).millis() / 1000) + " s before in a newer one");
 }
 
 void SafetyChecker::pod_event(const std::string& name, const Json* object) {
@@ -152,7 +213,6 @@ void SafetyChecker::pod_changed(const StoredPod* before, const StoredPod* after)
 
 void SafetyChecker::pod_lost(const StoredPod& pod) {
   if (pod.group.empty()) return;
-  losers_.insert(pod.group);
   lost_[pod.group].push_back(now_);
 }
 
@@ -160,6 +220,8 @@ void SafetyChecker::pod_bound(const StoredPod& pod) {
   ++bindings_;
   check_claims_of(pod);
   check_node_of(pod);
+  check_term_of(pod);
+  if (std::string starved = fairness_.bound(pod, now_); !starved.empty()) say(std::move(starved));
   const StoredGroup* group = pod.group.empty() ? nullptr : find(state_.groups, pod.group);
   if (!group) return;
   if (group->min > 0 && begun_.try_emplace(group->uid, min_known_of(*group)).second)
@@ -226,18 +288,22 @@ void SafetyChecker::check_gang_of(const StoredPod& pod, const StoredGroup& group
         " members that it needs are bound or prepared (not: " + rejoin(missing) + ")");
 }
 
+// By the labels that nodes have now, or by those that they had when members were bound there.
 void SafetyChecker::check_domain_of(const StoredPod& pod, const StoredGroup& group) {
-  std::set<std::string> domains;
+  std::set<std::string> now, at_bind;
   for (const std::string& name : state_.members[group.name]) {
     const StoredPod& member = state_.pods.at(name);
-    if (!member.runs_or_will()) continue;
     const StoredNode* node = find(state_.nodes, member.node);
-    if (!node || relabelled_.count(member.node) > 0) continue;
+    if (!member.runs_or_will() || !node) continue;
+    const Time* relabelled = find(relabelled_, member.node);
+    if (relabelled && now_ - *relabelled < kUnknowing) return;
     const auto label = node->labels.find(group.key);
-    domains.insert(label == node->labels.end() ? "no domain" : label->second);
+    const std::string domain = label == node->labels.end() ? "no domain" : label->second;
+    now.insert(domain);
+    at_bind.insert(domain_at_bind_.try_emplace(member.uid, domain).first->second);
   }
-  if (domains.size() > 1)
-    say("I5: members of group " + group.name + " are bound in " + rejoin(domains) + " since pod " + pod.name +
+  if (now.size() > 1 && at_bind.size() > 1)
+    say("I5: members of group " + group.name + " are bound in " + rejoin(now) + " since pod " + pod.name +
         " is bound");
 }
 
@@ -304,7 +370,7 @@ void SafetyChecker::check_all(const StoredClaim& claim, const StoredWant& want) 
   for (const StoredDevice* device : usable_devices(state_))
     if (device->node == node && !has.contains(device->key) && was_published(device->key) &&
         is_selected(state_, want, *device))
-      say("I2: claim " + claim.name + " is allocated, and All of " + want.name + " is without " +
+      say("I2: claim " + claim.name + " is allocated and " + want.name + ", which wants all, is without " +
           device->key);
 }
 
@@ -329,6 +395,18 @@ void SafetyChecker::check_counters(const StoredDevice& device, const StoredClaim
 }
 
 void SafetyChecker::request_changed(const StoredRequest* before, const StoredRequest& after) {
+  const bool decided = !before || before->decision != after.decision;
+  if (decided) {
+    superseded_.erase(after.name);
+    if (after.epoch > 0 && after.epoch < latest_epoch_) superseded_[after.name] = now_;
+    latest_epoch_ = std::max(latest_epoch_, after.epoch);
+  }
+  if (state_.requests_of_pod[after.pod_uid].size() > 1)
+    say("I15: pod " + after.pod_name + " has " +
+        std::to_string(state_.requests_of_pod[after.pod_uid].size()) + " bind requests");
+  if (!decided && (after.failed_attempts < before->failed_attempts || after.failed_attempts < 0))
+    say("I17: attempts of request " + after.name + " went from " + std::to_string(before->failed_attempts) +
+        " to " + std::to_string(after.failed_attempts));
   if (after.phase != "Succeeded" || (before && before->phase == "Succeeded")) return;
   const StoredPod* pod = state_.pod_by_uid(after.pod_uid);
   if (pod && pod->node != after.node)
@@ -361,7 +439,7 @@ bool SafetyChecker::was_published(const std::string& device) const {
 }
 
 void SafetyChecker::node_changed(const std::string& name, const StoredNode* before, const StoredNode* after) {
-  if (before && after && before->labels != after->labels) relabelled_.insert(name);
+  if (before && after && before->labels != after->labels) relabelled_[name] = now_;
   if (!before || after) return;
   for (const auto& [request_name, request] : state_.requests) {
     if (request.node != name || !request.is_live()) continue;

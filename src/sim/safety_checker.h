@@ -3,8 +3,9 @@
 // Sentences begin with the invariant: I1 devices, shares, counters and compatibility groups; I2 what a claim
 // asks for; I3 a bound pod's claims;
 // I4 a gang begins whole; I5 one topology domain; I7 a pod is bound once, and within what its node offers;
-// I17 conditions and phases tell the truth. What users, drivers and rivals do themselves is not held against
-// the control plane: see Excuses in the .cc file. Owner: one storm. Cost: some microseconds a write.
+// I8 terms of leaders; I15 writes of an object; I16 repairs of models; I17 conditions and phases tell the
+// truth. What users, drivers and rivals do themselves is not held against the control plane: see Excuses in
+// the .cc file. Owner: one storm. Cost: some microseconds a write.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +15,21 @@
 #include <vector>
 
 #include "base/time.h"
+#include "sim/fairness_checker.h"
 #include "sim/stored_state.h"
 
 namespace berth::sim {
 
 inline constexpr std::size_t kBrokenMax = 8;  // sentences that are kept
+
+// Who wrote: a process, and when the request left it. Empty: a user, a driver, a rival.
+struct Writer {
+  std::string process;
+  Time left;
+};
+
+// Writes of one object in a minute of virtual time.
+inline constexpr std::uint32_t kWritesAMinuteMax = 60;
 
 class SafetyChecker {
  public:
@@ -26,14 +37,19 @@ class SafetyChecker {
   explicit SafetyChecker(std::vector<std::string> ignored = {}) : ignored_(std::move(ignored)) {}
 
   // One event of the store, at a moment of virtual time.
-  void apply(const store::Event& event, Time now);
+  void apply(const store::Event& event, Time now, const Writer& writer = {});
+  // A scheduler found a row of its model wrong, and made it anew.
+  void repaired(const std::string& row, const std::string& was, const std::string& is);
 
   const StoredState& state() const { return state_; }
   const std::vector<std::string>& broken() const { return broken_; }
   // What a rival allocated: the control plane could not know, and two schedulers may always race.
   void excuse_claim(const std::string& uid) { rivalled_.insert(uid); }
-  // Members of this group were bound and are gone, or its nodes are: it may stay below its minimum.
-  bool lost_members(const std::string& group) const { return losers_.count(group) > 0; }
+  // Members of this group that are gone, or whose node is: it may stay below its minimum by so many.
+  std::int64_t lost_members(const std::string& group) const {
+    const auto lost = lost_.find(group);
+    return lost == lost_.end() ? 0 : static_cast<std::int64_t>(lost->second.size());
+  }
   // An edit after its first binding changes nothing about what a gang was promised.
   std::int64_t min_when_begun(const StoredGroup& group) const {
     const auto begun = begun_.find(group.uid);
@@ -50,10 +66,14 @@ class SafetyChecker {
   void request_event(const std::string& name, const Json* object);
   void group_event(const std::string& name, const Json* object);
   void node_event(const std::string& name, const Json* object);
+  void lease_event(const std::string& name, const Json* object);
   void slice_event(const std::string& name, const Json* object);
   void class_event(const std::string& name, const Json* object);
   void taint_rule_event(const std::string& name, const Json* object);
 
+  void check_writer(const store::Key& key, const Writer& writer);
+  void check_rate(const store::Key& key);
+  void check_term_of(const StoredPod& pod);
   static void keep_attached(const StoredClaim& before, StoredClaim& after);
   void pod_changed(const StoredPod* before, const StoredPod* after);
   void pod_bound(const StoredPod& pod);
@@ -78,11 +98,11 @@ class SafetyChecker {
   Time now_;
   store::Revision revision_ = 0;
   std::vector<std::string> broken_;
-  std::set<std::string> rivalled_;                 // UIDs of claims
-  std::map<std::string, std::int64_t> begun_;      // by UID of the group: its minimum then
-  std::set<std::string> relabelled_;               // nodes
-  std::set<std::string> losers_;                   // groups
-  std::map<std::string, std::vector<Time>> lost_;  // group: when members that had requests went
+  std::set<std::string> rivalled_;                     // UIDs of claims
+  std::map<std::string, std::int64_t> begun_;          // by UID of the group: its minimum then
+  std::map<std::string, Time> relabelled_;             // nodes
+  std::map<std::string, std::string> domain_at_bind_;  // by UID of the pod
+  std::map<std::string, std::vector<Time>> lost_;      // group: when members that had requests went
   struct OldMin {
     std::int64_t min = 0;
     Time until;
@@ -92,6 +112,20 @@ class SafetyChecker {
   std::map<std::string, OldMin> old_min_;  // group: before an edit
   std::set<std::string> absent_;           // devices that their driver took back
   std::map<std::string, Time> returned_;   // devices that were absent, by when they came again
+  // Of parts' Leases: by name, who holds it since when.
+  struct Holder {
+    std::string process;
+    Time since;
+  };
+  std::map<std::string, std::vector<Holder>> lease_holders_;
+  std::int64_t latest_epoch_ = 0;
+  std::map<std::string, Time> superseded_;  // requests of an older term that landed in a newer one
+  struct Minute {
+    std::int64_t minute = 0;
+    std::uint32_t writes = 0;
+  };
+  std::map<store::Key, Minute> minutes_;
+  FairnessChecker fairness_{state_};
   std::size_t refused_ = 0;
   std::size_t bindings_ = 0;
 };

@@ -171,6 +171,7 @@ StoredPod read_pod(const Json& object) {
                 in_namespace(meta, spec.part("schedulingGroup").string_at("podGroupName")),
                 text(status, "phase")};
   pod.deleting = meta.find("deletionTimestamp") != nullptr;
+  pod.ends = meta.part("annotations").find("berth.dev/run-time") != nullptr;
   pod.priority = spec.int_at("priority");
   for (const Json& entry : spec.items_at("resourceClaims")) {
     std::string name = text(entry, "resourceClaimName");
@@ -233,15 +234,23 @@ StoredRequest read_request(const Json& object) {
   const Json& spec = object.part("spec");
   const Json& status = object.part("status");
   const Json& meta = object.part("metadata");
-  return {name_of(meta),         in_namespace(meta, spec.string_at("podName")),
-          text(spec, "podUID"),  text(spec, "selectedNode"),
-          text(status, "phase"), text(status, "step")};
+  return {
+      name_of(meta),
+      in_namespace(meta, spec.string_at("podName")),
+      text(spec, "podUID"),
+      text(spec, "selectedNode"),
+      text(status, "phase"),
+      text(status, "step"),
+      text(spec, "decisionID"),
+      spec.int_at("epoch"),
+      status.string_at("decisionID") == spec.string_at("decisionID") ? status.int_at("failedAttempts") : 0};
 }
 
 StoredGroup read_group(const Json& object) {
   const Json& meta = object.part("metadata");
   const Json& spec = object.part("spec");
   StoredGroup group{name_of(meta), text(meta, "uid")};
+  group.priority = spec.int_at("priority");
   group.min = spec.part("schedulingPolicy").part("gang").int_at("minCount");
   for (const Json& constraint : spec.part("schedulingConstraints").items_at("topology"))
     group.key = text(constraint, "key");

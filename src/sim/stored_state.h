@@ -19,6 +19,7 @@ namespace berth::sim {
 struct StoredPod {
   std::string name, uid, node, group, phase;
   bool deleting = false;
+  bool ends = false;                // by itself, after its run time
   bool claims_known = true;         // every claim of the spec has an object's name
   std::vector<std::string> claims;  // objects
   std::int64_t priority = 0;
@@ -77,7 +78,8 @@ struct StoredClaim {
 };
 
 struct StoredRequest {
-  std::string name, pod_name, pod_uid, node, phase, step;
+  std::string name, pod_name, pod_uid, node, phase, step, decision;
+  std::int64_t epoch = 0, failed_attempts = 0;
   bool is_failing() const { return phase == "Failed" || step == "RollingBack" || step == "RolledBack"; }
   bool is_live() const { return phase != "Succeeded" && phase != "Failed"; }
 };
@@ -85,6 +87,7 @@ struct StoredRequest {
 struct StoredGroup {
   std::string name, uid, key, scheduled;  // topology key; condition PodGroupInitiallyScheduled
   std::int64_t min = 0;                   // 0: no gang
+  std::int64_t priority = 0;
 };
 
 struct StoredNode {

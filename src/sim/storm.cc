@@ -5,6 +5,7 @@
 
 #include "base/fnv.h"
 #include "sim/hostile_world.h"
+#include "sim/memory_checker.h"
 #include "sim/rest_checker.h"
 #include "sim/storm_objects.h"
 
@@ -20,6 +21,19 @@ constexpr Duration kRestsAgain = Duration::seconds(60);      // until the next l
 constexpr Duration kRepublishGap = Duration::millis(700);    // between the two slices of a pool
 constexpr std::uint64_t kEventsKeptOneIn = 8;                // seeds
 constexpr Duration kSettleFirst = Duration::seconds(5);      // before the first step
+
+// Hears what schedulers had to repair in their models.
+class RepairsHeard final : public scheduling::DecisionLog {
+ public:
+  explicit RepairsHeard(SafetyChecker& checker) : checker_(checker) {}
+  void append(scheduling::DecisionRecord) override {}
+  void repaired(const scheduling::RepairRecord& record) override {
+    checker_.repaired(record.row, record.was, record.is);
+  }
+
+ private:
+  SafetyChecker& checker_;
+};
 
 class Storm {
  public:
@@ -50,23 +64,13 @@ class Storm {
     }
     if (advance(begin + kStormHeals)) {
       heal();
-      if (advance(begin + kStormHeals + kStormRests)) {
-        result_.broken = broken_at_rest(checker_, KeptRoom::Possible);
-        for (Time end = begin + kStormHeals + kStormRestsMax; result_.broken.empty();) {
-          std::vector<std::string> beside = broken_at_rest(checker_);
-          if (beside.empty()) break;
-          if (world_->now() >= end || !advance(world_->now() + kRestsAgain))
-            result_.broken = std::move(beside);
-        }
-        for (const std::string& prefix : options_.ignored)
-          std::erase_if(result_.broken,
-                        [&](const std::string& sentence) { return sentence.starts_with(prefix); });
-        result_.at_rest = true;
-      }
+      if (advance(begin + kStormHeals + kStormRests)) judge_rest(begin + kStormHeals + kStormRestsMax);
     }
     if (!checker_.broken().empty()) result_.broken = checker_.broken();
     result_.virtual_time = world_->now() - start;
     result_.bindings = checker_.bindings();
+    for (const auto& [name, pod] : checker_.state().pods)
+      if (pod.finished() || pod.phase == "Running") result_.done.insert(name);
     result_.digest = fnv1a(world_->text());
     return std::move(result_);
   }
@@ -86,13 +90,31 @@ class Storm {
     return checker_.broken().empty();
   }
 
+  void judge_rest(Time end) {
+    result_.at_rest = true;
+    result_.broken = broken_at_rest(checker_, KeptRoom::Possible);
+    while (result_.broken.empty()) {
+      std::vector<std::string> beside_kept_room = broken_at_rest(checker_);
+      if (beside_kept_room.empty()) {
+        result_.broken = broken_memories(*world_, checker_);
+        break;
+      }
+      if (world_->now() >= end || !advance(world_->now() + kRestsAgain))
+        result_.broken = std::move(beside_kept_room);
+    }
+    for (const std::string& prefix : options_.ignored)
+      std::erase_if(result_.broken,
+                    [&](const std::string& sentence) { return sentence.starts_with(prefix); });
+  }
+
   void on_write(const store::Event& event) {
     ++result_.writes;
     if (options_.trace)
       options_.trace(format_micro_time(world_->now()) + " " + std::to_string(static_cast<int>(event.kind)) +
                      " " + event.object->key.resource + "/" + event.object->key.name + " " +
                      event.object->bytes);
-    checker_.apply(event, world_->now());
+    const SharedNetwork& network = world_->network();
+    checker_.apply(event, world_->now(), {network.landing_of, network.landing_left});
   }
 
   void note(FaultClass fault) {
@@ -134,12 +156,13 @@ class Storm {
     return lease;
   }
 
-  ProcessOptions process_options(const std::string& name) const {
+  ProcessOptions process_options(const std::string& name) {
     ProcessOptions options;
     options.name = name;
     options.parts.scheduler = options.parts.binder = false;
     options.parts.controllers = options.parts.simulated_nodes = false;
     options.parts.binding.binding_timeout = kBindingTimeout;
+    options.parts.decisions = &repairs_;
     const auto skew = static_cast<std::int64_t>(chance_of(plan_.seed, name + "/clock", 0) % 20'001);
     options.clock_ahead = Duration::millis(skew - 10'000);
     return options;
@@ -493,6 +516,7 @@ class Storm {
   StormCluster cluster_;
   std::unique_ptr<HostileWorld> world_;
   SafetyChecker checker_;
+  RepairsHeard repairs_{checker_};
   StormResult result_;
   std::shared_ptr<void> heard_;
   std::map<std::string, Json> made_;  // pods, by name: their words
@@ -534,6 +558,15 @@ Storm::Handler Storm::handler_of(std::string_view name) {
 }
 
 }  // namespace
+
+StormPlan without_process_faults(StormPlan plan) {
+  static constexpr std::array<std::string_view, 5> kOfProcesses = {"kill", "kill-at-write", "stop", "pause",
+                                                                   "jump-clock"};
+  std::erase_if(plan.steps, [](const Json& step) {
+    return std::find(kOfProcesses.begin(), kOfProcesses.end(), step.string_at("do")) != kOfProcesses.end();
+  });
+  return plan;
+}
 
 Result<StormResult> run_storm(const StormPlan& plan, const StormOptions& options) {
   return Storm(plan, options).run();

@@ -1,0 +1,36 @@
+// How often decisions of an entry came to nothing lately: what its backoff follows from.
+//
+// The first failure costs nothing, for another place may do; who fails again and again (a binder that does
+// not see yet what the scheduler sees, an API server that refuses) waits longer each time. Owner: the
+// scheduler, one thread. Cost: O(log n), amortized. Memory: entries that failed within kFailuresForgotten.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+
+#include "scheduling/queue.h"
+
+namespace berth::scheduling {
+
+inline constexpr Duration kFailuresForgotten = Duration::seconds(60);
+
+class DecisionFailures {
+ public:
+  // A decision counts once, however many of its members fail.
+  void note(const EntryKey& key, const std::string& decision, Time now);
+  void forget(const EntryKey& key) { failed_.erase(key); }
+  // Failures behind the first; 0: none that should be waited for.
+  std::uint32_t repeated(const EntryKey& key, Time now) const;
+
+ private:
+  struct Failed {
+    std::string decision;
+    std::uint32_t count = 0;
+    Time latest;
+  };
+  std::map<EntryKey, Failed> failed_;
+  std::deque<std::pair<Time, EntryKey>> noted_;  // by time
+};
+
+}  // namespace berth::scheduling

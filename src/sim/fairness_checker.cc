@@ -1,0 +1,72 @@
+#include "sim/fairness_checker.h"
+
+#include "sim/rest_checker.h"
+
+namespace berth::sim {
+namespace {
+
+constexpr Duration kAskAgain = Duration::seconds(30);
+
+bool waits(const StoredPod& pod) {
+  return pod.node.empty() && !pod.deleting && !pod.finished() && pod.claims_known;
+}
+
+}  // namespace
+
+// None (no members) when several share the highest priority: nothing is promised among equals.
+FairnessChecker::Entry FairnessChecker::highest_waiting() const {
+  Entry highest;
+  bool alone = true;
+  const auto offer = [&](Entry entry) {
+    if (!highest.members.empty() && entry.priority < highest.priority) return;
+    alone = highest.members.empty() || entry.priority > highest.priority;
+    highest = std::move(entry);
+  };
+  for (const auto& [name, pod] : state_.pods)
+    if (pod.group.empty() && waits(pod)) offer({"pod " + name, "", pod.priority, {&pod}});
+  for (const auto& [name, group] : state_.groups) {
+    const auto names = state_.members.find(name);
+    if (names == state_.members.end()) continue;
+    Entry entry{"gang " + name, group.key, group.priority, {}};
+    bool begun = false;
+    for (const std::string& member : names->second) {
+      const StoredPod& pod = state_.pods.at(member);
+      if (waits(pod)) entry.members.push_back(&pod);
+      begun |= !pod.node.empty();
+    }
+    // A gang that has begun, and one that is not complete, wait for something else as well.
+    if (group.min == 0 || begun || static_cast<std::int64_t>(entry.members.size()) < group.min) continue;
+    offer(std::move(entry));
+  }
+  return alone ? highest : Entry{};
+}
+
+bool FairnessChecker::fits_without_lower(const Entry& entry) const {
+  StoredState left = state_;
+  for (const auto& [name, pod] : state_.pods) {
+    if (pod.priority >= entry.priority || pod.node.empty() || !pod.ends) continue;
+    for (const std::string& claim : pod.claims) left.erase_claim(claim);
+    left.erase_pod(name);
+  }
+  return would_fit(left, entry.members, entry.key);
+}
+
+std::string FairnessChecker::bound(const StoredPod& pod, Time now) {
+  const Entry entry = highest_waiting();
+  if (entry.members.empty() || entry.name != overtaken_) {
+    overtaken_ = entry.members.empty() ? "" : entry.name;
+    since_ = asked_ = now;
+    return "";
+  }
+  if (pod.priority >= entry.priority || now - since_ < kOvertakenMax || now - asked_ < kAskAgain) return "";
+  asked_ = now;
+  if (!fits_without_lower(entry)) {
+    since_ = now;
+    return "";
+  }
+  return "I12: " + entry.name + " has waited for " + std::to_string((now - since_).millis() / 1000) +
+         " s at the head of all, would fit if nothing lower ran, and pod " + pod.name +
+         " of lower priority is bound";
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,46 @@
+// I12: nobody is overtaken for ever. Whoever has the highest priority of all that wait, and would stand if
+// nothing of lower priority ran that ends by itself, is bound while lower priorities are, within
+// kOvertakenMax.
+//
+// Judged at every binding, from the stored state alone. Owner: one storm. Cost: O(pods) a binding; a search
+// for room once that time is over.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "sim/stored_state.h"
+
+namespace berth::sim {
+
+// The product keeps room after 20 s (of which every restart of a scheduler knows nothing), and then pods must
+// end: they run for up to a minute, and a fault may keep anybody from working for as long.
+inline constexpr Duration kOvertakenMax = Duration::seconds(240);
+
+class FairnessChecker {
+ public:
+  // `state` outlives it.
+  explicit FairnessChecker(const StoredState& state) : state_(state) {}
+
+  // A pod was bound. A sentence when somebody was overtaken for too long; else empty.
+  std::string bound(const StoredPod& pod, Time now);
+
+ private:
+  struct Entry {
+    std::string name;  // "gang g" or "pod p"
+    std::string key;   // topology key
+    std::int64_t priority = 0;
+    std::vector<const StoredPod*> members;
+  };
+  Entry highest_waiting() const;
+  bool fits_without_lower(const Entry& entry) const;
+
+  const StoredState& state_;
+  std::string overtaken_;  // the entry that waits at the head
+  Time since_;             // its first overtaking
+  Time asked_;             // when room was looked for last
+};
+
+}  // namespace berth::sim

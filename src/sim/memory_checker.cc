@@ -1,0 +1,91 @@
+#include "sim/memory_checker.h"
+
+namespace berth::sim {
+namespace {
+
+using api::Kind;
+
+constexpr Kind kKinds[] = {Kind::Pod,           Kind::PodGroup,    Kind::ResourceClaim, Kind::BindRequest,
+                           Kind::ResourceSlice, Kind::DeviceClass, Kind::Node};
+
+class MemoryCheck {
+ public:
+  MemoryCheck(const std::string& process, const client::View& view, const model::Cluster& cluster)
+      : who_("I16: " + process), view_(view), cluster_(cluster) {}
+
+  void check_view(Kind kind, const std::vector<Json>& stored) {
+    for (const Json& object : stored) {
+      const Json& meta = object.part("metadata");
+      const api::ObjectKey key{
+          kind, std::string(meta.string_at("namespace")), std::string(meta.string_at("name")), {}};
+      const std::optional<api::TypedObject> known = view_.find(key);
+      const std::string version =
+          known ? std::to_string(api::meta_of(*known).resource_version) : std::string("none");
+      if (version != meta.string_at("resourceVersion"))
+        say("sees version " + version + " of " + api::to_text(key) + ", stored is version " +
+            std::string(meta.string_at("resourceVersion")));
+    }
+    if (const std::size_t count = view_.keys(kind).size(); count > stored.size())
+      say("sees " + std::to_string(count) + " objects where " + std::to_string(stored.size()) +
+          " are stored, of kind " + std::to_string(static_cast<int>(kind)));
+  }
+
+  void check_model(const StoredState& state) {
+    for (const auto& [name, pod] : state.pods) {
+      if (!pod.node.empty() || pod.finished()) check_place(pod, pod.finished() ? "" : pod.node);
+      if (pod.node.empty() && !pod.finished() && !state.has_request(pod)) check_place(pod, "");
+    }
+    for (const auto& [key, device] : state.catalog) {
+      const auto held = state.holders.find(key);
+      const bool is_held = held != state.holders.end() && !held->second.empty();
+      if (is_busy(key) != is_held)
+        say("believes that device " + key + " is " + (is_held ? "free; it is held by claim " : "in use") +
+            (is_held ? held->second.begin()->first : ""));
+    }
+  }
+
+  std::vector<std::string> take() { return std::move(broken_); }
+
+ private:
+  void say(const std::string& what) { broken_.push_back(who_ + " " + what); }
+
+  void check_place(const StoredPod& pod, const std::string& node) {
+    const std::size_t slash = pod.name.find('/');
+    const std::string ns = slash == std::string::npos ? "default" : pod.name.substr(0, slash);
+    const model::PodId id = cluster_.find_pod(ns, pod.name.substr(slash + 1));
+    const model::NodeId at = id.valid() ? cluster_.ledger().node_of(id) : model::NodeId::none();
+    const std::string believed = at.valid() ? cluster_.node(at).name : "";
+    if (believed != node)
+      say("believes that pod " + pod.name + " is on \"" + believed + "\"; it is on \"" + node + "\"");
+  }
+  bool is_busy(const std::string& key) const {
+    const std::size_t first = key.find('/'), last = key.rfind('/');
+    const model::DeviceId id = cluster_.find_device(
+        key.substr(0, first), key.substr(first + 1, last - first - 1), key.substr(last + 1));
+    return id.valid() && !cluster_.ledger().device(id).free();
+  }
+
+  const std::string who_;
+  const client::View& view_;
+  const model::Cluster& cluster_;
+  std::vector<std::string> broken_;
+};
+
+}  // namespace
+
+std::vector<std::string> broken_memories(HostileWorld& world, const SafetyChecker& checker) {
+  std::vector<std::vector<Json>> stored;
+  for (const Kind kind : kKinds) stored.push_back(world.read_all(kind));
+  std::vector<std::string> broken;
+  for (const auto& process : world.processes()) {
+    control::ControlPlane* plane = process->plane();
+    if (!plane || !plane->scheduling()) continue;
+    MemoryCheck check(process->name(), plane->scheduling()->view(), plane->scheduler().cluster());
+    for (std::size_t i = 0; i < stored.size(); ++i) check.check_view(kKinds[i], stored[i]);
+    check.check_model(checker.state());
+    for (std::string& sentence : check.take()) broken.push_back(std::move(sentence));
+  }
+  return broken;
+}
+
+}  // namespace berth::sim
