@@ -7,36 +7,56 @@
 
 namespace berth {
 
+namespace {
+
+std::size_t place_of(std::string_view key, const JsonObject::Members& members) {
+  std::size_t at = 0;
+  while (at < members.size() && members[at].key != key) ++at;
+  return at;
+}
+
+}  // namespace
+
 const Json* JsonObject::find(std::string_view key) const {
-  for (const JsonMember& member : members_)
-    if (member.key == key) return &member.value;
-  return nullptr;
+  const Members& members = members_.read();
+  const std::size_t at = place_of(key, members);
+  return at < members.size() ? &members[at].value : nullptr;
 }
 
 Json* JsonObject::find(std::string_view key) {
-  return const_cast<Json*>(static_cast<const JsonObject*>(this)->find(key));
+  const std::size_t at = place_of(key, members_.read());
+  return at < size() ? &members_.lend()[at].value : nullptr;
 }
 
 Json& JsonObject::operator[](std::string_view key) {
   if (Json* found = find(key)) return *found;
-  members_.push_back({std::string(key), Json()});
-  return members_.back().value;
+  Members& members = members_.lend();
+  members.push_back({std::string(key), Json()});
+  return members.back().value;
 }
 
 void JsonObject::append(std::string key, Json value) {
-  members_.push_back({std::move(key), std::move(value)});
+  members_.write().push_back({std::move(key), std::move(value)});
+}
+
+void JsonObject::reserve(std::size_t count) {
+  if (count > 0) members_.write().reserve(count);
 }
 
 bool JsonObject::erase(std::string_view key) {
-  return std::erase_if(members_, [&](const JsonMember& member) { return member.key == key; }) > 0;
+  if (place_of(key, members_.read()) == size()) return false;
+  std::erase_if(members_.write(), [&](const JsonMember& member) { return member.key == key; });
+  return true;
 }
 
 bool operator==(const JsonObject& a, const JsonObject& b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.members_.size(); ++i) {
-    const JsonMember& member = a.members_[i];
-    const bool same_place = b.members_[i].key == member.key;
-    const Json* other = same_place ? &b.members_[i].value : b.find(member.key);
+  if (a.shares_with(b)) return true;
+  const JsonObject::Members& left = a.members_.read();
+  const JsonObject::Members& right = b.members_.read();
+  if (left.size() != right.size()) return false;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const JsonMember& member = left[i];
+    const Json* other = right[i].key == member.key ? &right[i].value : b.find(member.key);
     if (!other || !(*other == member.value)) return false;
   }
   return true;
@@ -44,6 +64,7 @@ bool operator==(const JsonObject& a, const JsonObject& b) {
 
 Json Json::object(std::initializer_list<JsonMember> members) {
   JsonObject object;
+  object.reserve(members.size());
   for (const JsonMember& member : members) object.append(member.key, member.value);
   return Json(std::move(object));
 }
@@ -98,6 +119,12 @@ bool Json::bool_at(std::string_view key, bool otherwise) const {
   return member && member->is_bool() ? member->as_bool() : otherwise;
 }
 
+bool Json::shares_with(const Json& other) const {
+  if (is_object() && other.is_object()) return as_object().shares_with(other.as_object());
+  if (!is_array() || !other.is_array()) return false;
+  return std::get<CopyOnWrite<JsonArray>>(value_).is_same_as(std::get<CopyOnWrite<JsonArray>>(other.value_));
+}
+
 const JsonArray& Json::items_at(std::string_view key) const {
   static const JsonArray kEmpty;
   const Json* member = find(key);
@@ -119,6 +146,7 @@ Json build(const simdjson::dom::element& element) {
     case element_type::OBJECT: {
       const simdjson::dom::object source = element.get_object().value_unsafe();
       JsonObject object;
+      object.reserve(source.size());
       for (const auto& [key, value] : source) object.append(std::string(key), build(value));
       return Json(std::move(object));
     }

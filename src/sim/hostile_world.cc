@@ -57,6 +57,8 @@ struct HostileWorld::Parts {
   std::unique_ptr<client::ApiClient> berth;
   std::unique_ptr<client::ApiClient> user;
   SharedNetwork shared;
+  // Processes share what they decode: it follows from the bytes alone.
+  std::shared_ptr<api::DecodedVersions> decoded = std::make_shared<api::DecodedVersions>();
   std::deque<ProcessNetwork> networks;  // stable addresses
   std::vector<std::unique_ptr<Process>> processes;
 };
@@ -70,6 +72,7 @@ HostileWorld::HostileWorld(std::unique_ptr<Parts> parts) : parts_(std::move(part
 HostileWorld::~HostileWorld() = default;
 
 Process& HostileWorld::add(ProcessOptions options) {
+  options.parts.decoded = parts_->decoded;
   parts_->networks.push_back(ProcessNetwork{parts_->shared, options.name});
   parts_->processes.push_back(
       std::make_unique<Process>(parts_->networks.back(), parts_->gates, std::move(options)));
