@@ -32,6 +32,7 @@ class JsonObject {
   using Members = std::vector<JsonMember>;
 
   JsonObject();
+  explicit JsonObject(Members members);
   JsonObject(const JsonObject& other);
   JsonObject(JsonObject&& other) noexcept;
   JsonObject& operator=(const JsonObject& other);
@@ -139,6 +140,7 @@ struct JsonMember {
 };
 
 inline JsonObject::JsonObject() = default;
+inline JsonObject::JsonObject(Members members) : members_(std::move(members)) {}
 inline JsonObject::JsonObject(const JsonObject& other) = default;
 inline JsonObject::JsonObject(JsonObject&& other) noexcept = default;
 inline JsonObject& JsonObject::operator=(const JsonObject& other) = default;
