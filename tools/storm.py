@@ -3,6 +3,7 @@
 
     tools/storm.py --seeds 300             # seeds 1 to 300
     tools/storm.py --seeds 300 --first 1001
+    tools/storm.py --minutes 60            # from --first on, until the time is over
     tools/storm.py --only 42               # one seed, or a file that an earlier storm left
 """
 import argparse
@@ -18,6 +19,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHOWN_MAX = 20  # failed seeds that are listed
 SHRINK_SECONDS_MAX = 900
+SEEDS_A_PORTION = 20  # of one worker, with --minutes
 
 
 class Totals:
@@ -71,6 +73,21 @@ def work(program, seeds, totals, ignored):
         seeds = [seed for seed in seeds if seed > current]
 
 
+class SeedsUntil:
+    """Portions of seeds for workers, until the time is over."""
+
+    def __init__(self, first, minutes):
+        self.lock = threading.Lock()
+        self.next = first
+        self.end = time.monotonic() + 60 * minutes
+
+    def work(self, program, totals, ignored):
+        while time.monotonic() < self.end:
+            with self.lock:
+                first, self.next = self.next, self.next + SEEDS_A_PORTION
+            work(program, list(range(first, first + SEEDS_A_PORTION)), totals, ignored)
+
+
 def print_coverage(totals):
     faults = sorted(totals.faults)
     states = list(totals.coverage)
@@ -112,6 +129,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=300)
     parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=0)
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--build", default="build/release")
@@ -125,9 +143,14 @@ def main():
 
     totals = Totals()
     began = time.monotonic()
-    seeds = list(range(words.first, words.first + words.seeds))
-    threads = [threading.Thread(target=work, args=(program, seeds[n::words.jobs], totals, ignored))
-               for n in range(min(words.jobs, len(seeds)))]
+    if words.minutes > 0:
+        until = SeedsUntil(words.first, words.minutes)
+        threads = [threading.Thread(target=until.work, args=(program, totals, ignored))
+                   for _ in range(words.jobs)]
+    else:
+        seeds = list(range(words.first, words.first + words.seeds))
+        threads = [threading.Thread(target=work, args=(program, seeds[n::words.jobs], totals, ignored))
+                   for n in range(min(words.jobs, len(seeds)))]
     for thread in threads:
         thread.start()
     for thread in threads:
