@@ -329,9 +329,9 @@ void Scheduler::reconsider_group(const client::View& view, const EntryKey& key, 
           std::to_string(members.alive) + (members.alive == 1 ? " is there" : " are there");
   if (why.empty()) return enqueue(key, group->priority, group->meta.created, now);
   forget_overtaken(key, now);  // nothing is kept for who cannot be tried
-  if (group) return queue_.gate(key, group->priority, group->meta.created);
   const api::Pod* first = *std::min_element(members.waiting.begin(), members.waiting.end(), goes_before);
-  queue_.gate(key, first->priority, first->meta.created);
+  queue_.gate(key, group ? group->priority : first->priority,
+              group ? group->meta.created : first->meta.created);
   log_gate(key, std::move(why), now);
 }
 
@@ -367,7 +367,7 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   if (client::Effects effects = conditions_.due(view, now); !effects.empty()) return effects;
   if (overtaking_.expire(now)) queue_.wake(kWakePodGone, now);
   if (const std::optional<EntryKey> starving = overtaking_.starving(now))
-    keep_room({view, cluster_, allocator_, now, options_.binding_timeout}, *starving, now);
+    keep_room({view, cluster_, allocator_, now, options_.binding_timeout}, *starving);
   // Ends: every turn takes an entry, and none comes back without effects.
   while (std::optional<Entry> entry = queue_.pop(now)) {
     client::Effects effects = attempt(view, std::move(*entry), now);

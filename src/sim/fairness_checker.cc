@@ -1,5 +1,7 @@
 #include "sim/fairness_checker.h"
 
+#include <algorithm>
+
 #include "sim/rest_checker.h"
 
 namespace berth::sim {
@@ -51,6 +53,13 @@ bool FairnessChecker::fits_without_lower(const Entry& entry) const {
   return would_fit(left, entry.members, entry.key);
 }
 
+bool FairnessChecker::beside_endless(const Entry& entry) const {
+  return std::any_of(state_.pods.begin(), state_.pods.end(), [&](const auto& row) {
+    const StoredPod& pod = row.second;
+    return pod.priority < entry.priority && !pod.node.empty() && !pod.ends && !pod.finished();
+  });
+}
+
 std::string FairnessChecker::bound(const StoredPod& pod, Time now) {
   const Entry entry = highest_waiting();
   if (entry.members.empty() || entry.name != overtaken_) {
@@ -60,6 +69,7 @@ std::string FairnessChecker::bound(const StoredPod& pod, Time now) {
   }
   if (pod.priority >= entry.priority || now - since_ < kOvertakenMax || now - asked_ < kAskAgain) return "";
   asked_ = now;
+  if (now - since_ < kOvertakenBesideEndlessMax && beside_endless(entry)) return "";
   if (!fits_without_lower(entry)) {
     since_ = now;
     return "";
