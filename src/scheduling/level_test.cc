@@ -145,6 +145,27 @@ void put_request(TestBench& bench, const std::string& pod, const std::string& de
                                         "}}");
 }
 
+// Seen in a storm: the pod was deleted, its BindRequest collected, and the view of pods 30 s behind.
+TEST(Terms, ARequestThatGoesWhileItsPodStaysIsNotWrittenAgainAtOnceEachTime) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_pod({"p"});
+  const auto lose_request = [&] {
+    const auto requests = bench.view.bind_requests_of_pod("default", "p");
+    ASSERT_EQ(requests.size(), 1u);
+    bench.erase(api::Kind::BindRequest, requests.front()->meta.name);
+  };
+  bench.run();
+  lose_request();
+  bench.run();
+  lose_request();
+  bench.run();
+  EXPECT_EQ(bench.node_of("p"), "") << "once at once, for it may have been deleted; then with backoff";
+  bench.now = bench.now + Duration::seconds(2);
+  bench.run();
+  EXPECT_EQ(bench.node_of("p"), "n1");
+}
+
 TEST(Terms, ADecisionOfAnEarlierTermThatLandsLateIsTakenBack) {
   TestBench bench;
   bench.put_node({"n1"});

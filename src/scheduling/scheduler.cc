@@ -170,10 +170,12 @@ void Scheduler::request_changed(const client::View& view, const client::Delta& d
   const bool failed = after && api::failed_for_good(*after);
   const bool had_failed = before && api::failed_for_good(*before) && !replaced;
   if (!after || (failed && !had_failed)) queue_.wake(kWakePodGone, now);
-  if (!failed || had_failed) return;
-  avoidance_.note(*after, cluster_, now, now + options_.cool_down);
-  if (const api::Pod* pod = view.pods.find(after->meta.ns, after->pod_name))
-    failures_.note(entry_of(*pod), after->decision_id, now);
+  if (had_failed || (after && !failed)) return;
+  if (after) avoidance_.note(*after, cluster_, now, now + options_.cool_down);
+  // One that is gone while its pod stays is a failure too: it may be that only this view still has the pod.
+  const api::BindRequest& lost = after ? *after : *before;
+  if (const api::Pod* pod = view.pods.find(lost.meta.ns, lost.pod_name))
+    failures_.note(entry_of(*pod), lost.decision_id, now);
 }
 
 void Scheduler::apply(const client::View& view, const client::Delta& delta, Time now) {

@@ -37,6 +37,7 @@ class FairnessChecker {
     std::vector<const StoredPod*> members;
   };
   Entry highest_waiting() const;
+  bool is_decided(const StoredPod& pod) const;
   bool fits_without_lower(const Entry& entry) const;
   bool beside_endless(const Entry& entry) const;
 
