@@ -54,9 +54,9 @@ inline constexpr std::size_t kFetchTimersMax = 4096;
 inline constexpr std::size_t kReplyBytesMax = 512u << 20;  // a longer answer is Lost
 inline constexpr std::size_t kReplyHeaderBytesMax = 256u << 10;
 
-// Shared: HTTP/2 where the server offers it, so that one connection carries many requests; keep-alive HTTP/1.1
-// else. Separate: HTTP/1.1, one request at a time on a connection; for streams, whose bytes then wait for no
-// other request's.
+// Shared: HTTP/2 where the server offers it, so that one connection carries many requests; keep-alive
+// HTTP/1.1 else. Separate: HTTP/1.1, one request at a time on a connection; for streams, whose bytes then
+// wait for no other request's.
 enum class Connections : std::uint8_t { Shared, Separate };
 
 struct HttpFetcherOptions {

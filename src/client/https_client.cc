@@ -327,8 +327,8 @@ class FollowingSubscription final : public Subscription {
 
 class HttpsClient final : public ApiClient {
  public:
-  HttpsClient(std::unique_ptr<HttpFetcher> requests, std::unique_ptr<HttpFetcher> watches,
-              const Clock& clock, WatchPacing pacing, ServerTime* server_time)
+  HttpsClient(std::unique_ptr<HttpFetcher> requests, std::unique_ptr<HttpFetcher> watches, const Clock& clock,
+              WatchPacing pacing, ServerTime* server_time)
       : clock_(clock),
         pacing_(pacing),
         server_time_(server_time),
@@ -372,8 +372,8 @@ Result<std::unique_ptr<ApiClient>> make_https_client(ClusterAccess access, HttpF
   std::unique_ptr<HttpFetcher> requests = TRY(HttpFetcher::open(access, options, clock));
   options.connections = Connections::Separate;
   std::unique_ptr<HttpFetcher> watches = TRY(HttpFetcher::open(std::move(access), std::move(options), clock));
-  return std::unique_ptr<ApiClient>(std::make_unique<HttpsClient>(std::move(requests), std::move(watches),
-                                                                  clock, pacing, server_time));
+  return std::unique_ptr<ApiClient>(
+      std::make_unique<HttpsClient>(std::move(requests), std::move(watches), clock, pacing, server_time));
 }
 
 }  // namespace berth::client
