@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/known_defects.h"
 #include "binding/ladder.h"
 
 namespace berth::binding {
@@ -73,7 +74,8 @@ std::vector<client::Interest> Binder::interests() const {
 Binder::Memory& Binder::remember(const api::BindRequest& request, Time now) {
   Memory& memory = memory_[key_of(request)];
   if (memory.uid != request.meta.uid || memory.decision != request.decision_id)
-    memory = {request.meta.uid, request.decision_id, now};
+    memory = {request.meta.uid, request.decision_id,
+              has(KnownDefect::LimitsCountFromCreation) ? request.meta.created : now};
   return memory;
 }
 
