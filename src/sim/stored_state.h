@@ -30,8 +30,7 @@ struct StoredPod {
   bool runs_or_will() const { return !node.empty() && !finished() && !deleting; }
 };
 
-// Amounts are thousandths.
-using StoredAmounts = std::map<std::string, std::int64_t>;
+using StoredAmounts = std::map<std::string, std::int64_t>;  // thousandths
 
 struct StoredToleration {
   std::string key, value, effect;  // empty: any
@@ -89,9 +88,8 @@ struct StoredRequest {
 struct StoredGroup {
   std::string name, uid, key, scheduled;  // topology key; condition PodGroupInitiallyScheduled
   std::string scheduled_message;
-  std::string outcome;   // of its latest decision
-  std::int64_t min = 0;  // 0: no gang
-  std::int64_t priority = 0;
+  std::string outcome;                 // of its latest decision
+  std::int64_t min = 0, priority = 0;  // min 0: no gang
 };
 
 struct StoredNode {
