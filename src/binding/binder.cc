@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/known_defects.h"
 #include "binding/ladder.h"
 
 namespace berth::binding {
@@ -74,8 +73,7 @@ std::vector<client::Interest> Binder::interests() const {
 Binder::Memory& Binder::remember(const api::BindRequest& request, Time now) {
   Memory& memory = memory_[key_of(request)];
   if (memory.uid != request.meta.uid || memory.decision != request.decision_id)
-    memory = {request.meta.uid, request.decision_id,
-              has(KnownDefect::LimitsCountFromCreation) ? request.meta.created : now};
+    memory = {request.meta.uid, request.decision_id, now};
   return memory;
 }
 

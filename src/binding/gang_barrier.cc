@@ -30,6 +30,7 @@ struct Members {
   std::vector<const api::BindRequest*> left;  // neither failing nor without their pod; bound ones included
   std::size_t requests = 0;                   // failed ones included
   std::size_t size = 0;                       // as decided
+  Time oldest;                                // request, as its object says
 };
 
 Members members_of(const View& view, const std::string& decision) {
@@ -37,6 +38,8 @@ Members members_of(const View& view, const std::string& decision) {
   for (const api::BindRequest* request : view.bind_requests_of_decision(decision)) {
     ++members.requests;
     members.size = std::max(members.size, static_cast<std::size_t>(request->group.size));
+    const Time created = request->meta.created;
+    members.oldest = members.oldest.is_set() ? std::min(members.oldest, created) : created;
     const PodSight sight = look_for_pod(view, *request);
     const bool there = sight.state == PodSight::State::Free || sight.state == PodSight::State::OnOurNode;
     const bool failing = is_failing(*request) && !has(KnownDefect::BindFailureInvisibleToGang);
@@ -169,6 +172,7 @@ Effects GangBarrier::decide(const View& view, const api::PodGroup& group, const 
   Arrivals& arrivals = arrivals_[key];
   if (arrivals.decision != decision || arrivals.requests != members.requests)
     arrivals = {decision, members.requests, now};
+  if (has(KnownDefect::LimitsCountFromCreation) && members.oldest.is_set()) arrivals.since = members.oldest;
   const std::size_t to_come = still_to_come(view, group, decision, members, arrivals, now);
 
   std::set<std::string_view> counted;

@@ -156,7 +156,7 @@ TEST(Conduct, NumbersAreRewrittenSoOften) {
     EXPECT_EQ(checker.told("pod q", {"False", i % 2 ? "Unschedulable" : "SchedulerError", message}, Time()),
               "");
   }
-  EXPECT_EQ(broken, "I15: the numbers in a condition of pod p were rewritten 9 times in a minute");
+  EXPECT_EQ(broken, "I15: the numbers in a condition of pod p were rewritten 13 times in a minute");
 }
 
 TEST(Conduct, AFurtherAttemptIsCounted) {

@@ -16,7 +16,7 @@ namespace berth::sim {
 
 // Of one condition in a minute of virtual time, where only numbers change. The product's own limit is two;
 // each restart tells everything anew.
-inline constexpr std::size_t kRewordingsAMinuteMax = 8;
+inline constexpr std::size_t kRewordingsAMinuteMax = 12;
 
 class ConductChecker {
  public:

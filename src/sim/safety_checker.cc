@@ -414,6 +414,10 @@ void SafetyChecker::request_changed(const StoredRequest* before, const StoredReq
     say("I17: attempts of request " + after.name + " went from " + std::to_string(before->failed_attempts) +
         " to " + std::to_string(after.failed_attempts));
   if (!decided) say_if(ConductChecker::attempted(*before, after));
+  const StoredPod* member = after.step == "WaitingForGang" ? state_.pod_by_uid(after.pod_uid) : nullptr;
+  if (const StoredGroup* group = member ? find(state_.groups, member->group) : nullptr;
+      group && group->min == 0)
+    say("I4: request " + after.name + " waits for the other members of a group without a minimum");
   if (after.phase != "Succeeded" || (before && before->phase == "Succeeded")) return;
   const StoredPod* pod = state_.pod_by_uid(after.pod_uid);
   if (pod && pod->node != after.node)
