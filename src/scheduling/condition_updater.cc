@@ -116,7 +116,8 @@ void ConditionUpdater::settle(const api::ObjectKey& key, bool ok, Time now) {
   Entry& entry = found->second;
   entry.under_way = false;
   entry.failures = ok ? 0 : entry.failures + 1;
-  if (!ok && !has(KnownDefect::ConditionSentOnce)) {
+  if (!ok && has(KnownDefect::ConditionSentOnce)) return;
+  if (!ok) {
     schedule(key, entry, now + backoff(kConditionRetryFirst, kConditionRetryMax, entry.failures));
   } else if (entry.changed && !entry.due.is_set()) {
     schedule(key, entry, now + entry.wanted.reword_after);
