@@ -30,7 +30,6 @@ struct Members {
   std::vector<const api::BindRequest*> left;  // neither failing nor without their pod; bound ones included
   std::size_t requests = 0;                   // failed ones included
   std::size_t size = 0;                       // as decided
-  Time oldest;                                // request, as its object says
 };
 
 Members members_of(const View& view, const std::string& decision) {
@@ -38,8 +37,6 @@ Members members_of(const View& view, const std::string& decision) {
   for (const api::BindRequest* request : view.bind_requests_of_decision(decision)) {
     ++members.requests;
     members.size = std::max(members.size, static_cast<std::size_t>(request->group.size));
-    const Time created = request->meta.created;
-    members.oldest = members.oldest.is_set() ? std::min(members.oldest, created) : created;
     const PodSight sight = look_for_pod(view, *request);
     const bool there = sight.state == PodSight::State::Free || sight.state == PodSight::State::OnOurNode;
     const bool failing = is_failing(*request) && !has(KnownDefect::BindFailureInvisibleToGang);
@@ -172,7 +169,8 @@ Effects GangBarrier::decide(const View& view, const api::PodGroup& group, const 
   Arrivals& arrivals = arrivals_[key];
   if (arrivals.decision != decision || arrivals.requests != members.requests)
     arrivals = {decision, members.requests, now};
-  if (has(KnownDefect::LimitsCountFromCreation) && members.oldest.is_set()) arrivals.since = members.oldest;
+  if (has(KnownDefect::LimitsCountFromCreation) && !members.left.empty())
+    arrivals.since = members.left.front()->meta.created;
   const std::size_t to_come = still_to_come(view, group, decision, members, arrivals, now);
 
   std::set<std::string_view> counted;
@@ -180,17 +178,15 @@ Effects GangBarrier::decide(const View& view, const api::PodGroup& group, const 
   std::size_t bound = 0;
   for (const api::Pod* pod : view.pods_of_group(group.meta.ns, group.meta.name))
     bound += pod->bound() && lives(*pod) && !counted.contains(pod->meta.uid);
-  const bool all = has(KnownDefect::BasicGroupAllOrNothing);
-  auto minimum = static_cast<std::size_t>(
-      std::max(group.gang_min.value_or(all ? static_cast<std::int32_t>(members.size) : 1), 1));
-  if (has(KnownDefect::GangMinimumNotRead)) minimum = 1;
+  const std::int32_t read = has(KnownDefect::GangMinimumNotRead) ? 1 : group.gang_min.value_or(1);
+  const auto minimum = static_cast<std::size_t>(std::max(read, 1));
 
   Effects effects;
   GangOutcome outcome = GangOutcome::Undecided;
   if (members.left.empty() && to_come == 0) return effects;
-  const bool prepared = !has(KnownDefect::CompletenessAfterDeviceWait) || all_prepared(view, members, now);
   if (bound + members.left.size() + to_come < minimum) {
-    if (!prepared || has(KnownDefect::GangsHoldEachOther)) return effects;
+    if (has(KnownDefect::GangsHoldEachOther)) return effects;
+    if (has(KnownDefect::CompletenessAfterDeviceWait) && !all_prepared(view, members, now)) return effects;
     outcome = GangOutcome::Aborted;
   } else if (to_come > 0) {
     const Time seen_by = arrivals.since + kSightGrace;
