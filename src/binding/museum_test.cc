@@ -101,29 +101,5 @@ TEST(MuseumByHand, CompletenessAfterDeviceWait) {
   });
 }
 
-TEST(MuseumByHand, LateAllocationNotSealed) {
-  expect_shown(KnownDefect::LateAllocationNotSealed, [](FakeCluster& cluster) {
-    cluster.put(Kind::Node, kNode);
-    add_claim(cluster, "c");
-    add_pod(cluster, "p", R"(,"resourceClaims":[{"name":"c","resourceClaimName":"c"}])");
-    add_request(cluster, "p", R"("decisionID":"x","withdrawn":true,)" + allocates("c", "given-back"));
-    cluster.deliver();
-    const std::uint64_t before = cluster.view().claims.find("d", "c")->meta.resource_version;
-    cluster.settle(cluster.now);
-    return cluster.view().claims.find("d", "c")->meta.resource_version > before;
-  });
-}
-
-TEST(MuseumByHand, FirstListTrusted) {
-  expect_shown(KnownDefect::FirstListTrusted, [](FakeCluster& cluster) {
-    cluster.put(Kind::Node, kNode);
-    for (const char* name : {"successor", "late"}) add_pod(cluster, name);
-    add_request(cluster, "successor", R"("decisionID":"y","schedulerName":"berth","epoch":2)");
-    add_request(cluster, "late", R"("decisionID":"x","schedulerName":"berth","epoch":1)");
-    cluster.settle(cluster.now);
-    return has_failed(cluster, "late");
-  });
-}
-
 }  // namespace
 }  // namespace berth::binding
