@@ -2,6 +2,7 @@
 // it.
 #include <algorithm>
 
+#include "base/known_defects.h"
 #include "dra/search.h"
 
 namespace berth::dra {
@@ -210,6 +211,7 @@ Search::Attempt Search::take(Position at, Place place) {
   const bool taints = gates_.device_taints && !leaves_out(CertificateKind::Taint);
   const api::Taint* taint = taints ? untolerated(device, ask.spec->tolerations) : nullptr;
   if (taint) {
+    if (has(KnownDefect::RefusedCandidateKeepsCounters)) charge(place, pick);
     if (words_)
       note(at, place,
            "its taint " + taint->key + (taint->value.empty() ? "" : "=" + taint->value) + ":" +

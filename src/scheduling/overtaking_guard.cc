@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/known_defects.h"
+
 namespace berth::scheduling {
 
 Duration OvertakingGuard::limit_of(const Waiting& waiting) const {
@@ -45,6 +47,7 @@ void OvertakingGuard::placed(std::int32_t priority, Time now) {
 
 std::optional<EntryKey> OvertakingGuard::starving(Time now) const {
   if (kept_ || (keeps_again_at_.is_set() && now < keeps_again_at_)) return std::nullopt;
+  if (has(KnownDefect::OvertakenWithoutBound)) return std::nullopt;
   std::size_t looks = 0;
   for (const Place& place : overtaken_) {
     if (std::get<1>(place) <= now) return std::get<2>(place);

@@ -61,6 +61,8 @@ class Scheduler final : public client::StatefulDecider {
 
   const model::Cluster& cluster() const { return cluster_; }
   const Queue& queue() const { return queue_; }
+  // What is kept beside the model: nothing in a standby.
+  std::size_t remembered() const { return dirty_.size() + in_flight_.size() + written_gangs_.size(); }
 
  private:
   // A decision whose writes are under way.

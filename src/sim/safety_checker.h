@@ -4,8 +4,8 @@
 // asks for; I3 a bound pod's claims;
 // I4 a gang begins whole; I5 one topology domain; I7 a pod is bound once, and within what its node offers;
 // I8 terms of leaders; I15 writes of an object; I16 repairs of models; I17 conditions and phases tell the
-// truth. What users, drivers and rivals do themselves is not held against the control plane: see Excuses in
-// the .cc file. Owner: one storm. Cost: some microseconds a write.
+// truth. Also what ConductChecker says. What users, drivers and rivals do themselves is not held against the
+// control plane: see Excuses in the .cc file. Owner: one storm. Cost: some microseconds a write.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "sim/conduct_checker.h"
 #include "sim/fairness_checker.h"
 #include "sim/stored_state.h"
 
@@ -60,6 +61,9 @@ class SafetyChecker {
 
  private:
   void say(std::string sentence);
+  void say_if(std::string sentence) {
+    if (!sentence.empty()) say(std::move(sentence));
+  }
   // What one object says now; null: it is gone.
   void pod_event(const std::string& name, const Json* object);
   void claim_event(const std::string& name, const Json* object);
@@ -129,6 +133,7 @@ class SafetyChecker {
   };
   std::map<store::Key, Minute> minutes_;
   FairnessChecker fairness_{state_};
+  ConductChecker conduct_;
   std::size_t refused_ = 0;
   std::size_t bindings_ = 0;
 };
