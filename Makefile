@@ -3,7 +3,7 @@
 JOBS ?= $(shell nproc)
 RELEASE := build/release
 
-.PHONY: up demo build test check bench storm test-cluster format clean setup setup-check configure
+.PHONY: up demo build test check bench storm storm-long test-cluster format clean setup setup-check configure
 .DEFAULT_GOAL := build
 
 # Starts the embedded control plane with the demo cluster; ends on Ctrl-C.
@@ -36,6 +36,12 @@ storm: configure
 	@cmake --build $(RELEASE) -j $(JOBS) --target sim-storm
 	@tools/storm.py --build $(RELEASE) --seeds $(SEEDS) $(if $(ONLY),--only $(ONLY)) \
 		$(if $(DEFECT),--defect $(DEFECT))
+
+# An hour of them, from seed FIRST on.
+FIRST ?= 1
+storm-long: configure
+	@cmake --build $(RELEASE) -j $(JOBS) --target sim-storm
+	@tools/storm.py --build $(RELEASE) --minutes 60 --first $(FIRST)
 
 test-cluster: build
 	@tools/test-cluster.sh

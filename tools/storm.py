@@ -3,6 +3,7 @@
 
     tools/storm.py --seeds 300             # seeds 1 to 300
     tools/storm.py --seeds 300 --first 1001
+    tools/storm.py --minutes 60            # from --first on, until the time is over
     tools/storm.py --only 42               # one seed, or a file that an earlier storm left
     tools/storm.py --defect gang-minimum-not-read   # one of the museum switched on, until a seed finds it
 """
@@ -19,6 +20,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHOWN_MAX = 20  # failed seeds that are listed
 SHRINK_SECONDS_MAX = 900
+SEEDS_A_PORTION = 20  # of one worker, with --minutes
 
 
 class Totals:
@@ -78,6 +80,21 @@ def work(program, seeds, totals, ignored):
             return
         totals.died(current, errors.splitlines()[-1] if errors else f"exit {worker.returncode}")
         seeds = [seed for seed in seeds if seed > current]
+
+
+class SeedsUntil:
+    """Portions of seeds for workers, until the time is over."""
+
+    def __init__(self, first, minutes):
+        self.lock = threading.Lock()
+        self.next = first
+        self.end = time.monotonic() + 60 * minutes
+
+    def work(self, program, totals, ignored):
+        while time.monotonic() < self.end:
+            with self.lock:
+                first, self.next = self.next, self.next + SEEDS_A_PORTION
+            work(program, list(range(first, first + SEEDS_A_PORTION)), totals, ignored)
 
 
 def print_coverage(totals):
@@ -152,19 +169,24 @@ def run_only(program, which, ignored):
     return 1 if result["broken"] else 0
 
 
-def run_all(program, seeds, jobs, totals, options):
-    threads = [threading.Thread(target=work, args=(program, seeds[n::jobs], totals, options))
-               for n in range(min(jobs, len(seeds)))]
+def run_threads(count, job):
+    threads = [threading.Thread(target=job, args=(number,)) for number in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
 
+def run_all(program, seeds, jobs, totals, options):
+    jobs = min(jobs, len(seeds))
+    run_threads(jobs, lambda number: work(program, seeds[number::jobs], totals, options))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=300)
     parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=0)
     parser.add_argument("--only", default="")
     parser.add_argument("--defect", default="", help="a name of docs/reliability.md, Museum")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -181,7 +203,11 @@ def main():
 
     totals = Totals()
     began = time.monotonic()
-    run_all(program, list(range(words.first, words.first + words.seeds)), words.jobs, totals, ignored)
+    if words.minutes > 0:
+        until = SeedsUntil(words.first, words.minutes)
+        run_threads(words.jobs, lambda _: until.work(program, totals, ignored))
+    else:
+        run_all(program, list(range(words.first, words.first + words.seeds)), words.jobs, totals, ignored)
     seconds = time.monotonic() - began
 
     faults = sum(totals.faults.values())

@@ -273,6 +273,8 @@ Json assemble(const TypeInfo& type, Members members) {
   const std::span<const FieldInfo> fields = type.fields();
   BERTH_ASSERT(members.size() == fields.size(), "one entry for each field");
   JsonObject out;
+  const auto is_given = [](const Json& member) { return !member.is_null(); };
+  out.reserve(static_cast<std::size_t>(std::count_if(members.begin(), members.end(), is_given)));
   for (std::size_t i = 0; i < fields.size(); ++i) append_member(out, fields[i], std::move(members[i]));
   return Json(std::move(out));
 }

@@ -55,10 +55,41 @@ std::string_view element_type(std::string_view go_type) {
   return go_type;
 }
 
+// The items of an array that is written anew: references into the old one would keep the new one from being
+// shared.
+JsonArray taken(Json& array) {
+  JsonArray items = std::move(array.as_array());
+  array = Json();
+  return items;
+}
+
+const Json& item_at(const Json& list, std::size_t index) {
+  static const Json kNone;
+  return list.is_array() && index < list.as_array().size() ? list.as_array()[index] : kNone;
+}
+
+// Moves the members out. Of members of one name the last wins.
+Json sorted_by_key(JsonObject& object) {
+  std::vector<JsonMember*> sorted;
+  sorted.reserve(object.size());
+  for (JsonMember& given : object) sorted.push_back(&given);
+  // Members of one name stay in their order (by address).
+  std::sort(sorted.begin(), sorted.end(), [](const JsonMember* a, const JsonMember* b) {
+    const int order = a->key.compare(b->key);
+    return order < 0 || (order == 0 && a < b);
+  });
+  JsonObject out;
+  out.reserve(sorted.size());
+  for (std::size_t i = 0; i < sorted.size(); ++i)
+    if (i + 1 == sorted.size() || sorted[i + 1]->key != sorted[i]->key)
+      out.append(std::move(sorted[i]->key), std::move(sorted[i]->value));
+  return Json(std::move(out));
+}
+
 class Decoder {
  public:
-  // Makes `value` the canonical form of a message. `value` is an object.
-  Status message(const TypeInfo& type, Json& value, const Place& at);
+  // Makes `value` the canonical form of a message. `value` is an object. `known` is canonical, or null.
+  Status message(const TypeInfo& type, Json& value, const Json& known, const Place& at);
   std::vector<std::string> take_strict_errors() { return std::move(strict_errors_); }
   std::vector<std::string> take_empty_lists() { return std::move(empty_lists_); }
 
@@ -69,15 +100,16 @@ class Decoder {
     std::string_view go_type;
   };
 
-  Status member(const TypeInfo& owner, const FieldInfo& field, Json& value, const Place& at);
-  Status list(const FieldInfo& field, Target target, Json& value, const Place& at);
-  Status map(const FieldInfo& field, Target target, Json& value, const Place& at);
-  Status one(const FieldInfo& field, Target target, Json& value, const Place& at);
+  Status member(const TypeInfo& owner, const FieldInfo& field, Json& value, const Json& known,
+                const Place& at);
+  Status list(const FieldInfo& field, Target target, Json& value, const Json& known, const Place& at);
+  Status map(const FieldInfo& field, Target target, Json& value, const Json& known, const Place& at);
+  Status one(const FieldInfo& field, Target target, Json& value, const Json& known, const Place& at);
   Status integer(const FieldInfo& field, Target target, Json& value, const Place& at);
   Status number(Target target, Json& value, const Place& at);
   Status text(const FieldInfo& field, Target target, Json& value, const Place& at);
   Status int_or_string(Json& value, const Place& at);
-  Status schema_union(const FieldInfo& field, Target target, Json& value, const Place& at);
+  Status schema_union(const FieldInfo& field, Target target, Json& value, const Json& known, const Place& at);
 
   void strict(std::string_view what, const Place& at) {
     if (strict_errors_.size() >= kStrictErrorsMax) return;
@@ -104,7 +136,8 @@ class Decoder {
   std::set<std::string> seen_;
 };
 
-Status Decoder::message(const TypeInfo& type, Json& value, const Place& at) {
+Status Decoder::message(const TypeInfo& type, Json& value, const Json& known, const Place& at) {
+  if (value.shares_with(known)) return {};
   const std::span<const FieldInfo> fields = type.fields();
   Members members(fields.size());
   std::vector<bool> seen(fields.size());
@@ -121,74 +154,67 @@ Status Decoder::message(const TypeInfo& type, Json& value, const Place& at) {
     if (seen[position]) strict("duplicate", inner);
     seen[position] = true;
     if (given.value.is_null()) continue;
-    TRY(member(type, *field, given.value, inner));
+    TRY(member(type, *field, given.value, known.part(given.key), inner));
     members[position] = std::move(given.value);
   }
   value = assemble(type, std::move(members));
   return {};
 }
 
-Status Decoder::member(const TypeInfo& owner, const FieldInfo& field, Json& value, const Place& at) {
+Status Decoder::member(const TypeInfo& owner, const FieldInfo& field, Json& value, const Json& known,
+                       const Place& at) {
   const Target target{owner, field.go_type};
   switch (field.shape) {
     case Shape::One:
-      return one(field, target, value, at);
+      return one(field, target, value, known, at);
     case Shape::List:
-      return list(field, target, value, at);
+      return list(field, target, value, known, at);
     case Shape::Map:
     case Shape::MapOfLists:
-      return map(field, target, value, at);
+      return map(field, target, value, known, at);
   }
   return {};
 }
 
-Status Decoder::list(const FieldInfo& field, Target target, Json& value, const Place& at) {
+Status Decoder::list(const FieldInfo& field, Target target, Json& value, const Json& known, const Place& at) {
   if (!value.is_array()) return wrong_type(word_for(value), target, at);
-  const bool vanishes = value.as_array().empty() && field.is(kOmitEmpty);
+  if (value.shares_with(known)) return {};
+  JsonArray items = taken(value);
+  const bool vanishes = items.empty() && field.is(kOmitEmpty);
   if (vanishes && empty_lists_.size() < kEmptyListsMax) empty_lists_.push_back(at.path());
   const Target element{target.owner, element_type(target.go_type)};
-  std::size_t index = 0;
-  for (Json& item : value.as_array()) {
-    const Place inner{&at, {}, index++, nullptr};
-    if (item.is_null())
-      item = zero_of(field);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const Place inner{&at, {}, i, nullptr};
+    if (items[i].is_null())
+      items[i] = zero_of(field);
     else
-      TRY(one(field, element, item, inner));
+      TRY(one(field, element, items[i], item_at(known, i), inner));
   }
+  value = Json(std::move(items));
   return {};
 }
 
-Status Decoder::map(const FieldInfo& field, Target target, Json& value, const Place& at) {
+Status Decoder::map(const FieldInfo& field, Target target, Json& value, const Json& known, const Place& at) {
   if (!value.is_object()) return wrong_type(word_for(value), target, at);
+  if (value.shares_with(known)) return {};
   const Target element{target.owner, element_type(target.go_type)};
   std::set<std::string_view> keys;
   for (JsonMember& given : value.as_object()) {
     const Place inner{&at, given.key, 0, nullptr};
+    const Json& known_part = known.part(given.key);
     if (!keys.insert(given.key).second) strict("duplicate", inner);
     if (given.value.is_null())
       given.value = field.shape == Shape::Map ? zero_of(field) : Json();
     else if (field.shape == Shape::MapOfLists)
-      TRY(list(field, element, given.value, inner));
+      TRY(list(field, element, given.value, known_part, inner));
     else
-      TRY(one(field, element, given.value, inner));
+      TRY(one(field, element, given.value, known_part, inner));
   }
-  std::vector<JsonMember*> sorted;
-  sorted.reserve(value.as_object().size());
-  for (JsonMember& given : value.as_object()) sorted.push_back(&given);
-  // Members of one name stay in their order (by address): the last wins.
-  std::sort(sorted.begin(), sorted.end(), [](const JsonMember* a, const JsonMember* b) {
-    const int order = a->key.compare(b->key);
-    return order < 0 || (order == 0 && a < b);
-  });
-  JsonObject out;
-  for (std::size_t i = 0; i < sorted.size(); ++i)
-    if (i + 1 == sorted.size() || sorted[i + 1]->key != sorted[i]->key)
-      out.append(std::move(sorted[i]->key), std::move(sorted[i]->value));
-  value = Json(std::move(out));
+  value = sorted_by_key(value.as_object());
   return {};
 }
 
-Status Decoder::one(const FieldInfo& field, Target target, Json& value, const Place& at) {
+Status Decoder::one(const FieldInfo& field, Target target, Json& value, const Json& known, const Place& at) {
   switch (field.kind) {
     case ValueKind::Bool:
       if (!value.is_bool()) return wrong_type(word_for(value), target, at);
@@ -205,11 +231,11 @@ Status Decoder::one(const FieldInfo& field, Target target, Json& value, const Pl
       return int_or_string(value, at);
     case ValueKind::Message:
       if (!value.is_object()) return wrong_type(word_for(value), target, at);
-      return message(field.type(), value, at);
+      return message(field.type(), value, known, at);
     case ValueKind::SchemaOrArray:
     case ValueKind::SchemaOrBool:
     case ValueKind::SchemaOrStrings:
-      return schema_union(field, target, value, at);
+      return schema_union(field, target, value, known, at);
     default:
       return text(field, target, value, at);
   }
@@ -277,8 +303,9 @@ Status Decoder::text(const FieldInfo& field, Target target, Json& value, const P
   return {};
 }
 
-Status Decoder::schema_union(const FieldInfo& field, Target target, Json& value, const Place& at) {
-  if (value.is_object()) return message(field.type(), value, at);
+Status Decoder::schema_union(const FieldInfo& field, Target target, Json& value, const Json& known,
+                             const Place& at) {
+  if (value.is_object()) return message(field.type(), value, known, at);
   if (field.kind == ValueKind::SchemaOrBool) {
     if (value.is_bool()) return {};
     return Error(ErrorCode::Invalid, at.path(), "boolean or JSON schema expected");
@@ -292,7 +319,7 @@ Status Decoder::schema_union(const FieldInfo& field, Target target, Json& value,
     } else if (!item.is_object()) {
       return wrong_inner_type(word_for(item), "v1.JSONSchemaProps", inner);
     } else {
-      TRY(message(field.type(), item, inner));
+      TRY(message(field.type(), item, Json(), inner));
     }
   }
   return {};
@@ -311,13 +338,13 @@ Error with_number_as_written(const Error& error, std::string_view text) {
 
 }  // namespace
 
-Result<Decoded> decode_document(const TypeInfo& type, Json document) {
+Result<Decoded> decode_document(const TypeInfo& type, Json document, const Json& canonical) {
   if (document.is_null()) document = Json::object();
   if (!document.is_object())
     return Error(ErrorCode::Invalid, fmt::format("json: cannot unmarshal {} into Go value of type {}.{}",
                                                  word_for(document), type.version, type.name));
   Decoder decoder;
-  TRY(decoder.message(type, document, Place{}));
+  TRY(decoder.message(type, document, canonical, Place{}));
   return Decoded{std::move(document), decoder.take_strict_errors(), decoder.take_empty_lists()};
 }
 

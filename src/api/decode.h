@@ -33,7 +33,10 @@ struct Decoded {
 // Error: a value of a wrong type, in the words of the reference's decoder
 // (`json: cannot unmarshal number into Go struct field ConfigMap.data of type string`); its path names the
 // field. Names match exactly. Of repeated members the last wins.
-Result<Decoded> decode_document(const TypeInfo& type, Json document);
+//
+// `canonical`: a canonical document of `type`, if one is known. Parts that `document` shares with it at the
+// same place (Json::shares_with) are taken as they are, without a look.
+Result<Decoded> decode_document(const TypeInfo& type, Json document, const Json& canonical = {});
 // The same from text. `null` is an empty object. Text that is no JSON is refused with the reference's reason
 // (`invalid character 'n' looking for beginning of object key string`).
 Result<Decoded> decode_json(const TypeInfo& type, std::string_view text);

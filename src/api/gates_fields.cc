@@ -49,15 +49,43 @@ bool is_used(const Json& value) {
   return !value.is_null();
 }
 
+// The field of the next member, which mostly is the one behind the last member's: `hint`.
+const FieldInfo* next_field(const TypeInfo& type, std::string_view key, std::size_t& hint) {
+  const FieldInfo* field = type.field_by_json(key, hint);
+  if (field) hint = static_cast<std::size_t>(field - type.fields().data()) + 1;
+  return field;
+}
+
 void collect_used(const TypeInfo& type, const Json& document, Features& used) {
   if (!document.is_object()) return;
+  std::size_t hint = 0;
   for (const JsonMember& member : document.as_object()) {
-    const FieldInfo* field = type.field_by_json(member.key);
+    const FieldInfo* field = next_field(type, member.key, hint);
     if (!field || !is_used(member.value)) continue;
     if (!field->gate.empty()) used.insert(field->gate);
     for_each_message(*field, member.value,
                      [&](const Json& inner) { collect_used(field->type(), inner, used); });
   }
+}
+
+// Whether the document has a member whose gate is off. Parts that it shares with `old` are not looked at:
+// what stands there is used by `old`.
+bool has_gated(const TypeInfo& type, const Json& document, const Json& old, const Gates& gates) {
+  if (!document.is_object() || document.shares_with(old)) return false;
+  std::size_t hint = 0;
+  for (const JsonMember& member : document.as_object()) {
+    const FieldInfo* field = next_field(type, member.key, hint);
+    if (!field) continue;
+    if (!field->gate.empty() && !is_on(*field, gates)) return true;
+    const Json& old_value = old.part(member.key);
+    if (member.value.shares_with(old_value)) continue;
+    bool found = false;
+    for_each_message(*field, member.value, [&](const Json& inner) {
+      found = found || has_gated(field->type(), inner, old_value, gates);
+    });
+    if (found) return true;
+  }
+  return false;
 }
 
 void drop(const TypeInfo& type, Json& document, const Features& used, const Gates& gates) {
@@ -80,6 +108,8 @@ void drop(const TypeInfo& type, Json& document, const Features& used, const Gate
 }  // namespace
 
 void drop_gated_fields(const TypeInfo& type, Json& document, const Json* old, const Gates& gates) {
+  static const Json kNone;
+  if (!has_gated(type, document, old ? *old : kNone, gates)) return;
   Features used;
   if (old) collect_used(type, *old, used);
   drop(type, document, used, gates);

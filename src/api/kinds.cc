@@ -93,9 +93,13 @@ const RawPtr& raw_of(const TypedObject& object) {
 }
 
 Result<TypedObject> decode_typed(Kind kind, RawPtr raw) {
-  const Json object = TRY(parse_json(*raw));
-  if (!object.is_object()) return Error(ErrorCode::Invalid, "an API object is a JSON object");
-  return decode_as(kind, object, std::move(raw));
+  const Json document = TRY(parse_json(*raw));
+  return decode_typed(kind, std::move(raw), document);
+}
+
+Result<TypedObject> decode_typed(Kind kind, RawPtr raw, const Json& document) {
+  if (!document.is_object()) return Error(ErrorCode::Invalid, "an API object is a JSON object");
+  return decode_as(kind, document, std::move(raw));
 }
 
 }  // namespace berth::api

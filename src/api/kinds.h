@@ -85,5 +85,7 @@ const RawPtr& raw_of(const TypedObject& object);
 // server has validated what it stored). Error only when the bytes are no JSON object. Cost: about 10 µs for a
 // 3 KB pod.
 Result<TypedObject> decode_typed(Kind kind, RawPtr raw);
+// The same where `raw` was parsed already.
+Result<TypedObject> decode_typed(Kind kind, RawPtr raw, const Json& document);
 
 }  // namespace berth::api

@@ -4,48 +4,75 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 namespace berth {
 
+namespace {
+
+std::size_t place_of(std::string_view key, const JsonObject::Members& members) {
+  // The first characters tell most keys of one length apart.
+  const char first = key.empty() ? '\0' : key.front();
+  std::size_t at = 0;
+  for (; at < members.size(); ++at) {
+    const std::string& name = members[at].key;
+    if (name.size() == key.size() && name[0] == first && name == key) break;
+  }
+  return at;
+}
+
+}  // namespace
+
 const Json* JsonObject::find(std::string_view key) const {
-  for (const JsonMember& member : members_)
-    if (member.key == key) return &member.value;
-  return nullptr;
+  const Members& members = members_.read();
+  const std::size_t at = place_of(key, members);
+  return at < members.size() ? &members[at].value : nullptr;
 }
 
 Json* JsonObject::find(std::string_view key) {
-  return const_cast<Json*>(static_cast<const JsonObject*>(this)->find(key));
+  const std::size_t at = place_of(key, members_.read());
+  return at < size() ? &members_.lend()[at].value : nullptr;
 }
 
 Json& JsonObject::operator[](std::string_view key) {
   if (Json* found = find(key)) return *found;
-  members_.push_back({std::string(key), Json()});
-  return members_.back().value;
+  Members& members = members_.lend();
+  members.push_back({std::string(key), Json()});
+  return members.back().value;
 }
 
 void JsonObject::append(std::string key, Json value) {
-  members_.push_back({std::move(key), std::move(value)});
+  Members& members = members_.write();
+  members.emplace_back();
+  members.back().key = std::move(key);
+  members.back().value = std::move(value);
+}
+
+void JsonObject::reserve(std::size_t count) {
+  if (count > 0) members_.write().reserve(count);
 }
 
 bool JsonObject::erase(std::string_view key) {
-  return std::erase_if(members_, [&](const JsonMember& member) { return member.key == key; }) > 0;
+  if (place_of(key, members_.read()) == size()) return false;
+  std::erase_if(members_.write(), [&](const JsonMember& member) { return member.key == key; });
+  return true;
 }
 
 bool operator==(const JsonObject& a, const JsonObject& b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.members_.size(); ++i) {
-    const JsonMember& member = a.members_[i];
-    const bool same_place = b.members_[i].key == member.key;
-    const Json* other = same_place ? &b.members_[i].value : b.find(member.key);
+  if (a.shares_with(b)) return true;
+  const JsonObject::Members& left = a.members_.read();
+  const JsonObject::Members& right = b.members_.read();
+  if (left.size() != right.size()) return false;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const JsonMember& member = left[i];
+    const Json* other = right[i].key == member.key ? &right[i].value : b.find(member.key);
     if (!other || !(*other == member.value)) return false;
   }
   return true;
 }
 
 Json Json::object(std::initializer_list<JsonMember> members) {
-  JsonObject object;
-  for (const JsonMember& member : members) object.append(member.key, member.value);
-  return Json(std::move(object));
+  return Json(JsonObject(JsonObject::Members(members)));
 }
 
 Json Json::array(std::initializer_list<Json> items) {
@@ -98,6 +125,12 @@ bool Json::bool_at(std::string_view key, bool otherwise) const {
   return member && member->is_bool() ? member->as_bool() : otherwise;
 }
 
+bool Json::shares_with(const Json& other) const {
+  if (is_object() && other.is_object()) return as_object().shares_with(other.as_object());
+  if (!is_array() || !other.is_array()) return false;
+  return std::get<CopyOnWrite<JsonArray>>(value_).is_same_as(std::get<CopyOnWrite<JsonArray>>(other.value_));
+}
+
 const JsonArray& Json::items_at(std::string_view key) const {
   static const JsonArray kEmpty;
   const Json* member = find(key);
@@ -106,36 +139,48 @@ const JsonArray& Json::items_at(std::string_view key) const {
 
 namespace {
 
-Json build(const simdjson::dom::element& element) {
+// `into` is null.
+void build(const simdjson::dom::element& element, Json& into) {
   using simdjson::dom::element_type;
   switch (element.type()) {
     case element_type::ARRAY: {
       const simdjson::dom::array source = element.get_array().value_unsafe();
-      JsonArray items;
-      items.reserve(source.size());
-      for (const simdjson::dom::element& item : source) items.push_back(build(item));
-      return Json(std::move(items));
+      JsonArray items(source.size());
+      auto item = items.begin();
+      for (const simdjson::dom::element& element_of : source) build(element_of, *item++);
+      into = std::move(items);
+      return;
     }
     case element_type::OBJECT: {
       const simdjson::dom::object source = element.get_object().value_unsafe();
-      JsonObject object;
-      for (const auto& [key, value] : source) object.append(std::string(key), build(value));
-      return Json(std::move(object));
+      JsonObject::Members members(source.size());
+      auto member = members.begin();
+      for (const auto& [key, value] : source) {
+        member->key.assign(key);
+        build(value, member->value);
+        ++member;
+      }
+      into = JsonObject(std::move(members));
+      return;
     }
     case element_type::INT64:
-      return Json(element.get_int64().value_unsafe());
+      into = element.get_int64().value_unsafe();
+      return;
     case element_type::UINT64:
-      return Json(static_cast<double>(element.get_uint64().value_unsafe()));
+      into = static_cast<double>(element.get_uint64().value_unsafe());
+      return;
     case element_type::DOUBLE:
-      return Json(element.get_double().value_unsafe());
+      into = element.get_double().value_unsafe();
+      return;
     case element_type::STRING:
-      return Json(element.get_string().value_unsafe());
+      into = element.get_string().value_unsafe();
+      return;
     case element_type::BOOL:
-      return Json(element.get_bool().value_unsafe());
+      into = element.get_bool().value_unsafe();
+      return;
     case element_type::NULL_VALUE:
-      return Json();
+      return;
   }
-  return Json();
 }
 
 void append_double(std::string& out, double value) {
@@ -202,16 +247,40 @@ Result<Json> parse_json(std::string_view text) {
   simdjson::dom::element root;
   const auto error = parser.parse(text.data(), text.size()).get(root);
   if (error) return Error(ErrorCode::Invalid, std::string("not JSON: ") + simdjson::error_message(error));
-  return build(root);
+  Json document;
+  build(root, document);
+  return document;
 }
+
+namespace {
+
+// Where the next character stands that has to be escaped; the size when there is none. Eight bytes a step: a
+// byte below 0x20, a quote and a backslash set the highest bit of theirs; others may, behind one that does.
+std::size_t plain_until(std::string_view text, std::size_t from) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
+  const auto zero_byte = [](std::uint64_t word) { return (word - kOnes) & ~word & kHigh; };
+  std::size_t at = from;
+  for (; at + sizeof(std::uint64_t) <= text.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, sizeof word);
+    const std::uint64_t control = (word - kOnes * 0x20) & ~word & kHigh;
+    if (control | zero_byte(word ^ kOnes * '"') | zero_byte(word ^ kOnes * '\\')) break;
+  }
+  for (; at < text.size(); ++at) {
+    const auto c = static_cast<unsigned char>(text[at]);
+    if (c < 0x20 || c == '"' || c == '\\') break;
+  }
+  return at;
+}
+
+}  // namespace
 
 void append_json_string(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   out += '"';
   std::size_t plain_from = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
+  for (std::size_t i = plain_until(text, 0); i < text.size(); i = plain_until(text, i + 1)) {
     const auto c = static_cast<unsigned char>(text[i]);
-    if (c >= 0x20 && c != '"' && c != '\\') continue;
     out.append(text, plain_from, i - plain_from);
     plain_from = i + 1;
     switch (c) {
@@ -260,8 +329,13 @@ void append_to(std::string& out, const Json& json) {
   out += '}';
 }
 
+namespace {
+constexpr std::size_t kTextBytesUsual = 1024;
+}  // namespace
+
 std::string to_string(const Json& json) {
   std::string out;
+  out.reserve(kTextBytesUsual);
   append_to(out, json);
   return out;
 }

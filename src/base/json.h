@@ -1,7 +1,11 @@
 // A JSON document that can be read and edited: members keep their order, integers stay exact.
 //
 // Own type instead of a library's: the value stands in headers of every room, where no third-party header may
-// (docs/architecture.md#json). Parsing is simdjson's, hidden in json.cc. Values are plain data: copy is deep.
+// (docs/architecture.md#json). Parsing is simdjson's, hidden in json.cc.
+//
+// Copies share the contents of objects and arrays (copy_on_write.h): a copy is O(1), a write copies the level
+// that it changes. So read through const: a find(), begin() or as_array() of something that is not const is a
+// write. References into a document that is shared are valid until it is written to, const ones as well.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/copy_on_write.h"
 #include "base/result.h"
 
 namespace berth {
@@ -27,6 +32,7 @@ class JsonObject {
   using Members = std::vector<JsonMember>;
 
   JsonObject();
+  explicit JsonObject(Members members);
   JsonObject(const JsonObject& other);
   JsonObject(JsonObject&& other) noexcept;
   JsonObject& operator=(const JsonObject& other);
@@ -44,16 +50,21 @@ class JsonObject {
 
   std::size_t size() const;
   bool empty() const;
+  // Room for that many members.
+  void reserve(std::size_t count);
   Members::const_iterator begin() const;
   Members::const_iterator end() const;
   Members::iterator begin();
   Members::iterator end();
 
+  // As Json::shares_with().
+  bool shares_with(const JsonObject& other) const { return members_.is_same_as(other.members_); }
+
   // Equal when they have the same members in any order.
   friend bool operator==(const JsonObject& a, const JsonObject& b);
 
  private:
-  Members members_;
+  CopyOnWrite<Members> members_;
 };
 
 class Json {
@@ -67,7 +78,7 @@ class Json {
   Json(const char* value) : value_(std::string(value)) {}
   Json(std::string_view value) : value_(std::string(value)) {}
   Json(std::string value) : value_(std::move(value)) {}
-  Json(JsonArray value) : value_(std::move(value)) {}
+  Json(JsonArray value) : value_(CopyOnWrite<JsonArray>(std::move(value))) {}
   Json(JsonObject value) : value_(std::move(value)) {}
 
   // Json::object({{"name", "x"}, {"count", 1}})
@@ -80,7 +91,7 @@ class Json {
   bool is_double() const { return std::holds_alternative<double>(value_); }
   bool is_number() const { return is_int() || is_double(); }
   bool is_string() const { return std::holds_alternative<std::string>(value_); }
-  bool is_array() const { return std::holds_alternative<JsonArray>(value_); }
+  bool is_array() const { return std::holds_alternative<CopyOnWrite<JsonArray>>(value_); }
   bool is_object() const { return std::holds_alternative<JsonObject>(value_); }
 
   // The typed value; the kind must match.
@@ -89,8 +100,8 @@ class Json {
   double as_double() const { return is_int() ? static_cast<double>(as_int()) : std::get<double>(value_); }
   const std::string& as_string() const { return std::get<std::string>(value_); }
   std::string& as_string() { return std::get<std::string>(value_); }
-  const JsonArray& as_array() const { return std::get<JsonArray>(value_); }
-  JsonArray& as_array() { return std::get<JsonArray>(value_); }
+  const JsonArray& as_array() const { return std::get<CopyOnWrite<JsonArray>>(value_).read(); }
+  JsonArray& as_array() { return std::get<CopyOnWrite<JsonArray>>(value_).lend(); }
   const JsonObject& as_object() const { return std::get<JsonObject>(value_); }
   JsonObject& as_object() { return std::get<JsonObject>(value_); }
 
@@ -112,10 +123,14 @@ class Json {
   // The items of the array member `key`; empty when absent.
   const JsonArray& items_at(std::string_view key) const;
 
+  // True when both are arrays, or both objects, with one shared contents: then they are equal. O(1).
+  bool shares_with(const Json& other) const;
+
   friend bool operator==(const Json& a, const Json& b) { return a.value_ == b.value_; }
 
  private:
-  std::variant<std::monostate, bool, std::int64_t, double, std::string, JsonArray, JsonObject> value_;
+  std::variant<std::monostate, bool, std::int64_t, double, std::string, CopyOnWrite<JsonArray>, JsonObject>
+      value_;
 };
 
 struct JsonMember {
@@ -125,28 +140,29 @@ struct JsonMember {
 };
 
 inline JsonObject::JsonObject() = default;
+inline JsonObject::JsonObject(Members members) : members_(std::move(members)) {}
 inline JsonObject::JsonObject(const JsonObject& other) = default;
 inline JsonObject::JsonObject(JsonObject&& other) noexcept = default;
 inline JsonObject& JsonObject::operator=(const JsonObject& other) = default;
 inline JsonObject& JsonObject::operator=(JsonObject&& other) noexcept = default;
 inline JsonObject::~JsonObject() = default;
 inline std::size_t JsonObject::size() const {
-  return members_.size();
+  return members_.read().size();
 }
 inline bool JsonObject::empty() const {
-  return members_.empty();
+  return members_.read().empty();
 }
 inline JsonObject::Members::const_iterator JsonObject::begin() const {
-  return members_.begin();
+  return members_.read().begin();
 }
 inline JsonObject::Members::const_iterator JsonObject::end() const {
-  return members_.end();
+  return members_.read().end();
 }
 inline JsonObject::Members::iterator JsonObject::begin() {
-  return members_.begin();
+  return members_.lend().begin();
 }
 inline JsonObject::Members::iterator JsonObject::end() {
-  return members_.end();
+  return members_.lend().end();
 }
 
 inline constexpr std::size_t kJsonDepthMax = 1000;

@@ -61,15 +61,31 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   return a / b - (a % b < 0 ? 1 : 0);
 }
 
+void append_padded(std::string& out, std::int64_t number, std::size_t width) {
+  char digits[24];
+  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, number < 0 ? -number : number);
+  const auto count = static_cast<std::size_t>(end - digits);
+  if (number < 0) out += '-';
+  const std::size_t sign = number < 0;
+  if (count + sign < width) out.append(width - count - sign, '0');
+  out.append(digits, count);
+}
+
 std::string format_seconds(std::int64_t micros) {
   const std::int64_t seconds = floor_div(micros, 1000000);
   const std::int64_t days = floor_div(seconds, 86400);
   const int of_day = static_cast<int>(seconds - days * 86400);
   const Civil date = civil_from_days(days);
-  char buffer[40];
-  std::snprintf(buffer, sizeof buffer, "%04lld-%02u-%02uT%02d:%02d:%02d", static_cast<long long>(date.year),
-                date.month, date.day, of_day / 3600, of_day / 60 % 60, of_day % 60);
-  return buffer;
+  std::string out;
+  out.reserve(sizeof "2006-01-02T15:04:05.000000Z");
+  append_padded(out, date.year, 4);
+  const struct {
+    char before;
+    std::int64_t number;
+  } kRest[] = {
+      {'-', date.month}, {'-', date.day}, {'T', of_day / 3600}, {':', of_day / 60 % 60}, {':', of_day % 60}};
+  for (const auto& [before, number] : kRest) append_padded(out += before, number, 2);
+  return out;
 }
 
 }  // namespace
@@ -115,15 +131,17 @@ Result<Time> parse_time(std::string_view text) {
 }
 
 std::string format_time(Time time) {
-  return time.is_set() ? format_seconds(time.micros()) + "Z" : "";
+  if (!time.is_set()) return "";
+  std::string out = format_seconds(time.micros());
+  return out += 'Z';
 }
 
 std::string format_micro_time(Time time) {
   if (!time.is_set()) return "";
   const std::int64_t micros = time.micros() - floor_div(time.micros(), 1000000) * 1000000;
-  char fraction[16];
-  std::snprintf(fraction, sizeof fraction, ".%06lldZ", static_cast<long long>(micros));
-  return format_seconds(time.micros()) + fraction;
+  std::string out = format_seconds(time.micros());
+  append_padded(out += '.', micros, 6);
+  return out += 'Z';
 }
 
 Result<Duration> parse_duration(std::string_view text) {

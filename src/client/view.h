@@ -74,17 +74,16 @@ class Table {
     if (slot && slot->meta.uid == object->meta.uid &&
         slot->meta.resource_version >= object->meta.resource_version)
       return object;
-    if (slot) unindex(key, *slot);
     Ptr before = std::move(slot);
     slot = std::move(object);
-    index(key, *slot);
+    reindex(key, before.get(), slot.get());
     return before;
   }
 
   Ptr erase(std::string_view ns, std::string_view name) {
     const auto found = objects_.find(NamedKey{std::string(ns), std::string(name)});
     if (found == objects_.end()) return nullptr;
-    unindex(found->first, *found->second);
+    reindex(found->first, found->second.get(), nullptr);
     Ptr before = std::move(found->second);
     objects_.erase(found);
     return before;
@@ -95,18 +94,21 @@ class Table {
     IndexKeys keys;
     std::map<std::string, std::set<NamedKey>, std::less<>> entries;
   };
-  void index(const NamedKey& key, const T& object) {
-    for (Index& index : indexes_)
-      for (std::string& entry : index.keys(object)) index.entries[std::move(entry)].insert(key);
+  // Most changes of an object leave its entries as they are.
+  void reindex(const NamedKey& key, const T* before, const T* after) {
+    for (Index& index : indexes_) {
+      const std::vector<std::string> left = before ? index.keys(*before) : std::vector<std::string>();
+      std::vector<std::string> entered = after ? index.keys(*after) : std::vector<std::string>();
+      if (left == entered) continue;
+      for (const std::string& entry : left) drop(index, entry, key);
+      for (std::string& entry : entered) index.entries[std::move(entry)].insert(key);
+    }
   }
-  void unindex(const NamedKey& key, const T& object) {
-    for (Index& index : indexes_)
-      for (const std::string& entry : index.keys(object)) {
-        const auto at = index.entries.find(entry);
-        if (at == index.entries.end()) continue;
-        at->second.erase(key);
-        if (at->second.empty()) index.entries.erase(at);
-      }
+  static void drop(Index& index, const std::string& entry, const NamedKey& key) {
+    const auto at = index.entries.find(entry);
+    if (at == index.entries.end()) return;
+    at->second.erase(key);
+    if (at->second.empty()) index.entries.erase(at);
   }
 
   std::map<NamedKey, Ptr> objects_;

@@ -104,7 +104,8 @@ struct ControlPlane::Parts {
   Parts(client::ApiClient& client, const api::Gates& gates, const ControlPlaneOptions& options)
       : repairs(options.decisions),
         scheduler(scheduler_options(options, gates), selectors, &decisions),
-        hub(client) {
+        decoded(options.decoded ? options.decoded : std::make_shared<api::DecodedVersions>()),
+        hub(client, decoded) {
     decisions.pass_on_to(&repairs);
   }
   RepairLog repairs;
@@ -115,20 +116,22 @@ struct ControlPlane::Parts {
   std::unique_ptr<Engine> controllers;
   const binding::Binder* binder = nullptr;  // its engine's
   health::HealthFeed* health = nullptr;
+  const std::shared_ptr<api::DecodedVersions> decoded;
   InformerHub hub;
 };
 
 ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, ControlPlaneOptions options)
     : parts_(std::make_unique<Parts>(client, gates, options)) {
   if (options.scheduler) {
-    parts_->scheduling =
-        std::make_unique<Engine>(client, EngineOptions{"berth", "berth", options.writes_in_flight_max});
+    parts_->scheduling = std::make_unique<Engine>(
+        client, EngineOptions{"berth", "berth", options.writes_in_flight_max, parts_->decoded});
     parts_->scheduling->add(parts_->scheduler);
     parts_->scheduling->attach_to(parts_->hub);
   }
   if (options.controllers || options.simulated_nodes || options.binder || options.health) {
     EngineOptions engine_options;
     engine_options.writes_in_flight_max = options.writes_in_flight_max;
+    engine_options.decoded = parts_->decoded;
     parts_->controllers = std::make_unique<Engine>(client, engine_options);
     if (options.controllers) add_controllers(*parts_->controllers);
     if (options.binder) parts_->binder = add_binder(*parts_->controllers, gates, options.binding);

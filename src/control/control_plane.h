@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "api/decoded_versions.h"
 #include "api/gates.h"
 #include "binding/plugin.h"
 #include "client/api_client.h"
@@ -38,6 +39,8 @@ struct ControlPlaneOptions {
   health::HealthFeed* health = nullptr;
   // Hears of every decision, on the scheduler's thread; outlives the control plane. Null: nobody.
   scheduling::DecisionLog* decisions = nullptr;
+  // Shared with other control planes of one program. Null: an own one.
+  std::shared_ptr<api::DecodedVersions> decoded = nullptr;
 };
 
 // Owner: one thread until start(); after that the engines belong to who steps them.

@@ -25,7 +25,7 @@ RunResult worse(RunResult a, RunResult b) {
 
 Engine::Engine(client::ApiClient& client, EngineOptions options)
     : mailbox_(std::make_shared<Mailbox>()),
-      executor_(client, mailbox_, *this, options.writes_in_flight_max),
+      executor_(client, mailbox_, *this, options.writes_in_flight_max, std::move(options.decoded)),
       recorder_(client, mailbox_, std::move(options.component), std::move(options.instance)) {}
 
 Engine::~Engine() = default;

@@ -31,6 +31,8 @@ struct EngineOptions {
   std::string component = "berth-controllers";  // in events
   std::string instance = "berth";
   std::size_t writes_in_flight_max = kWritesInFlightMax;
+  // Shared with the hub and other engines. Null: an own one.
+  std::shared_ptr<api::DecodedVersions> decoded = nullptr;
 };
 
 struct DeciderCounters {

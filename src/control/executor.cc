@@ -120,10 +120,11 @@ struct Executor::Flight {
 };
 
 Executor::Executor(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox, ViewPort& port,
-                   std::size_t writes_in_flight_max)
+                   std::size_t writes_in_flight_max, std::shared_ptr<api::DecodedVersions> decoded)
     : client_(client),
       mailbox_(std::move(mailbox)),
       port_(port),
+      decoded_(decoded ? std::move(decoded) : std::make_shared<api::DecodedVersions>()),
       writes_in_flight_max_(writes_in_flight_max) {}
 Executor::~Executor() = default;
 
@@ -176,10 +177,11 @@ void Executor::send(Place place, Flight& flight, ChainRun& run) {
   run.uid_before = known ? known->uid : "";
   ++in_flight_;
   ++counters_.writes;
-  client_.submit(std::move(request), [mailbox = mailbox_, place, keeps, kind = key.kind](ApiReply reply) {
+  client_.submit(std::move(request), [mailbox = mailbox_, decoded = decoded_, place, keeps,
+                                      kind = key.kind](ApiReply reply) {
     Answer answer{RequestPurpose::Write, place.flight, place.chain, std::move(reply), std::nullopt};
     if (keeps && answer.reply.object)
-      if (auto object = api::decode_typed(kind, answer.reply.object)) answer.object = *std::move(object);
+      if (auto object = decoded->decode(kind, answer.reply.object)) answer.object = *std::move(object);
     mailbox->push(std::move(answer));
   });
 }
@@ -192,10 +194,10 @@ void Executor::send_refresh(Place place, Flight& flight, ChainRun&) {
   ++in_flight_;
   ++counters_.refreshes;
   const api::Kind kind = target_of(request).kind;
-  client_.submit(std::move(request), [mailbox = mailbox_, place, kind](ApiReply reply) {
+  client_.submit(std::move(request), [mailbox = mailbox_, decoded = decoded_, place, kind](ApiReply reply) {
     Answer answer{RequestPurpose::Refresh, place.flight, place.chain, std::move(reply), std::nullopt};
     if (answer.reply.object)
-      if (auto object = api::decode_typed(kind, answer.reply.object)) answer.object = *std::move(object);
+      if (auto object = decoded->decode(kind, answer.reply.object)) answer.object = *std::move(object);
     mailbox->push(std::move(answer));
   });
 }

@@ -12,6 +12,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "api/decoded_versions.h"
 #include "client/decider.h"
 #include "control/mailbox.h"
 #include "control/work_queue.h"
@@ -57,7 +58,8 @@ class Executor {
   };
 
   Executor(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox, ViewPort& port,
-           std::size_t writes_in_flight_max = kWritesInFlightMax);
+           std::size_t writes_in_flight_max = kWritesInFlightMax,
+           std::shared_ptr<api::DecodedVersions> decoded = nullptr);
   ~Executor();
 
   // Starts the chains (at least one) and returns the flight's number.
@@ -99,6 +101,7 @@ class Executor {
   client::ApiClient& client_;
   std::shared_ptr<Mailbox> mailbox_;
   ViewPort& port_;
+  const std::shared_ptr<api::DecodedVersions> decoded_;  // also of answers that come after its end
   const std::size_t writes_in_flight_max_;
   std::uint64_t last_flight_ = 0;
   std::size_t in_flight_ = 0;

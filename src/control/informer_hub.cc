@@ -20,8 +20,10 @@ api::ObjectKey key_of(api::Kind kind, const api::ResourceRef& resource, const ap
 
 class InformerHub::Informer final : public client::WatchReceiver {
  public:
-  explicit Informer(api::ResourceRef resource)
-      : resource_(std::move(resource)), kind_(api::kind_of_resource(resource_.group, resource_.resource)) {}
+  Informer(api::ResourceRef resource, api::DecodedVersions& decoded)
+      : resource_(std::move(resource)),
+        kind_(api::kind_of_resource(resource_.group, resource_.resource)),
+        decoded_(decoded) {}
 
   const api::ResourceRef& resource() const { return resource_; }
   void attach(std::shared_ptr<Mailbox> mailbox) {
@@ -70,7 +72,7 @@ class InformerHub::Informer final : public client::WatchReceiver {
   }
 
   void add(TypedBatch& batch, client::ChangeKind kind, api::RawPtr raw) const {
-    auto object = api::decode_typed(kind_, std::move(raw));
+    auto object = decoded_.decode(kind_, std::move(raw));
     if (!object) {
       log(LogLevel::Error, "an object of a watch cannot be read and is left out",
           {{"resource", resource_.resource}, {"cause", object.error().text()}});
@@ -86,12 +88,14 @@ class InformerHub::Informer final : public client::WatchReceiver {
 
   api::ResourceRef resource_;
   api::Kind kind_;
+  api::DecodedVersions& decoded_;     // the hub's
   std::atomic<bool> listed_ = false;  // some time; on the client's threads
   std::vector<std::shared_ptr<Mailbox>> mailboxes_;
   std::unique_ptr<client::Subscription> subscription_;
 };
 
-InformerHub::InformerHub(client::ApiClient& client) : client_(client) {}
+InformerHub::InformerHub(client::ApiClient& client, std::shared_ptr<api::DecodedVersions> decoded)
+    : client_(client), decoded_(decoded ? std::move(decoded) : std::make_shared<api::DecodedVersions>()) {}
 InformerHub::~InformerHub() {
   stop();
 }
@@ -100,7 +104,7 @@ void InformerHub::attach(const api::ResourceRef& resource, std::shared_ptr<Mailb
   BERTH_ASSERT(!started_, "engines attach before the hub starts");
   for (const auto& informer : informers_)
     if (informer->resource() == resource) return informer->attach(std::move(mailbox));
-  informers_.push_back(std::make_unique<Informer>(resource));
+  informers_.push_back(std::make_unique<Informer>(resource, *decoded_));
   informers_.back()->attach(std::move(mailbox));
 }
 

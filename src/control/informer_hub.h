@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "api/decoded_versions.h"
 #include "client/api_client.h"
 #include "control/mailbox.h"
 
@@ -15,8 +16,8 @@ namespace berth::control {
 
 class InformerHub {
  public:
-  // `client` outlives the hub.
-  explicit InformerHub(client::ApiClient& client);
+  // `client` outlives the hub. `decoded`: shared with others; null: an own one.
+  explicit InformerHub(client::ApiClient& client, std::shared_ptr<api::DecodedVersions> decoded = nullptr);
   ~InformerHub();
 
   // Adds a receiver of this resource; asking twice for the same pair changes nothing. Before start() only.
@@ -31,6 +32,7 @@ class InformerHub {
  private:
   class Informer;
   client::ApiClient& client_;
+  const std::shared_ptr<api::DecodedVersions> decoded_;
   bool started_ = false;
   std::vector<std::unique_ptr<Informer>> informers_;
 };

@@ -1,4 +1,5 @@
 // The pods/binding subresource: the only way a pod gets its node.
+#include "api/decode.h"
 #include "server/metadata.h"
 #include "server/registry.h"
 
@@ -75,7 +76,11 @@ void Registry::bind(ObjectTarget target, const Json& binding, WriteOptions optio
         metadata_of(pod)["annotations"][annotation.key] = annotation.value;
     set_scheduled(pod, now);
     pod["status"].as_object().erase("nominatedNodeName");
-    return pod;
+    // Members where the API writes them: what is stored is canonical, and later writes share it.
+    Result<api::Decoded> canonical =
+        api::decode_document(pod_target.resource->type(), std::move(pod), current);
+    if (!canonical) return internal_error(canonical.error().text());
+    return std::move(canonical->document);
   };
   modify(std::move(target), change, std::move(options), [done = std::move(done)](Answer answer) {
     if (!answer.status) answer.code = 201;

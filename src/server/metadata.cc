@@ -1,11 +1,14 @@
 #include "server/metadata.h"
 
+#include <algorithm>
 #include <array>
+#include <span>
 
 namespace berth::server {
 namespace {
 
 constexpr std::string_view kRevisionSlot = "@";
+constexpr std::string_view kRevisionMember = "resourceVersion";
 
 constexpr std::array<std::string_view, 15> kMetadataOrder = {"name",
                                                              "generateName",
@@ -25,17 +28,15 @@ constexpr std::array<std::string_view, 15> kMetadataOrder = {"name",
 
 constexpr std::array<std::string_view, 3> kObjectOrder = {"kind", "apiVersion", "metadata"};
 
-// Moves the named members to the front, in that order; the others keep theirs.
-template <std::size_t N>
-JsonObject reordered(JsonObject object, const std::array<std::string_view, N>& order) {
+// The named members first, in that order; the others keep theirs.
+JsonObject reordered(const JsonObject& object, std::span<const std::string_view> order) {
   JsonObject result;
+  result.reserve(object.size());
   for (std::string_view key : order)
-    if (Json* value = object.find(key)) result.append(std::string(key), std::move(*value));
-  for (JsonMember& member : object) {
-    bool moved = false;
-    for (std::string_view key : order) moved |= member.key == key;
-    if (!moved) result.append(std::move(member.key), std::move(member.value));
-  }
+    if (const Json* value = object.find(key)) result.append(std::string(key), *value);
+  for (const JsonMember& member : object)
+    if (std::find(order.begin(), order.end(), member.key) == order.end())
+      result.append(member.key, member.value);
   return result;
 }
 
@@ -117,15 +118,25 @@ bool spec_differs(const Json& a, const Json& b) {
   return differs(a, b) || differs(b, a);
 }
 
-store::Draft draft_of(Json object) {
-  Json& metadata = metadata_of(object);
-  metadata["resourceVersion"] = kRevisionSlot;
-  metadata = Json(reordered(std::move(metadata.as_object()), kMetadataOrder));
-  const std::string bytes = to_string(Json(reordered(std::move(object.as_object()), kObjectOrder)));
+Json in_stored_order(Json object) {
+  set_revision(object, kRevisionSlot);
+  Json metadata(reordered(metadata_of(std::as_const(object)).as_object(), kMetadataOrder));
+  object["metadata"] = std::move(metadata);
+  return Json(reordered(std::as_const(object).as_object(), kObjectOrder));
+}
+
+void set_revision(Json& object, std::string_view revision) {
+  metadata_of(object)[kRevisionMember] = revision;
+}
+
+store::Draft draft_of(const Json& ordered) {
+  std::string bytes = to_string(ordered);
   static constexpr std::string_view kMember = "\"resourceVersion\":\"";
   // Nothing before it in metadata can hold unescaped quotes of another member of this name.
   const std::size_t slot = bytes.find(std::string(kMember).append(kRevisionSlot)) + kMember.size();
-  return {bytes.substr(0, slot), bytes.substr(slot + kRevisionSlot.size())};
+  std::string tail = bytes.substr(slot + kRevisionSlot.size());
+  bytes.resize(slot);
+  return {std::move(bytes), std::move(tail)};
 }
 
 }  // namespace berth::server

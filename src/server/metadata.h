@@ -10,9 +10,12 @@
 
 namespace berth::server {
 
-// The object's bytes with a slot for the revision of this version: kind, apiVersion and metadata first,
-// metadata's members in Kubernetes' order.
-store::Draft draft_of(Json object);
+// As it is stored: kind, apiVersion and metadata first, metadata's members in Kubernetes' order; a slot for
+// the revision of this version.
+Json in_stored_order(Json object);
+// The bytes of what in_stored_order() made.
+store::Draft draft_of(const Json& ordered);
+void set_revision(Json& object, std::string_view revision);
 
 // The metadata member; made when absent.
 Json& metadata_of(Json& object);

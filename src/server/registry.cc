@@ -219,7 +219,7 @@ api::RuleContext Registry::context(const ObjectTarget& target, const WriteOption
     const store::ObjectPtr found =
         world_.store.get({std::string(resource), std::string(ns), std::string(name)});
     if (!found) return std::nullopt;
-    Result<Json> json = parse_json(found->bytes);
+    Result<Json> json = document_of(*found);
     return json ? std::optional(std::move(json).value()) : std::nullopt;
   };
   const auto list = [this](std::string_view resource, std::string_view ns) {
@@ -229,7 +229,7 @@ api::RuleContext Registry::context(const ObjectTarget& target, const WriteOption
     query.ns = ns;
     if (Result<store::ListPage> page = world_.store.list(query))
       for (const store::ObjectPtr& object : page->objects)
-        if (Result<Json> json = parse_json(object->bytes)) found.push_back(std::move(json).value());
+        if (Result<Json> json = document_of(*object)) found.push_back(std::move(json).value());
     return found;
   };
   api::RuleContext ctx{world_.gates, world_.clock.now(), options.user, read, list};
@@ -244,7 +244,7 @@ std::optional<ApiStatus> Registry::check_namespace(const ObjectTarget& target) c
   const store::ObjectPtr ns = world_.store.get({"namespaces", "", target.ns});
   if (!ns) return not_found({"", "namespaces"}, target.ns);
   if (ns->bytes.find("\"deletionTimestamp\"") == std::string::npos) return std::nullopt;
-  const Result<Json> object = parse_json(ns->bytes);
+  const Result<Json> object = document_of(*ns);
   if (!object || !is_deleting(*object)) return std::nullopt;
   const std::string detail =
       "unable to create new content in namespace " + target.ns + " because it is being terminated";
@@ -308,31 +308,36 @@ void Registry::submit_create(ObjectTarget target, Json object, int tries_left,
   write.kind = store::Write::Kind::Create;
   write.key = key_of(target);
   write.uid = metadata_of(object).string_at("uid");
-  write.draft = draft_of(object);
-  world_.store.submit(std::move(write), [this, target = std::move(target), object = std::move(object),
-                                         tries_left, warnings = std::move(warnings),
-                                         done = std::move(done)](store::WriteResult result) mutable {
-    if (result) return done(of_object(201, *result, std::move(warnings)));
-    const bool taken = result.error().code() == ErrorCode::Exists;
-    if (taken && tries_left > 1) {
-      world_.executor.post([this, target = std::move(target), object = std::move(object), tries_left,
-                            warnings = std::move(warnings), done = std::move(done)]() mutable {
-        const std::string prefix(metadata_of(object).string_at("generateName").substr(0, 58));
-        target.name = prefix + world_.random.name_suffix(5);
-        metadata_of(object)["name"] = target.name;
-        submit_create(std::move(target), std::move(object), tries_left - 1, std::move(warnings),
-                      std::move(done));
+  Json written = in_stored_order(object);
+  write.draft = draft_of(written);
+  world_.store.submit(
+      std::move(write),
+      [this, written = std::move(written), target = std::move(target), object = std::move(object), tries_left,
+       warnings = std::move(warnings), done = std::move(done)](store::WriteResult result) mutable {
+        if (result) {
+          keep(**result, std::move(written));
+          return done(of_object(201, *result, std::move(warnings)));
+        }
+        const bool taken = result.error().code() == ErrorCode::Exists;
+        if (taken && tries_left > 1) {
+          world_.executor.post([this, target = std::move(target), object = std::move(object), tries_left,
+                                warnings = std::move(warnings), done = std::move(done)]() mutable {
+            const std::string prefix(metadata_of(object).string_at("generateName").substr(0, 58));
+            target.name = prefix + world_.random.name_suffix(5);
+            metadata_of(object)["name"] = target.name;
+            submit_create(std::move(target), std::move(object), tries_left - 1, std::move(warnings),
+                          std::move(done));
+          });
+          return;
+        }
+        ApiStatus status = of_store_error(target, result.error());
+        if (taken) {
+          const store::ObjectPtr existing = world_.store.get(key_of(target));
+          const Result<Json> json = existing ? document_of(*existing) : Result<Json>(Json());
+          if (json && is_deleting(*json)) status.message = "object is being deleted: " + status.message;
+        }
+        done(Answer::failed(std::move(status)));
       });
-      return;
-    }
-    ApiStatus status = of_store_error(target, result.error());
-    if (taken) {
-      const store::ObjectPtr existing = world_.store.get(key_of(target));
-      const Result<Json> json = existing ? parse_json(existing->bytes) : Result<Json>(Json());
-      if (json && is_deleting(*json)) status.message = "object is being deleted: " + status.message;
-    }
-    done(Answer::failed(std::move(status)));
-  });
 }
 
 void Registry::update(ObjectTarget target, Json body, WriteOptions options, Done done) {
@@ -364,7 +369,7 @@ void Registry::attempt(std::shared_ptr<Update> update) {
     std::variant<Json, ApiStatus> body = update->change(Json());
     return create(target, std::move(std::get<Json>(body)), update->options, update->done);
   }
-  Result<Json> before = parse_json(current->bytes);
+  const Result<Json> before = document_of(*current);
   if (!before) return fail(internal_error("stored object does not parse: " + before.error().text()));
   std::variant<Json, ApiStatus> changed = update->change(*before);
   if (auto* status = std::get_if<ApiStatus>(&changed)) return fail(std::move(*status));
@@ -440,18 +445,22 @@ void Registry::submit_update(std::shared_ptr<Update> update, const store::Object
   write.kind = deletion_is_complete(target, next) ? store::Write::Kind::Delete : store::Write::Kind::Update;
   write.key = key_of(target);
   write.expected = current->revision;
-  write.draft = draft_of(std::move(next));
-  finish(std::move(update), std::move(write));
+  Json written = in_stored_order(std::move(next));
+  write.draft = draft_of(written);
+  finish(std::move(update), std::move(write), std::move(written));
 }
 
-void Registry::finish(std::shared_ptr<Update> update, store::Write write) {
+void Registry::finish(std::shared_ptr<Update> update, store::Write write, Json written) {
   const bool removes = write.kind == store::Write::Kind::Delete;
   // The answer of the update that ends a deletion keeps the version it was based on.
   std::string last_state =
       removes ? write.draft.head + std::to_string(write.expected) + write.draft.tail : "";
-  world_.store.submit(std::move(write), [this, update, last_state = std::move(last_state),
-                                         removes](store::WriteResult result) mutable {
+  const store::Revision replaced = write.expected;
+  world_.store.submit(std::move(write), [this, update, last_state = std::move(last_state), removes, replaced,
+                                         written = std::move(written)](store::WriteResult result) mutable {
     if (result) {
+      recent_->forget(replaced);
+      if (!removes) keep(**result, std::move(written));
       Answer answer = of_object(200, *result, std::move(update->warnings));
       if (removes) {
         answer.object = nullptr;
@@ -471,7 +480,7 @@ void Registry::remove(ObjectTarget target, DeleteOptions options, WriteOptions w
   if (!current) return done(Answer::failed(not_found(target.resource_name(), target.name)));
   if (auto refused = failed_precondition(target, options, *current))
     return done(Answer::failed(std::move(*refused)));
-  Result<Json> parsed = parse_json(current->bytes);
+  Result<Json> parsed = document_of(*current);
   if (!parsed) return done(Answer::failed(internal_error("stored object does not parse")));
   const Json before = std::move(parsed).value();
   if (rules.admit_delete)
@@ -509,8 +518,15 @@ void Registry::remove(ObjectTarget target, DeleteOptions options, WriteOptions w
   write.kind = pending ? store::Write::Kind::Update : store::Write::Kind::Delete;
   write.key = key_of(removal.target);
   write.expected = current->revision;
-  write.draft = draft_of(std::move(object));
+  write.draft = draft_of(in_stored_order(std::move(object)));
   submit_removal(std::move(removal), std::move(write), std::move(done));
+}
+
+// On the committer's thread.
+void Registry::keep(const store::Object& object, Json written) {
+  set_revision(written, std::to_string(object.revision));
+  // A copy: what was just written to would not be shared by its readers.
+  recent_->wrote(object, Json(std::as_const(written)));
 }
 
 void Registry::submit_removal(Removal removal, store::Write write, Done done) {

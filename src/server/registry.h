@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/executor.h"
 #include "base/random.h"
+#include "server/recent_documents.h"
 #include "server/status.h"
 #include "store/store.h"
 
@@ -76,7 +77,7 @@ class Registry {
     Random& random;
     const api::Gates& gates;
   };
-  explicit Registry(World world) : world_(world) {}
+  explicit Registry(World world) : world_(world), recent_(std::make_shared<RecentDocuments>()) {}
 
   // `body`: a canonical document of the storage version.
   void create(ObjectTarget target, Json body, WriteOptions options, Done done);
@@ -90,6 +91,8 @@ class Registry {
   void bind(ObjectTarget target, const Json& binding, WriteOptions options, Done done);
 
   Answer get(const ObjectTarget& target) const;
+  // The document of a stored version. Refuses bytes that are no JSON.
+  Result<Json> document_of(const store::Object& object) const { return recent_->document_of(object); }
 
   store::Store& store() const { return world_.store; }
   const World& world() const { return world_; }
@@ -108,7 +111,8 @@ class Registry {
   static ApiStatus uid_conflict(const ObjectTarget& target, std::string_view asked, std::string_view found);
   void submit_update(std::shared_ptr<Update> update, const store::ObjectPtr& current, const Json& before,
                      Json next);
-  void finish(std::shared_ptr<Update> update, store::Write write);
+  void finish(std::shared_ptr<Update> update, store::Write write, Json written);
+  void keep(const store::Object& object, Json written);
   void submit_removal(Removal removal, store::Write write, Done done);
   std::optional<ApiStatus> check_namespace(const ObjectTarget& target) const;
   api::RuleContext context(const ObjectTarget& target, const WriteOptions& options) const;
@@ -116,6 +120,7 @@ class Registry {
                      Done done);
 
   World world_;
+  std::shared_ptr<RecentDocuments> recent_;  // also of writes whose answers are on their way
 };
 
 // The storage identity of a resource: every served version of a kind shares one key space and one stored

@@ -336,14 +336,15 @@ Registry::Change patch_change(const HttpRequest& request, const api::ResourceInf
   if (!type) return [](const Json&) -> std::variant<Json, ApiStatus> { return no_patch_type(); };
   return [&resource, &warnings, type = *type, validation,
           body = request.body](const Json& current) -> std::variant<Json, ApiStatus> {
-    Result<Json> result = patched(type, resource, to_served_shape(resource, current), body);
+    const Json served = to_served_shape(resource, current);
+    Result<Json> result = patched(type, resource, served, body);
     if (!result) return of_patch_error(result.error());
     const Json asked = *result;
     if (const auto refused = other_kind(resource, asked)) {
       if (refused->code != 422) return *refused;
       return refused_result(type, asked, body, refused->message);
     }
-    Result<api::Decoded> decoded = api::decode_document(resource.type(), std::move(result).value());
+    Result<api::Decoded> decoded = api::decode_document(resource.type(), std::move(result).value(), served);
     if (!decoded) return refused_result(type, asked, body, decoded.error().message());
     const bool strict = validation == FieldValidation::Strict;
     if (strict && !decoded->strict_errors.empty())

@@ -84,8 +84,11 @@ struct HostileClient::Link : std::enable_shared_from_this<Link> {
   using CallPtr = std::shared_ptr<Call>;
 
   void submit(CallPtr call);
-  static bool creates_request(const Call& call) {
-    return call.request.verb == client::Verb::Create && call.request.resource.resource == "bindrequests";
+  // Counts what is on its way to the API server.
+  void count_under_way(const Call& call, std::size_t more) const {
+    if (call.request.verb != client::Verb::Create) return;
+    if (call.request.resource.resource == "bindrequests") network.shared.creates_under_way += more;
+    if (call.request.subresource == "binding") network.shared.bindings_under_way += more;
   }
   bool dies_of(const Call& call);
   void depart(const CallPtr& call);
@@ -165,7 +168,9 @@ std::optional<FaultClass> HostileClient::Link::fault_of(const Call& call) const 
 }
 
 void HostileClient::Link::strike(FaultClass fault, const CallPtr& call) {
+  count_under_way(*call, 1);
   network.note(call->read ? FaultClass::ReadFailed : fault);
+  count_under_way(*call, std::size_t{0} - 1);
   const auto lose = [](ApiReply) { return undelivered(Delivery::Lost); };
   const Duration timeout = span_of(chance_of(call->chance, "timeout", 0), kTimeoutMin, kTimeoutMax);
   switch (fault) {
@@ -225,9 +230,10 @@ void HostileClient::Link::answer(const CallPtr& call, ApiReply reply, Duration a
 
 void HostileClient::Link::land(const CallPtr& call, Duration delay, Duration later,
                                std::function<ApiReply(ApiReply)> change) {
-  network.shared.creates_under_way += creates_request(*call);
+  count_under_way(*call, 1);
+  if (network.shared.departed && !call->read) network.shared.departed();
   events.after(delay, [self = shared_from_this(), call, later, change = std::move(change)] {
-    self->network.shared.creates_under_way -= creates_request(*call);
+    self->count_under_way(*call, std::size_t{0} - 1);
     if (self->network.shared.is_out()) return self->answer(call, undelivered(Delivery::Lost), kHopMax);
     // A part of what a killed process had sent was still in its own buffers.
     if (self->dead && chance_of(call->chance, "buffered", 0) % kBufferedOneIn == 0) return;

@@ -13,8 +13,8 @@
 namespace berth::sim {
 namespace {
 
-// More are `make storm SEEDS=n`.
-constexpr int kSeedsDefault = 100;
+// Hundreds, on every core: tests/storms/run.py.
+constexpr int kSeedsDefault = 10;
 
 StormResult storm(const StormPlan& plan) {
   configure_log(LogLevel::Off, LogFormat::Text);
@@ -77,6 +77,26 @@ TEST(HostileStorm, TheSameSeedGivesTheSameBytes) {
   }
 }
 
+// A step with `when` waits for its state, and is about the pod that is in it.
+TEST(HostileStorm, AStepIsAimedAtAState) {
+  StormPlan plan = make_storm_plan(5);
+  plan.steps.clear();
+  plan.steps.push_back(Json::object({{"atMs", 10'000},
+                                     {"do", "pod"},
+                                     {"name", "late"},
+                                     {"need", "one-gpu"},
+                                     {"cpuMillis", 100},
+                                     {"runS", 5}}));
+  plan.steps.insert(plan.steps.begin(),
+                    Json::object({{"atMs", 1}, {"do", "delete-pod"}, {"when", "Binding"}, {"forMs", 1}}));
+  const StormResult result = storm(plan);
+  EXPECT_TRUE(result.broken.empty());
+  const std::size_t binding = 4, deleted = static_cast<std::size_t>(FaultClass::PodDeleted);
+  ASSERT_EQ(kStormStates[binding], "Binding");
+  EXPECT_EQ(result.faults[deleted], 1u);
+  EXPECT_EQ(result.coverage[binding][deleted], 1u);
+}
+
 // Where there is room for everybody, users only add and nobody is evicted: what is done in the end does not
 // depend on who was killed on the way.
 TEST(HostileStorm, ARestartEndsAsNoRestart) {
@@ -119,6 +139,10 @@ TEST(HostileStorm, RefusesWhatIsNoPlan) {
   const Result<StormResult> result = run_storm(plan);
   ASSERT_FALSE(result.ok());
   EXPECT_NE(result.error().text().find("no step \"dance\""), std::string::npos);
+  plan.steps = {Json::object({{"atMs", 1}, {"do", "outage"}, {"when", "Dancing"}})};
+  const Result<StormResult> aimed = run_storm(plan);
+  ASSERT_FALSE(aimed.ok());
+  EXPECT_NE(aimed.error().text().find("no state \"Dancing\""), std::string::npos);
 }
 
 TEST(HostileStorm, AStepIsLeftOutOnlyWhileThePlanFailsAlike) {

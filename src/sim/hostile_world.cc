@@ -57,6 +57,8 @@ struct HostileWorld::Parts {
   std::unique_ptr<client::ApiClient> berth;
   std::unique_ptr<client::ApiClient> user;
   SharedNetwork shared;
+  // Processes share what they decode: it follows from the bytes alone.
+  std::shared_ptr<api::DecodedVersions> decoded = std::make_shared<api::DecodedVersions>();
   std::deque<ProcessNetwork> networks;  // stable addresses
   std::vector<std::unique_ptr<Process>> processes;
 };
@@ -70,6 +72,7 @@ HostileWorld::HostileWorld(std::unique_ptr<Parts> parts) : parts_(std::move(part
 HostileWorld::~HostileWorld() = default;
 
 Process& HostileWorld::add(ProcessOptions options) {
+  options.parts.decoded = parts_->decoded;
   parts_->networks.push_back(ProcessNetwork{parts_->shared, options.name});
   parts_->processes.push_back(
       std::make_unique<Process>(parts_->networks.back(), parts_->gates, std::move(options)));
@@ -150,16 +153,17 @@ Json HostileWorld::read(api::Kind kind, const std::string& ns, const std::string
   return parse_json(*reply.object).value_or(Json());
 }
 
-std::vector<Json> HostileWorld::read_all(api::Kind kind) {
+std::vector<store::ObjectPtr> HostileWorld::stored(api::Kind kind) {
   const api::ResourceRef ref = api::ref_of(kind);
   store::ListQuery query;
   query.resource = server::storage_resource(*api::find_resource(ref.group, ref.version, ref.resource));
   const Result<store::ListPage> page = parts_->store->list(query);
   BERTH_ASSERT(page.ok(), "the newest state can always be listed");
-  std::vector<Json> objects;
-  for (const store::ObjectPtr& object : page->objects)
-    objects.push_back(parse_json(object->bytes).value_or(Json()));
-  return objects;
+  return page->objects;
+}
+
+Json HostileWorld::document_of(const store::ObjectPtr& object) {
+  return parts_->decoded->document_of(api::RawPtr(object, &object->bytes));
 }
 
 std::string HostileWorld::text() {

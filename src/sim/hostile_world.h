@@ -42,7 +42,9 @@ class HostileWorld {
   client::ApiReply create(const Json& object);
   // The object's document; null when it does not exist.
   Json read(api::Kind kind, const std::string& ns, const std::string& name);
-  std::vector<Json> read_all(api::Kind kind);
+  std::vector<store::ObjectPtr> stored(api::Kind kind);
+  // What its bytes say. Whoever decodes them next has it parsed.
+  Json document_of(const store::ObjectPtr& object);
 
   // Every object, one a line: what two runs of one seed must agree on.
   std::string text();

@@ -13,17 +13,14 @@ class MemoryCheck {
   MemoryCheck(const std::string& process, const client::View& view, const model::Cluster& cluster)
       : who_("I16: " + process), view_(view), cluster_(cluster) {}
 
-  void check_view(Kind kind, const std::vector<Json>& stored) {
-    for (const Json& object : stored) {
-      const Json& meta = object.part("metadata");
-      const api::ObjectKey key{
-          kind, std::string(meta.string_at("namespace")), std::string(meta.string_at("name")), {}};
+  void check_view(Kind kind, const std::vector<store::ObjectPtr>& stored) {
+    for (const store::ObjectPtr& object : stored) {
+      const api::ObjectKey key{kind, object->key.ns, object->key.name, {}};
       const std::optional<api::TypedObject> known = view_.find(key);
-      const std::string version =
-          known ? std::to_string(api::meta_of(*known).resource_version) : std::string("none");
-      if (version != meta.string_at("resourceVersion"))
-        say("sees version " + version + " of " + api::to_text(key) + ", stored is version " +
-            std::string(meta.string_at("resourceVersion")));
+      const std::uint64_t version = known ? api::meta_of(*known).resource_version : 0;
+      if (version != object->revision)
+        say("sees version " + (known ? std::to_string(version) : std::string("none")) + " of " +
+            api::to_text(key) + ", stored is version " + std::to_string(object->revision));
     }
     if (const std::size_t count = view_.keys(kind).size(); count > stored.size())
       say("sees " + std::to_string(count) + " objects where " + std::to_string(stored.size()) +
@@ -74,8 +71,8 @@ class MemoryCheck {
 }  // namespace
 
 std::vector<std::string> broken_memories(HostileWorld& world, const SafetyChecker& checker) {
-  std::vector<std::vector<Json>> stored;
-  for (const Kind kind : kKinds) stored.push_back(world.read_all(kind));
+  std::vector<std::vector<store::ObjectPtr>> stored;
+  for (const Kind kind : kKinds) stored.push_back(world.stored(kind));
   std::vector<std::string> broken;
   for (const auto& process : world.processes()) {
     control::ControlPlane* plane = process->plane();

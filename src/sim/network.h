@@ -31,7 +31,9 @@ struct SharedNetwork {
   std::uint64_t seed = 1;
   Time outage_until = {};                          // the API server is away until then
   std::function<void(FaultClass)> note = nullptr;  // hears of every fault
+  std::function<void()> departed = nullptr;        // hears of every write that leaves a process
   std::size_t creates_under_way = 0;               // of bind requests
+  std::size_t bindings_under_way = 0;              // of pods
   // Events are a quarter of all writes and nobody decides by them: answered as taken, but not kept.
   bool keeps_events = true;
 

@@ -39,6 +39,10 @@ void SafetyChecker::say(std::string sentence) {
                       std::to_string(revision_) + ")");
 }
 
+Json SafetyChecker::document_of(const store::ObjectPtr& object) const {
+  return parser_ ? parser_(object) : parse_json(object->bytes).value_or(Json());
+}
+
 void SafetyChecker::apply(const store::Event& event, Time now, const Writer& writer) {
   struct Row {
     std::string_view resource;
@@ -62,7 +66,7 @@ void SafetyChecker::apply(const store::Event& event, Time now, const Writer& wri
     if (row.resource != key.resource) continue;
     check_rate(key);
     const bool gone = event.kind == store::Event::Kind::Deleted;
-    const Json object = gone ? Json() : parse_json(event.object->bytes).value_or(Json());
+    const Json object = gone ? Json() : document_of(event.object);
     return (this->*row.handler)(local_name(key.ns, key.name), gone ? nullptr : &object);
   }
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -35,7 +36,10 @@ inline constexpr std::uint32_t kWritesAMinuteMax = 60;
 class SafetyChecker {
  public:
   // Sentences that begin with a text in `ignored` are not kept: for who looks behind a known defect.
-  explicit SafetyChecker(std::vector<std::string> ignored = {}) : ignored_(std::move(ignored)) {}
+  using Parser = std::function<Json(const store::ObjectPtr& object)>;
+  // `parser`: gives what parse_json() makes of an object's bytes. Empty: parse_json().
+  explicit SafetyChecker(std::vector<std::string> ignored = {}, Parser parser = nullptr)
+      : ignored_(std::move(ignored)), parser_(std::move(parser)) {}
 
   // One event of the store, at a moment of virtual time.
   void apply(const store::Event& event, Time now, const Writer& writer = {});
@@ -76,6 +80,7 @@ class SafetyChecker {
   void taint_rule_event(const std::string& name, const Json* object);
 
   void check_writer(const store::Key& key, const Writer& writer);
+  Json document_of(const store::ObjectPtr& object) const;
   void check_rate(const store::Key& key);
   void check_term_of(const StoredPod& pod);
   static void keep_attached(const StoredClaim& before, StoredClaim& after);
@@ -98,6 +103,7 @@ class SafetyChecker {
   void node_changed(const std::string& name, const StoredNode* before, const StoredNode* after);
 
   const std::vector<std::string> ignored_;
+  Parser parser_;
   StoredState state_;
   Time now_;
   store::Revision revision_ = 0;

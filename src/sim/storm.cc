@@ -39,7 +39,9 @@ class RepairsHeard final : public scheduling::DecisionLog {
 class Storm {
  public:
   Storm(const StormPlan& plan, const StormOptions& options)
-      : plan_(plan), options_(options), checker_(options.ignored) {
+      : plan_(plan), options_(options), checker_(options.ignored, [this](const store::ObjectPtr& object) {
+          return world_->document_of(object);
+        }) {
     cluster_.racks = plan.racks;
     cluster_.nodes_per_rack = plan.nodes_per_rack;
     cluster_.gpus_per_node = plan.gpus_per_node;
@@ -48,6 +50,7 @@ class Storm {
     heard_ = world_->history().listen("", [this](const store::Event& event) { on_write(event); });
     world_->network().keeps_events = plan.seed % kEventsKeptOneIn == 0;
     world_->network().note = [this](FaultClass fault) { note(fault); };
+    world_->network().departed = [this] { look_at_aimed(); };
     make_cluster();
     make_processes();
   }
@@ -60,8 +63,11 @@ class Storm {
       const Handler handler = handler_of(step.string_at("do"));
       if (!handler)
         return Error(ErrorCode::Invalid, "steps", "no step \"" + std::string(step.string_at("do")) + "\"");
+      const std::string_view when = step.string_at("when");
+      if (!when.empty() && std::find(kStormStates.begin(), kStormStates.end(), when) == kStormStates.end())
+        return Error(ErrorCode::Invalid, "steps", "no state \"" + std::string(when) + "\"");
       world_->events().at(begin + Duration::millis(step.int_at("atMs")),
-                          [this, handler, &step] { (this->*handler)(step); });
+                          [this, handler, &step] { this->begin(step, handler); });
     }
     if (advance(begin + kStormHeals)) {
       heal();
@@ -81,6 +87,11 @@ class Storm {
   struct Row {
     std::string_view name;
     Handler handler;
+  };
+  struct Aimed {
+    std::size_t state;  // of kStormStates
+    Handler handler;
+    const Json* step;  // of the plan
   };
   static Handler handler_of(std::string_view name);
 
@@ -121,6 +132,23 @@ class Storm {
                      event.object->bytes);
     const SharedNetwork& network = world_->network();
     checker_.apply(event, world_->now(), {network.landing_of, network.landing_left});
+    look_at_aimed();
+  }
+
+  using States = std::array<bool, kStormStates.size()>;
+  States states() const {
+    constexpr std::size_t kBinding = 4;
+    static_assert(kStormStates[kBinding] == "Binding");
+    const StoredState& state = checker_.state();
+    const SharedNetwork& network = world_->network();
+    States now{};
+    for (const auto& [name, request] : state.requests)
+      if (request.phase != "Succeeded") now[state.step_of(request)] = true;
+    now[kBinding] = now[kBinding] || network.bindings_under_way > 0;
+    now[kStepNames.size()] = network.creates_under_way > 0;
+    now[kStepNames.size() + 1] = checker_.refused_pods() > 0;
+    now.back() = std::none_of(now.begin(), now.end(), [](bool is) { return is; });
+    return now;
   }
 
   void note(FaultClass fault) {
@@ -128,19 +156,49 @@ class Storm {
     ++result_.faults[column];
     if (options_.trace)
       options_.trace(format_micro_time(world_->now()) + " fault " + std::string(name_of(fault)));
+    const States now = states();
+    for (std::size_t row = 0; row < now.size(); ++row) result_.coverage[row][column] += now[row];
+  }
+
+  // --- steps that wait for a state ---
+
+  // Carries a step out, or keeps it until its state is there.
+  void begin(const Json& step, Handler handler) {
+    const std::string_view wanted = step.string_at("when");
+    if (wanted.empty()) return (this->*handler)(step);
+    const auto* row = std::find(kStormStates.begin(), kStormStates.end(), wanted);
+    aimed_.push_back({static_cast<std::size_t>(row - kStormStates.begin()), handler, &step});
+    look_at_aimed();
+  }
+  // Inside a write, so what is due happens behind it, in the same moment.
+  void look_at_aimed() {
+    if (aimed_.empty() || healed_) return;
+    const States now = states();
+    for (const Aimed& aimed : aimed_)
+      if (now[aimed.state])
+        world_->events().after(Duration(), [this, aimed] {
+          const Json step = aimed_at(*aimed.step, aimed.state);
+          (this->*aimed.handler)(step);
+        });
+    std::erase_if(aimed_, [&](const Aimed& aimed) { return now[aimed.state]; });
+  }
+  // The step about the pod whose request is in this state, its group and its node, where it names none.
+  Json aimed_at(const Json& step, std::size_t row) const {
     const StoredState& state = checker_.state();
-    bool any = false;
-    const auto count = [&](std::size_t row, bool is) {
-      result_.coverage[row][column] += is;
-      any |= is;
-    };
-    std::array<bool, kStepNames.size()> live{};
-    for (const auto& [name, request] : state.requests)
-      if (request.phase != "Succeeded") live[state.step_of(request)] = true;
-    for (std::size_t step = 0; step < kStepNames.size(); ++step) count(step, live[step]);
-    count(kStepNames.size(), world_->network().creates_under_way > 0);
-    count(kStepNames.size() + 1, checker_.refused_pods() > 0);
-    count(kStepNames.size() + 2, !any);
+    Json aimed = step;
+    for (const auto& [name, request] : state.requests) {
+      if (row >= kStepNames.size() || request.phase == "Succeeded" || state.step_of(request) != row) continue;
+      const StoredPod* pod = state.pod_by_uid(request.pod_uid);
+      if (!pod) continue;
+      const bool of_group = step.string_at("do").ends_with("-group");
+      const std::string& about = of_group ? pod->group : pod->name;
+      if (!step.find("name")) aimed["name"] = about;
+      const std::size_t dash = request.node.rfind('-');
+      if (!step.find("node") && dash != std::string::npos)
+        aimed["node"] = std::int64_t{std::stoi(request.node.substr(dash + 1))};
+      break;
+    }
+    return aimed;
   }
 
   void make_cluster() {
@@ -527,6 +585,7 @@ class Storm {
   std::shared_ptr<void> heard_;
   std::map<std::string, Json> made_;  // pods, by name: their words
   std::map<int, std::int64_t> generations_;
+  std::vector<Aimed> aimed_;
   bool healed_ = false;
 };
 

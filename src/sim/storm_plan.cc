@@ -8,6 +8,8 @@
 #include "base/random.h"
 #include "sim/fault_class.h"
 #include "sim/network.h"
+#include "sim/stored_state.h"
+#include "sim/storm.h"
 #include "sim/storm_objects.h"
 
 namespace berth::sim {
@@ -16,6 +18,7 @@ namespace {
 constexpr int kGangsMin = 11, kGangsMore = 6;
 constexpr int kMembersMin = 2, kMembersMore = 7;
 constexpr int kPodsMin = 215;
+constexpr int kAimedMin = 10, kAimedMore = 6;
 constexpr std::int64_t kArrivalsMs = 420'000;
 constexpr std::int64_t kTroubleMs = 470'000;
 constexpr std::array kSharedClaims = {"one-gpu", "uplink", "two-gpus"};
@@ -277,6 +280,92 @@ class Maker {
     }
     if (chance(40)) step(below(kTroubleMs - 20'000), "outage").append("forMs", 100 + below(15'000));
   }
+
+  // Who writes in a state.
+  std::string writer_in(std::string_view state) {
+    if (plan_.schedulers == 0 || chance(15)) return process();
+    const bool scheduler =
+        state == "decided" || state == "creating" || state == "refused" || state == "nothing";
+    const int count = scheduler ? plan_.schedulers : plan_.binders;
+    return (scheduler ? "scheduler-" : "binder-") + std::to_string(1 + pick(count));
+  }
+
+  // Faults that wait until a binding is at a certain step, and strike it there.
+  void make_aimed() {
+    for (int i = kAimedMin + pick(kAimedMore); i > 0; --i) {
+      const AimedKind& kind = kAimedKinds[random_.below(kAimedKinds.size())];
+      const std::string_view state = kStormStates[random_.below(kStormStates.size())];
+      JsonObject& aimed = step(below(kTroubleMs - 60'000), kind.what);
+      aimed.append("when", state);
+      const std::string writer = writer_in(state);
+      if (kind.of_process) aimed.append("process", writer);
+      aimed.append("forMs", kind.least_ms + below(kind.more_ms));
+      kind.rest(*this, aimed, i);
+      // Pods of requests are found when the state is there; else somebody is named now.
+      const bool of_request = std::find(kStepNames.begin() + 1, kStepNames.end(), state) != kStepNames.end();
+      if (kind.of_pod && !of_request && state != "decided")
+        aimed.append("name", names_[random_.below(names_.size())]);
+    }
+  }
+
+  struct AimedKind {
+    const char* what;
+    bool of_process, of_pod;
+    std::int64_t least_ms, more_ms;
+    void (*rest)(Maker& maker, JsonObject& step, int number);
+  };
+  static void nothing_more(Maker&, JsonObject&, int) {}
+  static void with_fault(Maker& maker, JsonObject& step, int) {
+    constexpr auto kOfRequest = static_cast<int>(FaultClass::ReadFailed);
+    step.append("fault", name_of(static_cast<FaultClass>(maker.pick(kOfRequest))));
+    step.append("per1000", 500 + maker.below(500));
+  }
+  static void with_lag(Maker& maker, JsonObject& step, int) {
+    step.append("lagMs", maker.below(8000));
+    step.append("per1000", 500 + maker.below(500));
+  }
+  static void with_jump(Maker& maker, JsonObject& step, int) {
+    step.append("byMs", maker.below(60'000) - 30'000);
+  }
+  static void with_rate(Maker& maker, JsonObject& step, int) { step.append("perSecond", 1 + maker.below(5)); }
+  static void with_write(Maker& maker, JsonObject& step, int) {
+    step.append("nth", 1 + maker.below(3));
+    step.append("resource", maker.one_of(std::array{"bindrequests", "resourceclaims", "pods", "podgroups"}));
+  }
+  static void with_cpu(Maker& maker, JsonObject& step, int) {
+    step.append("cpuMillis", 50 + maker.below(1500));
+  }
+  static void with_min(Maker& maker, JsonObject& step, int) {
+    step.append("min", 1 + maker.below(kMembersMore));
+  }
+  static void with_name(Maker&, JsonObject& step, int number) {
+    step.append("name", "rival-aimed-" + std::to_string(number));
+  }
+  static constexpr std::array kAimedKinds = {
+      AimedKind{"trouble", true, false, 300, 5000, with_fault},
+      AimedKind{"trouble", true, false, 300, 5000, with_fault},
+      AimedKind{"trouble", true, false, 300, 5000, with_fault},
+      AimedKind{"trouble", true, false, 300, 5000, with_fault},
+      AimedKind{"trouble", true, false, 300, 5000, with_fault},
+      AimedKind{"watch-trouble", true, false, 2000, 20'000, with_lag},
+      AimedKind{"slow-writes", true, false, 2000, 20'000, with_rate},
+      AimedKind{"kill", true, false, 1, 10'000, nothing_more},
+      AimedKind{"kill-at-write", true, false, 1, 10'000, with_write},
+      AimedKind{"stop", true, false, 1, 5000, nothing_more},
+      AimedKind{"pause", true, false, 1, 50'000, nothing_more},
+      AimedKind{"jump-clock", true, false, 1, 1, with_jump},
+      AimedKind{"outage", false, false, 100, 5000, nothing_more},
+      AimedKind{"delete-pod", false, true, 1, 1, nothing_more},
+      AimedKind{"force-delete-pod", false, true, 1, 1, nothing_more},
+      AimedKind{"recreate-pod", false, true, 1, 1, nothing_more},
+      AimedKind{"resize-pod", false, true, 1, 1, with_cpu},
+      AimedKind{"edit-group", false, false, 1, 1, with_min},
+      AimedKind{"lose-node", false, false, 2000, 50'000, nothing_more},
+      AimedKind{"relabel-node", false, false, 2000, 50'000, nothing_more},
+      AimedKind{"republish", false, false, 1, 1, nothing_more},
+      AimedKind{"lose-device", false, false, 2000, 50'000, nothing_more},
+      AimedKind{"taint-devices", false, false, 2000, 50'000, nothing_more},
+      AimedKind{"rival", false, false, 1000, 20'000, with_name}};
 
   SeededRandom random_;
   StormPlan plan_;

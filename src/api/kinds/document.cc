@@ -59,7 +59,8 @@ const Json* present(const Json* object, std::string_view key) {
 }
 
 Json* present(Json& object, std::string_view key) {
-  return const_cast<Json*>(present(std::as_const(object), key));
+  Json* member = object.find(key);
+  return member && !member->is_null() ? member : nullptr;
 }
 
 const Json* present_at(const Json& object, std::initializer_list<std::string_view> keys) {
@@ -69,7 +70,10 @@ const Json* present_at(const Json& object, std::initializer_list<std::string_vie
 }
 
 Json* present_at(Json& object, std::initializer_list<std::string_view> keys) {
-  return const_cast<Json*>(present_at(std::as_const(object), keys));
+  if (!present_at(std::as_const(object), keys)) return nullptr;
+  Json* at = &object;
+  for (std::string_view key : keys) at = present(*at, key);
+  return at;
 }
 
 const JsonArray& items(const Json* object, std::string_view key) {
@@ -78,7 +82,9 @@ const JsonArray& items(const Json* object, std::string_view key) {
 }
 
 JsonArray& items(Json& object, std::string_view key) {
-  return const_cast<JsonArray&>(items(&std::as_const(object), key));
+  const Json* list = present(std::as_const(object), key);
+  // Nobody appends to a list that is not there.
+  return list && list->is_array() ? object.find(key)->as_array() : const_cast<JsonArray&>(kNoItems);
 }
 
 const JsonObject& entries(const Json* map) {
