@@ -173,10 +173,12 @@ void Scheduler::request_changed(const client::View& view, const client::Delta& d
   const bool failed = after && api::failed_for_good(*after);
   const bool had_failed = before && api::failed_for_good(*before) && !replaced;
   if (!after || (failed && !had_failed)) queue_.wake(kWakePodGone, now);
-  if (!failed || had_failed) return;
-  avoidance_.note(*after, cluster_, now, now + options_.cool_down);
-  if (const api::Pod* pod = view.pods.find(after->meta.ns, after->pod_name))
-    failures_.note(entry_of(*pod), after->decision_id, now);
+  if (had_failed || (after && !failed)) return;
+  if (after) avoidance_.note(*after, cluster_, now, now + options_.cool_down);
+  // One that is gone while its pod stays is a failure too: it may be that only this view still has the pod.
+  const api::BindRequest& lost = after ? *after : *before;
+  if (const api::Pod* pod = view.pods.find(lost.meta.ns, lost.pod_name))
+    failures_.note(entry_of(*pod), lost.decision_id, now);
 }
 
 void Scheduler::apply(const client::View& view, const client::Delta& delta, Time now) {
@@ -335,9 +337,9 @@ void Scheduler::reconsider_group(const client::View& view, const EntryKey& key, 
           std::to_string(members.alive) + (members.alive == 1 ? " is there" : " are there");
   if (why.empty()) return enqueue(key, group->priority, group->meta.created, now);
   forget_overtaken(key, now);  // nothing is kept for who cannot be tried
-  if (group) return queue_.gate(key, group->priority, group->meta.created);
   const api::Pod* first = *std::min_element(members.waiting.begin(), members.waiting.end(), goes_before);
-  queue_.gate(key, first->priority, first->meta.created);
+  queue_.gate(key, group ? group->priority : first->priority,
+              group ? group->meta.created : first->meta.created);
   log_gate(key, std::move(why), now);
 }
 
@@ -373,7 +375,7 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   if (client::Effects effects = conditions_.due(view, now); !effects.empty()) return effects;
   if (overtaking_.expire(now)) queue_.wake(kWakePodGone, now);
   if (const std::optional<EntryKey> starving = overtaking_.starving(now))
-    keep_room({view, cluster_, allocator_, now, options_.binding_timeout}, *starving, now);
+    keep_room({view, cluster_, allocator_, now, options_.binding_timeout}, *starving);
   // Ends: every turn takes an entry, and none comes back without effects.
   while (std::optional<Entry> entry = queue_.pop(now)) {
     client::Effects effects = attempt(view, std::move(*entry), now);

@@ -211,6 +211,8 @@ void SafetyChecker::pod_changed(const StoredPod* before, const StoredPod* after)
   if (after->node.empty())
     say_if(conduct_.told("pod " + after->name,
                          {after->scheduled, after->scheduled_reason, after->scheduled_message}, now_));
+  if (same && before->cpu_millis != after->cpu_millis)
+    old_cpu_[after->uid] = {std::min(before->cpu_millis, after->cpu_millis), now_ + kUnknowing};
   if (same && before->node.empty() && !after->node.empty()) pod_bound(*after);
 }
 
@@ -259,7 +261,7 @@ void SafetyChecker::check_node_of(const StoredPod& pod) {
   std::int64_t cpu_millis = 0, pods = 0;
   for (const auto& [name, other] : state_.pods) {
     if (other.node != pod.node || other.finished()) continue;
-    cpu_millis += other.cpu_millis;
+    cpu_millis += least_known(old_cpu_, other.uid, other.cpu_millis);
     ++pods;
   }
   if (cpu_millis > node->cpu_millis || pods > node->pods)
@@ -268,9 +270,14 @@ void SafetyChecker::check_node_of(const StoredPod& pod) {
 }
 
 // The least that a scheduler may have decided by.
+std::int64_t SafetyChecker::least_known(const std::map<std::string, OldAmount>& old, const std::string& key,
+                                        std::int64_t now) const {
+  const OldAmount* before = find(old, key);
+  return before && now_ < before->until ? std::min(now, before->amount) : now;
+}
+
 std::int64_t SafetyChecker::min_known_of(const StoredGroup& group) const {
-  const OldMin* old = find(old_min_, group.name);
-  return old && now_ < old->until ? std::min(group.min, old->min) : group.min;
+  return least_known(old_min_, group.name, group.min);
 }
 
 void SafetyChecker::check_gang_of(const StoredPod& pod, const StoredGroup& group) {

@@ -107,15 +107,18 @@ class SafetyChecker {
   std::map<std::string, Time> relabelled_;             // nodes
   std::map<std::string, std::string> domain_at_bind_;  // by UID of the pod
   std::map<std::string, std::vector<Time>> lost_;      // group: when members that had requests went
-  struct OldMin {
-    std::int64_t min = 0;
+  struct OldAmount {
+    std::int64_t amount = 0;
     Time until;
   };
+  std::int64_t least_known(const std::map<std::string, OldAmount>& old, const std::string& key,
+                           std::int64_t now) const;
   std::int64_t min_known_of(const StoredGroup& group) const;
 
-  std::map<std::string, OldMin> old_min_;  // group: before an edit
-  std::set<std::string> absent_;           // devices that their driver took back
-  std::map<std::string, Time> returned_;   // devices that were absent, by when they came again
+  std::map<std::string, OldAmount> old_min_;  // group: before an edit
+  std::map<std::string, OldAmount> old_cpu_;  // UID of a pod: before a resize
+  std::set<std::string> absent_;              // devices that their driver took back
+  std::map<std::string, Time> returned_;      // devices that were absent, by when they came again
   // Of parts' Leases: by name, who holds it since when.
   struct Holder {
     std::string process;

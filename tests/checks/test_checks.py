@@ -46,8 +46,8 @@ class CheckTest(unittest.TestCase):
 
 class MissingPrograms(unittest.TestCase):
     def test_a_program_that_is_not_installed_is_named_with_what_installs_it(self):
-        done = subprocess.run((sys.executable, str(ROOT / "tools/check"), "format"), env={"PATH": "/nonexistent"},
-                              capture_output=True, text=True)
+        done = subprocess.run((sys.executable, str(ROOT / "tools/check"), "format"),
+                              env={"PATH": "/nonexistent"}, capture_output=True, text=True)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("clang-format-19", done.stderr)
         self.assertIn("tools/setup.sh check", done.stderr)
