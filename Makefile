@@ -34,7 +34,8 @@ bench: configure
 SEEDS ?= 300
 storm: configure
 	@cmake --build $(RELEASE) -j $(JOBS) --target sim-storm
-	@tools/storm.py --build $(RELEASE) --seeds $(SEEDS) $(if $(ONLY),--only $(ONLY)) $(if $(DEFECT),--defect $(DEFECT))
+	@tools/storm.py --build $(RELEASE) --seeds $(SEEDS) $(if $(ONLY),--only $(ONLY)) \
+		$(if $(DEFECT),--defect $(DEFECT))
 
 test-cluster: build
 	@tools/test-cluster.sh

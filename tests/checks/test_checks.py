@@ -136,7 +136,8 @@ class Defects(CheckTest):
         self.accepts(defects, {**self.SWITCHES, "src/dra/a_test.cc": self.ON, "src/sim/a_main.cc": self.ON})
 
     def test_nobody_else_may(self):
-        self.assertEqual(self.found(defects, {**self.SWITCHES, "src/cli/a.cc": self.ON}), [("src/cli/a.cc", 3)])
+        found = self.found(defects, {**self.SWITCHES, "src/cli/a.cc": self.ON})
+        self.assertEqual(found, [("src/cli/a.cc", 3)])
         around = "void f() {\n  detail::switched_on = x;\n}\n"
         self.assertEqual(self.found(defects, {"bench/a_bench.cc": around}), [("bench/a_bench.cc", 2)])
 
