@@ -29,11 +29,13 @@ bench: configure
 	@cmake --build $(RELEASE) -j $(JOBS) --target berth_programs berth_benches
 	@tools/run-bench --build $(RELEASE)
 
-# Hostile worlds from seeds: make storm SEEDS=2000; make storm ONLY=42 or ONLY=build/storms/storm-42.yaml
+# Hostile worlds from seeds: make storm SEEDS=2000; make storm ONLY=42 or ONLY=build/storms/storm-42.yaml;
+# make storm DEFECT=gang-minimum-not-read: with a defect of the museum, until a seed finds it
 SEEDS ?= 300
 storm: configure
 	@cmake --build $(RELEASE) -j $(JOBS) --target sim-storm
-	@tools/storm.py --build $(RELEASE) --seeds $(SEEDS) $(if $(ONLY),--only $(ONLY))
+	@tools/storm.py --build $(RELEASE) --seeds $(SEEDS) $(if $(ONLY),--only $(ONLY)) \
+		$(if $(DEFECT),--defect $(DEFECT))
 
 # An hour of them, from seed FIRST on.
 FIRST ?= 1

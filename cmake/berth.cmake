@@ -79,13 +79,14 @@ function(berth_proto room)
   endif()
 endfunction()
 
-# Defines BERTH_SOURCE_DIR for the sources that read it, and for no other: the others' objects are then the same
-# in every checkout, and ccache finds them.
+# Defines BERTH_SOURCE_DIR for the sources that read it, and for no other: the others' objects are then the
+# same in every checkout, and ccache finds them.
 function(berth_source_dir)
   foreach(source ${ARGN})
     file(STRINGS ${source} uses REGEX BERTH_SOURCE_DIR LIMIT_COUNT 1)
     if(uses)
-      set_source_files_properties(${source} PROPERTIES COMPILE_DEFINITIONS BERTH_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+      set_source_files_properties(${source} PROPERTIES
+        COMPILE_DEFINITIONS BERTH_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     endif()
   endforeach()
 endfunction()

@@ -5,6 +5,7 @@
     tools/storm.py --seeds 300 --first 1001
     tools/storm.py --minutes 60            # from --first on, until the time is over
     tools/storm.py --only 42               # one seed, or a file that an earlier storm left
+    tools/storm.py --defect gang-minimum-not-read   # one of the museum switched on, until a seed finds it
 """
 import argparse
 import collections
@@ -27,6 +28,7 @@ class Totals:
 
     def __init__(self):
         self.lock = threading.Lock()
+        self.until_found = False
         self.done = 0
         self.failed = {}
         self.virtual_ms = self.pods = self.bindings = self.writes = 0
@@ -45,6 +47,10 @@ class Totals:
                 self.coverage[state].update(counts)
             if result["broken"]:
                 self.failed[result["seed"]] = result["broken"]
+
+    def is_found_before(self, seed):
+        with self.lock:
+            return self.until_found and bool(self.failed) and min(self.failed) < seed
 
     def died(self, seed, how):
         with self.lock:
@@ -66,6 +72,9 @@ def work(program, seeds, totals, ignored):
                 if "seed" in result:
                     totals.add(result)
                     finished.add(result["seed"])
+                if totals.is_found_before(current):
+                    worker.kill()
+                    return
             errors = worker.stderr.read().strip()
         if len(finished) == len(seeds):
             return
@@ -113,6 +122,41 @@ def shrink(program, seed, folder, ignored):
         print(f"shrunk to {path.relative_to(ROOT)}; again: make storm ONLY={path.relative_to(ROOT)}")
 
 
+def first_that_finds(program, name, seeds, jobs, options):
+    """The first seed that fails with the defect and not without it, and what it says."""
+    while seeds:
+        totals = Totals()
+        totals.until_found = True
+        run_all(program, list(seeds), jobs, totals, [f"--defect={name}", *options])
+        if not totals.failed:
+            break
+        seed = min(totals.failed)
+        alone = Totals()
+        work(program, [seed], alone, options)
+        if not alone.failed:
+            return seed, totals.failed[seed][0]
+        seeds = range(seed + 1, seeds.stop)
+    return None, ""
+
+
+def look_for(program, name, first, count, jobs, options):
+    """Seeds with a defect of the museum switched on, until the first that finds it."""
+    known = dict(line.split(" ", 1) for line in
+                 subprocess.run([program, "defects"], stdout=subprocess.PIPE, text=True, check=True)
+                 .stdout.splitlines())
+    if name not in known:
+        print(f"no defect {name}; there are: {', '.join(known)}")
+        return 2
+    began = time.monotonic()
+    seed, sentence = first_that_finds(program, name, range(first, first + count), jobs, options)
+    seconds = time.monotonic() - began
+    if not sentence:
+        print(f"{name}: not found in {count} seeds, {seconds:.1f} s")
+        return 1
+    print(f"{name}: seed {seed}, {seed - first + 1} seeds, {seconds:.1f} s: {sentence}")
+    return 0
+
+
 def run_only(program, which, ignored):
     made = subprocess.run([program, "only", which, *ignored], stdout=subprocess.PIPE, text=True, check=False)
     if made.returncode != 0:
@@ -125,12 +169,26 @@ def run_only(program, which, ignored):
     return 1 if result["broken"] else 0
 
 
+def run_threads(count, job):
+    threads = [threading.Thread(target=job, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def run_all(program, seeds, jobs, totals, options):
+    jobs = min(jobs, len(seeds))
+    run_threads(jobs, lambda number: work(program, seeds[number::jobs], totals, options))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=300)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=0)
     parser.add_argument("--only", default="")
+    parser.add_argument("--defect", default="", help="a name of docs/reliability.md, Museum")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--build", default="build/release")
     parser.add_argument("--no-shrink", action="store_true")
@@ -139,22 +197,17 @@ def main():
     ignored = [f"--ignore={text}" for text in words.ignore]
     program = str(ROOT / words.build / "sim-storm")
     if words.only:
-        return run_only(program, words.only, ignored)
+        return run_only(program, words.only, ignored + ([f"--defect={words.defect}"] if words.defect else []))
+    if words.defect:
+        return look_for(program, words.defect, words.first, words.seeds, words.jobs, ignored)
 
     totals = Totals()
     began = time.monotonic()
     if words.minutes > 0:
         until = SeedsUntil(words.first, words.minutes)
-        threads = [threading.Thread(target=until.work, args=(program, totals, ignored))
-                   for _ in range(words.jobs)]
+        run_threads(words.jobs, lambda _: until.work(program, totals, ignored))
     else:
-        seeds = list(range(words.first, words.first + words.seeds))
-        threads = [threading.Thread(target=work, args=(program, seeds[n::words.jobs], totals, ignored))
-                   for n in range(min(words.jobs, len(seeds)))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+        run_all(program, list(range(words.first, words.first + words.seeds)), words.jobs, totals, ignored)
     seconds = time.monotonic() - began
 
     faults = sum(totals.faults.values())

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "api/types/device_readiness.h"
+#include "base/known_defects.h"
 #include "binding/extended_claim.h"
 #include "binding/reservation.h"
 
@@ -54,7 +55,8 @@ std::optional<Failed> lost(const BindContext& context, const api::ClaimAllocatio
                            const api::ResourceClaim& claim) {
   const std::string name = "claim " + wanted.claim_name;
   if (claim.meta.deleting()) return choose_again("ClaimDeleting", name + " is being deleted");
-  if (claim.allocation && !same_devices(*claim.allocation, wanted.allocation))
+  if (claim.allocation && !same_devices(*claim.allocation, wanted.allocation) &&
+      !has(KnownDefect::DifferentAllocationKept))
     return choose_again("ClaimAllocatedElsewhere", name + " got allocated elsewhere");
   if (claim.reserved_by(context.request.pod_uid)) return std::nullopt;
   if (!claim.allocation)
@@ -225,7 +227,7 @@ std::vector<Chain> DynamicResources::rollback(const BindContext& context) const 
   std::vector<Chain> chains;
   for (const api::ClaimAllocation& wanted : context.request.claims) {
     const api::ResourceClaim* claim = find_claim(context, wanted);
-    if (!claim) continue;
+    if (!claim || has(KnownDefect::FailedBindingKeepsClaims)) continue;
     const bool ours = claim->reserved_by(context.request.pod_uid);
     const api::ObjectKey key = client::key_of(api::Kind::ResourceClaim, claim->meta);
     if (wanted.extended && !ours) {
@@ -233,6 +235,7 @@ std::vector<Chain> DynamicResources::rollback(const BindContext& context) const 
       continue;
     }
     if (!ours && !claim->allocation) {
+      if (has(KnownDefect::LateAllocationNotSealed)) continue;
       if (auto sealed = seal(context, *claim)) chains.push_back(*std::move(sealed));
       continue;
     }

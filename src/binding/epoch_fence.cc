@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/known_defects.h"
+
 namespace berth::binding {
 
 void EpochFence::note(const api::BindRequest& request) {
@@ -22,6 +24,7 @@ void EpochFence::note(const api::BindRequest& request) {
 
 bool EpochFence::is_late(const api::BindRequest& request) const {
   if (request.epoch == 0 || request.status_names_decision) return false;
+  if (has(KnownDefect::FirstListTrusted)) return false;
   const auto newest = newest_.find(request.scheduler_name);
   return newest != newest_.end() && request.epoch < newest->second.epoch &&
          request.meta.resource_version > newest->second.first_version;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/known_defects.h"
 #include "binding/dynamic_resources.h"
 #include "binding/gang.h"
 #include "binding/ladder.h"
@@ -38,7 +39,8 @@ Members members_of(const View& view, const std::string& decision) {
     members.size = std::max(members.size, static_cast<std::size_t>(request->group.size));
     const PodSight sight = look_for_pod(view, *request);
     const bool there = sight.state == PodSight::State::Free || sight.state == PodSight::State::OnOurNode;
-    if (there && !is_failing(*request) && !request->withdrawn) members.left.push_back(request);
+    const bool failing = is_failing(*request) && !has(KnownDefect::BindFailureInvisibleToGang);
+    if (there && !failing && !request->withdrawn) members.left.push_back(request);
   }
   return members;
 }
@@ -167,6 +169,8 @@ Effects GangBarrier::decide(const View& view, const api::PodGroup& group, const 
   Arrivals& arrivals = arrivals_[key];
   if (arrivals.decision != decision || arrivals.requests != members.requests)
     arrivals = {decision, members.requests, now};
+  if (has(KnownDefect::LimitsCountFromCreation) && !members.left.empty())
+    arrivals.since = members.left.front()->meta.created;
   const std::size_t to_come = still_to_come(view, group, decision, members, arrivals, now);
 
   std::set<std::string_view> counted;
@@ -174,12 +178,15 @@ Effects GangBarrier::decide(const View& view, const api::PodGroup& group, const 
   std::size_t bound = 0;
   for (const api::Pod* pod : view.pods_of_group(group.meta.ns, group.meta.name))
     bound += pod->bound() && lives(*pod) && !counted.contains(pod->meta.uid);
-  const auto minimum = static_cast<std::size_t>(std::max(group.gang_min.value_or(1), 1));
+  const std::int32_t read = has(KnownDefect::GangMinimumNotRead) ? 1 : group.gang_min.value_or(1);
+  const auto minimum = static_cast<std::size_t>(std::max(read, 1));
 
   Effects effects;
   GangOutcome outcome = GangOutcome::Undecided;
   if (members.left.empty() && to_come == 0) return effects;
   if (bound + members.left.size() + to_come < minimum) {
+    if (has(KnownDefect::GangsHoldEachOther)) return effects;
+    if (has(KnownDefect::CompletenessAfterDeviceWait) && !all_prepared(view, members, now)) return effects;
     outcome = GangOutcome::Aborted;
   } else if (to_come > 0) {
     const Time seen_by = arrivals.since + kSightGrace;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/known_defects.h"
 #include "binding/gang.h"
 #include "client/claim_writes.h"
 
@@ -28,6 +29,7 @@ bool waits(const View& view, const api::Pod& pod) {
 
 bool in_vain(const View& view, const api::ResourceClaim& claim) {
   if (!claim.allocation || claim.meta.deleting()) return false;
+  if (has(KnownDefect::FailedBindingKeepsClaims)) return false;
   const auto requests = view.bind_requests_of_claim(claim.meta.ns, claim.meta.name);
   if (std::any_of(requests.begin(), requests.end(),
                   [](const api::BindRequest* request) { return !has_ended(*request); }))

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/backoff.h"
+#include "base/known_defects.h"
 #include "binding/dynamic_resources.h"
 
 namespace berth::binding {
@@ -213,6 +214,7 @@ Effects Ladder::wait_for_gang() const {
 Effects Ladder::bind(const api::Pod& pod) {
   binds_ = true;
   Effects success = record_success();
+  if (has(KnownDefect::RetriedFailureReportedBound) && request_.failed_attempts > 0) return success;
   Chain chain{pod_key(request_), {}};
   if (auto told = tell_node_allocatable(pod, request_.node_allocatable))
     chain.writes.push_back(*std::move(told));
@@ -321,7 +323,7 @@ Effects Ladder::after_refusal() {
   wanted.reason = "BindingError";
   wanted.message =
       within_bound("attempt " + std::to_string(attempts) + " failed: " + known_.refusal->message);
-  wanted.failed_attempts = attempts;
+  wanted.failed_attempts = has(KnownDefect::AttemptsNotPersisted) ? 1 : attempts;
   wanted.next_attempt = next_second(
       now_ + backoff(options_.retry_base, options_.retry_cap, static_cast<std::uint32_t>(attempts)));
   Effects effects = write_status(wanted, IfChanged::Refuse);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/known_defects.h"
 #include "binding/gang.h"
 #include "client/claim_writes.h"
 
@@ -75,7 +76,7 @@ client::Chain reserve(const BindContext& context, const api::ResourceClaim& clai
     return {key, {client::add_consumer(claim, consumer_of(context.request))}};
   client::Chain chain{key, {}};
   Write status = reserve_on_version(context, key, claim, wanted);
-  if (!claim.meta.has_finalizer(api::kClaimFinalizer)) {
+  if (!claim.meta.has_finalizer(api::kClaimFinalizer) && !has(KnownDefect::ClaimWithoutFinalizer)) {
     chain.writes.push_back(add_finalizer(key, claim));
     status.on_previous_version = true;
   }

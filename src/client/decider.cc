@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/known_defects.h"
+
 namespace berth::client {
 namespace {
 
@@ -105,7 +107,7 @@ Write condition_patch(const api::ObjectKey& key, const api::ObjectMeta& seen,
                       const api::Condition& condition) {
   Json item = api::to_json(condition);
   if (condition.reason.empty()) item["reason"] = nullptr;
-  if (condition.message.empty()) item["message"] = nullptr;
+  if (condition.message.empty() && !has(KnownDefect::TrueKeepsOldMessage)) item["message"] = nullptr;
   Write write;
   write.request = request_for(Verb::StrategicPatch, key);
   write.request.subresource = "status";

@@ -16,6 +16,8 @@ namespace {
 
 constexpr Duration kTokenFileAge = Duration::seconds(60);  // rotated tokens overlap for longer than that
 constexpr Duration kPollLongest = Duration::seconds(1);
+// libcurl may hold bytes of one HTTP/2 stream that came with another's, and does not wake up for them.
+constexpr Duration kPollLongestUnderWay = Duration::millis(10);
 constexpr long kTcpKeepAliveSeconds = 30;
 constexpr const char* kForbidden = "this process does not lead any more";
 
@@ -372,8 +374,10 @@ void HttpFetcher::Loop::set_up(Job& job) {
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, job.trouble.data());
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
+  const bool shared = options_.connections == Connections::Shared;
+  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
+                   static_cast<long>(shared ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+  if (shared) curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
   curl_easy_setopt(easy, CURLOPT_USERAGENT, options_.user_agent.c_str());
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options_.connect_timeout.millis()));
   if (!job.stream)
@@ -529,7 +533,8 @@ void HttpFetcher::Loop::end_all() {
 }
 
 int HttpFetcher::Loop::poll_millis() {
-  Duration wait = kPollLongest;
+  const bool may_hold_bytes = options_.connections == Connections::Shared && !under_way_.empty();
+  Duration wait = may_hold_bytes ? kPollLongestUnderWay : kPollLongest;
   const Time now = clock_.monotonic();
   for (const auto& [id, easy] : streams_)
     wait = std::min(wait, under_way_.at(easy)->last_heard + options_.stream_idle_timeout - now);

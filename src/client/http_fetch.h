@@ -1,6 +1,6 @@
 // HTTP requests of this process to one API server: libcurl on one thread of its own.
 //
-// HTTP/2 where the server offers it, keep-alive HTTP/1.1 else. Never follows a redirect, never sends a
+// Never follows a redirect, never sends a
 // credential over plain HTTP. Callbacks run on its thread (those of refused requests inline) and must only
 // hand over. Every queue has a bound; every wait has one in HttpFetcherOptions.
 #pragma once
@@ -54,8 +54,14 @@ inline constexpr std::size_t kFetchTimersMax = 4096;
 inline constexpr std::size_t kReplyBytesMax = 512u << 20;  // a longer answer is Lost
 inline constexpr std::size_t kReplyHeaderBytesMax = 256u << 10;
 
+// Shared: HTTP/2 where the server offers it, so that one connection carries many requests; keep-alive
+// HTTP/1.1 else. Separate: HTTP/1.1, one request at a time on a connection; for streams, whose bytes then
+// wait for no other request's.
+enum class Connections : std::uint8_t { Shared, Separate };
+
 struct HttpFetcherOptions {
   std::string user_agent = "berth";
+  Connections connections = Connections::Shared;
   Duration connect_timeout = Duration::seconds(10);
   Duration reply_timeout = Duration::seconds(60);         // of a whole fetch; streams have none
   Duration stream_idle_timeout = Duration::seconds(120);  // bookmarks come about every minute

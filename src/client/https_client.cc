@@ -327,9 +327,13 @@ class FollowingSubscription final : public Subscription {
 
 class HttpsClient final : public ApiClient {
  public:
-  HttpsClient(std::unique_ptr<HttpFetcher> fetcher, const Clock& clock, WatchPacing pacing,
-              ServerTime* server_time)
-      : clock_(clock), pacing_(pacing), server_time_(server_time), fetcher_(std::move(fetcher)) {}
+  HttpsClient(std::unique_ptr<HttpFetcher> requests, std::unique_ptr<HttpFetcher> watches, const Clock& clock,
+              WatchPacing pacing, ServerTime* server_time)
+      : clock_(clock),
+        pacing_(pacing),
+        server_time_(server_time),
+        requests_(std::move(requests)),
+        watches_(std::move(watches)) {}
 
   void submit(ApiRequest request, std::function<void(ApiReply)> done) override {
     const VerbForm form = form_of(request.verb);
@@ -340,7 +344,7 @@ class HttpsClient final : public ApiClient {
     if (!request.body.empty()) fetch.headers.emplace_back("Content-Type", form.content_type);
     fetch.body = std::move(request.body);
     fetch.permit = std::move(request.permit);
-    fetcher_->submit(std::move(fetch), [time = server_time_, done = std::move(done)](HttpReply http) {
+    requests_->submit(std::move(fetch), [time = server_time_, done = std::move(done)](HttpReply http) {
       if (time) time->heard(http, ServerTime::Answer::Any);
       done(api_reply(std::move(http)));
     });
@@ -348,7 +352,7 @@ class HttpsClient final : public ApiClient {
 
   std::unique_ptr<Subscription> list_and_watch(api::ResourceRef resource, WatchReceiver& receiver) override {
     auto following =
-        std::make_shared<Following>(*fetcher_, clock_, pacing_, server_time_, resource, receiver);
+        std::make_shared<Following>(*watches_, clock_, pacing_, server_time_, resource, receiver);
     following->start();
     return std::make_unique<FollowingSubscription>(std::move(following));
   }
@@ -357,7 +361,7 @@ class HttpsClient final : public ApiClient {
   const Clock& clock_;
   const WatchPacing pacing_;
   ServerTime* const server_time_;
-  std::unique_ptr<HttpFetcher> fetcher_;
+  std::unique_ptr<HttpFetcher> requests_, watches_;
 };
 
 }  // namespace
@@ -365,9 +369,11 @@ class HttpsClient final : public ApiClient {
 Result<std::unique_ptr<ApiClient>> make_https_client(ClusterAccess access, HttpFetcherOptions options,
                                                      const Clock& clock, WatchPacing pacing,
                                                      ServerTime* server_time) {
-  std::unique_ptr<HttpFetcher> fetcher = TRY(HttpFetcher::open(std::move(access), std::move(options), clock));
+  std::unique_ptr<HttpFetcher> requests = TRY(HttpFetcher::open(access, options, clock));
+  options.connections = Connections::Separate;
+  std::unique_ptr<HttpFetcher> watches = TRY(HttpFetcher::open(std::move(access), std::move(options), clock));
   return std::unique_ptr<ApiClient>(
-      std::make_unique<HttpsClient>(std::move(fetcher), clock, pacing, server_time));
+      std::make_unique<HttpsClient>(std::move(requests), std::move(watches), clock, pacing, server_time));
 }
 
 }  // namespace berth::client

@@ -1,9 +1,10 @@
 // ApiClient of a real API server, over HTTP.
 //
-// Everything runs on the thread of one HttpFetcher: answers, and lists and watches with their decoding of
-// JSON. Cost: an event is parsed and written once (about 20 µs for a 3 KB pod). Never repeats a write by
-// itself. Source: Kubernetes API concepts (paging, watches, bookmarks, 410); client-go's reflector for the
-// pauses.
+// Two HttpFetchers, each with its thread: one for requests and their answers, one for lists and watches with
+// their decoding of JSON, so that neither waits for the other. On the latter every watch has a connection of
+// its own: an API server ends a watch whose bytes are not taken. Cost: an event is parsed and written once
+// (about 20 µs for a 3 KB pod). Never repeats a write by itself. Source: Kubernetes API concepts (paging,
+// watches, bookmarks, 410); client-go's reflector for the pauses.
 #pragma once
 
 #include <memory>

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/backoff.h"
+#include "base/known_defects.h"
 #include "base/log.h"
 
 namespace berth::control {
@@ -227,7 +228,7 @@ void Engine::wake_keys(Feed& feed, const Delta& delta) {
 // Deciders meet the first state kind by kind and name by name, in whatever order the lists came; a term
 // begins with a run of every key.
 void Engine::begin_if_listed() {
-  if (lists_missing_ > 0 || !attached_) return;
+  if ((lists_missing_ > 0 && !has(KnownDefect::FirstCycleBeforeCaches)) || !attached_) return;
   const bool first = !synced_, begins = leading_ == Leading::Yes && !begun_;
   if (!first && !begins) return;
   synced_ = true;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/known_defects.h"
 #include "control/loop.h"
 #include "control/testing/world.h"
 
@@ -405,6 +406,16 @@ TEST(Engine, AMarkedWriteThatMeetsAnotherOnesObjectIsNotAccepted) {
   EXPECT_EQ(create.said(), "somebody else");
   EXPECT_FALSE(create.ok);
   EXPECT_TRUE(create.world.engine.view().pods.find("d", "made")) << "what stands there is in the view";
+}
+
+// The test before shows what is right.
+TEST(MuseumByHand, AlreadyExistsCountsAsOurs) {
+  const WithDefect defect(KnownDefect::AlreadyExistsCountsAsOurs);
+  MarkedCreate create({});
+  create.world.api.put(Kind::Pod,
+                       R"({"metadata":{"namespace":"d","name":"made"},"spec":{"said":"somebody else"}})");
+  create.world.advance(Duration::minutes(5));
+  EXPECT_TRUE(create.ok);
 }
 
 TEST(Engine, ADeadlineWakesItsKey) {

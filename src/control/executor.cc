@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/backoff.h"
+#include "base/known_defects.h"
 #include "base/log.h"
 
 namespace berth::control {
@@ -223,7 +224,7 @@ void Executor::on_written(Place place, Flight& flight, Answer answer, Time now) 
   if (answer.reply.reason == "Conflict") ++counters_.conflicts;
   run.unknown |= meaning == Meaning::Lost;
 
-  const bool followed = write.mark.has_value();
+  const bool followed = write.mark.has_value() && !has(KnownDefect::UnknownFateTakenAsNotDone);
   if (meaning == Meaning::Again && (++run.attempts < kWriteAttemptsMax || (followed && run.unknown)))
     return repeat_later(place, run, answer.reply.retry_after_s, now);
   const bool readable = !write.request.name.empty() && port_.keeps(target_of(write.request));
@@ -253,7 +254,8 @@ void Executor::on_mark_read(Place place, Flight& flight, const Answer& answer, T
   if (answer.object) port_.learn(key, *answer.object);
   if (missing && !run.uid_before.empty()) port_.forget(key, run.uid_before);
   run.reading = false;
-  if (answer.object && bears(*write.mark, answer.reply)) return accept(place, flight, answer);
+  const bool ours = bears(*write.mark, answer.reply) || has(KnownDefect::AlreadyExistsCountsAsOurs);
+  if (answer.object && ours) return accept(place, flight, answer);
   // A create lands only where nothing stands, an update only on its version.
   const bool may_land =
       missing ? write.request.verb == Verb::Create
@@ -265,7 +267,8 @@ void Executor::on_mark_read(Place place, Flight& flight, const Answer& answer, T
 }
 
 void Executor::on_refreshed(Place place, Flight& flight, Answer answer, Time now) {
-  if (flight.current(place.chain).mark) return on_mark_read(place, flight, answer, now);
+  if (flight.current(place.chain).mark && !has(KnownDefect::UnknownFateTakenAsNotDone))
+    return on_mark_read(place, flight, answer, now);
   ChainRun& run = flight.runs[place.chain];
   const api::ObjectKey key = target_of(flight.current(place.chain).request);
   const bool missing = says_missing(answer.reply);

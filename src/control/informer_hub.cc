@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/known_defects.h"
 #include "base/log.h"
 
 namespace berth::control {
@@ -50,7 +51,9 @@ class InformerHub::Informer final : public client::WatchReceiver {
 
   // A new watch of a resource that was listed before does not know that there were objects.
   void on_not_served() override {
-    if (!listed_) return send(fresh(BatchKind::List));
+    auto nothing = fresh(BatchKind::List);
+    if (has(KnownDefect::MissingListFreesAll)) nothing->resource_version = UINT64_MAX;
+    if (!listed_ || nothing->resource_version > 0) return send(std::move(nothing));
     on_trouble("the API server does not serve what it served before; what is known stays");
   }
 

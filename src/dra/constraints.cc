@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/known_defects.h"
+
 namespace berth::dra {
 
 bool covers(const api::DeviceConstraint& constraint, std::string_view request, std::string_view full_name) {
@@ -16,7 +18,7 @@ bool ConstraintState::add(std::span<const std::uint32_t> values) {
   const std::size_t begin = values_.size();
   if (!is_match_) {
     for (const std::uint32_t value : values)
-      if (taken_[value]) return false;
+      if (taken_[value] && !has(KnownDefect::DistinctKeyedByRequest)) return false;
     for (const std::uint32_t value : values) taken_[value] = 1;
     values_.insert(values_.end(), values.begin(), values.end());
   } else if (marks_.empty()) {
@@ -35,6 +37,11 @@ bool ConstraintState::add(std::span<const std::uint32_t> values) {
 }
 
 void ConstraintState::undo() {
+  if (has(KnownDefect::ListIntersectionNotRestored) && is_match_ && marks_.size() > 1) {
+    const auto narrowed = values_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
+    values_.erase(values_.begin() + static_cast<std::ptrdiff_t>(marks_[marks_.size() - 2]), narrowed);
+    return marks_.pop_back();
+  }
   if (!is_match_)
     for (std::size_t i = marks_.back(); i < values_.size(); ++i) taken_[values_[i]] = 0;
   values_.resize(marks_.back());

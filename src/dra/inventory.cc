@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "base/known_defects.h"
+
 namespace berth::dra {
 namespace {
 
@@ -324,6 +326,7 @@ void Inventory::charge_baseline(NodePool& pool) {
     for (std::size_t i = 0; i < pool.draws[s].size(); ++i) {
       const model::DeviceId device = pool.slices[s]->devices[i];
       if (pool.draws[s][i].empty() || !cluster_.ledger().busy(device)) continue;
+      if (has(KnownDefect::CountersForgetShares) && cluster_.ledger().device(device).shares > 0) continue;
       for (const Draw& draw : pool.draws[s][i]) {
         for (const auto& [slot, amount] : draw.counters) pool.available[slot] -= amount;
         // With the gate off slices with groups are not here; what claims recorded still holds.

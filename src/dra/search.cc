@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/known_defects.h"
+
 namespace berth::dra {
 
 Outcome Search::run(const CompiledAsk& ask, model::NodeId node, std::size_t steps_max, Explain explain) {
@@ -12,8 +14,10 @@ Outcome Search::run(const CompiledAsk& ask, model::NodeId node, std::size_t step
   std::size_t devices = kPlainDevicesMore;
   for (const ClaimAsk& claim : ask.claims)
     for (const RequestAsk& request : claim.requests) devices += wanted_at_least(request);
+  if (has(KnownDefect::SearchEndReadAsUnschedulable)) devices = 2;
   steps_max_ = std::min(steps_max, plain_steps_ * devices);
   Outcome outcome = enter(0, 0);
+  if (outcome == Outcome::OutOfBudget && has(KnownDefect::SearchEndReadAsUnschedulable)) return Outcome::None;
   if (outcome == Outcome::OutOfBudget && steps_max_ < steps_max) {
     steps_max_ = steps_max;
     outcome = run_exact();
@@ -158,7 +162,7 @@ Outcome Search::enter(std::uint32_t claim, std::uint32_t request) {
   bool all_too_large = true;
   for (std::uint32_t a = 0; a < request_ask.alternatives.size(); ++a) {
     const Outcome outcome = pick_next({claim, request, a}, 0, in_claim, {});
-    if (!request_ask.spec->prioritized) {
+    if (!request_ask.spec->prioritized || has(KnownDefect::LaterAlternativesNotTried)) {
       if (outcome == Outcome::Found) chosen_[claim][request] = 0;
       return outcome;
     }
@@ -184,7 +188,7 @@ Outcome Search::pick_next(Position at, std::size_t taken, std::size_t in_claim, 
     notes_.clear();
     rest_noted_ = 0;
   }
-  if (all && count == 0) return Outcome::None;
+  if (all && count == 0 && !has(KnownDefect::AllOfNothing)) return Outcome::None;
   if (taken >= count) return enter(at.claim, at.request + 1);
   if (in_claim + count - taken > kClaimResultsMax) return Outcome::TooLarge;
   return all ? pick_collected(at, taken, in_claim) : pick_exact(at, taken, in_claim, from);
@@ -194,6 +198,8 @@ Outcome Search::pick_collected(Position at, std::size_t taken, std::size_t in_cl
   const Place place = collected_.at(&sub(at))[taken];
   const Attempt attempt = take(at, place);
   if (attempt == Attempt::Fatal) return Outcome::Error;
+  if (attempt == Attempt::Refused && has(KnownDefect::AllTakesASubset))
+    return pick_next(at, taken + 1, in_claim, {});
   if (attempt == Attempt::Refused) return Outcome::None;
   const Outcome outcome = pick_next(at, taken + 1, in_claim + 1, {});
   if (outcome != Outcome::Found) undo_last();

@@ -2,9 +2,22 @@
 // it.
 #include <algorithm>
 
+#include "base/known_defects.h"
 #include "dra/search.h"
 
 namespace berth::dra {
+namespace {
+
+std::string overdrawn_text(const NodePool& pool, const std::string& node) {
+  std::size_t slot = 0;
+  while (slot + 1 < pool.available.size() && !pool.available[slot].is_negative()) ++slot;
+  return "counter " + pool.counter_names[slot] + " on " + node + " has " + pool.available[slot].text() +
+         " of " + pool.declared[slot].text() + " left: until that is given back no device of its pool fits " +
+         "that draws from counters";
+}
+
+}  // namespace
+
 bool Search::in_use(Position at, Place place) const {
   const Segment& segment = devices_->order[place.segment];
   const bool shareable = slice_of(place.segment).shareable.test(place.device);
@@ -110,8 +123,11 @@ bool Search::admitted(Place place, std::string& why) {
     for (const auto& [slot, amount] : draw.counters) {
       if (!pool.overdrawn && amount <= run.available[slot]) continue;
       if (words_)
-        why = "counter " + pool.counter_names[slot] + " on " + node + " has " + run.available[slot].text() +
-              " of " + pool.declared[slot].text() + " left, " + amount.text() + " is needed";
+        why = amount <= run.available[slot]
+                  ? overdrawn_text(pool, node)
+                  : "counter " + pool.counter_names[slot] + " on " + node + " has " +
+                        run.available[slot].text() + " of " + pool.declared[slot].text() + " left, " +
+                        amount.text() + " is needed";
       return false;
     }
   return true;
@@ -195,6 +211,7 @@ Search::Attempt Search::take(Position at, Place place) {
   const bool taints = gates_.device_taints && !leaves_out(CertificateKind::Taint);
   const api::Taint* taint = taints ? untolerated(device, ask.spec->tolerations) : nullptr;
   if (taint) {
+    if (has(KnownDefect::RefusedCandidateKeepsCounters)) charge(place, pick);
     if (words_)
       note(at, place,
            "its taint " + taint->key + (taint->value.empty() ? "" : "=" + taint->value) + ":" +

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/known_defects.h"
+
 namespace berth::model {
 namespace {
 
@@ -279,6 +281,7 @@ void Cluster::settle(ClaimId claim) {
   std::shared_ptr<const api::Allocation> allocation = allocation_of(claims_[claim.index()]);
   const ClaimHoldPtr& held = ledger_.hold(claim);
   if (held && held->allocation == allocation) return;
+  if (!allocation && has(KnownDefect::DeviceBusyUntilRestart)) return;
   ledger_.settle_claim(claim, allocation ? hold_for(std::move(allocation)) : nullptr);
 }
 
@@ -350,7 +353,7 @@ void Cluster::commit(Ledger::Transaction& transaction, std::string_view decision
       assumption.node_allocatable =
           step.node_allocatable ? *step.node_allocatable : api::NodeAllocatableClaims{};
     }
-    if (!step.claim.valid()) continue;
+    if (!step.claim.valid() || has(KnownDefect::InFlightAllocationDropped)) continue;
     const ClaimRow& claim = claims_[step.claim.index()];
     api::ClaimAllocation carried{"", claim.key.name, claim.live ? claim.live->meta.uid : "",
                                  *step.allocation};

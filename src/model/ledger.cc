@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/known_defects.h"
+
 namespace berth::model {
 namespace {
 
@@ -160,6 +162,7 @@ void Ledger::give_back(ClaimId claim, const HeldDevice& held) {
   (held.kind == DeviceUseKind::Dedicated ? use.dedicated : use.shares) -= 1;
   erase_sorted(use.holders, claim);
   add_consumed(held.device, held.consumed, -1);
+  if (has(KnownDefect::AllocationReleasedTwice)) add_consumed(held.device, held.consumed, -1);
   device_changed(held.device);
 }
 
@@ -184,7 +187,7 @@ void Ledger::undo_device(const Entry& entry) {
     erase_sorted(use.holders, ClaimId(entry.detail));
   else
     insert_sorted(use.holders, ClaimId(entry.detail));
-  use.dedicated = static_cast<std::int32_t>(entry.old_value);
+  if (!has(KnownDefect::RollbackCorruptsLedger)) use.dedicated = static_cast<std::int32_t>(entry.old_value);
   use.shares = static_cast<std::int32_t>(entry.old_shares);
   device_changed(device);
 }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "api/types/device_readiness.h"
+#include "base/known_defects.h"
 #include "client/claim_writes.h"
 #include "dra/allocator.h"
 
@@ -48,6 +49,7 @@ bool is_unusable(const World& world, const api::ResourceClaim& claim) {
 
 std::vector<client::Chain> deallocations(const Attempt& attempt, ShapeIndex& shapes, const PodCycle& pods,
                                          model::Ledger::Transaction& transaction) {
+  if (has(KnownDefect::FailedBindingKeepsClaims)) return {};
   const World& world = *attempt.world;
   std::vector<client::Chain> unusable, sound;
   const auto before = transaction.savepoint();

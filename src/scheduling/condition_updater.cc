@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/backoff.h"
+#include "base/known_defects.h"
 
 namespace berth::scheduling {
 namespace {
@@ -67,7 +68,7 @@ void ConditionUpdater::want(const client::View& view, WantedCondition wanted, Ti
   const bool same_matter = shown && shown->status == entry.wanted.condition.status &&
                            shown->reason == entry.wanted.condition.reason &&
                            entry.told_class == entry.wanted.wording_class;
-  if (!same_matter) return schedule(key, entry, now);
+  if (!same_matter || has(KnownDefect::WordsFollowNumbers)) return schedule(key, entry, now);
   if (entry.due.is_set()) return;
   const Time at = std::max({now, entry.told_at + entry.wanted.reword_after, next_reword_});
   next_reword_ = at + kRewordSpacing;
@@ -115,6 +116,7 @@ void ConditionUpdater::settle(const api::ObjectKey& key, bool ok, Time now) {
   Entry& entry = found->second;
   entry.under_way = false;
   entry.failures = ok ? 0 : entry.failures + 1;
+  if (!ok && has(KnownDefect::ConditionSentOnce)) return;
   if (!ok) {
     schedule(key, entry, now + backoff(kConditionRetryFirst, kConditionRetryMax, entry.failures));
   } else if (entry.changed && !entry.due.is_set()) {

@@ -1,5 +1,7 @@
 #include "scheduling/decision_failures.h"
 
+#include "base/known_defects.h"
+
 namespace berth::scheduling {
 
 void DecisionFailures::note(const EntryKey& key, const std::string& decision, Time now) {
@@ -16,7 +18,7 @@ void DecisionFailures::note(const EntryKey& key, const std::string& decision, Ti
 std::uint32_t DecisionFailures::repeated(const EntryKey& key, Time now) const {
   const auto failed = failed_.find(key);
   if (failed == failed_.end() || failed->second.latest + kFailuresForgotten <= now) return 0;
-  return failed->second.count - 1;
+  return has(KnownDefect::FailuresWithoutBackoff) ? 0 : failed->second.count - 1;
 }
 
 }  // namespace berth::scheduling

@@ -1,6 +1,7 @@
 // The scheduler's half that turns a group's outcome into writes.
 #include <algorithm>
 
+#include "base/known_defects.h"
 #include "scheduling/scheduler.h"
 #include "scheduling/writes.h"
 
@@ -92,13 +93,16 @@ client::Effects Scheduler::bind_group(const World& world, Entry entry, const Gro
   // Members wait for each other as long as the group has not come to its minimum, and never for a minimum of
   // one.
   const std::int32_t minimum = group.gang_min.value_or(1);
-  flight.barrier = !input.joins.empty() || (input.scheduled < minimum && minimum > 1);
+  flight.barrier = !input.joins.empty() || (input.scheduled < minimum && minimum > 1) ||
+                   (has(KnownDefect::BasicGroupAllOrNothing) && chosen.size() > 1);
   client::Effects effects;
   effects.decision_id = id;
   effects.stop_on_failure = flight.barrier;
   const std::size_t joined = input.joins.empty() ? 0 : world.view.bind_request_count_of_decision(input.joins);
+  const auto size = static_cast<std::int32_t>(chosen.size() + joined);
+  const bool holds = has(KnownDefect::GangsHoldEachOther);
   const api::BindGroup bind_group{group.meta.name, group.meta.uid,
-                                  flight.barrier ? static_cast<std::int32_t>(chosen.size() + joined) : 1};
+                                  flight.barrier ? (holds ? std::max(size, minimum) : size) : 1};
   for (const std::size_t i : chosen) {
     const MemberOutcome& member = outcome.members[i];
     const Binding binding{input.waiting[i], cluster_.node(member.node).name,
@@ -117,7 +121,9 @@ client::Effects Scheduler::bind_group(const World& world, Entry entry, const Gro
 
 // What members stay away from ends by itself, without an event that would wake the group.
 void Scheduler::put_back(Entry entry, const GroupInput& input, Time now) {
-  if (!input.avoid.empty() || !input.hidden.empty()) return queue_.put_after_error(std::move(entry), now);
+  const bool avoids = !input.avoid.empty() || !input.hidden.empty();
+  if (avoids && !has(KnownDefect::AvoidedNodesWaitForSweep))
+    return queue_.put_after_error(std::move(entry), now);
   queue_.put_unschedulable(std::move(entry), kGroupHints, now);
 }
 

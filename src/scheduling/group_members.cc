@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/types/gang_decision.h"
+#include "base/known_defects.h"
 
 namespace berth::scheduling {
 namespace {
@@ -52,6 +53,7 @@ class Sorting {
 
  private:
   void add_request(const api::BindRequest& request) {
+    if (has(KnownDefect::PlacedCountsAsScheduled)) return void(++members_.scheduled);
     if (request.withdrawn || is_failing(request)) return unsettled(request, "is being given back");
     if (is_committed(group_, request)) {
       ++members_.scheduled;
@@ -95,7 +97,9 @@ class Sorting {
 
 const api::BindRequest* standing_request(const client::View& view, const api::Pod& pod) {
   for (const api::BindRequest* request : view.bind_requests_of_pod(pod.meta.ns, pod.meta.name))
-    if (request->pod_uid == pod.meta.uid && !api::failed_for_good(*request)) return request;
+    if (request->pod_uid == pod.meta.uid &&
+        (!api::failed_for_good(*request) || has(KnownDefect::FailedRequestStands)))
+      return request;
   return nullptr;
 }
 

@@ -40,6 +40,25 @@ TEST(Groups, AGangIsBoundTogether) {
   EXPECT_EQ(condition->status + "/" + condition->reason + "/" + condition->message, "True/Scheduled/");
 }
 
+class Gates final : public DecisionLog {
+ public:
+  void append(DecisionRecord) override {}
+  void gated(GateRecord record) override { heard.push_back(record.name + ": " + record.why); }
+  std::vector<std::string> heard;
+};
+
+TEST(Groups, WhyAGroupMayNotBeTriedIsLogged) {
+  TestBench bench;
+  Gates gates;
+  bench.decisions.pass_on_to(&gates);
+  bench.put_pod({"a", "1", "g"});
+  bench.run();
+  bench.put_group("g", 2);
+  bench.run();
+  EXPECT_EQ(gates.heard, (std::vector<std::string>{"g: PodGroup g does not exist",
+                                                   "g: the gang wants 2 pods, and 1 is there"}));
+}
+
 TEST(Groups, AMissingPodGroupHoldsItsPodsWithoutAWord) {
   TestBench bench;
   bench.put_node({"n1"});

@@ -90,7 +90,7 @@ TEST(OvertakingGuard, KeepsRoomForWhoIsOvertakenTooLong) {
   guard.placed(0, start);
   EXPECT_FALSE(guard.starving(start + limit - Duration::seconds(1)));
   ASSERT_EQ(guard.starving(start + limit), pod_entry("high"));
-  guard.keep(pod_entry("high"), {model::NodeId(3)}, {}, start + limit);
+  guard.keep(pod_entry("high"), {{model::NodeId(3)}, {}}, start + limit);
   EXPECT_EQ(guard.kept_nodes(9).size(), 1u);
   EXPECT_TRUE(guard.kept_nodes(10).empty());
   EXPECT_TRUE(guard.kept_nodes(0).size() == 1 && !guard.expire(start + limit));
@@ -104,7 +104,7 @@ TEST(OvertakingGuard, RoomIsKeptAsLongAsItGetsFree) {
   OvertakingGuard guard(limit);
   guard.refused(pod_entry("high"), 10);
   guard.placed(0, start - limit);
-  guard.keep(pod_entry("high"), {model::NodeId(3)}, {}, start);
+  guard.keep(pod_entry("high"), {{model::NodeId(3)}, {}}, start);
   const Duration step = kKeptStillMax - Duration::seconds(1);
   for (Time now = start + step; now < start + kKeptMax; now = now + step) {
     EXPECT_FALSE(guard.expire(now));
@@ -120,7 +120,7 @@ TEST(OvertakingGuard, RoomThatNobodyLeavesIsGivenUpAndNotTakenAgainSoon) {
   OvertakingGuard guard(limit);
   for (const char* name : {"first", "second"}) guard.refused(pod_entry(name), 10);
   guard.placed(0, start - limit);
-  guard.keep(pod_entry("first"), {model::NodeId(3)}, {}, start);
+  guard.keep(pod_entry("first"), {{model::NodeId(3)}, {}}, start);
   guard.freed(model::NodeId(4), start + limit);
   EXPECT_FALSE(guard.expire(over - Duration::millis(1)));
   EXPECT_TRUE(guard.expire(over)) << "what is freed elsewhere does not count";
@@ -130,6 +130,10 @@ TEST(OvertakingGuard, RoomThatNobodyLeavesIsGivenUpAndNotTakenAgainSoon) {
   guard.placed(0, over);
   EXPECT_FALSE(guard.starving(over + limit)) << "twice as long as the first time";
   EXPECT_EQ(guard.starving(over + limit * 2), pod_entry("first"));
+  ASSERT_EQ(guard.in_vain_nodes(pod_entry("first")).size(), 1u);
+  EXPECT_EQ(guard.in_vain_nodes(pod_entry("first")).front(), model::NodeId(3)) << "other nodes first";
+  guard.forget(pod_entry("first"));
+  EXPECT_TRUE(guard.in_vain_nodes(pod_entry("first")).empty());
 }
 
 void put_request(TestBench& bench, const std::string& pod, const std::string& decision,
@@ -139,6 +143,27 @@ void put_request(TestBench& bench, const std::string& pod, const std::string& de
                                         R"("},"spec":{"podName":")" + pod + R"(","podUID":"uid-)" + pod +
                                         R"(","selectedNode":"n1","decisionID":")" + decision + "\"" + more +
                                         "}}");
+}
+
+// Seen in a storm: the pod was deleted, its BindRequest collected, and the view of pods 30 s behind.
+TEST(Terms, ARequestThatGoesWhileItsPodStaysIsNotWrittenAgainAtOnceEachTime) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_pod({"p"});
+  const auto lose_request = [&] {
+    const auto requests = bench.view.bind_requests_of_pod("default", "p");
+    ASSERT_EQ(requests.size(), 1u);
+    bench.erase(api::Kind::BindRequest, requests.front()->meta.name);
+  };
+  bench.run();
+  lose_request();
+  bench.run();
+  lose_request();
+  bench.run();
+  EXPECT_EQ(bench.node_of("p"), "") << "once at once, for it may have been deleted; then with backoff";
+  bench.now = bench.now + Duration::seconds(2);
+  bench.run();
+  EXPECT_EQ(bench.node_of("p"), "n1");
 }
 
 TEST(Terms, ADecisionOfAnEarlierTermThatLandsLateIsTakenBack) {

@@ -33,40 +33,69 @@ void Scheduler::remove_lower(const World& world, std::int32_t priority,
   }
 }
 
-void Scheduler::keep_room(const World& world, const EntryKey& key, Time now) {
-  std::vector<NodeId> nodes, touched;
-  std::vector<std::vector<ClaimChoice>> claims;
+void Scheduler::add_room(KeptRoom& room, NodeId node, const std::vector<ClaimChoice>& claims) {
+  room.nodes.push_back(node);
+  for (const ClaimChoice& choice : claims)
+    if (const model::ClaimHoldPtr hold = choice.allocation ? cluster_.hold_for(choice.allocation) : nullptr)
+      for (const model::HeldDevice& held : hold->devices) room.devices.push_back(held.device);
+}
+
+KeptRoom Scheduler::room_of_pod(const World& world, const api::Pod& pod, std::vector<NodeId> avoided,
+                                model::Ledger::Transaction& transaction) {
+  KeptRoom room;
+  const std::vector<NodeId> failed = avoidance_.nodes(pod.meta.uid, world.now);
+  avoided.insert(avoided.end(), failed.begin(), failed.end());
+  pod_cycle_.begin(attempt_, world, pod);
+  const NodeId node = shapes_.choose(attempt_, avoided);
+  if (!node.valid()) return room;
+  pod_cycle_.reserve(attempt_, node, transaction);
+  add_room(room, node, attempt_.claims);
+  return room;
+}
+
+KeptRoom Scheduler::room_of_group(const World& world, const api::PodGroup& group,
+                                  std::span<const NodeId> avoided, model::Ledger::Transaction& transaction) {
+  KeptRoom room;
+  GroupInput input = group_input(world, group, world.now);
+  for (const api::Pod* member : input.waiting) {
+    std::vector<NodeId>& of_member = input.avoid[member->meta.uid];
+    of_member.insert(of_member.end(), avoided.begin(), avoided.end());
+  }
+  const GroupOutcome outcome = group_cycle_.run(world, input, transaction);
+  if (outcome.kind != GroupOutcome::Kind::Placed) return room;
+  for (const MemberOutcome& member : outcome.members)
+    if (member.node.valid()) add_room(room, member.node, member.claims);
+  return room;
+}
+
+// Where the entry would stand if nothing of lower priority ran, apart from these nodes; may be nowhere.
+KeptRoom Scheduler::find_room(const World& world, const EntryKey& key, std::span<const NodeId> avoided) {
+  KeptRoom room;
+  std::vector<NodeId> touched;
   {
     model::Ledger::Transaction transaction(cluster_.ledger());
-    if (key.kind == EntryKind::Pod) {
-      const api::Pod* pod = world.view.pods.find(key.ns, key.name);
-      if (!pod) return overtaking_.give_up(key);
+    const bool is_pod = key.kind == EntryKind::Pod;
+    if (const api::Pod* pod = is_pod ? world.view.pods.find(key.ns, key.name) : nullptr) {
       remove_lower(world, pod->priority, transaction, touched);
-      pod_cycle_.begin(attempt_, world, *pod);
-      if (const NodeId node = shapes_.choose(attempt_, avoidance_.nodes(pod->meta.uid, now)); node.valid()) {
-        pod_cycle_.reserve(attempt_, node, transaction);
-        nodes.push_back(node);
-        claims.push_back(attempt_.claims);
-      }
-    } else if (const api::PodGroup* group = world.view.pod_groups.find(key.ns, key.name)) {
+      room = room_of_pod(world, *pod, {avoided.begin(), avoided.end()}, transaction);
+    } else if (const api::PodGroup* group = is_pod ? nullptr : world.view.pod_groups.find(key.ns, key.name)) {
       remove_lower(world, group->priority, transaction, touched);
       for (const NodeId node : touched) domains_.use_changed(node);
-      const GroupOutcome outcome = group_cycle_.run(world, group_input(world, *group, now), transaction);
-      for (const MemberOutcome& member : outcome.members) {
-        if (outcome.kind != GroupOutcome::Kind::Placed || !member.node.valid()) continue;
-        nodes.push_back(member.node);
-        claims.push_back(member.claims);
-      }
+      room = room_of_group(world, *group, avoided, transaction);
     }
   }
   for (const NodeId node : touched) domains_.use_changed(node);
-  if (nodes.empty()) return overtaking_.give_up(key);
-  std::vector<model::DeviceId> devices;
-  for (const std::vector<ClaimChoice>& of_member : claims)
-    for (const ClaimChoice& choice : of_member)
-      if (const model::ClaimHoldPtr hold = choice.allocation ? cluster_.hold_for(choice.allocation) : nullptr)
-        for (const model::HeldDevice& held : hold->devices) devices.push_back(held.device);
-  overtaking_.keep(key, std::move(nodes), std::move(devices), now);
+  return room;
+}
+
+void Scheduler::keep_room(const World& world, const EntryKey& key) {
+  KeptRoom room = find_room(world, key, overtaking_.in_vain_nodes(key));
+  if (room.nodes.empty() && !overtaking_.in_vain_nodes(key).empty()) {
+    overtaking_.forget_in_vain_nodes(key);
+    room = find_room(world, key, {});
+  }
+  if (room.nodes.empty()) return overtaking_.give_up(key);
+  overtaking_.keep(key, std::move(room), world.now);
 }
 
 }  // namespace berth::scheduling

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/known_defects.h"
+
 namespace berth::scheduling {
 
 Duration OvertakingGuard::limit_of(const Waiting& waiting) const {
@@ -11,12 +13,12 @@ Duration OvertakingGuard::limit_of(const Waiting& waiting) const {
 }
 
 void OvertakingGuard::refused(const EntryKey& key, std::int32_t priority) {
-  const auto [found, fresh] = waiting_.try_emplace(key, Waiting{priority, 0, Time()});
+  const auto [found, fresh] = waiting_.try_emplace(key, Waiting{priority, 0, Time(), {}});
   if (!fresh && found->second.priority == priority) return;
   if (!fresh) {
     not_overtaken_.erase(place_of(key, found->second));
     overtaken_.erase(place_of(key, found->second));
-    found->second = {priority, 0, Time()};
+    found->second = {priority, 0, Time(), {}};
   }
   not_overtaken_.insert(place_of(key, found->second));
 }
@@ -45,6 +47,7 @@ void OvertakingGuard::placed(std::int32_t priority, Time now) {
 
 std::optional<EntryKey> OvertakingGuard::starving(Time now) const {
   if (kept_ || (keeps_again_at_.is_set() && now < keeps_again_at_)) return std::nullopt;
+  if (has(KnownDefect::OvertakenWithoutBound)) return std::nullopt;
   std::size_t looks = 0;
   for (const Place& place : overtaken_) {
     if (std::get<1>(place) <= now) return std::get<2>(place);
@@ -53,15 +56,14 @@ std::optional<EntryKey> OvertakingGuard::starving(Time now) const {
   return std::nullopt;
 }
 
-void OvertakingGuard::keep(const EntryKey& key, std::vector<model::NodeId> nodes,
-                           std::vector<model::DeviceId> devices, Time now) {
-  kept_ = Kept{
-      key,           waiting_.at(key).priority, std::move(nodes), std::move(devices), now + kKeptStillMax,
-      now + kKeptMax};
+void OvertakingGuard::keep(const EntryKey& key, KeptRoom room, Time now) {
+  kept_ = Kept{key, waiting_.at(key).priority, std::move(room), now + kKeptStillMax, now + kKeptMax};
 }
 
 void OvertakingGuard::freed(model::NodeId node, Time now) {
-  if (!kept_ || std::find(kept_->nodes.begin(), kept_->nodes.end(), node) == kept_->nodes.end()) return;
+  if (!kept_) return;
+  const std::vector<model::NodeId>& nodes = kept_->room.nodes;
+  if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) return;
   kept_->until = std::min(now + kKeptStillMax, kept_->until_at_most);
 }
 
@@ -75,22 +77,37 @@ void OvertakingGuard::give_up(const EntryKey& key) {
 
 bool OvertakingGuard::expire(Time now) {
   if (!kept_ || now < kept_->until) return false;
-  const EntryKey key = kept_->key;
+  const Kept kept = std::move(*kept_);
   kept_.reset();
   keeps_again_at_ = now + limit_;
-  give_up(key);
-  if (const auto found = waiting_.find(key); found != waiting_.end()) ++found->second.in_vain;
+  give_up(kept.key);
+  const auto found = waiting_.find(kept.key);
+  if (found == waiting_.end()) return true;
+  ++found->second.in_vain;
+  std::vector<model::NodeId>& nodes = found->second.in_vain_nodes;
+  nodes.insert(nodes.end(), kept.room.nodes.begin(), kept.room.nodes.end());
+  if (nodes.size() > kNodesInVainMax) nodes.clear();
   return true;
+}
+
+std::span<const model::NodeId> OvertakingGuard::in_vain_nodes(const EntryKey& key) const {
+  const auto found = waiting_.find(key);
+  if (found == waiting_.end()) return {};
+  return found->second.in_vain_nodes;
+}
+
+void OvertakingGuard::forget_in_vain_nodes(const EntryKey& key) {
+  if (const auto found = waiting_.find(key); found != waiting_.end()) found->second.in_vain_nodes.clear();
 }
 
 std::span<const model::NodeId> OvertakingGuard::kept_nodes(std::int32_t priority) const {
   if (!kept_ || priority >= kept_->priority) return {};
-  return kept_->nodes;
+  return kept_->room.nodes;
 }
 
 std::span<const model::DeviceId> OvertakingGuard::kept_devices(std::int32_t priority) const {
   if (!kept_ || priority >= kept_->priority) return {};
-  return kept_->devices;
+  return kept_->room.devices;
 }
 
 std::optional<EntryKey> OvertakingGuard::kept_for() const {

@@ -4,7 +4,8 @@
 // that, the nodes and devices on which it would stand if nothing of lower priority ran (the scheduler finds
 // them) are kept: entries of lower priority stay away, until it is placed, is gone, or kKeptMax has passed.
 // Room that nothing leaves for kKeptStillMax would stand idle and help nobody: it is given up, for `limit` no
-// room is kept, and the entry must be overtaken twice as long before the next time.
+// room is kept, and the entry must be overtaken twice as long before the next time. Then room is looked for
+// on other nodes first: what runs on those may run for ever.
 // One entry at a time, the highest priority first, then the one overtaken longest. Owner: the scheduler, one
 // thread. Cost: O(log n) a call, amortized. Memory: proportional to entries that wait. Source: backfilling
 // with a reservation for the head job (EASY); kube-scheduler has nothing like it without preemption.
@@ -25,6 +26,12 @@ inline constexpr std::size_t kStarvingLooksMax = 64;  // entries that one look f
 inline constexpr Duration kKeptMax = Duration::minutes(10);
 inline constexpr Duration kKeptStillMax = Duration::minutes(2);
 inline constexpr Duration kOvertakenMax = Duration::minutes(10);  // however often room was kept in vain
+inline constexpr std::size_t kNodesInVainMax = 1024;              // remembered for an entry
+
+struct KeptRoom {
+  std::vector<model::NodeId> nodes;
+  std::vector<model::DeviceId> devices;
+};
 
 class OvertakingGuard {
  public:
@@ -38,8 +45,11 @@ class OvertakingGuard {
 
   // Who has been overtaken for `limit`, when nothing is kept.
   std::optional<EntryKey> starving(Time now) const;
-  void keep(const EntryKey& key, std::vector<model::NodeId> nodes, std::vector<model::DeviceId> devices,
-            Time now);
+  void keep(const EntryKey& key, KeptRoom room, Time now);
+  // Where room was kept for the entry in vain, until it is placed or kNodesInVainMax is reached.
+  std::span<const model::NodeId> in_vain_nodes(const EntryKey& key) const;
+  // Room is looked for everywhere again.
+  void forget_in_vain_nodes(const EntryKey& key);
   // It would not fit either way: its time starts again when it is overtaken again.
   void give_up(const EntryKey& key);
   // A pod left the node.
@@ -59,12 +69,12 @@ class OvertakingGuard {
     std::int32_t priority = 0;
     std::uint32_t in_vain = 0;  // times that room was kept and given up
     Time starves_at;            // not set: not overtaken yet
+    std::vector<model::NodeId> in_vain_nodes = {};
   };
   struct Kept {
     EntryKey key;
     std::int32_t priority = 0;
-    std::vector<model::NodeId> nodes;
-    std::vector<model::DeviceId> devices;
+    KeptRoom room;
     Time until, until_at_most;
   };
   // Highest priority first.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/fnv.h"
+#include "base/known_defects.h"
 #include "scheduling/claims.h"
 #include "scheduling/explain.h"
 #include "scheduling/writes.h"
@@ -122,7 +123,8 @@ void Scheduler::pod_changed(const client::View&, const client::Delta& delta, Tim
     queue_.wake(kWakePodGone, now);
   }
   // A bound pod that was resized may ask for less.
-  if (before && after && after->bound() && before->meta.generation != after->meta.generation)
+  if (before && after && after->bound() && before->meta.generation != after->meta.generation &&
+      !has(KnownDefect::ResizeWakesNobody))
     queue_.wake(kWakePodGone, now);
   if (before) dirty_.insert(entry_of(*before));
   if (before && (!after || recreated || after->bound())) failures_.forget(entry_of(*before));
@@ -166,14 +168,17 @@ void Scheduler::request_changed(const client::View& view, const client::Delta& d
   // Of an earlier term, and not there when this one began: it landed late. What it holds may be somebody
   // else's by now, so it is taken back and decided again.
   const bool appeared = after && (!before || after->decision_id != before->decision_id);
-  if (appeared && after->epoch > 0 && after->epoch < leadership_.epoch) withdrawals_.want(*after, now);
+  const bool earlier = after && after->epoch > 0 && after->epoch < leadership_.epoch;
+  if (appeared && earlier && !has(KnownDefect::FirstListTrusted)) withdrawals_.want(*after, now);
   const bool failed = after && api::failed_for_good(*after);
   const bool had_failed = before && api::failed_for_good(*before) && !replaced;
   if (!after || (failed && !had_failed)) queue_.wake(kWakePodGone, now);
-  if (!failed || had_failed) return;
-  avoidance_.note(*after, cluster_, now, now + options_.cool_down);
-  if (const api::Pod* pod = view.pods.find(after->meta.ns, after->pod_name))
-    failures_.note(entry_of(*pod), after->decision_id, now);
+  if (had_failed || (after && !failed)) return;
+  if (after) avoidance_.note(*after, cluster_, now, now + options_.cool_down);
+  // One that is gone while its pod stays is a failure too: it may be that only this view still has the pod.
+  const api::BindRequest& lost = after ? *after : *before;
+  if (const api::Pod* pod = view.pods.find(lost.meta.ns, lost.pod_name))
+    failures_.note(entry_of(*pod), lost.decision_id, now);
 }
 
 void Scheduler::apply(const client::View& view, const client::Delta& delta, Time now) {
@@ -182,7 +187,7 @@ void Scheduler::apply(const client::View& view, const client::Delta& delta, Time
   note_places(delta);
   taint_rules_.apply(delta, cluster_);
   note_places(delta);
-  if (!leading_) {
+  if (!leading_ && !has(KnownDefect::StandbyRemembers)) {
     if (delta.key.kind == api::Kind::Node)
       domains_.node_changed(cluster_, cluster_.find_node(delta.key.name));
     return;
@@ -302,7 +307,9 @@ GroupMembers Scheduler::members_of(const client::View& view, const EntryKey& key
 // Once enough members are bound or committed; for a group without a minimum, once one is.
 void Scheduler::tell_group_scheduled(const client::View& view, const api::PodGroup& group,
                                      const GroupMembers& members, Time now) {
-  if (std::max(members.scheduled, members.ever_bound) < std::max(1, group.gang_min.value_or(1))) return;
+  const std::int32_t early = has(KnownDefect::GroupScheduledBeforeItIs) ? members.at_barrier : 0;
+  if (std::max(members.scheduled + early, members.ever_bound) < std::max(1, group.gang_min.value_or(1)))
+    return;
   if (api::condition_is_true(group.conditions, std::string(kGroupScheduled))) return;
   conditions_.want(view,
                    {client::key_of(api::Kind::PodGroup, group.meta), group.meta.uid,
@@ -315,11 +322,12 @@ void Scheduler::reconsider_group(const client::View& view, const EntryKey& key, 
   for (const api::BindRequest* request : members.broken) withdrawals_.want(*request, now);
   const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
   if (group) tell_group_scheduled(view, *group, members, now);
-  if (members.waiting.empty()) {
+  const bool begun = has(KnownDefect::BegunGangNotCompleted) && members.ever_bound > 0;
+  if (members.waiting.empty() || begun) {
     forget_overtaken(key, now);
     return queue_.erase(key);
   }
-  std::string why = members.unsettled;
+  std::string why = has(KnownDefect::UnsettledGangDecidedAgain) ? "" : members.unsettled;
   for (const api::Pod* pod : members.waiting)
     if (const Gate gate = gate_of(view, *pod, now); gate.kind != Gate::Kind::Open)
       why = "member " + pod->meta.name + " waits: " + gate.message;
@@ -329,9 +337,9 @@ void Scheduler::reconsider_group(const client::View& view, const EntryKey& key, 
           std::to_string(members.alive) + (members.alive == 1 ? " is there" : " are there");
   if (why.empty()) return enqueue(key, group->priority, group->meta.created, now);
   forget_overtaken(key, now);  // nothing is kept for who cannot be tried
-  if (group) return queue_.gate(key, group->priority, group->meta.created);
   const api::Pod* first = *std::min_element(members.waiting.begin(), members.waiting.end(), goes_before);
-  queue_.gate(key, first->priority, first->meta.created);
+  queue_.gate(key, group ? group->priority : first->priority,
+              group ? group->meta.created : first->meta.created);
   log_gate(key, std::move(why), now);
 }
 
@@ -367,7 +375,7 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   if (client::Effects effects = conditions_.due(view, now); !effects.empty()) return effects;
   if (overtaking_.expire(now)) queue_.wake(kWakePodGone, now);
   if (const std::optional<EntryKey> starving = overtaking_.starving(now))
-    keep_room({view, cluster_, allocator_, now, options_.binding_timeout}, *starving, now);
+    keep_room({view, cluster_, allocator_, now, options_.binding_timeout}, *starving);
   // Ends: every turn takes an entry, and none comes back without effects.
   while (std::optional<Entry> entry = queue_.pop(now)) {
     client::Effects effects = attempt(view, std::move(*entry), now);
@@ -482,7 +490,8 @@ client::Effects Scheduler::refuse_pod(Entry entry, const Attempt& attempt,
        std::move(explanation),
        0});
   if (!failed) overtaking_.refused(entry.key, pod.priority);
-  if (failed || !nodes_to_avoid(pod, now).empty() || !avoidance_.devices(cluster_, pod, now).empty()) {
+  const bool avoids = !nodes_to_avoid(pod, now).empty() || !avoidance_.devices(cluster_, pod, now).empty();
+  if (failed || (avoids && !has(KnownDefect::AvoidedNodesWaitForSweep))) {
     queue_.put_after_error(std::move(entry), now);
   } else {
     queue_.put_unschedulable(std::move(entry), hints_for(pod), now);

@@ -61,6 +61,8 @@ class Scheduler final : public client::StatefulDecider {
 
   const model::Cluster& cluster() const { return cluster_; }
   const Queue& queue() const { return queue_; }
+  // What is kept beside the model: nothing in a standby.
+  std::size_t remembered() const { return dirty_.size() + in_flight_.size() + written_gangs_.size(); }
 
  private:
   // A decision whose writes are under way.
@@ -113,7 +115,13 @@ class Scheduler final : public client::StatefulDecider {
   client::Effects refuse_group(const World& world, Entry entry, const GroupInput& input,
                                const GroupOutcome& outcome, const std::string& id, Time now);
   void audit(const client::View& view, Time now);
-  void keep_room(const World& world, const EntryKey& key, Time now);
+  void keep_room(const World& world, const EntryKey& key);
+  KeptRoom find_room(const World& world, const EntryKey& key, std::span<const NodeId> avoided);
+  KeptRoom room_of_pod(const World& world, const api::Pod& pod, std::vector<NodeId> avoided,
+                       model::Ledger::Transaction& transaction);
+  KeptRoom room_of_group(const World& world, const api::PodGroup& group, std::span<const NodeId> avoided,
+                         model::Ledger::Transaction& transaction);
+  void add_room(KeptRoom& room, NodeId node, const std::vector<ClaimChoice>& claims);
   void remove_lower(const World& world, std::int32_t priority, model::Ledger::Transaction& transaction,
                     std::vector<NodeId>& touched);
   void forget_overtaken(const EntryKey& key, Time now);

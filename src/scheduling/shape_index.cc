@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "base/known_defects.h"
 #include "dra/allocator.h"
 #include "scheduling/plugins/node_allocatable.h"
 #include "scheduling/plugins/node_resources.h"
@@ -99,6 +100,10 @@ void ShapeIndex::bring_up_to_date(Shape& shape, const Attempt& attempt) {
     reach = cluster.changed_since(shape.seen, changed_);
   std::sort(changed_.begin(), changed_.end());
   changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+  if (has(KnownDefect::InfeasibleNodesKept))
+    std::erase_if(changed_, [&](NodeId node) {
+      return domains_.rank(node) != kNoRank && shape.verdict[domains_.rank(node)] != 0;
+    });
   if (reach == model::Cluster::Reach::Unknown || 2 * changed_.size() > shape.verdict.size()) {
     start(shape, attempt);
   } else {

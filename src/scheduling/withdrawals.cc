@@ -1,6 +1,7 @@
 #include "scheduling/withdrawals.h"
 
 #include "base/backoff.h"
+#include "base/known_defects.h"
 
 namespace berth::scheduling {
 namespace {
@@ -57,6 +58,7 @@ bool Withdrawals::settle(const api::ObjectKey& key, bool ok, Time now) {
   Entry& entry = found->second;
   entry.under_way = false;
   entry.failures = ok ? 0 : entry.failures + 1;
+  if (has(KnownDefect::WithdrawalSentOnce)) return true;
   schedule(key, entry, now + backoff(kWithdrawalRetryFirst, kWithdrawalRetryMax, entry.failures));
   return true;
 }

@@ -1,5 +1,7 @@
 #include "scheduling/writes.h"
 
+#include "base/known_defects.h"
+
 namespace berth::scheduling {
 std::vector<api::ClaimAllocation> claim_allocations(const World& world,
                                                     const std::vector<ClaimChoice>& claims) {
@@ -19,6 +21,7 @@ client::Chain bind_chain(const client::View& view, const Binding& binding, const
   api::BindRequest request;
   request.meta.ns = pod.ns;
   request.meta.name = api::bind_request_name(pod.name, pod.uid);
+  if (has(KnownDefect::DuplicateBindRequest)) request.meta.name = api::bind_request_name(pod.name, decision);
   request.pod_name = pod.name;
   request.pod_uid = pod.uid;
   request.node = binding.node;

@@ -43,6 +43,38 @@ class Listener final : public client::WatchReceiver {
   Heard trouble;
 };
 
+// Takes its time over the first event: until `go_on`, or 10 s.
+class SlowListener final : public client::WatchReceiver {
+ public:
+  void on_list(std::vector<api::RawPtr>, std::uint64_t) override {}
+  void on_changes(std::vector<client::RawChange>) override {
+    std::unique_lock lock(mutex_);
+    begun_ = true;
+    changed_.notify_all();
+    in_time_ = changed_.wait_for(lock, std::chrono::seconds(10), [this] { return may_go_on_; });
+  }
+  void on_trouble(std::string) override {}
+
+  bool wait_until_begun() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(10), [this] { return begun_; });
+  }
+  void go_on() {
+    const std::lock_guard lock(mutex_);
+    may_go_on_ = true;
+    changed_.notify_all();
+  }
+  bool in_time() {
+    const std::lock_guard lock(mutex_);
+    return in_time_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool begun_ = false, may_go_on_ = false, in_time_ = true;
+};
+
 client::WatchPacing quick() {
   client::WatchPacing pacing;
   pacing.page_objects = 2;
@@ -168,6 +200,18 @@ TEST_F(HttpsClient, ListsInPagesThenWatches) {
   EXPECT_EQ(listener.heard.take(), "modified ConfigMap/d");
   EXPECT_TRUE(call(*writer, {client::Verb::Delete, kMaps, "default", "d", "", ""}).ok());
   EXPECT_EQ(listener.heard.take(), "deleted ConfigMap/d");
+}
+
+TEST_F(HttpsClient, ARequestDoesNotWaitForWhoReadsAWatch) {
+  SlowListener slow;
+  client = connect(port, clock);
+  subscription = client->list_and_watch(kMaps, slow);
+  EXPECT_TRUE(call(*client, create("a")).ok());
+  ASSERT_TRUE(slow.wait_until_begun());
+  EXPECT_TRUE(call(*client, create("b")).ok());
+  slow.go_on();
+  subscription.reset();
+  EXPECT_TRUE(slow.in_time()) << "the second answer came while the first event was being read";
 }
 
 TEST_F(HttpsClient, CarriesEveryVerbAndItsRefusals) {

@@ -92,6 +92,9 @@ class Checked : public testing::Test {
         Json::array({Json::object({{"matchFields", Json::array({fields})}})});
     body["status"]["reservedFor"] =
         Json::array({Json::object({{"resource", "pods"}, {"name", pod}, {"uid", uid_of(Kind::Pod, pod)}})});
+    Json kept = Json::object();
+    kept["metadata"]["finalizers"] = Json::array({api::kClaimFinalizer});
+    if (finalizer_) patch(Kind::ResourceClaim, claim, kept);
     patch(Kind::ResourceClaim, claim, body, "status");
   }
   // A BindRequest of the pod; a write of the store, so that no rule of the server stands between.
@@ -126,7 +129,62 @@ class Checked : public testing::Test {
   SafetyChecker checker_;
   std::shared_ptr<void> heard_;
   static inline int shares_ = 0;
+  bool finalizer_ = true;  // of claims that are allocated
 };
+
+TEST_F(Checked, AClaimThatNothingKeeps) {
+  finalizer_ = false;
+  make_claim("a");
+  make_pod("p");
+  allocate("a", {"gpu-1"}, "p");
+  expect_broken("I3: claim a is allocated without the finalizer that keeps it");
+}
+
+TEST_F(Checked, AnAllRequestWithoutADevice) {
+  make_claim("a", "all-nics");
+  make_pod("p");
+  allocate("a", {}, "p", "nic");
+  expect_broken("I2: claim a is allocated and ");
+}
+
+TEST(Conduct, NumbersAreRewrittenSoOften) {
+  ConductChecker checker;
+  std::string broken;
+  for (int i = 0; i <= static_cast<int>(kRewordingsAMinuteMax) + 1 && broken.empty(); ++i) {
+    const std::string message = std::to_string(i) + "/9 nodes are available";
+    broken = checker.told("pod p", {"False", "Unschedulable", message}, Time::from_micros(i));
+    EXPECT_EQ(checker.told("pod q", {"False", i % 2 ? "Unschedulable" : "SchedulerError", message}, Time()),
+              "");
+  }
+  EXPECT_EQ(broken, "I15: the numbers in a condition of pod p were rewritten 13 times in a minute");
+}
+
+TEST(Conduct, AFurtherAttemptIsCounted) {
+  StoredRequest before, after;
+  before.name = after.name = "r";
+  before.failed_attempts = 1;
+  before.next_attempt = "00:01";
+  after.next_attempt = "00:02";
+  after.failed_attempts = 2;
+  EXPECT_EQ(ConductChecker::attempted(before, after), "");
+  after.failed_attempts = 1;
+  EXPECT_EQ(ConductChecker::attempted(before, after),
+            "I17: request r is tried again and says 1 failed attempts, as before");
+  after.decision = "another";
+  EXPECT_EQ(ConductChecker::attempted(before, after), "");
+}
+
+TEST(Conduct, AGroupIsScheduledWhenItIs) {
+  StoredGroup group;
+  group.scheduled = "True";
+  EXPECT_EQ(ConductChecker::group_told(nullptr, group, 2, 2), "");
+  EXPECT_NE(ConductChecker::group_told(nullptr, group, 1, 2), "");
+  EXPECT_EQ(ConductChecker::group_told(&group, group, 1, 2), "") << "it has been so before";
+  group.outcome = "Committed d1";
+  EXPECT_EQ(ConductChecker::group_told(nullptr, group, 1, 2), "");
+  group.scheduled_message = "pod group is unschedulable";
+  EXPECT_NE(ConductChecker::group_told(nullptr, group, 2, 2), "");
+}
 
 TEST_F(Checked, ADeviceOfTwoClaims) {
   make_claim("a");

@@ -1,5 +1,7 @@
 #include "sim/fairness_checker.h"
 
+#include <algorithm>
+
 #include "sim/rest_checker.h"
 
 namespace berth::sim {
@@ -13,6 +15,16 @@ bool waits(const StoredPod& pod) {
 
 }  // namespace
 
+// A decision stands that may yet bind the pod.
+bool FairnessChecker::is_decided(const StoredPod& pod) const {
+  const auto names = state_.requests_of_pod.find(pod.uid);
+  if (names == state_.requests_of_pod.end()) return false;
+  return std::any_of(names->second.begin(), names->second.end(), [&](const std::string& name) {
+    const StoredRequest& request = state_.requests.at(name);
+    return request.is_live() && !request.is_failing();
+  });
+}
+
 // None (no members) when several share the highest priority: nothing is promised among equals.
 FairnessChecker::Entry FairnessChecker::highest_waiting() const {
   Entry highest;
@@ -23,7 +35,7 @@ FairnessChecker::Entry FairnessChecker::highest_waiting() const {
     highest = std::move(entry);
   };
   for (const auto& [name, pod] : state_.pods)
-    if (pod.group.empty() && waits(pod)) offer({"pod " + name, "", pod.priority, {&pod}});
+    if (pod.group.empty() && waits(pod) && !is_decided(pod)) offer({"pod " + name, "", pod.priority, {&pod}});
   for (const auto& [name, group] : state_.groups) {
     const auto names = state_.members.find(name);
     if (names == state_.members.end()) continue;
@@ -32,9 +44,9 @@ FairnessChecker::Entry FairnessChecker::highest_waiting() const {
     for (const std::string& member : names->second) {
       const StoredPod& pod = state_.pods.at(member);
       if (waits(pod)) entry.members.push_back(&pod);
-      begun |= !pod.node.empty();
+      begun |= !pod.node.empty() || is_decided(pod);
     }
-    // A gang that has begun, and one that is not complete, wait for something else as well.
+    // A gang that has begun or is decided, and one that is not complete, wait for something else as well.
     if (group.min == 0 || begun || static_cast<std::int64_t>(entry.members.size()) < group.min) continue;
     offer(std::move(entry));
   }
@@ -51,6 +63,13 @@ bool FairnessChecker::fits_without_lower(const Entry& entry) const {
   return would_fit(left, entry.members, entry.key);
 }
 
+bool FairnessChecker::beside_endless(const Entry& entry) const {
+  return std::any_of(state_.pods.begin(), state_.pods.end(), [&](const auto& row) {
+    const StoredPod& pod = row.second;
+    return pod.priority < entry.priority && !pod.node.empty() && !pod.ends && !pod.finished();
+  });
+}
+
 std::string FairnessChecker::bound(const StoredPod& pod, Time now) {
   const Entry entry = highest_waiting();
   if (entry.members.empty() || entry.name != overtaken_) {
@@ -60,6 +79,7 @@ std::string FairnessChecker::bound(const StoredPod& pod, Time now) {
   }
   if (pod.priority >= entry.priority || now - since_ < kOvertakenMax || now - asked_ < kAskAgain) return "";
   asked_ = now;
+  if (now - since_ < kOvertakenBesideEndlessMax && beside_endless(entry)) return "";
   if (!fits_without_lower(entry)) {
     since_ = now;
     return "";

@@ -18,6 +18,8 @@ namespace berth::sim {
 // The product keeps room after 20 s (of which every restart of a scheduler knows nothing), and then pods must
 // end: they run for up to a minute, and a fault may keep anybody from working for as long.
 inline constexpr Duration kOvertakenMax = Duration::seconds(240);
+// Where a pod of lower priority runs for ever: the product cannot know, and may keep room on its node first.
+inline constexpr Duration kOvertakenBesideEndlessMax = Duration::seconds(480);
 
 class FairnessChecker {
  public:
@@ -35,7 +37,9 @@ class FairnessChecker {
     std::vector<const StoredPod*> members;
   };
   Entry highest_waiting() const;
+  bool is_decided(const StoredPod& pod) const;
   bool fits_without_lower(const Entry& entry) const;
+  bool beside_endless(const Entry& entry) const;
 
   const StoredState& state_;
   std::string overtaken_;  // the entry that waits at the head

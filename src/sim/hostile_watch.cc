@@ -140,7 +140,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
     const Time until = network_.shared.is_out() ? network_.shared.outage_until : events_.now();
     events_.at(until + span(kDeliveryMin, kDownMax), [self = shared_from_this(), how] {
       if (self->ended_) return;
-      if (how == FaultClass::WatchGone) return self->list();
+      if (how == FaultClass::WatchGone) {
+        self->receiver_.on_not_served();  // something in between answers the list with 404 first
+        return self->list();
+      }
       if (self->network_.shared.is_out()) return self->fall(how);
       self->down_ = false;
       self->want_delivery();

@@ -81,6 +81,9 @@ std::vector<std::string> broken_memories(HostileWorld& world, const SafetyChecke
     for (std::size_t i = 0; i < stored.size(); ++i) check.check_view(kKinds[i], stored[i]);
     check.check_model(checker.state());
     for (std::string& sentence : check.take()) broken.push_back(std::move(sentence));
+    if (const std::size_t kept = plane->scheduler().remembered(); kept > 0 && !process->leads())
+      broken.push_back("I15: " + process->name() + " does not lead and remembers " + std::to_string(kept) +
+                       " entries");
   }
   return broken;
 }

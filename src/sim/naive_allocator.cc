@@ -25,6 +25,11 @@ long minor_of(const StoredDevice& device) {
   return std::strtol(text.c_str() + text.find('.') + 1, nullptr, 10);
 }
 
+// "driver/pool" of "driver/pool/set".
+std::string pool_of(const std::string& set) {
+  return set.substr(0, set.rfind('/'));
+}
+
 struct Row {
   std::string_view text;
   Predicate holds;
@@ -276,6 +281,10 @@ DevicesInUse::DevicesInUse(const StoredState& state) : state_(state), usable_(us
       use.shares += !hold.whole;
       for (const auto& [capacity, amount] : hold.consumed) use.consumed[capacity] += amount;
     }
+  for (const auto& [set, devices] : state.devices_of_set)
+    for (const std::string& key : devices)
+      for (const StoredDraw& draw : state.catalog.at(key).draws)
+        if (draw.set == set && is_overdrawn(draw)) overdrawn_pools_.insert(pool_of(set));
 }
 
 Naive DevicesInUse::allocate(std::span<const StoredClaim* const> claims, const std::string& node) {
@@ -362,14 +371,31 @@ void DevicesInUse::give_back(Trial& trial) {
   trial.picks.pop_back();
 }
 
-// Counters and groups of the sets that it draws from, beside the devices that are in use.
+bool DevicesInUse::is_used(const std::string& key) const {
+  const auto use = use_.find(key);
+  return use != use_.end() && (use->second.whole || use->second.shares > 0);
+}
+
+bool DevicesInUse::is_overdrawn(const StoredDraw& counter) const {
+  const auto whole = state_.counters.find(counter.set + " " + counter.counter);
+  std::int64_t drawn = 0;
+  for (const std::string& key : state_.devices_of_set.at(counter.set))
+    if (is_used(key))
+      for (const StoredDraw& draw : state_.catalog.at(key).draws)
+        drawn += draw.set == counter.set && draw.counter == counter.counter ? draw.amount : 0;
+  return whole == state_.counters.end() || drawn > whole->second;
+}
+
+// Counters and groups of the sets that it draws from, beside the devices that are in use. In Kubernetes a
+// counter below nothing (its driver took a device back, and gave it again) keeps all devices of the pool away
+// that draw counters.
 bool DevicesInUse::is_fed(const StoredDevice& device) const {
   for (const StoredDraw& draw : device.draws) {
+    if (overdrawn_pools_.contains(pool_of(draw.set))) return false;
     std::int64_t drawn = draw.amount;
     std::set<std::string> common = draw.groups;
     for (const std::string& key : state_.devices_of_set.at(draw.set)) {
-      const auto use = use_.find(key);
-      if (key == device.key || use == use_.end() || (!use->second.whole && use->second.shares == 0)) continue;
+      if (!is_used(key)) continue;
       for (const StoredDraw& other : state_.catalog.at(key).draws) {
         if (other.set != draw.set || other.counter != draw.counter) continue;
         drawn += other.amount;

@@ -66,12 +66,15 @@ class DevicesInUse {
   Naive take_all(Trial& trial, std::size_t claim, std::size_t request, const StoredWant& want);
   bool take(Trial& trial, std::size_t claim, const StoredWant& want, const StoredDevice& device);
   void give_back(Trial& trial);
+  bool is_used(const std::string& key) const;
+  bool is_overdrawn(const StoredDraw& counter) const;
   bool is_fed(const StoredDevice& device) const;
   bool constraints_hold(const Trial& trial, std::size_t claim) const;
 
   const StoredState& state_;
   std::vector<const StoredDevice*> usable_;
   std::map<std::string, Use> use_;
+  std::set<std::string> overdrawn_pools_;
 };
 
 }  // namespace berth::sim

@@ -1,6 +1,7 @@
 #include "sim/rest_checker.h"
 
 #include <algorithm>
+#include <array>
 
 #include "sim/naive_allocator.h"
 
@@ -8,6 +9,9 @@ namespace berth::sim {
 namespace {
 
 constexpr std::int64_t kReservedMax = 256;  // pods of one claim
+
+enum class NodeOrder { FirstName, LastName, MostFreeCpu };
+constexpr std::array kNodeOrders = {NodeOrder::FirstName, NodeOrder::LastName, NodeOrder::MostFreeCpu};
 
 // The final state, and what a naive placement takes of it. Copied for each trial.
 class Room {
@@ -25,8 +29,10 @@ class Room {
   }
 
   // Takes the first node of the domain that fits. False: none, nothing is taken.
-  bool place(const StoredPod& pod, const std::string& key, const std::string& domain) {
-    for (auto& [name, free] : free_) {
+  bool place(const StoredPod& pod, const std::string& key, const std::string& domain,
+             NodeOrder order = NodeOrder::FirstName) {
+    for (const std::string& name : nodes_in(order)) {
+      Free& free = free_.at(name);
       const StoredNode& node = state_.nodes.at(name);
       if (!key.empty()) {
         const auto label = node.labels.find(key);
@@ -45,6 +51,17 @@ class Room {
   struct Free {
     std::int64_t cpu_millis = 0, pods = 0;
   };
+
+  std::vector<std::string> nodes_in(NodeOrder order) const {
+    std::vector<std::string> names;
+    for (const auto& [name, free] : free_) names.push_back(name);
+    if (order == NodeOrder::LastName) std::reverse(names.begin(), names.end());
+    if (order == NodeOrder::MostFreeCpu)
+      std::stable_sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+        return free_.at(a).cpu_millis > free_.at(b).cpu_millis;
+      });
+    return names;
+  }
 
   bool take_devices(const StoredPod& pod, const std::string& node) {
     StoredClaim extended;
@@ -95,11 +112,20 @@ std::set<std::string> domains_of(const StoredState& state, const std::string& ke
   return domains;
 }
 
-bool fit_in(const StoredState& state, const std::vector<const StoredPod*>& pods, const std::string& key,
+// Members of a gang are placed one after another and none is moved again, as in Kubernetes: a gang of unlike
+// members may fit in one order and not in another. Only one that fits whatever the order fits here.
+bool fit_in(const StoredState& state, std::vector<const StoredPod*> pods, const std::string& key,
             const std::string& domain) {
-  Room room(state);
-  return std::all_of(pods.begin(), pods.end(),
-                     [&](const StoredPod* pod) { return room.place(*pod, key, domain); });
+  const auto all_fit = [&](NodeOrder order) {
+    Room room(state);
+    return std::all_of(pods.begin(), pods.end(),
+                       [&](const StoredPod* pod) { return room.place(*pod, key, domain, order); });
+  };
+  if (pods.size() == 1) return all_fit(NodeOrder::FirstName);
+  const auto fits_anyhow = [&] { return std::all_of(kNodeOrders.begin(), kNodeOrders.end(), all_fit); };
+  if (!fits_anyhow()) return false;
+  std::reverse(pods.begin(), pods.end());
+  return fits_anyhow();
 }
 
 class RestCheck {

@@ -212,6 +212,11 @@ void SafetyChecker::pod_changed(const StoredPod* before, const StoredPod* after)
     say("I7: pod " + after->name + " moved from " + before->node + " to " + after->node);
   if (after->node.empty() && after->scheduled == "True")
     say("I17: pod " + after->name + " says that it is scheduled and has no node");
+  if (same && before->cpu_millis != after->cpu_millis)
+    old_cpu_[after->uid] = {std::min(before->cpu_millis, after->cpu_millis), now_ + kUnknowing};
+  if (after->node.empty())
+    say_if(conduct_.told("pod " + after->name,
+                         {after->scheduled, after->scheduled_reason, after->scheduled_message}, now_));
   if (same && before->node.empty() && !after->node.empty()) pod_bound(*after);
 }
 
@@ -225,7 +230,7 @@ void SafetyChecker::pod_bound(const StoredPod& pod) {
   check_claims_of(pod);
   check_node_of(pod);
   check_term_of(pod);
-  if (std::string starved = fairness_.bound(pod, now_); !starved.empty()) say(std::move(starved));
+  say_if(fairness_.bound(pod, now_));
   const StoredGroup* group = pod.group.empty() ? nullptr : find(state_.groups, pod.group);
   if (!group) return;
   if (group->min > 0 && begun_.try_emplace(group->uid, min_known_of(*group)).second)
@@ -260,7 +265,7 @@ void SafetyChecker::check_node_of(const StoredPod& pod) {
   std::int64_t cpu_millis = 0, pods = 0;
   for (const auto& [name, other] : state_.pods) {
     if (other.node != pod.node || other.finished()) continue;
-    cpu_millis += other.cpu_millis;
+    cpu_millis += least_known(old_cpu_, other.uid, other.cpu_millis);
     ++pods;
   }
   if (cpu_millis > node->cpu_millis || pods > node->pods)
@@ -269,9 +274,14 @@ void SafetyChecker::check_node_of(const StoredPod& pod) {
 }
 
 // The least that a scheduler may have decided by.
+std::int64_t SafetyChecker::least_known(const std::map<std::string, OldAmount>& old, const std::string& key,
+                                        std::int64_t now) const {
+  const OldAmount* before = find(old, key);
+  return before && now_ < before->until ? std::min(now, before->amount) : now;
+}
+
 std::int64_t SafetyChecker::min_known_of(const StoredGroup& group) const {
-  const OldMin* old = find(old_min_, group.name);
-  return old && now_ < old->until ? std::min(group.min, old->min) : group.min;
+  return least_known(old_min_, group.name, group.min);
 }
 
 void SafetyChecker::check_gang_of(const StoredPod& pod, const StoredGroup& group) {
@@ -325,13 +335,16 @@ void SafetyChecker::claim_changed(const StoredClaim* before, const StoredClaim* 
   std::set<std::string> old;
   if (same)
     for (const StoredResult& result : before->results) old.insert(result.device);
-  bool fresh = false;
+  bool fresh = after->allocated && !(same && before->allocated);
   for (const StoredResult& result : after->results) {
     if (old.contains(result.device)) continue;
     fresh = true;
     if (!result.admin) check_device(result, *after);
   }
-  if (fresh) check_allocation(*after);
+  if (!fresh) return;
+  check_allocation(*after);
+  if (!after->has_finalizer)
+    say("I3: claim " + after->name + " is allocated without the finalizer that keeps it");
 }
 
 void SafetyChecker::check_device(const StoredResult& result, const StoredClaim& claim) {
@@ -411,6 +424,11 @@ void SafetyChecker::request_changed(const StoredRequest* before, const StoredReq
   if (!decided && (after.failed_attempts < before->failed_attempts || after.failed_attempts < 0))
     say("I17: attempts of request " + after.name + " went from " + std::to_string(before->failed_attempts) +
         " to " + std::to_string(after.failed_attempts));
+  if (!decided) say_if(ConductChecker::attempted(*before, after));
+  const StoredPod* member = after.step == "WaitingForGang" ? state_.pod_by_uid(after.pod_uid) : nullptr;
+  if (const StoredGroup* group = member ? find(state_.groups, member->group) : nullptr;
+      group && group->min == 0)
+    say("I4: request " + after.name + " waits for the other members of a group without a minimum");
   if (after.phase != "Succeeded" || (before && before->phase == "Succeeded")) return;
   const StoredPod* pod = state_.pod_by_uid(after.pod_uid);
   if (pod && pod->node != after.node)
@@ -421,6 +439,11 @@ void SafetyChecker::request_changed(const StoredRequest* before, const StoredReq
 void SafetyChecker::group_changed(const StoredGroup* before, const StoredGroup& after) {
   if (before && before->uid == after.uid && before->min != after.min)
     old_min_[after.name] = {std::min(before->min, after.min), now_ + kUnknowing};
+  std::int64_t there = lost_members(after.name);
+  for (const std::string& name : state_.members[after.name]) there += !state_.pods.at(name).node.empty();
+  say_if(ConductChecker::group_told(before, after, there, min_known_of(after)));
+  if (after.scheduled != "True")
+    say_if(conduct_.told("group " + after.name, {after.scheduled, "", after.scheduled_message}, now_));
 }
 
 void SafetyChecker::slice_changed(const std::string& name, const StoredSlice& after) {

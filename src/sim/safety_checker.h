@@ -4,8 +4,8 @@
 // asks for; I3 a bound pod's claims;
 // I4 a gang begins whole; I5 one topology domain; I7 a pod is bound once, and within what its node offers;
 // I8 terms of leaders; I15 writes of an object; I16 repairs of models; I17 conditions and phases tell the
-// truth. What users, drivers and rivals do themselves is not held against the control plane: see Excuses in
-// the .cc file. Owner: one storm. Cost: some microseconds a write.
+// truth. Also what ConductChecker says. What users, drivers and rivals do themselves is not held against the
+// control plane: see Excuses in the .cc file. Owner: one storm. Cost: some microseconds a write.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "sim/conduct_checker.h"
 #include "sim/fairness_checker.h"
 #include "sim/stored_state.h"
 
@@ -64,6 +65,9 @@ class SafetyChecker {
 
  private:
   void say(std::string sentence);
+  void say_if(std::string sentence) {
+    if (!sentence.empty()) say(std::move(sentence));
+  }
   // What one object says now; null: it is gone.
   void pod_event(const std::string& name, const Json* object);
   void claim_event(const std::string& name, const Json* object);
@@ -109,15 +113,18 @@ class SafetyChecker {
   std::map<std::string, Time> relabelled_;             // nodes
   std::map<std::string, std::string> domain_at_bind_;  // by UID of the pod
   std::map<std::string, std::vector<Time>> lost_;      // group: when members that had requests went
-  struct OldMin {
-    std::int64_t min = 0;
+  struct OldAmount {
+    std::int64_t amount = 0;
     Time until;
   };
+  std::int64_t least_known(const std::map<std::string, OldAmount>& old, const std::string& key,
+                           std::int64_t now) const;
   std::int64_t min_known_of(const StoredGroup& group) const;
 
-  std::map<std::string, OldMin> old_min_;  // group: before an edit
-  std::set<std::string> absent_;           // devices that their driver took back
-  std::map<std::string, Time> returned_;   // devices that were absent, by when they came again
+  std::map<std::string, OldAmount> old_min_;  // group: before an edit
+  std::map<std::string, OldAmount> old_cpu_;  // UID of a pod: before a resize
+  std::set<std::string> absent_;              // devices that their driver took back
+  std::map<std::string, Time> returned_;      // devices that were absent, by when they came again
   // Of parts' Leases: by name, who holds it since when.
   struct Holder {
     std::string process;
@@ -132,6 +139,7 @@ class SafetyChecker {
   };
   std::map<store::Key, Minute> minutes_;
   FairnessChecker fairness_{state_};
+  ConductChecker conduct_;
   std::size_t refused_ = 0;
   std::size_t bindings_ = 0;
 };

@@ -5,12 +5,18 @@
 //   sim-storm plan SEED               the plan of a seed, as a file that `only` takes
 //   sim-storm shrink SEED|FILE        the smallest plan that still fails in the same way
 //
-// Words --ignore=TEXT behind them: sentences that begin so are not held against a storm.
+//   sim-storm defects                 names of the museum, each with the invariants that see it
+//
+// Words --ignore=TEXT behind them: sentences that begin so are not held against a storm. --defect=NAME: one
+// of the museum is switched on, and only the invariants that see it are judged.
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
+#include "base/known_defects.h"
 #include "base/log.h"
+#include "sim/museum.h"
 #include "sim/storm.h"
 #include "sim/storm_shrink.h"
 
@@ -76,6 +82,12 @@ Status shrink(const std::string& which, const StormOptions& options) {
   return {};
 }
 
+Status print_defects() {
+  for (const KnownDefectRow& row : known_defects())
+    std::printf("%s %s\n", std::string(row.name).c_str(), std::string(row.invariants).c_str());
+  return {};
+}
+
 Status run(const std::vector<std::string>& words, StormOptions options) {
   const std::string verb = words.empty() ? "" : words[0];
   if (verb == "run" && words.size() == 4)
@@ -84,6 +96,7 @@ Status run(const std::vector<std::string>& words, StormOptions options) {
     options.trace = [](const std::string& line) { std::printf("%s\n", line.c_str()); };
   if (verb == "only" && words.size() >= 2) return run_one(words[1], options);
   if (verb == "shrink" && words.size() == 2) return shrink(words[1], options);
+  if (verb == "defects") return print_defects();
   if (verb != "plan" || words.size() != 2)
     return Error(ErrorCode::Invalid, "sim-storm",
                  "use: run FIRST STEP COUNT, only, plan or shrink SEED|FILE");
@@ -96,14 +109,22 @@ Status run(const std::vector<std::string>& words, StormOptions options) {
 
 int main(int count, char** arguments) {
   berth::configure_log(berth::LogLevel::Off, berth::LogFormat::Text);
-  constexpr std::string_view kIgnore = "--ignore=";
+  constexpr std::string_view kIgnore = "--ignore=", kDefect = "--defect=";
+  std::optional<berth::WithDefect> defect;
   berth::sim::StormOptions options;
   std::vector<std::string> words;
   for (const std::string& word : std::vector<std::string>(arguments + 1, arguments + count)) {
-    if (word.starts_with(kIgnore))
+    if (word.starts_with(kIgnore)) {
       options.ignored.push_back(word.substr(kIgnore.size()));
-    else
+    } else if (word.starts_with(kDefect)) {
+      const berth::KnownDefectRow* row = berth::known_defect(word.substr(kDefect.size()));
+      if (!row) return std::fprintf(stderr, "no such defect: %s\n", word.c_str()), 1;
+      defect.emplace(row->defect);
+      for (std::string& sentence : berth::sim::not_finding(*row))
+        options.ignored.push_back(std::move(sentence));
+    } else {
       words.push_back(word);
+    }
   }
   const berth::Status ran = berth::sim::run(words, options);
   if (!ran) std::fprintf(stderr, "%s\n", ran.error().text().c_str());

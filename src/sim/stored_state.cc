@@ -6,6 +6,8 @@
 namespace berth::sim {
 namespace {
 
+constexpr std::string_view kClaimFinalizer = "resource.kubernetes.io/delete-protection";
+
 std::string text(const Json& object, std::string_view key) {
   return std::string(object.string_at(key));
 }
@@ -198,6 +200,7 @@ StoredPod read_pod(const Json& object) {
   if (const Json* scheduled = condition(status, "PodScheduled")) {
     pod.scheduled = text(*scheduled, "status");
     pod.scheduled_reason = text(*scheduled, "reason");
+    pod.scheduled_message = text(*scheduled, "message");
   }
   return pod;
 }
@@ -207,6 +210,8 @@ StoredClaim read_claim(const Json& object) {
   const Json& status = object.part("status");
   StoredClaim claim{name_of(meta), text(meta, "uid")};
   claim.deleting = meta.find("deletionTimestamp") != nullptr;
+  const std::vector<std::string> finalizers = texts(meta.items_at("finalizers"));
+  claim.has_finalizer = std::find(finalizers.begin(), finalizers.end(), kClaimFinalizer) != finalizers.end();
   for (const Json& owner : meta.items_at("ownerReferences"))
     if (owner.string_at("kind") == "Pod") claim.owner_uid = text(owner, "uid");
   const Json& devices = object.part("spec").part("devices");
@@ -234,16 +239,17 @@ StoredRequest read_request(const Json& object) {
   const Json& spec = object.part("spec");
   const Json& status = object.part("status");
   const Json& meta = object.part("metadata");
-  return {
-      name_of(meta),
-      in_namespace(meta, spec.string_at("podName")),
-      text(spec, "podUID"),
-      text(spec, "selectedNode"),
-      text(status, "phase"),
-      text(status, "step"),
-      text(spec, "decisionID"),
-      spec.int_at("epoch"),
-      status.string_at("decisionID") == spec.string_at("decisionID") ? status.int_at("failedAttempts") : 0};
+  const bool of_this = status.string_at("decisionID") == spec.string_at("decisionID");
+  return {name_of(meta),
+          in_namespace(meta, spec.string_at("podName")),
+          text(spec, "podUID"),
+          text(spec, "selectedNode"),
+          text(status, "phase"),
+          text(status, "step"),
+          text(spec, "decisionID"),
+          spec.int_at("epoch"),
+          of_this ? status.int_at("failedAttempts") : 0,
+          of_this ? text(status, "nextAttemptTime") : ""};
 }
 
 StoredGroup read_group(const Json& object) {
@@ -254,8 +260,11 @@ StoredGroup read_group(const Json& object) {
   group.min = spec.part("schedulingPolicy").part("gang").int_at("minCount");
   for (const Json& constraint : spec.part("schedulingConstraints").items_at("topology"))
     group.key = text(constraint, "key");
-  if (const Json* scheduled = condition(object.part("status"), "PodGroupInitiallyScheduled"))
+  if (const Json* scheduled = condition(object.part("status"), "PodGroupInitiallyScheduled")) {
     group.scheduled = text(*scheduled, "status");
+    group.scheduled_message = text(*scheduled, "message");
+  }
+  group.outcome = text(meta.part("annotations"), "scheduling.berth.dev/decision");
   return group;
 }
 

@@ -24,14 +24,13 @@ struct StoredPod {
   std::vector<std::string> claims;  // objects
   std::int64_t priority = 0;
   std::int64_t cpu_millis = 0;
-  std::int64_t whole_gpus = 0;              // as an extended resource
-  std::string scheduled, scheduled_reason;  // condition PodScheduled
+  std::int64_t whole_gpus = 0;                                 // as an extended resource
+  std::string scheduled, scheduled_reason, scheduled_message;  // condition PodScheduled
   bool finished() const { return phase == "Succeeded" || phase == "Failed"; }
   bool runs_or_will() const { return !node.empty() && !finished() && !deleting; }
 };
 
-// Amounts are thousandths.
-using StoredAmounts = std::map<std::string, std::int64_t>;
+using StoredAmounts = std::map<std::string, std::int64_t>;  // thousandths
 
 struct StoredToleration {
   std::string key, value, effect;  // empty: any
@@ -69,6 +68,7 @@ struct StoredClaim {
   std::string name, uid, owner_uid;
   bool deleting = false;
   bool allocated = false;
+  bool has_finalizer = false;  // that keeps it while it is in use
   std::vector<StoredResult> results;
   Json node_selector;
   std::set<std::string> reserved;                      // UIDs
@@ -80,14 +80,16 @@ struct StoredClaim {
 struct StoredRequest {
   std::string name, pod_name, pod_uid, node, phase, step, decision;
   std::int64_t epoch = 0, failed_attempts = 0;
+  std::string next_attempt;  // of the standing decision
   bool is_failing() const { return phase == "Failed" || step == "RollingBack" || step == "RolledBack"; }
   bool is_live() const { return phase != "Succeeded" && phase != "Failed"; }
 };
 
 struct StoredGroup {
   std::string name, uid, key, scheduled;  // topology key; condition PodGroupInitiallyScheduled
-  std::int64_t min = 0;                   // 0: no gang
-  std::int64_t priority = 0;
+  std::string scheduled_message;
+  std::string outcome;                 // of its latest decision
+  std::int64_t min = 0, priority = 0;  // min 0: no gang
 };
 
 struct StoredNode {

@@ -18,6 +18,7 @@ using client::Verb;
 constexpr Duration kSlice = Duration::seconds(5);            // between two looks at what is broken
 constexpr Duration kBindingTimeout = Duration::seconds(60);  // of devices that never become ready
 constexpr Duration kRestsAgain = Duration::seconds(60);      // until the next look at room that is kept
+constexpr int kLooksBesideKeptRoom = 4;                      // longer than room is kept that nobody leaves
 constexpr Duration kRepublishGap = Duration::millis(700);    // between the two slices of a pool
 constexpr std::uint64_t kEventsKeptOneIn = 8;                // seeds
 constexpr Duration kSettleFirst = Duration::seconds(5);      // before the first step
@@ -101,16 +102,21 @@ class Storm {
     return checker_.broken().empty();
   }
 
+  // Room that is kept for a higher priority may stand idle for a while: who would fit is held against the
+  // storm when nobody was bound for longer than room is kept that nobody leaves.
   void judge_rest(Time end) {
     result_.at_rest = true;
     result_.broken = broken_at_rest(checker_, KeptRoom::Possible);
-    while (result_.broken.empty()) {
+    std::uint64_t bindings = checker_.bindings();
+    for (int looks = 1; result_.broken.empty(); ++looks) {
       std::vector<std::string> beside_kept_room = broken_at_rest(checker_);
       if (beside_kept_room.empty()) {
         result_.broken = broken_memories(*world_, checker_);
         break;
       }
-      if (world_->now() >= end || !advance(world_->now() + kRestsAgain))
+      if (checker_.bindings() != bindings) looks = 1;
+      bindings = checker_.bindings();
+      if (looks == kLooksBesideKeptRoom || world_->now() >= end || !advance(world_->now() + kRestsAgain))
         result_.broken = std::move(beside_kept_room);
     }
     for (const std::string& prefix : options_.ignored)

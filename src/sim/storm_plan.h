@@ -29,8 +29,8 @@ struct StormPlan {
 inline constexpr Duration kStormHeals = Duration::seconds(480);
 // From then on everything must have come to rest.
 inline constexpr Duration kStormRests = Duration::seconds(300);
-// Who waits beside room that may be kept for a higher priority must have it by then.
-inline constexpr Duration kStormRestsMax = Duration::seconds(480);
+// Who waits beside room that may be kept for a higher priority must have it by then, one after the other.
+inline constexpr Duration kStormRestsMax = Duration::seconds(1800);
 
 StormPlan make_storm_plan(std::uint64_t seed);
 

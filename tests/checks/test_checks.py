@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
 import checks  # noqa: E402
-from checks import (banned, dead, formatting, headers, lengths, links,  # noqa: E402
+from checks import (banned, dead, defects, formatting, headers, lengths, links,  # noqa: E402
                     places, quarantine, rooms, tidy)
 from checks.tree import Tree, without_comments_and_strings  # noqa: E402
 
@@ -46,8 +46,8 @@ class CheckTest(unittest.TestCase):
 
 class MissingPrograms(unittest.TestCase):
     def test_a_program_that_is_not_installed_is_named_with_what_installs_it(self):
-        done = subprocess.run((sys.executable, str(ROOT / "tools/check"), "format"), env={"PATH": "/nonexistent"},
-                              capture_output=True, text=True)
+        done = subprocess.run((sys.executable, str(ROOT / "tools/check"), "format"),
+                              env={"PATH": "/nonexistent"}, capture_output=True, text=True)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("clang-format-19", done.stderr)
         self.assertIn("tools/setup.sh check", done.stderr)
@@ -126,6 +126,25 @@ class Banned(CheckTest):
     def test_a_row_that_nothing_needs_is_found(self):
         files = {"src/dra/a.cc": "int a;\n", "tools/allowed.txt": "calls | src/dra/a.cc | random | none\n"}
         self.assertEqual(self.found(banned, files), [("tools/allowed.txt", 1)])
+
+
+class Defects(CheckTest):
+    SWITCHES = {"src/base/known_defects.h": "class WithDefect {};\n"}
+    ON = '#include "base/known_defects.h"\nvoid f() {\n  WithDefect on(KnownDefect::X);\n}\n'
+
+    def test_tests_and_the_simulator_may_switch_one_on(self):
+        self.accepts(defects, {**self.SWITCHES, "src/dra/a_test.cc": self.ON, "src/sim/a_main.cc": self.ON})
+
+    def test_nobody_else_may(self):
+        found = self.found(defects, {**self.SWITCHES, "src/cli/a.cc": self.ON})
+        self.assertEqual(found, [("src/cli/a.cc", 3)])
+        around = "void f() {\n  detail::switched_on = x;\n}\n"
+        self.assertEqual(self.found(defects, {"bench/a_bench.cc": around}), [("bench/a_bench.cc", 2)])
+
+    def test_asking_is_free_but_not_in_a_header(self):
+        ask = '#include "base/known_defects.h"\nbool f() { return has(KnownDefect::X); }\n'
+        self.accepts(defects, {**self.SWITCHES, "src/dra/a.cc": ask})
+        self.assertEqual(self.found(defects, {**self.SWITCHES, "src/dra/a.h": ask}), [("src/dra/a.h", 1)])
 
 
 class Quarantine(CheckTest):

@@ -337,7 +337,7 @@ def every_part_reads_what_it_prints(berth):
             before = run("--log-level", "debug", part, *flags, "--print-config")
             assert before.stdout == printed.stdout, (part, before)
         flagged = run("node-agent", "--config", str(file), "--node", "n2", "--print-config")
-        assert "  node: n2" in flagged.stdout and 'healthTimeout: "1h"' in flagged.stdout, flagged
+        assert "  node: n2" in flagged.stdout and "healthTimeout: 1h" in flagged.stdout, flagged
         refused = run("binder", "--config", str(file))
         assert refused.returncode == 1 and "berth.yaml:3: document 1: part: " in refused.stderr, refused
         file.write_text("apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\nbindng: {}\n")

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/known_defects.h"
 #include "client/claim_writes.h"
 #include "control/controllers/controllers.h"
 #include "control/controllers/patches.h"
@@ -104,6 +105,7 @@ class ClaimRelease final : public client::Reconciler {
     Consumers consumers = consumers_of(view, *claim);
     Effects effects;
     effects.chains.push_back({key, {}});
+    if (has(KnownDefect::ReleasedOnStaleCache)) consumers.unseen.clear();
     for (const api::ClaimConsumer* consumer : consumers.unseen)
       effects.then(unless_exists(key_of(key.ns, *consumer), consumer->uid));
     const bool lost_some = consumers.rest.size() < claim->reserved_for.size();

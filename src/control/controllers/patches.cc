@@ -17,9 +17,10 @@ client::Write drop_finalizer(const api::ObjectKey& key, const api::ObjectMeta& m
   return write;
 }
 
-client::Write patch_status(const api::ObjectKey& key, Json status, std::string_view uid) {
+client::Write patch_status(const api::ObjectKey& key, Json status, std::string_view uid,
+                           std::uint64_t if_version) {
   client::Write write =
-      client::merge_patch(key, Json::object({{"status", std::move(status)}}), uid, 0, "status");
+      client::merge_patch(key, Json::object({{"status", std::move(status)}}), uid, if_version, "status");
   write.request.verb = client::Verb::StrategicPatch;
   return write;
 }

@@ -13,8 +13,9 @@ client::Write drop_finalizer(const api::ObjectKey& key, const api::ObjectMeta& m
 
 using client::unless_exists;
 
-// A strategic merge patch of the status: conditions merge by type.
-client::Write patch_status(const api::ObjectKey& key, Json status, std::string_view uid);
+// A strategic merge patch of the status: conditions merge by type. `if_version` 0 means unconditional.
+client::Write patch_status(const api::ObjectKey& key, Json status, std::string_view uid,
+                           std::uint64_t if_version = 0);
 
 // A name of at most 63 characters, `<first>-<second>-<hash of seed>`; both parts are cut alike when they are
 // long.

@@ -112,6 +112,11 @@ Json succeeded_status(const api::Pod& pod, Time started, Time now) {
   return status;
 }
 
+// Stands on the version: a status that lands late does not make a pod run that has ended.
+client::Write change_status(const api::ObjectKey& key, const api::Pod& pod, Json status) {
+  return patch_status(key, std::move(status), pod.meta.uid, pod.meta.resource_version);
+}
+
 class SimulatedPods final : public client::Reconciler {
  public:
   std::string_view name() const override { return "simulated-pods"; }
@@ -138,13 +143,13 @@ class SimulatedPods final : public client::Reconciler {
 
     const api::Condition* ready = api::find_condition(pod->conditions, "Ready");
     if (pod->phase != "Running" || !ready || ready->status != "True")
-      return Effects::write(key, patch_status(key, running_status(*pod, now), pod->meta.uid));
+      return Effects::write(key, change_status(key, *pod, running_status(*pod, now)));
 
     const auto run_time = annotated_duration(pod->meta, kRunTimeAnnotation);
     if (!run_time) return Effects::nothing();
     const Time started = ready->last_transition, end = started + *run_time;
     if (now >= end)
-      return Effects::write(key, patch_status(key, succeeded_status(*pod, started, now), pod->meta.uid));
+      return Effects::write(key, change_status(key, *pod, succeeded_status(*pod, started, now)));
     Effects effects;
     effects.wake_at = end;
     return effects;

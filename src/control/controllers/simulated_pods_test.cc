@@ -83,6 +83,20 @@ TEST_F(SimulatedPods, TheDeviceHealthThatAContainerEndedWithStays) {
   EXPECT_EQ(status().items_at("containerStatuses").at(0).items_at("allocatedResourcesStatus").size(), 1u);
 }
 
+TEST(SimulatedPodsTable, AStatusStandsOnTheVersionThatWasSeen) {
+  client::View view;
+  testing::put(view, Kind::Node, R"({"metadata":{"name":"sim","labels":{"berth.dev/simulated":"true"}}})");
+  testing::put(view, Kind::Pod,
+               R"({"metadata":{"namespace":"d","name":"p","uid":"u1","resourceVersion":"77"},)"
+               R"("spec":{"nodeName":"sim","containers":[{"name":"c","image":"app:1"}]}})");
+  const auto pods = make_simulated_pods();
+  const client::Effects effects = pods->reconcile(view, {Kind::Pod, "d", "p"}, Time::from_seconds(1));
+  ASSERT_EQ(effects.chains.size(), 1u);
+  const std::string& body = effects.chains.front().writes.front().request.body;
+  EXPECT_NE(body.find(R"("resourceVersion":"77")"), std::string::npos)
+      << "a late copy makes no pod run that has ended: " << body;
+}
+
 TEST(SimulatedPodsTable, OthersAreLeftAlone) {
   constexpr const char* kDeleting =
       R"({"metadata":{"namespace":"d","name":"p","deletionTimestamp":"2026-01-01T00:00:00Z"},)"

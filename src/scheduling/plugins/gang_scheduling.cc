@@ -2,6 +2,7 @@
 // better.
 #include <algorithm>
 
+#include "base/known_defects.h"
 #include "scheduling/plugins/plugins.h"
 
 namespace berth::scheduling::plugins {
@@ -11,6 +12,7 @@ class GangScheduling final : public PlacementState {
  public:
   Feasibility judge(const Progress& progress) const override {
     if (progress.scheduled >= progress.minimum) return Feasibility::Feasible;
+    if (has(KnownDefect::GangsHoldEachOther) && progress.remaining == 0) return Feasibility::Feasible;
     return progress.scheduled + progress.remaining >= progress.minimum ? Feasibility::Wait
                                                                        : Feasibility::Infeasible;
   }
