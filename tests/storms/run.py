@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Storms of the first seeds on every core. BERTH_STORM_ROUNDS says how many, BERTH_BUILD_DIR of which build."""
+"""Storms of the first seeds on every core.
+
+BERTH_STORM_ROUNDS says how many, BERTH_BUILD_DIR of which build.
+"""
 import os
 import pathlib
 import subprocess
