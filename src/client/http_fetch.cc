@@ -377,7 +377,8 @@ void HttpFetcher::Loop::set_up(Job& job) {
   const bool shared = options_.connections == Connections::Shared;
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
                    static_cast<long>(shared ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-  if (shared) curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
+  // ALPN says whether a connection can be shared; over plain HTTP only its first answer would.
+  if (shared && is_https(access_.server)) curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
   curl_easy_setopt(easy, CURLOPT_USERAGENT, options_.user_agent.c_str());
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options_.connect_timeout.millis()));
   if (!job.stream)
