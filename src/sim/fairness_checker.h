@@ -2,6 +2,8 @@
 // nothing of lower priority ran that ends by itself, is bound while lower priorities are, within
 // kOvertakenMax.
 //
+// A scheduler that begins anew knows nothing of the time before, and the time begins anew as well.
+//
 // Judged at every binding, from the stored state alone. Owner: one storm. Cost: O(pods) a binding; a search
 // for room once that time is over.
 #pragma once
@@ -15,8 +17,8 @@
 
 namespace berth::sim {
 
-// The product keeps room after 20 s (of which every restart of a scheduler knows nothing), and then pods must
-// end: they run for up to a minute, and a fault may keep anybody from working for as long.
+// The product keeps room after 20 s, and then pods must end: they run for up to a minute, and a fault may
+// keep anybody from working for as long.
 inline constexpr Duration kOvertakenMax = Duration::seconds(240);
 // Where a pod of lower priority runs for ever: the product cannot know, and may keep room on its node first.
 inline constexpr Duration kOvertakenBesideEndlessMax = Duration::seconds(480);
@@ -28,6 +30,8 @@ class FairnessChecker {
 
   // A pod was bound. A sentence when somebody was overtaken for too long; else empty.
   std::string bound(const StoredPod& pod, Time now);
+  // A scheduler was started again, or went on after a pause.
+  void scheduler_interrupted() { overtaken_.clear(); }
 
  private:
   struct Entry {

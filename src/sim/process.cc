@@ -106,6 +106,7 @@ void Process::pause() {
 void Process::resume() {
   if (!incarnation_ || !paused_) return;
   paused_ = false;
+  ++resumes_;
   incarnation_->messages = true;
   incarnation_->client.resume();
   if (!incarnation_->election) return;

@@ -44,6 +44,8 @@ class Process {
   bool runs() const { return incarnation_ != nullptr; }
   bool paused() const { return paused_; }
   bool leads() const;
+  // Times that a scheduler in this process began without a memory, or went on after a pause.
+  int scheduler_interruptions() const { return options_.parts.scheduler ? starts_ + resumes_ : 0; }
   // Null while it does not run.
   control::ControlPlane* plane();
   const std::string& name() const { return options_.name; }
@@ -68,6 +70,7 @@ class Process {
   Duration clock_ahead_;
   bool paused_ = false;
   int starts_ = 0;
+  int resumes_ = 0;
   std::shared_ptr<Incarnation> incarnation_;  // null: not running
 };
 

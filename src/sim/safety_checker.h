@@ -48,6 +48,7 @@ class SafetyChecker {
 
   const StoredState& state() const { return state_; }
   const std::vector<std::string>& broken() const { return broken_; }
+  void scheduler_interrupted() { fairness_.scheduler_interrupted(); }
   // What a rival allocated: the control plane could not know, and two schedulers may always race.
   void excuse_claim(const std::string& uid) { rivalled_.insert(uid); }
   // Members of this group that are gone, or whose node is: it may stay below its minimum by so many.

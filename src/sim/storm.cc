@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/fnv.h"
 #include "sim/hostile_world.h"
@@ -131,6 +132,9 @@ class Storm {
                      " " + event.object->key.resource + "/" + event.object->key.name + " " +
                      event.object->bytes);
     const SharedNetwork& network = world_->network();
+    int interruptions = 0;
+    for (const auto& process : world_->processes()) interruptions += process->scheduler_interruptions();
+    if (std::exchange(interruptions_, interruptions) != interruptions) checker_.scheduler_interrupted();
     checker_.apply(event, world_->now(), {network.landing_of, network.landing_left});
     look_at_aimed();
   }
@@ -587,6 +591,7 @@ class Storm {
   std::map<int, std::int64_t> generations_;
   std::vector<Aimed> aimed_;
   bool healed_ = false;
+  int interruptions_ = 0;  // of schedulers
 };
 
 Storm::Handler Storm::handler_of(std::string_view name) {
