@@ -53,7 +53,8 @@ TEST(CopyOnWrite, WhatWasLentIsWrittenInOneCopyOnly) {
   Json& name = first["metadata"]["name"];
   JsonArray& list = first["spec"]["list"].as_array();
   const Json second = first;
-  const Json third = second;
+  Json third;
+  third = second;
   name = "b";
   list.clear();
   EXPECT_EQ(second, sample());
