@@ -102,7 +102,7 @@ bool ApiServer::is_watch(const Call& call) {
 }
 
 ApiServer::ApiServer(Registry::World world, ApiServerOptions options)
-    : registry_(world), watches_(registry_), options_(std::move(options)) {}
+    : registry_(world, options.recent_documents_bytes), watches_(registry_), options_(std::move(options)) {}
 
 namespace {
 

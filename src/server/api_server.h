@@ -39,6 +39,8 @@ struct ApiServerOptions {
   std::function<std::string()> metrics;
   // The JSON of further pages, by path; any thread. None: no such page.
   std::function<std::optional<std::string>(std::string_view path)> pages;
+  // Of JSON text whose parsed form is kept (recent_documents.h); 0: none.
+  std::size_t recent_documents_bytes = 0;
 };
 
 class ApiServer final : public HttpHandler {

@@ -17,6 +17,7 @@ bool holds_double(const Json& json) {
 }  // namespace
 
 Result<Json> RecentDocuments::document_of(const store::Object& object) {
+  if (!keeps()) return parse_json(object.bytes);
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = kept_.find(object.revision); found != kept_.end()) return found->second.document;
@@ -31,6 +32,7 @@ void RecentDocuments::wrote(const store::Object& object, Json document) {
 }
 
 void RecentDocuments::forget(store::Revision revision) {
+  if (!keeps()) return;
   Json left;  // destroyed without the lock
   const std::lock_guard lock(mutex_);
   left = take(revision);

@@ -12,8 +12,10 @@ store::Object version(store::Revision revision, std::string bytes) {
   return object;
 }
 
+constexpr std::size_t kBytesMax = 1 << 20;
+
 TEST(RecentDocuments, AVersionIsParsedOnce) {
-  RecentDocuments recent;
+  RecentDocuments recent(kBytesMax);
   const store::Object object = version(1, R"({"a":{"b":1}})");
   const Json first = *recent.document_of(object), second = *recent.document_of(object);
   EXPECT_EQ(to_string(first), object.bytes);
@@ -23,7 +25,7 @@ TEST(RecentDocuments, AVersionIsParsedOnce) {
 }
 
 TEST(RecentDocuments, WhatWasWrittenIsNotParsed) {
-  RecentDocuments recent;
+  RecentDocuments recent(kBytesMax);
   const store::Object object = version(1, R"({"a":{"b":1}})");
   const Json document = *parse_json(object.bytes);
   recent.wrote(object, document);
@@ -35,7 +37,7 @@ TEST(RecentDocuments, WhatWasWrittenIsNotParsed) {
 
 // 1.0 is written as "1", and reads back as an integer.
 TEST(RecentDocuments, WhatReadsBackOtherwiseIsParsed) {
-  RecentDocuments recent;
+  RecentDocuments recent(kBytesMax);
   const Json document = Json::object({{"a", Json::array({Json(1.0)})}});
   const store::Object object = version(1, to_string(document));
   recent.wrote(object, document);
@@ -52,6 +54,14 @@ TEST(RecentDocuments, TheOldestGoFirstAndTheBoundHolds) {
   }
   recent.wrote(version(200, std::string(100, ' ') + bytes), *parse_json(bytes));
   EXPECT_LE(recent.bytes(), 10 * bytes.size());
+}
+
+TEST(RecentDocuments, WithoutRoomNothingIsKept) {
+  RecentDocuments recent(0);
+  const store::Object object = version(1, R"({"a":1})");
+  recent.wrote(object, *parse_json(object.bytes));
+  EXPECT_EQ(to_string(*recent.document_of(object)), object.bytes);
+  EXPECT_EQ(recent.bytes(), 0u);
 }
 
 }  // namespace

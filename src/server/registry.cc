@@ -524,6 +524,7 @@ void Registry::remove(ObjectTarget target, DeleteOptions options, WriteOptions w
 
 // On the committer's thread.
 void Registry::keep(const store::Object& object, Json written) {
+  if (!recent_->keeps()) return;
   set_revision(written, std::to_string(object.revision));
   // A copy: what was just written to would not be shared by its readers.
   recent_->wrote(object, Json(std::as_const(written)));

@@ -77,7 +77,8 @@ class Registry {
     Random& random;
     const api::Gates& gates;
   };
-  explicit Registry(World world) : world_(world), recent_(std::make_shared<RecentDocuments>()) {}
+  Registry(World world, std::size_t recent_documents_bytes)
+      : world_(world), recent_(std::make_shared<RecentDocuments>(recent_documents_bytes)) {}
 
   // `body`: a canonical document of the storage version.
   void create(ObjectTarget target, Json body, WriteOptions options, Done done);

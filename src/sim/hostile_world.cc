@@ -11,6 +11,7 @@ namespace berth::sim {
 namespace {
 
 constexpr Time kStart = Time::from_seconds(1'767'225'600);  // 2026-01-01T00:00:00Z
+constexpr std::size_t kDocumentsKeptBytes = 4 * 1024 * 1024;
 
 std::unique_ptr<store::Store> memory_store() {
   store::StoreOptions options;
@@ -37,7 +38,7 @@ struct HostileWorld::Parts {
         random(options.seed),
         store(memory_store()),
         history(*store),
-        server({*store, executor, clock, random, gates}, {}),
+        server({*store, executor, clock, random, gates}, {.recent_documents_bytes = kDocumentsKeptBytes}),
         berth(server::make_in_process_client(server, "system:berth")),
         user(server::make_in_process_client(server, "kubernetes-admin")),
         shared{events, *store, history, *berth, options.seed} {
