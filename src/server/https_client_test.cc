@@ -46,19 +46,14 @@ class Listener final : public client::WatchReceiver {
 // Takes its time over the first event: until `go_on`, or 10 s.
 class SlowListener final : public client::WatchReceiver {
  public:
-  void on_list(std::vector<api::RawPtr>, std::uint64_t) override {}
+  void on_list(std::vector<api::RawPtr>, std::uint64_t) override { heard.put("list"); }
   void on_changes(std::vector<client::RawChange>) override {
+    heard.put("change");
     std::unique_lock lock(mutex_);
-    begun_ = true;
-    changed_.notify_all();
     in_time_ = changed_.wait_for(lock, std::chrono::seconds(10), [this] { return may_go_on_; });
   }
   void on_trouble(std::string) override {}
 
-  bool wait_until_begun() {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(10), [this] { return begun_; });
-  }
   void go_on() {
     const std::lock_guard lock(mutex_);
     may_go_on_ = true;
@@ -69,10 +64,12 @@ class SlowListener final : public client::WatchReceiver {
     return in_time_;
   }
 
+  Heard heard;
+
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool begun_ = false, may_go_on_ = false, in_time_ = true;
+  bool may_go_on_ = false, in_time_ = true;
 };
 
 client::WatchPacing quick() {
@@ -206,8 +203,9 @@ TEST_F(HttpsClient, ARequestDoesNotWaitForWhoReadsAWatch) {
   SlowListener slow;
   client = connect(port, clock);
   subscription = client->list_and_watch(kMaps, slow);
+  EXPECT_EQ(slow.heard.take(), "list");
   EXPECT_TRUE(call(*client, create("a")).ok());
-  ASSERT_TRUE(slow.wait_until_begun());
+  EXPECT_EQ(slow.heard.take(), "change");
   EXPECT_TRUE(call(*client, create("b")).ok());
   slow.go_on();
   subscription.reset();
