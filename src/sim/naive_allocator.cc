@@ -284,7 +284,7 @@ DevicesInUse::DevicesInUse(const StoredState& state) : state_(state), usable_(us
   for (const auto& [set, devices] : state.devices_of_set)
     for (const std::string& key : devices)
       for (const StoredDraw& draw : state.catalog.at(key).draws)
-        if (draw.set == set && is_overdrawn(draw)) overdrawn_pools_.insert(pool_of(set));
+        if (draw.set == set && is_overdrawn(draw, 0)) overdrawn_pools_.insert(pool_of(set));
 }
 
 Naive DevicesInUse::allocate(std::span<const StoredClaim* const> claims, const std::string& node) {
@@ -376,14 +376,22 @@ bool DevicesInUse::is_used(const std::string& key) const {
   return use != use_.end() && (use->second.whole || use->second.shares > 0);
 }
 
-bool DevicesInUse::is_overdrawn(const StoredDraw& counter) const {
-  const auto whole = state_.counters.find(counter.set + " " + counter.counter);
-  std::int64_t drawn = 0;
-  for (const std::string& key : state_.devices_of_set.at(counter.set))
-    if (is_used(key))
-      for (const StoredDraw& draw : state_.catalog.at(key).draws)
-        drawn += draw.set == counter.set && draw.counter == counter.counter ? draw.amount : 0;
-  return whole == state_.counters.end() || drawn > whole->second;
+// What the devices in use draw from the counter of `draw`.
+std::vector<const StoredDraw*> DevicesInUse::draws_beside(const StoredDraw& draw) const {
+  std::vector<const StoredDraw*> draws;
+  for (const std::string& key : state_.devices_of_set.at(draw.set)) {
+    if (!is_used(key)) continue;
+    for (const StoredDraw& other : state_.catalog.at(key).draws)
+      if (other.set == draw.set && other.counter == draw.counter) draws.push_back(&other);
+  }
+  return draws;
+}
+
+// Once `amount` more is drawn than the devices in use do.
+bool DevicesInUse::is_overdrawn(const StoredDraw& draw, std::int64_t amount) const {
+  for (const StoredDraw* other : draws_beside(draw)) amount += other->amount;
+  const auto whole = state_.counters.find(draw.set + " " + draw.counter);
+  return whole == state_.counters.end() || amount > whole->second;
 }
 
 // Counters and groups of the sets that it draws from, beside the devices that are in use. In Kubernetes a
@@ -392,18 +400,10 @@ bool DevicesInUse::is_overdrawn(const StoredDraw& counter) const {
 bool DevicesInUse::is_fed(const StoredDevice& device) const {
   for (const StoredDraw& draw : device.draws) {
     if (overdrawn_pools_.contains(pool_of(draw.set))) return false;
-    std::int64_t drawn = draw.amount;
+    if (is_overdrawn(draw, draw.amount)) return false;
     std::set<std::string> common = draw.groups;
-    for (const std::string& key : state_.devices_of_set.at(draw.set)) {
-      if (!is_used(key)) continue;
-      for (const StoredDraw& other : state_.catalog.at(key).draws) {
-        if (other.set != draw.set || other.counter != draw.counter) continue;
-        drawn += other.amount;
-        std::erase_if(common, [&](const std::string& group) { return !other.groups.contains(group); });
-      }
-    }
-    const auto whole = state_.counters.find(draw.set + " " + draw.counter);
-    if (whole == state_.counters.end() || drawn > whole->second) return false;
+    for (const StoredDraw* other : draws_beside(draw))
+      std::erase_if(common, [&](const std::string& group) { return !other->groups.contains(group); });
     if (!draw.groups.empty() && common.empty()) return false;
   }
   return true;

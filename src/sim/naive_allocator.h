@@ -67,7 +67,8 @@ class DevicesInUse {
   bool take(Trial& trial, std::size_t claim, const StoredWant& want, const StoredDevice& device);
   void give_back(Trial& trial);
   bool is_used(const std::string& key) const;
-  bool is_overdrawn(const StoredDraw& counter) const;
+  std::vector<const StoredDraw*> draws_beside(const StoredDraw& draw) const;
+  bool is_overdrawn(const StoredDraw& draw, std::int64_t amount) const;
   bool is_fed(const StoredDevice& device) const;
   bool constraints_hold(const Trial& trial, std::size_t claim) const;
 
