@@ -269,7 +269,7 @@ class ScriptedApi final : public HttpHandler {
  public:
   using Step = std::function<void(const HttpRequest&, HttpExchange&)>;
   explicit ScriptedApi(std::vector<Step> steps) : steps_(std::move(steps)) {
-    transport = Transport::listen(plain(), *this).value();
+    transport_ = Transport::listen(plain(), *this).value();
   }
   void handle(HttpRequest request, std::shared_ptr<HttpExchange> exchange) override {
     std::string line = request.path;
@@ -284,16 +284,17 @@ class ScriptedApi final : public HttpHandler {
     asked.put(std::move(line));
     step(request, *exchange);
   }
-  std::uint16_t port() const { return transport->local().port; }
+  void stop() { transport_->stop(Duration()); }
+  std::uint16_t port() const { return transport_->local().port; }
 
   Heard asked;
-  std::unique_ptr<Transport> transport;
 
  private:
   std::mutex mutex_;
   std::vector<Step> steps_;
   std::size_t next_ = 0;
   std::vector<std::shared_ptr<HttpExchange>> held_;
+  std::unique_ptr<Transport> transport_;  // the last member: its threads end before what they use
 };
 
 ScriptedApi::Step gives(int code, std::string body, Headers headers = {}) {
@@ -437,7 +438,7 @@ TEST(HttpsClientScript, LostAnswersAndRetryAfter) {
     answer.put(reply.delivery == client::Delivery::Lost && reply.code == 0 ? "lost" : reply.message);
   });
   for (int i = 0; i < 2; ++i) api.asked.take();
-  api.transport->stop(Duration());
+  api.stop();
   EXPECT_EQ(answer.take(), "lost");
   EXPECT_EQ(call(*client, create("a")).delivery, client::Delivery::NotSent);
 }
