@@ -1,7 +1,7 @@
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 
+#include "cel/floats.h"
 #include "cel/libraries.h"
 #include "cel/times.h"
 #include "cel/utf8.h"
@@ -70,13 +70,8 @@ Value double_of_uint(Args a, Runtime&) {
   return Value::of_double(static_cast<double>(a[0].as_uint()));
 }
 Value double_of_string(Args a, Runtime&) {
-  const std::string text(a[0].as_text());
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  const bool blank = text.empty() || text.find_first_of(" \t\n\r\f\v(") != std::string::npos;
-  const bool is_finite_text = text.find_first_of("iInN") == std::string::npos;
-  if (blank || *end != '\0' || (std::isinf(value) && is_finite_text)) return no_conversion("double");
-  return Value::of_double(value);
+  const std::optional<double> value = parse_float(a[0].as_text());
+  return value ? Value::of_double(*value) : no_conversion("double");
 }
 
 Value bool_of_string(Args a, Runtime&) {

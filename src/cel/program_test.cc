@@ -192,6 +192,8 @@ TEST(Compilation, MessagesNameWhatWasProbablyMeant) {
       {"[?dyn(1)] == [1]", "compile: an optional entry needs a value of optional type, this one is dynamic"},
       {"true || int('abc') == 1",
        "compile: program instantiation failed: type conversion error from 'string' to 'int'"},
+      {"true || double('0x10') == 16.0",
+       "compile: program instantiation failed: type conversion error from 'string' to 'double'"},
   };
   for (const auto& [text, expected] : kCases) EXPECT_EQ(answer(text), expected) << text;
 }
