@@ -54,6 +54,7 @@ enum class KnownDefect : std::uint8_t {
   LimitsCountFromCreation,
   CompletenessAfterDeviceWait,
   LateAllocationNotSealed,
+  PendingAllocationsForgotten,
   // writes and watches
   DuplicateBindRequest,
   ReleasedOnStaleCache,

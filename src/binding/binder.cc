@@ -79,8 +79,10 @@ Binder::Memory& Binder::remember(const api::BindRequest& request, Time now) {
 
 Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now) {
   const api::BindRequest* request = view.bind_requests.find(key.ns, key.name);
+  pending_.answered(view, key);
   if (!request || has_ended(*request)) {
     Effects effects = request ? announce(view, key, *request, now) : Effects::nothing();
+    for (client::Chain& chain : pending_.to_seal(view, key)) effects.chains.push_back(std::move(chain));
     memory_.erase(key);
     return effects;
   }
@@ -92,9 +94,11 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
   }
   Memory& memory = remember(*request, now);
   const std::optional<Refusal> refusal = std::exchange(memory.refusal, std::nullopt);
-  const Recollection known{memory.first_seen, refusal ? &*refusal : nullptr, fence_->is_late(*request)};
+  const Recollection known{memory.first_seen, refusal ? &*refusal : nullptr, fence_->is_late(*request),
+                           &pending_};
   Ladder ladder(view, *request, now, known, options_, plugins_);
   Effects effects = ladder.climb();
+  pending_.sent(view, *request, effects);
   if (!request->claims.empty()) measure(*request, memory, ladder, view, now);
   if (ladder.binds()) {
     memory.announce = true;
@@ -126,6 +130,7 @@ bool Binder::gives_up(const api::BindRequest& request) const {
 
 void Binder::settle(const View& view, const api::ObjectKey& key, const client::Outcome& outcome, Time now) {
   const api::BindRequest* request = view.bind_requests.find(key.ns, key.name);
+  pending_.failed(view, key, outcome);
   if (!request || has_ended(*request)) return;
   Memory& memory = remember(*request, now);
   std::optional<Refusal> refusal = refusal_of(outcome, memory.writes_before_binding);

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "binding/epoch_fence.h"
+#include "binding/pending_allocations.h"
 #include "binding/plugin.h"
 #include "binding/pre_bind_figures.h"
 #include "binding/refusal.h"
@@ -71,6 +72,7 @@ class Binder final : public client::Reconciler {
   Plugins plugins_;
   std::set<std::string> deciding_;           // decisions whose outcome GangBarrier writes
   std::map<api::ObjectKey, Memory> memory_;  // proportional to requests that have not ended
+  PendingAllocations pending_;
   PreBindFigures figures_;
   std::unique_ptr<EpochFence> fence_ = std::make_unique<EpochFence>();
 };

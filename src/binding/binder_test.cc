@@ -7,6 +7,7 @@
 #include "api/types/device_readiness.h"
 #include "api/types/gang_decision.h"
 #include "binding/dynamic_resources.h"
+#include "binding/reservation.h"
 #include "binding/testing/fake_cluster.h"
 
 namespace berth::binding {
@@ -369,6 +370,56 @@ TEST(Binder, ADeviceThatAnotherClaimHasIsNotAllocatedAgain) {
   cluster.settle(cluster.now);
   EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->reason, api::kDeviceTaken);
   EXPECT_EQ(status_text(cluster, claim_key("c")), "");
+}
+
+// Two claims, each of whose requests wants the device "c".
+void add_two_for_one_device(FakeCluster& cluster) {
+  cluster.put(Kind::Node, kNode);
+  for (const char* name : {"p", "q"}) {
+    add_claim(cluster, std::string("c-") + name);
+    cluster.put(Kind::Pod, std::string(R"({"metadata":{"namespace":"d","name":")") + name +
+                               R"("},"spec":{"resourceClaims":[{"name":"c","resourceClaimName":"c-)" + name +
+                               R"("}]}})");
+    const Json* pod = cluster.find(pod_key(name));
+    cluster.put(Kind::BindRequest,
+                std::string(R"({"metadata":{"namespace":"d","name":")") + name +
+                    R"("},"spec":{"decisionID":"of-)" + name + R"(","selectedNode":"n1","podName":")" + name +
+                    R"(","podUID":")" + std::string(pod->find("metadata")->string_at("uid")) +
+                    R"(","resourceClaimAllocations":[{"name":"c","claimName":"c-)" + name +
+                    R"(","claimUID":"u-c-)" + name +
+                    R"(","allocation":{"devices":{"results":[{"request":"r","driver":"drv","pool":"pool",
+                    "device":"c"}]}}}]}})");
+  }
+  cluster.deliver();
+}
+
+TEST(Binder, ADeviceIsTakenWhileItsAllocationIsOnItsWay) {
+  FakeCluster cluster;
+  add_two_for_one_device(cluster);
+  cluster.run(0);  // p's allocation is sent, and not answered yet
+  cluster.run(0);
+  cluster.settle(cluster.now);
+  EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->phase, api::BindPhase::Succeeded);
+  EXPECT_EQ(cluster.view().bind_requests.find("d", "q")->reason, api::kDeviceTaken);
+  EXPECT_EQ(
+      cluster.view().bind_requests.find("d", "q")->message,
+      "binding of pod d/q to node n1 failed: claim c-q cannot get device c: claim c-p has it, or is about "
+      "to");
+}
+
+TEST(Binder, AnAllocationOfARequestThatIsGoneLandsNoMore) {
+  FakeCluster cluster;
+  add_two_for_one_device(cluster);
+  cluster.run(0);
+  cluster.step(0, Fault::None);         // the finalizer
+  cluster.step(0, Fault::LostNotDone);  // the allocation
+  const std::uint64_t sent_on = cluster.view().claims.find("d", "c-p")->meta.resource_version;
+  cluster.remove(request_key("p"));
+  cluster.remove(pod_key("p"));
+  cluster.deliver();
+  cluster.settle(cluster.now + Duration::seconds(1));
+  EXPECT_GT(cluster.view().claims.find("d", "c-p")->meta.resource_version, sent_on);
+  EXPECT_EQ(cluster.view().claims.find("d", "c-p")->meta.annotation(kGivenUpAnnotation), "of-p");
 }
 
 TEST(Binder, WhatIsGivenBackLeavesNoVersionForALateAllocation) {

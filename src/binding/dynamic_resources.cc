@@ -6,6 +6,7 @@
 #include "api/types/device_readiness.h"
 #include "base/known_defects.h"
 #include "binding/extended_claim.h"
+#include "binding/pending_allocations.h"
 #include "binding/reservation.h"
 
 namespace berth::binding {
@@ -50,6 +51,14 @@ bool is_mapped(const api::BindRequest& request, const std::string& claim) {
       [&](const api::NodeAllocatableClaim& one) { return one.claim_name == claim && !one.mapping.empty(); });
 }
 
+// Another claim that has the device, or is about to get it; empty when there is none.
+std::string holder_of(const BindContext& context, const api::DeviceResult& device,
+                      std::string_view claim_uid) {
+  for (const api::ResourceClaim* holder : context.view.claims_holding_device(device))
+    if (holder->meta.uid != claim_uid) return holder->meta.name;
+  return context.pending ? context.pending->holder_of(context.view, device, claim_uid) : "";
+}
+
 // Why this claim cannot be had any more, if so.
 std::optional<Failed> lost(const BindContext& context, const api::ClaimAllocation& wanted,
                            const api::ResourceClaim& claim) {
@@ -61,10 +70,10 @@ std::optional<Failed> lost(const BindContext& context, const api::ClaimAllocatio
   if (claim.reserved_by(context.request.pod_uid)) return std::nullopt;
   if (!claim.allocation)
     for (const api::DeviceResult& device : wanted.allocation.results)
-      for (const api::ResourceClaim* holder : context.view.claims_holding_device(device))
-        if (holder->meta.uid != claim.meta.uid)
-          return choose_again(std::string(api::kDeviceTaken), name + " cannot get device " + device.device +
-                                                                  ": claim " + holder->meta.name + " has it");
+      if (const std::string holder = holder_of(context, device, claim.meta.uid); !holder.empty())
+        return choose_again(
+            std::string(api::kDeviceTaken),
+            name + " cannot get device " + device.device + ": claim " + holder + " has it, or is about to");
   if (!claim.reserved_for.empty() && is_mapped(context.request, wanted.claim_name))
     return choose_again("ClaimNotShareable", name +
                                                  " has a device that is itself a resource of the node, and " +
@@ -164,12 +173,7 @@ std::optional<Chain> seal(const BindContext& context, const api::ResourceClaim& 
   if (context.request.step == api::BindStep::RollingBack &&
       claim.meta.resource_version > context.request.meta.resource_version)
     return std::nullopt;
-  const api::ObjectKey key = client::key_of(api::Kind::ResourceClaim, claim.meta);
-  const Json annotations = Json::object({{std::string(kGivenUpAnnotation), context.request.decision_id}});
-  return Chain{
-      key,
-      {client::merge_patch(key, Json::object({{"metadata", Json::object({{"annotations", annotations}})}}),
-                           claim.meta.uid, claim.meta.resource_version)}};
+  return seal_claim(claim, context.request.decision_id);
 }
 
 class DynamicResources final : public Plugin {

@@ -13,8 +13,6 @@ namespace berth::binding {
 inline constexpr std::string_view kDynamicResourcesName = "DynamicResources";
 // Reason of a failure: the binding conditions were not True in time.
 inline constexpr std::string_view kBindingTimeout = "BindingTimeout";
-// Of a claim: the latest decision that was given back before it had allocated the claim.
-inline constexpr std::string_view kGivenUpAnnotation = "scheduling.berth.dev/given-up";
 // Watches of different kinds do not keep step: what a request names may be seen this much later than the
 // request.
 inline constexpr Duration kSightGrace = Duration::seconds(3);

@@ -149,8 +149,8 @@ std::optional<Effects> Ladder::identify(const PodSight& sight) {
 Effects Ladder::advance(const PodSight& sight) {
   const bool committed = !gang_.alone() && gang_.committed();
   const bool on_version = known_.refusal && known_.refusal->of_addition;
-  const BindContext context{view_,    request_,  sight.pod, now_, known_.first_seen,
-                            options_, committed, on_version};
+  const BindContext context{view_,    request_,  sight.pod,  now_,          known_.first_seen,
+                            options_, committed, on_version, known_.pending};
   PreBindStep step = pre_bind(plugins_, context);
   if (auto* failed = std::get_if<Failed>(&step.verdict)) {
     pre_bind_end_ = failed->reason == kBindingTimeout ? PreBindStatus::Timeout : PreBindStatus::Failure;

@@ -29,6 +29,7 @@ struct Recollection {
   Time first_seen;                   // it met the decision then
   const Refusal* refusal = nullptr;  // what the last run's writes met; null when they were accepted
   bool late = false;                 // EpochFence::is_late
+  const PendingAllocations* pending = nullptr;
 };
 
 class Ladder {

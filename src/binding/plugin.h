@@ -39,6 +39,7 @@ struct BindContext {
   bool committed = false;  // the gang's decision stands: going forward
   bool on_version =
       false;  // the last addition to a claim was refused: only what stands on a version is written
+  const class PendingAllocations* pending = nullptr;  // null: nothing is sent from here
 };
 
 struct Ready {};

@@ -1,7 +1,12 @@
 #include "cli/bench_command.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 
 #include "cli/apiserver_command.h"
 #include "cli/dra_fill.h"
@@ -28,7 +33,52 @@ class ScratchDirectory {
   std::filesystem::path path_;
 };
 
+// What everybody else takes of the machine's processors from here on. Source: proc(5), /proc/stat.
+class OtherWork {
+ public:
+  // Between 0 and 1.
+  double share() const {
+    const double wall_s = (clock_.monotonic() - began_).seconds_f();
+    return std::max(0.0, others_s() - others_s_) /
+           (wall_s * static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN)));
+  }
+
+ private:
+  static double own_s() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    const auto seconds = [](const timeval& time) {
+      return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+    };
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  }
+  static double others_s() {
+    std::ifstream file("/proc/stat");
+    std::string label;
+    file >> label;
+    constexpr int kIdle = 3, kIoWait = 4, kSteal = 7;
+    double busy = 0, ticks = 0;
+    for (int i = 0; i <= kSteal && file >> ticks; ++i)
+      if (i != kIdle && i != kIoWait) busy += ticks;
+    return busy / static_cast<double>(sysconf(_SC_CLK_TCK)) - own_s();
+  }
+
+  SystemClock clock_;
+  Time began_ = clock_.monotonic();
+  double others_s_ = others_s();
+};
+
+constexpr double kOthersShareMax = 0.1;  // above it figures are not worth comparing
+
+void tell_progress(const BenchCommand& command, std::size_t offered_per_s) {
+  const std::string pace =
+      offered_per_s == 0 ? "as fast as they are taken" : std::to_string(offered_per_s) + " a second";
+  std::fprintf(stderr, "berth: dra-fill: %zu nodes, %zu pods, then %zu measured, %s\n", command.nodes,
+               command.pods_before, command.pods_measured, pace.c_str());
+}
+
 Result<DraFillResult> measure(const BenchCommand& command, std::size_t offered_per_s) {
+  tell_progress(command, offered_per_s);
   const ScratchDirectory directory("dra-fill-");
   return measure_dra_fill(
       {command.nodes, command.devices_per_node, command.pods_before, command.pods_measured, offered_per_s},
@@ -58,10 +108,15 @@ int run_bench(const BenchCommand& command) {
   if (command.name != "dra-fill")
     return complain(
         Error(ErrorCode::Invalid, "--name", "\"" + command.name + "\" is no benchmark; there is: dra-fill"));
+  const OtherWork other_work;
   const Result<DraFillResult> sustained = measure(command, 0);
   if (!sustained) return complain(sustained.error());
   const Result<DraFillResult> offered = measure(command, command.offered_per_s);
   if (!offered) return complain(offered.error());
+  if (const double share = other_work.share(); share > kOthersShareMax)
+    std::fprintf(stderr,
+                 "berth: other work took %.0f%% of the machine meanwhile: do not compare these figures\n",
+                 share * 100);
   const Json rows =
       Json::array({row("sustained", *sustained, 0), row("offered", *offered, command.offered_per_s)});
   if (command.output == "json") {

@@ -34,14 +34,6 @@ std::vector<std::string> consumers_of(const api::ResourceClaim& claim) {
   return uids;
 }
 
-bool takes_whole(const api::DeviceResult& result) {
-  return !result.admin_access && result.share_id.empty();
-}
-
-std::string device_key(const api::DeviceResult& result) {
-  return std::string(result.driver).append("/").append(result.pool).append("/").append(result.device);
-}
-
 std::vector<std::string> devices_of(const api::ResourceClaim& claim) {
   std::vector<std::string> devices;
   if (!claim.allocation) return devices;
@@ -116,6 +108,14 @@ auto with_table(ViewType& view, const api::ObjectKey& key, Visit visit) {
 }
 
 }  // namespace
+
+bool takes_whole(const api::DeviceResult& result) {
+  return !result.admin_access && result.share_id.empty();
+}
+
+std::string device_key(const api::DeviceResult& result) {
+  return std::string(result.driver).append("/").append(result.pool).append("/").append(result.device);
+}
 
 View::View()
     : pods_by_node_(pods.add_index(node_of)),

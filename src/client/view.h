@@ -135,6 +135,10 @@ const T* object_of(const std::optional<api::TypedObject>& object) {
   return object ? std::get<std::shared_ptr<const T>>(*object).get() : nullptr;
 }
 
+// Whether the claim has the device alone: no share of it, no admin access.
+bool takes_whole(const api::DeviceResult& result);
+std::string device_key(const api::DeviceResult& result);  // driver/pool/device
+
 class View {
  public:
   View();
@@ -162,7 +166,7 @@ class View {
   // Claims whose controller, or one of whose consumers (status.reservedFor), has this UID.
   std::vector<const api::ResourceClaim*> claims_owned_by(std::string_view uid) const;
   std::vector<const api::ResourceClaim*> claims_reserved_by(std::string_view uid) const;
-  // Those whose allocation takes this device as a whole: no share of it, no admin access.
+  // Those whose allocation takes_whole() this device.
   std::vector<const api::ResourceClaim*> claims_holding_device(const api::DeviceResult& device) const;
   std::vector<const api::BindRequest*> bind_requests_of_decision(std::string_view decision_id) const;
   // The first of them and how many, without visiting them. Null when there is none.

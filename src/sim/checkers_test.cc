@@ -15,6 +15,12 @@ namespace {
 using api::Kind;
 using client::Verb;
 
+struct RequestState {
+  std::int64_t attempts = 0;
+  std::int64_t group_size = 0;
+  const char* phase = "Pending";
+};
+
 class Checked : public testing::Test {
  protected:
   Checked() {
@@ -98,17 +104,18 @@ class Checked : public testing::Test {
     patch(Kind::ResourceClaim, claim, body, "status");
   }
   // A BindRequest of the pod; a write of the store, so that no rule of the server stands between.
-  void request(const std::string& name, const std::string& pod, std::int64_t epoch,
-               std::int64_t attempts = 0) {
+  void request(const std::string& name, const std::string& pod, std::int64_t epoch, RequestState state = {}) {
+    const std::string decision = "d" + std::to_string(epoch) + "-" + name;
     Json object = Json::object({{"kind", "BindRequest"}});
     object["metadata"] = Json::object({{"name", name}, {"namespace", "default"}});
     object["spec"] = Json::object({{"podName", pod},
                                    {"podUID", uid_of(Kind::Pod, pod)},
                                    {"selectedNode", "node-1"},
-                                   {"decisionID", "d-" + name},
+                                   {"decisionID", decision},
+                                   {"group", Json::object({{"size", state.group_size}})},
                                    {"epoch", epoch}});
     object["status"] =
-        Json::object({{"phase", "Pending"}, {"decisionID", "d-" + name}, {"failedAttempts", attempts}});
+        Json::object({{"phase", state.phase}, {"decisionID", decision}, {"failedAttempts", state.attempts}});
     auto written = std::make_shared<store::Object>();
     written->key = {"bindrequests.scheduling.berth.dev", "default", name};
     written->bytes = to_string(object);
@@ -336,6 +343,23 @@ TEST_F(Checked, AGangThatBeginsInPart) {
   expect_broken("I4: g-0 of gang g is bound while 1 of the 2 members");
 }
 
+// What was decided alone waits for nobody, however late it is bound and whatever its group says by then.
+TEST_F(Checked, AGangWhoseMinimumGrowsBehindADecision) {
+  for (const std::int64_t size : {1, 2}) {
+    const std::string group = "g" + std::to_string(size), member = group + "-0";
+    world_->create(storm_group(Json::object({{"name", group}, {"min", 1}})));
+    make_pod(member, "", group.c_str());
+    request("of-" + member, member, 1, {.group_size = size});
+    Json body = Json::object();
+    body["spec"]["schedulingPolicy"]["gang"]["minCount"] = std::int64_t{2};
+    patch(Kind::PodGroup, group, body);
+    world_->run_until(world_->now() + Duration::minutes(4));
+    EXPECT_TRUE(checker_.broken().empty());
+    bind(member, 1);
+  }
+  expect_broken("I4: g2-0 of gang g2 is bound while 1 of the 2 members");
+}
+
 TEST_F(Checked, ABasicGroupMayBeginInPart) {
   world_->create(storm_group(Json::object({{"name", "g"}})));
   make_pod("g-0", "", "g");
@@ -386,8 +410,8 @@ TEST_F(Checked, TwoRequestsOfOnePod) {
 
 TEST_F(Checked, AttemptsThatAreForgotten) {
   make_pod("p");
-  request("one", "p", 1, 3);
-  request("one", "p", 1, 2);
+  request("one", "p", 1, {.attempts = 3});
+  request("one", "p", 1, {.attempts = 2});
   expect_broken("I17: attempts of request one went from 3 to 2");
 }
 
@@ -412,6 +436,20 @@ TEST_F(Checked, WhoIsOvertakenForTooLong) {
     world_->run_until(world_->now() + Duration::minutes(1));
   }
   expect_broken("I12: pod first has waited for");
+}
+
+// What becomes of the decision is not the scheduler's order.
+TEST_F(Checked, WhoWasDecidedInBetweenIsNotOvertaken) {
+  world_->create(storm_pod(
+      Json::object({{"name", "first"}, {"cpuMillis", 9000}, {"priority", "critical"}, {"runS", 10}})));
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = "lower-" + std::to_string(i);
+    world_->create(storm_pod(Json::object({{"name", name}, {"cpuMillis", 100}, {"runS", 10}})));
+    if (i % 3 == 0) request("of-first", "first", i + 1, {.phase = "Failed"});
+    bind(name, 1 + i % 4);
+    world_->run_until(world_->now() + Duration::minutes(1));
+  }
+  EXPECT_TRUE(checker_.broken().empty()) << checker_.broken().front();
 }
 
 TEST_F(Checked, AModelThatWasRepaired) {

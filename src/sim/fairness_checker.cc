@@ -70,6 +70,10 @@ bool FairnessChecker::beside_endless(const Entry& entry) const {
   });
 }
 
+void FairnessChecker::decided(const StoredPod& pod) {
+  if (overtaken_ == (pod.group.empty() ? "pod " + pod.name : "gang " + pod.group)) overtaken_.clear();
+}
+
 std::string FairnessChecker::bound(const StoredPod& pod, Time now) {
   const Entry entry = highest_waiting();
   if (entry.members.empty() || entry.name != overtaken_) {

@@ -2,7 +2,8 @@
 // nothing of lower priority ran that ends by itself, is bound while lower priorities are, within
 // kOvertakenMax.
 //
-// A scheduler that begins anew knows nothing of the time before, and the time begins anew as well.
+// A scheduler that begins anew knows nothing of the time before, and the time begins anew as well; so it does
+// where room was found and the binding then failed.
 //
 // Judged at every binding, from the stored state alone. Owner: one storm. Cost: O(pods) a binding; a search
 // for room once that time is over.
@@ -30,6 +31,8 @@ class FairnessChecker {
 
   // A pod was bound. A sentence when somebody was overtaken for too long; else empty.
   std::string bound(const StoredPod& pod, Time now);
+  // A bind request for this pod was written.
+  void decided(const StoredPod& pod);
   // A scheduler was started again, or went on after a pause.
   void scheduler_interrupted() { overtaken_.clear(); }
 

@@ -285,7 +285,8 @@ std::int64_t SafetyChecker::min_known_of(const StoredGroup& group) const {
 }
 
 void SafetyChecker::check_gang_of(const StoredPod& pod, const StoredGroup& group) {
-  const std::int64_t min = min_known_of(group);
+  const std::int64_t* decided_by = find(min_when_decided_, pod.uid);
+  const std::int64_t min = decided_by ? std::min(*decided_by, min_known_of(group)) : min_known_of(group);
   std::int64_t ready = 0;
   std::set<std::string> missing;
   for (const std::string& name : state_.members[group.name]) {
@@ -392,6 +393,7 @@ void SafetyChecker::check_all(const StoredClaim& claim, const StoredWant& want) 
 }
 
 void SafetyChecker::check_counters(const StoredDevice& device, const StoredClaim& claim) {
+  if (!was_published(device.key)) return;
   for (const StoredDraw& draw : device.draws) {
     std::int64_t drawn = 0;
     std::set<std::string> common = draw.groups;
@@ -417,6 +419,8 @@ void SafetyChecker::request_changed(const StoredRequest* before, const StoredReq
     superseded_.erase(after.name);
     if (after.epoch > 0 && after.epoch < latest_epoch_) superseded_[after.name] = now_;
     latest_epoch_ = std::max(latest_epoch_, after.epoch);
+    note_minimum(after);
+    if (const StoredPod* pod = state_.pod_by_uid(after.pod_uid)) fairness_.decided(*pod);
   }
   if (state_.requests_of_pod[after.pod_uid].size() > 1)
     say("I15: pod " + after.pod_name + " has " +
@@ -434,6 +438,14 @@ void SafetyChecker::request_changed(const StoredRequest* before, const StoredReq
   if (pod && pod->node != after.node)
     say("I17: bind request " + after.name + " says that its pod is bound to " + after.node + ", which " +
         (pod->node.empty() ? "is not bound" : "is bound to " + pod->node));
+}
+
+// A member that is decided alone waits for nobody: later edits of its group do not reach it.
+void SafetyChecker::note_minimum(const StoredRequest& request) {
+  min_when_decided_.erase(request.pod_uid);
+  const StoredPod* pod = request.group_size == 1 ? state_.pod_by_uid(request.pod_uid) : nullptr;
+  const StoredGroup* group = pod ? find(state_.groups, pod->group) : nullptr;
+  if (group) min_when_decided_[request.pod_uid] = min_known_of(*group);
 }
 
 void SafetyChecker::group_changed(const StoredGroup* before, const StoredGroup& after) {

@@ -98,6 +98,7 @@ class SafetyChecker {
   void check_all(const StoredClaim& claim, const StoredWant& want);
   void check_counters(const StoredDevice& device, const StoredClaim& claim);
   void request_changed(const StoredRequest* before, const StoredRequest& after);
+  void note_minimum(const StoredRequest& request);
   void group_changed(const StoredGroup* before, const StoredGroup& after);
   void slice_changed(const std::string& name, const StoredSlice& after);
   bool was_published(const std::string& device) const;
@@ -109,11 +110,12 @@ class SafetyChecker {
   Time now_;
   store::Revision revision_ = 0;
   std::vector<std::string> broken_;
-  std::set<std::string> rivalled_;                     // UIDs of claims
-  std::map<std::string, std::int64_t> begun_;          // by UID of the group: its minimum then
-  std::map<std::string, Time> relabelled_;             // nodes
-  std::map<std::string, std::string> domain_at_bind_;  // by UID of the pod
-  std::map<std::string, std::vector<Time>> lost_;      // group: when members that had requests went
+  std::set<std::string> rivalled_;                        // UIDs of claims
+  std::map<std::string, std::int64_t> begun_;             // by UID of the group: its minimum then
+  std::map<std::string, std::int64_t> min_when_decided_;  // by UID of a pod: of its group
+  std::map<std::string, Time> relabelled_;                // nodes
+  std::map<std::string, std::string> domain_at_bind_;     // by UID of the pod
+  std::map<std::string, std::vector<Time>> lost_;         // group: when members that had requests went
   struct OldAmount {
     std::int64_t amount = 0;
     Time until;

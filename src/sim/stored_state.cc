@@ -249,6 +249,7 @@ StoredRequest read_request(const Json& object) {
           text(spec, "decisionID"),
           spec.int_at("epoch"),
           of_this ? status.int_at("failedAttempts") : 0,
+          spec.part("group").int_at("size"),
           of_this ? text(status, "nextAttemptTime") : ""};
 }
 

@@ -79,8 +79,8 @@ struct StoredClaim {
 
 struct StoredRequest {
   std::string name, pod_name, pod_uid, node, phase, step, decision;
-  std::int64_t epoch = 0, failed_attempts = 0;
-  std::string next_attempt;  // of the standing decision
+  std::int64_t epoch = 0, failed_attempts = 0, group_size = 0;  // members of its decision
+  std::string next_attempt;                                     // of the standing decision
   bool is_failing() const { return phase == "Failed" || step == "RollingBack" || step == "RolledBack"; }
   bool is_live() const { return phase != "Succeeded" && phase != "Failed"; }
 };

@@ -44,7 +44,7 @@ class Maker {
     make_process_trouble();
     make_network_trouble();
     // I12's limit holds beside the trouble of the others; with more of it the critical gang waits longer.
-    if (!contended_) make_aimed();
+    make_aimed();
     std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
                      [](const Json& a, const Json& b) { return a.int_at("atMs") < b.int_at("atMs"); });
     return std::move(plan_);
