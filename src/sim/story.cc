@@ -6,6 +6,7 @@
 #include "api/type_table.h"
 #include "api/yaml.h"
 #include "base/ascii.h"
+#include "sim/story_health.h"
 #include "sim/story_pod.h"
 #include "sim/world.h"
 
@@ -119,7 +120,7 @@ class Runner {
   Result<std::string> step(const Json& step) {
     if (!step.is_object() || step.as_object().size() != 1)
       return Error(ErrorCode::Invalid,
-                   "a step is one of apply, create, patch, delete, settle, kill, restart, expect");
+                   "a step is one of apply, create, patch, delete, health, settle, kill, restart, expect");
     const JsonMember& said = *step.as_object().begin();
     const Json& value = said.value;
     Status done;
@@ -132,6 +133,8 @@ class Runner {
       done = patch_all(value);
     else if (said.key == "delete")
       done = remove(value);
+    else if (said.key == "health")
+      done = report_health(world_, value);
     else if (said.key == "settle")
       done = settle(value);
     else if (said.key == "kill")

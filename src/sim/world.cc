@@ -42,7 +42,9 @@ struct World::Parts {
   }
 
   void start() {
-    plane = std::make_unique<control::ControlPlane>(faulty, decider_gates, control::ControlPlaneOptions{});
+    control::ControlPlaneOptions options;
+    options.health = &health.feed();
+    plane = std::make_unique<control::ControlPlane>(faulty, decider_gates, std::move(options));
     plane->start();
   }
 
@@ -62,6 +64,7 @@ struct World::Parts {
   std::unique_ptr<client::ApiClient> client;
   FaultyClient faulty;
   std::unique_ptr<client::ApiClient> user;
+  ReportedHealth health;
   std::unique_ptr<control::ControlPlane> plane;
 };
 
@@ -119,6 +122,10 @@ std::vector<Json> World::read_all(const api::ResourceRef& resource) {
   return objects;
 }
 
+ReportedHealth& World::reported_health() {
+  return parts_->health;
+}
+
 void World::settle(Duration time) {
   const Time until = parts_->clock.now() + time;
   for (;;) {
@@ -126,9 +133,11 @@ void World::settle(Duration time) {
     while (!killed() && parts_->plane->step(parts_->clock.now()))
       BERTH_ASSERT(++steps < kStepsPerInstantMax, "the deciders come to rest at every instant");
     if (killed()) return;
-    const std::optional<Time> next = parts_->plane->next_wake();
+    std::optional<Time> next = parts_->plane->next_wake();
+    if (const auto due = parts_->health.next_deadline(); due && (!next || *due < *next)) next = due;
     if (!next || *next > until) break;
     parts_->clock.advance_to(std::max(*next, parts_->clock.now() + Duration::micros(1)));
+    parts_->health.expire(parts_->clock.now());
   }
   parts_->clock.advance_to(until);
   parts_->server.tick(parts_->clock.monotonic());

@@ -12,6 +12,7 @@
 #include "api/gates.h"
 #include "client/api_client.h"
 #include "sim/faults.h"
+#include "sim/reported_health.h"
 
 namespace berth::sim {
 
@@ -35,6 +36,9 @@ class World {
   // The object's document; null when it does not exist.
   Json read(const api::ResourceRef& resource, const std::string& ns, const std::string& name);
   std::vector<Json> read_all(const api::ResourceRef& resource);
+
+  // What drivers say of their devices; heard by the deciders as node agents tell it.
+  ReportedHealth& reported_health();
 
   // Lets time pass: runs every decider whenever it has something to do. Returns at once when they die.
   void settle(Duration time);
