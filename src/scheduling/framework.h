@@ -15,6 +15,7 @@
 #include "model/cluster.h"
 #include "scheduling/diagnosis.h"
 #include "scheduling/placements.h"
+#include "scheduling/signature.h"
 
 namespace berth::dra {
 class Allocator;
@@ -92,20 +93,30 @@ class PreFilter {
   virtual void prepare(Attempt& attempt) const = 0;
 };
 
-// Refuses nodes; cheap per node, asked for all candidates at once. What it says of a node depends on that
-// node and on what shape_index.cc puts into a pod's key: such verdicts are kept until the node changes.
-class Filter {
+enum class Signing : std::uint8_t { Unsigned, Signed };
+
+// What the answers of a filter or of a score depend on. Answers are kept for each node, for all pods that
+// every plugin signs alike. Source: kube-scheduler's SignPlugin (KEP-5598).
+class SignPlugin {
  public:
-  virtual ~Filter() = default;
+  virtual ~SignPlugin() = default;
+  // After the prefilters: writes all that the plugin reads of the pod and of its claims, as fragments.
+  // Unsigned: its answers on this pod are not kept, and every node is judged anew.
+  virtual Signing sign(const Attempt&, PodSignature&) const { return Signing::Unsigned; }
+};
+
+// Refuses nodes; cheap per node, asked for all candidates at once. What it says of a node depends on that
+// node and on what it signs.
+class Filter : public SignPlugin {
+ public:
   virtual std::string_view name() const = 0;
   virtual void filter(Attempt& attempt) const = 0;
 };
 
 // Refuses one node; asked in the order of the scores until a node passes, so that the best node costs one
 // question. Its no is kept like a filter's, until the node, its devices or those of every node change.
-class CostlyFilter {
+class CostlyFilter : public SignPlugin {
  public:
-  virtual ~CostlyFilter() = default;
   virtual std::string_view name() const = 0;
   virtual bool wanted(const Attempt& attempt) const = 0;
   virtual bool accepts(Attempt& attempt, NodeId node) const = 0;
@@ -116,9 +127,8 @@ class CostlyFilter {
 };
 
 // Adds 0..100 times its weight for every candidate, whatever the other candidates are.
-class Score {
+class Score : public SignPlugin {
  public:
-  virtual ~Score() = default;
   virtual void score(Attempt& attempt, std::int64_t weight) const = 0;
 };
 

@@ -34,14 +34,6 @@ GroupOutcome error_outcome(const GroupInput& input, std::string message) {
   return outcome;
 }
 
-bool same_shape(const model::Cluster& cluster, const api::Pod& a, const api::Pod& b) {
-  const auto requests = [&](const api::Pod& pod) -> const model::ResourceAmounts& {
-    return cluster.pod(cluster.find_pod(pod.meta.ns, pod.meta.name)).requests;
-  };
-  return a.node_selector == b.node_selector && a.required_node_affinity == b.required_node_affinity &&
-         a.tolerations == b.tolerations && requests(a) == requests(b);
-}
-
 // The least that any member asks of each resource: what fits one of them fits this.
 model::ResourceAmounts least_requests(const model::Cluster& cluster,
                                       const std::vector<const api::Pod*>& pods) {
@@ -57,18 +49,6 @@ model::ResourceAmounts least_requests(const model::Cluster& cluster,
   for (const auto& [resource, row] : least)
     if (row.second == pods.size()) amounts.push_back({resource, row.first});
   return amounts;
-}
-
-std::string shape_name(const model::ResourceAmounts& requests, const api::Pod* twin) {
-  std::string name;
-  for (const model::ResourceAmount& one : requests)
-    name += std::to_string(one.resource.index()) + "=" + std::to_string(one.amount) + ",";
-  if (!twin) return name;
-  for (const auto& [key, value] : twin->node_selector) name += "s:" + key + "=" + value + ",";
-  if (twin->required_node_affinity)
-    name += "a:" + to_string(api::to_json(*twin->required_node_affinity)) + ",";
-  for (const api::Toleration& one : twin->tolerations) name += "t:" + to_string(api::to_json(one)) + ",";
-  return name + "twins";
 }
 
 }  // namespace
@@ -119,6 +99,18 @@ GroupOutcome GroupCycle::run(const World& world, const GroupInput& input,
   return feasible.empty() ? give_up(run) : settle_on(run, feasible);
 }
 
+// Whether the filters read the same of every member; then `signature` is what they read.
+bool GroupCycle::sign_alike(const Run& run, PodSignature& signature) const {
+  Attempt attempt;
+  PodSignature other;
+  return std::all_of(run.input.waiting.begin(), run.input.waiting.end(), [&](const api::Pod* pod) {
+    PodSignature& own = pod == run.input.waiting.front() ? signature : other;
+    own.clear();
+    pods_.begin(attempt, run.world, *pod);
+    return pods_.sign_filters(attempt, own) && own.bytes() == signature.bytes();
+  });
+}
+
 std::vector<std::size_t> GroupCycle::promising(Run& run) {
   std::vector<std::size_t> indices;
   if (run.topology) {
@@ -129,12 +121,13 @@ std::vector<std::size_t> GroupCycle::promising(Run& run) {
     const bool by_devices = std::erase_if(requests, [&](const model::ResourceAmount& one) {
                               return plugins::class_of(cluster, one.resource) != nullptr;
                             }) > 0;
-    const bool twins = !by_devices && std::all_of(pods.begin(), pods.end(), [&](const api::Pod* pod) {
-      return same_shape(cluster, *pod, *pods.front());
-    });
+    PodSignature signature;
+    const bool alike = !by_devices && sign_alike(run, signature);
+    if (!alike) signature.clear();
+    if (signature.begin("LeastRequests")) signature.put(requests);
     Attempt attempt;
     const auto room = [&](NodeId node) -> std::int64_t {
-      if (twins) {
+      if (alike) {
         pods_.begin(attempt, run.world, *pods.front());
         attempt.candidates = {node};
         pods_.filter_only(attempt);
@@ -142,8 +135,7 @@ std::vector<std::size_t> GroupCycle::promising(Run& run) {
       }
       return plugins::room_for(cluster.node(node), cluster.ledger().node(node), requests);
     };
-    run.fit = &run.topology->fit(shape_name(requests, twins ? pods.front() : nullptr), cluster,
-                                 domains_.changes(), room);
+    run.fit = &run.topology->fit(signature.bytes(), cluster, domains_.changes(), room);
   }
   for (std::size_t i = 0; i < run.placements.size(); ++i)
     if (!run.fit || run.fit->sum(run.placements[i].domain) >= run.needed()) indices.push_back(i);

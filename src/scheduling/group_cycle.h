@@ -69,6 +69,7 @@ class GroupCycle {
   Evaluation evaluate(Run& run, const Placement& placement, Words words);
   bool try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
                   Words words);
+  bool sign_alike(const Run& run, PodSignature& signature) const;
   std::vector<std::size_t> promising(Run& run);
   void order_by_bound(Run& run, std::vector<std::size_t>& indices);
   GroupOutcome settle_on(Run& run, std::map<std::size_t, Evaluation>& evaluations);

@@ -81,6 +81,22 @@ bool PodCycle::has_preferences(const Attempt& attempt) const {
                      [&](const auto& filter) { return filter->wanted(attempt) && filter->prefers(attempt); });
 }
 
+bool PodCycle::sign_filters(const Attempt& attempt, PodSignature& signature) const {
+  return std::all_of(plugins_.filters.begin(), plugins_.filters.end(),
+                     [&](const auto& filter) { return filter->sign(attempt, signature) == Signing::Signed; });
+}
+
+bool PodCycle::sign(const Attempt& attempt, PodSignature& signature) const {
+  const auto signs = [&](const SignPlugin& plugin) {
+    return plugin.sign(attempt, signature) == Signing::Signed;
+  };
+  return sign_filters(attempt, signature) &&
+         std::all_of(plugins_.costly_filters.begin(), plugins_.costly_filters.end(),
+                     [&](const auto& filter) { return signs(*filter); }) &&
+         std::all_of(plugins_.scores.begin(), plugins_.scores.end(),
+                     [&](const PluginSet::Weighted& row) { return signs(*row.score); });
+}
+
 bool PodCycle::accepts(Attempt& attempt, NodeId node) const {
   return std::all_of(plugins_.costly_filters.begin(), plugins_.costly_filters.end(), [&](const auto& filter) {
     return !filter->wanted(attempt) || filter->accepts(attempt, node);

@@ -37,6 +37,10 @@ class PodCycle {
   // Whether nodes are asked even after one has accepted.
   bool asks_all(const Attempt& attempt) const;
   bool has_preferences(const Attempt& attempt) const;
+  // After `prepare`: what all filters and scores read of the pod. False when one of them does not sign it.
+  bool sign(const Attempt& attempt, PodSignature& signature) const;
+  // The same of what `filter_only` asks.
+  bool sign_filters(const Attempt& attempt, PodSignature& signature) const;
   // Charges the chosen node, and the devices that were found for it.
   void reserve(Attempt& attempt, NodeId node, model::Ledger::Transaction& transaction) const;
   // Runs the cheap filters on the candidates: an upper bound of where the pod could go.

@@ -4,64 +4,18 @@
 
 #include "base/assert.h"
 #include "base/known_defects.h"
-#include "dra/allocator.h"
-#include "scheduling/plugins/node_allocatable.h"
 #include "scheduling/plugins/node_resources.h"
 
 namespace berth::scheduling {
-namespace {
-
-// Lengths stand before texts and lists, so that different parts never run into each other.
-void put(std::string& key, std::uint64_t number) {
-  for (; number >= 0x80; number >>= 7) key += static_cast<char>(number | 0x80);
-  key += static_cast<char>(number);
-}
-void put(std::string& key, std::string_view text) {
-  put(key, static_cast<std::uint64_t>(text.size()));
-  key += text;
-}
-
-}  // namespace
-
-// False for a pod whose answer is its own: a claim that is allocated binds it to nodes, preferences make the
-// score of a node depend on the others, and what extended resources ask of devices differs from node to node.
-bool ShapeIndex::write_key(const Attempt& attempt) {
-  if (attempt.extended || pods_.has_preferences(attempt)) return false;
-  for (const ClaimChoice& choice : attempt.claims)
-    if (choice.allocation) return false;
-  const api::Pod& pod = *attempt.pod;
-  key_.clear();
-  put(key_, pod.node_name);
-  put(key_, attempt.ask ? attempt.ask->shape() : 0);
-  if (!plugins::container_counts(attempt, container_counts_)) return false;
-  put(key_, container_counts_.size());
-  for (const std::uint32_t count : container_counts_) put(key_, count);
-  const model::ResourceAmounts& requests = attempt.world->cluster.pod(attempt.pod_id).requests;
-  put(key_, requests.size());
-  for (const model::ResourceAmount& one : requests) {
-    put(key_, one.resource.index());
-    put(key_, static_cast<std::uint64_t>(one.amount));
-  }
-  put(key_, pod.node_selector.size());
-  for (const auto& [name, value] : pod.node_selector) {
-    put(key_, name);
-    put(key_, value);
-  }
-  put(key_, pod.tolerations.size());
-  for (const api::Toleration& one : pod.tolerations)
-    for (const std::string* text : {&one.key, &one.op, &one.value, &one.effect}) put(key_, *text);
-  if (pod.required_node_affinity) put(key_, to_string(api::to_json(*pod.required_node_affinity)));
-  return true;
-}
 
 ShapeIndex::Shape& ShapeIndex::shape_of(const Attempt& attempt) {
-  auto at = shapes_.find(key_);
+  auto at = shapes_.find(signature_.bytes());
   if (at == shapes_.end()) {
     if (shapes_.size() >= kIndexedShapesMax)
       shapes_.erase(std::min_element(shapes_.begin(), shapes_.end(), [](const auto& a, const auto& b) {
         return a.second->used_at < b.second->used_at;
       }));
-    at = shapes_.emplace(key_, std::make_unique<Shape>()).first;
+    at = shapes_.emplace(signature_.bytes(), std::make_unique<Shape>()).first;
   }
   at->second->used_at = ++uses_;
   judged_.world = attempt.world;
@@ -70,8 +24,7 @@ ShapeIndex::Shape& ShapeIndex::shape_of(const Attempt& attempt) {
   judged_.ask = attempt.ask;
   judged_.allocations.clear();
   judged_.node_allocatable.reset();
-  judged_.claims.clear();
-  if (!container_counts_.empty()) judged_.claims = attempt.claims;
+  judged_.claims = attempt.claims;
   return *at->second;
 }
 
@@ -79,7 +32,10 @@ NodeId ShapeIndex::choose(Attempt& attempt, std::span<const NodeId> avoid) {
   latest_ = nullptr;
   const std::vector<NodeId>& nodes = domains_.nodes(attempt.world->cluster);
   if (nodes.empty() || !pods_.prepare(attempt)) return NodeId::none();
-  if (!avoid.empty() || !write_key(attempt)) return pods_.choose(attempt, nodes, avoid);
+  // Preferences make the score of a node depend on the others.
+  signature_.clear();
+  if (!avoid.empty() || pods_.has_preferences(attempt) || !pods_.sign(attempt, signature_))
+    return pods_.choose(attempt, nodes, avoid);
   Shape& shape = shape_of(attempt);
   bring_up_to_date(shape, attempt);
   const NodeId node = best_accepted(shape, attempt);

@@ -1,11 +1,11 @@
 // Chooses among all nodes without judging them all: what filters, scores and devices say about every node is
 // kept for each shape of pod, and only nodes that changed are judged again.
 //
-// A shape is everything that the plugins read of a pod and of its unallocated claims. The answer is the one
-// that PodCycle::choose gives over all nodes. Owner: the scheduler, one thread; reads an open transaction
-// like everybody. Cost: a choice O(changed nodes · log n); a new shape, and a known one after a node came or
-// went, one pass over all nodes. Memory: at most kIndexedShapesMax shapes, some 30 bytes a node each, the
-// least recently used make room.
+// A shape is what all plugins sign of a pod: the bytes of its signature. A pod that one of them does not sign
+// is judged anew on every node. The answer is the one that PodCycle::choose gives over all nodes. Owner: the
+// scheduler, one thread; reads an open transaction like everybody. Cost: a choice O(changed nodes · log n); a
+// new shape, and a known one after a node came or went, one pass over all nodes. Memory: at most
+// kIndexedShapesMax shapes, some 30 bytes a node each, the least recently used make room.
 #pragma once
 
 #include <map>
@@ -61,7 +61,6 @@ class ShapeIndex {
     std::map<std::uint32_t, std::string> words;  // by rank
   };
 
-  bool write_key(const Attempt& attempt);
   Shape& shape_of(const Attempt& attempt);
   void bring_up_to_date(Shape& shape, const Attempt& attempt);
   void start(Shape& shape, const Attempt& attempt);
@@ -79,8 +78,7 @@ class ShapeIndex {
   Attempt judged_;  // its diagnosis numbers the reasons of all shapes
   std::map<std::string, std::unique_ptr<Shape>, std::less<>> shapes_;
   Shape* latest_ = nullptr;  // that the latest choose() used; null when it passed over all nodes
-  std::string key_;
-  std::vector<std::uint32_t> container_counts_;  // of the attempt whose key was written last
+  PodSignature signature_;
   std::vector<NodeId> changed_;
   std::uint64_t uses_ = 0;
 };

@@ -141,6 +141,13 @@ bool skips_node_operations(const api::Allocation& allocation) {
 class DynamicResourcesAllocated final : public Filter {
  public:
   std::string_view name() const override { return kDynamicResources; }
+  // An allocated claim binds its pod to nodes of its own.
+  Signing sign(const Attempt& attempt, PodSignature&) const override {
+    const bool allocated =
+        std::any_of(attempt.claims.begin(), attempt.claims.end(),
+                    [](const ClaimChoice& choice) { return choice.allocation != nullptr; });
+    return allocated ? Signing::Unsigned : Signing::Signed;
+  }
   void filter(Attempt& attempt) const override {
     const ReasonId reason = attempt.diagnosis.reason(kDynamicResources, kClaimElsewhere);
     for (const ClaimChoice& choice : attempt.claims) {
@@ -192,6 +199,12 @@ std::int64_t preference_of(const dra::ClaimResult& result) {
 class DynamicResources final : public CostlyFilter {
  public:
   std::string_view name() const override { return kDynamicResources; }
+  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
+    if (attempt.extended) return Signing::Unsigned;
+    if (!signature.begin(name())) return Signing::Signed;
+    signature.put(attempt.ask ? attempt.ask->shape() : 0);
+    return sign_container_counts(attempt, signature);
+  }
   bool wanted(const Attempt& attempt) const override {
     return attempt.ask || attempt.extended || may_take_of_node(attempt);
   }

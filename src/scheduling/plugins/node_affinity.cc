@@ -39,6 +39,10 @@ std::optional<Names> names_of(const api::NodeSelector& selector) {
 class NodeAffinityNames final : public Filter {
  public:
   std::string_view name() const override { return "NodeAffinity"; }
+  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
+    sign_node_affinity(*attempt.pod, signature);
+    return Signing::Signed;
+  }
   void filter(Attempt& attempt) const override {
     if (!attempt.pod->required_node_affinity) return;
     const std::optional<Names> names = names_of(*attempt.pod->required_node_affinity);
@@ -56,6 +60,10 @@ class NodeAffinityNames final : public Filter {
 class NodeAffinity final : public Filter {
  public:
   std::string_view name() const override { return "NodeAffinity"; }
+  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
+    sign_node_affinity(*attempt.pod, signature);
+    return Signing::Signed;
+  }
   void filter(Attempt& attempt) const override {
     const api::Pod& pod = *attempt.pod;
     if (pod.node_selector.empty() && !pod.required_node_affinity) return;

@@ -195,22 +195,25 @@ std::string takes_text(const Attempt& attempt, const Allocations& allocations) {
   return text.empty() ? text : text + " of the node";
 }
 
-bool container_counts(const Attempt& attempt, std::vector<std::uint32_t>& counts) {
-  counts.clear();
-  if (!may_take_of_node(attempt)) return true;
+Signing sign_container_counts(const Attempt& attempt, PodSignature& signature) {
+  if (!may_take_of_node(attempt)) {
+    signature.put(0);
+    return Signing::Signed;
+  }
   const api::Pod& pod = *attempt.pod;
-  if (pod.pod_level_requests || pod.pod_level_limits) return false;
+  if (pod.pod_level_requests || pod.pod_level_limits) return Signing::Unsigned;
+  signature.put(attempt.claims.size());
   for (const ClaimChoice& choice : attempt.claims) {
-    std::uint32_t count = 0;
+    std::uint64_t count = 0;
     for (const auto* containers : {&pod.init_containers, &pod.containers})
       for (const api::Container& container : *containers)
         count += std::any_of(container.claims.begin(), container.claims.end(),
                              [&](const api::ContainerClaim& used) { return used.name == choice.pod_claim; });
-    counts.push_back(count);
+    signature.put(count);
     for (const ClaimChoice& other : attempt.claims)
-      if (&other != &choice && other.claim == choice.claim) return false;
+      if (&other != &choice && other.claim == choice.claim) return Signing::Unsigned;
   }
-  return true;
+  return Signing::Signed;
 }
 
 bool is_mapped_elsewhere(const Attempt& attempt, const ClaimChoice& choice) {

@@ -47,8 +47,8 @@ std::string takes_text(const Attempt& attempt,
                        const std::vector<std::shared_ptr<const api::Allocation>>& allocations);
 
 // How many containers name each claim of the pod: with its requests and its claims all that decides what is
-// taken. Empty when nothing can be. False for a pod of which more counts.
-bool container_counts(const Attempt& attempt, std::vector<std::uint32_t>& counts);
+// taken. Unsigned for a pod of which more counts.
+Signing sign_container_counts(const Attempt& attempt, PodSignature& signature);
 
 // The claim models cpu, memory and so on, and somebody else has it.
 bool is_mapped_elsewhere(const Attempt& attempt, const ClaimChoice& choice);

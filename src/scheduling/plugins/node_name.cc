@@ -7,6 +7,10 @@ namespace {
 class NodeName final : public Filter {
  public:
   std::string_view name() const override { return "NodeName"; }
+  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
+    if (signature.begin(name())) signature.put(attempt.pod->node_name);
+    return Signing::Signed;
+  }
   void filter(Attempt& attempt) const override {
     const std::string& wanted = attempt.pod->node_name;
     if (wanted.empty()) return;

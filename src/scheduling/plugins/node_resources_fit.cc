@@ -48,6 +48,11 @@ void refuse(Attempt& attempt, std::string_view plugin, NodeId node, const model:
 class NodeResourcesFit final : public Filter {
  public:
   std::string_view name() const override { return "NodeResourcesFit"; }
+  // Which extended resources devices serve differs from node to node.
+  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
+    sign_requests(attempt.world->cluster.pod(attempt.pod_id).requests, signature);
+    return attempt.extended ? Signing::Unsigned : Signing::Signed;
+  }
   void filter(Attempt& attempt) const override {
     const model::ResourceAmounts& requests = attempt.world->cluster.pod(attempt.pod_id).requests;
     attempt.keep_if([&](NodeId node) { return fits_or_is_refused(attempt, name(), node, requests); });
@@ -61,6 +66,10 @@ class LeastAllocated final : public Score {
   static constexpr model::ResourceId kUnasked[2] = {model::kCpuUnasked, model::kMemoryUnasked};
 
  public:
+  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
+    sign_requests(attempt.world->cluster.pod(attempt.pod_id).requests, signature);
+    return Signing::Signed;
+  }
   void score(Attempt& attempt, std::int64_t weight) const override {
     const model::Cluster& cluster = attempt.world->cluster;
     std::int64_t asked[2] = {0, 0};

@@ -7,6 +7,10 @@ namespace {
 class NodeUnschedulable final : public Filter {
  public:
   std::string_view name() const override { return "NodeUnschedulable"; }
+  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
+    sign_tolerations(*attempt.pod, signature);
+    return Signing::Signed;
+  }
   void filter(Attempt& attempt) const override {
     const api::Taint cordon{"node.kubernetes.io/unschedulable", "", "NoSchedule", {}};
     if (api::tolerates(attempt.pod->tolerations, cordon)) return;

@@ -10,6 +10,10 @@ namespace {
 class TaintToleration final : public Filter {
  public:
   std::string_view name() const override { return "TaintToleration"; }
+  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
+    sign_tolerations(*attempt.pod, signature);
+    return Signing::Signed;
+  }
   void filter(Attempt& attempt) const override {
     const ReasonId reason = attempt.diagnosis.reason(name(), "node(s) had untolerated taint(s)");
     attempt.keep_if([&](NodeId node) {
