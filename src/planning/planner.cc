@@ -140,9 +140,10 @@ void Planner::decide_pod(const api::Pod& pod, Decision& decision) {
   decision.score = attempt_.scores.front();
   {
     model::Ledger::Transaction transaction(cluster.ledger());
-    cycle_.reserve(attempt_, node, transaction);
+    if (!cycle_.reserve(attempt_, node, transaction)) return refuse_pod(pod, nodes, decision);
   }
-  place({pod, node, attempt_.claims, attempt_.node_allocatable}, {}, id_of(decision), decision.pods.front());
+  const scheduling::Reservation& reserved = attempt_.reservation;
+  place({pod, node, reserved.claims, reserved.node_allocatable}, {}, id_of(decision), decision.pods.front());
   decision.result = ResultKind::Placed;
   decision.reason = "Scheduled";
   decision.message = pod.meta.ns + "/" + pod.meta.name + " goes to " + decision.pods.front().node;

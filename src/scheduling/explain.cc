@@ -5,7 +5,7 @@
 #include <set>
 
 #include "scheduling/claims.h"
-#include "scheduling/plugins/node_resources.h"
+#include "scheduling/free_resources.h"
 #include "scheduling/pod_cycle.h"
 
 namespace berth::scheduling {
@@ -52,7 +52,7 @@ std::string nearest(const Attempt& attempt, std::string_view resource_name, Node
   std::int64_t asked = 0;
   for (const model::ResourceAmount& request : cluster.pod(attempt.pod_id).requests)
     if (request.resource == resource) asked = request.amount;
-  const std::int64_t room = plugins::free_of(cluster.node(best), cluster.ledger().node(best), resource);
+  const std::int64_t room = free_of(cluster.node(best), cluster.ledger().node(best), resource);
   return "it asks for " + amount_text(resource, asked) + "; " + cluster.node(best).name +
          " comes closest with " + amount_text(resource, std::max<std::int64_t>(0, room)) + " free";
 }

@@ -41,16 +41,19 @@ class PodCycle {
   bool sign(const Attempt& attempt, PodSignature& signature) const;
   // The same of what `filter_only` asks.
   bool sign_filters(const Attempt& attempt, PodSignature& signature) const;
-  // Charges the chosen node, and the devices that were found for it.
-  void reserve(Attempt& attempt, NodeId node, model::Ledger::Transaction& transaction) const;
+  // Runs the Reserve plugins and charges the chosen node. False when one of them failed: the diagnosis says
+  // why, transaction and reservation are as they were.
+  [[nodiscard]] bool reserve(Attempt& attempt, NodeId node, model::Ledger::Transaction& transaction) const;
+  // What is to be written for a pod that fits nowhere. Leaves the transaction as it was.
+  std::vector<client::Chain> post_filter(const Attempt& attempt, model::Ledger::Transaction& transaction,
+                                         const PostFilter::FitsNow& fits_now) const;
   // Runs the cheap filters on the candidates: an upper bound of where the pod could go.
   void filter_only(Attempt& attempt) const;
   // What the diagnosis comes to, with words of costly filters.
   Refusals refusals(const Attempt& attempt) const;
   // Whether costly filters have more to say about a node that was refused for this reason.
-  static bool has_words(const Attempt& attempt, std::string_view reason);
-  // In words, why a costly filter refuses the node; empty when there is nothing to add, or the node has no
-  // room for what the pod itself asks.
+  bool has_words(const Attempt& attempt, std::string_view reason) const;
+  // In words, why a costly filter refuses the node; empty when there is nothing to add.
   std::string why_not(const Attempt& attempt, NodeId node) const;
 
  private:

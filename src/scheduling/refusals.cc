@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduling/plugins/node_resources.h"
+#include "scheduling/free_resources.h"
 
 namespace berth::scheduling {
 namespace {
@@ -29,7 +29,7 @@ std::string counted(std::uint32_t count, std::string_view reason) {
 // The node with most of the resource free; the first by name of several.
 NodeId nearest(const model::Cluster& cluster, model::ResourceId resource, const std::vector<NodeId>& nodes) {
   const auto room = [&](NodeId node) {
-    return plugins::free_of(cluster.node(node), cluster.ledger().node(node), resource);
+    return free_of(cluster.node(node), cluster.ledger().node(node), resource);
   };
   return *std::min_element(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
     const std::int64_t left = room(a), right = room(b);

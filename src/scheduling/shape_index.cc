@@ -4,11 +4,34 @@
 
 #include "base/assert.h"
 #include "base/known_defects.h"
-#include "scheduling/plugins/node_resources.h"
+#include "scheduling/free_resources.h"
 
 namespace berth::scheduling {
 
-ShapeIndex::Shape& ShapeIndex::shape_of(const Attempt& attempt) {
+namespace {
+
+// The attempt judges nodes with the index's diagnosis while this lives. An error goes back with it.
+class Lent {
+ public:
+  Lent(Attempt& attempt, Diagnosis& diagnosis) : attempt_(attempt), diagnosis_(diagnosis) {
+    diagnosis_.clear();
+    std::swap(attempt_.diagnosis, diagnosis_);
+  }
+  ~Lent() {
+    std::swap(attempt_.diagnosis, diagnosis_);
+    if (!diagnosis_.error().empty()) attempt_.diagnosis.fail(diagnosis_.ended_by(), diagnosis_.error());
+  }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+
+ private:
+  Attempt& attempt_;
+  Diagnosis& diagnosis_;
+};
+
+}  // namespace
+
+ShapeIndex::Shape& ShapeIndex::shape_of() {
   auto at = shapes_.find(signature_.bytes());
   if (at == shapes_.end()) {
     if (shapes_.size() >= kIndexedShapesMax)
@@ -18,13 +41,6 @@ ShapeIndex::Shape& ShapeIndex::shape_of(const Attempt& attempt) {
     at = shapes_.emplace(signature_.bytes(), std::make_unique<Shape>()).first;
   }
   at->second->used_at = ++uses_;
-  judged_.world = attempt.world;
-  judged_.pod = attempt.pod;
-  judged_.pod_id = attempt.pod_id;
-  judged_.ask = attempt.ask;
-  judged_.allocations.clear();
-  judged_.node_allocatable.reset();
-  judged_.claims = attempt.claims;
   return *at->second;
 }
 
@@ -36,19 +52,24 @@ NodeId ShapeIndex::choose(Attempt& attempt, std::span<const NodeId> avoid) {
   signature_.clear();
   if (!avoid.empty() || pods_.has_preferences(attempt) || !pods_.sign(attempt, signature_))
     return pods_.choose(attempt, nodes, avoid);
-  Shape& shape = shape_of(attempt);
-  bring_up_to_date(shape, attempt);
-  const NodeId node = best_accepted(shape, attempt);
-  if (shape.lists.size() <= kReasonListsMax) {
-    latest_ = &shape;
-    return node;
-  }
-  shape.fresh = true;
+  const NodeId node = choose_among_kept(attempt);
+  if (latest_) return node;
   attempt.diagnosis.clear();
   return pods_.choose(attempt, nodes, avoid);
 }
 
-void ShapeIndex::bring_up_to_date(Shape& shape, const Attempt& attempt) {
+// Leaves `latest_` empty when the nodes differ too much to be kept.
+NodeId ShapeIndex::choose_among_kept(Attempt& attempt) {
+  const Lent lent(attempt, diagnosis_);
+  Shape& shape = shape_of();
+  bring_up_to_date(shape, attempt);
+  const NodeId node = best_accepted(shape, attempt);
+  shape.fresh = shape.lists.size() > kReasonListsMax;
+  if (!shape.fresh) latest_ = &shape;
+  return node;
+}
+
+void ShapeIndex::bring_up_to_date(Shape& shape, Attempt& attempt) {
   const model::Cluster& cluster = attempt.world->cluster;
   changed_.clear();
   auto reach = model::Cluster::Reach::Unknown;
@@ -65,7 +86,7 @@ void ShapeIndex::bring_up_to_date(Shape& shape, const Attempt& attempt) {
   } else {
     std::erase_if(changed_, [&](NodeId node) { return domains_.rank(node) == kNoRank; });
     for (const NodeId node : changed_) release(shape, domains_.rank(node));
-    judge(shape, changed_);
+    judge(shape, attempt, changed_);
     if (reach == model::Cluster::Reach::AllDevices || shape.wide_stamp != cluster.wide_stamp())
       readmit(shape, attempt);
   }
@@ -73,7 +94,7 @@ void ShapeIndex::bring_up_to_date(Shape& shape, const Attempt& attempt) {
   shape.wide_stamp = cluster.wide_stamp();
 }
 
-void ShapeIndex::start(Shape& shape, const Attempt& attempt) {
+void ShapeIndex::start(Shape& shape, Attempt& attempt) {
   const model::Cluster& cluster = attempt.world->cluster;
   const std::vector<NodeId>& nodes = domains_.nodes(cluster);
   const std::uint64_t used_at = shape.used_at;
@@ -83,39 +104,38 @@ void ShapeIndex::start(Shape& shape, const Attempt& attempt) {
   shape.node_set_stamp = cluster.node_set_stamp();
   shape.verdict.assign(nodes.size(), 0);
   shape.accepted.assign(nodes.size(), false);
-  pods_.judge(judged_, nodes);
+  pods_.judge(attempt, nodes);
   std::vector<std::int64_t> keys(nodes.size(), Tournament::kOut);
-  for (std::size_t i = 0; i < judged_.candidates.size(); ++i)
-    keys[domains_.rank(judged_.candidates[i])] = judged_.scores[i];
+  for (std::size_t i = 0; i < attempt.candidates.size(); ++i)
+    keys[domains_.rank(attempt.candidates[i])] = attempt.scores[i];
   shape.scores.start(keys);
   std::map<ReasonId, std::vector<std::int64_t>> rooms;
-  for (std::size_t i = 0; i < judged_.diagnosis.size(); ++i) {
-    const Diagnosis::Row row = judged_.diagnosis.row(i);
+  for (std::size_t i = 0; i < attempt.diagnosis.size(); ++i) {
+    const Diagnosis::Row row = attempt.diagnosis.row(i);
     const std::uint32_t rank = domains_.rank(row.node);
-    shape.verdict[rank] = list_of(shape, row, false);
+    shape.verdict[rank] = list_of(shape, attempt, row, false);
     for (const ReasonId reason : row.reasons) {
       const auto lack = shape.lacks.find(reason);
       if (lack == shape.lacks.end()) continue;
       std::vector<std::int64_t>& room = rooms[reason];
       if (room.empty()) room.assign(nodes.size(), Tournament::kOut);
-      room[rank] =
-          plugins::free_of(cluster.node(row.node), cluster.ledger().node(row.node), lack->second.resource);
+      room[rank] = free_of(cluster.node(row.node), cluster.ledger().node(row.node), lack->second.resource);
     }
   }
   for (const auto& [reason, room] : rooms) shape.lacks.at(reason).room.start(room);
 }
 
-void ShapeIndex::judge(Shape& shape, std::span<const NodeId> nodes) {
+void ShapeIndex::judge(Shape& shape, Attempt& attempt, std::span<const NodeId> nodes) {
   if (nodes.empty()) return;
-  pods_.judge(judged_, nodes);
-  for (std::size_t i = 0; i < judged_.candidates.size(); ++i)
-    shape.scores.set(domains_.rank(judged_.candidates[i]), judged_.scores[i]);
-  for (std::size_t i = 0; i < judged_.diagnosis.size(); ++i) refuse(shape, judged_.diagnosis.row(i), false);
+  pods_.judge(attempt, nodes);
+  for (std::size_t i = 0; i < attempt.candidates.size(); ++i)
+    shape.scores.set(domains_.rank(attempt.candidates[i]), attempt.scores[i]);
+  for (std::size_t i = 0; i < attempt.diagnosis.size(); ++i) refuse(shape, attempt, i, false);
 }
 
 // Those whose devices were refused, when devices changed that any node may see.
-void ShapeIndex::readmit(Shape& shape, const Attempt& attempt) {
-  if (!attempt.ask) return;
+void ShapeIndex::readmit(Shape& shape, Attempt& attempt) {
+  if (!pods_.has_costly_questions(attempt)) return;
   shape.accepted.assign(shape.accepted.size(), false);
   changed_.clear();
   const std::vector<NodeId>& nodes = domains_.nodes(attempt.world->cluster);
@@ -124,10 +144,11 @@ void ShapeIndex::readmit(Shape& shape, const Attempt& attempt) {
       release(shape, rank);
       changed_.push_back(nodes[rank]);
     }
-  judge(shape, changed_);
+  judge(shape, attempt, changed_);
 }
 
-std::uint8_t ShapeIndex::list_of(Shape& shape, const Diagnosis::Row& row, bool costly) {
+std::uint8_t ShapeIndex::list_of(Shape& shape, const Attempt& attempt, const Diagnosis::Row& row,
+                                 bool costly) {
   const auto same = [&](const ReasonList& list) {
     return list.refusal == row.refusal && list.costly == costly &&
            std::equal(list.reasons.begin(), list.reasons.end(), row.reasons.begin(), row.reasons.end());
@@ -140,10 +161,10 @@ std::uint8_t ShapeIndex::list_of(Shape& shape, const Diagnosis::Row& row, bool c
     else
       at = shape.lists.insert(at, {row.refusal, {row.reasons.begin(), row.reasons.end()}, costly, 0});
     for (const ReasonId reason : row.reasons) {
-      const std::string_view text = judged_.diagnosis.text(reason);
+      const std::string_view text = attempt.diagnosis.text(reason);
       if (!text.starts_with(kInsufficient) || shape.lacks.contains(reason)) continue;
       Lack& lack = shape.lacks[reason];
-      lack.resource = judged_.world->cluster.resources().find(text.substr(kInsufficient.size()));
+      lack.resource = attempt.world->cluster.resources().find(text.substr(kInsufficient.size()));
       lack.room.start(std::vector(shape.verdict.size(), Tournament::kOut));
     }
   }
@@ -151,15 +172,16 @@ std::uint8_t ShapeIndex::list_of(Shape& shape, const Diagnosis::Row& row, bool c
   return static_cast<std::uint8_t>(at - shape.lists.begin() + 1);
 }
 
-void ShapeIndex::refuse(Shape& shape, const Diagnosis::Row& row, bool costly) {
-  const model::Cluster& cluster = judged_.world->cluster;
+void ShapeIndex::refuse(Shape& shape, const Attempt& attempt, std::size_t at, bool costly) {
+  const model::Cluster& cluster = attempt.world->cluster;
+  const Diagnosis::Row row = attempt.diagnosis.row(at);
   const std::uint32_t rank = domains_.rank(row.node);
-  shape.verdict[rank] = list_of(shape, row, costly);
+  shape.verdict[rank] = list_of(shape, attempt, row, costly);
   shape.scores.set(rank, Tournament::kOut);
   for (const ReasonId reason : row.reasons)
     if (const auto lack = shape.lacks.find(reason); lack != shape.lacks.end())
-      lack->second.room.set(rank, plugins::free_of(cluster.node(row.node), cluster.ledger().node(row.node),
-                                                   lack->second.resource));
+      lack->second.room.set(
+          rank, free_of(cluster.node(row.node), cluster.ledger().node(row.node), lack->second.resource));
 }
 
 // Forgets what was said of the node.
@@ -180,13 +202,10 @@ bool ShapeIndex::ask_all(Shape& shape, Attempt& attempt) {
   const std::vector<NodeId>& nodes = domains_.nodes(attempt.world->cluster);
   for (std::uint32_t rank = 0; rank < nodes.size(); ++rank) {
     if (shape.accepted[rank] || shape.scores.key(rank) == Tournament::kOut) continue;
-    judged_.diagnosis.clear();
-    shape.accepted[rank] = pods_.accepts(judged_, nodes[rank]);
-    if (!judged_.diagnosis.error().empty()) {
-      attempt.diagnosis.fail(judged_.diagnosis.ended_by(), judged_.diagnosis.error());
-      return false;
-    }
-    if (!shape.accepted[rank]) refuse(shape, judged_.diagnosis.row(0), true);
+    attempt.diagnosis.clear();
+    shape.accepted[rank] = pods_.accepts(attempt, nodes[rank]);
+    if (!attempt.diagnosis.error().empty()) return false;
+    if (!shape.accepted[rank]) refuse(shape, attempt, 0, true);
   }
   return true;
 }
@@ -197,18 +216,11 @@ NodeId ShapeIndex::best_accepted(Shape& shape, Attempt& attempt) {
     return NodeId::none();
   while (!shape.scores.empty()) {
     const NodeId node = nodes[shape.scores.best()];
-    judged_.diagnosis.clear();
-    if (pods_.accepts(judged_, node)) {
-      attempt.allocations.swap(judged_.allocations);
-      attempt.node_allocatable.swap(judged_.node_allocatable);
-      return node;
-    }
-    if (!judged_.diagnosis.error().empty()) {
-      attempt.diagnosis.fail(judged_.diagnosis.ended_by(), judged_.diagnosis.error());
-      return NodeId::none();
-    }
-    BERTH_ASSERT(judged_.diagnosis.size() == 1, "a filter that refuses a node says why, once");
-    refuse(shape, judged_.diagnosis.row(0), true);
+    attempt.diagnosis.clear();
+    if (pods_.accepts(attempt, node)) return node;
+    if (!attempt.diagnosis.error().empty()) return NodeId::none();
+    BERTH_ASSERT(attempt.diagnosis.size() == 1, "a filter that refuses a node says why, once");
+    refuse(shape, attempt, 0, true);
   }
   return NodeId::none();
 }
@@ -239,8 +251,8 @@ Refusals ShapeIndex::refusals(const Attempt& attempt) {
       first.push_back(nodes[static_cast<std::size_t>(at - shape.verdict.begin())]);
     }
     for (const ReasonId reason : list.reasons) {
-      RefusedFor& entry = by_reason[judged_.diagnosis.text(reason)];
-      entry.plugin = judged_.diagnosis.plugin(reason);
+      RefusedFor& entry = by_reason[diagnosis_.text(reason)];
+      entry.plugin = diagnosis_.plugin(reason);
       entry.count += list.count;
       entry.first.insert(entry.first.end(), first.begin(), first.end());
       if (const auto lack = shape.lacks.find(reason); lack != shape.lacks.end())
@@ -252,12 +264,21 @@ Refusals ShapeIndex::refusals(const Attempt& attempt) {
     std::sort(entry.first.begin(), entry.first.end(),
               [&](NodeId a, NodeId b) { return domains_.rank(a) < domains_.rank(b); });
     if (entry.first.size() > kNodesNamedMax) entry.first.resize(kNodesNamedMax);
-    if (PodCycle::has_words(attempt, reason))
+    if (pods_.has_words(attempt, reason))
       for (const NodeId node : entry.first)
         entry.why.push_back(words_for(shape, attempt, domains_.rank(node)));
     refusals.reasons.push_back(std::move(entry));
   }
   return refusals;
+}
+
+std::vector<client::Chain> ShapeIndex::post_filter(const Attempt& attempt,
+                                                   model::Ledger::Transaction& transaction) {
+  return pods_.post_filter(attempt, transaction, [&] {
+    Attempt again;
+    pods_.begin(again, *attempt.world, *attempt.pod);
+    return choose(again, {}).valid();
+  });
 }
 
 }  // namespace berth::scheduling

@@ -33,6 +33,8 @@ class ShapeIndex {
   NodeId choose(Attempt& attempt, std::span<const NodeId> avoid);
   // Of the latest choose(), which found nothing.
   Refusals refusals(const Attempt& attempt);
+  // Runs the PostFilter plugins for a pod that choose() found no node for. Leaves the transaction as it was.
+  std::vector<client::Chain> post_filter(const Attempt& attempt, model::Ledger::Transaction& transaction);
 
  private:
   // Nodes that were refused for the same list of reasons.
@@ -61,21 +63,22 @@ class ShapeIndex {
     std::map<std::uint32_t, std::string> words;  // by rank
   };
 
-  Shape& shape_of(const Attempt& attempt);
-  void bring_up_to_date(Shape& shape, const Attempt& attempt);
-  void start(Shape& shape, const Attempt& attempt);
-  void judge(Shape& shape, std::span<const NodeId> nodes);
-  void readmit(Shape& shape, const Attempt& attempt);
-  void refuse(Shape& shape, const Diagnosis::Row& row, bool costly);
+  NodeId choose_among_kept(Attempt& attempt);
+  Shape& shape_of();
+  void bring_up_to_date(Shape& shape, Attempt& attempt);
+  void start(Shape& shape, Attempt& attempt);
+  void judge(Shape& shape, Attempt& attempt, std::span<const NodeId> nodes);
+  void readmit(Shape& shape, Attempt& attempt);
+  void refuse(Shape& shape, const Attempt& attempt, std::size_t row, bool costly);
   void release(Shape& shape, std::uint32_t rank);
-  std::uint8_t list_of(Shape& shape, const Diagnosis::Row& row, bool costly);
+  std::uint8_t list_of(Shape& shape, const Attempt& attempt, const Diagnosis::Row& row, bool costly);
   bool ask_all(Shape& shape, Attempt& attempt);
   NodeId best_accepted(Shape& shape, Attempt& attempt);
   std::string words_for(Shape& shape, const Attempt& attempt, std::uint32_t rank);
 
   const PodCycle& pods_;
   DomainIndex& domains_;
-  Attempt judged_;  // its diagnosis numbers the reasons of all shapes
+  Diagnosis diagnosis_;  // of the attempt while its nodes are judged: numbers the reasons of all shapes
   std::map<std::string, std::unique_ptr<Shape>, std::less<>> shapes_;
   Shape* latest_ = nullptr;  // that the latest choose() used; null when it passed over all nodes
   PodSignature signature_;

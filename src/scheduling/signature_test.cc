@@ -3,8 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "scheduling/shape_index.h"
-#include "scheduling/test_bench.h"
+#include <set>
+
+#include "scheduling/plugin_bench.h"
 
 namespace berth::scheduling {
 namespace {
@@ -40,58 +41,26 @@ class Paint final : public Filter {
 };
 
 // Four nodes, n0 to n3; n0 and n1 are red, the others blue.
-class SignatureTest : public testing::Test {
+class PaintTest : public testing::Test {
  protected:
   void start(Signing signing) {
     auto paint = std::make_unique<Paint>(signing);
     paint_ = paint.get();
-    plugins_.filters.push_back(std::move(paint));
-    for (int i = 0; i < 4; ++i)
-      put(api::Kind::Node, R"({"metadata":{"name":"n)" + std::to_string(i) + R"(","labels":{"paint":")" +
-                               (i < 2 ? "red" : "blue") +
-                               R"("}},"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"9"}}})");
+    bench_.plugins.filters.push_back(std::move(paint));
+    for (const char* name : {"n0", "n1"}) bench_.put_node(name, R"("paint":"red")");
+    for (const char* name : {"n2", "n3"}) bench_.put_node(name, R"("paint":"blue")");
   }
-  void put(api::Kind kind, const std::string& text) {
-    Json object = *parse_json(text);
-    object["metadata"]["resourceVersion"] = std::to_string(++version_);
-    auto typed = api::decode_typed(kind, std::make_shared<const std::string>(to_string(object)));
-    const api::ObjectMeta& meta = api::meta_of(*typed);
-    const auto delta = view_.put({kind, meta.ns, meta.name, {}}, *typed);
-    cluster_.apply(*delta);
-    if (kind == api::Kind::Node) domains_.node_changed(cluster_, cluster_.find_node(meta.name));
-  }
-  const api::Pod& put_pod(const std::string& name, const std::string& paint) {
-    put(api::Kind::Pod,
-        R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":")" + name +
-            R"(","annotations":{"paint":")" + paint +
-            R"("}},"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}})");
-    return *view_.pods.find("ns", name);
-  }
-  // The node that the cached verdicts give a new pod; it is not placed.
   std::string choose(const std::string& name, const std::string& paint) {
-    const World world{view_, cluster_, allocator_};
-    Attempt attempt;
-    pods_.begin(attempt, world, put_pod(name, paint));
-    const NodeId node = index_.choose(attempt, {});
-    return node.valid() ? cluster_.node(node).name : index_.refusals(attempt).fit_sentence(4);
+    return bench_.choose(bench_.put_pod(name, R"(,"annotations":{"paint":")" + paint + "\"}"));
   }
 
-  client::View view_;
-  FakeSelectors selectors_;
-  SeededRandom random_{1};
-  model::Cluster cluster_{model::NodeAllocatable::Ignored};
-  dra::Allocator allocator_{cluster_, selectors_, random_};
-  PluginSet plugins_ = default_plugins();
-  PodCycle pods_{plugins_};
-  DomainIndex domains_;
-  ShapeIndex index_{pods_, domains_};
+  PluginBench bench_;
   Paint* paint_ = nullptr;
-  std::uint64_t version_ = 0;
 };
 
 constexpr const char* kNoGreen = "0/4 nodes are available: 4 node(s) had another paint.";
 
-TEST_F(SignatureTest, APluginThatDoesNotSignIsAskedAnew) {
+TEST_F(PaintTest, APluginThatDoesNotSignIsAskedAnew) {
   start(Signing::Unsigned);
   EXPECT_EQ(choose("a", "red"), "n0");
   EXPECT_EQ(choose("b", "blue"), "n2");
@@ -100,7 +69,7 @@ TEST_F(SignatureTest, APluginThatDoesNotSignIsAskedAnew) {
   EXPECT_EQ(paint_->judged, 16);
 }
 
-TEST_F(SignatureTest, APluginThatSignsIsAskedOnceANode) {
+TEST_F(PaintTest, APluginThatSignsIsAskedOnceANode) {
   start(Signing::Signed);
   EXPECT_EQ(choose("a", "red"), "n0");
   EXPECT_EQ(choose("b", "blue"), "n2");
@@ -109,41 +78,36 @@ TEST_F(SignatureTest, APluginThatSignsIsAskedOnceANode) {
   EXPECT_EQ(choose("d", "red"), "n0");
   EXPECT_EQ(choose("e", "green"), kNoGreen);
   EXPECT_EQ(paint_->judged, 12);
-  put(api::Kind::Node,
-      R"({"metadata":{"name":"n3","labels":{"paint":"green"}},"status":{"allocatable":{"cpu":"4",)"
-      R"("memory":"8Gi","pods":"9"}}})");
+  bench_.put_node("n3", R"("paint":"green")");
   EXPECT_EQ(choose("f", "green"), "n3");
   EXPECT_EQ(paint_->judged, 13);
 }
 
-// Every plugin of the default set signs a plain pod, so that its verdicts are kept.
-TEST_F(SignatureTest, DefaultPluginsSignAPlainPod) {
-  const World world{view_, cluster_, allocator_};
+// Pods that a default plugin tells apart, each in one field.
+TEST(PodSignature, TellsPodsApartThatAnyDefaultPluginTellsApart) {
+  const auto affinity = [](const std::string& value) {
+    return R"(,"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"
+           R"({"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"In","values":[")" +
+           value + R"("]}]}]}}})";
+  };
   const std::vector<std::string> specs = {
-      R"({"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]})",
-      R"({"containers":[{"name":"c","resources":{"requests":{"cpu":"2"}}}]})",
-      R"({"containers":[{"name":"c"}],"nodeSelector":{"a":"b"}})",
-      R"({"containers":[{"name":"c"}],"nodeSelector":{"a":"c"}})",
-      R"({"containers":[{"name":"c"}],"tolerations":[{"key":"k","operator":"Exists"}]})",
-      R"({"containers":[{"name":"c"}],"tolerations":[{"key":"k","operator":"Exists","effect":"NoSchedule"}]})",
-      R"({"containers":[{"name":"c"}],"affinity":{"nodeAffinity":{)"
-      R"("requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[)"
-      R"({"key":"a","operator":"In","values":["b"]}]}]}}}})",
-      R"({"containers":[{"name":"c"}],"affinity":{"nodeAffinity":{)"
-      R"("requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[)"
-      R"({"key":"a","operator":"In","values":["c"]}]}]}}}})",
-      R"({"containers":[{"name":"c"}],"nodeName":"n1"})"};
+      "",
+      R"(,"overhead":{"cpu":"1"})",
+      R"(,"nodeSelector":{"a":"b"})",
+      R"(,"nodeSelector":{"a":"c"})",
+      R"(,"tolerations":[{"key":"k","operator":"Exists"}])",
+      R"(,"tolerations":[{"key":"k","operator":"Exists","effect":"NoSchedule"}])",
+      affinity("b"),
+      affinity("c"),
+      R"(,"nodeName":"n1")"};
+  PluginBench bench;
   std::set<std::string> seen;
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    const std::string name = "p" + std::to_string(i);
-    put(api::Kind::Pod,
-        R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":"u"},"spec":)" + specs[i] + "}");
-    Attempt attempt;
-    pods_.begin(attempt, world, *view_.pods.find("ns", name));
-    ASSERT_TRUE(pods_.prepare(attempt)) << specs[i];
+  for (const std::string& spec : specs) {
+    bench.begin(bench.put_pod("p" + std::to_string(seen.size()), "", spec));
+    ASSERT_TRUE(bench.pods.prepare(bench.attempt)) << spec;
     PodSignature signature;
-    EXPECT_TRUE(pods_.sign(attempt, signature)) << specs[i];
-    EXPECT_TRUE(seen.insert(signature.bytes()).second) << "signed like a pod before it: " << specs[i];
+    EXPECT_TRUE(bench.pods.sign(bench.attempt, signature)) << "not signed: " << spec;
+    EXPECT_TRUE(seen.insert(signature.bytes()).second) << "signed like a pod before it: " << spec;
   }
 }
 

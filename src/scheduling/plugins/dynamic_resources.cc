@@ -7,6 +7,7 @@
 #include "scheduling/claims.h"
 #include "scheduling/plugins/extended_resources.h"
 #include "scheduling/plugins/node_allocatable.h"
+#include "scheduling/plugins/node_resources.h"
 #include "scheduling/plugins/plugins.h"
 #include "scheduling/refusals.h"
 
@@ -81,6 +82,7 @@ class DynamicResourcesClaims final : public PreFilter {
   void prepare(Attempt& attempt) const override {
     const api::Pod& pod = *attempt.pod;
     model::Cluster& cluster = attempt.world->cluster;
+    PodClaims& found = attempt.slots.write<PodClaims>();
     std::vector<dra::ClaimPtr> unallocated;
     for (const api::PodClaim& claim : pod.claims) {
       if (not_needed(pod, claim)) continue;
@@ -105,8 +107,8 @@ class DynamicResourcesClaims final : public PreFilter {
         return attempt.diagnosis.refuse_everywhere(
             kDynamicResources,
             "resource claim " + pod.meta.ns + "/" + name + " is allocated a device that another claim holds");
-      attempt.claims.push_back({claim.name, id, hold ? hold->allocation : nullptr});
-      if (unusable) attempt.claims.back().state = ClaimState::Unusable;
+      found.claims.push_back({claim.name, id, hold ? hold->allocation : nullptr});
+      if (unusable) found.claims.back().state = ClaimState::Unusable;
       if (hold) continue;
       if (!classes_exist(attempt, *live)) return;
       unallocated.push_back(live);
@@ -116,7 +118,7 @@ class DynamicResourcesClaims final : public PreFilter {
     if (!ask)
       return attempt.diagnosis.fail(kDynamicResources,
                                     std::string(kDynamicResourcesError) + ask.error().message());
-    attempt.ask = std::move(*ask);
+    found.ask = std::move(*ask);
   }
 
  private:
@@ -143,14 +145,14 @@ class DynamicResourcesAllocated final : public Filter {
   std::string_view name() const override { return kDynamicResources; }
   // An allocated claim binds its pod to nodes of its own.
   Signing sign(const Attempt& attempt, PodSignature&) const override {
-    const bool allocated =
-        std::any_of(attempt.claims.begin(), attempt.claims.end(),
-                    [](const ClaimChoice& choice) { return choice.allocation != nullptr; });
+    const std::vector<ClaimChoice>& claims = claims_of(attempt).claims;
+    const bool allocated = std::any_of(
+        claims.begin(), claims.end(), [](const ClaimChoice& choice) { return choice.allocation != nullptr; });
     return allocated ? Signing::Unsigned : Signing::Signed;
   }
   void filter(Attempt& attempt) const override {
     const ReasonId reason = attempt.diagnosis.reason(kDynamicResources, kClaimElsewhere);
-    for (const ClaimChoice& choice : attempt.claims) {
+    for (const ClaimChoice& choice : claims_of(attempt).claims) {
       const bool unusable = choice.state == ClaimState::Unusable;
       if (!choice.allocation) continue;
       const std::optional<api::NodeSelector>& selector = choice.allocation->node_selector;
@@ -196,21 +198,39 @@ std::int64_t preference_of(const dra::ClaimResult& result) {
   return sum;
 }
 
+// Names with a slash may be served by devices.
+bool asks_for_devices(const api::Pod& pod) {
+  const auto extended = [](const api::Container& container) {
+    return std::any_of(container.requests.begin(), container.requests.end(),
+                       [](const auto& request) { return request.first.find('/') != std::string::npos; });
+  };
+  return !pod.claims.empty() || std::any_of(pod.containers.begin(), pod.containers.end(), extended) ||
+         std::any_of(pod.init_containers.begin(), pod.init_containers.end(), extended);
+}
+
 class DynamicResources final : public CostlyFilter {
  public:
   std::string_view name() const override { return kDynamicResources; }
+  QueueingHint events_to_register() const override {
+    return {kWakeNodeAdded | kWakeNodeChanged | kWakePodGone | kWakeSliceChanged | kWakeClassChanged |
+                kWakeClaimChanged,
+            asks_for_devices};
+  }
   Signing sign(const Attempt& attempt, PodSignature& signature) const override {
-    if (attempt.extended) return Signing::Unsigned;
+    const PodClaims& pod = claims_of(attempt);
+    if (pod.extended) return Signing::Unsigned;
     if (!signature.begin(name())) return Signing::Signed;
-    signature.put(attempt.ask ? attempt.ask->shape() : 0);
+    signature.put(pod.ask ? pod.ask->shape() : 0);
     return sign_container_counts(attempt, signature);
   }
   bool wanted(const Attempt& attempt) const override {
-    return attempt.ask || attempt.extended || may_take_of_node(attempt);
+    const PodClaims& pod = claims_of(attempt);
+    return pod.ask || pod.extended || may_take_of_node(attempt);
   }
 
   bool prefers(const Attempt& attempt) const override {
-    return std::any_of(attempt.claims.begin(), attempt.claims.end(), [&](const ClaimChoice& choice) {
+    const std::vector<ClaimChoice>& claims = claims_of(attempt).claims;
+    return std::any_of(claims.begin(), claims.end(), [&](const ClaimChoice& choice) {
       const dra::ClaimPtr& claim = attempt.world->cluster.claim(choice.claim).live;
       return !choice.allocation && claim &&
              std::any_of(claim->requests.begin(), claim->requests.end(), is_prioritized);
@@ -218,8 +238,6 @@ class DynamicResources final : public CostlyFilter {
   }
 
   bool accepts(Attempt& attempt, NodeId node) const override {
-    attempt.allocations.clear();
-    attempt.node_allocatable.reset();
     const Result<const dra::Ask*> ask = ask_for(attempt, node);
     if (!ask) {
       attempt.diagnosis.refuse(node, Refusal::Unresolvable,
@@ -234,7 +252,12 @@ class DynamicResources final : public CostlyFilter {
     return !attempt.over() && has_room_for_devices(attempt, node);
   }
 
+  bool explains(const Attempt& attempt, std::string_view reason) const override {
+    return reason == kNoDevices || (reason.starts_with(kInsufficient) && may_take_of_node(attempt));
+  }
+  // Nothing when the node has no room for what the pod itself asks.
   std::string explain(const Attempt& attempt, NodeId node) const override {
+    if (!fits(attempt, node, attempt.world->cluster.pod(attempt.pod_id).requests)) return "";
     const Result<const dra::Ask*> ask = ask_for(attempt, node);
     if (!ask) return "";
     if (!*ask) return takes_text(attempt, {});
@@ -254,28 +277,30 @@ class DynamicResources final : public CostlyFilter {
   static void choose_others(Attempt& attempt, const dra::Ask& ask, NodeId node, model::ResourceId lacking,
                             std::int64_t preference_before) {
     const std::int64_t preference = attempt.preference;
-    auto first = attempt.allocations;
+    auto& allocations = attempt.node_slots.write<NodeDevices>().allocations;
+    auto first = allocations;
     LeavingOut leaving_out(attempt.world->cluster);
     for (int i = 0; i < kDevicesLeftOutMax; ++i) {
       if (!leaving_out.leave_out_greediest(attempt, node, lacking)) break;
       dra::Verdict verdict = attempt.world->allocator.allocate(ask, node, dra::Explain::Nothing);
       auto* found = std::get_if<dra::Allocations>(&verdict);
       if (!found) break;
-      attempt.allocations.clear();
+      allocations.clear();
       attempt.preference = preference_before;
       take(attempt, *found);
       const auto still_lacking = shortage_by_devices(attempt, node);
       if (!still_lacking) return;
       lacking = *still_lacking;
     }
-    attempt.allocations.swap(first);
+    allocations.swap(first);
     attempt.preference = preference;
   }
 
   static void take(Attempt& attempt, dra::Allocations& found) {
+    NodeDevices& devices = attempt.node_slots.write<NodeDevices>();
     for (dra::ClaimResult& result : found.claims) {
       attempt.preference += preference_of(result);
-      attempt.allocations.push_back(std::move(result.allocation));
+      devices.allocations.push_back(std::move(result.allocation));
     }
   }
 

@@ -39,6 +39,7 @@ std::optional<Names> names_of(const api::NodeSelector& selector) {
 class NodeAffinityNames final : public Filter {
  public:
   std::string_view name() const override { return "NodeAffinity"; }
+  QueueingHint events_to_register() const override { return {kWakeNodeAdded}; }
   Signing sign(const Attempt& attempt, PodSignature& signature) const override {
     sign_node_affinity(*attempt.pod, signature);
     return Signing::Signed;
@@ -60,6 +61,7 @@ class NodeAffinityNames final : public Filter {
 class NodeAffinity final : public Filter {
  public:
   std::string_view name() const override { return "NodeAffinity"; }
+  QueueingHint events_to_register() const override { return {kWakeNodeAdded | kWakeNodeChanged}; }
   Signing sign(const Attempt& attempt, PodSignature& signature) const override {
     sign_node_affinity(*attempt.pod, signature);
     return Signing::Signed;

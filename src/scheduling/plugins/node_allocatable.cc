@@ -28,7 +28,7 @@ bool is_pod_level(std::string_view resource) {
 std::vector<model::AllocatedClaim> allocated_claims(const Attempt& attempt, const Allocations& allocations) {
   std::vector<model::AllocatedClaim> claims;
   std::size_t next = 0;
-  for (const ClaimChoice& choice : attempt.claims) {
+  for (const ClaimChoice& choice : claims_of(attempt).claims) {
     const api::Allocation* allocation =
         choice.allocation ? choice.allocation.get() : allocations[next++].get();
     claims.push_back({choice.pod_claim, attempt.world->cluster.claim(choice.claim).key.name, allocation});
@@ -54,8 +54,10 @@ Quantity taken_by(const api::Device& device, const std::string& resource, const 
 }
 
 bool extended_claim_takes(const Attempt& attempt) {
-  if (!attempt.extended || !attempt.extended->chosen) return false;
-  const model::AllocatedClaim made{"", attempt.extended->claim_name, attempt.allocations.back().get()};
+  const PodClaims& pod = claims_of(attempt);
+  if (!pod.extended || !pod.extended->chosen) return false;
+  const model::AllocatedClaim made{"", pod.extended->claim_name,
+                                   devices_of(attempt).allocations.back().get()};
   const auto taken = model::node_allocatable(attempt.world->cluster, *attempt.pod, {made});
   return !taken || *taken;
 }
@@ -102,12 +104,12 @@ namespace {
 // Notes what is taken. False when the attempt failed.
 bool note_taken(Attempt& attempt) {
   auto taken = model::node_allocatable(attempt.world->cluster, *attempt.pod,
-                                       allocated_claims(attempt, attempt.allocations));
+                                       allocated_claims(attempt, devices_of(attempt).allocations));
   if (!taken) {
     attempt.diagnosis.fail(kDynamicResources, std::string(kDynamicResourcesError) + taken.error().message());
     return false;
   }
-  attempt.node_allocatable = std::move(*taken);
+  attempt.node_slots.write<NodeDevices>().node_allocatable = std::move(*taken);
   return true;
 }
 
@@ -121,23 +123,24 @@ bool has_room_for_devices(Attempt& attempt, NodeId node) {
     return false;
   }
   if (!note_taken(attempt)) return false;
-  if (!attempt.node_allocatable) return true;
-  std::string uncovered = requests_not_covered(*attempt.pod, *attempt.node_allocatable);
-  if (uncovered.empty()) uncovered = limits_not_covered(*attempt.pod, *attempt.node_allocatable);
+  const model::NodeAllocatablePtr& taken = devices_of(attempt).node_allocatable;
+  if (!taken) return true;
+  std::string uncovered = requests_not_covered(*attempt.pod, *taken);
+  if (uncovered.empty()) uncovered = limits_not_covered(*attempt.pod, *taken);
   if (!uncovered.empty()) {
     diagnosis.refuse(node, Refusal::Unresolvable, diagnosis.reason(kDynamicResources, uncovered));
     return false;
   }
-  return fits_or_is_refused(attempt, kFit, node,
-                            attempt.world->cluster.charges(attempt.pod_id, attempt.node_allocatable));
+  return fits_or_is_refused(attempt, kFit, node, attempt.world->cluster.charges(attempt.pod_id, taken));
 }
 
 std::optional<model::ResourceId> shortage_by_devices(Attempt& attempt, NodeId node) {
-  if (!may_take_of_node(attempt) || attempt.allocations.empty() || extended_claim_takes(attempt) ||
-      !note_taken(attempt) || !attempt.node_allocatable)
+  if (!may_take_of_node(attempt) || devices_of(attempt).allocations.empty() ||
+      extended_claim_takes(attempt) || !note_taken(attempt) || !devices_of(attempt).node_allocatable)
     return std::nullopt;
   model::Cluster& cluster = attempt.world->cluster;
-  for (const model::ResourceAmount& charge : cluster.charges(attempt.pod_id, attempt.node_allocatable))
+  for (const model::ResourceAmount& charge :
+       cluster.charges(attempt.pod_id, devices_of(attempt).node_allocatable))
     if (!fits(attempt, node, {charge})) return charge.resource;
   return std::nullopt;
 }
@@ -157,7 +160,7 @@ bool LeavingOut::leave_out_greediest(const Attempt& attempt, NodeId node, model:
   const std::string& resource = cluster_.resources().text(lacking);
   const api::DeviceResult* greediest = nullptr;
   Quantity most;
-  for (const auto& allocation : attempt.allocations)
+  for (const auto& allocation : devices_of(attempt).allocations)
     for (const api::DeviceResult& result : allocation->results) {
       const api::Device* device = cluster_.find_offer(result.driver, result.pool, result.device);
       const Quantity amount = device ? taken_by(*device, resource, &result) : Quantity();
@@ -202,15 +205,15 @@ Signing sign_container_counts(const Attempt& attempt, PodSignature& signature) {
   }
   const api::Pod& pod = *attempt.pod;
   if (pod.pod_level_requests || pod.pod_level_limits) return Signing::Unsigned;
-  signature.put(attempt.claims.size());
-  for (const ClaimChoice& choice : attempt.claims) {
+  signature.put(claims_of(attempt).claims.size());
+  for (const ClaimChoice& choice : claims_of(attempt).claims) {
     std::uint64_t count = 0;
     for (const auto* containers : {&pod.init_containers, &pod.containers})
       for (const api::Container& container : *containers)
         count += std::any_of(container.claims.begin(), container.claims.end(),
                              [&](const api::ContainerClaim& used) { return used.name == choice.pod_claim; });
     signature.put(count);
-    for (const ClaimChoice& other : attempt.claims)
+    for (const ClaimChoice& other : claims_of(attempt).claims)
       if (&other != &choice && other.claim == choice.claim) return Signing::Unsigned;
   }
   return Signing::Signed;

@@ -7,6 +7,7 @@ namespace {
 class NodeName final : public Filter {
  public:
   std::string_view name() const override { return "NodeName"; }
+  QueueingHint events_to_register() const override { return {kWakeNodeAdded}; }
   Signing sign(const Attempt& attempt, PodSignature& signature) const override {
     if (signature.begin(name())) signature.put(attempt.pod->node_name);
     return Signing::Signed;

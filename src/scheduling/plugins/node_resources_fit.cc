@@ -2,21 +2,13 @@
 // not resolvable by eviction.
 #include <algorithm>
 #include <cstdint>
+#include <map>
 
 #include "scheduling/plugins/extended_resources.h"
 #include "scheduling/plugins/node_resources.h"
 #include "scheduling/plugins/plugins.h"
 
 namespace berth::scheduling::plugins {
-
-std::int64_t room_for(const model::NodeRow& row, const model::NodeUse& use,
-                      const model::ResourceAmounts& requests) {
-  std::int64_t room = INT64_MAX;
-  for (const model::ResourceAmount& request : requests)
-    if (model::is_asked(request.resource))
-      room = std::min(room, std::max<std::int64_t>(0, free_of(row, use, request.resource)) / request.amount);
-  return std::max<std::int64_t>(0, room);
-}
 
 namespace {
 
@@ -48,14 +40,59 @@ void refuse(Attempt& attempt, std::string_view plugin, NodeId node, const model:
 class NodeResourcesFit final : public Filter {
  public:
   std::string_view name() const override { return "NodeResourcesFit"; }
+  QueueingHint events_to_register() const override {
+    return {kWakeNodeAdded | kWakeNodeChanged | kWakePodGone};
+  }
   // Which extended resources devices serve differs from node to node.
   Signing sign(const Attempt& attempt, PodSignature& signature) const override {
     sign_requests(attempt.world->cluster.pod(attempt.pod_id).requests, signature);
-    return attempt.extended ? Signing::Unsigned : Signing::Signed;
+    return claims_of(attempt).extended ? Signing::Unsigned : Signing::Signed;
   }
   void filter(Attempt& attempt) const override {
     const model::ResourceAmounts& requests = attempt.world->cluster.pod(attempt.pod_id).requests;
     attempt.keep_if([&](NodeId node) { return fits_or_is_refused(attempt, name(), node, requests); });
+  }
+};
+
+// By cpu, memory and pod slots, and other resources but those that devices may serve where a node offers
+// none.
+class NodeResourcesFitCounter final : public FitCounter {
+ public:
+  Demand demand(const model::Cluster& cluster, std::span<const api::Pod* const> pods) const override {
+    Demand demand{least_requests(cluster, pods)};
+    demand.beyond_filters = std::erase_if(demand.requests, [&](const model::ResourceAmount& one) {
+                              return class_of(cluster, one.resource) != nullptr;
+                            }) > 0;
+    return demand;
+  }
+  std::int64_t fit_count(const model::Cluster& cluster, NodeId node,
+                         const model::ResourceAmounts& requests) const override {
+    const model::NodeRow& row = cluster.node(node);
+    const model::NodeUse& use = cluster.ledger().node(node);
+    std::int64_t count = INT64_MAX;
+    for (const model::ResourceAmount& request : requests)
+      if (model::is_asked(request.resource))
+        count =
+            std::min(count, std::max<std::int64_t>(0, free_of(row, use, request.resource)) / request.amount);
+    return count;
+  }
+
+ private:
+  // What fits one of the pods fits this.
+  static model::ResourceAmounts least_requests(const model::Cluster& cluster,
+                                               std::span<const api::Pod* const> pods) {
+    std::map<model::ResourceId, std::pair<std::int64_t, std::size_t>> least;
+    for (const api::Pod* pod : pods)
+      for (const model::ResourceAmount& one :
+           cluster.pod(cluster.find_pod(pod->meta.ns, pod->meta.name)).requests) {
+        auto& [amount, count] = least[one.resource];
+        amount = count == 0 ? one.amount : std::min(amount, one.amount);
+        ++count;
+      }
+    model::ResourceAmounts amounts;
+    for (const auto& [resource, row] : least)
+      if (row.second == pods.size()) amounts.push_back({resource, row.first});
+    return amounts;
   }
 };
 
@@ -66,6 +103,7 @@ class LeastAllocated final : public Score {
   static constexpr model::ResourceId kUnasked[2] = {model::kCpuUnasked, model::kMemoryUnasked};
 
  public:
+  std::string_view name() const override { return "NodeResourcesFit"; }
   Signing sign(const Attempt& attempt, PodSignature& signature) const override {
     sign_requests(attempt.world->cluster.pod(attempt.pod_id).requests, signature);
     return Signing::Signed;
@@ -132,6 +170,9 @@ bool fits_or_is_refused(Attempt& attempt, std::string_view plugin, NodeId node,
 
 std::unique_ptr<Filter> node_resources_fit() {
   return std::make_unique<NodeResourcesFit>();
+}
+std::unique_ptr<FitCounter> node_resources_fit_counter() {
+  return std::make_unique<NodeResourcesFitCounter>();
 }
 std::unique_ptr<Score> least_allocated() {
   return std::make_unique<LeastAllocated>();

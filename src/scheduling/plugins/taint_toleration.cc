@@ -10,6 +10,7 @@ namespace {
 class TaintToleration final : public Filter {
  public:
   std::string_view name() const override { return "TaintToleration"; }
+  QueueingHint events_to_register() const override { return {kWakeNodeAdded | kWakeNodeChanged}; }
   Signing sign(const Attempt& attempt, PodSignature& signature) const override {
     sign_tolerations(*attempt.pod, signature);
     return Signing::Signed;
