@@ -24,7 +24,7 @@ NodeVerdict verdict_of(const Attempt& attempt, NodeId node, NodeId chosen) {
   const scheduling::Diagnosis& diagnosis = attempt.diagnosis;
   verdict.plugin = diagnosis.ended_by();
   if (verdict.plugin.empty() && diagnosis.size() > 0)
-    verdict.plugin = diagnosis.plugin(diagnosis.row(0).reasons.front());
+    verdict.plugin = diagnosis.reason(diagnosis.row(0).reasons.front()).row->plugin;
   return verdict;
 }
 

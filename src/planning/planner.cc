@@ -158,7 +158,7 @@ void Planner::refuse_pod(const api::Pod& pod, std::span<const NodeId> nodes, Dec
     return;
   }
   const bool unknown = std::any_of(refusals.reasons.begin(), refusals.reasons.end(), [](const auto& refused) {
-    return refused.reason == scheduling::kSearchEnded;
+    return *refused.row == scheduling::reason_row("SearchEnded");
   });
   decision.result = unknown ? ResultKind::Unknown : ResultKind::Unschedulable;
   decision.reason = unknown ? "SearchBudgetEnded" : "Unschedulable";

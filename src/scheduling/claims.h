@@ -10,9 +10,6 @@
 
 namespace berth::scheduling {
 
-// Kubernetes' reason for a node that an allocated claim does not reach, or not any more.
-inline constexpr std::string_view kClaimElsewhere = "resourceclaim not available on the node";
-
 // Before an error of the allocator.
 inline constexpr std::string_view kDynamicResourcesError = "running \"DynamicResources\" filter plugin: ";
 

@@ -62,6 +62,17 @@ struct Attempt {
   Reservation reservation;      // once a node is reserved
 
   bool over() const { return !diagnosis.error().empty() || diagnosis.refused_everywhere(); }
+  // Keeps the candidates for which `keep(node)` is true, and refuses the others for one reason.
+  template <class Keep>
+  void keep_if(const Reason& row, Keep keep) {
+    ReasonId reason;
+    keep_if([&](NodeId node) {
+      if (keep(node)) return true;
+      if (!reason.valid()) reason = diagnosis.reason(row);
+      diagnosis.refuse(node, reason);
+      return false;
+    });
+  }
   // Keeps the candidates for which `keep(node)` is true. `keep` refuses the others itself.
   template <class Keep>
   void keep_if(Keep keep) {

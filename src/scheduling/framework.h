@@ -75,7 +75,7 @@ class CostlyFilter : public SignPlugin {
   // True when Attempt::preference counts: all nodes are asked, and it is added, scaled to 0..100.
   virtual bool prefers(const Attempt& attempt) const = 0;
   // Whether `explain` may add to this reason.
-  virtual bool explains(const Attempt& attempt, std::string_view reason) const = 0;
+  virtual bool explains(const Attempt& attempt, const Reason& reason) const = 0;
   // Why it refuses the node, in words; empty when there is nothing to add to the reason.
   virtual std::string explain(const Attempt& attempt, NodeId node) const = 0;
 };

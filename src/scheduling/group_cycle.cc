@@ -246,6 +246,7 @@ GroupOutcome GroupCycle::give_up(Run& run) {
     GroupOutcome outcome;
     outcome.members.resize(run.input.waiting.size());
     outcome.message = "no feasible placements found";
+    outcome.without_placements = true;
     outcome.explanation = explain(run);
     return outcome;
   }

@@ -44,6 +44,7 @@ struct GroupOutcome {
   std::string placement;               // path of the chosen domain
   std::vector<MemberOutcome> members;  // as GroupInput::waiting
   std::string message;                 // of the group, Kubernetes' words without those about preemption
+  bool without_placements = false;     // Unschedulable: no domain was there to be tried
   std::string explanation;             // ours
 };
 

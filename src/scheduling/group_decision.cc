@@ -132,9 +132,9 @@ client::Effects Scheduler::refuse_group(const World& world, Entry entry, const G
   const std::string group_message =
       failed ? outcome.message : outcome.message + preemption_sentence(*input.group) + own;
   // Members that would have had a node, or were not asked, hear what became of the group.
-  const bool nowhere = outcome.message == "no feasible placements found";
-  const std::string shared =
-      failed || nowhere ? outcome.message + own : "pod group is unschedulable, " + group_message;
+  const std::string shared = failed || outcome.without_placements
+                                 ? outcome.message + own
+                                 : "pod group is unschedulable, " + group_message;
   client::Effects effects;
   effects.decision_id = id;
   DecisionRecord record{id, now, DecisionKind::Group, input.group->meta.ns, input.group->meta.name};

@@ -47,14 +47,9 @@ void PodCycle::judge(Attempt& attempt, std::span<const NodeId> nodes) const {
 NodeId PodCycle::choose(Attempt& attempt, std::span<const NodeId> nodes,
                         std::span<const NodeId> avoid) const {
   attempt.candidates.assign(nodes.begin(), nodes.end());
-  if (!avoid.empty()) {
-    const ReasonId reason = attempt.diagnosis.reason("", kAvoidedReason);
-    attempt.keep_if([&](NodeId node) {
-      if (std::find(avoid.begin(), avoid.end(), node) == avoid.end()) return true;
-      attempt.diagnosis.refuse(node, Refusal::Unschedulable, reason);
-      return false;
-    });
-  }
+  if (!avoid.empty())
+    attempt.keep_if(reason_row("BindFailureAvoided"),
+                    [&](NodeId node) { return std::find(avoid.begin(), avoid.end(), node) == avoid.end(); });
   filter_only(attempt);
   if (attempt.candidates.empty() || attempt.over()) return NodeId::none();
   attempt.scores.assign(attempt.candidates.size(), 0);
@@ -151,7 +146,7 @@ NodeId PodCycle::first_accepted(Attempt& attempt) const {
   return NodeId::none();
 }
 
-bool PodCycle::has_words(const Attempt& attempt, std::string_view reason) const {
+bool PodCycle::has_words(const Attempt& attempt, const Reason& reason) const {
   return std::any_of(plugins_.costly_filters.begin(), plugins_.costly_filters.end(),
                      [&](const auto& filter) { return filter->explains(attempt, reason); });
 }
@@ -171,7 +166,7 @@ Refusals PodCycle::refusals(const Attempt& attempt) const {
   }
   Refusals refusals = add_up(attempt.diagnosis, attempt.world->cluster);
   for (RefusedFor& refused : refusals.reasons)
-    if (has_words(attempt, refused.reason))
+    if (has_words(attempt, *refused.row))
       for (const NodeId node : refused.first) refused.why.push_back(why_not(attempt, node));
   return refusals;
 }

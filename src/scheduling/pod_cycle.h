@@ -52,7 +52,7 @@ class PodCycle {
   // What the diagnosis comes to, with words of costly filters.
   Refusals refusals(const Attempt& attempt) const;
   // Whether costly filters have more to say about a node that was refused for this reason.
-  bool has_words(const Attempt& attempt, std::string_view reason) const;
+  bool has_words(const Attempt& attempt, const Reason& reason) const;
   // In words, why a costly filter refuses the node; empty when there is nothing to add.
   std::string why_not(const Attempt& attempt, NodeId node) const;
 
@@ -63,7 +63,5 @@ class PodCycle {
 
   const PluginSet& plugins_;
 };
-
-inline constexpr std::string_view kAvoidedReason = "node(s) are avoided for a while after a failed binding";
 
 }  // namespace berth::scheduling

@@ -109,20 +109,20 @@ void ShapeIndex::start(Shape& shape, Attempt& attempt) {
   for (std::size_t i = 0; i < attempt.candidates.size(); ++i)
     keys[domains_.rank(attempt.candidates[i])] = attempt.scores[i];
   shape.scores.start(keys);
-  std::map<ReasonId, std::vector<std::int64_t>> rooms;
+  std::map<model::ResourceId, std::vector<std::int64_t>> rooms;
   for (std::size_t i = 0; i < attempt.diagnosis.size(); ++i) {
     const Diagnosis::Row row = attempt.diagnosis.row(i);
     const std::uint32_t rank = domains_.rank(row.node);
     shape.verdict[rank] = list_of(shape, attempt, row, false);
     for (const ReasonId reason : row.reasons) {
-      const auto lack = shape.lacks.find(reason);
-      if (lack == shape.lacks.end()) continue;
-      std::vector<std::int64_t>& room = rooms[reason];
+      const model::ResourceId resource = attempt.diagnosis.reason(reason).resource;
+      if (!resource.valid()) continue;
+      std::vector<std::int64_t>& room = rooms[resource];
       if (room.empty()) room.assign(nodes.size(), Tournament::kOut);
-      room[rank] = free_of(cluster.node(row.node), cluster.ledger().node(row.node), lack->second.resource);
+      room[rank] = free_of(cluster.node(row.node), cluster.ledger().node(row.node), resource);
     }
   }
-  for (const auto& [reason, room] : rooms) shape.lacks.at(reason).room.start(room);
+  for (const auto& [resource, room] : rooms) shape.room.at(resource).start(room);
 }
 
 void ShapeIndex::judge(Shape& shape, Attempt& attempt, std::span<const NodeId> nodes) {
@@ -161,11 +161,9 @@ std::uint8_t ShapeIndex::list_of(Shape& shape, const Attempt& attempt, const Dia
     else
       at = shape.lists.insert(at, {row.refusal, {row.reasons.begin(), row.reasons.end()}, costly, 0});
     for (const ReasonId reason : row.reasons) {
-      const std::string_view text = attempt.diagnosis.text(reason);
-      if (!text.starts_with(kInsufficient) || shape.lacks.contains(reason)) continue;
-      Lack& lack = shape.lacks[reason];
-      lack.resource = attempt.world->cluster.resources().find(text.substr(kInsufficient.size()));
-      lack.room.start(std::vector(shape.verdict.size(), Tournament::kOut));
+      const model::ResourceId resource = attempt.diagnosis.reason(reason).resource;
+      if (resource.valid() && !shape.room.contains(resource))
+        shape.room[resource].start(std::vector(shape.verdict.size(), Tournament::kOut));
     }
   }
   ++at->count;
@@ -179,9 +177,9 @@ void ShapeIndex::refuse(Shape& shape, const Attempt& attempt, std::size_t at, bo
   shape.verdict[rank] = list_of(shape, attempt, row, costly);
   shape.scores.set(rank, Tournament::kOut);
   for (const ReasonId reason : row.reasons)
-    if (const auto lack = shape.lacks.find(reason); lack != shape.lacks.end())
-      lack->second.room.set(
-          rank, free_of(cluster.node(row.node), cluster.ledger().node(row.node), lack->second.resource));
+    if (const model::ResourceId resource = attempt.diagnosis.reason(reason).resource; resource.valid())
+      shape.room.at(resource).set(rank,
+                                  free_of(cluster.node(row.node), cluster.ledger().node(row.node), resource));
 }
 
 // Forgets what was said of the node.
@@ -191,9 +189,7 @@ void ShapeIndex::release(Shape& shape, std::uint32_t rank) {
   if (shape.verdict[rank] == 0) return shape.scores.set(rank, Tournament::kOut);
   ReasonList& list = shape.lists[shape.verdict[rank] - 1];
   --list.count;
-  for (const ReasonId reason : list.reasons)
-    if (const auto lack = shape.lacks.find(reason); lack != shape.lacks.end())
-      lack->second.room.set(rank, Tournament::kOut);
+  for (auto& [resource, room] : shape.room) room.set(rank, Tournament::kOut);
   shape.verdict[rank] = 0;
 }
 
@@ -251,20 +247,19 @@ Refusals ShapeIndex::refusals(const Attempt& attempt) {
       first.push_back(nodes[static_cast<std::size_t>(at - shape.verdict.begin())]);
     }
     for (const ReasonId reason : list.reasons) {
-      RefusedFor& entry = by_reason[diagnosis_.text(reason)];
-      entry.plugin = diagnosis_.plugin(reason);
+      const KnownReason& known = diagnosis_.reason(reason);
+      RefusedFor& entry = by_reason[known.text];
+      entry.note(known);
       entry.count += list.count;
       entry.first.insert(entry.first.end(), first.begin(), first.end());
-      if (const auto lack = shape.lacks.find(reason); lack != shape.lacks.end())
-        entry.nearest = nodes[lack->second.room.best()];
+      if (known.resource.valid()) entry.nearest = nodes[shape.room.at(known.resource).best()];
     }
   }
-  for (auto& [reason, entry] : by_reason) {
-    entry.reason = reason;
+  for (auto& [text, entry] : by_reason) {
     std::sort(entry.first.begin(), entry.first.end(),
               [&](NodeId a, NodeId b) { return domains_.rank(a) < domains_.rank(b); });
     if (entry.first.size() > kNodesNamedMax) entry.first.resize(kNodesNamedMax);
-    if (pods_.has_words(attempt, reason))
+    if (pods_.has_words(attempt, *entry.row))
       for (const NodeId node : entry.first)
         entry.why.push_back(words_for(shape, attempt, domains_.rank(node)));
     refusals.reasons.push_back(std::move(entry));

@@ -44,11 +44,6 @@ class ShapeIndex {
     bool costly = false;
     std::uint32_t count = 0;
   };
-  // How much of one resource the nodes have left that lack it.
-  struct Lack {
-    model::ResourceId resource;
-    Tournament room;
-  };
   struct Shape {
     std::uint64_t used_at = 0;
     bool fresh = true;
@@ -59,8 +54,8 @@ class ShapeIndex {
     std::vector<bool> accepted;         // by rank: the costly filters take the candidate
     std::vector<std::uint8_t> verdict;  // by rank: 0 for a candidate, else 1 + index in lists
     std::vector<ReasonList> lists;
-    std::map<ReasonId, Lack> lacks;
-    std::map<std::uint32_t, std::string> words;  // by rank
+    std::map<model::ResourceId, Tournament> room;  // what is left of it on nodes that lack it, by rank
+    std::map<std::uint32_t, std::string> words;    // by rank
   };
 
   NodeId choose_among_kept(Attempt& attempt);

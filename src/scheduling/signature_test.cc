@@ -10,6 +10,9 @@
 namespace berth::scheduling {
 namespace {
 
+constexpr Reason kOtherPaint = {"OtherPaint", "Paint", "node(s) had another paint", "has another paint",
+                                "have another paint"};
+
 // Keeps pods to nodes whose label "paint" is the pod's annotation "paint".
 class Paint final : public Filter {
  public:
@@ -20,14 +23,11 @@ class Paint final : public Filter {
     return signing_;
   }
   void filter(Attempt& attempt) const override {
-    const ReasonId reason = attempt.diagnosis.reason(name(), "node(s) had another paint");
-    attempt.keep_if([&](NodeId node) {
+    attempt.keep_if(kOtherPaint, [&](NodeId node) {
       ++judged;
       const api::StringMap& labels = attempt.world->cluster.node(node).live->meta.labels;
       const auto label = labels.find("paint");
-      if (label != labels.end() && label->second == wanted(*attempt.pod)) return true;
-      attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
-      return false;
+      return label != labels.end() && label->second == wanted(*attempt.pod);
     });
   }
   mutable int judged = 0;  // nodes, in all calls

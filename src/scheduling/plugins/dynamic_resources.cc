@@ -9,7 +9,6 @@
 #include "scheduling/plugins/node_allocatable.h"
 #include "scheduling/plugins/node_resources.h"
 #include "scheduling/plugins/plugins.h"
-#include "scheduling/refusals.h"
 
 namespace berth::scheduling::plugins {
 namespace {
@@ -87,26 +86,20 @@ class DynamicResourcesClaims final : public PreFilter {
     for (const api::PodClaim& claim : pod.claims) {
       if (not_needed(pod, claim)) continue;
       const std::string name = api::claim_object_name(pod, claim);
+      const auto full_name = [&] { return pod.meta.ns + "/" + name; };
       const model::ClaimId id = cluster.find_claim(pod.meta.ns, name);
       if (!id.valid() || !cluster.claim(id).live)
-        return attempt.diagnosis.refuse_everywhere(kDynamicResources,
-                                                   "resourceclaim \"" + name + "\" not found");
+        return attempt.diagnosis.refuse_everywhere(reason_row("ClaimNotFound"), name);
       const dra::ClaimPtr& live = cluster.claim(id).live;
       const model::ClaimHoldPtr& hold = cluster.ledger().hold(id);
       if (hold && !live->allocation && taken_by_others(attempt, id))
-        return attempt.diagnosis.refuse_everywhere(
-            kDynamicResources,
-            "resource claim " + pod.meta.ns + "/" + name + " is in the process of being allocated");
+        return attempt.diagnosis.refuse_everywhere(reason_row("ClaimBeingAllocated"), full_name());
       if (other_consumers(*attempt.world, id, pod.meta.uid) >= api::kReservedForMax)
-        return attempt.diagnosis.refuse_everywhere(kDynamicResources,
-                                                   "resource claim " + pod.meta.ns + "/" + name +
-                                                       " has as many consumers as a claim can have, " +
-                                                       std::to_string(api::kReservedForMax));
+        return attempt.diagnosis.refuse_everywhere(reason_row("ClaimFull"), full_name(),
+                                                   std::to_string(api::kReservedForMax));
       const bool unusable = hold && is_unusable(*attempt.world, *live);
       if (hold && !unusable && has_rival(cluster, *hold))
-        return attempt.diagnosis.refuse_everywhere(
-            kDynamicResources,
-            "resource claim " + pod.meta.ns + "/" + name + " is allocated a device that another claim holds");
+        return attempt.diagnosis.refuse_everywhere(reason_row("ClaimDeviceHeldTwice"), full_name());
       found.claims.push_back({claim.name, id, hold ? hold->allocation : nullptr});
       if (unusable) found.claims.back().state = ClaimState::Unusable;
       if (hold) continue;
@@ -127,8 +120,7 @@ class DynamicResourcesClaims final : public PreFilter {
       for (const api::DeviceSubRequest& one : request.alternatives) {
         if (attempt.world->cluster.classes().contains(one.device_class)) continue;
         const std::string name = request.prioritized ? request.name + "/" + one.name : request.name;
-        attempt.diagnosis.refuse_everywhere(
-            kDynamicResources, "request " + name + ": device class " + one.device_class + " does not exist");
+        attempt.diagnosis.refuse_everywhere(reason_row("DeviceClassMissing"), name, one.device_class);
         return false;
       }
     return true;
@@ -151,20 +143,17 @@ class DynamicResourcesAllocated final : public Filter {
     return allocated ? Signing::Unsigned : Signing::Signed;
   }
   void filter(Attempt& attempt) const override {
-    const ReasonId reason = attempt.diagnosis.reason(kDynamicResources, kClaimElsewhere);
     for (const ClaimChoice& choice : claims_of(attempt).claims) {
       const bool unusable = choice.state == ClaimState::Unusable;
       if (!choice.allocation) continue;
       const std::optional<api::NodeSelector>& selector = choice.allocation->node_selector;
       const bool skips = skips_node_operations(*choice.allocation);
       if (selector || skips || unusable)
-        attempt.keep_if([&](NodeId node) {
+        attempt.keep_if(reason_row("ClaimElsewhere"), [&](NodeId node) {
           const model::NodeRow& row = attempt.world->cluster.node(node);
           const api::ObjectMeta& meta = row.live->meta;
           const bool reached = !selector || api::matches(*selector, meta.labels, meta.name);
-          if (!unusable && reached && (!skips || dra::can_skip_operations(row))) return true;
-          attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
-          return false;
+          return !unusable && reached && (!skips || dra::can_skip_operations(row));
         });
       if (is_mapped_elsewhere(attempt, choice)) refuse_shared(attempt, choice);
     }
@@ -172,12 +161,10 @@ class DynamicResourcesAllocated final : public Filter {
 
  private:
   static void refuse_shared(Attempt& attempt, const ClaimChoice& choice) {
-    const ReasonId reason = attempt.diagnosis.reason(
-        kDynamicResources, "node allocatable resource claim " +
-                               attempt.world->cluster.claim(choice.claim).key.name +
-                               " has a mapped device and cannot be shared across pods");
+    const ReasonId reason = attempt.diagnosis.reason(reason_row("MappedClaimShared"),
+                                                     attempt.world->cluster.claim(choice.claim).key.name);
     attempt.keep_if([&](NodeId node) {
-      attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
+      attempt.diagnosis.refuse(node, reason);
       return false;
     });
   }
@@ -240,8 +227,8 @@ class DynamicResources final : public CostlyFilter {
   bool accepts(Attempt& attempt, NodeId node) const override {
     const Result<const dra::Ask*> ask = ask_for(attempt, node);
     if (!ask) {
-      attempt.diagnosis.refuse(node, Refusal::Unresolvable,
-                               attempt.diagnosis.reason(kDynamicResources, ask.error().message()));
+      attempt.diagnosis.refuse(node,
+                               attempt.diagnosis.reason(reason_row("InvalidClaims"), ask.error().message()));
       return false;
     }
     // No ask: device plugins serve everything here, or all claims are allocated.
@@ -252,8 +239,11 @@ class DynamicResources final : public CostlyFilter {
     return !attempt.over() && has_room_for_devices(attempt, node);
   }
 
-  bool explains(const Attempt& attempt, std::string_view reason) const override {
-    return reason == kNoDevices || (reason.starts_with(kInsufficient) && may_take_of_node(attempt));
+  bool explains(const Attempt& attempt, const Reason& reason) const override {
+    if (reason == reason_row("CannotAllocateClaims")) return true;
+    const bool lacks =
+        reason == reason_row("InsufficientResource") || reason == reason_row("InsufficientAllocatable");
+    return lacks && may_take_of_node(attempt);
   }
   // Nothing when the node has no room for what the pod itself asks.
   std::string explain(const Attempt& attempt, NodeId node) const override {
@@ -312,15 +302,13 @@ class DynamicResources final : public CostlyFilter {
     }
     Diagnosis& diagnosis = attempt.diagnosis;
     if (const auto* no = std::get_if<dra::Impossible>(&verdict)) {
-      diagnosis.refuse(
-          node, Refusal::Unresolvable,
-          diagnosis.reason(
-              kDynamicResources,
-              no->invalid_pools ? std::string_view("invalid resource pools were encountered") : kNoDevices));
+      const Reason& row =
+          no->invalid_pools ? reason_row("InvalidResourcePools") : reason_row("CannotAllocateClaims");
+      diagnosis.refuse(node, diagnosis.reason(row));
     } else if (const auto* failed = std::get_if<dra::Failed>(&verdict)) {
       diagnosis.fail(kDynamicResources, std::string(kDynamicResourcesError) + failed->error);
     } else {
-      diagnosis.refuse(node, Refusal::Unschedulable, diagnosis.reason(kDynamicResources, kSearchEnded));
+      diagnosis.refuse(node, diagnosis.reason(reason_row("SearchEnded")));
     }
     return false;
   }

@@ -144,14 +144,12 @@ class ExtendedResourceClaims final : public PreFilter {
     if (extended->resources.empty()) return;
     const api::ObjectMeta& pod = attempt.pod->meta;
     if (extended->resources.size() > kDelegableMax)
-      return attempt.diagnosis.refuse_everywhere(
-          kDynamicResources, "the pod asks for more than " + std::to_string(kDelegableMax) +
-                                 " extended resources that devices serve");
+      return attempt.diagnosis.refuse_everywhere(reason_row("TooManyExtendedResources"),
+                                                 std::to_string(kDelegableMax));
     extended->claim_name = api::extended_claim_name(pod.name, pod.uid);
     if (attempt.world->view.claims.find(pod.ns, extended->claim_name))
-      return attempt.diagnosis.refuse_everywhere(
-          kDynamicResources,
-          "resource claim " + pod.ns + "/" + extended->claim_name + " of an earlier attempt is still there");
+      return attempt.diagnosis.refuse_everywhere(reason_row("EarlierExtendedClaim"),
+                                                 pod.ns + "/" + extended->claim_name);
     attempt.slots.write<PodClaims>().extended = std::move(extended);
   }
 };

@@ -11,13 +11,7 @@
 namespace berth::scheduling::plugins {
 namespace {
 
-// A reason belongs to one plugin, and this one's are those of NodeResourcesFit.
-constexpr std::string_view kFit = "NodeResourcesFit";
 constexpr std::string_view kHugePages = "hugepages-";
-// The pod's status can only record claims that the pod or its status names; Kubernetes finds that out when it
-// binds.
-constexpr std::string_view kUnrecordable =
-    "extended resources would be served by devices that take resources of the node";
 
 using Allocations = std::vector<std::shared_ptr<const api::Allocation>>;
 
@@ -62,18 +56,23 @@ bool extended_claim_takes(const Attempt& attempt) {
   return !taken || *taken;
 }
 
-std::string requests_not_covered(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices) {
-  if (!pod.pod_level_requests) return "";
+// A rule of pod-level resources that the devices would break.
+struct Broken {
+  const Reason* row = nullptr;  // null: none
+  std::string subject, second = {};
+};
+
+Broken requests_not_covered(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices) {
+  if (!pod.pod_level_requests) return {};
   const api::ResourceMap asked = api::container_requests(pod, by_devices);
   for (const auto& [name, whole] : *pod.pod_level_requests)
     if (const auto at = asked.find(name); is_pod_level(name) && at != asked.end() && at->second > whole)
-      return "pod level request for " + name +
-             " is insufficient to cover the aggregated container and node-allocatable DRA requests";
-  return "";
+      return {&reason_row("PodRequestExceeded"), name};
+  return {};
 }
 
-std::string limits_not_covered(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices) {
-  if (!pod.pod_level_limits) return "";
+Broken limits_not_covered(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices) {
+  if (!pod.pod_level_limits) return {};
   const api::ResourceMap& whole = *pod.pod_level_limits;
   api::ResourceMap pages = api::container_limits(pod);
   for (const auto& [name, amount] : api::amounts_of(by_devices))
@@ -81,8 +80,7 @@ std::string limits_not_covered(const api::Pod& pod, const api::NodeAllocatableCl
   for (const auto& [name, amount] : pages)
     if (const auto at = whole.find(name);
         name.starts_with(kHugePages) && at != whole.end() && amount > at->second)
-      return "pod level limit for " + name +
-             " is insufficient to cover the aggregated container and node-allocatable DRA limits";
+      return {&reason_row("PodLimitExceeded"), name};
   for (const api::Container& container : pod.containers) {
     const api::ResourceMap more = api::amounts_of(by_devices, container.name);
     for (const auto& [name, limit] : container.limits) {
@@ -90,16 +88,11 @@ std::string limits_not_covered(const api::Pod& pod, const api::NodeAllocatableCl
       if (name.starts_with(kHugePages) || at == whole.end()) continue;
       const auto extra = more.find(name);
       if (limit + (extra == more.end() ? Quantity() : extra->second) > at->second)
-        return "pod level limit for " + name +
-               " is insufficient to cover the limit and DRA overhead for container " + container.name;
+        return {&reason_row("PodLimitOfContainerExceeded"), name, container.name};
     }
   }
-  return "";
+  return {};
 }
-
-}  // namespace
-
-namespace {
 
 // Notes what is taken. False when the attempt failed.
 bool note_taken(Attempt& attempt) {
@@ -119,19 +112,19 @@ bool has_room_for_devices(Attempt& attempt, NodeId node) {
   if (!may_take_of_node(attempt)) return true;
   Diagnosis& diagnosis = attempt.diagnosis;
   if (extended_claim_takes(attempt)) {
-    diagnosis.refuse(node, Refusal::Unresolvable, diagnosis.reason(kDynamicResources, kUnrecordable));
+    diagnosis.refuse(node, diagnosis.reason(reason_row("DevicesNotRecordable")));
     return false;
   }
   if (!note_taken(attempt)) return false;
   const model::NodeAllocatablePtr& taken = devices_of(attempt).node_allocatable;
   if (!taken) return true;
-  std::string uncovered = requests_not_covered(*attempt.pod, *taken);
-  if (uncovered.empty()) uncovered = limits_not_covered(*attempt.pod, *taken);
-  if (!uncovered.empty()) {
-    diagnosis.refuse(node, Refusal::Unresolvable, diagnosis.reason(kDynamicResources, uncovered));
+  Broken broken = requests_not_covered(*attempt.pod, *taken);
+  if (!broken.row) broken = limits_not_covered(*attempt.pod, *taken);
+  if (broken.row) {
+    diagnosis.refuse(node, diagnosis.reason(*broken.row, broken.subject, broken.second));
     return false;
   }
-  return fits_or_is_refused(attempt, kFit, node, attempt.world->cluster.charges(attempt.pod_id, taken));
+  return fits_or_is_refused(attempt, node, attempt.world->cluster.charges(attempt.pod_id, taken));
 }
 
 std::optional<model::ResourceId> shortage_by_devices(Attempt& attempt, NodeId node) {

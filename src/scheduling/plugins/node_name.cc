@@ -15,12 +15,8 @@ class NodeName final : public Filter {
   void filter(Attempt& attempt) const override {
     const std::string& wanted = attempt.pod->node_name;
     if (wanted.empty()) return;
-    const ReasonId reason = attempt.diagnosis.reason(name(), "node(s) didn't match the requested node name");
-    attempt.keep_if([&](NodeId node) {
-      if (attempt.world->cluster.node(node).name == wanted) return true;
-      attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
-      return false;
-    });
+    attempt.keep_if(reason_row("NodeNameMismatch"),
+                    [&](NodeId node) { return attempt.world->cluster.node(node).name == wanted; });
   }
 };
 

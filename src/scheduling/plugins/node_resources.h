@@ -8,9 +8,7 @@ namespace berth::scheduling::plugins {
 
 // Whether the node has room for all of this, or devices serve it there.
 bool fits(const Attempt& attempt, NodeId node, const model::ResourceAmounts& charges);
-// The same. If not it is refused by the plugin, with a reason for each resource of which
-// it has too little.
-bool fits_or_is_refused(Attempt& attempt, std::string_view plugin, NodeId node,
-                        const model::ResourceAmounts& charges);
+// The same. If not it is refused, with a reason for each resource of which it has too little.
+bool fits_or_is_refused(Attempt& attempt, NodeId node, const model::ResourceAmounts& charges);
 
 }  // namespace berth::scheduling::plugins

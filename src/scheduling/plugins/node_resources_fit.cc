@@ -16,22 +16,26 @@ bool fits_in(const model::NodeRow& row, const model::NodeUse& use, const model::
   return request.amount <= free_of(row, use, request.resource) || !model::is_asked(request.resource);
 }
 
-void refuse(Attempt& attempt, std::string_view plugin, NodeId node, const model::ResourceAmounts& charges) {
+ReasonId reason_for(Attempt& attempt, const model::NodeRow& row, const model::ResourceAmount& request) {
+  if (request.resource == model::kPodSlots) return attempt.diagnosis.reason(reason_row("TooManyPods"));
+  const bool ever = request.amount <= model::amount_in(row.allocatable, request.resource);
+  return attempt.diagnosis.lack_of(
+      ever ? reason_row("InsufficientResource") : reason_row("InsufficientAllocatable"), request.resource,
+      attempt.world->cluster.resources().text(request.resource));
+}
+
+void refuse(Attempt& attempt, NodeId node, const model::ResourceAmounts& charges) {
   const model::Cluster& cluster = attempt.world->cluster;
   const model::NodeRow& row = cluster.node(node);
   const model::NodeUse& use = cluster.ledger().node(node);
   bool first = true;
   for (const model::ResourceAmount& request : charges) {
     if (fits_in(row, use, request) || delegated(attempt, request.resource, row)) continue;
-    const bool slots = request.resource == model::kPodSlots;
-    const bool ever = slots || request.amount <= model::amount_in(row.allocatable, request.resource);
-    const Refusal refusal = ever ? Refusal::Unschedulable : Refusal::Unresolvable;
-    const ReasonId reason = attempt.diagnosis.reason(
-        plugin, slots ? "Too many pods" : "Insufficient " + cluster.resources().text(request.resource));
+    const ReasonId reason = reason_for(attempt, row, request);
     if (first) {
-      attempt.diagnosis.refuse(node, refusal, reason);
+      attempt.diagnosis.refuse(node, reason);
     } else {
-      attempt.diagnosis.add_reason(reason, refusal);
+      attempt.diagnosis.add_reason(reason);
     }
     first = false;
   }
@@ -50,7 +54,7 @@ class NodeResourcesFit final : public Filter {
   }
   void filter(Attempt& attempt) const override {
     const model::ResourceAmounts& requests = attempt.world->cluster.pod(attempt.pod_id).requests;
-    attempt.keep_if([&](NodeId node) { return fits_or_is_refused(attempt, name(), node, requests); });
+    attempt.keep_if([&](NodeId node) { return fits_or_is_refused(attempt, node, requests); });
   }
 };
 
@@ -161,10 +165,9 @@ bool fits(const Attempt& attempt, NodeId node, const model::ResourceAmounts& cha
   return true;
 }
 
-bool fits_or_is_refused(Attempt& attempt, std::string_view plugin, NodeId node,
-                        const model::ResourceAmounts& charges) {
+bool fits_or_is_refused(Attempt& attempt, NodeId node, const model::ResourceAmounts& charges) {
   if (fits(attempt, node, charges)) return true;
-  refuse(attempt, plugin, node, charges);
+  refuse(attempt, node, charges);
   return false;
 }
 

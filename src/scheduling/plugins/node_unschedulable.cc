@@ -15,12 +15,8 @@ class NodeUnschedulable final : public Filter {
   void filter(Attempt& attempt) const override {
     const api::Taint cordon{"node.kubernetes.io/unschedulable", "", "NoSchedule", {}};
     if (api::tolerates(attempt.pod->tolerations, cordon)) return;
-    const ReasonId reason = attempt.diagnosis.reason(name(), "node(s) were unschedulable");
-    attempt.keep_if([&](NodeId node) {
-      if (!attempt.world->cluster.node(node).live->unschedulable) return true;
-      attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
-      return false;
-    });
+    attempt.keep_if(reason_row("NodeUnschedulable"),
+                    [&](NodeId node) { return !attempt.world->cluster.node(node).live->unschedulable; });
   }
 };
 

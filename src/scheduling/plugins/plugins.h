@@ -7,9 +7,6 @@
 
 namespace berth::scheduling::plugins {
 
-// Several plugins here are one in kube-scheduler.
-inline constexpr std::string_view kDynamicResources = "DynamicResources";
-
 std::unique_ptr<PreEnqueue> scheduling_gates();
 std::unique_ptr<PreEnqueue> claims_exist();
 

@@ -16,15 +16,12 @@ class TaintToleration final : public Filter {
     return Signing::Signed;
   }
   void filter(Attempt& attempt) const override {
-    const ReasonId reason = attempt.diagnosis.reason(name(), "node(s) had untolerated taint(s)");
-    attempt.keep_if([&](NodeId node) {
+    attempt.keep_if(reason_row("UntoleratedTaint"), [&](NodeId node) {
       const std::vector<api::Taint>& taints = attempt.world->cluster.node(node).live->taints;
-      const bool fine = std::all_of(taints.begin(), taints.end(), [&](const api::Taint& taint) {
+      return std::all_of(taints.begin(), taints.end(), [&](const api::Taint& taint) {
         return (taint.effect != "NoSchedule" && taint.effect != "NoExecute") ||
                api::tolerates(attempt.pod->tolerations, taint);
       });
-      if (!fine) attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
-      return fine;
     });
   }
 };
