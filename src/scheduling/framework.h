@@ -14,6 +14,7 @@
 #include "client/decider.h"
 #include "scheduling/cluster_events.h"
 #include "scheduling/cycle_state.h"
+#include "scheduling/node_scope.h"
 #include "scheduling/placements.h"
 #include "scheduling/signature.h"
 
@@ -57,10 +58,12 @@ class SignPlugin : public Plugin {
   // After the prefilters: writes all that the plugin reads of the pod and of its claims, as fragments.
   // Unsigned: its answers on this pod are not kept, and every node is judged anew.
   virtual Signing sign(const Attempt&, PodSignature&) const { return Signing::Unsigned; }
+  // After the prefilters: what the plugin reads of other nodes than the one it answers for.
+  virtual void add_scope(const Attempt&, NodeScope&) const {}
 };
 
 // Refuses nodes; cheap per node, asked for all candidates at once. What it says of a node depends on that
-// node and on what it signs.
+// node, on what it signs and on its scope.
 class Filter : public SignPlugin {
  public:
   virtual void filter(Attempt& attempt) const = 0;

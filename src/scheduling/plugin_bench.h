@@ -19,6 +19,9 @@ class PluginBench {
     cluster.apply(*view.put({kind, meta.ns, meta.name, {}}, *typed));
     if (kind == api::Kind::Node) domains.node_changed(cluster, cluster.find_node(meta.name));
   }
+  void erase(api::Kind kind, const std::string& ns, const std::string& name) {
+    if (const auto delta = view.erase({kind, ns, name, {}}, ++version_)) cluster.apply(*delta);
+  }
   // `labels`: members of the object, "rack":"r0".
   void put_node(const std::string& name, const std::string& labels) {
     put(api::Kind::Node, R"({"metadata":{"name":")" + name + R"(","labels":{)" + labels +

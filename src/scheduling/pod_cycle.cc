@@ -68,16 +68,27 @@ bool PodCycle::has_preferences(const Attempt& attempt) const {
                      [&](const auto& filter) { return filter->wanted(attempt) && filter->prefers(attempt); });
 }
 
+void PodCycle::add_scope(const Attempt& attempt, NodeScope& scope) const {
+  for (const auto& filter : plugins_.filters) filter->add_scope(attempt, scope);
+  for (const auto& filter : plugins_.costly_filters) filter->add_scope(attempt, scope);
+  for (const PluginSet::Weighted& row : plugins_.scores) row.score->add_scope(attempt, scope);
+}
+
 bool PodCycle::sign_filters(const Attempt& attempt, PodSignature& signature) const {
-  return std::all_of(plugins_.filters.begin(), plugins_.filters.end(),
-                     [&](const auto& filter) { return filter->sign(attempt, signature) == Signing::Signed; });
+  NodeScope scope;
+  for (const auto& filter : plugins_.filters) {
+    if (filter->sign(attempt, signature) == Signing::Unsigned) return false;
+    filter->add_scope(attempt, scope);
+  }
+  return scope.is_node_alone();
 }
 
 bool PodCycle::sign(const Attempt& attempt, PodSignature& signature) const {
   const auto signs = [&](const SignPlugin& plugin) {
     return plugin.sign(attempt, signature) == Signing::Signed;
   };
-  return sign_filters(attempt, signature) &&
+  return std::all_of(plugins_.filters.begin(), plugins_.filters.end(),
+                     [&](const auto& filter) { return signs(*filter); }) &&
          std::all_of(plugins_.costly_filters.begin(), plugins_.costly_filters.end(),
                      [&](const auto& filter) { return signs(*filter); }) &&
          std::all_of(plugins_.scores.begin(), plugins_.scores.end(),

@@ -39,7 +39,9 @@ class PodCycle {
   bool has_preferences(const Attempt& attempt) const;
   // After `prepare`: what all filters and scores read of the pod. False when one of them does not sign it.
   bool sign(const Attempt& attempt, PodSignature& signature) const;
-  // The same of what `filter_only` asks.
+  // After `prepare`: what filters and scores read of other nodes than the one they answer for.
+  void add_scope(const Attempt& attempt, NodeScope& scope) const;
+  // What `filter_only` reads of the pod. False when a filter does not sign it, or reads other nodes too.
   bool sign_filters(const Attempt& attempt, PodSignature& signature) const;
   // Runs the Reserve plugins and charges the chosen node. False when one of them failed: the diagnosis says
   // why, transaction and reservation are as they were.

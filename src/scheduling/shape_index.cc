@@ -69,22 +69,37 @@ NodeId ShapeIndex::choose_among_kept(Attempt& attempt) {
   return node;
 }
 
-void ShapeIndex::bring_up_to_date(Shape& shape, Attempt& attempt) {
-  const model::Cluster& cluster = attempt.world->cluster;
-  changed_.clear();
-  auto reach = model::Cluster::Reach::Unknown;
-  if (!shape.fresh && shape.node_set_stamp == cluster.node_set_stamp())
-    reach = cluster.changed_since(shape.seen, changed_);
+// Brings into changed_ the live nodes whose verdicts are to be renewed, each once.
+void ShapeIndex::widen_changed(Shape& shape, const Attempt& attempt) {
   std::sort(changed_.begin(), changed_.end());
   changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
-  if (has(KnownDefect::InfeasibleNodesKept))
-    std::erase_if(changed_, [&](NodeId node) {
-      return domains_.rank(node) != kNoRank && shape.verdict[domains_.rank(node)] != 0;
-    });
+  const bool keeps_refused = has(KnownDefect::InfeasibleNodesKept);
+  std::erase_if(changed_, [&](NodeId node) {
+    const std::uint32_t rank = domains_.rank(node);
+    return rank == kNoRank || (keeps_refused && shape.verdict[rank] != 0);
+  });
+  if (shape.domains.empty()) return;
+  changed_ranks_.clear();
+  for (const NodeId node : changed_) changed_ranks_.push_back(domains_.rank(node));
+  const model::Cluster& cluster = attempt.world->cluster;
+  for (DomainMembers& members : shape.domains)
+    members.widen(cluster, domains_.nodes(cluster), changed_ranks_, changed_);
+  std::sort(changed_.begin(), changed_.end());
+  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+}
+
+void ShapeIndex::bring_up_to_date(Shape& shape, Attempt& attempt) {
+  const model::Cluster& cluster = attempt.world->cluster;
+  scope_.clear();
+  pods_.add_scope(attempt, scope_);
+  changed_.clear();
+  auto reach = model::Cluster::Reach::Unknown;
+  if (!shape.fresh && shape.node_set_stamp == cluster.node_set_stamp() && shape.digests == scope_.digests())
+    reach = cluster.changed_since(shape.seen, changed_);
+  if (reach != model::Cluster::Reach::Unknown) widen_changed(shape, attempt);
   if (reach == model::Cluster::Reach::Unknown || 2 * changed_.size() > shape.verdict.size()) {
     start(shape, attempt);
   } else {
-    std::erase_if(changed_, [&](NodeId node) { return domains_.rank(node) == kNoRank; });
     for (const NodeId node : changed_) release(shape, domains_.rank(node));
     judge(shape, attempt, changed_);
     if (reach == model::Cluster::Reach::AllDevices || shape.wide_stamp != cluster.wide_stamp())
@@ -102,6 +117,8 @@ void ShapeIndex::start(Shape& shape, Attempt& attempt) {
   shape.used_at = used_at;
   shape.fresh = false;
   shape.node_set_stamp = cluster.node_set_stamp();
+  shape.digests = scope_.digests();
+  for (const std::string& key : scope_.topology_keys()) shape.domains.emplace_back(key, cluster, nodes);
   shape.verdict.assign(nodes.size(), 0);
   shape.accepted.assign(nodes.size(), false);
   pods_.judge(attempt, nodes);

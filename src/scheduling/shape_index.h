@@ -2,10 +2,11 @@
 // kept for each shape of pod, and only nodes that changed are judged again.
 //
 // A shape is what all plugins sign of a pod: the bytes of its signature. A pod that one of them does not sign
-// is judged anew on every node. The answer is the one that PodCycle::choose gives over all nodes. Owner: the
-// scheduler, one thread; reads an open transaction like everybody. Cost: a choice O(changed nodes · log n); a
-// new shape, and a known one after a node came or went, one pass over all nodes. Memory: at most
-// kIndexedShapesMax shapes, some 30 bytes a node each, the least recently used make room.
+// is judged anew on every node. Verdicts that read other nodes are renewed as their NodeScope says. The
+// answer is the one that PodCycle::choose gives over all nodes. Owner: the scheduler, one thread; reads an
+// open transaction like everybody. Cost: a choice O(changed nodes · log n); a new shape, and a known one
+// after a node came or went, one pass over all nodes. Memory: at most kIndexedShapesMax shapes, some 30 bytes
+// a node each, the least recently used make room.
 #pragma once
 
 #include <map>
@@ -50,9 +51,11 @@ class ShapeIndex {
     std::uint64_t seen = 0;            // in ledger().changes()
     std::uint64_t node_set_stamp = 0;  // of the ranks
     std::uint64_t wide_stamp = 0;
-    Tournament scores;                  // of candidates, by rank
-    std::vector<bool> accepted;         // by rank: the costly filters take the candidate
-    std::vector<std::uint8_t> verdict;  // by rank: 0 for a candidate, else 1 + index in lists
+    std::vector<std::uint64_t> digests;  // of NodeScope
+    std::vector<DomainMembers> domains;  // one a topology key of NodeScope
+    Tournament scores;                   // of candidates, by rank
+    std::vector<bool> accepted;          // by rank: the costly filters take the candidate
+    std::vector<std::uint8_t> verdict;   // by rank: 0 for a candidate, else 1 + index in lists
     std::vector<ReasonList> lists;
     std::map<model::ResourceId, Tournament> room;  // what is left of it on nodes that lack it, by rank
     std::map<std::uint32_t, std::string> words;    // by rank
@@ -61,6 +64,7 @@ class ShapeIndex {
   NodeId choose_among_kept(Attempt& attempt);
   Shape& shape_of();
   void bring_up_to_date(Shape& shape, Attempt& attempt);
+  void widen_changed(Shape& shape, const Attempt& attempt);
   void start(Shape& shape, Attempt& attempt);
   void judge(Shape& shape, Attempt& attempt, std::span<const NodeId> nodes);
   void readmit(Shape& shape, Attempt& attempt);
@@ -77,7 +81,9 @@ class ShapeIndex {
   std::map<std::string, std::unique_ptr<Shape>, std::less<>> shapes_;
   Shape* latest_ = nullptr;  // that the latest choose() used; null when it passed over all nodes
   PodSignature signature_;
+  NodeScope scope_;  // of the latest choose()
   std::vector<NodeId> changed_;
+  std::vector<std::uint32_t> changed_ranks_;
   std::uint64_t uses_ = 0;
 };
 
