@@ -182,7 +182,7 @@ void compare(World12& world) {
 class NodeScopeProperty : public testing::TestWithParam<Rule> {};
 
 TEST_P(NodeScopeProperty, KeptVerdictsAreThoseOfJudgingAnew) {
-  EXPECT_TRUE(rc::check("kept and anew agree", [this] {
+  EXPECT_TRUE(rc::check("kept and anew agree", [] {
     World12 world(GetParam());
     for (const char* kind : {"a", "b"}) world.waiting(kind);
     const int steps = 5 + pick(30);
