@@ -4,6 +4,7 @@
 
 #include "dra/allocator.h"
 #include "scheduling/claims.h"
+#include "scheduling/plugins/dynamic_resources.h"
 
 namespace berth::planning {
 namespace {
@@ -23,7 +24,7 @@ NodeVerdict verdict_of(const Attempt& attempt, NodeId node, NodeId chosen) {
   const scheduling::Diagnosis& diagnosis = attempt.diagnosis;
   verdict.plugin = diagnosis.ended_by();
   if (verdict.plugin.empty() && diagnosis.size() > 0)
-    verdict.plugin = diagnosis.plugin(diagnosis.row(0).reasons.front());
+    verdict.plugin = diagnosis.reason(diagnosis.row(0).reasons.front()).row->plugin;
   return verdict;
 }
 
@@ -34,12 +35,13 @@ bool nearer(const dra::Certificate& a, const dra::Certificate& b) {
 
 std::optional<Proof> device_proof(const scheduling::PodCycle& cycle, Attempt& attempt,
                                   std::span<const NodeId> nodes) {
-  if (!attempt.ask) return std::nullopt;
+  const std::shared_ptr<const dra::Ask> ask = scheduling::plugins::claims_of(attempt).ask;
+  if (!ask) return std::nullopt;
   cycle.judge(attempt, nodes.first(std::min(nodes.size(), kNodesProvedMax)));
   std::optional<dra::Certificate> best;
   NodeId where;
   for (const NodeId node : attempt.candidates) {
-    const dra::Verdict verdict = attempt.world->allocator.allocate(*attempt.ask, node, dra::Explain::Words);
+    const dra::Verdict verdict = attempt.world->allocator.allocate(*ask, node, dra::Explain::Words);
     const auto* no = std::get_if<dra::Impossible>(&verdict);
     if (!no || !no->certificate || (best && !nearer(*no->certificate, *best))) continue;
     best = no->certificate;

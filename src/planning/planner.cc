@@ -140,9 +140,10 @@ void Planner::decide_pod(const api::Pod& pod, Decision& decision) {
   decision.score = attempt_.scores.front();
   {
     model::Ledger::Transaction transaction(cluster.ledger());
-    cycle_.reserve(attempt_, node, transaction);
+    if (!cycle_.reserve(attempt_, node, transaction)) return refuse_pod(pod, nodes, decision);
   }
-  place({pod, node, attempt_.claims, attempt_.node_allocatable}, {}, id_of(decision), decision.pods.front());
+  const scheduling::Reservation& reserved = attempt_.reservation;
+  place({pod, node, reserved.claims, reserved.node_allocatable}, {}, id_of(decision), decision.pods.front());
   decision.result = ResultKind::Placed;
   decision.reason = "Scheduled";
   decision.message = pod.meta.ns + "/" + pod.meta.name + " goes to " + decision.pods.front().node;
@@ -157,7 +158,7 @@ void Planner::refuse_pod(const api::Pod& pod, std::span<const NodeId> nodes, Dec
     return;
   }
   const bool unknown = std::any_of(refusals.reasons.begin(), refusals.reasons.end(), [](const auto& refused) {
-    return refused.reason == scheduling::kSearchEnded;
+    return *refused.row == scheduling::reason_row("SearchEnded");
   });
   decision.result = unknown ? ResultKind::Unknown : ResultKind::Unschedulable;
   decision.reason = unknown ? "SearchBudgetEnded" : "Unschedulable";

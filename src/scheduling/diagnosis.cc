@@ -14,25 +14,41 @@ void Diagnosis::clear() {
   ended_by_ = {};
 }
 
-ReasonId Diagnosis::reason(std::string_view plugin, std::string_view text) {
-  const ReasonId reason = reasons_.intern(text);
-  if (reason.index() == plugins_.size()) plugins_.push_back(plugin);
-  return reason;
+ReasonId Diagnosis::known(const Reason& row, std::string_view subject, std::string_view second,
+                          model::ResourceId resource) {
+  std::string both;
+  if (!second.empty()) both.append(subject).append("\n").append(second);
+  const std::string_view key = second.empty() ? subject : std::string_view(both);
+  auto& by_subject = ids_[&row];
+  if (const auto found = by_subject.find(key); found != by_subject.end()) return found->second;
+  const ReasonId id(static_cast<std::uint32_t>(reasons_.size()));
+  reasons_.push_back({&row, with_subjects(row.text, subject, second), std::string(subject), resource});
+  by_subject.emplace(key, id);
+  return id;
 }
 
-void Diagnosis::refuse_everywhere(std::string_view plugin, std::string message) {
-  everywhere_ = std::move(message);
-  ended_by_ = plugin;
+ReasonId Diagnosis::reason(const Reason& row, std::string_view subject, std::string_view second) {
+  return known(row, subject, second, model::ResourceId::none());
 }
 
-void Diagnosis::refuse(NodeId node, Refusal refusal, ReasonId reason) {
+ReasonId Diagnosis::lack_of(const Reason& row, model::ResourceId resource, std::string_view resource_name) {
+  return known(row, resource_name, {}, resource);
+}
+
+void Diagnosis::refuse_everywhere(const Reason& row, std::string_view subject, std::string_view second) {
+  everywhere_ = with_subjects(row.text, subject, second);
+  ended_by_ = row.plugin;
+}
+
+void Diagnosis::refuse(NodeId node, ReasonId reason) {
+  const Refusal refusal = reasons_[reason.index()].row->refusal;
   rows_.push_back({node, refusal, static_cast<std::uint32_t>(flat_.size()), 1});
   flat_.push_back(reason);
 }
 
-void Diagnosis::add_reason(ReasonId reason, Refusal worst) {
+void Diagnosis::add_reason(ReasonId reason) {
   BERTH_ASSERT(!rows_.empty(), "a further reason follows a first one");
-  rows_.back().refusal = std::max(rows_.back().refusal, worst);
+  rows_.back().refusal = std::max(rows_.back().refusal, reasons_[reason.index()].row->refusal);
   ++rows_.back().count;
   flat_.push_back(reason);
 }

@@ -3,35 +3,42 @@
 // Owner: one attempt. Cost: a few bytes per refused node and reason; what it all comes to is refusals.h.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/ids.h"
+#include "scheduling/reasons.h"
 
 namespace berth::scheduling {
 
 using model::NodeId;
 using ReasonId = DenseId<struct ReasonTag>;
 
-// Unresolvable: no eviction can help this pod onto this node.
-enum class Refusal : std::uint8_t { Unschedulable, Unresolvable };
+// A row of the table and what it is about.
+struct KnownReason {
+  const Reason* row = nullptr;
+  std::string text;            // Kubernetes', with its subjects
+  std::string subject;         // the first one
+  model::ResourceId resource;  // that the nodes have too little of; none: another matter
+};
 
 class Diagnosis {
  public:
   // Forgets all but the ids of reasons.
   void clear();
-  // A reason belongs to one plugin: the first that gives it. `plugin` has static lifetime.
-  ReasonId reason(std::string_view plugin, std::string_view text);
-  const std::string& text(ReasonId reason) const { return reasons_.text(reason); }
-  std::string_view plugin(ReasonId reason) const { return plugins_[reason.index()]; }
+  ReasonId reason(const Reason& row, std::string_view subject = {}, std::string_view second = {});
+  ReasonId lack_of(const Reason& row, model::ResourceId resource, std::string_view resource_name);
+  const KnownReason& reason(ReasonId reason) const { return reasons_[reason.index()]; }
 
-  void refuse(NodeId node, Refusal refusal, ReasonId reason);
-  // One more reason for the node refused last; `worst` replaces its refusal when it is the harder one.
-  void add_reason(ReasonId reason, Refusal worst);
+  void refuse(NodeId node, ReasonId reason);
+  // One more reason for the node refused last; its refusal is the harder one of both.
+  void add_reason(ReasonId reason);
   // The pod fits no node at all, whatever the node: a PreFilter's message.
-  void refuse_everywhere(std::string_view plugin, std::string message);
+  void refuse_everywhere(const Reason& row, std::string_view subject, std::string_view second = {});
   // An error that ends the attempt: "running … filter plugin: …". The first one stays.
   void fail(std::string_view plugin, std::string message);
 
@@ -60,8 +67,12 @@ class Diagnosis {
     std::uint32_t first;
     std::uint32_t count;
   };
-  model::Names<ReasonId> reasons_;
-  std::vector<std::string_view> plugins_;  // by ReasonId
+  ReasonId known(const Reason& row, std::string_view subject, std::string_view second,
+                 model::ResourceId resource);
+
+  std::vector<KnownReason> reasons_;  // by ReasonId
+  // By row and subjects; for looking up, never walked.
+  std::map<const Reason*, std::map<std::string, ReasonId, std::less<>>> ids_;
   std::vector<Kept> rows_;
   std::vector<ReasonId> flat_;
   std::string everywhere_;

@@ -1,43 +1,12 @@
 #include "scheduling/explain.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
-#include "scheduling/claims.h"
-#include "scheduling/plugins/node_resources.h"
-#include "scheduling/pod_cycle.h"
+#include "scheduling/free_resources.h"
 
 namespace berth::scheduling {
 namespace {
-
-// How Kubernetes' reason reads in a sentence about one node and about several.
-struct Wording {
-  std::string_view reason;
-  std::string_view one;
-  std::string_view several;
-};
-
-constexpr std::array<Wording, 12> kWordings = {{
-    {"Too many pods", "runs as many pods as it may", "run as many pods as they may"},
-    {"cannot allocate all claims", "has no devices for its claims", "have no devices for its claims"},
-    {"invalid resource pools were encountered", "offers device pools that break the rules",
-     "offer device pools that break the rules"},
-    {"node(s) didn't match Pod's node affinity/selector", "does not match its node selector or affinity",
-     "do not match its node selector or affinity"},
-    {"node(s) didn't match the requested node name", "is not the node it names", "are not the node it names"},
-    {"node(s) didn't satisfy plugin(s) [NodeAffinity]", "is not among the nodes its affinity names",
-     "are not among the nodes its affinity names"},
-    {"node(s) had untolerated taint(s)", "has a taint it does not tolerate",
-     "have a taint it does not tolerate"},
-    {"node(s) were unschedulable", "is cordoned", "are cordoned"},
-    {kClaimElsewhere, "cannot reach the devices of its allocated claim",
-     "cannot reach the devices of its allocated claim"},
-    {kSearchEnded, "was not searched to the end for devices", "were not searched to the end for devices"},
-    {kAvoidedReason, "is avoided for a while after a failed binding",
-     "are avoided for a while after a failed binding"},
-    {kInsufficient, "lacks ", "lack "},
-}};
 
 std::string amount_text(model::ResourceId resource, std::int64_t amount) {
   if (resource == model::kCpu) return Quantity::millis(amount).text();
@@ -46,13 +15,12 @@ std::string amount_text(model::ResourceId resource, std::int64_t amount) {
 }
 
 // "it asks for 8; n2 comes closest with 3500m"
-std::string nearest(const Attempt& attempt, std::string_view resource_name, NodeId best) {
+std::string nearest(const Attempt& attempt, model::ResourceId resource, NodeId best) {
   const model::Cluster& cluster = attempt.world->cluster;
-  const model::ResourceId resource = cluster.resources().find(resource_name);
   std::int64_t asked = 0;
   for (const model::ResourceAmount& request : cluster.pod(attempt.pod_id).requests)
     if (request.resource == resource) asked = request.amount;
-  const std::int64_t room = plugins::free_of(cluster.node(best), cluster.ledger().node(best), resource);
+  const std::int64_t room = free_of(cluster.node(best), cluster.ledger().node(best), resource);
   return "it asks for " + amount_text(resource, asked) + "; " + cluster.node(best).name +
          " comes closest with " + amount_text(resource, std::max<std::int64_t>(0, room)) + " free";
 }
@@ -98,20 +66,16 @@ std::string list_nodes(const model::Cluster& cluster, const RefusedFor& refused)
 
 std::string clause(const Attempt& attempt, const RefusedFor& refused, std::size_t node_count) {
   const model::Cluster& cluster = attempt.world->cluster;
-  const std::string& reason = refused.reason;
-  const auto row = std::find_if(kWordings.begin(), kWordings.end(), [&](const Wording& wording) {
-    return wording.reason == kInsufficient ? reason.starts_with(kInsufficient) : wording.reason == reason;
-  });
+  const Reason& row = *refused.row;
   std::string text = std::to_string(refused.count) + " of " + std::to_string(node_count) + " nodes ";
-  if (row == kWordings.end()) return text + "say: " + reason + " (" + list_nodes(cluster, refused) + ")";
-  text += refused.count == 1 ? row->one : row->several;
+  if (row.singular.empty())
+    return text + "say: " + refused.reason + " (" + list_nodes(cluster, refused) + ")";
+  text += with_subjects(refused.count == 1 ? row.singular : row.plural, refused.subject);
   std::string detail;
-  if (row->reason == kInsufficient) {
-    const std::string resource = reason.substr(kInsufficient.size());
-    text += resource;
-    detail = nearest(attempt, resource, refused.nearest);
+  if (refused.resource.valid()) {
+    detail = nearest(attempt, refused.resource, refused.nearest);
     if (const std::string more = devices_text(cluster, refused); !more.empty()) detail += "; " + more;
-  } else if (reason == "node(s) had untolerated taint(s)") {
+  } else if (row == reason_row("UntoleratedTaint")) {
     detail = taints_text(attempt, refused.first);
   } else {
     detail = devices_text(cluster, refused);

@@ -1,73 +1,24 @@
 // The extension points: what a plugin may be asked, and in which order.
 //
-// Owner: the scheduler, one thread; plugins keep no state between attempts. A filter sees all surviving nodes
-// at once, so that it can be a loop over columns. Source: kube-scheduler's framework, KEP-5732 (placements).
+// Owner: the scheduler, one thread; plugins keep no state but in the slots of an attempt. A filter sees all
+// surviving nodes at once, so that it can be a loop over columns. Source: kube-scheduler's framework,
+// KEP-5732 (placements).
 #pragma once
 
+#include <functional>
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "client/view.h"
-#include "model/cluster.h"
-#include "scheduling/diagnosis.h"
+#include "client/decider.h"
+#include "scheduling/cluster_events.h"
+#include "scheduling/cycle_state.h"
+#include "scheduling/node_scope.h"
 #include "scheduling/placements.h"
-
-namespace berth::dra {
-class Allocator;
-class Ask;
-}  // namespace berth::dra
+#include "scheduling/signature.h"
 
 namespace berth::scheduling {
-using model::PodId;
-// What every attempt of one decision shares.
-struct World {
-  const client::View& view;
-  model::Cluster& cluster;
-  dra::Allocator& allocator;
-  Time now = {};  // not set: no allocation is late
-  Duration binding_timeout = Duration::seconds(600);
-};
-// Unusable: its devices failed to get ready, or did not in time (KEP-5007).
-enum class ClaimState : std::uint8_t { Usable, Unusable };
-
-// One claim of a pod, and what stands or would stand in its status.
-struct ClaimChoice {
-  std::string pod_claim;  // name in pod.spec.resourceClaims
-  model::ClaimId claim;
-  std::shared_ptr<const api::Allocation> allocation;  // null: not allocated yet
-  ClaimState state = ClaimState::Usable;
-  std::shared_ptr<const api::ExtendedClaim> extended = nullptr;  // the claim is to be made
-};
-
-// One pod being placed: the input, what survived so far, and why the rest did not.
-struct Attempt {
-  const World* world = nullptr;
-  const api::Pod* pod = nullptr;
-  PodId pod_id;
-  std::vector<NodeId> candidates;    // by node name
-  std::vector<std::int64_t> scores;  // of candidates, once scored
-  Diagnosis diagnosis;
-  std::vector<ClaimChoice> claims;      // in the pod's order
-  std::shared_ptr<const dra::Ask> ask;  // the claims that the place must allocate; null: none
-  std::vector<std::shared_ptr<const api::Allocation>> allocations;  // for `ask`, on the node accepted last
-  std::int64_t preference = 0;                                      // of those allocations
-  model::NodeAllocatablePtr node_allocatable;                       // what those devices take of that node
-  std::shared_ptr<struct ExtendedResources> extended;  // plugins/extended_resources.h; null: none
-
-  bool over() const { return !diagnosis.error().empty() || diagnosis.refused_everywhere(); }
-  // Keeps the candidates for which `keep(node)` is true. `keep` refuses the others itself.
-  template <class Keep>
-  void keep_if(Keep keep) {
-    std::size_t kept = 0;
-    for (const NodeId node : candidates)
-      if (keep(node)) candidates[kept++] = node;
-    candidates.resize(kept);
-  }
-};
 
 // May the pod be tried at all?
 struct Gate {
@@ -83,46 +34,83 @@ class PreEnqueue {
   virtual Gate check(const client::View& view, const api::Pod& pod) const = 0;
 };
 
-// Looks at the pod and its claims once, before any node; may refuse it everywhere.
-class PreFilter {
+class Plugin {
  public:
-  virtual ~PreFilter() = default;
+  virtual ~Plugin() = default;
   // As kube-scheduler calls the plugin; static lifetime. Its refusals bear it.
   virtual std::string_view name() const = 0;
+  // A pod that waits is tried again at the events of all plugins.
+  virtual QueueingHint events_to_register() const { return {}; }
+};
+
+// Looks at the pod and its claims once, before any node; may refuse it everywhere.
+class PreFilter : public Plugin {
+ public:
   virtual void prepare(Attempt& attempt) const = 0;
 };
 
-// Refuses nodes; cheap per node, asked for all candidates at once. What it says of a node depends on that
-// node and on what shape_index.cc puts into a pod's key: such verdicts are kept until the node changes.
-class Filter {
+enum class Signing : std::uint8_t { Unsigned, Signed };
+
+// What the answers of a filter or of a score depend on. Answers are kept for each node, for all pods that
+// every plugin signs alike. Source: kube-scheduler's SignPlugin (KEP-5598).
+class SignPlugin : public Plugin {
  public:
-  virtual ~Filter() = default;
-  virtual std::string_view name() const = 0;
+  // After the prefilters: writes all that the plugin reads of the pod and of its claims, as fragments.
+  // Unsigned: its answers on this pod are not kept, and every node is judged anew.
+  virtual Signing sign(const Attempt&, PodSignature&) const { return Signing::Unsigned; }
+  // After the prefilters: what the plugin reads of other nodes than the one it answers for.
+  virtual void add_scope(const Attempt&, NodeScope&) const {}
+};
+
+// Refuses nodes; cheap per node, asked for all candidates at once. What it says of a node depends on that
+// node, on what it signs and on its scope.
+class Filter : public SignPlugin {
+ public:
   virtual void filter(Attempt& attempt) const = 0;
 };
 
 // Refuses one node; asked in the order of the scores until a node passes, so that the best node costs one
 // question. Its no is kept like a filter's, until the node, its devices or those of every node change.
-class CostlyFilter {
+class CostlyFilter : public SignPlugin {
  public:
-  virtual ~CostlyFilter() = default;
-  virtual std::string_view name() const = 0;
   virtual bool wanted(const Attempt& attempt) const = 0;
   virtual bool accepts(Attempt& attempt, NodeId node) const = 0;
   // True when Attempt::preference counts: all nodes are asked, and it is added, scaled to 0..100.
   virtual bool prefers(const Attempt& attempt) const = 0;
+  // Whether `explain` may add to this reason.
+  virtual bool explains(const Attempt& attempt, const Reason& reason) const = 0;
   // Why it refuses the node, in words; empty when there is nothing to add to the reason.
   virtual std::string explain(const Attempt& attempt, NodeId node) const = 0;
 };
 
 // Adds 0..100 times its weight for every candidate, whatever the other candidates are.
-class Score {
+class Score : public SignPlugin {
  public:
-  virtual ~Score() = default;
   virtual void score(Attempt& attempt, std::int64_t weight) const = 0;
 };
 
-// One row per plugin, in the order in which they are asked.
+// Takes what the pod needs on the chosen node beside its place, in their order.
+class Reserve : public Plugin {
+ public:
+  // Charges the transaction and notes in attempt.reservation what the BindRequest carries. An error ends the
+  // attempt; transaction and reservation are then as they were.
+  virtual Status reserve(Attempt& attempt, NodeId node, model::Ledger::Transaction& transaction) const = 0;
+  // A later plugin failed: undoes what `reserve` left elsewhere, in its slots say. In reverse order.
+  virtual void unreserve(Attempt& attempt, NodeId node) const = 0;
+};
+
+// Of a pod that fits nowhere in the cluster: what to write so that a later attempt may find a place.
+class PostFilter : public Plugin {
+ public:
+  // Whether the pod would fit somewhere now, as the transaction stands.
+  using FitsNow = std::function<bool()>;
+  // Leaves the transaction as it was.
+  virtual std::vector<client::Chain> after_refusal(const Attempt& attempt,
+                                                   model::Ledger::Transaction& transaction,
+                                                   const FitsNow& fits_now) const = 0;
+};
+
+// One row per plugin and extension point, in the order in which they are asked.
 struct PluginSet {
   struct Weighted {
     std::unique_ptr<Score> score;
@@ -133,9 +121,17 @@ struct PluginSet {
   std::vector<std::unique_ptr<Filter>> filters;
   std::vector<std::unique_ptr<CostlyFilter>> costly_filters;
   std::vector<Weighted> scores;
+  std::vector<std::unique_ptr<Reserve>> reserves;
+  std::vector<std::unique_ptr<PostFilter>> post_filters;
   std::unique_ptr<PlacementGenerator> placement_generator;
+  std::unique_ptr<FitCounter> fit_counter;
   std::unique_ptr<PlacementState> placement_state;
   std::vector<std::unique_ptr<PlacementScorer>> placement_scorers;
+
+  // The events that may help the pod.
+  std::uint32_t events_for(const api::Pod& pod) const;
+  // The events that may help any pod.
+  std::uint32_t all_events() const;
 };
 
 // The plugins of this cut, in kube-scheduler's order.

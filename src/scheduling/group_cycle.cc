@@ -2,10 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduling/claims.h"
 #include "scheduling/explain.h"
-#include "scheduling/plugins/extended_resources.h"
-#include "scheduling/plugins/node_resources.h"
 
 namespace berth::scheduling {
 
@@ -32,43 +29,6 @@ GroupOutcome error_outcome(const GroupInput& input, std::string message) {
   outcome.message = std::move(message);
   outcome.members.resize(input.waiting.size());
   return outcome;
-}
-
-bool same_shape(const model::Cluster& cluster, const api::Pod& a, const api::Pod& b) {
-  const auto requests = [&](const api::Pod& pod) -> const model::ResourceAmounts& {
-    return cluster.pod(cluster.find_pod(pod.meta.ns, pod.meta.name)).requests;
-  };
-  return a.node_selector == b.node_selector && a.required_node_affinity == b.required_node_affinity &&
-         a.tolerations == b.tolerations && requests(a) == requests(b);
-}
-
-// The least that any member asks of each resource: what fits one of them fits this.
-model::ResourceAmounts least_requests(const model::Cluster& cluster,
-                                      const std::vector<const api::Pod*>& pods) {
-  std::map<model::ResourceId, std::pair<std::int64_t, std::size_t>> least;
-  for (const api::Pod* pod : pods)
-    for (const model::ResourceAmount& one :
-         cluster.pod(cluster.find_pod(pod->meta.ns, pod->meta.name)).requests) {
-      auto& [amount, count] = least[one.resource];
-      amount = count == 0 ? one.amount : std::min(amount, one.amount);
-      ++count;
-    }
-  model::ResourceAmounts amounts;
-  for (const auto& [resource, row] : least)
-    if (row.second == pods.size()) amounts.push_back({resource, row.first});
-  return amounts;
-}
-
-std::string shape_name(const model::ResourceAmounts& requests, const api::Pod* twin) {
-  std::string name;
-  for (const model::ResourceAmount& one : requests)
-    name += std::to_string(one.resource.index()) + "=" + std::to_string(one.amount) + ",";
-  if (!twin) return name;
-  for (const auto& [key, value] : twin->node_selector) name += "s:" + key + "=" + value + ",";
-  if (twin->required_node_affinity)
-    name += "a:" + to_string(api::to_json(*twin->required_node_affinity)) + ",";
-  for (const api::Toleration& one : twin->tolerations) name += "t:" + to_string(api::to_json(one)) + ",";
-  return name + "twins";
 }
 
 }  // namespace
@@ -119,31 +79,39 @@ GroupOutcome GroupCycle::run(const World& world, const GroupInput& input,
   return feasible.empty() ? give_up(run) : settle_on(run, feasible);
 }
 
+// Whether the filters read the same of every member; then `signature` is what they read.
+bool GroupCycle::sign_alike(const Run& run, PodSignature& signature) const {
+  Attempt attempt;
+  PodSignature other;
+  return std::all_of(run.input.waiting.begin(), run.input.waiting.end(), [&](const api::Pod* pod) {
+    PodSignature& own = pod == run.input.waiting.front() ? signature : other;
+    own.clear();
+    pods_.begin(attempt, run.world, *pod);
+    return pods_.sign_filters(attempt, own) && own.bytes() == signature.bytes();
+  });
+}
+
 std::vector<std::size_t> GroupCycle::promising(Run& run) {
   std::vector<std::size_t> indices;
   if (run.topology) {
     const model::Cluster& cluster = run.world.cluster;
     const std::vector<const api::Pod*>& pods = run.input.waiting;
-    model::ResourceAmounts requests = least_requests(cluster, pods);
-    // Devices may serve these where a node offers none: they rule nothing out.
-    const bool by_devices = std::erase_if(requests, [&](const model::ResourceAmount& one) {
-                              return plugins::class_of(cluster, one.resource) != nullptr;
-                            }) > 0;
-    const bool twins = !by_devices && std::all_of(pods.begin(), pods.end(), [&](const api::Pod* pod) {
-      return same_shape(cluster, *pod, *pods.front());
-    });
+    const FitCounter::Demand demand = plugins_.fit_counter->demand(cluster, pods);
+    PodSignature signature;
+    const bool alike = !demand.beyond_filters && sign_alike(run, signature);
+    if (!alike) signature.clear();
+    if (signature.begin("LeastRequests")) signature.put(demand.requests);
     Attempt attempt;
     const auto room = [&](NodeId node) -> std::int64_t {
-      if (twins) {
+      if (alike) {
         pods_.begin(attempt, run.world, *pods.front());
         attempt.candidates = {node};
         pods_.filter_only(attempt);
         if (attempt.candidates.empty()) return 0;
       }
-      return plugins::room_for(cluster.node(node), cluster.ledger().node(node), requests);
+      return plugins_.fit_counter->fit_count(cluster, node, demand.requests);
     };
-    run.fit = &run.topology->fit(shape_name(requests, twins ? pods.front() : nullptr), cluster,
-                                 domains_.changes(), room);
+    run.fit = &run.topology->fit(signature.bytes(), cluster, domains_.changes(), room);
   }
   for (std::size_t i = 0; i < run.placements.size(); ++i)
     if (!run.fit || run.fit->sum(run.placements[i].domain) >= run.needed()) indices.push_back(i);
@@ -197,13 +165,16 @@ bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t me
       outcome.sentence = refusals.fit_sentence(placement.nodes.size());
       outcome.explanation = explain_pod(attempt_, refusals, placement.nodes.size());
       outcome.refused = refusals.named(run.world.cluster);
-      if (anywhere) outcome.deallocations = deallocations(attempt_, shapes_, pods_, run.transaction);
+      if (anywhere) outcome.deallocations = shapes_.post_filter(attempt_, run.transaction);
     }
     return false;
   }
-  pods_.reserve(attempt_, node, run.transaction);
-  outcome.claims = attempt_.claims;
-  outcome.node_allocatable = attempt_.node_allocatable;
+  if (!pods_.reserve(attempt_, node, run.transaction)) {
+    evaluation.error = attempt_.diagnosis.error();
+    return false;
+  }
+  outcome.claims = attempt_.reservation.claims;
+  outcome.node_allocatable = attempt_.reservation.node_allocatable;
   return true;
 }
 
@@ -225,7 +196,7 @@ GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement
     ++progress.placed;
     ++progress.scheduled;
     for (const model::ResourceAmount& one :
-         run.world.cluster.charges(attempt_.pod_id, attempt_.node_allocatable))
+         run.world.cluster.charges(attempt_.pod_id, attempt_.reservation.node_allocatable))
       if (one.resource.index() < 2) evaluation.result.use.requested[one.resource.index()] += one.amount;
   }
   run.transaction.roll_back_to(before);
@@ -275,6 +246,7 @@ GroupOutcome GroupCycle::give_up(Run& run) {
     GroupOutcome outcome;
     outcome.members.resize(run.input.waiting.size());
     outcome.message = "no feasible placements found";
+    outcome.without_placements = true;
     outcome.explanation = explain(run);
     return outcome;
   }

@@ -44,6 +44,7 @@ struct GroupOutcome {
   std::string placement;               // path of the chosen domain
   std::vector<MemberOutcome> members;  // as GroupInput::waiting
   std::string message;                 // of the group, Kubernetes' words without those about preemption
+  bool without_placements = false;     // Unschedulable: no domain was there to be tried
   std::string explanation;             // ours
 };
 
@@ -69,6 +70,7 @@ class GroupCycle {
   Evaluation evaluate(Run& run, const Placement& placement, Words words);
   bool try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
                   Words words);
+  bool sign_alike(const Run& run, PodSignature& signature) const;
   std::vector<std::size_t> promising(Run& run);
   void order_by_bound(Run& run, std::vector<std::size_t>& indices);
   GroupOutcome settle_on(Run& run, std::map<std::size_t, Evaluation>& evaluations);

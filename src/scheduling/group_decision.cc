@@ -8,9 +8,6 @@
 namespace berth::scheduling {
 namespace {
 
-constexpr std::uint32_t kGroupHints = kWakeNodeAdded | kWakeNodeChanged | kWakePodGone | kWakeSliceChanged |
-                                      kWakeClassChanged | kWakeClaimChanged | kWakeGroupChanged |
-                                      kWakeMemberAdded;
 std::string preemption_sentence(const api::PodGroup& group) {
   return group.preemption_policy == "Never"
              ? ", pod group preemption: not eligible due to preemptionPolicy=Never."
@@ -124,7 +121,7 @@ void Scheduler::put_back(Entry entry, const GroupInput& input, Time now) {
   const bool avoids = !input.avoid.empty() || !input.hidden.empty();
   if (avoids && !has(KnownDefect::AvoidedNodesWaitForSweep))
     return queue_.put_after_error(std::move(entry), now);
-  queue_.put_unschedulable(std::move(entry), kGroupHints, now);
+  queue_.put_unschedulable(std::move(entry), plugins_.all_events(), now);
 }
 
 client::Effects Scheduler::refuse_group(const World& world, Entry entry, const GroupInput& input,
@@ -135,9 +132,9 @@ client::Effects Scheduler::refuse_group(const World& world, Entry entry, const G
   const std::string group_message =
       failed ? outcome.message : outcome.message + preemption_sentence(*input.group) + own;
   // Members that would have had a node, or were not asked, hear what became of the group.
-  const bool nowhere = outcome.message == "no feasible placements found";
-  const std::string shared =
-      failed || nowhere ? outcome.message + own : "pod group is unschedulable, " + group_message;
+  const std::string shared = failed || outcome.without_placements
+                                 ? outcome.message + own
+                                 : "pod group is unschedulable, " + group_message;
   client::Effects effects;
   effects.decision_id = id;
   DecisionRecord record{id, now, DecisionKind::Group, input.group->meta.ns, input.group->meta.name};

@@ -48,8 +48,7 @@ KeptRoom Scheduler::room_of_pod(const World& world, const api::Pod& pod, std::ve
   pod_cycle_.begin(attempt_, world, pod);
   const NodeId node = shapes_.choose(attempt_, avoided);
   if (!node.valid()) return room;
-  pod_cycle_.reserve(attempt_, node, transaction);
-  add_room(room, node, attempt_.claims);
+  if (pod_cycle_.reserve(attempt_, node, transaction)) add_room(room, node, attempt_.reservation.claims);
   return room;
 }
 

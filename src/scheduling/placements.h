@@ -40,6 +40,21 @@ class PlacementGenerator {
   virtual Result<std::vector<Placement>> generate(const PlacementQuestion& question) const = 0;
 };
 
+// Bounds from above how many members of a group a node takes. Placements whose sum is too small are not
+// tried.
+class FitCounter {
+ public:
+  virtual ~FitCounter() = default;
+  struct Demand {
+    model::ResourceAmounts requests;  // what every one of the pods takes of its node
+    // They may stand where a filter refuses them that was not prepared: filters bound nothing.
+    bool beyond_filters = false;
+  };
+  virtual Demand demand(const model::Cluster& cluster, std::span<const api::Pod* const> pods) const = 0;
+  virtual std::int64_t fit_count(const model::Cluster& cluster, NodeId node,
+                                 const model::ResourceAmounts& requests) const = 0;
+};
+
 // How far a group has come on one placement.
 struct Progress {
   std::int32_t minimum = 1;

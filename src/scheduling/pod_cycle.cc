@@ -2,12 +2,6 @@
 
 #include <algorithm>
 
-#include "base/assert.h"
-#include "dra/allocator.h"
-#include "scheduling/plugins/extended_resources.h"
-#include "scheduling/plugins/node_allocatable.h"
-#include "scheduling/plugins/node_resources.h"
-
 namespace berth::scheduling {
 namespace {
 
@@ -22,11 +16,9 @@ void PodCycle::begin(Attempt& attempt, const World& world, const api::Pod& pod) 
   attempt.candidates.clear();
   attempt.scores.clear();
   attempt.diagnosis.clear();
-  attempt.claims.clear();
-  attempt.ask.reset();
-  attempt.allocations.clear();
-  attempt.node_allocatable.reset();
-  attempt.extended.reset();
+  attempt.slots.clear();
+  attempt.node_slots.clear();
+  attempt.reservation.clear();
 }
 
 bool PodCycle::prepare(Attempt& attempt) const {
@@ -55,14 +47,9 @@ void PodCycle::judge(Attempt& attempt, std::span<const NodeId> nodes) const {
 NodeId PodCycle::choose(Attempt& attempt, std::span<const NodeId> nodes,
                         std::span<const NodeId> avoid) const {
   attempt.candidates.assign(nodes.begin(), nodes.end());
-  if (!avoid.empty()) {
-    const ReasonId reason = attempt.diagnosis.reason("", kAvoidedReason);
-    attempt.keep_if([&](NodeId node) {
-      if (std::find(avoid.begin(), avoid.end(), node) == avoid.end()) return true;
-      attempt.diagnosis.refuse(node, Refusal::Unschedulable, reason);
-      return false;
-    });
-  }
+  if (!avoid.empty())
+    attempt.keep_if(reason_row("BindFailureAvoided"),
+                    [&](NodeId node) { return std::find(avoid.begin(), avoid.end(), node) == avoid.end(); });
   filter_only(attempt);
   if (attempt.candidates.empty() || attempt.over()) return NodeId::none();
   attempt.scores.assign(attempt.candidates.size(), 0);
@@ -81,7 +68,35 @@ bool PodCycle::has_preferences(const Attempt& attempt) const {
                      [&](const auto& filter) { return filter->wanted(attempt) && filter->prefers(attempt); });
 }
 
+void PodCycle::add_scope(const Attempt& attempt, NodeScope& scope) const {
+  for (const auto& filter : plugins_.filters) filter->add_scope(attempt, scope);
+  for (const auto& filter : plugins_.costly_filters) filter->add_scope(attempt, scope);
+  for (const PluginSet::Weighted& row : plugins_.scores) row.score->add_scope(attempt, scope);
+}
+
+bool PodCycle::sign_filters(const Attempt& attempt, PodSignature& signature) const {
+  NodeScope scope;
+  for (const auto& filter : plugins_.filters) {
+    if (filter->sign(attempt, signature) == Signing::Unsigned) return false;
+    filter->add_scope(attempt, scope);
+  }
+  return scope.is_node_alone();
+}
+
+bool PodCycle::sign(const Attempt& attempt, PodSignature& signature) const {
+  const auto signs = [&](const SignPlugin& plugin) {
+    return plugin.sign(attempt, signature) == Signing::Signed;
+  };
+  return std::all_of(plugins_.filters.begin(), plugins_.filters.end(),
+                     [&](const auto& filter) { return signs(*filter); }) &&
+         std::all_of(plugins_.costly_filters.begin(), plugins_.costly_filters.end(),
+                     [&](const auto& filter) { return signs(*filter); }) &&
+         std::all_of(plugins_.scores.begin(), plugins_.scores.end(),
+                     [&](const PluginSet::Weighted& row) { return signs(*row.score); });
+}
+
 bool PodCycle::accepts(Attempt& attempt, NodeId node) const {
+  attempt.node_slots.clear();
   return std::all_of(plugins_.costly_filters.begin(), plugins_.costly_filters.end(), [&](const auto& filter) {
     return !filter->wanted(attempt) || filter->accepts(attempt, node);
   });
@@ -103,8 +118,7 @@ NodeId PodCycle::best_of_all(Attempt& attempt) const {
   struct Accepted {
     std::size_t candidate;
     std::int64_t preference;
-    std::vector<std::shared_ptr<const api::Allocation>> allocations;
-    model::NodeAllocatablePtr node_allocatable;
+    StateSlots slots;
   };
   std::vector<Accepted> all;
   std::int64_t most = 1;
@@ -114,16 +128,14 @@ NodeId PodCycle::best_of_all(Attempt& attempt) const {
     if (attempt.over()) return NodeId::none();
     if (!accepted) continue;
     most = std::max(most, attempt.preference);
-    all.push_back({i, attempt.preference, {}, attempt.node_allocatable});
-    all.back().allocations.swap(attempt.allocations);
+    all.push_back({i, attempt.preference, std::move(attempt.node_slots)});
   }
   if (all.empty()) return NodeId::none();
   for (const Accepted& one : all) attempt.scores[one.candidate] += one.preference * kScoreMax / most;
   const auto best = std::max_element(all.begin(), all.end(), [&](const Accepted& a, const Accepted& b) {
     return attempt.scores[a.candidate] < attempt.scores[b.candidate];
   });
-  attempt.allocations.swap(best->allocations);
-  attempt.node_allocatable = best->node_allocatable;
+  attempt.node_slots = std::move(best->slots);
   return attempt.candidates[best->candidate];
 }
 
@@ -145,13 +157,13 @@ NodeId PodCycle::first_accepted(Attempt& attempt) const {
   return NodeId::none();
 }
 
-bool PodCycle::has_words(const Attempt& attempt, std::string_view reason) {
-  return reason == kNoDevices || (reason.starts_with(kInsufficient) && plugins::may_take_of_node(attempt));
+bool PodCycle::has_words(const Attempt& attempt, const Reason& reason) const {
+  return std::any_of(plugins_.costly_filters.begin(), plugins_.costly_filters.end(),
+                     [&](const auto& filter) { return filter->explains(attempt, reason); });
 }
 
 std::string PodCycle::why_not(const Attempt& attempt, NodeId node) const {
   std::string why;
-  if (!plugins::fits(attempt, node, attempt.world->cluster.pod(attempt.pod_id).requests)) return why;
   for (const auto& filter : plugins_.costly_filters)
     if (why.empty() && filter->wanted(attempt)) why = filter->explain(attempt, node);
   return why;
@@ -165,32 +177,37 @@ Refusals PodCycle::refusals(const Attempt& attempt) const {
   }
   Refusals refusals = add_up(attempt.diagnosis, attempt.world->cluster);
   for (RefusedFor& refused : refusals.reasons)
-    if (has_words(attempt, refused.reason))
+    if (has_words(attempt, *refused.row))
       for (const NodeId node : refused.first) refused.why.push_back(why_not(attempt, node));
   return refusals;
 }
 
-void PodCycle::reserve(Attempt& attempt, NodeId node, model::Ledger::Transaction& transaction) const {
-  model::Cluster& cluster = attempt.world->cluster;
-  transaction.place(attempt.pod_id, node, cluster.charges(attempt.pod_id, attempt.node_allocatable),
-                    attempt.node_allocatable);
-  std::size_t next = 0;
-  for (ClaimChoice& choice : attempt.claims) {
-    if (choice.allocation) {
-      // The decision stands on it: it stays taken though somebody may be giving it back unseen.
-      transaction.allocate(attempt.pod_id, choice.claim, cluster.hold_for(choice.allocation));
-      continue;
-    }
-    BERTH_ASSERT(next < attempt.allocations.size(), "every claim of the ask has an allocation");
-    choice.allocation = attempt.allocations[next++];
-    transaction.allocate(attempt.pod_id, choice.claim, cluster.hold_for(choice.allocation));
+bool PodCycle::reserve(Attempt& attempt, NodeId node, model::Ledger::Transaction& transaction) const {
+  const auto before = transaction.savepoint();
+  for (auto at = plugins_.reserves.begin(); at != plugins_.reserves.end(); ++at) {
+    const Status reserved = (*at)->reserve(attempt, node, transaction);
+    if (reserved) continue;
+    attempt.diagnosis.fail((*at)->name(), "running Reserve plugin \"" + std::string((*at)->name()) +
+                                              "\": " + reserved.error().message());
+    while (at != plugins_.reserves.begin()) (*--at)->unreserve(attempt, node);
+    transaction.roll_back_to(before);
+    attempt.reservation.clear();
+    return false;
   }
-  if (!attempt.extended || !plugins::ask_for(attempt, node) || !attempt.extended->chosen) return;
-  BERTH_ASSERT(next < attempt.allocations.size(), "the claim for extended resources comes last");
-  const model::ClaimId made = cluster.claim_id({attempt.pod->meta.ns, attempt.extended->claim_name});
-  attempt.claims.push_back(
-      {"", made, attempt.allocations[next], ClaimState::Usable, attempt.extended->chosen});
-  transaction.allocate(attempt.pod_id, made, cluster.hold_for(attempt.allocations[next]));
+  const model::NodeAllocatablePtr& by_devices = attempt.reservation.node_allocatable;
+  transaction.place(attempt.pod_id, node, attempt.world->cluster.charges(attempt.pod_id, by_devices),
+                    by_devices);
+  return true;
+}
+
+std::vector<client::Chain> PodCycle::post_filter(const Attempt& attempt,
+                                                 model::Ledger::Transaction& transaction,
+                                                 const PostFilter::FitsNow& fits_now) const {
+  std::vector<client::Chain> chains;
+  for (const auto& plugin : plugins_.post_filters)
+    for (client::Chain& chain : plugin->after_refusal(attempt, transaction, fits_now))
+      chains.push_back(std::move(chain));
+  return chains;
 }
 
 }  // namespace berth::scheduling

@@ -37,16 +37,25 @@ class PodCycle {
   // Whether nodes are asked even after one has accepted.
   bool asks_all(const Attempt& attempt) const;
   bool has_preferences(const Attempt& attempt) const;
-  // Charges the chosen node, and the devices that were found for it.
-  void reserve(Attempt& attempt, NodeId node, model::Ledger::Transaction& transaction) const;
+  // After `prepare`: what all filters and scores read of the pod. False when one of them does not sign it.
+  bool sign(const Attempt& attempt, PodSignature& signature) const;
+  // After `prepare`: what filters and scores read of other nodes than the one they answer for.
+  void add_scope(const Attempt& attempt, NodeScope& scope) const;
+  // What `filter_only` reads of the pod. False when a filter does not sign it, or reads other nodes too.
+  bool sign_filters(const Attempt& attempt, PodSignature& signature) const;
+  // Runs the Reserve plugins and charges the chosen node. False when one of them failed: the diagnosis says
+  // why, transaction and reservation are as they were.
+  [[nodiscard]] bool reserve(Attempt& attempt, NodeId node, model::Ledger::Transaction& transaction) const;
+  // What is to be written for a pod that fits nowhere. Leaves the transaction as it was.
+  std::vector<client::Chain> post_filter(const Attempt& attempt, model::Ledger::Transaction& transaction,
+                                         const PostFilter::FitsNow& fits_now) const;
   // Runs the cheap filters on the candidates: an upper bound of where the pod could go.
   void filter_only(Attempt& attempt) const;
   // What the diagnosis comes to, with words of costly filters.
   Refusals refusals(const Attempt& attempt) const;
   // Whether costly filters have more to say about a node that was refused for this reason.
-  static bool has_words(const Attempt& attempt, std::string_view reason);
-  // In words, why a costly filter refuses the node; empty when there is nothing to add, or the node has no
-  // room for what the pod itself asks.
+  bool has_words(const Attempt& attempt, const Reason& reason) const;
+  // In words, why a costly filter refuses the node; empty when there is nothing to add.
   std::string why_not(const Attempt& attempt, NodeId node) const;
 
  private:
@@ -56,7 +65,5 @@ class PodCycle {
 
   const PluginSet& plugins_;
 };
-
-inline constexpr std::string_view kAvoidedReason = "node(s) are avoided for a while after a failed binding";
 
 }  // namespace berth::scheduling

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "scheduling/cluster_events.h"
 
 namespace berth::scheduling {
 
@@ -27,20 +28,6 @@ struct EntryKey {
   std::string name;
   EntryKind kind = EntryKind::Pod;
   friend auto operator<=>(const EntryKey&, const EntryKey&) = default;
-};
-
-// What happened in the cluster, as a set of bits; an entry names the ones that may help it.
-enum Wake : std::uint32_t {
-  kWakeNever = 0,
-  kWakeNodeAdded = 1u << 0,
-  kWakeNodeChanged = 1u << 1,
-  kWakePodGone = 1u << 2,
-  kWakeSliceChanged = 1u << 3,
-  kWakeClassChanged = 1u << 4,
-  kWakeClaimChanged = 1u << 5,
-  kWakeGroupChanged = 1u << 6,
-  kWakeMemberAdded = 1u << 7,
-  kWakeAny = (1u << 8) - 1,
 };
 
 struct Entry {

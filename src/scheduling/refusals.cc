@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduling/plugins/node_resources.h"
+#include "scheduling/free_resources.h"
 
 namespace berth::scheduling {
 namespace {
@@ -29,7 +29,7 @@ std::string counted(std::uint32_t count, std::string_view reason) {
 // The node with most of the resource free; the first by name of several.
 NodeId nearest(const model::Cluster& cluster, model::ResourceId resource, const std::vector<NodeId>& nodes) {
   const auto room = [&](NodeId node) {
-    return plugins::free_of(cluster.node(node), cluster.ledger().node(node), resource);
+    return free_of(cluster.node(node), cluster.ledger().node(node), resource);
   };
   return *std::min_element(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
     const std::int64_t left = room(a), right = room(b);
@@ -43,7 +43,7 @@ std::vector<RefusedNodes> Refusals::named(const model::Cluster& cluster) const {
   std::vector<RefusedNodes> refused;
   for (const RefusedFor& entry : reasons) {
     RefusedNodes& row = refused.emplace_back();
-    row.plugin = entry.plugin;
+    row.plugin = entry.row->plugin;
     row.reason = entry.reason;
     row.count = entry.count;
     for (std::size_t i = 0; i < entry.first.size(); ++i)
@@ -73,25 +73,31 @@ std::string Refusals::preemption_sentence(std::size_t node_count, std::string_vi
   return "preemption: " + available(node_count) + sorted(std::move(parts)) + ".";
 }
 
+void RefusedFor::note(const KnownReason& known) {
+  if (row && row->id <= known.row->id) return;
+  row = known.row;
+  reason = known.text;
+  subject = known.subject;
+  resource = known.resource;
+}
+
 Refusals add_up(const Diagnosis& diagnosis, const model::Cluster& cluster) {
   Refusals refusals{diagnosis.error(), diagnosis.everywhere(), 0, 0, {}};
+  std::map<std::string_view, RefusedFor> by_text;
   std::map<std::string_view, std::vector<NodeId>> nodes;
-  std::map<std::string_view, std::string_view> plugins;  // by reason
   for (std::size_t i = 0; i < diagnosis.size(); ++i) {
     const Diagnosis::Row row = diagnosis.row(i);
     ++(row.refusal == Refusal::Unresolvable ? refusals.unresolvable : refusals.unschedulable);
     for (const ReasonId reason : row.reasons) {
-      nodes[diagnosis.text(reason)].push_back(row.node);
-      plugins[diagnosis.text(reason)] = diagnosis.plugin(reason);
+      const KnownReason& known = diagnosis.reason(reason);
+      nodes[known.text].push_back(row.node);
+      by_text[known.text].note(known);
     }
   }
-  for (auto& [reason, list] : nodes) {
-    RefusedFor& entry = refusals.reasons.emplace_back();
-    entry.reason = reason;
-    entry.plugin = plugins[reason];
+  for (auto& [text, list] : nodes) {
+    RefusedFor& entry = refusals.reasons.emplace_back(std::move(by_text[text]));
     entry.count = static_cast<std::uint32_t>(list.size());
-    if (reason.starts_with(kInsufficient))
-      entry.nearest = nearest(cluster, cluster.resources().find(reason.substr(kInsufficient.size())), list);
+    if (entry.resource.valid()) entry.nearest = nearest(cluster, entry.resource, list);
     const auto named = list.begin() + static_cast<std::ptrdiff_t>(std::min(list.size(), kNodesNamedMax));
     std::partial_sort(list.begin(), named, list.end(),
                       [&](NodeId a, NodeId b) { return cluster.node(a).name < cluster.node(b).name; });

@@ -16,22 +16,20 @@ namespace berth::scheduling {
 
 // Nodes that are named for one reason, and asked why.
 inline constexpr std::size_t kNodesNamedMax = 3;
-// Kubernetes' reason for a resource that a node has too little of begins with it; the resource's name
-// follows.
-inline constexpr std::string_view kInsufficient = "Insufficient ";
-// About it a costly filter has more to say, node by node.
-inline constexpr std::string_view kNoDevices = "cannot allocate all claims";
-// The search budget ended first.
-inline constexpr std::string_view kSearchEnded = "timed out trying to allocate devices";
 
 struct RefusedFor {
-  std::string reason;
-  std::string_view plugin = {};  // empty: no plugin, the scheduler itself
+  const Reason* row = nullptr;
+  std::string reason;          // Kubernetes' text
+  std::string subject;         // the row's first
+  model::ResourceId resource;  // that the nodes have too little of; none: another matter
   std::uint32_t count = 0;
   std::vector<NodeId> first;     // by name, at most kNodesNamedMax
   std::vector<std::string> why;  // of each of them, when the filter has words; else empty
-  NodeId nearest;                // for a resource: who has most of it free, first by name
+  NodeId nearest;                // who has most of the resource free, first by name
   friend bool operator==(const RefusedFor&, const RefusedFor&) = default;
+
+  // Of several reasons with one text the first id counts.
+  void note(const KnownReason& known);
 };
 
 struct Refusals {

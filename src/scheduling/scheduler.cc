@@ -4,16 +4,11 @@
 
 #include "base/fnv.h"
 #include "base/known_defects.h"
-#include "scheduling/claims.h"
 #include "scheduling/explain.h"
 #include "scheduling/writes.h"
 
 namespace berth::scheduling {
 namespace {
-
-constexpr std::uint32_t kPlainHints = kWakeNodeAdded | kWakeNodeChanged | kWakePodGone;
-constexpr std::uint32_t kDeviceHints =
-    kPlainHints | kWakeSliceChanged | kWakeClassChanged | kWakeClaimChanged;
 
 std::uint64_t version_digest(const api::ObjectKey& key, const std::optional<api::TypedObject>& object) {
   if (!object) return 0;
@@ -37,20 +32,6 @@ bool matters(const api::Node& before, const api::Node& after) {
   return before.unschedulable != after.unschedulable || before.allocatable != after.allocatable ||
          before.meta.labels != after.meta.labels || !same_taints(before.taints, after.taints) ||
          before.declared_features != after.declared_features;
-}
-
-// Names with a slash may be served by devices.
-bool asks_for_devices(const api::Pod& pod) {
-  const auto extended = [](const api::Container& container) {
-    return std::any_of(container.requests.begin(), container.requests.end(),
-                       [](const auto& request) { return request.first.find('/') != std::string::npos; });
-  };
-  return !pod.claims.empty() || std::any_of(pod.containers.begin(), pod.containers.end(), extended) ||
-         std::any_of(pod.init_containers.begin(), pod.init_containers.end(), extended);
-}
-
-std::uint32_t hints_for(const api::Pod& pod) {
-  return asks_for_devices(pod) ? kDeviceHints : kPlainHints;
 }
 
 }  // namespace
@@ -427,7 +408,8 @@ client::Effects Scheduler::decide_pod(const World& world, Entry entry, const api
   pod_cycle_.begin(attempt_, world, pod);
   const NodeId node = shapes_.choose(attempt_, nodes_to_avoid(pod, now));
   if (!node.valid()) return refuse_pod(std::move(entry), attempt_, transaction, id, now);
-  pod_cycle_.reserve(attempt_, node, transaction);
+  if (!pod_cycle_.reserve(attempt_, node, transaction))
+    return refuse_pod(std::move(entry), attempt_, transaction, id, now);
   cluster_.commit(transaction, id);
   domains_.use_changed(node);
   overtaking_.placed(pod.priority, now);
@@ -436,8 +418,8 @@ client::Effects Scheduler::decide_pod(const World& world, Entry entry, const api
   client::Effects effects;
   effects.decision_id = id;
   const std::string& node_name = cluster_.node(node).name;
-  const Binding binding{&pod, node_name, claim_allocations(world, attempt_.claims), attempt_.node_allocatable,
-                        options_.backoff_limit};
+  const Binding binding{&pod, node_name, claim_allocations(world, attempt_.reservation.claims),
+                        attempt_.reservation.node_allocatable, options_.backoff_limit};
   effects.chains.push_back(bind_chain(world.view, binding, {}, id, leadership_.epoch));
   conditions_.drop(client::key_of(api::Kind::Pod, pod.meta));
   log({id,
@@ -473,7 +455,7 @@ client::Effects Scheduler::refuse_pod(Entry entry, const Attempt& attempt,
   const std::string reason = failed ? "SchedulerError" : "Unschedulable";
   client::Effects effects;
   effects.decision_id = id;
-  if (!failed) effects.chains = deallocations(attempt, shapes_, pod_cycle_, transaction);
+  if (!failed) effects.chains = shapes_.post_filter(attempt, transaction);
   if (!effects.chains.empty()) deallocating_[id] = entry.key;
   tell(attempt.world->view, pod, {reason, message, explanation, id}, now);
   if (!failed) message += " " + explanation;
@@ -494,7 +476,7 @@ client::Effects Scheduler::refuse_pod(Entry entry, const Attempt& attempt,
   if (failed || (avoids && !has(KnownDefect::AvoidedNodesWaitForSweep))) {
     queue_.put_after_error(std::move(entry), now);
   } else {
-    queue_.put_unschedulable(std::move(entry), hints_for(pod), now);
+    queue_.put_unschedulable(std::move(entry), plugins_.events_for(pod), now);
   }
   return effects;
 }

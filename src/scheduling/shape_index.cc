@@ -4,74 +4,43 @@
 
 #include "base/assert.h"
 #include "base/known_defects.h"
-#include "dra/allocator.h"
-#include "scheduling/plugins/node_allocatable.h"
-#include "scheduling/plugins/node_resources.h"
+#include "scheduling/free_resources.h"
 
 namespace berth::scheduling {
+
 namespace {
 
-// Lengths stand before texts and lists, so that different parts never run into each other.
-void put(std::string& key, std::uint64_t number) {
-  for (; number >= 0x80; number >>= 7) key += static_cast<char>(number | 0x80);
-  key += static_cast<char>(number);
-}
-void put(std::string& key, std::string_view text) {
-  put(key, static_cast<std::uint64_t>(text.size()));
-  key += text;
-}
+// The attempt judges nodes with the index's diagnosis while this lives. An error goes back with it.
+class Lent {
+ public:
+  Lent(Attempt& attempt, Diagnosis& diagnosis) : attempt_(attempt), diagnosis_(diagnosis) {
+    diagnosis_.clear();
+    std::swap(attempt_.diagnosis, diagnosis_);
+  }
+  ~Lent() {
+    std::swap(attempt_.diagnosis, diagnosis_);
+    if (!diagnosis_.error().empty()) attempt_.diagnosis.fail(diagnosis_.ended_by(), diagnosis_.error());
+  }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+
+ private:
+  Attempt& attempt_;
+  Diagnosis& diagnosis_;
+};
 
 }  // namespace
 
-// False for a pod whose answer is its own: a claim that is allocated binds it to nodes, preferences make the
-// score of a node depend on the others, and what extended resources ask of devices differs from node to node.
-bool ShapeIndex::write_key(const Attempt& attempt) {
-  if (attempt.extended || pods_.has_preferences(attempt)) return false;
-  for (const ClaimChoice& choice : attempt.claims)
-    if (choice.allocation) return false;
-  const api::Pod& pod = *attempt.pod;
-  key_.clear();
-  put(key_, pod.node_name);
-  put(key_, attempt.ask ? attempt.ask->shape() : 0);
-  if (!plugins::container_counts(attempt, container_counts_)) return false;
-  put(key_, container_counts_.size());
-  for (const std::uint32_t count : container_counts_) put(key_, count);
-  const model::ResourceAmounts& requests = attempt.world->cluster.pod(attempt.pod_id).requests;
-  put(key_, requests.size());
-  for (const model::ResourceAmount& one : requests) {
-    put(key_, one.resource.index());
-    put(key_, static_cast<std::uint64_t>(one.amount));
-  }
-  put(key_, pod.node_selector.size());
-  for (const auto& [name, value] : pod.node_selector) {
-    put(key_, name);
-    put(key_, value);
-  }
-  put(key_, pod.tolerations.size());
-  for (const api::Toleration& one : pod.tolerations)
-    for (const std::string* text : {&one.key, &one.op, &one.value, &one.effect}) put(key_, *text);
-  if (pod.required_node_affinity) put(key_, to_string(api::to_json(*pod.required_node_affinity)));
-  return true;
-}
-
-ShapeIndex::Shape& ShapeIndex::shape_of(const Attempt& attempt) {
-  auto at = shapes_.find(key_);
+ShapeIndex::Shape& ShapeIndex::shape_of() {
+  auto at = shapes_.find(signature_.bytes());
   if (at == shapes_.end()) {
     if (shapes_.size() >= kIndexedShapesMax)
       shapes_.erase(std::min_element(shapes_.begin(), shapes_.end(), [](const auto& a, const auto& b) {
         return a.second->used_at < b.second->used_at;
       }));
-    at = shapes_.emplace(key_, std::make_unique<Shape>()).first;
+    at = shapes_.emplace(signature_.bytes(), std::make_unique<Shape>()).first;
   }
   at->second->used_at = ++uses_;
-  judged_.world = attempt.world;
-  judged_.pod = attempt.pod;
-  judged_.pod_id = attempt.pod_id;
-  judged_.ask = attempt.ask;
-  judged_.allocations.clear();
-  judged_.node_allocatable.reset();
-  judged_.claims.clear();
-  if (!container_counts_.empty()) judged_.claims = attempt.claims;
   return *at->second;
 }
 
@@ -79,37 +48,60 @@ NodeId ShapeIndex::choose(Attempt& attempt, std::span<const NodeId> avoid) {
   latest_ = nullptr;
   const std::vector<NodeId>& nodes = domains_.nodes(attempt.world->cluster);
   if (nodes.empty() || !pods_.prepare(attempt)) return NodeId::none();
-  if (!avoid.empty() || !write_key(attempt)) return pods_.choose(attempt, nodes, avoid);
-  Shape& shape = shape_of(attempt);
-  bring_up_to_date(shape, attempt);
-  const NodeId node = best_accepted(shape, attempt);
-  if (shape.lists.size() <= kReasonListsMax) {
-    latest_ = &shape;
-    return node;
-  }
-  shape.fresh = true;
+  // Preferences make the score of a node depend on the others.
+  signature_.clear();
+  if (!avoid.empty() || pods_.has_preferences(attempt) || !pods_.sign(attempt, signature_))
+    return pods_.choose(attempt, nodes, avoid);
+  const NodeId node = choose_among_kept(attempt);
+  if (latest_) return node;
   attempt.diagnosis.clear();
   return pods_.choose(attempt, nodes, avoid);
 }
 
-void ShapeIndex::bring_up_to_date(Shape& shape, const Attempt& attempt) {
-  const model::Cluster& cluster = attempt.world->cluster;
-  changed_.clear();
-  auto reach = model::Cluster::Reach::Unknown;
-  if (!shape.fresh && shape.node_set_stamp == cluster.node_set_stamp())
-    reach = cluster.changed_since(shape.seen, changed_);
+// Leaves `latest_` empty when the nodes differ too much to be kept.
+NodeId ShapeIndex::choose_among_kept(Attempt& attempt) {
+  const Lent lent(attempt, diagnosis_);
+  Shape& shape = shape_of();
+  bring_up_to_date(shape, attempt);
+  const NodeId node = best_accepted(shape, attempt);
+  shape.fresh = shape.lists.size() > kReasonListsMax;
+  if (!shape.fresh) latest_ = &shape;
+  return node;
+}
+
+// Brings into changed_ the live nodes whose verdicts are to be renewed, each once.
+void ShapeIndex::widen_changed(Shape& shape, const Attempt& attempt) {
   std::sort(changed_.begin(), changed_.end());
   changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
-  if (has(KnownDefect::InfeasibleNodesKept))
-    std::erase_if(changed_, [&](NodeId node) {
-      return domains_.rank(node) != kNoRank && shape.verdict[domains_.rank(node)] != 0;
-    });
+  const bool keeps_refused = has(KnownDefect::InfeasibleNodesKept);
+  std::erase_if(changed_, [&](NodeId node) {
+    const std::uint32_t rank = domains_.rank(node);
+    return rank == kNoRank || (keeps_refused && shape.verdict[rank] != 0);
+  });
+  if (shape.domains.empty()) return;
+  changed_ranks_.clear();
+  for (const NodeId node : changed_) changed_ranks_.push_back(domains_.rank(node));
+  const model::Cluster& cluster = attempt.world->cluster;
+  for (DomainMembers& members : shape.domains)
+    members.widen(cluster, domains_.nodes(cluster), changed_ranks_, changed_);
+  std::sort(changed_.begin(), changed_.end());
+  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+}
+
+void ShapeIndex::bring_up_to_date(Shape& shape, Attempt& attempt) {
+  const model::Cluster& cluster = attempt.world->cluster;
+  scope_.clear();
+  pods_.add_scope(attempt, scope_);
+  changed_.clear();
+  auto reach = model::Cluster::Reach::Unknown;
+  if (!shape.fresh && shape.node_set_stamp == cluster.node_set_stamp() && shape.digests == scope_.digests())
+    reach = cluster.changed_since(shape.seen, changed_);
+  if (reach != model::Cluster::Reach::Unknown) widen_changed(shape, attempt);
   if (reach == model::Cluster::Reach::Unknown || 2 * changed_.size() > shape.verdict.size()) {
     start(shape, attempt);
   } else {
-    std::erase_if(changed_, [&](NodeId node) { return domains_.rank(node) == kNoRank; });
     for (const NodeId node : changed_) release(shape, domains_.rank(node));
-    judge(shape, changed_);
+    judge(shape, attempt, changed_);
     if (reach == model::Cluster::Reach::AllDevices || shape.wide_stamp != cluster.wide_stamp())
       readmit(shape, attempt);
   }
@@ -117,7 +109,7 @@ void ShapeIndex::bring_up_to_date(Shape& shape, const Attempt& attempt) {
   shape.wide_stamp = cluster.wide_stamp();
 }
 
-void ShapeIndex::start(Shape& shape, const Attempt& attempt) {
+void ShapeIndex::start(Shape& shape, Attempt& attempt) {
   const model::Cluster& cluster = attempt.world->cluster;
   const std::vector<NodeId>& nodes = domains_.nodes(cluster);
   const std::uint64_t used_at = shape.used_at;
@@ -125,41 +117,42 @@ void ShapeIndex::start(Shape& shape, const Attempt& attempt) {
   shape.used_at = used_at;
   shape.fresh = false;
   shape.node_set_stamp = cluster.node_set_stamp();
+  shape.digests = scope_.digests();
+  for (const std::string& key : scope_.topology_keys()) shape.domains.emplace_back(key, cluster, nodes);
   shape.verdict.assign(nodes.size(), 0);
   shape.accepted.assign(nodes.size(), false);
-  pods_.judge(judged_, nodes);
+  pods_.judge(attempt, nodes);
   std::vector<std::int64_t> keys(nodes.size(), Tournament::kOut);
-  for (std::size_t i = 0; i < judged_.candidates.size(); ++i)
-    keys[domains_.rank(judged_.candidates[i])] = judged_.scores[i];
+  for (std::size_t i = 0; i < attempt.candidates.size(); ++i)
+    keys[domains_.rank(attempt.candidates[i])] = attempt.scores[i];
   shape.scores.start(keys);
-  std::map<ReasonId, std::vector<std::int64_t>> rooms;
-  for (std::size_t i = 0; i < judged_.diagnosis.size(); ++i) {
-    const Diagnosis::Row row = judged_.diagnosis.row(i);
+  std::map<model::ResourceId, std::vector<std::int64_t>> rooms;
+  for (std::size_t i = 0; i < attempt.diagnosis.size(); ++i) {
+    const Diagnosis::Row row = attempt.diagnosis.row(i);
     const std::uint32_t rank = domains_.rank(row.node);
-    shape.verdict[rank] = list_of(shape, row, false);
+    shape.verdict[rank] = list_of(shape, attempt, row, false);
     for (const ReasonId reason : row.reasons) {
-      const auto lack = shape.lacks.find(reason);
-      if (lack == shape.lacks.end()) continue;
-      std::vector<std::int64_t>& room = rooms[reason];
+      const model::ResourceId resource = attempt.diagnosis.reason(reason).resource;
+      if (!resource.valid()) continue;
+      std::vector<std::int64_t>& room = rooms[resource];
       if (room.empty()) room.assign(nodes.size(), Tournament::kOut);
-      room[rank] =
-          plugins::free_of(cluster.node(row.node), cluster.ledger().node(row.node), lack->second.resource);
+      room[rank] = free_of(cluster.node(row.node), cluster.ledger().node(row.node), resource);
     }
   }
-  for (const auto& [reason, room] : rooms) shape.lacks.at(reason).room.start(room);
+  for (const auto& [resource, room] : rooms) shape.room.at(resource).start(room);
 }
 
-void ShapeIndex::judge(Shape& shape, std::span<const NodeId> nodes) {
+void ShapeIndex::judge(Shape& shape, Attempt& attempt, std::span<const NodeId> nodes) {
   if (nodes.empty()) return;
-  pods_.judge(judged_, nodes);
-  for (std::size_t i = 0; i < judged_.candidates.size(); ++i)
-    shape.scores.set(domains_.rank(judged_.candidates[i]), judged_.scores[i]);
-  for (std::size_t i = 0; i < judged_.diagnosis.size(); ++i) refuse(shape, judged_.diagnosis.row(i), false);
+  pods_.judge(attempt, nodes);
+  for (std::size_t i = 0; i < attempt.candidates.size(); ++i)
+    shape.scores.set(domains_.rank(attempt.candidates[i]), attempt.scores[i]);
+  for (std::size_t i = 0; i < attempt.diagnosis.size(); ++i) refuse(shape, attempt, i, false);
 }
 
 // Those whose devices were refused, when devices changed that any node may see.
-void ShapeIndex::readmit(Shape& shape, const Attempt& attempt) {
-  if (!attempt.ask) return;
+void ShapeIndex::readmit(Shape& shape, Attempt& attempt) {
+  if (!pods_.has_costly_questions(attempt)) return;
   shape.accepted.assign(shape.accepted.size(), false);
   changed_.clear();
   const std::vector<NodeId>& nodes = domains_.nodes(attempt.world->cluster);
@@ -168,10 +161,11 @@ void ShapeIndex::readmit(Shape& shape, const Attempt& attempt) {
       release(shape, rank);
       changed_.push_back(nodes[rank]);
     }
-  judge(shape, changed_);
+  judge(shape, attempt, changed_);
 }
 
-std::uint8_t ShapeIndex::list_of(Shape& shape, const Diagnosis::Row& row, bool costly) {
+std::uint8_t ShapeIndex::list_of(Shape& shape, const Attempt& attempt, const Diagnosis::Row& row,
+                                 bool costly) {
   const auto same = [&](const ReasonList& list) {
     return list.refusal == row.refusal && list.costly == costly &&
            std::equal(list.reasons.begin(), list.reasons.end(), row.reasons.begin(), row.reasons.end());
@@ -184,26 +178,25 @@ std::uint8_t ShapeIndex::list_of(Shape& shape, const Diagnosis::Row& row, bool c
     else
       at = shape.lists.insert(at, {row.refusal, {row.reasons.begin(), row.reasons.end()}, costly, 0});
     for (const ReasonId reason : row.reasons) {
-      const std::string_view text = judged_.diagnosis.text(reason);
-      if (!text.starts_with(kInsufficient) || shape.lacks.contains(reason)) continue;
-      Lack& lack = shape.lacks[reason];
-      lack.resource = judged_.world->cluster.resources().find(text.substr(kInsufficient.size()));
-      lack.room.start(std::vector(shape.verdict.size(), Tournament::kOut));
+      const model::ResourceId resource = attempt.diagnosis.reason(reason).resource;
+      if (resource.valid() && !shape.room.contains(resource))
+        shape.room[resource].start(std::vector(shape.verdict.size(), Tournament::kOut));
     }
   }
   ++at->count;
   return static_cast<std::uint8_t>(at - shape.lists.begin() + 1);
 }
 
-void ShapeIndex::refuse(Shape& shape, const Diagnosis::Row& row, bool costly) {
-  const model::Cluster& cluster = judged_.world->cluster;
+void ShapeIndex::refuse(Shape& shape, const Attempt& attempt, std::size_t at, bool costly) {
+  const model::Cluster& cluster = attempt.world->cluster;
+  const Diagnosis::Row row = attempt.diagnosis.row(at);
   const std::uint32_t rank = domains_.rank(row.node);
-  shape.verdict[rank] = list_of(shape, row, costly);
+  shape.verdict[rank] = list_of(shape, attempt, row, costly);
   shape.scores.set(rank, Tournament::kOut);
   for (const ReasonId reason : row.reasons)
-    if (const auto lack = shape.lacks.find(reason); lack != shape.lacks.end())
-      lack->second.room.set(rank, plugins::free_of(cluster.node(row.node), cluster.ledger().node(row.node),
-                                                   lack->second.resource));
+    if (const model::ResourceId resource = attempt.diagnosis.reason(reason).resource; resource.valid())
+      shape.room.at(resource).set(rank,
+                                  free_of(cluster.node(row.node), cluster.ledger().node(row.node), resource));
 }
 
 // Forgets what was said of the node.
@@ -213,9 +206,7 @@ void ShapeIndex::release(Shape& shape, std::uint32_t rank) {
   if (shape.verdict[rank] == 0) return shape.scores.set(rank, Tournament::kOut);
   ReasonList& list = shape.lists[shape.verdict[rank] - 1];
   --list.count;
-  for (const ReasonId reason : list.reasons)
-    if (const auto lack = shape.lacks.find(reason); lack != shape.lacks.end())
-      lack->second.room.set(rank, Tournament::kOut);
+  for (auto& [resource, room] : shape.room) room.set(rank, Tournament::kOut);
   shape.verdict[rank] = 0;
 }
 
@@ -224,13 +215,10 @@ bool ShapeIndex::ask_all(Shape& shape, Attempt& attempt) {
   const std::vector<NodeId>& nodes = domains_.nodes(attempt.world->cluster);
   for (std::uint32_t rank = 0; rank < nodes.size(); ++rank) {
     if (shape.accepted[rank] || shape.scores.key(rank) == Tournament::kOut) continue;
-    judged_.diagnosis.clear();
-    shape.accepted[rank] = pods_.accepts(judged_, nodes[rank]);
-    if (!judged_.diagnosis.error().empty()) {
-      attempt.diagnosis.fail(judged_.diagnosis.ended_by(), judged_.diagnosis.error());
-      return false;
-    }
-    if (!shape.accepted[rank]) refuse(shape, judged_.diagnosis.row(0), true);
+    attempt.diagnosis.clear();
+    shape.accepted[rank] = pods_.accepts(attempt, nodes[rank]);
+    if (!attempt.diagnosis.error().empty()) return false;
+    if (!shape.accepted[rank]) refuse(shape, attempt, 0, true);
   }
   return true;
 }
@@ -241,18 +229,11 @@ NodeId ShapeIndex::best_accepted(Shape& shape, Attempt& attempt) {
     return NodeId::none();
   while (!shape.scores.empty()) {
     const NodeId node = nodes[shape.scores.best()];
-    judged_.diagnosis.clear();
-    if (pods_.accepts(judged_, node)) {
-      attempt.allocations.swap(judged_.allocations);
-      attempt.node_allocatable.swap(judged_.node_allocatable);
-      return node;
-    }
-    if (!judged_.diagnosis.error().empty()) {
-      attempt.diagnosis.fail(judged_.diagnosis.ended_by(), judged_.diagnosis.error());
-      return NodeId::none();
-    }
-    BERTH_ASSERT(judged_.diagnosis.size() == 1, "a filter that refuses a node says why, once");
-    refuse(shape, judged_.diagnosis.row(0), true);
+    attempt.diagnosis.clear();
+    if (pods_.accepts(attempt, node)) return node;
+    if (!attempt.diagnosis.error().empty()) return NodeId::none();
+    BERTH_ASSERT(attempt.diagnosis.size() == 1, "a filter that refuses a node says why, once");
+    refuse(shape, attempt, 0, true);
   }
   return NodeId::none();
 }
@@ -283,25 +264,33 @@ Refusals ShapeIndex::refusals(const Attempt& attempt) {
       first.push_back(nodes[static_cast<std::size_t>(at - shape.verdict.begin())]);
     }
     for (const ReasonId reason : list.reasons) {
-      RefusedFor& entry = by_reason[judged_.diagnosis.text(reason)];
-      entry.plugin = judged_.diagnosis.plugin(reason);
+      const KnownReason& known = diagnosis_.reason(reason);
+      RefusedFor& entry = by_reason[known.text];
+      entry.note(known);
       entry.count += list.count;
       entry.first.insert(entry.first.end(), first.begin(), first.end());
-      if (const auto lack = shape.lacks.find(reason); lack != shape.lacks.end())
-        entry.nearest = nodes[lack->second.room.best()];
+      if (known.resource.valid()) entry.nearest = nodes[shape.room.at(known.resource).best()];
     }
   }
-  for (auto& [reason, entry] : by_reason) {
-    entry.reason = reason;
+  for (auto& [text, entry] : by_reason) {
     std::sort(entry.first.begin(), entry.first.end(),
               [&](NodeId a, NodeId b) { return domains_.rank(a) < domains_.rank(b); });
     if (entry.first.size() > kNodesNamedMax) entry.first.resize(kNodesNamedMax);
-    if (PodCycle::has_words(attempt, reason))
+    if (pods_.has_words(attempt, *entry.row))
       for (const NodeId node : entry.first)
         entry.why.push_back(words_for(shape, attempt, domains_.rank(node)));
     refusals.reasons.push_back(std::move(entry));
   }
   return refusals;
+}
+
+std::vector<client::Chain> ShapeIndex::post_filter(const Attempt& attempt,
+                                                   model::Ledger::Transaction& transaction) {
+  return pods_.post_filter(attempt, transaction, [&] {
+    Attempt again;
+    pods_.begin(again, *attempt.world, *attempt.pod);
+    return choose(again, {}).valid();
+  });
 }
 
 }  // namespace berth::scheduling

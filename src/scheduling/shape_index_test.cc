@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "scheduling/explain.h"
+#include "scheduling/plugins/dynamic_resources.h"
 #include "scheduling/test_bench.h"
 
 namespace berth::scheduling {
@@ -174,8 +175,7 @@ class History {
     Attempt attempt;
     pods_.begin(attempt, world, *pod);
     const NodeId node = index_.choose(attempt, {});
-    if (node.valid()) pods_.reserve(attempt, node, transaction);
-    return node.valid();
+    return node.valid() && pods_.reserve(attempt, node, transaction);
   }
   void decide() {
     model::Ledger::Transaction transaction(cluster_.ledger());
@@ -206,8 +206,9 @@ class History {
   Answer answer(const Attempt& attempt, NodeId node, Refusals refusals) {
     Answer answer{node, {}, {}, std::move(refusals), {}};
     if (node.valid()) {
-      if (attempt.node_allocatable) answer.taken = to_string(api::to_json(*attempt.node_allocatable));
-      for (const auto& allocation : attempt.allocations)
+      const plugins::NodeDevices& devices = plugins::devices_of(attempt);
+      if (devices.node_allocatable) answer.taken = to_string(api::to_json(*devices.node_allocatable));
+      for (const auto& allocation : devices.allocations)
         for (const api::DeviceResult& result : allocation->results)
           answer.devices.push_back(result.pool + "/" + result.device);
     } else {

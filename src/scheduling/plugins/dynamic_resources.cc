@@ -7,8 +7,8 @@
 #include "scheduling/claims.h"
 #include "scheduling/plugins/extended_resources.h"
 #include "scheduling/plugins/node_allocatable.h"
+#include "scheduling/plugins/node_resources.h"
 #include "scheduling/plugins/plugins.h"
-#include "scheduling/refusals.h"
 
 namespace berth::scheduling::plugins {
 namespace {
@@ -81,32 +81,27 @@ class DynamicResourcesClaims final : public PreFilter {
   void prepare(Attempt& attempt) const override {
     const api::Pod& pod = *attempt.pod;
     model::Cluster& cluster = attempt.world->cluster;
+    PodClaims& found = attempt.slots.write<PodClaims>();
     std::vector<dra::ClaimPtr> unallocated;
     for (const api::PodClaim& claim : pod.claims) {
       if (not_needed(pod, claim)) continue;
       const std::string name = api::claim_object_name(pod, claim);
+      const auto full_name = [&] { return pod.meta.ns + "/" + name; };
       const model::ClaimId id = cluster.find_claim(pod.meta.ns, name);
       if (!id.valid() || !cluster.claim(id).live)
-        return attempt.diagnosis.refuse_everywhere(kDynamicResources,
-                                                   "resourceclaim \"" + name + "\" not found");
+        return attempt.diagnosis.refuse_everywhere(reason_row("ClaimNotFound"), name);
       const dra::ClaimPtr& live = cluster.claim(id).live;
       const model::ClaimHoldPtr& hold = cluster.ledger().hold(id);
       if (hold && !live->allocation && taken_by_others(attempt, id))
-        return attempt.diagnosis.refuse_everywhere(
-            kDynamicResources,
-            "resource claim " + pod.meta.ns + "/" + name + " is in the process of being allocated");
+        return attempt.diagnosis.refuse_everywhere(reason_row("ClaimBeingAllocated"), full_name());
       if (other_consumers(*attempt.world, id, pod.meta.uid) >= api::kReservedForMax)
-        return attempt.diagnosis.refuse_everywhere(kDynamicResources,
-                                                   "resource claim " + pod.meta.ns + "/" + name +
-                                                       " has as many consumers as a claim can have, " +
-                                                       std::to_string(api::kReservedForMax));
+        return attempt.diagnosis.refuse_everywhere(reason_row("ClaimFull"), full_name(),
+                                                   std::to_string(api::kReservedForMax));
       const bool unusable = hold && is_unusable(*attempt.world, *live);
       if (hold && !unusable && has_rival(cluster, *hold))
-        return attempt.diagnosis.refuse_everywhere(
-            kDynamicResources,
-            "resource claim " + pod.meta.ns + "/" + name + " is allocated a device that another claim holds");
-      attempt.claims.push_back({claim.name, id, hold ? hold->allocation : nullptr});
-      if (unusable) attempt.claims.back().state = ClaimState::Unusable;
+        return attempt.diagnosis.refuse_everywhere(reason_row("ClaimDeviceHeldTwice"), full_name());
+      found.claims.push_back({claim.name, id, hold ? hold->allocation : nullptr});
+      if (unusable) found.claims.back().state = ClaimState::Unusable;
       if (hold) continue;
       if (!classes_exist(attempt, *live)) return;
       unallocated.push_back(live);
@@ -116,7 +111,7 @@ class DynamicResourcesClaims final : public PreFilter {
     if (!ask)
       return attempt.diagnosis.fail(kDynamicResources,
                                     std::string(kDynamicResourcesError) + ask.error().message());
-    attempt.ask = std::move(*ask);
+    found.ask = std::move(*ask);
   }
 
  private:
@@ -125,8 +120,7 @@ class DynamicResourcesClaims final : public PreFilter {
       for (const api::DeviceSubRequest& one : request.alternatives) {
         if (attempt.world->cluster.classes().contains(one.device_class)) continue;
         const std::string name = request.prioritized ? request.name + "/" + one.name : request.name;
-        attempt.diagnosis.refuse_everywhere(
-            kDynamicResources, "request " + name + ": device class " + one.device_class + " does not exist");
+        attempt.diagnosis.refuse_everywhere(reason_row("DeviceClassMissing"), name, one.device_class);
         return false;
       }
     return true;
@@ -141,21 +135,25 @@ bool skips_node_operations(const api::Allocation& allocation) {
 class DynamicResourcesAllocated final : public Filter {
  public:
   std::string_view name() const override { return kDynamicResources; }
+  // An allocated claim binds its pod to nodes of its own.
+  Signing sign(const Attempt& attempt, PodSignature&) const override {
+    const std::vector<ClaimChoice>& claims = claims_of(attempt).claims;
+    const bool allocated = std::any_of(
+        claims.begin(), claims.end(), [](const ClaimChoice& choice) { return choice.allocation != nullptr; });
+    return allocated ? Signing::Unsigned : Signing::Signed;
+  }
   void filter(Attempt& attempt) const override {
-    const ReasonId reason = attempt.diagnosis.reason(kDynamicResources, kClaimElsewhere);
-    for (const ClaimChoice& choice : attempt.claims) {
+    for (const ClaimChoice& choice : claims_of(attempt).claims) {
       const bool unusable = choice.state == ClaimState::Unusable;
       if (!choice.allocation) continue;
       const std::optional<api::NodeSelector>& selector = choice.allocation->node_selector;
       const bool skips = skips_node_operations(*choice.allocation);
       if (selector || skips || unusable)
-        attempt.keep_if([&](NodeId node) {
+        attempt.keep_if(reason_row("ClaimElsewhere"), [&](NodeId node) {
           const model::NodeRow& row = attempt.world->cluster.node(node);
           const api::ObjectMeta& meta = row.live->meta;
           const bool reached = !selector || api::matches(*selector, meta.labels, meta.name);
-          if (!unusable && reached && (!skips || dra::can_skip_operations(row))) return true;
-          attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
-          return false;
+          return !unusable && reached && (!skips || dra::can_skip_operations(row));
         });
       if (is_mapped_elsewhere(attempt, choice)) refuse_shared(attempt, choice);
     }
@@ -163,12 +161,10 @@ class DynamicResourcesAllocated final : public Filter {
 
  private:
   static void refuse_shared(Attempt& attempt, const ClaimChoice& choice) {
-    const ReasonId reason = attempt.diagnosis.reason(
-        kDynamicResources, "node allocatable resource claim " +
-                               attempt.world->cluster.claim(choice.claim).key.name +
-                               " has a mapped device and cannot be shared across pods");
+    const ReasonId reason = attempt.diagnosis.reason(reason_row("MappedClaimShared"),
+                                                     attempt.world->cluster.claim(choice.claim).key.name);
     attempt.keep_if([&](NodeId node) {
-      attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
+      attempt.diagnosis.refuse(node, reason);
       return false;
     });
   }
@@ -189,15 +185,39 @@ std::int64_t preference_of(const dra::ClaimResult& result) {
   return sum;
 }
 
+// Names with a slash may be served by devices.
+bool asks_for_devices(const api::Pod& pod) {
+  const auto extended = [](const api::Container& container) {
+    return std::any_of(container.requests.begin(), container.requests.end(),
+                       [](const auto& request) { return request.first.find('/') != std::string::npos; });
+  };
+  return !pod.claims.empty() || std::any_of(pod.containers.begin(), pod.containers.end(), extended) ||
+         std::any_of(pod.init_containers.begin(), pod.init_containers.end(), extended);
+}
+
 class DynamicResources final : public CostlyFilter {
  public:
   std::string_view name() const override { return kDynamicResources; }
+  QueueingHint events_to_register() const override {
+    return {kWakeNodeAdded | kWakeNodeChanged | kWakePodGone | kWakeSliceChanged | kWakeClassChanged |
+                kWakeClaimChanged,
+            asks_for_devices};
+  }
+  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
+    const PodClaims& pod = claims_of(attempt);
+    if (pod.extended) return Signing::Unsigned;
+    if (!signature.begin(name())) return Signing::Signed;
+    signature.put(pod.ask ? pod.ask->shape() : 0);
+    return sign_container_counts(attempt, signature);
+  }
   bool wanted(const Attempt& attempt) const override {
-    return attempt.ask || attempt.extended || may_take_of_node(attempt);
+    const PodClaims& pod = claims_of(attempt);
+    return pod.ask || pod.extended || may_take_of_node(attempt);
   }
 
   bool prefers(const Attempt& attempt) const override {
-    return std::any_of(attempt.claims.begin(), attempt.claims.end(), [&](const ClaimChoice& choice) {
+    const std::vector<ClaimChoice>& claims = claims_of(attempt).claims;
+    return std::any_of(claims.begin(), claims.end(), [&](const ClaimChoice& choice) {
       const dra::ClaimPtr& claim = attempt.world->cluster.claim(choice.claim).live;
       return !choice.allocation && claim &&
              std::any_of(claim->requests.begin(), claim->requests.end(), is_prioritized);
@@ -205,12 +225,10 @@ class DynamicResources final : public CostlyFilter {
   }
 
   bool accepts(Attempt& attempt, NodeId node) const override {
-    attempt.allocations.clear();
-    attempt.node_allocatable.reset();
     const Result<const dra::Ask*> ask = ask_for(attempt, node);
     if (!ask) {
-      attempt.diagnosis.refuse(node, Refusal::Unresolvable,
-                               attempt.diagnosis.reason(kDynamicResources, ask.error().message()));
+      attempt.diagnosis.refuse(node,
+                               attempt.diagnosis.reason(reason_row("InvalidClaims"), ask.error().message()));
       return false;
     }
     // No ask: device plugins serve everything here, or all claims are allocated.
@@ -221,7 +239,15 @@ class DynamicResources final : public CostlyFilter {
     return !attempt.over() && has_room_for_devices(attempt, node);
   }
 
+  bool explains(const Attempt& attempt, const Reason& reason) const override {
+    if (reason == reason_row("CannotAllocateClaims")) return true;
+    const bool lacks =
+        reason == reason_row("InsufficientResource") || reason == reason_row("InsufficientAllocatable");
+    return lacks && may_take_of_node(attempt);
+  }
+  // Nothing when the node has no room for what the pod itself asks.
   std::string explain(const Attempt& attempt, NodeId node) const override {
+    if (!fits(attempt, node, attempt.world->cluster.pod(attempt.pod_id).requests)) return "";
     const Result<const dra::Ask*> ask = ask_for(attempt, node);
     if (!ask) return "";
     if (!*ask) return takes_text(attempt, {});
@@ -241,28 +267,30 @@ class DynamicResources final : public CostlyFilter {
   static void choose_others(Attempt& attempt, const dra::Ask& ask, NodeId node, model::ResourceId lacking,
                             std::int64_t preference_before) {
     const std::int64_t preference = attempt.preference;
-    auto first = attempt.allocations;
+    auto& allocations = attempt.node_slots.write<NodeDevices>().allocations;
+    auto first = allocations;
     LeavingOut leaving_out(attempt.world->cluster);
     for (int i = 0; i < kDevicesLeftOutMax; ++i) {
       if (!leaving_out.leave_out_greediest(attempt, node, lacking)) break;
       dra::Verdict verdict = attempt.world->allocator.allocate(ask, node, dra::Explain::Nothing);
       auto* found = std::get_if<dra::Allocations>(&verdict);
       if (!found) break;
-      attempt.allocations.clear();
+      allocations.clear();
       attempt.preference = preference_before;
       take(attempt, *found);
       const auto still_lacking = shortage_by_devices(attempt, node);
       if (!still_lacking) return;
       lacking = *still_lacking;
     }
-    attempt.allocations.swap(first);
+    allocations.swap(first);
     attempt.preference = preference;
   }
 
   static void take(Attempt& attempt, dra::Allocations& found) {
+    NodeDevices& devices = attempt.node_slots.write<NodeDevices>();
     for (dra::ClaimResult& result : found.claims) {
       attempt.preference += preference_of(result);
-      attempt.allocations.push_back(std::move(result.allocation));
+      devices.allocations.push_back(std::move(result.allocation));
     }
   }
 
@@ -274,15 +302,13 @@ class DynamicResources final : public CostlyFilter {
     }
     Diagnosis& diagnosis = attempt.diagnosis;
     if (const auto* no = std::get_if<dra::Impossible>(&verdict)) {
-      diagnosis.refuse(
-          node, Refusal::Unresolvable,
-          diagnosis.reason(
-              kDynamicResources,
-              no->invalid_pools ? std::string_view("invalid resource pools were encountered") : kNoDevices));
+      const Reason& row =
+          no->invalid_pools ? reason_row("InvalidResourcePools") : reason_row("CannotAllocateClaims");
+      diagnosis.refuse(node, diagnosis.reason(row));
     } else if (const auto* failed = std::get_if<dra::Failed>(&verdict)) {
       diagnosis.fail(kDynamicResources, std::string(kDynamicResourcesError) + failed->error);
     } else {
-      diagnosis.refuse(node, Refusal::Unschedulable, diagnosis.reason(kDynamicResources, kSearchEnded));
+      diagnosis.refuse(node, diagnosis.reason(reason_row("SearchEnded")));
     }
     return false;
   }

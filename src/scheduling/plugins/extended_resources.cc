@@ -104,7 +104,7 @@ class OneResource {
 api::ResourceClaim claim_for(const Attempt& attempt, const api::ExtendedClaim& extended) {
   api::ResourceClaim claim;
   claim.meta.ns = attempt.pod->meta.ns;
-  claim.meta.name = attempt.extended->claim_name;
+  claim.meta.name = claims_of(attempt).extended->claim_name;
   for (const Json& request : extended.requests.as_array()) {
     const Json& exactly = request.part("exactly");
     api::DeviceSubRequest one;
@@ -118,15 +118,15 @@ api::ResourceClaim claim_for(const Attempt& attempt, const api::ExtendedClaim& e
 
 Result<ExtendedVariant> make_variant(const Attempt& attempt, std::uint64_t delegated_bits) {
   const model::Cluster& cluster = attempt.world->cluster;
+  const std::vector<model::ResourceId>& resources = claims_of(attempt).extended->resources;
   std::map<std::string, std::string> classes;
-  for (std::size_t i = 0; i < attempt.extended->resources.size(); ++i)
+  for (std::size_t i = 0; i < resources.size(); ++i)
     if (delegated_bits >> i & 1)
-      classes.emplace(cluster.resources().text(attempt.extended->resources[i]),
-                      class_of(cluster, attempt.extended->resources[i])->meta.name);
+      classes.emplace(cluster.resources().text(resources[i]), class_of(cluster, resources[i])->meta.name);
   ExtendedVariant variant;
   variant.claim = std::make_shared<const api::ExtendedClaim>(extended_claim(*attempt.pod, classes));
   std::vector<dra::ClaimPtr> claims;
-  for (const ClaimChoice& choice : attempt.claims)
+  for (const ClaimChoice& choice : claims_of(attempt).claims)
     if (!choice.allocation) claims.push_back(cluster.claim(choice.claim).live);
   claims.push_back(std::make_shared<const api::ResourceClaim>(claim_for(attempt, *variant.claim)));
   variant.ask = TRY(attempt.world->allocator.prepare(claims));
@@ -144,15 +144,13 @@ class ExtendedResourceClaims final : public PreFilter {
     if (extended->resources.empty()) return;
     const api::ObjectMeta& pod = attempt.pod->meta;
     if (extended->resources.size() > kDelegableMax)
-      return attempt.diagnosis.refuse_everywhere(
-          kDynamicResources, "the pod asks for more than " + std::to_string(kDelegableMax) +
-                                 " extended resources that devices serve");
+      return attempt.diagnosis.refuse_everywhere(reason_row("TooManyExtendedResources"),
+                                                 std::to_string(kDelegableMax));
     extended->claim_name = api::extended_claim_name(pod.name, pod.uid);
     if (attempt.world->view.claims.find(pod.ns, extended->claim_name))
-      return attempt.diagnosis.refuse_everywhere(
-          kDynamicResources,
-          "resource claim " + pod.ns + "/" + extended->claim_name + " of an earlier attempt is still there");
-    attempt.extended = std::move(extended);
+      return attempt.diagnosis.refuse_everywhere(reason_row("EarlierExtendedClaim"),
+                                                 pod.ns + "/" + extended->claim_name);
+    attempt.slots.write<PodClaims>().extended = std::move(extended);
   }
 };
 
@@ -173,20 +171,22 @@ std::shared_ptr<const api::DeviceClass> class_of(const model::Cluster& cluster, 
 }
 
 bool delegated(const Attempt& attempt, model::ResourceId resource, const model::NodeRow& node) {
-  if (!attempt.extended || model::amount_in(node.allocatable, resource) > 0) return false;
-  const auto& all = attempt.extended->resources;
+  const PodClaims& pod = claims_of(attempt);
+  if (!pod.extended || model::amount_in(node.allocatable, resource) > 0) return false;
+  const auto& all = pod.extended->resources;
   return std::find(all.begin(), all.end(), resource) != all.end();
 }
 
 Result<const dra::Ask*> ask_for(const Attempt& attempt, NodeId node) {
-  if (!attempt.extended) return attempt.ask.get();
-  ExtendedResources& extended = *attempt.extended;
+  const PodClaims& pod = claims_of(attempt);
+  if (!pod.extended) return pod.ask.get();
+  ExtendedResources& extended = *pod.extended;
   extended.chosen.reset();
   const model::NodeRow& row = attempt.world->cluster.node(node);
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < extended.resources.size(); ++i)
     if (delegated(attempt, extended.resources[i], row)) bits |= std::uint64_t{1} << i;
-  if (bits == 0) return attempt.ask.get();
+  if (bits == 0) return pod.ask.get();
   const auto known = extended.variants.find(bits);
   if (known == extended.variants.end()) extended.variants.emplace(bits, TRY(make_variant(attempt, bits)));
   const ExtendedVariant& variant = extended.variants.at(bits);

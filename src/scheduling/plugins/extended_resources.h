@@ -8,9 +8,9 @@
 
 #include <map>
 
-#include "scheduling/framework.h"
+#include "scheduling/plugins/dynamic_resources.h"
 
-namespace berth::scheduling {
+namespace berth::scheduling::plugins {
 
 // The claim for what one set of delegated resources asks, and the ask with it.
 struct ExtendedVariant {
@@ -26,10 +26,6 @@ struct ExtendedResources {
   std::shared_ptr<const api::ExtendedClaim> chosen;   // of the node asked last; null: nothing is delegated
 };
 
-}  // namespace berth::scheduling
-
-namespace berth::scheduling::plugins {
-
 // Resources of one pod that devices may serve; one bit each.
 inline constexpr std::size_t kDelegableMax = 64;
 
@@ -39,8 +35,8 @@ std::shared_ptr<const api::DeviceClass> class_of(const model::Cluster& cluster, 
 // Whether devices serve this resource of the pod on the node.
 bool delegated(const Attempt& attempt, model::ResourceId resource, const model::NodeRow& node);
 
-// What the node must allocate for the pod: attempt.ask, with the claim for what is delegated there. Null:
-// nothing. Notes the variant in attempt.extended. The error is the node's.
+// What the node must allocate for the pod: its ask, with the claim for what is delegated there. Null:
+// nothing. Notes the variant in ExtendedResources::chosen. The error is the node's.
 Result<const dra::Ask*> ask_for(const Attempt& attempt, NodeId node);
 
 // The claim's requests and the pod's mappings for the resources of `names`, by Kubernetes' rules: ordinary

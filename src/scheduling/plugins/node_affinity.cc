@@ -39,33 +39,33 @@ std::optional<Names> names_of(const api::NodeSelector& selector) {
 class NodeAffinityNames final : public Filter {
  public:
   std::string_view name() const override { return "NodeAffinity"; }
+  QueueingHint events_to_register() const override { return {kWakeNodeAdded}; }
+  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
+    sign_node_affinity(*attempt.pod, signature);
+    return Signing::Signed;
+  }
   void filter(Attempt& attempt) const override {
     if (!attempt.pod->required_node_affinity) return;
     const std::optional<Names> names = names_of(*attempt.pod->required_node_affinity);
     if (!names) return;
-    const ReasonId reason =
-        attempt.diagnosis.reason(name(), "node(s) didn't satisfy plugin(s) [NodeAffinity]");
-    attempt.keep_if([&](NodeId node) {
-      if (names->contains(attempt.world->cluster.node(node).name)) return true;
-      attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
-      return false;
-    });
+    attempt.keep_if(reason_row("NotNamedByAffinity"),
+                    [&](NodeId node) { return names->contains(attempt.world->cluster.node(node).name); });
   }
 };
 
 class NodeAffinity final : public Filter {
  public:
   std::string_view name() const override { return "NodeAffinity"; }
+  QueueingHint events_to_register() const override { return {kWakeNodeAdded | kWakeNodeChanged}; }
+  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
+    sign_node_affinity(*attempt.pod, signature);
+    return Signing::Signed;
+  }
   void filter(Attempt& attempt) const override {
     const api::Pod& pod = *attempt.pod;
     if (pod.node_selector.empty() && !pod.required_node_affinity) return;
-    const ReasonId reason =
-        attempt.diagnosis.reason(name(), "node(s) didn't match Pod's node affinity/selector");
-    attempt.keep_if([&](NodeId node) {
-      if (matches(pod, *attempt.world->cluster.node(node).live)) return true;
-      attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
-      return false;
-    });
+    attempt.keep_if(reason_row("NodeAffinityMismatch"),
+                    [&](NodeId node) { return matches(pod, *attempt.world->cluster.node(node).live); });
   }
 
  private:

@@ -11,13 +11,7 @@
 namespace berth::scheduling::plugins {
 namespace {
 
-// A reason belongs to one plugin, and this one's are those of NodeResourcesFit.
-constexpr std::string_view kFit = "NodeResourcesFit";
 constexpr std::string_view kHugePages = "hugepages-";
-// The pod's status can only record claims that the pod or its status names; Kubernetes finds that out when it
-// binds.
-constexpr std::string_view kUnrecordable =
-    "extended resources would be served by devices that take resources of the node";
 
 using Allocations = std::vector<std::shared_ptr<const api::Allocation>>;
 
@@ -28,7 +22,7 @@ bool is_pod_level(std::string_view resource) {
 std::vector<model::AllocatedClaim> allocated_claims(const Attempt& attempt, const Allocations& allocations) {
   std::vector<model::AllocatedClaim> claims;
   std::size_t next = 0;
-  for (const ClaimChoice& choice : attempt.claims) {
+  for (const ClaimChoice& choice : claims_of(attempt).claims) {
     const api::Allocation* allocation =
         choice.allocation ? choice.allocation.get() : allocations[next++].get();
     claims.push_back({choice.pod_claim, attempt.world->cluster.claim(choice.claim).key.name, allocation});
@@ -54,24 +48,31 @@ Quantity taken_by(const api::Device& device, const std::string& resource, const 
 }
 
 bool extended_claim_takes(const Attempt& attempt) {
-  if (!attempt.extended || !attempt.extended->chosen) return false;
-  const model::AllocatedClaim made{"", attempt.extended->claim_name, attempt.allocations.back().get()};
+  const PodClaims& pod = claims_of(attempt);
+  if (!pod.extended || !pod.extended->chosen) return false;
+  const model::AllocatedClaim made{"", pod.extended->claim_name,
+                                   devices_of(attempt).allocations.back().get()};
   const auto taken = model::node_allocatable(attempt.world->cluster, *attempt.pod, {made});
   return !taken || *taken;
 }
 
-std::string requests_not_covered(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices) {
-  if (!pod.pod_level_requests) return "";
+// A rule of pod-level resources that the devices would break.
+struct Broken {
+  const Reason* row = nullptr;  // null: none
+  std::string subject, second = {};
+};
+
+Broken requests_not_covered(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices) {
+  if (!pod.pod_level_requests) return {};
   const api::ResourceMap asked = api::container_requests(pod, by_devices);
   for (const auto& [name, whole] : *pod.pod_level_requests)
     if (const auto at = asked.find(name); is_pod_level(name) && at != asked.end() && at->second > whole)
-      return "pod level request for " + name +
-             " is insufficient to cover the aggregated container and node-allocatable DRA requests";
-  return "";
+      return {&reason_row("PodRequestExceeded"), name};
+  return {};
 }
 
-std::string limits_not_covered(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices) {
-  if (!pod.pod_level_limits) return "";
+Broken limits_not_covered(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices) {
+  if (!pod.pod_level_limits) return {};
   const api::ResourceMap& whole = *pod.pod_level_limits;
   api::ResourceMap pages = api::container_limits(pod);
   for (const auto& [name, amount] : api::amounts_of(by_devices))
@@ -79,8 +80,7 @@ std::string limits_not_covered(const api::Pod& pod, const api::NodeAllocatableCl
   for (const auto& [name, amount] : pages)
     if (const auto at = whole.find(name);
         name.starts_with(kHugePages) && at != whole.end() && amount > at->second)
-      return "pod level limit for " + name +
-             " is insufficient to cover the aggregated container and node-allocatable DRA limits";
+      return {&reason_row("PodLimitExceeded"), name};
   for (const api::Container& container : pod.containers) {
     const api::ResourceMap more = api::amounts_of(by_devices, container.name);
     for (const auto& [name, limit] : container.limits) {
@@ -88,26 +88,21 @@ std::string limits_not_covered(const api::Pod& pod, const api::NodeAllocatableCl
       if (name.starts_with(kHugePages) || at == whole.end()) continue;
       const auto extra = more.find(name);
       if (limit + (extra == more.end() ? Quantity() : extra->second) > at->second)
-        return "pod level limit for " + name +
-               " is insufficient to cover the limit and DRA overhead for container " + container.name;
+        return {&reason_row("PodLimitOfContainerExceeded"), name, container.name};
     }
   }
-  return "";
+  return {};
 }
-
-}  // namespace
-
-namespace {
 
 // Notes what is taken. False when the attempt failed.
 bool note_taken(Attempt& attempt) {
   auto taken = model::node_allocatable(attempt.world->cluster, *attempt.pod,
-                                       allocated_claims(attempt, attempt.allocations));
+                                       allocated_claims(attempt, devices_of(attempt).allocations));
   if (!taken) {
     attempt.diagnosis.fail(kDynamicResources, std::string(kDynamicResourcesError) + taken.error().message());
     return false;
   }
-  attempt.node_allocatable = std::move(*taken);
+  attempt.node_slots.write<NodeDevices>().node_allocatable = std::move(*taken);
   return true;
 }
 
@@ -117,27 +112,28 @@ bool has_room_for_devices(Attempt& attempt, NodeId node) {
   if (!may_take_of_node(attempt)) return true;
   Diagnosis& diagnosis = attempt.diagnosis;
   if (extended_claim_takes(attempt)) {
-    diagnosis.refuse(node, Refusal::Unresolvable, diagnosis.reason(kDynamicResources, kUnrecordable));
+    diagnosis.refuse(node, diagnosis.reason(reason_row("DevicesNotRecordable")));
     return false;
   }
   if (!note_taken(attempt)) return false;
-  if (!attempt.node_allocatable) return true;
-  std::string uncovered = requests_not_covered(*attempt.pod, *attempt.node_allocatable);
-  if (uncovered.empty()) uncovered = limits_not_covered(*attempt.pod, *attempt.node_allocatable);
-  if (!uncovered.empty()) {
-    diagnosis.refuse(node, Refusal::Unresolvable, diagnosis.reason(kDynamicResources, uncovered));
+  const model::NodeAllocatablePtr& taken = devices_of(attempt).node_allocatable;
+  if (!taken) return true;
+  Broken broken = requests_not_covered(*attempt.pod, *taken);
+  if (!broken.row) broken = limits_not_covered(*attempt.pod, *taken);
+  if (broken.row) {
+    diagnosis.refuse(node, diagnosis.reason(*broken.row, broken.subject, broken.second));
     return false;
   }
-  return fits_or_is_refused(attempt, kFit, node,
-                            attempt.world->cluster.charges(attempt.pod_id, attempt.node_allocatable));
+  return fits_or_is_refused(attempt, node, attempt.world->cluster.charges(attempt.pod_id, taken));
 }
 
 std::optional<model::ResourceId> shortage_by_devices(Attempt& attempt, NodeId node) {
-  if (!may_take_of_node(attempt) || attempt.allocations.empty() || extended_claim_takes(attempt) ||
-      !note_taken(attempt) || !attempt.node_allocatable)
+  if (!may_take_of_node(attempt) || devices_of(attempt).allocations.empty() ||
+      extended_claim_takes(attempt) || !note_taken(attempt) || !devices_of(attempt).node_allocatable)
     return std::nullopt;
   model::Cluster& cluster = attempt.world->cluster;
-  for (const model::ResourceAmount& charge : cluster.charges(attempt.pod_id, attempt.node_allocatable))
+  for (const model::ResourceAmount& charge :
+       cluster.charges(attempt.pod_id, devices_of(attempt).node_allocatable))
     if (!fits(attempt, node, {charge})) return charge.resource;
   return std::nullopt;
 }
@@ -157,7 +153,7 @@ bool LeavingOut::leave_out_greediest(const Attempt& attempt, NodeId node, model:
   const std::string& resource = cluster_.resources().text(lacking);
   const api::DeviceResult* greediest = nullptr;
   Quantity most;
-  for (const auto& allocation : attempt.allocations)
+  for (const auto& allocation : devices_of(attempt).allocations)
     for (const api::DeviceResult& result : allocation->results) {
       const api::Device* device = cluster_.find_offer(result.driver, result.pool, result.device);
       const Quantity amount = device ? taken_by(*device, resource, &result) : Quantity();
@@ -195,22 +191,25 @@ std::string takes_text(const Attempt& attempt, const Allocations& allocations) {
   return text.empty() ? text : text + " of the node";
 }
 
-bool container_counts(const Attempt& attempt, std::vector<std::uint32_t>& counts) {
-  counts.clear();
-  if (!may_take_of_node(attempt)) return true;
+Signing sign_container_counts(const Attempt& attempt, PodSignature& signature) {
+  if (!may_take_of_node(attempt)) {
+    signature.put(0);
+    return Signing::Signed;
+  }
   const api::Pod& pod = *attempt.pod;
-  if (pod.pod_level_requests || pod.pod_level_limits) return false;
-  for (const ClaimChoice& choice : attempt.claims) {
-    std::uint32_t count = 0;
+  if (pod.pod_level_requests || pod.pod_level_limits) return Signing::Unsigned;
+  signature.put(claims_of(attempt).claims.size());
+  for (const ClaimChoice& choice : claims_of(attempt).claims) {
+    std::uint64_t count = 0;
     for (const auto* containers : {&pod.init_containers, &pod.containers})
       for (const api::Container& container : *containers)
         count += std::any_of(container.claims.begin(), container.claims.end(),
                              [&](const api::ContainerClaim& used) { return used.name == choice.pod_claim; });
-    counts.push_back(count);
-    for (const ClaimChoice& other : attempt.claims)
-      if (&other != &choice && other.claim == choice.claim) return false;
+    signature.put(count);
+    for (const ClaimChoice& other : claims_of(attempt).claims)
+      if (&other != &choice && other.claim == choice.claim) return Signing::Unsigned;
   }
-  return true;
+  return Signing::Signed;
 }
 
 bool is_mapped_elsewhere(const Attempt& attempt, const ClaimChoice& choice) {

@@ -2,18 +2,19 @@
 // filter: first devices are chosen, then the pod with all that they take must fit, as in kube-scheduler 1.37.
 #pragma once
 
-#include "scheduling/framework.h"
+#include "scheduling/plugins/dynamic_resources.h"
 
 namespace berth::scheduling::plugins {
 
 // Whether any claim of the pod might take of its node. Cost: two comparisons.
 inline bool may_take_of_node(const Attempt& attempt) {
-  return attempt.world->cluster.devices_take_of_nodes() &&
-         (attempt.ask || attempt.extended || !attempt.claims.empty());
+  if (!attempt.world->cluster.devices_take_of_nodes()) return false;
+  const PodClaims& pod = claims_of(attempt);
+  return pod.ask || pod.extended || !pod.claims.empty();
 }
 
-// After devices were found (attempt.allocations): notes in attempt.node_allocatable what they take and says
-// whether the node has room for it; refuses the node, or fails the attempt, where not.
+// After devices were found: notes in NodeDevices::node_allocatable what they take and says whether the node
+// has room for it; refuses the node, or fails the attempt, where not.
 bool has_room_for_devices(Attempt& attempt, NodeId node);
 
 // The first resource of which the devices found take more than the node has. None: there is room, or
@@ -47,8 +48,8 @@ std::string takes_text(const Attempt& attempt,
                        const std::vector<std::shared_ptr<const api::Allocation>>& allocations);
 
 // How many containers name each claim of the pod: with its requests and its claims all that decides what is
-// taken. Empty when nothing can be. False for a pod of which more counts.
-bool container_counts(const Attempt& attempt, std::vector<std::uint32_t>& counts);
+// taken. Unsigned for a pod of which more counts.
+Signing sign_container_counts(const Attempt& attempt, PodSignature& signature);
 
 // The claim models cpu, memory and so on, and somebody else has it.
 bool is_mapped_elsewhere(const Attempt& attempt, const ClaimChoice& choice);

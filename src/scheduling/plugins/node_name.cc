@@ -7,15 +7,16 @@ namespace {
 class NodeName final : public Filter {
  public:
   std::string_view name() const override { return "NodeName"; }
+  QueueingHint events_to_register() const override { return {kWakeNodeAdded}; }
+  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
+    if (signature.begin(name())) signature.put(attempt.pod->node_name);
+    return Signing::Signed;
+  }
   void filter(Attempt& attempt) const override {
     const std::string& wanted = attempt.pod->node_name;
     if (wanted.empty()) return;
-    const ReasonId reason = attempt.diagnosis.reason(name(), "node(s) didn't match the requested node name");
-    attempt.keep_if([&](NodeId node) {
-      if (attempt.world->cluster.node(node).name == wanted) return true;
-      attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
-      return false;
-    });
+    attempt.keep_if(reason_row("NodeNameMismatch"),
+                    [&](NodeId node) { return attempt.world->cluster.node(node).name == wanted; });
   }
 };
 

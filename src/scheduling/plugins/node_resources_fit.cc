@@ -2,6 +2,7 @@
 // not resolvable by eviction.
 #include <algorithm>
 #include <cstdint>
+#include <map>
 
 #include "scheduling/plugins/extended_resources.h"
 #include "scheduling/plugins/node_resources.h"
@@ -9,37 +10,32 @@
 
 namespace berth::scheduling::plugins {
 
-std::int64_t room_for(const model::NodeRow& row, const model::NodeUse& use,
-                      const model::ResourceAmounts& requests) {
-  std::int64_t room = INT64_MAX;
-  for (const model::ResourceAmount& request : requests)
-    if (model::is_asked(request.resource))
-      room = std::min(room, std::max<std::int64_t>(0, free_of(row, use, request.resource)) / request.amount);
-  return std::max<std::int64_t>(0, room);
-}
-
 namespace {
 
 bool fits_in(const model::NodeRow& row, const model::NodeUse& use, const model::ResourceAmount& request) {
   return request.amount <= free_of(row, use, request.resource) || !model::is_asked(request.resource);
 }
 
-void refuse(Attempt& attempt, std::string_view plugin, NodeId node, const model::ResourceAmounts& charges) {
+ReasonId reason_for(Attempt& attempt, const model::NodeRow& row, const model::ResourceAmount& request) {
+  if (request.resource == model::kPodSlots) return attempt.diagnosis.reason(reason_row("TooManyPods"));
+  const bool ever = request.amount <= model::amount_in(row.allocatable, request.resource);
+  return attempt.diagnosis.lack_of(
+      ever ? reason_row("InsufficientResource") : reason_row("InsufficientAllocatable"), request.resource,
+      attempt.world->cluster.resources().text(request.resource));
+}
+
+void refuse(Attempt& attempt, NodeId node, const model::ResourceAmounts& charges) {
   const model::Cluster& cluster = attempt.world->cluster;
   const model::NodeRow& row = cluster.node(node);
   const model::NodeUse& use = cluster.ledger().node(node);
   bool first = true;
   for (const model::ResourceAmount& request : charges) {
     if (fits_in(row, use, request) || delegated(attempt, request.resource, row)) continue;
-    const bool slots = request.resource == model::kPodSlots;
-    const bool ever = slots || request.amount <= model::amount_in(row.allocatable, request.resource);
-    const Refusal refusal = ever ? Refusal::Unschedulable : Refusal::Unresolvable;
-    const ReasonId reason = attempt.diagnosis.reason(
-        plugin, slots ? "Too many pods" : "Insufficient " + cluster.resources().text(request.resource));
+    const ReasonId reason = reason_for(attempt, row, request);
     if (first) {
-      attempt.diagnosis.refuse(node, refusal, reason);
+      attempt.diagnosis.refuse(node, reason);
     } else {
-      attempt.diagnosis.add_reason(reason, refusal);
+      attempt.diagnosis.add_reason(reason);
     }
     first = false;
   }
@@ -48,9 +44,59 @@ void refuse(Attempt& attempt, std::string_view plugin, NodeId node, const model:
 class NodeResourcesFit final : public Filter {
  public:
   std::string_view name() const override { return "NodeResourcesFit"; }
+  QueueingHint events_to_register() const override {
+    return {kWakeNodeAdded | kWakeNodeChanged | kWakePodGone};
+  }
+  // Which extended resources devices serve differs from node to node.
+  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
+    sign_requests(attempt.world->cluster.pod(attempt.pod_id).requests, signature);
+    return claims_of(attempt).extended ? Signing::Unsigned : Signing::Signed;
+  }
   void filter(Attempt& attempt) const override {
     const model::ResourceAmounts& requests = attempt.world->cluster.pod(attempt.pod_id).requests;
-    attempt.keep_if([&](NodeId node) { return fits_or_is_refused(attempt, name(), node, requests); });
+    attempt.keep_if([&](NodeId node) { return fits_or_is_refused(attempt, node, requests); });
+  }
+};
+
+// By cpu, memory and pod slots, and other resources but those that devices may serve where a node offers
+// none.
+class NodeResourcesFitCounter final : public FitCounter {
+ public:
+  Demand demand(const model::Cluster& cluster, std::span<const api::Pod* const> pods) const override {
+    Demand demand{least_requests(cluster, pods)};
+    demand.beyond_filters = std::erase_if(demand.requests, [&](const model::ResourceAmount& one) {
+                              return class_of(cluster, one.resource) != nullptr;
+                            }) > 0;
+    return demand;
+  }
+  std::int64_t fit_count(const model::Cluster& cluster, NodeId node,
+                         const model::ResourceAmounts& requests) const override {
+    const model::NodeRow& row = cluster.node(node);
+    const model::NodeUse& use = cluster.ledger().node(node);
+    std::int64_t count = INT64_MAX;
+    for (const model::ResourceAmount& request : requests)
+      if (model::is_asked(request.resource))
+        count =
+            std::min(count, std::max<std::int64_t>(0, free_of(row, use, request.resource)) / request.amount);
+    return count;
+  }
+
+ private:
+  // What fits one of the pods fits this.
+  static model::ResourceAmounts least_requests(const model::Cluster& cluster,
+                                               std::span<const api::Pod* const> pods) {
+    std::map<model::ResourceId, std::pair<std::int64_t, std::size_t>> least;
+    for (const api::Pod* pod : pods)
+      for (const model::ResourceAmount& one :
+           cluster.pod(cluster.find_pod(pod->meta.ns, pod->meta.name)).requests) {
+        auto& [amount, count] = least[one.resource];
+        amount = count == 0 ? one.amount : std::min(amount, one.amount);
+        ++count;
+      }
+    model::ResourceAmounts amounts;
+    for (const auto& [resource, row] : least)
+      if (row.second == pods.size()) amounts.push_back({resource, row.first});
+    return amounts;
   }
 };
 
@@ -61,6 +107,11 @@ class LeastAllocated final : public Score {
   static constexpr model::ResourceId kUnasked[2] = {model::kCpuUnasked, model::kMemoryUnasked};
 
  public:
+  std::string_view name() const override { return "NodeResourcesFit"; }
+  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
+    sign_requests(attempt.world->cluster.pod(attempt.pod_id).requests, signature);
+    return Signing::Signed;
+  }
   void score(Attempt& attempt, std::int64_t weight) const override {
     const model::Cluster& cluster = attempt.world->cluster;
     std::int64_t asked[2] = {0, 0};
@@ -114,15 +165,17 @@ bool fits(const Attempt& attempt, NodeId node, const model::ResourceAmounts& cha
   return true;
 }
 
-bool fits_or_is_refused(Attempt& attempt, std::string_view plugin, NodeId node,
-                        const model::ResourceAmounts& charges) {
+bool fits_or_is_refused(Attempt& attempt, NodeId node, const model::ResourceAmounts& charges) {
   if (fits(attempt, node, charges)) return true;
-  refuse(attempt, plugin, node, charges);
+  refuse(attempt, node, charges);
   return false;
 }
 
 std::unique_ptr<Filter> node_resources_fit() {
   return std::make_unique<NodeResourcesFit>();
+}
+std::unique_ptr<FitCounter> node_resources_fit_counter() {
+  return std::make_unique<NodeResourcesFitCounter>();
 }
 std::unique_ptr<Score> least_allocated() {
   return std::make_unique<LeastAllocated>();

@@ -7,15 +7,16 @@ namespace {
 class NodeUnschedulable final : public Filter {
  public:
   std::string_view name() const override { return "NodeUnschedulable"; }
+  QueueingHint events_to_register() const override { return {kWakeNodeAdded | kWakeNodeChanged}; }
+  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
+    sign_tolerations(*attempt.pod, signature);
+    return Signing::Signed;
+  }
   void filter(Attempt& attempt) const override {
     const api::Taint cordon{"node.kubernetes.io/unschedulable", "", "NoSchedule", {}};
     if (api::tolerates(attempt.pod->tolerations, cordon)) return;
-    const ReasonId reason = attempt.diagnosis.reason(name(), "node(s) were unschedulable");
-    attempt.keep_if([&](NodeId node) {
-      if (!attempt.world->cluster.node(node).live->unschedulable) return true;
-      attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
-      return false;
-    });
+    attempt.keep_if(reason_row("NodeUnschedulable"),
+                    [&](NodeId node) { return !attempt.world->cluster.node(node).live->unschedulable; });
   }
 };
 

@@ -7,9 +7,6 @@
 
 namespace berth::scheduling::plugins {
 
-// Several plugins here are one in kube-scheduler.
-inline constexpr std::string_view kDynamicResources = "DynamicResources";
-
 std::unique_ptr<PreEnqueue> scheduling_gates();
 std::unique_ptr<PreEnqueue> claims_exist();
 
@@ -27,6 +24,10 @@ std::unique_ptr<CostlyFilter> dynamic_resources();
 
 std::unique_ptr<Score> least_allocated();
 
+std::unique_ptr<Reserve> claim_reservation();
+std::unique_ptr<PostFilter> claim_deallocation();
+
+std::unique_ptr<FitCounter> node_resources_fit_counter();
 std::unique_ptr<PlacementGenerator> topology_placement();
 std::unique_ptr<PlacementState> gang_scheduling();
 std::unique_ptr<PlacementScorer> placement_most_allocated();

@@ -17,6 +17,9 @@ PluginSet default_plugins() {
   set.filters.push_back(plugins::dynamic_resources_allocated());
   set.costly_filters.push_back(plugins::dynamic_resources());
   set.scores.push_back({plugins::least_allocated(), 1});
+  set.reserves.push_back(plugins::claim_reservation());
+  set.post_filters.push_back(plugins::claim_deallocation());
+  set.fit_counter = plugins::node_resources_fit_counter();
   set.placement_generator = plugins::topology_placement();
   set.placement_state = plugins::gang_scheduling();
   set.placement_scorers.push_back(plugins::placement_most_allocated());

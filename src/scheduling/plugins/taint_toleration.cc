@@ -10,16 +10,18 @@ namespace {
 class TaintToleration final : public Filter {
  public:
   std::string_view name() const override { return "TaintToleration"; }
+  QueueingHint events_to_register() const override { return {kWakeNodeAdded | kWakeNodeChanged}; }
+  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
+    sign_tolerations(*attempt.pod, signature);
+    return Signing::Signed;
+  }
   void filter(Attempt& attempt) const override {
-    const ReasonId reason = attempt.diagnosis.reason(name(), "node(s) had untolerated taint(s)");
-    attempt.keep_if([&](NodeId node) {
+    attempt.keep_if(reason_row("UntoleratedTaint"), [&](NodeId node) {
       const std::vector<api::Taint>& taints = attempt.world->cluster.node(node).live->taints;
-      const bool fine = std::all_of(taints.begin(), taints.end(), [&](const api::Taint& taint) {
+      return std::all_of(taints.begin(), taints.end(), [&](const api::Taint& taint) {
         return (taint.effect != "NoSchedule" && taint.effect != "NoExecute") ||
                api::tolerates(attempt.pod->tolerations, taint);
       });
-      if (!fine) attempt.diagnosis.refuse(node, Refusal::Unresolvable, reason);
-      return fine;
     });
   }
 };

@@ -1,0 +1,86 @@
+// One pod on its way through the extension points: what is asked, what survived so far, what was decided.
+//
+// Owner: the scheduler, one thread. Used again from pod to pod, so that a cycle allocates little.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/view.h"
+#include "model/cluster.h"
+#include "scheduling/diagnosis.h"
+#include "scheduling/state_slots.h"
+
+namespace berth::dra {
+class Allocator;
+}  // namespace berth::dra
+
+namespace berth::scheduling {
+using model::PodId;
+// What every attempt of one decision shares.
+struct World {
+  const client::View& view;
+  model::Cluster& cluster;
+  dra::Allocator& allocator;
+  Time now = {};  // not set: no allocation is late
+  Duration binding_timeout = Duration::seconds(600);
+};
+// Unusable: its devices failed to get ready, or did not in time (KEP-5007).
+enum class ClaimState : std::uint8_t { Usable, Unusable };
+
+// One claim of a pod, and what stands or would stand in its status.
+struct ClaimChoice {
+  std::string pod_claim;  // name in pod.spec.resourceClaims
+  model::ClaimId claim;
+  std::shared_ptr<const api::Allocation> allocation;  // null: not allocated yet
+  ClaimState state = ClaimState::Usable;
+  std::shared_ptr<const api::ExtendedClaim> extended = nullptr;  // the claim is to be made
+};
+
+// What a decision holds for the pod beside its place, and its BindRequest carries.
+struct Reservation {
+  std::vector<ClaimChoice> claims;             // all allocated, in the pod's order
+  model::NodeAllocatablePtr node_allocatable;  // what their devices take of the node
+  void clear() {
+    claims.clear();
+    node_allocatable.reset();
+  }
+};
+
+// One pod being placed: the input, what survived so far, and why the rest did not.
+struct Attempt {
+  const World* world = nullptr;
+  const api::Pod* pod = nullptr;
+  PodId pod_id;
+  std::vector<NodeId> candidates;    // by node name
+  std::vector<std::int64_t> scores;  // of candidates, once scored
+  Diagnosis diagnosis;
+  StateSlots slots;             // of the pod: written by prefilters
+  StateSlots node_slots;        // of the node accepted last: written by costly filters
+  std::int64_t preference = 0;  // of the node accepted last
+  Reservation reservation;      // once a node is reserved
+
+  bool over() const { return !diagnosis.error().empty() || diagnosis.refused_everywhere(); }
+  // Keeps the candidates for which `keep(node)` is true, and refuses the others for one reason.
+  template <class Keep>
+  void keep_if(const Reason& row, Keep keep) {
+    ReasonId reason;
+    keep_if([&](NodeId node) {
+      if (keep(node)) return true;
+      if (!reason.valid()) reason = diagnosis.reason(row);
+      diagnosis.refuse(node, reason);
+      return false;
+    });
+  }
+  // Keeps the candidates for which `keep(node)` is true. `keep` refuses the others itself.
+  template <class Keep>
+  void keep_if(Keep keep) {
+    std::size_t kept = 0;
+    for (const NodeId node : candidates)
+      if (keep(node)) candidates[kept++] = node;
+    candidates.resize(kept);
+  }
+};
+
+}  // namespace berth::scheduling

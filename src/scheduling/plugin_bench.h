@@ -1,0 +1,72 @@
+// The cycle without the scheduler around it, for tests that install plugins of their own.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "scheduling/shape_index.h"
+#include "scheduling/test_bench.h"
+
+namespace berth::scheduling {
+
+class PluginBench {
+ public:
+  void put(api::Kind kind, const std::string& text) {
+    Json object = *parse_json(text);
+    object["metadata"]["resourceVersion"] = std::to_string(++version_);
+    auto typed = api::decode_typed(kind, std::make_shared<const std::string>(to_string(object)));
+    const api::ObjectMeta& meta = api::meta_of(*typed);
+    cluster.apply(*view.put({kind, meta.ns, meta.name, {}}, *typed));
+    if (kind == api::Kind::Node) domains.node_changed(cluster, cluster.find_node(meta.name));
+  }
+  void erase(api::Kind kind, const std::string& ns, const std::string& name) {
+    if (const auto delta = view.erase({kind, ns, name, {}}, ++version_)) cluster.apply(*delta);
+  }
+  // `labels`: members of the object, "rack":"r0".
+  void put_node(const std::string& name, const std::string& labels) {
+    put(api::Kind::Node, R"({"metadata":{"name":")" + name + R"(","labels":{)" + labels +
+                             R"(}},"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"9"}}})");
+  }
+  // Asks for one cpu. `meta`: more members of metadata, ,"annotations":{…}.
+  const api::Pod& put_pod(const std::string& name, const std::string& meta = "",
+                          const std::string& spec = "") {
+    put(api::Kind::Pod, R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":")" + name + "\"" +
+                            meta + R"(},"spec":{"containers":[{"name":"c","resources":{"requests":)" +
+                            R"({"cpu":"1"}}}])" + spec + "}}");
+    return *view.pods.find("ns", name);
+  }
+  // Where the kept verdicts let the pod go, or Kubernetes' sentence; nothing is placed.
+  std::string choose(const api::Pod& pod) {
+    begin(pod);
+    return answer(index.choose(attempt, {}), index);
+  }
+  // The same by judging every node anew.
+  std::string choose_anew(const api::Pod& pod) {
+    begin(pod);
+    const std::vector<NodeId>& nodes = domains.nodes(cluster);
+    return answer(pods.prepare(attempt) ? pods.choose(attempt, nodes, {}) : NodeId::none(), pods);
+  }
+  void begin(const api::Pod& pod) { pods.begin(attempt, world, pod); }
+
+  client::View view;
+  FakeSelectors selectors;
+  SeededRandom random{1};
+  model::Cluster cluster{model::NodeAllocatable::Ignored};
+  dra::Allocator allocator{cluster, selectors, random};
+  World world{view, cluster, allocator};
+  PluginSet plugins = default_plugins();
+  PodCycle pods{plugins};
+  DomainIndex domains;
+  ShapeIndex index{pods, domains};
+  Attempt attempt;
+
+ private:
+  template <class From>
+  std::string answer(NodeId node, From& from) {
+    if (node.valid()) return cluster.node(node).name;
+    return from.refusals(attempt).fit_sentence(cluster.live_nodes().size());
+  }
+  std::uint64_t version_ = 0;
+};
+
+}  // namespace berth::scheduling

@@ -1,0 +1,99 @@
+// DynamicResources around a decision: the chosen devices are taken with the place; a pod that fits nowhere
+// gives up allocations that keep it away. Source: KEP-4381 (Reserve, PostFilter), KEP-5007 (devices that do
+// not get ready). Beyond kube-scheduler: all failed claims of a pod are given up at once, and a sound
+// allocation only where that can help.
+#include <algorithm>
+
+#include "base/assert.h"
+#include "base/known_defects.h"
+#include "client/claim_writes.h"
+#include "scheduling/claims.h"
+#include "scheduling/plugins/extended_resources.h"
+#include "scheduling/plugins/plugins.h"
+
+namespace berth::scheduling::plugins {
+namespace {
+
+class ClaimReservation final : public Reserve {
+ public:
+  std::string_view name() const override { return kDynamicResources; }
+  Status reserve(Attempt& attempt, NodeId node, model::Ledger::Transaction& transaction) const override {
+    const PodClaims& pod = claims_of(attempt);
+    const NodeDevices& devices = devices_of(attempt);
+    attempt.reservation.node_allocatable = devices.node_allocatable;
+    std::size_t next = 0;
+    for (const ClaimChoice& choice : pod.claims) {
+      ClaimChoice& chosen = attempt.reservation.claims.emplace_back(choice);
+      if (!chosen.allocation) {
+        BERTH_ASSERT(next < devices.allocations.size(), "every claim of the ask has an allocation");
+        chosen.allocation = devices.allocations[next++];
+      }
+      // One that was allocated before stays taken too, though somebody may be giving it back unseen.
+      allocate(attempt, chosen, transaction);
+    }
+    if (!pod.extended || !ask_for(attempt, node) || !pod.extended->chosen) return {};
+    BERTH_ASSERT(next < devices.allocations.size(), "the claim for extended resources comes last");
+    const model::ClaimId made =
+        attempt.world->cluster.claim_id({attempt.pod->meta.ns, pod.extended->claim_name});
+    attempt.reservation.claims.push_back(
+        {"", made, devices.allocations[next], ClaimState::Usable, pod.extended->chosen});
+    allocate(attempt, attempt.reservation.claims.back(), transaction);
+    return {};
+  }
+  void unreserve(Attempt&, NodeId) const override {}
+
+ private:
+  static void allocate(const Attempt& attempt, const ClaimChoice& chosen,
+                       model::Ledger::Transaction& transaction) {
+    transaction.allocate(attempt.pod_id, chosen.claim, attempt.world->cluster.hold_for(chosen.allocation));
+  }
+};
+
+client::Chain deallocation(const api::ResourceClaim& claim) {
+  return {client::key_of(api::Kind::ResourceClaim, claim.meta), {client::clear_allocation(claim)}};
+}
+
+// Nobody but this pod has it, and nobody is about to.
+bool is_ours_alone(const World& world, model::ClaimId claim, const api::Pod& pod) {
+  const model::ClaimRow& row = world.cluster.claim(claim);
+  const bool carried =
+      std::any_of(row.bind_requests.begin(), row.bind_requests.end(),
+                  [&](const auto& request) { return world.cluster.stands(*request.second); });
+  return row.live && row.live->allocation && !row.live->meta.deleting() && !carried &&
+         row.assumed_by.empty() && other_consumers(world, claim, pod.meta.uid) == 0;
+}
+
+// One write for each claim that the refused pod gives up, so that it can be allocated anew: those that are
+// unusable; without any, sound ones, if the pod would fit somewhere without them. Never one that somebody
+// else has reserved or is about to.
+class ClaimDeallocation final : public PostFilter {
+ public:
+  std::string_view name() const override { return kDynamicResources; }
+  std::vector<client::Chain> after_refusal(const Attempt& attempt, model::Ledger::Transaction& transaction,
+                                           const FitsNow& fits_now) const override {
+    if (has(KnownDefect::FailedBindingKeepsClaims)) return {};
+    const World& world = *attempt.world;
+    std::vector<client::Chain> unusable, sound;
+    const auto before = transaction.savepoint();
+    for (const ClaimChoice& choice : claims_of(attempt).claims) {
+      if (!choice.allocation || !is_ours_alone(world, choice.claim, *attempt.pod)) continue;
+      const api::ResourceClaim& claim = *world.cluster.claim(choice.claim).live;
+      (choice.state == ClaimState::Unusable ? unusable : sound).push_back(deallocation(claim));
+      transaction.remove_claim(choice.claim);
+    }
+    const bool helps = unusable.empty() && !sound.empty() && fits_now();
+    transaction.roll_back_to(before);
+    return helps ? std::move(sound) : std::move(unusable);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Reserve> claim_reservation() {
+  return std::make_unique<ClaimReservation>();
+}
+std::unique_ptr<PostFilter> claim_deallocation() {
+  return std::make_unique<ClaimDeallocation>();
+}
+
+}  // namespace berth::scheduling::plugins

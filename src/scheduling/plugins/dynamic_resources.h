@@ -1,0 +1,44 @@
+// The slots of the DynamicResources plugin: what the prefilters found out of a pod's claims, and which
+// devices would be theirs on one node.
+#pragma once
+
+#include "scheduling/framework.h"
+
+namespace berth::dra {
+class Ask;
+}  // namespace berth::dra
+
+namespace berth::scheduling::plugins {
+
+struct ExtendedResources;  // plugins/extended_resources.h
+
+// In Attempt::slots.
+struct PodClaims {
+  std::vector<ClaimChoice> claims;              // in the pod's order
+  std::shared_ptr<const dra::Ask> ask;          // the claims that the place must allocate; null: none
+  std::shared_ptr<ExtendedResources> extended;  // null: none
+  void clear() {
+    claims.clear();
+    ask.reset();
+    extended.reset();
+  }
+};
+
+// In Attempt::node_slots: of the node that was asked last.
+struct NodeDevices {
+  std::vector<std::shared_ptr<const api::Allocation>> allocations;  // for what the node must allocate
+  model::NodeAllocatablePtr node_allocatable;                       // what those devices take of the node
+  void clear() {
+    allocations.clear();
+    node_allocatable.reset();
+  }
+};
+
+inline const PodClaims& claims_of(const Attempt& attempt) {
+  return attempt.slots.read<PodClaims>();
+}
+inline const NodeDevices& devices_of(const Attempt& attempt) {
+  return attempt.node_slots.read<NodeDevices>();
+}
+
+}  // namespace berth::scheduling::plugins

@@ -1,0 +1,104 @@
+// Why pods are refused: the table of all reasons, one row each. Nothing reads a sentence back: who needs to
+// know a reason compares rows.
+//
+// Texts are kube-scheduler's, byte for byte (observed on 1.37.0). A plugin elsewhere brings rows of its own;
+// rows live as long as the process.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace berth::scheduling {
+
+// Unresolvable: no eviction can help this pod onto this node.
+enum class Refusal : std::uint8_t { Unschedulable, Unresolvable };
+
+struct Reason {
+  std::string_view id;        // unique
+  std::string_view plugin;    // as kube-scheduler calls it; empty: no plugin, the scheduler itself
+  std::string_view text;      // Kubernetes'; each {} stands for a subject
+  std::string_view singular;  // ours, after "1 of 4 nodes "; empty: the text is quoted
+  std::string_view plural;    // ours, after "3 of 4 nodes "
+  Refusal refusal = Refusal::Unresolvable;
+
+  friend constexpr bool operator==(const Reason& a, const Reason& b) { return a.id == b.id; }
+};
+
+// The text with its subjects, each in the place of one {}.
+std::string with_subjects(std::string_view text, std::string_view first, std::string_view second = {});
+
+inline constexpr std::string_view kDynamicResources = "DynamicResources";
+
+inline constexpr auto kReasons = std::to_array<Reason>({
+    {"TooManyPods", "NodeResourcesFit", "Too many pods", "runs as many pods as it may",
+     "run as many pods as they may", Refusal::Unschedulable},
+    {"InsufficientResource", "NodeResourcesFit", "Insufficient {}", "lacks {}", "lack {}",
+     Refusal::Unschedulable},
+    // The node could not give it if it were empty.
+    {"InsufficientAllocatable", "NodeResourcesFit", "Insufficient {}", "lacks {}", "lack {}"},
+    {"NodeAffinityMismatch", "NodeAffinity", "node(s) didn't match Pod's node affinity/selector",
+     "does not match its node selector or affinity", "do not match its node selector or affinity"},
+    {"NotNamedByAffinity", "NodeAffinity", "node(s) didn't satisfy plugin(s) [NodeAffinity]",
+     "is not among the nodes its affinity names", "are not among the nodes its affinity names"},
+    {"NodeNameMismatch", "NodeName", "node(s) didn't match the requested node name",
+     "is not the node it names", "are not the node it names"},
+    {"NodeUnschedulable", "NodeUnschedulable", "node(s) were unschedulable", "is cordoned", "are cordoned"},
+    {"UntoleratedTaint", "TaintToleration", "node(s) had untolerated taint(s)",
+     "has a taint it does not tolerate", "have a taint it does not tolerate"},
+    {"BindFailureAvoided", "", "node(s) are avoided for a while after a failed binding",
+     "is avoided for a while after a failed binding", "are avoided for a while after a failed binding",
+     Refusal::Unschedulable},
+    {"CannotAllocateClaims", kDynamicResources, "cannot allocate all claims", "has no devices for its claims",
+     "have no devices for its claims"},
+    // The search budget ended first.
+    {"SearchEnded", kDynamicResources, "timed out trying to allocate devices",
+     "was not searched to the end for devices", "were not searched to the end for devices",
+     Refusal::Unschedulable},
+    {"InvalidResourcePools", kDynamicResources, "invalid resource pools were encountered",
+     "offers device pools that break the rules", "offer device pools that break the rules"},
+    // An allocated claim does not reach the node, or not any more.
+    {"ClaimElsewhere", kDynamicResources, "resourceclaim not available on the node",
+     "cannot reach the devices of its allocated claim", "cannot reach the devices of its allocated claim"},
+    {"MappedClaimShared", kDynamicResources,
+     "node allocatable resource claim {} has a mapped device and cannot be shared across pods", "", ""},
+    // The pod's status can only record claims that the pod or its status names; Kubernetes finds that out
+    // when it binds.
+    {"DevicesNotRecordable", kDynamicResources,
+     "extended resources would be served by devices that take resources of the node", "", ""},
+    {"PodRequestExceeded", kDynamicResources,
+     "pod level request for {} is insufficient to cover the aggregated container and node-allocatable DRA "
+     "requests",
+     "", ""},
+    {"PodLimitExceeded", kDynamicResources,
+     "pod level limit for {} is insufficient to cover the aggregated container and node-allocatable DRA "
+     "limits",
+     "", ""},
+    {"PodLimitOfContainerExceeded", kDynamicResources,
+     "pod level limit for {} is insufficient to cover the limit and DRA overhead for container {}", "", ""},
+    {"InvalidClaims", kDynamicResources, "{}", "", ""},  // the allocator's error
+
+    // Of the pod, whatever the node.
+    {"ClaimNotFound", kDynamicResources, "resourceclaim \"{}\" not found", "", ""},
+    {"ClaimBeingAllocated", kDynamicResources, "resource claim {} is in the process of being allocated", "",
+     ""},
+    {"ClaimFull", kDynamicResources, "resource claim {} has as many consumers as a claim can have, {}", "",
+     ""},
+    {"ClaimDeviceHeldTwice", kDynamicResources,
+     "resource claim {} is allocated a device that another claim holds", "", ""},
+    {"DeviceClassMissing", kDynamicResources, "request {}: device class {} does not exist", "", ""},
+    {"TooManyExtendedResources", kDynamicResources,
+     "the pod asks for more than {} extended resources that devices serve", "", ""},
+    {"EarlierExtendedClaim", kDynamicResources, "resource claim {} of an earlier attempt is still there", "",
+     ""},
+});
+
+// An id that is not in the table does not compile.
+consteval const Reason& reason_row(std::string_view id) {
+  for (const Reason& row : kReasons)
+    if (row.id == id) return row;
+  throw "no such reason";
+}
+
+}  // namespace berth::scheduling

@@ -1,0 +1,133 @@
+// Plugins sign what they read: two pods that differ in nothing but what one new filter reads.
+#include "scheduling/signature.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "scheduling/plugin_bench.h"
+
+namespace berth::scheduling {
+namespace {
+
+constexpr Reason kOtherPaint = {"OtherPaint", "Paint", "node(s) had another paint", "has another paint",
+                                "have another paint"};
+
+// Keeps pods to nodes whose label "paint" is the pod's annotation "paint".
+class Paint final : public Filter {
+ public:
+  explicit Paint(Signing signing) : signing_(signing) {}
+  std::string_view name() const override { return "Paint"; }
+  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
+    if (signing_ == Signing::Signed && signature.begin(name())) signature.put(wanted(*attempt.pod));
+    return signing_;
+  }
+  void filter(Attempt& attempt) const override {
+    attempt.keep_if(kOtherPaint, [&](NodeId node) {
+      ++judged;
+      const api::StringMap& labels = attempt.world->cluster.node(node).live->meta.labels;
+      const auto label = labels.find("paint");
+      return label != labels.end() && label->second == wanted(*attempt.pod);
+    });
+  }
+  mutable int judged = 0;  // nodes, in all calls
+
+ private:
+  static std::string wanted(const api::Pod& pod) {
+    const auto found = pod.meta.annotations.find("paint");
+    return found == pod.meta.annotations.end() ? "" : found->second;
+  }
+  Signing signing_;
+};
+
+// Four nodes, n0 to n3; n0 and n1 are red, the others blue.
+class PaintTest : public testing::Test {
+ protected:
+  void start(Signing signing) {
+    auto paint = std::make_unique<Paint>(signing);
+    paint_ = paint.get();
+    bench_.plugins.filters.push_back(std::move(paint));
+    for (const char* name : {"n0", "n1"}) bench_.put_node(name, R"("paint":"red")");
+    for (const char* name : {"n2", "n3"}) bench_.put_node(name, R"("paint":"blue")");
+  }
+  std::string choose(const std::string& name, const std::string& paint) {
+    return bench_.choose(bench_.put_pod(name, R"(,"annotations":{"paint":")" + paint + "\"}"));
+  }
+
+  PluginBench bench_;
+  Paint* paint_ = nullptr;
+};
+
+constexpr const char* kNoGreen = "0/4 nodes are available: 4 node(s) had another paint.";
+
+TEST_F(PaintTest, APluginThatDoesNotSignIsAskedAnew) {
+  start(Signing::Unsigned);
+  EXPECT_EQ(choose("a", "red"), "n0");
+  EXPECT_EQ(choose("b", "blue"), "n2");
+  EXPECT_EQ(choose("c", "green"), kNoGreen);
+  EXPECT_EQ(choose("d", "red"), "n0");
+  EXPECT_EQ(paint_->judged, 16);
+}
+
+TEST_F(PaintTest, APluginThatSignsIsAskedOnceANode) {
+  start(Signing::Signed);
+  EXPECT_EQ(choose("a", "red"), "n0");
+  EXPECT_EQ(choose("b", "blue"), "n2");
+  EXPECT_EQ(choose("c", "green"), kNoGreen);
+  EXPECT_EQ(paint_->judged, 12);
+  EXPECT_EQ(choose("d", "red"), "n0");
+  EXPECT_EQ(choose("e", "green"), kNoGreen);
+  EXPECT_EQ(paint_->judged, 12);
+  bench_.put_node("n3", R"("paint":"green")");
+  EXPECT_EQ(choose("f", "green"), "n3");
+  EXPECT_EQ(paint_->judged, 13);
+}
+
+// Pods that a default plugin tells apart, each in one field.
+TEST(PodSignature, TellsPodsApartThatAnyDefaultPluginTellsApart) {
+  const auto affinity = [](const std::string& value) {
+    return R"(,"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"
+           R"({"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"In","values":[")" +
+           value + R"("]}]}]}}})";
+  };
+  const std::vector<std::string> specs = {
+      "",
+      R"(,"overhead":{"cpu":"1"})",
+      R"(,"nodeSelector":{"a":"b"})",
+      R"(,"nodeSelector":{"a":"c"})",
+      R"(,"tolerations":[{"key":"k","operator":"Exists"}])",
+      R"(,"tolerations":[{"key":"k","operator":"Exists","effect":"NoSchedule"}])",
+      affinity("b"),
+      affinity("c"),
+      R"(,"nodeName":"n1")"};
+  PluginBench bench;
+  std::set<std::string> seen;
+  for (const std::string& spec : specs) {
+    bench.begin(bench.put_pod("p" + std::to_string(seen.size()), "", spec));
+    ASSERT_TRUE(bench.pods.prepare(bench.attempt)) << spec;
+    PodSignature signature;
+    EXPECT_TRUE(bench.pods.sign(bench.attempt, signature)) << "not signed: " << spec;
+    EXPECT_TRUE(seen.insert(signature.bytes()).second) << "signed like a pod before it: " << spec;
+  }
+}
+
+TEST(PodSignature, AFragmentIsWrittenOnce) {
+  PodSignature once, twice;
+  for (PodSignature* one : {&once, &twice, &twice})
+    if (one->begin("Tolerations")) one->put("text");
+  EXPECT_EQ(once.bytes(), twice.bytes());
+  twice.put("more");
+  EXPECT_NE(once.bytes(), twice.bytes());
+}
+
+TEST(PodSignature, PartsNeverRunIntoEachOther) {
+  PodSignature one, other;
+  one.put("ab");
+  one.put("c");
+  other.put("a");
+  other.put("bc");
+  EXPECT_NE(one.bytes(), other.bytes());
+}
+
+}  // namespace
+}  // namespace berth::scheduling
