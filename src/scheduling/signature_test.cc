@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "scheduling/group_cycle.h"
 #include "scheduling/plugin_bench.h"
 
 namespace berth::scheduling {
@@ -82,6 +83,34 @@ TEST_F(PaintTest, APluginThatSignsIsAskedOnceANode) {
   EXPECT_EQ(choose("f", "green"), "n3");
   EXPECT_EQ(paint_->judged, 13);
 }
+
+// A rack of one red and one blue node with room for a pod each takes a red and a blue member. Counted for the
+// red one alone it would be ruled out.
+class PaintedGangTest : public PaintTest, public testing::WithParamInterface<Signing> {};
+
+TEST_P(PaintedGangTest, MembersThatDifferAreNotCountedAsOne) {
+  auto paint = std::make_unique<Paint>(GetParam());
+  bench_.plugins.filters.push_back(std::move(paint));
+  bench_.put_node("n0", R"("rack":"r0","paint":"red")");
+  bench_.put_node("n1", R"("rack":"r0","paint":"blue")");
+  for (const char* node : {"n0", "n1"})
+    for (const char* name : {"a", "b", "c"})
+      bench_.put_pod(std::string(name) + node, "", R"(,"nodeName":")" + std::string(node) + "\"");
+  bench_.put(api::Kind::PodGroup, R"({"metadata":{"name":"g","namespace":"ns","uid":"g"},"spec":{)"
+                                  R"("schedulingPolicy":{"gang":{"minCount":2}},)"
+                                  R"("schedulingConstraints":{"topology":[{"key":"rack"}]}}})");
+  GroupInput input;
+  input.group = bench_.view.pod_groups.find("ns", "g");
+  for (const char* paint_of : {"red", "blue"})
+    input.waiting.push_back(
+        &bench_.put_pod(paint_of, R"(,"annotations":{"paint":")" + std::string(paint_of) + "\"}"));
+  GroupCycle groups(bench_.plugins, bench_.domains, bench_.index);
+  model::Ledger::Transaction transaction(bench_.cluster.ledger());
+  const GroupOutcome outcome = groups.run(bench_.world, input, transaction);
+  EXPECT_EQ(outcome.kind, GroupOutcome::Kind::Placed) << outcome.explanation;
+}
+
+INSTANTIATE_TEST_SUITE_P(Signing, PaintedGangTest, testing::Values(Signing::Unsigned, Signing::Signed));
 
 // Pods that a default plugin tells apart, each in one field.
 TEST(PodSignature, TellsPodsApartThatAnyDefaultPluginTellsApart) {
