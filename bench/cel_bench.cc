@@ -12,7 +12,7 @@
 #include "cel/dra_environment.h"
 #include "dra/cel_selectors.h"
 #include "dra/columns_values.h"
-#include "dra/selections.h"
+#include "dra/selector_cache.h"
 
 namespace berth::dra {
 namespace {

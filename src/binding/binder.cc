@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "binding/ladder.h"
+#include "binding/bind_cycle.h"
 
 namespace berth::binding {
 namespace {

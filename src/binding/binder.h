@@ -15,8 +15,8 @@
 #include "binding/epoch_fence.h"
 #include "binding/pending_allocations.h"
 #include "binding/plugin.h"
-#include "binding/pre_bind_figures.h"
-#include "binding/refusal.h"
+#include "binding/pre_bind_metrics.h"
+#include "binding/write_failure.h"
 
 namespace berth::binding {
 

@@ -6,7 +6,7 @@
 #include "base/known_defects.h"
 #include "binding/dynamic_resources.h"
 #include "binding/gang.h"
-#include "binding/ladder.h"
+#include "binding/bind_cycle.h"
 
 namespace berth::binding {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "cel/ast.h"
-#include "cel/code.h"
+#include "cel/lowered_program.h"
 #include "cel/evaluator.h"
 #include "cel/program.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/configuration.h"
-#include "cli/server_part.h"
+#include "cli/api_server_component.h"
 
 namespace berth::cli {
 

@@ -12,7 +12,7 @@
 #include "cli/configuration.h"
 #include "cli/explain_command.h"
 #include "cli/field_value.h"
-#include "cli/part_command.h"
+#include "cli/component_command.h"
 #include "cli/plan_command.h"
 #include "cli/up_command.h"
 #include "cli/version.h"

@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "cli/decision_book.h"
+#include "cli/decision_history.h"
 #include "cli/plane_metrics.h"
 #include "control/loop.h"
 

@@ -36,7 +36,7 @@ class ControlPlaneLoops {
   void lead(client::Leadership leadership);
   // Thread-safe. Figures are about a second old.
   void write_metrics(MetricsText& text) const;
-  // Thread-safe: what the scheduler decided of one pod or group (decision_book.h).
+  // Thread-safe: what the scheduler decided of one pod or group (decision_history.h).
   std::optional<std::string> page(std::string_view path) const;
   // Lines of the decision log of an earlier process.
   void remember(std::string_view decisions);

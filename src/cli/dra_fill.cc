@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "cli/control_plane.h"
-#include "cli/server_part.h"
+#include "cli/api_server_component.h"
 #include "server/in_process_client.h"
 
 namespace berth::cli {

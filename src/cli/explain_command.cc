@@ -14,7 +14,7 @@
 #include "api/yaml_write.h"
 #include "base/clock.h"
 #include "cli/apiserver_command.h"
-#include "cli/decision_book.h"
+#include "cli/decision_history.h"
 #include "cli/explanation.h"
 #include "cli/version.h"
 #include "client/http_fetch.h"

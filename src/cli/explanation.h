@@ -17,7 +17,7 @@ struct PodFacts {
   Json pod;
   Json bind_request;
   std::vector<Json> claims;
-  Json record;        // the scheduler's page about the pod (decision_book.h); null: nobody serves it
+  Json record;        // the scheduler's page about the pod (decision_history.h); null: nobody serves it
   Json group_record;  // about the pod's group
 };
 

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "binding/binder.h"
 #include "binding/gang_barrier.h"
-#include "binding/idle_claims.h"
+#include "binding/claim_deallocator.h"
 #include "control/controllers/controllers.h"
 #include "dra/cel_selectors.h"
 #include "health/health_reporter.h"

@@ -17,8 +17,8 @@
 
 #include "client/decider.h"
 #include "control/event_recorder.h"
-#include "control/executor.h"
-#include "control/informer_hub.h"
+#include "control/effect_executor.h"
+#include "control/shared_informers.h"
 #include "control/tombstones.h"
 #include "control/work_queue.h"
 

@@ -7,7 +7,7 @@
 #include <rapidcheck.h>
 
 #include "base/random.h"
-#include "control/testing/world.h"
+#include "control/testing/engine_fixture.h"
 
 namespace berth::control {
 namespace {

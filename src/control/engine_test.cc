@@ -4,7 +4,7 @@
 
 #include "base/known_defects.h"
 #include "control/loop.h"
-#include "control/testing/world.h"
+#include "control/testing/engine_fixture.h"
 
 namespace berth::control {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "dra/ask.h"
+#include "dra/compiled_request.h"
 #include "dra/cel_selectors.h"
 #include "dra/test_world.h"
 

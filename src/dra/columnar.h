@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cel/parts.h"
+#include "cel/predicate_terms.h"
 #include "cel/program.h"
 #include "dra/columnar_match.h"
 #include "dra/columns.h"

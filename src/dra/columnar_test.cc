@@ -8,7 +8,7 @@
 #include "dra/cel_selectors.h"
 #include "dra/columnar.h"
 #include "dra/columns_values.h"
-#include "dra/selections.h"
+#include "dra/selector_cache.h"
 
 namespace berth::dra {
 namespace {

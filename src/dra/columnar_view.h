@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cel/parts.h"
+#include "cel/predicate_terms.h"
 
 namespace berth::dra {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "api/types/dra.h"
-#include "cel/parts.h"
+#include "cel/predicate_terms.h"
 #include "dra/columns_dictionary.h"
 #include "dra/columns_free.h"
 

@@ -13,7 +13,7 @@
 #include "dra/columns.h"
 #include "dra/gates.h"
 #include "dra/mask.h"
-#include "dra/selections.h"
+#include "dra/selector_cache.h"
 #include "dra/values.h"
 #include "model/cluster.h"
 
@@ -48,7 +48,7 @@ struct GroupState {
   void admit(const std::vector<std::uint32_t>& candidate);
 };
 
-struct PoolSizes;  // fragments.h
+struct PoolSizes;  // fragmentation_score.h
 
 enum class PoolState : std::uint8_t { Usable, Incomplete, Invalid };
 

@@ -11,7 +11,7 @@
 #include "dra/judge/pools.h"
 #include "dra/judge/rules.h"
 #include "dra/judge/validity.h"
-#include "dra/judge/worth.h"
+#include "dra/judge/fragmentation.h"
 #include "dra/test_world.h"
 
 namespace berth::dra {

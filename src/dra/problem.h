@@ -11,7 +11,7 @@
 
 #include "dra/bits.h"
 #include "dra/matching.h"
-#include "dra/stages.h"
+#include "dra/eligibility.h"
 
 namespace berth::dra {
 

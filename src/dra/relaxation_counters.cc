@@ -1,7 +1,7 @@
 // How little the slots can draw from scarce counters: from each alone, and from several weighed together.
 #include <algorithm>
 
-#include "dra/fragments.h"
+#include "dra/fragmentation_score.h"
 #include "dra/relaxation.h"
 
 namespace berth::dra {

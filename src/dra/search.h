@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "dra/ask.h"
+#include "dra/compiled_request.h"
 #include "dra/capacity.h"
 #include "dra/constraints.h"
-#include "dra/exact.h"
+#include "dra/symmetry_pruning.h"
 #include "dra/inventory.h"
 #include "dra/prove.h"
-#include "dra/scored.h"
+#include "dra/branch_and_bound.h"
 #include "dra/scoring.h"
-#include "dra/stages.h"
+#include "dra/eligibility.h"
 
 namespace berth::dra {
 
@@ -107,7 +107,7 @@ class Search {
   bool carries_share(Place place) const;
   RunPool& run_pool(std::uint32_t pool);
 
-  // search_exact.cc: the search again, with twins and dead ends left out.
+  // search_symmetry.cc: the search again, with twins and dead ends left out.
   Outcome run_exact();
   Outcome enter_exact(std::uint32_t claim, std::uint32_t request);
   Outcome next_exact(Position at, std::size_t taken, std::size_t in_claim, std::uint32_t from);
@@ -115,7 +115,7 @@ class Search {
   bool describe_state(std::uint32_t claim, std::uint32_t request, std::size_t in_claim,
                       std::string& key) const;
 
-  // search_scored.cc
+  // search_branch_and_bound.cc
   bool may_differ() const;
   void improve();
   void note_taken(const Pick& pick);

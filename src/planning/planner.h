@@ -8,7 +8,7 @@
 #include "planning/offline_cluster.h"
 #include "planning/plan.h"
 #include "scheduling/group_cycle.h"
-#include "scheduling/shape_index.h"
+#include "scheduling/signature_cache.h"
 
 namespace berth::planning {
 

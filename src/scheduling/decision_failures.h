@@ -9,7 +9,7 @@
 #include <map>
 #include <string>
 
-#include "scheduling/queue.h"
+#include "scheduling/scheduling_queue.h"
 
 namespace berth::scheduling {
 

@@ -1,6 +1,6 @@
 // Why nodes were refused to one pod, node by node.
 //
-// Owner: one attempt. Cost: a few bytes per refused node and reason; what it all comes to is refusals.h.
+// Owner: one attempt. Cost: a few bytes per refused node and reason; what it all comes to is fit_error.h.
 #pragma once
 
 #include <map>

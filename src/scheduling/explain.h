@@ -6,7 +6,7 @@
 #include <string>
 
 #include "scheduling/framework.h"
-#include "scheduling/refusals.h"
+#include "scheduling/fit_error.h"
 
 namespace berth::scheduling {
 

@@ -13,7 +13,7 @@
 
 #include "client/decider.h"
 #include "scheduling/domains.h"
-#include "scheduling/shape_index.h"
+#include "scheduling/signature_cache.h"
 
 namespace berth::scheduling {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "model/ids.h"
-#include "scheduling/queue.h"
+#include "scheduling/scheduling_queue.h"
 
 namespace berth::scheduling {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "scheduling/shape_index.h"
+#include "scheduling/signature_cache.h"
 #include "scheduling/test_bench.h"
 
 namespace berth::scheduling {

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "scheduling/framework.h"
-#include "scheduling/refusals.h"
+#include "scheduling/fit_error.h"
 
 namespace berth::scheduling {
 

@@ -19,7 +19,7 @@
 #include "dra/allocator.h"
 #include "dra/taint_rules.h"
 #include "model/audit.h"
-#include "scheduling/avoidance.h"
+#include "scheduling/bind_failure_avoid_list.h"
 #include "scheduling/condition_updater.h"
 #include "scheduling/decision_failures.h"
 #include "scheduling/decision_log.h"
@@ -27,7 +27,7 @@
 #include "scheduling/group_members.h"
 #include "scheduling/input_log.h"
 #include "scheduling/overtaking_guard.h"
-#include "scheduling/queue.h"
+#include "scheduling/scheduling_queue.h"
 #include "scheduling/withdrawals.h"
 
 namespace berth::scheduling {

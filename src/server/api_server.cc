@@ -14,7 +14,7 @@
 #include "server/reviews.h"
 #include "server/scale.h"
 #include "server/served.h"
-#include "server/wire_form.h"
+#include "server/serialization.h"
 
 namespace berth::server {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "server/continue_token.h"
 #include "server/metadata.h"
-#include "server/wire_form.h"
+#include "server/serialization.h"
 
 namespace berth::server {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "api/yaml_write.h"
-#include "server/wire_form.h"
+#include "server/serialization.h"
 
 namespace berth::server {
 namespace {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "server/list_watch.h"
-#include "server/wire_form.h"
+#include "server/serialization.h"
 
 namespace berth::server {
 namespace {

@@ -5,10 +5,10 @@
 #include <mutex>
 #include <thread>
 
-#include "store/decide.h"
+#include "store/commit_builder.h"
 #include "store/disk.h"
-#include "store/journal.h"
-#include "store/memory.h"
+#include "store/sqlite_log.h"
+#include "store/object_index.h"
 #include "store/watches.h"
 
 namespace berth::store {

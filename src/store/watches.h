@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/memory.h"
+#include "store/object_index.h"
 #include "store/store.h"
 
 namespace berth::store {

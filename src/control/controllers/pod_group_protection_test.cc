@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "control/controllers/controllers.h"
-#include "control/testing/world.h"
+#include "control/testing/engine_fixture.h"
 
 namespace berth::control {
 namespace {

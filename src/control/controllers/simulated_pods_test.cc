@@ -2,7 +2,7 @@
 
 #include "control/controllers/controllers.h"
 #include "control/controllers/simulated.h"
-#include "control/testing/world.h"
+#include "control/testing/engine_fixture.h"
 
 namespace berth::control {
 namespace {

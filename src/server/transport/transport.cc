@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "server/transport/outbox.h"
+#include "server/transport/response_queue.h"
 #include "server/transport/target.h"
 
 namespace berth::server {

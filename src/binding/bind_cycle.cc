@@ -1,0 +1,334 @@
+#include "binding/bind_cycle.h"
+
+#include <algorithm>
+
+#include "base/backoff.h"
+#include "base/known_defects.h"
+#include "binding/dynamic_resources.h"
+
+namespace berth::binding {
+namespace {
+
+using api::BindPhase;
+using api::BindStep;
+using api::FailureClass;
+using client::Chain;
+using client::Effects;
+using client::Write;
+using State = PodSight::State;
+
+api::ObjectKey pod_key(const api::BindRequest& request) {
+  return {api::Kind::Pod, request.meta.ns, request.pod_name, {}};
+}
+
+std::string pod_text(const api::BindRequest& request) {
+  return "pod " + request.meta.ns + "/" + request.pod_name;
+}
+
+// Events take no longer text. Never cut inside a character.
+std::string within_bound(std::string message) {
+  if (message.size() <= kMessageBytesMax) return message;
+  std::size_t end = kMessageBytesMax;
+  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0) == 0x80) --end;
+  message.resize(end);
+  return message;
+}
+
+// API times have whole seconds; rounded up, so that a stored time is never early.
+Time next_second(Time time) {
+  return time.to_second() == time ? time : time.to_second() + Duration::seconds(1);
+}
+
+// On the version of the pod that was seen: a binding that lands late meets another one once its decision was
+// given back (Ladder::seal_pod).
+Write binding_of(const api::BindRequest& request, const api::Pod& pod) {
+  Write write;
+  write.request.verb = client::Verb::Create;
+  write.request.resource = api::ref_of(api::Kind::Pod);
+  write.request.ns = request.meta.ns;
+  write.request.name = request.pod_name;
+  write.request.subresource = "binding";
+  write.request.body = to_string(Json::object(
+      {{"apiVersion", "v1"},
+       {"kind", "Binding"},
+       {"metadata", Json::object({{"name", request.pod_name},
+                                  {"namespace", request.meta.ns},
+                                  {"uid", request.pod_uid},
+                                  {"resourceVersion", std::to_string(pod.meta.resource_version)}})},
+       {"target", Json::object({{"apiVersion", "v1"}, {"kind", "Node"}, {"name", request.node}})}}));
+  return write;
+}
+
+}  // namespace
+
+PodSight look_for_pod(const client::View& view, const api::BindRequest& request) {
+  const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);
+  const std::string name = pod_text(request);
+  if (!pod) return {State::Unknown, nullptr, name + " does not exist any more"};
+  if (pod->meta.uid != request.pod_uid)
+    return {State::Unknown, nullptr,
+            name + " is another one by now: UID " + pod->meta.uid + ", decided for " + request.pod_uid};
+  if (pod->node_name == request.node) return {State::OnOurNode, pod, ""};
+  if (pod->bound()) return {State::Elsewhere, pod, name + " is bound to node " + pod->node_name + " already"};
+  if (pod->meta.deleting()) return {State::Ending, pod, name + " is being deleted"};
+  if (pod->finished()) return {State::Ending, pod, name + " has finished"};
+  return {State::Free, pod, ""};
+}
+
+client::EventNote event_of_pod(const client::View& view, const api::BindRequest& request,
+                               std::string_view reason, std::string_view action, std::string message) {
+  client::EventNote event;
+  event.regarding = pod_key(request);
+  event.regarding_uid = request.pod_uid;
+  event.reason = reason;
+  event.action = action;
+  event.message = std::move(message);
+  if (const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name))
+    event.component = pod->scheduler_name;
+  return event;
+}
+
+Ladder::Ladder(const client::View& view, const api::BindRequest& request, Time now, const Recollection& known,
+               const BinderOptions& options, const Plugins& plugins)
+    : view_(view),
+      request_(request),
+      key_(client::key_of(api::Kind::BindRequest, request.meta)),
+      now_(now),
+      known_(known),
+      options_(options),
+      plugins_(plugins),
+      gang_(view, request) {}
+
+Effects Ladder::climb() {
+  const PodSight sight = look_for_pod(view_, request_);
+  // Before anything else: a binding whose answer was lost may have been carried out.
+  if (sight.state == State::OnOurNode) return record_success();
+  if (request_.step == BindStep::RollingBack) return roll_back();
+  if (request_.withdrawn)
+    return fail({FailureClass::OtherPlacement, std::string(api::kWithdrawn), "the scheduler took it back"});
+  if (known_.late)
+    return fail({FailureClass::OtherPlacement, std::string(api::kStaleEpoch),
+                 "a scheduler decided it in epoch " + std::to_string(request_.epoch) +
+                     " and wrote it after a later one had begun"});
+  if (gang_.aborted()) return fail_with_gang();
+  if (auto ended = identify(sight)) return *std::move(ended);
+  if (known_.refusal && !known_.refusal->of_addition) return after_refusal();
+  // Another process' clock may have set it: no wait is longer than the cap from when it was seen.
+  const Time next = std::min(request_.next_attempt, known_.first_seen + longest_wait());
+  if (request_.next_attempt.is_set() && now_ < next) return wake(next);
+  return advance(sight);
+}
+
+std::optional<Effects> Ladder::identify(const PodSight& sight) {
+  const Time seen_by = known_.first_seen + kSightGrace;
+  const bool late = now_ < seen_by;
+  if (sight.state == State::Unknown && late) return wake(seen_by);
+  if (sight.state != State::Free) {
+    Effects effects = fail({FailureClass::Permanent, std::string(kSuperseded), sight.why});
+    // The watch of pods may be far behind: who is not seen is looked for before it counts as gone.
+    if (sight.state == State::Unknown && !effects.chains.empty())
+      effects.chains.front().writes.insert(effects.chains.front().writes.begin(),
+                                           client::unless_exists(pod_key(request_), request_.pod_uid));
+    return effects;
+  }
+  if (!view_.nodes.find("", request_.node)) {
+    if (late) return wake(seen_by);
+    return fail(
+        {FailureClass::OtherPlacement, "NodeNotFound", "node " + request_.node + " does not exist any more"});
+  }
+  if (!gang_.committed() && !group_of(view_, request_)) {
+    if (late) return wake(seen_by);
+    return fail({FailureClass::OtherPlacement, "PodGroupNotFound",
+                 "pod group " + request_.group.name + " does not exist any more"});
+  }
+  if (const Status valid = validate(plugins_, *sight.pod); !valid)
+    return fail({FailureClass::Permanent, "InvalidPod", valid.error().text()});
+  return std::nullopt;
+}
+
+Effects Ladder::advance(const PodSight& sight) {
+  const bool committed = !gang_.alone() && gang_.committed();
+  const bool on_version = known_.refusal && known_.refusal->of_addition;
+  const BindContext context{view_,    request_,  sight.pod,  now_,          known_.first_seen,
+                            options_, committed, on_version, known_.pending};
+  PreBindStep step = pre_bind(plugins_, context);
+  if (auto* failed = std::get_if<Failed>(&step.verdict)) {
+    pre_bind_end_ = failed->reason == kBindingTimeout ? PreBindStatus::Timeout : PreBindStatus::Failure;
+    return fail(std::move(*failed));
+  }
+  if (!step.chains.empty()) {
+    Effects effects;
+    effects.chains = std::move(step.chains);
+    return effects;
+  }
+  if (const auto* waiting = std::get_if<Waiting>(&step.verdict)) {
+    waits_for_conditions_ = !waiting->event_reason.empty();
+    return wait(*waiting);
+  }
+  pre_bind_end_ = PreBindStatus::Success;
+  return gang_.committed() ? bind(*sight.pod) : wait_for_gang();
+}
+
+Duration Ladder::longest_wait() const {
+  return options_.retry_cap + Duration::seconds(1);
+}
+
+Effects Ladder::wake(Time at) const {
+  Effects effects;
+  effects.wake_at = at;
+  return effects;
+}
+
+Effects Ladder::write_status(const api::BindRequest& wanted, IfChanged if_changed) const {
+  api::BindRequest status = wanted;
+  // Every member keeps what it knows of the commit: the group may go first.
+  status.committed = wanted.committed || (!gang_.alone() && gang_.committed());
+  std::optional<Write> write = status_write(request_, status, if_changed);
+  return write ? Effects::write(key_, *std::move(write)) : Effects::nothing();
+}
+
+Effects Ladder::wait(const Waiting& waiting) const {
+  Effects effects;
+  if (!waiting.event_reason.empty() && request_.step != BindStep::WaitingForDevices) {
+    api::BindRequest wanted = request_;
+    wanted.step = BindStep::WaitingForDevices;
+    wanted.message = waiting.why;
+    effects = write_status(wanted, IfChanged::Refuse);
+    effects.events.push_back(event_of_pod(view_, request_, waiting.event_reason, "Scheduling", waiting.why));
+  }
+  if (waiting.until.is_set()) effects.wake_at = waiting.until;
+  return effects;
+}
+
+// GangBarrier commits or aborts; the change of the group wakes this request.
+Effects Ladder::wait_for_gang() const {
+  const Time quiet_until = known_.first_seen + kQuietGangWait;
+  if (now_ < quiet_until) return wake(quiet_until);
+  if (request_.step == BindStep::WaitingForGang) return Effects::nothing();
+  api::BindRequest wanted = request_;
+  wanted.step = BindStep::WaitingForGang;
+  wanted.message = "waiting for the other members of its gang";
+  return write_status(wanted, IfChanged::Refuse);
+}
+
+Effects Ladder::bind(const api::Pod& pod) {
+  binds_ = true;
+  Effects success = record_success();
+  if (has(KnownDefect::RetriedFailureReportedBound) && request_.failed_attempts > 0) return success;
+  Chain chain{pod_key(request_), {}};
+  if (auto told = tell_node_allocatable(pod, request_.node_allocatable))
+    chain.writes.push_back(*std::move(told));
+  writes_before_binding_ = chain.writes.size();
+  chain.writes.push_back(binding_of(request_, pod));
+  chain.writes.back().on_previous_version = chain.writes.size() > 1;
+  for (Chain& recorded : success.chains)
+    for (Write& write : recorded.writes) chain.writes.push_back(std::move(write));
+  Effects effects;
+  effects.chains.push_back(std::move(chain));
+  return effects;
+}
+
+Effects Ladder::record_success() {
+  binds_ = true;
+  api::BindRequest wanted = request_;
+  wanted.phase = BindPhase::Succeeded;
+  wanted.step = BindStep::Bound;
+  wanted.reason.clear();
+  wanted.message.clear();
+  wanted.failure = FailureClass::None;
+  wanted.next_attempt = {};
+  return write_status(wanted, IfChanged::Write);
+}
+
+Effects Ladder::fail(Failed failed, std::int32_t failed_attempts) {
+  fails_ = true;
+  api::BindRequest wanted = request_;
+  wanted.step = BindStep::RollingBack;
+  wanted.failure = failed.failure;
+  wanted.reason = failed.reason;
+  wanted.message =
+      "binding of " + pod_text(request_) + " to node " + request_.node + " failed: " + failed.message;
+  wanted.failed_attempts = failed_attempts;
+  wanted.next_attempt = {};
+  Effects effects = left_to_give_back(wanted).empty() ? end(wanted) : write_status(wanted, IfChanged::Refuse);
+  if (failed.reason != kSuperseded) {
+    effects.events.push_back(event_of_pod(view_, request_, "BindingFailed", "Binding", wanted.message));
+    effects.events.back().warning = true;
+  }
+  return effects;
+}
+
+Effects Ladder::fail_with_gang() {
+  if (const api::BindRequest* failed = gang_.first_failed_member())
+    return fail({FailureClass::OtherPlacement, std::string(api::kGangMemberFailed),
+                 "member " + pod_text(*failed) + " of its gang failed: " + failed->message});
+  return fail({FailureClass::OtherPlacement, std::string(api::kGangIncomplete),
+               "only " + std::to_string(gang_.members().size()) + " of the " +
+                   std::to_string(request_.group.size) + " members of its gang were asked to be bound"});
+}
+
+// A binding that was sent may have landed, or may still land. This write stands on the version that was seen:
+// it is refused when the pod was bound since, and leaves another version for a binding that is still on its
+// way. The condition says what happened, as kube-scheduler's does.
+std::optional<Chain> Ladder::seal_pod(const api::Pod& pod, const api::BindRequest& failed) const {
+  const std::string message = failed.message + " (decision " + request_.decision_id + ")";
+  const api::Condition* told = api::find_condition(pod.conditions, "PodScheduled");
+  if (told && told->message == message) return std::nullopt;
+  const api::Condition condition{"PodScheduled", "False", "SchedulerError",
+                                 message,        now_,    pod.meta.generation};
+  return Chain{pod_key(request_), {client::condition_patch(pod_key(request_), pod.meta, condition)}};
+}
+
+Effects Ladder::end(api::BindRequest wanted) const {
+  wanted.phase = BindPhase::Failed;
+  wanted.step = BindStep::RolledBack;
+  wanted.terminal = true;
+  return write_status(wanted, IfChanged::Refuse);
+}
+
+Effects Ladder::roll_back() const {
+  Effects effects;
+  effects.chains = left_to_give_back(request_);
+  return effects.chains.empty() ? end(request_) : effects;
+}
+
+// Later plugins give back first; the next in line only when nothing of theirs is left.
+std::vector<Chain> Ladder::left_to_give_back(const api::BindRequest& failed) const {
+  const PodSight sight = look_for_pod(view_, request_);
+  // A living pod that somebody else bound uses its claims there.
+  if (sight.state == State::Elsewhere) return {};
+  // First of all: the answer shows whether the pod was bound meanwhile, and then nothing is given back.
+  if (sight.state == State::Free && gang_.committed())
+    if (auto sealed = seal_pod(*sight.pod, failed)) return {*std::move(sealed)};
+  const BindContext context{view_, request_, sight.pod, now_, known_.first_seen, options_, false};
+  for (auto plugin = plugins_.rbegin(); plugin != plugins_.rend(); ++plugin)
+    if (std::vector<Chain> chains = (*plugin)->rollback(context); !chains.empty()) return chains;
+  return {};
+}
+
+Effects Ladder::after_refusal() {
+  const std::int32_t attempts = request_.failed_attempts + 1;
+  // Once a gang is committed its members go forward.
+  const bool only_forward = !gang_.alone() && gang_.committed();
+  if (known_.refusal->failure == FailureClass::Permanent &&
+      !(only_forward && attempts <= kForwardAttemptsMax))
+    return fail({FailureClass::Permanent, "BindingRefused", known_.refusal->message}, attempts);
+  const std::int32_t limit = request_.backoff_limit.value_or(api::kBackoffLimitDefault);
+  if (attempts > limit && !only_forward)
+    return fail({FailureClass::SamePlacement, "BackoffLimitExceeded",
+                 std::to_string(attempts) + " attempts failed, the last: " + known_.refusal->message},
+                attempts);
+  api::BindRequest wanted = request_;
+  wanted.failure = FailureClass::SamePlacement;
+  wanted.reason = "BindingError";
+  wanted.message =
+      within_bound("attempt " + std::to_string(attempts) + " failed: " + known_.refusal->message);
+  wanted.failed_attempts = has(KnownDefect::AttemptsNotPersisted) ? 1 : attempts;
+  wanted.next_attempt = next_second(
+      now_ + backoff(options_.retry_base, options_.retry_cap, static_cast<std::uint32_t>(attempts)));
+  Effects effects = write_status(wanted, IfChanged::Refuse);
+  effects.wake_at = wanted.next_attempt;
+  return effects;
+}
+
+}  // namespace berth::binding

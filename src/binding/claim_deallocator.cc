@@ -1,0 +1,129 @@
+#include "binding/claim_deallocator.h"
+
+#include <algorithm>
+
+#include "base/known_defects.h"
+#include "binding/gang.h"
+#include "client/claim_writes.h"
+
+namespace berth::binding {
+namespace {
+
+using client::Delta;
+using client::Effects;
+using client::View;
+using Keys = std::vector<api::ObjectKey>;
+
+bool told_unschedulable(const api::Pod& pod) {
+  const api::Condition* condition = api::find_condition(pod.conditions, "PodScheduled");
+  return condition && condition->status == "False" && condition->reason == "Unschedulable";
+}
+
+// Nothing under way can bind it.
+bool waits(const View& view, const api::Pod& pod) {
+  if (pod.bound() || pod.finished() || pod.meta.deleting() || !told_unschedulable(pod)) return false;
+  const auto requests = view.bind_requests_of_pod(pod.meta.ns, pod.meta.name);
+  return std::all_of(requests.begin(), requests.end(),
+                     [](const api::BindRequest* request) { return api::failed_for_good(*request); });
+}
+
+bool in_vain(const View& view, const api::ResourceClaim& claim) {
+  if (!claim.allocation || claim.meta.deleting()) return false;
+  if (has(KnownDefect::FailedBindingKeepsClaims)) return false;
+  const auto requests = view.bind_requests_of_claim(claim.meta.ns, claim.meta.name);
+  if (std::any_of(requests.begin(), requests.end(),
+                  [](const api::BindRequest* request) { return !has_ended(*request); }))
+    return false;
+  const auto pods = view.pods_using_claim(claim.meta.ns, claim.meta.name);
+  const auto waiting = [&](std::string_view uid) {
+    return std::any_of(pods.begin(), pods.end(), [&](const api::Pod* pod) {
+      return (uid.empty() || pod->meta.uid == uid) && waits(view, *pod);
+    });
+  };
+  return waiting("") && std::all_of(claim.reserved_for.begin(), claim.reserved_for.end(),
+                                    [&](const api::ClaimConsumer& consumer) {
+                                      return consumer.resource == "pods" && waiting(consumer.uid);
+                                    });
+}
+
+// The claim for extended resources of a try that has ended otherwise than in a binding.
+bool left_over(const View& view, const api::ResourceClaim& claim) {
+  if (claim.meta.annotation(api::kExtendedResourceClaimAnnotation).empty() || claim.meta.deleting())
+    return false;
+  const api::OwnerReference* owner = claim.meta.controller();
+  const api::Pod* pod = owner ? view.pods.find(claim.meta.ns, owner->name) : nullptr;
+  if (!pod || pod->meta.uid != owner->uid || pod->bound()) return false;
+  const auto requests = view.bind_requests_of_claim(claim.meta.ns, claim.meta.name);
+  return std::none_of(requests.begin(), requests.end(), [&](const api::BindRequest* request) {
+    return request->pod_uid == pod->meta.uid && !api::failed_for_good(*request);
+  });
+}
+
+void claims_of_pod(const View& view, const Delta& delta, Keys& keys) {
+  if (!delta.after) return;
+  const api::Pod& pod = *std::get<std::shared_ptr<const api::Pod>>(*delta.after);
+  if (pod.bound() || !told_unschedulable(pod)) return;
+  for (const api::PodClaim& named : pod.claims) {
+    const std::string name = api::claim_object_name(pod, named);
+    const api::ResourceClaim* claim = view.claims.find(pod.meta.ns, name);
+    if (claim && claim->allocation) keys.push_back(client::key_of(api::Kind::ResourceClaim, claim->meta));
+  }
+}
+
+void claims_of_request(const View&, const Delta& delta, Keys& keys) {
+  const auto& object = delta.after ? *delta.after : *delta.before;
+  for (const auto& claim : std::get<std::shared_ptr<const api::BindRequest>>(object)->claims)
+    keys.push_back({api::Kind::ResourceClaim, delta.key.ns, claim.claim_name, {}});
+}
+
+class IdleClaims final : public client::Reconciler {
+ public:
+  std::string_view name() const override { return "idle-claims"; }
+
+  std::vector<client::Interest> interests() const override {
+    return {client::itself(api::Kind::ResourceClaim),
+            {api::Kind::Pod, {}, claims_of_pod},
+            {api::Kind::BindRequest, {}, claims_of_request}};
+  }
+
+  Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override {
+    const api::ResourceClaim* claim = view.claims.find(key.ns, key.name);
+    const bool leftover = claim && left_over(view, *claim);
+    if (!claim || (!leftover && !in_vain(view, *claim))) {
+      idle_since_.erase(key);
+      return Effects::nothing();
+    }
+    const Time due = seen_idle_since(key, now) + kIdleAllocationGrace;
+    if (now < due) {
+      Effects effects;
+      effects.wake_at = due;
+      return effects;
+    }
+    if (leftover) {
+      Effects effects;
+      effects.chains.push_back({key, {}});
+      if (claim->allocation || !claim->reserved_for.empty()) effects.then(client::clear_allocation(*claim));
+      effects.then(client::delete_object(key, claim->meta.uid));
+      return effects;
+    }
+    return Effects::write(key, client::clear_allocation(*claim));
+  }
+
+ private:
+  Time seen_idle_since(const api::ObjectKey& key, Time now) {
+    const auto known = idle_since_.find(key);
+    if (known != idle_since_.end()) return known->second;
+    if (idle_since_.size() < kIdleClaimsMax) idle_since_.emplace(key, now);
+    return now;
+  }
+
+  std::map<api::ObjectKey, Time> idle_since_;
+};
+
+}  // namespace
+
+std::unique_ptr<client::Reconciler> make_idle_claims() {
+  return std::make_unique<IdleClaims>();
+}
+
+}  // namespace berth::binding

@@ -1,0 +1,81 @@
+// What only the backstop sees: claims that no single pod can give up.
+#include "binding/claim_deallocator.h"
+
+#include <gtest/gtest.h>
+
+namespace berth::binding {
+namespace {
+
+using api::Kind;
+
+constexpr Time kNow = Time::from_seconds(1'000'000);
+const api::ObjectKey kClaim{Kind::ResourceClaim, "d", "c", {}};
+
+void put(client::View& view, Kind kind, const std::string& name, const std::string& text) {
+  const auto raw = std::make_shared<const std::string>(text);
+  static_cast<void>(view.put({kind, "d", name, {}}, *api::decode_typed(kind, raw)));
+}
+
+void put_pod(client::View& view, const std::string& name, const std::string& more, int version = 7) {
+  put(view, Kind::Pod, name,
+      R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" + name +
+          R"(","resourceVersion":")" + std::to_string(version) + R"("},"spec":{)" + more +
+          R"("resourceClaims":[{"name":"c","resourceClaimName":"c"}]},"status":{"conditions":[)"
+          R"({"type":"PodScheduled","status":"False","reason":"Unschedulable"}]}})");
+}
+
+void put_claim(client::View& view, const std::string& consumers, int version = 9) {
+  const std::string results = R"({"results":[{"request":"r","driver":"drv","pool":"pool","device":"x"}]})";
+  put(view, Kind::ResourceClaim, "c",
+      R"({"metadata":{"namespace":"d","name":"c","uid":"u-c","resourceVersion":")" + std::to_string(version) +
+          R"("},"status":{"allocation":{"devices":)" + results + R"(},"reservedFor":[)" + consumers + "]}}");
+}
+
+const char* const kBoth = R"({"resource":"pods","name":"a","uid":"u-a"},)"
+                          R"({"resource":"pods","name":"b","uid":"u-b"})";
+
+TEST(IdleClaims, GivesUpWhatOnlyWaitingPodsHoldOnceTheGraceIsOver) {
+  client::View view;
+  put_claim(view, kBoth);
+  put_pod(view, "a", "");
+  put_pod(view, "b", "");
+  const auto idle = make_idle_claims();
+  EXPECT_EQ(to_text(idle->reconcile(view, kClaim, kNow)), "wake 1970-01-12T13:47:10.000000Z\n");
+  EXPECT_EQ(to_text(idle->reconcile(view, kClaim, kNow + kIdleAllocationGrace)),
+            "chain ResourceClaim d/c\n  merge-patch resource.k8s.io/v1/resourceclaims d/c/status "
+            R"({"status":{"allocation":null,"reservedFor":null,"devices":null},)"
+            R"("metadata":{"uid":"u-c","resourceVersion":"9"}})"
+            "\n");
+}
+
+TEST(IdleClaims, LeavesWhatSomebodyUsesOrIsAboutTo) {
+  struct Row {
+    const char* what;
+    std::function<void(client::View&)> meddle;
+  };
+  const std::vector<Row> rows = {
+      {"a bound consumer", [](auto& view) { put_pod(view, "b", R"("nodeName":"n1",)", 8); }},
+      {"a consumer that is not seen",
+       [](auto& view) { put_claim(view, R"({"resource":"pods","name":"s","uid":"u-s"})", 10); }},
+      {"a bind request under way",
+       [](auto& view) {
+         put(view, Kind::BindRequest, "a",
+             R"({"metadata":{"namespace":"d","name":"a","uid":"b-a"},"spec":{"podName":"a","podUID":"u-a",)"
+             R"("selectedNode":"n1","resourceClaimAllocations":[{"name":"c","claimName":"c",)"
+             R"("claimUID":"u-c","allocation":{}}]}})");
+       }},
+  };
+  for (const Row& row : rows) {
+    client::View view;
+    put_claim(view, kBoth);
+    put_pod(view, "a", "");
+    put_pod(view, "b", "");
+    row.meddle(view);
+    const auto idle = make_idle_claims();
+    EXPECT_TRUE(idle->reconcile(view, kClaim, kNow).empty()) << row.what;
+    EXPECT_TRUE(idle->reconcile(view, kClaim, kNow + kIdleAllocationGrace).empty()) << row.what;
+  }
+}
+
+}  // namespace
+}  // namespace berth::binding

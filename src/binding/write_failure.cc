@@ -1,0 +1,46 @@
+#include "binding/write_failure.h"
+
+namespace berth::binding {
+namespace {
+
+using client::Delivery;
+
+bool is_race(const client::ApiReply& reply) {
+  return reply.delivery == Delivery::Lost || reply.reason == "Conflict" || reply.reason == "NotFound" ||
+         reply.reason == "AlreadyExists";
+}
+
+bool may_pass(const client::ApiReply& reply) {
+  constexpr int kNotFound = 404, kThrottled = 429, kServerError = 500, kTimeout = 408;
+  const bool unknown_path = reply.code == kNotFound && reply.reason.empty();
+  return unknown_path || reply.delivery != Delivery::Answered || reply.code == kThrottled ||
+         reply.code == kTimeout || reply.code >= kServerError || is_race(reply);
+}
+
+std::optional<Refusal> refusal_of(const client::ChainOutcome& chain, std::size_t before_binding) {
+  if (chain.ok || chain.key.kind == api::Kind::BindRequest) return std::nullopt;
+  const bool binding = chain.key.kind == api::Kind::Pod;
+  // Behind the binding stands only the request's status.
+  if (binding && chain.writes_accepted > before_binding) return std::nullopt;
+  if (!binding && is_race(chain.last)) return std::nullopt;
+  // The pod has another version than the binding stood on: it is read again.
+  if (chain.last.reason == "Conflict") return std::nullopt;
+  Refusal refusal;
+  if (!may_pass(chain.last)) refusal.failure = api::FailureClass::Permanent;
+  refusal.message = api::to_text(chain.key) + ": ";
+  refusal.message += chain.last.message.empty() ? "no answer from the API server" : chain.last.message;
+  return refusal;
+}
+
+}  // namespace
+
+std::optional<Refusal> refusal_of(const client::Outcome& outcome, std::size_t before_binding) {
+  std::optional<Refusal> worst;
+  for (const client::ChainOutcome& chain : outcome.chains) {
+    std::optional<Refusal> refusal = refusal_of(chain, before_binding);
+    if (refusal && (!worst || refusal->failure == api::FailureClass::Permanent)) worst = std::move(refusal);
+  }
+  return worst;
+}
+
+}  // namespace berth::binding

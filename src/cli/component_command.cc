@@ -1,0 +1,161 @@
+#include "cli/component_command.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <optional>
+
+#include "base/log.h"
+#include "cli/apiserver_command.h"
+#include "cli/cel_plug.h"
+#include "cli/control_plane.h"
+#include "cli/leader_election_runner.h"
+#include "cli/status_server.h"
+#include "cli/stop_signal.h"
+#include "cli/version.h"
+#include "client/https_client.h"
+#include "health/node_agents.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr Duration kStepPeriod = Duration::millis(100);
+constexpr Duration kStopGrace = Duration::millis(1500);
+constexpr Duration kHeadStart = Duration::seconds(1);
+constexpr Duration kHeadStartPeriod = Duration::millis(5);
+constexpr Duration kReleaseLimit = Duration::millis(400);  // of the two seconds that a stop may take
+
+control::ControlPlaneOptions part_options(Part part, const Configuration& told) {
+  control::ControlPlaneOptions options = plane_options(told);
+  options.scheduler = part == Part::Scheduler;
+  options.binder = part == Part::Binder || told.with_binder;
+  options.controllers = false;
+  options.simulated_nodes = false;
+  return options;
+}
+
+client::ElectionOptions election_options(const Configuration& told) {
+  SystemRandom random;
+  client::ElectionOptions options;
+  options.ns = told.lease_namespace;
+  options.name = told.lease_name;
+  options.identity = own_identity(random);
+  return options;
+}
+
+// Whether this process leads, and its term; shared with the pages' thread.
+struct Term {
+  std::atomic<bool> leads = false;
+  std::atomic<std::uint64_t> epoch = 0;
+};
+
+std::string metrics_of(const ControlPlaneLoops& plane, const Term& term, const SteadyClock& clock,
+                       const Configuration& told) {
+  MetricsText text;
+  text.family("leader_election_master_status", MetricType::Gauge, "1 where this process leads.");
+  text.sample({{"name", told.lease_name}}, term.leads ? 1 : 0);
+  text.family("berth_leader_epoch", MetricType::Gauge, "leaseTransitions + 1 of the Lease while it is held.");
+  text.sample({{"name", told.lease_name}}, term.epoch);
+  const std::int64_t ahead_ms = clock.offset().millis();
+  text.family("berth_api_server_clock_offset_milliseconds", MetricType::Gauge,
+              "How far the API server's clock is from this machine's, by direction.");
+  text.sample({{"server", "ahead"}}, static_cast<std::uint64_t>(std::max<std::int64_t>(ahead_ms, 0)));
+  text.sample({{"server", "behind"}}, static_cast<std::uint64_t>(std::max<std::int64_t>(-ahead_ms, 0)));
+  plane.write_metrics(text);
+  return text.take();
+}
+
+// The agent of the one node; null for the other parts.
+Result<std::unique_ptr<health::NodeAgents>> start_agent(Part part, const Configuration& told,
+                                                        health::HealthFeed& feed, const Clock& clock) {
+  if (part != Part::NodeAgent) return std::unique_ptr<health::NodeAgents>();
+  const std::string folder =
+      told.nodes_directory.empty() ? state_directory() + "/nodes" : told.nodes_directory;
+  return health::NodeAgents::start(folder, {told.node}, feed, clock, health_timing(told));
+}
+
+// Steps the election until it is known who leads, for a short while: who leads from the start need not list
+// everything twice.
+LeaderState first_state(PartLeading& leading, const Clock& clock, const StopSignal& stop) {
+  const Time end = clock.monotonic() + kHeadStart;
+  for (;;) {
+    const LeaderState state = leading.step();
+    if (state != LeaderState::Unknown || clock.monotonic() >= end || stop.wait_for(kHeadStartPeriod))
+      return state;
+  }
+}
+
+// Runs until a signal or the loss of the Lease, which is an error: another process leads or soon will.
+Status serve(const Configuration& told, ControlPlaneLoops& plane, PartLeading* leading, Term& term,
+             const StopSignal& stop) {
+  while (!stop.wait_for(kStepPeriod)) {
+    if (!leading) continue;
+    const LeaderState state = leading->step();
+    if (state == LeaderState::Lost) {
+      term.leads = false;
+      return Error(ErrorCode::Unavailable, "the Lease " + told.lease_namespace + "/" + told.lease_name +
+                                               " is lost: this process sends nothing more and ends");
+    }
+    if (state != LeaderState::Leads || term.leads) continue;
+    const client::Leadership leadership = leading->leadership();
+    term.epoch = leadership.epoch;
+    term.leads = true;
+    log(LogLevel::Info, "leads from now on", {{"epoch", std::to_string(leadership.epoch)}});
+    plane.lead(leadership);
+  }
+  return {};
+}
+
+Status run(Part part, const Configuration& told, const api::Gates& gates, const StopSignal& stop) {
+  const SystemClock machine;
+  SteadyClock clock(machine);
+  client::ServerTime server_time(clock);
+  const client::ClusterAccess access =
+      TRY(client::read_kubeconfig(told.kubeconfig, "", client::KubeEnvironment::of_process()));
+  client::HttpFetcherOptions http;
+  http.user_agent = "berth-" + std::string(name_of(part)) + "/" + kBerthVersion;
+  const std::unique_ptr<client::ApiClient> client =
+      TRY(client::make_https_client(access, http, machine, {}, &server_time));
+  std::optional<PartLeading> leading;
+  Term term;
+  if (told.leader_elect && part != Part::NodeAgent) leading.emplace(*client, machine, election_options(told));
+  std::optional<client::Leadership> leadership = client::Leadership{};
+  if (leading) {
+    leadership.reset();
+    if (first_state(*leading, machine, stop) == LeaderState::Leads) leadership = leading->leadership();
+  }
+  term.leads = leadership.has_value();
+  term.epoch = leadership ? leadership->epoch : 0;
+  health::HealthFeed feed;
+  control::ControlPlaneOptions options = part_options(part, told);
+  if (part == Part::NodeAgent) options.health = &feed;
+  ControlPlaneLoops plane(leading ? leading->fenced_client() : *client, clock, gates, options, leadership);
+  const std::unique_ptr<health::NodeAgents> agent = TRY(start_agent(part, told, feed, machine));
+  const std::unique_ptr<PartServer> pages = TRY(
+      PartServer::open(told.listen, {.ready = [&plane] { return plane.synced(); },
+                                     .metrics = [&] { return metrics_of(plane, term, clock, told); },
+                                     .pages = [&plane](std::string_view path) { return plane.page(path); }}));
+  std::printf("The %s works on %s; health and metrics are on %s\n", std::string(name_of(part)).c_str(),
+              access.server.c_str(), pages->url().c_str());
+  std::fflush(stdout);
+  TRY(serve(told, plane, leading ? &*leading : nullptr, term, stop));
+  log(LogLevel::Info, "stopping");
+  plane.stop(kStopGrace);
+  if (leading) leading->release(kReleaseLimit);
+  return {};
+}
+
+}  // namespace
+
+int run_part(Part part, const Configuration& configuration) {
+  StopSignal stop;
+  const api::Gates gates = gates_of(part, configuration);
+  if (part == Part::NodeAgent && !gates.enabled("ResourceHealthStatus"))
+    return complain(Error(ErrorCode::Invalid, "--feature-gates",
+                          "a node agent reports device health: it needs ResourceHealthStatus=true"));
+  plug_cel();
+  if (const Status ran = run(part, configuration, gates, stop); !ran) return complain(ran.error());
+  return 0;
+}
+
+}  // namespace berth::cli

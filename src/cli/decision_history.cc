@@ -1,0 +1,93 @@
+#include "cli/decision_history.h"
+
+#include "base/json.h"
+
+namespace berth::cli {
+namespace {
+
+using scheduling::DecisionKind;
+
+// The pages' words for what decisions are about.
+struct Subject {
+  std::string_view page;
+  DecisionKind kind;
+};
+constexpr Subject kSubjects[] = {{"pods/", DecisionKind::Pod}, {"podgroups/", DecisionKind::Group}};
+
+}  // namespace
+
+void DecisionBook::append(scheduling::DecisionRecord record) {
+  std::string line = decision_line(record);
+  if (file_) file_->append(line);
+  line.pop_back();
+  const std::lock_guard lock(mutex_);
+  Key key{record.kind, std::move(record.ns), std::move(record.name)};
+  gates_.erase(key);
+  kept_.push_back({std::move(key), std::move(line)});
+  if (kept_.size() > kDecisionsKeptMax) kept_.pop_front();
+}
+
+void DecisionBook::gated(scheduling::GateRecord record) {
+  const std::lock_guard lock(mutex_);
+  const Key key{record.kind, record.ns, record.name};
+  const auto found = gates_.find(key);
+  if (found != gates_.end()) {
+    // Said again: it began when it was said first.
+    found->second.why = std::move(record.why);
+  } else if (gates_.size() < kGatesKeptMax) {
+    gates_.emplace(key, std::move(record));
+  }
+}
+
+void DecisionBook::flush() {
+  if (file_) file_->flush();
+}
+
+void DecisionBook::remember(std::string_view lines) {
+  const std::lock_guard lock(mutex_);
+  while (!lines.empty() && kept_.size() < kDecisionsKeptMax) {
+    lines.remove_suffix(lines.back() == '\n' ? 1 : 0);
+    const std::size_t begin = lines.rfind('\n') + 1;  // 0 where there is none
+    const std::string_view line = lines.substr(begin);
+    const Result<Json> read = parse_json(line);
+    lines = lines.substr(0, begin);
+    if (!read || read->string_at("id").empty()) continue;
+    const DecisionKind kind = read->string_at("kind") == scheduling::name_of(DecisionKind::Pod)
+                                  ? DecisionKind::Pod
+                                  : DecisionKind::Group;
+    kept_.push_front({Key(kind, read->string_at("namespace"), read->string_at("name")), std::string(line)});
+  }
+}
+
+std::string DecisionBook::about(DecisionKind kind, std::string_view ns, std::string_view name) const {
+  const Key key{kind, std::string(ns), std::string(name)};
+  const std::lock_guard lock(mutex_);
+  std::string text = "{\"decisions\":[";
+  std::size_t attempts = 0;
+  for (auto at = kept_.rbegin(); at != kept_.rend(); ++at) {
+    if (at->key != key || ++attempts > kDecisionsAnsweredMax) continue;
+    text.append(attempts == 1 ? "" : ",").append(at->line);
+  }
+  text += "]";
+  if (attempts > 0) text += ",\"attempts\":" + std::to_string(attempts);
+  if (const auto gate = gates_.find(key); gate != gates_.end())
+    text +=
+        ",\"gate\":" +
+        to_string(Json::object({{"time", format_micro_time(gate->second.time)}, {"why", gate->second.why}}));
+  return text + "}";
+}
+
+std::optional<std::string> decision_page(const DecisionBook& book, std::string_view path) {
+  if (!path.starts_with(kDecisionPages)) return std::nullopt;
+  path.remove_prefix(kDecisionPages.size());
+  for (const auto& [page, kind] : kSubjects) {
+    if (!path.starts_with(page)) continue;
+    path.remove_prefix(page.size());
+    const std::size_t slash = path.find('/');
+    if (slash == std::string_view::npos || slash + 1 == path.size()) return std::nullopt;
+    return book.about(kind, path.substr(0, slash), path.substr(slash + 1));
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,383 @@
+#include "control/effect_executor.h"
+
+#include <algorithm>
+
+#include "base/backoff.h"
+#include "base/known_defects.h"
+#include "base/log.h"
+
+namespace berth::control {
+
+using client::ApiReply;
+using client::ApiRequest;
+using client::Delivery;
+using client::Verb;
+using client::Write;
+
+namespace {
+
+enum class Meaning {
+  Accepted,
+  Again,     // not carried out; the same request may be sent again
+  Lost,      // may or may not have been carried out
+  Outdated,  // the server holds something else than the view
+  Refused,
+};
+
+Meaning meaning_of(const ApiReply& reply, const Write& write) {
+  constexpr int kNotFound = 404, kThrottled = 429, kNotImplemented = 501, kUnavailable = 503,
+                kGatewayTimeout = 504;
+  if (reply.delivery == Delivery::NotSent) return Meaning::Again;
+  if (reply.delivery == Delivery::Lost || reply.code == kGatewayTimeout) return Meaning::Lost;
+  if (reply.ok()) return Meaning::Accepted;
+  // An error inside the server does not say how far the write came.
+  const bool inside = reply.code >= 500 && reply.code != kUnavailable && reply.code != kNotImplemented;
+  if (write.mark && inside) return Meaning::Lost;
+  const auto& fine = write.fine_reasons;
+  if (std::find(fine.begin(), fine.end(), reply.reason) != fine.end()) return Meaning::Accepted;
+  // Without a Status nobody who knows the object has answered.
+  const bool unknown_path = reply.code == kNotFound && reply.reason.empty();
+  if (reply.code == kThrottled || reply.code >= 500 || unknown_path) return Meaning::Again;
+  if (reply.reason == "Conflict" || reply.reason == "AlreadyExists" || reply.reason == "NotFound")
+    return Meaning::Outdated;
+  return Meaning::Refused;
+}
+
+// Whether the request that answers with this object removed it: nothing holds a deleted object without
+// finalizers and grace. The answer of the last finalizer's removal bears the old version or that of the
+// deletion.
+bool is_gone(Verb verb, const api::TypedObject& object) {
+  const api::ObjectMeta& meta = api::meta_of(object);
+  if (!meta.finalizers.empty() || meta.deletion_grace_s.value_or(0) > 0) return false;
+  if (const auto* ns = std::get_if<std::shared_ptr<const api::Namespace>>(&object))
+    if (!(*ns)->finalizers.empty()) return false;
+  return meta.deleting() || verb == Verb::Delete;
+}
+
+std::uint64_t version_of(const Answer& answer) {
+  if (answer.object) return api::meta_of(*answer.object).resource_version;
+  if (!answer.reply.object) return 0;
+  const auto decoded = api::decode_typed(api::Kind::Other, answer.reply.object);
+  return decoded ? api::meta_of(*decoded).resource_version : 0;
+}
+
+// Only a Status says that there is no such object; a 404 of something in between does not.
+bool says_missing(const ApiReply& reply) {
+  return reply.delivery == Delivery::Answered && reply.code == 404 && reply.reason == "NotFound";
+}
+
+// Whether the object as read says that the write was carried out.
+bool bears(const client::Write::Mark& mark, const ApiReply& reply) {
+  const Result<Json> object = reply.object ? parse_json(*reply.object) : Result<Json>(Json());
+  const Json* at = object.ok() ? &*object : nullptr;
+  for (const std::string_view part : mark.path) at = at ? at->find(part) : nullptr;
+  return at && at->is_string() && at->as_string() == mark.text;
+}
+
+// The version that an update stands on; empty for a create.
+std::string base_version(const ApiRequest& request) {
+  if (request.verb == Verb::Create) return {};
+  const Json body = parse_json(request.body).value_or(Json());
+  const Json* version = body.find_path({"metadata", "resourceVersion"});
+  return version && version->is_string() ? version->as_string() : "";
+}
+
+std::string with_version(const std::string& body, std::uint64_t version) {
+  auto json = parse_json(body);
+  if (version == 0 || !json || !json->is_object()) return body;
+  (*json)["metadata"]["resourceVersion"] = std::to_string(version);
+  return to_string(*json);
+}
+
+}  // namespace
+
+api::ObjectKey target_of(const ApiRequest& request) {
+  api::ObjectKey key{
+      api::kind_of_resource(request.resource.group, request.resource.resource), request.ns, request.name, {}};
+  if (key.kind == api::Kind::Other) key.resource = request.resource;
+  return key;
+}
+
+struct Executor::ChainRun {
+  bool reading = false;  // the object is being read again; a repeat repeats that read
+  bool unknown = false;  // a copy of the current write may have been carried out, or may still be
+  std::size_t next = 0;
+  std::uint32_t attempts = 0;
+  std::uint64_t version = 0;  // of the previous write's answer
+  std::string uid_before;     // of the object that the current write is about
+  RunResult result = RunResult::Fine;
+  client::ChainOutcome outcome;
+};
+
+struct Executor::Flight {
+  client::Effects effects;
+  std::vector<ChainRun> runs;
+  std::size_t open = 0;
+  bool failed = false;
+
+  const std::vector<Write>& writes(std::uint32_t chain) const { return effects.chains[chain].writes; }
+  const Write& current(std::uint32_t chain) const { return writes(chain)[runs[chain].next]; }
+};
+
+Executor::Executor(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox, ViewPort& port,
+                   std::size_t writes_in_flight_max, std::shared_ptr<api::DecodedVersions> decoded)
+    : client_(client),
+      mailbox_(std::move(mailbox)),
+      port_(port),
+      decoded_(decoded ? std::move(decoded) : std::make_shared<api::DecodedVersions>()),
+      writes_in_flight_max_(writes_in_flight_max) {}
+Executor::~Executor() = default;
+
+std::uint64_t Executor::start(client::Effects effects) {
+  BERTH_ASSERT(!effects.chains.empty(), "a flight has at least one chain");
+  const std::uint64_t id = ++last_flight_;
+  auto flight = std::make_unique<Flight>();
+  flight->runs.resize(effects.chains.size());
+  flight->open = effects.chains.size();
+  flight->effects = std::move(effects);
+  for (std::size_t i = 0; i < flight->runs.size(); ++i)
+    flight->runs[i].outcome.key = flight->effects.chains[i].key;
+  Flight& kept = *flight;
+  flights_.emplace(id, std::move(flight));
+  const auto chains = static_cast<std::uint32_t>(kept.runs.size());
+  for (std::uint32_t chain = 0; chain < chains; ++chain) next_write({id, chain}, kept);
+  pump();
+  return id;
+}
+
+Executor::Flight* Executor::find(std::uint64_t flight) {
+  const auto found = flights_.find(flight);
+  return found == flights_.end() ? nullptr : found->second.get();
+}
+
+void Executor::want(Place place) {
+  waiting_.push_back(place);
+}
+
+void Executor::pump() {
+  while (in_flight_ < writes_in_flight_max_ && !waiting_.empty()) {
+    const Place place = waiting_.front();
+    waiting_.pop_front();
+    Flight* flight = find(place.flight);
+    BERTH_ASSERT(flight, "a flight lives as long as one of its chains waits");
+    send(place, *flight, flight->runs[place.chain]);
+  }
+}
+
+void Executor::send(Place place, Flight& flight, ChainRun& run) {
+  const bool begun = run.next > 0 || run.unknown || run.attempts > 0;
+  if (flight.failed && flight.effects.stop_on_failure && !begun)
+    return end_chain(place, flight, RunResult::Fine);
+  const Write& write = flight.current(place.chain);
+  ApiRequest request = write.request;
+  if (write.on_previous_version) request.body = with_version(request.body, run.version);
+  const api::ObjectKey key = target_of(request);
+  const bool keeps = port_.keeps(key);
+  const api::ObjectMeta* known = keeps ? port_.known(key) : nullptr;
+  run.uid_before = known ? known->uid : "";
+  ++in_flight_;
+  ++counters_.writes;
+  client_.submit(std::move(request), [mailbox = mailbox_, decoded = decoded_, place, keeps,
+                                      kind = key.kind](ApiReply reply) {
+    Answer answer{RequestPurpose::Write, place.flight, place.chain, std::move(reply), std::nullopt};
+    if (keeps && answer.reply.object)
+      if (auto object = decoded->decode(kind, answer.reply.object)) answer.object = *std::move(object);
+    mailbox->push(std::move(answer));
+  });
+}
+
+void Executor::send_refresh(Place place, Flight& flight, ChainRun&) {
+  ApiRequest request = flight.current(place.chain).request;
+  request.verb = Verb::Get;
+  request.subresource.clear();
+  request.body.clear();
+  ++in_flight_;
+  ++counters_.refreshes;
+  const api::Kind kind = target_of(request).kind;
+  client_.submit(std::move(request), [mailbox = mailbox_, decoded = decoded_, place, kind](ApiReply reply) {
+    Answer answer{RequestPurpose::Refresh, place.flight, place.chain, std::move(reply), std::nullopt};
+    if (answer.reply.object)
+      if (auto object = decoded->decode(kind, answer.reply.object)) answer.object = *std::move(object);
+    mailbox->push(std::move(answer));
+  });
+}
+
+void Executor::on_answer(Answer answer, Time now) {
+  --in_flight_;
+  const Place place{answer.flight, answer.part};
+  Flight* flight = find(place.flight);
+  BERTH_ASSERT(flight, "a flight lives until every answer came");
+  if (answer.purpose == RequestPurpose::Refresh)
+    on_refreshed(place, *flight, std::move(answer), now);
+  else
+    on_written(place, *flight, std::move(answer), now);
+  pump();
+}
+
+void Executor::on_written(Place place, Flight& flight, Answer answer, Time now) {
+  ChainRun& run = flight.runs[place.chain];
+  const Write& write = flight.current(place.chain);
+  const Meaning meaning = meaning_of(answer.reply, write);
+  run.outcome.last = answer.reply;
+  if (meaning == Meaning::Accepted) return accept(place, flight, std::move(answer));
+  if (meaning == Meaning::Lost) ++counters_.lost;
+  if (answer.reply.reason == "Conflict") ++counters_.conflicts;
+  run.unknown |= meaning == Meaning::Lost;
+
+  const bool followed = write.mark.has_value() && !has(KnownDefect::UnknownFateTakenAsNotDone);
+  if (meaning == Meaning::Again && (++run.attempts < kWriteAttemptsMax || (followed && run.unknown)))
+    return repeat_later(place, run, answer.reply.retry_after_s, now);
+  const bool readable = !write.request.name.empty() && port_.keeps(target_of(write.request));
+  const bool look = followed ? run.unknown || meaning == Meaning::Outdated
+                             : meaning == Meaning::Lost || meaning == Meaning::Outdated;
+  if (look && readable) {
+    if (!followed) run.attempts = 0;
+    run.reading = true;
+    flight.failed |= !followed;
+    return send_refresh(place, flight, run);
+  }
+  ++counters_.refused;
+  end_chain(place, flight, RunResult::Failed);
+}
+
+// Decides the fate of a write with a mark by the object as it was read.
+void Executor::on_mark_read(Place place, Flight& flight, const Answer& answer, Time now) {
+  ChainRun& run = flight.runs[place.chain];
+  const Write& write = flight.current(place.chain);
+  const api::ObjectKey key = target_of(write.request);
+  const bool missing = says_missing(answer.reply);
+  if (!answer.object && !missing) {
+    ++run.attempts;
+    repeats_.emplace(now + backoff(kWriteBackoffBase, kWriteBackoffCap, run.attempts), place);
+    return;
+  }
+  if (answer.object) port_.learn(key, *answer.object);
+  if (missing && !run.uid_before.empty()) port_.forget(key, run.uid_before);
+  run.reading = false;
+  const bool ours = bears(*write.mark, answer.reply) || has(KnownDefect::AlreadyExistsCountsAsOurs);
+  if (answer.object && ours) return accept(place, flight, answer);
+  // A create lands only where nothing stands, an update only on its version.
+  const bool may_land =
+      missing ? write.request.verb == Verb::Create
+              : answer.object && std::to_string(api::meta_of(*answer.object).resource_version) ==
+                                     base_version(write.request);
+  if (!may_land) return end_chain(place, flight, RunResult::Stale);
+  ++run.attempts;
+  repeat_later(place, run, 0, now);
+}
+
+void Executor::on_refreshed(Place place, Flight& flight, Answer answer, Time now) {
+  if (flight.current(place.chain).mark && !has(KnownDefect::UnknownFateTakenAsNotDone))
+    return on_mark_read(place, flight, answer, now);
+  ChainRun& run = flight.runs[place.chain];
+  const api::ObjectKey key = target_of(flight.current(place.chain).request);
+  const bool missing = says_missing(answer.reply);
+  if (answer.object) {
+    port_.learn(key, *answer.object);
+    if (run.outcome.last.delivery == Delivery::Lost) run.outcome.last.object = answer.reply.object;
+  } else if (missing) {
+    if (!run.uid_before.empty()) port_.forget(key, run.uid_before);
+  } else if (++run.attempts < kWriteAttemptsMax) {
+    const Duration delay = backoff(kWriteBackoffBase, kWriteBackoffCap, run.attempts);
+    repeats_.emplace(now + delay, place);
+    return;
+  } else {
+    return end_chain(place, flight, RunResult::Failed);
+  }
+  // A missing target will be missing again at once: that is no race.
+  const bool raced = run.outcome.last.reason != "NotFound";
+  end_chain(place, flight, raced ? RunResult::Stale : RunResult::Failed);
+}
+
+void Executor::learn(const ApiRequest& request, ChainRun& run, const Answer& answer) {
+  const api::ObjectKey key = target_of(request);
+  const bool deleted = request.verb == Verb::Delete && request.subresource.empty();
+  if (answer.object) {
+    api::ObjectKey answered = key;
+    answered.name = api::meta_of(*answer.object).name;  // generateName
+    if (is_gone(request.verb, *answer.object))
+      port_.forget(answered, api::meta_of(*answer.object).uid);
+    else
+      port_.learn(answered, *answer.object);
+  } else if (deleted && !answer.reply.object && !run.uid_before.empty()) {
+    port_.forget(key, run.uid_before);
+  }
+}
+
+void Executor::accept(Place place, Flight& flight, Answer answer) {
+  ChainRun& run = flight.runs[place.chain];
+  ++counters_.accepted;
+  learn(flight.current(place.chain).request, run, answer);
+  run.attempts = 0;
+  run.unknown = false;
+  const std::string& stop_uid = flight.current(place.chain).stop_if_uid;
+  if (!stop_uid.empty() && answer.object && api::meta_of(*answer.object).uid == stop_uid)
+    return end_chain(place, flight, RunResult::Stale);
+  ++run.outcome.writes_accepted;
+  ++run.next;
+  const auto& writes = flight.writes(place.chain);
+  if (run.next < writes.size() && writes[run.next].on_previous_version) run.version = version_of(answer);
+  next_write(place, flight);
+}
+
+void Executor::repeat_later(Place place, ChainRun& run, int retry_after_s, Time now) {
+  ++counters_.repeated;
+  const Duration own = backoff(kWriteBackoffBase, kWriteBackoffCap, run.attempts);
+  const Duration asked = std::min(Duration::seconds(retry_after_s), kKeyBackoffCap);
+  repeats_.emplace(now + std::max(own, asked), place);
+}
+
+void Executor::wake_due(Time now) {
+  while (!repeats_.empty() && repeats_.begin()->first <= now) {
+    const Place place = repeats_.begin()->second;
+    repeats_.erase(repeats_.begin());
+    Flight* flight = find(place.flight);
+    BERTH_ASSERT(flight, "a flight lives as long as a repeat waits");
+    ChainRun& run = flight->runs[place.chain];
+    if (run.reading)
+      send_refresh(place, *flight, run);
+    else
+      want(place);
+  }
+  pump();
+}
+
+std::optional<Time> Executor::next_wake() const {
+  if (repeats_.empty()) return std::nullopt;
+  return repeats_.begin()->first;
+}
+
+void Executor::next_write(Place place, Flight& flight) {
+  ChainRun& run = flight.runs[place.chain];
+  if (run.next < flight.writes(place.chain).size()) return want(place);
+  run.outcome.ok = true;
+  end_chain(place, flight, RunResult::Fine);
+}
+
+void Executor::end_chain(Place place, Flight& flight, RunResult result) {
+  ChainRun& run = flight.runs[place.chain];
+  run.result = result;
+  run.reading = false;
+  if (!run.outcome.ok) flight.failed = true;
+  end_part(place.flight, flight);
+}
+
+void Executor::end_part(std::uint64_t id, Flight& flight) {
+  if (--flight.open == 0) finish(id, flight);
+}
+
+void Executor::finish(std::uint64_t id, Flight& flight) {
+  Finished finished{id, {flight.effects.decision_id, {}}, RunResult::Fine};
+  for (ChainRun& run : flight.runs) {
+    finished.result = std::max(finished.result, run.result);
+    finished.outcome.chains.push_back(std::move(run.outcome));
+  }
+  finished_.push_back(std::move(finished));
+  flights_.erase(id);
+}
+
+std::vector<Executor::Finished> Executor::take_finished() {
+  return std::exchange(finished_, {});
+}
+
+}  // namespace berth::control

@@ -1,0 +1,58 @@
+#include "control/testing/engine_fixture.h"
+
+#include <algorithm>
+
+namespace berth::control::testing {
+
+World::World(Time start) : clock(start), api(clock), hub(api), engine(api, {}) {}
+
+void World::start() {
+  engine.attach_to(hub);
+  hub.start();
+}
+
+void World::lead(client::Leadership leadership) {
+  hub.relist([&] { engine.lead(Leading::Yes, leadership); });
+}
+
+void World::step() {
+  constexpr int kStepsMax = 100000;
+  for (int i = 0; engine.step(clock.now()); ++i)
+    BERTH_ASSERT(i < kStepsMax, "the engine never comes to rest");
+}
+
+void World::settle() {
+  constexpr int kRoundsMax = 100000;
+  for (int i = 0; i < kRoundsMax; ++i) {
+    step();
+    bool moved = api.answer();
+    for (std::size_t watch = 0; watch < api.watches(); ++watch) moved |= api.deliver(watch);
+    if (!moved) return;
+  }
+  BERTH_ASSERT(false, "the deciders never come to rest");
+}
+
+void World::advance(Duration by) {
+  const Time end = clock.now() + by;
+  settle();
+  for (auto wake = engine.next_wake(); wake && *wake <= end; wake = engine.next_wake()) {
+    clock.advance_to(std::max(*wake, clock.now()));
+    settle();
+  }
+  clock.advance_to(end);
+  settle();
+}
+
+void put(client::View& view, api::Kind kind, std::string_view object) {
+  auto typed = api::decode_typed(kind, std::make_shared<const std::string>(object));
+  BERTH_ASSERT(typed.ok(), "test objects are JSON");
+  const api::ObjectMeta& meta = api::meta_of(*typed);
+  view.put({kind, meta.ns, meta.name, {}}, *typed);
+}
+
+std::string run(client::Reconciler& reconciler, const client::View& view, const api::ObjectKey& key,
+                Time now) {
+  return client::to_text(reconciler.reconcile(view, key, now));
+}
+
+}  // namespace berth::control::testing

@@ -1,0 +1,220 @@
+#include "dra/compiled_request.h"
+
+#include <algorithm>
+
+#include "dra/constraints.h"
+
+namespace berth::dra {
+namespace {
+
+Error refuse(const api::ResourceClaim& claim, const std::string& request, std::string_view why) {
+  std::string text = text_of(claim);
+  if (!request.empty()) text += ", request " + request;
+  return Error(ErrorCode::Invalid, text + ": " + std::string(why));
+}
+
+// Why a request cannot be answered here at all; empty when it can.
+std::string_view unsupported(const Gates& gates, const api::DeviceRequest& request,
+                             const api::DeviceSubRequest& sub) {
+  if (request.prioritized && !gates.prioritized_list) return "has subrequests, but the feature is disabled";
+  if (sub.admin_access && !gates.admin_access)
+    return "admin access is requested, but the feature is disabled";
+  if (!sub.capacity.empty() && !gates.consumable_capacity)
+    return "has capacity requests, but the feature is disabled";
+  if (!sub.derived_attributes.empty() && !gates.derived_attributes)
+    return "has derived attributes, but the feature is disabled";
+  if (sub.device_class.empty()) return "has no device class";
+  return {};
+}
+
+Result<SubAsk> compile_sub(const model::Cluster& cluster, Inventory& inventory, const Gates& gates,
+                           const api::ResourceClaim& claim, const api::DeviceRequest& request,
+                           const api::DeviceSubRequest& sub) {
+  if (const std::string_view why = unsupported(gates, request, sub); !why.empty())
+    return refuse(claim, sub.name, why);
+  const auto found = cluster.classes().find(sub.device_class);
+  if (found == cluster.classes().end())
+    return refuse(claim, sub.name,
+                  "could not retrieve device class " + sub.device_class + ": deviceclass \"" +
+                      sub.device_class + "\" not found");
+  SubAsk ask{
+      request.prioritized ? request.name + "/" + sub.name : request.name, found->second, &sub, {}, {}, 0, {}};
+  ask.selectors = inventory.selections().intern(found->second->selectors, sub.selectors);
+  ask.selectors_hold = inventory.selections().hold(ask.selectors);
+  return ask;
+}
+
+// Which values of a device the constraint sees for this sub-ask: a derived attribute of its name before the
+// device's own.
+std::uint32_t variant_for(const api::DeviceSubRequest& sub, ConstraintAsk& constraint) {
+  for (const auto& [name, expression] : sub.derived_attributes) {
+    if (name != constraint.attribute) continue;
+    for (std::uint32_t i = 0; i < constraint.derived.size(); ++i)
+      if (constraint.derived[i] == expression) return i + 1;
+    constraint.derived.push_back(expression);
+    constraint.table_key += '\0' + expression;
+    return static_cast<std::uint32_t>(constraint.derived.size());
+  }
+  return 0;
+}
+
+void compile_constraints(const api::ResourceClaim& claim, ClaimShape& shape) {
+  for (std::uint32_t i = 0; i < claim.constraints.size(); ++i) {
+    const api::DeviceConstraint& constraint = claim.constraints[i];
+    ConstraintAsk& ask = shape.constraints.emplace_back();
+    ask.is_match = !constraint.match_attribute.empty();
+    ask.attribute = ask.is_match ? constraint.match_attribute : constraint.distinct_attribute;
+    ask.table_key = ask.attribute;
+    for (RequestAsk& request : shape.requests)
+      for (SubAsk& sub : request.alternatives)
+        if (covers(constraint, request.spec->name, sub.name))
+          sub.constraints.push_back({i, variant_for(*sub.spec, ask)});
+  }
+}
+
+Result<std::vector<RequestAsk>> compile_requests(const model::Cluster& cluster, Inventory& inventory,
+                                                 const Gates& gates, const api::ResourceClaim& claim) {
+  std::vector<RequestAsk> requests;
+  std::int64_t least = 0;
+  for (const api::DeviceRequest& request : claim.requests) {
+    if (request.alternatives.empty()) return refuse(claim, request.name, "unknown request type");
+    RequestAsk& request_ask = requests.emplace_back();
+    request_ask.spec = &request;
+    std::int64_t smallest = INT64_MAX;
+    for (const api::DeviceSubRequest& sub : request.alternatives) {
+      request_ask.alternatives.push_back(TRY(compile_sub(cluster, inventory, gates, claim, request, sub)));
+      smallest = std::min(smallest, sub.mode == api::AllocationMode::All ? 0 : sub.count);
+    }
+    least += smallest;
+  }
+  if (least > static_cast<std::int64_t>(kClaimResultsMax))
+    return refuse(claim, "",
+                  "number of requested devices " + std::to_string(least) + " exceeds the claim limit of " +
+                      std::to_string(kClaimResultsMax));
+  for (const api::DeviceConstraint& constraint : claim.constraints)
+    if (constraint.match_attribute.empty() == constraint.distinct_attribute.empty())
+      return refuse(claim, "", "unknown constraint type");
+  return requests;
+}
+
+// Every field of the spec that a search reads, so that equal keys are equal specs. Lengths stand before
+// texts and lists.
+void write_key(std::uint64_t number, std::string& key) {
+  for (; number >= 0x80; number >>= 7) key += static_cast<char>(number | 0x80);
+  key += static_cast<char>(number);
+}
+void write_key(std::string_view text, std::string& key) {
+  write_key(static_cast<std::uint64_t>(text.size()), key);
+  key += text;
+}
+void write_key(const std::vector<std::string>& texts, std::string& key) {
+  write_key(static_cast<std::uint64_t>(texts.size()), key);
+  for (const std::string& text : texts) write_key(std::string_view(text), key);
+}
+void write_tolerations(const api::DeviceSubRequest& sub, std::string& key) {
+  write_key(static_cast<std::uint64_t>(sub.tolerations.size()), key);
+  for (const api::Toleration& toleration : sub.tolerations) {
+    for (const std::string* text : {&toleration.key, &toleration.op, &toleration.value, &toleration.effect})
+      write_key(std::string_view(*text), key);
+    // The result copies them, so their time counts as well.
+    write_key(static_cast<std::uint64_t>(toleration.seconds.value_or(-1)), key);
+  }
+}
+void write_wishes(const api::DeviceSubRequest& sub, std::string& key) {
+  write_key(static_cast<std::uint64_t>(sub.capacity.size()), key);
+  for (const auto& [name, wish] : sub.capacity) {
+    write_key(std::string_view(name), key);
+    write_key(std::string_view(wish.text()), key);
+  }
+}
+void write_key(const api::DeviceSubRequest& sub, std::string& key) {
+  write_key(std::string_view(sub.name), key);
+  write_key(std::string_view(sub.device_class), key);
+  write_key(sub.selectors, key);
+  write_key(static_cast<std::uint64_t>(sub.mode) * 2 + (sub.admin_access ? 1 : 0), key);
+  write_key(static_cast<std::uint64_t>(sub.count), key);
+  write_tolerations(sub, key);
+  write_wishes(sub, key);
+  write_key(static_cast<std::uint64_t>(sub.derived_attributes.size()), key);
+  for (const auto& [name, expression] : sub.derived_attributes) {
+    write_key(std::string_view(name), key);
+    write_key(std::string_view(expression), key);
+  }
+}
+void write_key(const api::ResourceClaim& claim, std::string& key) {
+  for (const api::DeviceRequest& request : claim.requests) {
+    write_key(std::string_view(request.name), key);
+    write_key(static_cast<std::uint64_t>(request.alternatives.size() * 2 + (request.prioritized ? 1 : 0)),
+              key);
+    for (const api::DeviceSubRequest& sub : request.alternatives) write_key(sub, key);
+  }
+  write_key(std::string_view(), key);  // no request has an empty name
+  for (const api::DeviceConstraint& constraint : claim.constraints) {
+    write_key(constraint.requests, key);
+    write_key(std::string_view(constraint.match_attribute), key);
+    write_key(std::string_view(constraint.distinct_attribute), key);
+  }
+}
+
+}  // namespace
+
+std::string text_of(const api::ResourceClaim& claim) {
+  return "claim " + claim.meta.ns + "/" + claim.meta.name;
+}
+
+Result<ClaimShapePtr> Shapes::of(const model::Cluster& cluster, Inventory& inventory, const Gates& gates,
+                                 const ClaimPtr& claim) {
+  key_.clear();
+  write_key(*claim, key_);
+  const auto known = shapes_.find(key_);
+  if (known != shapes_.end() && classes_hold(cluster, *known->second)) return ClaimShapePtr(known->second);
+  auto shape = std::make_shared<ClaimShape>();
+  shape->like = claim;
+  shape->classes_stamp = cluster.classes_stamp();
+  shape->requests = TRY(compile_requests(cluster, inventory, gates, *claim));
+  compile_constraints(*claim, *shape);
+  number_kinds(inventory.selections(), *shape);
+  shape->id = ++last_shape_;
+  if (shapes_.size() >= kShapesMax) shapes_.clear();
+  shapes_.insert_or_assign(key_, shape);
+  return ClaimShapePtr(std::move(shape));
+}
+
+bool Shapes::classes_hold(const model::Cluster& cluster, ClaimShape& shape) const {
+  if (shape.classes_stamp == cluster.classes_stamp()) return true;
+  for (const RequestAsk& request : shape.requests)
+    for (const SubAsk& sub : request.alternatives) {
+      const auto found = cluster.classes().find(sub.spec->device_class);
+      if (found == cluster.classes().end() || found->second != sub.device_class) return false;
+    }
+  shape.classes_stamp = cluster.classes_stamp();
+  return true;
+}
+
+void Shapes::number_kinds(const Selections& selections, ClaimShape& shape) {
+  if (kinds_.size() >= kKindsMax) {
+    kinds_.clear();
+    shapes_.clear();
+  }
+  for (RequestAsk& request : shape.requests)
+    for (SubAsk& sub : request.alternatives) {
+      std::string key;
+      write_key(selections.number_of(sub.selectors) * 2 + (sub.spec->admin_access ? 1 : 0), key);
+      write_tolerations(*sub.spec, key);
+      write_wishes(*sub.spec, key);
+      const auto [at, added] = kinds_.try_emplace(std::move(key), last_kind_ + 1);
+      if (added) ++last_kind_;
+      sub.kind = at->second;
+    }
+}
+
+std::uint64_t Shapes::number_of(const std::vector<ClaimAsk>& claims) {
+  std::vector<std::uint32_t> ids;
+  for (const ClaimAsk& claim : claims) ids.push_back(claim.shape->id);
+  if (numbers_.size() >= kShapesMax) numbers_.clear();
+  const auto [at, added] = numbers_.try_emplace(std::move(ids), last_number_ + 1);
+  if (added) ++last_number_;
+  return at->second;
+}
+
+}  // namespace berth::dra

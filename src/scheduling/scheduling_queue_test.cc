@@ -1,0 +1,131 @@
+#include "scheduling/scheduling_queue.h"
+
+#include <gtest/gtest.h>
+
+#include "scheduling/decision_failures.h"
+
+namespace berth::scheduling {
+namespace {
+
+constexpr Time kStart = Time::from_seconds(1'000);
+
+EntryKey pod(const std::string& name) {
+  return {"default", name, EntryKind::Pod};
+}
+
+std::vector<std::string> drain(Queue& queue, Time now) {
+  std::vector<std::string> names;
+  while (auto entry = queue.pop(now)) names.push_back(entry->key.name);
+  return names;
+}
+
+TEST(Queue, GoesByPriorityThenAgeThenName) {
+  Queue queue;
+  queue.add(pod("young"), 0, kStart + Duration::seconds(1));
+  queue.add(pod("b"), 0, kStart);
+  queue.add(pod("a"), 0, kStart);
+  queue.add(pod("high"), 10, kStart + Duration::seconds(9));
+  EXPECT_EQ(drain(queue, kStart), (std::vector<std::string>{"high", "a", "b", "young"}));
+}
+
+TEST(Queue, AnEntryThatWasGatedGoesByTheAgeThatItIsAddedWith) {
+  Queue queue;
+  queue.gate(pod("gated"), 0, kStart);
+  queue.add(pod("other"), 0, kStart + Duration::seconds(1));
+  queue.add(pod("gated"), 0, kStart + Duration::seconds(2));
+  EXPECT_EQ(drain(queue, kStart), (std::vector<std::string>{"other", "gated"}));
+}
+
+TEST(Queue, BackoffDoublesUpToTenSeconds) {
+  const int seconds[] = {1, 2, 4, 8, 10, 10};
+  for (std::uint32_t attempt = 1; attempt <= 6; ++attempt)
+    EXPECT_EQ(backoff_after(attempt), Duration::seconds(seconds[attempt - 1]));
+}
+
+TEST(Queue, AnErrorWaitsItsBackoffEvenWhenNothingElseIsActive) {
+  Queue queue;
+  queue.add(pod("a"), 0, kStart);
+  queue.put_after_error(*queue.pop(kStart), kStart);
+  EXPECT_FALSE(queue.pop(kStart));
+  EXPECT_EQ(queue.next_time(), kStart + Duration::seconds(1));
+  EXPECT_TRUE(queue.pop(kStart + Duration::seconds(1)));
+}
+
+TEST(Queue, WhoFailedAgainComesAfterABackoffAlsoOutOfTheGate) {
+  Queue queue;
+  queue.gate(pod("a"), 0, kStart);
+  queue.add_after_failures(pod("a"), 0, kStart, 2, kStart);
+  EXPECT_FALSE(queue.pop(kStart + Duration::millis(1999)));
+  queue.add_after_failures(pod("a"), 0, kStart, 2, kStart + Duration::seconds(1));
+  EXPECT_TRUE(queue.pop(kStart + Duration::seconds(2))) << "the backoff does not begin again";
+}
+
+TEST(DecisionFailures, CountADecisionOnceAndAreForgotten) {
+  DecisionFailures failures;
+  EXPECT_EQ(failures.repeated(pod("a"), kStart), 0u);
+  failures.note(pod("a"), "d1", kStart);
+  failures.note(pod("a"), "d1", kStart);
+  EXPECT_EQ(failures.repeated(pod("a"), kStart), 0u) << "another place may do";
+  failures.note(pod("a"), "d2", kStart);
+  failures.note(pod("a"), "d3", kStart);
+  EXPECT_EQ(failures.repeated(pod("a"), kStart), 2u);
+  EXPECT_EQ(failures.repeated(pod("b"), kStart), 0u);
+  EXPECT_EQ(failures.repeated(pod("a"), kStart + kFailuresForgotten), 0u);
+  failures.note(pod("a"), "d4", kStart + kFailuresForgotten);
+  EXPECT_EQ(failures.repeated(pod("a"), kStart + kFailuresForgotten), 0u) << "it begins anew";
+  failures.note(pod("a"), "d5", kStart + kFailuresForgotten);
+  failures.forget(pod("a"));
+  EXPECT_EQ(failures.repeated(pod("a"), kStart + kFailuresForgotten), 0u);
+}
+
+TEST(Queue, OnlyAHintedEventWakesAnUnschedulableEntry) {
+  Queue queue;
+  queue.add(pod("a"), 0, kStart);
+  queue.put_unschedulable(*queue.pop(kStart), kWakePodGone, kStart);
+  queue.wake(kWakeNodeAdded, kStart);
+  EXPECT_FALSE(queue.pop(kStart));
+  queue.wake(kWakePodGone, kStart);
+  const auto woken = queue.pop(kStart);
+  ASSERT_TRUE(woken);
+  EXPECT_EQ(woken->attempts, 2u);
+}
+
+TEST(Queue, AWokenEntryInBackoffLetsActiveOnesGoFirst) {
+  Queue queue;
+  queue.add(pod("old"), 0, kStart);
+  queue.put_unschedulable(*queue.pop(kStart), kWakeAny, kStart);
+  queue.wake(kWakeNodeAdded, kStart);
+  queue.add(pod("new"), 0, kStart + Duration::seconds(5));
+  EXPECT_EQ(drain(queue, kStart), (std::vector<std::string>{"new", "old"}));
+}
+
+TEST(Queue, SweepsAfterFiveMinutes) {
+  Queue queue;
+  queue.add(pod("a"), 0, kStart);
+  queue.put_unschedulable(*queue.pop(kStart), kWakeNever, kStart);
+  EXPECT_EQ(queue.next_time(), kStart + kUnschedulableMax);
+  EXPECT_FALSE(queue.pop(kStart + kUnschedulableMax - Duration::micros(1)));
+  EXPECT_TRUE(queue.pop(kStart + kUnschedulableMax));
+}
+
+TEST(Queue, AGateHoldsUntilItIsAddedAgain) {
+  Queue queue;
+  queue.gate(pod("a"), 0, kStart);
+  queue.wake(kWakeAny, kStart);
+  EXPECT_FALSE(queue.pop(kStart + Duration::minutes(60)));
+  EXPECT_EQ(queue.gated_count(), 1u);
+  EXPECT_FALSE(queue.next_time());
+  queue.add(pod("a"), 0, kStart);
+  EXPECT_TRUE(queue.pop(kStart));
+}
+
+TEST(Queue, ANewPriorityMovesAWaitingEntry) {
+  Queue queue;
+  queue.add(pod("a"), 0, kStart);
+  queue.add(pod("b"), 1, kStart);
+  queue.add(pod("a"), 2, kStart);
+  EXPECT_EQ(drain(queue, kStart), (std::vector<std::string>{"a", "b"}));
+}
+
+}  // namespace
+}  // namespace berth::scheduling

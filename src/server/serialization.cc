@@ -1,0 +1,76 @@
+#include "server/serialization.h"
+
+#include "server/conversions.h"
+#include "server/metadata.h"
+#include "server/tables.h"
+
+namespace berth::server {
+namespace {
+
+std::string type_prefix(std::string_view group, std::string_view version, std::string_view kind) {
+  std::string prefix = "{\"kind\":\"";
+  prefix.append(kind).append("\",\"apiVersion\":\"");
+  if (!group.empty()) prefix.append(group).append("/");
+  return prefix.append(version).append("\",");
+}
+
+// What stands behind kind and apiVersion; both stand first in every stored object (draft_of).
+std::string_view behind_type(const std::string& stored) {
+  const std::size_t metadata = stored.find("\"metadata\":");
+  return std::string_view(stored).substr(metadata == std::string::npos ? 1 : metadata);
+}
+
+// The object in another shape than the stored one.
+Json converted(const api::ResourceInfo& resource, const std::string& stored) {
+  Result<Json> document = parse_json(stored);
+  return document ? to_served_shape(resource, std::move(document).value()) : Json::object();
+}
+
+}  // namespace
+
+std::string object_bytes(const api::ResourceInfo& resource, const std::string& stored) {
+  if (needs_conversion(resource)) return to_string(converted(resource, stored));
+  return type_prefix(resource.group, resource.version, resource.kind).append(behind_type(stored));
+}
+
+std::string item_bytes(const api::ResourceInfo& resource, const std::string& stored) {
+  if (needs_conversion(resource)) {
+    Json item = converted(resource, stored);
+    item.as_object().erase("kind");
+    item.as_object().erase("apiVersion");
+    return to_string(item);
+  }
+  return std::string("{").append(behind_type(stored));
+}
+
+std::string metadata_bytes(const std::string& stored) {
+  const Result<Json> object = parse_json(stored);
+  return type_prefix("meta.k8s.io", "v1", "PartialObjectMetadata") +
+         "\"metadata\":" + to_string(object ? metadata_of(*object) : Json::object()) + "}";
+}
+
+std::string table_bytes(const api::ResourceInfo& resource, const std::vector<store::ObjectPtr>& objects,
+                        Rendering rendering, std::string_view list_metadata, Time now, bool with_columns) {
+  const TableColumns& columns = columns_of(resource);
+  std::string body = type_prefix("meta.k8s.io", rendering.version, "Table");
+  body.append("\"metadata\":").append(list_metadata).append(",\"columnDefinitions\":");
+  body += with_columns ? to_string(definitions_json(columns)) : "null";
+  body += ",\"rows\":[";
+  bool first = true;
+  for (const store::ObjectPtr& object : objects) {
+    const Result<Json> json = parse_json(object->bytes);
+    if (!json) continue;
+    if (!first) body += ',';
+    first = false;
+    body.append("{\"cells\":").append(to_string(columns.cells(*json, now)));
+    if (rendering.include == Rendering::Include::Object)
+      body.append(",\"object\":").append(object_bytes(resource, object->bytes));
+    if (rendering.include == Rendering::Include::Metadata)
+      body.append(",\"object\":").append(metadata_bytes(object->bytes));
+    if (rendering.include == Rendering::Include::None) body.append(",\"object\":null");
+    body += '}';
+  }
+  return body.append("]}");
+}
+
+}  // namespace berth::server

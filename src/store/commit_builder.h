@@ -1,0 +1,41 @@
+// Decides the writes of one commit in order, each against the state that the writes before it leave behind.
+//
+// Owner: the committer. Nothing it answers is durable yet. Cost: one lookup and two allocations a write.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "store/object_index.h"
+#include "store/store.h"
+
+namespace berth::store {
+
+class Decider {
+ public:
+  explicit Decider(const Memory& memory);
+  ~Decider();
+  Decider(const Decider&) = delete;
+  Decider& operator=(const Decider&) = delete;
+
+  // Forgets the latest commit; the next write gets the revision after the memory's.
+  void begin();
+  // The new version with its revision, or why the write is refused (store.h). A refused write changes
+  // nothing.
+  WriteResult decide(Write write);
+  // What the accepted writes since begin() do, by revision.
+  const std::vector<EventPtr>& events() const { return events_; }
+
+ private:
+  struct Overlay;
+
+  ObjectPtr current(const Key& key) const;
+
+  const Memory& memory_;
+  std::unique_ptr<Overlay> overlay_;
+  std::vector<EventPtr> events_;
+  Revision next_ = 0;
+};
+
+}  // namespace berth::store

@@ -1,0 +1,235 @@
+#include "store/object_index.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace berth::store {
+namespace {
+
+using Name = std::pair<std::string_view, std::string_view>;  // ns, name
+
+// Table states before the newer events, for the names that those events changed; null where there was no
+// object.
+using Undone = std::map<Name, ObjectPtr>;
+
+Name name_of(const Object& object) {
+  return {object.key.ns, object.key.name};
+}
+
+// The views point into the events.
+Undone undo(const std::vector<EventPtr>& newer) {
+  Undone undone;
+  for (const EventPtr& event : newer) undone.try_emplace(name_of(*event->object), event->previous);
+  return undone;
+}
+
+template <class Events, class RevisionOf>
+auto first_behind(const Events& events, Revision from, RevisionOf revision_of) {
+  return std::partition_point(events.begin(), events.end(),
+                              [&](const auto& entry) { return revision_of(entry) <= from; });
+}
+
+// Walks a table and what is to be undone in it, in order of names, as if it were one.
+class Walk {
+ public:
+  Walk(const Table& table, const Undone& undone, const ListQuery& query)
+      : table_(table), position_(table.first_not_before(query.ns, {})), end_(table.end()) {
+    auto from = undone.lower_bound(Name(query.ns, {}));
+    until_ = undone.end();
+    if (!query.ns.empty()) {
+      end_ = table.first_behind_namespace(query.ns);
+      until_ =
+          std::find_if(from, undone.end(), [&](const auto& entry) { return entry.first.first != query.ns; });
+    }
+    if (query.after) {
+      position_ = std::max(position_, table.first_behind(query.after->ns, query.after->name));
+      const auto behind = undone.upper_bound(Name(query.after->ns, query.after->name));
+      while (from != until_ && (behind == undone.end() || from->first < behind->first)) ++from;
+    }
+    undo_ = from;
+  }
+
+  // Null at the end.
+  ObjectPtr next() {
+    for (;;) {
+      const bool in_table = position_ < end_;
+      if (undo_ == until_) return in_table ? step() : nullptr;
+      if (in_table && name_of(*table_.at(position_)) < undo_->first) return step();
+      if (in_table && name_of(*table_.at(position_)) == undo_->first) position_ = table_.next(position_);
+      const ObjectPtr& before = (undo_++)->second;
+      if (before) return before;
+    }
+  }
+
+  // How many next() would still give.
+  std::size_t remaining() {
+    if (undo_ == until_) return table_.distance(position_, end_);
+    std::size_t count = 0;
+    while (next()) ++count;
+    return count;
+  }
+
+ private:
+  ObjectPtr step() {
+    const ObjectPtr& object = table_.at(position_);
+    position_ = table_.next(position_);
+    return object;
+  }
+
+  const Table& table_;
+  Table::Position position_;
+  Table::Position end_;
+  Undone::const_iterator undo_;
+  Undone::const_iterator until_;
+};
+
+}  // namespace
+
+Status Memory::load(std::vector<ObjectPtr> objects, Revision revision) {
+  std::sort(objects.begin(), objects.end(), [](const auto& a, const auto& b) { return a->key < b->key; });
+  const auto twin = std::adjacent_find(objects.begin(), objects.end(),
+                                       [](const auto& a, const auto& b) { return a->key == b->key; });
+  if (twin != objects.end())
+    return Error(ErrorCode::Internal,
+                 "the store is damaged: it holds two objects named " + (*twin)->key.name);
+  std::unique_lock lock(mutex_);
+  for (ObjectPtr& object : objects) {
+    Shelf& shelf = shelves_[object->key.resource];
+    shelf.table->put(std::move(object), shelf.epoch);
+  }
+  oldest_watchable_ = revision;
+  revision_.store(revision, std::memory_order_release);
+  return {};
+}
+
+const Memory::Shelf* Memory::shelf(std::string_view resource) const {
+  const auto found = shelves_.find(resource);
+  return found == shelves_.end() ? nullptr : &found->second;
+}
+
+Table& Memory::own_table(Shelf& shelf) {
+  if (shelf.lent.exchange(false, std::memory_order_relaxed)) {
+    shelf.table = std::make_shared<Table>(*shelf.table);
+    ++shelf.epoch;
+  }
+  return *shelf.table;
+}
+
+ObjectPtr Memory::current(const Key& key) const {
+  const Shelf* found = shelf(key.resource);
+  return found == nullptr ? nullptr : found->table->find(key.ns, key.name);
+}
+
+void Memory::publish(std::span<const EventPtr> events) {
+  if (events.empty()) return;
+  std::vector<EventPtr> dropped;  // freed after the lock
+  std::unique_lock lock(mutex_);
+  for (const EventPtr& event : events) {
+    const Object& object = *event->object;
+    auto found = shelves_.find(object.key.resource);
+    if (found == shelves_.end()) found = shelves_.try_emplace(object.key.resource).first;
+    Shelf& shelf = found->second;
+    if (event->kind == Event::Kind::Deleted) {
+      own_table(shelf).erase(object.key, shelf.epoch);
+    } else {
+      Table& table = own_table(shelf);  // before the epoch is read: it may begin one
+      table.put(event->object, shelf.epoch);
+    }
+    shelf.events.push_back(event);
+    window_.push_back({event, &shelf});
+  }
+  while (window_.size() > window_events_max_) {
+    Kept& oldest = window_.front();
+    oldest_watchable_ = oldest.event->object->revision;
+    oldest.shelf->events.pop_front();
+    dropped.push_back(std::move(oldest.event));
+    window_.pop_front();
+  }
+  revision_.store(events.back()->object->revision, std::memory_order_release);
+}
+
+ObjectPtr Memory::get(const Key& key) const {
+  std::shared_lock lock(mutex_);
+  return current(key);
+}
+
+Revision Memory::oldest_watchable() const {
+  std::shared_lock lock(mutex_);
+  return oldest_watchable_;
+}
+
+std::size_t Memory::count(std::string_view resource) const {
+  std::shared_lock lock(mutex_);
+  if (!resource.empty()) {
+    const Shelf* found = shelf(resource);
+    return found == nullptr ? 0 : found->table->size();
+  }
+  std::size_t total = 0;
+  for (const auto& [name, shelf] : shelves_) total += shelf.table->size();
+  return total;
+}
+
+Status Memory::check_kept(Revision from) const {
+  if (from >= oldest_watchable_) return {};
+  return Error(ErrorCode::Gone, "too old resource version: " + std::to_string(from) + " (" +
+                                    std::to_string(oldest_watchable_) + ")");
+}
+
+Result<Memory::Snapshot> Memory::snapshot(const ListQuery& query) const {
+  std::shared_lock lock(mutex_);
+  Snapshot taken;
+  taken.revision = query.at.value_or(revision());
+  if (taken.revision > revision())
+    return Error(ErrorCode::Invalid, "resource version " + std::to_string(taken.revision) +
+                                         " lies in the future: the newest is " + std::to_string(revision()));
+  TRY(check_kept(taken.revision));
+  const Shelf* found = shelf(query.resource);
+  if (found == nullptr) {
+    taken.table = std::make_shared<Table>();
+    return taken;
+  }
+  found->lent.store(true, std::memory_order_relaxed);
+  taken.table = found->table;
+  const auto newer = first_behind(found->events, taken.revision,
+                                  [](const EventPtr& event) { return event->object->revision; });
+  taken.newer.assign(newer, found->events.end());
+  return taken;
+}
+
+Result<ListPage> Memory::list(const ListQuery& query) const {
+  const Snapshot taken = TRY(snapshot(query));
+  const Undone undone = undo(taken.newer);
+  Walk walk(*taken.table, undone, query);
+  ListPage page;
+  page.revision = taken.revision;
+  for (ObjectPtr object = walk.next(); object != nullptr; object = walk.next()) {
+    if (query.accept && !query.accept(*object)) continue;
+    if (query.limit > 0 && page.objects.size() == query.limit) {
+      page.more = true;
+      page.remaining = query.accept ? 0 : 1 + walk.remaining();
+      break;
+    }
+    page.objects.push_back(std::move(object));
+  }
+  return page;
+}
+
+Result<Memory::Backlog> Memory::events_behind(std::string_view resource, Revision from) const {
+  std::shared_lock lock(mutex_);
+  TRY(check_kept(from));
+  Backlog backlog;
+  backlog.revision = revision();
+  if (resource.empty()) {
+    const auto first =
+        first_behind(window_, from, [](const Kept& kept) { return kept.event->object->revision; });
+    for (auto kept = first; kept != window_.end(); ++kept) backlog.events.push_back(kept->event);
+  } else if (const Shelf* found = shelf(resource)) {
+    const auto first =
+        first_behind(found->events, from, [](const EventPtr& event) { return event->object->revision; });
+    backlog.events.assign(first, found->events.end());
+  }
+  return backlog;
+}
+
+}  // namespace berth::store

@@ -1,0 +1,83 @@
+// Every current object, and the window of past events from which watches start and old lists are rebuilt.
+//
+// Owner: the committer, the only one that changes it. Anybody may read: a reader holds the lock shared while
+// it takes a snapshot or finds one object, never while it walks, filters or waits; the committer holds it
+// alone while it enters one commit, which is already durable. So readers wait microseconds, and never for the
+// disk. A list of the past and a new watch copy pointers to the events since then under the lock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "store/store.h"
+#include "store/cow_table.h"
+
+namespace berth::store {
+
+class Memory {
+ public:
+  explicit Memory(std::size_t window_events_max) : window_events_max_(window_events_max) {}
+
+  // Fills an empty memory; the window starts at `revision`. Two objects of one key are Internal.
+  Status load(std::vector<ObjectPtr> objects, Revision revision);
+
+  // The committer's own reads and its one change: the events of a commit, by revision, all newer than
+  // revision().
+  ObjectPtr current(const Key& key) const;
+  void publish(std::span<const EventPtr> events);
+
+  // As in store.h.
+  ObjectPtr get(const Key& key) const;
+  Result<ListPage> list(const ListQuery& query) const;
+  Revision revision() const { return revision_.load(std::memory_order_acquire); }
+  Revision oldest_watchable() const;
+  std::size_t count(std::string_view resource) const;
+
+  // The kept events of `resource` (empty: all) behind `from`, up to `revision`.
+  struct Backlog {
+    std::vector<EventPtr> events;
+    Revision revision = 0;
+  };
+  // Gone when some are no longer kept. Cost: what it returns.
+  Result<Backlog> events_behind(std::string_view resource, Revision from) const;
+
+ private:
+  struct Shelf {
+    std::shared_ptr<Table> table = std::make_shared<Table>();
+    std::uint64_t epoch = 0;
+    mutable std::atomic<bool> lent = false;  // a snapshot of `table` was taken in this epoch
+    std::deque<EventPtr> events;             // those of the window that concern this resource
+  };
+  struct Kept {
+    EventPtr event;
+    Shelf* shelf;
+  };
+  struct Snapshot {
+    std::shared_ptr<const Table> table;
+    std::vector<EventPtr> newer;  // to be undone
+    Revision revision = 0;
+  };
+
+  const Shelf* shelf(std::string_view resource) const;
+  static Table& own_table(Shelf& shelf);
+  Status check_kept(Revision from) const;
+  Result<Snapshot> snapshot(const ListQuery& query) const;
+
+  mutable std::shared_mutex mutex_;
+  const std::size_t window_events_max_;
+  std::map<std::string, Shelf, std::less<>> shelves_;  // entries stay: the window points at them
+  std::deque<Kept> window_;                            // by revision
+  Revision oldest_watchable_ = 0;
+  std::atomic<Revision> revision_ = 0;
+};
+
+}  // namespace berth::store
