@@ -42,8 +42,8 @@ std::shared_ptr<api::ResourceSlice> slice_of(int index, int devices) {
 }
 
 // The slices' devices are dropped again: 1,000,000 decoded devices would not fit.
-struct World {
-  explicit World(int devices) {
+struct BenchCluster {
+  explicit BenchCluster(int devices) {
     auto empty = std::make_shared<api::ResourceSlice>();
     for (int i = 0; i * kDevicesPerSlice < devices; ++i) {
       auto slice = slice_of(i, kDevicesPerSlice);
@@ -54,7 +54,7 @@ struct World {
   DeviceColumns columns;
   std::vector<SliceRows> rows;
   CelSelectors evaluator;
-  Selections selections{columns, evaluator};
+  SelectorCache selector_cache{columns, evaluator};
 };
 
 std::string fresh_selector(int i) {
@@ -94,14 +94,14 @@ double cpu_micros() {
 
 // Compilation included.
 void fresh_over_all_devices(benchmark::State& state) {
-  World world(static_cast<int>(state.range(0)));
+  BenchCluster world(static_cast<int>(state.range(0)));
   std::vector<double> micros;
   int i = 0;
   for (auto _ : state) {
     const std::string text = fresh_selector(i++);
     const double start = cpu_micros();
-    const SelectorSetId set = world.selections.intern({}, {text});
-    benchmark::DoNotOptimize(world.selections.of(world.rows[0], set));
+    const SelectorSetId set = world.selector_cache.intern({}, {text});
+    benchmark::DoNotOptimize(world.selector_cache.of(world.rows[0], set));
     micros.push_back(cpu_micros() - start);
   }
   std::sort(micros.begin(), micros.end());
@@ -113,12 +113,12 @@ BENCHMARK(fresh_over_all_devices)->Arg(100000)->Arg(1000000)->Iterations(5000)->
 // Every tenth device of the new version has another value, or (second argument) each of them in each
 // attribute.
 void slice_update_with_64_selectors(benchmark::State& state) {
-  World world(static_cast<int>(state.range(0)));
+  BenchCluster world(static_cast<int>(state.range(0)));
   std::vector<SelectorSetId> sets;
-  std::vector<SelectorSetHold> holds;
+  std::vector<SelectorSetRef> holds;
   for (int i = 0; i < 64; ++i) {
-    sets.push_back(world.selections.intern({}, {fresh_selector(i)}));
-    holds.push_back(world.selections.hold(sets.back()));
+    sets.push_back(world.selector_cache.intern({}, {fresh_selector(i)}));
+    holds.push_back(world.selector_cache.reference(sets.back()));
   }
   const auto first = slice_of(0, kDevicesPerSlice),
              second = slice_of(state.range(1) ? 1 : 0, kDevicesPerSlice);
@@ -128,7 +128,8 @@ void slice_update_with_64_selectors(benchmark::State& state) {
   for (auto _ : state) {
     odd = !odd;
     world.rows[0] = world.columns.admit(odd ? second : first, &world.rows[0]);
-    for (const SelectorSetId set : sets) benchmark::DoNotOptimize(world.selections.of(world.rows[0], set));
+    for (const SelectorSetId set : sets)
+      benchmark::DoNotOptimize(world.selector_cache.of(world.rows[0], set));
   }
 }
 BENCHMARK(slice_update_with_64_selectors)
@@ -139,18 +140,18 @@ BENCHMARK(slice_update_with_64_selectors)
 void memory(benchmark::State& state) {
   const auto devices = static_cast<int>(state.range(0));
   for (auto _ : state) {
-    const World world(devices);
+    const BenchCluster world(devices);
     state.counters["bytes_per_device"] = static_cast<double>(world.columns.bytes()) / devices;
   }
 }
 BENCHMARK(memory)->Arg(1000000)->Iterations(1)->Unit(benchmark::kMillisecond);
 
 void answer_of_a_known_selector(benchmark::State& state) {
-  World world(100000);
-  const SelectorSetId set = world.selections.intern({}, {fresh_selector(1)});
+  BenchCluster world(100000);
+  const SelectorSetId set = world.selector_cache.intern({}, {fresh_selector(1)});
   std::size_t i = 0;
   for (auto _ : state)
-    benchmark::DoNotOptimize(world.selections.of(world.rows[i++ % world.rows.size()], set));
+    benchmark::DoNotOptimize(world.selector_cache.of(world.rows[i++ % world.rows.size()], set));
 }
 BENCHMARK(answer_of_a_known_selector);
 

@@ -70,15 +70,15 @@ class Bench {
   }
   // The first node that works; the answer is charged and undone.
   bool decide() {
-    const auto ask = allocator.prepare(claims);
+    const auto compiled = allocator.prepare(claims);
     model::Ledger::Transaction transaction(world.cluster.ledger());
     for (const auto& [name, node] : world.cluster.live_nodes()) {
-      const Verdict verdict = allocator.allocate(**ask, node, Explain::Nothing);
+      const AllocationVerdict verdict = allocator.allocate(**compiled, node, Explain::Nothing);
       const auto* found = std::get_if<Allocations>(&verdict);
       if (!found) continue;
       transaction.allocate(world.cluster.find_pod("default", "p"),
                            world.cluster.find_claim("default", "want"),
-                           world.cluster.hold_for(found->claims[0].allocation));
+                           world.cluster.reservation_for(found->claims[0].allocation));
       return true;
     }
     return false;
@@ -109,13 +109,13 @@ void ledger_take_and_undo_ten_devices(benchmark::State& state) {
   for (int d = 0; d < kDevicesPerNode; ++d)
     allocation->results.push_back(
         {.request = "r", .driver = "gpu.example.com", .pool = "n1000", .device = "gpu-" + std::to_string(d)});
-  const model::ClaimHoldPtr hold = bench.world.cluster.hold_for(allocation);
+  const model::ClaimReservationPtr reservation = bench.world.cluster.reservation_for(allocation);
   const model::PodId pod = bench.world.cluster.find_pod("default", "p");
   const model::ClaimId claim = bench.world.cluster.find_claim("default", "want");
   model::Ledger::Transaction transaction(bench.world.cluster.ledger());
   const auto savepoint = transaction.savepoint();
   for (auto _ : state) {
-    transaction.allocate(pod, claim, hold);
+    transaction.allocate(pod, claim, reservation);
     transaction.roll_back_to(savepoint);
   }
 }

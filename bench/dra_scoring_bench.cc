@@ -86,9 +86,9 @@ struct OneNode {
     Allocator allocator(world.cluster, selectors, random);
     allocator.set_scoring(kDeviceScorings[static_cast<std::size_t>(state.range(0))].scoring);
     const model::NodeId node = world.cluster.find_node("n");
-    const auto ask = allocator.prepare(std::span(&wanted, 1));
+    const auto compiled = allocator.prepare(std::span(&wanted, 1));
     for (auto _ : state) {
-      const Verdict verdict = allocator.allocate(**ask, node, Explain::Nothing);
+      const AllocationVerdict verdict = allocator.allocate(**compiled, node, Explain::Nothing);
       if (!std::holds_alternative<Allocations>(verdict)) state.SkipWithError("no allocation");
     }
     state.SetLabel(std::string(name_of(kDeviceScorings[static_cast<std::size_t>(state.range(0))].scoring)));

@@ -1,7 +1,7 @@
 // rooms: dra
 //
-// Shapes of one node that make a search work: a correct "no" with its certificate for families that have no
-// solution, and the first solution where greedy choice goes wrong.
+// ClaimCompiler of one node that make a search work: a correct "no" with its certificate for families that
+// have no solution, and the first solution where greedy choice goes wrong.
 #include <benchmark/benchmark.h>
 
 #include "dra/test_world.h"
@@ -13,7 +13,7 @@ constexpr int kClaimRequestsMax = 32;
 
 class OneNode {
  public:
-  explicit OneNode(Gates gates = {}) : allocator(world.cluster, selectors, random, gates) {
+  explicit OneNode(DeviceGates gates = {}) : allocator(world.cluster, selectors, random, gates) {
     api::Node node;
     node.meta.name = "n";
     world.put(api::Kind::Node, node);
@@ -69,9 +69,9 @@ class OneNode {
       claims.push_back(world.view.claims.find_shared("default", claim.meta.name));
     }
   }
-  Verdict decide(Explain explain) {
-    const auto ask = allocator.prepare(claims);
-    return allocator.allocate(**ask, world.cluster.find_node("n"), explain);
+  AllocationVerdict decide(Explain explain) {
+    const auto compiled = allocator.prepare(claims);
+    return allocator.allocate(**compiled, world.cluster.find_node("n"), explain);
   }
 
   TestWorld world;
@@ -87,7 +87,7 @@ void run_no(benchmark::State& state, OneNode& node) {
   node.publish();
   node.put_claims();
   for (auto _ : state) {
-    const Verdict verdict = node.decide(Explain::Words);
+    const AllocationVerdict verdict = node.decide(Explain::Words);
     const auto* no = std::get_if<Impossible>(&verdict);
     if (!no || !no->certificate) {
       state.SkipWithError(no ? "no certificate" : "not a no");
@@ -199,7 +199,7 @@ BENCHMARK(partitions_one_backtrack)->Unit(benchmark::kMicrosecond);
 
 // 64 devices with 47 values each that nobody shares; the last 32 share one more.
 void list_attributes_exact_fit(benchmark::State& state) {
-  Gates gates;
+  DeviceGates gates;
   gates.list_attributes = true;
   OneNode node(gates);
   for (int i = 0; i < 64; ++i) {
@@ -231,7 +231,7 @@ void consumable_capacity(benchmark::State& state) {
 BENCHMARK(consumable_capacity)->Unit(benchmark::kMicrosecond);
 
 void groups_and_taints(benchmark::State& state) {
-  Gates gates;
+  DeviceGates gates;
   gates.compatibility_groups = true;
   OneNode node(gates);
   node.counters({{"memory", Quantity::of(100)}});

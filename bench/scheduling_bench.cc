@@ -1,6 +1,6 @@
 // rooms: scheduling dra
 // One decision, from the queue to the effects: gangs over 5,000 nodes, a pod with a claim at every fill
-// level, and how both a known and a new shape of pod grow with the cluster. Each turn takes the decision
+// level, and how both a known and a new pod signature grow with the cluster. Each turn takes the decision
 // back, so that the next one sees the same cluster.
 #include <benchmark/benchmark.h>
 
@@ -50,7 +50,8 @@ struct Bench {
       std::fprintf(stderr, "not what was expected:\n%s\n", client::to_text(effects).c_str());
       std::abort();
     }
-    if (placed) scheduler.settle(view, {effects.decision_id, {{effects.chains[0].key, false, 0, {}}}}, now);
+    if (placed)
+      scheduler.on_outcome(view, {effects.decision_id, {{effects.chains[0].key, false, 0, {}}}}, now);
     now = now + Duration::minutes(6);  // beyond every backoff and the sweep
     state.ResumeTiming();
   }
@@ -131,8 +132,8 @@ void PodWithClaim500Nodes(benchmark::State& state) {
   for (auto _ : state) bench.decide(state, taken < nodes * kDevices ? Expect::Place : Expect::No);
 }
 
-// Growth: the shape is known; since the last decision one node changed (the one that was taken back) and as
-// many as the second argument says.
+// Growth: the signature is known; since the last decision one node changed (the one that was taken back) and
+// as many as the second argument says.
 void WarmPodWithClaim(benchmark::State& state) {
   const int nodes = static_cast<int>(state.range(0)), changed = static_cast<int>(state.range(1));
   Bench bench;
@@ -148,7 +149,7 @@ void WarmPodWithClaim(benchmark::State& state) {
   }
 }
 
-// Growth: every shape is new, because no two pods ask for the same.
+// Growth: every signature is new, because no two pods ask for the same.
 void ColdPod(benchmark::State& state) {
   const int nodes = static_cast<int>(state.range(0));
   Bench bench;

@@ -104,14 +104,14 @@ void compare(Choices from) {
   }
   PlainSelectors selectors;
   SeededRandom random(1);
-  Gates gates;
+  DeviceGates gates;
   gates.compatibility_groups = gates.list_attributes = true;
   Allocator allocator(world.cluster, selectors, random, gates);
   if (from.chance(2)) allocator.skip_plain_search();
-  const auto ask = allocator.prepare(claims);
-  const Verdict fast =
-      ask ? allocator.allocate(**ask, world.cluster.find_node("n0")) : Verdict(Failed{ask.error().text()});
-  judge::World judged;
+  const auto compiled = allocator.prepare(claims);
+  const AllocationVerdict fast = compiled ? allocator.allocate(**compiled, world.cluster.find_node("n0"))
+                                          : Verdict(AllocationError{compiled.error().text()});
+  judge::JudgedWorld judged;
   judged.node = world.view.nodes.find("", "n0");
   for (const auto& [key, found] : world.view.slices.all()) judged.slices.push_back(found.get());
   for (const auto& [key, found] : world.view.classes.all()) judged.classes.push_back(found.get());
@@ -123,7 +123,7 @@ void compare(Choices from) {
     require(judge::complaint_about(judged, claims, *yes).empty());
   } else if (std::holds_alternative<Impossible>(fast)) {
     require(slow == judge::Answer::No);
-  } else if (std::holds_alternative<Failed>(fast)) {
+  } else if (std::holds_alternative<AllocationError>(fast)) {
     require(slow == judge::Answer::Error);
   }
 }

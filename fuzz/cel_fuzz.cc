@@ -27,8 +27,8 @@ api::Device device_of(std::size_t i) {
 }
 
 // Built once for all inputs.
-struct World {
-  World() {
+struct FuzzEnvironment {
+  FuzzEnvironment() {
     auto made = std::make_shared<api::ResourceSlice>();
     made->driver = "dra.example.com";
     for (std::size_t i = 0; i < 12; ++i) made->devices.push_back(device_of(i));
@@ -45,7 +45,7 @@ struct World {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace berth;
   constexpr std::uint64_t kCostMax = 20000;
-  static World world;
+  static FuzzEnvironment world;
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);
   const auto compiled = cel::compile(cel::dra_environment(), text);
   const cel::Program* program = std::get_if<cel::Program>(&compiled);

@@ -14,8 +14,8 @@ namespace berth::api {
 namespace {
 
 // Where a value stands, linked up the stack: rendered only for errors.
-struct Place {
-  const Place* outer = nullptr;
+struct PathNode {
+  const PathNode* outer = nullptr;
   std::string_view member = {};  // or
   std::size_t index = 0;         // of a list, when `member` has no data
   const FieldInfo* field = nullptr;
@@ -89,7 +89,7 @@ Json sorted_by_key(JsonObject& object) {
 class Decoder {
  public:
   // Makes `value` the canonical form of a message. `value` is an object. `known` is canonical, or null.
-  Status message(const TypeInfo& type, Json& value, const Json& known, const Place& at);
+  Status message(const TypeInfo& type, Json& value, const Json& known, const PathNode& at);
   std::vector<std::string> take_strict_errors() { return std::move(strict_errors_); }
   std::vector<std::string> take_empty_lists() { return std::move(empty_lists_); }
 
@@ -101,33 +101,34 @@ class Decoder {
   };
 
   Status member(const TypeInfo& owner, const FieldInfo& field, Json& value, const Json& known,
-                const Place& at);
-  Status list(const FieldInfo& field, Target target, Json& value, const Json& known, const Place& at);
-  Status map(const FieldInfo& field, Target target, Json& value, const Json& known, const Place& at);
-  Status one(const FieldInfo& field, Target target, Json& value, const Json& known, const Place& at);
-  Status integer(const FieldInfo& field, Target target, Json& value, const Place& at);
-  Status number(Target target, Json& value, const Place& at);
-  Status text(const FieldInfo& field, Target target, Json& value, const Place& at);
-  Status int_or_string(Json& value, const Place& at);
-  Status schema_union(const FieldInfo& field, Target target, Json& value, const Json& known, const Place& at);
+                const PathNode& at);
+  Status list(const FieldInfo& field, Target target, Json& value, const Json& known, const PathNode& at);
+  Status map(const FieldInfo& field, Target target, Json& value, const Json& known, const PathNode& at);
+  Status one(const FieldInfo& field, Target target, Json& value, const Json& known, const PathNode& at);
+  Status integer(const FieldInfo& field, Target target, Json& value, const PathNode& at);
+  Status number(Target target, Json& value, const PathNode& at);
+  Status text(const FieldInfo& field, Target target, Json& value, const PathNode& at);
+  Status int_or_string(Json& value, const PathNode& at);
+  Status schema_union(const FieldInfo& field, Target target, Json& value, const Json& known,
+                      const PathNode& at);
 
-  void strict(std::string_view what, const Place& at) {
+  void strict(std::string_view what, const PathNode& at) {
     if (strict_errors_.size() >= kStrictErrorsMax) return;
     std::string text = fmt::format("{} field \"{}\"", what, at.path());
     if (seen_.insert(text).second) strict_errors_.push_back(std::move(text));
   }
 
-  static Error wrong_type(std::string_view got, Target target, const Place& at) {
+  static Error wrong_type(std::string_view got, Target target, const PathNode& at) {
     return Error(ErrorCode::Invalid, at.path(),
                  fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}", got,
                              target.owner.name, at.fields(), target.go_type));
   }
   // From inside a type with an unmarshaller of its own, the decoder knows no field.
-  static Error wrong_inner_type(std::string_view got, std::string_view go_type, const Place& at) {
+  static Error wrong_inner_type(std::string_view got, std::string_view go_type, const PathNode& at) {
     return Error(ErrorCode::Invalid, at.path(),
                  fmt::format("json: cannot unmarshal {} into Go value of type {}", got, go_type));
   }
-  static Error at_place(const Error& error, const Place& at) {
+  static Error at_place(const Error& error, const PathNode& at) {
     return Error(ErrorCode::Invalid, at.path(), error.message());
   }
 
@@ -136,7 +137,7 @@ class Decoder {
   std::set<std::string> seen_;
 };
 
-Status Decoder::message(const TypeInfo& type, Json& value, const Json& known, const Place& at) {
+Status Decoder::message(const TypeInfo& type, Json& value, const Json& known, const PathNode& at) {
   if (value.shares_with(known)) return {};
   const std::span<const FieldInfo> fields = type.fields();
   Members members(fields.size());
@@ -144,7 +145,7 @@ Status Decoder::message(const TypeInfo& type, Json& value, const Json& known, co
   std::size_t hint = 0;
   for (JsonMember& given : value.as_object()) {
     const FieldInfo* field = type.field_by_json(given.key, hint);
-    const Place inner{&at, given.key, 0, field};
+    const PathNode inner{&at, given.key, 0, field};
     if (!field) {
       strict("unknown", inner);
       continue;
@@ -162,7 +163,7 @@ Status Decoder::message(const TypeInfo& type, Json& value, const Json& known, co
 }
 
 Status Decoder::member(const TypeInfo& owner, const FieldInfo& field, Json& value, const Json& known,
-                       const Place& at) {
+                       const PathNode& at) {
   const Target target{owner, field.go_type};
   switch (field.shape) {
     case Shape::One:
@@ -176,7 +177,8 @@ Status Decoder::member(const TypeInfo& owner, const FieldInfo& field, Json& valu
   return {};
 }
 
-Status Decoder::list(const FieldInfo& field, Target target, Json& value, const Json& known, const Place& at) {
+Status Decoder::list(const FieldInfo& field, Target target, Json& value, const Json& known,
+                     const PathNode& at) {
   if (!value.is_array()) return wrong_type(word_for(value), target, at);
   if (value.shares_with(known)) return {};
   JsonArray items = taken(value);
@@ -184,7 +186,7 @@ Status Decoder::list(const FieldInfo& field, Target target, Json& value, const J
   if (vanishes && empty_lists_.size() < kEmptyListsMax) empty_lists_.push_back(at.path());
   const Target element{target.owner, element_type(target.go_type)};
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const Place inner{&at, {}, i, nullptr};
+    const PathNode inner{&at, {}, i, nullptr};
     if (items[i].is_null())
       items[i] = zero_of(field);
     else
@@ -194,13 +196,14 @@ Status Decoder::list(const FieldInfo& field, Target target, Json& value, const J
   return {};
 }
 
-Status Decoder::map(const FieldInfo& field, Target target, Json& value, const Json& known, const Place& at) {
+Status Decoder::map(const FieldInfo& field, Target target, Json& value, const Json& known,
+                    const PathNode& at) {
   if (!value.is_object()) return wrong_type(word_for(value), target, at);
   if (value.shares_with(known)) return {};
   const Target element{target.owner, element_type(target.go_type)};
   std::set<std::string_view> keys;
   for (JsonMember& given : value.as_object()) {
-    const Place inner{&at, given.key, 0, nullptr};
+    const PathNode inner{&at, given.key, 0, nullptr};
     const Json& known_part = known.part(given.key);
     if (!keys.insert(given.key).second) strict("duplicate", inner);
     if (given.value.is_null())
@@ -214,7 +217,8 @@ Status Decoder::map(const FieldInfo& field, Target target, Json& value, const Js
   return {};
 }
 
-Status Decoder::one(const FieldInfo& field, Target target, Json& value, const Json& known, const Place& at) {
+Status Decoder::one(const FieldInfo& field, Target target, Json& value, const Json& known,
+                    const PathNode& at) {
   switch (field.kind) {
     case ValueKind::Bool:
       if (!value.is_bool()) return wrong_type(word_for(value), target, at);
@@ -241,7 +245,7 @@ Status Decoder::one(const FieldInfo& field, Target target, Json& value, const Js
   }
 }
 
-Status Decoder::integer(const FieldInfo& field, Target target, Json& value, const Place& at) {
+Status Decoder::integer(const FieldInfo& field, Target target, Json& value, const PathNode& at) {
   if (!value.is_number()) return wrong_type(word_for(value), target, at);
   constexpr std::int64_t kLow = std::numeric_limits<std::int32_t>::min();
   constexpr std::int64_t kHigh = std::numeric_limits<std::int32_t>::max();
@@ -251,7 +255,7 @@ Status Decoder::integer(const FieldInfo& field, Target target, Json& value, cons
   return {};
 }
 
-Status Decoder::number(Target target, Json& value, const Place& at) {
+Status Decoder::number(Target target, Json& value, const PathNode& at) {
   if (!value.is_number()) return wrong_type(word_for(value), target, at);
   constexpr double kExact = 9007199254740992.0;
   if (value.is_double() && std::abs(value.as_double()) < kExact &&
@@ -260,7 +264,7 @@ Status Decoder::number(Target target, Json& value, const Place& at) {
   return {};
 }
 
-Status Decoder::int_or_string(Json& value, const Place& at) {
+Status Decoder::int_or_string(Json& value, const PathNode& at) {
   if (value.is_string()) return {};
   if (!value.is_number()) return wrong_inner_type(word_for(value), "int32", at);
   if (!value.is_int() || value.as_int() != static_cast<std::int32_t>(value.as_int()))
@@ -268,7 +272,7 @@ Status Decoder::int_or_string(Json& value, const Place& at) {
   return {};
 }
 
-Status Decoder::text(const FieldInfo& field, Target target, Json& value, const Place& at) {
+Status Decoder::text(const FieldInfo& field, Target target, Json& value, const PathNode& at) {
   // Go reads a quantity from the bare text of a number, too.
   if (field.kind == ValueKind::Quantity && value.is_number()) value = Json(to_string(value));
   if (!value.is_string()) {
@@ -304,7 +308,7 @@ Status Decoder::text(const FieldInfo& field, Target target, Json& value, const P
 }
 
 Status Decoder::schema_union(const FieldInfo& field, Target target, Json& value, const Json& known,
-                             const Place& at) {
+                             const PathNode& at) {
   if (value.is_object()) return message(field.type(), value, known, at);
   if (field.kind == ValueKind::SchemaOrBool) {
     if (value.is_bool()) return {};
@@ -313,7 +317,7 @@ Status Decoder::schema_union(const FieldInfo& field, Target target, Json& value,
   if (!value.is_array()) return wrong_type(word_for(value), target, at);
   std::size_t index = 0;
   for (Json& item : value.as_array()) {
-    const Place inner{&at, {}, index++, nullptr};
+    const PathNode inner{&at, {}, index++, nullptr};
     if (field.kind == ValueKind::SchemaOrStrings) {
       if (!item.is_string()) return wrong_inner_type(word_for(item), "string", inner);
     } else if (!item.is_object()) {
@@ -344,7 +348,7 @@ Result<Decoded> decode_document(const TypeInfo& type, Json document, const Json&
     return Error(ErrorCode::Invalid, fmt::format("json: cannot unmarshal {} into Go value of type {}.{}",
                                                  word_for(document), type.version, type.name));
   Decoder decoder;
-  TRY(decoder.message(type, document, canonical, Place{}));
+  TRY(decoder.message(type, document, canonical, PathNode{}));
   return Decoded{std::move(document), decoder.take_strict_errors(), decoder.take_empty_lists()};
 }
 

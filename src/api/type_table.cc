@@ -29,10 +29,10 @@ auto order(const TypeInfo& type) {
 }
 
 // The generated rows with the overlay's members in their types.
-class Table {
+class TypeIndex {
  public:
-  static const Table& instance() {
-    static const Table table;
+  static const TypeIndex& instance() {
+    static const TypeIndex table;
     return table;
   }
 
@@ -48,7 +48,7 @@ class Table {
   }
 
  private:
-  Table() : types(std::begin(kGeneratedTypes), std::end(kGeneratedTypes)) {
+  TypeIndex() : types(std::begin(kGeneratedTypes), std::end(kGeneratedTypes)) {
     for (const OverlayRow& row : overlay_rows())
       if (!slow_find(row.owner))
         types.push_back({row.owner.group, row.owner.version, row.owner.name, 0, 0, row.owner_flags});
@@ -98,11 +98,11 @@ SplitVersion split(std::string_view api_version) {
 
 const TypeInfo& FieldInfo::type() const {
   BERTH_ASSERT(message != kNoType, "the field's values are of a type of the table");
-  return Table::instance().types[message];
+  return TypeIndex::instance().types[message];
 }
 
 std::span<const FieldInfo> TypeInfo::fields() const {
-  return std::span(Table::instance().fields).subspan(first_field, field_count);
+  return std::span(TypeIndex::instance().fields).subspan(first_field, field_count);
 }
 
 const FieldInfo* TypeInfo::field_by_json(std::string_view json, std::size_t hint) const {
@@ -114,11 +114,11 @@ const FieldInfo* TypeInfo::field_by_json(std::string_view json, std::size_t hint
 }
 
 std::span<const TypeInfo> types() {
-  return Table::instance().types;
+  return TypeIndex::instance().types;
 }
 
 const TypeInfo* find_type(std::string_view group, std::string_view version, std::string_view name) {
-  return Table::instance().find({group, version, name});
+  return TypeIndex::instance().find({group, version, name});
 }
 
 const TypeInfo* find_kind(std::string_view api_version, std::string_view kind) {

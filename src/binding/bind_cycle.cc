@@ -15,7 +15,7 @@ using api::FailureClass;
 using client::Chain;
 using client::Effects;
 using client::Write;
-using State = PodSight::State;
+using State = PodObservation::State;
 
 api::ObjectKey pod_key(const api::BindRequest& request) {
   return {api::Kind::Pod, request.meta.ns, request.pod_name, {}};
@@ -40,7 +40,7 @@ Time next_second(Time time) {
 }
 
 // On the version of the pod that was seen: a binding that lands late meets another one once its decision was
-// given back (Ladder::seal_pod).
+// given back (BindCycle::seal_pod).
 Write binding_of(const api::BindRequest& request, const api::Pod& pod) {
   Write write;
   write.request.verb = client::Verb::Create;
@@ -61,7 +61,7 @@ Write binding_of(const api::BindRequest& request, const api::Pod& pod) {
 
 }  // namespace
 
-PodSight look_for_pod(const client::View& view, const api::BindRequest& request) {
+PodObservation observe_pod(const client::View& view, const api::BindRequest& request) {
   const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);
   const std::string name = pod_text(request);
   if (!pod) return {State::Unknown, nullptr, name + " does not exist any more"};
@@ -88,8 +88,8 @@ client::EventNote event_of_pod(const client::View& view, const api::BindRequest&
   return event;
 }
 
-Ladder::Ladder(const client::View& view, const api::BindRequest& request, Time now, const Recollection& known,
-               const BinderOptions& options, const Plugins& plugins)
+BindCycle::BindCycle(const client::View& view, const api::BindRequest& request, Time now,
+                     const RequestHistory& known, const BinderOptions& options, const Plugins& plugins)
     : view_(view),
       request_(request),
       key_(client::key_of(api::Kind::BindRequest, request.meta)),
@@ -99,10 +99,10 @@ Ladder::Ladder(const client::View& view, const api::BindRequest& request, Time n
       plugins_(plugins),
       gang_(view, request) {}
 
-Effects Ladder::climb() {
-  const PodSight sight = look_for_pod(view_, request_);
+Effects BindCycle::step() {
+  const PodObservation observation = observe_pod(view_, request_);
   // Before anything else: a binding whose answer was lost may have been carried out.
-  if (sight.state == State::OnOurNode) return record_success();
+  if (observation.state == State::OnOurNode) return record_success();
   if (request_.step == BindStep::RollingBack) return roll_back();
   if (request_.withdrawn)
     return fail({FailureClass::OtherPlacement, std::string(api::kWithdrawn), "the scheduler took it back"});
@@ -111,22 +111,22 @@ Effects Ladder::climb() {
                  "a scheduler decided it in epoch " + std::to_string(request_.epoch) +
                      " and wrote it after a later one had begun"});
   if (gang_.aborted()) return fail_with_gang();
-  if (auto ended = identify(sight)) return *std::move(ended);
-  if (known_.refusal && !known_.refusal->of_addition) return after_refusal();
+  if (auto ended = identify(observation)) return *std::move(ended);
+  if (known_.write_failure && !known_.write_failure->of_addition) return after_write_failure();
   // Another process' clock may have set it: no wait is longer than the cap from when it was seen.
   const Time next = std::min(request_.next_attempt, known_.first_seen + longest_wait());
   if (request_.next_attempt.is_set() && now_ < next) return wake(next);
-  return advance(sight);
+  return advance(observation);
 }
 
-std::optional<Effects> Ladder::identify(const PodSight& sight) {
-  const Time seen_by = known_.first_seen + kSightGrace;
+std::optional<Effects> BindCycle::identify(const PodObservation& observation) {
+  const Time seen_by = known_.first_seen + kInformerLagGrace;
   const bool late = now_ < seen_by;
-  if (sight.state == State::Unknown && late) return wake(seen_by);
-  if (sight.state != State::Free) {
-    Effects effects = fail({FailureClass::Permanent, std::string(kSuperseded), sight.why});
+  if (observation.state == State::Unknown && late) return wake(seen_by);
+  if (observation.state != State::Free) {
+    Effects effects = fail({FailureClass::Permanent, std::string(kSuperseded), observation.why});
     // The watch of pods may be far behind: who is not seen is looked for before it counts as gone.
-    if (sight.state == State::Unknown && !effects.chains.empty())
+    if (observation.state == State::Unknown && !effects.chains.empty())
       effects.chains.front().writes.insert(effects.chains.front().writes.begin(),
                                            client::unless_exists(pod_key(request_), request_.pod_uid));
     return effects;
@@ -141,16 +141,16 @@ std::optional<Effects> Ladder::identify(const PodSight& sight) {
     return fail({FailureClass::OtherPlacement, "PodGroupNotFound",
                  "pod group " + request_.group.name + " does not exist any more"});
   }
-  if (const Status valid = validate(plugins_, *sight.pod); !valid)
+  if (const Status valid = validate(plugins_, *observation.pod); !valid)
     return fail({FailureClass::Permanent, "InvalidPod", valid.error().text()});
   return std::nullopt;
 }
 
-Effects Ladder::advance(const PodSight& sight) {
+Effects BindCycle::advance(const PodObservation& observation) {
   const bool committed = !gang_.alone() && gang_.committed();
-  const bool on_version = known_.refusal && known_.refusal->of_addition;
-  const BindContext context{view_,    request_,  sight.pod,  now_,          known_.first_seen,
-                            options_, committed, on_version, known_.pending};
+  const bool on_version = known_.write_failure && known_.write_failure->of_addition;
+  const BindContext context{view_,    request_,  observation.pod, now_,          known_.first_seen,
+                            options_, committed, on_version,      known_.pending};
   PreBindStep step = pre_bind(plugins_, context);
   if (auto* failed = std::get_if<Failed>(&step.verdict)) {
     pre_bind_end_ = failed->reason == kBindingTimeout ? PreBindStatus::Timeout : PreBindStatus::Failure;
@@ -166,20 +166,20 @@ Effects Ladder::advance(const PodSight& sight) {
     return wait(*waiting);
   }
   pre_bind_end_ = PreBindStatus::Success;
-  return gang_.committed() ? bind(*sight.pod) : wait_for_gang();
+  return gang_.committed() ? bind(*observation.pod) : wait_for_gang();
 }
 
-Duration Ladder::longest_wait() const {
+Duration BindCycle::longest_wait() const {
   return options_.retry_cap + Duration::seconds(1);
 }
 
-Effects Ladder::wake(Time at) const {
+Effects BindCycle::wake(Time at) const {
   Effects effects;
   effects.wake_at = at;
   return effects;
 }
 
-Effects Ladder::write_status(const api::BindRequest& wanted, IfChanged if_changed) const {
+Effects BindCycle::write_status(const api::BindRequest& wanted, IfChanged if_changed) const {
   api::BindRequest status = wanted;
   // Every member keeps what it knows of the commit: the group may go first.
   status.committed = wanted.committed || (!gang_.alone() && gang_.committed());
@@ -187,7 +187,7 @@ Effects Ladder::write_status(const api::BindRequest& wanted, IfChanged if_change
   return write ? Effects::write(key_, *std::move(write)) : Effects::nothing();
 }
 
-Effects Ladder::wait(const Waiting& waiting) const {
+Effects BindCycle::wait(const Waiting& waiting) const {
   Effects effects;
   if (!waiting.event_reason.empty() && request_.step != BindStep::WaitingForDevices) {
     api::BindRequest wanted = request_;
@@ -201,7 +201,7 @@ Effects Ladder::wait(const Waiting& waiting) const {
 }
 
 // GangBarrier commits or aborts; the change of the group wakes this request.
-Effects Ladder::wait_for_gang() const {
+Effects BindCycle::wait_for_gang() const {
   const Time quiet_until = known_.first_seen + kQuietGangWait;
   if (now_ < quiet_until) return wake(quiet_until);
   if (request_.step == BindStep::WaitingForGang) return Effects::nothing();
@@ -211,7 +211,7 @@ Effects Ladder::wait_for_gang() const {
   return write_status(wanted, IfChanged::Refuse);
 }
 
-Effects Ladder::bind(const api::Pod& pod) {
+Effects BindCycle::bind(const api::Pod& pod) {
   binds_ = true;
   Effects success = record_success();
   if (has(KnownDefect::RetriedFailureReportedBound) && request_.failed_attempts > 0) return success;
@@ -228,7 +228,7 @@ Effects Ladder::bind(const api::Pod& pod) {
   return effects;
 }
 
-Effects Ladder::record_success() {
+Effects BindCycle::record_success() {
   binds_ = true;
   api::BindRequest wanted = request_;
   wanted.phase = BindPhase::Succeeded;
@@ -240,7 +240,7 @@ Effects Ladder::record_success() {
   return write_status(wanted, IfChanged::Write);
 }
 
-Effects Ladder::fail(Failed failed, std::int32_t failed_attempts) {
+Effects BindCycle::fail(Failed failed, std::int32_t failed_attempts) {
   fails_ = true;
   api::BindRequest wanted = request_;
   wanted.step = BindStep::RollingBack;
@@ -258,7 +258,7 @@ Effects Ladder::fail(Failed failed, std::int32_t failed_attempts) {
   return effects;
 }
 
-Effects Ladder::fail_with_gang() {
+Effects BindCycle::fail_with_gang() {
   if (const api::BindRequest* failed = gang_.first_failed_member())
     return fail({FailureClass::OtherPlacement, std::string(api::kGangMemberFailed),
                  "member " + pod_text(*failed) + " of its gang failed: " + failed->message});
@@ -270,7 +270,7 @@ Effects Ladder::fail_with_gang() {
 // A binding that was sent may have landed, or may still land. This write stands on the version that was seen:
 // it is refused when the pod was bound since, and leaves another version for a binding that is still on its
 // way. The condition says what happened, as kube-scheduler's does.
-std::optional<Chain> Ladder::seal_pod(const api::Pod& pod, const api::BindRequest& failed) const {
+std::optional<Chain> BindCycle::seal_pod(const api::Pod& pod, const api::BindRequest& failed) const {
   const std::string message = failed.message + " (decision " + request_.decision_id + ")";
   const api::Condition* told = api::find_condition(pod.conditions, "PodScheduled");
   if (told && told->message == message) return std::nullopt;
@@ -279,50 +279,50 @@ std::optional<Chain> Ladder::seal_pod(const api::Pod& pod, const api::BindReques
   return Chain{pod_key(request_), {client::condition_patch(pod_key(request_), pod.meta, condition)}};
 }
 
-Effects Ladder::end(api::BindRequest wanted) const {
+Effects BindCycle::end(api::BindRequest wanted) const {
   wanted.phase = BindPhase::Failed;
   wanted.step = BindStep::RolledBack;
   wanted.terminal = true;
   return write_status(wanted, IfChanged::Refuse);
 }
 
-Effects Ladder::roll_back() const {
+Effects BindCycle::roll_back() const {
   Effects effects;
   effects.chains = left_to_give_back(request_);
   return effects.chains.empty() ? end(request_) : effects;
 }
 
 // Later plugins give back first; the next in line only when nothing of theirs is left.
-std::vector<Chain> Ladder::left_to_give_back(const api::BindRequest& failed) const {
-  const PodSight sight = look_for_pod(view_, request_);
+std::vector<Chain> BindCycle::left_to_give_back(const api::BindRequest& failed) const {
+  const PodObservation observation = observe_pod(view_, request_);
   // A living pod that somebody else bound uses its claims there.
-  if (sight.state == State::Elsewhere) return {};
+  if (observation.state == State::Elsewhere) return {};
   // First of all: the answer shows whether the pod was bound meanwhile, and then nothing is given back.
-  if (sight.state == State::Free && gang_.committed())
-    if (auto sealed = seal_pod(*sight.pod, failed)) return {*std::move(sealed)};
-  const BindContext context{view_, request_, sight.pod, now_, known_.first_seen, options_, false};
+  if (observation.state == State::Free && gang_.committed())
+    if (auto sealed = seal_pod(*observation.pod, failed)) return {*std::move(sealed)};
+  const BindContext context{view_, request_, observation.pod, now_, known_.first_seen, options_, false};
   for (auto plugin = plugins_.rbegin(); plugin != plugins_.rend(); ++plugin)
     if (std::vector<Chain> chains = (*plugin)->rollback(context); !chains.empty()) return chains;
   return {};
 }
 
-Effects Ladder::after_refusal() {
+Effects BindCycle::after_write_failure() {
   const std::int32_t attempts = request_.failed_attempts + 1;
   // Once a gang is committed its members go forward.
   const bool only_forward = !gang_.alone() && gang_.committed();
-  if (known_.refusal->failure == FailureClass::Permanent &&
+  if (known_.write_failure->failure == FailureClass::Permanent &&
       !(only_forward && attempts <= kForwardAttemptsMax))
-    return fail({FailureClass::Permanent, "BindingRefused", known_.refusal->message}, attempts);
+    return fail({FailureClass::Permanent, "BindingRefused", known_.write_failure->message}, attempts);
   const std::int32_t limit = request_.backoff_limit.value_or(api::kBackoffLimitDefault);
   if (attempts > limit && !only_forward)
     return fail({FailureClass::SamePlacement, "BackoffLimitExceeded",
-                 std::to_string(attempts) + " attempts failed, the last: " + known_.refusal->message},
+                 std::to_string(attempts) + " attempts failed, the last: " + known_.write_failure->message},
                 attempts);
   api::BindRequest wanted = request_;
   wanted.failure = FailureClass::SamePlacement;
   wanted.reason = "BindingError";
   wanted.message =
-      within_bound("attempt " + std::to_string(attempts) + " failed: " + known_.refusal->message);
+      within_bound("attempt " + std::to_string(attempts) + " failed: " + known_.write_failure->message);
   wanted.failed_attempts = has(KnownDefect::AttemptsNotPersisted) ? 1 : attempts;
   wanted.next_attempt = next_second(
       now_ + backoff(options_.retry_base, options_.retry_cap, static_cast<std::uint32_t>(attempts)));

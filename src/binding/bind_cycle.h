@@ -1,4 +1,4 @@
-// One run of one BindRequest: finds the rung it stands on and says what to do there.
+// One run of one BindRequest: finds the step it stands on and says what to do there.
 #pragma once
 
 #include "binding/binder.h"
@@ -12,37 +12,38 @@ inline constexpr std::size_t kMessageBytesMax = 1024;
 inline constexpr std::int32_t kForwardAttemptsMax = 8;
 
 // What the view shows of a request's pod.
-struct PodSight {
+struct PodObservation {
   enum class State { Free, OnOurNode, Elsewhere, Ending, Unknown };
   State state = State::Unknown;
   const api::Pod* pod = nullptr;  // the very pod that was decided for
   std::string why;                // when neither free nor on our node
 };
 
-PodSight look_for_pod(const client::View& view, const api::BindRequest& request);
+PodObservation observe_pod(const client::View& view, const api::BindRequest& request);
 // An event about the request's pod, reported in the name of the pod's scheduler.
 client::EventNote event_of_pod(const client::View& view, const api::BindRequest& request,
                                std::string_view reason, std::string_view action, std::string message);
 
 // What this process knows of a request beside the view.
-struct Recollection {
-  Time first_seen;                   // it met the decision then
-  const Refusal* refusal = nullptr;  // what the last run's writes met; null when they were accepted
-  bool late = false;                 // EpochFence::is_late
+struct RequestHistory {
+  Time first_seen;  // it met the decision then
+  const WriteFailure* write_failure =
+      nullptr;        // what the last run's writes met; null when they were accepted
+  bool late = false;  // EpochFence::is_late
   const PendingAllocations* pending = nullptr;
 };
 
-class Ladder {
+class BindCycle {
  public:
-  Ladder(const client::View& view, const api::BindRequest& request, Time now, const Recollection& known,
-         const BinderOptions& options, const Plugins& plugins);
+  BindCycle(const client::View& view, const api::BindRequest& request, Time now, const RequestHistory& known,
+            const BinderOptions& options, const Plugins& plugins);
 
-  client::Effects climb();
-  // The effects of climb() bind the pod or record that it is bound.
+  client::Effects step();
+  // The effects of step() bind the pod or record that it is bound.
   bool binds() const { return binds_; }
   // How the steps before the binding ended in this run; none when they did not.
   std::optional<PreBindStatus> pre_bind_end() const { return pre_bind_end_; }
-  // The effects of climb() decide that the binding fails.
+  // The effects of step() decide that the binding fails.
   bool fails() const { return fails_; }
   bool waits_for_conditions() const { return waits_for_conditions_; }
   // Of the chain with the binding.
@@ -56,10 +57,10 @@ class Ladder {
   client::Effects fail_with_gang();
   client::Effects roll_back() const;
   client::Effects end(api::BindRequest wanted) const;
-  client::Effects after_refusal();
+  client::Effects after_write_failure();
   // What the pod, the node or the pod's specification end the run with, if they do.
-  std::optional<client::Effects> identify(const PodSight& sight);
-  client::Effects advance(const PodSight& sight);
+  std::optional<client::Effects> identify(const PodObservation& observation);
+  client::Effects advance(const PodObservation& observation);
   client::Effects wait(const Waiting& waiting) const;
   client::Effects wait_for_gang() const;
   client::Effects bind(const api::Pod& pod);
@@ -73,7 +74,7 @@ class Ladder {
   const api::BindRequest& request_;
   const api::ObjectKey key_;
   const Time now_;
-  const Recollection known_;
+  const RequestHistory known_;
   const BinderOptions& options_;
   const Plugins& plugins_;
   const Gang gang_;

@@ -70,11 +70,11 @@ std::vector<client::Interest> Binder::interests() const {
           {api::Kind::Node, {}, keys_of_node}};
 }
 
-Binder::Memory& Binder::remember(const api::BindRequest& request, Time now) {
-  Memory& memory = memory_[key_of(request)];
-  if (memory.uid != request.meta.uid || memory.decision != request.decision_id)
-    memory = {request.meta.uid, request.decision_id, now};
-  return memory;
+Binder::RequestRecord& Binder::remember(const api::BindRequest& request, Time now) {
+  RequestRecord& record = records_[key_of(request)];
+  if (record.uid != request.meta.uid || record.decision != request.decision_id)
+    record = {request.meta.uid, request.decision_id, now};
+  return record;
 }
 
 Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now) {
@@ -83,7 +83,7 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
   if (!request || has_ended(*request)) {
     Effects effects = request ? announce(view, key, *request, now) : Effects::nothing();
     for (client::Chain& chain : pending_.to_seal(view, key)) effects.chains.push_back(std::move(chain));
-    memory_.erase(key);
+    records_.erase(key);
     return effects;
   }
   if (request->meta.deleting()) return Effects::nothing();
@@ -92,65 +92,66 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
     effects.wake_at = now + kDecidingPause;
     return effects;
   }
-  Memory& memory = remember(*request, now);
-  const std::optional<Refusal> refusal = std::exchange(memory.refusal, std::nullopt);
-  const Recollection known{memory.first_seen, refusal ? &*refusal : nullptr, fence_->is_late(*request),
-                           &pending_};
-  Ladder ladder(view, *request, now, known, options_, plugins_);
-  Effects effects = ladder.climb();
+  RequestRecord& record = remember(*request, now);
+  const std::optional<WriteFailure> write_failure = std::exchange(record.write_failure, std::nullopt);
+  const RequestHistory known{record.first_seen, write_failure ? &*write_failure : nullptr,
+                             fence_->is_late(*request), &pending_};
+  BindCycle cycle(view, *request, now, known, options_, plugins_);
+  Effects effects = cycle.step();
   pending_.sent(view, *request, effects);
-  if (!request->claims.empty()) measure(*request, memory, ladder, view, now);
-  if (ladder.binds()) {
-    memory.announce = true;
-    memory.writes_before_binding = ladder.writes_before_binding();
+  if (!request->claims.empty()) measure(*request, record, cycle, view, now);
+  if (cycle.binds()) {
+    record.announce = true;
+    record.writes_before_binding = cycle.writes_before_binding();
   }
-  memory.adds = adds_consumer(effects);
-  memory.failing = ladder.fails();
+  record.adds = adds_consumer(effects);
+  record.failing = cycle.fails();
   return effects;
 }
 
-void Binder::measure(const api::BindRequest& request, Memory& memory, const Ladder& ladder, const View& view,
-                     Time now) {
-  if (memory.measured) return;
-  if (ladder.waits_for_conditions() && !memory.waiting_since.is_set()) memory.waiting_since = now;
-  if (!ladder.pre_bind_end()) return;
-  memory.measured = true;
-  const Time since = memory.waiting_since.is_set() ? memory.waiting_since : now;
+void Binder::measure(const api::BindRequest& request, RequestRecord& record, const BindCycle& cycle,
+                     const View& view, Time now) {
+  if (record.measured) return;
+  if (cycle.waits_for_conditions() && !record.waiting_since.is_set()) record.waiting_since = now;
+  if (!cycle.pre_bind_end()) return;
+  record.measured = true;
+  const Time since = record.waiting_since.is_set() ? record.waiting_since : now;
   const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);
-  figures_.count(request, *ladder.pre_bind_end(), now - memory.first_seen, now - since,
+  metrics_.count(request, *cycle.pre_bind_end(), now - record.first_seen, now - since,
                  pod ? pod->scheduler_name : "");
 }
 
 bool Binder::gives_up(const api::BindRequest& request) const {
   if (fence_->is_late(request)) return true;
-  const auto found = memory_.find(key_of(request));
-  if (found == memory_.end() || found->second.decision != request.decision_id) return false;
-  return found->second.failing || found->second.refusal.has_value();
+  const auto found = records_.find(key_of(request));
+  if (found == records_.end() || found->second.decision != request.decision_id) return false;
+  return found->second.failing || found->second.write_failure.has_value();
 }
 
-void Binder::settle(const View& view, const api::ObjectKey& key, const client::Outcome& outcome, Time now) {
+void Binder::on_outcome(const View& view, const api::ObjectKey& key, const client::Outcome& outcome,
+                        Time now) {
   const api::BindRequest* request = view.bind_requests.find(key.ns, key.name);
   pending_.failed(view, key, outcome);
   if (!request || has_ended(*request)) return;
-  Memory& memory = remember(*request, now);
-  std::optional<Refusal> refusal = refusal_of(outcome, memory.writes_before_binding);
-  if (!refusal) return;
-  refusal->of_addition = memory.adds && refusal->failure == api::FailureClass::Permanent;
-  memory.refusal = std::move(refusal);
+  RequestRecord& record = remember(*request, now);
+  std::optional<WriteFailure> write_failure = write_failure_of(outcome, record.writes_before_binding);
+  if (!write_failure) return;
+  write_failure->of_addition = record.adds && write_failure->failure == api::FailureClass::Permanent;
+  record.write_failure = std::move(write_failure);
 }
 
 // Only after the fact: an event that says "assigned" is never early.
 Effects Binder::announce(const View& view, const api::ObjectKey& key, const api::BindRequest& request,
                          Time now) {
-  const auto found = memory_.find(key);
-  const bool news = found != memory_.end() && found->second.uid == request.meta.uid &&
+  const auto found = records_.find(key);
+  const bool news = found != records_.end() && found->second.uid == request.meta.uid &&
                     found->second.decision == request.decision_id && found->second.announce;
   if (!news || request.phase != api::BindPhase::Succeeded) return Effects::nothing();
   Effects effects;
   effects.events.push_back(event_of_pod(
       view, request, "Scheduled", "Binding",
       "Successfully assigned " + request.meta.ns + "/" + request.pod_name + " to " + request.node));
-  const BindContext context{view, request, look_for_pod(view, request).pod, now, now, options_, false};
+  const BindContext context{view, request, observe_pod(view, request).pod, now, now, options_, false};
   for (const auto& plugin : plugins_)
     for (client::Chain& chain : plugin->post_bind(context)) effects.chains.push_back(std::move(chain));
   return effects;

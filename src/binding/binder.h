@@ -1,5 +1,5 @@
-// Binds pods: one BindRequest each, up the ladder identity → PreBind of the plugins → gang barrier → binding
-// → Succeeded. Decider of the engine; keys are BindRequests.
+// Binds pods: one BindRequest each, through the binding process identity → PreBind of the plugins → gang
+// barrier → binding → Succeeded. Decider of the engine; keys are BindRequests.
 //
 // Where a request stands is read from the live objects and its status, so every step may run again after a
 // crash. Nothing blocks: a wait is a deadline plus the changes that end it. A placement that fails is decided
@@ -32,11 +32,11 @@ class Binder final : public client::Reconciler {
   std::string_view name() const override { return "binder"; }
   std::vector<client::Interest> interests() const override;
   client::Effects reconcile(const client::View& view, const api::ObjectKey& key, Time now) override;
-  void settle(const client::View& view, const api::ObjectKey& key, const client::Outcome& outcome,
-              Time now) override;
+  void on_outcome(const client::View& view, const api::ObjectKey& key, const client::Outcome& outcome,
+                  Time now) override;
 
   const Plugins& plugins() const { return plugins_; }
-  const PreBindFigures& figures() const { return figures_; }
+  const PreBindMetrics& metrics() const { return metrics_; }
 
   // A gang is not committed while one of its members gives up or is to be refused, nor does a member give up
   // while the commit is written: these two exclude each other within a process. Between processes the
@@ -47,14 +47,14 @@ class Binder final : public client::Reconciler {
 
  private:
   // Of the decision of a request that has not ended.
-  struct Memory {
+  struct RequestRecord {
     std::string uid;
     std::string decision;
     Time first_seen;
     bool announce = false;  // the binding was asked for: its success is news
     bool adds = false;      // the last run adds the pod to a claim without standing on its version
     bool failing = false;   // the last run decided that the binding fails
-    std::optional<Refusal> refusal = {};
+    std::optional<WriteFailure> write_failure = {};
     Time waiting_since = {};  // for binding conditions
     bool measured = false;    // its figures are counted
     std::size_t writes_before_binding = 0;
@@ -62,18 +62,18 @@ class Binder final : public client::Reconciler {
 
   Binder(BinderOptions options, Plugins plugins)
       : options_(std::move(options)), plugins_(std::move(plugins)) {}
-  Memory& remember(const api::BindRequest& request, Time now);
-  void measure(const api::BindRequest& request, Memory& memory, const class Ladder& ladder,
+  RequestRecord& remember(const api::BindRequest& request, Time now);
+  void measure(const api::BindRequest& request, RequestRecord& record, const class BindCycle& cycle,
                const client::View& view, Time now);
   client::Effects announce(const client::View& view, const api::ObjectKey& key,
                            const api::BindRequest& request, Time now);
 
   BinderOptions options_;
   Plugins plugins_;
-  std::set<std::string> deciding_;           // decisions whose outcome GangBarrier writes
-  std::map<api::ObjectKey, Memory> memory_;  // proportional to requests that have not ended
+  std::set<std::string> deciding_;                   // decisions whose outcome GangBarrier writes
+  std::map<api::ObjectKey, RequestRecord> records_;  // proportional to requests that have not ended
   PendingAllocations pending_;
-  PreBindFigures figures_;
+  PreBindMetrics metrics_;
   std::unique_ptr<EpochFence> fence_ = std::make_unique<EpochFence>();
 };
 

@@ -13,7 +13,7 @@ namespace {
 using api::BindPhase;
 using api::Kind;
 using testing::FakeCluster;
-using testing::Fault;
+using testing::InjectedFault;
 
 constexpr const char* kStranger = "u-stranger";
 
@@ -50,9 +50,9 @@ std::string device_json(const std::string& claim, bool conditions) {
          (conditions ? R"(,"bindingConditions":["Attached"],"bindingFailureConditions":["Broken"]})" : "}");
 }
 
-class World {
+class PropertyHarness {
  public:
-  explicit World(Tape& tape) : tape_(tape) {
+  explicit PropertyHarness(Tape& tape) : tape_(tape) {
     cluster_.put(Kind::Node, R"({"metadata":{"name":"n1"}})");
     conditions_ = tape_.below(2) == 1;
     shared_ = tape_.below(2) == 1;
@@ -71,7 +71,7 @@ class World {
 
   void play() {
     while (!tape_.ended()) act();
-    cluster_.settle(cluster_.now + Duration::minutes(60));
+    cluster_.run_until_idle(cluster_.now + Duration::minutes(60));
   }
 
   void check_end() {
@@ -135,11 +135,11 @@ class World {
     const std::size_t which = tape_.below(16);
     const bool flying = cluster_.in_flight() > 0;
     if (what < 6 && cluster_.runnable() > 0) return cluster_.run(which);
-    if (what < 11 && flying) return cluster_.step(which, Fault::None);
-    if (what == 11 && flying) return cluster_.step(which, Fault::LostDone);
-    if (what == 12 && flying) return cluster_.step(which, Fault::LostNotDone);
-    if (what == 13 && flying) return cluster_.step(which, Fault::ServerError);
-    if (what == 14 && flying) return cluster_.step(which, Fault::Refused);
+    if (what < 11 && flying) return cluster_.step(which, InjectedFault::None);
+    if (what == 11 && flying) return cluster_.step(which, InjectedFault::LostDone);
+    if (what == 12 && flying) return cluster_.step(which, InjectedFault::LostNotDone);
+    if (what == 13 && flying) return cluster_.step(which, InjectedFault::ServerError);
+    if (what == 14 && flying) return cluster_.step(which, InjectedFault::Refused);
     if (what == 15) return cluster_.crash();
     if (what == 16) cluster_.now = cluster_.now + Duration::seconds(static_cast<std::int64_t>(which) * 20);
     if (what == 17) return cluster_.deliver();
@@ -236,9 +236,9 @@ class World {
 RC_GTEST_PROP(BinderProperty, EverythingOrNothingWhateverHappens, ()) {
   const auto bytes = *rc::gen::scale(3.0, rc::gen::arbitrary<std::vector<std::uint8_t>>());
   Tape tape(bytes);
-  World world(tape);
-  world.play();
-  world.check_end();
+  PropertyHarness harness(tape);
+  harness.play();
+  harness.check_end();
 }
 
 }  // namespace

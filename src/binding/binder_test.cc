@@ -15,7 +15,7 @@ namespace {
 
 using api::Kind;
 using testing::FakeCluster;
-using testing::Fault;
+using testing::InjectedFault;
 
 constexpr const char* kNode = R"({"metadata":{"name":"n1"}})";
 
@@ -72,7 +72,7 @@ TEST(Binder, BindsAPlainPodWithTwoWritesAndOneEvent) {
   FakeCluster cluster;
   cluster.put(Kind::Node, kNode);
   add_pod(cluster, "p", {});
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(cluster.log, (std::vector<std::string>{"create pods p/binding", "patch bindrequests p/status"}));
   EXPECT_EQ(status_text(cluster, request_key("p")), R"({"phase":"Succeeded","step":"Bound"})");
   ASSERT_EQ(cluster.events.size(), 1u);
@@ -104,23 +104,23 @@ TEST(Binder, ThePodSaysWhatItsDevicesTakeOfTheNodeBeforeItIsBound) {
   cluster.on_write = [&](const client::ApiRequest& request) {
     EXPECT_TRUE(request.subresource != "binding" || status_text(cluster, pod_key("p")) == kTaken);
   };
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(cluster.log, (std::vector<std::string>{"patch resourceclaims c", "patch resourceclaims c/status",
                                                    "patch pods p/status", "create pods p/binding",
                                                    "patch bindrequests p/status"}));
 }
 
 // Runs until the binding would be the next write, which is answered with `fault`, and to the end.
-void run_with(FakeCluster& cluster, Fault fault) {
+void run_with(FakeCluster& cluster, InjectedFault fault) {
   cluster.deliver();
   while (cluster.runnable() > 0 && cluster.in_flight() == 0) cluster.run(0);
   while (cluster.in_flight() > 0) {
     const bool told = !cluster.log.empty() && cluster.log.back() == "patch pods p/status";
-    cluster.step(0, told ? fault : Fault::None);
+    cluster.step(0, told ? fault : InjectedFault::None);
     if (told) break;
     while (cluster.in_flight() == 0 && cluster.runnable() > 0) cluster.run(0);
   }
-  cluster.settle(cluster.now + Duration::seconds(600));
+  cluster.run_until_idle(cluster.now + Duration::seconds(600));
 }
 
 TEST(Binder, ARefusedBindingTakesItBackFromThePodsStatus) {
@@ -128,7 +128,7 @@ TEST(Binder, ARefusedBindingTakesItBackFromThePodsStatus) {
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c");
   add_taking_pod(cluster, "p");
-  run_with(cluster, Fault::Refused);
+  run_with(cluster, InjectedFault::Refused);
   EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "p")));
   EXPECT_TRUE(cluster.view().pods.find("d", "p")->node_allocatable.empty());
   EXPECT_EQ(cluster.view().pods.find("d", "p")->conditions.front().reason, "SchedulerError");
@@ -140,7 +140,7 @@ TEST(Binder, ALostBindingIsAskedForAgainWithoutTellingThePodTwice) {
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c");
   add_taking_pod(cluster, "p");
-  run_with(cluster, Fault::LostNotDone);
+  run_with(cluster, InjectedFault::LostNotDone);
   EXPECT_EQ(std::count(cluster.log.begin(), cluster.log.end(), "patch pods p/status"), 1);
   EXPECT_EQ(std::count(cluster.log.begin(), cluster.log.end(), "create pods p/binding"), 1);
   EXPECT_EQ(status_text(cluster, pod_key("p")), kTaken);
@@ -153,7 +153,7 @@ TEST(Binder, AMappedClaimIsNotShared) {
             R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv","pool":"pool",
             "device":"cpus"}]}},"reservedFor":[{"resource":"pods","name":"q","uid":"u-q"}]})");
   add_taking_pod(cluster, "p");
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   const api::BindRequest& request = *cluster.view().bind_requests.find("d", "p");
   EXPECT_EQ(request.reason, "ClaimNotShareable");
   EXPECT_TRUE(api::failed_for_good(request));
@@ -167,7 +167,7 @@ TEST(Binder, ReservesAClaimWithItsFinalizerFirst) {
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c");
   add_pod(cluster, "p", {"c"});
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(cluster.log, (std::vector<std::string>{"patch resourceclaims c", "patch resourceclaims c/status",
                                                    "patch bindrequests p/status"}));
   EXPECT_EQ(
@@ -184,7 +184,7 @@ TEST(Binder, ReservesAClaimWithItsFinalizerFirst) {
   EXPECT_EQ(cluster.events[0].action, "Scheduling");
 
   cluster.change(claim_key("c"), kReady);
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(status_text(cluster, request_key("p")), R"({"step":"Bound","phase":"Succeeded"})");
 }
 
@@ -193,13 +193,13 @@ TEST(Binder, AFailedConditionGivesTheClaimBack) {
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c");
   add_pod(cluster, "p", {"c"});
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   cluster.change(claim_key("c"),
                  R"({"status":{"devices":[{"driver":"drv","pool":"pool","device":"c","conditions":[
       {"type":"Attached","status":"True"},
       {"type":"Broken","status":"True","reason":"Cable","message":"no \"link\""}]
       }]}})");
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
   EXPECT_EQ(status_text(cluster, request_key("p")),
             R"({"step":"RolledBack","message":"binding of pod d/p to node n1 failed: device binding failed: )"
@@ -216,12 +216,12 @@ TEST(Binder, ConditionsTimeOutFromTheAllocationOnEvenAcrossACrash) {
   add_claim(cluster, "c");
   add_pod(cluster, "p", {"c"});
   const Time start = cluster.now;
-  cluster.settle(start + Duration::seconds(300));
+  cluster.run_until_idle(start + Duration::seconds(300));
   cluster.now = start + Duration::seconds(400);
   cluster.crash();
-  cluster.settle(start + Duration::seconds(599));
+  cluster.run_until_idle(start + Duration::seconds(599));
   EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->phase, api::BindPhase::Pending);
-  cluster.settle(start + Duration::seconds(600));
+  cluster.run_until_idle(start + Duration::seconds(600));
   EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->reason, "BindingTimeout");
   EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
 }
@@ -234,12 +234,12 @@ TEST(Binder, AGangIsBoundOnceEveryMemberIsPrepared) {
   const std::string gang = R"(,"decisionID":"x","group":{"name":"g","size":3})";
   add_pod(cluster, "a", {}, gang);
   add_pod(cluster, "b", {"c"}, gang);
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   add_pod(cluster, "e", {}, gang);
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(cluster.find(pod_key("a"))->find_path({"spec", "nodeName"}), nullptr);
   cluster.change(claim_key("c"), kReady);
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   for (const char* name : {"a", "b", "e"}) {
     EXPECT_NE(cluster.find(pod_key(name))->find_path({"spec", "nodeName"}), nullptr) << name;
     EXPECT_EQ(cluster.view().bind_requests.find("d", name)->step, api::BindStep::Bound);
@@ -258,7 +258,7 @@ TEST(Binder, AMemberThatFailsTakesTheOthersOnlyBelowTheMinimum) {
   add_pod(cluster, "a", {}, gang);
   add_pod(cluster, "b", {"f"}, gang);
   add_pod(cluster, "e", {}, gang);
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->step, api::BindStep::Bound);
   EXPECT_EQ(cluster.view().bind_requests.find("d", "e")->step, api::BindStep::Bound);
   EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "b")));
@@ -279,12 +279,12 @@ TEST(Binder, AGangWaitsForItsRequestsAsLongAsTheyComeAndThenForItsTimeout) {
   };
   const Duration patience = BinderOptions{}.gang_timeout - Duration::seconds(1);
   ask("a");
-  cluster.settle(cluster.now + patience);
+  cluster.run_until_idle(cluster.now + patience);
   cluster.now = cluster.now + patience;
   ask("b");
-  cluster.settle(cluster.now + patience);
+  cluster.run_until_idle(cluster.now + patience);
   EXPECT_FALSE(api::failed_for_good(*cluster.view().bind_requests.find("d", "a")));
-  cluster.settle(cluster.now + patience + Duration::seconds(2));
+  cluster.run_until_idle(cluster.now + patience + Duration::seconds(2));
   EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->reason, api::kGangIncomplete);
   EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "b")));
 }
@@ -296,7 +296,7 @@ TEST(Binder, AGangThatLostAMemberIsBoundWithThoseThatAreLeft) {
   const std::string gang = R"(,"decisionID":"x","group":{"name":"g","size":3})";
   add_pod(cluster, "a", {}, gang);
   add_pod(cluster, "b", {}, gang);
-  cluster.settle(cluster.now + kSightGrace);
+  cluster.run_until_idle(cluster.now + kInformerLagGrace);
   for (const char* name : {"a", "b"})
     EXPECT_EQ(cluster.view().bind_requests.find("d", name)->step, api::BindStep::Bound) << name;
 }
@@ -307,10 +307,10 @@ TEST(Binder, AWithdrawnDecisionIsGivenBackAndMayBeReplaced) {
   add_claim(cluster, "c");
   add_group(cluster, 2);
   add_pod(cluster, "a", {"c"}, R"(,"decisionID":"x","group":{"name":"g","size":2})");
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   ASSERT_NE(status_text(cluster, claim_key("c")), "");
   cluster.change(request_key("a"), R"({"spec":{"withdrawn":true}})");
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
   EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->reason, "Withdrawn");
   // As on a server that leaves the status alone when another decision takes the place.
@@ -319,7 +319,7 @@ TEST(Binder, AWithdrawnDecisionIsGivenBackAndMayBeReplaced) {
       R"({"spec":{"withdrawn":null,"decisionID":"y","group":null,"resourceClaimAllocations":null}})");
   cluster.deliver();
   EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->phase, api::BindPhase::Pending);
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->step, api::BindStep::Bound);
   const std::string status = status_text(cluster, request_key("a"));
   EXPECT_EQ(status.find("terminal"), std::string::npos) << status;
@@ -338,7 +338,7 @@ TEST(Binder, WhatAReplacedSchedulerWritesBehindItsSuccessorIsRefused) {
   add_pod(cluster, "successor", {"c2"}, term("berth", 2));
   add_pod(cluster, "late", {"c3"}, term("berth", 1));
   add_pod(cluster, "of-another", {"c4"}, term("other", 1));
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   const auto& requests = cluster.view().bind_requests;
   EXPECT_EQ(requests.find("d", "late")->reason, api::kStaleEpoch);
   EXPECT_TRUE(api::failed_for_good(*requests.find("d", "late")));
@@ -351,12 +351,12 @@ TEST(Binder, WhatWasBegunIsCarriedOnUnderALaterTerm) {
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c");
   add_pod(cluster, "begun", {"c"}, term("berth", 1));
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   ASSERT_EQ(cluster.view().bind_requests.find("d", "begun")->step, api::BindStep::WaitingForDevices);
   add_pod(cluster, "successor", {}, term("berth", 2));
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   cluster.change(request_key("begun"), R"({"metadata":{"labels":{"seen":"yes"}}})");
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(cluster.view().bind_requests.find("d", "begun")->step, api::BindStep::WaitingForDevices);
 }
 
@@ -367,7 +367,7 @@ TEST(Binder, ADeviceThatAnotherClaimHasIsNotAllocatedAgain) {
   add_claim(cluster, "rival", R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
       "pool":"pool","device":"c"}]}}})");
   add_pod(cluster, "p", {"c"});
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->reason, api::kDeviceTaken);
   EXPECT_EQ(status_text(cluster, claim_key("c")), "");
 }
@@ -398,7 +398,7 @@ TEST(Binder, ADeviceIsTakenWhileItsAllocationIsOnItsWay) {
   add_two_for_one_device(cluster);
   cluster.run(0);  // p's allocation is sent, and not answered yet
   cluster.run(0);
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->phase, api::BindPhase::Succeeded);
   EXPECT_EQ(cluster.view().bind_requests.find("d", "q")->reason, api::kDeviceTaken);
   EXPECT_EQ(
@@ -411,13 +411,13 @@ TEST(Binder, AnAllocationOfARequestThatIsGoneLandsNoMore) {
   FakeCluster cluster;
   add_two_for_one_device(cluster);
   cluster.run(0);
-  cluster.step(0, Fault::None);         // the finalizer
-  cluster.step(0, Fault::LostNotDone);  // the allocation
+  cluster.step(0, InjectedFault::None);         // the finalizer
+  cluster.step(0, InjectedFault::LostNotDone);  // the allocation
   const std::uint64_t sent_on = cluster.view().claims.find("d", "c-p")->meta.resource_version;
   cluster.remove(request_key("p"));
   cluster.remove(pod_key("p"));
   cluster.deliver();
-  cluster.settle(cluster.now + Duration::seconds(1));
+  cluster.run_until_idle(cluster.now + Duration::seconds(1));
   EXPECT_GT(cluster.view().claims.find("d", "c-p")->meta.resource_version, sent_on);
   EXPECT_EQ(cluster.view().claims.find("d", "c-p")->meta.annotation(kGivenUpAnnotation), "of-p");
 }
@@ -429,7 +429,7 @@ TEST(Binder, WhatIsGivenBackLeavesNoVersionForALateAllocation) {
   add_pod(cluster, "p", {"c"}, R"(,"decisionID":"x","withdrawn":true)");
   cluster.deliver();
   const std::uint64_t before = cluster.view().claims.find("d", "c")->meta.resource_version;
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "p")));
   EXPECT_GT(cluster.view().claims.find("d", "c")->meta.resource_version, before);
 }
@@ -445,7 +445,7 @@ TEST(Binder, AFailingMemberTakesItsGangDown) {
   add_pod(cluster, "a", {}, gang);
   add_pod(cluster, "b", {"c"}, gang);
   add_pod(cluster, "e", {"f"}, gang);
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(cluster.view().bind_requests.find("d", "e")->reason, "ClaimAllocatedElsewhere");
   EXPECT_EQ(cluster.view().bind_requests.find("d", "b")->reason, "GangMemberFailed");
   EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->message,
@@ -458,7 +458,7 @@ TEST(Binder, AFailingMemberTakesItsGangDown) {
 }
 
 // Runs everything until the binding is the next write, and answers it so.
-void answer_binding(FakeCluster& cluster, Fault fault) {
+void answer_binding(FakeCluster& cluster, InjectedFault fault) {
   cluster.deliver();
   cluster.run(0);
   ASSERT_EQ(cluster.in_flight(), 1u);
@@ -473,8 +473,8 @@ TEST(Binder, ALostAnswerOfACarriedOutBindingIsSuccess) {
   FakeCluster cluster;
   cluster.put(Kind::Node, kNode);
   add_pod(cluster, "p", {});
-  answer_binding(cluster, Fault::LostDone);
-  cluster.settle(cluster.now);
+  answer_binding(cluster, InjectedFault::LostDone);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(cluster.log, (std::vector<std::string>{"create pods p/binding", "patch bindrequests p/status"}));
   EXPECT_EQ(request(cluster).step, api::BindStep::Bound);
 }
@@ -483,15 +483,15 @@ TEST(Binder, AFailedAttemptIsCountedAndWaitsForItsTimeEvenAcrossACrash) {
   FakeCluster cluster;
   cluster.put(Kind::Node, kNode);
   add_pod(cluster, "p", {});
-  answer_binding(cluster, Fault::ServerError);
-  cluster.settle(cluster.now);
+  answer_binding(cluster, InjectedFault::ServerError);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(request(cluster).failed_attempts, 1);
   EXPECT_EQ(request(cluster).phase, api::BindPhase::Pending);
   EXPECT_EQ(request(cluster).next_attempt, cluster.now + Duration::seconds(1));
   cluster.crash();
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(cluster.log.size(), 1u);
-  cluster.settle(cluster.now + Duration::seconds(1));
+  cluster.run_until_idle(cluster.now + Duration::seconds(1));
   EXPECT_EQ(request(cluster).step, api::BindStep::Bound);
   EXPECT_EQ(cluster.events.size(), 1u) << "no event of success for a failed attempt";
 }
@@ -500,8 +500,8 @@ TEST(Binder, ALimitOfZeroIsOneAttempt) {
   FakeCluster cluster;
   cluster.put(Kind::Node, kNode);
   add_pod(cluster, "p", {}, R"(,"backoffLimit":0)");
-  answer_binding(cluster, Fault::ServerError);
-  cluster.settle(cluster.now);
+  answer_binding(cluster, InjectedFault::ServerError);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(request(cluster).reason, "BackoffLimitExceeded");
   EXPECT_TRUE(api::failed_for_good(request(cluster)));
 }
@@ -510,8 +510,8 @@ TEST(Binder, ARefusedBindingIsPermanent) {
   FakeCluster cluster;
   cluster.put(Kind::Node, kNode);
   add_pod(cluster, "p", {});
-  answer_binding(cluster, Fault::Refused);
-  cluster.settle(cluster.now);
+  answer_binding(cluster, InjectedFault::Refused);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(request(cluster).reason, "BindingRefused");
   EXPECT_EQ(request(cluster).failure, api::FailureClass::Permanent);
 }
@@ -555,7 +555,7 @@ TEST(Binder, SaysWhyAPlacementCannotBeHad) {
     add_claim(cluster, "c");
     add_pod(cluster, "p", {"c"});
     row.meddle(cluster);
-    cluster.settle(cluster.now + kSightGrace);
+    cluster.run_until_idle(cluster.now + kInformerLagGrace);
     EXPECT_EQ(request(cluster).reason, row.reason) << row.what;
     EXPECT_TRUE(api::failed_for_good(request(cluster))) << row.what;
     EXPECT_EQ(cluster.log.back(), "patch bindrequests p/status") << row.what;
@@ -577,7 +577,7 @@ TEST(Binder, AClaimReservedAsDecidedCostsNoWriteAndOthersKeepTheirs) {
   add_claim(cluster, "c", "," + claim);
   add_pod(cluster, "p", {"c"});
   // The second pod inherits the deadline of the first, which has passed.
-  cluster.settle(cluster.now);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(request(cluster).reason, "BindingTimeout");
   const api::ResourceClaim& left = *cluster.view().claims.find("d", "c");
   EXPECT_TRUE(left.allocation);
@@ -627,8 +627,8 @@ TEST(Binder, AddsItsPodToAClaimInUseWhateverElseChangesButTheAllocation) {
     cluster.run(0);
     ASSERT_EQ(cluster.in_flight(), 1u);
     cluster.change(claim_key("c"), row.change);
-    cluster.step(0, Fault::None);
-    cluster.settle(cluster.now + kSightGrace);
+    cluster.step(0, InjectedFault::None);
+    cluster.run_until_idle(cluster.now + kInformerLagGrace);
     EXPECT_EQ(request(cluster).reason, row.reason) << row.what;
     EXPECT_EQ(request(cluster).step, row.reason.empty() ? api::BindStep::Bound : api::BindStep::RolledBack)
         << row.what;
@@ -638,7 +638,7 @@ TEST(Binder, AddsItsPodToAClaimInUseWhateverElseChangesButTheAllocation) {
 }
 
 TEST(Binder, ALostAdditionIsFoundOrMadeAgain) {
-  for (const Fault fault : {Fault::LostDone, Fault::LostNotDone}) {
+  for (const InjectedFault fault : {InjectedFault::LostDone, InjectedFault::LostNotDone}) {
     FakeCluster cluster({.binding_conditions = false});
     cluster.put(Kind::Node, kNode);
     cluster.put(Kind::ResourceClaim, in_use("c"));
@@ -646,7 +646,7 @@ TEST(Binder, ALostAdditionIsFoundOrMadeAgain) {
     cluster.deliver();
     cluster.run(0);
     cluster.step(0, fault);
-    cluster.settle(cluster.now);
+    cluster.run_until_idle(cluster.now);
     EXPECT_EQ(request(cluster).step, api::BindStep::Bound);
     EXPECT_EQ(cluster.log, (std::vector<std::string>{"patch resourceclaims c/status", "create pods p/binding",
                                                      "patch bindrequests p/status"}));
@@ -660,8 +660,8 @@ TEST(Binder, AServerThatTakesNoAdditionsGetsWhatStandsOnAVersion) {
   add_pod(cluster, "p", {"c"});
   cluster.deliver();
   cluster.run(0);
-  cluster.step(0, Fault::Refused);
-  cluster.settle(cluster.now);
+  cluster.step(0, InjectedFault::Refused);
+  cluster.run_until_idle(cluster.now);
   EXPECT_EQ(request(cluster).step, api::BindStep::Bound);
   EXPECT_EQ(request(cluster).failed_attempts, 0);
 }

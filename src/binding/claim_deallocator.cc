@@ -76,9 +76,9 @@ void claims_of_request(const View&, const Delta& delta, Keys& keys) {
     keys.push_back({api::Kind::ResourceClaim, delta.key.ns, claim.claim_name, {}});
 }
 
-class IdleClaims final : public client::Reconciler {
+class ClaimDeallocator final : public client::Reconciler {
  public:
-  std::string_view name() const override { return "idle-claims"; }
+  std::string_view name() const override { return "claim-deallocator"; }
 
   std::vector<client::Interest> interests() const override {
     return {client::itself(api::Kind::ResourceClaim),
@@ -122,8 +122,8 @@ class IdleClaims final : public client::Reconciler {
 
 }  // namespace
 
-std::unique_ptr<client::Reconciler> make_idle_claims() {
-  return std::make_unique<IdleClaims>();
+std::unique_ptr<client::Reconciler> make_claim_deallocator() {
+  return std::make_unique<ClaimDeallocator>();
 }
 
 }  // namespace berth::binding

@@ -23,6 +23,6 @@ inline constexpr Duration kIdleAllocationGrace = Duration::seconds(30);
 // Claims whose idleness is timed at once; another is looked at again after the grace, when there may be room.
 inline constexpr std::size_t kIdleClaimsMax = 65536;
 
-std::unique_ptr<client::Reconciler> make_idle_claims();
+std::unique_ptr<client::Reconciler> make_claim_deallocator();
 
 }  // namespace berth::binding

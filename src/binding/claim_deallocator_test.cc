@@ -34,12 +34,12 @@ void put_claim(client::View& view, const std::string& consumers, int version = 9
 const char* const kBoth = R"({"resource":"pods","name":"a","uid":"u-a"},)"
                           R"({"resource":"pods","name":"b","uid":"u-b"})";
 
-TEST(IdleClaims, GivesUpWhatOnlyWaitingPodsHoldOnceTheGraceIsOver) {
+TEST(ClaimDeallocator, GivesUpWhatOnlyWaitingPodsHoldOnceTheGraceIsOver) {
   client::View view;
   put_claim(view, kBoth);
   put_pod(view, "a", "");
   put_pod(view, "b", "");
-  const auto idle = make_idle_claims();
+  const auto idle = make_claim_deallocator();
   EXPECT_EQ(to_text(idle->reconcile(view, kClaim, kNow)), "wake 1970-01-12T13:47:10.000000Z\n");
   EXPECT_EQ(to_text(idle->reconcile(view, kClaim, kNow + kIdleAllocationGrace)),
             "chain ResourceClaim d/c\n  merge-patch resource.k8s.io/v1/resourceclaims d/c/status "
@@ -48,7 +48,7 @@ TEST(IdleClaims, GivesUpWhatOnlyWaitingPodsHoldOnceTheGraceIsOver) {
             "\n");
 }
 
-TEST(IdleClaims, LeavesWhatSomebodyUsesOrIsAboutTo) {
+TEST(ClaimDeallocator, LeavesWhatSomebodyUsesOrIsAboutTo) {
   struct Row {
     const char* what;
     std::function<void(client::View&)> meddle;
@@ -71,7 +71,7 @@ TEST(IdleClaims, LeavesWhatSomebodyUsesOrIsAboutTo) {
     put_pod(view, "a", "");
     put_pod(view, "b", "");
     row.meddle(view);
-    const auto idle = make_idle_claims();
+    const auto idle = make_claim_deallocator();
     EXPECT_TRUE(idle->reconcile(view, kClaim, kNow).empty()) << row.what;
     EXPECT_TRUE(idle->reconcile(view, kClaim, kNow + kIdleAllocationGrace).empty()) << row.what;
   }

@@ -123,7 +123,7 @@ struct Found {
 };
 
 // Failures of every claim before time-outs of any.
-Verdict device_verdict(const BindContext& context, const std::vector<Found>& claims) {
+PreBindResult device_verdict(const BindContext& context, const std::vector<Found>& claims) {
   Waiting waiting{{}, "", "BindingConditionsPending"};
   std::optional<Failed> late;
   for (const auto& [wanted, claim] : claims) {
@@ -143,7 +143,8 @@ Verdict device_verdict(const BindContext& context, const std::vector<Found>& cla
 }
 
 // The claim for extended resources may have to be made first.
-Verdict find_claims(const BindContext& context, std::vector<Found>& found, std::vector<Chain>& creates) {
+PreBindResult find_claims(const BindContext& context, std::vector<Found>& found,
+                          std::vector<Chain>& creates) {
   for (const api::ClaimAllocation& wanted : context.request.claims) {
     const api::ResourceClaim* claim = find_claim(context, wanted);
     if (!claim && wanted.extended && !was_reserved_once(context)) {
@@ -153,8 +154,9 @@ Verdict find_claims(const BindContext& context, std::vector<Found>& found, std::
       creates.push_back(create_extended_claim(context, wanted));
       continue;
     }
-    if (!claim && context.now < context.first_seen + kSightGrace)
-      return Waiting{context.first_seen + kSightGrace, "claim " + wanted.claim_name + " is not seen", ""};
+    if (!claim && context.now < context.first_seen + kInformerLagGrace)
+      return Waiting{context.first_seen + kInformerLagGrace, "claim " + wanted.claim_name + " is not seen",
+                     ""};
     if (!claim)
       return choose_again("ClaimNotFound", "claim " + wanted.claim_name + " with UID " + wanted.claim_uid +
                                                " does not exist any more");
@@ -207,7 +209,8 @@ PreBindStep DynamicResources::pre_bind(const BindContext& context) const {
   std::vector<Chain> creates;
   step.verdict = find_claims(context, found, creates);
   if (!std::holds_alternative<Ready>(step.verdict)) return step;
-  Verdict devices = context.options.binding_conditions ? device_verdict(context, found) : Verdict(Ready{});
+  PreBindResult devices =
+      context.options.binding_conditions ? device_verdict(context, found) : PreBindResult(Ready{});
   if (std::holds_alternative<Failed>(devices)) return {{}, std::move(devices)};
   std::optional<Waiting> opening;
   for (const auto& [wanted, claim] : found) {
@@ -223,7 +226,7 @@ PreBindStep DynamicResources::pre_bind(const BindContext& context) const {
   }
   for (Chain& create : creates) step.chains.push_back(std::move(create));
   if (!step.chains.empty()) return step;
-  step.verdict = opening ? Verdict(*std::move(opening)) : std::move(devices);
+  step.verdict = opening ? PreBindResult(*std::move(opening)) : std::move(devices);
   return step;
 }
 

@@ -1,9 +1,9 @@
 // Binder plugin for resource claims: reserves them for the pod and waits until their devices are ready.
 //
-// Each claim is a ladder of its own: finalizer, then allocation, allocationTimestamp and reservedFor in one
-// status write on that version, then the binding conditions. Every write bears the UID and the version it was
-// decided on. A claim that stands elsewhere, is deleted or full ends this placement. Source: the DRA plugin
-// of kube-scheduler, PreBind, Unreserve and PostFilter; KEP-5007.
+// Each claim is a binding process of its own: finalizer, then allocation, allocationTimestamp and reservedFor
+// in one status write on that version, then the binding conditions. Every write bears the UID and the version
+// it was decided on. A claim that stands elsewhere, is deleted or full ends this placement. Source: the DRA
+// plugin of kube-scheduler, PreBind, Unreserve and PostFilter; KEP-5007.
 #pragma once
 
 #include "binding/plugin.h"
@@ -15,7 +15,7 @@ inline constexpr std::string_view kDynamicResourcesName = "DynamicResources";
 inline constexpr std::string_view kBindingTimeout = "BindingTimeout";
 // Watches of different kinds do not keep step: what a request names may be seen this much later than the
 // request.
-inline constexpr Duration kSightGrace = Duration::seconds(3);
+inline constexpr Duration kInformerLagGrace = Duration::seconds(3);
 
 std::unique_ptr<const Plugin> make_dynamic_resources();
 

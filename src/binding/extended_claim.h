@@ -1,6 +1,6 @@
-// The claim that stands for a pod's extended resources, as far as the binder's ladder goes: created with a
-// name that follows from the pod, so that a repeated create finds what the lost one made; told in the pod's
-// status before the binding; deleted when the placement fails. Source: KEP-5004.
+// The claim that stands for a pod's extended resources, as far as the binder's binding process goes: created
+// with a name that follows from the pod, so that a repeated create finds what the lost one made; told in the
+// pod's status before the binding; deleted when the placement fails. Source: KEP-5004.
 #pragma once
 
 #include "binding/plugin.h"

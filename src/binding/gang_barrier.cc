@@ -4,9 +4,9 @@
 #include <set>
 
 #include "base/known_defects.h"
+#include "binding/bind_cycle.h"
 #include "binding/dynamic_resources.h"
 #include "binding/gang.h"
-#include "binding/bind_cycle.h"
 
 namespace berth::binding {
 namespace {
@@ -37,8 +37,9 @@ Members members_of(const View& view, const std::string& decision) {
   for (const api::BindRequest* request : view.bind_requests_of_decision(decision)) {
     ++members.requests;
     members.size = std::max(members.size, static_cast<std::size_t>(request->group.size));
-    const PodSight sight = look_for_pod(view, *request);
-    const bool there = sight.state == PodSight::State::Free || sight.state == PodSight::State::OnOurNode;
+    const PodObservation observation = observe_pod(view, *request);
+    const bool there = observation.state == PodObservation::State::Free ||
+                       observation.state == PodObservation::State::OnOurNode;
     const bool failing = is_failing(*request) && !has(KnownDefect::BindFailureInvisibleToGang);
     if (there && !failing && !request->withdrawn) members.left.push_back(request);
   }
@@ -64,7 +65,9 @@ class GangBarrier final : public client::Reconciler {
   std::string_view name() const override { return kGangBarrierName; }
   std::vector<client::Interest> interests() const override;
   Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override;
-  void settle(const View&, const api::ObjectKey& key, const client::Outcome&, Time) override { decided(key); }
+  void on_outcome(const View&, const api::ObjectKey& key, const client::Outcome&, Time) override {
+    decided(key);
+  }
 
  private:
   // A decision whose requests are not all there yet.
@@ -145,7 +148,7 @@ std::size_t GangBarrier::still_to_come(const View& view, const api::PodGroup& gr
                                        const std::string& decision, const Members& members,
                                        const Arrivals& arrivals, Time now) const {
   if (members.requests >= members.size || now >= arrivals.since + options_.gang_timeout) return 0;
-  if (now < arrivals.since + kSightGrace) return members.size - members.requests;
+  if (now < arrivals.since + kInformerLagGrace) return members.size - members.requests;
   std::size_t candidates = 0;
   for (const api::Pod* pod : view.pods_of_group(group.meta.ns, group.meta.name))
     candidates += lives(*pod) && !pod->bound() && awaits_request(view, *pod, decision);
@@ -154,10 +157,10 @@ std::size_t GangBarrier::still_to_come(const View& view, const api::PodGroup& gr
 
 bool GangBarrier::all_prepared(const View& view, const Members& members, Time now) const {
   return std::all_of(members.left.begin(), members.left.end(), [&](const api::BindRequest* member) {
-    const PodSight sight = look_for_pod(view, *member);
-    if (sight.state == PodSight::State::OnOurNode) return true;
+    const PodObservation observation = observe_pod(view, *member);
+    if (observation.state == PodObservation::State::OnOurNode) return true;
     if (!view.nodes.find("", member->node)) return false;
-    const BindContext context{view, *member, sight.pod, now, now, options_};
+    const BindContext context{view, *member, observation.pod, now, now, options_};
     return !binder_.gives_up(*member) && is_prepared(binder_.plugins(), context);
   });
 }
@@ -189,7 +192,7 @@ Effects GangBarrier::decide(const View& view, const api::PodGroup& group, const 
     if (has(KnownDefect::CompletenessAfterDeviceWait) && !all_prepared(view, members, now)) return effects;
     outcome = GangOutcome::Aborted;
   } else if (to_come > 0) {
-    const Time seen_by = arrivals.since + kSightGrace;
+    const Time seen_by = arrivals.since + kInformerLagGrace;
     effects.wake_at = now < seen_by ? seen_by : arrivals.since + options_.gang_timeout;
     return effects;
   } else if (all_prepared(view, members, now)) {

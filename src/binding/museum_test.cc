@@ -69,7 +69,7 @@ TEST(MuseumByHand, DifferentAllocationKept) {
         "pool":"pool","device":"other"}]}},"reservedFor":[{"resource":"pods","name":"q","uid":"u-q"}]})");
     add_pod(cluster, "p", R"(,"resourceClaims":[{"name":"c","resourceClaimName":"c"}])");
     add_request(cluster, "p", R"("decisionID":"x",)" + allocates("c", "decided"));
-    cluster.settle(cluster.now);
+    cluster.run_until_idle(cluster.now);
     return has_failed(cluster, "p");
   });
 }
@@ -79,7 +79,7 @@ TEST(MuseumByHand, LimitsCountFromCreation) {
     add_gang(cluster, 3);
     for (const char* name : {"a", "b", "c"}) add_pod(cluster, name);
     add_request(cluster, "a", kGangOfThree, "1970-01-12T13:46:00Z");  // 40 s before the binder's own time
-    cluster.settle(cluster.now + Duration::seconds(5));
+    cluster.run_until_idle(cluster.now + Duration::seconds(5));
     return !has_failed(cluster, "a");
   });
 }
@@ -94,9 +94,9 @@ TEST(MuseumByHand, CompletenessAfterDeviceWait) {
       add_pod(cluster, name);
       add_request(cluster, name, kGangOfThree);
     }
-    cluster.settle(cluster.now);
+    cluster.run_until_idle(cluster.now);
     cluster.remove({Kind::Pod, "d", "e", {}});
-    cluster.settle(cluster.now + Duration::seconds(20));
+    cluster.run_until_idle(cluster.now + Duration::seconds(20));
     return has_failed(cluster, "a");
   });
 }

@@ -1,9 +1,9 @@
 // What a binder plugin is: one concern of binding (claims, volumes, …) as a function of what is seen.
 //
 // Plugins keep no state and do no I/O. pre_bind is run again until it is Ready: each run looks at the live
-// objects and asks for the writes that are still missing. The ladder runs plugins in the order of the
-// registry table and takes back in reverse. Source: the Binder document's plugin interface, with Rollback as
-// later versions have it.
+// objects and asks for the writes that are still missing. The binding process runs plugins in the order of
+// the registry table and takes back in reverse. Source: the Binder document's plugin interface, with Rollback
+// as later versions have it.
 #pragma once
 
 #include <memory>
@@ -58,20 +58,20 @@ struct Failed {
   std::string message;  // for a person
 };
 
-using Verdict = std::variant<Ready, Waiting, Failed>;
+using PreBindResult = std::variant<Ready, Waiting, Failed>;
 
 // `chains` not empty: carry them out, then run again; the verdict is Ready then.
 struct PreBindStep {
   std::vector<client::Chain> chains;
-  Verdict verdict;
+  PreBindResult verdict;
 };
 
 class Plugin {
  public:
   virtual ~Plugin() = default;
   virtual std::string_view name() const = 0;
-  // Whether the pod makes sense to this plugin. Admission asks on create and update, the ladder before its
-  // first step.
+  // Whether the pod makes sense to this plugin. Admission asks on create and update, the binding process
+  // before its first step.
   virtual Status validate(const api::Pod& pod) const = 0;
   // Changes a pod before it is stored (admission).
   virtual Status mutate(Json& pod) const = 0;

@@ -23,12 +23,12 @@ std::string_view name_of(PreBindStatus status) {
   return kStatuses[static_cast<std::size_t>(status)];
 }
 
-PreBindFigures::PreBindFigures()
+PreBindMetrics::PreBindMetrics()
     : took_{{{Histogram(kSeconds), Histogram(kSeconds)},
              {Histogram(kSeconds), Histogram(kSeconds)},
              {Histogram(kSeconds), Histogram(kSeconds)}}} {}
 
-void PreBindFigures::count(const api::BindRequest& request, PreBindStatus status, Duration took,
+void PreBindMetrics::count(const api::BindRequest& request, PreBindStatus status, Duration took,
                            Duration waited, const std::string& profile) {
   bool needed = false;
   for (const api::ClaimAllocation& claim : request.claims)
@@ -46,7 +46,7 @@ void PreBindFigures::count(const api::BindRequest& request, PreBindStatus status
   took_[at][needed ? 1 : 0].observe(took.seconds_f());
 }
 
-void PreBindFigures::write_metrics(MetricsText& text) const {
+void PreBindMetrics::write_metrics(MetricsText& text) const {
   text.family("scheduler_dra_bindingconditions_allocations_total", MetricType::Counter,
               "Attempts to bind a pod that needed binding conditions, by how the wait ended.");
   for (std::size_t i = 0; i < kPreBindStatusCount; ++i) text.sample({{"status", kStatuses[i]}}, attempts_[i]);

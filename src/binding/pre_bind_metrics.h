@@ -21,9 +21,9 @@ std::string_view name_of(PreBindStatus status);  // "success", "failure", "timeo
 
 inline constexpr std::size_t kDriverRowsMax = 256;
 
-class PreBindFigures {
+class PreBindMetrics {
  public:
-  PreBindFigures();
+  PreBindMetrics();
   // One attempt at this request ended. `waited`: for binding conditions, of a pod of this schedulerName.
   void count(const api::BindRequest& request, PreBindStatus status, Duration took, Duration waited,
              const std::string& profile);

@@ -9,7 +9,7 @@ namespace {
 
 using testing::FakeCluster;
 
-std::string metrics_of(const PreBindFigures& figures) {
+std::string metrics_of(const PreBindMetrics& figures) {
   MetricsText text;
   figures.write_metrics(text);
   return text.take();
@@ -46,7 +46,7 @@ void set_condition(FakeCluster& cluster, const std::string& name, const std::str
                      R"(","conditions":[{"type":")" + type + R"(","status":"True"}]}]}})");
 }
 
-TEST(PreBindFigures, CountEachEndOfTheWaitOnce) {
+TEST(PreBindMetrics, CountEachEndOfTheWaitOnce) {
   FakeCluster cluster;
   cluster.put(api::Kind::Node, R"({"metadata":{"name":"n1"}})");
   const Time start = cluster.now;
@@ -54,13 +54,13 @@ TEST(PreBindFigures, CountEachEndOfTheWaitOnce) {
   add_pod(cluster, "bad", kConditions);
   add_pod(cluster, "late", kConditions);
   add_pod(cluster, "plain", "");
-  cluster.settle(start);
+  cluster.run_until_idle(start);
   cluster.now = start + Duration::seconds(3);
   set_condition(cluster, "good", "Attached");
   set_condition(cluster, "bad", "Broken");
-  cluster.settle(start + Duration::seconds(3));
-  cluster.settle(start + Duration::seconds(700));
-  const std::string page = metrics_of(cluster.binder().figures());
+  cluster.run_until_idle(start + Duration::seconds(3));
+  cluster.run_until_idle(start + Duration::seconds(700));
+  const std::string page = metrics_of(cluster.binder().metrics());
   const std::string prefix = "scheduler_dra_bindingconditions_";
   for (const char* status : {"success", "failure", "timeout"}) {
     const std::string label = std::string("status=\"") + status + "\"";
@@ -84,21 +84,21 @@ TEST(PreBindFigures, CountEachEndOfTheWaitOnce) {
               prefix + R"(wait_duration_seconds_sum{profile="berth",driver="drv",status="timeout"} 600)");
 }
 
-TEST(PreBindFigures, HaveNothingToSayOfPodsWithoutClaims) {
+TEST(PreBindMetrics, HaveNothingToSayOfPodsWithoutClaims) {
   FakeCluster cluster;
   cluster.put(api::Kind::Node, R"({"metadata":{"name":"n1"}})");
   cluster.put(api::Kind::Pod, R"({"metadata":{"namespace":"d","name":"p","uid":"u-p"}})");
   cluster.put(api::Kind::BindRequest,
               R"({"metadata":{"namespace":"d","name":"p"},"spec":{"podName":"p","podUID":"u-p",)"
               R"("selectedNode":"n1"}})");
-  cluster.settle(cluster.now);
-  const std::string page = metrics_of(cluster.binder().figures());
+  cluster.run_until_idle(cluster.now);
+  const std::string page = metrics_of(cluster.binder().metrics());
   EXPECT_EQ(page.find("_count"), std::string::npos) << page;
   expect_line(page, R"(scheduler_dra_bindingconditions_allocations_total{status="success"} 0)");
 }
 
-TEST(PreBindFigures, KeepABoundedNumberOfDrivers) {
-  PreBindFigures figures;
+TEST(PreBindMetrics, KeepABoundedNumberOfDrivers) {
+  PreBindMetrics figures;
   api::BindRequest request;
   api::DeviceResult device;
   device.binding_conditions = {"Ready"};

@@ -17,7 +17,7 @@ bool may_pass(const client::ApiReply& reply) {
          reply.code == kTimeout || reply.code >= kServerError || is_race(reply);
 }
 
-std::optional<Refusal> refusal_of(const client::ChainOutcome& chain, std::size_t before_binding) {
+std::optional<WriteFailure> write_failure_of(const client::ChainOutcome& chain, std::size_t before_binding) {
   if (chain.ok || chain.key.kind == api::Kind::BindRequest) return std::nullopt;
   const bool binding = chain.key.kind == api::Kind::Pod;
   // Behind the binding stands only the request's status.
@@ -25,20 +25,21 @@ std::optional<Refusal> refusal_of(const client::ChainOutcome& chain, std::size_t
   if (!binding && is_race(chain.last)) return std::nullopt;
   // The pod has another version than the binding stood on: it is read again.
   if (chain.last.reason == "Conflict") return std::nullopt;
-  Refusal refusal;
-  if (!may_pass(chain.last)) refusal.failure = api::FailureClass::Permanent;
-  refusal.message = api::to_text(chain.key) + ": ";
-  refusal.message += chain.last.message.empty() ? "no answer from the API server" : chain.last.message;
-  return refusal;
+  WriteFailure write_failure;
+  if (!may_pass(chain.last)) write_failure.failure = api::FailureClass::Permanent;
+  write_failure.message = api::to_text(chain.key) + ": ";
+  write_failure.message += chain.last.message.empty() ? "no answer from the API server" : chain.last.message;
+  return write_failure;
 }
 
 }  // namespace
 
-std::optional<Refusal> refusal_of(const client::Outcome& outcome, std::size_t before_binding) {
-  std::optional<Refusal> worst;
+std::optional<WriteFailure> write_failure_of(const client::Outcome& outcome, std::size_t before_binding) {
+  std::optional<WriteFailure> worst;
   for (const client::ChainOutcome& chain : outcome.chains) {
-    std::optional<Refusal> refusal = refusal_of(chain, before_binding);
-    if (refusal && (!worst || refusal->failure == api::FailureClass::Permanent)) worst = std::move(refusal);
+    std::optional<WriteFailure> write_failure = write_failure_of(chain, before_binding);
+    if (write_failure && (!worst || write_failure->failure == api::FailureClass::Permanent))
+      worst = std::move(write_failure);
   }
   return worst;
 }

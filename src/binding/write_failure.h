@@ -8,7 +8,7 @@
 
 namespace berth::binding {
 
-struct Refusal {
+struct WriteFailure {
   api::FailureClass failure = api::FailureClass::SamePlacement;
   std::string message;
   // Of a patch that stands on no version: the view may be behind, which it cannot tell.
@@ -19,6 +19,6 @@ struct Refusal {
 // claim or on the request itself (they have been read again), or trouble with the request's own status, which
 // could not be recorded there. On the binding a conflict counts: it lasts as long as the pod may not be
 // bound; `before_binding` writes stand before it in its chain.
-std::optional<Refusal> refusal_of(const client::Outcome& outcome, std::size_t before_binding);
+std::optional<WriteFailure> write_failure_of(const client::Outcome& outcome, std::size_t before_binding);
 
 }  // namespace berth::binding

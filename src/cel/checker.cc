@@ -52,7 +52,7 @@ TypeRef named_type(std::string_view name) {
 
 class Checker {
  public:
-  Checker(const Environment& environment, std::vector<Fault>& faults)
+  Checker(const Environment& environment, std::vector<Diagnostic>& faults)
       : environment_(environment), faults_(faults) {}
 
   void check(Node& node) {
@@ -379,7 +379,7 @@ class Checker {
   }
 
   const Environment& environment_;
-  std::vector<Fault>& faults_;
+  std::vector<Diagnostic>& faults_;
   Substitution types_;
   std::vector<Local> locals_;
   int slot_count_ = 0;
@@ -388,7 +388,7 @@ class Checker {
 
 }  // namespace
 
-int check(Node& root, const Environment& environment, std::vector<Fault>& faults) {
+int check(Node& root, const Environment& environment, std::vector<Diagnostic>& faults) {
   Checker checker(environment, faults);
   checker.check(root);
   checker.finish(root);

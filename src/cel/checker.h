@@ -17,10 +17,10 @@ inline constexpr std::size_t kFaultsMax = 20;
 
 // Annotates the tree and returns the number of variable slots it needs. Faults are appended, at most
 // kFaultsMax.
-int check(Node& root, const Environment& environment, std::vector<Fault>& faults);
+int check(Node& root, const Environment& environment, std::vector<Diagnostic>& faults);
 
 // What Kubernetes checks after types: literals of one type, constant durations, timestamps, patterns and
 // formats.
-void validate(const Node& root, std::vector<Fault>& faults);
+void validate(const Node& root, std::vector<Diagnostic>& faults);
 
 }  // namespace berth::cel

@@ -35,7 +35,7 @@ class Evaluator : public Runtime {
   const Regex* regex(std::string_view pattern, std::string& reason) override;
 
  private:
-  friend class Code;
+  friend class LoweredProgram;
 
   // A bound expression is evaluated when its name is first read: an error in one that is not read does not
   // count.

@@ -29,9 +29,9 @@ class Lexer {
  public:
   Lexer(std::string_view text, std::vector<Token>& tokens) : text_(text), tokens_(tokens) {}
 
-  std::optional<Fault> run() {
+  std::optional<Diagnostic> run() {
     while (skip_blank(), at_ < text_.size())
-      if (std::optional<Fault> fault = next()) return fault;
+      if (std::optional<Diagnostic> fault = next()) return fault;
     tokens_.push_back(
         {TokenKind::End, text_.substr(text_.size()), {}, static_cast<std::uint32_t>(text_.size())});
     return std::nullopt;
@@ -56,14 +56,14 @@ class Lexer {
         {kind, text_.substr(start, at_ - start), std::move(content), static_cast<std::uint32_t>(start)});
   }
 
-  Fault unrecognized(std::size_t start) const {
+  Diagnostic unrecognized(std::size_t start) const {
     std::size_t end = std::max(at_, start + 1);
     while (end < text_.size() && (static_cast<unsigned char>(text_[end]) & 0xC0) == 0x80) ++end;
     return {static_cast<std::uint32_t>(start), "Syntax error: token recognition error at: '" +
                                                    std::string(text_.substr(start, end - start)) + "'"};
   }
 
-  std::optional<Fault> next() {
+  std::optional<Diagnostic> next() {
     const std::size_t start = at_;
     std::size_t quote = at_;
     bool raw = false, bytes = false;
@@ -122,7 +122,7 @@ class Lexer {
     emit(kind, start);
   }
 
-  std::optional<Fault> lex_string(std::size_t start, bool raw, bool bytes) {
+  std::optional<Diagnostic> lex_string(std::size_t start, bool raw, bool bytes) {
     const char quote = peek();
     const bool triple = peek(1) == quote && peek(2) == quote;
     at_ += triple ? 3 : 1;
@@ -185,11 +185,11 @@ class Lexer {
 
 }  // namespace
 
-std::optional<Fault> tokenize(std::string_view text, std::vector<Token>& tokens) {
+std::optional<Diagnostic> tokenize(std::string_view text, std::vector<Token>& tokens) {
   if (text.size() > kExpressionBytesMax)
-    return Fault{0, "expression is " + std::to_string(text.size()) + " bytes long, the limit is " +
-                        std::to_string(kExpressionBytesMax)};
-  if (!is_utf8(text)) return Fault{0, "expression is not valid UTF-8"};
+    return Diagnostic{0, "expression is " + std::to_string(text.size()) + " bytes long, the limit is " +
+                             std::to_string(kExpressionBytesMax)};
+  if (!is_utf8(text)) return Diagnostic{0, "expression is not valid UTF-8"};
   return Lexer(text, tokens).run();
 }
 
@@ -205,7 +205,7 @@ Position position_of(std::string_view text, std::uint32_t offset) {
   return position;
 }
 
-std::string render(std::string_view text, const Fault& fault) {
+std::string render(std::string_view text, const Diagnostic& fault) {
   const Position position = position_of(text, fault.offset);
   std::string out = "ERROR: <input>:" + std::to_string(position.line) + ":" +
                     std::to_string(position.column) + ": " + fault.message;

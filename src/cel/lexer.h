@@ -24,13 +24,13 @@ struct Token {
 };
 
 // A fault at a byte offset. Expressions are never echoed here; see render().
-struct Fault {
+struct Diagnostic {
   std::uint32_t offset = 0;
   std::string message;
 };
 
 // The tokens, ended by one End token, or the first fault.
-std::optional<Fault> tokenize(std::string_view text, std::vector<Token>& tokens);
+std::optional<Diagnostic> tokenize(std::string_view text, std::vector<Token>& tokens);
 
 struct Position {
   int line = 1;    // from 1
@@ -39,6 +39,6 @@ struct Position {
 Position position_of(std::string_view text, std::uint32_t offset);
 
 // "ERROR: <input>:1:3: message", the line and a marker, as cel-go prints it.
-std::string render(std::string_view text, const Fault& fault);
+std::string render(std::string_view text, const Diagnostic& fault);
 
 }  // namespace berth::cel

@@ -49,11 +49,11 @@ std::uint64_t equality_cost(const Value& a, const Value& b) {
 
 }  // namespace
 
-Code::Code(const Node& root) {
+LoweredProgram::LoweredProgram(const Node& root) {
   lower(root);
 }
 
-std::uint32_t Code::lower(const Node& node) {
+std::uint32_t LoweredProgram::lower(const Node& node) {
   Step step;
   if (node.kind == NodeKind::Constant)
     step.op = Op::Constant;
@@ -64,7 +64,7 @@ std::uint32_t Code::lower(const Node& node) {
   return static_cast<std::uint32_t>(steps_.size() - 1);
 }
 
-bool Code::lower_read(const Node& node, Step& step) const {
+bool LoweredProgram::lower_read(const Node& node, Step& step) const {
   const Node* field = &node;
   if (is_field(node)) {
     step.op = Op::Field;
@@ -80,7 +80,7 @@ bool Code::lower_read(const Node& node, Step& step) const {
   return true;
 }
 
-bool Code::lower_call(const Node& node, Step& step) {
+bool LoweredProgram::lower_call(const Node& node, Step& step) {
   if (node.kind != NodeKind::Call || node.is_member || node.is_free) return false;
   static constexpr struct {
     std::string_view name;
@@ -110,7 +110,7 @@ bool Code::lower_call(const Node& node, Step& step) {
 
 // One evaluation. Wherever a step does not know, the cost goes back to where the step began and the tree
 // walker takes the node from there.
-class Code::Machine {
+class LoweredProgram::Machine {
  public:
   Machine(const std::vector<Step>& steps, Evaluator& evaluator)
       : steps_(steps), evaluator_(evaluator), cost_(evaluator.cost_) {}
@@ -239,7 +239,7 @@ class Code::Machine {
   std::uint64_t& cost_;
 };
 
-Value Code::run(Evaluator& evaluator) const {
+Value LoweredProgram::run(Evaluator& evaluator) const {
   return Machine(steps_, evaluator).run(static_cast<std::uint32_t>(steps_.size() - 1));
 }
 

@@ -13,10 +13,10 @@
 
 namespace berth::cel {
 
-class Code {
+class LoweredProgram {
  public:
   // `root` is folded, and outlives the code.
-  explicit Code(const Node& root);
+  explicit LoweredProgram(const Node& root);
   // Adds the cost to the evaluator's.
   Value run(Evaluator& evaluator) const;
 

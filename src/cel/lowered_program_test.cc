@@ -116,7 +116,7 @@ std::string text_of(const EvalResult& result) {
          result.failure().text + cost;
 }
 
-TEST(Code, AgreesWithTheTreeWalker) {
+TEST(LoweredProgram, AgreesWithTheTreeWalker) {
   std::map<std::string, int> seen;
   EXPECT_TRUE(rc::check("code and tree walker agree", [&] {
     for (int i = 0; i < 40; ++i) {

@@ -6,7 +6,7 @@ namespace berth::cel {
 namespace {
 
 constexpr std::string_view kResultName = "@result";
-using Expansion = std::variant<NodeRef, Fault>;
+using Expansion = std::variant<NodeRef, Diagnostic>;
 
 NodeRef constant(std::uint32_t offset, Value value) {
   NodeRef node = new_node(NodeKind::Constant, offset);
@@ -192,13 +192,13 @@ Expansion expand_member(const Macro& macro, NodeRef node) {
   for (int i = 1; i <= macro.variables; ++i) {
     const Node& variable = *node->args[static_cast<std::size_t>(i)];
     if (variable.kind != NodeKind::Identifier || variable.is_absolute)
-      return Fault{variable.offset, "argument must be a simple name"};
+      return Diagnostic{variable.offset, "argument must be a simple name"};
     if (variable.name == kResultName || variable.name == "__result__")
-      return Fault{variable.offset, "iteration variable overwrites accumulator variable"};
+      return Diagnostic{variable.offset, "iteration variable overwrites accumulator variable"};
     (i == 1 ? parts.variable : parts.second) = variable.name;
   }
   if (macro.variables == 2 && parts.variable == parts.second)
-    return Fault{node->args[2]->offset, "duplicate variable name: " + parts.variable};
+    return Diagnostic{node->args[2]->offset, "duplicate variable name: " + parts.variable};
   for (std::size_t i = static_cast<std::size_t>(macro.variables) + 1; i < node->args.size(); ++i)
     parts.rest.push_back(std::move(node->args[i]));
   return macro.expand(parts);
@@ -207,7 +207,7 @@ Expansion expand_member(const Macro& macro, NodeRef node) {
 Expansion expand_has(NodeRef node) {
   Node& operand = *node->args[0];
   if (operand.kind != NodeKind::Select || operand.is_optional)
-    return Fault{operand.offset, "invalid argument to has() macro"};
+    return Diagnostic{operand.offset, "invalid argument to has() macro"};
   NodeRef inner = std::move(node->args[0]);
   inner->kind = NodeKind::Presence;
   return inner;
@@ -216,7 +216,7 @@ Expansion expand_has(NodeRef node) {
 Expansion expand_bind(NodeRef node) {
   const Node& variable = *node->args[1];
   if (variable.kind != NodeKind::Identifier || variable.is_absolute)
-    return Fault{variable.offset, "cel.bind() variable names must be simple identifiers"};
+    return Diagnostic{variable.offset, "cel.bind() variable names must be simple identifiers"};
   return bound(node->offset, variable.name, std::move(node->args[2]), std::move(node->args[3]));
 }
 
@@ -236,7 +236,7 @@ NodeRef new_call(std::uint32_t offset, std::string function, std::vector<NodeRef
   return node;
 }
 
-std::variant<NodeRef, Fault> expand_macro(NodeRef node) {
+std::variant<NodeRef, Diagnostic> expand_macro(NodeRef node) {
   if (!node->is_member) {
     if (node->name == "has" && node->args.size() == 1) return expand_has(std::move(node));
     return node;

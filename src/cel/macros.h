@@ -13,6 +13,6 @@ NodeRef new_node(NodeKind kind, std::uint32_t offset);
 NodeRef new_call(std::uint32_t offset, std::string name, std::vector<NodeRef> args);
 
 // The expansion of `call`, or the call unchanged when it is no macro call.
-std::variant<NodeRef, Fault> expand_macro(NodeRef call);
+std::variant<NodeRef, Diagnostic> expand_macro(NodeRef call);
 
 }  // namespace berth::cel

@@ -48,7 +48,7 @@ class Parser {
  public:
   explicit Parser(const std::vector<Token>& tokens) : tokens_(tokens) {}
 
-  std::variant<NodeRef, Fault> run() {
+  std::variant<NodeRef, Diagnostic> run() {
     NodeRef node = expression();
     if (node && peek().kind != TokenKind::End) {
       const bool extra = peek().text == ")" || peek().text == "]" || peek().text == "}" ||
@@ -84,7 +84,7 @@ class Parser {
     return true;
   }
   std::nullptr_t fail(const Token& token, std::string message) {
-    if (!fault_) fault_ = Fault{token.offset, std::move(message)};
+    if (!fault_) fault_ = Diagnostic{token.offset, std::move(message)};
     return nullptr;
   }
   std::string shown(const Token& token) const {
@@ -251,8 +251,8 @@ class Parser {
     }
     if (!expect(")")) return nullptr;
     const int depth = depth_of_args(*node);
-    std::variant<NodeRef, Fault> expanded = expand_macro(std::move(node));
-    if (Fault* fault = std::get_if<Fault>(&expanded)) {
+    std::variant<NodeRef, Diagnostic> expanded = expand_macro(std::move(node));
+    if (Diagnostic* fault = std::get_if<Diagnostic>(&expanded)) {
       if (!fault_) fault_ = std::move(*fault);
       return nullptr;
     }
@@ -395,14 +395,14 @@ class Parser {
   const std::vector<Token>& tokens_;
   std::size_t at_ = 0;
   int depth_ = 0;
-  std::optional<Fault> fault_;
+  std::optional<Diagnostic> fault_;
 };
 
 }  // namespace
 
-std::variant<NodeRef, Fault> parse(std::string_view text) {
+std::variant<NodeRef, Diagnostic> parse(std::string_view text) {
   std::vector<Token> tokens;
-  if (std::optional<Fault> fault = tokenize(text, tokens)) return std::move(*fault);
+  if (std::optional<Diagnostic> fault = tokenize(text, tokens)) return std::move(*fault);
   return Parser(tokens).run();
 }
 

@@ -16,6 +16,6 @@ namespace berth::cel {
 
 inline constexpr int kNestingMax = 250;
 
-std::variant<NodeRef, Fault> parse(std::string_view text);
+std::variant<NodeRef, Diagnostic> parse(std::string_view text);
 
 }  // namespace berth::cel

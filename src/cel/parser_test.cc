@@ -10,8 +10,8 @@ namespace berth::cel {
 namespace {
 
 std::string tree_of(std::string_view text) {
-  std::variant<NodeRef, Fault> parsed = parse(text);
-  if (const Fault* fault = std::get_if<Fault>(&parsed))
+  std::variant<NodeRef, Diagnostic> parsed = parse(text);
+  if (const Diagnostic* fault = std::get_if<Diagnostic>(&parsed))
     return std::to_string(fault->offset) + ": " + fault->message;
   return ast_text(*std::get<NodeRef>(parsed));
 }

@@ -9,7 +9,7 @@ namespace berth::cel {
 namespace {
 
 // How far a chain of selections has come: the device, a map of domains, or one domain.
-struct Place {
+struct AccessPath {
   enum class Level : std::uint8_t { Device, Domains, Entries } level = Level::Device;
   DeviceField field = kDeviceDriver;
   std::string domain;
@@ -38,41 +38,41 @@ class Splitter {
  public:
   explicit Splitter(std::shared_ptr<const Program::Impl> program) : program_(std::move(program)) {}
 
-  Part part_of(const Node& node) {
-    if (std::optional<Part> domain = domain_part(node)) return std::move(*domain);
+  PredicateTerm part_of(const Node& node) {
+    if (std::optional<PredicateTerm> domain = domain_part(node)) return std::move(*domain);
     const Seen seen = readings_of(node);
     if (!seen.all && seen.readings.size() <= 1) return leaf_of(node, seen);
     for (const auto& [special, kind] :
-         {std::pair(Special::And, PartKind::And), std::pair(Special::Or, PartKind::Or)})
+         {std::pair(Special::And, TermKind::And), std::pair(Special::Or, TermKind::Or)})
       if (is_logic(node, special)) return logic_part(node, kind);
-    if (is_logic(node, Special::Choice)) return branch(node, PartKind::Choice);
-    if (is_call(node, "!_", 1)) return branch(node, PartKind::Not);
+    if (is_logic(node, Special::Choice)) return branch(node, TermKind::Choice);
+    if (is_call(node, "!_", 1)) return branch(node, TermKind::Not);
     if (!is_bind(node)) return leaf_of(node, seen);
     binds_.push_back(&node);
-    Part part = part_of(*node.args[kResult]);
+    PredicateTerm part = part_of(*node.args[kResult]);
     binds_.pop_back();
     return part;
   }
 
  private:
   struct Seen {
-    std::vector<Reading> readings;
+    std::vector<AttributeRef> readings;
     bool all = false;
 
-    void add(Reading reading) {
+    void add(AttributeRef reading) {
       const auto at = std::lower_bound(readings.begin(), readings.end(), reading);
       if (at == readings.end() || *at != reading) readings.insert(at, std::move(reading));
     }
     void add(const Seen& other) {
       all = all || other.all;
-      for (const Reading& reading : other.readings) add(reading);
+      for (const AttributeRef& reading : other.readings) add(reading);
     }
   };
 
-  Part logic_part(const Node& node, PartKind kind) {
-    Part part = branch(node, kind);
-    std::vector<Part> flat;
-    for (Part& inner : part.parts) {
+  PredicateTerm logic_part(const Node& node, TermKind kind) {
+    PredicateTerm part = branch(node, kind);
+    std::vector<PredicateTerm> flat;
+    for (PredicateTerm& inner : part.parts) {
       if (inner.kind != kind)
         flat.push_back(std::move(inner));
       else
@@ -82,15 +82,15 @@ class Splitter {
     return part;
   }
 
-  Part branch(const Node& node, PartKind kind) {
-    Part part;
+  PredicateTerm branch(const Node& node, TermKind kind) {
+    PredicateTerm part;
     part.kind = kind;
     for (const NodeRef& arg : node.args) part.parts.push_back(part_of(*arg));
     return part;
   }
 
-  Part leaf_of(const Node& node, const Seen& seen) {
-    Part part;
+  PredicateTerm leaf_of(const Node& node, const Seen& seen) {
+    PredicateTerm part;
     part.program_ = program_;
     part.node_ = &node;
     part.binds_ = binds_;
@@ -100,7 +100,7 @@ class Splitter {
     return part;
   }
 
-  void find_equality(const Node& node, Part& part) {
+  void find_equality(const Node& node, PredicateTerm& part) {
     part.is_negated = is_call(node, "_!=_", 2);
     if (!part.is_negated && !is_call(node, "_==_", 2)) return;
     const bool constant_first = node.args[0]->kind == NodeKind::Constant;
@@ -121,13 +121,13 @@ class Splitter {
     return at != &node && at->kind == NodeKind::Identifier && at->slot < 0;
   }
 
-  std::optional<Part> domain_part(const Node& node) {
+  std::optional<PredicateTerm> domain_part(const Node& node) {
     if (!is_call(node, "@in", 2) || node.args[0]->kind != NodeKind::Constant) return std::nullopt;
     const Value& domain = node.args[0]->constant;
-    const std::optional<Place> place = place_of(*node.args[1]);
-    if (!domain.is(Kind::String) || !place || place->level != Place::Level::Domains) return std::nullopt;
-    Part part = leaf_of(node, {{}, true});
-    part.kind = PartKind::Domain;
+    const std::optional<AccessPath> place = place_of(*node.args[1]);
+    if (!domain.is(Kind::String) || !place || place->level != AccessPath::Level::Domains) return std::nullopt;
+    PredicateTerm part = leaf_of(node, {{}, true});
+    part.kind = TermKind::Domain;
     part.reads = {{place->field, std::string(domain.as_text()), ""}};
     return part;
   }
@@ -138,22 +138,22 @@ class Splitter {
     return found == aliases_.end() ? nullptr : found->second;
   }
 
-  std::optional<Place> place_of(const Node& node) {
+  std::optional<AccessPath> place_of(const Node& node) {
     if (const Node* alias = aliased(node)) return place_of(*alias);
-    if (node.kind == NodeKind::Identifier && node.slot < 0) return Place{};
+    if (node.kind == NodeKind::Identifier && node.slot < 0) return AccessPath{};
     if (node.kind == NodeKind::Presence || node.kind == NodeKind::Constant) return std::nullopt;
     const std::optional<std::string> key = literal_key(node);
     if (!key) return std::nullopt;
-    std::optional<Place> place = place_of(*node.args[0]);
+    std::optional<AccessPath> place = place_of(*node.args[0]);
     if (!place) return std::nullopt;
-    if (place->level == Place::Level::Domains) {
-      place->level = Place::Level::Entries;
+    if (place->level == AccessPath::Level::Domains) {
+      place->level = AccessPath::Level::Entries;
       place->domain = *key;
       return place;
     }
     const bool is_map = node.field_index == kDeviceAttributes || node.field_index == kDeviceCapacity;
-    if (place->level != Place::Level::Device || !is_map) return std::nullopt;
-    return Place{Place::Level::Domains, static_cast<DeviceField>(node.field_index), ""};
+    if (place->level != AccessPath::Level::Device || !is_map) return std::nullopt;
+    return AccessPath{AccessPath::Level::Domains, static_cast<DeviceField>(node.field_index), ""};
   }
 
   // What a look-up below a place reads; nothing when the node is none.
@@ -164,12 +164,12 @@ class Splitter {
     const std::optional<std::string> key =
         literal ? std::string(node.args[0]->constant.as_text()) : literal_key(node);
     if (!key) return std::nullopt;
-    const std::optional<Place> place = place_of(*node.args[member ? 1 : 0]);
+    const std::optional<AccessPath> place = place_of(*node.args[member ? 1 : 0]);
     if (!place) return std::nullopt;
     Seen seen;
-    if (place->level == Place::Level::Entries) {
+    if (place->level == AccessPath::Level::Entries) {
       seen.add({place->field, place->domain, *key});
-    } else if (place->level == Place::Level::Device) {
+    } else if (place->level == AccessPath::Level::Device) {
       const bool is_map = node.field_index == kDeviceAttributes || node.field_index == kDeviceCapacity;
       if (node.field_index < 0 || (is_map && node.kind != NodeKind::Presence)) return std::nullopt;
       if (!is_map) seen.add({static_cast<DeviceField>(node.field_index), "", ""});
@@ -202,21 +202,22 @@ class Splitter {
   std::map<int, Seen> alias_readings_;
 };
 
-Part split(const Program& program) {
+PredicateTerm split(const Program& program) {
   return Splitter(program.impl_).part_of(*program.impl_->root);
 }
 
-Part::Answer Part::evaluate(const ObjectSource& device, std::uint64_t cost_limit) const {
+PredicateTerm::TermResult PredicateTerm::evaluate(const ObjectSource& device,
+                                                  std::uint64_t cost_limit) const {
   const Value variables[] = {Value::borrow_object(device)};
   Evaluator evaluator(*program_->environment, program_->patterns, variables, program_->slot_count,
                       cost_limit);
   for (const Node* bind : binds_) evaluator.bind(*bind);
   const Value value = evaluator.evaluate(*node_);
-  if (!value.is(Kind::Bool)) return {Verdict::Error, evaluator.cost()};
-  return {value.as_bool() ? Verdict::True : Verdict::False, evaluator.cost()};
+  if (!value.is(Kind::Bool)) return {TruthValue::Error, evaluator.cost()};
+  return {value.as_bool() ? TruthValue::True : TruthValue::False, evaluator.cost()};
 }
 
-std::uint64_t Part::cost_of_equals() const {
+std::uint64_t PredicateTerm::cost_of_equals() const {
   constexpr std::uint64_t kLookUp = 8;
   return kLookUp + size_of(*equals);
 }

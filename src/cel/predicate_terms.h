@@ -21,16 +21,16 @@ namespace berth::cel {
 struct Node;
 
 // A value that is no bool is an error wherever a selector can put it.
-enum class Verdict : std::uint8_t { False, True, Error };
+enum class TruthValue : std::uint8_t { False, True, Error };
 
 // A field of the device, or one entry of its attributes or capacity.
-struct Reading {
+struct AttributeRef {
   DeviceField field = kDeviceDriver;
   std::string domain, id;
-  friend auto operator<=>(const Reading&, const Reading&) = default;
+  friend auto operator<=>(const AttributeRef&, const AttributeRef&) = default;
 };
 
-enum class PartKind : std::uint8_t {
+enum class TermKind : std::uint8_t {
   Leaf,    // evaluate() answers
   Domain,  // "has the device an entry in reads[0].domain?": `'d' in device.attributes`
   And,     // of all parts, left to right
@@ -39,30 +39,30 @@ enum class PartKind : std::uint8_t {
   Choice,  // parts[0] ? parts[1] : parts[2]
 };
 
-class Part {
+class PredicateTerm {
  public:
-  PartKind kind = PartKind::Leaf;
-  std::vector<Part> parts;
+  TermKind kind = TermKind::Leaf;
+  std::vector<PredicateTerm> parts;
 
   // Leaf: sorted, each once. With reads_all it may look at anything, and `reads` is empty.
-  std::vector<Reading> reads;
+  std::vector<AttributeRef> reads;
   bool reads_all = false;
   // Leaf of one reading that is just `reading == constant` (or != with `is_negated`): true for that value,
   // false for every other, an error where the device has none.
   std::optional<Value> equals;
   bool is_negated = false;
 
-  struct Answer {
-    Verdict verdict = Verdict::Error;
+  struct TermResult {
+    TruthValue verdict = TruthValue::Error;
     std::uint64_t cost = 0;  // above the limit: the verdict means nothing
   };
   // Of a leaf or a domain, whose answer needs the whole device. `device` need only have what is read.
-  Answer evaluate(const ObjectSource& device, std::uint64_t cost_limit) const;
+  TermResult evaluate(const ObjectSource& device, std::uint64_t cost_limit) const;
   // The most that deciding `reading == constant` can cost.
   std::uint64_t cost_of_equals() const;
 
  private:
-  friend Part split(const Program& program);
+  friend PredicateTerm split(const Program& program);
   friend class Splitter;
   std::shared_ptr<const Program::Impl> program_;
   const Node* node_ = nullptr;
@@ -71,6 +71,6 @@ class Part {
 
 // `program` is of dra_environment() or one with the same variable. Parts of one leaf that reads everything
 // are possible for any program: split() always answers.
-Part split(const Program& program);
+PredicateTerm split(const Program& program);
 
 }  // namespace berth::cel

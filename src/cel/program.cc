@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 10> kFoldedCalls = {"int",   "uint",      "double",   "string", "bool",
                                                            "bytes", "timestamp", "duration", "type",   "dyn"};
 
-CompileError error_of(std::string_view text, const std::vector<Fault>& faults) {
+CompileError error_of(std::string_view text, const std::vector<Diagnostic>& faults) {
   const Position position = position_of(text, faults[0].offset);
   CompileError error{position.line, position.column, faults[0].message, "compilation failed: "};
   for (std::size_t i = 0; i < faults.size(); ++i) error.text += (i ? "\n" : "") + render(text, faults[i]);
@@ -106,13 +106,13 @@ std::string not_bool_text(const Value& value) {
 
 std::variant<Program, CompileError> compile(const Environment& environment, std::string_view text,
                                             ResultRule rule) {
-  std::variant<NodeRef, Fault> parsed = parse(text);
-  if (const Fault* fault = std::get_if<Fault>(&parsed)) return error_of(text, {*fault});
+  std::variant<NodeRef, Diagnostic> parsed = parse(text);
+  if (const Diagnostic* fault = std::get_if<Diagnostic>(&parsed)) return error_of(text, {*fault});
   auto impl = std::make_shared<Program::Impl>();
   impl->environment = &environment;
   impl->rule = rule;
   impl->root = std::get<NodeRef>(std::move(parsed));
-  std::vector<Fault> faults;
+  std::vector<Diagnostic> faults;
   impl->slot_count = check(*impl->root, environment, faults);
   if (faults.empty()) validate(*impl->root, faults);
   if (!faults.empty()) return error_of(text, faults);

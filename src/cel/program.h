@@ -70,7 +70,7 @@ class Program {
  private:
   EvalResult result_of(Value value, std::uint64_t cost, bool over_budget) const;
   friend std::variant<Program, CompileError> compile(const Environment&, std::string_view, ResultRule);
-  friend class Part split(const Program& program);
+  friend class PredicateTerm split(const Program& program);
   explicit Program(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;
 };

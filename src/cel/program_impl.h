@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "cel/ast.h"
-#include "cel/lowered_program.h"
 #include "cel/evaluator.h"
+#include "cel/lowered_program.h"
 #include "cel/program.h"
 
 namespace berth::cel {
@@ -17,7 +17,7 @@ struct Program::Impl {
   std::uint64_t estimated_cost = 0;
   ResultRule rule = ResultRule::Selector;
   PatternCache patterns;
-  std::optional<Code> code;  // of root
+  std::optional<LoweredProgram> code;  // of root
 };
 
 }  // namespace berth::cel

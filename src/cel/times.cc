@@ -91,33 +91,33 @@ Value negate_duration(Args a, Runtime&) {
                                       : Value::of_duration(-a[0].as_nanos());
 }
 
-enum class Part { Year, Month, DayOfYear, DayOfMonth, Date, DayOfWeek, Hours, Minutes, Seconds, Millis };
+enum class TimeField { Year, Month, DayOfYear, DayOfMonth, Date, DayOfWeek, Hours, Minutes, Seconds, Millis };
 
-std::int64_t part_of(Part part, Instant instant) {
+std::int64_t part_of(TimeField field, Instant instant) {
   const std::int64_t day_number = floor_div(instant.seconds, 86400);
   const std::int64_t second = instant.seconds - day_number * 86400;
   const std::chrono::sys_days day{std::chrono::days{day_number}};
   const std::chrono::year_month_day date{day};
-  switch (part) {
-    case Part::Year:
+  switch (field) {
+    case TimeField::Year:
       return static_cast<int>(date.year());
-    case Part::Month:
+    case TimeField::Month:
       return static_cast<unsigned>(date.month()) - 1;
-    case Part::DayOfYear:
+    case TimeField::DayOfYear:
       return (day - std::chrono::sys_days{date.year() / 1 / 1}).count();
-    case Part::DayOfMonth:
+    case TimeField::DayOfMonth:
       return static_cast<unsigned>(date.day()) - 1;
-    case Part::Date:
+    case TimeField::Date:
       return static_cast<unsigned>(date.day());
-    case Part::DayOfWeek:
+    case TimeField::DayOfWeek:
       return std::chrono::weekday{day}.c_encoding();
-    case Part::Hours:
+    case TimeField::Hours:
       return second / 3600;
-    case Part::Minutes:
+    case TimeField::Minutes:
       return second / 60 % 60;
-    case Part::Seconds:
+    case TimeField::Seconds:
       return second % 60;
-    case Part::Millis:
+    case TimeField::Millis:
       return instant.nanos / 1000000;
   }
   return 0;
@@ -195,12 +195,12 @@ std::optional<int> parse_offset(std::string_view text) {
   return (negative ? -1 : 1) * (hours * 60 + minutes);
 }
 
-template <Part part>
+template <TimeField field>
 Value timestamp_part(Args a, Runtime&) {
-  return Value::of_int(part_of(part, a[0].as_instant()));
+  return Value::of_int(part_of(field, a[0].as_instant()));
 }
 
-template <Part part>
+template <TimeField field>
 Value timestamp_part_in(Args a, Runtime&) {
   const std::string_view name = a[1].as_text();
   const Instant instant = a[0].as_instant();
@@ -209,7 +209,7 @@ Value timestamp_part_in(Args a, Runtime&) {
   for (const Zone& zone : kZones)
     if (zone.name == name) minutes = offset_minutes(zone, instant.seconds);
   if (!minutes) return Value::error("unknown time zone " + std::string(name));
-  return Value::of_int(part_of(part, {instant.seconds + *minutes * 60, instant.nanos}));
+  return Value::of_int(part_of(field, {instant.seconds + *minutes * 60, instant.nanos}));
 }
 
 template <std::int64_t nanos>
@@ -225,29 +225,29 @@ constexpr FunctionRow kRows[] = {
     {"_-_", "(timestamp, duration) timestamp", subtract_timestamp_duration},
     {"_-_", "(duration, duration) duration", subtract_durations},
     {"-_", "(duration) duration", negate_duration},
-    {"getFullYear", "timestamp.() int", timestamp_part<Part::Year>},
-    {"getFullYear", "timestamp.(string) int", timestamp_part_in<Part::Year>},
-    {"getMonth", "timestamp.() int", timestamp_part<Part::Month>},
-    {"getMonth", "timestamp.(string) int", timestamp_part_in<Part::Month>},
-    {"getDayOfYear", "timestamp.() int", timestamp_part<Part::DayOfYear>},
-    {"getDayOfYear", "timestamp.(string) int", timestamp_part_in<Part::DayOfYear>},
-    {"getDayOfMonth", "timestamp.() int", timestamp_part<Part::DayOfMonth>},
-    {"getDayOfMonth", "timestamp.(string) int", timestamp_part_in<Part::DayOfMonth>},
-    {"getDate", "timestamp.() int", timestamp_part<Part::Date>},
-    {"getDate", "timestamp.(string) int", timestamp_part_in<Part::Date>},
-    {"getDayOfWeek", "timestamp.() int", timestamp_part<Part::DayOfWeek>},
-    {"getDayOfWeek", "timestamp.(string) int", timestamp_part_in<Part::DayOfWeek>},
-    {"getHours", "timestamp.() int", timestamp_part<Part::Hours>},
-    {"getHours", "timestamp.(string) int", timestamp_part_in<Part::Hours>},
+    {"getFullYear", "timestamp.() int", timestamp_part<TimeField::Year>},
+    {"getFullYear", "timestamp.(string) int", timestamp_part_in<TimeField::Year>},
+    {"getMonth", "timestamp.() int", timestamp_part<TimeField::Month>},
+    {"getMonth", "timestamp.(string) int", timestamp_part_in<TimeField::Month>},
+    {"getDayOfYear", "timestamp.() int", timestamp_part<TimeField::DayOfYear>},
+    {"getDayOfYear", "timestamp.(string) int", timestamp_part_in<TimeField::DayOfYear>},
+    {"getDayOfMonth", "timestamp.() int", timestamp_part<TimeField::DayOfMonth>},
+    {"getDayOfMonth", "timestamp.(string) int", timestamp_part_in<TimeField::DayOfMonth>},
+    {"getDate", "timestamp.() int", timestamp_part<TimeField::Date>},
+    {"getDate", "timestamp.(string) int", timestamp_part_in<TimeField::Date>},
+    {"getDayOfWeek", "timestamp.() int", timestamp_part<TimeField::DayOfWeek>},
+    {"getDayOfWeek", "timestamp.(string) int", timestamp_part_in<TimeField::DayOfWeek>},
+    {"getHours", "timestamp.() int", timestamp_part<TimeField::Hours>},
+    {"getHours", "timestamp.(string) int", timestamp_part_in<TimeField::Hours>},
     {"getHours", "duration.() int", duration_in<3600 * kNanosPerSecond>},
-    {"getMinutes", "timestamp.() int", timestamp_part<Part::Minutes>},
-    {"getMinutes", "timestamp.(string) int", timestamp_part_in<Part::Minutes>},
+    {"getMinutes", "timestamp.() int", timestamp_part<TimeField::Minutes>},
+    {"getMinutes", "timestamp.(string) int", timestamp_part_in<TimeField::Minutes>},
     {"getMinutes", "duration.() int", duration_in<60 * kNanosPerSecond>},
-    {"getSeconds", "timestamp.() int", timestamp_part<Part::Seconds>},
-    {"getSeconds", "timestamp.(string) int", timestamp_part_in<Part::Seconds>},
+    {"getSeconds", "timestamp.() int", timestamp_part<TimeField::Seconds>},
+    {"getSeconds", "timestamp.(string) int", timestamp_part_in<TimeField::Seconds>},
     {"getSeconds", "duration.() int", duration_in<kNanosPerSecond>},
-    {"getMilliseconds", "timestamp.() int", timestamp_part<Part::Millis>},
-    {"getMilliseconds", "timestamp.(string) int", timestamp_part_in<Part::Millis>},
+    {"getMilliseconds", "timestamp.() int", timestamp_part<TimeField::Millis>},
+    {"getMilliseconds", "timestamp.(string) int", timestamp_part_in<TimeField::Millis>},
     {"getMilliseconds", "duration.() int", duration_in<1000000>},
 };
 
@@ -295,10 +295,10 @@ std::optional<Instant> parse_instant(std::string_view text) {
 
 std::string instant_text(Instant instant) {
   char buffer[64];
-  const auto part = [&](Part which) { return static_cast<int>(part_of(which, instant)); };
-  std::snprintf(buffer, sizeof buffer, "%04d-%02d-%02dT%02d:%02d:%02d", part(Part::Year),
-                part(Part::Month) + 1, part(Part::Date), part(Part::Hours), part(Part::Minutes),
-                part(Part::Seconds));
+  const auto field = [&](TimeField which) { return static_cast<int>(part_of(which, instant)); };
+  std::snprintf(buffer, sizeof buffer, "%04d-%02d-%02dT%02d:%02d:%02d", field(TimeField::Year),
+                field(TimeField::Month) + 1, field(TimeField::Date), field(TimeField::Hours),
+                field(TimeField::Minutes), field(TimeField::Seconds));
   return buffer + fraction_text(instant.nanos) + "Z";
 }
 

@@ -192,7 +192,7 @@ bool Substitution::assign_all(const std::vector<TypeRef>& from, const std::vecto
 
 bool Substitution::assignable(const TypeRef& a, const TypeRef& b) {
   if (b->kind == TypeKind::Parameter) {
-    const Verdict verdict = substitute(a, b);
+    const Assignability verdict = substitute(a, b);
     if (verdict.valid) return true;
     if (verdict.bound) return false;
   }
@@ -209,7 +209,7 @@ bool Substitution::assignable(const TypeRef& a, const TypeRef& b) {
   return true;
 }
 
-Substitution::Verdict Substitution::substitute(const TypeRef& type, const TypeRef& parameter) {
+Substitution::Assignability Substitution::substitute(const TypeRef& type, const TypeRef& parameter) {
   if (same_type(type, parameter)) return {true, true};
   const auto found = bindings_.find(parameter->name);
   if (found != bindings_.end()) {

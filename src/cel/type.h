@@ -74,12 +74,12 @@ class Substitution {
 
  private:
   using Bindings = std::unordered_map<std::string, TypeRef>;
-  struct Verdict {
+  struct Assignability {
     bool valid;
     bool bound;
   };
   bool assignable(const TypeRef& a, const TypeRef& b);
-  Verdict substitute(const TypeRef& type, const TypeRef& parameter);
+  Assignability substitute(const TypeRef& type, const TypeRef& parameter);
   bool occurs(const TypeRef& parameter, const TypeRef& inside) const;
 
   Bindings bindings_;

@@ -8,7 +8,7 @@ namespace {
 
 enum class Literals { OneType, Mixed };
 
-void fault(std::vector<Fault>& faults, std::uint32_t offset, std::string message) {
+void fault(std::vector<Diagnostic>& faults, std::uint32_t offset, std::string message) {
   if (faults.size() < kFaultsMax) faults.push_back({offset, std::move(message)});
 }
 
@@ -16,7 +16,7 @@ bool is_text(const Node& node) {
   return node.kind == NodeKind::Constant && node.constant.is(Kind::String);
 }
 
-void require_same(const Node& entry, bool optional, TypeRef& wanted, std::vector<Fault>& faults) {
+void require_same(const Node& entry, bool optional, TypeRef& wanted, std::vector<Diagnostic>& faults) {
   const TypeRef type = optional && is_optional(entry.type) ? entry.type->parameters[0] : entry.type;
   if (!wanted)
     wanted = type;
@@ -25,7 +25,7 @@ void require_same(const Node& entry, bool optional, TypeRef& wanted, std::vector
           "expected type '" + type_text(wanted) + "' but found '" + type_text(type) + "'");
 }
 
-void validate_literal(const Node& node, std::vector<Fault>& faults) {
+void validate_literal(const Node& node, std::vector<Diagnostic>& faults) {
   TypeRef first, second;
   const std::size_t before = faults.size();
   for (std::size_t i = 0; i < node.args.size() && faults.size() == before; ++i) {
@@ -36,7 +36,7 @@ void validate_literal(const Node& node, std::vector<Fault>& faults) {
   }
 }
 
-void validate_format(const Node& node, std::vector<Fault>& faults) {
+void validate_format(const Node& node, std::vector<Diagnostic>& faults) {
   if (node.args.size() != 2 || !is_text(*node.args[0]) || node.args[1]->kind != NodeKind::List) return;
   std::vector<TypeRef> types;
   for (const NodeRef& item : node.args[1]->args) types.push_back(item->type);
@@ -46,7 +46,7 @@ void validate_format(const Node& node, std::vector<Fault>& faults) {
   fault(faults, at.offset, wrong->message);
 }
 
-void validate_call(const Node& node, std::vector<Fault>& faults) {
+void validate_call(const Node& node, std::vector<Diagnostic>& faults) {
   if (node.name == "format" && node.is_member) return validate_format(node, faults);
   if (node.args.empty() || !is_text(*node.args.back())) return;
   const Node& last = *node.args.back();
@@ -58,7 +58,7 @@ void validate_call(const Node& node, std::vector<Fault>& faults) {
   if (wrong) fault(faults, last.offset, "invalid " + node.name + " argument");
 }
 
-void validate_under(const Node& node, Literals literals, std::vector<Fault>& faults) {
+void validate_under(const Node& node, Literals literals, std::vector<Diagnostic>& faults) {
   if (node.kind == NodeKind::Call) {
     validate_call(node, faults);
     if (node.name == "format") literals = Literals::Mixed;
@@ -70,7 +70,7 @@ void validate_under(const Node& node, Literals literals, std::vector<Fault>& fau
 
 }  // namespace
 
-void validate(const Node& root, std::vector<Fault>& faults) {
+void validate(const Node& root, std::vector<Diagnostic>& faults) {
   validate_under(root, Literals::OneType, faults);
 }
 

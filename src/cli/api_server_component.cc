@@ -21,7 +21,7 @@ constexpr auto kTickPeriod = std::chrono::milliseconds(200);
 
 }  // namespace
 
-class ServerPart::Ticker {
+class ApiServerComponent::Ticker {
  public:
   Ticker(server::ApiServer& server, const Clock& clock)
       : thread_([this, &server, &clock](const std::stop_token& stop) {
@@ -38,40 +38,42 @@ class ServerPart::Ticker {
   std::jthread thread_;
 };
 
-ServerPart::ServerPart(ServerOptions options, const api::Gates& gates)
+ApiServerComponent::ApiServerComponent(ServerOptions options, const api::Gates& gates)
     : options_(std::move(options)), gates_(gates), requests_(std::make_unique<RequestCounts>()) {}
 
-ServerPart::~ServerPart() {
+ApiServerComponent::~ApiServerComponent() {
   stop(Duration::seconds(0));
 }
 
-Result<std::unique_ptr<ServerPart>> ServerPart::open(ServerOptions options, const api::Gates& gates) {
+Result<std::unique_ptr<ApiServerComponent>> ApiServerComponent::open(ServerOptions options,
+                                                                     const api::Gates& gates) {
   plug_cel();
-  std::unique_ptr<ServerPart> part(new ServerPart(std::move(options), gates));
-  if (!part->options_.audit_log.empty())
-    part->audit_ = TRY(LineFile::open(part->options_.audit_log, "--audit-log"));
+  std::unique_ptr<ApiServerComponent> component(new ApiServerComponent(std::move(options), gates));
+  if (!component->options_.audit_log.empty())
+    component->audit_ = TRY(LineFile::open(component->options_.audit_log, "--audit-log"));
   store::StoreOptions store_options;
-  store_options.directory = part->options_.data_directory;
-  store_options.watch_window_events = part->options_.watch_window_events;
-  part->store_ = TRY(store::open_store(std::move(store_options)));
-  part->pool_ = make_thread_pool(kPoolThreads);
+  store_options.directory = component->options_.data_directory;
+  store_options.watch_window_events = component->options_.watch_window_events;
+  component->store_ = TRY(store::open_store(std::move(store_options)));
+  component->pool_ = make_thread_pool(kPoolThreads);
   server::ApiServerOptions server_options;
-  server_options.warn_unacted = part->options_.warn_unacted;
-  server_options.audit = [audit = part->audit_.get(),
-                          counts = part->requests_.get()](const server::AuditRecord& record) {
+  server_options.warn_unacted = component->options_.warn_unacted;
+  server_options.audit = [audit = component->audit_.get(),
+                          counts = component->requests_.get()](const server::AuditRecord& record) {
     counts->count(record);
     if (audit) audit->append(audit_line(record));
   };
-  server_options.pages = [owner = part.get()](std::string_view path) { return owner->page(path); };
-  server_options.metrics = [owner = part.get()] { return owner->metrics(); };
-  part->server_ = std::make_unique<server::ApiServer>(
-      server::Registry::World{*part->store_, *part->pool_, part->clock_, part->random_, gates},
+  server_options.pages = [owner = component.get()](std::string_view path) { return owner->page(path); };
+  server_options.metrics = [owner = component.get()] { return owner->metrics(); };
+  component->server_ = std::make_unique<server::ApiServer>(
+      server::Registry::Dependencies{*component->store_, *component->pool_, component->clock_,
+                                     component->random_, gates},
       std::move(server_options));
-  if (Status made = part->server_->make_default_objects(); !made) return made.error();
-  return part;
+  if (Status made = component->server_->make_default_objects(); !made) return made.error();
+  return component;
 }
 
-Status ServerPart::start() {
+Status ApiServerComponent::start() {
   server::TransportOptions transport;
   const ListenAddress listen = TRY(parse_listen(options_.listen));
   transport.address = listen.address;
@@ -98,7 +100,7 @@ Status ServerPart::start() {
   return {};
 }
 
-Status ServerPart::ready() {
+Status ApiServerComponent::ready() {
   server_->set_ready(true);
   if (options_.kubeconfig.empty()) return {};
   client::ClusterAccess access;
@@ -109,17 +111,17 @@ Status ServerPart::ready() {
   return client::write_kubeconfig(options_.kubeconfig, access);
 }
 
-void ServerPart::show(Shown shown) {
+void ApiServerComponent::show(Shown shown) {
   const std::lock_guard lock(shown_mutex_);
   shown_ = std::move(shown);
 }
 
-std::optional<std::string> ServerPart::page(std::string_view path) {
+std::optional<std::string> ApiServerComponent::page(std::string_view path) {
   const std::lock_guard lock(shown_mutex_);
   return shown_.pages ? shown_.pages(path) : std::nullopt;
 }
 
-std::string ServerPart::metrics() {
+std::string ApiServerComponent::metrics() {
   MetricsText text;
   requests_->write_metrics(text);
   text.family("apiserver_longrunning_requests", MetricType::Gauge, "Open watches.");
@@ -132,7 +134,7 @@ std::string ServerPart::metrics() {
   return text.take();
 }
 
-void ServerPart::stop(Duration grace) {
+void ApiServerComponent::stop(Duration grace) {
   if (!server_) return;
   server_->set_ready(false);
   ticker_.reset();

@@ -33,11 +33,11 @@ class LineFile;
 class RequestCounts;
 
 // Owner: the main thread. Serves from start() until stop().
-class ServerPart {
+class ApiServerComponent {
  public:
   // Opens the store and makes the default objects; nothing is reachable yet.
-  static Result<std::unique_ptr<ServerPart>> open(ServerOptions options, const api::Gates& gates);
-  ~ServerPart();
+  static Result<std::unique_ptr<ApiServerComponent>> open(ServerOptions options, const api::Gates& gates);
+  ~ApiServerComponent();
 
   // Binds and answers requests; /readyz says no until ready().
   Status start();
@@ -65,7 +65,7 @@ class ServerPart {
  private:
   std::string metrics();
   std::optional<std::string> page(std::string_view path);
-  explicit ServerPart(ServerOptions options, const api::Gates& gates);
+  explicit ApiServerComponent(ServerOptions options, const api::Gates& gates);
 
   ServerOptions options_;
   const api::Gates& gates_;

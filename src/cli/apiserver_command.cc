@@ -45,17 +45,19 @@ ServerOptions server_options(const Configuration& configuration) {
 
 int run_apiserver(const Configuration& configuration) {
   StopSignal stop;
-  const api::Gates gates = gates_of(Part::ApiServer, configuration);
-  Result<std::unique_ptr<ServerPart>> part = ServerPart::open(server_options(configuration), gates);
-  if (!part) return complain(part.error());
-  if (Status started = (*part)->start(); !started) return complain(started.error());
-  if (Status ready = (*part)->ready(); !ready) return complain(ready.error());
-  std::printf("Serving the Kubernetes API on %s\n", (*part)->url().c_str());
-  if (!(*part)->kubeconfig().empty()) std::printf("export KUBECONFIG=%s\n", (*part)->kubeconfig().c_str());
+  const api::Gates gates = gates_of(Component::ApiServer, configuration);
+  Result<std::unique_ptr<ApiServerComponent>> component =
+      ApiServerComponent::open(server_options(configuration), gates);
+  if (!component) return complain(component.error());
+  if (Status started = (*component)->start(); !started) return complain(started.error());
+  if (Status ready = (*component)->ready(); !ready) return complain(ready.error());
+  std::printf("Serving the Kubernetes API on %s\n", (*component)->url().c_str());
+  if (!(*component)->kubeconfig().empty())
+    std::printf("export KUBECONFIG=%s\n", (*component)->kubeconfig().c_str());
   std::fflush(stdout);
   stop.wait();
   log(LogLevel::Info, "stopping");
-  (*part)->stop(Duration::seconds(1));
+  (*component)->stop(Duration::seconds(1));
   return 0;
 }
 

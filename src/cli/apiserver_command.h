@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "cli/configuration.h"
 #include "cli/api_server_component.h"
+#include "cli/configuration.h"
 
 namespace berth::cli {
 

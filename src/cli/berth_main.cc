@@ -9,10 +9,10 @@
 #include "cli/apiserver_command.h"
 #include "cli/bench_command.h"
 #include "cli/cel_command.h"
+#include "cli/component_command.h"
 #include "cli/configuration.h"
 #include "cli/explain_command.h"
 #include "cli/field_value.h"
-#include "cli/component_command.h"
 #include "cli/plan_command.h"
 #include "cli/up_command.h"
 #include "cli/version.h"
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kLoggingSection = "logging.";
 
-void add_flag(CLI::App& command, const ConfigurationField& field, Part part, GivenFlags& given) {
+void add_flag(CLI::App& command, const ConfigurationField& field, Component component, GivenFlags& given) {
   const auto take = [&field, &given](const std::vector<std::string>& texts) {
     given[&field] = texts;
     return true;
@@ -36,7 +36,7 @@ void add_flag(CLI::App& command, const ConfigurationField& field, Part part, Giv
       std::holds_alternative<ListField>(field.type) || std::holds_alternative<GatesField>(field.type);
   // A switch that stands alone would be given its default.
   const bool toggle = std::holds_alternative<SwitchField>(field.type);
-  if (!toggle) option->default_str(default_text(field, part));
+  if (!toggle) option->default_str(default_text(field, component));
   option->expected(toggle ? 0 : 1, many ? CLI::detail::expected_max_vector_size : 1);
   if (!many) option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
@@ -65,69 +65,70 @@ LogLevel level_of(const std::string& name) {
   return name == "off" ? LogLevel::Off : LogLevel::Info;
 }
 
-void start_log(const Configuration& told) {
-  configure_log(level_of(told.log_level), told.log_format == "json" ? LogFormat::Json : LogFormat::Text);
+void start_log(const Configuration& config) {
+  configure_log(level_of(config.log_level), config.log_format == "json" ? LogFormat::Json : LogFormat::Text);
 }
 
 // What to run when a subcommand was parsed, with the flags that stood before it.
 using Commands = std::map<CLI::App*, std::function<int(const GivenFlags&)>>;
 
 // A command that reads a BerthConfiguration.
-struct PartCommand {
-  Part part;
+struct ComponentCommand {
+  Component component;
   std::function<int(const Configuration&)> run;
   std::string file;
   bool print = false;
   GivenFlags flags;
 };
 
-int run_command(PartCommand& command, const GivenFlags& before) {
+int run_command(ComponentCommand& command, const GivenFlags& before) {
   command.flags.insert(before.begin(), before.end());
-  const Result<Configuration> told = effective_configuration(command.part, command.file, command.flags);
-  if (!told) return complain(told.error());
+  const Result<Configuration> config =
+      effective_configuration(command.component, command.file, command.flags);
+  if (!config) return complain(config.error());
   if (command.print) {
-    std::fputs(configuration_text(command.part, *told).c_str(), stdout);
+    std::fputs(configuration_text(command.component, *config).c_str(), stdout);
     return 0;
   }
-  start_log(*told);
-  return command.run(*told);
+  start_log(*config);
+  return command.run(*config);
 }
 
-void add_parts(CLI::App& app, Commands& commands) {
+void add_components(CLI::App& app, Commands& commands) {
   struct Row {
-    Part part;
+    Component component;
     const char* what;
     std::function<int(const Configuration&)> run;
   };
-  const auto part = [](Part which) {
-    return [which](const Configuration& told) { return run_part(which, told); };
+  const auto component = [](Component which) {
+    return [which](const Configuration& config) { return run_component(which, config); };
   };
   const Row rows[] = {
-      {Part::ApiServer, "serve the Kubernetes API alone, without controllers", run_apiserver},
-      {Part::Up, "run a whole control plane in this process", run_up},
-      {Part::Scheduler, "place pods of a cluster elsewhere", part(Part::Scheduler)},
-      {Part::Binder, "carry out bind requests of a cluster elsewhere", part(Part::Binder)},
-      {Part::NodeAgent, "report the health of one node's devices", part(Part::NodeAgent)},
+      {Component::ApiServer, "serve the Kubernetes API alone, without controllers", run_apiserver},
+      {Component::Up, "run a whole control plane in this process", run_up},
+      {Component::Scheduler, "place pods of a cluster elsewhere", component(Component::Scheduler)},
+      {Component::Binder, "carry out bind requests of a cluster elsewhere", component(Component::Binder)},
+      {Component::NodeAgent, "report the health of one node's devices", component(Component::NodeAgent)},
   };
   for (const Row& row : rows) {
-    CLI::App* command = app.add_subcommand(std::string(name_of(row.part)), row.what);
-    auto told = std::make_shared<PartCommand>(PartCommand{row.part, row.run, "", false, {}});
-    command->add_option("--config", told->file, "a BerthConfiguration; flags change what it says");
-    command->add_flag("--print-config", told->print, "print the effective configuration and end");
+    CLI::App* command = app.add_subcommand(std::string(name_of(row.component)), row.what);
+    auto config = std::make_shared<ComponentCommand>(ComponentCommand{row.component, row.run, "", false, {}});
+    command->add_option("--config", config->file, "a BerthConfiguration; flags change what it says");
+    command->add_flag("--print-config", config->print, "print the effective configuration and end");
     for (const ConfigurationField& field : configuration_fields())
-      if (field.known_to(row.part)) add_flag(*command, field, row.part, told->flags);
-    commands.emplace(command, [told](const GivenFlags& before) { return run_command(*told, before); });
+      if (field.known_to(row.component)) add_flag(*command, field, row.component, config->flags);
+    commands.emplace(command, [config](const GivenFlags& before) { return run_command(*config, before); });
   }
 }
 
 // A command that reads no configuration but the flags of the log.
 void add_tool(Commands& commands, CLI::App* command, std::function<int()> run) {
   commands.emplace(command, [run = std::move(run)](const GivenFlags& before) {
-    Configuration told;
+    Configuration config;
     for (const auto& [field, texts] : before)
-      if (Status set = set_from_flag(*field, texts, told); !set)
+      if (Status set = set_from_flag(*field, texts, config); !set)
         return complain(Error(ErrorCode::Invalid, std::string(field->long_flag()), set.error().message()));
-    start_log(told);
+    start_log(config);
     return run();
   });
 }
@@ -177,9 +178,9 @@ int run(int argc, char** argv) {
   GivenFlags before;
   for (const ConfigurationField& field : configuration_fields())
     if (field.path.substr(0, kLoggingSection.size()) == kLoggingSection)
-      add_flag(app, field, Part::Up, before);
+      add_flag(app, field, Component::Up, before);
   Commands commands;
-  add_parts(app, commands);
+  add_components(app, commands);
   add_tools(app, commands);
   // CLI11 would say that a subcommand is missing, not which one it does not know.
   const std::string_view first = argc > 1 ? argv[1] : "-";

@@ -44,8 +44,8 @@ TEST(CelCommand, SaysWhatIsWrong) {
        {R"("error":"input")", "device.capacity[m].value"}},
   };
   for (const auto& [asked, contains] : kLines)
-    for (const char* part : contains)
-      EXPECT_NE(answer_cel(asked).find(part), std::string::npos) << asked << " → " << answer_cel(asked);
+    for (const char* component : contains)
+      EXPECT_NE(answer_cel(asked).find(component), std::string::npos) << asked << " → " << answer_cel(asked);
 }
 
 TEST(CelCommand, KeepsNoMoreOfALineThanItsBound) {

@@ -25,20 +25,20 @@ constexpr Duration kHeadStart = Duration::seconds(1);
 constexpr Duration kHeadStartPeriod = Duration::millis(5);
 constexpr Duration kReleaseLimit = Duration::millis(400);  // of the two seconds that a stop may take
 
-control::ControlPlaneOptions part_options(Part part, const Configuration& told) {
-  control::ControlPlaneOptions options = plane_options(told);
-  options.scheduler = part == Part::Scheduler;
-  options.binder = part == Part::Binder || told.with_binder;
+control::ControlPlaneOptions part_options(Component component, const Configuration& config) {
+  control::ControlPlaneOptions options = plane_options(config);
+  options.scheduler = component == Component::Scheduler;
+  options.binder = component == Component::Binder || config.with_binder;
   options.controllers = false;
   options.simulated_nodes = false;
   return options;
 }
 
-client::ElectionOptions election_options(const Configuration& told) {
+client::ElectionOptions election_options(const Configuration& config) {
   SystemRandom random;
   client::ElectionOptions options;
-  options.ns = told.lease_namespace;
-  options.name = told.lease_name;
+  options.ns = config.lease_namespace;
+  options.name = config.lease_name;
   options.identity = own_identity(random);
   return options;
 }
@@ -50,12 +50,12 @@ struct Term {
 };
 
 std::string metrics_of(const ControlPlaneLoops& plane, const Term& term, const SteadyClock& clock,
-                       const Configuration& told) {
+                       const Configuration& config) {
   MetricsText text;
   text.family("leader_election_master_status", MetricType::Gauge, "1 where this process leads.");
-  text.sample({{"name", told.lease_name}}, term.leads ? 1 : 0);
+  text.sample({{"name", config.lease_name}}, term.leads ? 1 : 0);
   text.family("berth_leader_epoch", MetricType::Gauge, "leaseTransitions + 1 of the Lease while it is held.");
-  text.sample({{"name", told.lease_name}}, term.epoch);
+  text.sample({{"name", config.lease_name}}, term.epoch);
   const std::int64_t ahead_ms = clock.offset().millis();
   text.family("berth_api_server_clock_offset_milliseconds", MetricType::Gauge,
               "How far the API server's clock is from this machine's, by direction.");
@@ -66,17 +66,17 @@ std::string metrics_of(const ControlPlaneLoops& plane, const Term& term, const S
 }
 
 // The agent of the one node; null for the other parts.
-Result<std::unique_ptr<health::NodeAgents>> start_agent(Part part, const Configuration& told,
+Result<std::unique_ptr<health::NodeAgents>> start_agent(Component component, const Configuration& config,
                                                         health::HealthFeed& feed, const Clock& clock) {
-  if (part != Part::NodeAgent) return std::unique_ptr<health::NodeAgents>();
+  if (component != Component::NodeAgent) return std::unique_ptr<health::NodeAgents>();
   const std::string folder =
-      told.nodes_directory.empty() ? state_directory() + "/nodes" : told.nodes_directory;
-  return health::NodeAgents::start(folder, {told.node}, feed, clock, health_timing(told));
+      config.nodes_directory.empty() ? state_directory() + "/nodes" : config.nodes_directory;
+  return health::NodeAgents::start(folder, {config.node}, feed, clock, health_timing(config));
 }
 
 // Steps the election until it is known who leads, for a short while: who leads from the start need not list
 // everything twice.
-LeaderState first_state(PartLeading& leading, const Clock& clock, const StopSignal& stop) {
+LeaderState first_state(LeaderElectionRunner& leading, const Clock& clock, const StopSignal& stop) {
   const Time end = clock.monotonic() + kHeadStart;
   for (;;) {
     const LeaderState state = leading.step();
@@ -86,14 +86,14 @@ LeaderState first_state(PartLeading& leading, const Clock& clock, const StopSign
 }
 
 // Runs until a signal or the loss of the Lease, which is an error: another process leads or soon will.
-Status serve(const Configuration& told, ControlPlaneLoops& plane, PartLeading* leading, Term& term,
+Status serve(const Configuration& config, ControlPlaneLoops& plane, LeaderElectionRunner* leading, Term& term,
              const StopSignal& stop) {
   while (!stop.wait_for(kStepPeriod)) {
     if (!leading) continue;
     const LeaderState state = leading->step();
     if (state == LeaderState::Lost) {
       term.leads = false;
-      return Error(ErrorCode::Unavailable, "the Lease " + told.lease_namespace + "/" + told.lease_name +
+      return Error(ErrorCode::Unavailable, "the Lease " + config.lease_namespace + "/" + config.lease_name +
                                                " is lost: this process sends nothing more and ends");
     }
     if (state != LeaderState::Leads || term.leads) continue;
@@ -106,19 +106,21 @@ Status serve(const Configuration& told, ControlPlaneLoops& plane, PartLeading* l
   return {};
 }
 
-Status run(Part part, const Configuration& told, const api::Gates& gates, const StopSignal& stop) {
+Status run(Component component, const Configuration& config, const api::Gates& gates,
+           const StopSignal& stop) {
   const SystemClock machine;
   SteadyClock clock(machine);
   client::ServerTime server_time(clock);
   const client::ClusterAccess access =
-      TRY(client::read_kubeconfig(told.kubeconfig, "", client::KubeEnvironment::of_process()));
+      TRY(client::read_kubeconfig(config.kubeconfig, "", client::KubeEnvironment::of_process()));
   client::HttpFetcherOptions http;
-  http.user_agent = "berth-" + std::string(name_of(part)) + "/" + kBerthVersion;
+  http.user_agent = "berth-" + std::string(name_of(component)) + "/" + kBerthVersion;
   const std::unique_ptr<client::ApiClient> client =
       TRY(client::make_https_client(access, http, machine, {}, &server_time));
-  std::optional<PartLeading> leading;
+  std::optional<LeaderElectionRunner> leading;
   Term term;
-  if (told.leader_elect && part != Part::NodeAgent) leading.emplace(*client, machine, election_options(told));
+  if (config.leader_elect && component != Component::NodeAgent)
+    leading.emplace(*client, machine, election_options(config));
   std::optional<client::Leadership> leadership = client::Leadership{};
   if (leading) {
     leadership.reset();
@@ -127,18 +129,18 @@ Status run(Part part, const Configuration& told, const api::Gates& gates, const 
   term.leads = leadership.has_value();
   term.epoch = leadership ? leadership->epoch : 0;
   health::HealthFeed feed;
-  control::ControlPlaneOptions options = part_options(part, told);
-  if (part == Part::NodeAgent) options.health = &feed;
+  control::ControlPlaneOptions options = part_options(component, config);
+  if (component == Component::NodeAgent) options.health = &feed;
   ControlPlaneLoops plane(leading ? leading->fenced_client() : *client, clock, gates, options, leadership);
-  const std::unique_ptr<health::NodeAgents> agent = TRY(start_agent(part, told, feed, machine));
-  const std::unique_ptr<PartServer> pages = TRY(
-      PartServer::open(told.listen, {.ready = [&plane] { return plane.synced(); },
-                                     .metrics = [&] { return metrics_of(plane, term, clock, told); },
-                                     .pages = [&plane](std::string_view path) { return plane.page(path); }}));
-  std::printf("The %s works on %s; health and metrics are on %s\n", std::string(name_of(part)).c_str(),
+  const std::unique_ptr<health::NodeAgents> agent = TRY(start_agent(component, config, feed, machine));
+  const std::unique_ptr<StatusServer> pages = TRY(StatusServer::open(
+      config.listen, {.ready = [&plane] { return plane.synced(); },
+                      .metrics = [&] { return metrics_of(plane, term, clock, config); },
+                      .pages = [&plane](std::string_view path) { return plane.page(path); }}));
+  std::printf("The %s works on %s; health and metrics are on %s\n", std::string(name_of(component)).c_str(),
               access.server.c_str(), pages->url().c_str());
   std::fflush(stdout);
-  TRY(serve(told, plane, leading ? &*leading : nullptr, term, stop));
+  TRY(serve(config, plane, leading ? &*leading : nullptr, term, stop));
   log(LogLevel::Info, "stopping");
   plane.stop(kStopGrace);
   if (leading) leading->release(kReleaseLimit);
@@ -147,14 +149,14 @@ Status run(Part part, const Configuration& told, const api::Gates& gates, const 
 
 }  // namespace
 
-int run_part(Part part, const Configuration& configuration) {
+int run_component(Component component, const Configuration& configuration) {
   StopSignal stop;
-  const api::Gates gates = gates_of(part, configuration);
-  if (part == Part::NodeAgent && !gates.enabled("ResourceHealthStatus"))
+  const api::Gates gates = gates_of(component, configuration);
+  if (component == Component::NodeAgent && !gates.enabled("ResourceHealthStatus"))
     return complain(Error(ErrorCode::Invalid, "--feature-gates",
                           "a node agent reports device health: it needs ResourceHealthStatus=true"));
   plug_cel();
-  if (const Status ran = run(part, configuration, gates, stop); !ran) return complain(ran.error());
+  if (const Status ran = run(component, configuration, gates, stop); !ran) return complain(ran.error());
   return 0;
 }
 

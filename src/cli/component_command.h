@@ -7,6 +7,6 @@
 namespace berth::cli {
 
 // Runs until SIGINT or SIGTERM. Returns the exit code.
-int run_part(Part part, const Configuration& configuration);
+int run_component(Component component, const Configuration& configuration);
 
 }  // namespace berth::cli

@@ -37,21 +37,21 @@ const ConfigurationField* find_field(std::string_view path) {
 }
 
 // Whether fields that the part knows stand below `path`; an empty path is the whole file.
-bool is_section(std::string_view path, Part part) {
+bool is_section(std::string_view path, Component component) {
   const std::string prefix = std::string(path) + ".";
   return std::any_of(configuration_fields().begin(), configuration_fields().end(),
                      [&](const ConfigurationField& field) {
-                       return field.known_to(part) && field.path.substr(0, prefix.size()) == prefix;
+                       return field.known_to(component) && field.path.substr(0, prefix.size()) == prefix;
                      });
 }
 
 std::string parts_with(std::string_view path) {
   std::string parts;
-  for (std::size_t i = 0; i < kPartCount; ++i) {
-    const auto part = static_cast<Part>(i);
+  for (std::size_t i = 0; i < kComponentCount; ++i) {
+    const auto component = static_cast<Component>(i);
     const ConfigurationField* field = find_field(path);
-    if (field ? field->known_to(part) : is_section(path, part))
-      parts.append(parts.empty() ? "" : ", ").append(name_of(part));
+    if (field ? field->known_to(component) : is_section(path, component))
+      parts.append(parts.empty() ? "" : ", ").append(name_of(component));
   }
   return parts;
 }
@@ -63,12 +63,12 @@ std::size_t common(std::string_view a, std::string_view b) {
   return static_cast<std::size_t>(left - a.begin());
 }
 
-std::string nearest_path(std::string_view path, Part part) {
+std::string nearest_path(std::string_view path, Component component) {
   std::string_view nearest;
   std::size_t best = 0;
   const std::string_view name = path.substr(path.rfind('.') + 1);
   for (const ConfigurationField& field : configuration_fields()) {
-    if (!field.known_to(part)) continue;
+    if (!field.known_to(component)) continue;
     const std::string_view own = field.path.substr(field.path.rfind('.') + 1);
     const std::size_t alike = std::max(common(path, field.path), common(name, own));
     if (own == name || alike > best) nearest = field.path;
@@ -78,33 +78,34 @@ std::string nearest_path(std::string_view path, Part part) {
 }
 
 // The first pair that is the wrong way round.
-const Order* wrong_order(Part part, const Configuration& configuration) {
+const Order* wrong_order(Component component, const Configuration& configuration) {
   for (const Order& order : kOrders)
-    if (field_of(order.low).known_to(part) && configuration.*order.low > configuration.*order.high)
+    if (field_of(order.low).known_to(component) && configuration.*order.low > configuration.*order.high)
       return &order;
   return nullptr;
 }
 
-std::string too_long(const Order& order, Part part, const Configuration& configuration) {
+std::string too_long(const Order& order, Component component, const Configuration& configuration) {
   const ConfigurationField& high = field_of(order.high);
-  return "is " + value_of(field_of(order.low), part, configuration).as_string() + ", longer than " +
-         std::string(high.path) + ", which is " + value_of(high, part, configuration).as_string();
+  return "is " + value_of(field_of(order.low), component, configuration).as_string() + ", longer than " +
+         std::string(high.path) + ", which is " + value_of(high, component, configuration).as_string();
 }
 
 // One document being read over a configuration.
 class Reader {
  public:
-  Reader(Part part, std::string_view text, const std::string& file, int document,
+  Reader(Component component, std::string_view text, const std::string& file, int document,
          Configuration& configuration)
-      : part_(part), text_(text), file_(file), document_(document), configuration_(configuration) {}
+      : component_(component), text_(text), file_(file), document_(document), configuration_(configuration) {}
 
   Status read(const Json& root) {
     if (!root.is_object()) return refused("", "is no map: a BerthConfiguration begins with its apiVersion");
     if (Status head = read_head(root); !head) return head;
     if (Status fields = read_section(root, ""); !fields) return fields;
-    if (const Order* order = wrong_order(part_, configuration_))
-      return refused(field_of(order->low).path, too_long(*order, part_, configuration_));
-    const Result<api::Gates> gates = api::Gates::parse(gate_defaults(part_), configuration_.feature_gates);
+    if (const Order* order = wrong_order(component_, configuration_))
+      return refused(field_of(order->low).path, too_long(*order, component_, configuration_));
+    const Result<api::Gates> gates =
+        api::Gates::parse(gate_defaults(component_), configuration_.feature_gates);
     if (!gates) return refused_gate(gates.error());
     return {};
   }
@@ -125,9 +126,10 @@ class Reader {
     };
     if (Status version = want("apiVersion", kApiVersion); !version) return version;
     if (Status kind = want("kind", kKind); !kind) return kind;
-    const Json* part = root.find("part");
-    if (part && (!part->is_string() || part->as_string() != name_of(part_)))
-      return refused("part", "is " + to_string(*part) + ", but this is berth " + std::string(name_of(part_)) +
+    const Json* component = root.find("part");
+    if (component && (!component->is_string() || component->as_string() != name_of(component_)))
+      return refused("part", "is " + to_string(*component) + ", but this is berth " +
+                                 std::string(name_of(component_)) +
                                  ": give each part a file of its own, or leave the line out");
     return {};
   }
@@ -137,12 +139,12 @@ class Reader {
       const std::string path = prefix + member.key;
       if (path == "apiVersion" || path == "kind" || path == "part") continue;
       const ConfigurationField* field = find_field(path);
-      if (field && field->known_to(part_)) {
+      if (field && field->known_to(component_)) {
         if (Status set = set_from_json(*field, member.value, configuration_); !set)
           return refused(path, set.error().message());
         continue;
       }
-      if (!is_section(path, part_)) return unknown(path);
+      if (!is_section(path, component_)) return unknown(path);
       if (member.value.is_null()) continue;
       if (!member.value.is_object())
         return refused(path, "wants a map of fields, not " + to_string(member.value));
@@ -153,9 +155,9 @@ class Reader {
 
   Error unknown(const std::string& path) const {
     if (const std::string parts = parts_with(path); !parts.empty())
-      return refused(
-          path, "is no field of berth " + std::string(name_of(part_)) + ", only of " + parts + ": remove it");
-    const std::string nearest = nearest_path(path, part_);
+      return refused(path, "is no field of berth " + std::string(name_of(component_)) + ", only of " + parts +
+                               ": remove it");
+    const std::string nearest = nearest_path(path, component_);
     return refused(path, "is no field of a BerthConfiguration" +
                              (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
   }
@@ -167,7 +169,7 @@ class Reader {
     return refused("featureGates." + message.substr(1, end == std::string::npos ? 0 : end - 1), message);
   }
 
-  Part part_;
+  Component component_;
   std::string_view text_;
   const std::string& file_;
   int document_;
@@ -184,18 +186,18 @@ Result<std::string> read_text(const std::string& path) {
   return text;
 }
 
-Status apply_flags(Part part, const GivenFlags& flags, Configuration& configuration) {
+Status apply_flags(Component component, const GivenFlags& flags, Configuration& configuration) {
   const auto refused = [](const ConfigurationField& field, const std::string& message) {
     return Error(ErrorCode::Invalid, std::string(field.long_flag()), message);
   };
   for (const auto& [field, texts] : flags)
     if (Status set = set_from_flag(*field, texts, configuration); !set)
       return refused(*field, set.error().message());
-  if (const Order* order = wrong_order(part, configuration))
-    return refused(field_of(order->low), too_long(*order, part, configuration));
-  const Result<api::Gates> gates = api::Gates::parse(gate_defaults(part), configuration.feature_gates);
+  if (const Order* order = wrong_order(component, configuration))
+    return refused(field_of(order->low), too_long(*order, component, configuration));
+  const Result<api::Gates> gates = api::Gates::parse(gate_defaults(component), configuration.feature_gates);
   if (!gates) return gates.error();
-  if (part == Part::NodeAgent && configuration.node.empty())
+  if (component == Component::NodeAgent && configuration.node.empty())
     return Error(ErrorCode::Invalid, "--node", "is needed: the name of the node whose devices it reports");
   return {};
 }
@@ -210,10 +212,10 @@ std::string defaults_text(const ConfigurationField& field) {
   if (std::holds_alternative<GatesField>(field.type)) return "of the part";
   std::string all;
   std::string last;
-  for (std::size_t i = 0; i < kPartCount; ++i) {
-    const auto part = static_cast<Part>(i);
-    if (!field.known_to(part)) continue;
-    std::string text = code(default_text(field, part));
+  for (std::size_t i = 0; i < kComponentCount; ++i) {
+    const auto component = static_cast<Component>(i);
+    if (!field.known_to(component)) continue;
+    std::string text = code(default_text(field, component));
     if (text != last) all.append(all.empty() ? "" : "; ").append(text);
     last = std::move(text);
   }
@@ -233,7 +235,7 @@ Error twice(const api::YamlDocument& document, const std::string& file) {
 
 }  // namespace
 
-Status apply_configuration(Part part, std::string_view text, const std::string& file,
+Status apply_configuration(Component component, std::string_view text, const std::string& file,
                            Configuration& configuration) {
   const std::vector<api::YamlDocument> documents = TRY(api::parse_yaml_documents(text, file));
   if (documents.empty())
@@ -245,24 +247,25 @@ Status apply_configuration(Part part, std::string_view text, const std::string& 
         file + ":" + std::to_string(documents[1].line) + ": document " + std::to_string(documents[1].number),
         "is one too many: a file holds one BerthConfiguration");
   if (!first.duplicate_keys.empty()) return twice(first, file);
-  return Reader(part, text, file, first.number, configuration).read(first.value);
+  return Reader(component, text, file, first.number, configuration).read(first.value);
 }
 
-Result<Configuration> effective_configuration(Part part, const std::string& file, const GivenFlags& flags) {
-  Configuration configuration = default_configuration(part);
+Result<Configuration> effective_configuration(Component component, const std::string& file,
+                                              const GivenFlags& flags) {
+  Configuration configuration = default_configuration(component);
   if (!file.empty()) {
     const std::string text = TRY(read_text(file));
-    if (Status read = apply_configuration(part, text, file, configuration); !read) return read.error();
+    if (Status read = apply_configuration(component, text, file, configuration); !read) return read.error();
   }
-  if (Status set = apply_flags(part, flags, configuration); !set) return set.error();
+  if (Status set = apply_flags(component, flags, configuration); !set) return set.error();
   return configuration;
 }
 
-std::string configuration_text(Part part, const Configuration& configuration) {
-  Json root = Json::object({{"apiVersion", kApiVersion}, {"kind", kKind}, {"part", name_of(part)}});
+std::string configuration_text(Component component, const Configuration& configuration) {
+  Json root = Json::object({{"apiVersion", kApiVersion}, {"kind", kKind}, {"part", name_of(component)}});
   for (const ConfigurationField& field : configuration_fields()) {
-    if (!field.known_to(part)) continue;
-    Json value = value_of(field, part, configuration);
+    if (!field.known_to(component)) continue;
+    Json value = value_of(field, component, configuration);
     const std::size_t dot = field.path.find('.');
     if (dot == std::string_view::npos) {
       root[field.path] = std::move(value);

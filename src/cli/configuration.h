@@ -18,12 +18,12 @@
 
 namespace berth::cli {
 
-enum class Part : std::uint8_t { Up, ApiServer, Scheduler, Binder, NodeAgent };
-inline constexpr std::size_t kPartCount = 5;
+enum class Component : std::uint8_t { Up, ApiServer, Scheduler, Binder, NodeAgent };
+inline constexpr std::size_t kComponentCount = 5;
 // As the command is called: "node-agent".
-std::string_view name_of(Part part);
+std::string_view name_of(Component component);
 // What the feature gates of the part start from.
-api::GateDefaults gate_defaults(Part part);
+api::GateDefaults gate_defaults(Component component);
 
 // One member per field; docs/configuration.md says what each means.
 struct Configuration {
@@ -86,11 +86,11 @@ using FieldType =
 struct ConfigurationField {
   std::string_view path;  // "binding.gangTimeout"
   std::string_view flag;  // "--gang-timeout", or "-f,--file"
-  std::uint8_t parts;     // one bit each, by Part
+  std::uint8_t parts;     // one bit each, by Component
   FieldType type;
   std::string_view help;
 
-  bool known_to(Part part) const { return ((parts >> static_cast<unsigned>(part)) & 1) != 0; }
+  bool known_to(Component component) const { return ((parts >> static_cast<unsigned>(component)) & 1) != 0; }
   // The long flag: "--file".
   std::string_view long_flag() const { return flag.substr(flag.find("--")); }
 };
@@ -98,7 +98,7 @@ struct ConfigurationField {
 // In the order of printing; the fields of a section stand together.
 std::span<const ConfigurationField> configuration_fields();
 
-Configuration default_configuration(Part part);
+Configuration default_configuration(Component component);
 
 // Flags by row, with their values as given; an empty value is a flag that stands alone.
 using GivenFlags = std::map<const ConfigurationField*, std::vector<std::string>>;
@@ -106,20 +106,21 @@ using GivenFlags = std::map<const ConfigurationField*, std::vector<std::string>>
 // The defaults, changed by `file` (empty: none), changed by the flags. An error of a flag has the flag as its
 // path and one of the file the file, document, line and field: "berth.yaml:4: document 1:
 // binding.gangTimeout".
-Result<Configuration> effective_configuration(Part part, const std::string& file, const GivenFlags& flags);
+Result<Configuration> effective_configuration(Component component, const std::string& file,
+                                              const GivenFlags& flags);
 
 // Reads one BerthConfiguration over `configuration`. Refuses other kinds, fields that the part does not know,
 // values of a wrong type or beyond their bounds, keys that stand twice and further documents.
-Status apply_configuration(Part part, std::string_view text, const std::string& file,
+Status apply_configuration(Component component, std::string_view text, const std::string& file,
                            Configuration& configuration);
 
 // Every field that the part knows, and every gate, in YAML. Reading it back gives the same text.
-std::string configuration_text(Part part, const Configuration& configuration);
+std::string configuration_text(Component component, const Configuration& configuration);
 
 // The fields as a table in Markdown, which stands in docs/configuration.md.
 std::string configuration_reference();
 
 // The gates of a configuration that effective_configuration accepted.
-api::Gates gates_of(Part part, const Configuration& configuration);
+api::Gates gates_of(Component component, const Configuration& configuration);
 
 }  // namespace berth::cli

@@ -10,11 +10,12 @@
 namespace berth::cli {
 namespace {
 
-constexpr std::uint8_t bit(Part part) {
-  return static_cast<std::uint8_t>(1u << static_cast<unsigned>(part));
+constexpr std::uint8_t bit(Component component) {
+  return static_cast<std::uint8_t>(1u << static_cast<unsigned>(component));
 }
-constexpr std::uint8_t kUp = bit(Part::Up), kServer = bit(Part::ApiServer), kScheduler = bit(Part::Scheduler),
-                       kBinder = bit(Part::Binder), kAgent = bit(Part::NodeAgent);
+constexpr std::uint8_t kUp = bit(Component::Up), kServer = bit(Component::ApiServer),
+                       kScheduler = bit(Component::Scheduler), kBinder = bit(Component::Binder),
+                       kAgent = bit(Component::NodeAgent);
 constexpr std::uint8_t kServers = kUp | kServer, kElected = kScheduler | kBinder, kParts = kElected | kAgent,
                        kAll = kServers | kParts;
 
@@ -109,16 +110,17 @@ const F kFields[] = {
      "A=true,B=false with Kubernetes' gate names; in the file a map"},
 };
 
-constexpr std::string_view kPartNames[kPartCount] = {"up", "apiserver", "scheduler", "binder", "node-agent"};
+constexpr std::string_view kPartNames[kComponentCount] = {"up", "apiserver", "scheduler", "binder",
+                                                          "node-agent"};
 
 }  // namespace
 
-std::string_view name_of(Part part) {
-  return kPartNames[static_cast<std::size_t>(part)];
+std::string_view name_of(Component component) {
+  return kPartNames[static_cast<std::size_t>(component)];
 }
 
-api::GateDefaults gate_defaults(Part part) {
-  return part == Part::Up ? api::GateDefaults::Up : api::GateDefaults::Release;
+api::GateDefaults gate_defaults(Component component) {
+  return component == Component::Up ? api::GateDefaults::Up : api::GateDefaults::Release;
 }
 
 std::span<const ConfigurationField> configuration_fields() {
@@ -126,14 +128,15 @@ std::span<const ConfigurationField> configuration_fields() {
 }
 
 // What other rooms decide for themselves is asked of them.
-Configuration default_configuration(Part part) {
+Configuration default_configuration(Component component) {
   const control::ControlPlaneOptions plane;
   const health::HealthTiming health;
   Configuration made;
   made.writes_in_flight_max = static_cast<std::int64_t>(plane.writes_in_flight_max);
-  made.lease_name = "berth-" + std::string(name_of(part));
+  made.lease_name = "berth-" + std::string(name_of(component));
   made.watch_window_events = static_cast<std::int64_t>(store::StoreOptions{}.watch_window_events);
-  made.scheduler_names = part == Part::Up ? plane.scheduler_names : plane.scheduling.scheduler_names;
+  made.scheduler_names =
+      component == Component::Up ? plane.scheduler_names : plane.scheduling.scheduler_names;
   made.device_scoring = dra::name_of(plane.scheduling.device_scoring);
   made.cool_down = plane.scheduling.cool_down;
   made.overtaking_limit = plane.scheduling.overtaking_limit;
@@ -148,8 +151,8 @@ Configuration default_configuration(Part part) {
   return made;
 }
 
-api::Gates gates_of(Part part, const Configuration& configuration) {
-  Result<api::Gates> gates = api::Gates::parse(gate_defaults(part), configuration.feature_gates);
+api::Gates gates_of(Component component, const Configuration& configuration) {
+  Result<api::Gates> gates = api::Gates::parse(gate_defaults(component), configuration.feature_gates);
   BERTH_ASSERT(gates.ok(), "the gates were read before");
   return std::move(gates).value();
 }

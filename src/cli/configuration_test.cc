@@ -12,7 +12,8 @@
 namespace berth::cli {
 namespace {
 
-constexpr Part kParts[] = {Part::Up, Part::ApiServer, Part::Scheduler, Part::Binder, Part::NodeAgent};
+constexpr Component kParts[] = {Component::Up, Component::ApiServer, Component::Scheduler, Component::Binder,
+                                Component::NodeAgent};
 constexpr const char* kHead = "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\n";
 
 const ConfigurationField* row_of(std::string_view path) {
@@ -37,38 +38,39 @@ std::vector<std::string> other_value(const ConfigurationField& field) {
 }
 
 TEST(Configuration, IsReadBackToTheSameBytes) {
-  for (const Part part : kParts) {
+  for (const Component component : kParts) {
     GivenFlags flags;
     for (const ConfigurationField& field : configuration_fields())
-      if (field.known_to(part)) flags[&field] = other_value(field);
+      if (field.known_to(component)) flags[&field] = other_value(field);
     for (const GivenFlags& given : {flags, GivenFlags{{row_of("nodeAgent.node"), {"n1"}}}}) {
-      const Result<Configuration> told = effective_configuration(part, "", given);
-      ASSERT_TRUE(told.ok()) << told.error().text();
-      const std::string text = configuration_text(part, *told);
-      Configuration read = default_configuration(part);
-      const Status applied = apply_configuration(part, text, "printed", read);
+      const Result<Configuration> config = effective_configuration(component, "", given);
+      ASSERT_TRUE(config.ok()) << config.error().text();
+      const std::string text = configuration_text(component, *config);
+      Configuration read = default_configuration(component);
+      const Status applied = apply_configuration(component, text, "printed", read);
       ASSERT_TRUE(applied.ok()) << applied.error().text() << "\n" << text;
-      EXPECT_EQ(configuration_text(part, read), text);
+      EXPECT_EQ(configuration_text(component, read), text);
     }
-    const Result<Configuration> changed = effective_configuration(part, "", flags);
+    const Result<Configuration> changed = effective_configuration(component, "", flags);
     ASSERT_TRUE(changed.ok());
     for (const ConfigurationField& field : configuration_fields()) {
-      if (!field.known_to(part) || std::holds_alternative<SwitchField>(field.type)) continue;
-      EXPECT_NE(to_string(value_of(field, part, default_configuration(part))),
-                to_string(value_of(field, part, *changed)))
+      if (!field.known_to(component) || std::holds_alternative<SwitchField>(field.type)) continue;
+      EXPECT_NE(to_string(value_of(field, component, default_configuration(component))),
+                to_string(value_of(field, component, *changed)))
           << field.path;
     }
   }
 }
 
 TEST(Configuration, OfEveryPartIsAcceptedAsItIs) {
-  for (const Part part : kParts) {
-    Configuration told = default_configuration(part);
-    EXPECT_TRUE(apply_configuration(part, kHead, "f", told).ok());
+  for (const Component component : kParts) {
+    Configuration config = default_configuration(component);
+    EXPECT_TRUE(apply_configuration(component, kHead, "f", config).ok());
     for (const ConfigurationField& field : configuration_fields()) {
-      if (!field.known_to(part) || field.path == "nodeAgent.node") continue;
-      const Status set = set_from_json(field, value_of(field, part, default_configuration(part)), told);
-      EXPECT_TRUE(set.ok()) << name_of(part) << " " << field.path << ": " << set.error().text();
+      if (!field.known_to(component) || field.path == "nodeAgent.node") continue;
+      const Status set =
+          set_from_json(field, value_of(field, component, default_configuration(component)), config);
+      EXPECT_TRUE(set.ok()) << name_of(component) << " " << field.path << ": " << set.error().text();
     }
   }
 }
@@ -81,54 +83,54 @@ TEST(Configuration, HasOneFieldAPathAndOneFlagAPart) {
     EXPECT_EQ(field.long_flag().substr(0, 2), "--") << field.path;
     EXPECT_LE(std::count(field.path.begin(), field.path.end(), '.'), 1) << field.path;
   }
-  for (const Part part : kParts) {
+  for (const Component component : kParts) {
     std::set<std::string_view> flags;
     for (const ConfigurationField& field : configuration_fields()) {
-      if (!field.known_to(part)) continue;
+      if (!field.known_to(component)) continue;
       EXPECT_TRUE(flags.insert(field.long_flag()).second) << field.path;
     }
   }
 }
 
 TEST(Configuration, OfAFileIsChangedByFlags) {
-  Configuration told = default_configuration(Part::Scheduler);
+  Configuration config = default_configuration(Component::Scheduler);
   const std::string text =
       std::string(kHead) +
       "scheduler: {schedulerNames: [a, b], withBinder: true}\nbinding:\n  gangTimeout: 20s\n"
       "featureGates: {GenericWorkload: true}\nleaderElection:\n";
-  ASSERT_TRUE(apply_configuration(Part::Scheduler, text, "f", told).ok());
-  EXPECT_EQ(told.scheduler_names, (std::vector<std::string>{"a", "b"}));
-  EXPECT_TRUE(told.with_binder);
-  EXPECT_EQ(told.gang_timeout, Duration::seconds(20));
-  EXPECT_EQ(told.binding_timeout, Duration::minutes(10));
-  EXPECT_TRUE(gates_of(Part::Scheduler, told).enabled("GenericWorkload"));
+  ASSERT_TRUE(apply_configuration(Component::Scheduler, text, "f", config).ok());
+  EXPECT_EQ(config.scheduler_names, (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(config.with_binder);
+  EXPECT_EQ(config.gang_timeout, Duration::seconds(20));
+  EXPECT_EQ(config.binding_timeout, Duration::minutes(10));
+  EXPECT_TRUE(gates_of(Component::Scheduler, config).enabled("GenericWorkload"));
 
-  ASSERT_TRUE(set_from_flag(*row_of("scheduler.schedulerNames"), {"c"}, told).ok());
-  ASSERT_TRUE(set_from_flag(*row_of("scheduler.withBinder"), {"false"}, told).ok());
-  ASSERT_TRUE(set_from_flag(*row_of("featureGates"), {"GenericWorkload=false"}, told).ok());
-  EXPECT_EQ(told.scheduler_names, (std::vector<std::string>{"c"}));
-  EXPECT_FALSE(told.with_binder);
-  EXPECT_FALSE(gates_of(Part::Scheduler, told).enabled("GenericWorkload"));
+  ASSERT_TRUE(set_from_flag(*row_of("scheduler.schedulerNames"), {"c"}, config).ok());
+  ASSERT_TRUE(set_from_flag(*row_of("scheduler.withBinder"), {"false"}, config).ok());
+  ASSERT_TRUE(set_from_flag(*row_of("featureGates"), {"GenericWorkload=false"}, config).ok());
+  EXPECT_EQ(config.scheduler_names, (std::vector<std::string>{"c"}));
+  EXPECT_FALSE(config.with_binder);
+  EXPECT_FALSE(gates_of(Component::Scheduler, config).enabled("GenericWorkload"));
 }
 
 TEST(Configuration, ReachesTheLoops) {
-  Configuration told = default_configuration(Part::Up);
-  const control::ControlPlaneOptions plain = plane_options(told);
+  Configuration config = default_configuration(Component::Up);
+  const control::ControlPlaneOptions plain = plane_options(config);
   EXPECT_EQ(plain.scheduler_names, (std::vector<std::string>{"berth", "default-scheduler"}));
   EXPECT_FALSE(plain.scheduling.backoff_limit.has_value()) << "the binder's own default holds";
-  told.backoff_limit = 7;
-  told.binding_timeout = Duration::seconds(31);
-  told.gang_timeout = Duration::seconds(32);
-  told.retry_base = Duration::seconds(33);
-  told.retry_cap = Duration::seconds(34);
-  told.device_scoring = "LeastFragmenting";
-  told.cool_down = Duration::seconds(35);
-  told.overtaking_limit = Duration::seconds(40);
-  told.writes_in_flight_max = 36;
-  told.health_timeout = Duration::seconds(37);
-  told.stream_retry_base = Duration::seconds(38);
-  told.stream_retry_max = Duration::seconds(39);
-  const control::ControlPlaneOptions changed = plane_options(told);
+  config.backoff_limit = 7;
+  config.binding_timeout = Duration::seconds(31);
+  config.gang_timeout = Duration::seconds(32);
+  config.retry_base = Duration::seconds(33);
+  config.retry_cap = Duration::seconds(34);
+  config.device_scoring = "LeastFragmenting";
+  config.cool_down = Duration::seconds(35);
+  config.overtaking_limit = Duration::seconds(40);
+  config.writes_in_flight_max = 36;
+  config.health_timeout = Duration::seconds(37);
+  config.stream_retry_base = Duration::seconds(38);
+  config.stream_retry_max = Duration::seconds(39);
+  const control::ControlPlaneOptions changed = plane_options(config);
   EXPECT_EQ(changed.scheduling.backoff_limit, 7);
   EXPECT_EQ(changed.binding.binding_timeout, Duration::seconds(31));
   EXPECT_EQ(changed.binding.gang_timeout, Duration::seconds(32));
@@ -138,7 +140,7 @@ TEST(Configuration, ReachesTheLoops) {
   EXPECT_EQ(changed.scheduling.cool_down, Duration::seconds(35));
   EXPECT_EQ(changed.scheduling.overtaking_limit, Duration::seconds(40));
   EXPECT_EQ(changed.writes_in_flight_max, 36u);
-  const health::HealthTiming health = health_timing(told);
+  const health::HealthTiming health = health_timing(config);
   EXPECT_EQ(health.timeout, Duration::seconds(37));
   EXPECT_EQ(health.stream_retry_base, Duration::seconds(38));
   EXPECT_EQ(health.stream_retry_max, Duration::seconds(39));
@@ -150,10 +152,10 @@ struct Wrong {
   std::string says;
 };
 
-void expect_refused(Part part, const Wrong& wrong) {
-  Configuration told = default_configuration(part);
+void expect_refused(Component component, const Wrong& wrong) {
+  Configuration config = default_configuration(component);
   const bool headed = wrong.text.find("kind:") != std::string::npos || wrong.text.find("apiVersion") == 0;
-  const Status read = apply_configuration(part, (headed ? "" : kHead) + wrong.text, "f", told);
+  const Status read = apply_configuration(component, (headed ? "" : kHead) + wrong.text, "f", config);
   ASSERT_FALSE(read.ok()) << wrong.text;
   EXPECT_EQ(read.error().path(), wrong.place) << wrong.text << read.error().text();
   EXPECT_NE(read.error().message().find(wrong.says), std::string::npos) << read.error().message();
@@ -174,9 +176,9 @@ TEST(Configuration, RefusesWhatIsNoConfiguration) {
            {head + "listen: a:1\nlisten: a:2\n", "f:4: document 1", "key \"listen\" already set"},
            {head + "part: binder\n", "f:3: document 1: part", "this is berth scheduler"},
        })
-    expect_refused(Part::Scheduler, wrong);
-  Configuration told = default_configuration(Part::Scheduler);
-  const Status empty = apply_configuration(Part::Scheduler, "# nothing\n", "f", told);
+    expect_refused(Component::Scheduler, wrong);
+  Configuration config = default_configuration(Component::Scheduler);
+  const Status empty = apply_configuration(Component::Scheduler, "# nothing\n", "f", config);
   EXPECT_EQ(empty.error().text(), "f: holds no document: write one, or no --config");
 }
 
@@ -193,9 +195,9 @@ TEST(Configuration, RefusesFieldsThatThePartDoesNotKnow) {
            {"binding: 3\n", "f:3: document 1: binding", "wants a map of fields, not 3"},
            {"listen.x: 1\n", "f:3: document 1: listen.x", "is no field"},
        })
-    expect_refused(Part::Scheduler, wrong);
-  expect_refused(Part::Binder, {"binding:\n  backoffLimit: 3\n", "f:4: document 1: binding.backoffLimit",
-                                "is no field of berth binder, only of up, scheduler"});
+    expect_refused(Component::Scheduler, wrong);
+  expect_refused(Component::Binder, {"binding:\n  backoffLimit: 3\n", "f:4: document 1: binding.backoffLimit",
+                                     "is no field of berth binder, only of up, scheduler"});
 }
 
 TEST(Configuration, RefusesValuesOfAnotherTypeOrBeyondTheirBounds) {
@@ -238,7 +240,7 @@ TEST(Configuration, RefusesValuesOfAnotherTypeOrBeyondTheirBounds) {
            {"featureGates:\n  DynamicResourceAllocation: false\n",
             "f:4: document 1: featureGates.DynamicResourceAllocation", "cannot be changed"},
        })
-    expect_refused(Part::Scheduler, wrong);
+    expect_refused(Component::Scheduler, wrong);
 }
 
 TEST(Configuration, RefusesFlagsByTheirName) {
@@ -258,13 +260,13 @@ TEST(Configuration, RefusesFlagsByTheirName) {
            {"logging.format", {"xml"}, "--log-format: \"xml\" is none of text, json"},
            {"scheduler.schedulerNames", {"a", "a"}, "--scheduler-name: \"a\" stands there twice"},
        }) {
-    const Result<Configuration> told =
-        effective_configuration(Part::Scheduler, "", {{row_of(wrong.path), wrong.texts}});
-    ASSERT_FALSE(told.ok()) << wrong.path;
-    EXPECT_EQ(told.error().text(), wrong.error);
+    const Result<Configuration> config =
+        effective_configuration(Component::Scheduler, "", {{row_of(wrong.path), wrong.texts}});
+    ASSERT_FALSE(config.ok()) << wrong.path;
+    EXPECT_EQ(config.error().text(), wrong.error);
   }
-  EXPECT_EQ(effective_configuration(Part::NodeAgent, "", {}).error().path(), "--node");
-  EXPECT_EQ(effective_configuration(Part::Binder, "/nonexistent/b.yaml", {}).error().path(),
+  EXPECT_EQ(effective_configuration(Component::NodeAgent, "", {}).error().path(), "--node");
+  EXPECT_EQ(effective_configuration(Component::Binder, "/nonexistent/b.yaml", {}).error().path(),
             "/nonexistent/b.yaml");
 }
 

@@ -70,14 +70,14 @@ health::HealthTiming health_timing(const Configuration& configuration) {
 struct ControlPlaneLoops::Parts {
   Parts(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
         const control::ControlPlaneOptions& options, DecisionFile* decisions)
-      : book(decisions),
+      : history(decisions),
         profile(options.scheduler_names.front()),
         binds(options.binder),
         scheduler_shown(clock),
         binder_shown(clock),
-        plane(client, gates, with_log(options, book)) {}
+        plane(client, gates, with_log(options, history)) {}
 
-  DecisionBook book;
+  DecisionHistory history;
   const std::string profile;
   const bool binds;
   Shown<SchedulerFigures> scheduler_shown;
@@ -96,7 +96,7 @@ ControlPlaneLoops::ControlPlaneLoops(client::ApiClient& client, const Clock& clo
                    leadership.value_or(client::Leadership{}));
   if (control::Engine* engine = parts.plane.scheduling()) {
     parts.scheduling = std::make_unique<control::Loop>(*engine, clock, "berth-scheduler", [&parts] {
-      parts.book.flush();
+      parts.history.flush();
       parts.scheduler_shown.refresh([&] { return figures_of(parts.plane.queue(), parts.plane.decisions()); });
     });
   }
@@ -133,11 +133,11 @@ void ControlPlaneLoops::write_metrics(MetricsText& text) const {
 
 std::optional<std::string> ControlPlaneLoops::page(std::string_view path) const {
   if (!parts_->scheduling) return std::nullopt;
-  return decision_page(parts_->book, path);
+  return decision_page(parts_->history, path);
 }
 
 void ControlPlaneLoops::remember(std::string_view decisions) {
-  parts_->book.remember(decisions);
+  parts_->history.remember(decisions);
 }
 
 void ControlPlaneLoops::stop(Duration grace) {

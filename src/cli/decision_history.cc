@@ -16,7 +16,7 @@ constexpr Subject kSubjects[] = {{"pods/", DecisionKind::Pod}, {"podgroups/", De
 
 }  // namespace
 
-void DecisionBook::append(scheduling::DecisionRecord record) {
+void DecisionHistory::append(scheduling::DecisionRecord record) {
   std::string line = decision_line(record);
   if (file_) file_->append(line);
   line.pop_back();
@@ -27,7 +27,7 @@ void DecisionBook::append(scheduling::DecisionRecord record) {
   if (kept_.size() > kDecisionsKeptMax) kept_.pop_front();
 }
 
-void DecisionBook::gated(scheduling::GateRecord record) {
+void DecisionHistory::gated(scheduling::GateRecord record) {
   const std::lock_guard lock(mutex_);
   const Key key{record.kind, record.ns, record.name};
   const auto found = gates_.find(key);
@@ -39,11 +39,11 @@ void DecisionBook::gated(scheduling::GateRecord record) {
   }
 }
 
-void DecisionBook::flush() {
+void DecisionHistory::flush() {
   if (file_) file_->flush();
 }
 
-void DecisionBook::remember(std::string_view lines) {
+void DecisionHistory::remember(std::string_view lines) {
   const std::lock_guard lock(mutex_);
   while (!lines.empty() && kept_.size() < kDecisionsKeptMax) {
     lines.remove_suffix(lines.back() == '\n' ? 1 : 0);
@@ -59,7 +59,7 @@ void DecisionBook::remember(std::string_view lines) {
   }
 }
 
-std::string DecisionBook::about(DecisionKind kind, std::string_view ns, std::string_view name) const {
+std::string DecisionHistory::about(DecisionKind kind, std::string_view ns, std::string_view name) const {
   const Key key{kind, std::string(ns), std::string(name)};
   const std::lock_guard lock(mutex_);
   std::string text = "{\"decisions\":[";
@@ -77,7 +77,7 @@ std::string DecisionBook::about(DecisionKind kind, std::string_view ns, std::str
   return text + "}";
 }
 
-std::optional<std::string> decision_page(const DecisionBook& book, std::string_view path) {
+std::optional<std::string> decision_page(const DecisionHistory& history, std::string_view path) {
   if (!path.starts_with(kDecisionPages)) return std::nullopt;
   path.remove_prefix(kDecisionPages.size());
   for (const auto& [page, kind] : kSubjects) {
@@ -85,7 +85,7 @@ std::optional<std::string> decision_page(const DecisionBook& book, std::string_v
     path.remove_prefix(page.size());
     const std::size_t slash = path.find('/');
     if (slash == std::string_view::npos || slash + 1 == path.size()) return std::nullopt;
-    return book.about(kind, path.substr(0, slash), path.substr(slash + 1));
+    return history.about(kind, path.substr(0, slash), path.substr(slash + 1));
   }
   return std::nullopt;
 }

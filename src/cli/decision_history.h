@@ -23,10 +23,10 @@ inline constexpr std::size_t kGatesKeptMax = 16384;      // further ones are not
 // Followed by "pods/NAMESPACE/NAME" or "podgroups/NAMESPACE/NAME".
 inline constexpr std::string_view kDecisionPages = "/berth/v1alpha1/decisions/";
 
-class DecisionBook final : public scheduling::DecisionLog {
+class DecisionHistory final : public scheduling::DecisionLog {
  public:
   // `file` (or null) gets every line and outlives the book.
-  explicit DecisionBook(DecisionFile* file) : file_(file) {}
+  explicit DecisionHistory(DecisionFile* file) : file_(file) {}
 
   void append(scheduling::DecisionRecord record) override;
   void gated(scheduling::GateRecord record) override;
@@ -41,18 +41,18 @@ class DecisionBook final : public scheduling::DecisionLog {
 
  private:
   using Key = std::tuple<scheduling::DecisionKind, std::string, std::string>;  // namespace, name
-  struct Kept {
+  struct RecordedDecision {
     Key key;
     std::string line;
   };
 
   DecisionFile* const file_;
   mutable std::mutex mutex_;
-  std::deque<Kept> kept_;
+  std::deque<RecordedDecision> kept_;
   std::map<Key, scheduling::GateRecord> gates_;  // of what was not decided since
 };
 
 // None when the path is no decision page.
-std::optional<std::string> decision_page(const DecisionBook& book, std::string_view path);
+std::optional<std::string> decision_page(const DecisionHistory& history, std::string_view path);
 
 }  // namespace berth::cli

@@ -14,8 +14,8 @@ DecisionRecord decided(const std::string& id, DecisionKind kind, const std::stri
   return {id, Time::from_seconds(1'000'000'000), kind, "ns", name};
 }
 
-Json about(const DecisionBook& book, DecisionKind kind, const std::string& name) {
-  return parse_json(book.about(kind, "ns", name)).value();
+Json about(const DecisionHistory& history, DecisionKind kind, const std::string& name) {
+  return parse_json(history.about(kind, "ns", name)).value();
 }
 
 std::vector<std::string> ids(const Json& page) {
@@ -26,59 +26,60 @@ std::vector<std::string> ids(const Json& page) {
 
 using Ids = std::vector<std::string>;
 
-TEST(DecisionBook, TellsTheDecisionsOfOneTheLatestFirst) {
-  DecisionBook book(nullptr);
-  book.append(decided("d1", DecisionKind::Pod, "a"));
-  book.append(decided("d2", DecisionKind::Group, "a"));
-  book.append(decided("d3", DecisionKind::Pod, "b"));
-  book.append(decided("d4", DecisionKind::Pod, "a"));
-  EXPECT_EQ(ids(about(book, DecisionKind::Pod, "a")), (Ids{"d4", "d1"}));
-  EXPECT_EQ(about(book, DecisionKind::Pod, "a").int_at("attempts"), 2);
-  EXPECT_EQ(ids(about(book, DecisionKind::Group, "a")), (Ids{"d2"}));
-  EXPECT_EQ(to_string(about(book, DecisionKind::Pod, "c")), R"({"decisions":[]})");
+TEST(DecisionHistory, TellsTheDecisionsOfOneTheLatestFirst) {
+  DecisionHistory history(nullptr);
+  history.append(decided("d1", DecisionKind::Pod, "a"));
+  history.append(decided("d2", DecisionKind::Group, "a"));
+  history.append(decided("d3", DecisionKind::Pod, "b"));
+  history.append(decided("d4", DecisionKind::Pod, "a"));
+  EXPECT_EQ(ids(about(history, DecisionKind::Pod, "a")), (Ids{"d4", "d1"}));
+  EXPECT_EQ(about(history, DecisionKind::Pod, "a").int_at("attempts"), 2);
+  EXPECT_EQ(ids(about(history, DecisionKind::Group, "a")), (Ids{"d2"}));
+  EXPECT_EQ(to_string(about(history, DecisionKind::Pod, "c")), R"({"decisions":[]})");
 }
 
-TEST(DecisionBook, KeepsABoundedNumber) {
-  DecisionBook book(nullptr);
-  book.append(decided("first", DecisionKind::Pod, "a"));
-  for (std::size_t i = 0; i + 1 < kDecisionsKeptMax; ++i) book.append(decided("x", DecisionKind::Pod, "b"));
-  EXPECT_EQ(ids(about(book, DecisionKind::Pod, "a")), (Ids{"first"}));
-  EXPECT_EQ(about(book, DecisionKind::Pod, "b").items_at("decisions").size(), kDecisionsAnsweredMax);
-  EXPECT_EQ(about(book, DecisionKind::Pod, "b").int_at("attempts"),
+TEST(DecisionHistory, KeepsABoundedNumber) {
+  DecisionHistory history(nullptr);
+  history.append(decided("first", DecisionKind::Pod, "a"));
+  for (std::size_t i = 0; i + 1 < kDecisionsKeptMax; ++i)
+    history.append(decided("x", DecisionKind::Pod, "b"));
+  EXPECT_EQ(ids(about(history, DecisionKind::Pod, "a")), (Ids{"first"}));
+  EXPECT_EQ(about(history, DecisionKind::Pod, "b").items_at("decisions").size(), kDecisionsAnsweredMax);
+  EXPECT_EQ(about(history, DecisionKind::Pod, "b").int_at("attempts"),
             static_cast<std::int64_t>(kDecisionsKeptMax - 1));
-  book.append(decided("x", DecisionKind::Pod, "b"));
-  EXPECT_EQ(ids(about(book, DecisionKind::Pod, "a")), Ids{});
+  history.append(decided("x", DecisionKind::Pod, "b"));
+  EXPECT_EQ(ids(about(history, DecisionKind::Pod, "a")), Ids{});
 }
 
-TEST(DecisionBook, ForgetsAGateOnceItIsDecided) {
-  DecisionBook book(nullptr);
+TEST(DecisionHistory, ForgetsAGateOnceItIsDecided) {
+  DecisionHistory history(nullptr);
   const Time first = Time::from_seconds(1'000'000'000);
-  book.gated({first, DecisionKind::Pod, "ns", "a", "waits for ResourceClaim x"});
-  book.gated({first + Duration::seconds(9), DecisionKind::Pod, "ns", "a", "waits for ResourceClaim y"});
-  const Json gate = about(book, DecisionKind::Pod, "a").part("gate");
+  history.gated({first, DecisionKind::Pod, "ns", "a", "waits for ResourceClaim x"});
+  history.gated({first + Duration::seconds(9), DecisionKind::Pod, "ns", "a", "waits for ResourceClaim y"});
+  const Json gate = about(history, DecisionKind::Pod, "a").part("gate");
   EXPECT_EQ(to_string(gate), R"({"time":"2001-09-09T01:46:40.000000Z","why":"waits for ResourceClaim y"})");
-  book.append(decided("d1", DecisionKind::Pod, "a"));
-  EXPECT_TRUE(about(book, DecisionKind::Pod, "a").part("gate").is_null());
+  history.append(decided("d1", DecisionKind::Pod, "a"));
+  EXPECT_TRUE(about(history, DecisionKind::Pod, "a").part("gate").is_null());
 }
 
-TEST(DecisionBook, RemembersAnEarlierProcess) {
+TEST(DecisionHistory, RemembersAnEarlierProcess) {
   std::string log = decision_line(decided("d1", DecisionKind::Pod, "a"));
   log += "torn {\n" + decision_line(decided("d2", DecisionKind::Pod, "a")) + "{\"half\":";
-  DecisionBook book(nullptr);
-  book.append(decided("d3", DecisionKind::Pod, "a"));
-  book.remember(log);
-  EXPECT_EQ(ids(about(book, DecisionKind::Pod, "a")), (Ids{"d3", "d2", "d1"}));
+  DecisionHistory history(nullptr);
+  history.append(decided("d3", DecisionKind::Pod, "a"));
+  history.remember(log);
+  EXPECT_EQ(ids(about(history, DecisionKind::Pod, "a")), (Ids{"d3", "d2", "d1"}));
 }
 
-TEST(DecisionBook, HasAPageForEachPodAndGroup) {
-  DecisionBook book(nullptr);
-  book.append(decided("d1", DecisionKind::Group, "g"));
+TEST(DecisionHistory, HasAPageForEachPodAndGroup) {
+  DecisionHistory history(nullptr);
+  history.append(decided("d1", DecisionKind::Group, "g"));
   const std::string head(kDecisionPages);
-  EXPECT_EQ(ids(*parse_json(*decision_page(book, head + "podgroups/ns/g"))), (Ids{"d1"}));
-  EXPECT_EQ(ids(*parse_json(*decision_page(book, head + "pods/ns/g"))), Ids{});
+  EXPECT_EQ(ids(*parse_json(*decision_page(history, head + "podgroups/ns/g"))), (Ids{"d1"}));
+  EXPECT_EQ(ids(*parse_json(*decision_page(history, head + "pods/ns/g"))), Ids{});
   for (const char* path : {"/metrics", "/berth/v1alpha1/decisions/", "/berth/v1alpha1/decisions/nodes/a/b",
                            "/berth/v1alpha1/decisions/pods/ns", "/berth/v1alpha1/decisions/pods/ns/"})
-    EXPECT_FALSE(decision_page(book, path).has_value()) << path;
+    EXPECT_FALSE(decision_page(history, path).has_value()) << path;
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include <mutex>
 #include <thread>
 
-#include "cli/control_plane.h"
 #include "cli/api_server_component.h"
+#include "cli/control_plane.h"
 #include "server/in_process_client.h"
 
 namespace berth::cli {
@@ -228,10 +228,10 @@ Result<DraFillResult> measure_dra_fill(const DraFillShape& shape, const std::str
   const api::Gates gates(api::GateDefaults::Up);
   ServerOptions options;
   options.data_directory = directory;
-  std::unique_ptr<ServerPart> part = TRY(ServerPart::open(options, gates));
+  std::unique_ptr<ApiServerComponent> component = TRY(ApiServerComponent::open(options, gates));
   SystemClock clock;
-  const auto client = server::make_in_process_client(part->server(), "system:berth");
-  const auto user = server::make_in_process_client(part->server(), "bench");
+  const auto client = server::make_in_process_client(component->server(), "system:berth");
+  const auto user = server::make_in_process_client(component->server(), "bench");
   control::ControlPlaneOptions plane_options;
   plane_options.simulated_nodes = false;
   ControlPlaneLoops plane(*client, clock, gates, plane_options);
@@ -242,7 +242,7 @@ Result<DraFillResult> measure_dra_fill(const DraFillShape& shape, const std::str
   make_pods(load, "before-", shape.pods_before, 0, clock);
   if (Status bound = load.wait_until_bound(shape.pods_before); !bound) return bound.error();
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  const store::Revision revision = part->store().revision();
+  const store::Revision revision = component->store().revision();
   make_pods(load, "measured-", shape.pods_measured, shape.offered_per_s, clock);
   if (Status bound = load.wait_until_bound(shape.pods_before + shape.pods_measured); !bound)
     return bound.error();
@@ -253,8 +253,8 @@ Result<DraFillResult> measure_dra_fill(const DraFillShape& shape, const std::str
   result.p50_ms = latencies[latencies.size() / 2];
   result.p99_ms = latencies[latencies.size() * 99 / 100];
   std::this_thread::sleep_for(std::chrono::milliseconds(1000));
-  result.writes_per_pod =
-      static_cast<double>(part->store().revision() - revision) / static_cast<double>(shape.pods_measured);
+  result.writes_per_pod = static_cast<double>(component->store().revision() - revision) /
+                          static_cast<double>(shape.pods_measured);
   result.resident_kb = resident_kb();
   plane.stop(Duration::seconds(1));
   return result;

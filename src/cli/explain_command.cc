@@ -170,10 +170,10 @@ Result<Json> ask(const ExplainCommand& command, api::Kind kind, const Clock& clo
   Reads api = TRY(Reads::of(std::move(access), clock));
   std::optional<Reads> own;
   if (!command.server.empty()) {
-    client::ClusterAccess part;
-    part.server = command.server;
-    while (part.server.ends_with('/')) part.server.pop_back();
-    own = TRY(Reads::of(std::move(part), clock));
+    client::ClusterAccess component;
+    component.server = command.server;
+    while (component.server.ends_with('/')) component.server.pop_back();
+    own = TRY(Reads::of(std::move(component), clock));
   }
   const Question question{api, own ? *own : api, ns, command.name};
   return kind == api::Kind::Pod ? ask_pod(question, clock.now()) : ask_group(question, clock.now());

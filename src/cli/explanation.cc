@@ -230,7 +230,7 @@ State waiting_state(const Sight& sight, const Json* decision, const Json& gate, 
     return {"Gated", "is not tried yet" + (since ? ", for " + age(*since, now) + " so far: " : ": ") +
                          std::string(gate.string_at("why"))};
   }
-  const api::Condition* told = api::find_condition(sight.pod.conditions, "PodScheduled");
+  const api::Condition* config = api::find_condition(sight.pod.conditions, "PodScheduled");
   if (decision) {
     const std::string result(decision->string_at("result"));
     const Result<Time> at = parse_time(decision->string_at("time"));
@@ -240,7 +240,7 @@ State waiting_state(const Sight& sight, const Json* decision, const Json& gate, 
     if (result == "Undone") return {result, "waits: a decision was taken back" + ago};
     return {"Placing", "has a place, which is being written" + ago};
   }
-  if (told && told->status == "False") return {told->reason, "waits: " + told->message};
+  if (config && config->status == "False") return {config->reason, "waits: " + config->message};
   const std::string name = "its scheduler is " + sight.pod.scheduler_name;
   if (sight.facts.record.is_null()) return {"Pending", "waits, " + name + "; " + std::string(kNotServed)};
   return {"Pending",
@@ -306,8 +306,8 @@ Json explain_group(const GroupFacts& facts, Time now) {
       if (const Json* value = whole.find(key)) row[key] = *value;
     // What Kubernetes was told of this one member.
     if (const api::Pod pod = api::decode_pod(member.pod, nullptr); !pod.bound())
-      if (const api::Condition* told = api::find_condition(pod.conditions, "PodScheduled"))
-        put(row, "told", told->message);
+      if (const api::Condition* config = api::find_condition(pod.conditions, "PodScheduled"))
+        put(row, "told", config->message);
     members.as_array().push_back(std::move(row));
   }
   const std::size_t count = facts.members.size();

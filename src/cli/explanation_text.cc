@@ -168,10 +168,10 @@ void add_members(Page& page, const JsonArray& members, Detail detail) {
     page.line("  and " + std::to_string(members.size() - shown) + " more (-o wide shows them)");
   if (detail == Detail::Table) return;
   for (const Json& member : members) {
-    const std::string told = text_at(member, "told");
-    page.wrapped(
-        text_at(member, "name") + " " + text_at(member, "summary") + (told.empty() ? "" : "; told: " + told),
-        2);
+    const std::string config = text_at(member, "told");
+    page.wrapped(text_at(member, "name") + " " + text_at(member, "summary") +
+                     (config.empty() ? "" : "; told: " + config),
+                 2);
   }
 }
 

@@ -187,7 +187,7 @@ Status set_from_json(const ConfigurationField& field, const Json& value, Configu
       field.type);
 }
 
-Json value_of(const ConfigurationField& field, Part part, const Configuration& configuration) {
+Json value_of(const ConfigurationField& field, Component component, const Configuration& configuration) {
   const auto plain = [&](const auto& type) -> Json { return configuration.*type.member; };
   const auto list = [&](const ListField& type) -> Json {
     Json texts = Json::array();
@@ -195,7 +195,7 @@ Json value_of(const ConfigurationField& field, Part part, const Configuration& c
     return texts;
   };
   const auto gates = [&](const GatesField&) -> Json {
-    const api::Gates all = gates_of(part, configuration);
+    const api::Gates all = gates_of(component, configuration);
     Json map = Json::object();
     for (const api::GateInfo& gate : api::gate_table()) map[gate.name] = all.enabled(gate.name);
     return map;
@@ -249,9 +249,9 @@ std::string bounds_text(const ConfigurationField& field) {
       field.type);
 }
 
-std::string default_text(const ConfigurationField& field, Part part) {
+std::string default_text(const ConfigurationField& field, Component component) {
   if (std::holds_alternative<GatesField>(field.type)) return "";
-  const Json value = value_of(field, part, default_configuration(part));
+  const Json value = value_of(field, component, default_configuration(component));
   if (value.is_string()) return value.as_string();
   if (!value.is_array()) return to_string(value);
   std::string all;

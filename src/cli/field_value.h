@@ -18,12 +18,12 @@ Status set_from_flag(const ConfigurationField& field, const std::vector<std::str
 Status set_from_json(const ConfigurationField& field, const Json& value, Configuration& configuration);
 
 // As it is printed: gates as all of the table.
-Json value_of(const ConfigurationField& field, Part part, const Configuration& configuration);
+Json value_of(const ConfigurationField& field, Component component, const Configuration& configuration);
 
 // "DURATION", empty for a switch; and its bounds for a reader: "1s to 24h".
 std::string_view type_name(const ConfigurationField& field);
 std::string bounds_text(const ConfigurationField& field);
 // For a reader: empty when there is none, and for gates.
-std::string default_text(const ConfigurationField& field, Part part);
+std::string default_text(const ConfigurationField& field, Component component);
 
 }  // namespace berth::cli

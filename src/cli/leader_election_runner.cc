@@ -12,13 +12,14 @@
 
 namespace berth::cli {
 
-struct PartLeading::Inbox {
+struct LeaderElectionRunner::Inbox {
   std::mutex mutex;
   std::condition_variable changed;
   std::optional<client::ApiReply> reply;
 };
 
-PartLeading::PartLeading(client::ApiClient& client, const Clock& clock, client::ElectionOptions options)
+LeaderElectionRunner::LeaderElectionRunner(client::ApiClient& client, const Clock& clock,
+                                           client::ElectionOptions options)
     : client_(client),
       clock_(clock),
       identity_(options.identity),
@@ -27,7 +28,7 @@ PartLeading::PartLeading(client::ApiClient& client, const Clock& clock, client::
       fenced_(client, fence_),
       inbox_(std::make_shared<Inbox>()) {}
 
-void PartLeading::send(client::ApiRequest request) {
+void LeaderElectionRunner::send(client::ApiRequest request) {
   under_way_ = true;
   client_.submit(std::move(request), [inbox = inbox_](client::ApiReply reply) {
     const std::lock_guard lock(inbox->mutex);
@@ -36,7 +37,7 @@ void PartLeading::send(client::ApiRequest request) {
   });
 }
 
-std::optional<client::ApiReply> PartLeading::next_answer(Duration limit) {
+std::optional<client::ApiReply> LeaderElectionRunner::next_answer(Duration limit) {
   std::unique_lock lock(inbox_->mutex);
   inbox_->changed.wait_for(lock, std::chrono::microseconds(limit.micros()),
                            [this] { return inbox_->reply.has_value(); });
@@ -45,7 +46,7 @@ std::optional<client::ApiReply> PartLeading::next_answer(Duration limit) {
   return reply;
 }
 
-LeaderState PartLeading::step() {
+LeaderState LeaderElectionRunner::step() {
   const Time now = clock_.monotonic();
   if (const std::optional<client::ApiReply> reply = next_answer(Duration())) {
     election_.answered(*reply, now);
@@ -61,7 +62,7 @@ LeaderState PartLeading::step() {
   return holder.empty() || holder == identity_ ? LeaderState::Unknown : LeaderState::Follows;
 }
 
-void PartLeading::release(Duration limit) {
+void LeaderElectionRunner::release(Duration limit) {
   fence_->close();
   if (const std::size_t writes = fenced_.writes_under_way(); writes > 0)
     return log(LogLevel::Warning, "writes are unanswered: the Lease is left to run out",

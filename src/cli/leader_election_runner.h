@@ -21,10 +21,10 @@ enum class LeaderState {
 };
 
 // Owner: the main thread, which calls step() every now and then. Blocks only in release().
-class PartLeading {
+class LeaderElectionRunner {
  public:
   // Both outlive it; `clock` also outlives what is under way in `client`.
-  PartLeading(client::ApiClient& client, const Clock& clock, client::ElectionOptions options);
+  LeaderElectionRunner(client::ApiClient& client, const Clock& clock, client::ElectionOptions options);
   // Sends what is due.
   LeaderState step();
   client::Leadership leadership() const { return {election_.epoch()}; }

@@ -12,17 +12,20 @@ constexpr std::array<std::string_view, scheduling::kDecisionResultCount - 1> kRe
 
 struct WriteRow {
   std::string_view result;
-  std::uint64_t control::ExecutorCounters::* count;
+  std::uint64_t control::EffectExecutorCounters::* count;
 };
 constexpr WriteRow kWriteRows[] = {
-    {"accepted", &control::ExecutorCounters::accepted}, {"conflict", &control::ExecutorCounters::conflicts},
-    {"lost", &control::ExecutorCounters::lost},         {"refused", &control::ExecutorCounters::refused},
-    {"repeated", &control::ExecutorCounters::repeated},
+    {"accepted", &control::EffectExecutorCounters::accepted},
+    {"conflict", &control::EffectExecutorCounters::conflicts},
+    {"lost", &control::EffectExecutorCounters::lost},
+    {"refused", &control::EffectExecutorCounters::refused},
+    {"repeated", &control::EffectExecutorCounters::repeated},
 };
 
 }  // namespace
 
-SchedulerFigures figures_of(const scheduling::Queue& queue, const scheduling::DecisionRing& decisions) {
+SchedulerFigures figures_of(const scheduling::SchedulingQueue& queue,
+                            const scheduling::DecisionRing& decisions) {
   SchedulerFigures figures;
   for (std::size_t i = 0; i < figures.attempts.size(); ++i)
     figures.attempts[i] = decisions.count(static_cast<scheduling::DecisionResult>(i));
@@ -36,7 +39,7 @@ SchedulerFigures figures_of(const scheduling::Queue& queue, const scheduling::De
 
 BinderFigures figures_of(const client::View& view, const binding::Binder& binder) {
   BinderFigures figures;
-  figures.pre_binds = binder.figures();
+  figures.pre_binds = binder.metrics();
   for (const auto& [key, request] : view.bind_requests.all())
     ++figures.requests[static_cast<std::size_t>(request->phase)][static_cast<std::size_t>(request->step)];
   return figures;

@@ -19,10 +19,11 @@ struct SchedulerFigures {
 };
 struct BinderFigures {
   std::array<std::array<std::uint64_t, kBindStepCount>, kBindPhaseCount> requests{};  // by phase, step
-  binding::PreBindFigures pre_binds;
+  binding::PreBindMetrics pre_binds;
 };
 
-SchedulerFigures figures_of(const scheduling::Queue& queue, const scheduling::DecisionRing& decisions);
+SchedulerFigures figures_of(const scheduling::SchedulingQueue& queue,
+                            const scheduling::DecisionRing& decisions);
 // Cost: visits every BindRequest.
 BinderFigures figures_of(const client::View& view, const binding::Binder& binder);
 

@@ -26,9 +26,9 @@ std::string_view counted_verb(std::string_view audited) {
 // Takes the text up to `mark` off `text`.
 std::string_view up_to(std::string_view& text, char mark) {
   const std::size_t end = std::min(text.find(mark), text.size());
-  const std::string_view part = text.substr(0, end);
+  const std::string_view component = text.substr(0, end);
   text.remove_prefix(std::min(end + 1, text.size()));
-  return part;
+  return component;
 }
 
 }  // namespace

@@ -11,9 +11,9 @@ server::HttpResponse page(int status, std::string body) {
 
 }  // namespace
 
-class PartServer::Handler final : public server::HttpHandler {
+class StatusServer::Handler final : public server::HttpHandler {
  public:
-  explicit Handler(PartPages pages) : pages_(std::move(pages)) {}
+  explicit Handler(StatusPages pages) : pages_(std::move(pages)) {}
 
   void handle(server::HttpRequest request, std::shared_ptr<server::HttpExchange> exchange) override {
     exchange->respond(answer(request));
@@ -31,15 +31,15 @@ class PartServer::Handler final : public server::HttpHandler {
     return {200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, pages_.metrics()};
   }
 
-  PartPages pages_;
+  StatusPages pages_;
 };
 
-PartServer::PartServer(PartPages pages) : handler_(std::make_unique<Handler>(std::move(pages))) {}
-PartServer::~PartServer() = default;
+StatusServer::StatusServer(StatusPages pages) : handler_(std::make_unique<Handler>(std::move(pages))) {}
+StatusServer::~StatusServer() = default;
 
-Result<std::unique_ptr<PartServer>> PartServer::open(const std::string& listen, PartPages pages) {
+Result<std::unique_ptr<StatusServer>> StatusServer::open(const std::string& listen, StatusPages pages) {
   const ListenAddress address = TRY(parse_listen(listen));
-  std::unique_ptr<PartServer> server(new PartServer(std::move(pages)));
+  std::unique_ptr<StatusServer> server(new StatusServer(std::move(pages)));
   server::TransportOptions options;
   options.address = address.address;
   options.port = address.port;

@@ -105,70 +105,72 @@ Result<std::optional<std::vector<std::string>>> wait_for_nodes(const store::Stor
 }
 
 // The agents of the simulated nodes; null in memory without --nodes-dir: there is no place for their sockets.
-Result<std::unique_ptr<health::NodeAgents>> start_agents(const Configuration& told, const ServerPart& part,
+Result<std::unique_ptr<health::NodeAgents>> start_agents(const Configuration& config,
+                                                         const ApiServerComponent& component,
                                                          std::vector<std::string> nodes,
                                                          health::HealthFeed& feed, const Clock& clock) {
-  std::string folder = told.nodes_directory;
-  if (folder.empty() && !part.data_directory().empty()) folder = part.data_directory() + "/nodes";
+  std::string folder = config.nodes_directory;
+  if (folder.empty() && !component.data_directory().empty()) folder = component.data_directory() + "/nodes";
   if (folder.empty() || nodes.empty()) return std::unique_ptr<health::NodeAgents>();
-  return health::NodeAgents::start(folder, std::move(nodes), feed, clock, health_timing(told));
+  return health::NodeAgents::start(folder, std::move(nodes), feed, clock, health_timing(config));
 }
 
 // Null in memory: there is no place for it.
-Result<std::unique_ptr<DecisionFile>> open_decisions(const ServerPart& part) {
-  if (part.data_directory().empty()) return std::unique_ptr<DecisionFile>();
-  return DecisionFile::open(part.data_directory());
+Result<std::unique_ptr<DecisionFile>> open_decisions(const ApiServerComponent& component) {
+  if (component.data_directory().empty()) return std::unique_ptr<DecisionFile>();
+  return DecisionFile::open(component.data_directory());
 }
 
-void print_welcome(const ServerPart& part, std::size_t nodes) {
-  std::printf("Berth is up: the Kubernetes API is on %s, %zu simulated node%s ready.\n", part.url().c_str(),
-              nodes, nodes == 1 ? " is" : "s are");
-  if (!part.kubeconfig().empty())
-    std::printf("\n  export KUBECONFIG=%s\n  kubectl get nodes\n\n", part.kubeconfig().c_str());
+void print_welcome(const ApiServerComponent& component, std::size_t nodes) {
+  std::printf("Berth is up: the Kubernetes API is on %s, %zu simulated node%s ready.\n",
+              component.url().c_str(), nodes, nodes == 1 ? " is" : "s are");
+  if (!component.kubeconfig().empty())
+    std::printf("\n  export KUBECONFIG=%s\n  kubectl get nodes\n\n", component.kubeconfig().c_str());
   std::fflush(stdout);
 }
 
 // Shows the plane's metrics and pages with the server's as long as both are there.
 class PlaneShown {
  public:
-  PlaneShown(ServerPart& part, const ControlPlaneLoops& plane) : part_(part) {
-    part_.show({.metrics = [&plane](MetricsText& text) { plane.write_metrics(text); },
-                .pages = [&plane](std::string_view path) { return plane.page(path); }});
+  PlaneShown(ApiServerComponent& component, const ControlPlaneLoops& plane) : component_(component) {
+    component_.show({.metrics = [&plane](MetricsText& text) { plane.write_metrics(text); },
+                     .pages = [&plane](std::string_view path) { return plane.page(path); }});
   }
-  ~PlaneShown() { part_.show({}); }
+  ~PlaneShown() { component_.show({}); }
 
  private:
-  ServerPart& part_;
+  ApiServerComponent& component_;
 };
 
-Status serve(const Configuration& told, ServerPart& part, const std::vector<Manifest>& manifests,
-             const api::Gates& gates, const StopSignal& stop) {
-  if (Status tried = try_manifests(manifests, gates, context_objects(part.store(), manifests)); !tried)
+Status serve(const Configuration& config, ApiServerComponent& component,
+             const std::vector<Manifest>& manifests, const api::Gates& gates, const StopSignal& stop) {
+  if (Status tried = try_manifests(manifests, gates, context_objects(component.store(), manifests)); !tried)
     return tried;
-  if (Status started = part.start(); !started) return started;
-  part.server().set_ready(true);
+  if (Status started = component.start(); !started) return started;
+  component.server().set_ready(true);
   const SystemClock machine;
   const SteadyClock clock(machine);  // the server is this process: no offset
-  const auto client = server::make_in_process_client(part.server(), "system:berth");
-  const auto own = server::make_in_process_client(part.server(), "kubernetes-admin");
+  const auto client = server::make_in_process_client(component.server(), "system:berth");
+  const auto own = server::make_in_process_client(component.server(), "kubernetes-admin");
   health::HealthFeed feed;
-  control::ControlPlaneOptions options = plane_options(told);
+  control::ControlPlaneOptions options = plane_options(config);
   options.health = &feed;
-  const std::unique_ptr<DecisionFile> decisions = TRY(open_decisions(part));
+  const std::unique_ptr<DecisionFile> decisions = TRY(open_decisions(component));
   ControlPlaneLoops plane(*client, clock, gates, options, client::Leadership{}, decisions.get());
-  if (decisions) plane.remember(DecisionFile::tail(part.data_directory()));
-  const PlaneShown shown(part, plane);
-  if (Status made = make_nodes(static_cast<std::size_t>(told.nodes), part.store(), *own); !made) return made;
+  if (decisions) plane.remember(DecisionFile::tail(component.data_directory()));
+  const PlaneShown shown(component, plane);
+  if (Status made = make_nodes(static_cast<std::size_t>(config.nodes), component.store(), *own); !made)
+    return made;
   if (Status stored = store_manifests(manifests, *own); !stored) return stored;
-  std::optional<std::vector<std::string>> nodes = TRY(wait_for_nodes(part.store(), plane, clock, stop));
+  std::optional<std::vector<std::string>> nodes = TRY(wait_for_nodes(component.store(), plane, clock, stop));
   if (!nodes) return {};
   const std::size_t node_count = nodes->size();
   const std::unique_ptr<health::NodeAgents> agents =
-      TRY(start_agents(told, part, std::move(*nodes), feed, clock));
-  if (Status ready = part.ready(); !ready) return ready;
-  print_welcome(part, node_count);
+      TRY(start_agents(config, component, std::move(*nodes), feed, clock));
+  if (Status ready = component.ready(); !ready) return ready;
+  print_welcome(component, node_count);
   std::optional<PlacementPrinter> printer;
-  if (told.watch_placements) printer.emplace(*own);
+  if (config.watch_placements) printer.emplace(*own);
   stop.wait();
   printer.reset();
   log(LogLevel::Info, "stopping");
@@ -180,15 +182,15 @@ Status serve(const Configuration& told, ServerPart& part, const std::vector<Mani
 
 int run_up(const Configuration& configuration) {
   StopSignal stop;
-  const api::Gates gates = gates_of(Part::Up, configuration);
+  const api::Gates gates = gates_of(Component::Up, configuration);
   const Result<std::vector<Manifest>> manifests = read_manifests(configuration.files, gates);
   if (!manifests) return complain(manifests.error()), 1;
   ServerOptions server = server_options(configuration);
   server.warn_unacted = true;
-  Result<std::unique_ptr<ServerPart>> part = ServerPart::open(std::move(server), gates);
-  if (!part) return complain(part.error());
-  const Status served = serve(configuration, **part, *manifests, gates, stop);
-  (*part)->stop(Duration::millis(300));
+  Result<std::unique_ptr<ApiServerComponent>> component = ApiServerComponent::open(std::move(server), gates);
+  if (!component) return complain(component.error());
+  const Status served = serve(configuration, **component, *manifests, gates, stop);
+  (*component)->stop(Duration::millis(300));
   if (!served) return complain(served.error());
   return 0;
 }

@@ -65,7 +65,7 @@ std::string to_text(const Effects& effects) {
   return out;
 }
 
-void Reconciler::settle(const View&, const api::ObjectKey&, const Outcome&, Time) {}
+void Reconciler::on_outcome(const View&, const api::ObjectKey&, const Outcome&, Time) {}
 
 Interest itself(api::Kind kind) {
   return {kind, {}, [](const View&, const Delta& delta, std::vector<api::ObjectKey>& keys) {

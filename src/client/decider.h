@@ -18,7 +18,7 @@ namespace berth::client {
 struct Write {
   ApiRequest request;
   // Puts metadata.resourceVersion of the previous write's answer into the body: the finalizer-then-status
-  // ladder.
+  // sequence.
   bool on_previous_version = false;
   // These reasons count as success: the wanted state is there already (NotFound for a delete, AlreadyExists
   // for a create with a deterministic name).
@@ -111,7 +111,7 @@ class Reconciler {
   virtual Effects reconcile(const View& view, const api::ObjectKey& key, Time now) = 0;
   // Told before the key runs again when a chain of its last run was not accepted, for those who class
   // refusals.
-  virtual void settle(const View& view, const api::ObjectKey& key, const Outcome& outcome, Time now);
+  virtual void on_outcome(const View& view, const api::ObjectKey& key, const Outcome& outcome, Time now);
 };
 
 // The term in which a process decides. Source: spec.leaseTransitions of the part's Lease, plus one.
@@ -131,7 +131,7 @@ class StatefulDecider {
   virtual void begin_leading(const View&, Leadership, Time) {}
   virtual void apply(const View& view, const Delta& delta, Time now) = 0;
   virtual Effects decide(const View& view, Time now) = 0;
-  virtual void settle(const View& view, const Outcome& outcome, Time now) = 0;
+  virtual void on_outcome(const View& view, const Outcome& outcome, Time now) = 0;
 };
 
 // Interest of a reconciler whose keys are the changed objects themselves.

@@ -58,9 +58,9 @@ api::RawPtr listed_object(const Json& item, const std::string& kind, const std::
 }
 
 // One list and watch, for ever. All on the fetcher's thread, except close() and the start.
-class Following : public std::enable_shared_from_this<Following> {
+class Reflector : public std::enable_shared_from_this<Reflector> {
  public:
-  Following(HttpFetcher& fetcher, const Clock& clock, WatchPacing pacing, ServerTime* server_time,
+  Reflector(HttpFetcher& fetcher, const Clock& clock, WatchPacing pacing, ServerTime* server_time,
             const api::ResourceRef& resource, WatchReceiver& receiver)
       : fetcher_(fetcher),
         clock_(clock),
@@ -69,7 +69,7 @@ class Following : public std::enable_shared_from_this<Following> {
         path_(path_of(resource)),
         receiver_(&receiver) {}
 
-  void start() { later(Duration(), &Following::begin_list); }
+  void start() { later(Duration(), &Reflector::begin_list); }
 
   // The receiver hears nothing after it returns.
   void close() {
@@ -79,7 +79,7 @@ class Following : public std::enable_shared_from_this<Following> {
   }
 
  private:
-  void later(Duration pause, void (Following::*step)());
+  void later(Duration pause, void (Reflector::*step)());
   void begin_list();
   void ask_for_page();
   void take_page(HttpReply http);
@@ -123,19 +123,19 @@ class Following : public std::enable_shared_from_this<Following> {
 };
 
 template <class Call>
-bool Following::tell(Call call) {
+bool Reflector::tell(Call call) {
   const std::lock_guard lock(mutex_);
   if (receiver_) call(*receiver_);
   return receiver_ != nullptr;
 }
 
-void Following::later(Duration pause, void (Following::*step)()) {
+void Reflector::later(Duration pause, void (Reflector::*step)()) {
   fetcher_.after(pause, [self = shared_from_this(), step] {
     if (self->tell([](WatchReceiver&) {})) ((*self).*step)();
   });
 }
 
-Duration Following::next_pause() {
+Duration Reflector::next_pause() {
   const Time now = clock_.monotonic();
   const bool fresh = !last_trouble_.is_set() || now - last_trouble_ > pacing_.healthy;
   last_trouble_ = now;
@@ -143,13 +143,13 @@ Duration Following::next_pause() {
   return pause_;
 }
 
-void Following::begin_list() {
+void Reflector::begin_list() {
   continue_.clear();
   objects_.clear();
   ask_for_page();
 }
 
-void Following::ask_for_page() {
+void Reflector::ask_for_page() {
   HttpFetch fetch;
   fetch.target = percent_encoded(path_);
   if (paging_ == Paging::Pages) fetch.target += "?limit=" + std::to_string(pacing_.page_objects);
@@ -159,7 +159,7 @@ void Following::ask_for_page() {
                   [self = shared_from_this()](HttpReply reply) { self->take_page(std::move(reply)); });
 }
 
-void Following::take_page(HttpReply http) {
+void Reflector::take_page(HttpReply http) {
   if (server_time_) server_time_->heard(http, ServerTime::Answer::List);
   const ApiReply reply = api_reply(std::move(http));
   if (!reply.ok() || !reply.object) return list_failed(reply);
@@ -173,7 +173,7 @@ void Following::take_page(HttpReply http) {
   if (tell([](WatchReceiver&) {})) ask_for_page();
 }
 
-bool Following::keep_page(const std::string& page) {
+bool Reflector::keep_page(const std::string& page) {
   const Result<Json> list = parse_json(page);
   if (!list || !list->is_object()) return false;
   std::string kind(list->string_at("kind"));
@@ -192,7 +192,7 @@ bool Following::keep_page(const std::string& page) {
   return true;
 }
 
-void Following::finish_list() {
+void Reflector::finish_list() {
   paging_ = Paging::Pages;
   listed_ = true;
   std::vector<api::RawPtr> objects;
@@ -201,21 +201,21 @@ void Following::finish_list() {
   if (tell([&](WatchReceiver& receiver) { receiver.on_list(std::move(objects), version); })) begin_watch();
 }
 
-void Following::list_failed(const ApiReply& reply) {
+void Reflector::list_failed(const ApiReply& reply) {
   objects_.clear();
   if (reply.code == 404 && !listed_) {
     tell([](WatchReceiver& receiver) { receiver.on_not_served(); });
-    return later(pacing_.absent_pause, &Following::begin_list);
+    return later(pacing_.absent_pause, &Reflector::begin_list);
   }
   if (reply.code == 410 && paging_ == Paging::Pages) {
     paging_ = Paging::Whole;  // pages that come too slowly would come too slowly again
     return begin_list();
   }
   tell([&](WatchReceiver& receiver) { receiver.on_trouble("list: " + text_of(reply)); });
-  later(std::max(next_pause(), Duration::seconds(reply.retry_after_s)), &Following::begin_list);
+  later(std::max(next_pause(), Duration::seconds(reply.retry_after_s)), &Reflector::begin_list);
 }
 
-void Following::begin_watch() {
+void Reflector::begin_watch() {
   stream_reply_ = {};
   stream_fault_.clear();
   event_code_ = 0;
@@ -238,12 +238,12 @@ void Following::begin_watch() {
   if (!receiver_) fetcher_.cancel(id);
 }
 
-void Following::take_status(int status, const HttpHeaders& headers) {
+void Reflector::take_status(int status, const HttpHeaders& headers) {
   stream_reply_.status = status;
   stream_reply_.headers = headers;
 }
 
-void Following::take_bytes(std::string_view bytes) {
+void Reflector::take_bytes(std::string_view bytes) {
   if (!stream_fault_.empty()) return;
   std::string& pending = stream_reply_.body;
   std::vector<RawChange> changes;
@@ -266,7 +266,7 @@ void Following::take_bytes(std::string_view bytes) {
 }
 
 // False when the stream is of no more use; stream_fault_ then says why.
-bool Following::take_event(std::string_view line, std::vector<RawChange>& changes) {
+bool Reflector::take_event(std::string_view line, std::vector<RawChange>& changes) {
   if (line.empty()) return true;
   const Result<Json> event = parse_json(line);
   const Json* object = event ? event->find("object") : nullptr;
@@ -291,7 +291,7 @@ bool Following::take_event(std::string_view line, std::vector<RawChange>& change
   return true;
 }
 
-void Following::watch_ended(const std::string& trouble) {
+void Reflector::watch_ended(const std::string& trouble) {
   {
     const std::lock_guard lock(mutex_);
     stream_.reset();
@@ -313,16 +313,16 @@ void Following::watch_ended(const std::string& trouble) {
     tell([&](WatchReceiver& receiver) { receiver.on_trouble("watch: " + std::move(text)); });
   const Duration pause = moved || (history_lost && lasted) ? Duration() : next_pause();
   later(std::max(pause, Duration::seconds(refusal.retry_after_s)),
-        history_lost ? &Following::begin_list : &Following::begin_watch);
+        history_lost ? &Reflector::begin_list : &Reflector::begin_watch);
 }
 
-class FollowingSubscription final : public Subscription {
+class ReflectorSubscription final : public Subscription {
  public:
-  explicit FollowingSubscription(std::shared_ptr<Following> following) : following_(std::move(following)) {}
-  ~FollowingSubscription() override { following_->close(); }
+  explicit ReflectorSubscription(std::shared_ptr<Reflector> reflector) : reflector_(std::move(reflector)) {}
+  ~ReflectorSubscription() override { reflector_->close(); }
 
  private:
-  std::shared_ptr<Following> following_;
+  std::shared_ptr<Reflector> reflector_;
 };
 
 class HttpsClient final : public ApiClient {
@@ -351,10 +351,10 @@ class HttpsClient final : public ApiClient {
   }
 
   std::unique_ptr<Subscription> list_and_watch(api::ResourceRef resource, WatchReceiver& receiver) override {
-    auto following =
-        std::make_shared<Following>(*watches_, clock_, pacing_, server_time_, resource, receiver);
-    following->start();
-    return std::make_unique<FollowingSubscription>(std::move(following));
+    auto reflector =
+        std::make_shared<Reflector>(*watches_, clock_, pacing_, server_time_, resource, receiver);
+    reflector->start();
+    return std::make_unique<ReflectorSubscription>(std::move(reflector));
   }
 
  private:

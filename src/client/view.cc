@@ -99,7 +99,7 @@ auto with_table(ViewType& view, const api::ObjectKey& key, Visit visit) {
       break;
   }
   if constexpr (std::is_const_v<ViewType>) {
-    static const Table<api::AnyObject> kEmpty;
+    static const Indexer<api::AnyObject> kEmpty;
     const auto found = view.others.find(key.resource);
     return visit(found == view.others.end() ? kEmpty : found->second);
   } else {
@@ -184,7 +184,7 @@ std::vector<const api::BindRequest*> View::bind_requests_of_pod(std::string_view
 }
 
 std::optional<Delta> View::put(const api::ObjectKey& key, api::TypedObject object) {
-  return with_table(*this, key, [&]<class T>(Table<T>& table) -> std::optional<Delta> {
+  return with_table(*this, key, [&]<class T>(Indexer<T>& table) -> std::optional<Delta> {
     const auto after = std::get<std::shared_ptr<const T>>(std::move(object));
     auto before = table.put(after);
     if (before == after) return std::nullopt;
@@ -195,7 +195,7 @@ std::optional<Delta> View::put(const api::ObjectKey& key, api::TypedObject objec
 }
 
 std::optional<Delta> View::erase(const api::ObjectKey& key, std::uint64_t deleted_at) {
-  return with_table(*this, key, [&]<class T>(Table<T>& table) -> std::optional<Delta> {
+  return with_table(*this, key, [&]<class T>(Indexer<T>& table) -> std::optional<Delta> {
     const T* known = table.find(key.ns, key.name);
     if (!known || known->meta.resource_version > deleted_at) return std::nullopt;
     return Delta{key, table.erase(key.ns, key.name), std::nullopt};
@@ -203,7 +203,7 @@ std::optional<Delta> View::erase(const api::ObjectKey& key, std::uint64_t delete
 }
 
 std::optional<api::TypedObject> View::find(const api::ObjectKey& key) const {
-  return with_table(*this, key, [&]<class T>(const Table<T>& table) -> std::optional<api::TypedObject> {
+  return with_table(*this, key, [&]<class T>(const Indexer<T>& table) -> std::optional<api::TypedObject> {
     auto found = table.find_shared(key.ns, key.name);
     if (!found) return std::nullopt;
     return found;
@@ -212,7 +212,7 @@ std::optional<api::TypedObject> View::find(const api::ObjectKey& key) const {
 
 std::vector<api::ObjectKey> View::keys(api::Kind kind, const api::ResourceRef& resource) const {
   std::vector<api::ObjectKey> keys;
-  with_table(*this, api::ObjectKey{kind, "", "", resource}, [&]<class T>(const Table<T>& table) {
+  with_table(*this, api::ObjectKey{kind, "", "", resource}, [&]<class T>(const Indexer<T>& table) {
     for (const auto& [named, object] : table.all()) keys.push_back({kind, named.ns, named.name, resource});
     return 0;
   });
@@ -223,7 +223,7 @@ std::vector<api::ObjectKey> View::keys_in(api::Kind kind, const std::string& ns,
                                           const api::ResourceRef& resource) const {
   const api::ResourceRef named = kind == api::Kind::Other ? resource : api::ResourceRef{};
   std::vector<api::ObjectKey> keys;
-  with_table(*this, api::ObjectKey{kind, "", "", named}, [&]<class T>(const Table<T>& table) {
+  with_table(*this, api::ObjectKey{kind, "", "", named}, [&]<class T>(const Indexer<T>& table) {
     const auto& all = table.all();
     for (auto at = all.lower_bound(NamedKey{ns, ""}); at != all.end() && at->first.ns == ns; ++at)
       keys.push_back({kind, ns, at->first.name, named});

@@ -26,7 +26,7 @@ struct NamedKey {
 };
 
 template <class T>
-class Table {
+class Indexer {
  public:
   using Ptr = std::shared_ptr<const T>;
   // Which index entries an object has; sorted output is not required.
@@ -143,19 +143,19 @@ class View {
  public:
   View();
 
-  Table<api::Pod> pods;
-  Table<api::Node> nodes;
-  Table<api::Namespace> namespaces;
-  Table<api::Lease> leases;
-  Table<api::PriorityClass> priority_classes;
-  Table<api::PodGroup> pod_groups;
-  Table<api::ResourceSlice> slices;
-  Table<api::DeviceClass> classes;
-  Table<api::ResourceClaim> claims;
-  Table<api::ResourceClaimTemplate> claim_templates;
-  Table<api::BindRequest> bind_requests;
-  Table<api::DeviceTaintRule> taint_rules;
-  std::map<api::ResourceRef, Table<api::AnyObject>> others;
+  Indexer<api::Pod> pods;
+  Indexer<api::Node> nodes;
+  Indexer<api::Namespace> namespaces;
+  Indexer<api::Lease> leases;
+  Indexer<api::PriorityClass> priority_classes;
+  Indexer<api::PodGroup> pod_groups;
+  Indexer<api::ResourceSlice> slices;
+  Indexer<api::DeviceClass> classes;
+  Indexer<api::ResourceClaim> claims;
+  Indexer<api::ResourceClaimTemplate> claim_templates;
+  Indexer<api::BindRequest> bind_requests;
+  Indexer<api::DeviceTaintRule> taint_rules;
+  std::map<api::ResourceRef, Indexer<api::AnyObject>> others;
 
   // Of every generation.
   std::vector<const api::ResourceSlice*> slices_of_pool(std::string_view driver, std::string_view pool) const;

@@ -3,8 +3,8 @@
 #include "api/type_table.h"
 #include "base/log.h"
 #include "binding/binder.h"
-#include "binding/gang_barrier.h"
 #include "binding/claim_deallocator.h"
+#include "binding/gang_barrier.h"
 #include "control/controllers/controllers.h"
 #include "dra/cel_selectors.h"
 #include "health/health_reporter.h"
@@ -38,8 +38,8 @@ void add_controllers(Engine& engine) {
   engine.add(make_garbage_collector(watched_resources()));
   engine.add(make_namespace_finalizer(watched_resources()));
   engine.add(make_pod_group_protection());
-  engine.add(make_pod_finisher());
-  engine.add(make_event_sweep());
+  engine.add(make_pod_gc());
+  engine.add(make_event_ttl());
   engine.add(make_device_taint_eviction());
 }
 
@@ -65,7 +65,7 @@ const binding::Binder* add_binder(Engine& engine, const api::Gates& gates, bindi
   binding::Binder* added = binder->get();
   engine.add(binding::make_gang_barrier(binding_options, *added));
   engine.add(std::move(binder).value());
-  engine.add(binding::make_idle_claims());
+  engine.add(binding::make_claim_deallocator());
   return added;
 }
 
@@ -105,7 +105,7 @@ struct ControlPlane::Parts {
       : repairs(options.decisions),
         scheduler(scheduler_options(options, gates), selectors, &decisions),
         decoded(options.decoded ? options.decoded : std::make_shared<api::DecodedVersions>()),
-        hub(client, decoded) {
+        informers(client, decoded) {
     decisions.pass_on_to(&repairs);
   }
   RepairLog repairs;
@@ -117,7 +117,7 @@ struct ControlPlane::Parts {
   const binding::Binder* binder = nullptr;  // its engine's
   health::HealthFeed* health = nullptr;
   const std::shared_ptr<api::DecodedVersions> decoded;
-  InformerHub hub;
+  SharedInformers informers;
 };
 
 ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, ControlPlaneOptions options)
@@ -126,7 +126,7 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
     parts_->scheduling = std::make_unique<Engine>(
         client, EngineOptions{"berth", "berth", options.writes_in_flight_max, parts_->decoded});
     parts_->scheduling->add(parts_->scheduler);
-    parts_->scheduling->attach_to(parts_->hub);
+    parts_->scheduling->attach_to(parts_->informers);
   }
   if (options.controllers || options.simulated_nodes || options.binder || options.health) {
     EngineOptions engine_options;
@@ -140,7 +140,7 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
       parts_->health = options.health;
       add_node_agents(*parts_->controllers, gates, *options.health);
     }
-    parts_->controllers->attach_to(parts_->hub);
+    parts_->controllers->attach_to(parts_->informers);
   }
 }
 
@@ -150,7 +150,7 @@ ControlPlane::~ControlPlane() {
 }
 
 void ControlPlane::start() {
-  parts_->hub.start();
+  parts_->informers.start();
 }
 void ControlPlane::lead(Leading leading, client::Leadership leadership) {
   const auto tell = [&] {
@@ -158,12 +158,12 @@ void ControlPlane::lead(Leading leading, client::Leadership leadership) {
       if (engine) engine->lead(leading, leadership);
   };
   if (leading == Leading::Yes)
-    parts_->hub.relist(tell);
+    parts_->informers.relist(tell);
   else
     tell();
 }
 void ControlPlane::stop_watching() {
-  parts_->hub.stop();
+  parts_->informers.stop();
 }
 Engine* ControlPlane::scheduling() {
   return parts_->scheduling.get();
@@ -172,7 +172,7 @@ Engine* ControlPlane::controllers() {
   return parts_->controllers.get();
 }
 
-const scheduling::Queue& ControlPlane::queue() const {
+const scheduling::SchedulingQueue& ControlPlane::queue() const {
   return parts_->scheduler.queue();
 }
 const scheduling::Scheduler& ControlPlane::scheduler() const {

@@ -63,7 +63,7 @@ class ControlPlane {
   Engine* controllers();
 
   // For whoever steps the engines.
-  const scheduling::Queue& queue() const;
+  const scheduling::SchedulingQueue& queue() const;
   const scheduling::DecisionRing& decisions() const;
   const scheduling::Scheduler& scheduler() const;
   // Null without a binder; for who steps the controllers.

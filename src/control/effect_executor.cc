@@ -54,7 +54,7 @@ bool is_gone(Verb verb, const api::TypedObject& object) {
   return meta.deleting() || verb == Verb::Delete;
 }
 
-std::uint64_t version_of(const Answer& answer) {
+std::uint64_t version_of(const ClientAnswer& answer) {
   if (answer.object) return api::meta_of(*answer.object).resource_version;
   if (!answer.reply.object) return 0;
   const auto decoded = api::decode_typed(api::Kind::Other, answer.reply.object);
@@ -98,7 +98,7 @@ api::ObjectKey target_of(const ApiRequest& request) {
   return key;
 }
 
-struct Executor::ChainRun {
+struct EffectExecutor::ChainRun {
   bool reading = false;  // the object is being read again; a repeat repeats that read
   bool unknown = false;  // a copy of the current write may have been carried out, or may still be
   std::size_t next = 0;
@@ -109,7 +109,7 @@ struct Executor::ChainRun {
   client::ChainOutcome outcome;
 };
 
-struct Executor::Flight {
+struct EffectExecutor::Flight {
   client::Effects effects;
   std::vector<ChainRun> runs;
   std::size_t open = 0;
@@ -119,16 +119,17 @@ struct Executor::Flight {
   const Write& current(std::uint32_t chain) const { return writes(chain)[runs[chain].next]; }
 };
 
-Executor::Executor(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox, ViewPort& port,
-                   std::size_t writes_in_flight_max, std::shared_ptr<api::DecodedVersions> decoded)
+EffectExecutor::EffectExecutor(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox, ViewPort& port,
+                               std::size_t writes_in_flight_max,
+                               std::shared_ptr<api::DecodedVersions> decoded)
     : client_(client),
       mailbox_(std::move(mailbox)),
       port_(port),
       decoded_(decoded ? std::move(decoded) : std::make_shared<api::DecodedVersions>()),
       writes_in_flight_max_(writes_in_flight_max) {}
-Executor::~Executor() = default;
+EffectExecutor::~EffectExecutor() = default;
 
-std::uint64_t Executor::start(client::Effects effects) {
+std::uint64_t EffectExecutor::start(client::Effects effects) {
   BERTH_ASSERT(!effects.chains.empty(), "a flight has at least one chain");
   const std::uint64_t id = ++last_flight_;
   auto flight = std::make_unique<Flight>();
@@ -145,30 +146,30 @@ std::uint64_t Executor::start(client::Effects effects) {
   return id;
 }
 
-Executor::Flight* Executor::find(std::uint64_t flight) {
+EffectExecutor::Flight* EffectExecutor::find(std::uint64_t flight) {
   const auto found = flights_.find(flight);
   return found == flights_.end() ? nullptr : found->second.get();
 }
 
-void Executor::want(Place place) {
-  waiting_.push_back(place);
+void EffectExecutor::want(ChainRef chain_ref) {
+  waiting_.push_back(chain_ref);
 }
 
-void Executor::pump() {
+void EffectExecutor::pump() {
   while (in_flight_ < writes_in_flight_max_ && !waiting_.empty()) {
-    const Place place = waiting_.front();
+    const ChainRef chain_ref = waiting_.front();
     waiting_.pop_front();
-    Flight* flight = find(place.flight);
+    Flight* flight = find(chain_ref.flight);
     BERTH_ASSERT(flight, "a flight lives as long as one of its chains waits");
-    send(place, *flight, flight->runs[place.chain]);
+    send(chain_ref, *flight, flight->runs[chain_ref.chain]);
   }
 }
 
-void Executor::send(Place place, Flight& flight, ChainRun& run) {
+void EffectExecutor::send(ChainRef chain_ref, Flight& flight, ChainRun& run) {
   const bool begun = run.next > 0 || run.unknown || run.attempts > 0;
   if (flight.failed && flight.effects.stop_on_failure && !begun)
-    return end_chain(place, flight, RunResult::Fine);
-  const Write& write = flight.current(place.chain);
+    return end_chain(chain_ref, flight, RunResult::Fine);
+  const Write& write = flight.current(chain_ref.chain);
   ApiRequest request = write.request;
   if (write.on_previous_version) request.body = with_version(request.body, run.version);
   const api::ObjectKey key = target_of(request);
@@ -177,56 +178,61 @@ void Executor::send(Place place, Flight& flight, ChainRun& run) {
   run.uid_before = known ? known->uid : "";
   ++in_flight_;
   ++counters_.writes;
-  client_.submit(std::move(request), [mailbox = mailbox_, decoded = decoded_, place, keeps,
-                                      kind = key.kind](ApiReply reply) {
-    Answer answer{RequestPurpose::Write, place.flight, place.chain, std::move(reply), std::nullopt};
-    if (keeps && answer.reply.object)
-      if (auto object = decoded->decode(kind, answer.reply.object)) answer.object = *std::move(object);
-    mailbox->push(std::move(answer));
-  });
+  client_.submit(std::move(request),
+                 [mailbox = mailbox_, decoded = decoded_, chain_ref, keeps, kind = key.kind](ApiReply reply) {
+                   ClientAnswer answer{RequestPurpose::Write, chain_ref.flight, chain_ref.chain,
+                                       std::move(reply), std::nullopt};
+                   if (keeps && answer.reply.object)
+                     if (auto object = decoded->decode(kind, answer.reply.object))
+                       answer.object = *std::move(object);
+                   mailbox->push(std::move(answer));
+                 });
 }
 
-void Executor::send_refresh(Place place, Flight& flight, ChainRun&) {
-  ApiRequest request = flight.current(place.chain).request;
+void EffectExecutor::send_refresh(ChainRef chain_ref, Flight& flight, ChainRun&) {
+  ApiRequest request = flight.current(chain_ref.chain).request;
   request.verb = Verb::Get;
   request.subresource.clear();
   request.body.clear();
   ++in_flight_;
   ++counters_.refreshes;
   const api::Kind kind = target_of(request).kind;
-  client_.submit(std::move(request), [mailbox = mailbox_, decoded = decoded_, place, kind](ApiReply reply) {
-    Answer answer{RequestPurpose::Refresh, place.flight, place.chain, std::move(reply), std::nullopt};
-    if (answer.reply.object)
-      if (auto object = decoded->decode(kind, answer.reply.object)) answer.object = *std::move(object);
-    mailbox->push(std::move(answer));
-  });
+  client_.submit(std::move(request),
+                 [mailbox = mailbox_, decoded = decoded_, chain_ref, kind](ApiReply reply) {
+                   ClientAnswer answer{RequestPurpose::Refresh, chain_ref.flight, chain_ref.chain,
+                                       std::move(reply), std::nullopt};
+                   if (answer.reply.object)
+                     if (auto object = decoded->decode(kind, answer.reply.object))
+                       answer.object = *std::move(object);
+                   mailbox->push(std::move(answer));
+                 });
 }
 
-void Executor::on_answer(Answer answer, Time now) {
+void EffectExecutor::on_answer(ClientAnswer answer, Time now) {
   --in_flight_;
-  const Place place{answer.flight, answer.part};
-  Flight* flight = find(place.flight);
+  const ChainRef chain_ref{answer.flight, answer.part};
+  Flight* flight = find(chain_ref.flight);
   BERTH_ASSERT(flight, "a flight lives until every answer came");
   if (answer.purpose == RequestPurpose::Refresh)
-    on_refreshed(place, *flight, std::move(answer), now);
+    on_refreshed(chain_ref, *flight, std::move(answer), now);
   else
-    on_written(place, *flight, std::move(answer), now);
+    on_written(chain_ref, *flight, std::move(answer), now);
   pump();
 }
 
-void Executor::on_written(Place place, Flight& flight, Answer answer, Time now) {
-  ChainRun& run = flight.runs[place.chain];
-  const Write& write = flight.current(place.chain);
+void EffectExecutor::on_written(ChainRef chain_ref, Flight& flight, ClientAnswer answer, Time now) {
+  ChainRun& run = flight.runs[chain_ref.chain];
+  const Write& write = flight.current(chain_ref.chain);
   const Meaning meaning = meaning_of(answer.reply, write);
   run.outcome.last = answer.reply;
-  if (meaning == Meaning::Accepted) return accept(place, flight, std::move(answer));
+  if (meaning == Meaning::Accepted) return accept(chain_ref, flight, std::move(answer));
   if (meaning == Meaning::Lost) ++counters_.lost;
   if (answer.reply.reason == "Conflict") ++counters_.conflicts;
   run.unknown |= meaning == Meaning::Lost;
 
   const bool followed = write.mark.has_value() && !has(KnownDefect::UnknownFateTakenAsNotDone);
   if (meaning == Meaning::Again && (++run.attempts < kWriteAttemptsMax || (followed && run.unknown)))
-    return repeat_later(place, run, answer.reply.retry_after_s, now);
+    return repeat_later(chain_ref, run, answer.reply.retry_after_s, now);
   const bool readable = !write.request.name.empty() && port_.keeps(target_of(write.request));
   const bool look = followed ? run.unknown || meaning == Meaning::Outdated
                              : meaning == Meaning::Lost || meaning == Meaning::Outdated;
@@ -234,43 +240,43 @@ void Executor::on_written(Place place, Flight& flight, Answer answer, Time now) 
     if (!followed) run.attempts = 0;
     run.reading = true;
     flight.failed |= !followed;
-    return send_refresh(place, flight, run);
+    return send_refresh(chain_ref, flight, run);
   }
   ++counters_.refused;
-  end_chain(place, flight, RunResult::Failed);
+  end_chain(chain_ref, flight, RunResult::Failed);
 }
 
 // Decides the fate of a write with a mark by the object as it was read.
-void Executor::on_mark_read(Place place, Flight& flight, const Answer& answer, Time now) {
-  ChainRun& run = flight.runs[place.chain];
-  const Write& write = flight.current(place.chain);
+void EffectExecutor::on_mark_read(ChainRef chain_ref, Flight& flight, const ClientAnswer& answer, Time now) {
+  ChainRun& run = flight.runs[chain_ref.chain];
+  const Write& write = flight.current(chain_ref.chain);
   const api::ObjectKey key = target_of(write.request);
   const bool missing = says_missing(answer.reply);
   if (!answer.object && !missing) {
     ++run.attempts;
-    repeats_.emplace(now + backoff(kWriteBackoffBase, kWriteBackoffCap, run.attempts), place);
+    repeats_.emplace(now + backoff(kWriteBackoffBase, kWriteBackoffCap, run.attempts), chain_ref);
     return;
   }
   if (answer.object) port_.learn(key, *answer.object);
   if (missing && !run.uid_before.empty()) port_.forget(key, run.uid_before);
   run.reading = false;
   const bool ours = bears(*write.mark, answer.reply) || has(KnownDefect::AlreadyExistsCountsAsOurs);
-  if (answer.object && ours) return accept(place, flight, answer);
+  if (answer.object && ours) return accept(chain_ref, flight, answer);
   // A create lands only where nothing stands, an update only on its version.
   const bool may_land =
       missing ? write.request.verb == Verb::Create
               : answer.object && std::to_string(api::meta_of(*answer.object).resource_version) ==
                                      base_version(write.request);
-  if (!may_land) return end_chain(place, flight, RunResult::Stale);
+  if (!may_land) return end_chain(chain_ref, flight, RunResult::Stale);
   ++run.attempts;
-  repeat_later(place, run, 0, now);
+  repeat_later(chain_ref, run, 0, now);
 }
 
-void Executor::on_refreshed(Place place, Flight& flight, Answer answer, Time now) {
-  if (flight.current(place.chain).mark && !has(KnownDefect::UnknownFateTakenAsNotDone))
-    return on_mark_read(place, flight, answer, now);
-  ChainRun& run = flight.runs[place.chain];
-  const api::ObjectKey key = target_of(flight.current(place.chain).request);
+void EffectExecutor::on_refreshed(ChainRef chain_ref, Flight& flight, ClientAnswer answer, Time now) {
+  if (flight.current(chain_ref.chain).mark && !has(KnownDefect::UnknownFateTakenAsNotDone))
+    return on_mark_read(chain_ref, flight, answer, now);
+  ChainRun& run = flight.runs[chain_ref.chain];
+  const api::ObjectKey key = target_of(flight.current(chain_ref.chain).request);
   const bool missing = says_missing(answer.reply);
   if (answer.object) {
     port_.learn(key, *answer.object);
@@ -279,17 +285,17 @@ void Executor::on_refreshed(Place place, Flight& flight, Answer answer, Time now
     if (!run.uid_before.empty()) port_.forget(key, run.uid_before);
   } else if (++run.attempts < kWriteAttemptsMax) {
     const Duration delay = backoff(kWriteBackoffBase, kWriteBackoffCap, run.attempts);
-    repeats_.emplace(now + delay, place);
+    repeats_.emplace(now + delay, chain_ref);
     return;
   } else {
-    return end_chain(place, flight, RunResult::Failed);
+    return end_chain(chain_ref, flight, RunResult::Failed);
   }
   // A missing target will be missing again at once: that is no race.
   const bool raced = run.outcome.last.reason != "NotFound";
-  end_chain(place, flight, raced ? RunResult::Stale : RunResult::Failed);
+  end_chain(chain_ref, flight, raced ? RunResult::Stale : RunResult::Failed);
 }
 
-void Executor::learn(const ApiRequest& request, ChainRun& run, const Answer& answer) {
+void EffectExecutor::learn(const ApiRequest& request, ChainRun& run, const ClientAnswer& answer) {
   const api::ObjectKey key = target_of(request);
   const bool deleted = request.verb == Verb::Delete && request.subresource.empty();
   if (answer.object) {
@@ -304,69 +310,69 @@ void Executor::learn(const ApiRequest& request, ChainRun& run, const Answer& ans
   }
 }
 
-void Executor::accept(Place place, Flight& flight, Answer answer) {
-  ChainRun& run = flight.runs[place.chain];
+void EffectExecutor::accept(ChainRef chain_ref, Flight& flight, ClientAnswer answer) {
+  ChainRun& run = flight.runs[chain_ref.chain];
   ++counters_.accepted;
-  learn(flight.current(place.chain).request, run, answer);
+  learn(flight.current(chain_ref.chain).request, run, answer);
   run.attempts = 0;
   run.unknown = false;
-  const std::string& stop_uid = flight.current(place.chain).stop_if_uid;
+  const std::string& stop_uid = flight.current(chain_ref.chain).stop_if_uid;
   if (!stop_uid.empty() && answer.object && api::meta_of(*answer.object).uid == stop_uid)
-    return end_chain(place, flight, RunResult::Stale);
+    return end_chain(chain_ref, flight, RunResult::Stale);
   ++run.outcome.writes_accepted;
   ++run.next;
-  const auto& writes = flight.writes(place.chain);
+  const auto& writes = flight.writes(chain_ref.chain);
   if (run.next < writes.size() && writes[run.next].on_previous_version) run.version = version_of(answer);
-  next_write(place, flight);
+  next_write(chain_ref, flight);
 }
 
-void Executor::repeat_later(Place place, ChainRun& run, int retry_after_s, Time now) {
+void EffectExecutor::repeat_later(ChainRef chain_ref, ChainRun& run, int retry_after_s, Time now) {
   ++counters_.repeated;
   const Duration own = backoff(kWriteBackoffBase, kWriteBackoffCap, run.attempts);
   const Duration asked = std::min(Duration::seconds(retry_after_s), kKeyBackoffCap);
-  repeats_.emplace(now + std::max(own, asked), place);
+  repeats_.emplace(now + std::max(own, asked), chain_ref);
 }
 
-void Executor::wake_due(Time now) {
+void EffectExecutor::wake_due(Time now) {
   while (!repeats_.empty() && repeats_.begin()->first <= now) {
-    const Place place = repeats_.begin()->second;
+    const ChainRef chain_ref = repeats_.begin()->second;
     repeats_.erase(repeats_.begin());
-    Flight* flight = find(place.flight);
+    Flight* flight = find(chain_ref.flight);
     BERTH_ASSERT(flight, "a flight lives as long as a repeat waits");
-    ChainRun& run = flight->runs[place.chain];
+    ChainRun& run = flight->runs[chain_ref.chain];
     if (run.reading)
-      send_refresh(place, *flight, run);
+      send_refresh(chain_ref, *flight, run);
     else
-      want(place);
+      want(chain_ref);
   }
   pump();
 }
 
-std::optional<Time> Executor::next_wake() const {
+std::optional<Time> EffectExecutor::next_wake() const {
   if (repeats_.empty()) return std::nullopt;
   return repeats_.begin()->first;
 }
 
-void Executor::next_write(Place place, Flight& flight) {
-  ChainRun& run = flight.runs[place.chain];
-  if (run.next < flight.writes(place.chain).size()) return want(place);
+void EffectExecutor::next_write(ChainRef chain_ref, Flight& flight) {
+  ChainRun& run = flight.runs[chain_ref.chain];
+  if (run.next < flight.writes(chain_ref.chain).size()) return want(chain_ref);
   run.outcome.ok = true;
-  end_chain(place, flight, RunResult::Fine);
+  end_chain(chain_ref, flight, RunResult::Fine);
 }
 
-void Executor::end_chain(Place place, Flight& flight, RunResult result) {
-  ChainRun& run = flight.runs[place.chain];
+void EffectExecutor::end_chain(ChainRef chain_ref, Flight& flight, RunResult result) {
+  ChainRun& run = flight.runs[chain_ref.chain];
   run.result = result;
   run.reading = false;
   if (!run.outcome.ok) flight.failed = true;
-  end_part(place.flight, flight);
+  end_part(chain_ref.flight, flight);
 }
 
-void Executor::end_part(std::uint64_t id, Flight& flight) {
+void EffectExecutor::end_part(std::uint64_t id, Flight& flight) {
   if (--flight.open == 0) finish(id, flight);
 }
 
-void Executor::finish(std::uint64_t id, Flight& flight) {
+void EffectExecutor::finish(std::uint64_t id, Flight& flight) {
   Finished finished{id, {flight.effects.decision_id, {}}, RunResult::Fine};
   for (ChainRun& run : flight.runs) {
     finished.result = std::max(finished.result, run.result);
@@ -376,7 +382,7 @@ void Executor::finish(std::uint64_t id, Flight& flight) {
   flights_.erase(id);
 }
 
-std::vector<Executor::Finished> Executor::take_finished() {
+std::vector<EffectExecutor::Finished> EffectExecutor::take_finished() {
   return std::exchange(finished_, {});
 }
 

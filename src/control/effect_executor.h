@@ -24,7 +24,7 @@ inline constexpr std::uint32_t kWriteAttemptsMax = 5;
 inline constexpr Duration kWriteBackoffBase = Duration::millis(50);
 inline constexpr Duration kWriteBackoffCap = Duration::seconds(5);
 
-struct ExecutorCounters {
+struct EffectExecutorCounters {
   std::uint64_t writes = 0;  // requests that change something, repeats included
   std::uint64_t accepted = 0;
   std::uint64_t repeated = 0;
@@ -49,7 +49,7 @@ class ViewPort {
 // The object that a request is about.
 api::ObjectKey target_of(const client::ApiRequest& request);
 
-class Executor {
+class EffectExecutor {
  public:
   struct Finished {
     std::uint64_t flight = 0;
@@ -57,14 +57,14 @@ class Executor {
     RunResult result = RunResult::Fine;
   };
 
-  Executor(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox, ViewPort& port,
-           std::size_t writes_in_flight_max = kWritesInFlightMax,
-           std::shared_ptr<api::DecodedVersions> decoded = nullptr);
-  ~Executor();
+  EffectExecutor(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox, ViewPort& port,
+                 std::size_t writes_in_flight_max = kWritesInFlightMax,
+                 std::shared_ptr<api::DecodedVersions> decoded = nullptr);
+  ~EffectExecutor();
 
   // Starts the chains (at least one) and returns the flight's number.
   std::uint64_t start(client::Effects effects);
-  void on_answer(Answer answer, Time now);
+  void on_answer(ClientAnswer answer, Time now);
   // Sends the repeats that are due.
   void wake_due(Time now);
   std::optional<Time> next_wake() const;
@@ -72,29 +72,29 @@ class Executor {
   std::vector<Finished> take_finished();
 
   std::size_t flights() const { return flights_.size(); }
-  const ExecutorCounters& counters() const { return counters_; }
+  const EffectExecutorCounters& counters() const { return counters_; }
 
  private:
   struct ChainRun;
   struct Flight;
-  struct Place {
+  struct ChainRef {
     std::uint64_t flight = 0;
     std::uint32_t chain = 0;
   };
 
   Flight* find(std::uint64_t flight);
-  void want(Place place);
+  void want(ChainRef chain_ref);
   void pump();
-  void send(Place place, Flight& flight, ChainRun& run);
-  void send_refresh(Place place, Flight& flight, ChainRun& run);
-  void on_written(Place place, Flight& flight, Answer answer, Time now);
-  void on_refreshed(Place place, Flight& flight, Answer answer, Time now);
-  void on_mark_read(Place place, Flight& flight, const Answer& answer, Time now);
-  void accept(Place place, Flight& flight, Answer answer);
-  void learn(const client::ApiRequest& request, ChainRun& run, const Answer& answer);
-  void repeat_later(Place place, ChainRun& run, int retry_after_s, Time now);
-  void next_write(Place place, Flight& flight);
-  void end_chain(Place place, Flight& flight, RunResult result);
+  void send(ChainRef chain_ref, Flight& flight, ChainRun& run);
+  void send_refresh(ChainRef chain_ref, Flight& flight, ChainRun& run);
+  void on_written(ChainRef chain_ref, Flight& flight, ClientAnswer answer, Time now);
+  void on_refreshed(ChainRef chain_ref, Flight& flight, ClientAnswer answer, Time now);
+  void on_mark_read(ChainRef chain_ref, Flight& flight, const ClientAnswer& answer, Time now);
+  void accept(ChainRef chain_ref, Flight& flight, ClientAnswer answer);
+  void learn(const client::ApiRequest& request, ChainRun& run, const ClientAnswer& answer);
+  void repeat_later(ChainRef chain_ref, ChainRun& run, int retry_after_s, Time now);
+  void next_write(ChainRef chain_ref, Flight& flight);
+  void end_chain(ChainRef chain_ref, Flight& flight, RunResult result);
   void end_part(std::uint64_t id, Flight& flight);
   void finish(std::uint64_t id, Flight& flight);
 
@@ -106,10 +106,10 @@ class Executor {
   std::uint64_t last_flight_ = 0;
   std::size_t in_flight_ = 0;
   std::unordered_map<std::uint64_t, std::unique_ptr<Flight>> flights_;
-  std::deque<Place> waiting_;
-  std::multimap<Time, Place> repeats_;
+  std::deque<ChainRef> waiting_;
+  std::multimap<Time, ChainRef> repeats_;
   std::vector<Finished> finished_;
-  ExecutorCounters counters_;
+  EffectExecutorCounters counters_;
 };
 
 }  // namespace berth::control

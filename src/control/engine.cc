@@ -73,10 +73,10 @@ void Engine::add(client::StatefulDecider& decider) {
   decider_counters_.push_back({std::string(decider.name()), 0, 0});
 }
 
-void Engine::attach_to(InformerHub& hub) {
+void Engine::attach_to(SharedInformers& informers) {
   attached_ = true;
   for (const Feed& feed : feeds_)
-    hub.attach(feed.kind == api::Kind::Other ? feed.resource : api::ref_of(feed.kind), mailbox_);
+    informers.attach(feed.kind == api::Kind::Other ? feed.resource : api::ref_of(feed.kind), mailbox_);
 }
 
 void Engine::receive() {
@@ -90,7 +90,7 @@ bool Engine::work(Time now) {
   now_ = now;
   for (Message& message : std::exchange(received_, {})) take(std::move(message));
   executor_.wake_due(stepped_back ? kEndOfTime : now);
-  settle_finished();
+  deliver_outcomes();
   begin_if_listed();
   if (stepped_back) {
     queue_.wake_due(kEndOfTime);
@@ -100,7 +100,7 @@ bool Engine::work(Time now) {
     queue_.wake_due(now);
     run_keys();
     run_decider();
-    settle_finished();
+    deliver_outcomes();
   }
   return !mailbox_->empty() || (may_run() && (queue_.ready() || decider_wanted_));
 }
@@ -144,7 +144,7 @@ void Engine::take(Message message) {
   if (const auto* batch = std::get_if<BatchPtr>(&message)) return take_batch(**batch);
   if (const auto* signal = std::get_if<Signal>(&message)) return take_signal(*signal);
   if (const auto* change = std::get_if<TermChange>(&message)) return change_term(*change);
-  Answer& answer = std::get<Answer>(message);
+  ClientAnswer& answer = std::get<ClientAnswer>(message);
   if (answer.purpose == RequestPurpose::Event)
     recorder_.on_answer(answer, now_);
   else
@@ -278,21 +278,21 @@ void Engine::forget(const api::ObjectKey& key, const std::string& uid) {
     publish(*find_feed(key.kind, key.resource), *delta);
 }
 
-void Engine::settle_finished() {
-  for (Executor::Finished& finished : executor_.take_finished()) {
+void Engine::deliver_outcomes() {
+  for (EffectExecutor::Finished& finished : executor_.take_finished()) {
     const auto found = flights_.find(finished.flight);
     BERTH_ASSERT(found != flights_.end(), "every flight has a starter");
     const KeyFlight flight = found->second;
     flights_.erase(found);
     if (!flight.entry) {
       if (finished.result != RunResult::Fine) ++decider_counters_.back().failed_runs;
-      decider_->settle(view_, finished.outcome, now_);
+      decider_->on_outcome(view_, finished.outcome, now_);
       decider_wanted_ = begun_;
       continue;
     }
     const auto& [reconciler, key] = flight.entry->first;
     if (finished.result != RunResult::Fine)
-      reconcilers_[reconciler]->settle(view_, key, finished.outcome, now_);
+      reconcilers_[reconciler]->on_outcome(view_, key, finished.outcome, now_);
     if (!begun_) {
       queue_.done(flight.entry, RunResult::Fine, std::nullopt, now_);
       continue;

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "client/decider.h"
-#include "control/event_recorder.h"
 #include "control/effect_executor.h"
+#include "control/event_recorder.h"
 #include "control/shared_informers.h"
 #include "control/tombstones.h"
 #include "control/work_queue.h"
@@ -43,7 +43,7 @@ struct DeciderCounters {
 
 struct EngineCounters {
   std::vector<DeciderCounters> deciders;
-  ExecutorCounters writes;
+  EffectExecutorCounters writes;
   EventCounters events;
   std::size_t keys_waiting = 0;
   std::size_t keys_running = 0;
@@ -58,7 +58,7 @@ class Engine final : private ViewPort {
   // Before attach_to() only. At most one stateful decider, which must outlive the engine.
   void add(std::unique_ptr<client::Reconciler> reconciler);
   void add(client::StatefulDecider& decider);
-  void attach_to(InformerHub& hub);
+  void attach_to(SharedInformers& informers);
 
   // Does a bounded piece of work. True when there is more to do at once. When `now` is earlier than before (a
   // clock was corrected), deadlines of before mean nothing: everything that is parked runs.
@@ -83,7 +83,7 @@ class Engine final : private ViewPort {
   }
 
   // On any thread; leads without it, as Leadership{0}. A term that begins waits until each resource was
-  // listed again: the caller sees to it that no older list comes after this call (InformerHub::relist).
+  // listed again: the caller sees to it that no older list comes after this call (SharedInformers::relist).
   void lead(Leading leading, client::Leadership leadership = {}) {
     mailbox_->push(TermChange{leading, leadership});
   }
@@ -127,7 +127,7 @@ class Engine final : private ViewPort {
   void wake_keys(Feed& feed, const client::Delta& delta);
   void begin_if_listed();
   void replay(Feed& feed, bool to_decider);
-  void settle_finished();
+  void deliver_outcomes();
   bool may_run() const;
   void run_keys();
   void run_decider();
@@ -136,7 +136,7 @@ class Engine final : private ViewPort {
   Time now_;
   std::shared_ptr<Mailbox> mailbox_;
   std::vector<Message> received_;  // by receive(), until work()
-  Executor executor_;
+  EffectExecutor executor_;
   EventRecorder recorder_;
   WorkQueue queue_;
   std::vector<std::unique_ptr<client::Reconciler>> reconcilers_;

@@ -15,8 +15,8 @@ namespace {
 using api::Kind;
 using client::Effects;
 using client::View;
-using testing::Fault;
-using testing::World;
+using testing::EngineFixture;
+using testing::InjectedFault;
 
 constexpr std::size_t kPods = 4;
 std::string pod_name(std::size_t n) {
@@ -65,34 +65,34 @@ class Follower final : public client::Reconciler {
 };
 
 struct Chaos {
-  World world;
+  EngineFixture fixture;
   SeededRandom random;
   bool calm = false;
   std::uint64_t epoch = 0;
 
   explicit Chaos(std::uint64_t seed) : random(seed) {
-    world.api.fault = [this](const client::ApiRequest&) {
-      return calm || random.below(3) > 0 ? Fault::None : static_cast<Fault>(random.below(7));
+    fixture.api.fault = [this](const client::ApiRequest&) {
+      return calm || random.below(3) > 0 ? InjectedFault::None : static_cast<InjectedFault>(random.below(7));
     };
   }
 
   void external_change() {
     const std::string name = pod_name(random.below(kPods));
     const std::string want = std::to_string(random.below(10));
-    if (!world.api.find(Kind::Pod, "d", name))
-      world.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":")" + name +
-                                   R"(","annotations":{"want":")" + want + R"("}}})");
+    if (!fixture.api.find(Kind::Pod, "d", name))
+      fixture.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":")" + name +
+                                     R"(","annotations":{"want":")" + want + R"("}}})");
     else if (random.below(8) == 0)
-      world.api.remove(api::ref_of(Kind::Pod), "d", name);
+      fixture.api.remove(api::ref_of(Kind::Pod), "d", name);
     else
-      world.api.change(Kind::Pod, "d", name, R"({"metadata":{"annotations":{"want":")" + want + R"("}}})");
+      fixture.api.change(Kind::Pod, "d", name, R"({"metadata":{"annotations":{"want":")" + want + R"("}}})");
   }
 
   void change_term() {
     if (random.below(2) == 0)
-      world.engine.lead(Leading::No);
+      fixture.engine.lead(Leading::No);
     else
-      world.lead({++epoch});
+      fixture.lead({++epoch});
   }
 
   void one_move() {
@@ -104,24 +104,24 @@ struct Chaos {
         external_change();
         break;
       case 1:
-        world.engine.step(world.clock.now());
+        fixture.engine.step(fixture.clock.now());
         break;
       case 2:
-        if (world.api.requests_waiting() > 0)
-          world.api.carry_out_only(random.below(world.api.requests_waiting()));
+        if (fixture.api.requests_waiting() > 0)
+          fixture.api.carry_out_only(random.below(fixture.api.requests_waiting()));
         break;
       case 5:
-        if (world.api.answers_held() > 0) world.api.release(random.below(world.api.answers_held()));
+        if (fixture.api.answers_held() > 0) fixture.api.release(random.below(fixture.api.answers_held()));
         break;
       case 3:
-        world.api.deliver(random.below(world.api.watches()));
+        fixture.api.deliver(random.below(fixture.api.watches()));
         break;
       case 4:
-        world.clock.advance(Duration::millis(static_cast<std::int64_t>(random.below(200))));
+        fixture.clock.advance(Duration::millis(static_cast<std::int64_t>(random.below(200))));
         break;
       default:
         if (random.below(10) == 0)
-          world.api.relist(api::ref_of(random.below(2) == 0 ? Kind::Pod : Kind::ResourceClaim));
+          fixture.api.relist(api::ref_of(random.below(2) == 0 ? Kind::Pod : Kind::ResourceClaim));
     }
   }
 };
@@ -137,30 +137,30 @@ bool one_request_a_key(const testing::FakeApi& api) {
 TEST(EngineProperty, ConvergesAndNeverRunsAKeyTwiceAtOnce) {
   const bool held = rc::check("random faults", [] {
     Chaos chaos(*rc::gen::arbitrary<std::uint64_t>());
-    World& world = chaos.world;
-    world.engine.add(std::make_unique<Follower>());
-    world.start();
+    EngineFixture& fixture = chaos.fixture;
+    fixture.engine.add(std::make_unique<Follower>());
+    fixture.start();
     for (int move = 0; move < 400; ++move) {
       chaos.one_move();
-      RC_ASSERT(one_request_a_key(world.api));
+      RC_ASSERT(one_request_a_key(fixture.api));
     }
     chaos.calm = true;
-    world.lead({++chaos.epoch});
-    world.advance(Duration::minutes(2));
+    fixture.lead({++chaos.epoch});
+    fixture.advance(Duration::minutes(2));
     for (std::size_t n = 0; n < kPods; ++n) {
       const std::string name = pod_name(n);
-      const Json* pod = world.api.find(Kind::Pod, "d", name);
-      const api::Pod* seen = world.engine.view().pods.find("d", name);
+      const Json* pod = fixture.api.find(Kind::Pod, "d", name);
+      const api::Pod* seen = fixture.engine.view().pods.find("d", name);
       RC_ASSERT((pod == nullptr) == (seen == nullptr));
-      const Json* claim = world.api.find(Kind::ResourceClaim, "d", name);
-      RC_ASSERT((claim == nullptr) == (world.engine.view().claims.find("d", name) == nullptr));
+      const Json* claim = fixture.api.find(Kind::ResourceClaim, "d", name);
+      RC_ASSERT((claim == nullptr) == (fixture.engine.view().claims.find("d", name) == nullptr));
       if (!pod) continue;
       RC_ASSERT(*seen->raw == to_string(*pod));
       const std::string want(seen->meta.annotation("want"));
       RC_ASSERT(seen->meta.labels.at("have") == want);
       RC_ASSERT((claim != nullptr) == ((want.back() - '0') % 2 == 1));
     }
-    RC_ASSERT(world.engine.idle());
+    RC_ASSERT(fixture.engine.idle());
   });
   EXPECT_TRUE(held);
 }

@@ -132,11 +132,11 @@ void EventRecorder::send(const std::string& key, Series& series) {
   in_flight_.emplace(number, key);
   ++counters_.sent;
   client_.submit(std::move(request), [mailbox = mailbox_, number](client::ApiReply reply) {
-    mailbox->push(Answer{RequestPurpose::Event, number, 0, std::move(reply), std::nullopt});
+    mailbox->push(ClientAnswer{RequestPurpose::Event, number, 0, std::move(reply), std::nullopt});
   });
 }
 
-void EventRecorder::on_answer(const Answer& answer, Time) {
+void EventRecorder::on_answer(const ClientAnswer& answer, Time) {
   const auto found = in_flight_.find(answer.flight);
   BERTH_ASSERT(found != in_flight_.end(), "an event's answer comes once");
   const std::string key = std::move(found->second);

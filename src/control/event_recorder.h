@@ -38,7 +38,7 @@ class EventRecorder {
                 std::string instance);
 
   void note(const client::EventNote& note, Time now);
-  void on_answer(const Answer& answer, Time now);
+  void on_answer(const ClientAnswer& answer, Time now);
 
   std::size_t in_flight() const { return in_flight_.size(); }
   const EventCounters& counters() const { return counters_; }

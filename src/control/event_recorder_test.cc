@@ -16,9 +16,10 @@ struct Desk {
   EventRecorder recorder{api, mailbox, "berth-scheduler", "host-1"};
 
   void note(const client::EventNote& note) { recorder.note(note, clock.now()); }
-  void settle() {
+  void run_until_idle() {
     while (api.answer())
-      for (Message& message : mailbox->drain()) recorder.on_answer(std::get<Answer>(message), clock.now());
+      for (Message& message : mailbox->drain())
+        recorder.on_answer(std::get<ClientAnswer>(message), clock.now());
   }
 };
 
@@ -34,7 +35,7 @@ client::EventNote waits(std::string message = "waits", std::string name = "a") {
 TEST(EventRecorder, AnEventLooksAsKubectlDescribeExpects) {
   Desk desk;
   desk.note(waits());
-  desk.settle();
+  desk.run_until_idle();
   const auto events = desk.api.all(kEvents);
   ASSERT_EQ(events.size(), 1u);
   Json event = *events[0];
@@ -56,7 +57,7 @@ TEST(EventRecorder, ANoteMayNameWhoReports) {
   client::EventNote note = waits();
   note.component = "default-scheduler";
   desk.note(note);
-  desk.settle();
+  desk.run_until_idle();
   const auto events = desk.api.all(kEvents);
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0]->string_at("reportingComponent"), "default-scheduler");
@@ -70,7 +71,7 @@ TEST(EventRecorder, RepeatsAreFoldedAlsoWhileTheFirstIsUnderWay) {
   desk.clock.advance(Duration::seconds(5));
   desk.note(waits());
   EXPECT_EQ(desk.api.requests_waiting(), 1u);
-  desk.settle();
+  desk.run_until_idle();
   ASSERT_EQ(desk.api.all(kEvents).size(), 1u);
   EXPECT_EQ(desk.api.all(kEvents)[0]->int_at("count"), 3);
   EXPECT_EQ(desk.api.all(kEvents)[0]->string_at("lastTimestamp"), "2027-01-15T08:00:05Z");
@@ -80,11 +81,11 @@ TEST(EventRecorder, RepeatsAreFoldedAlsoWhileTheFirstIsUnderWay) {
 TEST(EventRecorder, AnEventThatWasSweptIsMadeAgain) {
   Desk desk;
   desk.note(waits());
-  desk.settle();
+  desk.run_until_idle();
   const std::string name(desk.api.all(kEvents)[0]->find("metadata")->string_at("name"));
   desk.api.remove(kEvents, "d", name);
   desk.note(waits());
-  desk.settle();
+  desk.run_until_idle();
   ASSERT_EQ(desk.api.all(kEvents).size(), 1u);
   EXPECT_EQ(desk.api.all(kEvents)[0]->int_at("count"), 2);
 }
@@ -92,7 +93,7 @@ TEST(EventRecorder, AnEventThatWasSweptIsMadeAgain) {
 TEST(EventRecorder, EventsOfClusterScopedObjectsLieInDefault) {
   Desk desk;
   desk.note({{api::Kind::Node, "", "n1", {}}, "", false, "NodeReady", "", "ready"});
-  desk.settle();
+  desk.run_until_idle();
   EXPECT_EQ(desk.api.log.at(0).substr(0, 27), "create v1/events default/n1");
 }
 
@@ -100,15 +101,15 @@ TEST(EventRecorder, OneObjectMayNotFloodTheServer) {
   Desk desk;
   for (int i = 0; i < 40; ++i) {
     desk.note(waits("message " + std::to_string(i)));
-    desk.settle();
+    desk.run_until_idle();
   }
   desk.note(waits("waits", "another"));
-  desk.settle();
+  desk.run_until_idle();
   EXPECT_EQ(desk.api.all(kEvents).size(), 26u);
   EXPECT_EQ(desk.recorder.counters().dropped, 15u);
   desk.clock.advance(Duration::minutes(11));
   for (int i = 0; i < 5; ++i) desk.note(waits("later " + std::to_string(i)));
-  desk.settle();
+  desk.run_until_idle();
   EXPECT_EQ(desk.api.all(kEvents).size(), 28u) << "one more every five minutes";
 }
 
@@ -117,7 +118,7 @@ TEST(EventRecorder, LongTextsAreCutBetweenCharacters) {
   std::string text = "a";
   while (text.size() < 1030) text += "é";
   desk.note(waits(text));
-  desk.settle();
+  desk.run_until_idle();
   EXPECT_EQ(desk.api.all(kEvents)[0]->string_at("message"), text.substr(0, 1023));
 }
 

@@ -35,7 +35,7 @@ using BatchPtr = std::shared_ptr<const TypedBatch>;
 enum class RequestPurpose { Write, Refresh, Event };
 
 // The answer of one request. `flight` and `part` are the sender's.
-struct Answer {
+struct ClientAnswer {
   RequestPurpose purpose = RequestPurpose::Write;
   std::uint64_t flight = 0;
   std::uint32_t part = 0;
@@ -60,7 +60,7 @@ struct TermChange {
   client::Leadership leadership;
 };
 
-using Message = std::variant<BatchPtr, Answer, Signal, TermChange>;
+using Message = std::variant<BatchPtr, ClientAnswer, Signal, TermChange>;
 
 // Thread-safe, in order of arrival. Bounded by its senders: one message a request in flight, one a watch
 // delivery, one a signal that was not read yet, one a term.

@@ -18,7 +18,7 @@ api::ObjectKey key_of(api::Kind kind, const api::ResourceRef& resource, const ap
 
 }  // namespace
 
-class InformerHub::Informer final : public client::WatchReceiver {
+class SharedInformers::Informer final : public client::WatchReceiver {
  public:
   Informer(api::ResourceRef resource, api::DecodedVersions& decoded)
       : resource_(std::move(resource)),
@@ -94,13 +94,13 @@ class InformerHub::Informer final : public client::WatchReceiver {
   std::unique_ptr<client::Subscription> subscription_;
 };
 
-InformerHub::InformerHub(client::ApiClient& client, std::shared_ptr<api::DecodedVersions> decoded)
+SharedInformers::SharedInformers(client::ApiClient& client, std::shared_ptr<api::DecodedVersions> decoded)
     : client_(client), decoded_(decoded ? std::move(decoded) : std::make_shared<api::DecodedVersions>()) {}
-InformerHub::~InformerHub() {
+SharedInformers::~SharedInformers() {
   stop();
 }
 
-void InformerHub::attach(const api::ResourceRef& resource, std::shared_ptr<Mailbox> mailbox) {
+void SharedInformers::attach(const api::ResourceRef& resource, std::shared_ptr<Mailbox> mailbox) {
   BERTH_ASSERT(!started_, "engines attach before the hub starts");
   for (const auto& informer : informers_)
     if (informer->resource() == resource) return informer->attach(std::move(mailbox));
@@ -108,13 +108,13 @@ void InformerHub::attach(const api::ResourceRef& resource, std::shared_ptr<Mailb
   informers_.back()->attach(std::move(mailbox));
 }
 
-void InformerHub::start() {
+void SharedInformers::start() {
   BERTH_ASSERT(!started_, "a hub starts once");
   started_ = true;
   for (const auto& informer : informers_) informer->start(client_);
 }
 
-void InformerHub::relist(const std::function<void()>& between) {
+void SharedInformers::relist(const std::function<void()>& between) {
   if (started_)
     for (const auto& informer : informers_) informer->stop();
   between();
@@ -122,7 +122,7 @@ void InformerHub::relist(const std::function<void()>& between) {
     for (const auto& informer : informers_) informer->start(client_);
 }
 
-void InformerHub::stop() {
+void SharedInformers::stop() {
   for (const auto& informer : informers_) informer->stop();
 }
 

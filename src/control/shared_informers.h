@@ -14,11 +14,12 @@
 
 namespace berth::control {
 
-class InformerHub {
+class SharedInformers {
  public:
-  // `client` outlives the hub. `decoded`: shared with others; null: an own one.
-  explicit InformerHub(client::ApiClient& client, std::shared_ptr<api::DecodedVersions> decoded = nullptr);
-  ~InformerHub();
+  // `client` outlives it. `decoded`: shared with others; null: an own one.
+  explicit SharedInformers(client::ApiClient& client,
+                           std::shared_ptr<api::DecodedVersions> decoded = nullptr);
+  ~SharedInformers();
 
   // Adds a receiver of this resource; asking twice for the same pair changes nothing. Before start() only.
   void attach(const api::ResourceRef& resource, std::shared_ptr<Mailbox> mailbox);

@@ -5,7 +5,7 @@
 namespace berth::dra {
 
 struct Allocator::State {
-  State(const model::Cluster& cluster, SelectorEvaluator& selectors, Random& random, Gates gates)
+  State(const model::Cluster& cluster, SelectorEvaluator& selectors, Random& random, DeviceGates gates)
       : cluster(cluster),
         random(random),
         gates(gates),
@@ -13,41 +13,45 @@ struct Allocator::State {
         search(cluster, inventory, this->gates) {}
   const model::Cluster& cluster;
   Random& random;
-  Gates gates;
+  DeviceGates gates;
   Inventory inventory;
-  Shapes shapes;
+  ClaimCompiler claim_compiler;
   Search search;
   std::size_t steps_max = kSearchStepsMax;
 };
 
-Allocator::Allocator(const model::Cluster& cluster, SelectorEvaluator& selectors, Random& random, Gates gates)
+Allocator::Allocator(const model::Cluster& cluster, SelectorEvaluator& selectors, Random& random,
+                     DeviceGates gates)
     : state_(std::make_unique<State>(cluster, selectors, random, gates)) {}
 Allocator::~Allocator() = default;
 
-Result<std::shared_ptr<const Ask>> Allocator::prepare(std::span<const ClaimPtr> claims) {
-  std::vector<ClaimAsk> list;
+Result<std::shared_ptr<const AllocationRequest>> Allocator::prepare(std::span<const ClaimPtr> claims) {
+  std::vector<CompiledClaim> list;
   list.reserve(claims.size());
   for (const ClaimPtr& claim : claims) {
-    ClaimShapePtr shape = TRY(state_->shapes.of(state_->cluster, state_->inventory, state_->gates, claim));
-    const std::span<const RequestAsk> requests = shape->requests;
-    list.push_back({claim, std::move(shape), requests});
+    CompiledClaimSpecPtr compiled_spec =
+        TRY(state_->claim_compiler.of(state_->cluster, state_->inventory, state_->gates, claim));
+    const std::span<const CompiledRequest> requests = compiled_spec->requests;
+    list.push_back({claim, std::move(compiled_spec), requests});
   }
-  const std::uint64_t number = state_->shapes.number_of(list);
-  return std::shared_ptr<const Ask>(std::make_shared<CompiledAsk>(number, std::move(list)));
+  const std::uint64_t number = state_->claim_compiler.number_of(list);
+  return std::shared_ptr<const AllocationRequest>(
+      std::make_shared<CompiledAllocationRequest>(number, std::move(list)));
 }
 
-Verdict Allocator::allocate(const Ask& any, model::NodeId node, Explain explain) {
-  const auto& ask = static_cast<const CompiledAsk&>(any);
+AllocationVerdict Allocator::allocate(const AllocationRequest& any, model::NodeId node, Explain explain) {
+  const auto& compiled = static_cast<const CompiledAllocationRequest&>(any);
   Search& search = state_->search;
-  switch (search.run(ask, node, state_->steps_max, explain)) {
-    case Outcome::Found:
-      return make_allocations(ask, search, state_->gates, state_->cluster.node(node).name, state_->random);
-    case Outcome::Error:
-      return Failed{search.error()};
-    case Outcome::OutOfBudget:
+  switch (search.run(compiled, node, state_->steps_max, explain)) {
+    case SearchOutcome::Found:
+      return make_allocations(compiled, search, state_->gates, state_->cluster.node(node).name,
+                              state_->random);
+    case SearchOutcome::Error:
+      return AllocationError{search.error()};
+    case SearchOutcome::OutOfBudget:
       return OutOfBudget{search.steps()};
-    case Outcome::None:
-    case Outcome::TooLarge:
+    case SearchOutcome::None:
+    case SearchOutcome::TooLarge:
       break;
   }
   Impossible no;
@@ -65,10 +69,10 @@ Verdict Allocator::allocate(const Ask& any, model::NodeId node, Explain explain)
 std::uint64_t Allocator::stamp(model::NodeId node) {
   return state_->inventory.of(node).stamp;
 }
-Kept Allocator::kept() const {
+CacheSizes Allocator::cache_sizes() const {
   const Inventory& inventory = state_->inventory;
-  return {inventory.kept_nodes(), inventory.kept_slices(), inventory.selections().slots(),
-          state_->shapes.size()};
+  return {inventory.kept_nodes(), inventory.kept_slices(), inventory.selector_cache().slots(),
+          state_->claim_compiler.size()};
 }
 std::size_t Allocator::latest_steps() const {
   return state_->search.steps();
@@ -82,7 +86,7 @@ void Allocator::set_scoring(DeviceScoring scoring) {
 void Allocator::skip_plain_search() {
   state_->search.set_plain_steps(0);
 }
-const Gates& Allocator::gates() const {
+const DeviceGates& Allocator::gates() const {
   return state_->gates;
 }
 

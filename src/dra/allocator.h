@@ -2,9 +2,9 @@
 // order.
 //
 // Order: claims, requests, alternatives as written; devices without binding conditions first, then by whether
-// their pool has conditioned ones, driver, pool, slice name, place in the slice. Owner: one decider, on one
-// thread. Reads the cluster and its ledger, an open transaction included; changes neither: the caller charges
-// what was chosen. Source: KEP-4381, KEP-4815, KEP-5007, KEP-5963.
+// their pool has devices with binding conditions, driver, pool, slice name, place in the slice. Owner: one
+// decider, on one thread. Reads the cluster and its ledger, an open transaction included; changes neither:
+// the caller charges what was chosen. Source: KEP-4381, KEP-4815, KEP-5007, KEP-5963.
 #pragma once
 
 #include <memory>
@@ -37,7 +37,7 @@ struct ClaimResult {
   std::vector<std::uint32_t> alternatives;
 };
 
-// In the order of the ask.
+// In the order of the allocation request.
 struct Allocations {
   std::vector<ClaimResult> claims;
 };
@@ -50,58 +50,60 @@ struct Impossible {
 };
 // The whole attempt is void, on every node: the error of Kubernetes' allocator, word for word where tests
 // match it.
-struct Failed {
+struct AllocationError {
   std::string error;
 };
 struct OutOfBudget {
   std::size_t steps = 0;
 };
-using Verdict = std::variant<Allocations, Impossible, Failed, OutOfBudget>;
+using AllocationVerdict = std::variant<Allocations, Impossible, AllocationError, OutOfBudget>;
 
 enum class Explain : std::uint8_t { Nothing, Words };
 
 // One pod's claims, checked and compiled against the device classes as they are. Holds while they stay.
-class Ask {
+class AllocationRequest {
  public:
   // Equal for lists of claims with equal specs under equal device classes, whatever the claims are called:
   // such lists get the same kind of verdict on every node. Never 0; of one Allocator.
-  std::uint64_t shape() const { return shape_; }
+  std::uint64_t signature() const { return signature_; }
 
  protected:
-  explicit Ask(std::uint64_t shape) : shape_(shape) {}
-  ~Ask() = default;
+  explicit AllocationRequest(std::uint64_t signature) : signature_(signature) {}
+  ~AllocationRequest() = default;
 
  private:
-  std::uint64_t shape_;
+  std::uint64_t signature_;
 };
 
 // Entries that an allocator keeps to be faster next time.
-struct Kept {
+struct CacheSizes {
   std::size_t nodes = 0;          // with their devices, at most kNodesKeptMax
   std::size_t slices = 0;         // of these nodes, and as many more
-  std::size_t selector_sets = 0;  // of known shapes, and as many more
-  std::size_t shapes = 0;         // at most kShapesMax
+  std::size_t selector_sets = 0;  // of known claim specs, and as many more
+  std::size_t claim_specs = 0;    // at most kCompiledSpecsMax
 };
 
 class Allocator {
  public:
   // `cluster`, `selectors` and `random` (share ids) outlive it.
-  Allocator(const model::Cluster& cluster, SelectorEvaluator& selectors, Random& random, Gates gates = {});
+  Allocator(const model::Cluster& cluster, SelectorEvaluator& selectors, Random& random,
+            DeviceGates gates = {});
   ~Allocator();
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
 
   // Unallocated claims, in the order to allocate. The error is what Failed would carry.
-  Result<std::shared_ptr<const Ask>> prepare(std::span<const ClaimPtr> claims);
+  Result<std::shared_ptr<const AllocationRequest>> prepare(std::span<const ClaimPtr> claims);
   // With Explain::Nothing a "no" costs no words. Cost: a few µs for a plain request on a node with ten
   // devices.
-  Verdict allocate(const Ask& ask, model::NodeId node, Explain explain = Explain::Words);
+  AllocationVerdict allocate(const AllocationRequest& compiled, model::NodeId node,
+                             Explain explain = Explain::Words);
   // Changes whenever the verdict on any ask could change on this node: labels and features, slices, what is
-  // taken of a pool that the node sees, by an undo too. Device classes are the shape's. Never 0. Cost: a few
-  // comparisons; after a change what allocate() would have paid.
+  // taken of a pool that the node sees, by an undo too. Device classes are the compiled spec's. Never 0.
+  // Cost: a few comparisons; after a change what allocate() would have paid.
   std::uint64_t stamp(model::NodeId node);
   // How much is remembered now: each has a bound, whatever comes and goes.
-  Kept kept() const;
+  CacheSizes cache_sizes() const;
   // How many steps the latest search took.
   std::size_t latest_steps() const;
 
@@ -110,7 +112,7 @@ class Allocator {
   void set_scoring(DeviceScoring scoring);
   // Goes without the plain search that answers most asks at once: for tests of the search behind it.
   void skip_plain_search();
-  const Gates& gates() const;
+  const DeviceGates& gates() const;
 
  private:
   struct State;

@@ -43,14 +43,14 @@ class AllocatorTest : public ::testing::Test {
     world.put(api::Kind::ResourceClaim, claim);
     return world.view.claims.find_shared("default", name);
   }
-  Verdict allocate(const ClaimPtr& wanted) {
-    const auto ask = allocator.prepare(std::span(&wanted, 1));
-    if (!ask) return Failed{ask.error().text()};
-    return allocator.allocate(**ask, world.cluster.find_node("node-1"));
+  AllocationVerdict allocate(const ClaimPtr& wanted) {
+    const auto compiled = allocator.prepare(std::span(&wanted, 1));
+    if (!compiled) return AllocationError{compiled.error().text()};
+    return allocator.allocate(**compiled, world.cluster.find_node("node-1"));
   }
-  static std::string text(const Verdict& verdict) {
+  static std::string text(const AllocationVerdict& verdict) {
     if (const auto* no = std::get_if<Impossible>(&verdict)) return no->reason;
-    if (const auto* failed = std::get_if<Failed>(&verdict)) return "failed: " + failed->error;
+    if (const auto* failed = std::get_if<AllocationError>(&verdict)) return "failed: " + failed->error;
     if (std::holds_alternative<OutOfBudget>(verdict)) return "out of budget";
     std::string names;
     for (const ClaimResult& claim : std::get<Allocations>(verdict).claims)
@@ -63,7 +63,7 @@ class AllocatorTest : public ::testing::Test {
   PlainSelectors selectors;
   SeededRandom random{1};
   Allocator allocator{world.cluster, selectors, random, [] {
-                        Gates on;
+                        DeviceGates on;
                         on.compatibility_groups = on.compatibility_group_snapshot = true;
                         return on;
                       }()};
@@ -93,14 +93,14 @@ TEST_F(AllocatorTest, SeesWhatEarlierMembersOfTheTransactionTook) {
   world.put(api::Kind::Pod, pod);
   const ClaimPtr first = claim("first", 1), second = claim("second", 1);
   model::Ledger::Transaction transaction(world.cluster.ledger());
-  const Verdict verdict = allocate(first);
+  const AllocationVerdict verdict = allocate(first);
   EXPECT_EQ(text(verdict), "gpu-0");
   transaction.allocate(world.cluster.find_pod("default", "p"), world.cluster.find_claim("default", "first"),
-                       world.cluster.hold_for(std::get<Allocations>(verdict).claims[0].allocation));
-  const auto ask = allocator.prepare(std::span(&second, 1));
-  EXPECT_EQ(text(allocator.allocate(**ask, world.cluster.find_node("node-1"))), "gpu-1");
+                       world.cluster.reservation_for(std::get<Allocations>(verdict).claims[0].allocation));
+  const auto compiled = allocator.prepare(std::span(&second, 1));
+  EXPECT_EQ(text(allocator.allocate(**compiled, world.cluster.find_node("node-1"))), "gpu-1");
   transaction.roll_back_to({0, 0});
-  EXPECT_EQ(text(allocator.allocate(**ask, world.cluster.find_node("node-1"))), "gpu-0");
+  EXPECT_EQ(text(allocator.allocate(**compiled, world.cluster.find_node("node-1"))), "gpu-0");
 }
 
 TEST_F(AllocatorTest, ADeviceThatTakesOfItsNodeIsChosenLikeAnyOther) {
@@ -108,12 +108,12 @@ TEST_F(AllocatorTest, ADeviceThatTakesOfItsNodeIsChosenLikeAnyOther) {
   two.devices[0].node_allocatable["cpu"].mapping = {"", Quantity::of(1)};
   world.put(api::Kind::ResourceSlice, two);
   for (const bool gate : {false, true}) {
-    Gates gates;
+    DeviceGates gates;
     gates.node_allocatable_resources = gate;
     Allocator whichever(world.cluster, selectors, random, gates);
     const ClaimPtr both = claim("both", 2);
-    const auto ask = whichever.prepare(std::span(&both, 1));
-    EXPECT_EQ(text(whichever.allocate(**ask, world.cluster.find_node("node-1"))), "gpu-0 gpu-1")
+    const auto compiled = whichever.prepare(std::span(&both, 1));
+    EXPECT_EQ(text(whichever.allocate(**compiled, world.cluster.find_node("node-1"))), "gpu-0 gpu-1")
         << "whether the node has room is for the caller to ask";
   }
 }
@@ -130,7 +130,7 @@ TEST_F(AllocatorTest, WithTheGateOffRecordedGroupsStillHoldTheirCounterSet) {
   api::ResourceClaim held = *claim("held", 1, "", "gpu-0");
   held.allocation->results[0].groups["set"] = {"mig"};
   world.put(api::Kind::ResourceClaim, held);
-  Allocator off(world.cluster, selectors, random, Gates{});
+  Allocator off(world.cluster, selectors, random, DeviceGates{});
   const ClaimPtr next = claim("next", 1);
   const std::string why =
       text(off.allocate(**off.prepare(std::span(&next, 1)), world.cluster.find_node("node-1")));
@@ -149,7 +149,7 @@ TEST_F(AllocatorTest, AVgpuWaitsForTheMigPartition) {
   devices.devices[1].attributes["vgpu"] = true;
   world.put(api::Kind::ResourceSlice, counters);
   world.put(api::Kind::ResourceSlice, devices);
-  const Verdict snapshot = allocate(claim("mig", 1));
+  const AllocationVerdict snapshot = allocate(claim("mig", 1));
   EXPECT_EQ(std::get<Allocations>(snapshot).claims[0].allocation->results[0].groups.at("gpu-0-counters"),
             std::vector<std::string>{"mig"});
   claim("held", 1, "", "gpu-0");
@@ -184,7 +184,7 @@ TEST_F(AllocatorTest, ConditionedDevicesComeLastAlsoInsideAPool) {
   devices.devices[0].binding_failure_conditions = {"Failed"};
   world.put(api::Kind::ResourceSlice, devices);
   EXPECT_EQ(text(allocate(claim("one", 1))), "gpu-1");
-  const Verdict both = allocate(claim("both", 2));
+  const AllocationVerdict both = allocate(claim("both", 2));
   EXPECT_EQ(text(both), "gpu-1 gpu-0");
   EXPECT_EQ(std::get<Allocations>(both).claims[0].allocation->results[1].binding_conditions,
             std::vector<std::string>{"Attached"});
@@ -228,7 +228,7 @@ TEST_F(AllocatorTest, SeveralScarceCountersAreWeighedTogether) {
     }
     world.put(api::Kind::ResourceSlice, sets);
     world.put(api::Kind::ResourceSlice, partitions);
-    const Verdict verdict = allocate(claim("want", wanted));
+    const AllocationVerdict verdict = allocate(claim("want", wanted));
     const auto* no = std::get_if<Impossible>(&verdict);
     ASSERT_EQ(no                                             ? "no"
               : std::holds_alternative<Allocations>(verdict) ? "yes"
@@ -256,7 +256,7 @@ TEST_F(AllocatorTest, SelectorsRunOncePerSliceVersion) {
 
 TEST_F(AllocatorTest, ShapesAreEqualForEqualSpecsUnderEqualClasses) {
   const auto shape_of = [&](const ClaimPtr& wanted) {
-    return (*allocator.prepare(std::span(&wanted, 1)))->shape();
+    return (*allocator.prepare(std::span(&wanted, 1)))->signature();
   };
   const std::uint64_t one = shape_of(claim("a", 1));
   EXPECT_NE(one, 0u);
@@ -264,8 +264,8 @@ TEST_F(AllocatorTest, ShapesAreEqualForEqualSpecsUnderEqualClasses) {
   EXPECT_NE(shape_of(claim("c", 2)), one);
   EXPECT_NE(shape_of(claim("d", 1, "true")), one);
   const std::vector<ClaimPtr> both = {claim("a", 1), claim("b", 1)};
-  EXPECT_NE((*allocator.prepare(both))->shape(), one);
-  EXPECT_EQ((*allocator.prepare(both))->shape(), (*allocator.prepare(both))->shape());
+  EXPECT_NE((*allocator.prepare(both))->signature(), one);
+  EXPECT_EQ((*allocator.prepare(both))->signature(), (*allocator.prepare(both))->signature());
   api::DeviceClass other;
   other.meta.name = "other";
   world.put(api::Kind::DeviceClass, other);

@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "dra/compiled_request.h"
 #include "dra/cel_selectors.h"
+#include "dra/compiled_request.h"
 #include "dra/test_world.h"
 
 namespace berth::dra {
@@ -44,9 +44,9 @@ class Bounds : public ::testing::Test {
     world.put(api::Kind::DeviceClass, any);
   }
   bool allocates(const ClaimPtr& claim, const std::string& node) {
-    const auto ask = allocator.prepare(std::span(&claim, 1));
+    const auto compiled = allocator.prepare(std::span(&claim, 1));
     return std::holds_alternative<Allocations>(
-        allocator.allocate(**ask, world.cluster.find_node(node), Explain::Nothing));
+        allocator.allocate(**compiled, world.cluster.find_node(node), Explain::Nothing));
   }
 
   TestWorld world;
@@ -68,8 +68,8 @@ TEST_F(Bounds, NodesAndSlicesThatAreGoneAreForgotten) {
     ASSERT_TRUE(allocates(claim, name));
     world.erase(api::Kind::ResourceSlice, "", "slice-" + name);
     world.erase(api::Kind::Node, "", name);
-    most_nodes = std::max(most_nodes, allocator.kept().nodes);
-    most_slices = std::max(most_slices, allocator.kept().slices);
+    most_nodes = std::max(most_nodes, allocator.cache_sizes().nodes);
+    most_slices = std::max(most_slices, allocator.cache_sizes().slices);
     ASSERT_TRUE(i % 100 != 0 || allocates(claim, "stays"));
   }
   EXPECT_EQ(most_nodes, kNodesBeforeSweep + 1);
@@ -84,54 +84,54 @@ TEST_F(Bounds, TheLongestUnusedOfTooManyNodesAreForgotten) {
     const std::string name = "n" + std::to_string(i);
     put_node(world, name);
     allocator.stamp(world.cluster.find_node(name));
-    most = std::max(most, allocator.kept().nodes);
+    most = std::max(most, allocator.cache_sizes().nodes);
   }
   EXPECT_EQ(most, kNodesKeptMax + 1);
-  EXPECT_EQ(allocator.kept().nodes, kNodesKeptMax / 2 + 2);
+  EXPECT_EQ(allocator.cache_sizes().nodes, kNodesKeptMax / 2 + 2);
   world.put(api::Kind::ResourceSlice, slice_for("n0"));
   EXPECT_TRUE(allocates(claim, "n0")) << "who was forgotten is looked at again";
 }
 
 TEST_F(Bounds, SelectorListsAndShapesThatNobodyAsksForAreForgotten) {
-  constexpr std::size_t kRounds = 4 * kShapesMax;
+  constexpr std::size_t kRounds = 4 * kCompiledSpecsMax;
   put_node(world, "n");
   world.put(api::Kind::ResourceSlice, slice_for("n"));
-  std::size_t most_sets = 0, most_shapes = 0;
+  std::size_t most_sets = 0, most_claim_specs = 0;
   for (std::size_t i = 0; i < kRounds; ++i) {
     const bool fits = i % 2 == 0;
     const ClaimPtr claim = claim_with(fits ? "has idx" : "has idx" + std::to_string(i));
     ASSERT_EQ(allocates(claim, "n"), fits) << i;
     const std::string other = "device.driver == \"d" + std::to_string(i) + "\"";
     ASSERT_FALSE(allocates(claim_with(other), "n")) << i;
-    most_sets = std::max(most_sets, allocator.kept().selector_sets);
-    most_shapes = std::max(most_shapes, allocator.kept().shapes);
+    most_sets = std::max(most_sets, allocator.cache_sizes().selector_sets);
+    most_claim_specs = std::max(most_claim_specs, allocator.cache_sizes().claim_specs);
   }
-  EXPECT_EQ(most_shapes, kShapesMax);
-  EXPECT_LE(most_sets, 2 * kShapesMax + kSetsBeforeSweep);
+  EXPECT_EQ(most_claim_specs, kCompiledSpecsMax);
+  EXPECT_LE(most_sets, 2 * kCompiledSpecsMax + kSetsBeforeSweep);
 }
 
 // A slot that another list uses now: the answers are the new list's, and claims are told apart.
 TEST_F(Bounds, ASlotUsedAgainAnswersForItsNewList) {
   DeviceColumns columns;
-  Selections selections(columns, selectors);
+  SelectorCache selector_cache(columns, selectors);
   const SliceRows rows = columns.admit(std::make_shared<const api::ResourceSlice>(slice_for("n")));
-  const SelectorSetId held = selections.intern({}, {"has idx"});
-  const SelectorSetHold hold = selections.hold(held);
+  const SelectorSetId held = selector_cache.intern({}, {"has idx"});
+  const SelectorSetRef hold = selector_cache.reference(held);
   std::set<std::uint64_t> numbers;
   for (std::size_t i = 0; i < 3 * kSetsBeforeSweep; ++i) {
     std::vector<std::string> list;  // each another one, of selectors that say yes
     for (std::size_t bit = 0; bit < 16; ++bit) list.push_back((i >> bit) % 2 == 0 ? "true" : "has idx");
     if (i % 3 == 0) list.push_back("false");
-    const SelectorSetId id = selections.intern({}, list);
-    ASSERT_EQ(selections.of(rows, id).match.any(), i % 3 != 0) << i;
-    EXPECT_TRUE(numbers.insert(selections.number_of(id)).second);
-    ASSERT_TRUE(selections.of(rows, held).match.any());
+    const SelectorSetId id = selector_cache.intern({}, list);
+    ASSERT_EQ(selector_cache.of(rows, id).match.any(), i % 3 != 0) << i;
+    EXPECT_TRUE(numbers.insert(selector_cache.number_of(id)).second);
+    ASSERT_TRUE(selector_cache.of(rows, held).match.any());
   }
-  EXPECT_EQ(selections.slots(), kSetsBeforeSweep);
+  EXPECT_EQ(selector_cache.slots(), kSetsBeforeSweep);
 }
 
 TEST_F(Bounds, ASliceKeepsSomeDerivedAttributes) {
-  Gates gates;
+  DeviceGates gates;
   gates.derived_attributes = true;
   put_node(world, "n");
   world.put(api::Kind::ResourceSlice, slice_for("n"));

@@ -14,31 +14,31 @@ namespace berth::dra {
 inline constexpr std::size_t kAllocationsComparedMax = 512;
 inline constexpr std::size_t kScoringTriesMax = 8192;
 
-struct Scored {
-  Scored(const model::Cluster& cluster, NodeDevices& devices) : fragments(cluster, devices) {}
+struct BranchAndBound {
+  BranchAndBound(const model::Cluster& cluster, NodeDevices& devices) : fragmentation(cluster, devices) {}
 
-  // One request, in the order of the ask, with the alternative that the search found.
+  // One request, in the order of the allocation request, with the alternative that the search found.
   struct Wanted {
     std::uint32_t claim = 0, request = 0, alternative = 0;
     std::size_t count = 0;
-    std::vector<Score> least;     // by how many devices are missing
-    Score later;                  // the least of all requests behind it
-    std::vector<Place> left_out;  // tried before, in this request
+    std::vector<AllocationScore> least;  // by how many devices are missing
+    AllocationScore later;               // the least of all requests behind it
+    std::vector<DeviceRef> left_out;     // tried before, in this request
   };
   struct Chosen {
     std::uint32_t claim = 0, request = 0, alternative = 0;
-    Place place;
+    DeviceRef place;
   };
   // A device that would do next, and the score with it.
   struct Option {
-    Place place;
-    Score score;
+    DeviceRef place;
+    AllocationScore score;
   };
 
-  Fragments fragments;
+  FragmentationScore fragmentation;
   std::vector<Wanted> wanted;
   std::vector<Chosen> best;
-  Score best_score;
+  AllocationScore best_score;
   std::size_t compared = 0, tried = 0;
 
   bool at_its_end() const { return compared >= kAllocationsComparedMax || tried >= kScoringTriesMax; }

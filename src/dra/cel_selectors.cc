@@ -113,8 +113,9 @@ Result<bool> CelSelectors::evaluate(std::string_view text, std::string_view driv
   return Error(ErrorCode::Invalid, "CEL runtime error: " + result.failure().text);
 }
 
-Result<std::unique_ptr<RowSelector>> CelSelectors::over(const DeviceColumns& columns, std::string_view text) {
-  return std::unique_ptr<RowSelector>(
+Result<std::unique_ptr<VectorSelector>> CelSelectors::over(const DeviceColumns& columns,
+                                                           std::string_view text) {
+  return std::unique_ptr<VectorSelector>(
       std::make_unique<ColumnarSelector>(columns, TRY(Result<cel::Program>(state_->selectors.of(text)))));
 }
 

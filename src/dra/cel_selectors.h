@@ -22,7 +22,7 @@ class CelSelectors final : public SelectorEvaluator {
   Result<api::AttributeValue> derive(std::string_view text, std::string_view driver,
                                      const api::Device& device) override;
   // By columns: an evaluation for each distinct value, not for each device.
-  Result<std::unique_ptr<RowSelector>> over(const DeviceColumns& columns, std::string_view text) override;
+  Result<std::unique_ptr<VectorSelector>> over(const DeviceColumns& columns, std::string_view text) override;
 
   // Texts that are kept now, of both kinds.
   std::size_t kept() const;

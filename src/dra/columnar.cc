@@ -8,9 +8,9 @@
 namespace berth::dra {
 namespace {
 
-using cel::Part;
-using cel::PartKind;
-using cel::Verdict;
+using cel::PredicateTerm;
+using cel::TermKind;
+using cel::TruthValue;
 
 // The logic between parts works on this many words at a time, which stay in the first cache.
 constexpr std::size_t kBlockWords = 64;
@@ -31,16 +31,16 @@ struct ColumnarSelector::Bits {
     std::fill(yes, yes + (words.last - words.first), 0);
     std::fill(error, error + (words.last - words.first), 0);
   }
-  void set(WordRange words, std::uint32_t row, Verdict verdict) const {
-    if (verdict == Verdict::False) return;
-    (verdict == Verdict::True ? yes : error)[row / kRowsPerWord - words.first] |= std::uint64_t{1}
-                                                                                  << (row % kRowsPerWord);
+  void set(WordRange words, std::uint32_t row, TruthValue verdict) const {
+    if (verdict == TruthValue::False) return;
+    (verdict == TruthValue::True ? yes : error)[row / kRowsPerWord - words.first] |= std::uint64_t{1}
+                                                                                     << (row % kRowsPerWord);
   }
 };
 
 // A part with what is known about it.
 struct ColumnarSelector::Step {
-  const Part* part = nullptr;  // null: the whole program
+  const PredicateTerm* part = nullptr;  // null: the whole program
   std::vector<Step> steps;
   std::vector<const Column*> columns;  // of the part's readings; null while there is none
   bool by_device = false;
@@ -49,11 +49,11 @@ struct ColumnarSelector::Step {
   std::uint32_t values_seen = 0;
   Verdicts known;
   std::string key, last_key;
-  Verdict last = Verdict::Error;
+  TruthValue last = TruthValue::Error;
   std::uint64_t epochs = 0;
   std::uint64_t cost = 0;  // the highest so far
 
-  bool is_leaf() const { return !part || part->kind == PartKind::Leaf; }
+  bool is_leaf() const { return !part || part->kind == TermKind::Leaf; }
   std::uint64_t total_cost() const {
     std::uint64_t total = cost;
     for (const Step& step : steps) total += step.total_cost();
@@ -72,10 +72,10 @@ ColumnarSelector::ColumnarSelector(const DeviceColumns& columns, cel::Program pr
 }
 ColumnarSelector::~ColumnarSelector() = default;
 
-void ColumnarSelector::plan(const Part& part, Step& step) {
+void ColumnarSelector::plan(const PredicateTerm& part, Step& step) {
   step.part = &part;
   node_cost_ += kLogicCost;
-  if (part.kind == PartKind::Leaf && !part.equals) only_equalities_ = false;
+  if (part.kind == TermKind::Leaf && !part.equals) only_equalities_ = false;
   step.steps.resize(part.parts.size());
   for (std::size_t i = 0; i < part.parts.size(); ++i) plan(part.parts[i], step.steps[i]);
   if (step.is_leaf() && !part.reads_all && !part.equals) step.view = std::make_unique<ReadView>(part.reads);
@@ -85,8 +85,8 @@ void ColumnarSelector::attach(Step& step) {
   for (Step& inner : step.steps) attach(inner);
   if (!step.part || !step.steps.empty()) return;
   step.columns.clear();
-  if (step.part->kind == PartKind::Domain) {
-    const cel::Reading& wanted = step.part->reads[0];
+  if (step.part->kind == TermKind::Domain) {
+    const cel::AttributeRef& wanted = step.part->reads[0];
     for (const auto& column : columns_.columns())
       if (column->name().field == wanted.field && column->name().domain == wanted.domain)
         step.columns.push_back(column.get());
@@ -94,7 +94,7 @@ void ColumnarSelector::attach(Step& step) {
     return;
   }
   step.by_device = step.part->reads_all;
-  for (const cel::Reading& reading : step.part->reads) {
+  for (const cel::AttributeRef& reading : step.part->reads) {
     step.columns.push_back(columns_.find(reading));
     if (!step.columns.back() && columns_.left_some_out()) step.by_device = true;
   }
@@ -138,17 +138,17 @@ void ColumnarSelector::refresh_table(Step& step) {
     if (column) step.view->set(0, code == kNoValue ? std::nullopt : std::optional(column->values().at(code)));
     step.answers.add(evaluated(step, *step.view));
   }
-  step.answers.settle();
+  step.answers.finalize();
 }
 
-Verdict ColumnarSelector::evaluated(Step& step, const cel::ObjectSource& device) {
+TruthValue ColumnarSelector::evaluated(Step& step, const cel::ObjectSource& device) {
   if (!step.part) {
     const cel::Value variables[] = {cel::Value::borrow_object(device)};
     const cel::EvalResult result = program_.evaluate(variables);
-    if (!result.ok()) return Verdict::Error;
-    return result.value().is_true() ? Verdict::True : Verdict::False;
+    if (!result.ok()) return TruthValue::Error;
+    return result.value().is_true() ? TruthValue::True : TruthValue::False;
   }
-  const Part::Answer answer = step.part->evaluate(device, cel::kSelectorCostMax);
+  const PredicateTerm::TermResult answer = step.part->evaluate(device, cel::kSelectorCostMax);
   step.cost = std::max(step.cost, answer.cost);
   return answer.verdict;
 }
@@ -157,8 +157,8 @@ bool ColumnarSelector::is_over_limit() const {
   return root_->total_cost() + node_cost_ > cel::kSelectorCostMax;
 }
 
-void ColumnarSelector::answer(std::size_t first, std::size_t words, std::uint64_t* yes,
-                              std::uint64_t* error) {
+void ColumnarSelector::evaluate(std::size_t first, std::size_t words, std::uint64_t* yes,
+                                std::uint64_t* error) {
   if (columns_seen_ != columns_.columns().size() + (columns_.left_some_out() ? 1 : 0)) {
     columns_seen_ = columns_.columns().size() + (columns_.left_some_out() ? 1 : 0);
     attach(*root_);
@@ -199,18 +199,18 @@ std::uint64_t ColumnarSelector::work(std::size_t words) const {
 void ColumnarSelector::run(Step& step, WordRange words, Bits bits) {
   if (step.by_device) return run_devices(step, words, bits);
   switch (step.part->kind) {
-    case PartKind::Domain:
+    case TermKind::Domain:
       return run_domain(step, words, bits);
-    case PartKind::And:
-    case PartKind::Or:
+    case TermKind::And:
+    case TermKind::Or:
       return run_logic(step, words, bits);
-    case PartKind::Choice:
+    case TermKind::Choice:
       return run_choice(step, words, bits);
-    case PartKind::Not:
+    case TermKind::Not:
       run(step.steps[0], words, bits);
       for (std::size_t i = 0; i < words.last - words.first; ++i) bits.yes[i] = ~(bits.yes[i] | bits.error[i]);
       return;
-    case PartKind::Leaf:
+    case TermKind::Leaf:
       break;
   }
   if (step.columns.size() > 1) return run_tuples(step, words, bits);
@@ -221,7 +221,7 @@ void ColumnarSelector::run(Step& step, WordRange words, Bits bits) {
 // An error counts unless another part decides. Stops where no row can change any more.
 void ColumnarSelector::run_logic(Step& step, WordRange words, Bits bits) {
   const std::size_t count = words.last - words.first;
-  const bool is_and = step.part->kind == PartKind::And;
+  const bool is_and = step.part->kind == TermKind::And;
   run(step.steps[0], words, bits);
   std::uint64_t yes[kBlockWords], error[kBlockWords];
   for (std::size_t part = 1; part < step.steps.size(); ++part) {
@@ -266,9 +266,9 @@ void ColumnarSelector::run_domain(const Step& step, WordRange words, Bits bits) 
 
 // The answer for step.key, which was given before or is worked out now.
 template <class WorkOut>
-Verdict ColumnarSelector::known(Step& step, WorkOut work_out) {
+TruthValue ColumnarSelector::known(Step& step, WorkOut work_out) {
   if (step.key == step.last_key) return step.last;
-  const auto [at, added] = step.known.try_emplace(step.key, Verdict::Error);
+  const auto [at, added] = step.known.try_emplace(step.key, TruthValue::Error);
   if (added) at->second = work_out();
   step.last = at->second;
   step.last_key = step.key;

@@ -21,11 +21,11 @@ namespace berth::dra {
 // Distinct devices or combinations of values whose answers one part keeps; beyond it, it starts again.
 inline constexpr std::size_t kClassesMax = 65536;
 
-class ColumnarSelector final : public RowSelector {
+class ColumnarSelector final : public VectorSelector {
  public:
   ColumnarSelector(const DeviceColumns& columns, cel::Program program);
   ~ColumnarSelector() override;
-  void answer(std::size_t first, std::size_t words, std::uint64_t* yes, std::uint64_t* error) override;
+  void evaluate(std::size_t first, std::size_t words, std::uint64_t* yes, std::uint64_t* error) override;
   std::uint64_t work(std::size_t words) const override;
   void go_by_device() override { device_by_device_ = true; }
   Result<bool> evaluate(std::string_view driver, const api::Device& device) override;
@@ -33,9 +33,9 @@ class ColumnarSelector final : public RowSelector {
  private:
   struct Bits;
   struct Step;
-  using Verdicts = std::unordered_map<std::string, cel::Verdict>;
+  using Verdicts = std::unordered_map<std::string, cel::TruthValue>;
 
-  void plan(const cel::Part& part, Step& step);
+  void plan(const cel::PredicateTerm& part, Step& step);
   std::uint64_t evaluations(const Step& step, std::size_t words) const;
   void attach(Step& step);
   void refresh(Step& step);
@@ -47,14 +47,14 @@ class ColumnarSelector final : public RowSelector {
   void run_tuples(Step& step, WordRange words, Bits bits);
   void run_devices(Step& step, WordRange words, Bits bits);
   template <class WorkOut>
-  cel::Verdict known(Step& step, WorkOut work_out);
-  cel::Verdict evaluated(Step& step, const cel::ObjectSource& device);
+  cel::TruthValue known(Step& step, WorkOut work_out);
+  cel::TruthValue evaluated(Step& step, const cel::ObjectSource& device);
   bool is_over_limit() const;
   std::uint64_t epochs(const Step& step) const;
 
   const DeviceColumns& columns_;
   cel::Program program_;
-  cel::Part part_;
+  cel::PredicateTerm part_;
   std::unique_ptr<Step> root_;
   std::unique_ptr<Step> whole_;  // the program as one part that reads everything
   std::size_t columns_seen_ = 0;

@@ -9,9 +9,9 @@
 namespace berth::dra {
 namespace {
 
-using cel::Verdict;
+using cel::TruthValue;
 
-std::size_t at(Verdict verdict) {
+std::size_t at(TruthValue verdict) {
   return static_cast<std::size_t>(verdict);
 }
 
@@ -142,16 +142,16 @@ void compare_bytes(const std::uint8_t* rows, std::size_t words, const CodeSet& y
 #endif
 
 template <class T>
-void look_up(const std::uint8_t* rows, std::size_t words, const std::vector<Verdict>& table,
+void look_up(const std::uint8_t* rows, std::size_t words, const std::vector<TruthValue>& table,
              std::uint64_t* yes, std::uint64_t* error) {
   for (std::size_t word = 0; word < words; ++word) {
     std::uint64_t is_yes = 0, is_error = 0;
     for (std::size_t i = 0; i < kRowsPerWord; ++i, rows += sizeof(T)) {
       T code;
       std::memcpy(&code, rows, sizeof code);
-      const Verdict verdict = table[code];
-      is_yes |= std::uint64_t{verdict == Verdict::True} << i;
-      is_error |= std::uint64_t{verdict == Verdict::Error} << i;
+      const TruthValue verdict = table[code];
+      is_yes |= std::uint64_t{verdict == TruthValue::True} << i;
+      is_error |= std::uint64_t{verdict == TruthValue::Error} << i;
     }
     yes[word] = is_yes;
     error[word] = is_error;
@@ -173,7 +173,7 @@ CodeAnswers CodeAnswers::equality(std::uint32_t hit, bool is_negated) {
   return answers;
 }
 
-void CodeAnswers::add(Verdict verdict) {
+void CodeAnswers::add(TruthValue verdict) {
   std::size_t& count = counts_[at(verdict)];
   if (count < kComparesMax) firsts_[at(verdict)][count] = size();
   ++count;
@@ -181,20 +181,20 @@ void CodeAnswers::add(Verdict verdict) {
 }
 
 // The codes with this verdict, or those without it, whichever are few enough.
-bool CodeAnswers::find_short(Verdict wanted, CodeSet& out) const {
+bool CodeAnswers::find_short(TruthValue wanted, CodeSet& out) const {
   out = CodeSet();
   const std::size_t with = counts_[at(wanted)];
   out.is_inverted = with > kComparesMax;
   if (out.is_inverted && table_.size() - with > kComparesMax) return false;
-  for (const Verdict verdict : {Verdict::False, Verdict::True, Verdict::Error}) {
+  for (const TruthValue verdict : {TruthValue::False, TruthValue::True, TruthValue::Error}) {
     if ((verdict == wanted) == out.is_inverted) continue;
     for (std::size_t i = 0; i < counts_[at(verdict)]; ++i) out.add(firsts_[at(verdict)][i]);
   }
   return true;
 }
 
-void CodeAnswers::settle() {
-  by_table_ = !find_short(Verdict::True, yes_) || !find_short(Verdict::Error, error_);
+void CodeAnswers::finalize() {
+  by_table_ = !find_short(TruthValue::True, yes_) || !find_short(TruthValue::Error, error_);
 }
 
 void CodeAnswers::match(const Column* column, std::size_t first, std::size_t words, std::uint64_t* yes,
@@ -217,8 +217,8 @@ void CodeAnswers::match(const Column* column, std::size_t first, std::size_t wor
                   : compare<Lanes32>(rows, here, yes_, error_, yes, error);
     }
   }
-  const bool none_yes = by_table_ ? table_[kNoValue] == Verdict::True : yes_.contains(kNoValue);
-  const bool none_error = by_table_ ? table_[kNoValue] == Verdict::Error : error_.contains(kNoValue);
+  const bool none_yes = by_table_ ? table_[kNoValue] == TruthValue::True : yes_.contains(kNoValue);
+  const bool none_error = by_table_ ? table_[kNoValue] == TruthValue::Error : error_.contains(kNoValue);
   std::fill(yes + here, yes + words, none_yes ? ~std::uint64_t{0} : 0);
   std::fill(error + here, error + words, none_error ? ~std::uint64_t{0} : 0);
 }

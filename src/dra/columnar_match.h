@@ -30,10 +30,10 @@ class CodeAnswers {
   static CodeAnswers equality(std::uint32_t hit, bool is_negated);
 
   // The answer of code size().
-  void add(cel::Verdict verdict);
+  void add(cel::TruthValue verdict);
   std::uint32_t size() const { return static_cast<std::uint32_t>(table_.size()); }
   // After the last add(), before match().
-  void settle();
+  void finalize();
 
   // Ones for the rows of words [first, first + words) that answer true, or an error. A null column has no
   // values.
@@ -41,9 +41,9 @@ class CodeAnswers {
              std::uint64_t* error) const;
 
  private:
-  bool find_short(cel::Verdict wanted, CodeSet& out) const;
+  bool find_short(cel::TruthValue wanted, CodeSet& out) const;
 
-  std::vector<cel::Verdict> table_;
+  std::vector<cel::TruthValue> table_;
   std::array<std::size_t, 3> counts_ = {};                              // by verdict
   std::array<std::array<std::uint32_t, kComparesMax>, 3> firsts_ = {};  // by verdict
   CodeSet yes_, error_;

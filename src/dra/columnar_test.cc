@@ -177,15 +177,15 @@ struct Tally {
   int refused = 0;
 };
 
-void compare(Selections& selections, SelectorSetId set, const cel::Program& program,
+void compare(SelectorCache& selector_cache, SelectorSetId set, const cel::Program& program,
              const SlicePointer& slice, const SliceRows& rows, const std::string& text, Tally& tally) {
-  const Selected selected = selections.of(rows, set);
+  const Selected selected = selector_cache.of(rows, set);
   for (std::size_t i = 0; i < slice->devices.size(); ++i) {
     const char want = judged(program, slice->driver, slice->devices[i]), got = answered(selected, i);
     if (want != got) RC_FAIL(text + " is " + want + " by the judge, " + got + " by columns");
     ++tally.answers[want];
     if (want != 'e') continue;
-    const SelectorFault fault = selections.fault_of(set, slice->driver, slice->devices[i]);
+    const SelectorFault fault = selector_cache.fault_of(set, slice->driver, slice->devices[i]);
     RC_ASSERT(fault.text.starts_with("CEL runtime error: "));
   }
 }
@@ -195,7 +195,7 @@ TEST(Columnar, AgreesWithTheTreeWalker) {
   EXPECT_TRUE(rc::check("columns and tree walker agree", [&] {
     DeviceColumns columns;
     CelSelectors evaluator;
-    Selections selections(columns, evaluator);
+    SelectorCache selector_cache(columns, evaluator);
     std::vector<std::pair<SlicePointer, SliceRows>> slices(1 + pick(6));
     for (auto& [slice, rows] : slices) {
       slice = any_slice(chance(8) ? 100 : 9);
@@ -214,12 +214,12 @@ TEST(Columnar, AgreesWithTheTreeWalker) {
         ++tally.refused;
         continue;
       }
-      cases.push_back({text, std::get<cel::Program>(compiled), selections.intern({}, {text})});
+      cases.push_back({text, std::get<cel::Program>(compiled), selector_cache.intern({}, {text})});
     }
     for (int round = 0; round < 3; ++round) {
       for (const Case& each : cases)
         for (const auto& [slice, rows] : slices)
-          if (!chance(4)) compare(selections, each.set, each.program, slice, rows, each.text, tally);
+          if (!chance(4)) compare(selector_cache, each.set, each.program, slice, rows, each.text, tally);
       const auto at = static_cast<std::size_t>(pick(static_cast<int>(slices.size())));
       const SlicePointer next = any_slice(9);
       SliceRows rows = columns.admit(next, &slices[at].second);
@@ -237,14 +237,14 @@ TEST(Columnar, AgreesWithTheTreeWalker) {
 std::string letters(const std::string& text, const std::vector<api::Device>& devices) {
   DeviceColumns columns;
   CelSelectors evaluator;
-  Selections selections(columns, evaluator);
-  const SelectorSetId set = selections.intern({}, {text});
+  SelectorCache selector_cache(columns, evaluator);
+  const SelectorSetId set = selector_cache.intern({}, {text});
   auto slice = std::make_shared<api::ResourceSlice>();
   slice->driver = "d0";
   slice->devices = devices;
   const SliceRows rows = columns.admit(slice);
   std::string out;
-  for (std::size_t i = 0; i < devices.size(); ++i) out += answered(selections.of(rows, set), i);
+  for (std::size_t i = 0; i < devices.size(); ++i) out += answered(selector_cache.of(rows, set), i);
   return out;
 }
 
@@ -273,8 +273,8 @@ TEST(Columnar, LongSetsOfCodesAreLookedUp) {
   for (const int count : {100, 300, 70000}) {
     DeviceColumns columns;
     CelSelectors evaluator;
-    Selections selections(columns, evaluator);
-    const SelectorSetId set = selections.intern({}, {"device.attributes.d0.a % 3 == 0"});
+    SelectorCache selector_cache(columns, evaluator);
+    const SelectorSetId set = selector_cache.intern({}, {"device.attributes.d0.a % 3 == 0"});
     std::vector<SliceRows> all;
     for (int first = 0; first < count; first += 100) {
       auto slice = std::make_shared<api::ResourceSlice>();
@@ -285,7 +285,7 @@ TEST(Columnar, LongSetsOfCodesAreLookedUp) {
       all.push_back(columns.admit(slice));
     }
     for (std::size_t s = 0; s < all.size(); ++s) {
-      const Selected selected = selections.of(all[s], set);
+      const Selected selected = selector_cache.of(all[s], set);
       for (std::size_t i = 0; i < 100; ++i) ASSERT_EQ(answered(selected, i), (s * 100 + i) % 3 ? 'f' : 't');
       ASSERT_EQ(answered(selected, 100), 'e');
     }
@@ -296,12 +296,12 @@ TEST(Columnar, ColumnsWidenAndForgetValuesThatAreGone) {
   constexpr int kSlices = 700, kDevices = 128, kRounds = 3;
   DeviceColumns columns;
   CelSelectors evaluator;
-  Selections selections(columns, evaluator);
+  SelectorCache selector_cache(columns, evaluator);
   std::vector<SliceRows> rows(kSlices);
   const auto unique = [](int round, int slice, int device) {
     return std::to_string(round) + "-" + std::to_string(slice) + "-" + std::to_string(device);
   };
-  const cel::Reading uuid{cel::kDeviceAttributes, "d0", "uuid"};
+  const cel::AttributeRef uuid{cel::kDeviceAttributes, "d0", "uuid"};
   for (int round = 0; round < kRounds; ++round) {
     for (int s = 0; s < kSlices; ++s) {
       auto slice = std::make_shared<api::ResourceSlice>();
@@ -311,12 +311,12 @@ TEST(Columnar, ColumnsWidenAndForgetValuesThatAreGone) {
       rows[static_cast<std::size_t>(s)] = columns.admit(slice, &rows[static_cast<std::size_t>(s)]);
     }
     const std::string wanted = "device.attributes.d0.uuid == '" + unique(round, 699, 127) + "'";
-    const SelectorSetId set = selections.intern({}, {wanted});
-    EXPECT_FALSE(selections.of(rows[0], set).match.any());
-    EXPECT_TRUE(selections.of(rows[699], set).match.test(127));
-    EXPECT_EQ(selections.of(rows[699], set).match.count(), 1u);
-    const SelectorSetId prefix = selections.intern({}, {"device.attributes.d0.uuid.startsWith('0-')"});
-    EXPECT_EQ(selections.of(rows[5], prefix).match.any(), round == 0);
+    const SelectorSetId set = selector_cache.intern({}, {wanted});
+    EXPECT_FALSE(selector_cache.of(rows[0], set).match.any());
+    EXPECT_TRUE(selector_cache.of(rows[699], set).match.test(127));
+    EXPECT_EQ(selector_cache.of(rows[699], set).match.count(), 1u);
+    const SelectorSetId prefix = selector_cache.intern({}, {"device.attributes.d0.uuid.startsWith('0-')"});
+    EXPECT_EQ(selector_cache.of(rows[5], prefix).match.any(), round == 0);
     EXPECT_EQ(columns.find(uuid)->width(), 4u);
   }
   EXPECT_LT(columns.find(uuid)->values().size(), 2 * kSlices * kDevices + 2 * kSpareValues + 2);
@@ -356,7 +356,7 @@ TEST(Columnar, DearSelectorsAreAnsweredSliceBySlice) {
   constexpr int kSlices = 400, kDevices = 128;
   DeviceColumns columns;
   CelSelectors evaluator;
-  Selections selections(columns, evaluator);
+  SelectorCache selector_cache(columns, evaluator);
   std::vector<SliceRows> rows;
   const auto slice_of = [](int index) {
     auto slice = std::make_shared<api::ResourceSlice>();
@@ -366,13 +366,13 @@ TEST(Columnar, DearSelectorsAreAnsweredSliceBySlice) {
     return slice;
   };
   for (int s = 0; s < kSlices; ++s) rows.push_back(columns.admit(slice_of(s)));
-  const SelectorSetId set = selections.intern({"device.driver == 'd0'"},
-                                              {"lists.range(2000).exists(x, x == device.attributes.d0.id)"});
-  EXPECT_EQ(selections.of(rows[0], set).match.count(), 128u);
-  EXPECT_EQ(selections.of(rows[15], set).match.count(), 2000u - 15 * 128);
+  const SelectorSetId set = selector_cache.intern(
+      {"device.driver == 'd0'"}, {"lists.range(2000).exists(x, x == device.attributes.d0.id)"});
+  EXPECT_EQ(selector_cache.of(rows[0], set).match.count(), 128u);
+  EXPECT_EQ(selector_cache.of(rows[15], set).match.count(), 2000u - 15 * 128);
   rows[15] = columns.admit(slice_of(0), &rows[15]);
-  EXPECT_EQ(selections.of(rows[15], set).match.count(), 128u);
-  EXPECT_EQ(selections.of(rows[399], set).match.count(), 0u);
+  EXPECT_EQ(selector_cache.of(rows[15], set).match.count(), 128u);
+  EXPECT_EQ(selector_cache.of(rows[399], set).match.count(), 0u);
 }
 
 TEST(Columnar, LongSelectorsArePlannedInBoundedTime) {
@@ -392,25 +392,26 @@ TEST(Columnar, LongSelectorsArePlannedInBoundedTime) {
 TEST(Columnar, ManyUpdatesAndManySetsStayBounded) {
   DeviceColumns columns;
   CelSelectors evaluator;
-  Selections selections(columns, evaluator);
+  SelectorCache selector_cache(columns, evaluator);
   auto slice = std::make_shared<api::ResourceSlice>();
   slice->driver = "d0";
   slice->devices.resize(3);
   SliceRows rows = columns.admit(slice);
-  std::vector<SelectorSetHold> held;
+  std::vector<SelectorSetRef> held;
   std::vector<SelectorSetId> ids;
   for (std::size_t i = 0; i < 2 * kSetsBeforeSweep; ++i) {
-    const SelectorSetId id = selections.intern({"device.driver == 'd0'"}, {"1 < " + std::to_string(i)});
+    const SelectorSetId id = selector_cache.intern({"device.driver == 'd0'"}, {"1 < " + std::to_string(i)});
     if (i % 2 == 0) {
-      held.push_back(selections.hold(id));
+      held.push_back(selector_cache.reference(id));
       ids.push_back(id);
     }
-    EXPECT_EQ(selections.of(rows, id).match.count(), i > 1 ? 3u : 0u);
+    EXPECT_EQ(selector_cache.of(rows, id).match.count(), i > 1 ? 3u : 0u);
   }
-  for (std::size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(selections.of(rows, ids[i]).match.any(), 2 * i > 1);
-  EXPECT_EQ(selections.intern({"device.driver == 'd0'"}, {"1 < 0"}), ids[0]);
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    EXPECT_EQ(selector_cache.of(rows, ids[i]).match.any(), 2 * i > 1);
+  EXPECT_EQ(selector_cache.intern({"device.driver == 'd0'"}, {"1 < 0"}), ids[0]);
   for (std::size_t i = 0; i < 2 * kChangesMax; ++i) rows = columns.admit(slice, &rows);
-  EXPECT_EQ(selections.of(rows, ids[5]).match.count(), 3u);
+  EXPECT_EQ(selector_cache.of(rows, ids[5]).match.count(), 3u);
   EXPECT_EQ(columns.words(), 1u);
 }
 

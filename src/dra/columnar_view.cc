@@ -48,13 +48,13 @@ class ReadView::Domains final : public cel::MapSource {
   Entries none_;
 };
 
-ReadView::ReadView(std::span<const cel::Reading> readings)
+ReadView::ReadView(std::span<const cel::AttributeRef> readings)
     : readings_(readings.begin(), readings.end()),
       values_(readings.size()),
       attributes_(std::make_unique<Domains>()),
       capacity_(std::make_unique<Domains>()) {
   for (std::size_t i = 0; i < readings_.size(); ++i) {
-    const cel::Reading& reading = readings_[i];
+    const cel::AttributeRef& reading = readings_[i];
     if (reading.field == cel::kDeviceAttributes)
       attributes_->of(reading.domain).add(reading.id, values_[i]);
     else if (reading.field == cel::kDeviceCapacity)

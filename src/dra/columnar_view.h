@@ -15,7 +15,7 @@ namespace berth::dra {
 
 class ReadView final : public cel::ObjectSource {
  public:
-  explicit ReadView(std::span<const cel::Reading> readings);
+  explicit ReadView(std::span<const cel::AttributeRef> readings);
   ~ReadView() override;
   ReadView(const ReadView&) = delete;
   ReadView& operator=(const ReadView&) = delete;
@@ -30,7 +30,7 @@ class ReadView final : public cel::ObjectSource {
   class Entries;
   class Domains;
 
-  std::vector<cel::Reading> readings_;
+  std::vector<cel::AttributeRef> readings_;
   std::vector<std::optional<cel::Value>> values_;
   std::unique_ptr<Domains> attributes_, capacity_;
 };

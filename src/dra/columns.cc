@@ -92,7 +92,7 @@ DeviceColumns::DeviceColumns() : changes_(kChangesMax) {
   column_for(cel::kDeviceAllowMultipleAllocations, "", "");
 }
 
-const Column* DeviceColumns::find(const cel::Reading& name) const {
+const Column* DeviceColumns::find(const cel::AttributeRef& name) const {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : found->second;
 }
@@ -100,8 +100,8 @@ const Column* DeviceColumns::find(const cel::Reading& name) const {
 Column* DeviceColumns::column_for(cel::DeviceField field, const std::string& driver,
                                   const std::string& name) {
   const std::size_t slash = name.find('/');
-  cel::Reading reading{field, slash == std::string::npos ? driver : name.substr(0, slash),
-                       slash == std::string::npos ? name : name.substr(slash + 1)};
+  cel::AttributeRef reading{field, slash == std::string::npos ? driver : name.substr(0, slash),
+                            slash == std::string::npos ? name : name.substr(slash + 1)};
   const auto found = by_name_.find(reading);
   if (found != by_name_.end()) return found->second;
   if (columns_.size() >= kColumnsMax) {

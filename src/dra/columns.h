@@ -30,9 +30,9 @@ inline constexpr std::uint32_t kSpareValues = 4096;
 
 class Column {
  public:
-  explicit Column(cel::Reading name) : name_(std::move(name)) {}
+  explicit Column(cel::AttributeRef name) : name_(std::move(name)) {}
 
-  const cel::Reading& name() const { return name_; }
+  const cel::AttributeRef& name() const { return name_; }
   const Dictionary& values() const { return values_; }
   // Bytes a code: 1, 2 or 4.
   unsigned width() const { return width_; }
@@ -50,7 +50,7 @@ class Column {
   void widen(unsigned width);
   void drop_unused_values();
 
-  cel::Reading name_;
+  cel::AttributeRef name_;
   Dictionary values_;
   std::vector<std::uint8_t> codes_;
   unsigned width_ = 1;
@@ -100,7 +100,7 @@ class DeviceColumns {
 
   std::size_t words() const { return (free_.end() + kRowsPerWord - 1) / kRowsPerWord; }
   // Null pointer: no device ever had such a value, or it was left out.
-  const Column* find(const cel::Reading& name) const;
+  const Column* find(const cel::AttributeRef& name) const;
   bool left_some_out() const { return left_some_out_; }
   std::span<const std::unique_ptr<Column>> columns() const { return columns_; }
 
@@ -137,7 +137,7 @@ class DeviceColumns {
 
   FreeRows free_;
   std::vector<std::unique_ptr<Column>> columns_;
-  std::map<cel::Reading, Column*> by_name_;
+  std::map<cel::AttributeRef, Column*> by_name_;
   std::map<std::string, Plan> plans_;   // by driver
   std::map<std::uint32_t, Live> live_;  // by first row
   std::vector<WordRange> changes_;      // of version v at v % kChangesMax

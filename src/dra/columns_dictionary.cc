@@ -31,7 +31,7 @@ std::uint32_t Dictionary::find(const ValueKey& key) const {
 }
 
 std::uint32_t Dictionary::add(const ValueKey& key, cel::Value value) {
-  Entry entry;
+  DictionaryValue entry;
   entry.form = key.form;
   entry.length = static_cast<std::uint32_t>(key.text.size());
   if (key.form == Form::Text) {
@@ -82,7 +82,7 @@ const char* Dictionary::keep(std::string_view prefix, std::string_view text) {
 }
 
 cel::Value Dictionary::at(std::uint32_t code) const {
-  const Entry& entry = entries_[code];
+  const DictionaryValue& entry = entries_[code];
   switch (entry.form) {
     case Form::Int:
       return cel::Value::of_int(entry.number);
@@ -99,7 +99,7 @@ cel::Value Dictionary::at(std::uint32_t code) const {
 }
 
 std::size_t Dictionary::bytes() const {
-  return entries_.capacity() * sizeof(Entry) + index_.capacity() * sizeof(std::uint32_t) +
+  return entries_.capacity() * sizeof(DictionaryValue) + index_.capacity() * sizeof(std::uint32_t) +
          others_.capacity() * sizeof(cel::Value) + chunk_bytes_;
 }
 

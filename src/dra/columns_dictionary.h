@@ -31,7 +31,7 @@ class Dictionary {
   // Of a code above 0; texts are borrowed from here.
   cel::Value at(std::uint32_t code) const;
   ValueKey key_at(std::uint32_t code) const {
-    const Entry& entry = entries_[code];
+    const DictionaryValue& entry = entries_[code];
     switch (entry.form) {
       case ValueKey::Form::Text:
         return {entry.form, 0, {entry.text, entry.length}};
@@ -45,7 +45,7 @@ class Dictionary {
   std::size_t bytes() const;
 
  private:
-  struct Entry {
+  struct DictionaryValue {
     ValueKey::Form form = ValueKey::Form::None;
     std::uint32_t length = 0;
     union {
@@ -57,7 +57,7 @@ class Dictionary {
   const char* keep(std::string_view prefix, std::string_view text);
   void grow_index();
 
-  std::vector<Entry> entries_ = std::vector<Entry>(1);
+  std::vector<DictionaryValue> entries_ = std::vector<DictionaryValue>(1);
   std::vector<std::uint32_t> index_;  // open addressing; 0 is free
   std::vector<cel::Value> others_;
   std::vector<std::unique_ptr<char[]>> chunks_;

@@ -14,7 +14,7 @@ Error refuse(const api::ResourceClaim& claim, const std::string& request, std::s
 }
 
 // Why a request cannot be answered here at all; empty when it can.
-std::string_view unsupported(const Gates& gates, const api::DeviceRequest& request,
+std::string_view unsupported(const DeviceGates& gates, const api::DeviceRequest& request,
                              const api::DeviceSubRequest& sub) {
   if (request.prioritized && !gates.prioritized_list) return "has subrequests, but the feature is disabled";
   if (sub.admin_access && !gates.admin_access)
@@ -27,9 +27,9 @@ std::string_view unsupported(const Gates& gates, const api::DeviceRequest& reque
   return {};
 }
 
-Result<SubAsk> compile_sub(const model::Cluster& cluster, Inventory& inventory, const Gates& gates,
-                           const api::ResourceClaim& claim, const api::DeviceRequest& request,
-                           const api::DeviceSubRequest& sub) {
+Result<CompiledSubRequest> compile_sub(const model::Cluster& cluster, Inventory& inventory,
+                                       const DeviceGates& gates, const api::ResourceClaim& claim,
+                                       const api::DeviceRequest& request, const api::DeviceSubRequest& sub) {
   if (const std::string_view why = unsupported(gates, request, sub); !why.empty())
     return refuse(claim, sub.name, why);
   const auto found = cluster.classes().find(sub.device_class);
@@ -37,16 +37,16 @@ Result<SubAsk> compile_sub(const model::Cluster& cluster, Inventory& inventory, 
     return refuse(claim, sub.name,
                   "could not retrieve device class " + sub.device_class + ": deviceclass \"" +
                       sub.device_class + "\" not found");
-  SubAsk ask{
+  CompiledSubRequest compiled{
       request.prioritized ? request.name + "/" + sub.name : request.name, found->second, &sub, {}, {}, 0, {}};
-  ask.selectors = inventory.selections().intern(found->second->selectors, sub.selectors);
-  ask.selectors_hold = inventory.selections().hold(ask.selectors);
-  return ask;
+  compiled.selectors = inventory.selector_cache().intern(found->second->selectors, sub.selectors);
+  compiled.selectors_reference = inventory.selector_cache().reference(compiled.selectors);
+  return compiled;
 }
 
-// Which values of a device the constraint sees for this sub-ask: a derived attribute of its name before the
-// device's own.
-std::uint32_t variant_for(const api::DeviceSubRequest& sub, ConstraintAsk& constraint) {
+// Which values of a device the constraint sees for this sub-request: a derived attribute of its name before
+// the device's own.
+std::uint32_t variant_for(const api::DeviceSubRequest& sub, CompiledConstraint& constraint) {
   for (const auto& [name, expression] : sub.derived_attributes) {
     if (name != constraint.attribute) continue;
     for (std::uint32_t i = 0; i < constraint.derived.size(); ++i)
@@ -58,31 +58,33 @@ std::uint32_t variant_for(const api::DeviceSubRequest& sub, ConstraintAsk& const
   return 0;
 }
 
-void compile_constraints(const api::ResourceClaim& claim, ClaimShape& shape) {
+void compile_constraints(const api::ResourceClaim& claim, CompiledClaimSpec& compiled_spec) {
   for (std::uint32_t i = 0; i < claim.constraints.size(); ++i) {
     const api::DeviceConstraint& constraint = claim.constraints[i];
-    ConstraintAsk& ask = shape.constraints.emplace_back();
-    ask.is_match = !constraint.match_attribute.empty();
-    ask.attribute = ask.is_match ? constraint.match_attribute : constraint.distinct_attribute;
-    ask.table_key = ask.attribute;
-    for (RequestAsk& request : shape.requests)
-      for (SubAsk& sub : request.alternatives)
+    CompiledConstraint& compiled = compiled_spec.constraints.emplace_back();
+    compiled.is_match = !constraint.match_attribute.empty();
+    compiled.attribute = compiled.is_match ? constraint.match_attribute : constraint.distinct_attribute;
+    compiled.table_key = compiled.attribute;
+    for (CompiledRequest& request : compiled_spec.requests)
+      for (CompiledSubRequest& sub : request.alternatives)
         if (covers(constraint, request.spec->name, sub.name))
-          sub.constraints.push_back({i, variant_for(*sub.spec, ask)});
+          sub.constraints.push_back({i, variant_for(*sub.spec, compiled)});
   }
 }
 
-Result<std::vector<RequestAsk>> compile_requests(const model::Cluster& cluster, Inventory& inventory,
-                                                 const Gates& gates, const api::ResourceClaim& claim) {
-  std::vector<RequestAsk> requests;
+Result<std::vector<CompiledRequest>> compile_requests(const model::Cluster& cluster, Inventory& inventory,
+                                                      const DeviceGates& gates,
+                                                      const api::ResourceClaim& claim) {
+  std::vector<CompiledRequest> requests;
   std::int64_t least = 0;
   for (const api::DeviceRequest& request : claim.requests) {
     if (request.alternatives.empty()) return refuse(claim, request.name, "unknown request type");
-    RequestAsk& request_ask = requests.emplace_back();
-    request_ask.spec = &request;
+    CompiledRequest& compiled_request = requests.emplace_back();
+    compiled_request.spec = &request;
     std::int64_t smallest = INT64_MAX;
     for (const api::DeviceSubRequest& sub : request.alternatives) {
-      request_ask.alternatives.push_back(TRY(compile_sub(cluster, inventory, gates, claim, request, sub)));
+      compiled_request.alternatives.push_back(
+          TRY(compile_sub(cluster, inventory, gates, claim, request, sub)));
       smallest = std::min(smallest, sub.mode == api::AllocationMode::All ? 0 : sub.count);
     }
     least += smallest;
@@ -162,44 +164,45 @@ std::string text_of(const api::ResourceClaim& claim) {
   return "claim " + claim.meta.ns + "/" + claim.meta.name;
 }
 
-Result<ClaimShapePtr> Shapes::of(const model::Cluster& cluster, Inventory& inventory, const Gates& gates,
-                                 const ClaimPtr& claim) {
+Result<CompiledClaimSpecPtr> ClaimCompiler::of(const model::Cluster& cluster, Inventory& inventory,
+                                               const DeviceGates& gates, const ClaimPtr& claim) {
   key_.clear();
   write_key(*claim, key_);
-  const auto known = shapes_.find(key_);
-  if (known != shapes_.end() && classes_hold(cluster, *known->second)) return ClaimShapePtr(known->second);
-  auto shape = std::make_shared<ClaimShape>();
-  shape->like = claim;
-  shape->classes_stamp = cluster.classes_stamp();
-  shape->requests = TRY(compile_requests(cluster, inventory, gates, *claim));
-  compile_constraints(*claim, *shape);
-  number_kinds(inventory.selections(), *shape);
-  shape->id = ++last_shape_;
-  if (shapes_.size() >= kShapesMax) shapes_.clear();
-  shapes_.insert_or_assign(key_, shape);
-  return ClaimShapePtr(std::move(shape));
+  const auto known = specs_.find(key_);
+  if (known != specs_.end() && classes_hold(cluster, *known->second))
+    return CompiledClaimSpecPtr(known->second);
+  auto compiled_spec = std::make_shared<CompiledClaimSpec>();
+  compiled_spec->like = claim;
+  compiled_spec->classes_stamp = cluster.classes_stamp();
+  compiled_spec->requests = TRY(compile_requests(cluster, inventory, gates, *claim));
+  compile_constraints(*claim, *compiled_spec);
+  number_kinds(inventory.selector_cache(), *compiled_spec);
+  compiled_spec->id = ++last_spec_;
+  if (specs_.size() >= kCompiledSpecsMax) specs_.clear();
+  specs_.insert_or_assign(key_, compiled_spec);
+  return CompiledClaimSpecPtr(std::move(compiled_spec));
 }
 
-bool Shapes::classes_hold(const model::Cluster& cluster, ClaimShape& shape) const {
-  if (shape.classes_stamp == cluster.classes_stamp()) return true;
-  for (const RequestAsk& request : shape.requests)
-    for (const SubAsk& sub : request.alternatives) {
+bool ClaimCompiler::classes_hold(const model::Cluster& cluster, CompiledClaimSpec& compiled_spec) const {
+  if (compiled_spec.classes_stamp == cluster.classes_stamp()) return true;
+  for (const CompiledRequest& request : compiled_spec.requests)
+    for (const CompiledSubRequest& sub : request.alternatives) {
       const auto found = cluster.classes().find(sub.spec->device_class);
       if (found == cluster.classes().end() || found->second != sub.device_class) return false;
     }
-  shape.classes_stamp = cluster.classes_stamp();
+  compiled_spec.classes_stamp = cluster.classes_stamp();
   return true;
 }
 
-void Shapes::number_kinds(const Selections& selections, ClaimShape& shape) {
+void ClaimCompiler::number_kinds(const SelectorCache& selector_cache, CompiledClaimSpec& compiled_spec) {
   if (kinds_.size() >= kKindsMax) {
     kinds_.clear();
-    shapes_.clear();
+    specs_.clear();
   }
-  for (RequestAsk& request : shape.requests)
-    for (SubAsk& sub : request.alternatives) {
+  for (CompiledRequest& request : compiled_spec.requests)
+    for (CompiledSubRequest& sub : request.alternatives) {
       std::string key;
-      write_key(selections.number_of(sub.selectors) * 2 + (sub.spec->admin_access ? 1 : 0), key);
+      write_key(selector_cache.number_of(sub.selectors) * 2 + (sub.spec->admin_access ? 1 : 0), key);
       write_tolerations(*sub.spec, key);
       write_wishes(*sub.spec, key);
       const auto [at, added] = kinds_.try_emplace(std::move(key), last_kind_ + 1);
@@ -208,10 +211,10 @@ void Shapes::number_kinds(const Selections& selections, ClaimShape& shape) {
     }
 }
 
-std::uint64_t Shapes::number_of(const std::vector<ClaimAsk>& claims) {
+std::uint64_t ClaimCompiler::number_of(const std::vector<CompiledClaim>& claims) {
   std::vector<std::uint32_t> ids;
-  for (const ClaimAsk& claim : claims) ids.push_back(claim.shape->id);
-  if (numbers_.size() >= kShapesMax) numbers_.clear();
+  for (const CompiledClaim& claim : claims) ids.push_back(claim.compiled_spec->id);
+  if (numbers_.size() >= kCompiledSpecsMax) numbers_.clear();
   const auto [at, added] = numbers_.try_emplace(std::move(ids), last_number_ + 1);
   if (added) ++last_number_;
   return at->second;

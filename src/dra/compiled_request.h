@@ -1,7 +1,7 @@
 // One pod's claims, compiled: classes resolved, selectors compiled, names made. Claims with equal specs share
 // what was compiled.
 //
-// Owner: one Allocator. Cost of a claim whose shape is known: its key, some 0.2 µs for a plain request.
+// Owner: one Allocator. Cost of a claim whose spec is known: its key, some 0.2 µs for a plain request.
 #pragma once
 
 #include <map>
@@ -18,27 +18,27 @@ namespace berth::dra {
 
 // Which constraint of the claim covers a request, and which of a device's values counts there.
 struct Covering {
-  std::uint32_t constraint = 0;  // of ClaimShape::constraints
+  std::uint32_t constraint = 0;  // of CompiledClaimSpec::constraints
   std::uint32_t variant = 0;     // of the value table
 };
 
-struct SubAsk {
+struct CompiledSubRequest {
   std::string name;  // "request" or "request/alternative"
   std::shared_ptr<const api::DeviceClass> device_class;
   const api::DeviceSubRequest* spec;
   SelectorSetId selectors;
-  SelectorSetHold selectors_hold;
-  // Sub-asks of equal kind accept the same devices: equal selectors, tolerations, capacity, admin access.
+  SelectorSetRef selectors_reference;
+  // Sub-requests of equal kind accept the same devices: equal selectors, tolerations, capacity, admin access.
   std::uint32_t kind = 0;
   std::vector<Covering> constraints;
 };
 
-struct RequestAsk {
+struct CompiledRequest {
   const api::DeviceRequest* spec;
-  std::vector<SubAsk> alternatives;
+  std::vector<CompiledSubRequest> alternatives;
 };
 
-struct ConstraintAsk {
+struct CompiledConstraint {
   bool is_match = false;
   std::string attribute;
   std::vector<std::string> derived;  // expressions for that name: variants 1 and on
@@ -46,49 +46,51 @@ struct ConstraintAsk {
 };
 
 // What all claims with one spec have in common. `like` keeps the specs alive that the requests point into.
-struct ClaimShape {
+struct CompiledClaimSpec {
   std::uint32_t id = 0;
   ClaimPtr like;
-  std::vector<RequestAsk> requests;
-  std::vector<ConstraintAsk> constraints;  // as in the claim
-  std::uint64_t classes_stamp = 0;         // when the classes were last found to be those of `requests`
+  std::vector<CompiledRequest> requests;
+  std::vector<CompiledConstraint> constraints;  // as in the claim
+  std::uint64_t classes_stamp = 0;              // when the classes were last found to be those of `requests`
 };
-using ClaimShapePtr = std::shared_ptr<const ClaimShape>;
+using CompiledClaimSpecPtr = std::shared_ptr<const CompiledClaimSpec>;
 
-struct ClaimAsk {
+struct CompiledClaim {
   ClaimPtr claim;
-  ClaimShapePtr shape;
-  std::span<const RequestAsk> requests;  // of the shape
+  CompiledClaimSpecPtr compiled_spec;
+  std::span<const CompiledRequest> requests;  // of the compiled spec
 };
 
-struct CompiledAsk final : Ask {
-  CompiledAsk(std::uint64_t shape, std::vector<ClaimAsk> list) : Ask(shape), claims(std::move(list)) {}
-  std::vector<ClaimAsk> claims;
+struct CompiledAllocationRequest final : AllocationRequest {
+  CompiledAllocationRequest(std::uint64_t signature, std::vector<CompiledClaim> list)
+      : AllocationRequest(signature), claims(std::move(list)) {}
+  std::vector<CompiledClaim> claims;
 };
 
-// Shapes that are remembered; beyond it all are forgotten, and known specs get new numbers.
-inline constexpr std::size_t kShapesMax = 4096;
+// Compiled specs that are remembered; beyond it all are forgotten, and known specs get new numbers.
+inline constexpr std::size_t kCompiledSpecsMax = 4096;
 
-// Kinds of sub-asks that are told apart; beyond it all shapes are forgotten and kinds are counted anew.
-inline constexpr std::size_t kKindsMax = 16 * kShapesMax;
+// Kinds of sub-requests that are told apart; beyond it all compiled specs are forgotten and kinds are counted
+// anew.
+inline constexpr std::size_t kKindsMax = 16 * kCompiledSpecsMax;
 
 // Compiled claims by what they ask for.
-class Shapes {
+class ClaimCompiler {
  public:
-  Result<ClaimShapePtr> of(const model::Cluster& cluster, Inventory& inventory, const Gates& gates,
-                           const ClaimPtr& claim);
+  Result<CompiledClaimSpecPtr> of(const model::Cluster& cluster, Inventory& inventory,
+                                  const DeviceGates& gates, const ClaimPtr& claim);
   // One number for a list of claims; never 0.
-  std::uint64_t number_of(const std::vector<ClaimAsk>& claims);
-  std::size_t size() const { return shapes_.size(); }
+  std::uint64_t number_of(const std::vector<CompiledClaim>& claims);
+  std::size_t size() const { return specs_.size(); }
 
  private:
-  bool classes_hold(const model::Cluster& cluster, ClaimShape& shape) const;
-  void number_kinds(const Selections& selections, ClaimShape& shape);
+  bool classes_hold(const model::Cluster& cluster, CompiledClaimSpec& compiled_spec) const;
+  void number_kinds(const SelectorCache& selector_cache, CompiledClaimSpec& compiled_spec);
 
   std::string key_;  // reused
-  std::uint32_t last_shape_ = 0;
+  std::uint32_t last_spec_ = 0;
   std::uint64_t last_number_ = 0;
-  std::unordered_map<std::string, std::shared_ptr<ClaimShape>> shapes_;
+  std::unordered_map<std::string, std::shared_ptr<CompiledClaimSpec>> specs_;
   std::map<std::vector<std::uint32_t>, std::uint64_t> numbers_;
   std::unordered_map<std::string, std::uint32_t> kinds_;
   std::uint32_t last_kind_ = 0;

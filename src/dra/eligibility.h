@@ -10,7 +10,7 @@
 namespace berth::dra {
 
 // In the order of the rules.
-enum class Stage : std::uint8_t {
+enum class Eligibility : std::uint8_t {
   Selector,  // the class's or the request's selectors say no
   Feature,   // needs a feature that the node or the scheduler lacks
   InUse,
@@ -23,27 +23,27 @@ enum class Stage : std::uint8_t {
 };
 
 // A device by its place in the search order.
-struct Place {
-  std::uint32_t segment = 0;
+struct DeviceRef {
+  std::uint32_t device_run = 0;
   std::size_t device = 0;
 };
 
-struct Stages {
+struct EligibilityCheck {
   const model::Cluster& cluster;
   Inventory& inventory;
-  const Gates& gates;
+  const DeviceGates& gates;
   const NodeDevices& devices;
   model::NodeId node;
 
-  Stage of(const SubAsk& sub, Place place) const;
-  const Slice& slice_at(Place place) const {
-    const Segment& segment = devices.order[place.segment];
-    return *devices.pools[segment.pool].slices[segment.slice];
+  Eligibility of(const CompiledSubRequest& sub, DeviceRef place) const;
+  const Slice& slice_at(DeviceRef place) const {
+    const DeviceRun& device_run = devices.order[place.device_run];
+    return *devices.pools[device_run.pool].slices[device_run.slice];
   }
-  const api::Device& device_at(Place place) const { return slice_at(place).live->devices[place.device]; }
+  const api::Device& device_at(DeviceRef place) const { return slice_at(place).live->devices[place.device]; }
 
  private:
-  Stage of_capacity(const SubAsk& sub, Place place) const;
+  Eligibility of_capacity(const CompiledSubRequest& sub, DeviceRef place) const;
 };
 
 // The first taint that keeps the device away; null when there is none.
@@ -52,15 +52,15 @@ const api::Taint* untolerated(const api::Device& device, const std::vector<api::
 Quantity consumed_of(const model::DeviceUse& use, model::CapacityId capacity);
 // Why nobody can have the device on this node, whatever is free: a gate that is off, a feature that the node
 // lacks, or a node selector that no claim's allocation could take over. Empty when somebody can.
-std::string_view refusal_of(const Slice& slice, const api::Device& device, const Gates& gates,
+std::string_view refusal_of(const Slice& slice, const api::Device& device, const DeviceGates& gates,
                             const model::NodeRow& node);
 // Whether the node can do with devices whose node operations are skipped. Source: DRAOptionalNodeOperations.
 bool can_skip_operations(const model::NodeRow& node);
 // Which nodes can use the device once it is allocated.
-struct Reach {
+struct NodeScope {
   bool one_node = false;                        // only the node that it was chosen for
   const api::NodeSelector* selector = nullptr;  // null: no such limit
 };
-Reach reach_of(const Slice& slice, const api::Device& device, const Gates& gates);
+NodeScope node_scope_of(const Slice& slice, const api::Device& device, const DeviceGates& gates);
 
 }  // namespace berth::dra

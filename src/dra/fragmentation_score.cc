@@ -5,11 +5,11 @@
 namespace berth::dra {
 namespace {
 
-constexpr Worth kUnknown = -1;
+constexpr Millionths kUnknown = -1;
 
 }  // namespace
 
-Worth part_of(Quantity part, Quantity whole) {
+Millionths part_of(Quantity part, Quantity whole) {
   __int128 p = part.nanos(), w = whole.nanos();
   if (p <= 0) return 0;
   if (p >= w) return kWhole;
@@ -18,42 +18,42 @@ Worth part_of(Quantity part, Quantity whole) {
     p /= kWhole;
     w /= kWhole;
   }
-  return static_cast<Worth>(p * kWhole / w);
+  return static_cast<Millionths>(p * kWhole / w);
 }
 
 PoolSizes::PoolSizes(const NodePool& pool) : members(pool.set_names.size()) {
-  std::vector<Worth> counters(pool.set_names.size());  // declared in each set
+  std::vector<Millionths> counters(pool.set_names.size());  // declared in each set
   std::size_t set = 0;
   for (const SlicePtr& slice : pool.slices)
     for (const api::CounterSet& declared : slice->live->shared_counters)
-      if (set < counters.size()) counters[set++] = static_cast<Worth>(declared.counters.size());
+      if (set < counters.size()) counters[set++] = static_cast<Millionths>(declared.counters.size());
   for (std::uint32_t s = 0; s < pool.slices.size(); ++s) {
     first.push_back(static_cast<std::uint32_t>(sizes.size()));
     for (std::uint32_t d = 0; d < pool.slices[s]->live->devices.size(); ++d) {
       const auto index = static_cast<std::uint32_t>(sizes.size());
-      Worth& size = sizes.emplace_back(kWhole);
+      Millionths& size = sizes.emplace_back(kWhole);
       if (pool.draws.empty() || pool.draws[s][d].empty()) continue;
       size = 0;
-      for (const Draw& draw : pool.draws[s][d]) {
-        Worth sum = 0;
+      for (const CounterDraw& draw : pool.draws[s][d]) {
+        Millionths sum = 0;
         for (const auto& [slot, amount] : draw.counters) sum += part_of(amount, pool.declared[slot]);
-        size += sum / std::max<Worth>(counters[draw.set], 1);
+        size += sum / std::max<Millionths>(counters[draw.set], 1);
         members[draw.set].push_back({s, d, index});
       }
     }
   }
 }
 
-Fragments::Fragments(const model::Cluster& cluster, NodeDevices& devices)
+FragmentationScore::FragmentationScore(const model::Cluster& cluster, NodeDevices& devices)
     : cluster_(cluster), devices_(devices), pools_(devices.pools.size()) {}
 
-const PoolSizes& Fragments::sizes_of(std::uint32_t index) {
+const PoolSizes& FragmentationScore::sizes_of(std::uint32_t index) {
   NodePool& pool = devices_.pools[index];
   if (!pool.sizes) pool.sizes = std::make_shared<const PoolSizes>(pool);
   return *pool.sizes;
 }
 
-Fragments::Pool& Fragments::copy_of(std::uint32_t index) {
+FragmentationScore::Pool& FragmentationScore::copy_of(std::uint32_t index) {
   Pool& pool = pools_[index];
   if (!pool.copied) {
     pool.copied = true;
@@ -64,16 +64,16 @@ Fragments::Pool& Fragments::copy_of(std::uint32_t index) {
   return pool;
 }
 
-bool Fragments::is_taken(std::uint32_t pool, std::uint32_t index) const {
+bool FragmentationScore::is_taken(std::uint32_t pool, std::uint32_t index) const {
   return std::any_of(taken_.begin(), taken_.end(),
                      [&](const Taken& one) { return one.pool == pool && one.index == index; });
 }
 
-bool Fragments::feeds(std::uint32_t pool, const std::vector<Draw>& draws) const {
+bool FragmentationScore::feeds(std::uint32_t pool, const std::vector<CounterDraw>& draws) const {
   const Pool& now = pools_[pool];
   if (draws.empty()) return true;
   if (devices_.pools[pool].overdrawn) return false;
-  return std::all_of(draws.begin(), draws.end(), [&](const Draw& draw) {
+  return std::all_of(draws.begin(), draws.end(), [&](const CounterDraw& draw) {
     return now.groups[draw.set].admits(draw.groups) &&
            std::all_of(draw.counters.begin(), draw.counters.end(),
                        [&](const auto& counter) { return counter.second <= now.available[counter.first]; });
@@ -81,10 +81,10 @@ bool Fragments::feeds(std::uint32_t pool, const std::vector<Draw>& draws) const 
 }
 
 // Of a shareable device: the part that is left of the capacity that has the least left.
-Worth Fragments::left_of(std::uint32_t pool, PoolSizes::Member member) const {
+Millionths FragmentationScore::left_of(std::uint32_t pool, PoolSizes::Member member) const {
   const Slice& slice = *devices_.pools[pool].slices[member.slice];
   const model::DeviceUse& use = cluster_.ledger().device(slice.devices[member.device]);
-  Worth least = kWhole;
+  Millionths least = kWhole;
   for (const auto& [name, capacity] : slice.live->devices[member.device].capacity) {
     if (capacity.value <= Quantity()) continue;
     Quantity left = capacity.value - consumed_of(use, cluster_.capacities().find(name));
@@ -98,7 +98,7 @@ Worth Fragments::left_of(std::uint32_t pool, PoolSizes::Member member) const {
   return least;
 }
 
-Worth Fragments::worth_of(std::uint32_t index, PoolSizes::Member member) const {
+Millionths FragmentationScore::usefulness_of(std::uint32_t index, PoolSizes::Member member) const {
   const NodePool& pool = devices_.pools[index];
   const Slice& slice = *pool.slices[member.slice];
   const model::DeviceId device = slice.devices[member.device];
@@ -108,80 +108,80 @@ Worth Fragments::worth_of(std::uint32_t index, PoolSizes::Member member) const {
   if (use.dedicated > 0 || (!shareable && (taken || !use.free()))) return 0;
   const bool carries = shareable && (taken || use.shares > 0);
   if (!carries && !pool.draws.empty() && !feeds(index, pool.draws[member.slice][member.device])) return 0;
-  const Worth size = pool.sizes->sizes[member.index];
+  const Millionths size = pool.sizes->sizes[member.index];
   if (!shareable) return size;
-  const Worth left = left_of(index, member);
-  return static_cast<Worth>(static_cast<__int128>(size) * left * left / (kWhole * kWhole));
+  const Millionths left = left_of(index, member);
+  return static_cast<Millionths>(static_cast<__int128>(size) * left * left / (kWhole * kWhole));
 }
 
-void Fragments::know(std::uint32_t pool, PoolSizes::Member member) {
-  Worth& worth = pools_[pool].worth[member.index];
-  if (worth == kUnknown) worth = worth_of(pool, member);
+void FragmentationScore::know(std::uint32_t pool, PoolSizes::Member member) {
+  Millionths& worth = pools_[pool].worth[member.index];
+  if (worth == kUnknown) worth = usefulness_of(pool, member);
 }
 
-void Fragments::renew(std::uint32_t pool, PoolSizes::Member member) {
-  Worth& worth = pools_[pool].worth[member.index];
+void FragmentationScore::renew(std::uint32_t pool, PoolSizes::Member member) {
+  Millionths& worth = pools_[pool].worth[member.index];
   if (worth == 0) return;  // what is taken gives nothing back
-  const Worth now = worth_of(pool, member);
+  const Millionths now = usefulness_of(pool, member);
   if (now == worth) return;
-  worths_.push_back({pool, member.index, worth});
+  sizes_lost_.push_back({pool, member.index, worth});
   score_.lost += worth - now;
   worth = now;
 }
 
-void Fragments::take(Place place, const CapacityMap& consumed) {
-  const Segment& segment = devices_.order[place.segment];
-  const NodePool& pool = devices_.pools[segment.pool];
-  Pool& now = copy_of(segment.pool);
-  const Slice& slice = *pool.slices[segment.slice];
+void FragmentationScore::take(DeviceRef place, const CapacityMap& consumed) {
+  const DeviceRun& device_run = devices_.order[place.device_run];
+  const NodePool& pool = devices_.pools[device_run.pool];
+  Pool& now = copy_of(device_run.pool);
+  const Slice& slice = *pool.slices[device_run.slice];
   const auto device = static_cast<std::uint32_t>(place.device);
-  const PoolSizes::Member self{segment.slice, device, pool.sizes->first[segment.slice] + device};
+  const PoolSizes::Member self{device_run.slice, device, pool.sizes->first[device_run.slice] + device};
   const bool used =
-      is_taken(segment.pool, self.index) || !cluster_.ledger().device(slice.devices[device]).free();
-  static const std::vector<Draw> kNone;
+      is_taken(device_run.pool, self.index) || !cluster_.ledger().device(slice.devices[device]).free();
+  static const std::vector<CounterDraw> kNone;
   const bool draws = !pool.draws.empty() && !(used && slice.shareable.test(device));
-  const std::vector<Draw>& drawn = draws ? pool.draws[segment.slice][device] : kNone;
-  know(segment.pool, self);
-  for (const Draw& draw : drawn)
-    for (const PoolSizes::Member& member : pool.sizes->members[draw.set]) know(segment.pool, member);
+  const std::vector<CounterDraw>& drawn = draws ? pool.draws[device_run.slice][device] : kNone;
+  know(device_run.pool, self);
+  for (const CounterDraw& draw : drawn)
+    for (const PoolSizes::Member& member : pool.sizes->members[draw.set]) know(device_run.pool, member);
   taken_.push_back(
-      {segment.pool, self.index, consumed, score_, counters_.size(), groups_.size(), worths_.size()});
-  score_.conditioned += slice.conditioned.test(device) ? 1 : 0;
+      {device_run.pool, self.index, consumed, score_, counters_.size(), groups_.size(), sizes_lost_.size()});
+  score_.with_binding_conditions += slice.has_binding_conditions.test(device) ? 1 : 0;
   score_.fresh += used ? 0 : 1;
-  for (const Draw& draw : drawn) {
+  for (const CounterDraw& draw : drawn) {
     for (const auto& [slot, amount] : draw.counters) {
-      counters_.push_back({segment.pool, slot, now.available[slot]});
+      counters_.push_back({device_run.pool, slot, now.available[slot]});
       now.available[slot] -= amount;
     }
-    groups_.push_back({segment.pool, draw.set, now.groups[draw.set]});
+    groups_.push_back({device_run.pool, draw.set, now.groups[draw.set]});
     now.groups[draw.set].admit(draw.groups);
   }
-  renew(segment.pool, self);
-  for (const Draw& draw : drawn)
-    for (const PoolSizes::Member& member : pool.sizes->members[draw.set]) renew(segment.pool, member);
+  renew(device_run.pool, self);
+  for (const CounterDraw& draw : drawn)
+    for (const PoolSizes::Member& member : pool.sizes->members[draw.set]) renew(device_run.pool, member);
 }
 
-void Fragments::undo_last() {
+void FragmentationScore::undo_last() {
   const Taken& last = taken_.back();
   for (; counters_.size() > last.counters; counters_.pop_back())
     pools_[counters_.back().pool].available[counters_.back().slot] = counters_.back().old;
   for (; groups_.size() > last.groups; groups_.pop_back())
     pools_[groups_.back().pool].groups[groups_.back().set] = std::move(groups_.back().old);
-  for (; worths_.size() > last.worths; worths_.pop_back())
-    pools_[worths_.back().pool].worth[worths_.back().index] = worths_.back().old;
+  for (; sizes_lost_.size() > last.worths; sizes_lost_.pop_back())
+    pools_[sizes_lost_.back().pool].worth[sizes_lost_.back().index] = sizes_lost_.back().old;
   score_ = last.before;
   taken_.pop_back();
 }
 
 // A share can come cheap on a device that is in use, whatever it costs now.
-Score Fragments::least_of(Place place) {
-  const Segment& segment = devices_.order[place.segment];
-  const Slice& slice = *devices_.pools[segment.pool].slices[segment.slice];
-  Score least;
-  least.conditioned = slice.conditioned.test(place.device) ? 1 : 0;
+AllocationScore FragmentationScore::least_of(DeviceRef place) {
+  const DeviceRun& device_run = devices_.order[place.device_run];
+  const Slice& slice = *devices_.pools[device_run.pool].slices[device_run.slice];
+  AllocationScore least;
+  least.with_binding_conditions = slice.has_binding_conditions.test(place.device) ? 1 : 0;
   if (slice.shareable.test(place.device)) return least;
-  const PoolSizes& sizes = sizes_of(segment.pool);
-  least.lost = sizes.sizes[sizes.first[segment.slice] + place.device];
+  const PoolSizes& sizes = sizes_of(device_run.pool);
+  least.lost = sizes.sizes[sizes.first[device_run.slice] + place.device];
   least.fresh = 1;
   return least;
 }

@@ -11,28 +11,28 @@
 #include <vector>
 
 #include "dra/capacity.h"
-#include "dra/inventory.h"
 #include "dra/eligibility.h"
+#include "dra/inventory.h"
 
 namespace berth::dra {
 
 // In millionths of a whole counter set; a device that draws on none is a whole.
-using Worth = std::int64_t;
-inline constexpr Worth kWhole = 1'000'000;
+using Millionths = std::int64_t;
+inline constexpr Millionths kWhole = 1'000'000;
 
 // The part of the whole that `part` is, rounded down; 0 to kWhole.
-Worth part_of(Quantity part, Quantity whole);
+Millionths part_of(Quantity part, Quantity whole);
 
 // Less is better; the fields in this order.
-struct Score {
-  std::int64_t conditioned = 0;  // devices with binding conditions
-  Worth lost = 0;                // what the pools' devices are worth before, less what they are worth after
-  std::int64_t fresh = 0;        // devices that nobody used before
+struct AllocationScore {
+  std::int64_t with_binding_conditions = 0;  // devices with binding conditions
+  Millionths lost = 0;     // what the pools' devices are worth before, less what they are worth after
+  std::int64_t fresh = 0;  // devices that nobody used before
 
-  friend Score operator+(const Score& a, const Score& b) {
-    return {a.conditioned + b.conditioned, a.lost + b.lost, a.fresh + b.fresh};
+  friend AllocationScore operator+(const AllocationScore& a, const AllocationScore& b) {
+    return {a.with_binding_conditions + b.with_binding_conditions, a.lost + b.lost, a.fresh + b.fresh};
   }
-  friend auto operator<=>(const Score&, const Score&) = default;
+  friend auto operator<=>(const AllocationScore&, const AllocationScore&) = default;
 };
 
 // Sizes of all devices of a pool, and who draws on which counter set. Of the slices alone.
@@ -42,34 +42,34 @@ struct PoolSizes {
     std::uint32_t slice = 0, device = 0, index = 0;
   };
   std::vector<std::uint32_t> first;          // by slice: the index of its first device
-  std::vector<Worth> sizes;                  // by index
+  std::vector<Millionths> sizes;             // by index
   std::vector<std::vector<Member>> members;  // by counter set
 };
 
-class Fragments {
+class FragmentationScore {
  public:
   // `devices` stays as it is meanwhile. No pool of it has a device that gives to a counter.
-  Fragments(const model::Cluster& cluster, NodeDevices& devices);
+  FragmentationScore(const model::Cluster& cluster, NodeDevices& devices);
 
   // The device, or a share of these amounts, is taken: nothing is checked.
-  void take(Place place, const CapacityMap& consumed);
+  void take(DeviceRef place, const CapacityMap& consumed);
   void undo_last();
   // Of all that is taken now.
-  const Score& score() const { return score_; }
+  const AllocationScore& score() const { return score_; }
   // The least that taking the device can add to any score.
-  Score least_of(Place place);
+  AllocationScore least_of(DeviceRef place);
 
  private:
   struct Pool {
     bool copied = false;
     std::vector<Quantity> available;
     std::vector<GroupState> groups;
-    std::vector<Worth> worth;  // by index; kUnknown until it is asked for
+    std::vector<Millionths> worth;  // by index; kUnknown until it is asked for
   };
   struct Taken {
     std::uint32_t pool = 0, index = 0;
     CapacityMap consumed;
-    Score before;
+    AllocationScore before;
     std::size_t counters = 0, groups = 0, worths = 0;  // sizes of the journals before
   };
   struct CounterUndo {
@@ -82,26 +82,26 @@ class Fragments {
   };
   struct WorthUndo {
     std::uint32_t pool, index;
-    Worth old;
+    Millionths old;
   };
 
   const PoolSizes& sizes_of(std::uint32_t pool);
   Pool& copy_of(std::uint32_t pool);
   bool is_taken(std::uint32_t pool, std::uint32_t index) const;
-  bool feeds(std::uint32_t pool, const std::vector<Draw>& draws) const;
-  Worth left_of(std::uint32_t pool, PoolSizes::Member member) const;
-  Worth worth_of(std::uint32_t pool, PoolSizes::Member member) const;
+  bool feeds(std::uint32_t pool, const std::vector<CounterDraw>& draws) const;
+  Millionths left_of(std::uint32_t pool, PoolSizes::Member member) const;
+  Millionths usefulness_of(std::uint32_t pool, PoolSizes::Member member) const;
   void know(std::uint32_t pool, PoolSizes::Member member);
   void renew(std::uint32_t pool, PoolSizes::Member member);
 
   const model::Cluster& cluster_;
   NodeDevices& devices_;
-  Score score_;
+  AllocationScore score_;
   std::vector<Pool> pools_;
   std::vector<Taken> taken_;
   std::vector<CounterUndo> counters_;
   std::vector<GroupUndo> groups_;
-  std::vector<WorthUndo> worths_;
+  std::vector<WorthUndo> sizes_lost_;
 };
 
 }  // namespace berth::dra

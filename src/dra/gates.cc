@@ -4,8 +4,8 @@
 
 namespace berth::dra {
 
-Gates gates_of(const api::Gates& gates) {
-  Gates on;
+DeviceGates gates_of(const api::Gates& gates) {
+  DeviceGates on;
   on.admin_access = gates.enabled("DRAAdminAccess");
   on.prioritized_list = gates.enabled("DRAPrioritizedList");
   on.partitionable_devices = gates.enabled("DRAPartitionableDevices");

@@ -7,7 +7,7 @@ class Gates;
 
 namespace berth::dra {
 
-struct Gates {
+struct DeviceGates {
   bool admin_access = true;
   bool prioritized_list = true;
   bool partitionable_devices = true;
@@ -24,6 +24,6 @@ struct Gates {
 };
 
 // By Kubernetes' gate names.
-Gates gates_of(const api::Gates& gates);
+DeviceGates gates_of(const api::Gates& gates);
 
 }  // namespace berth::dra

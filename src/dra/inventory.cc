@@ -68,7 +68,7 @@ NodeDevices& Inventory::of(model::NodeId node) {
   std::unique_ptr<NodeDevices>& slot = nodes_[node.index()];
   const NodeRow& row = cluster_.node(node);
   if (!slot || slot->labels_stamp != row.labels_stamp || slot->slices_stamp != row.slices_stamp ||
-      slot->wide_stamp != cluster_.wide_stamp()) {
+      slot->shared_pools_stamp != cluster_.shared_pools_stamp()) {
     if (kept_nodes_ > sweep_nodes_at_) sweep_nodes();
     kept_nodes_ += slot ? 0 : 1;
     slot = build(node);
@@ -89,8 +89,8 @@ std::unique_ptr<NodeDevices> Inventory::build(model::NodeId id) {
   devices->stamp = ++last_stamp_;
   devices->labels_stamp = node.labels_stamp;
   devices->slices_stamp = node.slices_stamp;
-  devices->wide_stamp = cluster_.wide_stamp();
-  std::map<std::pair<std::string, std::string>, model::PoolId> pools = cluster_.wide_pools();
+  devices->shared_pools_stamp = cluster_.shared_pools_stamp();
+  std::map<std::pair<std::string, std::string>, model::PoolId> pools = cluster_.shared_pools();
   for (const model::PoolId pool : cluster_.pools_of(id))
     pools.emplace(std::pair(cluster_.pool(pool).driver, cluster_.pool(pool).pool), pool);
   for (const auto& [key, pool] : pools)
@@ -177,7 +177,7 @@ SlicePtr Inventory::compiled(model::PoolId pool, const std::string& name, const 
     const api::Device& device = row.live->devices[i];
     if (device.allow_multiple && gates_.consumable_capacity) slot->shareable.set(i);
     if (!device.binding_conditions.empty() || !device.binding_failure_conditions.empty())
-      slot->conditioned.set(i);
+      slot->has_binding_conditions.set(i);
   }
   return slot;
 }
@@ -235,7 +235,7 @@ void Inventory::compile_counters(NodePool& pool) {
     auto& of_slice = pool.draws.emplace_back(slice->live->devices.size());
     for (std::size_t i = 0; i < of_slice.size(); ++i)
       for (const api::CounterConsumption& entry : slice->live->devices[i].consumes) {
-        Draw draw;
+        CounterDraw draw;
         draw.set = set_index.at(entry.counter_set);
         for (const auto& [counter, amount] : entry.counters) {
           draw.counters.emplace_back(slots.at({draw.set, counter}), amount);
@@ -253,7 +253,8 @@ void Inventory::order(NodeDevices& devices) const {
   for (NodePool& pool : devices.pools) {
     if (pool.state != PoolState::Usable || !gates_.binding_conditions) continue;
     for (std::size_t i = 0; i < pool.slices.size(); ++i)
-      if (pool.here[i].any() && pool.slices[i]->conditioned.any()) pool.conditioned = true;
+      if (pool.here[i].any() && pool.slices[i]->has_binding_conditions.any())
+        pool.has_binding_conditions = true;
   }
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> bases;
   const auto base_of = [&](std::uint32_t pool, std::uint32_t slice) {
@@ -263,19 +264,20 @@ void Inventory::order(NodeDevices& devices) const {
     devices.device_count += static_cast<std::uint32_t>(devices.slices.back()->live->devices.size());
     return at->second;
   };
-  // Unconditioned devices of unconditioned pools, then of mixed pools, then the conditioned ones.
+  // Devices without binding conditions of pools without any, then of mixed pools, then those with binding
+  // conditions.
   for (int pass = 0; pass < 3; ++pass) {
     if (pass == 2 && !gates_.binding_conditions) break;  // without the gate they cannot be chosen at all
     for (std::uint32_t p = 0; p < devices.pools.size(); ++p) {
       const NodePool& pool = devices.pools[p];
-      if (pool.state != PoolState::Usable || pool.conditioned != (pass > 0)) continue;
+      if (pool.state != PoolState::Usable || pool.has_binding_conditions != (pass > 0)) continue;
       for (std::uint32_t s = 0; s < pool.slices.size(); ++s) {
         if (!pool.here[s].any()) continue;
         const Slice& slice = *pool.slices[s];
         devices.uniform =
-            devices.uniform && pool.draws.empty() && !slice.shareable.any() && !pool.conditioned;
+            devices.uniform && pool.draws.empty() && !slice.shareable.any() && !pool.has_binding_conditions;
         const Mask all = Mask::first(slice.live->devices.size());
-        const Mask mask = pass == 2 ? slice.conditioned : all & ~slice.conditioned;
+        const Mask mask = pass == 2 ? slice.has_binding_conditions : all & ~slice.has_binding_conditions;
         if (mask.any()) devices.order.push_back({p, s, base_of(p, s), mask, mask & pool.here[s], {}});
       }
     }
@@ -286,26 +288,27 @@ void Inventory::refresh(NodeDevices& devices, std::uint32_t index) {
   NodePool& pool = devices.pools[index];
   const model::Ledger& ledger = cluster_.ledger();
   pool.stamp = ledger.pool_stamp(pool.id);
-  for (Segment& segment : devices.order) {
-    if (segment.pool != index) continue;
-    const Slice& slice = *pool.slices[segment.slice];
-    segment.blocked = Mask();
-    for (std::size_t i = segment.mask.next(0); i < kSliceDevicesMax; i = segment.mask.next(i + 1)) {
+  for (DeviceRun& device_run : devices.order) {
+    if (device_run.pool != index) continue;
+    const Slice& slice = *pool.slices[device_run.slice];
+    device_run.blocked = Mask();
+    for (std::size_t i = device_run.mask.next(0); i < kSliceDevicesMax; i = device_run.mask.next(i + 1)) {
       if (!ledger.busy(slice.devices[i])) continue;
-      if (!slice.shareable.test(i) || ledger.device(slice.devices[i]).dedicated > 0) segment.blocked.set(i);
+      if (!slice.shareable.test(i) || ledger.device(slice.devices[i]).dedicated > 0)
+        device_run.blocked.set(i);
     }
   }
   if (!pool.set_names.empty()) charge_baseline(pool);
 }
 
 // The groups that the allocated device counts with: its claim's snapshot, or what the slice says now.
-std::vector<std::uint32_t> Inventory::groups_of(NodePool& pool, const Draw& draw,
+std::vector<std::uint32_t> Inventory::groups_of(NodePool& pool, const CounterDraw& draw,
                                                 model::DeviceId device) const {
   const model::DeviceRow& row = cluster_.device(device);
   const model::PoolRow& owner = cluster_.pool(row.pool);
   for (const model::ClaimId claim : cluster_.ledger().device(device).holders) {
-    const model::ClaimHoldPtr& hold = cluster_.ledger().hold(claim);
-    for (const api::DeviceResult& result : hold->allocation->results) {
+    const model::ClaimReservationPtr& reservation = cluster_.ledger().reservation(claim);
+    for (const api::DeviceResult& result : reservation->allocation->results) {
       if (result.device != row.name || result.pool != owner.pool || result.driver != owner.driver) continue;
       const auto snapshot = result.groups.find(pool.set_names[draw.set]);
       if (snapshot == result.groups.end()) continue;
@@ -327,7 +330,7 @@ void Inventory::charge_baseline(NodePool& pool) {
       const model::DeviceId device = pool.slices[s]->devices[i];
       if (pool.draws[s][i].empty() || !cluster_.ledger().busy(device)) continue;
       if (has(KnownDefect::CountersForgetShares) && cluster_.ledger().device(device).shares > 0) continue;
-      for (const Draw& draw : pool.draws[s][i]) {
+      for (const CounterDraw& draw : pool.draws[s][i]) {
         for (const auto& [slot, amount] : draw.counters) pool.available[slot] -= amount;
         // With the gate off slices with groups are not here; what claims recorded still holds.
         pool.groups[draw.set].admit(groups_of(pool, draw, device));

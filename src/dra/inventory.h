@@ -24,7 +24,7 @@ struct Slice {
   std::shared_ptr<const api::ResourceSlice> live;
   std::vector<model::DeviceId> devices;
   Mask shareable;
-  Mask conditioned;
+  Mask has_binding_conditions;
   SliceRows rows;
   // By expression: what it yields on each device.
   std::map<std::string, std::vector<Result<api::AttributeValue>>> derived;
@@ -32,7 +32,7 @@ struct Slice {
 using SlicePtr = std::shared_ptr<Slice>;
 
 // What one device draws from one counter set of its pool, as indices into NodePool.
-struct Draw {
+struct CounterDraw {
   std::uint32_t set = 0;
   std::vector<std::pair<std::uint32_t, Quantity>> counters;
   std::vector<std::uint32_t> groups;  // sorted; empty: ungrouped
@@ -58,16 +58,16 @@ struct NodePool {
   std::string trouble;           // why it is invalid
   std::vector<SlicePtr> slices;  // of the generation in use, also those for other nodes, by name
   std::vector<Mask> here;  // per slice: its devices that this node may use; empty for other nodes' slices
-  bool conditioned = false;
+  bool has_binding_conditions = false;
 
   // Counters; empty when no device draws any.
   std::vector<std::string> set_names;
   std::vector<std::string> counter_names;  // "set/counter"
   std::vector<Quantity> declared;
   model::Names<DenseId<struct GroupTag>> group_names;
-  std::vector<std::vector<std::vector<Draw>>> draws;  // by slice and device
-  bool negative_draws = false;                        // a device gives to a counter
-  std::shared_ptr<const PoolSizes> sizes;             // null until allocations are compared
+  std::vector<std::vector<std::vector<CounterDraw>>> draws;  // by slice and device
+  bool negative_draws = false;                               // a device gives to a counter
+  std::shared_ptr<const PoolSizes> sizes;                    // null until allocations are compared
 
   // The state of the ledger at `stamp`.
   std::uint64_t stamp = ~std::uint64_t{0};
@@ -78,7 +78,7 @@ struct NodePool {
 };
 
 // A run of devices of one slice, all with or all without binding conditions.
-struct Segment {
+struct DeviceRun {
   std::uint32_t pool = 0;   // of NodeDevices::pools
   std::uint32_t slice = 0;  // of NodePool::slices
   std::uint32_t base = 0;   // flat number of the slice's first device
@@ -89,14 +89,14 @@ struct Segment {
 
 struct NodeDevices {
   std::vector<NodePool> pools;  // by driver and name
-  std::vector<Segment> order;
+  std::vector<DeviceRun> order;
   std::vector<std::unique_ptr<ValueTable>> values;
   std::vector<SlicePtr> slices;    // those with devices here, in the order of flat numbers
   std::uint32_t device_count = 0;  // of flat numbers
   // No device draws on counters, can be shared or has conditions: to any scoring they are all the same.
   bool uniform = true;
   std::uint64_t stamp = 0;  // another number with every change of anything above
-  std::uint64_t labels_stamp = 0, slices_stamp = 0, wide_stamp = 0;
+  std::uint64_t labels_stamp = 0, slices_stamp = 0, shared_pools_stamp = 0;
   std::uint64_t used = 0;  // the latest use
 };
 
@@ -113,19 +113,19 @@ inline constexpr std::size_t kNodesKeptMax = 65536;
 
 class Inventory {
  public:
-  Inventory(const model::Cluster& cluster, SelectorEvaluator& evaluator, Gates gates)
-      : cluster_(cluster), evaluator_(evaluator), gates_(gates), selections_(columns_, evaluator) {}
+  Inventory(const model::Cluster& cluster, SelectorEvaluator& evaluator, DeviceGates gates)
+      : cluster_(cluster), evaluator_(evaluator), gates_(gates), selector_cache_(columns_, evaluator) {}
 
   // Current with slices and ledger. The reference holds until the next call.
   NodeDevices& of(model::NodeId node);
   std::size_t kept_nodes() const { return kept_nodes_; }
   std::size_t kept_slices() const { return slices_.size(); }
-  Selections& selections() { return selections_; }
-  const Selections& selections() const { return selections_; }
-  Selected selected(const Slice& slice, SelectorSetId set) { return selections_.of(slice.rows, set); }
+  SelectorCache& selector_cache() { return selector_cache_; }
+  const SelectorCache& selector_cache() const { return selector_cache_; }
+  Selected selected(const Slice& slice, SelectorSetId set) { return selector_cache_.of(slice.rows, set); }
   // Of a device of the slice that `selected` calls an error.
   SelectorFault fault_of(const Slice& slice, SelectorSetId set, std::size_t device) {
-    return selections_.fault_of(set, slice.live->driver, slice.live->devices[device]);
+    return selector_cache_.fault_of(set, slice.live->driver, slice.live->devices[device]);
   }
   // The values of a constraint's attribute; `derived` are variants 1 and on. Holds until trim_values().
   const ValueTable& values(NodeDevices& devices, const std::string& table_key, const std::string& attribute,
@@ -145,13 +145,13 @@ class Inventory {
   void refresh(NodeDevices& devices, std::uint32_t pool);
   void charge_baseline(NodePool& pool);
   const std::vector<Result<api::AttributeValue>>& derived(Slice& slice, const std::string& expression);
-  std::vector<std::uint32_t> groups_of(NodePool& pool, const Draw& draw, model::DeviceId device) const;
+  std::vector<std::uint32_t> groups_of(NodePool& pool, const CounterDraw& draw, model::DeviceId device) const;
 
   const model::Cluster& cluster_;
   SelectorEvaluator& evaluator_;
-  Gates gates_;
+  DeviceGates gates_;
   DeviceColumns columns_;
-  Selections selections_;
+  SelectorCache selector_cache_;
   std::vector<std::unique_ptr<NodeDevices>> nodes_;  // by id; null: not kept
   std::size_t kept_nodes_ = 0;
   std::size_t sweep_nodes_at_ = kNodesBeforeSweep;

@@ -7,11 +7,11 @@
 #include <set>
 
 #include "dra/judge/certificate_checker.h"
+#include "dra/judge/fragmentation.h"
 #include "dra/judge/judge.h"
 #include "dra/judge/pools.h"
 #include "dra/judge/rules.h"
 #include "dra/judge/validity.h"
-#include "dra/judge/fragmentation.h"
 #include "dra/test_world.h"
 
 namespace berth::dra {
@@ -149,7 +149,7 @@ api::ResourceClaim any_claim(int index) {
 struct Scene {
   TestWorld world;
   std::vector<ClaimPtr> claims;
-  Gates gates;
+  DeviceGates gates;
 
   Scene() {
     gates.compatibility_groups = !chance(4);
@@ -243,7 +243,7 @@ struct Scene {
       }
   }
 
-  judge::World for_judge(SelectorEvaluator& selectors) const {
+  judge::JudgedWorld for_judge(SelectorEvaluator& selectors) const {
     return world.for_judge("n0", selectors, gates);
   }
 };
@@ -292,7 +292,7 @@ std::string text_of_claim(const api::ResourceClaim& claim) {
 
 std::string describe(const Scene& scene) {
   std::string text;
-  const Gates& gates = scene.gates;
+  const DeviceGates& gates = scene.gates;
   const std::pair<const char*, bool> kOn[] = {
       {"partitions", gates.partitionable_devices}, {"conditions", gates.binding_conditions},
       {"shares", gates.consumable_capacity},       {"taints", gates.device_taints},
@@ -322,14 +322,16 @@ void compare_once(const Scene& scene, std::map<std::string, int>& seen) {
   Allocator allocator(scene.world.cluster, selectors, random, scene.gates);
   if (chance(2)) allocator.skip_plain_search();
   const model::NodeId node = scene.world.cluster.find_node("n0");
-  const auto ask = allocator.prepare(scene.claims);
-  const Verdict fast = ask ? allocator.allocate(**ask, node) : Verdict(Failed{ask.error().text()});
+  const auto compiled = allocator.prepare(scene.claims);
+  const AllocationVerdict fast = compiled ? allocator.allocate(**compiled, node)
+                                          : AllocationVerdict(AllocationError{compiled.error().text()});
   if (std::getenv("BERTH_SHOW_WORLDS")) std::printf("---\n%s", describe(scene).c_str());
-  const judge::World judged = scene.for_judge(selectors);
+  const judge::JudgedWorld judged = scene.for_judge(selectors);
   const judge::Judgement slow = judge::allocate(judged, scene.claims);
   if (std::getenv("BERTH_SHOW_WORLDS"))
-    std::printf("judge %d, fast %zu %s\n", static_cast<int>(slow.answer), fast.index(),
-                std::holds_alternative<Failed>(fast) ? std::get<Failed>(fast).error.c_str() : "");
+    std::printf(
+        "judge %d, fast %zu %s\n", static_cast<int>(slow.answer), fast.index(),
+        std::holds_alternative<AllocationError>(fast) ? std::get<AllocationError>(fast).error.c_str() : "");
   if (const auto* yes = std::get_if<Allocations>(&fast)) {
     ++seen["yes"];
     RC_ASSERT((slow.answer == judge::Answer::Yes));
@@ -352,17 +354,18 @@ void compare_once(const Scene& scene, std::map<std::string, int>& seen) {
     const std::string complaint = judge::complaint_about(judged, scene.claims, *no->certificate);
     if (!complaint.empty()) RC_LOG() << to_words(*no->certificate) << std::endl << describe(scene);
     RC_ASSERT(complaint == "");
-    RC_ASSERT(std::holds_alternative<Impossible>(allocator.allocate(**ask, node, Explain::Nothing)));
+    RC_ASSERT(std::holds_alternative<Impossible>(allocator.allocate(**compiled, node, Explain::Nothing)));
   } else {
     ++seen["error"];
-    RC_ASSERT(std::holds_alternative<Failed>(fast));
+    RC_ASSERT(std::holds_alternative<AllocationError>(fast));
     RC_ASSERT((slow.answer == judge::Answer::Error));
   }
 }
 
-// Many twins among devices and requests: what the exact search leaves out must not be missed.
-struct TwinScene : Scene {
-  TwinScene() : Scene(Empty{}) {
+// Many interchangeable devices among devices and requests: what the symmetry-pruned search leaves out must
+// not be missed.
+struct InterchangeableScene : Scene {
+  InterchangeableScene() : Scene(Empty{}) {
     gates.compatibility_groups = true;
     put_nodes();
     api::DeviceClass device_class;
@@ -393,15 +396,15 @@ struct TwinScene : Scene {
     world.put(api::Kind::ResourceSlice, slice);
     world.put(api::Kind::ResourceSlice, sets);
     const int wanted = 1 + pick(2);
-    const api::ResourceClaim like = any_twin_claim();
+    const api::ResourceClaim like = any_interchangeable_claim();
     for (int i = 0; i < wanted; ++i) {
-      api::ResourceClaim claim = chance(3) ? any_twin_claim() : like;
+      api::ResourceClaim claim = chance(3) ? any_interchangeable_claim() : like;
       claim.meta.name = claim.meta.uid = name("want", i);
       world.put(api::Kind::ResourceClaim, claim);
       claims.push_back(world.view.claims.find_shared("default", claim.meta.name));
     }
   }
-  static api::ResourceClaim any_twin_claim() {
+  static api::ResourceClaim any_interchangeable_claim() {
     api::ResourceClaim claim;
     claim.meta.ns = "default";
     const api::DeviceSubRequest like = any_plain_sub(), other = any_plain_sub();
@@ -429,11 +432,11 @@ struct TwinScene : Scene {
   }
 };
 
-TEST(Judge, AgreesOnWorldsOfTwins) {
+TEST(Judge, AgreesOnInterchangeableDevices) {
   constexpr int kWorldsEachRun = 4;
   std::map<std::string, int> seen;
-  EXPECT_TRUE(rc::check("fast and judge agree among twins", [&] {
-    for (int i = 0; i < kWorldsEachRun; ++i) compare_once(TwinScene(), seen);
+  EXPECT_TRUE(rc::check("fast and judge agree among interchangeable devices", [&] {
+    for (int i = 0; i < kWorldsEachRun; ++i) compare_once(InterchangeableScene(), seen);
   }));
   for (const auto& [kind, count] : seen) std::printf("%s %d\n", kind.c_str(), count);
   EXPECT_GT(seen["yes"], 20);
@@ -513,7 +516,7 @@ TEST(Judge, AgreesOnPartitions) {
 }
 
 // What an allocation says as the judge would say it.
-std::vector<judge::Chosen> chosen_in(const Allocations& allocations, const judge::World& world,
+std::vector<judge::Chosen> chosen_in(const Allocations& allocations, const judge::JudgedWorld& world,
                                      std::span<const ClaimPtr> claims) {
   const std::vector<judge::Candidate> candidates = judge::gather(world).candidates;
   std::vector<judge::Chosen> chosen;
@@ -543,14 +546,15 @@ void compare_scored(const Scene& scene, std::map<std::string, int>& seen) {
   best.set_scoring(DeviceScoring::LeastFragmenting);
   if (chance(2)) best.skip_plain_search();
   const model::NodeId node = scene.world.cluster.find_node("n0");
-  const auto ask = first.prepare(scene.claims), other = best.prepare(scene.claims);
-  RC_ASSERT(ask.ok() == other.ok());
-  if (!ask) return;
-  const Verdict reference = first.allocate(**ask, node), scored = best.allocate(**other, node);
-  RC_ASSERT(reference.index() == scored.index());
-  const auto* yes = std::get_if<Allocations>(&scored);
+  const auto compiled = first.prepare(scene.claims), other = best.prepare(scene.claims);
+  RC_ASSERT(compiled.ok() == other.ok());
+  if (!compiled) return;
+  const AllocationVerdict reference = first.allocate(**compiled, node),
+                          branch_and_bound = best.allocate(**other, node);
+  RC_ASSERT(reference.index() == branch_and_bound.index());
+  const auto* yes = std::get_if<Allocations>(&branch_and_bound);
   if (!yes) return;
-  const judge::World judged = scene.for_judge(selectors);
+  const judge::JudgedWorld judged = scene.for_judge(selectors);
   const std::string complaint = judge::complaint_about(judged, scene.claims, *yes);
   if (!complaint.empty()) RC_LOG() << describe(scene);
   RC_ASSERT(complaint == "");
@@ -588,7 +592,7 @@ TEST(Judge, NoAllocationFragmentsLess) {
           compare_scored(Scene(), seen);
           break;
         case 1:
-          compare_scored(TwinScene(), seen);
+          compare_scored(InterchangeableScene(), seen);
           break;
         default:
           compare_scored(PartitionScene(), seen);
@@ -642,9 +646,9 @@ TEST(Judge, CertificateOfAMatchBesideAdminAccess) {
   PlainSelectors selectors;
   SeededRandom random(1);
   Allocator allocator(scene.world.cluster, selectors, random, scene.gates);
-  const auto ask = allocator.prepare(scene.claims);
-  ASSERT_TRUE(ask);
-  const Verdict verdict = allocator.allocate(**ask, scene.world.cluster.find_node("n0"));
+  const auto compiled = allocator.prepare(scene.claims);
+  ASSERT_TRUE(compiled);
+  const AllocationVerdict verdict = allocator.allocate(**compiled, scene.world.cluster.find_node("n0"));
   ASSERT_TRUE(std::holds_alternative<Impossible>(verdict));
   const Certificate& shown = *std::get<Impossible>(verdict).certificate;
   EXPECT_EQ(to_words(shown), "needs 2 devices with the same d0/numa; the best group has 1: g0");
@@ -682,7 +686,7 @@ TEST(Judge, CertificateCountsWhatIsUsableAndFree) {
   PlainSelectors selectors;
   SeededRandom random(1);
   Allocator allocator(scene.world.cluster, selectors, random, scene.gates);
-  const Verdict verdict =
+  const AllocationVerdict verdict =
       allocator.allocate(**allocator.prepare(scene.claims), scene.world.cluster.find_node("n0"));
   ASSERT_TRUE(std::holds_alternative<Impossible>(verdict));
   const Certificate& shown = *std::get<Impossible>(verdict).certificate;

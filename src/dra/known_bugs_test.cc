@@ -60,19 +60,19 @@ class KnownBugs : public ::testing::Test {
         {.request = "r", .driver = driver, .pool = "pool", .device = device, .share_id = share});
     world.put(api::Kind::ResourceClaim, held);
   }
-  Verdict verdict_on(const api::ResourceClaim& wanted) {
+  AllocationVerdict verdict_on(const api::ResourceClaim& wanted) {
     world.put(api::Kind::ResourceClaim, wanted);
     const ClaimPtr live = world.view.claims.find_shared("default", "want");
     Allocator allocator(world.cluster, selectors, random, gates);
-    const auto ask = allocator.prepare(std::span(&live, 1));
-    return allocator.allocate(**ask, world.cluster.find_node("n"));
+    const auto compiled = allocator.prepare(std::span(&live, 1));
+    return allocator.allocate(**compiled, world.cluster.find_node("n"));
   }
   Json config_for(const api::ResourceClaim& wanted) {
     return std::get<Allocations>(verdict_on(wanted)).claims[0].allocation->config;
   }
   std::string devices_of(const api::ResourceClaim& wanted) {
-    const Verdict verdict = verdict_on(wanted);
-    if (std::holds_alternative<Failed>(verdict)) return "error";
+    const AllocationVerdict verdict = verdict_on(wanted);
+    if (std::holds_alternative<AllocationError>(verdict)) return "error";
     if (!std::holds_alternative<Allocations>(verdict)) return "none";
     std::string names;
     for (const auto& result : std::get<Allocations>(verdict).claims[0].allocation->results)
@@ -83,7 +83,7 @@ class KnownBugs : public ::testing::Test {
   TestWorld world;
   PlainSelectors selectors;
   SeededRandom random{1};
-  Gates gates;
+  DeviceGates gates;
 };
 
 TEST_F(KnownBugs, K140300_AListIntersectionIsRestoredOnTheWayBack) {
@@ -183,7 +183,7 @@ TEST_F(KnownBugs, K133602_K136269_K133586_ADeviceInFlightIsNotGivenTwice) {
     const auto allocation = std::get<Allocations>(take(one)).claims[0].allocation;
     EXPECT_EQ(allocation->results[0].device, "a");
     transaction.allocate(world.cluster.find_pod("default", "p"), world.cluster.find_claim("default", "first"),
-                         world.cluster.hold_for(allocation));
+                         world.cluster.reservation_for(allocation));
     EXPECT_EQ(device(), "b");
     world.cluster.commit(transaction, "decision");
   }
@@ -216,8 +216,8 @@ TEST_F(KnownBugs, K140434_CountersBelongToTheGenerationOfTheNode) {
   for (const bool small_first : {true, false}) {
     Allocator allocator(world.cluster, selectors, random, gates);
     for (const bool small : {small_first, !small_first}) {
-      const Verdict verdict = allocator.allocate(**allocator.prepare(std::span(&wanted, 1)),
-                                                 world.cluster.find_node(small ? "n" : "m"));
+      const AllocationVerdict verdict = allocator.allocate(**allocator.prepare(std::span(&wanted, 1)),
+                                                           world.cluster.find_node(small ? "n" : "m"));
       EXPECT_EQ(std::holds_alternative<Impossible>(verdict), small);
     }
   }
@@ -261,7 +261,7 @@ TEST_F(KnownBugs, K139166_TheConfigOfAnAlternativeStaysWithIt) {
 }
 
 // The reference's scoring met claims without an allocation there. Here a pod's allocated claims are no part
-// of the ask, whichever scoring chooses for the others.
+// of the allocation request, whichever scoring chooses for the others.
 TEST_F(KnownBugs, K139016_K139017_AllocatedClaimsBesideOthers) {
   world.put(api::Kind::ResourceSlice, slice("d", {"a", "b"}));
   hold("d", "a");
@@ -280,7 +280,8 @@ TEST_F(KnownBugs, K139016_K139017_AllocatedClaimsBesideOthers) {
   for (const DeviceScoringName& row : kDeviceScorings) {
     Allocator allocator(world.cluster, selectors, random, gates);
     allocator.set_scoring(row.scoring);
-    const Verdict verdict = allocator.allocate(**allocator.prepare(claims), world.cluster.find_node("n"));
+    const AllocationVerdict verdict =
+        allocator.allocate(**allocator.prepare(claims), world.cluster.find_node("n"));
     EXPECT_EQ(std::get<Allocations>(verdict).claims[0].allocation->results[0].device, "b");
   }
 }

@@ -21,18 +21,18 @@ std::vector<Json> recorded_worlds() {
   return worlds;
 }
 
-Gates all_gates(const Json& world) {
-  Gates gates;
+DeviceGates all_gates(const Json& world) {
+  DeviceGates gates;
   gates.list_attributes = gates.derived_attributes = gates.optional_node_operations = true;
   gates.compatibility_groups = world.items_at("gatesOff").empty();
   return gates;
 }
 
-std::string verdict_text(const Verdict& verdict) {
+std::string verdict_text(const AllocationVerdict& verdict) {
   if (std::holds_alternative<Allocations>(verdict)) return "feasible";
   if (const auto* no = std::get_if<Impossible>(&verdict))
     return no->invalid_pools ? "nodeError" : "infeasible";
-  if (const auto* failed = std::get_if<Failed>(&verdict)) return "error: " + failed->error;
+  if (const auto* failed = std::get_if<AllocationError>(&verdict)) return "error: " + failed->error;
   return "out of budget";
 }
 
@@ -69,9 +69,9 @@ TEST_P(Observed, VerdictsAgree) {
       const std::vector<ClaimPtr> claims = world.unallocated_claims(*pod);
       for (const Json& node : expected.items_at("nodes")) {
         const model::NodeId id = world.cluster.find_node(node.string_at("name"));
-        const auto ask = allocator.prepare(claims);
+        const auto compiled = allocator.prepare(claims);
         const std::string got =
-            ask ? verdict_text(allocator.allocate(**ask, id)) : "error: " + ask.error().text();
+            compiled ? verdict_text(allocator.allocate(**compiled, id)) : "error: " + compiled.error().text();
         std::string want(node.string_at("verdict"));
         if (want == "error") want += ": " + std::string(node.string_at("error"));
         const std::string where = std::string(recorded.string_at("case")) + " " + pod->meta.name + " " +
@@ -101,7 +101,7 @@ TEST_P(Observed, CertificatesAreTrue) {
     for (const Json& object : recorded.items_at("objects")) world.put(object);
     CelSelectors selectors;
     SeededRandom random(1);
-    const Gates gates = all_gates(recorded);
+    const DeviceGates gates = all_gates(recorded);
     Allocator allocator(world.cluster, selectors, random, gates);
     if (GetParam()) allocator.skip_plain_search();
     for (const Json& expected : recorded.items_at("expect")) {
@@ -109,9 +109,9 @@ TEST_P(Observed, CertificatesAreTrue) {
       const std::vector<ClaimPtr> claims = world.unallocated_claims(*pod);
       for (const Json& node : expected.items_at("nodes")) {
         const std::string name(node.string_at("name"));
-        const auto ask = allocator.prepare(claims);
-        if (!ask) continue;
-        const Verdict verdict = allocator.allocate(**ask, world.cluster.find_node(name));
+        const auto compiled = allocator.prepare(claims);
+        if (!compiled) continue;
+        const AllocationVerdict verdict = allocator.allocate(**compiled, world.cluster.find_node(name));
         const auto* no = std::get_if<Impossible>(&verdict);
         if (!no) continue;
         ASSERT_TRUE(no->certificate);
@@ -132,7 +132,7 @@ TEST_P(Observed, CertificatesAreTrue) {
   EXPECT_GT(all, 400);
 }
 INSTANTIATE_TEST_SUITE_P(Searches, Observed, ::testing::Bool(),
-                         [](const auto& exact) { return exact.param ? "Exact" : "PlainFirst"; });
+                         [](const auto& symmetry) { return symmetry.param ? "Exact" : "PlainFirst"; });
 
 }  // namespace
 }  // namespace berth::dra

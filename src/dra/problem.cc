@@ -8,10 +8,10 @@ namespace berth::dra {
 namespace {
 
 template <class Visit>
-void for_each_sub(const CompiledAsk& ask, const Visit& visit) {
-  for (const ClaimAsk& claim : ask.claims)
-    for (const RequestAsk& request : claim.requests)
-      for (const SubAsk& sub : request.alternatives) visit(sub);
+void for_each_sub(const CompiledAllocationRequest& compiled, const Visit& visit) {
+  for (const CompiledClaim& claim : compiled.claims)
+    for (const CompiledRequest& request : claim.requests)
+      for (const CompiledSubRequest& sub : request.alternatives) visit(sub);
 }
 
 void append(std::uint32_t number, std::string& key) {
@@ -24,35 +24,36 @@ void append(Quantity amount, std::string& key) {
 
 }  // namespace
 
-Problem::Problem(const CompiledAsk& ask, const Stages& stages, const Values& values,
-                 const Collected& collected)
-    : stages_(stages) {
-  find_places(ask);
-  find_groups(ask, collected);
-  count_takers(ask);
-  find_bundles(ask);
-  find_classes(ask, values);
-  find_matches(ask, values);
+Problem::Problem(const CompiledAllocationRequest& compiled, const EligibilityCheck& eligibility_check,
+                 const Values& values, const Collected& collected)
+    : eligibility_check_(eligibility_check) {
+  find_places(compiled);
+  find_groups(compiled, collected);
+  count_multiplicity(compiled);
+  find_bottlenecks(compiled);
+  find_classes(compiled, values);
+  find_matches(compiled, values);
   for (const auto& of_claim : values)
     for (const ValueTable* table : of_claim) may_err = may_err || table->has_errors();
 }
 
-void Problem::find_places(const CompiledAsk& ask) {
-  const NodeDevices& devices = stages_.devices;
+void Problem::find_places(const CompiledAllocationRequest& compiled) {
+  const NodeDevices& devices = eligibility_check_.devices;
   std::vector<std::vector<std::uint32_t>> accepted;  // by kind, flat numbers
-  for_each_sub(ask, [&](const SubAsk& sub) {
+  for_each_sub(compiled, [&](const CompiledSubRequest& sub) {
     may_err = may_err || (sub.spec->mode == api::AllocationMode::All && !sub.constraints.empty());
     if (!kinds_.try_emplace(sub.kind, static_cast<std::uint32_t>(accepted.size())).second) return;
     std::vector<std::uint32_t>& of_kind = accepted.emplace_back();
     for (std::uint32_t s = 0; s < devices.order.size(); ++s) {
-      const Segment& segment = devices.order[s];
-      const Selected& selected =
-          stages_.inventory.selected(*devices.pools[segment.pool].slices[segment.slice], sub.selectors);
-      const Mask look = (selected.match | selected.error) & segment.mask;
+      const DeviceRun& device_run = devices.order[s];
+      const Selected& selected = eligibility_check_.inventory.selected(
+          *devices.pools[device_run.pool].slices[device_run.slice], sub.selectors);
+      const Mask look = (selected.match | selected.error) & device_run.mask;
       for (std::size_t i = look.next(0); i < kSliceDevicesMax; i = look.next(i + 1)) {
-        const Stage stage = stages_.of(sub, {s, i});
-        may_err = may_err || stage == Stage::Error;
-        if (stage == Stage::Fits) of_kind.push_back(segment.base + static_cast<std::uint32_t>(i));
+        const Eligibility eligibility = eligibility_check_.of(sub, {s, i});
+        may_err = may_err || eligibility == Eligibility::Error;
+        if (eligibility == Eligibility::Fits)
+          of_kind.push_back(device_run.base + static_cast<std::uint32_t>(i));
       }
     }
   });
@@ -61,10 +62,10 @@ void Problem::find_places(const CompiledAsk& ask) {
   for (const auto& of_kind : accepted)
     for (const std::uint32_t flat : of_kind) wanted[flat] = 1;
   for (std::uint32_t s = 0; s < devices.order.size(); ++s) {
-    const Segment& segment = devices.order[s];
-    for (std::size_t i = segment.here.next(0); i < kSliceDevicesMax; i = segment.here.next(i + 1)) {
-      if (!wanted[segment.base + i]) continue;
-      place_of_[segment.base + i] = static_cast<std::uint32_t>(places.size());
+    const DeviceRun& device_run = devices.order[s];
+    for (std::size_t i = device_run.here.next(0); i < kSliceDevicesMax; i = device_run.here.next(i + 1)) {
+      if (!wanted[device_run.base + i]) continue;
+      place_of_[device_run.base + i] = static_cast<std::uint32_t>(places.size());
       places.push_back({s, i});
     }
   }
@@ -78,22 +79,22 @@ std::size_t Problem::slots() const {
   return groups.empty() ? 0 : groups.back().first + groups.back().count;
 }
 
-void Problem::find_groups(const CompiledAsk& ask, const Collected& collected) {
+void Problem::find_groups(const CompiledAllocationRequest& compiled, const Collected& collected) {
   std::uint32_t first = 0;
-  for (std::uint32_t c = 0; c < ask.claims.size(); ++c)
-    for (std::uint32_t r = 0; r < ask.claims[c].requests.size(); ++r) {
-      const RequestAsk& request = ask.claims[c].requests[r];
+  for (std::uint32_t c = 0; c < compiled.claims.size(); ++c)
+    for (std::uint32_t r = 0; r < compiled.claims[c].requests.size(); ++r) {
+      const CompiledRequest& request = compiled.claims[c].requests[r];
       SlotGroup group{c, r, first, Matching::kNone, Bits(places.size()), {}, {}};
-      for (const SubAsk& sub : request.alternatives) {
+      for (const CompiledSubRequest& sub : request.alternatives) {
         const bool all = sub.spec->mode == api::AllocationMode::All;
         std::size_t count = all ? collected.at(&sub).size() : static_cast<std::size_t>(sub.spec->count);
         if (sub.spec->admin_access) count = 0;  // takes nothing from others
         group.count = std::min(group.count, static_cast<std::uint32_t>(count));
         group.accepts |= accepted(sub);
         if (!all || request.alternatives.size() > 1 || sub.spec->admin_access) continue;
-        for (const Place& place : collected.at(&sub)) {
-          const std::uint32_t flat =
-              stages_.devices.order[place.segment].base + static_cast<std::uint32_t>(place.device);
+        for (const DeviceRef& place : collected.at(&sub)) {
+          const std::uint32_t flat = eligibility_check_.devices.order[place.device_run].base +
+                                     static_cast<std::uint32_t>(place.device);
           Bits& only = group.each.emplace_back(places.size());
           if (place_of_[flat] != Matching::kNone && accepted(sub).test(place_of_[flat]))
             only.set(place_of_[flat]);
@@ -105,15 +106,15 @@ void Problem::find_groups(const CompiledAsk& ask, const Collected& collected) {
 }
 
 // A shareable device serves as often as its scarcest capacity allows the smallest amounts asked for.
-void Problem::count_takers(const CompiledAsk& ask) {
+void Problem::count_multiplicity(const CompiledAllocationRequest& compiled) {
   constexpr std::uint32_t kUnlimited = 1u << 30;
-  takers.assign(places.size(), 1);
+  multiplicity.assign(places.size(), 1);
   for (std::uint32_t place = 0; place < places.size(); ++place) {
-    const Slice& slice = stages_.slice_at(places[place]);
+    const Slice& slice = eligibility_check_.slice_at(places[place]);
     if (!slice.shareable.test(places[place].device)) continue;
-    const api::Device& device = stages_.device_at(places[place]);
+    const api::Device& device = eligibility_check_.device_at(places[place]);
     CapacityMap least;
-    for_each_sub(ask, [&](const SubAsk& sub) {
+    for_each_sub(compiled, [&](const CompiledSubRequest& sub) {
       if (!accepted(sub).test(place)) return;
       const Result<std::optional<CapacityMap>> amounts = share_amounts(device, sub.spec->capacity);
       if (!amounts || !*amounts) return;
@@ -123,21 +124,23 @@ void Problem::count_takers(const CompiledAsk& ask) {
         if (!added) at->second = std::min(at->second, amount);
       }
     });
-    const model::DeviceUse& use = stages_.cluster.ledger().device(slice.devices[places[place].device]);
-    takers[place] = kUnlimited;
+    const model::DeviceUse& use =
+        eligibility_check_.cluster.ledger().device(slice.devices[places[place].device]);
+    multiplicity[place] = kUnlimited;
     for (const auto& [name, amount] : least) {
       if (amount <= Quantity()) continue;
-      const Quantity left =
-          device.capacity.at(name).value - consumed_of(use, stages_.cluster.capacities().find(name));
+      const Quantity left = device.capacity.at(name).value -
+                            consumed_of(use, eligibility_check_.cluster.capacities().find(name));
       const __int128 times = left.nanos() / amount.nanos();
-      if (times < takers[place]) takers[place] = static_cast<std::uint32_t>(std::max<__int128>(times, 0));
+      if (times < multiplicity[place])
+        multiplicity[place] = static_cast<std::uint32_t>(std::max<__int128>(times, 0));
     }
   }
 }
 
-std::uint32_t Problem::fed(const Bundle& bundle, Quantity left, const Bits* used) {
+std::uint32_t Problem::fed(const CounterBottleneck& bottleneck, Quantity left, const Bits* used) {
   std::uint32_t count = 0;
-  for (const auto& [amount, place] : bundle.draws) {
+  for (const auto& [amount, place] : bottleneck.draws) {
     if (used && used->test(place)) continue;
     if (amount > left) break;
     left -= amount;
@@ -147,61 +150,63 @@ std::uint32_t Problem::fed(const Bundle& bundle, Quantity left, const Bits* used
 }
 
 bool Problem::counts_shares(std::uint32_t place) const {
-  return stages_.slice_at(places[place]).shareable.test(places[place].device);
+  return eligibility_check_.slice_at(places[place]).shareable.test(places[place].device);
 }
 
-// Each device that is taken as a whole joins the bundle of its scarcest counter.
-void Problem::find_bundles(const CompiledAsk& ask) {
-  for_each_sub(ask, [&](const SubAsk& sub) { any_admin = any_admin || sub.spec->admin_access; });
-  bundle_of.assign(places.size(), Matching::kNone);
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Bundle> by_counter;
+// Each device that is taken as a whole joins the bottleneck of its scarcest counter.
+void Problem::find_bottlenecks(const CompiledAllocationRequest& compiled) {
+  for_each_sub(compiled,
+               [&](const CompiledSubRequest& sub) { any_admin = any_admin || sub.spec->admin_access; });
+  bottleneck_of.assign(places.size(), Matching::kNone);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, CounterBottleneck> by_counter;
   for (std::uint32_t place = 0; place < places.size(); ++place) {
-    const Segment& segment = stages_.devices.order[places[place].segment];
-    const NodePool& pool = stages_.devices.pools[segment.pool];
+    const DeviceRun& device_run = eligibility_check_.devices.order[places[place].device_run];
+    const NodePool& pool = eligibility_check_.devices.pools[device_run.pool];
     may_err = may_err || pool.negative_draws;
     if (pool.draws.empty() || pool.negative_draws) continue;
-    for (const Draw& draw : pool.draws[segment.slice][places[place].device])
+    for (const CounterDraw& draw : pool.draws[device_run.slice][places[place].device])
       for (const auto& [counter, amount] : draw.counters) {
-        Bundle& bundle = by_counter[{segment.pool, counter}];
-        bundle.pool = segment.pool;
-        bundle.counter = counter;
-        bundle.draws.emplace_back(amount, place);
+        CounterBottleneck& bottleneck = by_counter[{device_run.pool, counter}];
+        bottleneck.pool = device_run.pool;
+        bottleneck.counter = counter;
+        bottleneck.draws.emplace_back(amount, place);
       }
   }
-  slack_.resize(stages_.devices.pools.size());
+  slack_.resize(eligibility_check_.devices.pools.size());
   for (std::size_t p = 0; p < slack_.size(); ++p)
-    slack_[p].assign(stages_.devices.pools[p].declared.size(),
-                     stages_.devices.pools[p].negative_draws || any_admin ? 0 : 1);
-  std::vector<std::pair<std::uint32_t, Bundle*>> by_size;  // by how many it feeds
-  for (auto& [key, bundle] : by_counter) {
-    std::sort(bundle.draws.begin(), bundle.draws.end());
-    const std::uint32_t count =
-        fed(bundle, stages_.devices.pools[bundle.pool].available[bundle.counter], nullptr);
-    if (count == bundle.draws.size()) continue;
-    slack_[bundle.pool][bundle.counter] = 0;
-    by_size.emplace_back(count, &bundle);
+    slack_[p].assign(eligibility_check_.devices.pools[p].declared.size(),
+                     eligibility_check_.devices.pools[p].negative_draws || any_admin ? 0 : 1);
+  std::vector<std::pair<std::uint32_t, CounterBottleneck*>> by_size;  // by how many it feeds
+  for (auto& [key, bottleneck] : by_counter) {
+    std::sort(bottleneck.draws.begin(), bottleneck.draws.end());
+    const std::uint32_t count = fed(
+        bottleneck, eligibility_check_.devices.pools[bottleneck.pool].available[bottleneck.counter], nullptr);
+    if (count == bottleneck.draws.size()) continue;
+    slack_[bottleneck.pool][bottleneck.counter] = 0;
+    by_size.emplace_back(count, &bottleneck);
   }
   std::stable_sort(by_size.begin(), by_size.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (auto& [count, bundle] : by_size) {
-    std::erase_if(bundle->draws, [&](const auto& draw) { return counts_shares(draw.second); });
-    scarce.push_back(*bundle);
-    std::erase_if(bundle->draws, [&](const auto& draw) { return bundle_of[draw.second] != Matching::kNone; });
-    if (bundle->draws.empty()) continue;
-    for (const auto& [amount, place] : bundle->draws)
-      bundle_of[place] = static_cast<std::uint32_t>(bundles.size());
-    bundles.push_back(std::move(*bundle));
+  for (auto& [count, bottleneck] : by_size) {
+    std::erase_if(bottleneck->draws, [&](const auto& draw) { return counts_shares(draw.second); });
+    scarce.push_back(*bottleneck);
+    std::erase_if(bottleneck->draws,
+                  [&](const auto& draw) { return bottleneck_of[draw.second] != Matching::kNone; });
+    if (bottleneck->draws.empty()) continue;
+    for (const auto& [amount, place] : bottleneck->draws)
+      bottleneck_of[place] = static_cast<std::uint32_t>(bottlenecks.size());
+    bottlenecks.push_back(std::move(*bottleneck));
   }
 }
 
 void Problem::write_draws(std::uint32_t place, std::string& key) const {
-  const Segment& segment = stages_.devices.order[places[place].segment];
-  const NodePool& pool = stages_.devices.pools[segment.pool];
-  append(segment.pool, key);
-  for (const Draw& draw : pool.draws[segment.slice][places[place].device]) {
+  const DeviceRun& device_run = eligibility_check_.devices.order[places[place].device_run];
+  const NodePool& pool = eligibility_check_.devices.pools[device_run.pool];
+  append(device_run.pool, key);
+  for (const CounterDraw& draw : pool.draws[device_run.slice][places[place].device]) {
     append(draw.set, key);
     for (const auto& [counter, amount] : draw.counters) {
-      if (slack_[segment.pool][counter]) continue;
+      if (slack_[device_run.pool][counter]) continue;
       append(counter, key);
       append(amount, key);
     }
@@ -211,24 +216,26 @@ void Problem::write_draws(std::uint32_t place, std::string& key) const {
   }
 }
 
-void Problem::write_shares(const CompiledAsk& ask, std::uint32_t place, std::string& key) const {
-  const Slice& slice = stages_.slice_at(places[place]);
-  const model::DeviceUse& use = stages_.cluster.ledger().device(slice.devices[places[place].device]);
-  const api::Device& device = stages_.device_at(places[place]);
+void Problem::write_shares(const CompiledAllocationRequest& compiled, std::uint32_t place,
+                           std::string& key) const {
+  const Slice& slice = eligibility_check_.slice_at(places[place]);
+  const model::DeviceUse& use =
+      eligibility_check_.cluster.ledger().device(slice.devices[places[place].device]);
+  const api::Device& device = eligibility_check_.device_at(places[place]);
   append(use.shares > 0 ? 1 : 0, key);
   for (const auto& [name, capacity] : device.capacity) {
     key += name;
     key += '\0';
-    append(capacity.value - consumed_of(use, stages_.cluster.capacities().find(name)), key);
+    append(capacity.value - consumed_of(use, eligibility_check_.cluster.capacities().find(name)), key);
   }
-  for_each_sub(ask, [&](const SubAsk& sub) {
+  for_each_sub(compiled, [&](const CompiledSubRequest& sub) {
     const Result<std::optional<CapacityMap>> amounts = share_amounts(device, sub.spec->capacity);
     if (!amounts || !*amounts) return;
     for (const auto& [name, amount] : **amounts) append(amount, key);
   });
 }
 
-void Problem::find_classes(const CompiledAsk& ask, const Values& values) {
+void Problem::find_classes(const CompiledAllocationRequest& compiled, const Values& values) {
   std::vector<const ValueTable*> tables;
   std::vector<std::vector<std::uint32_t>> holders;  // by table and value: places that have it
   std::vector<std::uint32_t> variants;
@@ -237,7 +244,8 @@ void Problem::find_classes(const CompiledAsk& ask, const Values& values) {
       const ValueTable* table = values[c][k];
       if (std::find(tables.begin(), tables.end(), table) != tables.end()) continue;
       tables.push_back(table);
-      variants.push_back(1 + static_cast<std::uint32_t>(ask.claims[c].shape->constraints[k].derived.size()));
+      variants.push_back(
+          1 + static_cast<std::uint32_t>(compiled.claims[c].compiled_spec->constraints[k].derived.size()));
       std::vector<std::uint32_t>& counts = holders.emplace_back(table->value_count());
       for (std::uint32_t v = 0; v < variants.back(); ++v)
         for (std::uint32_t place = 0; place < places.size(); ++place)
@@ -248,13 +256,13 @@ void Problem::find_classes(const CompiledAsk& ask, const Values& values) {
   for (std::uint32_t place = 0; place < places.size(); ++place) {
     key.clear();
     for (const Bits& bits : accepted_) key += bits.test(place) ? '1' : '0';
-    const Segment& segment = stages_.devices.order[places[place].segment];
-    const NodePool& pool = stages_.devices.pools[segment.pool];
-    // Equal-looking devices of a pool with counters are twins only on the same counters.
-    if (!pool.draws.empty() && !pool.draws[segment.slice][places[place].device].empty())
+    const DeviceRun& device_run = eligibility_check_.devices.order[places[place].device_run];
+    const NodePool& pool = eligibility_check_.devices.pools[device_run.pool];
+    // Equal-looking devices of a pool with counters are interchangeable only on the same counters.
+    if (!pool.draws.empty() && !pool.draws[device_run.slice][places[place].device].empty())
       write_draws(place, key);
     append(Matching::kNone, key);
-    if (counts_shares(place)) write_shares(ask, place, key);
+    if (counts_shares(place)) write_shares(compiled, place, key);
     for (std::size_t t = 0; t < tables.size(); ++t)
       for (std::uint32_t v = 0; v < variants[t]; ++v) {
         const auto ids = tables[t]->ids(v, flat_of(place));
@@ -270,14 +278,15 @@ void Problem::find_classes(const CompiledAsk& ask, const Values& values) {
 
 // The slot groups that a constraint covers whatever alternatives are taken, all seeing the same values. Empty
 // when some see others (derived attributes): then only the search can tell.
-std::vector<SlotGroup*> Problem::covered_by(const CompiledAsk& ask, std::uint32_t claim,
+std::vector<SlotGroup*> Problem::covered_by(const CompiledAllocationRequest& compiled, std::uint32_t claim,
                                             std::uint32_t constraint, std::uint32_t& variant) {
   std::vector<SlotGroup*> covered;
   for (SlotGroup& group : groups) {
     if (group.claim != claim || group.count == 0) continue;
-    const std::vector<SubAsk>& alternatives = ask.claims[claim].requests[group.request].alternatives;
+    const std::vector<CompiledSubRequest>& alternatives =
+        compiled.claims[claim].requests[group.request].alternatives;
     std::size_t covering = 0;
-    for (const SubAsk& sub : alternatives)
+    for (const CompiledSubRequest& sub : alternatives)
       for (const Covering& by : sub.constraints) {
         if (by.constraint != constraint) continue;
         if (covered.empty() && covering == 0) variant = by.variant;
@@ -289,13 +298,13 @@ std::vector<SlotGroup*> Problem::covered_by(const CompiledAsk& ask, std::uint32_
   return covered;
 }
 
-void Problem::find_matches(const CompiledAsk& ask, const Values& values) {
+void Problem::find_matches(const CompiledAllocationRequest& compiled, const Values& values) {
   for (std::uint32_t c = 0; c < values.size(); ++c)
     for (std::uint32_t k = 0; k < values[c].size(); ++k) {
-      if (!ask.claims[c].shape->constraints[k].is_match) continue;
+      if (!compiled.claims[c].compiled_spec->constraints[k].is_match) continue;
       MatchGroup match{c, k, 0, {}, Bits(places.size()), 0, Matching::kNone, Bits(places.size())};
       std::uint32_t variant = 0;
-      const std::vector<SlotGroup*> covered = covered_by(ask, c, k, variant);
+      const std::vector<SlotGroup*> covered = covered_by(compiled, c, k, variant);
       for (const SlotGroup* group : covered) match.covered += group->count;
       if (match.covered < 2) continue;
       for (const SlotGroup* group : covered) match.open |= group->accepts;
@@ -312,7 +321,7 @@ void Problem::count_values(const ValueTable& table, std::uint32_t variant, Match
       for (const std::uint32_t id : table.ids(variant, flat_of(static_cast<std::uint32_t>(p))))
         visit(static_cast<std::uint32_t>(p), id);
   };
-  for_each_value([&](std::uint32_t place, std::uint32_t id) { count[id] += takers[place]; });
+  for_each_value([&](std::uint32_t place, std::uint32_t id) { count[id] += multiplicity[place]; });
   std::vector<std::uint32_t> index(count.size(), Matching::kNone);
   for (std::uint32_t id = 0; id < count.size(); ++id) {
     if (count[id] > match.best) {

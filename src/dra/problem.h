@@ -1,5 +1,6 @@
-// One ask on one node as numbers: places (devices that could serve), what accepts them, which are twins, and
-// what is shared. Built when a search turns out not to be trivial, and for the proof of a "no".
+// One allocation request on one node as numbers: places (devices that could serve), what accepts them, which
+// are interchangeable, and what is shared. Built when a search turns out not to be trivial, and for the proof
+// of a "no".
 //
 // Owner: one search. Cost: O(kinds of requests × devices), some tens of µs for 128 devices.
 #pragma once
@@ -10,16 +11,16 @@
 #include <vector>
 
 #include "dra/bits.h"
-#include "dra/matching.h"
 #include "dra/eligibility.h"
+#include "dra/matching.h"
 
 namespace berth::dra {
 
 // The devices that requests for all devices have to take.
-using Collected = std::map<const SubAsk*, std::vector<Place>>;
+using Collected = std::map<const CompiledSubRequest*, std::vector<DeviceRef>>;
 
 // Places fed by one shared counter. `draws` ascends.
-struct Bundle {
+struct CounterBottleneck {
   std::uint32_t pool = 0;     // of NodeDevices
   std::uint32_t counter = 0;  // of NodePool
   std::vector<std::pair<Quantity, std::uint32_t>> draws;
@@ -47,53 +48,54 @@ struct MatchGroup {
 
 class Problem {
  public:
-  Problem(const CompiledAsk& ask, const Stages& stages,
+  Problem(const CompiledAllocationRequest& compiled, const EligibilityCheck& eligibility_check,
           const std::vector<std::vector<const ValueTable*>>& values, const Collected& collected);
 
   // A device in play would end the attempt with an error, or gives where others draw, so that it matters what
   // is tried first: then only the plain order of search is right.
   bool may_err = false;
 
-  std::vector<Place> places;            // in search order
-  std::vector<std::uint32_t> class_of;  // equal: interchangeable in every respect that this ask can see
+  std::vector<DeviceRef> places;        // in search order
+  std::vector<std::uint32_t> class_of;  // equal: interchangeable in every respect that this request can see
   std::uint32_t classes = 0;
-  std::vector<std::uint32_t> takers;  // how often a place can be taken, at most
-  std::vector<std::uint32_t> bundle_of;
-  std::vector<Bundle> bundles;  // of whole devices, each device in one
-  std::vector<Bundle> scarce;   // counters that cannot feed all places at once, with their whole devices
+  std::vector<std::uint32_t> multiplicity;  // how often a place can be taken, at most
+  std::vector<std::uint32_t> bottleneck_of;
+  std::vector<CounterBottleneck> bottlenecks;  // of whole devices, each device in one
+  std::vector<CounterBottleneck>
+      scarce;  // counters that cannot feed all places at once, with their whole devices
   bool any_admin = false;
   std::vector<SlotGroup> groups;
   std::vector<MatchGroup> matches;
 
-  // The places that the sub-ask accepts, taken alone and without constraints.
-  const Bits& accepted(const SubAsk& sub) const { return accepted_[kinds_.at(sub.kind)]; }
+  // The places that the sub-request accepts, taken alone and without constraints.
+  const Bits& accepted(const CompiledSubRequest& sub) const { return accepted_[kinds_.at(sub.kind)]; }
   std::uint32_t place_of(std::uint32_t flat) const { return place_of_[flat]; }
   std::uint32_t flat_of(std::uint32_t place) const {
-    return stages_.devices.order[places[place].segment].base +
+    return eligibility_check_.devices.order[places[place].device_run].base +
            static_cast<std::uint32_t>(places[place].device);
   }
   std::size_t slots() const;
-  const Stages& stages() const { return stages_; }
-  // How many of the bundle's places, without those in `used`, `left` can feed at most.
-  static std::uint32_t fed(const Bundle& bundle, Quantity left, const Bits* used);
+  const EligibilityCheck& eligibility_check() const { return eligibility_check_; }
+  // How many of the bottleneck's places, without those in `used`, `left` can feed at most.
+  static std::uint32_t fed(const CounterBottleneck& bottleneck, Quantity left, const Bits* used);
 
  private:
   using Values = std::vector<std::vector<const ValueTable*>>;
-  void find_places(const CompiledAsk& ask);
-  void count_takers(const CompiledAsk& ask);
-  void find_bundles(const CompiledAsk& ask);
-  void find_classes(const CompiledAsk& ask, const Values& values);
+  void find_places(const CompiledAllocationRequest& compiled);
+  void count_multiplicity(const CompiledAllocationRequest& compiled);
+  void find_bottlenecks(const CompiledAllocationRequest& compiled);
+  void find_classes(const CompiledAllocationRequest& compiled, const Values& values);
   void write_draws(std::uint32_t place, std::string& key) const;
-  void write_shares(const CompiledAsk& ask, std::uint32_t place, std::string& key) const;
-  void find_groups(const CompiledAsk& ask, const Collected& collected);
-  std::vector<SlotGroup*> covered_by(const CompiledAsk& ask, std::uint32_t claim, std::uint32_t constraint,
-                                     std::uint32_t& variant);
-  void find_matches(const CompiledAsk& ask, const Values& values);
+  void write_shares(const CompiledAllocationRequest& compiled, std::uint32_t place, std::string& key) const;
+  void find_groups(const CompiledAllocationRequest& compiled, const Collected& collected);
+  std::vector<SlotGroup*> covered_by(const CompiledAllocationRequest& compiled, std::uint32_t claim,
+                                     std::uint32_t constraint, std::uint32_t& variant);
+  void find_matches(const CompiledAllocationRequest& compiled, const Values& values);
   void count_values(const ValueTable& table, std::uint32_t variant, MatchGroup& match) const;
   bool counts_shares(std::uint32_t place) const;
 
-  const Stages stages_;
-  std::unordered_map<std::uint32_t, std::uint32_t> kinds_;  // SubAsk::kind to index
+  const EligibilityCheck eligibility_check_;
+  std::unordered_map<std::uint32_t, std::uint32_t> kinds_;  // CompiledSubRequest::kind to index
   std::vector<Bits> accepted_;
   std::vector<std::uint32_t> place_of_;           // by flat device number
   std::vector<std::vector<std::uint8_t>> slack_;  // by pool and counter: enough for all places together

@@ -12,23 +12,23 @@ namespace berth::dra {
 
 class Prover {
  public:
-  Prover(const CompiledAsk& ask, const Problem& problem, const Relaxation::Values& values,
+  Prover(const CompiledAllocationRequest& compiled, const Problem& problem, const Relaxation::Values& values,
          const Collected& collected)
-      : ask_(ask), problem_(problem), values_(values), collected_(collected) {}
+      : compiled_(compiled), problem_(problem), values_(values), collected_(collected) {}
 
   // Nothing when only a search can tell.
   std::optional<Certificate> by_numbers();
   // For devices: bare names where the node has one pool.
-  std::string name_of(Place place) const;
+  std::string name_of(DeviceRef place) const;
 
  private:
-  using Counts = std::vector<std::vector<Place>>;  // by Stage: devices refused there
-  std::optional<Certificate> of_request(const ClaimAsk& claim, const RequestAsk& request) const;
-  std::optional<Certificate> of_sub(const ClaimAsk& claim, const SubAsk& sub) const;
-  Certificate of_stage(const SubAsk& sub, Stage stage, const Counts& refused, std::size_t need,
-                       std::size_t have) const;
-  bool capacity_numbers(const SubAsk& sub, const Counts& refused, std::size_t need, std::size_t have,
-                        Certificate& out) const;
+  using Counts = std::vector<std::vector<DeviceRef>>;  // by Eligibility: devices refused there
+  std::optional<Certificate> of_request(const CompiledClaim& claim, const CompiledRequest& request) const;
+  std::optional<Certificate> of_sub(const CompiledClaim& claim, const CompiledSubRequest& sub) const;
+  Certificate of_eligibility(const CompiledSubRequest& sub, Eligibility eligibility, const Counts& refused,
+                             std::size_t need, std::size_t have) const;
+  bool capacity_numbers(const CompiledSubRequest& sub, const Counts& refused, std::size_t need,
+                        std::size_t have, Certificate& out) const;
   void counter_numbers(const Counts& refused, Certificate& out) const;
   void group_members(const Counts& refused, Certificate& out) const;
   Certificate of(const Refutation& no) const;
@@ -36,7 +36,7 @@ class Prover {
   std::string value_text(const Refutation& no, std::uint32_t value) const;
   void add_item(Certificate& out, std::string item) const;
 
-  const CompiledAsk& ask_;
+  const CompiledAllocationRequest& compiled_;
   const Problem& problem_;
   const Relaxation::Values& values_;
   const Collected& collected_;

@@ -6,13 +6,15 @@
 
 namespace berth::dra {
 
-Relaxation::Relaxation(const CompiledAsk& ask, const Problem& problem, const Values& values)
-    : ask_(ask), problem_(problem), values_(values) {
-  matching_.reset(problem.takers, problem.bundle_of, problem.bundles.size());
-  for (std::uint32_t b = 0; b < problem.bundles.size(); ++b) {
-    const Bundle& bundle = problem.bundles[b];
-    const Quantity left = problem.stages().devices.pools[bundle.pool].available[bundle.counter];
-    matching_.set_bundle(b, Problem::fed(bundle, left, nullptr));
+Relaxation::Relaxation(const CompiledAllocationRequest& compiled, const Problem& problem,
+                       const Values& values)
+    : compiled_(compiled), problem_(problem), values_(values) {
+  matching_.reset(problem.multiplicity, problem.bottleneck_of, problem.bottlenecks.size());
+  for (std::uint32_t b = 0; b < problem.bottlenecks.size(); ++b) {
+    const CounterBottleneck& bottleneck = problem.bottlenecks[b];
+    const Quantity left =
+        problem.eligibility_check().devices.pools[bottleneck.pool].available[bottleneck.counter];
+    matching_.set_bottleneck(b, Problem::fed(bottleneck, left, nullptr));
   }
   now_.resize(problem.groups.size());
   for (const MatchGroup& match : problem.matches) mask_.push_back(match.places);
@@ -72,17 +74,18 @@ Refutation Relaxation::blocked() const {
   no.places = matching_.blocked_places();
   no.need = no.slots.size();
   no.have = matching_.blocked_capacity();
-  const std::vector<std::uint8_t>& bundles = matching_.blocked_bundles();
-  const auto first = std::find(bundles.begin(), bundles.end(), 1);
-  if (first == bundles.end()) return no;
+  const std::vector<std::uint8_t>& bottlenecks = matching_.blocked_bottlenecks();
+  const auto first = std::find(bottlenecks.begin(), bottlenecks.end(), 1);
+  if (first == bottlenecks.end()) return no;
   // Counters feed fewer places than there are. One that feeds all of them is named with its amounts.
-  const Bundle& bundle = problem_.bundles[static_cast<std::size_t>(first - bundles.begin())];
+  const CounterBottleneck& bottleneck =
+      problem_.bottlenecks[static_cast<std::size_t>(first - bottlenecks.begin())];
   no.kind = CertificateKind::Counter;
-  no.pool = bundle.pool;
-  no.counter = bundle.counter;
-  no.by_numbers = no.places.count() == bundle.draws.size() && no.need <= bundle.draws.size();
-  for (std::size_t i = 0; no.by_numbers && i < no.need; ++i) no.need_amount += bundle.draws[i].first;
-  no.have_amount = problem_.stages().devices.pools[bundle.pool].available[bundle.counter];
+  no.pool = bottleneck.pool;
+  no.counter = bottleneck.counter;
+  no.by_numbers = no.places.count() == bottleneck.draws.size() && no.need <= bottleneck.draws.size();
+  for (std::size_t i = 0; no.by_numbers && i < no.need; ++i) no.need_amount += bottleneck.draws[i].first;
+  no.have_amount = problem_.eligibility_check().devices.pools[bottleneck.pool].available[bottleneck.counter];
   return no;
 }
 
@@ -101,9 +104,9 @@ std::optional<Refutation> Relaxation::refute() {
 }
 
 std::optional<Refutation> Relaxation::refute_distincts() const {
-  for (std::uint32_t c = 0; c < ask_.claims.size(); ++c)
-    for (std::uint32_t k = 0; k < ask_.claims[c].shape->constraints.size(); ++k)
-      if (!ask_.claims[c].shape->constraints[k].is_match)
+  for (std::uint32_t c = 0; c < compiled_.claims.size(); ++c)
+    for (std::uint32_t k = 0; k < compiled_.claims[c].compiled_spec->constraints.size(); ++k)
+      if (!compiled_.claims[c].compiled_spec->constraints[k].is_match)
         if (std::optional<Refutation> no = refute_distinct(c, k)) return no;
   return std::nullopt;
 }
@@ -148,10 +151,11 @@ std::optional<Refutation> Relaxation::refute_distinct(std::uint32_t claim, std::
   for (std::uint32_t g = 0; g < problem_.groups.size(); ++g) {
     const SlotGroup& group = problem_.groups[g];
     if (group.claim != claim || group.count == 0) continue;
-    const std::vector<SubAsk>& alternatives = ask_.claims[claim].requests[group.request].alternatives;
+    const std::vector<CompiledSubRequest>& alternatives =
+        compiled_.claims[claim].requests[group.request].alternatives;
     std::vector<std::uint32_t> key = group.matches;
     const std::size_t begin = key.size();
-    for (const SubAsk& sub : alternatives)
+    for (const CompiledSubRequest& sub : alternatives)
       for (const Covering& by : sub.constraints)
         if (by.constraint == constraint) key.insert(key.end(), {sub.kind, by.variant});
     if (key.size() != begin + 2 * alternatives.size()) continue;

@@ -36,7 +36,7 @@ inline constexpr std::size_t kMixtureRoundsMax = 32;
 class Relaxation {
  public:
   using Values = std::vector<std::vector<const ValueTable*>>;
-  Relaxation(const CompiledAsk& ask, const Problem& problem, const Values& values);
+  Relaxation(const CompiledAllocationRequest& compiled, const Problem& problem, const Values& values);
 
   std::optional<Refutation> refute();
   // Refutations that need no constraint: counts and counters.
@@ -47,10 +47,11 @@ class Relaxation {
   template <class Left>
   bool still_possible(const std::vector<std::vector<ConstraintState>>& constraints, const Bits& used,
                       const Left& left) {
-    for (std::uint32_t b = 0; b < problem_.bundles.size(); ++b) {
-      const Bundle& bundle = problem_.bundles[b];
-      matching_.set_bundle(b, static_cast<std::uint32_t>(matching_.fixed_in(b)) +
-                                  Problem::fed(bundle, left(bundle.pool, bundle.counter), &used));
+    for (std::uint32_t b = 0; b < problem_.bottlenecks.size(); ++b) {
+      const CounterBottleneck& bottleneck = problem_.bottlenecks[b];
+      matching_.set_bottleneck(
+          b, static_cast<std::uint32_t>(matching_.fixed_in(b)) +
+                 Problem::fed(bottleneck, left(bottleneck.pool, bottleneck.counter), &used));
     }
     restrict_to(constraints);
     return matching_.repair();
@@ -77,7 +78,7 @@ class Relaxation {
   Refutation blocked() const;
   const SlotGroup& group_of_slot(std::uint32_t slot) const;
 
-  const CompiledAsk& ask_;
+  const CompiledAllocationRequest& compiled_;
   const Problem& problem_;
   const Values& values_;
   Matching matching_;

@@ -17,7 +17,7 @@ struct Weighed {
 
 // The smallest places that `count` slots can have, each place as often as it serves.
 std::vector<Weighed> smallest(const Bits& set, std::size_t count, const std::vector<std::int64_t>& weights,
-                              const std::vector<std::uint32_t>& takers) {
+                              const std::vector<std::uint32_t>& multiplicity) {
   std::vector<Weighed> sorted, chosen;
   for (std::size_t p = set.next(0); p < set.end(); p = set.next(p + 1))
     sorted.push_back({weights[p], static_cast<std::uint32_t>(p)});
@@ -25,7 +25,8 @@ std::vector<Weighed> smallest(const Bits& set, std::size_t count, const std::vec
     return a.weight != b.weight ? a.weight < b.weight : a.place < b.place;
   });
   for (const Weighed& one : sorted)
-    for (std::uint32_t i = 0; i < takers[one.place] && chosen.size() < count; ++i) chosen.push_back(one);
+    for (std::uint32_t i = 0; i < multiplicity[one.place] && chosen.size() < count; ++i)
+      chosen.push_back(one);
   return chosen;
 }
 
@@ -54,28 +55,29 @@ std::vector<Relaxation::Alike> Relaxation::alike() const {
 // The least that all slots together draw from one counter, so as many of the smallest as there are slots.
 std::optional<Refutation> Relaxation::refute_counters() const {
   const std::vector<Alike> sets = problem_.scarce.empty() ? std::vector<Alike>() : alike();
-  for (const Bundle& bundle : problem_.scarce) {
+  for (const CounterBottleneck& bottleneck : problem_.scarce) {
     Bits drawing(problem_.places.size());
-    for (const auto& [amount, place] : bundle.draws) drawing.set(place);
+    for (const auto& [amount, place] : bottleneck.draws) drawing.set(place);
     Quantity need;
     for (const auto& [set, count] : sets) {
       std::size_t others = 0;  // that the rest can serve
       for (std::size_t p = set->next(0); p < set->end(); p = set->next(p + 1))
-        others += drawing.test(p) ? 0 : problem_.takers[p];
+        others += drawing.test(p) ? 0 : problem_.multiplicity[p];
       std::size_t left = count > others ? count - others : 0;
-      for (const auto& [amount, place] : bundle.draws) {
+      for (const auto& [amount, place] : bottleneck.draws) {
         if (left == 0) break;
         if (!set->test(place)) continue;
         need += amount;
         --left;
       }
     }
-    const Quantity have = problem_.stages().devices.pools[bundle.pool].available[bundle.counter];
+    const Quantity have =
+        problem_.eligibility_check().devices.pools[bottleneck.pool].available[bottleneck.counter];
     if (need.is_zero() || need <= have) continue;  // an overdrawn counter hurts only who draws
     Refutation no;
     no.kind = CertificateKind::Counter;
-    no.pool = bundle.pool;
-    no.counter = bundle.counter;
+    no.pool = bottleneck.pool;
+    no.counter = bottleneck.counter;
     no.need_amount = need;
     no.have_amount = have;
     no.places = drawing;
@@ -89,17 +91,19 @@ std::optional<Refutation> Relaxation::refute_counters() const {
 // draws too much (multiplicative weights), down elsewhere.
 std::optional<Refutation> Relaxation::refute_mixture(const std::vector<Alike>& sets) const {
   struct Counter {
-    const Bundle* bundle;
-    std::vector<Worth> draws;  // by place
+    const CounterBottleneck* bottleneck;
+    std::vector<Millionths> draws;  // by place
     std::int64_t weight = kWhole;
-    Worth usage = 0;
+    Millionths usage = 0;
   };
   std::vector<Counter> counters;
-  for (const Bundle& bundle : problem_.scarce) {
-    const Quantity left = problem_.stages().devices.pools[bundle.pool].available[bundle.counter];
+  for (const CounterBottleneck& bottleneck : problem_.scarce) {
+    const Quantity left =
+        problem_.eligibility_check().devices.pools[bottleneck.pool].available[bottleneck.counter];
     if (left <= Quantity() || counters.size() == kMixedCountersMax) continue;
-    Counter& counter = counters.emplace_back(Counter{&bundle, std::vector<Worth>(problem_.places.size())});
-    for (const auto& [amount, place] : bundle.draws) counter.draws[place] = part_of(amount, left);
+    Counter& counter =
+        counters.emplace_back(Counter{&bottleneck, std::vector<Millionths>(problem_.places.size())});
+    for (const auto& [amount, place] : bottleneck.draws) counter.draws[place] = part_of(amount, left);
   }
   if (counters.size() < 2) return std::nullopt;
   std::vector<std::int64_t> weights(problem_.places.size());
@@ -114,7 +118,7 @@ std::optional<Refutation> Relaxation::refute_mixture(const std::vector<Alike>& s
     }
     std::vector<Weighed> chosen;
     for (const auto& [set, count] : sets)
-      for (const Weighed& one : smallest(*set, count, weights, problem_.takers)) chosen.push_back(one);
+      for (const Weighed& one : smallest(*set, count, weights, problem_.multiplicity)) chosen.push_back(one);
     std::int64_t need = 0;
     for (const Weighed& one : chosen) {
       need += one.weight;
@@ -128,12 +132,12 @@ std::optional<Refutation> Relaxation::refute_mixture(const std::vector<Alike>& s
       Refutation no;
       no.kind = CertificateKind::Counter;
       no.by_numbers = false;
-      no.pool = worst->bundle->pool;
-      no.counter = worst->bundle->counter;
+      no.pool = worst->bottleneck->pool;
+      no.counter = worst->bottleneck->counter;
       no.need = chosen.size();
       for (std::int64_t sum = 0; (sum += chosen[no.have].weight) <= have;) ++no.have;
       no.places = Bits(problem_.places.size());
-      for (const auto& [amount, place] : worst->bundle->draws) no.places.set(place);
+      for (const auto& [amount, place] : worst->bottleneck->draws) no.places.set(place);
       return no;
     }
     for (Counter& counter : counters)

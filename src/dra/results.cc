@@ -6,20 +6,20 @@ namespace berth::dra {
 namespace {
 
 const Slice& slice_of(const Search& search, const Pick& pick) {
-  const Segment& segment = search.devices().order[pick.segment];
-  return *search.devices().pools[segment.pool].slices[segment.slice];
+  const DeviceRun& device_run = search.devices().order[pick.device_run];
+  return *search.devices().pools[device_run.pool].slices[device_run.slice];
 }
 
-api::DeviceResult result_of(const SubAsk& ask, const Slice& slice, const Pick& pick, const Gates& gates,
-                            Random& random) {
+api::DeviceResult result_of(const CompiledSubRequest& compiled, const Slice& slice, const Pick& pick,
+                            const DeviceGates& gates, Random& random) {
   const api::Device& device = slice.live->devices[pick.device];
   api::DeviceResult result;
-  result.request = ask.name;
+  result.request = compiled.name;
   result.driver = slice.live->driver;
   result.pool = slice.live->pool;
   result.device = device.name;
-  result.admin_access = ask.spec->admin_access;
-  if (gates.device_taints) result.tolerations = ask.spec->tolerations;
+  result.admin_access = compiled.spec->admin_access;
+  if (gates.device_taints) result.tolerations = compiled.spec->tolerations;
   if (gates.binding_conditions) {
     result.binding_conditions = device.binding_conditions;
     result.binding_failure_conditions = device.binding_failure_conditions;
@@ -43,14 +43,14 @@ void append_new(std::vector<T>& list, const std::vector<T>& more) {
 
 // One term: the node itself as soon as one device is tied to it, else the requirements of all devices
 // together.
-std::optional<api::NodeSelector> selector_for(std::uint32_t index, const Search& search, const Gates& gates,
-                                              std::string_view node) {
+std::optional<api::NodeSelector> selector_for(std::uint32_t index, const Search& search,
+                                              const DeviceGates& gates, std::string_view node) {
   api::NodeSelectorTerm term;
   for (const Pick& pick : search.picks()) {
     if (pick.claim != index) continue;
     const Slice& slice = slice_of(search, pick);
     const api::Device& device = slice.live->devices[pick.device];
-    const Reach reach = reach_of(slice, device, gates);
+    const NodeScope reach = node_scope_of(slice, device, gates);
     if (reach.one_node) {
       api::NodeSelectorTerm only;
       only.fields.push_back({"metadata.name", "In", {std::string(node)}});
@@ -81,16 +81,17 @@ const JsonArray& items(const Json& json) {
 }
 
 // Of the classes first, each class once, then of the claim: drivers let later entries win.
-Json configs_for(const ClaimAsk& claim, std::uint32_t index, const Search& search) {
+Json configs_for(const CompiledClaim& claim, std::uint32_t index, const Search& search) {
   std::vector<std::pair<const api::DeviceClass*, std::vector<std::string>>> classes;
   for (std::uint32_t r = 0; r < claim.requests.size(); ++r) {
-    const SubAsk& ask = claim.requests[r].alternatives[search.alternative(index, r)];
-    const auto known = std::find_if(classes.begin(), classes.end(),
-                                    [&](const auto& entry) { return entry.first == ask.device_class.get(); });
+    const CompiledSubRequest& compiled = claim.requests[r].alternatives[search.alternative(index, r)];
+    const auto known = std::find_if(classes.begin(), classes.end(), [&](const auto& entry) {
+      return entry.first == compiled.device_class.get();
+    });
     if (known == classes.end())
-      classes.emplace_back(ask.device_class.get(), std::vector{ask.name});
+      classes.emplace_back(compiled.device_class.get(), std::vector{compiled.name});
     else
-      known->second.push_back(ask.name);
+      known->second.push_back(compiled.name);
   }
   JsonArray configs;
   for (auto& [device_class, requests] : classes) {
@@ -107,7 +108,7 @@ Json configs_for(const ClaimAsk& claim, std::uint32_t index, const Search& searc
     };
     bool kept = named.empty();
     for (std::uint32_t r = 0; r < claim.requests.size() && !kept; ++r) {
-      const RequestAsk& request = claim.requests[r];
+      const CompiledRequest& request = claim.requests[r];
       kept =
           names_it(request.spec->name) || names_it(request.alternatives[search.alternative(index, r)].name);
     }
@@ -118,11 +119,11 @@ Json configs_for(const ClaimAsk& claim, std::uint32_t index, const Search& searc
 
 }  // namespace
 
-Allocations make_allocations(const CompiledAsk& ask, const Search& search, const Gates& gates,
-                             std::string_view node, Random& random) {
+Allocations make_allocations(const CompiledAllocationRequest& compiled, const Search& search,
+                             const DeviceGates& gates, std::string_view node, Random& random) {
   Allocations all;
-  for (std::uint32_t c = 0; c < ask.claims.size(); ++c) {
-    const ClaimAsk& claim = ask.claims[c];
+  for (std::uint32_t c = 0; c < compiled.claims.size(); ++c) {
+    const CompiledClaim& claim = compiled.claims[c];
     auto allocation = std::make_shared<api::Allocation>();
     for (const Pick& pick : search.picks())
       if (pick.claim == c)

@@ -6,7 +6,7 @@
 
 namespace berth::dra {
 
-Allocations make_allocations(const CompiledAsk& ask, const Search& search, const Gates& gates,
-                             std::string_view node, Random& random);
+Allocations make_allocations(const CompiledAllocationRequest& compiled, const Search& search,
+                             const DeviceGates& gates, std::string_view node, Random& random);
 
 }  // namespace berth::dra

@@ -24,7 +24,7 @@ TEST(ScoringNames, AreThoseOfTheTable) {
 TEST(PartOf, IsRoundedDownAndStaysInside) {
   struct Row {
     Quantity part, whole;
-    Worth want;
+    Millionths want;
   };
   const Quantity huge = Quantity::nanos(__int128{1} << 110),
                  third = Quantity::nanos((__int128{1} << 110) / 3);
@@ -126,8 +126,8 @@ class Scoring : public ::testing::Test {
     const ClaimPtr live = world.view.claims.find_shared("default", "want");
     Allocator allocator(world.cluster, selectors, random, gates);
     allocator.set_scoring(scoring);
-    const auto ask = allocator.prepare(std::span(&live, 1));
-    const Verdict verdict = allocator.allocate(**ask, world.cluster.find_node("n"));
+    const auto compiled = allocator.prepare(std::span(&live, 1));
+    const AllocationVerdict verdict = allocator.allocate(**compiled, world.cluster.find_node("n"));
     steps = allocator.latest_steps();
     world.erase(api::Kind::ResourceClaim, "default", "want");
     if (!std::holds_alternative<Allocations>(verdict)) return "none";
@@ -166,7 +166,7 @@ class Scoring : public ::testing::Test {
   TestWorld world;
   PlainSelectors selectors;
   SeededRandom random{1};
-  Gates gates;
+  DeviceGates gates;
   std::size_t steps = 0;
 };
 

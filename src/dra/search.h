@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "dra/compiled_request.h"
+#include "dra/branch_and_bound.h"
 #include "dra/capacity.h"
+#include "dra/compiled_request.h"
 #include "dra/constraints.h"
-#include "dra/symmetry_pruning.h"
+#include "dra/eligibility.h"
 #include "dra/inventory.h"
 #include "dra/prove.h"
-#include "dra/branch_and_bound.h"
 #include "dra/scoring.h"
-#include "dra/eligibility.h"
+#include "dra/symmetry_pruning.h"
 
 namespace berth::dra {
 
@@ -25,12 +25,12 @@ namespace berth::dra {
 inline constexpr std::size_t kPlainStepsPerDevice = 4;
 inline constexpr std::size_t kPlainDevicesMore = 8;
 
-enum class Outcome : std::uint8_t { Found, None, TooLarge, Error, OutOfBudget };
+enum class SearchOutcome : std::uint8_t { Found, None, TooLarge, Error, OutOfBudget };
 
 // One chosen device.
 struct Pick {
   std::uint32_t claim, request, alternative;
-  std::uint32_t segment, device;
+  std::uint32_t device_run, device;
   bool share = false;
   CapacityMap consumed;
   // Sizes of the journals before this pick.
@@ -39,11 +39,12 @@ struct Pick {
 
 class Search {
  public:
-  Search(const model::Cluster& cluster, Inventory& inventory, const Gates& gates)
+  Search(const model::Cluster& cluster, Inventory& inventory, const DeviceGates& gates)
       : cluster_(cluster), inventory_(inventory), gates_(gates) {}
 
-  Outcome run(const CompiledAsk& ask, model::NodeId node, std::size_t steps_max, Explain explain);
-  // 0: the exact search at once. For tests; the answers are the same.
+  SearchOutcome run(const CompiledAllocationRequest& compiled, model::NodeId node, std::size_t steps_max,
+                    Explain explain);
+  // 0: the symmetry-pruned search at once. For tests; the answers are the same.
   void set_plain_steps(std::size_t per_device) { plain_steps_ = per_device; }
   void set_scoring(DeviceScoring scoring) { scoring_ = scoring; }
   std::size_t steps() const { return steps_; }
@@ -63,7 +64,7 @@ class Search {
   struct Position {
     std::uint32_t claim = 0, request = 0, alternative = 0;
   };
-  enum class Attempt : std::uint8_t { Taken, Refused, Fatal };
+  enum class TakeResult : std::uint8_t { Taken, Refused, Fatal };
   struct RunPool {
     bool copied = false;
     std::vector<Quantity> available;
@@ -78,40 +79,41 @@ class Search {
     GroupState old;
   };
 
-  Stages stages() const { return {cluster_, inventory_, gates_, *devices_, node_}; }
-  void reset(const CompiledAsk& ask, model::NodeId node, std::size_t steps_max, Explain explain);
-  std::size_t wanted_at_least(const RequestAsk& request) const;
+  EligibilityCheck eligibility_check() const { return {cluster_, inventory_, gates_, *devices_, node_}; }
+  void reset(const CompiledAllocationRequest& compiled, model::NodeId node, std::size_t steps_max,
+             Explain explain);
+  std::size_t wanted_at_least(const CompiledRequest& request) const;
   void start_over();
   bool collect_all();
-  bool collect(const ClaimAsk& claim, const SubAsk& sub, std::vector<Place>& out);
-  std::vector<Place> all_selected(const SubAsk& sub);
-  Outcome enter(std::uint32_t claim, std::uint32_t request);
-  Outcome pick_next(Position at, std::size_t taken, std::size_t in_claim, Place from);
-  Outcome pick_exact(Position at, std::size_t taken, std::size_t in_claim, Place from);
-  Outcome pick_collected(Position at, std::size_t taken, std::size_t in_claim);
+  bool collect(const CompiledClaim& claim, const CompiledSubRequest& sub, std::vector<DeviceRef>& out);
+  std::vector<DeviceRef> all_selected(const CompiledSubRequest& sub);
+  SearchOutcome enter(std::uint32_t claim, std::uint32_t request);
+  SearchOutcome pick_next(Position at, std::size_t taken, std::size_t in_claim, DeviceRef from);
+  SearchOutcome pick_pruned(Position at, std::size_t taken, std::size_t in_claim, DeviceRef from);
+  SearchOutcome pick_collected(Position at, std::size_t taken, std::size_t in_claim);
   std::size_t wanted(Position at) const;
   bool may_err(Position at) const;
-  bool cannot_suffice(const SubAsk& sub, Place from, std::size_t missing);
-  void note_rest(Position at, Place from);
-  Mask open(const SubAsk& sub, const Segment& segment, std::uint32_t index) const;
+  bool cannot_suffice(const CompiledSubRequest& sub, DeviceRef from, std::size_t missing);
+  void note_rest(Position at, DeviceRef from);
+  Mask open(const CompiledSubRequest& sub, const DeviceRun& device_run, std::uint32_t index) const;
 
-  Attempt take(Position at, Place place);
+  TakeResult take(Position at, DeviceRef place);
   void undo_last();
-  bool in_use(Position at, Place place) const;
-  Attempt check_capacity(Position at, Place place, Pick& pick);
-  bool admitted(Place place, std::string& why);
-  bool check_constraints(Position at, Place place, std::string& why);
+  bool in_use(Position at, DeviceRef place) const;
+  TakeResult check_capacity(Position at, DeviceRef place, Pick& pick);
+  bool admitted(DeviceRef place, std::string& why);
+  bool check_constraints(Position at, DeviceRef place, std::string& why);
   // Of the first `checked` constraints that cover the request.
   void undo_constraints(Position at, std::size_t checked);
-  void charge(Place place, Pick& pick);
-  bool carries_share(Place place) const;
+  void charge(DeviceRef place, Pick& pick);
+  bool carries_share(DeviceRef place) const;
   RunPool& run_pool(std::uint32_t pool);
 
-  // search_symmetry.cc: the search again, with twins and dead ends left out.
-  Outcome run_exact();
-  Outcome enter_exact(std::uint32_t claim, std::uint32_t request);
-  Outcome next_exact(Position at, std::size_t taken, std::size_t in_claim, std::uint32_t from);
-  Outcome try_place(Position at, std::size_t taken, std::size_t in_claim, std::uint32_t place);
+  // search_symmetry.cc: the search again, with interchangeable devices and no-goods left out.
+  SearchOutcome run_pruned();
+  SearchOutcome enter_pruned(std::uint32_t claim, std::uint32_t request);
+  SearchOutcome next_pruned(Position at, std::size_t taken, std::size_t in_claim, std::uint32_t from);
+  SearchOutcome try_place(Position at, std::size_t taken, std::size_t in_claim, std::uint32_t place);
   bool describe_state(std::uint32_t claim, std::uint32_t request, std::size_t in_claim,
                       std::string& key) const;
 
@@ -121,8 +123,9 @@ class Search {
   void note_taken(const Pick& pick);
   void undo_noted(const Pick& pick);
   bool find_wanted();
-  std::vector<Place> candidates(Position at, std::size_t taken) const;
-  std::vector<Scored::Option> options(Position at, std::size_t taken, const std::vector<Place>& left_out);
+  std::vector<DeviceRef> candidates(Position at, std::size_t taken) const;
+  std::vector<BranchAndBound::Option> options(Position at, std::size_t taken,
+                                              const std::vector<DeviceRef>& left_out);
   void compare(std::size_t request, std::size_t taken);
 
   // search_proof.cc
@@ -132,33 +135,33 @@ class Search {
     return leaves_out(constraint.is_match() ? CertificateKind::Match : CertificateKind::Distinct);
   }
 
-  Outcome fail(std::string error);
-  std::string selector_error(const ClaimAsk& claim, const SubAsk& sub, Place place);
-  void note(Position at, Place place, std::string why);
+  SearchOutcome fail(std::string error);
+  std::string selector_error(const CompiledClaim& claim, const CompiledSubRequest& sub, DeviceRef place);
+  void note(Position at, DeviceRef place, std::string why);
   std::string why_not(Position at) const;
 
-  const SubAsk& sub(Position at) const {
-    return ask_->claims[at.claim].requests[at.request].alternatives[at.alternative];
+  const CompiledSubRequest& sub(Position at) const {
+    return compiled_->claims[at.claim].requests[at.request].alternatives[at.alternative];
   }
-  Slice& slice_of(std::uint32_t segment) const {
-    const Segment& found = devices_->order[segment];
+  Slice& slice_of(std::uint32_t device_run) const {
+    const DeviceRun& found = devices_->order[device_run];
     return *devices_->pools[found.pool].slices[found.slice];
   }
-  const api::Device& device_at(Place place) const {
-    return slice_of(place.segment).live->devices[place.device];
+  const api::Device& device_at(DeviceRef place) const {
+    return slice_of(place.device_run).live->devices[place.device];
   }
-  model::DeviceId id_at(Place place) const { return slice_of(place.segment).devices[place.device]; }
+  model::DeviceId id_at(DeviceRef place) const { return slice_of(place.device_run).devices[place.device]; }
 
   const model::Cluster& cluster_;
   Inventory& inventory_;
-  const Gates& gates_;
+  const DeviceGates& gates_;
 
-  const CompiledAsk* ask_ = nullptr;
+  const CompiledAllocationRequest* compiled_ = nullptr;
   NodeDevices* devices_ = nullptr;
   model::NodeId node_;
   std::size_t steps_ = 0, steps_max_ = 0;
   std::size_t plain_steps_ = kPlainStepsPerDevice;
-  bool words_ = false;
+  bool explains_ = false;
   std::string error_;
   std::size_t most_ = 0;                     // picks at once
   std::optional<CertificateKind> left_out_;  // a rule that a proof does without
@@ -172,9 +175,9 @@ class Search {
   std::vector<std::vector<std::uint32_t>> chosen_;
   Collected collected_;  // of requests for all devices
   std::optional<Problem> problem_;
-  std::optional<Exact> exact_;
+  std::optional<SymmetryPruning> symmetry_;
   DeviceScoring scoring_ = DeviceScoring::Reference;
-  std::optional<Scored> scored_;
+  std::optional<BranchAndBound> branch_and_bound_;
 
   // The furthest request that was not satisfied, and why each device was refused there first.
   Position deepest_;

@@ -23,14 +23,15 @@ std::string counted(std::size_t count) {
 
 }  // namespace
 
-void Search::note(Position at, Place place, std::string why) {
-  if (!words_ || at.claim != deepest_.claim || at.request != deepest_.request) return;
-  notes_.emplace(std::pair(place.segment, place.device), std::move(why));
+void Search::note(Position at, DeviceRef place, std::string why) {
+  if (!explains_ || at.claim != deepest_.claim || at.request != deepest_.request) return;
+  notes_.emplace(std::pair(place.device_run, place.device), std::move(why));
 }
 
 std::string Search::why() const {
-  if (ask_->claims.empty() || deepest_.request >= ask_->claims[deepest_.claim].requests.size()) return {};
-  const ClaimAsk& claim = ask_->claims[deepest_.claim];
+  if (compiled_->claims.empty() || deepest_.request >= compiled_->claims[deepest_.claim].requests.size())
+    return {};
+  const CompiledClaim& claim = compiled_->claims[deepest_.claim];
   const std::size_t alternatives = claim.requests[deepest_.request].alternatives.size();
   std::string text;
   for (std::uint32_t a = 0; a < alternatives; ++a)
@@ -39,19 +40,19 @@ std::string Search::why() const {
 }
 
 std::string Search::why_not(Position at) const {
-  const SubAsk& ask = sub(at);
-  const bool all = ask.spec->mode == api::AllocationMode::All;
+  const CompiledSubRequest& compiled = sub(at);
+  const bool all = compiled.spec->mode == api::AllocationMode::All;
   std::map<std::string, std::vector<std::string>> refused;  // by reason
   std::vector<std::string> taken, free;
   std::size_t on_node = 0;
   for (std::uint32_t s = 0; s < devices_->order.size(); ++s) {
-    const Segment& segment = devices_->order[s];
-    on_node += segment.here.count();
-    const Mask match = inventory_.selected(slice_of(s), ask.selectors).match & segment.here;
+    const DeviceRun& device_run = devices_->order[s];
+    on_node += device_run.here.count();
+    const Mask match = inventory_.selected(slice_of(s), compiled.selectors).match & device_run.here;
     for (std::size_t i = match.next(0); i < kSliceDevicesMax; i = match.next(i + 1)) {
       const std::string& name = device_at({s, i}).name;
       const auto noted = notes_.find({s, i});
-      if (!ask.spec->admin_access && (segment.blocked.test(i) || used_[s].test(i)))
+      if (!compiled.spec->admin_access && (device_run.blocked.test(i) || used_[s].test(i)))
         taken.push_back(name);
       else if (noted == notes_.end())
         free.push_back(name);
@@ -62,18 +63,18 @@ std::string Search::why_not(Position at) const {
     }
   }
   const std::string& node = cluster_.node(node_).name;
-  const std::string what = "of class " + ask.spec->device_class;
+  const std::string what = "of class " + compiled.spec->device_class;
   if (on_node == 0) return node + " has no devices";
   if (free.empty() && taken.empty() && refused.empty())
-    return "none of the " + counted(on_node) + " on " + node + " is " + what + " as request " + ask.name +
-           " selects";
-  if (free.empty() && taken.empty() && refused.size() == 1 && !all && ask.spec->count == 1)
+    return "none of the " + counted(on_node) + " on " + node + " is " + what + " as request " +
+           compiled.name + " selects";
+  if (free.empty() && taken.empty() && refused.size() == 1 && !all && compiled.spec->count == 1)
     return refused.begin()->first.starts_with("counter ")
                ? refused.begin()->first
                : list_of(refused.begin()->second) + " on " + node + ": " + refused.begin()->first;
   std::string text =
       all ? "needs all " + std::to_string(free.size() + taken.size() + refused.size()) + " devices "
-          : "needs " + counted(static_cast<std::size_t>(ask.spec->count)) + " ";
+          : "needs " + counted(static_cast<std::size_t>(compiled.spec->count)) + " ";
   text += what + ", " + std::to_string(free.size()) + (free.size() == 1 ? " is" : " are") + " free";
   if (!taken.empty()) text += " (" + list_of(taken) + " taken)";
   for (const auto& [reason, names] : refused) text += "; " + list_of(names) + ": " + reason;

@@ -15,8 +15,8 @@ constexpr std::size_t kWithoutStepsMax = 512;
 Certificate Search::certificate() {
   const std::size_t steps = steps_;
   start_over();
-  if (!problem_) problem_.emplace(*ask_, stages(), values_, collected_);
-  Prover prover(*ask_, *problem_, values_, collected_);
+  if (!problem_) problem_.emplace(*compiled_, eligibility_check(), values_, collected_);
+  Prover prover(*compiled_, *problem_, values_, collected_);
   std::optional<Certificate> found = prover.by_numbers();
   Certificate certificate = found ? std::move(*found) : search_proof(prover);
   steps_ = steps;
@@ -28,15 +28,15 @@ Certificate Search::search_proof(const Prover& prover) {
   out.proof = Proof::Search;
   out.have = Quantity::of(static_cast<std::int64_t>(most_));
   std::size_t need = 0, requests = 0;
-  for (const ClaimAsk& claim : ask_->claims)
-    for (const RequestAsk& request : claim.requests) {
+  for (const CompiledClaim& claim : compiled_->claims)
+    for (const CompiledRequest& request : claim.requests) {
       need += wanted_at_least(request);
       ++requests;
     }
   out.need = Quantity::of(static_cast<std::int64_t>(need));
-  if (ask_->claims.size() == 1) out.claim = ask_->claims[0].claim->meta.name;
-  if (requests == 1) out.request = ask_->claims[0].requests[0].spec->name;
-  words_ = false;
+  if (compiled_->claims.size() == 1) out.claim = compiled_->claims[0].claim->meta.name;
+  if (requests == 1) out.request = compiled_->claims[0].requests[0].spec->name;
+  explains_ = false;
   constexpr std::array kRules = {
       CertificateKind::Match, CertificateKind::Distinct, CertificateKind::Group,
       CertificateKind::Taint, CertificateKind::Counter,  CertificateKind::Capacity,
@@ -45,15 +45,15 @@ Certificate Search::search_proof(const Prover& prover) {
     left_out_ = rule;
     steps_ = 0;
     steps_max_ = kWithoutStepsMax;
-    const bool possible = enter(0, 0) == Outcome::Found;
+    const bool possible = enter(0, 0) == SearchOutcome::Found;
     for (const Pick& pick : picks_)
       if (possible && out.items.size() < kCertificateItemsMax)
-        out.items.push_back(prover.name_of({pick.segment, pick.device}));
+        out.items.push_back(prover.name_of({pick.device_run, pick.device}));
     start_over();
     if (!possible) continue;
     out.kind = rule;
-    for (const ClaimAsk& claim : ask_->claims)
-      for (const ConstraintAsk& constraint : claim.shape->constraints)
+    for (const CompiledClaim& claim : compiled_->claims)
+      for (const CompiledConstraint& constraint : claim.compiled_spec->constraints)
         if (out.subject.empty() &&
             rule == (constraint.is_match ? CertificateKind::Match : CertificateKind::Distinct))
           out.subject = constraint.attribute;

@@ -26,8 +26,8 @@ Mask mask_at(const std::vector<std::uint64_t>& words, const SliceRows& rows) {
 }  // namespace
 
 // What is known of all rows.
-struct Selections::Answers {
-  std::vector<Result<std::unique_ptr<RowSelector>>> programs;
+struct SelectorCache::Answers {
+  std::vector<Result<std::unique_ptr<VectorSelector>>> programs;
   std::vector<std::uint64_t> match, error;
   bool by_slice = false;
   std::vector<bool> answered;  // by word, when by slice
@@ -35,20 +35,20 @@ struct Selections::Answers {
   std::uint64_t used = 0;
 };
 
-struct Selections::Set {
+struct SelectorCache::Set {
   std::uint64_t number = 0;
   std::size_t of_class = 0;  // how many of `texts` come from the class
   std::vector<std::string> texts;
-  SelectorSetHold hold = std::make_shared<int>();
+  SelectorSetRef reference = std::make_shared<int>();
   std::unique_ptr<Answers> answers;
 };
 
-Selections::Selections(const DeviceColumns& columns, SelectorEvaluator& evaluator)
+SelectorCache::SelectorCache(const DeviceColumns& columns, SelectorEvaluator& evaluator)
     : columns_(columns), evaluator_(evaluator) {}
-Selections::~Selections() = default;
+SelectorCache::~SelectorCache() = default;
 
-SelectorSetId Selections::intern(const std::vector<std::string>& class_selectors,
-                                 const std::vector<std::string>& request_selectors) {
+SelectorSetId SelectorCache::intern(const std::vector<std::string>& class_selectors,
+                                    const std::vector<std::string>& request_selectors) {
   std::string key;
   for (const auto* list : {&class_selectors, &request_selectors}) {
     for (const std::string& text : *list) key += std::to_string(text.size()) + ':' + text;
@@ -72,18 +72,18 @@ SelectorSetId Selections::intern(const std::vector<std::string>& class_selectors
   return id;
 }
 
-SelectorSetHold Selections::hold(SelectorSetId id) const {
-  return sets_[id.index()]->hold;
+SelectorSetRef SelectorCache::reference(SelectorSetId id) const {
+  return sets_[id.index()]->reference;
 }
 
-std::uint64_t Selections::number_of(SelectorSetId id) const {
+std::uint64_t SelectorCache::number_of(SelectorSetId id) const {
   return sets_[id.index()]->number;
 }
 
-void Selections::sweep() {
+void SelectorCache::sweep() {
   for (auto at = ids_.begin(); at != ids_.end();) {
     std::unique_ptr<Set>& set = sets_[at->second.index()];
-    if (set->hold.use_count() > 1) {
+    if (set->reference.use_count() > 1) {
       ++at;
       continue;
     }
@@ -95,7 +95,7 @@ void Selections::sweep() {
   sweep_at_ = std::max(kSetsBeforeSweep, 2 * ids_.size());
 }
 
-void Selections::forget_one() {
+void SelectorCache::forget_one() {
   Set* oldest = nullptr;
   for (Set* set : answered_)
     if (!oldest || set->answers->used < oldest->answers->used) oldest = set;
@@ -103,7 +103,7 @@ void Selections::forget_one() {
   std::erase(answered_, oldest);
 }
 
-Selections::Answers& Selections::answers_of(Set& set) {
+SelectorCache::Answers& SelectorCache::answers_of(Set& set) {
   if (!set.answers) {
     if (answered_.size() >= kAnsweredSetsMax) forget_one();
     set.answers = std::make_unique<Answers>();
@@ -116,14 +116,14 @@ Selections::Answers& Selections::answers_of(Set& set) {
   return *set.answers;
 }
 
-Selected Selections::of(const SliceRows& rows, SelectorSetId id) {
+Selected SelectorCache::of(const SliceRows& rows, SelectorSetId id) {
   Answers& answers = answers_of(*sets_[id.index()]);
   if (answers.version != columns_.version()) catch_up(answers);
   if (answers.by_slice) answer_slice(answers, rows);
   return {mask_at(answers.match, rows), mask_at(answers.error, rows)};
 }
 
-void Selections::catch_up(Answers& answers) {
+void SelectorCache::catch_up(Answers& answers) {
   const std::size_t words = columns_.words();
   answers.match.resize(words + 2);
   answers.error.resize(words + 2);
@@ -153,14 +153,14 @@ void Selections::catch_up(Answers& answers) {
   answers.version = columns_.version();
 }
 
-bool Selections::is_too_much(const Answers& answers, std::size_t words) {
+bool SelectorCache::is_too_much(const Answers& answers, std::size_t words) {
   std::uint64_t work = 0;
   for (const auto& program : answers.programs)
     if (program && __builtin_add_overflow(work, (*program)->work(words), &work)) return true;
   return work > kEagerWorkMax;
 }
 
-void Selections::answer_slice(Answers& answers, const SliceRows& rows) const {
+void SelectorCache::answer_slice(Answers& answers, const SliceRows& rows) const {
   const std::size_t last = (rows.begin() + rows.count() + kRowsPerWord - 1) / kRowsPerWord;
   for (std::size_t word = rows.begin() / kRowsPerWord; word < last; ++word) {
     if (answers.answered[word]) continue;
@@ -170,16 +170,16 @@ void Selections::answer_slice(Answers& answers, const SliceRows& rows) const {
 }
 
 // A selector says nothing about a device that one before it has refused.
-void Selections::answer(Answers& answers, WordRange words) const {
+void SelectorCache::answer(Answers& answers, WordRange words) const {
   std::uint64_t yes[kBlockWords], error[kBlockWords];
   for (std::size_t at = words.first; at < words.last; at += kBlockWords) {
     const std::size_t count = std::min(kBlockWords, words.last - at);
     std::uint64_t *match = &answers.match[at], *failed = &answers.error[at];
     std::fill(match, match + count, kAllRows);
     std::fill(failed, failed + count, 0);
-    for (const Result<std::unique_ptr<RowSelector>>& program : answers.programs) {
+    for (const Result<std::unique_ptr<VectorSelector>>& program : answers.programs) {
       if (program) {
-        (*program)->answer(at, count, yes, error);
+        (*program)->evaluate(at, count, yes, error);
       } else {
         std::fill(yes, yes + count, 0);
         std::fill(error, error + count, kAllRows);
@@ -194,7 +194,7 @@ void Selections::answer(Answers& answers, WordRange words) const {
   }
 }
 
-SelectorFault Selections::fault_of(SelectorSetId id, std::string_view driver, const api::Device& device) {
+SelectorFault SelectorCache::fault_of(SelectorSetId id, std::string_view driver, const api::Device& device) {
   const Set& set = *sets_[id.index()];
   const auto& programs = answers_of(*sets_[id.index()]).programs;
   for (std::size_t i = 0; i < programs.size(); ++i) {

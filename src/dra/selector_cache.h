@@ -29,7 +29,7 @@ inline constexpr std::uint64_t kEagerWorkMax = 5'000'000;
 // Class and request selectors in the order of evaluation. Equal lists have equal ids. An id stands while a
 // hold on it lives; later it may name another list.
 using SelectorSetId = DenseId<struct SelectorSetTag>;
-using SelectorSetHold = std::shared_ptr<const void>;
+using SelectorSetRef = std::shared_ptr<const void>;
 
 // What one selector set says about the devices of one slice.
 struct Selected {
@@ -44,14 +44,14 @@ struct SelectorFault {
   std::string text;
 };
 
-class Selections {
+class SelectorCache {
  public:
-  Selections(const DeviceColumns& columns, SelectorEvaluator& evaluator);
-  ~Selections();
+  SelectorCache(const DeviceColumns& columns, SelectorEvaluator& evaluator);
+  ~SelectorCache();
 
   SelectorSetId intern(const std::vector<std::string>& class_selectors,
                        const std::vector<std::string>& request_selectors);
-  SelectorSetHold hold(SelectorSetId id) const;
+  SelectorSetRef reference(SelectorSetId id) const;
   // Of the list that the id names now: no other list ever has this number.
   std::uint64_t number_of(SelectorSetId id) const;
   // Ids that were ever given out at once.

@@ -7,12 +7,12 @@
 namespace berth::dra {
 namespace {
 
-class DeviceByDevice final : public RowSelector {
+class DeviceByDevice final : public VectorSelector {
  public:
   DeviceByDevice(SelectorEvaluator& evaluator, const DeviceColumns& columns, std::string_view text)
       : evaluator_(evaluator), columns_(columns), text_(text) {}
 
-  void answer(std::size_t first, std::size_t words, std::uint64_t* yes, std::uint64_t* error) override {
+  void evaluate(std::size_t first, std::size_t words, std::uint64_t* yes, std::uint64_t* error) override {
     std::fill(yes, yes + words, 0);
     std::fill(error, error + words, 0);
     columns_.for_each_device({first, first + words}, [&](std::uint32_t row, const api::ResourceSlice& slice,
@@ -36,9 +36,9 @@ class DeviceByDevice final : public RowSelector {
 
 }  // namespace
 
-Result<std::unique_ptr<RowSelector>> SelectorEvaluator::over(const DeviceColumns& columns,
-                                                             std::string_view text) {
-  return std::unique_ptr<RowSelector>(std::make_unique<DeviceByDevice>(*this, columns, text));
+Result<std::unique_ptr<VectorSelector>> SelectorEvaluator::over(const DeviceColumns& columns,
+                                                                std::string_view text) {
+  return std::unique_ptr<VectorSelector>(std::make_unique<DeviceByDevice>(*this, columns, text));
 }
 
 }  // namespace berth::dra

@@ -14,12 +14,12 @@ namespace berth::dra {
 class DeviceColumns;
 
 // One selector over all devices of some columns.
-class RowSelector {
+class VectorSelector {
  public:
-  virtual ~RowSelector() = default;
+  virtual ~VectorSelector() = default;
   // Ones for the rows of words [first, first + words) where the selector is true, or fails. Rows without a
   // device may answer anything.
-  virtual void answer(std::size_t first, std::size_t words, std::uint64_t* yes, std::uint64_t* error) = 0;
+  virtual void evaluate(std::size_t first, std::size_t words, std::uint64_t* yes, std::uint64_t* error) = 0;
   // The most that answering so many words can cost now, in units of CEL's cost: some 20 ns each.
   virtual std::uint64_t work(std::size_t words) const = 0;
   // From now on every answer looks only at the devices of its words, not at all values there are.
@@ -40,7 +40,7 @@ class SelectorEvaluator {
                                              const api::Device& device) = 0;
 
   // `columns` and this evaluator outlive the answer. Unless an evaluator knows better: device by device.
-  virtual Result<std::unique_ptr<RowSelector>> over(const DeviceColumns& columns, std::string_view text);
+  virtual Result<std::unique_ptr<VectorSelector>> over(const DeviceColumns& columns, std::string_view text);
 };
 
 }  // namespace berth::dra

@@ -73,8 +73,9 @@ class TestWorld {
   }
 
   // Everything as the judge wants it. This world and `selectors` outlive it.
-  judge::World for_judge(const std::string& node, SelectorEvaluator& selectors, const Gates& gates) const {
-    judge::World judged;
+  judge::JudgedWorld for_judge(const std::string& node, SelectorEvaluator& selectors,
+                               const DeviceGates& gates) const {
+    judge::JudgedWorld judged;
     judged.node = view.nodes.find("", node);
     for (const auto& [key, slice] : view.slices.all()) judged.slices.push_back(slice.get());
     for (const auto& [key, found] : view.classes.all()) judged.classes.push_back(found.get());

@@ -33,7 +33,7 @@ class ValueTable {
   const std::string& key() const { return key_; }
   // Sorted. Empty: the device has no such attribute, or one of a kind that cannot be compared.
   std::span<const std::uint32_t> ids(std::uint32_t variant, std::size_t device) const {
-    const Entry& entry = entries_[variant * devices_ + device];
+    const ValueSpan& entry = entries_[variant * devices_ + device];
     return std::span(ids_).subspan(entry.first, entry.count);
   }
   // Why a derived attribute has no value; null when it has one.
@@ -61,13 +61,13 @@ class ValueTable {
   };
 
  private:
-  struct Entry {
+  struct ValueSpan {
     std::uint32_t first = 0, count = 0;
   };
   std::string key_;
   std::size_t devices_;
   std::uint32_t value_count_ = 0;
-  std::vector<Entry> entries_;
+  std::vector<ValueSpan> entries_;
   std::vector<std::uint32_t> ids_;
   std::vector<std::pair<std::size_t, std::string>> errors_;  // by place in entries_, ascending
 };

@@ -42,7 +42,7 @@ DeviceHealth HealthSnapshot::of(std::string_view driver, const DeviceName& name)
 }
 
 // Stale strictly after the timeout: a report just in time keeps the device known.
-Time HealthCache::due_at(const Entry& entry) {
+Time HealthCache::due_at(const TrackedDevice& entry) {
   const Duration span = entry.stale ? forget_after(entry.timeout) : entry.timeout;
   return entry.reported + span + Duration::micros(1);
 }
@@ -102,7 +102,7 @@ HealthCache::Visible HealthCache::expire(Time now) {
     const auto found = drivers_.find(due.driver);
     BERTH_ASSERT(found != drivers_.end(), "a deadline has a driver");
     Driver& driver = found->second;
-    Entry& entry = driver.entries.at(due.name);
+    TrackedDevice& entry = driver.entries.at(due.name);
     DeviceHealth& seen = driver.visible.devices.at(due.name);
     visible = Visible::Changed;
     if (entry.stale) {

@@ -78,12 +78,12 @@ class HealthCache {
   std::size_t refused_devices() const { return refused_; }
 
  private:
-  struct Entry {
+  struct TrackedDevice {
     Time reported;
     Duration timeout;
     bool stale = false;
   };
-  using Entries = std::map<DeviceName, Entry>;
+  using Entries = std::map<DeviceName, TrackedDevice>;
   struct Driver {
     Entries entries;
     DriverHealth visible;
@@ -94,7 +94,7 @@ class HealthCache {
     DeviceName name;
     friend auto operator<=>(const Due&, const Due&) = default;
   };
-  static Time due_at(const Entry& entry);
+  static Time due_at(const TrackedDevice& entry);
   Visible take(const std::string& name, Driver& driver, const DeviceReport& report, Time now);
 
   Duration timeout_;  // of reports that name none

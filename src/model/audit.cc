@@ -50,61 +50,61 @@ class Audit::Look {
 
  private:
   void next_part() {
-    audit_.part_ = static_cast<Part>(static_cast<int>(audit_.part_) + 1);
+    audit_.part_ = static_cast<AuditPhase>(static_cast<int>(audit_.part_) + 1);
     audit_.after_ = {};
     audit_.next_row_ = 0;
-    if (audit_.part_ != Part::End) return;
-    audit_.part_ = Part::Nodes;
+    if (audit_.part_ != AuditPhase::End) return;
+    audit_.part_ = AuditPhase::Nodes;
     ++audit_.rounds_;
   }
 
   void part() {
     switch (audit_.part_) {
-      case Part::Nodes:
+      case AuditPhase::Nodes:
         return objects(view_.nodes, api::Kind::Node, [&](const api::Node& node) {
           const NodeId id = cluster_.find_node(node.meta.name);
           return id.valid() ? cluster_.node(id).live : nullptr;
         });
-      case Part::Slices:
+      case AuditPhase::Slices:
         return objects(view_.slices, api::Kind::ResourceSlice, [&](const api::ResourceSlice& slice) {
           const PoolId id = cluster_.find_pool(slice.driver, slice.pool);
           if (!id.valid()) return std::shared_ptr<const api::ResourceSlice>();
           const auto found = cluster_.pool(id).slices.find(slice.meta.name);
           return found == cluster_.pool(id).slices.end() ? nullptr : found->second.live;
         });
-      case Part::Classes:
+      case AuditPhase::Classes:
         return objects(view_.classes, api::Kind::DeviceClass, [&](const api::DeviceClass& one) {
           const auto found = cluster_.classes().find(one.meta.name);
           return found == cluster_.classes().end() ? nullptr : found->second;
         });
-      case Part::Pods:
+      case AuditPhase::Pods:
         return objects(view_.pods, api::Kind::Pod, [&](const api::Pod& pod) {
           const PodId id = cluster_.find_pod(pod.meta.ns, pod.meta.name);
           return id.valid() ? cluster_.pod(id).live : nullptr;
         });
-      case Part::Claims:
+      case AuditPhase::Claims:
         return objects(view_.claims, api::Kind::ResourceClaim, [&](const api::ResourceClaim& claim) {
           const ClaimId id = cluster_.find_claim(claim.meta.ns, claim.meta.name);
           return id.valid() ? cluster_.claim(id).live : nullptr;
         });
-      case Part::Requests:
+      case AuditPhase::Requests:
         return objects(view_.bind_requests, api::Kind::BindRequest, [&](const api::BindRequest& request) {
           const PodId id = cluster_.find_pod(request.meta.ns, request.pod_name);
           if (!id.valid()) return BindRequestPtr();
           const auto found = cluster_.pod(id).bind_requests.find(request.meta.name);
           return found == cluster_.pod(id).bind_requests.end() ? nullptr : found->second;
         });
-      case Part::NodeRows:
+      case AuditPhase::NodeRows:
         return rows(cluster_.nodes_.size(), [&](std::uint32_t row) { node_row(NodeId(row)); });
-      case Part::DeviceRows:
+      case AuditPhase::DeviceRows:
         return rows(cluster_.devices_.size(), [&](std::uint32_t row) { device_row(DeviceId(row)); });
-      case Part::PoolRows:
+      case AuditPhase::PoolRows:
         return rows(cluster_.pools_.size(), [&](std::uint32_t row) { pool_row(PoolId(row)); });
-      case Part::PodRows:
+      case AuditPhase::PodRows:
         return rows(cluster_.pods_.size(), [&](std::uint32_t row) { pod_row(PodId(row)); });
-      case Part::ClaimRows:
+      case AuditPhase::ClaimRows:
         return rows(cluster_.claims_.size(), [&](std::uint32_t row) { claim_row(ClaimId(row)); });
-      case Part::End:
+      case AuditPhase::End:
         return;
     }
   }
@@ -112,7 +112,7 @@ class Audit::Look {
   // Each object of the view is in the model, as it is. Slices are compared by version: rules may have added
   // taints.
   template <class T, class Held>
-  void objects(const client::Table<T>& table, api::Kind kind, const Held& held) {
+  void objects(const client::Indexer<T>& table, api::Kind kind, const Held& held) {
     for (auto at = table.all().upper_bound(audit_.after_); at != table.all().end() && left_ > 0; ++at) {
       --left_;
       audit_.after_ = at->first;
@@ -189,8 +189,8 @@ class Audit::Look {
     if (!same(sum, use) || ledger_.busy(device) == use.free()) recount(device);
   }
   void add(DeviceUse& use, DeviceId device, ClaimId claim) const {
-    if (!ledger_.hold(claim)) return;
-    for (const HeldDevice& held : ledger_.hold(claim)->devices) {
+    if (!ledger_.reservation(claim)) return;
+    for (const ReservedDevice& held : ledger_.reservation(claim)->devices) {
       if (held.device != device || held.kind == DeviceUseKind::Admin) continue;
       (held.kind == DeviceUseKind::Dedicated ? use.dedicated : use.shares) += 1;
       use.holders.push_back(claim);
@@ -248,7 +248,7 @@ class Audit::Look {
     const ResourceAmounts charged =
         pod.index() < ledger_.pods_.size() ? ledger_.pods_[pod.index()].requests : ResourceAmounts{};
     const client::NamedKey key = cluster_.pod(pod).key;
-    cluster_.settle(pod);
+    cluster_.recompute(pod);
     const NodeId is = ledger_.node_of(pod);
     if (was != is)
       say("place of pod " + text_of(key), where(was), where(is));
@@ -262,23 +262,23 @@ class Audit::Look {
     requests_gone(row.bind_requests);
     if (const auto live = row.live; live && !view_.claims.find(live->meta.ns, live->meta.name))
       gone(api::Kind::ResourceClaim, live);
-    const ClaimHoldPtr was = ledger_.hold(claim);
+    const ClaimReservationPtr was = ledger_.reservation(claim);
     if (was)
-      for (const HeldDevice& held : was->devices)
+      for (const ReservedDevice& held : was->devices)
         if (held.kind != DeviceUseKind::Admin &&
             !std::ranges::binary_search(ledger_.device(held.device).holders, claim))
           recount(held.device);
     const std::shared_ptr<const api::Allocation> right = cluster_.allocation_of(cluster_.claim(claim));
     const bool same = same_devices(was ? was->allocation.get() : nullptr, right.get());
-    if (same && (!was || stands_for(*was))) return;
+    if (same && (!was || matches(*was))) return;
     say("devices of claim " + text_of(cluster_.claim(claim).key),
         same ? "other devices" : devices_of(was ? was->allocation.get() : nullptr), devices_of(right.get()));
-    ledger_.settle_claim(claim, right ? cluster_.hold_for(right) : nullptr);
+    ledger_.update_claim(claim, right ? cluster_.reservation_for(right) : nullptr);
   }
-  bool stands_for(const ClaimHold& hold) const {
-    const auto& results = hold.allocation->results;
-    return std::equal(results.begin(), results.end(), hold.devices.begin(), hold.devices.end(),
-                      [&](const api::DeviceResult& result, const HeldDevice& held) {
+  bool matches(const ClaimReservation& reservation) const {
+    const auto& results = reservation.allocation->results;
+    return std::equal(results.begin(), results.end(), reservation.devices.begin(), reservation.devices.end(),
+                      [&](const api::DeviceResult& result, const ReservedDevice& held) {
                         return cluster_.find_device(result.driver, result.pool, result.device) == held.device;
                       });
   }

@@ -37,7 +37,7 @@ class Audit {
  private:
   class Look;
   // What is looked at, in this order: objects of the view by name, then rows of the model by number.
-  enum class Part : std::uint8_t {
+  enum class AuditPhase : std::uint8_t {
     Nodes,
     Slices,
     Classes,
@@ -52,7 +52,7 @@ class Audit {
     End
   };
 
-  Part part_ = Part::Nodes;
+  AuditPhase part_ = AuditPhase::Nodes;
   client::NamedKey after_;  // the object that was looked at last
   std::uint32_t next_row_ = 0;
   std::uint64_t rounds_ = 0;

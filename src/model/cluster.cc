@@ -76,7 +76,7 @@ void Cluster::apply_node(const api::Node* before, const std::shared_ptr<const ap
   ledger_.changes().note(id);
 }
 
-Cluster::Reach Cluster::changed_since(std::uint64_t from, std::vector<NodeId>& nodes) const {
+Cluster::ChangeScope Cluster::changed_since(std::uint64_t from, std::vector<NodeId>& nodes) const {
   bool wide = false;
   const bool known = ledger_.changes().visit_since(
       from, [&](NodeId node) { nodes.push_back(node); },
@@ -85,8 +85,8 @@ Cluster::Reach Cluster::changed_since(std::uint64_t from, std::vector<NodeId>& n
         nodes.insert(nodes.end(), pool.nodes.begin(), pool.nodes.end());
         wide = wide || pool.wide;
       });
-  if (!known) return Reach::Unknown;
-  return wide ? Reach::AllDevices : Reach::Nodes;
+  if (!known) return ChangeScope::Unknown;
+  return wide ? ChangeScope::AllDevices : ChangeScope::Nodes;
 }
 
 void Cluster::apply_class(const std::string& name, const std::shared_ptr<const api::DeviceClass>& after) {
@@ -100,7 +100,7 @@ void Cluster::apply_class(const std::string& name, const std::shared_ptr<const a
 void Cluster::pool_changed(PoolId pool) {
   PoolRow& row = pools_[pool.index()];
   row.stamp = ++stamp_;
-  const bool was_wide = row.wide;
+  const bool was_shared = row.wide;
   row.nodes.clear();
   row.wide = false;
   for (const auto& [name, slice] : row.slices) {
@@ -115,13 +115,13 @@ void Cluster::pool_changed(PoolId pool) {
   }
   std::sort(row.nodes.begin(), row.nodes.end());
   row.nodes.erase(std::unique(row.nodes.begin(), row.nodes.end()), row.nodes.end());
-  if (row.wide || was_wide) wide_stamp_ = stamp_;
-  if (row.wide == was_wide) return;
+  if (row.wide || was_shared) shared_pools_stamp_ = stamp_;
+  if (row.wide == was_shared) return;
   const std::pair<std::string, std::string> key{row.driver, row.pool};
   if (row.wide)
-    wide_pools_[key] = pool;
+    shared_pools_[key] = pool;
   else
-    wide_pools_.erase(key);
+    shared_pools_.erase(key);
 }
 
 void Cluster::apply_slice(const api::ResourceSlice* before,
@@ -153,12 +153,12 @@ void Cluster::apply_pod(const api::Pod* before, const std::shared_ptr<const api:
   PodRow& row = pods_[id.index()];
   row.live = after;
   row.requests = after ? resources_.charges(*after) : ResourceAmounts{};
-  settle(id);
+  recompute(id);
   for (const auto& [name, request] : std::map(row.bind_requests))
     for (const api::ClaimAllocation& claim : request->claims)
-      settle(claim_id({row.key.ns, claim.claim_name}));
-  if (before) drop_settled(before->meta.uid);
-  if (after) drop_settled(after->meta.uid);
+      recompute(claim_id({row.key.ns, claim.claim_name}));
+  if (before) drop_confirmed(before->meta.uid);
+  if (after) drop_confirmed(after->meta.uid);
   retire_if_unused(id);
   if (before && !after) {
     // A try for its extended resources may have made the row.
@@ -172,8 +172,8 @@ void Cluster::apply_claim(const api::ResourceClaim* before,
   if (!before && !after) return;
   const ClaimId id = claim_id(key_of(after ? after->meta : before->meta));
   claims_[id.index()].live = after;
-  settle(id);
-  for (const std::string& pod_uid : std::set(claims_[id.index()].assumed_by)) drop_settled(pod_uid);
+  recompute(id);
+  for (const std::string& pod_uid : std::set(claims_[id.index()].assumed_by)) drop_confirmed(pod_uid);
   retire_if_unused(id);
 }
 
@@ -198,10 +198,10 @@ void Cluster::apply_request(const BindRequestPtr& before, const BindRequestPtr& 
   for (const BindRequestPtr& request : {before, after}) {
     if (!request) continue;
     const PodId pod = pod_id({request->meta.ns, request->pod_name});
-    settle(pod);
+    recompute(pod);
     for (const api::ClaimAllocation& claim : request->claims)
-      settle(claim_id({request->meta.ns, claim.claim_name}));
-    drop_settled(request->pod_uid);
+      recompute(claim_id({request->meta.ns, claim.claim_name}));
+    drop_confirmed(request->pod_uid);
     for (const api::ClaimAllocation& claim : request->claims)
       retire_if_unused(claim_id({request->meta.ns, claim.claim_name}));
     retire_if_unused(pod);
@@ -209,14 +209,14 @@ void Cluster::apply_request(const BindRequestPtr& before, const BindRequestPtr& 
 }
 
 void Cluster::keep_as_assumption(const api::BindRequest& request) {
-  if (!stands(request)) return;
+  if (!is_effective(request)) return;
   Assumption assumption{request.decision_id, {request.meta.ns, request.pod_name},
                         request.pod_uid,     request.node,
                         request.claims,      request.node_allocatable};
   if (outstanding(assumption)) assume(std::move(assumption));
 }
 
-bool Cluster::stands(const api::BindRequest& request) const {
+bool Cluster::is_effective(const api::BindRequest& request) const {
   if (api::failed_for_good(request)) return false;
   const PodId pod = find_pod(request.meta.ns, request.pod_name);
   if (!pod.valid()) return false;
@@ -241,11 +241,11 @@ bool Cluster::outstanding(const Assumption& assumption) const {
                      });
 }
 
-Cluster::Place Cluster::place_of(const PodRow& row) {
+Cluster::PodPlacement Cluster::place_of(const PodRow& row) {
   if (!row.live || row.live->finished()) return {};
   if (row.live->bound()) return {node_id(row.live->node_name), &row.live->node_allocatable};
   for (const auto& [name, request] : row.bind_requests)
-    if (stands(*request)) return {node_id(request->node), &request->node_allocatable};
+    if (is_effective(*request)) return {node_id(request->node), &request->node_allocatable};
   const auto assumed = assumptions_.find(row.live->meta.uid);
   if (assumed == assumptions_.end() || assumed->second.node.empty()) return {};
   return {node_id(assumed->second.node), &assumed->second.node_allocatable};
@@ -261,7 +261,7 @@ const ResourceAmounts& Cluster::charges(PodId pod, const NodeAllocatablePtr& by_
 std::shared_ptr<const api::Allocation> Cluster::allocation_of(const ClaimRow& row) const {
   if (row.live && row.live->allocation) return {row.live, &*row.live->allocation};
   for (const auto& [name, request] : row.bind_requests) {
-    if (!stands(*request)) continue;
+    if (!is_effective(*request)) continue;
     if (auto allocation = carried(request->claims, request, row)) return allocation;
   }
   for (const std::string& pod_uid : row.assumed_by)
@@ -269,26 +269,26 @@ std::shared_ptr<const api::Allocation> Cluster::allocation_of(const ClaimRow& ro
   return nullptr;
 }
 
-void Cluster::settle(PodId pod) {
+void Cluster::recompute(PodId pod) {
   const PodRow& row = pods_[pod.index()];
-  const Place place = place_of(row);
+  const PodPlacement place = place_of(row);
   if (counting_ == NodeAllocatable::Ignored || !place.by_devices || place.by_devices->empty())
-    return ledger_.settle_pod(pod, place.node, row.requests);
-  ledger_.settle_pod(pod, place.node, resources_.charges(*row.live, *place.by_devices));
+    return ledger_.update_pod(pod, place.node, row.requests);
+  ledger_.update_pod(pod, place.node, resources_.charges(*row.live, *place.by_devices));
 }
 
-void Cluster::settle(ClaimId claim) {
+void Cluster::recompute(ClaimId claim) {
   std::shared_ptr<const api::Allocation> allocation = allocation_of(claims_[claim.index()]);
-  const ClaimHoldPtr& held = ledger_.hold(claim);
+  const ClaimReservationPtr& held = ledger_.reservation(claim);
   if (held && held->allocation == allocation) return;
   if (!allocation && has(KnownDefect::DeviceBusyUntilRestart)) return;
-  ledger_.settle_claim(claim, allocation ? hold_for(std::move(allocation)) : nullptr);
+  ledger_.update_claim(claim, allocation ? reservation_for(std::move(allocation)) : nullptr);
 }
 
-void Cluster::settle_all_of(const Assumption& assumption) {
+void Cluster::recompute_all_of(const Assumption& assumption) {
   for (const api::ClaimAllocation& claim : assumption.claims)
-    settle(claim_id({assumption.pod.ns, claim.claim_name}));
-  settle(pod_id(assumption.pod));
+    recompute(claim_id({assumption.pod.ns, claim.claim_name}));
+  recompute(pod_id(assumption.pod));
 }
 
 void Cluster::add_assumption(Assumption assumption) {
@@ -311,11 +311,11 @@ void Cluster::assume(Assumption assumption) {
   if (assumptions_.contains(assumption.pod_uid))
     forget(assumptions_.at(assumption.pod_uid).decision, assumption.pod_uid);
   add_assumption(assumption);
-  settle_all_of(assumption);
-  drop_settled(assumption.pod_uid);
+  recompute_all_of(assumption);
+  drop_confirmed(assumption.pod_uid);
 }
 
-void Cluster::drop_settled(std::string_view pod_uid) {
+void Cluster::drop_confirmed(std::string_view pod_uid) {
   const auto found = assumptions_.find(std::string(pod_uid));
   if (found == assumptions_.end() || outstanding(found->second)) return;
   forget(std::string(found->second.decision), std::string(pod_uid));
@@ -332,7 +332,7 @@ void Cluster::forget(std::string_view decision, std::string_view pod_uid) {
   const auto found = assumptions_.find(std::string(pod_uid));
   if (found == assumptions_.end() || found->second.decision != decision) return;
   const Assumption assumption = take_assumption(std::string(pod_uid));
-  settle_all_of(assumption);
+  recompute_all_of(assumption);
   for (const api::ClaimAllocation& claim : assumption.claims)
     retire_if_unused(claim_id({assumption.pod.ns, claim.claim_name}));
   retire_if_unused(pod_id(assumption.pod));

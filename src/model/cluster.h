@@ -36,7 +36,7 @@ class Cluster {
   Ledger& ledger() { return ledger_; }
   // The request holds what it names: it has not failed for good, and its pod lives and is the one it was made
   // for.
-  bool stands(const api::BindRequest& request) const;
+  bool is_effective(const api::BindRequest& request) const;
   // Ends the transaction and writes its steps down as assumptions of `decision`; the effect on the ledger is
   // the same, except that tentative removals are back.
   void commit(Ledger::Transaction& transaction, std::string_view decision);
@@ -75,23 +75,23 @@ class Cluster {
   // Pools with a slice that has this node's name; unordered by name.
   std::vector<PoolId> pools_of(NodeId id) const;
   // Pools with a slice that is not tied to one node by nodeName, by driver and name.
-  const std::map<std::pair<std::string, std::string>, PoolId>& wide_pools() const { return wide_pools_; }
-  std::uint64_t wide_stamp() const { return wide_stamp_; }
+  const std::map<std::pair<std::string, std::string>, PoolId>& shared_pools() const { return shared_pools_; }
+  std::uint64_t shared_pools_stamp() const { return shared_pools_stamp_; }
   // Changes when a live node comes or goes.
   std::uint64_t node_set_stamp() const { return node_set_stamp_; }
 
   // How far reaches what changed: to nodes that are listed, also to devices that any node may see, or (it was
   // too long ago) anywhere.
-  enum class Reach : std::uint8_t { Nodes, AllDevices, Unknown };
+  enum class ChangeScope : std::uint8_t { Nodes, AllDevices, Unknown };
   // Appends the nodes that changed since `from`, a position in ledger().changes(), each at least once.
   // Classes and the set of nodes have stamps of their own.
-  Reach changed_since(std::uint64_t from, std::vector<NodeId>& nodes) const;
+  ChangeScope changed_since(std::uint64_t from, std::vector<NodeId>& nodes) const;
   std::uint64_t classes_stamp() const { return classes_stamp_; }
 
   const ResourceNames& resources() const { return resources_; }
   const Names<CapacityId>& capacities() const { return capacities_; }
   // Turns an allocation into ids; makes rows for devices and capacities that no slice names.
-  ClaimHoldPtr hold_for(std::shared_ptr<const api::Allocation> allocation);
+  ClaimReservationPtr reservation_for(std::shared_ptr<const api::Allocation> allocation);
 
   // Canonical text of everything a decision could see, sorted by names: equal states give equal texts.
   std::string to_text() const;
@@ -110,15 +110,15 @@ class Cluster {
   void pool_changed(PoolId pool);
 
   bool outstanding(const Assumption& assumption) const;
-  void drop_settled(std::string_view pod_uid);
-  void settle(PodId pod);
-  void settle(ClaimId claim);
-  void settle_all_of(const Assumption& assumption);
-  struct Place {
+  void drop_confirmed(std::string_view pod_uid);
+  void recompute(PodId pod);
+  void recompute(ClaimId claim);
+  void recompute_all_of(const Assumption& assumption);
+  struct PodPlacement {
     NodeId node;
     const api::NodeAllocatableClaims* by_devices = nullptr;
   };
-  Place place_of(const PodRow& row);
+  PodPlacement place_of(const PodRow& row);
   std::shared_ptr<const api::Allocation> allocation_of(const ClaimRow& row) const;
 
   void add_assumption(Assumption assumption);
@@ -149,14 +149,14 @@ class Cluster {
   std::vector<ClaimRow> claims_;
   std::vector<ClaimId> free_claims_;
   std::map<std::pair<std::string, std::string>, PoolId> pool_ids_;
-  std::map<std::pair<std::string, std::string>, PoolId> wide_pools_;
+  std::map<std::pair<std::string, std::string>, PoolId> shared_pools_;
   std::vector<PoolRow> pools_;
   std::vector<DeviceRow> devices_;
   std::map<std::string, std::shared_ptr<const api::DeviceClass>> classes_;
   std::map<std::string, Assumption> assumptions_;
   ResourceAmounts charges_;  // of the latest charges()
   std::uint64_t stamp_ = 0;
-  std::uint64_t wide_stamp_ = 0;
+  std::uint64_t shared_pools_stamp_ = 0;
   std::uint64_t node_set_stamp_ = 0;
   std::uint64_t classes_stamp_ = 0;
 };

@@ -57,7 +57,7 @@ class History {
   std::string any_node() { return name("n", pick(kNames)); }
 
   template <class T>
-  static void feed(Cluster& to, const client::Table<T>& table, api::Kind kind) {
+  static void feed(Cluster& to, const client::Indexer<T>& table, api::Kind kind) {
     for (const auto& [key, object] : table.all())
       to.apply({{kind, key.ns, key.name}, std::nullopt, api::TypedObject(object)});
   }
@@ -216,7 +216,8 @@ class History {
         return;
       case 1:
         if (pod.valid() && claim.valid() && cluster.pod(pod).live)
-          transaction.allocate(pod, claim, cluster.hold_for(std::make_shared<api::Allocation>(allocation())));
+          transaction.allocate(pod, claim,
+                               cluster.reservation_for(std::make_shared<api::Allocation>(allocation())));
         return;
       case 2:
         if (pod.valid()) transaction.remove_pod(pod);
@@ -252,8 +253,8 @@ std::vector<std::vector<std::uint64_t>> stamps_of(const Cluster& cluster) {
   return all;
 }
 std::uint64_t wide_charges(const Cluster& cluster) {
-  std::uint64_t sum = cluster.wide_stamp();
-  for (const auto& [key, pool] : cluster.wide_pools()) sum += cluster.ledger().pool_stamp(pool);
+  std::uint64_t sum = cluster.shared_pools_stamp();
+  for (const auto& [key, pool] : cluster.shared_pools()) sum += cluster.ledger().pool_stamp(pool);
   return sum;
 }
 
@@ -264,17 +265,18 @@ TEST(ClusterProperty, AReaderOfChangesMissesNoNode) {
     for (int i = 0; i < steps; ++i) {
       const Cluster& cluster = history.cluster;
       const auto before = stamps_of(cluster);
-      const std::uint64_t wide = wide_charges(cluster), wide_stamp = cluster.wide_stamp();
+      const std::uint64_t wide = wide_charges(cluster), shared_pools_stamp = cluster.shared_pools_stamp();
       const std::uint64_t from = cluster.ledger().changes().end();
       history.step();
       std::vector<NodeId> changed;
-      const Cluster::Reach reach = cluster.changed_since(from, changed);
-      RC_ASSERT(reach != Cluster::Reach::Unknown);
+      const Cluster::ChangeScope reach = cluster.changed_since(from, changed);
+      RC_ASSERT(reach != Cluster::ChangeScope::Unknown);
       for (std::uint32_t n = 0; n < before.size(); ++n)
         if (stamps_of(cluster, NodeId(n)) != before[n])
           RC_ASSERT(std::find(changed.begin(), changed.end(), NodeId(n)) != changed.end());
       if (wide_charges(cluster) != wide)
-        RC_ASSERT(reach == Cluster::Reach::AllDevices || cluster.wide_stamp() != wide_stamp);
+        RC_ASSERT(reach == Cluster::ChangeScope::AllDevices ||
+                  cluster.shared_pools_stamp() != shared_pools_stamp);
     }
   }));
 }

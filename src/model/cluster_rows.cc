@@ -55,7 +55,7 @@ ClaimId Cluster::claim_id(const client::NamedKey& key) {
 void Cluster::retire_if_unused(PodId pod) {
   PodRow& row = pods_[pod.index()];
   if (row.live || !row.bind_requests.empty() || !pod_ids_.contains(row.key)) return;
-  ledger_.settle_pod(pod, NodeId::none(), {});
+  ledger_.update_pod(pod, NodeId::none(), {});
   pod_ids_.erase(row.key);
   row = {};
   free_pods_.push_back(pod);
@@ -65,7 +65,7 @@ void Cluster::retire_if_unused(ClaimId claim) {
   ClaimRow& row = claims_[claim.index()];
   if (row.live || !row.bind_requests.empty() || !row.assumed_by.empty()) return;
   if (!claim_ids_.contains(row.key)) return;
-  ledger_.settle_claim(claim, nullptr);
+  ledger_.update_claim(claim, nullptr);
   claim_ids_.erase(row.key);
   row = {};
   free_claims_.push_back(claim);
@@ -137,10 +137,10 @@ const api::Device* Cluster::find_offer(std::string_view driver, std::string_view
   return offer;
 }
 
-ClaimHoldPtr Cluster::hold_for(std::shared_ptr<const api::Allocation> allocation) {
-  auto hold = std::make_shared<ClaimHold>();
+ClaimReservationPtr Cluster::reservation_for(std::shared_ptr<const api::Allocation> allocation) {
+  auto reservation = std::make_shared<ClaimReservation>();
   for (const api::DeviceResult& result : allocation->results) {
-    HeldDevice held{
+    ReservedDevice held{
         device_id(pool_id(result.driver, result.pool), result.device), DeviceUseKind::Dedicated, {}};
     if (result.admin_access) {
       held.kind = DeviceUseKind::Admin;
@@ -151,10 +151,10 @@ ClaimHoldPtr Cluster::hold_for(std::shared_ptr<const api::Allocation> allocation
       std::sort(held.consumed.begin(), held.consumed.end(),
                 [](const CapacityAmount& a, const CapacityAmount& b) { return a.capacity < b.capacity; });
     }
-    hold->devices.push_back(std::move(held));
+    reservation->devices.push_back(std::move(held));
   }
-  hold->allocation = std::move(allocation);
-  return hold;
+  reservation->allocation = std::move(allocation);
+  return reservation;
 }
 
 std::string Cluster::nodes_text() const {
@@ -204,10 +204,10 @@ std::string Cluster::to_text() const {
   for (const auto& [key, pool] : pool_ids_)
     for (const auto& [name, slice] : pools_[pool.index()].slices)
       out += "slice " + key.first + "/" + key.second + " " + name + "\n";
-  for (const auto& [key, pool] : wide_pools_) out += "wide " + key.first + "/" + key.second + "\n";
+  for (const auto& [key, pool] : shared_pools_) out += "wide " + key.first + "/" + key.second + "\n";
   for (const auto& [key, pod] : pod_ids_) out += "pod " + text_of(key) + "\n";
   for (const auto& [key, claim] : claim_ids_)
-    out += "claim " + text_of(key) + (ledger_.hold(claim) ? " holds\n" : "\n");
+    out += "claim " + text_of(key) + (ledger_.reservation(claim) ? " holds\n" : "\n");
   for (const auto& [uid, assumption] : assumptions_)
     out += "assumed " + uid + " on " + assumption.node + " by " + assumption.decision + "\n";
   return out;

@@ -6,7 +6,7 @@ namespace berth::model {
 namespace {
 
 // Feeds objects through a View, as the engine does.
-class World {
+class ClusterFixture {
  public:
   void put(api::Kind kind, const std::string& text) {
     auto typed = api::decode_typed(kind, std::make_shared<const std::string>(text));
@@ -57,7 +57,7 @@ std::string request(const std::string& pod, const std::string& node, int version
 }
 
 TEST(Cluster, CountsABoundPodOnItsNode) {
-  World world;
+  ClusterFixture world;
   world.put(api::Kind::Pod, pod("a", "n1", 1));
   world.put(api::Kind::Node, node("n1"));
   const NodeId n1 = world.cluster.find_node("n1");
@@ -70,7 +70,7 @@ TEST(Cluster, CountsABoundPodOnItsNode) {
 }
 
 TEST(Cluster, AssumptionThenRequestThenBoundPodCountOnce) {
-  World world;
+  ClusterFixture world;
   Cluster& cluster = world.cluster;
   world.put(api::Kind::Node, node("n1"));
   world.put(api::Kind::ResourceClaim, claim("k", 1));
@@ -82,7 +82,7 @@ TEST(Cluster, AssumptionThenRequestThenBoundPodCountOnce) {
   {
     Ledger::Transaction transaction(cluster.ledger());
     transaction.place(a, n1, cluster.pod(a).requests);
-    transaction.allocate(a, cluster.find_claim("default", "k"), cluster.hold_for(chosen));
+    transaction.allocate(a, cluster.find_claim("default", "k"), cluster.reservation_for(chosen));
     cluster.commit(transaction, "d1");
   }
   const DeviceId gpu = cluster.find_device("d", "p", "gpu-0");
@@ -108,7 +108,7 @@ TEST(Cluster, AssumptionThenRequestThenBoundPodCountOnce) {
 }
 
 TEST(Cluster, ARequestThatFailedForGoodTakesNothing) {
-  World world;
+  ClusterFixture world;
   world.put(api::Kind::Pod, pod("a", "", 1, "k"));
   world.put(api::Kind::BindRequest, request("a", "n1", 2, "Pending", "k", "gpu-0"));
   const NodeId n1 = world.cluster.find_node("n1");
@@ -126,7 +126,7 @@ TEST(Cluster, ARequestThatFailedForGoodTakesNothing) {
 }
 
 TEST(Ledger, NestedSavepointsRestoreWhatWasThere) {
-  World world;
+  ClusterFixture world;
   Cluster& cluster = world.cluster;
   world.put(api::Kind::Node, node("n1"));
   world.put(api::Kind::Pod, pod("a", "", 1));

@@ -41,8 +41,8 @@ NodeId Ledger::node_of(PodId pod) const {
   return pod.index() < pods_.size() ? pods_[pod.index()].node : NodeId::none();
 }
 
-const ClaimHoldPtr& Ledger::hold(ClaimId claim) const {
-  static const ClaimHoldPtr kNothing;
+const ClaimReservationPtr& Ledger::reservation(ClaimId claim) const {
+  static const ClaimReservationPtr kNothing;
   return claim.index() < claims_.size() ? claims_[claim.index()] : kNothing;
 }
 
@@ -58,7 +58,7 @@ void Ledger::device_belongs_to(DeviceId device, PoolId pool) {
   row_at(pool_of_, device) = pool;
 }
 
-void Ledger::settle_pod(PodId pod, NodeId node, const ResourceAmounts& requests) {
+void Ledger::update_pod(PodId pod, NodeId node, const ResourceAmounts& requests) {
   BERTH_ASSERT(!open_, "the world does not change during a transaction");
   const PodCharge& now = row_at(pods_, pod);
   if (now.node == node && (!node.valid() || now.requests == requests)) return;
@@ -66,9 +66,9 @@ void Ledger::settle_pod(PodId pod, NodeId node, const ResourceAmounts& requests)
   if (node.valid()) charge_pod(pod, node, requests);
 }
 
-void Ledger::settle_claim(ClaimId claim, ClaimHoldPtr hold) {
+void Ledger::update_claim(ClaimId claim, ClaimReservationPtr reservation) {
   BERTH_ASSERT(!open_, "the world does not change during a transaction");
-  if (row_at(claims_, claim) != hold) set_hold(claim, std::move(hold));
+  if (row_at(claims_, claim) != reservation) set_reservation(claim, std::move(reservation));
 }
 
 void Ledger::change_requested(NodeId node, ResourceId resource, std::int64_t by) {
@@ -145,7 +145,7 @@ void Ledger::add_consumed(DeviceId device, const std::vector<CapacityAmount>& am
   }
 }
 
-void Ledger::take(ClaimId claim, const HeldDevice& held) {
+void Ledger::take(ClaimId claim, const ReservedDevice& held) {
   if (held.kind == DeviceUseKind::Admin) return;
   DeviceUse& use = device_row(held.device);
   record({Undo::Device, held.device.index(), claim.index(), use.dedicated, use.shares});
@@ -155,7 +155,7 @@ void Ledger::take(ClaimId claim, const HeldDevice& held) {
   device_changed(held.device);
 }
 
-void Ledger::give_back(ClaimId claim, const HeldDevice& held) {
+void Ledger::give_back(ClaimId claim, const ReservedDevice& held) {
   if (held.kind == DeviceUseKind::Admin) return;
   DeviceUse& use = device_row(held.device);
   record({Undo::Device, held.device.index(), claim.index(), use.dedicated, use.shares});
@@ -166,20 +166,20 @@ void Ledger::give_back(ClaimId claim, const HeldDevice& held) {
   device_changed(held.device);
 }
 
-void Ledger::set_hold(ClaimId claim, ClaimHoldPtr hold) {
-  ClaimHoldPtr& slot = row_at(claims_, claim);
+void Ledger::set_reservation(ClaimId claim, ClaimReservationPtr reservation) {
+  ClaimReservationPtr& slot = row_at(claims_, claim);
   if (slot)
-    for (const HeldDevice& held : slot->devices) give_back(claim, held);
-  if (hold)
-    for (const HeldDevice& held : hold->devices) take(claim, held);
+    for (const ReservedDevice& held : slot->devices) give_back(claim, held);
+  if (reservation)
+    for (const ReservedDevice& held : reservation->devices) take(claim, held);
   if (open_) {
     record({Undo::Claim, claim.index(), 0, 0, 0});
-    old_holds_.push_back(std::move(slot));
+    old_reservations_.push_back(std::move(slot));
   }
-  slot = std::move(hold);
+  slot = std::move(reservation);
 }
 
-void Ledger::undo_device(const Entry& entry) {
+void Ledger::undo_device(const UndoRecord& entry) {
   const DeviceId device(entry.row);
   DeviceUse& use = devices_[entry.row];
   const bool was_taken = use.dedicated + use.shares > entry.old_value + entry.old_shares;
@@ -194,7 +194,7 @@ void Ledger::undo_device(const Entry& entry) {
 
 void Ledger::undo_to(std::size_t size) {
   while (journal_.size() > size) {
-    const Entry entry = journal_.back();
+    const UndoRecord entry = journal_.back();
     journal_.pop_back();
     switch (entry.kind) {
       case Undo::Requested:
@@ -210,8 +210,8 @@ void Ledger::undo_to(std::size_t size) {
         break;
       }
       case Undo::Claim:
-        claims_[entry.row] = std::move(old_holds_.back());
-        old_holds_.pop_back();
+        claims_[entry.row] = std::move(old_reservations_.back());
+        old_reservations_.pop_back();
         break;
       case Undo::Device:
         undo_device(entry);
@@ -259,10 +259,10 @@ void Ledger::Transaction::place(PodId pod, NodeId node, const ResourceAmounts& r
   steps_.push_back({pod, node, ClaimId::none(), nullptr, std::move(by_devices)});
 }
 
-void Ledger::Transaction::allocate(PodId pod, ClaimId claim, ClaimHoldPtr hold) {
-  BERTH_ASSERT(hold != nullptr, "an allocation is given");
-  steps_.push_back({pod, NodeId::none(), claim, hold->allocation, nullptr});
-  ledger_.set_hold(claim, std::move(hold));
+void Ledger::Transaction::allocate(PodId pod, ClaimId claim, ClaimReservationPtr reservation) {
+  BERTH_ASSERT(reservation != nullptr, "an allocation is given");
+  steps_.push_back({pod, NodeId::none(), claim, reservation->allocation, nullptr});
+  ledger_.set_reservation(claim, std::move(reservation));
 }
 
 void Ledger::Transaction::remove_pod(PodId pod) {
@@ -276,7 +276,7 @@ void Ledger::Transaction::hide(DeviceId device) {
 }
 
 void Ledger::Transaction::remove_claim(ClaimId claim) {
-  if (ledger_.hold(claim)) ledger_.set_hold(claim, nullptr);
+  if (ledger_.reservation(claim)) ledger_.set_reservation(claim, nullptr);
 }
 
 }  // namespace berth::model

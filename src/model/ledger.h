@@ -24,10 +24,10 @@ struct CapacityAmount {
   friend bool operator==(const CapacityAmount&, const CapacityAmount&) = default;
 };
 
-// Admin access is recorded in the claim's hold but takes nothing.
+// Admin access is recorded in the claim's reservation but takes nothing.
 enum class DeviceUseKind : std::uint8_t { Dedicated, Share, Admin };
 
-struct HeldDevice {
+struct ReservedDevice {
   DeviceId device;
   DeviceUseKind kind = DeviceUseKind::Dedicated;
   std::vector<CapacityAmount> consumed;  // of a share; sorted by capacity
@@ -37,11 +37,11 @@ struct HeldDevice {
 using NodeAllocatablePtr = std::shared_ptr<const api::NodeAllocatableClaims>;
 
 // One claim's allocation with its devices as ids, in the order of allocation->results.
-struct ClaimHold {
+struct ClaimReservation {
   std::shared_ptr<const api::Allocation> allocation;
-  std::vector<HeldDevice> devices;
+  std::vector<ReservedDevice> devices;
 };
-using ClaimHoldPtr = std::shared_ptr<const ClaimHold>;
+using ClaimReservationPtr = std::shared_ptr<const ClaimReservation>;
 
 struct NodeUse {
   ResourceRow requested;
@@ -68,7 +68,7 @@ class Ledger {
   // Where the pod is charged; none when nowhere.
   NodeId node_of(PodId pod) const;
   // Null when the claim takes nothing.
-  const ClaimHoldPtr& hold(ClaimId claim) const;
+  const ClaimReservationPtr& reservation(ClaimId claim) const;
   // Changes whenever a device of the pool is taken or given back, also by undo.
   std::uint64_t pool_stamp(PoolId pool) const;
   // Changes with every charge to the node's resources, also by undo.
@@ -84,13 +84,13 @@ class Ledger {
   void device_belongs_to(DeviceId device, PoolId pool);
 
   // Makes the charge of one pod or claim what it should be; for the Cluster, outside of transactions.
-  void settle_pod(PodId pod, NodeId node, const ResourceAmounts& requests);
-  void settle_claim(ClaimId claim, ClaimHoldPtr hold);
+  void update_pod(PodId pod, NodeId node, const ResourceAmounts& requests);
+  void update_claim(ClaimId claim, ClaimReservationPtr reservation);
 
  private:
   friend class Audit;
   enum class Undo : std::uint8_t { Requested, PodNode, Claim, Device, Hidden, Consumed };
-  struct Entry {
+  struct UndoRecord {
     Undo kind;
     std::uint32_t row;
     std::uint32_t detail;  // resource, old node or claim
@@ -108,15 +108,15 @@ class Ledger {
   void move_pod(PodId pod, PodCharge to);
   void list_pod(NodeId node, PodId pod);
   void unlist_pod(NodeId node, PodId pod);
-  void set_hold(ClaimId claim, ClaimHoldPtr hold);
-  void take(ClaimId claim, const HeldDevice& held);
-  void give_back(ClaimId claim, const HeldDevice& held);
+  void set_reservation(ClaimId claim, ClaimReservationPtr reservation);
+  void take(ClaimId claim, const ReservedDevice& held);
+  void give_back(ClaimId claim, const ReservedDevice& held);
   void add_consumed(DeviceId device, const std::vector<CapacityAmount>& amounts, int sign);
   DeviceUse& device_row(DeviceId device);
   void device_changed(DeviceId device);
   void undo_to(std::size_t size);
-  void undo_device(const Entry& entry);
-  void record(Entry entry) {
+  void undo_device(const UndoRecord& entry);
+  void record(UndoRecord entry) {
     if (open_) journal_.push_back(entry);
   }
 
@@ -127,14 +127,14 @@ class Ledger {
   std::vector<PoolId> pool_of_;
   std::vector<std::uint64_t> pool_stamps_;
   std::vector<PodCharge> pods_;
-  std::vector<ClaimHoldPtr> claims_;
+  std::vector<ClaimReservationPtr> claims_;
   std::uint64_t stamp_ = 0;
   Changes changes_;
 
   Transaction* open_ = nullptr;
-  std::vector<Entry> journal_;
-  // What an Entry cannot hold, in journal order.
-  std::vector<ClaimHoldPtr> old_holds_;
+  std::vector<UndoRecord> journal_;
+  // What an UndoRecord cannot hold, in journal order.
+  std::vector<ClaimReservationPtr> old_reservations_;
   std::vector<PodCharge> old_charges_;
   std::vector<std::vector<CapacityAmount>> old_consumed_;
 };
@@ -170,7 +170,7 @@ class Ledger::Transaction {
   void place(PodId pod, NodeId node, const ResourceAmounts& requests,
              NodeAllocatablePtr by_devices = nullptr);
   // Takes the devices for a claim of `pod`. Refuses nothing: over-use is for the allocator to prevent.
-  void allocate(PodId pod, ClaimId claim, ClaimHoldPtr hold);
+  void allocate(PodId pod, ClaimId claim, ClaimReservationPtr reservation);
   // As if the pod (or the claim's allocation) were not there: what preemption tries. Never becomes an
   // assumption.
   void remove_pod(PodId pod);

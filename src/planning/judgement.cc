@@ -10,18 +10,18 @@ namespace berth::planning {
 namespace {
 
 using model::NodeId;
-using scheduling::Attempt;
+using scheduling::CycleState;
 
-NodeVerdict verdict_of(const Attempt& attempt, NodeId node, NodeId chosen) {
-  NodeVerdict verdict{attempt.world->cluster.node(node).name, chosen.valid(), "", ""};
+NodeVerdict verdict_of(const CycleState& state, NodeId node, NodeId chosen) {
+  NodeVerdict verdict{state.context->cluster.node(node).name, chosen.valid(), "", ""};
   if (verdict.feasible) return verdict;
-  const scheduling::Refusals refusals = scheduling::add_up(attempt.diagnosis, attempt.world->cluster);
-  verdict.reason = refusals.error.empty() ? refusals.everywhere : refusals.error;
+  const scheduling::FitError fit_error = scheduling::add_up(state.diagnosis, state.context->cluster);
+  verdict.reason = fit_error.error.empty() ? fit_error.everywhere : fit_error.error;
   if (verdict.reason.empty())
-    for (const scheduling::RefusedFor& refused : refusals.reasons)
+    for (const scheduling::RefusedFor& refused : fit_error.reasons)
       verdict.reason += (verdict.reason.empty() ? "" : ", ") + refused.reason;
   // The first filter that refuses a node is the only one.
-  const scheduling::Diagnosis& diagnosis = attempt.diagnosis;
+  const scheduling::Diagnosis& diagnosis = state.diagnosis;
   verdict.plugin = diagnosis.ended_by();
   if (verdict.plugin.empty() && diagnosis.size() > 0)
     verdict.plugin = diagnosis.reason(diagnosis.row(0).reasons.front()).row->plugin;
@@ -33,15 +33,17 @@ bool nearer(const dra::Certificate& a, const dra::Certificate& b) {
   return a.need - a.have < b.need - b.have;
 }
 
-std::optional<Proof> device_proof(const scheduling::PodCycle& cycle, Attempt& attempt,
+std::optional<Proof> device_proof(const scheduling::PodCycle& cycle, CycleState& state,
                                   std::span<const NodeId> nodes) {
-  const std::shared_ptr<const dra::Ask> ask = scheduling::plugins::claims_of(attempt).ask;
-  if (!ask) return std::nullopt;
-  cycle.judge(attempt, nodes.first(std::min(nodes.size(), kNodesProvedMax)));
+  const std::shared_ptr<const dra::AllocationRequest> allocation_request =
+      scheduling::plugins::claims_of(state).allocation_request;
+  if (!allocation_request) return std::nullopt;
+  cycle.judge(state, nodes.first(std::min(nodes.size(), kNodesProvedMax)));
   std::optional<dra::Certificate> best;
   NodeId where;
-  for (const NodeId node : attempt.candidates) {
-    const dra::Verdict verdict = attempt.world->allocator.allocate(*ask, node, dra::Explain::Words);
+  for (const NodeId node : state.candidates) {
+    const dra::AllocationVerdict verdict =
+        state.context->allocator.allocate(*allocation_request, node, dra::Explain::Words);
     const auto* no = std::get_if<dra::Impossible>(&verdict);
     if (!no || !no->certificate || (best && !nearer(*no->certificate, *best))) continue;
     best = no->certificate;
@@ -51,7 +53,7 @@ std::optional<Proof> device_proof(const scheduling::PodCycle& cycle, Attempt& at
   return Proof{std::string(dra::name_of(best->kind)),
                best->claim,
                best->request,
-               attempt.world->cluster.node(where).name,
+               state.context->cluster.node(where).name,
                best->need,
                best->have,
                best->items,
@@ -59,11 +61,11 @@ std::optional<Proof> device_proof(const scheduling::PodCycle& cycle, Attempt& at
 }
 
 // One item a reason: "3 nodes: Insufficient cpu (n1, n2, n3)".
-Proof nodes_proof(const model::Cluster& cluster, const scheduling::Refusals& refusals,
+Proof nodes_proof(const model::Cluster& cluster, const scheduling::FitError& fit_error,
                   std::size_t node_count) {
   Proof proof{"Nodes", "", "", "", Quantity::of(1), Quantity(), {}, "none of the nodes will do"};
   if (node_count == 0) proof.words = "the cluster has no node";
-  for (const scheduling::RefusedFor& refused : refusals.reasons) {
+  for (const scheduling::RefusedFor& refused : fit_error.reasons) {
     std::string item =
         std::to_string(refused.count) + (refused.count == 1 ? " node: " : " nodes: ") + refused.reason + " (";
     for (const NodeId node : refused.first)
@@ -98,19 +100,19 @@ Proof full_claim(const api::ResourceClaim& claim, std::size_t consumers) {
 }
 
 // What refuses a pod before any node: a claim without room, a missing class.
-std::optional<Proof> proof_before_nodes(const Attempt& attempt) {
-  const api::Pod& pod = *attempt.pod;
+std::optional<Proof> proof_before_nodes(const CycleState& state) {
+  const api::Pod& pod = *state.pod;
   for (const api::PodClaim& named : pod.claims) {
     const api::ResourceClaim* claim =
-        attempt.world->view.claims.find(pod.meta.ns, api::claim_object_name(pod, named));
+        state.context->view.claims.find(pod.meta.ns, api::claim_object_name(pod, named));
     if (!claim) continue;
-    const model::ClaimId id = attempt.world->cluster.find_claim(pod.meta.ns, claim->meta.name);
-    const std::size_t consumers = scheduling::other_consumers(*attempt.world, id, pod.meta.uid);
+    const model::ClaimId id = state.context->cluster.find_claim(pod.meta.ns, claim->meta.name);
+    const std::size_t consumers = scheduling::other_consumers(*state.context, id, pod.meta.uid);
     if (consumers >= api::kReservedForMax) return full_claim(*claim, consumers);
     if (claim->allocation) continue;
     for (const api::DeviceRequest& request : claim->requests)
       for (const api::DeviceSubRequest& one : request.alternatives)
-        if (!attempt.world->cluster.classes().contains(one.device_class))
+        if (!state.context->cluster.classes().contains(one.device_class))
           return missing_class(*claim, request, one);
   }
   return std::nullopt;
@@ -118,23 +120,24 @@ std::optional<Proof> proof_before_nodes(const Attempt& attempt) {
 
 }  // namespace
 
-std::vector<NodeVerdict> judge_nodes(const scheduling::PodCycle& cycle, const scheduling::World& world,
-                                     const api::Pod& pod, std::span<const NodeId> nodes) {
+std::vector<NodeVerdict> judge_nodes(const scheduling::PodCycle& cycle,
+                                     const scheduling::SchedulingContext& context, const api::Pod& pod,
+                                     std::span<const NodeId> nodes) {
   std::vector<NodeVerdict> verdicts;
-  Attempt attempt;
+  CycleState state;
   for (const NodeId& node : nodes) {
-    cycle.begin(attempt, world, pod);
-    const NodeId chosen = cycle.prepare(attempt) ? cycle.choose(attempt, {&node, 1}, {}) : NodeId::none();
-    verdicts.push_back(verdict_of(attempt, node, chosen));
+    cycle.begin(state, context, pod);
+    const NodeId chosen = cycle.prepare(state) ? cycle.choose(state, {&node, 1}, {}) : NodeId::none();
+    verdicts.push_back(verdict_of(state, node, chosen));
   }
   return verdicts;
 }
 
-std::optional<Proof> prove(const scheduling::PodCycle& cycle, Attempt& attempt,
-                           const scheduling::Refusals& refusals, std::span<const NodeId> nodes) {
-  if (!refusals.everywhere.empty()) return proof_before_nodes(attempt);
-  if (auto proof = device_proof(cycle, attempt, nodes)) return proof;
-  return nodes_proof(attempt.world->cluster, refusals, nodes.size());
+std::optional<Proof> prove(const scheduling::PodCycle& cycle, CycleState& state,
+                           const scheduling::FitError& fit_error, std::span<const NodeId> nodes) {
+  if (!fit_error.everywhere.empty()) return proof_before_nodes(state);
+  if (auto proof = device_proof(cycle, state, nodes)) return proof;
+  return nodes_proof(state.context->cluster, fit_error, nodes.size());
 }
 
 }  // namespace berth::planning

@@ -15,11 +15,12 @@ namespace berth::planning {
 inline constexpr std::size_t kNodesProvedMax = 64;
 
 // Every node alone, before the pod is placed. Sorted by name.
-std::vector<NodeVerdict> judge_nodes(const scheduling::PodCycle& cycle, const scheduling::World& world,
-                                     const api::Pod& pod, std::span<const model::NodeId> nodes);
+std::vector<NodeVerdict> judge_nodes(const scheduling::PodCycle& cycle,
+                                     const scheduling::SchedulingContext& context, const api::Pod& pod,
+                                     std::span<const model::NodeId> nodes);
 
 // Of a pod that was refused: `attempt` as it ended, what all refusals come to, all nodes by name.
-std::optional<Proof> prove(const scheduling::PodCycle& cycle, scheduling::Attempt& attempt,
-                           const scheduling::Refusals& refusals, std::span<const model::NodeId> nodes);
+std::optional<Proof> prove(const scheduling::PodCycle& cycle, scheduling::CycleState& state,
+                           const scheduling::FitError& fit_error, std::span<const model::NodeId> nodes);
 
 }  // namespace berth::planning

@@ -35,12 +35,12 @@ Json allocated_claim(const api::ResourceClaim& claim) {
   return object;
 }
 
-Json bind_request(const Placing& placing, const scheduling::World& world) {
-  const scheduling::Binding binding{&placing.pod, placing.node,
-                                    scheduling::claim_allocations(world, placing.claims),
-                                    placing.node_allocatable};
+Json bind_request(const Placing& placing, const scheduling::SchedulingContext& context) {
+  const scheduling::BindRequestDraft binding{&placing.pod, placing.node,
+                                             scheduling::claim_allocations(context, placing.claims),
+                                             placing.node_allocatable};
   const client::Chain chain =
-      scheduling::bind_chain(world.view, binding, placing.group, placing.decision_id, 0);
+      scheduling::bind_chain(context.view, binding, placing.group, placing.decision_id, 0);
   Result<Json> request = parse_json(chain.writes.front().request.body);
   BERTH_ASSERT(request.ok(), "a bind request is JSON");
   return std::move(request).value();

@@ -17,6 +17,6 @@ struct Placing {
 // Whole documents, as `kubectl apply` would take them.
 Json bound_pod(const api::Pod& pod);
 Json allocated_claim(const api::ResourceClaim& claim);
-Json bind_request(const Placing& placing, const scheduling::World& world);
+Json bind_request(const Placing& placing, const scheduling::SchedulingContext& context);
 
 }  // namespace berth::planning

@@ -187,7 +187,7 @@ void OfflineCluster::make_claim(Json& pod, const Json& entry, std::string_view f
   statuses.as_array().push_back(Json::object({{"name", entry_name}, {"resourceClaimName", name}}));
 }
 
-Status OfflineCluster::decode(const dra::Gates& gates) {
+Status OfflineCluster::decode(const dra::DeviceGates& gates) {
   for (auto& [key, object] : documents_) {
     if (key.first == api::Kind::DeviceTaintRule && !gates.device_taints) continue;
     auto raw = std::make_shared<const std::string>(to_string(object));

@@ -44,7 +44,7 @@ class OfflineCluster {
   template <class T>
   void put(api::Kind kind, T object);
   api::ResourceClaim extended_claim(const api::Pod& pod, const scheduling::ClaimChoice& choice) const;
-  Status decode(const dra::Gates& gates);
+  Status decode(const dra::DeviceGates& gates);
 
   std::map<Key, Json> documents_;
   std::map<client::NamedKey, std::string> troubles_;

@@ -35,7 +35,7 @@ struct PlanOptions {
   std::uint64_t seed = 0;
   Verdicts verdicts = Verdicts::None;
   const api::Gates* gates = nullptr;  // for defaults of priorities
-  dra::Gates device_gates = {};
+  dra::DeviceGates device_gates = {};
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
   bool objects = false;  // fill Plan::objects
 };

@@ -79,11 +79,11 @@ Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::Selec
     : offline_(offline),
       options_(options),
       allocator_(offline.cluster(), selectors, random_, options.device_gates),
-      world_{offline.view(), offline.cluster(), allocator_, offline.now()},
+      context_{offline.view(), offline.cluster(), allocator_, offline.now()},
       plugins_(scheduling::default_plugins()),
       cycle_(plugins_),
-      shapes_(cycle_, domains_),
-      groups_(plugins_, domains_, shapes_) {
+      signature_cache_(cycle_, domains_),
+      groups_(plugins_, domains_, signature_cache_) {
   allocator_.set_scoring(options.device_scoring);
 }
 
@@ -114,12 +114,12 @@ bool Planner::may_be_tried(const api::Pod& pod, Decision& decision) const {
     return false;
   }
   for (const auto& plugin : plugins_.gates) {
-    const scheduling::Gate gate = plugin->check(offline_.view(), pod);
-    if (gate.kind == scheduling::Gate::Kind::Open) continue;
+    const scheduling::PreEnqueueResult gate = plugin->check(offline_.view(), pod);
+    if (gate.kind == scheduling::PreEnqueueResult::Kind::Open) continue;
     const bool gated = !pod.scheduling_gates.empty();
     decision.result = gated ? ResultKind::Gated : ResultKind::Unschedulable;
     decision.reason = gated ? "SchedulingGated" : "Unschedulable";
-    decision.message = gate.kind == scheduling::Gate::Kind::Told
+    decision.message = gate.kind == scheduling::PreEnqueueResult::Kind::Reported
                            ? gate.message
                            : "pod " + pod.meta.name + " " + gate.message;
     return false;
@@ -132,17 +132,17 @@ void Planner::decide_pod(const api::Pod& pod, Decision& decision) {
   if (!may_be_tried(pod, decision)) return;
   model::Cluster& cluster = offline_.cluster();
   const std::vector<NodeId>& nodes = domains_.nodes(cluster);
-  if (options_.verdicts != Verdicts::None) decision.verdicts = judge_nodes(cycle_, world_, pod, nodes);
-  cycle_.begin(attempt_, world_, pod);
-  const NodeId node = shapes_.choose(attempt_, {});
+  if (options_.verdicts != Verdicts::None) decision.verdicts = judge_nodes(cycle_, context_, pod, nodes);
+  cycle_.begin(state_, context_, pod);
+  const NodeId node = signature_cache_.choose(state_, {});
   if (!node.valid()) return refuse_pod(pod, nodes, decision);
-  cycle_.judge(attempt_, {&node, 1});
-  decision.score = attempt_.scores.front();
+  cycle_.judge(state_, {&node, 1});
+  decision.score = state_.scores.front();
   {
     model::Ledger::Transaction transaction(cluster.ledger());
-    if (!cycle_.reserve(attempt_, node, transaction)) return refuse_pod(pod, nodes, decision);
+    if (!cycle_.reserve(state_, node, transaction)) return refuse_pod(pod, nodes, decision);
   }
-  const scheduling::Reservation& reserved = attempt_.reservation;
+  const scheduling::Reservation& reserved = state_.reservation;
   place({pod, node, reserved.claims, reserved.node_allocatable}, {}, id_of(decision), decision.pods.front());
   decision.result = ResultKind::Placed;
   decision.reason = "Scheduled";
@@ -150,24 +150,24 @@ void Planner::decide_pod(const api::Pod& pod, Decision& decision) {
 }
 
 void Planner::refuse_pod(const api::Pod& pod, std::span<const NodeId> nodes, Decision& decision) {
-  const scheduling::Refusals refusals = shapes_.refusals(attempt_);
-  if (!refusals.error.empty()) {
+  const scheduling::FitError fit_error = signature_cache_.fit_error(state_);
+  if (!fit_error.error.empty()) {
     decision.result = ResultKind::Error;
     decision.reason = "SchedulerError";
-    decision.message = refusals.error;
+    decision.message = fit_error.error;
     return;
   }
-  const bool unknown = std::any_of(refusals.reasons.begin(), refusals.reasons.end(), [](const auto& refused) {
-    return *refused.row == scheduling::reason_row("SearchEnded");
-  });
+  const bool unknown =
+      std::any_of(fit_error.reasons.begin(), fit_error.reasons.end(),
+                  [](const auto& refused) { return *refused.row == scheduling::reason_row("SearchEnded"); });
   decision.result = unknown ? ResultKind::Unknown : ResultKind::Unschedulable;
   decision.reason = unknown ? "SearchBudgetEnded" : "Unschedulable";
-  decision.message = refusals.fit_sentence(nodes.size());
+  decision.message = fit_error.fit_sentence(nodes.size());
   if (!nodes.empty())
-    decision.message += " " + refusals.preemption_sentence(nodes.size(), pod.preemption_policy);
-  decision.explanation = scheduling::explain_pod(attempt_, refusals, nodes.size());
+    decision.message += " " + fit_error.preemption_sentence(nodes.size(), pod.preemption_policy);
+  decision.explanation = scheduling::explain_pod(state_, fit_error, nodes.size());
   decision.message += " " + decision.explanation;
-  if (!unknown) decision.certificate = prove(cycle_, attempt_, refusals, nodes);
+  if (!unknown) decision.certificate = prove(cycle_, state_, fit_error, nodes);
 }
 
 void Planner::place(const Chosen& chosen, const api::BindGroup& group, const std::string& id,
@@ -183,7 +183,7 @@ void Planner::place(const Chosen& chosen, const api::BindGroup& group, const std
   if (!options_.objects) return;
   placed_.push_back({pod.meta.ns, pod.meta.name});
   bind_requests_.push_back(
-      bind_request({pod, planned.node, chosen.claims, chosen.node_allocatable, group, id}, world_));
+      bind_request({pod, planned.node, chosen.claims, chosen.node_allocatable, group, id}, context_));
 }
 
 // Each once, as everything was decided: pods in their order, their claims, the bind requests.

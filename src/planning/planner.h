@@ -52,13 +52,13 @@ class Planner {
   const PlanOptions& options_;
   SeededRandom random_{0};
   dra::Allocator allocator_;
-  scheduling::World world_;
+  scheduling::SchedulingContext context_;
   scheduling::PluginSet plugins_;
   scheduling::DomainIndex domains_;
   scheduling::PodCycle cycle_;
-  scheduling::ShapeIndex shapes_;
+  scheduling::SignatureCache signature_cache_;
   scheduling::GroupCycle groups_;
-  scheduling::Attempt attempt_;
+  scheduling::CycleState state_;
   std::vector<Json> bind_requests_;
   std::vector<client::NamedKey> placed_;  // pods, in the order of their placing
   Plan plan_;

@@ -26,7 +26,7 @@ scheduling::GroupInput Planner::group_input(const Turn& turn) const {
   scheduling::GroupInput input;
   input.group = turn.group;
   for (const auto& pod : turn.pods) input.waiting.push_back(pod.get());
-  std::sort(input.waiting.begin(), input.waiting.end(), scheduling::goes_before);
+  std::sort(input.waiting.begin(), input.waiting.end(), scheduling::before_in_queue);
   for (const api::Pod* pod : offline_.view().pods_of_group(turn.ns, turn.name)) {
     const NodeId node = cluster.ledger().node_of(cluster.find_pod(turn.ns, pod->meta.name));
     if (!node.valid() || pod->finished() || pod->meta.deleting()) continue;
@@ -56,7 +56,7 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
   }
   const GroupOutcome outcome = [&] {
     model::Ledger::Transaction transaction(offline_.cluster().ledger());
-    return groups_.run(world_, input, transaction);
+    return groups_.run(context_, input, transaction);
   }();
   if (outcome.kind == GroupOutcome::Kind::Placed) return place_group(input, outcome, decision);
   const bool failed = outcome.kind == GroupOutcome::Kind::Error;

@@ -56,17 +56,17 @@ class Audited : public testing::Test {
 };
 
 TEST_F(Audited, ADeviceThatNobodyHoldsInTheModel) {
-  cluster().ledger().settle_claim(cluster().find_claim("default", "c"), nullptr);
+  cluster().ledger().update_claim(cluster().find_claim("default", "c"), nullptr);
   expect_repaired("devices of claim default/c", "no device", "gpu.example.com/pool-s/d0");
 }
 
 TEST_F(Audited, ADeviceThatLooksTakenForEver) {
   const model::DeviceId device = cluster().find_device("gpu.example.com", "pool-s", "d1");
-  cluster().ledger().settle_claim(
+  cluster().ledger().update_claim(
       cluster().find_claim("default", "c"),
-      std::make_shared<model::ClaimHold>(
-          model::ClaimHold{cluster().ledger().hold(cluster().find_claim("default", "c"))->allocation,
-                           {{device, model::DeviceUseKind::Dedicated, {}}}}));
+      std::make_shared<model::ClaimReservation>(model::ClaimReservation{
+          cluster().ledger().reservation(cluster().find_claim("default", "c"))->allocation,
+          {{device, model::DeviceUseKind::Dedicated, {}}}}));
   expect_repaired("devices of claim default/c", "other devices", "gpu.example.com/pool-s/d0");
 }
 
@@ -74,7 +74,7 @@ TEST_F(Audited, APodThatIsChargedElsewhere) {
   const model::PodId pod = cluster().find_pod("default", "b");
   const std::string at = cluster().node(cluster().ledger().node_of(pod)).name;
   const std::string other = at == "n1" ? "n2" : "n1";
-  cluster().ledger().settle_pod(pod, cluster().find_node(other), cluster().pod(pod).requests);
+  cluster().ledger().update_pod(pod, cluster().find_node(other), cluster().pod(pod).requests);
   expect_repaired("place of pod default/b", other, at);
 }
 

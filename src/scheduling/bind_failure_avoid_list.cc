@@ -16,20 +16,21 @@ constexpr std::string_view kNotAboutTheNode[] = {
 }  // namespace
 
 template <class Id>
-void Avoidance::add(std::vector<Avoided<Id>>& list, Id id, Time until) {
+void BindFailureAvoidList::add(std::vector<Avoided<Id>>& list, Id id, Time until) {
   std::erase_if(list, [&](const Avoided<Id>& one) { return one.id == id; });
   if (list.size() == kAvoidedMax) list.erase(list.begin());
   list.push_back({id, until});
 }
 
 template <class Id>
-void Avoidance::drop_expired(ByUid<Id>& lists, Time now) {
+void BindFailureAvoidList::drop_expired(ByUid<Id>& lists, Time now) {
   for (auto& [uid, list] : lists)
     std::erase_if(list, [&](const Avoided<Id>& one) { return one.until <= now; });
   std::erase_if(lists, [](const auto& entry) { return entry.second.empty(); });
 }
 
-void Avoidance::note(const api::BindRequest& request, const model::Cluster& cluster, Time now, Time until) {
+void BindFailureAvoidList::note(const api::BindRequest& request, const model::Cluster& cluster, Time now,
+                                Time until) {
   drop_expired(nodes_, now);
   drop_expired(devices_, now);
   if (api::is_blameless(request.reason)) return;
@@ -49,7 +50,7 @@ void Avoidance::note(const api::BindRequest& request, const model::Cluster& clus
   if (node.valid()) add(nodes_[request.pod_uid], node, until);
 }
 
-std::vector<model::NodeId> Avoidance::nodes(const std::string& pod_uid, Time now) const {
+std::vector<model::NodeId> BindFailureAvoidList::nodes(const std::string& pod_uid, Time now) const {
   std::vector<model::NodeId> nodes;
   if (const auto found = nodes_.find(pod_uid); found != nodes_.end())
     for (const Avoided<model::NodeId>& one : found->second)
@@ -57,13 +58,13 @@ std::vector<model::NodeId> Avoidance::nodes(const std::string& pod_uid, Time now
   return nodes;
 }
 
-std::vector<model::DeviceId> Avoidance::devices(const model::Cluster& cluster, const api::Pod& pod,
-                                                Time now) const {
+std::vector<model::DeviceId> BindFailureAvoidList::devices(const model::Cluster& cluster, const api::Pod& pod,
+                                                           Time now) const {
   std::vector<model::DeviceId> devices;
   if (devices_.empty()) return devices;
   for (const api::PodClaim& named : pod.claims) {
     const model::ClaimId claim = cluster.find_claim(pod.meta.ns, api::claim_object_name(pod, named));
-    if (!claim.valid() || !cluster.claim(claim).live || cluster.ledger().hold(claim)) continue;
+    if (!claim.valid() || !cluster.claim(claim).live || cluster.ledger().reservation(claim)) continue;
     const auto found = devices_.find(cluster.claim(claim).live->meta.uid);
     if (found == devices_.end()) continue;
     for (const Avoided<model::DeviceId>& one : found->second)

@@ -15,7 +15,7 @@ namespace berth::scheduling {
 // Nodes of one pod, devices of one claim; the oldest makes room.
 inline constexpr std::size_t kAvoidedMax = 32;
 
-class Avoidance {
+class BindFailureAvoidList {
  public:
   // After a request that failed for good.
   void note(const api::BindRequest& request, const model::Cluster& cluster, Time now, Time until);

@@ -6,24 +6,25 @@
 #include "dra/allocator.h"
 
 namespace berth::scheduling {
-std::size_t other_consumers(const World& world, model::ClaimId claim, std::string_view pod_uid) {
-  const model::ClaimRow& row = world.cluster.claim(claim);
+std::size_t other_consumers(const SchedulingContext& context, model::ClaimId claim,
+                            std::string_view pod_uid) {
+  const model::ClaimRow& row = context.cluster.claim(claim);
   std::set<std::string_view> uids;
   if (row.live)
     for (const api::ClaimConsumer& consumer : row.live->reserved_for) uids.insert(consumer.uid);
   for (const auto& [name, request] : row.bind_requests)
-    if (world.cluster.stands(*request)) uids.insert(request->pod_uid);
+    if (context.cluster.is_effective(*request)) uids.insert(request->pod_uid);
   for (const std::string& uid : row.assumed_by) uids.insert(uid);
   uids.erase(pod_uid);
   return uids.size();
 }
 
-bool is_unusable(const World& world, const api::ResourceClaim& claim) {
-  if (!world.allocator.gates().binding_conditions) return false;
+bool is_unusable(const SchedulingContext& context, const api::ResourceClaim& claim) {
+  if (!context.allocator.gates().binding_conditions) return false;
   const api::DeviceReadiness readiness = api::readiness_of(claim);
   if (readiness.ready()) return false;
-  const Time deadline = api::binding_deadline(claim, world.binding_timeout);
-  return readiness.failure || (deadline.is_set() && world.now.is_set() && world.now >= deadline);
+  const Time deadline = api::binding_deadline(claim, context.binding_timeout);
+  return readiness.failure || (deadline.is_set() && context.now.is_set() && context.now >= deadline);
 }
 
 }  // namespace berth::scheduling

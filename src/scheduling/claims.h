@@ -14,9 +14,9 @@ namespace berth::scheduling {
 inline constexpr std::string_view kDynamicResourcesError = "running \"DynamicResources\" filter plugin: ";
 
 // Consumers that the claim has or is about to have, beside the pod with this UID.
-std::size_t other_consumers(const World& world, model::ClaimId claim, std::string_view pod_uid);
+std::size_t other_consumers(const SchedulingContext& context, model::ClaimId claim, std::string_view pod_uid);
 
 // A device of the allocation failed to get ready, or did not in time.
-bool is_unusable(const World& world, const api::ResourceClaim& claim);
+bool is_unusable(const SchedulingContext& context, const api::ResourceClaim& claim);
 
 }  // namespace berth::scheduling

@@ -9,20 +9,20 @@ struct Pod;
 
 namespace berth::scheduling {
 
-enum Wake : std::uint32_t {
-  kWakeNever = 0,
-  kWakeNodeAdded = 1u << 0,
-  kWakeNodeChanged = 1u << 1,
-  kWakePodGone = 1u << 2,
-  kWakeSliceChanged = 1u << 3,
-  kWakeClassChanged = 1u << 4,
-  kWakeClaimChanged = 1u << 5,
-  kWakeAny = (1u << 6) - 1,
+enum ClusterEvent : std::uint32_t {
+  kEventNever = 0,
+  kEventNodeAdded = 1u << 0,
+  kEventNodeChanged = 1u << 1,
+  kEventPodGone = 1u << 2,
+  kEventSliceChanged = 1u << 3,
+  kEventClassChanged = 1u << 4,
+  kEventClaimChanged = 1u << 5,
+  kEventAny = (1u << 6) - 1,
 };
 
 // The events that may resolve what a plugin refuses. Source: kube-scheduler's EventsToRegister.
 struct QueueingHint {
-  std::uint32_t events = kWakeNever;
+  std::uint32_t events = kEventNever;
   bool (*applies)(const api::Pod&) = nullptr;  // null: to every pod
 };
 

@@ -46,7 +46,7 @@ std::string wording_class(std::string_view sentence) {
   return text;
 }
 
-void ConditionUpdater::schedule(const api::ObjectKey& key, Entry& entry, Time at) {
+void ConditionUpdater::schedule(const api::ObjectKey& key, PendingCondition& entry, Time at) {
   if (entry.due.is_set()) due_.erase({entry.due, key});
   entry.due = at;
   if (at.is_set()) due_.emplace(at, key);
@@ -55,11 +55,11 @@ void ConditionUpdater::schedule(const api::ObjectKey& key, Entry& entry, Time at
 void ConditionUpdater::want(const client::View& view, WantedCondition wanted, Time now) {
   const Shown object = shown_in(view, wanted.key, wanted.uid);
   if (!object.meta) return drop(wanted.key);
-  Entry& entry = entries_[wanted.key];
+  PendingCondition& entry = entries_[wanted.key];
   const api::ObjectKey key = wanted.key;
   if (entry.wanted.uid != wanted.uid) {
     schedule(key, entry, Time());
-    entry = Entry{};
+    entry = PendingCondition{};
   }
   entry.wanted = std::move(wanted);
   entry.changed |= entry.under_way;
@@ -91,7 +91,7 @@ client::Effects ConditionUpdater::due(const client::View& view, Time now) {
   client::Effects effects;
   while (!due_.empty() && due_.begin()->first <= now && effects.chains.size() < kConditionsPerWriteMax) {
     const api::ObjectKey key = due_.begin()->second;
-    Entry& entry = entries_.at(key);
+    PendingCondition& entry = entries_.at(key);
     schedule(key, entry, Time());
     const Shown object = shown_in(view, key, entry.wanted.uid);
     if (!object.meta) {
@@ -110,10 +110,10 @@ client::Effects ConditionUpdater::due(const client::View& view, Time now) {
   return effects;
 }
 
-void ConditionUpdater::settle(const api::ObjectKey& key, bool ok, Time now) {
+void ConditionUpdater::write_done(const api::ObjectKey& key, bool ok, Time now) {
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;
-  Entry& entry = found->second;
+  PendingCondition& entry = found->second;
   entry.under_way = false;
   entry.failures = ok ? 0 : entry.failures + 1;
   if (!ok && has(KnownDefect::ConditionSentOnce)) return;

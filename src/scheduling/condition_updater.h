@@ -45,13 +45,13 @@ class ConditionUpdater {
   // Writes that are due, at most kConditionsPerWriteMax; empty when none is.
   client::Effects due(const client::View& view, Time now);
   // What came of a write to this object.
-  void settle(const api::ObjectKey& key, bool ok, Time now);
+  void write_done(const api::ObjectKey& key, bool ok, Time now);
   // When due() may have something that it does not have now.
   std::optional<Time> next_time() const;
   std::size_t size() const { return entries_.size(); }
 
  private:
-  struct Entry {
+  struct PendingCondition {
     WantedCondition wanted;
     std::string told_class;  // of the latest write
     Time told_at;
@@ -60,9 +60,9 @@ class ConditionUpdater {
     bool under_way = false;
     bool changed = false;  // while a write was under way
   };
-  void schedule(const api::ObjectKey& key, Entry& entry, Time at);
+  void schedule(const api::ObjectKey& key, PendingCondition& entry, Time at);
 
-  std::map<api::ObjectKey, Entry> entries_;
+  std::map<api::ObjectKey, PendingCondition> entries_;
   std::set<std::pair<Time, api::ObjectKey>> due_;
   Time next_reword_;  // the earliest time for another rewording
 };

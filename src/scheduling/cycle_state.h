@@ -19,7 +19,7 @@ class Allocator;
 namespace berth::scheduling {
 using model::PodId;
 // What every attempt of one decision shares.
-struct World {
+struct SchedulingContext {
   const client::View& view;
   model::Cluster& cluster;
   dra::Allocator& allocator;
@@ -49,15 +49,15 @@ struct Reservation {
 };
 
 // One pod being placed: the input, what survived so far, and why the rest did not.
-struct Attempt {
-  const World* world = nullptr;
+struct CycleState {
+  const SchedulingContext* context = nullptr;
   const api::Pod* pod = nullptr;
   PodId pod_id;
   std::vector<NodeId> candidates;    // by node name
   std::vector<std::int64_t> scores;  // of candidates, once scored
   Diagnosis diagnosis;
   StateSlots slots;             // of the pod: written by prefilters
-  StateSlots node_slots;        // of the node accepted last: written by costly filters
+  StateSlots node_slots;        // of the node accepted last: written by lazy filters
   std::int64_t preference = 0;  // of the node accepted last
   Reservation reservation;      // once a node is reserved
 

@@ -4,18 +4,18 @@
 
 namespace berth::scheduling {
 
-void DecisionFailures::note(const EntryKey& key, const std::string& decision, Time now) {
+void DecisionFailures::note(const EntityKey& key, const std::string& decision, Time now) {
   for (; !noted_.empty() && noted_.front().first + kFailuresForgotten <= now; noted_.pop_front()) {
     const auto old = failed_.find(noted_.front().second);
     if (old != failed_.end() && old->second.latest + kFailuresForgotten <= now) failed_.erase(old);
   }
-  Failed& failed = failed_[key];
+  FailureCount& failed = failed_[key];
   if (failed.decision == decision) return;
   failed = {decision, failed.count + 1, now};
   noted_.emplace_back(now, key);
 }
 
-std::uint32_t DecisionFailures::repeated(const EntryKey& key, Time now) const {
+std::uint32_t DecisionFailures::repeated(const EntityKey& key, Time now) const {
   const auto failed = failed_.find(key);
   if (failed == failed_.end() || failed->second.latest + kFailuresForgotten <= now) return 0;
   return has(KnownDefect::FailuresWithoutBackoff) ? 0 : failed->second.count - 1;

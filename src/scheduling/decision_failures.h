@@ -18,19 +18,19 @@ inline constexpr Duration kFailuresForgotten = Duration::seconds(60);
 class DecisionFailures {
  public:
   // A decision counts once, however many of its members fail.
-  void note(const EntryKey& key, const std::string& decision, Time now);
-  void forget(const EntryKey& key) { failed_.erase(key); }
+  void note(const EntityKey& key, const std::string& decision, Time now);
+  void forget(const EntityKey& key) { failed_.erase(key); }
   // Failures behind the first; 0: none that should be waited for.
-  std::uint32_t repeated(const EntryKey& key, Time now) const;
+  std::uint32_t repeated(const EntityKey& key, Time now) const;
 
  private:
-  struct Failed {
+  struct FailureCount {
     std::string decision;
     std::uint32_t count = 0;
     Time latest;
   };
-  std::map<EntryKey, Failed> failed_;
-  std::deque<std::pair<Time, EntryKey>> noted_;  // by time
+  std::map<EntityKey, FailureCount> failed_;
+  std::deque<std::pair<Time, EntityKey>> noted_;  // by time
 };
 
 }  // namespace berth::scheduling

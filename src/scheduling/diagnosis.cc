@@ -41,7 +41,7 @@ void Diagnosis::refuse_everywhere(const Reason& row, std::string_view subject, s
 }
 
 void Diagnosis::refuse(NodeId node, ReasonId reason) {
-  const Refusal refusal = reasons_[reason.index()].row->refusal;
+  const FilterStatus refusal = reasons_[reason.index()].row->refusal;
   rows_.push_back({node, refusal, static_cast<std::uint32_t>(flat_.size()), 1});
   flat_.push_back(reason);
 }

@@ -50,20 +50,20 @@ class Diagnosis {
 
   struct Row {
     NodeId node;
-    Refusal refusal;
+    FilterStatus refusal;
     std::span<const ReasonId> reasons;
   };
   // In the order they were refused. The reasons hold until the next refusal.
   std::size_t size() const { return rows_.size(); }
   Row row(std::size_t i) const {
-    const Kept& kept = rows_[i];
+    const StoredRow& kept = rows_[i];
     return {kept.node, kept.refusal, std::span(flat_).subspan(kept.first, kept.count)};
   }
 
  private:
-  struct Kept {
+  struct StoredRow {
     NodeId node;
-    Refusal refusal;
+    FilterStatus refusal;
     std::uint32_t first;
     std::uint32_t count;
   };
@@ -73,7 +73,7 @@ class Diagnosis {
   std::vector<KnownReason> reasons_;  // by ReasonId
   // By row and subjects; for looking up, never walked.
   std::map<const Reason*, std::map<std::string, ReasonId, std::less<>>> ids_;
-  std::vector<Kept> rows_;
+  std::vector<StoredRow> rows_;
   std::vector<ReasonId> flat_;
   std::string everywhere_;
   std::string error_;

@@ -54,13 +54,13 @@ DomainUse Topology::use(const model::Cluster& cluster, const topology::NodeChang
   return use_.sum(domain);
 }
 
-const topology::FitCounts& Topology::fit(const std::string& shape, const model::Cluster& cluster,
+const topology::FitCounts& Topology::fit(const std::string& signature, const model::Cluster& cluster,
                                          const topology::NodeChanges& changes,
                                          const std::function<std::int64_t(NodeId)>& room) {
-  auto at = shapes_.find(shape);
-  if (at == shapes_.end()) {
-    drop_least_used(shapes_, kShapesMax);
-    at = shapes_.try_emplace(shape).first;
+  auto at = fits_.find(signature);
+  if (at == fits_.end()) {
+    drop_least_used(fits_, kFitSignaturesMax);
+    at = fits_.try_emplace(signature).first;
   }
   at->second.used_at = ++uses_;
   at->second.counts.catch_up(tree_, changes, cluster.nodes().size(), [&](NodeId node) {
@@ -97,7 +97,7 @@ Topology& DomainIndex::topology(const std::string& key, const model::Cluster& cl
   auto at = topologies_.find(key);
   if (at == topologies_.end()) {
     drop_least_used(topologies_, kTopologiesMax);
-    at = topologies_.try_emplace(key, Kept{Topology(key, cluster), 0}).first;
+    at = topologies_.try_emplace(key, CachedTopology{Topology(key, cluster), 0}).first;
   }
   at->second.used_at = ++uses_;
   return at->second.topology;

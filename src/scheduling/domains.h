@@ -1,8 +1,8 @@
 // The nodes by name, and for each topology key in use: its tree, how full its domains are, how many pods of a
-// group's shape they could take.
+// group's signature they could take.
 //
 // Owner: the scheduler. Cost: a node change is noted in O(1) per key and summed up when a group asks; memory
-// bounded by kTopologiesMax keys and kShapesMax shapes each, the least recently used make room.
+// bounded by kTopologiesMax keys and kFitSignaturesMax signatures each, the least recently used make room.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 namespace berth::scheduling {
 
 inline constexpr std::size_t kTopologiesMax = 16;
-inline constexpr std::size_t kShapesMax = 32;
+inline constexpr std::size_t kFitSignaturesMax = 32;
 inline constexpr std::uint32_t kNoRank = 0xffffffffu;
 
 class Topology {
@@ -27,19 +27,19 @@ class Topology {
   topology::Tree& tree() { return tree_; }
   DomainUse use(const model::Cluster& cluster, const topology::NodeChanges& changes,
                 topology::DomainId domain);
-  // Counts for the shape named `shape`, brought up to date; `room` counts one node.
-  const topology::FitCounts& fit(const std::string& shape, const model::Cluster& cluster,
+  // Counts for the signature `signature`, brought up to date; `room` counts one node.
+  const topology::FitCounts& fit(const std::string& signature, const model::Cluster& cluster,
                                  const topology::NodeChanges& changes,
                                  const std::function<std::int64_t(NodeId)>& room);
 
  private:
-  struct Shape {
+  struct SignatureFit {
     topology::FitCounts counts;
     std::uint64_t used_at = 0;
   };
   topology::Tree tree_;
   topology::DomainSums<DomainUse> use_;
-  std::map<std::string, Shape> shapes_;
+  std::map<std::string, SignatureFit> fits_;
   std::uint64_t uses_ = 0;
 };
 
@@ -59,11 +59,11 @@ class DomainIndex {
   const topology::NodeChanges& changes() const { return changes_; }
 
  private:
-  struct Kept {
+  struct CachedTopology {
     Topology topology;
     std::uint64_t used_at = 0;
   };
-  std::map<std::string, Kept> topologies_;
+  std::map<std::string, CachedTopology> topologies_;
   topology::NodeChanges changes_;
   std::vector<NodeId> nodes_;
   std::vector<std::uint32_t> ranks_;

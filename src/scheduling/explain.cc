@@ -15,10 +15,10 @@ std::string amount_text(model::ResourceId resource, std::int64_t amount) {
 }
 
 // "it asks for 8; n2 comes closest with 3500m"
-std::string nearest(const Attempt& attempt, model::ResourceId resource, NodeId best) {
-  const model::Cluster& cluster = attempt.world->cluster;
+std::string nearest(const CycleState& state, model::ResourceId resource, NodeId best) {
+  const model::Cluster& cluster = state.context->cluster;
   std::int64_t asked = 0;
-  for (const model::ResourceAmount& request : cluster.pod(attempt.pod_id).requests)
+  for (const model::ResourceAmount& request : cluster.pod(state.pod_id).requests)
     if (request.resource == resource) asked = request.amount;
   const std::int64_t room = free_of(cluster.node(best), cluster.ledger().node(best), resource);
   return "it asks for " + amount_text(resource, asked) + "; " + cluster.node(best).name +
@@ -26,11 +26,11 @@ std::string nearest(const Attempt& attempt, model::ResourceId resource, NodeId b
 }
 
 // Of the nodes that are named.
-std::string taints_text(const Attempt& attempt, const std::vector<NodeId>& nodes) {
+std::string taints_text(const CycleState& state, const std::vector<NodeId>& nodes) {
   std::set<std::string> texts;
   for (const NodeId node : nodes)
-    for (const api::Taint& taint : attempt.world->cluster.node(node).live->taints)
-      if (taint.effect != "PreferNoSchedule" && !api::tolerates(attempt.pod->tolerations, taint))
+    for (const api::Taint& taint : state.context->cluster.node(node).live->taints)
+      if (taint.effect != "PreferNoSchedule" && !api::tolerates(state.pod->tolerations, taint))
         texts.insert(taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect);
   std::string text;
   std::size_t shown = 0;
@@ -64,8 +64,8 @@ std::string list_nodes(const model::Cluster& cluster, const RefusedFor& refused)
   return text;
 }
 
-std::string clause(const Attempt& attempt, const RefusedFor& refused, std::size_t node_count) {
-  const model::Cluster& cluster = attempt.world->cluster;
+std::string clause(const CycleState& state, const RefusedFor& refused, std::size_t node_count) {
+  const model::Cluster& cluster = state.context->cluster;
   const Reason& row = *refused.row;
   std::string text = std::to_string(refused.count) + " of " + std::to_string(node_count) + " nodes ";
   if (row.singular.empty())
@@ -73,10 +73,10 @@ std::string clause(const Attempt& attempt, const RefusedFor& refused, std::size_
   text += with_subjects(refused.count == 1 ? row.singular : row.plural, refused.subject);
   std::string detail;
   if (refused.resource.valid()) {
-    detail = nearest(attempt, refused.resource, refused.nearest);
+    detail = nearest(state, refused.resource, refused.nearest);
     if (const std::string more = devices_text(cluster, refused); !more.empty()) detail += "; " + more;
   } else if (row == reason_row("UntoleratedTaint")) {
-    detail = taints_text(attempt, refused.first);
+    detail = taints_text(state, refused.first);
   } else {
     detail = devices_text(cluster, refused);
   }
@@ -86,14 +86,14 @@ std::string clause(const Attempt& attempt, const RefusedFor& refused, std::size_
 
 }  // namespace
 
-std::string explain_pod(const Attempt& attempt, const Refusals& refusals, std::size_t node_count) {
-  const api::Pod& pod = *attempt.pod;
+std::string explain_pod(const CycleState& state, const FitError& fit_error, std::size_t node_count) {
+  const api::Pod& pod = *state.pod;
   std::string text = "pod " + pod.meta.ns + "/" + pod.meta.name + " waits: ";
   if (node_count == 0) return text + "the cluster has no node.";
-  if (!refusals.everywhere.empty()) return text + refusals.everywhere + ".";
+  if (!fit_error.everywhere.empty()) return text + fit_error.everywhere + ".";
   bool first = true;
-  for (const RefusedFor& refused : refusals.reasons) {
-    text.append(first ? "" : "; ").append(clause(attempt, refused, node_count));
+  for (const RefusedFor& refused : fit_error.reasons) {
+    text.append(first ? "" : "; ").append(clause(state, refused, node_count));
     first = false;
   }
   return text + ".";

@@ -5,12 +5,12 @@
 
 #include <string>
 
-#include "scheduling/framework.h"
 #include "scheduling/fit_error.h"
+#include "scheduling/framework.h"
 
 namespace berth::scheduling {
 
 // "pod default/train-7 waits: 2 of 4 nodes lack cpu (it asks for 8; n2 comes closest with 3500m); …"
-std::string explain_pod(const Attempt& attempt, const Refusals& refusals, std::size_t node_count);
+std::string explain_pod(const CycleState& state, const FitError& fit_error, std::size_t node_count);
 
 }  // namespace berth::scheduling

@@ -39,7 +39,7 @@ NodeId nearest(const model::Cluster& cluster, model::ResourceId resource, const 
 
 }  // namespace
 
-std::vector<RefusedNodes> Refusals::named(const model::Cluster& cluster) const {
+std::vector<RefusedNodes> FitError::named(const model::Cluster& cluster) const {
   std::vector<RefusedNodes> refused;
   for (const RefusedFor& entry : reasons) {
     RefusedNodes& row = refused.emplace_back();
@@ -53,7 +53,7 @@ std::vector<RefusedNodes> Refusals::named(const model::Cluster& cluster) const {
   return refused;
 }
 
-std::string Refusals::fit_sentence(std::size_t node_count) const {
+std::string FitError::fit_sentence(std::size_t node_count) const {
   if (node_count == 0) return "no nodes available to schedule pods";
   if (!everywhere.empty()) return available(node_count) + " " + everywhere + ".";
   std::vector<std::string> parts;
@@ -61,7 +61,7 @@ std::string Refusals::fit_sentence(std::size_t node_count) const {
   return available(node_count) + sorted(std::move(parts)) + ".";
 }
 
-std::string Refusals::preemption_sentence(std::size_t node_count, std::string_view preemption_policy) const {
+std::string FitError::preemption_sentence(std::size_t node_count, std::string_view preemption_policy) const {
   if (preemption_policy == "Never") return "preemption: not eligible due to preemptionPolicy=Never.";
   std::vector<std::string> parts;
   if (!everywhere.empty()) {
@@ -81,13 +81,14 @@ void RefusedFor::note(const KnownReason& known) {
   resource = known.resource;
 }
 
-Refusals add_up(const Diagnosis& diagnosis, const model::Cluster& cluster) {
-  Refusals refusals{diagnosis.error(), diagnosis.everywhere(), 0, 0, {}};
+FitError add_up(const Diagnosis& diagnosis, const model::Cluster& cluster) {
+  FitError fit_error{diagnosis.error(), diagnosis.everywhere(), 0, 0, {}};
   std::map<std::string_view, RefusedFor> by_text;
   std::map<std::string_view, std::vector<NodeId>> nodes;
   for (std::size_t i = 0; i < diagnosis.size(); ++i) {
     const Diagnosis::Row row = diagnosis.row(i);
-    ++(row.refusal == Refusal::Unresolvable ? refusals.unresolvable : refusals.unschedulable);
+    ++(row.refusal == FilterStatus::UnschedulableAndUnresolvable ? fit_error.unresolvable
+                                                                 : fit_error.unschedulable);
     for (const ReasonId reason : row.reasons) {
       const KnownReason& known = diagnosis.reason(reason);
       nodes[known.text].push_back(row.node);
@@ -95,7 +96,7 @@ Refusals add_up(const Diagnosis& diagnosis, const model::Cluster& cluster) {
     }
   }
   for (auto& [text, list] : nodes) {
-    RefusedFor& entry = refusals.reasons.emplace_back(std::move(by_text[text]));
+    RefusedFor& entry = fit_error.reasons.emplace_back(std::move(by_text[text]));
     entry.count = static_cast<std::uint32_t>(list.size());
     if (entry.resource.valid()) entry.nearest = nearest(cluster, entry.resource, list);
     const auto named = list.begin() + static_cast<std::ptrdiff_t>(std::min(list.size(), kNodesNamedMax));
@@ -103,7 +104,7 @@ Refusals add_up(const Diagnosis& diagnosis, const model::Cluster& cluster) {
                       [&](NodeId a, NodeId b) { return cluster.node(a).name < cluster.node(b).name; });
     entry.first.assign(list.begin(), named);
   }
-  return refusals;
+  return fit_error;
 }
 
 }  // namespace berth::scheduling

@@ -32,13 +32,13 @@ struct RefusedFor {
   void note(const KnownReason& known);
 };
 
-struct Refusals {
+struct FitError {
   std::string error;       // ended the attempt
   std::string everywhere;  // holds for every node
   std::uint32_t unresolvable = 0;
   std::uint32_t unschedulable = 0;
   std::vector<RefusedFor> reasons;  // by text
-  friend bool operator==(const Refusals&, const Refusals&) = default;
+  friend bool operator==(const FitError&, const FitError&) = default;
 
   // The same with names, for the record.
   std::vector<RefusedNodes> named(const model::Cluster& cluster) const;
@@ -49,6 +49,6 @@ struct Refusals {
 };
 
 // Adds up the rows of a diagnosis; `why` stays empty. Cost: O(rows).
-Refusals add_up(const Diagnosis& diagnosis, const model::Cluster& cluster);
+FitError add_up(const Diagnosis& diagnosis, const model::Cluster& cluster);
 
 }  // namespace berth::scheduling

@@ -21,17 +21,17 @@
 namespace berth::scheduling {
 
 // May the pod be tried at all?
-struct Gate {
-  enum class Kind : std::uint8_t { Open, Silent, Told };
+struct PreEnqueueResult {
+  enum class Kind : std::uint8_t { Open, Silent, Reported };
   Kind kind = Kind::Open;
-  std::string reason;   // of the condition, when Told
+  std::string reason;   // of the condition, when Reported
   std::string message;  // Silent: for `explain` only
 };
 
 class PreEnqueue {
  public:
   virtual ~PreEnqueue() = default;
-  virtual Gate check(const client::View& view, const api::Pod& pod) const = 0;
+  virtual PreEnqueueResult check(const client::View& view, const api::Pod& pod) const = 0;
 };
 
 class Plugin {
@@ -46,7 +46,7 @@ class Plugin {
 // Looks at the pod and its claims once, before any node; may refuse it everywhere.
 class PreFilter : public Plugin {
  public:
-  virtual void prepare(Attempt& attempt) const = 0;
+  virtual void prepare(CycleState& state) const = 0;
 };
 
 enum class Signing : std::uint8_t { Unsigned, Signed };
@@ -57,46 +57,46 @@ class SignPlugin : public Plugin {
  public:
   // After the prefilters: writes all that the plugin reads of the pod and of its claims, as fragments.
   // Unsigned: its answers on this pod are not kept, and every node is judged anew.
-  virtual Signing sign(const Attempt&, PodSignature&) const { return Signing::Unsigned; }
+  virtual Signing sign(const CycleState&, PodSignature&) const { return Signing::Unsigned; }
   // After the prefilters: what the plugin reads of other nodes than the one it answers for.
-  virtual void add_scope(const Attempt&, NodeScope&) const {}
+  virtual void add_scope(const CycleState&, NodeScope&) const {}
 };
 
 // Refuses nodes; cheap per node, asked for all candidates at once. What it says of a node depends on that
 // node, on what it signs and on its scope.
 class Filter : public SignPlugin {
  public:
-  virtual void filter(Attempt& attempt) const = 0;
+  virtual void filter(CycleState& state) const = 0;
 };
 
 // Refuses one node; asked in the order of the scores until a node passes, so that the best node costs one
 // question. Its no is kept like a filter's, until the node, its devices or those of every node change.
-class CostlyFilter : public SignPlugin {
+class LazyFilter : public SignPlugin {
  public:
-  virtual bool wanted(const Attempt& attempt) const = 0;
-  virtual bool accepts(Attempt& attempt, NodeId node) const = 0;
+  virtual bool wanted(const CycleState& state) const = 0;
+  virtual bool accepts(CycleState& state, NodeId node) const = 0;
   // True when Attempt::preference counts: all nodes are asked, and it is added, scaled to 0..100.
-  virtual bool prefers(const Attempt& attempt) const = 0;
+  virtual bool prefers(const CycleState& state) const = 0;
   // Whether `explain` may add to this reason.
-  virtual bool explains(const Attempt& attempt, const Reason& reason) const = 0;
+  virtual bool explains(const CycleState& state, const Reason& reason) const = 0;
   // Why it refuses the node, in words; empty when there is nothing to add to the reason.
-  virtual std::string explain(const Attempt& attempt, NodeId node) const = 0;
+  virtual std::string explain(const CycleState& state, NodeId node) const = 0;
 };
 
 // Adds 0..100 times its weight for every candidate, whatever the other candidates are.
 class Score : public SignPlugin {
  public:
-  virtual void score(Attempt& attempt, std::int64_t weight) const = 0;
+  virtual void score(CycleState& state, std::int64_t weight) const = 0;
 };
 
 // Takes what the pod needs on the chosen node beside its place, in their order.
 class Reserve : public Plugin {
  public:
-  // Charges the transaction and notes in attempt.reservation what the BindRequest carries. An error ends the
+  // Charges the transaction and notes in state.reservation what the BindRequest carries. An error ends the
   // attempt; transaction and reservation are then as they were.
-  virtual Status reserve(Attempt& attempt, NodeId node, model::Ledger::Transaction& transaction) const = 0;
+  virtual Status reserve(CycleState& state, NodeId node, model::Ledger::Transaction& transaction) const = 0;
   // A later plugin failed: undoes what `reserve` left elsewhere, in its slots say. In reverse order.
-  virtual void unreserve(Attempt& attempt, NodeId node) const = 0;
+  virtual void unreserve(CycleState& state, NodeId node) const = 0;
 };
 
 // Of a pod that fits nowhere in the cluster: what to write so that a later attempt may find a place.
@@ -105,7 +105,7 @@ class PostFilter : public Plugin {
   // Whether the pod would fit somewhere now, as the transaction stands.
   using FitsNow = std::function<bool()>;
   // Leaves the transaction as it was.
-  virtual std::vector<client::Chain> after_refusal(const Attempt& attempt,
+  virtual std::vector<client::Chain> after_refusal(const CycleState& state,
                                                    model::Ledger::Transaction& transaction,
                                                    const FitsNow& fits_now) const = 0;
 };
@@ -119,7 +119,7 @@ struct PluginSet {
   std::vector<std::unique_ptr<PreEnqueue>> gates;
   std::vector<std::unique_ptr<PreFilter>> prefilters;
   std::vector<std::unique_ptr<Filter>> filters;
-  std::vector<std::unique_ptr<CostlyFilter>> costly_filters;
+  std::vector<std::unique_ptr<LazyFilter>> lazy_filters;
   std::vector<Weighted> scores;
   std::vector<std::unique_ptr<Reserve>> reserves;
   std::vector<std::unique_ptr<PostFilter>> post_filters;

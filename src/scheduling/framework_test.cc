@@ -35,13 +35,13 @@ class Seat final : public Reserve {
  public:
   Seat(std::string label, bool fails) : label_(std::move(label)), fails_(fails) {}
   std::string_view name() const override { return "Seat"; }
-  Status reserve(Attempt& attempt, NodeId, model::Ledger::Transaction&) const override {
+  Status reserve(CycleState& state, NodeId, model::Ledger::Transaction&) const override {
     if (fails_) return Error(ErrorCode::Conflict, "no seat " + label_);
-    attempt.slots.write<Seats>().taken.push_back(label_);
+    state.slots.write<Seats>().taken.push_back(label_);
     return {};
   }
-  void unreserve(Attempt& attempt, NodeId) const override {
-    attempt.slots.write<Seats>().taken.push_back("-" + label_);
+  void unreserve(CycleState& state, NodeId) const override {
+    state.slots.write<Seats>().taken.push_back("-" + label_);
   }
 
  private:
@@ -61,11 +61,11 @@ class ReserveTest : public testing::Test {
   // Whether the pod could be reserved; its charge stays in the transaction.
   bool reserve(model::Ledger::Transaction& transaction) {
     bench_.begin(*bench_.view.pods.find("ns", "p"));
-    const NodeId node = bench_.index.choose(bench_.attempt, {});
-    return bench_.pods.reserve(bench_.attempt, node, transaction);
+    const NodeId node = bench_.index.choose(bench_.state, {});
+    return bench_.pods.reserve(bench_.state, node, transaction);
   }
-  bool is_placed() const { return bench_.cluster.ledger().node_of(bench_.attempt.pod_id).valid(); }
-  const std::vector<std::string>& seats() const { return bench_.attempt.slots.read<Seats>().taken; }
+  bool is_placed() const { return bench_.cluster.ledger().node_of(bench_.state.pod_id).valid(); }
+  const std::vector<std::string>& seats() const { return bench_.state.slots.read<Seats>().taken; }
 
   PluginBench bench_;
 };
@@ -88,34 +88,34 @@ TEST_F(ReserveTest, AFailureUndoesTheOnesBeforeItInReverse) {
   EXPECT_FALSE(reserve(transaction));
   EXPECT_FALSE(is_placed());
   EXPECT_EQ(seats(), (std::vector<std::string>{"a", "b", "-b", "-a"}));
-  EXPECT_EQ(bench_.attempt.diagnosis.error(), "running Reserve plugin \"Seat\": no seat c");
+  EXPECT_EQ(bench_.state.diagnosis.error(), "running Reserve plugin \"Seat\": no seat c");
 }
 
 TEST(QueueingHints, APodWaitsForTheEventsOfThePluginsThatReadIt) {
   PluginBench bench;
   const api::Pod& plain = bench.put_pod("plain");
-  const std::uint32_t nodes = kWakeNodeAdded | kWakeNodeChanged | kWakePodGone;
+  const std::uint32_t nodes = kEventNodeAdded | kEventNodeChanged | kEventPodGone;
   EXPECT_EQ(bench.plugins.events_for(plain), nodes);
   const api::Pod& claims =
       bench.put_pod("claims", "", R"(,"resourceClaims":[{"name":"r","resourceClaimName":"c"}])");
-  EXPECT_EQ(bench.plugins.events_for(claims), kWakeAny);
-  EXPECT_EQ(bench.plugins.all_events(), kWakeAny);
+  EXPECT_EQ(bench.plugins.events_for(claims), kEventAny);
+  EXPECT_EQ(bench.plugins.all_events(), kEventAny);
 }
 
 // Waits for slices, whatever the pod asks for.
 class SliceWatcher final : public Filter {
  public:
   std::string_view name() const override { return "SliceWatcher"; }
-  QueueingHint events_to_register() const override { return {kWakeSliceChanged}; }
-  void filter(Attempt&) const override {}
+  QueueingHint events_to_register() const override { return {kEventSliceChanged}; }
+  void filter(CycleState&) const override {}
 };
 
 TEST(QueueingHints, ANewPluginRegistersItsOwn) {
   PluginBench bench;
   const api::Pod& plain = bench.put_pod("plain");
-  EXPECT_EQ(bench.plugins.events_for(plain) & kWakeSliceChanged, 0u);
+  EXPECT_EQ(bench.plugins.events_for(plain) & kEventSliceChanged, 0u);
   bench.plugins.filters.push_back(std::make_unique<SliceWatcher>());
-  EXPECT_NE(bench.plugins.events_for(plain) & kWakeSliceChanged, 0u);
+  EXPECT_NE(bench.plugins.events_for(plain) & kEventSliceChanged, 0u);
 }
 
 }  // namespace

@@ -11,21 +11,21 @@ namespace {
 
 struct Row {
   const char* gate;
-  bool dra::Gates::* feature;
+  bool dra::DeviceGates::* feature;
 };
 constexpr Row kRows[] = {
-    {"DRAAdminAccess", &dra::Gates::admin_access},
-    {"DRAPrioritizedList", &dra::Gates::prioritized_list},
-    {"DRAPartitionableDevices", &dra::Gates::partitionable_devices},
-    {"DRADeviceTaints", &dra::Gates::device_taints},
-    {"DRADeviceBindingConditions", &dra::Gates::binding_conditions},
-    {"DRAConsumableCapacity", &dra::Gates::consumable_capacity},
-    {"DRAListTypeAttributes", &dra::Gates::list_attributes},
-    {"DRADerivedAttributes", &dra::Gates::derived_attributes},
-    {"DRAOptionalNodeOperations", &dra::Gates::optional_node_operations},
-    {"DRANodeAllocatableResources", &dra::Gates::node_allocatable_resources},
-    {"DRADeviceCompatibilityGroups", &dra::Gates::compatibility_groups},
-    {"BerthCompatibilityGroupSnapshot", &dra::Gates::compatibility_group_snapshot},
+    {"DRAAdminAccess", &dra::DeviceGates::admin_access},
+    {"DRAPrioritizedList", &dra::DeviceGates::prioritized_list},
+    {"DRAPartitionableDevices", &dra::DeviceGates::partitionable_devices},
+    {"DRADeviceTaints", &dra::DeviceGates::device_taints},
+    {"DRADeviceBindingConditions", &dra::DeviceGates::binding_conditions},
+    {"DRAConsumableCapacity", &dra::DeviceGates::consumable_capacity},
+    {"DRAListTypeAttributes", &dra::DeviceGates::list_attributes},
+    {"DRADerivedAttributes", &dra::DeviceGates::derived_attributes},
+    {"DRAOptionalNodeOperations", &dra::DeviceGates::optional_node_operations},
+    {"DRANodeAllocatableResources", &dra::DeviceGates::node_allocatable_resources},
+    {"DRADeviceCompatibilityGroups", &dra::DeviceGates::compatibility_groups},
+    {"BerthCompatibilityGroupSnapshot", &dra::DeviceGates::compatibility_group_snapshot},
 };
 
 const api::GateInfo& info_of(std::string_view name) {
@@ -35,10 +35,10 @@ const api::GateInfo& info_of(std::string_view name) {
 }
 
 TEST(Gates, DefaultsAreThoseOfTheRelease) {
-  const dra::Gates release = dra::gates_of(api::Gates(api::GateDefaults::Release));
+  const dra::DeviceGates release = dra::gates_of(api::Gates(api::GateDefaults::Release));
   for (const Row& row : kRows) {
     EXPECT_EQ(release.*row.feature, info_of(row.gate).on_in_release) << row.gate;
-    EXPECT_EQ(release.*row.feature, dra::Gates{}.*row.feature) << row.gate;
+    EXPECT_EQ(release.*row.feature, dra::DeviceGates{}.*row.feature) << row.gate;
   }
 }
 
@@ -52,11 +52,11 @@ TEST(Gates, EachTurnsItsOwnFeature) {
     if (wanted && !info.needs.empty()) text = std::string(info.needs) + "=true," + text;
     const auto gates = api::Gates::parse(api::GateDefaults::Release, text);
     ASSERT_TRUE(gates.ok()) << text << ": " << gates.error().message();
-    const dra::Gates on = dra::gates_of(*gates);
+    const dra::DeviceGates on = dra::gates_of(*gates);
     EXPECT_EQ(on.*row.feature, wanted) << row.gate;
     for (const Row& other : kRows) {
       if (&other == &row || info.needs.find(other.gate) != std::string_view::npos) continue;
-      EXPECT_EQ(on.*other.feature, dra::Gates{}.*other.feature) << row.gate << " turns " << other.gate;
+      EXPECT_EQ(on.*other.feature, dra::DeviceGates{}.*other.feature) << row.gate << " turns " << other.gate;
     }
     ++turned;
   }

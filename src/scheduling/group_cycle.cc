@@ -7,7 +7,7 @@
 namespace berth::scheduling {
 
 struct GroupCycle::Run {
-  const World& world;
+  const SchedulingContext& context;
   const GroupInput& input;
   model::Ledger::Transaction& transaction;
   std::span<const NodeId> all_nodes;
@@ -33,7 +33,7 @@ GroupOutcome error_outcome(const GroupInput& input, std::string message) {
 
 }  // namespace
 
-bool goes_before(const api::Pod* a, const api::Pod* b) {
+bool before_in_queue(const api::Pod* a, const api::Pod* b) {
   if (a->priority != b->priority) return a->priority > b->priority;
   if (a->meta.created != b->meta.created) return a->meta.created < b->meta.created;
   return a->meta.name < b->meta.name;
@@ -54,12 +54,12 @@ std::string group_error(const GroupInput& input) {
   return {};
 }
 
-GroupOutcome GroupCycle::run(const World& world, const GroupInput& input,
+GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput& input,
                              model::Ledger::Transaction& transaction) {
   if (std::string error = group_error(input); !error.empty()) return error_outcome(input, std::move(error));
-  Run run{world, input, transaction, domains_.nodes(world.cluster)};
+  Run run{context, input, transaction, domains_.nodes(context.cluster)};
   if (!input.group->topology_keys.empty())
-    run.topology = &domains_.topology(input.group->topology_keys.front(), world.cluster);
+    run.topology = &domains_.topology(input.group->topology_keys.front(), context.cluster);
   auto placements = plugins_.placement_generator->generate(
       {run.topology ? &run.topology->tree() : nullptr, run.all_nodes, input.placed, input.occupied});
   if (!placements) return error_outcome(input, placements.error().message());
@@ -69,45 +69,45 @@ GroupOutcome GroupCycle::run(const World& world, const GroupInput& input,
   order_by_bound(run, order);
   std::map<std::size_t, Evaluation> feasible;
   for (const std::size_t index : order) {
-    Evaluation evaluation = evaluate(run, run.placements[index], Words::None);
+    Evaluation evaluation = evaluate(run, run.placements[index], ExplainMode::None);
     if (!evaluation.error.empty()) return error_outcome(input, std::move(evaluation.error));
     // What devices take of nodes is no part of the bounds: then all placements are tried.
-    const bool complete = evaluation.complete && !world.cluster.devices_take_of_nodes();
+    const bool complete = evaluation.complete && !context.cluster.devices_take_of_nodes();
     if (evaluation.feasible) feasible.emplace(index, std::move(evaluation));
     if (complete) break;
   }
-  return feasible.empty() ? give_up(run) : settle_on(run, feasible);
+  return feasible.empty() ? give_up(run) : choose_best(run, feasible);
 }
 
 // Whether the filters read the same of every member; then `signature` is what they read.
 bool GroupCycle::sign_alike(const Run& run, PodSignature& signature) const {
-  Attempt attempt;
+  CycleState state;
   PodSignature other;
   return std::all_of(run.input.waiting.begin(), run.input.waiting.end(), [&](const api::Pod* pod) {
     PodSignature& own = pod == run.input.waiting.front() ? signature : other;
     own.clear();
-    pods_.begin(attempt, run.world, *pod);
-    return pods_.sign_filters(attempt, own) && own.bytes() == signature.bytes();
+    pods_.begin(state, run.context, *pod);
+    return pods_.sign_filters(state, own) && own.bytes() == signature.bytes();
   });
 }
 
 std::vector<std::size_t> GroupCycle::promising(Run& run) {
   std::vector<std::size_t> indices;
   if (run.topology) {
-    const model::Cluster& cluster = run.world.cluster;
+    const model::Cluster& cluster = run.context.cluster;
     const std::vector<const api::Pod*>& pods = run.input.waiting;
     const FitCounter::Demand demand = plugins_.fit_counter->demand(cluster, pods);
     PodSignature signature;
     const bool alike = !demand.beyond_filters && sign_alike(run, signature);
     if (!alike) signature.clear();
     if (signature.begin("LeastRequests")) signature.put(demand.requests);
-    Attempt attempt;
+    CycleState state;
     const auto room = [&](NodeId node) -> std::int64_t {
       if (alike) {
-        pods_.begin(attempt, run.world, *pods.front());
-        attempt.candidates = {node};
-        pods_.filter_only(attempt);
-        if (attempt.candidates.empty()) return 0;
+        pods_.begin(state, run.context, *pods.front());
+        state.candidates = {node};
+        pods_.filter_only(state);
+        if (state.candidates.empty()) return 0;
       }
       return plugins_.fit_counter->fit_count(cluster, node, demand.requests);
     };
@@ -120,7 +120,7 @@ std::vector<std::size_t> GroupCycle::promising(Run& run) {
 
 void GroupCycle::order_by_bound(Run& run, std::vector<std::size_t>& indices) {
   if (indices.size() < 2) return;
-  const model::Cluster& cluster = run.world.cluster;
+  const model::Cluster& cluster = run.context.cluster;
   DomainUse all;
   for (const api::Pod* pod : run.input.waiting)
     for (const model::ResourceAmount& one :
@@ -140,52 +140,52 @@ void GroupCycle::order_by_bound(Run& run, std::vector<std::size_t>& indices) {
 }
 
 bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
-                            Words words) {
+                            ExplainMode words) {
   const api::Pod& pod = *run.input.waiting[member];
   const auto avoided = run.input.avoid.find(pod.meta.uid);
   std::span<const NodeId> avoid;
   if (avoided != run.input.avoid.end()) avoid = avoided->second;
   const bool anywhere = !placement.domain.valid();
-  pods_.begin(attempt_, run.world, pod);
+  pods_.begin(state_, run.context, pod);
   NodeId node;
   if (anywhere) {
-    node = shapes_.choose(attempt_, avoid);
-  } else if (pods_.prepare(attempt_)) {
-    node = pods_.choose(attempt_, placement.nodes, avoid);
+    node = signature_cache_.choose(state_, avoid);
+  } else if (pods_.prepare(state_)) {
+    node = pods_.choose(state_, placement.nodes, avoid);
   }
-  if (!attempt_.diagnosis.error().empty()) {
-    evaluation.error = attempt_.diagnosis.error();
+  if (!state_.diagnosis.error().empty()) {
+    evaluation.error = state_.diagnosis.error();
     return false;
   }
   MemberOutcome& outcome = evaluation.members[member];
   outcome.node = node;
   if (!node.valid()) {
-    if (words == Words::Explain) {
-      const Refusals refusals = anywhere ? shapes_.refusals(attempt_) : pods_.refusals(attempt_);
-      outcome.sentence = refusals.fit_sentence(placement.nodes.size());
-      outcome.explanation = explain_pod(attempt_, refusals, placement.nodes.size());
-      outcome.refused = refusals.named(run.world.cluster);
-      if (anywhere) outcome.deallocations = shapes_.post_filter(attempt_, run.transaction);
+    if (words == ExplainMode::Explain) {
+      const FitError fit_error = anywhere ? signature_cache_.fit_error(state_) : pods_.fit_error(state_);
+      outcome.sentence = fit_error.fit_sentence(placement.nodes.size());
+      outcome.explanation = explain_pod(state_, fit_error, placement.nodes.size());
+      outcome.refused = fit_error.named(run.context.cluster);
+      if (anywhere) outcome.deallocations = signature_cache_.post_filter(state_, run.transaction);
     }
     return false;
   }
-  if (!pods_.reserve(attempt_, node, run.transaction)) {
-    evaluation.error = attempt_.diagnosis.error();
+  if (!pods_.reserve(state_, node, run.transaction)) {
+    evaluation.error = state_.diagnosis.error();
     return false;
   }
-  outcome.claims = attempt_.reservation.claims;
-  outcome.node_allocatable = attempt_.reservation.node_allocatable;
+  outcome.claims = state_.reservation.claims;
+  outcome.node_allocatable = state_.reservation.node_allocatable;
   return true;
 }
 
-GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement, Words words) {
+GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement, ExplainMode words) {
   Evaluation evaluation;
   const std::size_t count = run.input.waiting.size();
   evaluation.members.resize(count);
   Progress& progress = evaluation.progress;
   progress = {run.minimum(), run.scheduled(), 0, static_cast<std::int32_t>(count)};
   if (run.topology && placement.domain.valid())
-    evaluation.result.use = run.topology->use(run.world.cluster, domains_.changes(), placement.domain);
+    evaluation.result.use = run.topology->use(run.context.cluster, domains_.changes(), placement.domain);
   const auto before = run.transaction.savepoint();
   for (std::size_t i = 0; i < count; ++i) {
     if (plugins_.placement_state->judge(progress) == Feasibility::Infeasible) break;
@@ -196,7 +196,7 @@ GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement
     ++progress.placed;
     ++progress.scheduled;
     for (const model::ResourceAmount& one :
-         run.world.cluster.charges(attempt_.pod_id, attempt_.reservation.node_allocatable))
+         run.context.cluster.charges(state_.pod_id, state_.reservation.node_allocatable))
       if (one.resource.index() < 2) evaluation.result.use.requested[one.resource.index()] += one.amount;
   }
   run.transaction.roll_back_to(before);
@@ -207,7 +207,7 @@ GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement
   return evaluation;
 }
 
-GroupOutcome GroupCycle::settle_on(Run& run, std::map<std::size_t, Evaluation>& evaluations) {
+GroupOutcome GroupCycle::choose_best(Run& run, std::map<std::size_t, Evaluation>& evaluations) {
   std::vector<PlacementResult> results;
   std::vector<std::size_t> indices;
   for (const auto& [index, evaluation] : evaluations) {
@@ -219,7 +219,7 @@ GroupOutcome GroupCycle::settle_on(Run& run, std::map<std::size_t, Evaluation>& 
     for (const auto& scorer : plugins_.placement_scorers) scorer->score(results, totals);
   const std::size_t best = indices[std::max_element(totals.begin(), totals.end()) - totals.begin()];
   Evaluation& winner = evaluations.at(best);
-  if (!winner.complete) winner = evaluate(run, run.placements[best], Words::Explain);
+  if (!winner.complete) winner = evaluate(run, run.placements[best], ExplainMode::Explain);
   GroupOutcome outcome;
   outcome.kind = GroupOutcome::Kind::Placed;
   outcome.placement = run.placements[best].name;
@@ -229,7 +229,7 @@ GroupOutcome GroupCycle::settle_on(Run& run, std::map<std::size_t, Evaluation>& 
 }
 
 void GroupCycle::replay(Run& run, const std::vector<MemberOutcome>& members) {
-  model::Cluster& cluster = run.world.cluster;
+  model::Cluster& cluster = run.context.cluster;
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (!members[i].node.valid()) continue;
     const api::Pod& pod = *run.input.waiting[i];
@@ -237,7 +237,8 @@ void GroupCycle::replay(Run& run, const std::vector<MemberOutcome>& members) {
     run.transaction.place(id, members[i].node, cluster.charges(id, members[i].node_allocatable),
                           members[i].node_allocatable);
     for (const ClaimChoice& choice : members[i].claims)
-      if (choice.allocation) run.transaction.allocate(id, choice.claim, cluster.hold_for(choice.allocation));
+      if (choice.allocation)
+        run.transaction.allocate(id, choice.claim, cluster.reservation_for(choice.allocation));
   }
 }
 
@@ -250,7 +251,7 @@ GroupOutcome GroupCycle::give_up(Run& run) {
     outcome.explanation = explain(run);
     return outcome;
   }
-  Evaluation first = evaluate(run, run.placements.front(), Words::Explain);
+  Evaluation first = evaluate(run, run.placements.front(), ExplainMode::Explain);
   if (!first.error.empty()) return error_outcome(run.input, std::move(first.error));
   GroupOutcome outcome;
   outcome.members = std::move(first.members);

@@ -50,10 +50,11 @@ struct GroupOutcome {
 
 class GroupCycle {
  public:
-  GroupCycle(const PluginSet& plugins, DomainIndex& domains, ShapeIndex& shapes)
-      : plugins_(plugins), domains_(domains), shapes_(shapes), pods_(plugins) {}
+  GroupCycle(const PluginSet& plugins, DomainIndex& domains, SignatureCache& signature_cache)
+      : plugins_(plugins), domains_(domains), signature_cache_(signature_cache), pods_(plugins) {}
 
-  GroupOutcome run(const World& world, const GroupInput& input, model::Ledger::Transaction& transaction);
+  GroupOutcome run(const SchedulingContext& context, const GroupInput& input,
+                   model::Ledger::Transaction& transaction);
 
  private:
   struct Evaluation {
@@ -64,29 +65,29 @@ class GroupCycle {
     PlacementResult result;
     std::vector<MemberOutcome> members;
   };
-  enum class Words : std::uint8_t { None, Explain };
+  enum class ExplainMode : std::uint8_t { None, Explain };
   struct Run;
 
-  Evaluation evaluate(Run& run, const Placement& placement, Words words);
+  Evaluation evaluate(Run& run, const Placement& placement, ExplainMode words);
   bool try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
-                  Words words);
+                  ExplainMode words);
   bool sign_alike(const Run& run, PodSignature& signature) const;
   std::vector<std::size_t> promising(Run& run);
   void order_by_bound(Run& run, std::vector<std::size_t>& indices);
-  GroupOutcome settle_on(Run& run, std::map<std::size_t, Evaluation>& evaluations);
+  GroupOutcome choose_best(Run& run, std::map<std::size_t, Evaluation>& evaluations);
   GroupOutcome give_up(Run& run);
   std::string explain(Run& run);
   void replay(Run& run, const std::vector<MemberOutcome>& members);
 
   const PluginSet& plugins_;
   DomainIndex& domains_;
-  ShapeIndex& shapes_;
+  SignatureCache& signature_cache_;
   PodCycle pods_;
-  Attempt attempt_;
+  CycleState state_;
 };
 
 // The order of a group's members: priority, age, name.
-bool goes_before(const api::Pod* a, const api::Pod* b);
+bool before_in_queue(const api::Pod* a, const api::Pod* b);
 
 // The violated rule when the members do not belong together; empty when they do.
 std::string group_error(const GroupInput& input);

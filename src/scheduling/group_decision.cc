@@ -30,8 +30,9 @@ bool is_scheduled(const GroupInput& input) {
 
 }  // namespace
 
-GroupInput Scheduler::group_input(const World& world, const api::PodGroup& group, Time now) const {
-  GroupMembers members = members_of(world.view, {group.meta.ns, group.meta.name, EntryKind::Group});
+GroupInput Scheduler::group_input(const SchedulingContext& context, const api::PodGroup& group,
+                                  Time now) const {
+  GroupMembers members = members_of(context.view, {group.meta.ns, group.meta.name, EntityKind::Group});
   GroupInput input;
   input.group = &group;
   input.waiting = std::move(members.waiting);
@@ -41,32 +42,33 @@ GroupInput Scheduler::group_input(const World& world, const api::PodGroup& group
   input.joins = std::move(members.joinable);
   for (const api::Pod* pod : input.waiting) {
     if (auto nodes = nodes_to_avoid(*pod, now); !nodes.empty()) input.avoid[pod->meta.uid] = std::move(nodes);
-    for (const model::DeviceId device : avoidance_.devices(cluster_, *pod, now))
+    for (const model::DeviceId device : avoid_list_.devices(cluster_, *pod, now))
       input.hidden.push_back(device);
   }
   const std::span<const model::DeviceId> kept = overtaking_.kept_devices(group.priority);
   input.hidden.insert(input.hidden.end(), kept.begin(), kept.end());
-  std::sort(input.waiting.begin(), input.waiting.end(), goes_before);
+  std::sort(input.waiting.begin(), input.waiting.end(), before_in_queue);
   return input;
 }
 
-client::Effects Scheduler::decide_group(const World& world, Entry entry, const api::PodGroup& group,
-                                        Time now) {
-  const GroupInput input = group_input(world, group, now);
+client::Effects Scheduler::decide_group(const SchedulingContext& context, QueuedEntity entry,
+                                        const api::PodGroup& group, Time now) {
+  const GroupInput input = group_input(context, group, now);
   if (input.waiting.empty()) return {};
   std::string id = next_decision(entry.key, now);
   if (!input.joins.empty()) id = input.joins;
   model::Ledger::Transaction transaction(cluster_.ledger());
   for (const model::DeviceId device : input.hidden) transaction.hide(device);
-  const GroupOutcome outcome = group_cycle_.run(world, input, transaction);
+  const GroupOutcome outcome = group_cycle_.run(context, input, transaction);
   if (outcome.kind == GroupOutcome::Kind::Placed)
-    return bind_group(world, std::move(entry), input, outcome, transaction, id, now);
-  return refuse_group(world, std::move(entry), input, outcome, id, now);
+    return bind_group(context, std::move(entry), input, outcome, transaction, id, now);
+  return refuse_group(context, std::move(entry), input, outcome, id, now);
 }
 
-client::Effects Scheduler::bind_group(const World& world, Entry entry, const GroupInput& input,
-                                      const GroupOutcome& outcome, model::Ledger::Transaction& transaction,
-                                      const std::string& id, Time now) {
+client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEntity entry,
+                                      const GroupInput& input, const GroupOutcome& outcome,
+                                      model::Ledger::Transaction& transaction, const std::string& id,
+                                      Time now) {
   const api::PodGroup& group = *input.group;
   cluster_.commit(transaction, id);
   InFlight flight;
@@ -77,7 +79,7 @@ client::Effects Scheduler::bind_group(const World& world, Entry entry, const Gro
     const MemberOutcome& member = outcome.members[i];
     const api::Pod& pod = *input.waiting[i];
     if (!member.node.valid()) {
-      tell(world.view, pod, {"Unschedulable", member.sentence, member.explanation, id, kMemberRewordAfter},
+      tell(context.view, pod, {"Unschedulable", member.sentence, member.explanation, id, kMemberRewordAfter},
            now);
       continue;
     }
@@ -95,17 +97,18 @@ client::Effects Scheduler::bind_group(const World& world, Entry entry, const Gro
   client::Effects effects;
   effects.decision_id = id;
   effects.stop_on_failure = flight.barrier;
-  const std::size_t joined = input.joins.empty() ? 0 : world.view.bind_request_count_of_decision(input.joins);
+  const std::size_t joined =
+      input.joins.empty() ? 0 : context.view.bind_request_count_of_decision(input.joins);
   const auto size = static_cast<std::int32_t>(chosen.size() + joined);
   const bool holds = has(KnownDefect::GangsHoldEachOther);
   const api::BindGroup bind_group{group.meta.name, group.meta.uid,
                                   flight.barrier ? (holds ? std::max(size, minimum) : size) : 1};
   for (const std::size_t i : chosen) {
     const MemberOutcome& member = outcome.members[i];
-    const Binding binding{input.waiting[i], cluster_.node(member.node).name,
-                          claim_allocations(world, member.claims), member.node_allocatable,
-                          options_.backoff_limit};
-    effects.chains.push_back(bind_chain(world.view, binding, bind_group, id, leadership_.epoch));
+    const BindRequestDraft binding{input.waiting[i], cluster_.node(member.node).name,
+                                   claim_allocations(context, member.claims), member.node_allocatable,
+                                   options_.backoff_limit};
+    effects.chains.push_back(bind_chain(context.view, binding, bind_group, id, leadership_.epoch));
   }
   log(std::move(record));
   overtaking_.placed(group.priority, now);
@@ -117,15 +120,16 @@ client::Effects Scheduler::bind_group(const World& world, Entry entry, const Gro
 }
 
 // What members stay away from ends by itself, without an event that would wake the group.
-void Scheduler::put_back(Entry entry, const GroupInput& input, Time now) {
+void Scheduler::put_back(QueuedEntity entry, const GroupInput& input, Time now) {
   const bool avoids = !input.avoid.empty() || !input.hidden.empty();
   if (avoids && !has(KnownDefect::AvoidedNodesWaitForSweep))
     return queue_.put_after_error(std::move(entry), now);
   queue_.put_unschedulable(std::move(entry), plugins_.all_events(), now);
 }
 
-client::Effects Scheduler::refuse_group(const World& world, Entry entry, const GroupInput& input,
-                                        const GroupOutcome& outcome, const std::string& id, Time now) {
+client::Effects Scheduler::refuse_group(const SchedulingContext& context, QueuedEntity entry,
+                                        const GroupInput& input, const GroupOutcome& outcome,
+                                        const std::string& id, Time now) {
   const bool failed = outcome.kind == GroupOutcome::Kind::Error;
   const std::string reason = failed ? "SchedulerError" : "Unschedulable";
   const std::string own = failed ? "" : " " + outcome.explanation;
@@ -141,7 +145,7 @@ client::Effects Scheduler::refuse_group(const World& world, Entry entry, const G
   for (std::size_t i = 0; i < input.waiting.size(); ++i) {
     const MemberOutcome& member = outcome.members[i];
     const bool own_words = !member.sentence.empty();
-    tell(world.view, *input.waiting[i],
+    tell(context.view, *input.waiting[i],
          {reason, own_words ? member.sentence : shared, own_words ? member.explanation : "", id,
           kMemberRewordAfter},
          now);
@@ -150,7 +154,7 @@ client::Effects Scheduler::refuse_group(const World& world, Entry entry, const G
   }
   if (!effects.chains.empty()) deallocating_[id] = entry.key;
   if (!is_scheduled(input))
-    conditions_.want(world.view,
+    conditions_.want(context.view,
                      {client::key_of(api::Kind::PodGroup, input.group->meta), input.group->meta.uid,
                       group_condition(false, reason, group_message, now), wording_class(outcome.message)},
                      now);

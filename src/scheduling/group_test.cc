@@ -348,7 +348,7 @@ TEST(Groups, AnUndoneGangGivesEverythingBackAndComesAgain) {
   client::Outcome outcome{effects.decision_id, {}};
   for (const client::Chain& chain : effects.chains)
     outcome.chains.push_back({chain.key, chain.key.name[0] == 'a', 1, {}});
-  bench.scheduler.settle(bench.view, outcome, bench.now);
+  bench.scheduler.on_outcome(bench.view, outcome, bench.now);
   EXPECT_EQ(bench.scheduler.cluster().to_text(), before);
   bench.now = bench.now + Duration::seconds(1);
   bench.run();
@@ -405,7 +405,7 @@ TEST(RackJudge, AFeasibleRackIsFoundExactlyWhenThereIsOne) {
     TestBench bench;
     std::map<std::string, int> room;
     const int nodes = *rc::gen::inRange(1, 8);
-    const int ask = *rc::gen::inRange(1, 4);
+    const int allocation_request = *rc::gen::inRange(1, 4);
     for (int i = 0; i < nodes; ++i) {
       const std::string rack = *rc::gen::elementOf(std::vector<std::string>{"", "r1", "r2", "r3"});
       const int cpu = *rc::gen::inRange(0, 7), slots = *rc::gen::inRange(0, 4);
@@ -414,14 +414,14 @@ TEST(RackJudge, AFeasibleRackIsFoundExactlyWhenThereIsOne) {
       if (!rack.empty()) spec.labels["rack"] = rack;
       if (cordoned) spec.spec = R"({"unschedulable":true})";
       bench.put_node(spec);
-      if (!rack.empty() && !cordoned) room[rack] += std::min(cpu / ask, slots);
+      if (!rack.empty() && !cordoned) room[rack] += std::min(cpu / allocation_request, slots);
     }
     const int size = *rc::gen::inRange(1, 6);
     bench.put_group("g", size, "rack");
     std::vector<std::string> pods;
     for (int i = 0; i < size; ++i) {
       pods.push_back("p" + std::to_string(i));
-      bench.put_pod({pods.back(), std::to_string(ask), "g"});
+      bench.put_pod({pods.back(), std::to_string(allocation_request), "g"});
     }
     bench.run();
     const bool expected =

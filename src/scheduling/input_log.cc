@@ -19,7 +19,7 @@ std::vector<std::string> replay(const std::vector<Input>& inputs, client::Statef
         answers.push_back(client::to_text(decider.decide(view, input.now)));
         break;
       case InputKind::Settle:
-        decider.settle(view, input.outcome, input.now);
+        decider.on_outcome(view, input.outcome, input.now);
         break;
     }
   }

@@ -21,7 +21,7 @@ class Conditions : public testing::Test {
     const client::Effects effects = updater_.due(bench_.view, bench_.now);
     if (effects.chains.empty()) return false;
     if (ok) bench_.carry_out(effects);
-    updater_.settle(kPod, ok, bench_.now);
+    updater_.write_done(kPod, ok, bench_.now);
     return true;
   }
   void want(const std::string& message, const std::string& reason = "Unschedulable") {
@@ -76,8 +76,8 @@ TEST(WordingClass, IsThatOfTheWordsWithoutNumbersInAnyOrder) {
   EXPECT_NE(wording_class("1 Insufficient cpu"), wording_class("1 Insufficient memory"));
 }
 
-EntryKey pod_entry(const std::string& name) {
-  return {"default", name, EntryKind::Pod};
+EntityKey pod_entry(const std::string& name) {
+  return {"default", name, EntityKind::Pod};
 }
 
 TEST(OvertakingGuard, KeepsRoomForWhoIsOvertakenTooLong) {

@@ -20,7 +20,7 @@ bool is_sent_again() {
   const Time now = Time::from_seconds(1'000);
   withdrawals.want(*request, now);
   EXPECT_EQ(withdrawals.due(view, now).chains.size(), 1u);
-  withdrawals.settle(key, false, now);
+  withdrawals.write_done(key, false, now);
   return !withdrawals.due(view, now + Duration::minutes(5)).empty();
 }
 

@@ -52,22 +52,21 @@ class Toy final : public Filter {
  public:
   explicit Toy(Rule rule) : rule_(rule) {}
   std::string_view name() const override { return "Toy"; }
-  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
-    if (signature.begin(name())) signature.put(annotation(*attempt.pod, "kind"));
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    if (signature.begin(name())) signature.put(annotation(*state.pod, "kind"));
     return Signing::Signed;
   }
-  void add_scope(const Attempt& attempt, NodeScope& scope) const override {
-    const model::Cluster& cluster = attempt.world->cluster;
+  void add_scope(const CycleState& state, NodeScope& scope) const override {
+    const model::Cluster& cluster = state.context->cluster;
     if (rule_ != Rule::Single) scope.add_domain("rack");
     if (rule_ == Rule::Spread)
-      scope.add_cluster(
-          static_cast<std::uint64_t>(Census(cluster, annotation(*attempt.pod, "kind")).least()));
+      scope.add_cluster(static_cast<std::uint64_t>(Census(cluster, annotation(*state.pod, "kind")).least()));
     if (rule_ == Rule::Single) scope.add_cluster(cluster);
   }
-  void filter(Attempt& attempt) const override {
-    const model::Cluster& cluster = attempt.world->cluster;
-    const Census census(cluster, annotation(*attempt.pod, "kind"));
-    attempt.keep_if(kTooClose, [&](NodeId node) {
+  void filter(CycleState& state) const override {
+    const model::Cluster& cluster = state.context->cluster;
+    const Census census(cluster, annotation(*state.pod, "kind"));
+    state.keep_if(kTooClose, [&](NodeId node) {
       ++judged;
       if (rule_ == Rule::Single) return census.total == 0;
       const auto rack = census.by_rack.find(Census::rack_of(cluster, node));
@@ -118,38 +117,38 @@ class World12 {
 using Answer = std::pair<std::string, int>;
 
 TEST(NodeScope, AChangeRenewsTheDomainAlone) {
-  World12 world(Rule::Apart);
-  EXPECT_EQ(world.choose("a"), Answer("n00", 12));
-  EXPECT_EQ(world.choose("a"), Answer("n00", 0));
-  world.run("p", "a", 1);
-  EXPECT_EQ(world.choose("a"), Answer("n03", 3));
+  World12 context(Rule::Apart);
+  EXPECT_EQ(context.choose("a"), Answer("n00", 12));
+  EXPECT_EQ(context.choose("a"), Answer("n00", 0));
+  context.run("p", "a", 1);
+  EXPECT_EQ(context.choose("a"), Answer("n03", 3));
   // n01 takes its pod along from r0 to r1.
-  world.label(1, 1);
-  EXPECT_EQ(world.choose("a"), Answer("n00", 6));
-  world.label(1, -1);
-  EXPECT_EQ(world.choose("a").first, "n00");
-  world.bench.erase(api::Kind::Pod, "ns", "p");
-  EXPECT_EQ(world.choose("a"), Answer("n00", 1));
+  context.label(1, 1);
+  EXPECT_EQ(context.choose("a"), Answer("n00", 6));
+  context.label(1, -1);
+  EXPECT_EQ(context.choose("a").first, "n00");
+  context.bench.erase(api::Kind::Pod, "ns", "p");
+  EXPECT_EQ(context.choose("a"), Answer("n00", 1));
 }
 
 TEST(NodeScope, ADigestRenewsTheClusterWhenItChanges) {
-  World12 world(Rule::Spread);
-  EXPECT_EQ(world.choose("a"), Answer("n00", 12));
-  world.run("p0", "a", 0);
-  world.run("p1", "a", 3);
-  EXPECT_EQ(world.choose("a"), Answer("n06", 6));
-  world.run("p2", "a", 6);
-  EXPECT_EQ(world.choose("a"), Answer("n09", 3));
-  world.run("p3", "a", 9);
-  EXPECT_EQ(world.choose("a"), Answer("n01", 12));
+  World12 context(Rule::Spread);
+  EXPECT_EQ(context.choose("a"), Answer("n00", 12));
+  context.run("p0", "a", 0);
+  context.run("p1", "a", 3);
+  EXPECT_EQ(context.choose("a"), Answer("n06", 6));
+  context.run("p2", "a", 6);
+  EXPECT_EQ(context.choose("a"), Answer("n09", 3));
+  context.run("p3", "a", 9);
+  EXPECT_EQ(context.choose("a"), Answer("n01", 12));
 }
 
 TEST(NodeScope, AnyChangeRenewsAFilterOfTheWholeCluster) {
-  World12 world(Rule::Single);
-  EXPECT_EQ(world.choose("a"), Answer("n00", 12));
-  EXPECT_EQ(world.choose("a"), Answer("n00", 0));
-  world.run("p", "a", 11);
-  EXPECT_EQ(world.choose("a"), Answer("0/12 nodes are available: 12 node(s) were too close.", 12));
+  World12 context(Rule::Single);
+  EXPECT_EQ(context.choose("a"), Answer("n00", 12));
+  EXPECT_EQ(context.choose("a"), Answer("n00", 0));
+  context.run("p", "a", 11);
+  EXPECT_EQ(context.choose("a"), Answer("0/12 nodes are available: 12 node(s) were too close.", 12));
 }
 
 int pick(int bound) {
@@ -157,25 +156,25 @@ int pick(int bound) {
 }
 
 // Something happens to a world.
-void step(World12& world) {
+void step(World12& context) {
   const std::string pod = "p" + std::to_string(pick(6));
   switch (pick(4)) {
     case 0:
-      return world.label(pick(12), pick(5) - 1);
+      return context.label(pick(12), pick(5) - 1);
     case 1:
-      return world.bench.erase(api::Kind::Pod, "ns", pod);
+      return context.bench.erase(api::Kind::Pod, "ns", pod);
     case 2:
-      return world.bench.erase(api::Kind::Node, "", World12::node(pick(12)));
+      return context.bench.erase(api::Kind::Node, "", World12::node(pick(12)));
     default:
-      world.bench.erase(api::Kind::Pod, "ns", pod);
-      return world.run(pod, pick(2) == 0 ? "a" : "b", pick(12));
+      context.bench.erase(api::Kind::Pod, "ns", pod);
+      return context.run(pod, pick(2) == 0 ? "a" : "b", pick(12));
   }
 }
 
-void compare(World12& world) {
+void compare(World12& context) {
   for (const char* kind : {"a", "b"}) {
-    const api::Pod& pod = *world.bench.view.pods.find("ns", std::string("new-") + kind);
-    RC_ASSERT(world.bench.choose(pod) == world.bench.choose_anew(pod));
+    const api::Pod& pod = *context.bench.view.pods.find("ns", std::string("new-") + kind);
+    RC_ASSERT(context.bench.choose(pod) == context.bench.choose_anew(pod));
   }
 }
 
@@ -183,18 +182,18 @@ class NodeScopeProperty : public testing::TestWithParam<Rule> {};
 
 TEST_P(NodeScopeProperty, KeptVerdictsAreThoseOfJudgingAnew) {
   EXPECT_TRUE(rc::check("kept and anew agree", [] {
-    World12 world(GetParam());
-    for (const char* kind : {"a", "b"}) world.waiting(kind);
+    World12 context(GetParam());
+    for (const char* kind : {"a", "b"}) context.waiting(kind);
     const int steps = 5 + pick(30);
     for (int i = 0; i < steps; ++i) {
-      step(world);
-      compare(world);
+      step(context);
+      compare(context);
       // Also what a transaction takes, and gives back.
-      model::Ledger::Transaction transaction(world.bench.cluster.ledger());
-      world.bench.begin(*world.bench.view.pods.find("ns", "new-a"));
-      const NodeId node = world.bench.index.choose(world.bench.attempt, {});
-      if (node.valid()) RC_ASSERT(world.bench.pods.reserve(world.bench.attempt, node, transaction));
-      compare(world);
+      model::Ledger::Transaction transaction(context.bench.cluster.ledger());
+      context.bench.begin(*context.bench.view.pods.find("ns", "new-a"));
+      const NodeId node = context.bench.index.choose(context.bench.state, {});
+      if (node.valid()) RC_ASSERT(context.bench.pods.reserve(context.bench.state, node, transaction));
+      compare(context);
     }
   }));
 }

@@ -6,14 +6,14 @@
 
 namespace berth::scheduling {
 
-Duration OvertakingGuard::limit_of(const Waiting& waiting) const {
+Duration OvertakingGuard::limit_of(const WaitingEntity& waiting) const {
   Duration limit = limit_;
   for (std::uint32_t i = 0; i < waiting.in_vain && limit < kOvertakenMax; ++i) limit = limit * 2;
   return waiting.in_vain == 0 ? limit : std::min(limit, kOvertakenMax);
 }
 
-void OvertakingGuard::refused(const EntryKey& key, std::int32_t priority) {
-  const auto [found, fresh] = waiting_.try_emplace(key, Waiting{priority, 0, Time(), {}});
+void OvertakingGuard::refused(const EntityKey& key, std::int32_t priority) {
+  const auto [found, fresh] = waiting_.try_emplace(key, WaitingEntity{priority, 0, Time(), {}});
   if (!fresh && found->second.priority == priority) return;
   if (!fresh) {
     not_overtaken_.erase(place_of(key, found->second));
@@ -23,7 +23,7 @@ void OvertakingGuard::refused(const EntryKey& key, std::int32_t priority) {
   not_overtaken_.insert(place_of(key, found->second));
 }
 
-bool OvertakingGuard::forget(const EntryKey& key) {
+bool OvertakingGuard::forget(const EntityKey& key) {
   const auto found = waiting_.find(key);
   if (found != waiting_.end()) {
     not_overtaken_.erase(place_of(key, found->second));
@@ -37,27 +37,28 @@ bool OvertakingGuard::forget(const EntryKey& key) {
 
 void OvertakingGuard::placed(std::int32_t priority, Time now) {
   while (!not_overtaken_.empty() && -std::get<0>(*not_overtaken_.begin()) > priority) {
-    const EntryKey key = std::get<2>(*not_overtaken_.begin());
+    const EntityKey key = std::get<2>(*not_overtaken_.begin());
     not_overtaken_.erase(not_overtaken_.begin());
-    Waiting& waiting = waiting_.at(key);
+    WaitingEntity& waiting = waiting_.at(key);
     waiting.starves_at = now + limit_of(waiting);
     overtaken_.insert(place_of(key, waiting));
   }
 }
 
-std::optional<EntryKey> OvertakingGuard::starving(Time now) const {
+std::optional<EntityKey> OvertakingGuard::starving(Time now) const {
   if (kept_ || (keeps_again_at_.is_set() && now < keeps_again_at_)) return std::nullopt;
   if (has(KnownDefect::OvertakenWithoutBound)) return std::nullopt;
   std::size_t looks = 0;
-  for (const Place& place : overtaken_) {
+  for (const WaitingOrder& place : overtaken_) {
     if (std::get<1>(place) <= now) return std::get<2>(place);
     if (++looks == kStarvingLooksMax) break;
   }
   return std::nullopt;
 }
 
-void OvertakingGuard::keep(const EntryKey& key, KeptRoom room, Time now) {
-  kept_ = Kept{key, waiting_.at(key).priority, std::move(room), now + kKeptStillMax, now + kKeptMax};
+void OvertakingGuard::keep(const EntityKey& key, BackfillReservation room, Time now) {
+  kept_ =
+      ActiveReservation{key, waiting_.at(key).priority, std::move(room), now + kKeptStillMax, now + kKeptMax};
 }
 
 void OvertakingGuard::freed(model::NodeId node, Time now) {
@@ -67,7 +68,7 @@ void OvertakingGuard::freed(model::NodeId node, Time now) {
   kept_->until = std::min(now + kKeptStillMax, kept_->until_at_most);
 }
 
-void OvertakingGuard::give_up(const EntryKey& key) {
+void OvertakingGuard::give_up(const EntityKey& key) {
   const auto found = waiting_.find(key);
   if (found == waiting_.end()) return;
   overtaken_.erase(place_of(key, found->second));
@@ -77,7 +78,7 @@ void OvertakingGuard::give_up(const EntryKey& key) {
 
 bool OvertakingGuard::expire(Time now) {
   if (!kept_ || now < kept_->until) return false;
-  const Kept kept = std::move(*kept_);
+  const ActiveReservation kept = std::move(*kept_);
   kept_.reset();
   keeps_again_at_ = now + limit_;
   give_up(kept.key);
@@ -90,13 +91,13 @@ bool OvertakingGuard::expire(Time now) {
   return true;
 }
 
-std::span<const model::NodeId> OvertakingGuard::in_vain_nodes(const EntryKey& key) const {
+std::span<const model::NodeId> OvertakingGuard::in_vain_nodes(const EntityKey& key) const {
   const auto found = waiting_.find(key);
   if (found == waiting_.end()) return {};
   return found->second.in_vain_nodes;
 }
 
-void OvertakingGuard::forget_in_vain_nodes(const EntryKey& key) {
+void OvertakingGuard::forget_in_vain_nodes(const EntityKey& key) {
   if (const auto found = waiting_.find(key); found != waiting_.end()) found->second.in_vain_nodes.clear();
 }
 
@@ -110,7 +111,7 @@ std::span<const model::DeviceId> OvertakingGuard::kept_devices(std::int32_t prio
   return kept_->room.devices;
 }
 
-std::optional<EntryKey> OvertakingGuard::kept_for() const {
+std::optional<EntityKey> OvertakingGuard::kept_for() const {
   if (!kept_) return std::nullopt;
   return kept_->key;
 }
@@ -119,7 +120,7 @@ std::optional<Time> OvertakingGuard::next_time() const {
   if (kept_) return kept_->until;
   std::optional<Time> next;
   std::size_t looks = 0;
-  for (const Place& place : overtaken_) {
+  for (const WaitingOrder& place : overtaken_) {
     if (const Time at = std::max(std::get<1>(place), keeps_again_at_); !next || at < *next) next = at;
     if (++looks == kStarvingLooksMax) break;
   }

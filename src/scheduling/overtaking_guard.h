@@ -28,7 +28,7 @@ inline constexpr Duration kKeptStillMax = Duration::minutes(2);
 inline constexpr Duration kOvertakenMax = Duration::minutes(10);  // however often room was kept in vain
 inline constexpr std::size_t kNodesInVainMax = 1024;              // remembered for an entry
 
-struct KeptRoom {
+struct BackfillReservation {
   std::vector<model::NodeId> nodes;
   std::vector<model::DeviceId> devices;
 };
@@ -37,21 +37,21 @@ class OvertakingGuard {
  public:
   explicit OvertakingGuard(Duration limit) : limit_(limit) {}
 
-  void refused(const EntryKey& key, std::int32_t priority);
+  void refused(const EntityKey& key, std::int32_t priority);
   // Placed or gone. True when room was kept for it and is free again.
-  bool forget(const EntryKey& key);
+  bool forget(const EntityKey& key);
   // An entry of this priority was placed.
   void placed(std::int32_t priority, Time now);
 
   // Who has been overtaken for `limit`, when nothing is kept.
-  std::optional<EntryKey> starving(Time now) const;
-  void keep(const EntryKey& key, KeptRoom room, Time now);
+  std::optional<EntityKey> starving(Time now) const;
+  void keep(const EntityKey& key, BackfillReservation room, Time now);
   // Where room was kept for the entry in vain, until it is placed or kNodesInVainMax is reached.
-  std::span<const model::NodeId> in_vain_nodes(const EntryKey& key) const;
+  std::span<const model::NodeId> in_vain_nodes(const EntityKey& key) const;
   // Room is looked for everywhere again.
-  void forget_in_vain_nodes(const EntryKey& key);
+  void forget_in_vain_nodes(const EntityKey& key);
   // It would not fit either way: its time starts again when it is overtaken again.
-  void give_up(const EntryKey& key);
+  void give_up(const EntityKey& key);
   // A pod left the node.
   void freed(model::NodeId node, Time now);
   // True when what was kept is free again because its time is over.
@@ -60,34 +60,34 @@ class OvertakingGuard {
   // What an entry of this priority stays away from.
   std::span<const model::NodeId> kept_nodes(std::int32_t priority) const;
   std::span<const model::DeviceId> kept_devices(std::int32_t priority) const;
-  std::optional<EntryKey> kept_for() const;
+  std::optional<EntityKey> kept_for() const;
   std::optional<Time> next_time() const;
   void clear();
 
  private:
-  struct Waiting {
+  struct WaitingEntity {
     std::int32_t priority = 0;
     std::uint32_t in_vain = 0;  // times that room was kept and given up
     Time starves_at;            // not set: not overtaken yet
     std::vector<model::NodeId> in_vain_nodes = {};
   };
-  struct Kept {
-    EntryKey key;
+  struct ActiveReservation {
+    EntityKey key;
     std::int32_t priority = 0;
-    KeptRoom room;
+    BackfillReservation room;
     Time until, until_at_most;
   };
   // Highest priority first.
-  using Place = std::tuple<std::int64_t, Time, EntryKey>;
-  static Place place_of(const EntryKey& key, const Waiting& waiting) {
+  using WaitingOrder = std::tuple<std::int64_t, Time, EntityKey>;
+  static WaitingOrder place_of(const EntityKey& key, const WaitingEntity& waiting) {
     return {-std::int64_t{waiting.priority}, waiting.starves_at, key};
   }
-  Duration limit_of(const Waiting& waiting) const;
+  Duration limit_of(const WaitingEntity& waiting) const;
 
   Duration limit_;
-  std::map<EntryKey, Waiting> waiting_;
-  std::set<Place> not_overtaken_, overtaken_;
-  std::optional<Kept> kept_;
+  std::map<EntityKey, WaitingEntity> waiting_;
+  std::set<WaitingOrder> not_overtaken_, overtaken_;
+  std::optional<ActiveReservation> kept_;
   Time keeps_again_at_;  // after room was kept in vain
 };
 

@@ -38,33 +38,33 @@ class PluginBench {
   // Where the kept verdicts let the pod go, or Kubernetes' sentence; nothing is placed.
   std::string choose(const api::Pod& pod) {
     begin(pod);
-    return answer(index.choose(attempt, {}), index);
+    return answer(index.choose(state, {}), index);
   }
   // The same by judging every node anew.
   std::string choose_anew(const api::Pod& pod) {
     begin(pod);
     const std::vector<NodeId>& nodes = domains.nodes(cluster);
-    return answer(pods.prepare(attempt) ? pods.choose(attempt, nodes, {}) : NodeId::none(), pods);
+    return answer(pods.prepare(state) ? pods.choose(state, nodes, {}) : NodeId::none(), pods);
   }
-  void begin(const api::Pod& pod) { pods.begin(attempt, world, pod); }
+  void begin(const api::Pod& pod) { pods.begin(state, context, pod); }
 
   client::View view;
   FakeSelectors selectors;
   SeededRandom random{1};
   model::Cluster cluster{model::NodeAllocatable::Ignored};
   dra::Allocator allocator{cluster, selectors, random};
-  World world{view, cluster, allocator};
+  SchedulingContext context{view, cluster, allocator};
   PluginSet plugins = default_plugins();
   PodCycle pods{plugins};
   DomainIndex domains;
-  ShapeIndex index{pods, domains};
-  Attempt attempt;
+  SignatureCache index{pods, domains};
+  CycleState state;
 
  private:
   template <class From>
   std::string answer(NodeId node, From& from) {
     if (node.valid()) return cluster.node(node).name;
-    return from.refusals(attempt).fit_sentence(cluster.live_nodes().size());
+    return from.fit_error(state).fit_sentence(cluster.live_nodes().size());
   }
   std::uint64_t version_ = 0;
 };

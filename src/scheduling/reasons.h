@@ -12,8 +12,8 @@
 
 namespace berth::scheduling {
 
-// Unresolvable: no eviction can help this pod onto this node.
-enum class Refusal : std::uint8_t { Unschedulable, Unresolvable };
+// UnschedulableAndUnresolvable: no eviction can help this pod onto this node.
+enum class FilterStatus : std::uint8_t { Unschedulable, UnschedulableAndUnresolvable };
 
 struct Reason {
   std::string_view id;        // unique
@@ -21,7 +21,7 @@ struct Reason {
   std::string_view text;      // Kubernetes'; each {} stands for a subject
   std::string_view singular;  // ours, after "1 of 4 nodes "; empty: the text is quoted
   std::string_view plural;    // ours, after "3 of 4 nodes "
-  Refusal refusal = Refusal::Unresolvable;
+  FilterStatus refusal = FilterStatus::UnschedulableAndUnresolvable;
 
   friend constexpr bool operator==(const Reason& a, const Reason& b) { return a.id == b.id; }
 };
@@ -33,9 +33,9 @@ inline constexpr std::string_view kDynamicResources = "DynamicResources";
 
 inline constexpr auto kReasons = std::to_array<Reason>({
     {"TooManyPods", "NodeResourcesFit", "Too many pods", "runs as many pods as it may",
-     "run as many pods as they may", Refusal::Unschedulable},
+     "run as many pods as they may", FilterStatus::Unschedulable},
     {"InsufficientResource", "NodeResourcesFit", "Insufficient {}", "lacks {}", "lack {}",
-     Refusal::Unschedulable},
+     FilterStatus::Unschedulable},
     // The node could not give it if it were empty.
     {"InsufficientAllocatable", "NodeResourcesFit", "Insufficient {}", "lacks {}", "lack {}"},
     {"NodeAffinityMismatch", "NodeAffinity", "node(s) didn't match Pod's node affinity/selector",
@@ -49,13 +49,13 @@ inline constexpr auto kReasons = std::to_array<Reason>({
      "has a taint it does not tolerate", "have a taint it does not tolerate"},
     {"BindFailureAvoided", "", "node(s) are avoided for a while after a failed binding",
      "is avoided for a while after a failed binding", "are avoided for a while after a failed binding",
-     Refusal::Unschedulable},
+     FilterStatus::Unschedulable},
     {"CannotAllocateClaims", kDynamicResources, "cannot allocate all claims", "has no devices for its claims",
      "have no devices for its claims"},
     // The search budget ended first.
     {"SearchEnded", kDynamicResources, "timed out trying to allocate devices",
      "was not searched to the end for devices", "were not searched to the end for devices",
-     Refusal::Unschedulable},
+     FilterStatus::Unschedulable},
     {"InvalidResourcePools", kDynamicResources, "invalid resource pools were encountered",
      "offers device pools that break the rules", "offer device pools that break the rules"},
     // An allocated claim does not reach the node, or not any more.

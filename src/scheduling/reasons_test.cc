@@ -23,7 +23,7 @@ std::set<std::string_view> plugin_names() {
   std::set<std::string_view> names = {""};  // the scheduler itself
   for (const auto& one : set.prefilters) names.insert(one->name());
   for (const auto& one : set.filters) names.insert(one->name());
-  for (const auto& one : set.costly_filters) names.insert(one->name());
+  for (const auto& one : set.lazy_filters) names.insert(one->name());
   return names;
 }
 
@@ -80,14 +80,14 @@ TEST(Diagnosis, WhatANodeCouldNeverGiveIsUnresolvable) {
                             R"({"cpu":"4"}}}]}})");
   const api::Pod& pod = bench.put_pod("p");
   EXPECT_EQ(bench.choose(pod), "0/2 nodes are available: 2 Insufficient cpu.");
-  const Refusals refusals = bench.index.refusals(bench.attempt);
-  EXPECT_EQ(refusals.unresolvable, 1u);
-  EXPECT_EQ(refusals.unschedulable, 1u);
+  const FitError fit_error = bench.index.fit_error(bench.state);
+  EXPECT_EQ(fit_error.unresolvable, 1u);
+  EXPECT_EQ(fit_error.unschedulable, 1u);
   EXPECT_EQ(
-      explain_pod(bench.attempt, refusals, 2),
+      explain_pod(bench.state, fit_error, 2),
       "pod ns/p waits: 2 of 2 nodes lack cpu (n0, n1: it asks for 1; n1 comes closest with 500m free).");
   bench.choose_anew(pod);
-  EXPECT_EQ(bench.pods.refusals(bench.attempt), refusals);
+  EXPECT_EQ(bench.pods.fit_error(bench.state), fit_error);
 }
 
 }  // namespace

@@ -50,8 +50,8 @@ std::vector<std::string> random_day(TestBench& bench, std::uint64_t seed) {
     const client::Effects effects = bench.decide();
     answers.push_back(client::to_text(effects));
     if (random.below(5) == 0 && !effects.chains.empty()) {
-      bench.scheduler.settle(bench.view, {effects.decision_id, {{effects.chains[0].key, false, 0, {}}}},
-                             bench.now);
+      bench.scheduler.on_outcome(bench.view, {effects.decision_id, {{effects.chains[0].key, false, 0, {}}}},
+                                 bench.now);
     } else {
       bench.carry_out(effects);
     }

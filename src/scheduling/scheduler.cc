@@ -47,8 +47,8 @@ Scheduler::Scheduler(SchedulerOptions options, dra::SelectorEvaluator& selectors
       allocator_(cluster_, selectors, random_, options_.gates),
       plugins_(default_plugins()),
       pod_cycle_(plugins_),
-      shapes_(pod_cycle_, domains_),
-      group_cycle_(plugins_, domains_, shapes_),
+      signature_cache_(pod_cycle_, domains_),
+      group_cycle_(plugins_, domains_, signature_cache_),
       overtaking_(options_.overtaking_limit) {
   allocator_.set_scoring(options_.device_scoring);
 }
@@ -75,9 +75,9 @@ bool Scheduler::wants_place(const client::View& view, const api::Pod& pod) const
   return standing_request(view, pod) == nullptr;
 }
 
-EntryKey Scheduler::entry_of(const api::Pod& pod) const {
-  if (pod.group.empty()) return {pod.meta.ns, pod.meta.name, EntryKind::Pod};
-  return {pod.meta.ns, pod.group, EntryKind::Group};
+EntityKey Scheduler::entry_of(const api::Pod& pod) const {
+  if (pod.group.empty()) return {pod.meta.ns, pod.meta.name, EntityKind::Pod};
+  return {pod.meta.ns, pod.group, EntityKind::Group};
 }
 
 void Scheduler::note_places(const client::Delta& delta) {
@@ -97,16 +97,16 @@ void Scheduler::pod_changed(const client::View&, const client::Delta& delta, Tim
   const auto before = as<api::Pod>(delta.before);
   const auto after = as<api::Pod>(delta.after);
   const bool recreated = before && after && before->meta.uid != after->meta.uid;
-  if (before && (!after || recreated)) avoidance_.forget(before->meta.uid);
+  if (before && (!after || recreated)) avoid_list_.forget(before->meta.uid);
   if (!after || recreated || after->bound() || after->finished()) conditions_.drop(delta.key);
   if (before && before->bound() && !before->finished() && (!after || recreated || after->finished())) {
     overtaking_.freed(cluster_.find_node(before->node_name), now);
-    queue_.wake(kWakePodGone, now);
+    queue_.wake(kEventPodGone, now);
   }
   // A bound pod that was resized may ask for less.
   if (before && after && after->bound() && before->meta.generation != after->meta.generation &&
       !has(KnownDefect::ResizeWakesNobody))
-    queue_.wake(kWakePodGone, now);
+    queue_.wake(kEventPodGone, now);
   if (before) dirty_.insert(entry_of(*before));
   if (before && (!after || recreated || after->bound())) failures_.forget(entry_of(*before));
   if (!after) return;
@@ -119,7 +119,7 @@ void Scheduler::pod_changed(const client::View&, const client::Delta& delta, Tim
 void Scheduler::claim_changed(const client::View& view, const client::Delta& delta, Time now) {
   const auto before = as<api::ResourceClaim>(delta.before);
   const auto after = as<api::ResourceClaim>(delta.after);
-  if (before && (!after || after->meta.uid != before->meta.uid)) avoidance_.forget(before->meta.uid);
+  if (before && (!after || after->meta.uid != before->meta.uid)) avoid_list_.forget(before->meta.uid);
   const bool was_allocated = before && before->allocation, is_allocated = after && after->allocation;
   for (const api::Pod* pod : view.pods_using_claim(delta.key.ns, delta.key.name)) {
     dirty_.insert(entry_of(*pod));
@@ -132,7 +132,7 @@ void Scheduler::claim_changed(const client::View& view, const client::Delta& del
     dirty_.insert(entry_of(*pod));
     queue_.wake_one(entry_of(*pod), now);
   }
-  if (was_allocated && !is_allocated) queue_.wake(kWakeClaimChanged, now);
+  if (was_allocated && !is_allocated) queue_.wake(kEventClaimChanged, now);
 }
 
 void Scheduler::request_changed(const client::View& view, const client::Delta& delta, Time now) {
@@ -153,9 +153,9 @@ void Scheduler::request_changed(const client::View& view, const client::Delta& d
   if (appeared && earlier && !has(KnownDefect::FirstListTrusted)) withdrawals_.want(*after, now);
   const bool failed = after && api::failed_for_good(*after);
   const bool had_failed = before && api::failed_for_good(*before) && !replaced;
-  if (!after || (failed && !had_failed)) queue_.wake(kWakePodGone, now);
+  if (!after || (failed && !had_failed)) queue_.wake(kEventPodGone, now);
   if (had_failed || (after && !failed)) return;
-  if (after) avoidance_.note(*after, cluster_, now, now + options_.cool_down);
+  if (after) avoid_list_.note(*after, cluster_, now, now + options_.cool_down);
   // One that is gone while its pod stays is a failure too: it may be that only this view still has the pod.
   const api::BindRequest& lost = after ? *after : *before;
   if (const api::Pod* pod = view.pods.find(lost.meta.ns, lost.pod_name))
@@ -179,7 +179,7 @@ void Scheduler::apply(const client::View& view, const client::Delta& delta, Time
       const auto after = as<api::Node>(delta.after);
       if (before && after && !matters(*before, *after)) break;
       domains_.node_changed(cluster_, cluster_.find_node(delta.key.name));
-      queue_.wake(before ? kWakeNodeChanged : kWakeNodeAdded, now);
+      queue_.wake(before ? kEventNodeChanged : kEventNodeAdded, now);
       break;
     }
     case api::Kind::Pod:
@@ -190,18 +190,18 @@ void Scheduler::apply(const client::View& view, const client::Delta& delta, Time
       break;
     case api::Kind::PodGroup:
       if (!delta.after) conditions_.drop(delta.key);
-      dirty_.insert({delta.key.ns, delta.key.name, EntryKind::Group});
-      queue_.wake_one({delta.key.ns, delta.key.name, EntryKind::Group}, now);
+      dirty_.insert({delta.key.ns, delta.key.name, EntityKind::Group});
+      queue_.wake_one({delta.key.ns, delta.key.name, EntityKind::Group}, now);
       break;
     case api::Kind::ResourceClaim:
       claim_changed(view, delta, now);
       break;
     case api::Kind::ResourceSlice:
     case api::Kind::DeviceTaintRule:
-      queue_.wake(kWakeSliceChanged, now);
+      queue_.wake(kEventSliceChanged, now);
       break;
     case api::Kind::DeviceClass:
-      queue_.wake(kWakeClassChanged, now);
+      queue_.wake(kEventClassChanged, now);
       break;
     default:
       break;
@@ -217,16 +217,16 @@ void Scheduler::start(const client::View& view, Time now) {
   leading_ = true;
   for (const auto& [name, pod] : view.pods.all()) dirty_.insert(entry_of(*pod));
   for (const auto& [name, group] : view.pod_groups.all())
-    dirty_.insert({group->meta.ns, group->meta.name, EntryKind::Group});
+    dirty_.insert({group->meta.ns, group->meta.name, EntityKind::Group});
   for (const auto& [name, request] : view.bind_requests.all())
-    if (api::failed_for_good(*request)) avoidance_.note(*request, cluster_, now, now + options_.cool_down);
+    if (api::failed_for_good(*request)) avoid_list_.note(*request, cluster_, now, now + options_.cool_down);
 }
 
-Gate Scheduler::gate_of(const client::View& view, const api::Pod& pod, Time now) {
+PreEnqueueResult Scheduler::pre_enqueue(const client::View& view, const api::Pod& pod, Time now) {
   for (const auto& plugin : plugins_.gates) {
-    Gate gate = plugin->check(view, pod);
-    if (gate.kind == Gate::Kind::Open) continue;
-    if (gate.kind == Gate::Kind::Told)
+    PreEnqueueResult gate = plugin->check(view, pod);
+    if (gate.kind == PreEnqueueResult::Kind::Open) continue;
+    if (gate.kind == PreEnqueueResult::Kind::Reported)
       conditions_.want(view,
                        {client::key_of(api::Kind::Pod, pod.meta), pod.meta.uid,
                         pod_unscheduled(pod, gate.reason, gate.message, now), gate.message},
@@ -236,7 +236,8 @@ Gate Scheduler::gate_of(const client::View& view, const api::Pod& pod, Time now)
   return {};
 }
 
-void Scheduler::tell(const client::View& view, const api::Pod& pod, const Refusal& refusal, Time now) {
+void Scheduler::tell(const client::View& view, const api::Pod& pod, const SchedulingFailure& refusal,
+                     Time now) {
   std::string message = refusal.sentence;
   if (!refusal.explanation.empty()) message += " " + refusal.explanation;
   conditions_.want(view,
@@ -246,21 +247,21 @@ void Scheduler::tell(const client::View& view, const api::Pod& pod, const Refusa
                    now);
 }
 
-void Scheduler::enqueue(const EntryKey& key, std::int32_t priority, Time since, Time now) {
+void Scheduler::enqueue(const EntityKey& key, std::int32_t priority, Time since, Time now) {
   if (const std::uint32_t failures = failures_.repeated(key, now); failures > 0)
     queue_.add_after_failures(key, priority, since, failures, now);
   else
     queue_.add(key, priority, since);
 }
 
-void Scheduler::reconsider_pod(const client::View& view, const EntryKey& key, Time now) {
+void Scheduler::reconsider_pod(const client::View& view, const EntityKey& key, Time now) {
   const api::Pod* pod = view.pods.find(key.ns, key.name);
   if (!pod || !pod->group.empty() || !wants_place(view, *pod)) {
     forget_overtaken(key, now);
     return queue_.erase(key);
   }
-  Gate gate = gate_of(view, *pod, now);
-  if (gate.kind == Gate::Kind::Open) {
+  PreEnqueueResult gate = pre_enqueue(view, *pod, now);
+  if (gate.kind == PreEnqueueResult::Kind::Open) {
     enqueue(key, pod->priority, pod->meta.created, now);
   } else {
     forget_overtaken(key, now);
@@ -269,12 +270,12 @@ void Scheduler::reconsider_pod(const client::View& view, const EntryKey& key, Ti
   }
 }
 
-void Scheduler::log_gate(const EntryKey& key, std::string why, Time now) {
-  const DecisionKind kind = key.kind == EntryKind::Pod ? DecisionKind::Pod : DecisionKind::Group;
+void Scheduler::log_gate(const EntityKey& key, std::string why, Time now) {
+  const DecisionKind kind = key.kind == EntityKind::Pod ? DecisionKind::Pod : DecisionKind::Group;
   if (decisions_) decisions_->gated({now, kind, key.ns, key.name, std::move(why)});
 }
 
-GroupMembers Scheduler::members_of(const client::View& view, const EntryKey& key) const {
+GroupMembers Scheduler::members_of(const client::View& view, const EntityKey& key) const {
   const GroupQuestions questions{
       [this](const api::Pod& pod) { return ours(pod); },
       [this](const std::string& decision) {
@@ -298,7 +299,7 @@ void Scheduler::tell_group_scheduled(const client::View& view, const api::PodGro
                    now);
 }
 
-void Scheduler::reconsider_group(const client::View& view, const EntryKey& key, Time now) {
+void Scheduler::reconsider_group(const client::View& view, const EntityKey& key, Time now) {
   const GroupMembers members = members_of(view, key);
   for (const api::BindRequest* request : members.broken) withdrawals_.want(*request, now);
   const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
@@ -310,7 +311,7 @@ void Scheduler::reconsider_group(const client::View& view, const EntryKey& key, 
   }
   std::string why = has(KnownDefect::UnsettledGangDecidedAgain) ? "" : members.unsettled;
   for (const api::Pod* pod : members.waiting)
-    if (const Gate gate = gate_of(view, *pod, now); gate.kind != Gate::Kind::Open)
+    if (const PreEnqueueResult gate = pre_enqueue(view, *pod, now); gate.kind != PreEnqueueResult::Kind::Open)
       why = "member " + pod->meta.name + " waits: " + gate.message;
   if (!group) why = "PodGroup " + key.name + " does not exist";
   if (why.empty() && members.alive < group->gang_min.value_or(1))
@@ -318,15 +319,15 @@ void Scheduler::reconsider_group(const client::View& view, const EntryKey& key, 
           std::to_string(members.alive) + (members.alive == 1 ? " is there" : " are there");
   if (why.empty()) return enqueue(key, group->priority, group->meta.created, now);
   forget_overtaken(key, now);  // nothing is kept for who cannot be tried
-  const api::Pod* first = *std::min_element(members.waiting.begin(), members.waiting.end(), goes_before);
+  const api::Pod* first = *std::min_element(members.waiting.begin(), members.waiting.end(), before_in_queue);
   queue_.gate(key, group ? group->priority : first->priority,
               group ? group->meta.created : first->meta.created);
   log_gate(key, std::move(why), now);
 }
 
 void Scheduler::reconsider(const client::View& view, Time now) {
-  for (const EntryKey& key : dirty_) {
-    if (key.kind == EntryKind::Pod) {
+  for (const EntityKey& key : dirty_) {
+    if (key.kind == EntityKind::Pod) {
       reconsider_pod(view, key, now);
     } else {
       reconsider_group(view, key, now);
@@ -344,7 +345,7 @@ void Scheduler::audit(const client::View& view, Time now) {
     if (decisions_) decisions_->repaired({now, repair.row, repair.was, repair.is});
   if (repairs.empty()) return;
   for (const auto& [name, node] : cluster_.live_nodes()) domains_.node_changed(cluster_, node);
-  queue_.wake(kWakeAny, now);
+  queue_.wake(kEventAny, now);
 }
 
 client::Effects Scheduler::decide(const client::View& view, Time now) {
@@ -354,11 +355,11 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   reconsider(view, now);
   if (client::Effects effects = withdrawals_.due(view, now); !effects.empty()) return effects;
   if (client::Effects effects = conditions_.due(view, now); !effects.empty()) return effects;
-  if (overtaking_.expire(now)) queue_.wake(kWakePodGone, now);
-  if (const std::optional<EntryKey> starving = overtaking_.starving(now))
+  if (overtaking_.expire(now)) queue_.wake(kEventPodGone, now);
+  if (const std::optional<EntityKey> starving = overtaking_.starving(now))
     keep_room({view, cluster_, allocator_, now, options_.binding_timeout}, *starving);
   // Ends: every turn takes an entry, and none comes back without effects.
-  while (std::optional<Entry> entry = queue_.pop(now)) {
+  while (std::optional<QueuedEntity> entry = queue_.pop(now)) {
     client::Effects effects = attempt(view, std::move(*entry), now);
     if (effects.empty()) effects = conditions_.due(view, now);
     if (!effects.empty()) return effects;
@@ -371,18 +372,18 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   return idle;
 }
 
-client::Effects Scheduler::attempt(const client::View& view, Entry entry, Time now) {
-  const World world{view, cluster_, allocator_, now, options_.binding_timeout};
-  if (entry.key.kind == EntryKind::Pod) {
+client::Effects Scheduler::attempt(const client::View& view, QueuedEntity entry, Time now) {
+  const SchedulingContext context{view, cluster_, allocator_, now, options_.binding_timeout};
+  if (entry.key.kind == EntityKind::Pod) {
     const api::Pod* pod = view.pods.find(entry.key.ns, entry.key.name);
     if (!pod || !wants_place(view, *pod)) return {};
-    return decide_pod(world, std::move(entry), *pod, now);
+    return decide_pod(context, std::move(entry), *pod, now);
   }
   const api::PodGroup* group = view.pod_groups.find(entry.key.ns, entry.key.name);
-  return group ? decide_group(world, std::move(entry), *group, now) : client::Effects{};
+  return group ? decide_group(context, std::move(entry), *group, now) : client::Effects{};
 }
 
-std::string Scheduler::next_decision(const EntryKey& key, Time now) {
+std::string Scheduler::next_decision(const EntityKey& key, Time now) {
   ++sequence_;
   const std::string inputs = std::to_string(sequence_) + "|" + std::to_string(now.micros()) + "|" + key.ns +
                              "/" + key.name + "|" + std::to_string(state_digest_);
@@ -400,16 +401,17 @@ void Scheduler::log(DecisionRecord record) {
   decisions_->append(std::move(record));
 }
 
-client::Effects Scheduler::decide_pod(const World& world, Entry entry, const api::Pod& pod, Time now) {
+client::Effects Scheduler::decide_pod(const SchedulingContext& context, QueuedEntity entry,
+                                      const api::Pod& pod, Time now) {
   const std::string id = next_decision(entry.key, now);
   model::Ledger::Transaction transaction(cluster_.ledger());
-  for (const model::DeviceId device : avoidance_.devices(cluster_, pod, now)) transaction.hide(device);
+  for (const model::DeviceId device : avoid_list_.devices(cluster_, pod, now)) transaction.hide(device);
   for (const model::DeviceId device : overtaking_.kept_devices(pod.priority)) transaction.hide(device);
-  pod_cycle_.begin(attempt_, world, pod);
-  const NodeId node = shapes_.choose(attempt_, nodes_to_avoid(pod, now));
-  if (!node.valid()) return refuse_pod(std::move(entry), attempt_, transaction, id, now);
-  if (!pod_cycle_.reserve(attempt_, node, transaction))
-    return refuse_pod(std::move(entry), attempt_, transaction, id, now);
+  pod_cycle_.begin(state_, context, pod);
+  const NodeId node = signature_cache_.choose(state_, nodes_to_avoid(pod, now));
+  if (!node.valid()) return refuse_pod(std::move(entry), state_, transaction, id, now);
+  if (!pod_cycle_.reserve(state_, node, transaction))
+    return refuse_pod(std::move(entry), state_, transaction, id, now);
   cluster_.commit(transaction, id);
   domains_.use_changed(node);
   overtaking_.placed(pod.priority, now);
@@ -418,9 +420,9 @@ client::Effects Scheduler::decide_pod(const World& world, Entry entry, const api
   client::Effects effects;
   effects.decision_id = id;
   const std::string& node_name = cluster_.node(node).name;
-  const Binding binding{&pod, node_name, claim_allocations(world, attempt_.reservation.claims),
-                        attempt_.reservation.node_allocatable, options_.backoff_limit};
-  effects.chains.push_back(bind_chain(world.view, binding, {}, id, leadership_.epoch));
+  const BindRequestDraft binding{&pod, node_name, claim_allocations(context, state_.reservation.claims),
+                                 state_.reservation.node_allocatable, options_.backoff_limit};
+  effects.chains.push_back(bind_chain(context.view, binding, {}, id, leadership_.epoch));
   conditions_.drop(client::key_of(api::Kind::Pod, pod.meta));
   log({id,
        now,
@@ -438,26 +440,26 @@ client::Effects Scheduler::decide_pod(const World& world, Entry entry, const api
   return effects;
 }
 
-client::Effects Scheduler::refuse_pod(Entry entry, const Attempt& attempt,
+client::Effects Scheduler::refuse_pod(QueuedEntity entry, const CycleState& state,
                                       model::Ledger::Transaction& transaction, const std::string& id,
                                       Time now) {
-  const api::Pod& pod = *attempt.pod;
+  const api::Pod& pod = *state.pod;
   const std::size_t node_count = cluster_.live_nodes().size();
-  const Refusals refusals = shapes_.refusals(attempt);
-  const bool failed = !refusals.error.empty();
-  std::string message = refusals.error;
+  const FitError fit_error = signature_cache_.fit_error(state);
+  const bool failed = !fit_error.error.empty();
+  std::string message = fit_error.error;
   std::string explanation;
   if (!failed) {
-    message = refusals.fit_sentence(node_count);
-    if (node_count > 0) message += " " + refusals.preemption_sentence(node_count, pod.preemption_policy);
-    explanation = explain_pod(attempt, refusals, node_count);
+    message = fit_error.fit_sentence(node_count);
+    if (node_count > 0) message += " " + fit_error.preemption_sentence(node_count, pod.preemption_policy);
+    explanation = explain_pod(state, fit_error, node_count);
   }
   const std::string reason = failed ? "SchedulerError" : "Unschedulable";
   client::Effects effects;
   effects.decision_id = id;
-  if (!failed) effects.chains = shapes_.post_filter(attempt, transaction);
+  if (!failed) effects.chains = signature_cache_.post_filter(state, transaction);
   if (!effects.chains.empty()) deallocating_[id] = entry.key;
-  tell(attempt.world->view, pod, {reason, message, explanation, id}, now);
+  tell(state.context->view, pod, {reason, message, explanation, id}, now);
   if (!failed) message += " " + explanation;
   log({id,
        now,
@@ -468,11 +470,11 @@ client::Effects Scheduler::refuse_pod(Entry entry, const Attempt& attempt,
        reason,
        message,
        {},
-       refusals.named(cluster_),
+       fit_error.named(cluster_),
        std::move(explanation),
        0});
   if (!failed) overtaking_.refused(entry.key, pod.priority);
-  const bool avoids = !nodes_to_avoid(pod, now).empty() || !avoidance_.devices(cluster_, pod, now).empty();
+  const bool avoids = !nodes_to_avoid(pod, now).empty() || !avoid_list_.devices(cluster_, pod, now).empty();
   if (failed || (avoids && !has(KnownDefect::AvoidedNodesWaitForSweep))) {
     queue_.put_after_error(std::move(entry), now);
   } else {
@@ -481,9 +483,9 @@ client::Effects Scheduler::refuse_pod(Entry entry, const Attempt& attempt,
   return effects;
 }
 
-bool Scheduler::settle_other_writes(const client::Outcome& outcome, Time now) {
+bool Scheduler::on_other_outcome(const client::Outcome& outcome, Time now) {
   if (const auto found = deallocating_.find(outcome.decision_id); found != deallocating_.end()) {
-    const EntryKey key = found->second;
+    const EntityKey key = found->second;
     deallocating_.erase(found);
     const bool written = std::all_of(outcome.chains.begin(), outcome.chains.end(),
                                      [](const client::ChainOutcome& chain) { return chain.ok; });
@@ -494,16 +496,16 @@ bool Scheduler::settle_other_writes(const client::Outcome& outcome, Time now) {
   if (!outcome.decision_id.empty()) return false;
   for (const client::ChainOutcome& chain : outcome.chains) {
     if (chain.key.kind == api::Kind::BindRequest)
-      withdrawals_.settle(chain.key, chain.ok, now);
+      withdrawals_.write_done(chain.key, chain.ok, now);
     else
-      conditions_.settle(chain.key, chain.ok, now);
+      conditions_.write_done(chain.key, chain.ok, now);
   }
   return true;
 }
 
-void Scheduler::settle(const client::View& view, const client::Outcome& outcome, Time now) {
+void Scheduler::on_outcome(const client::View& view, const client::Outcome& outcome, Time now) {
   if (inputs_) inputs_->record({InputKind::Settle, now, {}, outcome});
-  if (settle_other_writes(outcome, now)) return;
+  if (on_other_outcome(outcome, now)) return;
   const auto found = in_flight_.find(outcome.decision_id);
   if (found == in_flight_.end()) return;
   InFlight flight = std::move(found->second);
@@ -524,7 +526,7 @@ void Scheduler::settle(const client::View& view, const client::Outcome& outcome,
   }
   log({outcome.decision_id,
        now,
-       flight.entry.key.kind == EntryKind::Pod ? DecisionKind::Pod : DecisionKind::Group,
+       flight.entry.key.kind == EntityKind::Pod ? DecisionKind::Pod : DecisionKind::Group,
        flight.entry.key.ns,
        flight.entry.key.name,
        DecisionResult::Undone,
@@ -535,7 +537,7 @@ void Scheduler::settle(const client::View& view, const client::Outcome& outcome,
        "",
        0});
   if (!queue_.contains(flight.entry.key)) queue_.put_after_error(std::move(flight.entry), now);
-  queue_.wake(kWakePodGone, now);
+  queue_.wake(kEventPodGone, now);
   reconsider(view, now);
 }
 

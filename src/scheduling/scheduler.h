@@ -2,12 +2,12 @@
 //
 // One StatefulDecider that owns queue, model and ledger. `decide` takes one entry off the queue and answers
 // with what to write; the decided place counts as taken from then on. Bind requests are written until their
-// fate is known (client::Write::mark); `settle` ends the assumption of those that were not accepted. While a
-// pod is not bound its bind request is the expected result, after a restart too: the model's ledger reads it.
-// Everything else that is written follows from the live objects and is derived again until the view shows it:
-// conditions (ConditionUpdater), decisions to withdraw (Withdrawals), allocations to give up (with the
-// refusal of their pod). Deterministic: the same inputs in the same order give the same bytes; ids come from
-// the inputs.
+// fate is known (client::Write::mark); `on_outcome` ends the assumption of those that were not accepted.
+// While a pod is not bound its bind request is the expected result, after a restart too: the model's ledger
+// reads it. Everything else that is written follows from the live objects and is derived again until the view
+// shows it: conditions (ConditionUpdater), decisions to withdraw (Withdrawals), allocations to give up (with
+// the refusal of their pod). Deterministic: the same inputs in the same order give the same bytes; ids come
+// from the inputs.
 #pragma once
 
 #include <map>
@@ -39,7 +39,7 @@ struct SchedulerOptions {
   Duration overtaking_limit = Duration::seconds(20);     // by lower priorities, before room is kept
   std::optional<std::int32_t> backoff_limit = {};        // of bind requests; not set: the binder's own
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
-  dra::Gates gates = {};
+  dra::DeviceGates gates = {};
 };
 
 // The model is compared with the live objects, so many rows at a time.
@@ -57,10 +57,10 @@ class Scheduler final : public client::StatefulDecider {
   void begin_leading(const client::View& view, client::Leadership leadership, Time now) override;
   void apply(const client::View& view, const client::Delta& delta, Time now) override;
   client::Effects decide(const client::View& view, Time now) override;
-  void settle(const client::View& view, const client::Outcome& outcome, Time now) override;
+  void on_outcome(const client::View& view, const client::Outcome& outcome, Time now) override;
 
   const model::Cluster& cluster() const { return cluster_; }
-  const Queue& queue() const { return queue_; }
+  const SchedulingQueue& queue() const { return queue_; }
   // What is kept beside the model: nothing in a standby.
   std::size_t remembered() const { return dirty_.size() + in_flight_.size() + written_gangs_.size(); }
 
@@ -71,13 +71,13 @@ class Scheduler final : public client::StatefulDecider {
     NodeId node;
   };
   struct InFlight {
-    Entry entry;
+    QueuedEntity entry;
     std::vector<Member> members;  // one a chain, in their order
     bool barrier = false;         // they wait for each other
   };
 
   // What a pod is told when it was refused.
-  struct Refusal {
+  struct SchedulingFailure {
     std::string reason;
     std::string sentence;     // Kubernetes' words
     std::string explanation;  // ours
@@ -87,7 +87,7 @@ class Scheduler final : public client::StatefulDecider {
 
   bool ours(const api::Pod& pod) const;
   bool wants_place(const client::View& view, const api::Pod& pod) const;
-  EntryKey entry_of(const api::Pod& pod) const;
+  EntityKey entry_of(const api::Pod& pod) const;
 
   void pod_changed(const client::View& view, const client::Delta& delta, Time now);
   void claim_changed(const client::View& view, const client::Delta& delta, Time now);
@@ -95,44 +95,47 @@ class Scheduler final : public client::StatefulDecider {
   void note_places(const client::Delta& delta);
   void start(const client::View& view, Time now);
   void reconsider(const client::View& view, Time now);
-  void reconsider_pod(const client::View& view, const EntryKey& key, Time now);
-  GroupMembers members_of(const client::View& view, const EntryKey& key) const;
+  void reconsider_pod(const client::View& view, const EntityKey& key, Time now);
+  GroupMembers members_of(const client::View& view, const EntityKey& key) const;
   void tell_group_scheduled(const client::View& view, const api::PodGroup& group, const GroupMembers& members,
                             Time now);
-  void tell(const client::View& view, const api::Pod& pod, const Refusal& refusal, Time now);
+  void tell(const client::View& view, const api::Pod& pod, const SchedulingFailure& refusal, Time now);
   // Of writes that place nothing; false when the outcome is a decision's.
-  bool settle_other_writes(const client::Outcome& outcome, Time now);
-  void reconsider_group(const client::View& view, const EntryKey& key, Time now);
-  Gate gate_of(const client::View& view, const api::Pod& pod, Time now);
+  bool on_other_outcome(const client::Outcome& outcome, Time now);
+  void reconsider_group(const client::View& view, const EntityKey& key, Time now);
+  PreEnqueueResult pre_enqueue(const client::View& view, const api::Pod& pod, Time now);
 
-  client::Effects attempt(const client::View& view, Entry entry, Time now);
-  client::Effects decide_pod(const World& world, Entry entry, const api::Pod& pod, Time now);
-  client::Effects decide_group(const World& world, Entry entry, const api::PodGroup& group, Time now);
-  GroupInput group_input(const World& world, const api::PodGroup& group, Time now) const;
-  client::Effects bind_group(const World& world, Entry entry, const GroupInput& input,
+  client::Effects attempt(const client::View& view, QueuedEntity entry, Time now);
+  client::Effects decide_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,
+                             Time now);
+  client::Effects decide_group(const SchedulingContext& context, QueuedEntity entry,
+                               const api::PodGroup& group, Time now);
+  GroupInput group_input(const SchedulingContext& context, const api::PodGroup& group, Time now) const;
+  client::Effects bind_group(const SchedulingContext& context, QueuedEntity entry, const GroupInput& input,
                              const GroupOutcome& outcome, model::Ledger::Transaction& transaction,
                              const std::string& id, Time now);
-  client::Effects refuse_group(const World& world, Entry entry, const GroupInput& input,
+  client::Effects refuse_group(const SchedulingContext& context, QueuedEntity entry, const GroupInput& input,
                                const GroupOutcome& outcome, const std::string& id, Time now);
   void audit(const client::View& view, Time now);
-  void keep_room(const World& world, const EntryKey& key);
-  KeptRoom find_room(const World& world, const EntryKey& key, std::span<const NodeId> avoided);
-  KeptRoom room_of_pod(const World& world, const api::Pod& pod, std::vector<NodeId> avoided,
-                       model::Ledger::Transaction& transaction);
-  KeptRoom room_of_group(const World& world, const api::PodGroup& group, std::span<const NodeId> avoided,
-                         model::Ledger::Transaction& transaction);
-  void add_room(KeptRoom& room, NodeId node, const std::vector<ClaimChoice>& claims);
-  void remove_lower(const World& world, std::int32_t priority, model::Ledger::Transaction& transaction,
-                    std::vector<NodeId>& touched);
-  void forget_overtaken(const EntryKey& key, Time now);
+  void keep_room(const SchedulingContext& context, const EntityKey& key);
+  BackfillReservation find_room(const SchedulingContext& context, const EntityKey& key,
+                                std::span<const NodeId> avoided);
+  BackfillReservation room_of_pod(const SchedulingContext& context, const api::Pod& pod,
+                                  std::vector<NodeId> avoided, model::Ledger::Transaction& transaction);
+  BackfillReservation room_of_group(const SchedulingContext& context, const api::PodGroup& group,
+                                    std::span<const NodeId> avoided, model::Ledger::Transaction& transaction);
+  void add_room(BackfillReservation& room, NodeId node, const std::vector<ClaimChoice>& claims);
+  void remove_lower(const SchedulingContext& context, std::int32_t priority,
+                    model::Ledger::Transaction& transaction, std::vector<NodeId>& touched);
+  void forget_overtaken(const EntityKey& key, Time now);
   std::vector<NodeId> nodes_to_avoid(const api::Pod& pod, Time now) const;
-  void enqueue(const EntryKey& key, std::int32_t priority, Time since, Time now);
-  void put_back(Entry entry, const GroupInput& input, Time now);
-  client::Effects refuse_pod(Entry entry, const Attempt& attempt, model::Ledger::Transaction& transaction,
-                             const std::string& id, Time now);
+  void enqueue(const EntityKey& key, std::int32_t priority, Time since, Time now);
+  void put_back(QueuedEntity entry, const GroupInput& input, Time now);
+  client::Effects refuse_pod(QueuedEntity entry, const CycleState& state,
+                             model::Ledger::Transaction& transaction, const std::string& id, Time now);
   void log(DecisionRecord record);
-  void log_gate(const EntryKey& key, std::string why, Time now);
-  std::string next_decision(const EntryKey& key, Time now);
+  void log_gate(const EntityKey& key, std::string why, Time now);
+  std::string next_decision(const EntityKey& key, Time now);
 
   SchedulerOptions options_;
   DecisionLog* decisions_;
@@ -144,23 +147,23 @@ class Scheduler final : public client::StatefulDecider {
   PluginSet plugins_;
   DomainIndex domains_;
   PodCycle pod_cycle_;
-  ShapeIndex shapes_;
+  SignatureCache signature_cache_;
   GroupCycle group_cycle_;
-  Attempt attempt_;
-  Queue queue_;
+  CycleState state_;
+  SchedulingQueue queue_;
   bool leading_ = false;  // apply() does more than keep the model
   client::Leadership leadership_;
-  std::set<EntryKey> dirty_;  // entries to look at before the next decision
+  std::set<EntityKey> dirty_;  // entries to look at before the next decision
   ConditionUpdater conditions_;
   Withdrawals withdrawals_;
   OvertakingGuard overtaking_;
   model::Audit audit_;
   Time next_audit_;
-  std::map<std::string, InFlight> in_flight_;     // by decision
-  std::map<std::string, EntryKey> deallocating_;  // refused decisions whose deallocations are under way
+  std::map<std::string, InFlight> in_flight_;      // by decision
+  std::map<std::string, EntityKey> deallocating_;  // refused decisions whose deallocations are under way
   std::set<std::string, std::less<>>
       written_gangs_;  // decisions that were written in full, while requests of them stand
-  Avoidance avoidance_;
+  BindFailureAvoidList avoid_list_;
   DecisionFailures failures_;
   std::uint64_t sequence_ = 0;
   std::uint64_t state_digest_ = 0;  // of all live objects' versions, whatever the order they came in

@@ -271,8 +271,8 @@ TEST(Scheduler, AFailedWriteTakesTheDecisionBackAndTriesAgainLater) {
   const std::string empty = bench.scheduler.cluster().to_text();
   const client::Effects effects = bench.decide();
   EXPECT_NE(bench.scheduler.cluster().to_text(), empty);
-  bench.scheduler.settle(bench.view, {effects.decision_id, {{effects.chains[0].key, false, 0, {}}}},
-                         bench.now);
+  bench.scheduler.on_outcome(bench.view, {effects.decision_id, {{effects.chains[0].key, false, 0, {}}}},
+                             bench.now);
   EXPECT_EQ(bench.scheduler.cluster().to_text(), empty);
   EXPECT_TRUE(bench.run().empty());
   bench.now = bench.now + Duration::seconds(1);

@@ -9,18 +9,18 @@ namespace {
 
 constexpr Time kStart = Time::from_seconds(1'000);
 
-EntryKey pod(const std::string& name) {
-  return {"default", name, EntryKind::Pod};
+EntityKey pod(const std::string& name) {
+  return {"default", name, EntityKind::Pod};
 }
 
-std::vector<std::string> drain(Queue& queue, Time now) {
+std::vector<std::string> drain(SchedulingQueue& queue, Time now) {
   std::vector<std::string> names;
   while (auto entry = queue.pop(now)) names.push_back(entry->key.name);
   return names;
 }
 
-TEST(Queue, GoesByPriorityThenAgeThenName) {
-  Queue queue;
+TEST(SchedulingQueue, GoesByPriorityThenAgeThenName) {
+  SchedulingQueue queue;
   queue.add(pod("young"), 0, kStart + Duration::seconds(1));
   queue.add(pod("b"), 0, kStart);
   queue.add(pod("a"), 0, kStart);
@@ -28,22 +28,22 @@ TEST(Queue, GoesByPriorityThenAgeThenName) {
   EXPECT_EQ(drain(queue, kStart), (std::vector<std::string>{"high", "a", "b", "young"}));
 }
 
-TEST(Queue, AnEntryThatWasGatedGoesByTheAgeThatItIsAddedWith) {
-  Queue queue;
+TEST(SchedulingQueue, AnEntryThatWasGatedGoesByTheAgeThatItIsAddedWith) {
+  SchedulingQueue queue;
   queue.gate(pod("gated"), 0, kStart);
   queue.add(pod("other"), 0, kStart + Duration::seconds(1));
   queue.add(pod("gated"), 0, kStart + Duration::seconds(2));
   EXPECT_EQ(drain(queue, kStart), (std::vector<std::string>{"other", "gated"}));
 }
 
-TEST(Queue, BackoffDoublesUpToTenSeconds) {
+TEST(SchedulingQueue, BackoffDoublesUpToTenSeconds) {
   const int seconds[] = {1, 2, 4, 8, 10, 10};
-  for (std::uint32_t attempt = 1; attempt <= 6; ++attempt)
-    EXPECT_EQ(backoff_after(attempt), Duration::seconds(seconds[attempt - 1]));
+  for (std::uint32_t state = 1; state <= 6; ++state)
+    EXPECT_EQ(backoff_after(state), Duration::seconds(seconds[state - 1]));
 }
 
-TEST(Queue, AnErrorWaitsItsBackoffEvenWhenNothingElseIsActive) {
-  Queue queue;
+TEST(SchedulingQueue, AnErrorWaitsItsBackoffEvenWhenNothingElseIsActive) {
+  SchedulingQueue queue;
   queue.add(pod("a"), 0, kStart);
   queue.put_after_error(*queue.pop(kStart), kStart);
   EXPECT_FALSE(queue.pop(kStart));
@@ -51,8 +51,8 @@ TEST(Queue, AnErrorWaitsItsBackoffEvenWhenNothingElseIsActive) {
   EXPECT_TRUE(queue.pop(kStart + Duration::seconds(1)));
 }
 
-TEST(Queue, WhoFailedAgainComesAfterABackoffAlsoOutOfTheGate) {
-  Queue queue;
+TEST(SchedulingQueue, WhoFailedAgainComesAfterABackoffAlsoOutOfTheGate) {
+  SchedulingQueue queue;
   queue.gate(pod("a"), 0, kStart);
   queue.add_after_failures(pod("a"), 0, kStart, 2, kStart);
   EXPECT_FALSE(queue.pop(kStart + Duration::millis(1999)));
@@ -78,40 +78,40 @@ TEST(DecisionFailures, CountADecisionOnceAndAreForgotten) {
   EXPECT_EQ(failures.repeated(pod("a"), kStart + kFailuresForgotten), 0u);
 }
 
-TEST(Queue, OnlyAHintedEventWakesAnUnschedulableEntry) {
-  Queue queue;
+TEST(SchedulingQueue, OnlyAHintedEventWakesAnUnschedulableEntry) {
+  SchedulingQueue queue;
   queue.add(pod("a"), 0, kStart);
-  queue.put_unschedulable(*queue.pop(kStart), kWakePodGone, kStart);
-  queue.wake(kWakeNodeAdded, kStart);
+  queue.put_unschedulable(*queue.pop(kStart), kEventPodGone, kStart);
+  queue.wake(kEventNodeAdded, kStart);
   EXPECT_FALSE(queue.pop(kStart));
-  queue.wake(kWakePodGone, kStart);
+  queue.wake(kEventPodGone, kStart);
   const auto woken = queue.pop(kStart);
   ASSERT_TRUE(woken);
   EXPECT_EQ(woken->attempts, 2u);
 }
 
-TEST(Queue, AWokenEntryInBackoffLetsActiveOnesGoFirst) {
-  Queue queue;
+TEST(SchedulingQueue, AWokenEntryInBackoffLetsActiveOnesGoFirst) {
+  SchedulingQueue queue;
   queue.add(pod("old"), 0, kStart);
-  queue.put_unschedulable(*queue.pop(kStart), kWakeAny, kStart);
-  queue.wake(kWakeNodeAdded, kStart);
+  queue.put_unschedulable(*queue.pop(kStart), kEventAny, kStart);
+  queue.wake(kEventNodeAdded, kStart);
   queue.add(pod("new"), 0, kStart + Duration::seconds(5));
   EXPECT_EQ(drain(queue, kStart), (std::vector<std::string>{"new", "old"}));
 }
 
-TEST(Queue, SweepsAfterFiveMinutes) {
-  Queue queue;
+TEST(SchedulingQueue, SweepsAfterFiveMinutes) {
+  SchedulingQueue queue;
   queue.add(pod("a"), 0, kStart);
-  queue.put_unschedulable(*queue.pop(kStart), kWakeNever, kStart);
+  queue.put_unschedulable(*queue.pop(kStart), kEventNever, kStart);
   EXPECT_EQ(queue.next_time(), kStart + kUnschedulableMax);
   EXPECT_FALSE(queue.pop(kStart + kUnschedulableMax - Duration::micros(1)));
   EXPECT_TRUE(queue.pop(kStart + kUnschedulableMax));
 }
 
-TEST(Queue, AGateHoldsUntilItIsAddedAgain) {
-  Queue queue;
+TEST(SchedulingQueue, AGateHoldsUntilItIsAddedAgain) {
+  SchedulingQueue queue;
   queue.gate(pod("a"), 0, kStart);
-  queue.wake(kWakeAny, kStart);
+  queue.wake(kEventAny, kStart);
   EXPECT_FALSE(queue.pop(kStart + Duration::minutes(60)));
   EXPECT_EQ(queue.gated_count(), 1u);
   EXPECT_FALSE(queue.next_time());
@@ -119,8 +119,8 @@ TEST(Queue, AGateHoldsUntilItIsAddedAgain) {
   EXPECT_TRUE(queue.pop(kStart));
 }
 
-TEST(Queue, ANewPriorityMovesAWaitingEntry) {
-  Queue queue;
+TEST(SchedulingQueue, ANewPriorityMovesAWaitingEntry) {
+  SchedulingQueue queue;
   queue.add(pod("a"), 0, kStart);
   queue.add(pod("b"), 1, kStart);
   queue.add(pod("a"), 2, kStart);

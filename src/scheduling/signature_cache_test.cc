@@ -27,7 +27,7 @@ struct Answer {
   NodeId node;
   std::vector<std::string> devices;
   std::string taken;  // of the node, by the devices
-  Refusals refusals;
+  FitError fit_error;
   std::string words;
   friend bool operator==(const Answer&, const Answer&) = default;
 };
@@ -64,10 +64,10 @@ class History {
   }
 
   void compare() {
-    const World world{view_, cluster_, allocator_};
+    const SchedulingContext context{view_, cluster_, allocator_};
     for (const auto& [key, pod] : view_.pods.all()) {
       if (pod->bound() || !ready(*pod)) continue;
-      const Answer index = by_index(world, *pod), pass = by_pass(world, *pod);
+      const Answer index = by_index(context, *pod), pass = by_pass(context, *pod);
       if (!(index == pass))
         RC_LOG(pod->meta.name + "\nindex: " + text_of(index) + "\npass:  " + text_of(pass));
       RC_ASSERT(index == pass);
@@ -171,11 +171,11 @@ class History {
     const api::Pod* pod = view_.pods.find("ns", name("pod", pick(kPods)));
     if (!pod || pod->bound() || !ready(*pod)) return false;
     if (cluster_.ledger().node_of(cluster_.find_pod("ns", pod->meta.name)).valid()) return false;
-    const World world{view_, cluster_, allocator_};
-    Attempt attempt;
-    pods_.begin(attempt, world, *pod);
-    const NodeId node = index_.choose(attempt, {});
-    return node.valid() && pods_.reserve(attempt, node, transaction);
+    const SchedulingContext context{view_, cluster_, allocator_};
+    CycleState state;
+    pods_.begin(state, context, *pod);
+    const NodeId node = index_.choose(state, {});
+    return node.valid() && pods_.reserve(state, node, transaction);
   }
   void decide() {
     model::Ledger::Transaction transaction(cluster_.ledger());
@@ -189,32 +189,32 @@ class History {
     }
   }
 
-  Answer by_index(const World& world, const api::Pod& pod) {
-    Attempt attempt;
-    pods_.begin(attempt, world, pod);
-    const NodeId node = index_.choose(attempt, {});
-    return answer(attempt, node, node.valid() ? Refusals{} : index_.refusals(attempt));
+  Answer by_index(const SchedulingContext& context, const api::Pod& pod) {
+    CycleState state;
+    pods_.begin(state, context, pod);
+    const NodeId node = index_.choose(state, {});
+    return answer(state, node, node.valid() ? FitError{} : index_.fit_error(state));
   }
-  Answer by_pass(const World& world, const api::Pod& pod) {
-    Attempt attempt;
-    pods_.begin(attempt, world, pod);
+  Answer by_pass(const SchedulingContext& context, const api::Pod& pod) {
+    CycleState state;
+    pods_.begin(state, context, pod);
     NodeId node;
     const std::vector<NodeId>& nodes = domains_.nodes(cluster_);
-    if (!nodes.empty() && pods_.prepare(attempt)) node = pods_.choose(attempt, nodes, {});
-    return answer(attempt, node, node.valid() ? Refusals{} : pods_.refusals(attempt));
+    if (!nodes.empty() && pods_.prepare(state)) node = pods_.choose(state, nodes, {});
+    return answer(state, node, node.valid() ? FitError{} : pods_.fit_error(state));
   }
-  Answer answer(const Attempt& attempt, NodeId node, Refusals refusals) {
-    Answer answer{node, {}, {}, std::move(refusals), {}};
+  Answer answer(const CycleState& state, NodeId node, FitError fit_error) {
+    Answer answer{node, {}, {}, std::move(fit_error), {}};
     if (node.valid()) {
-      const plugins::NodeDevices& devices = plugins::devices_of(attempt);
+      const plugins::NodeDevices& devices = plugins::devices_of(state);
       if (devices.node_allocatable) answer.taken = to_string(api::to_json(*devices.node_allocatable));
       for (const auto& allocation : devices.allocations)
         for (const api::DeviceResult& result : allocation->results)
           answer.devices.push_back(result.pool + "/" + result.device);
     } else {
       const std::size_t count = cluster_.live_nodes().size();
-      answer.words = answer.refusals.fit_sentence(count) + answer.refusals.preemption_sentence(count, "") +
-                     explain_pod(attempt, answer.refusals, count);
+      answer.words = answer.fit_error.fit_sentence(count) + answer.fit_error.preemption_sentence(count, "") +
+                     explain_pod(state, answer.fit_error, count);
     }
     return answer;
   }
@@ -227,11 +227,11 @@ class History {
   PluginSet plugins_ = default_plugins();
   PodCycle pods_{plugins_};
   DomainIndex domains_;
-  ShapeIndex index_;
+  SignatureCache index_;
   std::uint64_t version_ = 0;
 };
 
-TEST(ShapeIndex, GivesTheAnswerOfThePassOverAllNodes) {
+TEST(SignatureCache, GivesTheAnswerOfThePassOverAllNodes) {
   EXPECT_TRUE(rc::check("index and pass agree", [] {
     History history;
     const int steps = 10 + pick(60);
@@ -242,18 +242,18 @@ TEST(ShapeIndex, GivesTheAnswerOfThePassOverAllNodes) {
   }));
 }
 
-TEST(Tournament, KnowsTheFirstOfTheHighest) {
+TEST(TournamentTree, KnowsTheFirstOfTheHighest) {
   EXPECT_TRUE(rc::check("as a scan does", [] {
-    std::vector<std::int64_t> keys(static_cast<std::size_t>(1 + pick(40)), Tournament::kOut);
-    Tournament tournament;
+    std::vector<std::int64_t> keys(static_cast<std::size_t>(1 + pick(40)), TournamentTree::kOut);
+    TournamentTree tournament;
     tournament.start(keys);
     for (int i = 0; i < 60; ++i) {
       const auto at = static_cast<std::size_t>(pick(static_cast<int>(keys.size())));
-      keys[at] = pick(4) == 0 ? Tournament::kOut : pick(5);
+      keys[at] = pick(4) == 0 ? TournamentTree::kOut : pick(5);
       tournament.set(at, keys[at]);
       const auto best = std::max_element(keys.begin(), keys.end());
-      RC_ASSERT(tournament.empty() == (*best == Tournament::kOut));
-      if (*best != Tournament::kOut)
+      RC_ASSERT(tournament.empty() == (*best == TournamentTree::kOut));
+      if (*best != TournamentTree::kOut)
         RC_ASSERT(tournament.best() == static_cast<std::size_t>(best - keys.begin()));
     }
   }));

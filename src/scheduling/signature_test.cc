@@ -19,16 +19,16 @@ class Paint final : public Filter {
  public:
   explicit Paint(Signing signing) : signing_(signing) {}
   std::string_view name() const override { return "Paint"; }
-  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
-    if (signing_ == Signing::Signed && signature.begin(name())) signature.put(wanted(*attempt.pod));
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    if (signing_ == Signing::Signed && signature.begin(name())) signature.put(wanted(*state.pod));
     return signing_;
   }
-  void filter(Attempt& attempt) const override {
-    attempt.keep_if(kOtherPaint, [&](NodeId node) {
+  void filter(CycleState& state) const override {
+    state.keep_if(kOtherPaint, [&](NodeId node) {
       ++judged;
-      const api::StringMap& labels = attempt.world->cluster.node(node).live->meta.labels;
+      const api::StringMap& labels = state.context->cluster.node(node).live->meta.labels;
       const auto label = labels.find("paint");
-      return label != labels.end() && label->second == wanted(*attempt.pod);
+      return label != labels.end() && label->second == wanted(*state.pod);
     });
   }
   mutable int judged = 0;  // nodes, in all calls
@@ -106,7 +106,7 @@ TEST_P(PaintedGangTest, MembersThatDifferAreNotCountedAsOne) {
         &bench_.put_pod(paint_of, R"(,"annotations":{"paint":")" + std::string(paint_of) + "\"}"));
   GroupCycle groups(bench_.plugins, bench_.domains, bench_.index);
   model::Ledger::Transaction transaction(bench_.cluster.ledger());
-  const GroupOutcome outcome = groups.run(bench_.world, input, transaction);
+  const GroupOutcome outcome = groups.run(bench_.context, input, transaction);
   EXPECT_EQ(outcome.kind, GroupOutcome::Kind::Placed) << outcome.explanation;
 }
 
@@ -133,9 +133,9 @@ TEST(PodSignature, TellsPodsApartThatAnyDefaultPluginTellsApart) {
   std::set<std::string> seen;
   for (const std::string& spec : specs) {
     bench.begin(bench.put_pod("p" + std::to_string(seen.size()), "", spec));
-    ASSERT_TRUE(bench.pods.prepare(bench.attempt)) << spec;
+    ASSERT_TRUE(bench.pods.prepare(bench.state)) << spec;
     PodSignature signature;
-    EXPECT_TRUE(bench.pods.sign(bench.attempt, signature)) << "not signed: " << spec;
+    EXPECT_TRUE(bench.pods.sign(bench.state, signature)) << "not signed: " << spec;
     EXPECT_TRUE(seen.insert(signature.bytes()).second) << "signed like a pod before it: " << spec;
   }
 }

@@ -116,7 +116,7 @@ void TestBench::carry_out(const client::Effects& effects) {
     outcome.chains.push_back({chain.key, true, chain.writes.size(), {}});
   }
   events.insert(events.end(), effects.events.begin(), effects.events.end());
-  scheduler.settle(view, outcome, now);
+  scheduler.on_outcome(view, outcome, now);
 }
 
 std::vector<std::string> TestBench::run() {

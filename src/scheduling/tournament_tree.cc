@@ -5,7 +5,7 @@
 
 namespace berth::scheduling {
 
-void Tournament::start(std::span<const std::int64_t> keys) {
+void TournamentTree::start(std::span<const std::int64_t> keys) {
   const std::size_t leaves = std::bit_ceil(std::max<std::size_t>(keys.size(), 2));
   keys_.assign(leaves, kOut);
   std::copy(keys.begin(), keys.end(), keys_.begin());
@@ -14,7 +14,7 @@ void Tournament::start(std::span<const std::int64_t> keys) {
   for (std::size_t match = leaves; --match > 0;) winners_[match] = winner_of(match);
 }
 
-void Tournament::set(std::size_t position, std::int64_t key) {
+void TournamentTree::set(std::size_t position, std::int64_t key) {
   if (keys_[position] == key) return;
   keys_[position] = key;
   for (std::size_t match = (keys_.size() + position) / 2; match > 0; match /= 2)

@@ -11,7 +11,7 @@
 
 namespace berth::scheduling {
 
-class Tournament {
+class TournamentTree {
  public:
   // The key of a position that takes no part.
   static constexpr std::int64_t kOut = std::numeric_limits<std::int64_t>::min();

@@ -13,7 +13,7 @@ client::Write withdrawal(const api::ObjectKey& key, const api::BindRequest& requ
 
 }  // namespace
 
-void Withdrawals::schedule(const api::ObjectKey& key, Entry& entry, Time at) {
+void Withdrawals::schedule(const api::ObjectKey& key, PendingWithdrawal& entry, Time at) {
   due_.erase({entry.due, key});
   entry.due = at;
   if (!entry.under_way) due_.emplace(at, key);
@@ -21,7 +21,7 @@ void Withdrawals::schedule(const api::ObjectKey& key, Entry& entry, Time at) {
 
 void Withdrawals::want(const api::BindRequest& request, Time now) {
   const api::ObjectKey key = client::key_of(api::Kind::BindRequest, request.meta);
-  Entry& entry = entries_[key];
+  PendingWithdrawal& entry = entries_[key];
   if (entry.decision == request.decision_id) return;
   entry.decision = request.decision_id;
   entry.failures = 0;
@@ -38,7 +38,7 @@ client::Effects Withdrawals::due(const client::View& view, Time now) {
   while (!due_.empty() && due_.begin()->first <= now && effects.chains.size() < kWithdrawalsPerWriteMax) {
     const api::ObjectKey key = due_.begin()->second;
     due_.erase(due_.begin());
-    Entry& entry = entries_.at(key);
+    PendingWithdrawal& entry = entries_.at(key);
     const api::BindRequest* request = view.bind_requests.find(key.ns, key.name);
     const bool wanted = request && request->decision_id == entry.decision && !request->withdrawn &&
                         request->phase == api::BindPhase::Pending;
@@ -52,10 +52,10 @@ client::Effects Withdrawals::due(const client::View& view, Time now) {
   return effects;
 }
 
-bool Withdrawals::settle(const api::ObjectKey& key, bool ok, Time now) {
+bool Withdrawals::write_done(const api::ObjectKey& key, bool ok, Time now) {
   const auto found = entries_.find(key);
   if (found == entries_.end() || !found->second.under_way) return false;
-  Entry& entry = found->second;
+  PendingWithdrawal& entry = found->second;
   entry.under_way = false;
   entry.failures = ok ? 0 : entry.failures + 1;
   if (has(KnownDefect::WithdrawalSentOnce)) return true;

@@ -26,19 +26,19 @@ class Withdrawals {
   // Writes that are due, at most kWithdrawalsPerWriteMax; forgets what the view shows as done or as gone.
   client::Effects due(const client::View& view, Time now);
   // What came of the write to this request; false when none of it is under way.
-  bool settle(const api::ObjectKey& key, bool ok, Time now);
+  bool write_done(const api::ObjectKey& key, bool ok, Time now);
   std::optional<Time> next_time() const;
 
  private:
-  struct Entry {
+  struct PendingWithdrawal {
     std::string decision;
     Time due;  // also while the write is under way: then it is looked at once it is answered
     std::uint32_t failures = 0;
     bool under_way = false;
   };
-  void schedule(const api::ObjectKey& key, Entry& entry, Time at);
+  void schedule(const api::ObjectKey& key, PendingWithdrawal& entry, Time at);
 
-  std::map<api::ObjectKey, Entry> entries_;
+  std::map<api::ObjectKey, PendingWithdrawal> entries_;
   std::set<std::pair<Time, api::ObjectKey>> due_;  // of entries without a write under way
 };
 

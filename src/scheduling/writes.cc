@@ -3,11 +3,11 @@
 #include "base/known_defects.h"
 
 namespace berth::scheduling {
-std::vector<api::ClaimAllocation> claim_allocations(const World& world,
+std::vector<api::ClaimAllocation> claim_allocations(const SchedulingContext& context,
                                                     const std::vector<ClaimChoice>& claims) {
   std::vector<api::ClaimAllocation> allocations;
   for (const ClaimChoice& choice : claims) {
-    const model::ClaimRow& row = world.cluster.claim(choice.claim);
+    const model::ClaimRow& row = context.cluster.claim(choice.claim);
     allocations.push_back(
         {choice.pod_claim, row.key.name, row.live ? row.live->meta.uid : "", *choice.allocation});
     if (choice.extended) allocations.back().extended = *choice.extended;
@@ -15,8 +15,8 @@ std::vector<api::ClaimAllocation> claim_allocations(const World& world,
   return allocations;
 }
 
-client::Chain bind_chain(const client::View& view, const Binding& binding, const api::BindGroup& group,
-                         const std::string& decision, std::uint64_t epoch) {
+client::Chain bind_chain(const client::View& view, const BindRequestDraft& binding,
+                         const api::BindGroup& group, const std::string& decision, std::uint64_t epoch) {
   const api::ObjectMeta& pod = binding.pod->meta;
   api::BindRequest request;
   request.meta.ns = pod.ns;

@@ -9,7 +9,7 @@
 
 namespace berth::scheduling {
 
-struct Binding {
+struct BindRequestDraft {
   const api::Pod* pod = nullptr;
   std::string node;
   std::vector<api::ClaimAllocation> claims;
@@ -22,10 +22,10 @@ inline constexpr std::string_view kGroupScheduled = "PodGroupInitiallyScheduled"
 // Makes the pod's bind request say this decision: a create, or an update in place of one that failed for
 // good. It is followed until its fate is known; a request of another decision that stands ends it as not
 // accepted.
-client::Chain bind_chain(const client::View& view, const Binding& binding, const api::BindGroup& group,
-                         const std::string& decision, std::uint64_t epoch);
+client::Chain bind_chain(const client::View& view, const BindRequestDraft& binding,
+                         const api::BindGroup& group, const std::string& decision, std::uint64_t epoch);
 
-std::vector<api::ClaimAllocation> claim_allocations(const World& world,
+std::vector<api::ClaimAllocation> claim_allocations(const SchedulingContext& context,
                                                     const std::vector<ClaimChoice>& claims);
 
 // PodScheduled=False.

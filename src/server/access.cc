@@ -21,18 +21,22 @@ ApiStatus unauthorized() {
   return status;
 }
 
-std::string sentence(const User& user, const Wish& wish) {
+std::string sentence(const User& user, const AccessAttributes& attributes) {
   std::string text = "User \"" + user.name + "\" cannot ";
-  text.append(wish.verb).append(" resource \"").append(wish.resource).append("\" in API group \"");
-  text.append(wish.group).append("\" ");
-  if (wish.ns.empty()) return text + "at the cluster scope";
-  return text.append("in the namespace \"").append(wish.ns).append("\"");
+  text.append(attributes.verb)
+      .append(" resource \"")
+      .append(attributes.resource)
+      .append("\" in API group \"");
+  text.append(attributes.group).append("\" ");
+  if (attributes.ns.empty()) return text + "at the cluster scope";
+  return text.append("in the namespace \"").append(attributes.ns).append("\"");
 }
 
 // Asking about oneself is open to everyone who is somebody.
-bool asks_about_self(const Wish& wish) {
-  const bool group = wish.group == "authorization.k8s.io" || wish.group == "authentication.k8s.io";
-  return group && wish.verb == "create" && wish.resource.rfind("selfsubject", 0) == 0;
+bool asks_about_self(const AccessAttributes& attributes) {
+  const bool group =
+      attributes.group == "authorization.k8s.io" || attributes.group == "authentication.k8s.io";
+  return group && attributes.verb == "create" && attributes.resource.rfind("selfsubject", 0) == 0;
 }
 
 bool is_open_path(std::string_view path) {
@@ -55,7 +59,7 @@ bool is_administrator(const User& user) {
   return in_group(user, kMasters);
 }
 
-std::variant<User, ApiStatus> asker_of(const HttpRequest& request) {
+std::variant<User, ApiStatus> authenticate(const HttpRequest& request) {
   User user = request.user;
   if (user.name.empty()) {
     if (!request.header("Authorization").empty()) return unauthorized();
@@ -68,7 +72,7 @@ std::variant<User, ApiStatus> asker_of(const HttpRequest& request) {
     if (request.header("Impersonate-Group").empty()) return user;
     return bad_request("Impersonate-Group is given without Impersonate-User");
   }
-  if (const auto refused = denied(user, {"impersonate", "", "users", "", other})) return *refused;
+  if (const auto refused = authorize(user, {"impersonate", "", "users", "", other})) return *refused;
   User impersonated{std::string(other), {}};
   for (const auto& [name, value] : request.headers) {
     static constexpr std::string_view kHeader = "impersonate-group";
@@ -82,15 +86,16 @@ std::variant<User, ApiStatus> asker_of(const HttpRequest& request) {
   return impersonated;
 }
 
-std::optional<ApiStatus> denied(const User& user, const Wish& wish) {
+std::optional<ApiStatus> authorize(const User& user, const AccessAttributes& attributes) {
   if (is_administrator(user)) return std::nullopt;
-  if (in_group(user, kAuthenticated) && asks_about_self(wish)) return std::nullopt;
-  const std::string_view plural = std::string_view(wish.resource).substr(0, wish.resource.find('/'));
-  ApiStatus status = forbidden({wish.group, plural}, wish.name, sentence(user, wish));
+  if (in_group(user, kAuthenticated) && asks_about_self(attributes)) return std::nullopt;
+  const std::string_view plural =
+      std::string_view(attributes.resource).substr(0, attributes.resource.find('/'));
+  ApiStatus status = forbidden({attributes.group, plural}, attributes.name, sentence(user, attributes));
   return status;
 }
 
-std::optional<ApiStatus> denied_path(const User& user, std::string_view method, std::string_view path) {
+std::optional<ApiStatus> authorize_path(const User& user, std::string_view method, std::string_view path) {
   if (is_administrator(user) || is_public_path(path)) return std::nullopt;
   if (in_group(user, kAuthenticated) && is_open_path(path)) return std::nullopt;
   std::string verb(method);

@@ -14,7 +14,7 @@
 
 namespace berth::server {
 
-struct Wish {
+struct AccessAttributes {
   std::string_view verb;
   std::string_view group;
   std::string resource;  // "pods", "pods/binding"
@@ -25,12 +25,12 @@ struct Wish {
 // The user that the transport established, or the one whom the administrator impersonates. Without
 // credentials system:anonymous; 401 for a token, since none is ever given out; 403 for who may not
 // impersonate.
-std::variant<User, ApiStatus> asker_of(const HttpRequest& request);
+std::variant<User, ApiStatus> authenticate(const HttpRequest& request);
 
 bool is_administrator(const User& user);
 // Nothing when `user` may; else the 403 in the reference's words.
-std::optional<ApiStatus> denied(const User& user, const Wish& wish);
+std::optional<ApiStatus> authorize(const User& user, const AccessAttributes& attributes);
 // For paths that are no resource.
-std::optional<ApiStatus> denied_path(const User& user, std::string_view method, std::string_view path);
+std::optional<ApiStatus> authorize_path(const User& user, std::string_view method, std::string_view path);
 
 }  // namespace berth::server

@@ -13,8 +13,8 @@
 #include "server/request_body.h"
 #include "server/reviews.h"
 #include "server/scale.h"
-#include "server/served.h"
 #include "server/serialization.h"
+#include "server/served.h"
 
 namespace berth::server {
 namespace {
@@ -73,7 +73,7 @@ struct CollectionRemoval {
   std::optional<ApiStatus> failure;
 
   // The outcome of the whole with the last answer; nothing before. Gone already is no failure.
-  std::optional<std::optional<ApiStatus>> settle(Answer removed) {
+  std::optional<std::optional<ApiStatus>> finish(Answer removed) {
     const std::lock_guard lock(mutex);
     const bool refused = removed.status && removed.status->code != 404;
     if (refused && !failure) failure = std::move(removed.status);
@@ -101,7 +101,7 @@ bool ApiServer::is_watch(const Call& call) {
   return call.request.method == "GET" && (call.watch || asked);
 }
 
-ApiServer::ApiServer(Registry::World world, ApiServerOptions options)
+ApiServer::ApiServer(Registry::Dependencies world, ApiServerOptions options)
     : registry_(world, options.recent_documents_bytes), watches_(registry_), options_(std::move(options)) {}
 
 namespace {
@@ -158,17 +158,17 @@ Status ApiServer::make_default_objects() {
 }
 
 void ApiServer::handle(HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
-  const api::Gates& gates = registry_.world().gates;
+  const api::Gates& gates = registry_.dependencies().gates;
   if (is_health_path(request.path)) {
     const bool up = ready_ || request.path.rfind("/readyz", 0) != 0;
     return exchange->respond(text_response(up ? 200 : 500, up ? "ok" : "not ready"));
   }
-  auto asker = asker_of(request);
+  auto asker = authenticate(request);
   if (const auto* refused = std::get_if<ApiStatus>(&asker)) return exchange->respond(refused->to_response());
   request.user = std::get<User>(std::move(asker));
   const ParsedPath path = parse_path(request.path);
   if (path.kind != PathKind::Resource)
-    if (const auto refused = denied_path(request.user, request.method, request.path))
+    if (const auto refused = authorize_path(request.user, request.method, request.path))
       return exchange->respond(refused->to_response());
   if (request.path == "/metrics" && options_.metrics)
     return exchange->respond(
@@ -202,8 +202,10 @@ void ApiServer::handle_resource(std::shared_ptr<Call> call) {
       !target.subresource.empty() && !target.resource->has_subresource(target.subresource);
   if (misplaced || unknown_subresource) return answer(call, Answer::failed(path_not_found()));
   const std::string_view verb = verb_of(call->request, target, is_watch(*call));
-  const Wish wish{verb, target.resource->group, resource_text(target), target.ns, target.name};
-  if (const auto refused = denied(call->request.user, wish)) return answer(call, Answer::failed(*refused));
+  const AccessAttributes attributes{verb, target.resource->group, resource_text(target), target.ns,
+                                    target.name};
+  if (const auto refused = authorize(call->request.user, attributes))
+    return answer(call, Answer::failed(*refused));
   if (const auto warning = deprecation_of(*target.resource)) call->warnings.push_back(*warning);
   if (target.subresource.empty() && !allows(*target.resource, verb))
     return answer(call, Answer::failed(method_not_allowed()));
@@ -343,13 +345,13 @@ void ApiServer::create(std::shared_ptr<Call> call) {
   call->created = metadata_of(read.document).string_at("name");
   warn(*call, std::move(read.warnings));
   std::get<WriteOptions>(options).empty_lists = std::move(read.empty_lists);
-  if (auto reviewed =
-          review(*call->target.resource, read.document, call->request.user, registry_.world().clock.now()))
+  if (auto reviewed = review(*call->target.resource, read.document, call->request.user,
+                             registry_.dependencies().clock.now()))
     return answer(call, std::move(*reviewed));
   registry_.create(
       call->target, std::move(read.document), std::get<WriteOptions>(options), [this, call](Answer made) {
         if (made.object) call->created = made.object->key.name;
-        if (options_.warn_unacted && !made.status && !is_acted_on(*call->target.resource))
+        if (options_.warn_unacted && !made.status && !has_controller(*call->target.resource))
           call->warnings.push_back("no controller here acts on " + qualified(call->target.resource_name()) +
                                    ": it is only stored");
         answer(call, std::move(made));
@@ -423,7 +425,7 @@ void ApiServer::remove_collection(std::shared_ptr<Call> call) {
     target.name = object->key.name;
     registry_.remove(std::move(target), std::get<DeleteOptions>(options), write_options,
                      [this, call, removal, found](Answer removed) {
-                       const auto failure = removal->settle(std::move(removed));
+                       const auto failure = removal->finish(std::move(removed));
                        if (!failure) return;
                        if (failure->has_value()) return answer(call, Answer::failed(**failure));
                        respond(call, found);
@@ -490,7 +492,7 @@ void ApiServer::audit(const Call& call, int code, store::Revision revision) cons
   const ObjectTarget& target = call.target;
   std::string resource = qualified(target.resource_name());
   if (!target.subresource.empty()) resource += "/" + target.subresource;
-  options_.audit({registry_.world().clock.now(), call.request.user.name,
+  options_.audit({registry_.dependencies().clock.now(), call.request.user.name,
                   std::string(verb_of(call.request, target, is_watch(call))), std::move(resource), target.ns,
                   target.name.empty() ? call.created : target.name, code, revision});
 }
@@ -512,7 +514,7 @@ void ApiServer::answer(const std::shared_ptr<Call>& call, Answer made) {
     response.body = stored;
   else if (!made.status)
     response.body = render_one(*call->target.resource, made.object, stored, call->rendering,
-                               registry_.world().clock.now());
+                               registry_.dependencies().clock.now());
   warn(*call, std::move(made.warnings));
   respond(call, std::move(response), made.object ? made.object->revision : 0);
 }

@@ -45,7 +45,7 @@ struct ApiServerOptions {
 
 class ApiServer final : public HttpHandler {
  public:
-  ApiServer(Registry::World world, ApiServerOptions options);
+  ApiServer(Registry::Dependencies world, ApiServerOptions options);
 
   void handle(HttpRequest request, std::shared_ptr<HttpExchange> exchange) override;
   // Makes the namespaces and priority classes that a new cluster has. Waits for the store; not on a

@@ -56,7 +56,7 @@ void Registry::bind(ObjectTarget target, const Json& binding, WriteOptions optio
   const std::string version(metadata_of(binding).string_at("resourceVersion"));
   const Json annotations =
       metadata_of(binding).find("annotations") ? *metadata_of(binding).find("annotations") : Json();
-  const Time now = world_.clock.now();
+  const Time now = dependencies_.clock.now();
   target.subresource = "binding";
   const ObjectTarget pod_target = target;
   const auto change = [=](const Json& current) -> std::variant<Json, ApiStatus> {

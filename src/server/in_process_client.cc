@@ -86,9 +86,9 @@ class InProcessClient final : public client::ApiClient {
     http.body = std::move(request.body);
     http.user = {user_, {"system:masters"}};
     auto exchange = std::make_shared<ReplyExchange>(std::move(done));
-    server_.registry().world().executor.post([this, http = std::move(http),
-                                              permit = std::move(request.permit),
-                                              exchange = std::move(exchange)]() mutable {
+    server_.registry().dependencies().executor.post([this, http = std::move(http),
+                                                     permit = std::move(request.permit),
+                                                     exchange = std::move(exchange)]() mutable {
       if (permit && !permit->granted()) return exchange->refuse_unsent();
       server_.handle(std::move(http), std::move(exchange));
     });

@@ -21,8 +21,8 @@ std::string list_body(const Registry& registry, const ObjectTarget& target, cons
                       const ListOptions& options, Rendering rendering) {
   const std::string metadata = list_metadata(page, options);
   if (rendering.form == Form::Table)
-    return table_bytes(*target.resource, page.objects, rendering, metadata, registry.world().clock.now(),
-                       true);
+    return table_bytes(*target.resource, page.objects, rendering, metadata,
+                       registry.dependencies().clock.now(), true);
   const bool partial = rendering.form == Form::Metadata;
   const std::string api_version = partial ? "meta.k8s.io/v1"
                                           : api::ResourceRef{std::string(target.resource->group),

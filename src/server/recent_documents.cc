@@ -51,7 +51,7 @@ void RecentDocuments::keep(store::Revision revision, Json document, std::size_t 
   if (bytes > bytes_max_) return;
   std::vector<Json> left;  // destroyed without the lock
   const std::lock_guard lock(mutex_);
-  if (!kept_.try_emplace(revision, Kept{std::move(document), bytes}).second) return;
+  if (!kept_.try_emplace(revision, CachedDocument{std::move(document), bytes}).second) return;
   order_.push_back(revision);
   bytes_ += bytes;
   for (; bytes_ > bytes_max_; order_.pop_front()) left.push_back(take(order_.front()));

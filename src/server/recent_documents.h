@@ -36,7 +36,7 @@ class RecentDocuments {
   std::size_t bytes() const;  // of JSON text, at most bytes_max
 
  private:
-  struct Kept {
+  struct CachedDocument {
     Json document;
     std::size_t bytes = 0;
   };
@@ -45,7 +45,7 @@ class RecentDocuments {
 
   const std::size_t bytes_max_;
   mutable std::mutex mutex_;
-  std::unordered_map<store::Revision, Kept> kept_;
+  std::unordered_map<store::Revision, CachedDocument> kept_;
   std::deque<store::Revision> order_;  // of keeping; at most half of them are forgotten
   std::size_t bytes_ = 0;
 };

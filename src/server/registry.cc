@@ -217,7 +217,7 @@ api::RuleContext Registry::context(const ObjectTarget& target, const WriteOption
   const auto read = [this](std::string_view resource, std::string_view ns,
                            std::string_view name) -> std::optional<Json> {
     const store::ObjectPtr found =
-        world_.store.get({std::string(resource), std::string(ns), std::string(name)});
+        dependencies_.store.get({std::string(resource), std::string(ns), std::string(name)});
     if (!found) return std::nullopt;
     Result<Json> json = document_of(*found);
     return json ? std::optional(std::move(json).value()) : std::nullopt;
@@ -227,12 +227,12 @@ api::RuleContext Registry::context(const ObjectTarget& target, const WriteOption
     store::ListQuery query;
     query.resource = resource;
     query.ns = ns;
-    if (Result<store::ListPage> page = world_.store.list(query))
+    if (Result<store::ListPage> page = dependencies_.store.list(query))
       for (const store::ObjectPtr& object : page->objects)
         if (Result<Json> json = document_of(*object)) found.push_back(std::move(json).value());
     return found;
   };
-  api::RuleContext ctx{world_.gates, world_.clock.now(), options.user, read, list};
+  api::RuleContext ctx{dependencies_.gates, dependencies_.clock.now(), options.user, read, list};
   ctx.subresource = target.subresource;
   ctx.request_group = target.resource->group;
   ctx.empty_lists = options.empty_lists;
@@ -241,7 +241,7 @@ api::RuleContext Registry::context(const ObjectTarget& target, const WriteOption
 
 std::optional<ApiStatus> Registry::check_namespace(const ObjectTarget& target) const {
   if (!target.resource->namespaced) return std::nullopt;
-  const store::ObjectPtr ns = world_.store.get({"namespaces", "", target.ns});
+  const store::ObjectPtr ns = dependencies_.store.get({"namespaces", "", target.ns});
   if (!ns) return not_found({"", "namespaces"}, target.ns);
   if (ns->bytes.find("\"deletionTimestamp\"") == std::string::npos) return std::nullopt;
   const Result<Json> object = document_of(*ns);
@@ -271,12 +271,12 @@ void Registry::create(ObjectTarget target, Json body, WriteOptions options, Done
   const std::string prefix(metadata.string_at("generateName"));
   const bool generated = target.name.empty() && !prefix.empty();
   if (generated) {
-    target.name = prefix.substr(0, 58) + world_.random.name_suffix(5);
+    target.name = prefix.substr(0, 58) + dependencies_.random.name_suffix(5);
     metadata["name"] = target.name;
   }
   if (auto refused = check_namespace(target)) return done(Answer::failed(std::move(*refused)));
   if (target.resource->namespaced) metadata["namespace"] = target.ns;
-  metadata["uid"] = world_.random.uuid();
+  metadata["uid"] = dependencies_.random.uuid();
   metadata["creationTimestamp"] = format_time(ctx.now);
   for (std::string_view key :
        {"deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink"})
@@ -294,7 +294,7 @@ void Registry::create(ObjectTarget target, Json body, WriteOptions options, Done
   if (rules.warnings) warnings = rules.warnings(body, nullptr, ctx);
 
   if (options.dry_run) {
-    const store::ObjectPtr existing = world_.store.get(key_of(target));
+    const store::ObjectPtr existing = dependencies_.store.get(key_of(target));
     if (existing) return done(Answer::failed(already_exists(target.resource_name(), target.name)));
     return done(of_document(201, body, std::move(warnings)));
   }
@@ -310,34 +310,34 @@ void Registry::submit_create(ObjectTarget target, Json object, int tries_left,
   write.uid = metadata_of(object).string_at("uid");
   Json written = in_stored_order(object);
   write.draft = draft_of(written);
-  world_.store.submit(
-      std::move(write),
-      [this, written = std::move(written), target = std::move(target), object = std::move(object), tries_left,
-       warnings = std::move(warnings), done = std::move(done)](store::WriteResult result) mutable {
-        if (result) {
-          keep(**result, std::move(written));
-          return done(of_object(201, *result, std::move(warnings)));
-        }
-        const bool taken = result.error().code() == ErrorCode::Exists;
-        if (taken && tries_left > 1) {
-          world_.executor.post([this, target = std::move(target), object = std::move(object), tries_left,
-                                warnings = std::move(warnings), done = std::move(done)]() mutable {
-            const std::string prefix(metadata_of(object).string_at("generateName").substr(0, 58));
-            target.name = prefix + world_.random.name_suffix(5);
-            metadata_of(object)["name"] = target.name;
-            submit_create(std::move(target), std::move(object), tries_left - 1, std::move(warnings),
-                          std::move(done));
-          });
-          return;
-        }
-        ApiStatus status = of_store_error(target, result.error());
-        if (taken) {
-          const store::ObjectPtr existing = world_.store.get(key_of(target));
-          const Result<Json> json = existing ? document_of(*existing) : Result<Json>(Json());
-          if (json && is_deleting(*json)) status.message = "object is being deleted: " + status.message;
-        }
-        done(Answer::failed(std::move(status)));
+  dependencies_.store.submit(std::move(write), [this, written = std::move(written),
+                                                target = std::move(target), object = std::move(object),
+                                                tries_left, warnings = std::move(warnings),
+                                                done = std::move(done)](store::WriteResult result) mutable {
+    if (result) {
+      keep(**result, std::move(written));
+      return done(of_object(201, *result, std::move(warnings)));
+    }
+    const bool taken = result.error().code() == ErrorCode::Exists;
+    if (taken && tries_left > 1) {
+      dependencies_.executor.post([this, target = std::move(target), object = std::move(object), tries_left,
+                                   warnings = std::move(warnings), done = std::move(done)]() mutable {
+        const std::string prefix(metadata_of(object).string_at("generateName").substr(0, 58));
+        target.name = prefix + dependencies_.random.name_suffix(5);
+        metadata_of(object)["name"] = target.name;
+        submit_create(std::move(target), std::move(object), tries_left - 1, std::move(warnings),
+                      std::move(done));
       });
+      return;
+    }
+    ApiStatus status = of_store_error(target, result.error());
+    if (taken) {
+      const store::ObjectPtr existing = dependencies_.store.get(key_of(target));
+      const Result<Json> json = existing ? document_of(*existing) : Result<Json>(Json());
+      if (json && is_deleting(*json)) status.message = "object is being deleted: " + status.message;
+    }
+    done(Answer::failed(std::move(status)));
+  });
 }
 
 void Registry::update(ObjectTarget target, Json body, WriteOptions options, Done done) {
@@ -361,7 +361,7 @@ void Registry::modify(ObjectTarget target, Change change, WriteOptions options, 
 
 void Registry::attempt(std::shared_ptr<Update> update) {
   const ObjectTarget& target = update->target;
-  const store::ObjectPtr current = world_.store.get(key_of(target));
+  const store::ObjectPtr current = dependencies_.store.get(key_of(target));
   const auto fail = [&](ApiStatus status) { update->done(Answer::failed(std::move(status))); };
   if (!current) {
     if (!update->replaces || !rules_of(target).create_on_update)
@@ -456,27 +456,28 @@ void Registry::finish(std::shared_ptr<Update> update, store::Write write, Json w
   std::string last_state =
       removes ? write.draft.head + std::to_string(write.expected) + write.draft.tail : "";
   const store::Revision replaced = write.expected;
-  world_.store.submit(std::move(write), [this, update, last_state = std::move(last_state), removes, replaced,
-                                         written = std::move(written)](store::WriteResult result) mutable {
-    if (result) {
-      recent_->forget(replaced);
-      if (!removes) keep(**result, std::move(written));
-      Answer answer = of_object(200, *result, std::move(update->warnings));
-      if (removes) {
-        answer.object = nullptr;
-        answer.document = std::move(last_state);
-      }
-      return update->done(std::move(answer));
-    }
-    const bool raced = result.error().code() == ErrorCode::Conflict && --update->tries_left > 0;
-    if (raced) return world_.executor.post([this, update] { attempt(update); });
-    update->done(Answer::failed(of_store_error(update->target, result.error())));
-  });
+  dependencies_.store.submit(
+      std::move(write), [this, update, last_state = std::move(last_state), removes, replaced,
+                         written = std::move(written)](store::WriteResult result) mutable {
+        if (result) {
+          recent_->forget(replaced);
+          if (!removes) keep(**result, std::move(written));
+          Answer answer = of_object(200, *result, std::move(update->warnings));
+          if (removes) {
+            answer.object = nullptr;
+            answer.document = std::move(last_state);
+          }
+          return update->done(std::move(answer));
+        }
+        const bool raced = result.error().code() == ErrorCode::Conflict && --update->tries_left > 0;
+        if (raced) return dependencies_.executor.post([this, update] { attempt(update); });
+        update->done(Answer::failed(of_store_error(update->target, result.error())));
+      });
 }
 
 void Registry::remove(ObjectTarget target, DeleteOptions options, WriteOptions write_options, Done done) {
   const api::KindRules& rules = rules_of(target);
-  const store::ObjectPtr current = world_.store.get(key_of(target));
+  const store::ObjectPtr current = dependencies_.store.get(key_of(target));
   if (!current) return done(Answer::failed(not_found(target.resource_name(), target.name)));
   if (auto refused = failed_precondition(target, options, *current))
     return done(Answer::failed(std::move(*refused)));
@@ -493,10 +494,10 @@ void Registry::remove(ObjectTarget target, DeleteOptions options, WriteOptions w
   apply_propagation(object, options, rules);
   const bool graceful = is_pod(target);
   const std::int64_t grace_s = graceful ? pod_grace_s(object, options) : 0;
-  if (graceful) begin_deletion(object, world_.clock.now(), grace_s, options);
+  if (graceful) begin_deletion(object, dependencies_.clock.now(), grace_s, options);
   const bool pending = holds_deletion(target, object);
   if (pending) {
-    if (!is_deleting(object)) mark_deleted(object, world_.clock.now(), grace_s);
+    if (!is_deleting(object)) mark_deleted(object, dependencies_.clock.now(), grace_s);
     if (is_namespace(target)) {
       metadata_of(object).as_object().erase(kGraceMember);
       object["status"]["phase"] = "Terminating";
@@ -506,13 +507,13 @@ void Registry::remove(ObjectTarget target, DeleteOptions options, WriteOptions w
   }
   Removal removal{std::move(target), std::move(options), std::move(write_options), {}, {}};
   if (!pending && !graceful)
-    removal.last_words =
+    removal.response_body =
         to_string(rules.answers_deleted_object
                       ? before
                       : deleted_status(removal.target.resource_name(), removal.target.name, current->uid));
   if (removal.options.dry_run)
     return done(graceful ? of_document(200, object, std::move(warnings))
-                         : of_document(200, std::move(removal.last_words), std::move(warnings)));
+                         : of_document(200, std::move(removal.response_body), std::move(warnings)));
   removal.warnings = std::move(warnings);
   store::Write write;
   write.kind = pending ? store::Write::Kind::Update : store::Write::Kind::Delete;
@@ -531,22 +532,23 @@ void Registry::keep(const store::Object& object, Json written) {
 }
 
 void Registry::submit_removal(Removal removal, store::Write write, Done done) {
-  world_.store.submit(std::move(write), [this, removal = std::move(removal),
-                                         done = std::move(done)](store::WriteResult result) mutable {
+  dependencies_.store.submit(std::move(write), [this, removal = std::move(removal),
+                                                done = std::move(done)](store::WriteResult result) mutable {
     const bool raced = !result && result.error().code() == ErrorCode::Conflict;
     if (raced && --removal.options.tries_left > 0)
-      return world_.executor.post([this, removal = std::move(removal), done = std::move(done)]() mutable {
-        remove(std::move(removal.target), std::move(removal.options), std::move(removal.write_options),
-               std::move(done));
-      });
+      return dependencies_.executor.post(
+          [this, removal = std::move(removal), done = std::move(done)]() mutable {
+            remove(std::move(removal.target), std::move(removal.options), std::move(removal.write_options),
+                   std::move(done));
+          });
     if (!result) return done(Answer::failed(of_store_error(removal.target, result.error())));
-    if (removal.last_words.empty()) return done(of_object(200, *result, std::move(removal.warnings)));
-    done(of_document(200, std::move(removal.last_words), std::move(removal.warnings)));
+    if (removal.response_body.empty()) return done(of_object(200, *result, std::move(removal.warnings)));
+    done(of_document(200, std::move(removal.response_body), std::move(removal.warnings)));
   });
 }
 
 Answer Registry::get(const ObjectTarget& target) const {
-  store::ObjectPtr object = world_.store.get(key_of(target));
+  store::ObjectPtr object = dependencies_.store.get(key_of(target));
   if (!object) return Answer::failed(not_found(target.resource_name(), target.name));
   return of_object(200, std::move(object));
 }

@@ -70,15 +70,15 @@ struct ObjectTarget {
 
 class Registry {
  public:
-  struct World {
+  struct Dependencies {
     store::Store& store;
     Executor& executor;
     Clock& clock;
     Random& random;
     const api::Gates& gates;
   };
-  Registry(World world, std::size_t recent_documents_bytes)
-      : world_(world), recent_(std::make_shared<RecentDocuments>(recent_documents_bytes)) {}
+  Registry(Dependencies dependencies, std::size_t recent_documents_bytes)
+      : dependencies_(dependencies), recent_(std::make_shared<RecentDocuments>(recent_documents_bytes)) {}
 
   // `body`: a canonical document of the storage version.
   void create(ObjectTarget target, Json body, WriteOptions options, Done done);
@@ -95,8 +95,8 @@ class Registry {
   // The document of a stored version. Refuses bytes that are no JSON.
   Result<Json> document_of(const store::Object& object) const { return recent_->document_of(object); }
 
-  store::Store& store() const { return world_.store; }
-  const World& world() const { return world_; }
+  store::Store& store() const { return dependencies_.store; }
+  const Dependencies& dependencies() const { return dependencies_; }
 
  private:
   struct Update;  // one update with its retries
@@ -106,7 +106,7 @@ class Registry {
     DeleteOptions options;
     WriteOptions write_options;
     std::vector<std::string> warnings;
-    std::string last_words;  // the answer; empty: the object as it is written
+    std::string response_body;  // the answer; empty: the object as it is written
   };
   void attempt(std::shared_ptr<Update> update);
   static ApiStatus uid_conflict(const ObjectTarget& target, std::string_view asked, std::string_view found);
@@ -120,7 +120,7 @@ class Registry {
   void submit_create(ObjectTarget target, Json object, int tries_left, std::vector<std::string> warnings,
                      Done done);
 
-  World world_;
+  Dependencies dependencies_;
   std::shared_ptr<RecentDocuments> recent_;  // also of writes whose answers are on their way
 };
 

@@ -12,12 +12,12 @@ User subject_of(const Json& spec) {
 
 bool is_allowed(const User& user, const Json& spec) {
   if (const Json* path = spec.find("nonResourceAttributes"))
-    return !denied_path(user, path->string_at("verb"), path->string_at("path"));
+    return !authorize_path(user, path->string_at("verb"), path->string_at("path"));
   const Json& asked = *spec.find("resourceAttributes");
   std::string resource(asked.string_at("resource"));
   if (!asked.string_at("subresource").empty()) resource.append("/").append(asked.string_at("subresource"));
-  return !denied(user, {asked.string_at("verb"), asked.string_at("group"), resource,
-                        asked.string_at("namespace"), asked.string_at("name")});
+  return !authorize(user, {asked.string_at("verb"), asked.string_at("group"), resource,
+                           asked.string_at("namespace"), asked.string_at("name")});
 }
 
 std::variant<Json, ApiStatus> access_review(const Json& spec, const User& user) {

@@ -28,7 +28,7 @@ bool is_served(const api::ResourceInfo& resource, const api::Gates& gates) {
   return true;
 }
 
-bool is_acted_on(const api::ResourceInfo& resource) {
+bool has_controller(const api::ResourceInfo& resource) {
   struct Unacted {
     std::string_view group;
     std::string_view resource;  // empty: every one of the group

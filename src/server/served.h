@@ -13,6 +13,6 @@ namespace berth::server {
 bool is_served(const api::ResourceInfo& resource, const api::Gates& gates);
 
 // False for kinds that are stored although nothing in the embedded control plane acts on them.
-bool is_acted_on(const api::ResourceInfo& resource);
+bool has_controller(const api::ResourceInfo& resource);
 
 }  // namespace berth::server

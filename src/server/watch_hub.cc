@@ -27,7 +27,7 @@ class WatchHub::Stream final : public store::WatchSink,
         rendering_(rendering),
         matches_(std::move(matches)),
         exchange_(std::move(exchange)) {
-    const Time now = registry_.world().clock.monotonic();
+    const Time now = registry_.dependencies().clock.monotonic();
     ends_at_ = now + Duration::seconds(options_.timeout_s > 0 ? options_.timeout_s : kWatchTimeoutDefaultS);
     bookmark_at_ = now + Duration::seconds(kBookmarkPeriodS);
   }
@@ -72,7 +72,7 @@ class WatchHub::Stream final : public store::WatchSink,
       wake = !queue_.empty() && !draining_;
       draining_ |= wake;
     }
-    if (wake) registry_.world().executor.post([self = shared_from_this()] { self->drain(); });
+    if (wake) registry_.dependencies().executor.post([self = shared_from_this()] { self->drain(); });
   }
 
   // False when the stream has ended.
@@ -168,8 +168,8 @@ class WatchHub::Stream final : public store::WatchSink,
     if (rendering_.form == Form::Object) return object_bytes(*target_.resource, object->bytes);
     const bool first = !std::exchange(columns_sent_, true);
     const std::string metadata = "{\"resourceVersion\":\"" + std::to_string(object->revision) + "\"}";
-    return table_bytes(*target_.resource, {object}, rendering_, metadata, registry_.world().clock.now(),
-                       first);
+    return table_bytes(*target_.resource, {object}, rendering_, metadata,
+                       registry_.dependencies().clock.now(), first);
   }
 
   void send_bookmark(bool ends_initial_events) {

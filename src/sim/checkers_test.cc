@@ -469,7 +469,7 @@ TEST_F(Checked, AtRestAProcessThatBelievesSomethingElse) {
   world_->run_until(world_->now() + Duration::seconds(5));
   EXPECT_TRUE(broken_memories(*world_, checker_).empty()) << broken_memories(*world_, checker_).front();
   auto& cluster = const_cast<model::Cluster&>(process.plane()->scheduler().cluster());
-  cluster.ledger().settle_claim(cluster.find_claim("default", "a"), nullptr);
+  cluster.ledger().update_claim(cluster.find_claim("default", "a"), nullptr);
   ASSERT_FALSE(broken_memories(*world_, checker_).empty());
   EXPECT_EQ(broken_memories(*world_, checker_).front(),
             "I16: all believes that device gpu.example.com/node-1/gpu-1 is free; it is held by claim a");

@@ -26,10 +26,10 @@ bool FairnessChecker::is_decided(const StoredPod& pod) const {
 }
 
 // None (no members) when several share the highest priority: nothing is promised among equals.
-FairnessChecker::Entry FairnessChecker::highest_waiting() const {
-  Entry highest;
+FairnessChecker::QueuedWork FairnessChecker::highest_waiting() const {
+  QueuedWork highest;
   bool alone = true;
-  const auto offer = [&](Entry entry) {
+  const auto offer = [&](QueuedWork entry) {
     if (!highest.members.empty() && entry.priority < highest.priority) return;
     alone = highest.members.empty() || entry.priority > highest.priority;
     highest = std::move(entry);
@@ -39,7 +39,7 @@ FairnessChecker::Entry FairnessChecker::highest_waiting() const {
   for (const auto& [name, group] : state_.groups) {
     const auto names = state_.members.find(name);
     if (names == state_.members.end()) continue;
-    Entry entry{"gang " + name, group.key, group.priority, {}};
+    QueuedWork entry{"gang " + name, group.key, group.priority, {}};
     bool begun = false;
     for (const std::string& member : names->second) {
       const StoredPod& pod = state_.pods.at(member);
@@ -50,10 +50,10 @@ FairnessChecker::Entry FairnessChecker::highest_waiting() const {
     if (group.min == 0 || begun || static_cast<std::int64_t>(entry.members.size()) < group.min) continue;
     offer(std::move(entry));
   }
-  return alone ? highest : Entry{};
+  return alone ? highest : QueuedWork{};
 }
 
-bool FairnessChecker::fits_without_lower(const Entry& entry) const {
+bool FairnessChecker::fits_without_lower(const QueuedWork& entry) const {
   StoredState left = state_;
   for (const auto& [name, pod] : state_.pods) {
     if (pod.priority >= entry.priority || pod.node.empty() || !pod.ends) continue;
@@ -63,7 +63,7 @@ bool FairnessChecker::fits_without_lower(const Entry& entry) const {
   return would_fit(left, entry.members, entry.key);
 }
 
-bool FairnessChecker::beside_endless(const Entry& entry) const {
+bool FairnessChecker::beside_endless(const QueuedWork& entry) const {
   return std::any_of(state_.pods.begin(), state_.pods.end(), [&](const auto& row) {
     const StoredPod& pod = row.second;
     return pod.priority < entry.priority && !pod.node.empty() && !pod.ends && !pod.finished();
@@ -75,7 +75,7 @@ void FairnessChecker::decided(const StoredPod& pod) {
 }
 
 std::string FairnessChecker::bound(const StoredPod& pod, Time now) {
-  const Entry entry = highest_waiting();
+  const QueuedWork entry = highest_waiting();
   if (entry.members.empty() || entry.name != overtaken_) {
     overtaken_ = entry.members.empty() ? "" : entry.name;
     since_ = asked_ = now;

@@ -37,16 +37,16 @@ class FairnessChecker {
   void scheduler_interrupted() { overtaken_.clear(); }
 
  private:
-  struct Entry {
+  struct QueuedWork {
     std::string name;  // "gang g" or "pod p"
     std::string key;   // topology key
     std::int64_t priority = 0;
     std::vector<const StoredPod*> members;
   };
-  Entry highest_waiting() const;
+  QueuedWork highest_waiting() const;
   bool is_decided(const StoredPod& pod) const;
-  bool fits_without_lower(const Entry& entry) const;
-  bool beside_endless(const Entry& entry) const;
+  bool fits_without_lower(const QueuedWork& entry) const;
+  bool beside_endless(const QueuedWork& entry) const;
 
   const StoredState& state_;
   std::string overtaken_;  // the entry that waits at the head

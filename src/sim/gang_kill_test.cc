@@ -65,20 +65,20 @@ std::string complaint(World& world) {
 int kills_survived(std::uint64_t nth, std::uint64_t again, Duration patience) {
   const auto world = half_full();
   create_gang(*world, "first");
-  world->settle(Duration::seconds(10));
+  world->advance(Duration::seconds(10));
   world->kill_at_write(nth);
   create_gang(*world, "second");
-  world->settle(Duration::seconds(2));
+  world->advance(Duration::seconds(2));
   if (!world->killed()) return 0;
   world->restart_deciders();
   int kills = 1;
   if (again > 0) {
     world->kill_at_write(again);
-    world->settle(patience);
+    world->advance(patience);
     kills += world->killed();
     if (world->killed()) world->restart_deciders();
   }
-  world->settle(patience);
+  world->advance(patience);
   EXPECT_EQ(complaint(*world), "") << "killed at write " << nth << " and at write " << again << " after that";
   return kills;
 }

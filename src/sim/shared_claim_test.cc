@@ -40,7 +40,7 @@ std::size_t consumers(World& world) {
 TEST(SharedClaim, TakesAllPodsThatItHasRoomForWithAWriteEach) {
   const auto world = world_with({}, "shared-card.yaml");
   create_pods(*world, kPods);
-  world->settle(Duration::seconds(30));
+  world->advance(Duration::seconds(30));
   EXPECT_EQ(running(*world), kPods);
   EXPECT_EQ(consumers(*world), kPods);
   const WriteCounts counts = world->writes_to("resourceclaims");
@@ -61,15 +61,15 @@ TEST(SharedClaim, IsLeftByAllWithFewWritesWhenItsDeviceFails) {
        {"metadata", Json::object({{"name", "shared"}, {"annotations", fails}})},
        {"spec", Json::object({{"devices", Json::object({{"requests", Json::array({request})}})}})}}));
   create_pods(*world, kOnOneNode);
-  world->settle(Duration::seconds(4));
+  world->advance(Duration::seconds(4));
   ASSERT_EQ(consumers(*world), kOnOneNode);
   const WriteCounts before = world->writes_to("resourceclaims");
   const Json heals =
       Json::object({{"berth.dev/fabric-fail-after", nullptr}, {"berth.dev/fabric-ready-after", "1s"}});
-  world->settle(Duration::millis(1100));
+  world->advance(Duration::millis(1100));
   world->call({client::Verb::MergePatch, api::ref_of(api::Kind::ResourceClaim), "default", "shared", "",
                to_string(Json::object({{"metadata", Json::object({{"annotations", heals}})}}))});
-  world->settle(Duration::minutes(3));
+  world->advance(Duration::minutes(3));
   EXPECT_EQ(running(*world), kOnOneNode);
   const WriteCounts after = world->writes_to("resourceclaims");
   EXPECT_LE(after.accepted - before.accepted, 2 * kOnOneNode) << "left, and taken again";
@@ -86,11 +86,11 @@ TEST(SharedClaim, IsSharedThroughLostAnswersAndRestarts) {
     create_pods(*world, kSome);
     for (std::uint64_t restart = 1; restart <= 3; ++restart) {
       world->kill_at_write(restart * 50);
-      world->settle(Duration::millis(300));
+      world->advance(Duration::millis(300));
       ASSERT_EQ(broken_invariants(*world), std::vector<std::string>{}) << "seed " << seed;
       world->restart_deciders();
     }
-    world->settle(Duration::minutes(5));
+    world->advance(Duration::minutes(5));
     EXPECT_EQ(broken_invariants(*world), std::vector<std::string>{}) << "seed " << seed;
     EXPECT_EQ(running(*world), kSome) << "seed " << seed;
     EXPECT_EQ(consumers(*world), kSome) << "seed " << seed;

@@ -31,7 +31,7 @@ class Storm {
         Json::object({{"spec", Json::object({{"extendedResourceName", "example.com/whole"}})}});
     world_->call({client::Verb::MergePatch, api::ref_of(api::Kind::DeviceClass), "", "whole-gpu.example.com",
                   "", to_string(named)});
-    world_->settle(Duration::seconds(2));
+    world_->advance(Duration::seconds(2));
   }
 
   std::string step() {
@@ -66,7 +66,7 @@ class Storm {
     } else if (what < 11) {
       turn_taint();
     }
-    world_->settle(Duration::millis(static_cast<std::int64_t>(random_.below(3000))));
+    world_->advance(Duration::millis(static_cast<std::int64_t>(random_.below(3000))));
     const std::vector<std::string> broken = broken_invariants(*world_);
     return broken.empty() ? "" : broken.front();
   }
@@ -74,7 +74,7 @@ class Storm {
   // After the storm: nobody waits who could run.
   std::string calm() {
     world_->stop_faults();
-    world_->settle(Duration::minutes(12));
+    world_->advance(Duration::minutes(12));
     const std::vector<std::string> broken = broken_invariants(*world_);
     if (!broken.empty()) return broken.front();
     for (const Json& pod : world_->read_all(api::ref_of(api::Kind::Pod))) {

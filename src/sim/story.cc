@@ -194,11 +194,11 @@ class Runner {
   Status settle(const Json& value) {
     const Duration time = TRY(parse_duration(value.is_string() ? value.as_string() : ""));
     const Time end = world_.now() + time;
-    world_.settle(time);
+    world_.advance(time);
     if (!std::exchange(deadly_, false)) return {};
     if (!world_.killed()) return Error(ErrorCode::Invalid, "settle", "ended before the deciders were killed");
     world_.restart_deciders();
-    world_.settle(end - world_.now());
+    world_.advance(end - world_.now());
     return {};
   }
 
@@ -280,7 +280,7 @@ Result<StoryResult> run_story(const std::string& file, const std::string& given_
   const std::unique_ptr<World> world = TRY(World::make(options));
   Runner runner(*world, given_directory);
   if (Status given = runner.give(story); !given) return given.error();
-  world->settle(Duration::seconds(2));
+  world->advance(Duration::seconds(2));
   std::size_t number = 0;
   for (const Json& step : story.items_at("steps")) {
     ++number;

@@ -126,7 +126,7 @@ ReportedHealth& World::reported_health() {
   return parts_->health;
 }
 
-void World::settle(Duration time) {
+void World::advance(Duration time) {
   const Time until = parts_->clock.now() + time;
   for (;;) {
     std::size_t steps = 0;

@@ -41,7 +41,7 @@ class World {
   ReportedHealth& reported_health();
 
   // Lets time pass: runs every decider whenever it has something to do. Returns at once when they die.
-  void settle(Duration time);
+  void advance(Duration time);
   // Every decider dies, with what it knew and what it had under way, and starts again from the API.
   void restart_deciders();
   // The same with other gates than the API server's: changes from the world's. Refuses what are none.

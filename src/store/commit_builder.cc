@@ -58,28 +58,29 @@ constexpr Event::Kind event_of(Write::Kind kind) {
 }  // namespace
 
 // The keys changed since begin(); null means deleted. The keys are those of the events.
-struct Decider::Overlay {
+struct CommitBuilder::Overlay {
   boost::unordered_flat_map<const Key*, ObjectPtr, KeyHash, KeyEqual> changed;
 };
 
-Decider::Decider(const Memory& memory) : memory_(memory), overlay_(std::make_unique<Overlay>()) {}
-Decider::~Decider() = default;
+CommitBuilder::CommitBuilder(const ObjectIndex& index)
+    : index_(index), overlay_(std::make_unique<Overlay>()) {}
+CommitBuilder::~CommitBuilder() = default;
 
-void Decider::begin() {
+void CommitBuilder::begin() {
   overlay_->changed.clear();
   events_.clear();
-  next_ = memory_.revision() + 1;
+  next_ = index_.revision() + 1;
 }
 
-ObjectPtr Decider::current(const Key& key) const {
+ObjectPtr CommitBuilder::current(const Key& key) const {
   if (!overlay_->changed.empty()) {
     const auto found = overlay_->changed.find(&key);
     if (found != overlay_->changed.end()) return found->second;
   }
-  return memory_.current(key);
+  return index_.current(key);
 }
 
-WriteResult Decider::decide(Write write) {
+WriteResult CommitBuilder::add(Write write) {
   ObjectPtr previous = current(write.key);
   TRY(check(write, previous.get()));
   auto object = std::make_shared<Object>();

@@ -12,18 +12,18 @@
 
 namespace berth::store {
 
-class Decider {
+class CommitBuilder {
  public:
-  explicit Decider(const Memory& memory);
-  ~Decider();
-  Decider(const Decider&) = delete;
-  Decider& operator=(const Decider&) = delete;
+  explicit CommitBuilder(const ObjectIndex& index);
+  ~CommitBuilder();
+  CommitBuilder(const CommitBuilder&) = delete;
+  CommitBuilder& operator=(const CommitBuilder&) = delete;
 
   // Forgets the latest commit; the next write gets the revision after the memory's.
   void begin();
   // The new version with its revision, or why the write is refused (store.h). A refused write changes
   // nothing.
-  WriteResult decide(Write write);
+  WriteResult add(Write write);
   // What the accepted writes since begin() do, by revision.
   const std::vector<EventPtr>& events() const { return events_; }
 
@@ -32,7 +32,7 @@ class Decider {
 
   ObjectPtr current(const Key& key) const;
 
-  const Memory& memory_;
+  const ObjectIndex& index_;
   std::unique_ptr<Overlay> overlay_;
   std::vector<EventPtr> events_;
   Revision next_ = 0;

@@ -16,7 +16,7 @@ int order(const Object& object, std::string_view ns, std::string_view name) {
 }  // namespace
 
 template <class Before>
-Table::Position Table::first_where_not(Before before) const {
+CowTable::Position CowTable::first_where_not(Before before) const {
   const auto chunk = std::partition_point(chunks_.begin(), chunks_.end(), [&](const auto& candidate) {
     return before(*candidate->objects.back());
   });
@@ -28,44 +28,44 @@ Table::Position Table::first_where_not(Before before) const {
           static_cast<std::size_t>(object - objects.begin())};
 }
 
-Table::Position Table::first_not_before(std::string_view ns, std::string_view name) const {
+CowTable::Position CowTable::first_not_before(std::string_view ns, std::string_view name) const {
   return first_where_not([&](const Object& object) { return order(object, ns, name) < 0; });
 }
 
-Table::Position Table::first_behind(std::string_view ns, std::string_view name) const {
+CowTable::Position CowTable::first_behind(std::string_view ns, std::string_view name) const {
   return first_where_not([&](const Object& object) { return order(object, ns, name) <= 0; });
 }
 
-Table::Position Table::first_behind_namespace(std::string_view ns) const {
+CowTable::Position CowTable::first_behind_namespace(std::string_view ns) const {
   return first_where_not([&](const Object& object) { return object.key.ns <= ns; });
 }
 
-ObjectPtr Table::find(std::string_view ns, std::string_view name) const {
+ObjectPtr CowTable::find(std::string_view ns, std::string_view name) const {
   const Position position = first_not_before(ns, name);
   if (position == end() || order(*at(position), ns, name) != 0) return nullptr;
   return at(position);
 }
 
-Table::Position Table::next(Position position) const {
+CowTable::Position CowTable::next(Position position) const {
   if (position.index + 1 < chunks_[position.chunk]->objects.size())
     return {position.chunk, position.index + 1};
   return {position.chunk + 1, 0};
 }
 
-std::size_t Table::distance(Position from, Position to) const {
+std::size_t CowTable::distance(Position from, Position to) const {
   if (to <= from) return 0;
   std::size_t count = to.index;
   for (std::size_t chunk = from.chunk; chunk < to.chunk; ++chunk) count += chunks_[chunk]->objects.size();
   return count - from.index;
 }
 
-Table::Chunk& Table::own_chunk(std::size_t index, std::uint64_t epoch) {
+CowTable::Chunk& CowTable::own_chunk(std::size_t index, std::uint64_t epoch) {
   std::shared_ptr<Chunk>& chunk = chunks_[index];
   if (chunk->epoch < epoch) chunk = std::make_shared<Chunk>(Chunk{epoch, chunk->objects});
   return *chunk;
 }
 
-void Table::put(ObjectPtr object, std::uint64_t epoch) {
+void CowTable::put(ObjectPtr object, std::uint64_t epoch) {
   Position position = first_not_before(object->key.ns, object->key.name);
   if (chunks_.empty()) chunks_.push_back(std::make_shared<Chunk>(Chunk{epoch, {}}));
   if (position.chunk == chunks_.size() || chunks_[position.chunk]->objects.empty())
@@ -90,7 +90,7 @@ void Table::put(ObjectPtr object, std::uint64_t epoch) {
   chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(position.chunk) + 1, std::move(right));
 }
 
-void Table::erase(const Key& key, std::uint64_t epoch) {
+void CowTable::erase(const Key& key, std::uint64_t epoch) {
   const Position position = first_not_before(key.ns, key.name);
   BERTH_ASSERT(position != end() && order(*at(position), key.ns, key.name) == 0,
                "only present objects are erased");

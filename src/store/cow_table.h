@@ -3,8 +3,8 @@
 //
 // A sequence of short sorted chunks, copied on write: taking a snapshot starts a new epoch, and the owner
 // copies what is older than the epoch before it changes it. Nobody reading means nothing is copied. Owner:
-// Memory. A `const Table` never changes and may be read by any thread. Cost: find O(log n); put and erase
-// O(log n + chunk), and O(chunks) for the first change after a snapshot.
+// ObjectIndex. A `const CowTable` never changes and may be read by any thread. Cost: find O(log n); put and
+// erase O(log n + chunk), and O(chunks) for the first change after a snapshot.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace berth::store {
 
-class Table {
+class CowTable {
  public:
   struct Position {
     std::size_t chunk = 0;

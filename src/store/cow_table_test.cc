@@ -18,22 +18,22 @@ ObjectPtr object_of(const std::string& ns, const std::string& name, Revision rev
   return object;
 }
 
-Twin contents(const Table& table) {
+Twin contents(const CowTable& table) {
   Twin contents;
-  for (Table::Position at = table.begin(); at != table.end(); at = table.next(at))
+  for (CowTable::Position at = table.begin(); at != table.end(); at = table.next(at))
     contents[{table.at(at)->key.ns, table.at(at)->key.name}] = table.at(at)->revision;
   return contents;
 }
 
 // Thousands of objects in many chunks, changed at random; snapshots taken on the way must never change.
-TEST(Table, EqualsAMapAndKeepsItsSnapshots) {
+TEST(CowTable, EqualsAMapAndKeepsItsSnapshots) {
   constexpr int kChanges = 20'000;
   constexpr int kNames = 3'000;
   SeededRandom random(7);
-  auto table = std::make_unique<Table>();
+  auto table = std::make_unique<CowTable>();
   Twin twin;
   std::uint64_t epoch = 0;
-  std::vector<std::pair<std::unique_ptr<Table>, Twin>> snapshots;
+  std::vector<std::pair<std::unique_ptr<CowTable>, Twin>> snapshots;
   for (int change = 1; change <= kChanges; ++change) {
     const std::string ns(1, static_cast<char>('a' + random.below(3)));
     // A stretch of ascending names first, then anything.
@@ -49,15 +49,15 @@ TEST(Table, EqualsAMapAndKeepsItsSnapshots) {
     }
     ASSERT_EQ(table->size(), twin.size());
     if (change % 1'000 == 0) {
-      snapshots.emplace_back(std::make_unique<Table>(*table), twin);
+      snapshots.emplace_back(std::make_unique<CowTable>(*table), twin);
       ++epoch;
     }
   }
   for (const auto& [snapshot, expected] : snapshots) EXPECT_EQ(contents(*snapshot), expected);
 }
 
-TEST(Table, FindsPositionsAndDistances) {
-  Table table;
+TEST(CowTable, FindsPositionsAndDistances) {
+  CowTable table;
   std::vector<std::pair<std::string, std::string>> names;
   for (const char* ns : {"a", "b", "c"}) {
     for (int i = 0; i < 200; ++i) names.emplace_back(ns, std::to_string(1'000 + 2 * i));

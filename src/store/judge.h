@@ -20,12 +20,12 @@ class Judge {
   };
 
   // The version a write makes, or the code of its refusal.
-  struct Verdict {
+  struct Expected {
     std::optional<Object> made;
     ErrorCode refused = ErrorCode::Internal;
   };
 
-  Verdict write(const Write& write) {
+  Expected write(const Write& write) {
     const std::optional<Object> current = at(write.key, revision());
     if (write.draft.head.size() + write.draft.tail.size() > kObjectBytesMax)
       return {.refused = ErrorCode::TooLarge};

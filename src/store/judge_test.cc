@@ -36,7 +36,7 @@ Write random_write(const Judge& judge) {
 
 void check_write(Store& store, Judge& judge) {
   Write write = random_write(judge);
-  const Judge::Verdict verdict = judge.write(write);
+  const Judge::Expected verdict = judge.write(write);
   const WriteResult result = store.write(std::move(write));
   RC_ASSERT(result.ok() == verdict.made.has_value());
   if (result.ok()) {

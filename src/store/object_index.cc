@@ -33,7 +33,7 @@ auto first_behind(const Events& events, Revision from, RevisionOf revision_of) {
 // Walks a table and what is to be undone in it, in order of names, as if it were one.
 class Walk {
  public:
-  Walk(const Table& table, const Undone& undone, const ListQuery& query)
+  Walk(const CowTable& table, const Undone& undone, const ListQuery& query)
       : table_(table), position_(table.first_not_before(query.ns, {})), end_(table.end()) {
     auto from = undone.lower_bound(Name(query.ns, {}));
     until_ = undone.end();
@@ -77,16 +77,16 @@ class Walk {
     return object;
   }
 
-  const Table& table_;
-  Table::Position position_;
-  Table::Position end_;
+  const CowTable& table_;
+  CowTable::Position position_;
+  CowTable::Position end_;
   Undone::const_iterator undo_;
   Undone::const_iterator until_;
 };
 
 }  // namespace
 
-Status Memory::load(std::vector<ObjectPtr> objects, Revision revision) {
+Status ObjectIndex::load(std::vector<ObjectPtr> objects, Revision revision) {
   std::sort(objects.begin(), objects.end(), [](const auto& a, const auto& b) { return a->key < b->key; });
   const auto twin = std::adjacent_find(objects.begin(), objects.end(),
                                        [](const auto& a, const auto& b) { return a->key == b->key; });
@@ -95,88 +95,88 @@ Status Memory::load(std::vector<ObjectPtr> objects, Revision revision) {
                  "the store is damaged: it holds two objects named " + (*twin)->key.name);
   std::unique_lock lock(mutex_);
   for (ObjectPtr& object : objects) {
-    Shelf& shelf = shelves_[object->key.resource];
-    shelf.table->put(std::move(object), shelf.epoch);
+    ResourceIndex& resource_index = resource_indexes_[object->key.resource];
+    resource_index.table->put(std::move(object), resource_index.epoch);
   }
   oldest_watchable_ = revision;
   revision_.store(revision, std::memory_order_release);
   return {};
 }
 
-const Memory::Shelf* Memory::shelf(std::string_view resource) const {
-  const auto found = shelves_.find(resource);
-  return found == shelves_.end() ? nullptr : &found->second;
+const ObjectIndex::ResourceIndex* ObjectIndex::resource_index(std::string_view resource) const {
+  const auto found = resource_indexes_.find(resource);
+  return found == resource_indexes_.end() ? nullptr : &found->second;
 }
 
-Table& Memory::own_table(Shelf& shelf) {
-  if (shelf.lent.exchange(false, std::memory_order_relaxed)) {
-    shelf.table = std::make_shared<Table>(*shelf.table);
-    ++shelf.epoch;
+CowTable& ObjectIndex::own_table(ResourceIndex& resource_index) {
+  if (resource_index.lent.exchange(false, std::memory_order_relaxed)) {
+    resource_index.table = std::make_shared<CowTable>(*resource_index.table);
+    ++resource_index.epoch;
   }
-  return *shelf.table;
+  return *resource_index.table;
 }
 
-ObjectPtr Memory::current(const Key& key) const {
-  const Shelf* found = shelf(key.resource);
+ObjectPtr ObjectIndex::current(const Key& key) const {
+  const ResourceIndex* found = resource_index(key.resource);
   return found == nullptr ? nullptr : found->table->find(key.ns, key.name);
 }
 
-void Memory::publish(std::span<const EventPtr> events) {
+void ObjectIndex::publish(std::span<const EventPtr> events) {
   if (events.empty()) return;
   std::vector<EventPtr> dropped;  // freed after the lock
   std::unique_lock lock(mutex_);
   for (const EventPtr& event : events) {
     const Object& object = *event->object;
-    auto found = shelves_.find(object.key.resource);
-    if (found == shelves_.end()) found = shelves_.try_emplace(object.key.resource).first;
-    Shelf& shelf = found->second;
+    auto found = resource_indexes_.find(object.key.resource);
+    if (found == resource_indexes_.end()) found = resource_indexes_.try_emplace(object.key.resource).first;
+    ResourceIndex& resource_index = found->second;
     if (event->kind == Event::Kind::Deleted) {
-      own_table(shelf).erase(object.key, shelf.epoch);
+      own_table(resource_index).erase(object.key, resource_index.epoch);
     } else {
-      Table& table = own_table(shelf);  // before the epoch is read: it may begin one
-      table.put(event->object, shelf.epoch);
+      CowTable& table = own_table(resource_index);  // before the epoch is read: it may begin one
+      table.put(event->object, resource_index.epoch);
     }
-    shelf.events.push_back(event);
-    window_.push_back({event, &shelf});
+    resource_index.events.push_back(event);
+    window_.push_back({event, &resource_index});
   }
   while (window_.size() > window_events_max_) {
-    Kept& oldest = window_.front();
+    WindowEvent& oldest = window_.front();
     oldest_watchable_ = oldest.event->object->revision;
-    oldest.shelf->events.pop_front();
+    oldest.resource_index->events.pop_front();
     dropped.push_back(std::move(oldest.event));
     window_.pop_front();
   }
   revision_.store(events.back()->object->revision, std::memory_order_release);
 }
 
-ObjectPtr Memory::get(const Key& key) const {
+ObjectPtr ObjectIndex::get(const Key& key) const {
   std::shared_lock lock(mutex_);
   return current(key);
 }
 
-Revision Memory::oldest_watchable() const {
+Revision ObjectIndex::oldest_watchable() const {
   std::shared_lock lock(mutex_);
   return oldest_watchable_;
 }
 
-std::size_t Memory::count(std::string_view resource) const {
+std::size_t ObjectIndex::count(std::string_view resource) const {
   std::shared_lock lock(mutex_);
   if (!resource.empty()) {
-    const Shelf* found = shelf(resource);
+    const ResourceIndex* found = resource_index(resource);
     return found == nullptr ? 0 : found->table->size();
   }
   std::size_t total = 0;
-  for (const auto& [name, shelf] : shelves_) total += shelf.table->size();
+  for (const auto& [name, resource_index] : resource_indexes_) total += resource_index.table->size();
   return total;
 }
 
-Status Memory::check_kept(Revision from) const {
+Status ObjectIndex::check_kept(Revision from) const {
   if (from >= oldest_watchable_) return {};
   return Error(ErrorCode::Gone, "too old resource version: " + std::to_string(from) + " (" +
                                     std::to_string(oldest_watchable_) + ")");
 }
 
-Result<Memory::Snapshot> Memory::snapshot(const ListQuery& query) const {
+Result<ObjectIndex::Snapshot> ObjectIndex::snapshot(const ListQuery& query) const {
   std::shared_lock lock(mutex_);
   Snapshot taken;
   taken.revision = query.at.value_or(revision());
@@ -184,9 +184,9 @@ Result<Memory::Snapshot> Memory::snapshot(const ListQuery& query) const {
     return Error(ErrorCode::Invalid, "resource version " + std::to_string(taken.revision) +
                                          " lies in the future: the newest is " + std::to_string(revision()));
   TRY(check_kept(taken.revision));
-  const Shelf* found = shelf(query.resource);
+  const ResourceIndex* found = resource_index(query.resource);
   if (found == nullptr) {
-    taken.table = std::make_shared<Table>();
+    taken.table = std::make_shared<CowTable>();
     return taken;
   }
   found->lent.store(true, std::memory_order_relaxed);
@@ -197,7 +197,7 @@ Result<Memory::Snapshot> Memory::snapshot(const ListQuery& query) const {
   return taken;
 }
 
-Result<ListPage> Memory::list(const ListQuery& query) const {
+Result<ListPage> ObjectIndex::list(const ListQuery& query) const {
   const Snapshot taken = TRY(snapshot(query));
   const Undone undone = undo(taken.newer);
   Walk walk(*taken.table, undone, query);
@@ -215,16 +215,16 @@ Result<ListPage> Memory::list(const ListQuery& query) const {
   return page;
 }
 
-Result<Memory::Backlog> Memory::events_behind(std::string_view resource, Revision from) const {
+Result<ObjectIndex::Backlog> ObjectIndex::events_behind(std::string_view resource, Revision from) const {
   std::shared_lock lock(mutex_);
   TRY(check_kept(from));
   Backlog backlog;
   backlog.revision = revision();
   if (resource.empty()) {
     const auto first =
-        first_behind(window_, from, [](const Kept& kept) { return kept.event->object->revision; });
+        first_behind(window_, from, [](const WindowEvent& kept) { return kept.event->object->revision; });
     for (auto kept = first; kept != window_.end(); ++kept) backlog.events.push_back(kept->event);
-  } else if (const Shelf* found = shelf(resource)) {
+  } else if (const ResourceIndex* found = resource_index(resource)) {
     const auto first =
         first_behind(found->events, from, [](const EventPtr& event) { return event->object->revision; });
     backlog.events.assign(first, found->events.end());

@@ -18,14 +18,14 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/store.h"
 #include "store/cow_table.h"
+#include "store/store.h"
 
 namespace berth::store {
 
-class Memory {
+class ObjectIndex {
  public:
-  explicit Memory(std::size_t window_events_max) : window_events_max_(window_events_max) {}
+  explicit ObjectIndex(std::size_t window_events_max) : window_events_max_(window_events_max) {}
 
   // Fills an empty memory; the window starts at `revision`. Two objects of one key are Internal.
   Status load(std::vector<ObjectPtr> objects, Revision revision);
@@ -51,31 +51,32 @@ class Memory {
   Result<Backlog> events_behind(std::string_view resource, Revision from) const;
 
  private:
-  struct Shelf {
-    std::shared_ptr<Table> table = std::make_shared<Table>();
+  struct ResourceIndex {
+    std::shared_ptr<CowTable> table = std::make_shared<CowTable>();
     std::uint64_t epoch = 0;
     mutable std::atomic<bool> lent = false;  // a snapshot of `table` was taken in this epoch
     std::deque<EventPtr> events;             // those of the window that concern this resource
   };
-  struct Kept {
+  struct WindowEvent {
     EventPtr event;
-    Shelf* shelf;
+    ResourceIndex* resource_index;
   };
   struct Snapshot {
-    std::shared_ptr<const Table> table;
+    std::shared_ptr<const CowTable> table;
     std::vector<EventPtr> newer;  // to be undone
     Revision revision = 0;
   };
 
-  const Shelf* shelf(std::string_view resource) const;
-  static Table& own_table(Shelf& shelf);
+  const ResourceIndex* resource_index(std::string_view resource) const;
+  static CowTable& own_table(ResourceIndex& resource_index);
   Status check_kept(Revision from) const;
   Result<Snapshot> snapshot(const ListQuery& query) const;
 
   mutable std::shared_mutex mutex_;
   const std::size_t window_events_max_;
-  std::map<std::string, Shelf, std::less<>> shelves_;  // entries stay: the window points at them
-  std::deque<Kept> window_;                            // by revision
+  std::map<std::string, ResourceIndex, std::less<>>
+      resource_indexes_;            // entries stay: the window points at them
+  std::deque<WindowEvent> window_;  // by revision
   Revision oldest_watchable_ = 0;
   std::atomic<Revision> revision_ = 0;
 };

@@ -24,9 +24,9 @@ constexpr std::uint64_t kOperationsMax = 5'000;    // of one workload; the loop 
 const std::vector<std::string> kResources = {"pods"};
 
 // A disk, the store on it as it comes and goes, and what must be true of both.
-class World {
+class PowerCutHarness {
  public:
-  World(std::uint64_t seed, SimulatedDisk::Syncs syncs) : disk_(seed, syncs), random_(seed) {}
+  PowerCutHarness(std::uint64_t seed, SimulatedDisk::Syncs syncs) : disk_(seed, syncs), random_(seed) {}
 
   SimulatedDisk& disk() { return disk_; }
   SeededRandom& random() { return random_; }
@@ -73,7 +73,7 @@ class World {
     } else if (kind == 2) {
       write = create(key, std::move(content));
     }
-    const Judge::Verdict verdict = judge_.write(write);
+    const Judge::Expected verdict = judge_.write(write);
     const auto note = [this, verdict](const WriteResult& result) { check(verdict, result); };
     // Waiting now and then makes commits of one write beside those of many.
     if (random_.below(4) == 0) {
@@ -84,7 +84,7 @@ class World {
   }
 
   // The committer's thread or ours, never both at once: a waiting submit() comes after all answers before it.
-  void check(const Judge::Verdict& verdict, const WriteResult& result) {
+  void check(const Judge::Expected& verdict, const WriteResult& result) {
     if (!result.ok()) {
       const ErrorCode code = result.error().code();
       const bool expected = code == ErrorCode::Internal || (!verdict.made && code == verdict.refused);
@@ -114,7 +114,7 @@ struct Outcome {
 Outcome cut_power(int rounds, SimulatedDisk::Syncs syncs) {
   Outcome outcome;
   for (int round = 0; round < rounds;) {
-    World world(static_cast<std::uint64_t>(round), syncs);
+    PowerCutHarness world(static_cast<std::uint64_t>(round), syncs);
     for (int i = 0; i < kRoundsOfOneDisk && round < rounds; ++i, ++round) {
       world.disk().cut_power_before_change(1 + world.random().below(kChangesBeforeCutMax));
       world.work(kWritesOfARound);
@@ -147,7 +147,7 @@ enum class Afterwards { Reopen, PowerCut };
 void fail_each_operation(Afterwards afterwards) {
   std::uint64_t operation = 1;
   for (; operation < kOperationsMax; ++operation) {
-    World world(operation, SimulatedDisk::Syncs::Honoured);
+    PowerCutHarness world(operation, SimulatedDisk::Syncs::Honoured);
     world.work(3);  // something to lose
     world.disk().fail_operation(operation);
     world.work(10);

@@ -15,7 +15,7 @@ constexpr const char* kFileName = "berth.db";
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kUsefulShare = 8;  // tidying pays, when quiet, from this part of the log's bound on
 
-// Exclusive locking comes first: it keeps the WAL index off shared memory. Tidying is ours (tidy()).
+// Exclusive locking comes first: it keeps the WAL index off shared memory. Tidying is ours (checkpoint()).
 constexpr const char* kConnectionSetup =
     "PRAGMA locking_mode = EXCLUSIVE;"
     "PRAGMA page_size = 4096;"
@@ -56,9 +56,9 @@ std::string text_of(sqlite3_stmt* statement, int column) {
                           : std::string(static_cast<const char*>(bytes), static_cast<std::size_t>(count));
 }
 
-class SqliteJournal final : public Journal {
+class SqliteLogFile final : public SqliteLog {
  public:
-  SqliteJournal(std::string directory, Disk& disk, std::size_t log_bytes_max)
+  SqliteLogFile(std::string directory, Disk& disk, std::size_t log_bytes_max)
       : log_pages_max_(log_bytes_max / kPageBytes),
         directory_(std::move(directory)),
         path_((std::filesystem::path(directory_) / kFileName).string()),
@@ -80,7 +80,7 @@ class SqliteJournal final : public Journal {
     advance_ = TRY(prepared("UPDATE state SET revision = ?1 WHERE id = 0"));
     begin_ = TRY(prepared("BEGIN IMMEDIATE"));
     commit_ = TRY(prepared("COMMIT"));
-    sqlite3_wal_hook(connection_.get(), &SqliteJournal::note_log_pages, this);
+    sqlite3_wal_hook(connection_.get(), &SqliteLogFile::note_log_pages, this);
     return {};
   }
 
@@ -121,10 +121,10 @@ class SqliteJournal final : public Journal {
     return step(commit_);
   }
 
-  bool tidying_useful() const override { return log_pages_ >= log_pages_max_ / kUsefulShare; }
-  bool tidying_due() const override { return log_pages_ >= log_pages_max_; }
+  bool checkpoint_useful() const override { return log_pages_ >= log_pages_max_ / kUsefulShare; }
+  bool checkpoint_due() const override { return log_pages_ >= log_pages_max_; }
 
-  Status tidy() override {
+  Status checkpoint() override {
     const int code =
         sqlite3_wal_checkpoint_v2(connection_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
     if (code != SQLITE_OK) return failure("cannot tidy the write-ahead log");
@@ -134,7 +134,7 @@ class SqliteJournal final : public Journal {
 
  private:
   static int note_log_pages(void* self, sqlite3*, const char*, int pages) {
-    static_cast<SqliteJournal*>(self)->log_pages_ = static_cast<std::size_t>(pages);
+    static_cast<SqliteLogFile*>(self)->log_pages_ = static_cast<std::size_t>(pages);
     return SQLITE_OK;
   }
 
@@ -218,12 +218,12 @@ class SqliteJournal final : public Journal {
 
 }  // namespace
 
-Result<std::unique_ptr<Journal>> Journal::open(const std::string& directory, Disk& disk,
-                                               std::size_t log_bytes_max) {
+Result<std::unique_ptr<SqliteLog>> SqliteLog::open(const std::string& directory, Disk& disk,
+                                                   std::size_t log_bytes_max) {
   TRY(disk.make_directory(directory));
-  auto journal = std::make_unique<SqliteJournal>(directory, disk, log_bytes_max);
-  TRY(journal->start());
-  return std::unique_ptr<Journal>(std::move(journal));
+  auto log = std::make_unique<SqliteLogFile>(directory, disk, log_bytes_max);
+  TRY(log->start());
+  return std::unique_ptr<SqliteLog>(std::move(log));
 }
 
 }  // namespace berth::store

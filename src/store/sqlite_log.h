@@ -16,31 +16,31 @@
 
 namespace berth::store {
 
-class Journal {
+class SqliteLog {
  public:
   struct Contents {
     std::vector<ObjectPtr> objects;  // by created
     Revision revision = 0;
   };
 
-  virtual ~Journal() = default;
+  virtual ~SqliteLog() = default;
 
   // Opens or makes the database in `directory` and keeps it locked. Refuses one that another opener holds
   // (Unavailable), a newer schema and a foreign file (Unsupported).
-  static Result<std::unique_ptr<Journal>> open(const std::string& directory, Disk& disk,
-                                               std::size_t log_bytes_max);
+  static Result<std::unique_ptr<SqliteLog>> open(const std::string& directory, Disk& disk,
+                                                 std::size_t log_bytes_max);
 
   virtual Result<Contents> load() = 0;
   // Returns once the events and the revision would survive a power cut; all of them or none. `events` are
   // those of one commit, in order. Cost: a few microseconds an event and one sync.
   virtual Status commit(std::span<const EventPtr> events, Revision revision) = 0;
 
-  // The write-ahead log has grown: tidy() when nothing else waits.
-  virtual bool tidying_useful() const = 0;
-  // It has reached `log_bytes_max`: tidy() must not wait for quiet.
-  virtual bool tidying_due() const = 0;
+  // The write-ahead log has grown: checkpoint() when nothing else waits.
+  virtual bool checkpoint_useful() const = 0;
+  // It has reached `log_bytes_max`: checkpoint() must not wait for quiet.
+  virtual bool checkpoint_due() const = 0;
   // Moves the write-ahead log into the database. Cost: two syncs and a copy of the log.
-  virtual Status tidy() = 0;
+  virtual Status checkpoint() = 0;
 };
 
 }  // namespace berth::store

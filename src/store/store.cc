@@ -7,15 +7,15 @@
 
 #include "store/commit_builder.h"
 #include "store/disk.h"
-#include "store/sqlite_log.h"
 #include "store/object_index.h"
+#include "store/sqlite_log.h"
 #include "store/watches.h"
 
 namespace berth::store {
 namespace {
 
 // No write for this long means that tidying the journal delays nobody.
-constexpr std::chrono::milliseconds kQuietBeforeTidying(20);
+constexpr std::chrono::milliseconds kQuietBeforeCheckpoint(20);
 
 struct Pending {
   Write write;
@@ -24,11 +24,11 @@ struct Pending {
 
 class CommittingStore final : public Store {
  public:
-  CommittingStore(StoreOptions options, std::unique_ptr<Journal> journal)
+  CommittingStore(StoreOptions options, std::unique_ptr<SqliteLog> log)
       : options_(std::move(options)),
-        memory_(options_.watch_window_events),
-        decider_(memory_),
-        journal_(std::move(journal)) {}
+        index_(options_.watch_window_events),
+        commit_builder_(index_),
+        log_(std::move(log)) {}
 
   ~CommittingStore() override {
     if (!committer_.joinable()) return;
@@ -41,9 +41,9 @@ class CommittingStore final : public Store {
   }
 
   Status start() {
-    if (journal_) {
-      Journal::Contents contents = TRY(journal_->load());
-      TRY(memory_.load(std::move(contents.objects), contents.revision));
+    if (log_) {
+      SqliteLog::Contents contents = TRY(log_->load());
+      TRY(index_.load(std::move(contents.objects), contents.revision));
     }
     if (!options_.synchronous) committer_ = std::thread([this] { run(); });
     return {};
@@ -66,14 +66,14 @@ class CommittingStore final : public Store {
                "too many writes wait: " + std::to_string(options_.queue_writes_max) + "; try again later"));
   }
 
-  ObjectPtr get(const Key& key) const override { return memory_.get(key); }
-  Result<ListPage> list(const ListQuery& query) const override { return memory_.list(query); }
-  Revision revision() const override { return memory_.revision(); }
-  Revision oldest_watchable() const override { return memory_.oldest_watchable(); }
-  std::size_t count(std::string_view resource) const override { return memory_.count(resource); }
+  ObjectPtr get(const Key& key) const override { return index_.get(key); }
+  Result<ListPage> list(const ListQuery& query) const override { return index_.list(query); }
+  Revision revision() const override { return index_.revision(); }
+  Revision oldest_watchable() const override { return index_.oldest_watchable(); }
+  std::size_t count(std::string_view resource) const override { return index_.count(resource); }
 
   Result<std::unique_ptr<WatchHandle>> watch(std::string resource, Revision from, WatchSink& sink) override {
-    auto handle = TRY(watches_.add(memory_, std::move(resource), from, sink));
+    auto handle = TRY(watches_.add(index_, std::move(resource), from, sink));
     if (options_.synchronous) {
       watches_.attend();
       return handle;
@@ -95,7 +95,7 @@ class CommittingStore final : public Store {
       std::vector<Pending> taken;
       taken.swap(queue_);
       for (Pending& next : taken) commit({&next, 1});
-      tidy_if(journal_ && journal_->tidying_due());
+      checkpoint_if(log_ && log_->checkpoint_due());
     }
     committing_ = false;
   }
@@ -108,7 +108,7 @@ class CommittingStore final : public Store {
         const std::size_t count = std::min(rest.size(), options_.batch_writes_max);
         commit(rest.first(count));
         rest = rest.subspan(count);
-        tidy_if(journal_ && journal_->tidying_due());
+        checkpoint_if(log_ && log_->checkpoint_due());
       }
       taken.clear();
     }
@@ -120,10 +120,11 @@ class CommittingStore final : public Store {
     std::unique_lock lock(mutex_);
     while (!has_work()) {
       asleep_ = true;
-      if (!failed_ && journal_ && journal_->tidying_useful()) {
-        if (work_.wait_for(lock, kQuietBeforeTidying) == std::cv_status::no_timeout || has_work()) continue;
+      if (!failed_ && log_ && log_->checkpoint_useful()) {
+        if (work_.wait_for(lock, kQuietBeforeCheckpoint) == std::cv_status::no_timeout || has_work())
+          continue;
         lock.unlock();
-        tidy_if(true);
+        checkpoint_if(true);
         lock.lock();
       } else {
         work_.wait(lock);
@@ -135,9 +136,9 @@ class CommittingStore final : public Store {
     return !taken.empty() || !stopping_;
   }
 
-  void tidy_if(bool wanted) {
+  void checkpoint_if(bool wanted) {
     if (!wanted || failed_) return;
-    if (Status tidied = journal_->tidy(); !tidied.ok()) fail(tidied.error());
+    if (Status tidied = log_->checkpoint(); !tidied.ok()) fail(tidied.error());
   }
 
   void fail(Error cause) {
@@ -146,10 +147,10 @@ class CommittingStore final : public Store {
   }
 
   void commit(std::span<Pending> batch) {
-    decider_.begin();
+    commit_builder_.begin();
     outcomes_.clear();
     for (Pending& pending : batch) outcomes_.push_back(decide(std::move(pending.write)));
-    const std::vector<EventPtr>& events = decider_.events();
+    const std::vector<EventPtr>& events = commit_builder_.events();
     if (!events.empty()) publish(events);
     {
       std::lock_guard lock(mutex_);
@@ -160,30 +161,30 @@ class CommittingStore final : public Store {
 
   WriteResult decide(Write write) {
     if (failed_) return *failed_;
-    return decider_.decide(std::move(write));
+    return commit_builder_.add(std::move(write));
   }
 
   // What failed may have decided any outcome of the commit, refusals too: all of them are taken back.
   void publish(const std::vector<EventPtr>& events) {
     const Revision revision = events.back()->object->revision;
-    if (journal_) {
-      if (Status durable = journal_->commit(events, revision); !durable.ok()) {
+    if (log_) {
+      if (Status durable = log_->commit(events, revision); !durable.ok()) {
         fail(durable.error());
         for (WriteResult& outcome : outcomes_) outcome = *failed_;
         return;
       }
     }
-    memory_.publish(events);
+    index_.publish(events);
     watches_.deliver(events, revision);
   }
 
   const StoreOptions options_;
-  Memory memory_;
+  ObjectIndex index_;
   Watches watches_;
 
   // The committer's.
-  Decider decider_;
-  std::unique_ptr<Journal> journal_;  // null: in memory only
+  CommitBuilder commit_builder_;
+  std::unique_ptr<SqliteLog> log_;  // null: in memory only
   std::vector<WriteResult> outcomes_;
   std::optional<Error> failed_;
   bool committing_ = false;  // synchronous only
@@ -216,11 +217,11 @@ WriteResult Store::write(Write write) {
 
 Result<std::unique_ptr<Store>> open_store(StoreOptions options, Disk* disk) {
   BERTH_ASSERT(options.batch_writes_max > 0, "a commit of no writes would never end");
-  std::unique_ptr<Journal> journal;
+  std::unique_ptr<SqliteLog> log;
   if (!options.directory.empty())
-    journal = TRY(
-        Journal::open(options.directory, disk == nullptr ? machine_disk() : *disk, options.log_bytes_max));
-  auto store = std::make_unique<CommittingStore>(std::move(options), std::move(journal));
+    log = TRY(
+        SqliteLog::open(options.directory, disk == nullptr ? machine_disk() : *disk, options.log_bytes_max));
+  auto store = std::make_unique<CommittingStore>(std::move(options), std::move(log));
   TRY(store->start());
   return std::unique_ptr<Store>(std::move(store));
 }

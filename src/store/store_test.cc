@@ -58,7 +58,7 @@ void follows_the_steps(StoreOptions options) {
   Judge judge;
   for (Step& step : steps()) {
     SCOPED_TRACE(step.what);
-    const Judge::Verdict verdict = judge.write(step.write);
+    const Judge::Expected verdict = judge.write(step.write);
     const WriteResult result = store->write(std::move(step.write));
     ASSERT_EQ(result.ok(), !step.refused.has_value());
     if (step.refused) {

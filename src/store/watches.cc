@@ -65,14 +65,14 @@ std::shared_ptr<Watches::Registry> Watches::make_registry() {
   return std::make_shared<Registry>();
 }
 
-Result<std::unique_ptr<WatchHandle>> Watches::add(const Memory& memory, std::string resource, Revision from,
-                                                  WatchSink& sink) {
+Result<std::unique_ptr<WatchHandle>> Watches::add(const ObjectIndex& index, std::string resource,
+                                                  Revision from, WatchSink& sink) {
   auto watch = std::make_shared<Watch>();
   watch->resource = std::move(resource);
   watch->sink = &sink;
   // One step for the committer: a commit is either in the backlog or finds the watch registered.
   std::lock_guard lock(registry_->mutex);
-  Memory::Backlog backlog = TRY(memory.events_behind(watch->resource, from));
+  ObjectIndex::Backlog backlog = TRY(index.events_behind(watch->resource, from));
   watch->backlog = std::move(backlog.events);
   watch->backlog_revision = backlog.revision;
   watch->delivered = from;
@@ -98,23 +98,23 @@ void Watches::refresh() {
   if (registry_->version.load(std::memory_order_acquire) == seen_version_) return;
   std::lock_guard lock(registry_->mutex);
   seen_version_ = registry_->version.load(std::memory_order_relaxed);
-  audiences_.clear();
+  subscribers_.clear();
   for (const std::shared_ptr<Watch>& watch : registry_->watches)
-    audiences_[watch->resource].watches.push_back(watch);
+    subscribers_[watch->resource].watches.push_back(watch);
 }
 
 void Watches::deliver(std::span<const EventPtr> events, Revision progress) {
   refresh();
-  if (audiences_.empty()) return;
+  if (subscribers_.empty()) return;
   for (const EventPtr& event : events) {
-    const auto found = audiences_.find(event->object->key.resource);
-    if (found != audiences_.end()) found->second.events.push_back(event);
+    const auto found = subscribers_.find(event->object->key.resource);
+    if (found != subscribers_.end()) found->second.events.push_back(event);
   }
-  for (auto& [resource, audience] : audiences_) {
+  for (auto& [resource, subscribers] : subscribers_) {
     const std::span<const EventPtr> theirs =
-        resource.empty() ? events : std::span<const EventPtr>(audience.events);
-    for (const std::shared_ptr<Watch>& watch : audience.watches) watch->hand_over(theirs, progress);
-    audience.events.clear();
+        resource.empty() ? events : std::span<const EventPtr>(subscribers.events);
+    for (const std::shared_ptr<Watch>& watch : subscribers.watches) watch->hand_over(theirs, progress);
+    subscribers.events.clear();
   }
 }
 

@@ -23,7 +23,7 @@ namespace berth::store {
 class Watches {
  public:
   // Registers a watch; attend() gives it what has happened since `from`, deliver() what happens from now on.
-  Result<std::unique_ptr<WatchHandle>> add(const Memory& memory, std::string resource, Revision from,
+  Result<std::unique_ptr<WatchHandle>> add(const ObjectIndex& index, std::string resource, Revision from,
                                            WatchSink& sink);
   // Hands their backlogs to new watches.
   void attend();
@@ -36,7 +36,7 @@ class Watches {
   class Handle;
 
   // The watches of one resource, and the events of the commit at hand that concern it.
-  struct Audience {
+  struct Subscribers {
     std::vector<std::shared_ptr<Watch>> watches;
     std::vector<EventPtr> events;
   };
@@ -46,7 +46,7 @@ class Watches {
   std::shared_ptr<Registry> registry_ = make_registry();
   static std::shared_ptr<Registry> make_registry();
   // The committer's own copy of the registry, renewed when that has changed.
-  std::map<std::string, Audience, std::less<>> audiences_;
+  std::map<std::string, Subscribers, std::less<>> subscribers_;
   std::uint64_t seen_version_ = 0;
 };
 

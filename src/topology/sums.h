@@ -1,5 +1,5 @@
-// Amounts per node, summed up the domain tree as nodes change: how many pods of a shape a domain could take,
-// how full it is.
+// Amounts per node, summed up the domain tree as nodes change: how many pods of one signature a domain could
+// take, how full it is.
 //
 // Owner: the scheduler. Cost: one node change O(levels); no walk over a domain's nodes, ever.
 #pragma once
@@ -42,7 +42,7 @@ class DomainSums {
   void set(const Tree& tree, NodeId node, const Amount& amount) {
     if (node.index() >= nodes_.size()) nodes_.resize(node.index() + 1);
     if (sums_.size() < tree.domain_count()) sums_.resize(tree.domain_count());
-    Entry& entry = nodes_[node.index()];
+    NodeShare& entry = nodes_[node.index()];
     for (std::size_t i = 0; i < entry.depth; ++i) sums_[entry.path[i].index()] -= entry.amount;
     entry.amount = amount;
     entry.depth = 0;
@@ -74,12 +74,12 @@ class DomainSums {
   }
 
  private:
-  struct Entry {
+  struct NodeShare {
     Amount amount{};
     std::size_t depth = 0;
     DomainId path[kLevelsMax + 1] = {};
   };
-  std::vector<Entry> nodes_;
+  std::vector<NodeShare> nodes_;
   std::vector<Amount> sums_;
   std::uint64_t position_ = 0;
   bool counted_ = false;

@@ -1,4 +1,5 @@
-// scheduling.berth.dev/v1alpha1 BindRequest: the scheduler's decision for one pod, and the binder's ladder.
+// scheduling.berth.dev/v1alpha1 BindRequest: the scheduler's decision for one pod, and the steps of its
+// binding.
 //
 // A pod has one BindRequest for its whole life, named after it ("<pod>-<first 8 of the pod's UID>") and owned
 // by it. The scheduler owns spec: it replaces the decision as a whole, on a resourceVersion, and only after
@@ -29,8 +30,8 @@ struct ClaimAllocation {
 
 enum class BindPhase { Pending, Succeeded, Failed };
 
-// The ladder. A position can always be found again from the live objects. RollingBack: it is decided that
-// this binding fails; what it owns is being given back.
+// The binding process. A position can always be found again from the live objects. RollingBack: it is decided
+// that this binding fails; what it owns is being given back.
 enum class BindStep {
   None,
   Reserving,

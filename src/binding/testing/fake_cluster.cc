@@ -192,7 +192,7 @@ std::size_t FakeCluster::in_flight() const {
   return chains;
 }
 
-void FakeCluster::step(std::size_t nth, Fault fault) {
+void FakeCluster::step(std::size_t nth, InjectedFault fault) {
   nth %= in_flight();
   std::size_t at = 0;
   while (nth >= flights_[at]->open.size()) nth -= flights_[at++]->open.size();
@@ -205,13 +205,13 @@ void FakeCluster::step(std::size_t nth, Fault fault) {
     request.body = to_string(body);
   }
   ApiReply reply;
-  if (fault == Fault::ServerError) {
+  if (fault == InjectedFault::ServerError) {
     reply = refused(500, "InternalError");
-  } else if (fault == Fault::Refused) {
+  } else if (fault == InjectedFault::Refused) {
     reply = refused(422, "Invalid");
   } else {
-    if (fault != Fault::LostNotDone) reply = carry_out(request);
-    if (fault != Fault::None) {
+    if (fault != InjectedFault::LostNotDone) reply = carry_out(request);
+    if (fault != InjectedFault::None) {
       reply = {};
       reply.delivery = Delivery::Lost;
     }
@@ -231,7 +231,7 @@ void FakeCluster::step(std::size_t nth, Fault fault) {
     run.version = std::string(meta_at(objects_.at(key), "resourceVersion"));
     run.outcome.ok = ++run.next == run.chain.writes.size();
   }
-  if (fault != Fault::ServerError && fault != Fault::Refused) learn(key);
+  if (fault != InjectedFault::ServerError && fault != InjectedFault::Refused) learn(key);
   if (reply.ok() && !stopped && !run.outcome.ok) return;
   flight->outcome.chains.push_back(std::move(run.outcome));
   flight->open.erase(flight->open.begin() + static_cast<std::ptrdiff_t>(nth));
@@ -243,7 +243,7 @@ void FakeCluster::finish(std::size_t at) {
   flights_.erase(flights_.begin() + static_cast<std::ptrdiff_t>(at));
   const auto& chains = flight->outcome.chains;
   const bool fine = std::all_of(chains.begin(), chains.end(), [](const auto& chain) { return chain.ok; });
-  if (!fine) reconciler_of(flight->key).settle(view_, flight->key, flight->outcome, now);
+  if (!fine) reconciler_of(flight->key).on_outcome(view_, flight->key, flight->outcome, now);
   if (flight->again || !fine) queue_.push_back(flight->key);
   if (flight->wake_at) parked_[flight->key] = *flight->wake_at;
 }
@@ -266,14 +266,14 @@ void FakeCluster::crash() {
     for (const api::ObjectKey& key : view_.keys(kind)) queue_.push_back(key);
 }
 
-void FakeCluster::settle(Time until) {
+void FakeCluster::run_until_idle(Time until) {
   constexpr int kStepsMax = 100'000;
   for (int steps = 0; steps < kStepsMax; ++steps) {
     deliver();
     if (!queue_.empty()) {
       run(0);
     } else if (in_flight() > 0) {
-      step(0, Fault::None);
+      step(0, InjectedFault::None);
     } else {
       const auto next = std::min_element(parked_.begin(), parked_.end(),
                                          [](const auto& a, const auto& b) { return a.second < b.second; });

@@ -20,7 +20,7 @@
 
 namespace berth::binding::testing {
 
-enum class Fault {
+enum class InjectedFault {
   None,
   LostDone,     // carried out, the answer is lost
   LostNotDone,  // not carried out, the answer is lost
@@ -50,11 +50,11 @@ class FakeCluster {
   std::size_t runnable() const;
   void run(std::size_t nth);  // starts a waiting key that is not in flight
   std::size_t in_flight() const;
-  void step(std::size_t nth, Fault fault);  // carries out the next write of one chain
-  void crash();                             // forgets everything but the objects
+  void step(std::size_t nth, InjectedFault fault);  // carries out the next write of one chain
+  void crash();                                     // forgets everything but the objects
   // Runs without faults until nothing moves before `until`, in order of arrival; time jumps to what is waited
   // for.
-  void settle(Time until);
+  void run_until_idle(Time until);
 
   Time now = Time::from_seconds(1'000'000);
   std::vector<std::string> log;  // "merge-patch resourceclaims d/c/status", accepted writes of the binder

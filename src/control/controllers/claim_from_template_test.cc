@@ -9,7 +9,7 @@ namespace {
 
 using api::Kind;
 using client::View;
-using testing::World;
+using testing::EngineFixture;
 
 constexpr Time kNow = Time::from_seconds(1800000000);
 constexpr const char* kTemplate =
@@ -78,79 +78,80 @@ TEST(ClaimFromTemplate, AnOwnedClaimOfTheSameEntryIsUsedAgain) {
 }
 
 TEST(ClaimFromTemplate, AMissingTemplateIsAWarningAndItsArrivalHelps) {
-  World world;
-  world.engine.add(make_claim_from_template());
-  world.api.put(Kind::Pod, kPod);
-  world.start();
-  world.advance(Duration::seconds(60));
-  const auto events = world.api.all({"", "v1", "events"});
+  EngineFixture fixture;
+  fixture.engine.add(make_claim_from_template());
+  fixture.api.put(Kind::Pod, kPod);
+  fixture.start();
+  fixture.advance(Duration::seconds(60));
+  const auto events = fixture.api.all({"", "v1", "events"});
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0]->string_at("reason"), "FailedResourceClaimCreation");
   EXPECT_EQ(
       events[0]->string_at("message"),
       "PodResourceClaim gpu: resource claim template \"t\": resourceclaimtemplate.resource.k8s.io \"t\" "
       "not found");
-  world.api.put(Kind::ResourceClaimTemplate, kTemplate);
-  world.settle();
-  EXPECT_EQ(world.engine.view().pods.find("d", "p")->claim_statuses.size(), 1u);
-  EXPECT_EQ(world.api.all(api::ref_of(Kind::ResourceClaim)).size(), 1u);
+  fixture.api.put(Kind::ResourceClaimTemplate, kTemplate);
+  fixture.run_until_idle();
+  EXPECT_EQ(fixture.engine.view().pods.find("d", "p")->claim_statuses.size(), 1u);
+  EXPECT_EQ(fixture.api.all(api::ref_of(Kind::ResourceClaim)).size(), 1u);
 }
 
 TEST(ClaimFromTemplate, ALostAnswerNeverMakesASecondClaim) {
-  for (const testing::Fault fault : {testing::Fault::LostDone, testing::Fault::LostNotDone}) {
-    World world;
-    world.engine.add(make_claim_from_template());
+  for (const testing::InjectedFault fault :
+       {testing::InjectedFault::LostDone, testing::InjectedFault::LostNotDone}) {
+    EngineFixture fixture;
+    fixture.engine.add(make_claim_from_template());
     int requests = 0;
-    world.api.fault = [&](const client::ApiRequest&) {
-      return ++requests == 1 ? fault : testing::Fault::None;
+    fixture.api.fault = [&](const client::ApiRequest&) {
+      return ++requests == 1 ? fault : testing::InjectedFault::None;
     };
-    world.api.put(Kind::Pod, kPod);
-    world.api.put(Kind::ResourceClaimTemplate, kTemplate);
-    world.start();
-    world.advance(Duration::seconds(5));
-    EXPECT_EQ(world.api.all(api::ref_of(Kind::ResourceClaim)).size(), 1u);
-    EXPECT_EQ(world.engine.view().pods.find("d", "p")->claim_statuses.size(), 1u);
+    fixture.api.put(Kind::Pod, kPod);
+    fixture.api.put(Kind::ResourceClaimTemplate, kTemplate);
+    fixture.start();
+    fixture.advance(Duration::seconds(5));
+    EXPECT_EQ(fixture.api.all(api::ref_of(Kind::ResourceClaim)).size(), 1u);
+    EXPECT_EQ(fixture.engine.view().pods.find("d", "p")->claim_statuses.size(), 1u);
   }
 }
 
 TEST(ClaimFromTemplate, ANameThatAnotherOwnerHasIsPassedOver) {
-  World world;
-  world.engine.add(make_claim_from_template());
-  world.api.put(Kind::Pod, kPod);
-  world.api.put(Kind::ResourceClaimTemplate, kTemplate);
-  world.api.put(Kind::ResourceClaim,
-                R"({"metadata":{"namespace":"d","name":")" + derived_name("p", "gpu", "u1/gpu/0") + R"("}})");
-  world.start();
-  world.settle();
-  ASSERT_EQ(world.engine.view().pods.find("d", "p")->claim_statuses.size(), 1u);
-  EXPECT_EQ(world.engine.view().pods.find("d", "p")->claim_statuses[0].claim_name,
+  EngineFixture fixture;
+  fixture.engine.add(make_claim_from_template());
+  fixture.api.put(Kind::Pod, kPod);
+  fixture.api.put(Kind::ResourceClaimTemplate, kTemplate);
+  fixture.api.put(Kind::ResourceClaim, R"({"metadata":{"namespace":"d","name":")" +
+                                           derived_name("p", "gpu", "u1/gpu/0") + R"("}})");
+  fixture.start();
+  fixture.run_until_idle();
+  ASSERT_EQ(fixture.engine.view().pods.find("d", "p")->claim_statuses.size(), 1u);
+  EXPECT_EQ(fixture.engine.view().pods.find("d", "p")->claim_statuses[0].claim_name,
             derived_name("p", "gpu", "u1/gpu/1"));
 }
 
 TEST(ClaimFromTemplate, PodsOfAGroupShareTheGroupsClaim) {
-  World world;
-  world.engine.add(make_claim_from_template());
-  world.engine.add(make_group_claim_from_template());
+  EngineFixture fixture;
+  fixture.engine.add(make_claim_from_template());
+  fixture.engine.add(make_group_claim_from_template());
   for (const char* name : {"a", "b"})
-    world.api.put(Kind::Pod, std::string(R"({"metadata":{"namespace":"d","name":")") + name +
-                                 R"("},"spec":{"schedulingGroup":{"podGroupName":"g"},"resourceClaims":)"
-                                 R"([{"name":"gpu","resourceClaimTemplateName":"t"}]}})");
-  world.api.put(Kind::ResourceClaimTemplate, kTemplate);
-  world.start();
-  world.settle();
-  EXPECT_TRUE(world.api.all(api::ref_of(Kind::ResourceClaim)).empty())
+    fixture.api.put(Kind::Pod, std::string(R"({"metadata":{"namespace":"d","name":")") + name +
+                                   R"("},"spec":{"schedulingGroup":{"podGroupName":"g"},"resourceClaims":)"
+                                   R"([{"name":"gpu","resourceClaimTemplateName":"t"}]}})");
+  fixture.api.put(Kind::ResourceClaimTemplate, kTemplate);
+  fixture.start();
+  fixture.run_until_idle();
+  EXPECT_TRUE(fixture.api.all(api::ref_of(Kind::ResourceClaim)).empty())
       << "whose claim it is is not known yet";
-  world.api.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g"},"spec":{"resourceClaims":)"
-                                R"([{"name":"gpu","resourceClaimTemplateName":"t"}]}})");
-  world.settle();
-  const auto claims = world.api.all(api::ref_of(Kind::ResourceClaim));
+  fixture.api.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g"},"spec":{"resourceClaims":)"
+                                  R"([{"name":"gpu","resourceClaimTemplateName":"t"}]}})");
+  fixture.run_until_idle();
+  const auto claims = fixture.api.all(api::ref_of(Kind::ResourceClaim));
   ASSERT_EQ(claims.size(), 1u);
   const std::string_view name = claims[0]->find("metadata")->string_at("name");
   for (const char* pod : {"a", "b"}) {
-    ASSERT_EQ(world.engine.view().pods.find("d", pod)->claim_statuses.size(), 1u);
-    EXPECT_EQ(world.engine.view().pods.find("d", pod)->claim_statuses[0].claim_name, name);
+    ASSERT_EQ(fixture.engine.view().pods.find("d", pod)->claim_statuses.size(), 1u);
+    EXPECT_EQ(fixture.engine.view().pods.find("d", pod)->claim_statuses[0].claim_name, name);
   }
-  const Json* status = world.api.find(Kind::PodGroup, "d", "g")->find("status");
+  const Json* status = fixture.api.find(Kind::PodGroup, "d", "g")->find("status");
   ASSERT_NE(status, nullptr);
   EXPECT_EQ(status->items_at("resourceClaimStatuses").at(0).string_at("resourceClaimName"), name);
 }

@@ -112,7 +112,7 @@ class ClaimRelease final : public client::Reconciler {
     const bool gained_some = add_bypassing(view, *claim, consumers.rest);
     const bool free = consumers.rest.empty();
     // A live allocation that nobody uses yet may be somebody's preparation; who frees it is the binder's
-    // IdleClaims.
+    // ClaimDeallocator.
     const bool idle = claim->allocation && claim->meta.deleting();
     const bool to_free = free && (idle || lost_some || (!claim->allocation && !claim->devices.empty()));
     if (to_free)

@@ -7,7 +7,7 @@ namespace berth::control {
 namespace {
 
 using api::Kind;
-using testing::World;
+using testing::EngineFixture;
 
 // An allocated claim with its finalizer, reserved for pods a (uid-a) and b (uid-b).
 constexpr const char* kClaim =
@@ -24,13 +24,13 @@ std::string pod(const std::string& name, const std::string& uid, const std::stri
 const std::string kBound = R"(},"spec":{"nodeName":"n"}})";
 
 struct Fixture : ::testing::Test {
-  World world;
+  EngineFixture fixture;
   void begin() {
-    world.engine.add(make_claim_release());
-    world.start();
-    world.settle();
+    fixture.engine.add(make_claim_release());
+    fixture.start();
+    fixture.run_until_idle();
   }
-  const api::ResourceClaim* claim() { return world.engine.view().claims.find("d", "c"); }
+  const api::ResourceClaim* claim() { return fixture.engine.view().claims.find("d", "c"); }
   std::vector<std::string> consumers() {
     std::vector<std::string> names;
     if (claim())
@@ -42,12 +42,12 @@ using ClaimRelease = Fixture;
 using Names = std::vector<std::string>;
 
 TEST_F(ClaimRelease, ConsumersThatLiveStay) {
-  world.api.put(Kind::ResourceClaim, kClaim);
-  world.api.put(Kind::Pod, pod("a", "uid-a", kBound));
-  world.api.put(Kind::Pod, pod("b", "uid-b", kBound));
+  fixture.api.put(Kind::ResourceClaim, kClaim);
+  fixture.api.put(Kind::Pod, pod("a", "uid-a", kBound));
+  fixture.api.put(Kind::Pod, pod("b", "uid-b", kBound));
   begin();
   EXPECT_EQ(consumers(), (Names{"a", "b"}));
-  EXPECT_TRUE(world.api.log.empty());
+  EXPECT_TRUE(fixture.api.log.empty());
 }
 
 TEST_F(ClaimRelease, WhoIsGoneFinishedReplacedOrNeverScheduledIsTakenOut) {
@@ -58,13 +58,13 @@ TEST_F(ClaimRelease, WhoIsGoneFinishedReplacedOrNeverScheduledIsTakenOut) {
       pod("b", "uid-b", R"(,"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":30}})"),
   };
   for (const std::string& other : cases) {
-    World fresh;
+    EngineFixture fresh;
     fresh.engine.add(make_claim_release());
     fresh.api.put(Kind::ResourceClaim, kClaim);
     fresh.api.put(Kind::Pod, pod("a", "uid-a", kBound));
     if (!other.empty()) fresh.api.put(Kind::Pod, other);
     fresh.start();
-    fresh.settle();
+    fresh.run_until_idle();
     const api::ResourceClaim* left = fresh.engine.view().claims.find("d", "c");
     ASSERT_EQ(left->reserved_for.size(), 1u) << other;
     EXPECT_EQ(left->reserved_for[0].name, "a");
@@ -73,73 +73,73 @@ TEST_F(ClaimRelease, WhoIsGoneFinishedReplacedOrNeverScheduledIsTakenOut) {
 }
 
 TEST_F(ClaimRelease, TheLastOneFreesAllocationAndDevicesThenTheFinalizer) {
-  world.api.put(Kind::ResourceClaim, kClaim);
-  world.api.put(Kind::Pod, pod("a", "uid-a", kBound));
-  world.api.put(Kind::Pod, pod("b", "uid-b", kBound));
+  fixture.api.put(Kind::ResourceClaim, kClaim);
+  fixture.api.put(Kind::Pod, pod("a", "uid-a", kBound));
+  fixture.api.put(Kind::Pod, pod("b", "uid-b", kBound));
   begin();
-  world.api.remove(api::ref_of(Kind::Pod), "d", "b");
-  world.settle();
+  fixture.api.remove(api::ref_of(Kind::Pod), "d", "b");
+  fixture.run_until_idle();
   EXPECT_EQ(consumers(), (Names{"a"}));
-  world.api.log.clear();
-  world.api.remove(api::ref_of(Kind::Pod), "d", "a");
-  world.settle();
+  fixture.api.log.clear();
+  fixture.api.remove(api::ref_of(Kind::Pod), "d", "a");
+  fixture.run_until_idle();
   EXPECT_FALSE(claim()->allocation.has_value());
   EXPECT_TRUE(claim()->devices.empty());
   EXPECT_TRUE(claim()->meta.finalizers.empty());
-  EXPECT_EQ(world.api.log, (Names{"get v1/pods d/a", "patch resource.k8s.io/v1/resourceclaims d/c/status",
-                                  "patch resource.k8s.io/v1/resourceclaims d/c"}));
+  EXPECT_EQ(fixture.api.log, (Names{"get v1/pods d/a", "patch resource.k8s.io/v1/resourceclaims d/c/status",
+                                    "patch resource.k8s.io/v1/resourceclaims d/c"}));
 }
 
 TEST_F(ClaimRelease, AConsumerThatOnlyTheServerKnowsYetIsNotTakenOut) {
-  world.engine.add(make_claim_release());
-  world.start();
-  world.settle();
-  world.api.put(Kind::Pod, pod("a", "uid-a", kBound));
-  world.api.put(Kind::Pod, pod("b", "uid-b", kBound));
-  world.api.put(Kind::ResourceClaim, kClaim);
-  world.api.deliver(0);  // claims only: the watch of pods is behind
-  world.step();
-  while (world.api.answer()) world.step();
-  world.settle();
+  fixture.engine.add(make_claim_release());
+  fixture.start();
+  fixture.run_until_idle();
+  fixture.api.put(Kind::Pod, pod("a", "uid-a", kBound));
+  fixture.api.put(Kind::Pod, pod("b", "uid-b", kBound));
+  fixture.api.put(Kind::ResourceClaim, kClaim);
+  fixture.api.deliver(0);  // claims only: the watch of pods is behind
+  fixture.step();
+  while (fixture.api.answer()) fixture.step();
+  fixture.run_until_idle();
   EXPECT_EQ(consumers(), (Names{"a", "b"}));
 }
 
 TEST_F(ClaimRelease, AnUnallocatedLiveClaimKeepsItsFinalizerADeletedOneGoes) {
-  world.api.put(Kind::ResourceClaim, R"({"metadata":{"namespace":"d","name":"c",)"
-                                     R"("finalizers":["resource.kubernetes.io/delete-protection"]}})");
+  fixture.api.put(Kind::ResourceClaim, R"({"metadata":{"namespace":"d","name":"c",)"
+                                       R"("finalizers":["resource.kubernetes.io/delete-protection"]}})");
   begin();
-  EXPECT_TRUE(world.api.log.empty());
-  world.api.change(Kind::ResourceClaim, "d", "c",
-                   R"({"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"}})");
-  world.settle();
-  EXPECT_EQ(world.api.find(Kind::ResourceClaim, "d", "c"), nullptr);
+  EXPECT_TRUE(fixture.api.log.empty());
+  fixture.api.change(Kind::ResourceClaim, "d", "c",
+                     R"({"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"}})");
+  fixture.run_until_idle();
+  EXPECT_EQ(fixture.api.find(Kind::ResourceClaim, "d", "c"), nullptr);
   EXPECT_EQ(claim(), nullptr);
 }
 
 TEST_F(ClaimRelease, AGeneratedClaimOfAFinishedPodIsDeleted) {
-  world.api.put(Kind::Pod, pod("a", "uid-a", kBound));
-  world.api.put(Kind::ResourceClaim,
-                R"({"metadata":{"namespace":"d","name":"c",)"
-                R"("annotations":{"resource.kubernetes.io/pod-claim-name":"x"},)"
-                R"("ownerReferences":[{"kind":"Pod","name":"a","uid":"uid-a","controller":true}],)"
-                R"("finalizers":["resource.kubernetes.io/delete-protection"]}})");
+  fixture.api.put(Kind::Pod, pod("a", "uid-a", kBound));
+  fixture.api.put(Kind::ResourceClaim,
+                  R"({"metadata":{"namespace":"d","name":"c",)"
+                  R"("annotations":{"resource.kubernetes.io/pod-claim-name":"x"},)"
+                  R"("ownerReferences":[{"kind":"Pod","name":"a","uid":"uid-a","controller":true}],)"
+                  R"("finalizers":["resource.kubernetes.io/delete-protection"]}})");
   begin();
   EXPECT_NE(claim(), nullptr);
-  world.api.change(Kind::Pod, "d", "a", R"({"status":{"phase":"Succeeded"}})");
-  world.settle();
+  fixture.api.change(Kind::Pod, "d", "a", R"({"status":{"phase":"Succeeded"}})");
+  fixture.run_until_idle();
   EXPECT_EQ(claim(), nullptr);
 }
 
 TEST_F(ClaimRelease, AGroupHoldsItsClaimUntilItIsGone) {
-  world.api.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g","uid":"uid-g"}})");
-  world.api.put(
+  fixture.api.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g","uid":"uid-g"}})");
+  fixture.api.put(
       Kind::ResourceClaim,
       R"({"metadata":{"namespace":"d","name":"c"},"status":{"allocation":{"devices":{}},"reservedFor":)"
       R"([{"apiGroup":"scheduling.k8s.io","resource":"podgroups","name":"g","uid":"uid-g"}]}})");
   begin();
   EXPECT_TRUE(claim()->allocation.has_value());
-  world.api.remove(api::ref_of(Kind::PodGroup), "d", "g");
-  world.settle();
+  fixture.api.remove(api::ref_of(Kind::PodGroup), "d", "g");
+  fixture.run_until_idle();
   EXPECT_FALSE(claim()->allocation.has_value());
 }
 

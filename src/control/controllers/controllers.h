@@ -61,7 +61,7 @@ std::unique_ptr<client::Reconciler> make_namespace_finalizer(std::vector<ServedR
 std::unique_ptr<client::Reconciler> make_pod_group_protection();
 
 // Ends deleted pods whose node has no kubelet, and pods whose node has been away for long.
-std::unique_ptr<client::Reconciler> make_pod_finisher();
+std::unique_ptr<client::Reconciler> make_pod_gc();
 
 // Keeps simulated nodes Ready and their leases fresh.
 std::unique_ptr<client::Reconciler> make_simulated_nodes();
@@ -73,7 +73,7 @@ std::unique_ptr<client::Reconciler> make_simulated_pods();
 std::unique_ptr<client::Reconciler> make_simulated_fabric();
 
 // Deletes events an hour after they last happened.
-std::unique_ptr<client::Reconciler> make_event_sweep();
+std::unique_ptr<client::Reconciler> make_event_ttl();
 
 // The Node object of the n-th simulated node (from 1).
 Json simulated_node_object(std::size_t n);

@@ -19,9 +19,9 @@ Time last_seen(const api::AnyObject& event) {
   return last;
 }
 
-class EventSweep final : public client::Reconciler {
+class EventTtl final : public client::Reconciler {
  public:
-  std::string_view name() const override { return "event-sweep"; }
+  std::string_view name() const override { return "event-ttl"; }
 
   std::vector<client::Interest> interests() const override {
     client::Interest events = client::itself(api::Kind::Other);
@@ -44,8 +44,8 @@ class EventSweep final : public client::Reconciler {
 
 }  // namespace
 
-std::unique_ptr<client::Reconciler> make_event_sweep() {
-  return std::make_unique<EventSweep>();
+std::unique_ptr<client::Reconciler> make_event_ttl() {
+  return std::make_unique<EventTtl>();
 }
 
 }  // namespace berth::control

@@ -6,27 +6,27 @@
 namespace berth::control {
 namespace {
 
-TEST(EventSweep, EventsLiveAnHourAfterTheyLastHappened) {
+TEST(EventTtl, EventsLiveAnHourAfterTheyLastHappened) {
   const api::ResourceRef events{"", "v1", "events"};
-  testing::World world;
-  world.engine.add(make_event_sweep());
+  testing::EngineFixture fixture;
+  fixture.engine.add(make_event_ttl());
   const auto put = [&](const std::string& name, const std::string& fields) {
-    world.api.put(events, *parse_json(R"({"metadata":{"namespace":"d","name":")" + name +
-                                      R"(","creationTimestamp":"2027-01-15T07:30:00Z"})" + fields + "}"));
+    fixture.api.put(events, *parse_json(R"({"metadata":{"namespace":"d","name":")" + name +
+                                        R"(","creationTimestamp":"2027-01-15T07:30:00Z"})" + fields + "}"));
   };
   put("created", "");
   put("repeated", R"(,"lastTimestamp":"2027-01-15T07:50:00Z")");
   put("series",
       R"(,"eventTime":"2027-01-15T07:40:00.000000Z","series":{"lastObservedTime":"2027-01-15T08:00:00.5Z"})");
-  world.start();
-  const auto left = [&] { return world.api.all(events).size(); };
-  world.advance(Duration::minutes(29));
+  fixture.start();
+  const auto left = [&] { return fixture.api.all(events).size(); };
+  fixture.advance(Duration::minutes(29));
   EXPECT_EQ(left(), 3u);
-  world.advance(Duration::minutes(1));
+  fixture.advance(Duration::minutes(1));
   EXPECT_EQ(left(), 2u);
-  world.advance(Duration::minutes(20));
+  fixture.advance(Duration::minutes(20));
   EXPECT_EQ(left(), 1u);
-  world.advance(Duration::minutes(11));
+  fixture.advance(Duration::minutes(11));
   EXPECT_EQ(left(), 0u);
 }
 

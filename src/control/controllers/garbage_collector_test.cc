@@ -7,26 +7,26 @@ namespace berth::control {
 namespace {
 
 using api::Kind;
-using testing::World;
+using testing::EngineFixture;
 
 const api::ResourceRef kMaps{"", "v1", "configmaps"};
 const api::ResourceRef kJobs{"batch", "v1", "jobs"};
 
 struct GarbageCollector : ::testing::Test {
-  World world;
+  EngineFixture fixture;
 
   void begin() {
-    world.engine.add(make_garbage_collector({{kMaps, "ConfigMap", true},
-                                             {kJobs, "Job", true},
-                                             {api::ref_of(Kind::Pod), "Pod", true},
-                                             {api::ref_of(Kind::Node), "Node", false}}));
-    world.start();
-    world.settle();
+    fixture.engine.add(make_garbage_collector({{kMaps, "ConfigMap", true},
+                                               {kJobs, "Job", true},
+                                               {api::ref_of(Kind::Pod), "Pod", true},
+                                               {api::ref_of(Kind::Node), "Node", false}}));
+    fixture.start();
+    fixture.run_until_idle();
   }
   void put(const api::ResourceRef& resource, const std::string& name, const std::string& owners = "",
            const std::string& more = "") {
-    world.api.put(resource,
-                  *parse_json(R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"uid-)" + name +
+    fixture.api.put(
+        resource, *parse_json(R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"uid-)" + name +
                               R"(","ownerReferences":[)" + owners + "]" + more + "}}"));
   }
   static std::string job(const std::string& name, const char* uid, const char* block = "false") {
@@ -34,12 +34,12 @@ struct GarbageCollector : ::testing::Test {
            R"(","blockOwnerDeletion":)" + block + "}";
   }
   bool there(const api::ResourceRef& resource, const char* name) {
-    return world.api.find(resource, "d", name) != nullptr;
+    return fixture.api.find(resource, "d", name) != nullptr;
   }
   void erase(const api::ResourceRef& resource, const std::string& name, const std::string& propagation) {
     client::ApiRequest request{client::Verb::Delete, resource, "d", name, "", ""};
     request.body = R"({"propagationPolicy":")" + propagation + "\"}";
-    world.api.submit(request, [](client::ApiReply) {});
+    fixture.api.submit(request, [](client::ApiReply) {});
   }
 };
 
@@ -53,10 +53,10 @@ TEST_F(GarbageCollector, DependentsGoAfterTheirLastOwnerMatchedByUid) {
   EXPECT_TRUE(there(kMaps, "kept"));
   EXPECT_FALSE(there(kMaps, "stranger"));
   ASSERT_TRUE(there(kMaps, "of-two"));
-  EXPECT_EQ(world.api.find(kMaps, "d", "of-two")->find("metadata")->items_at("ownerReferences").size(), 1u)
+  EXPECT_EQ(fixture.api.find(kMaps, "d", "of-two")->find("metadata")->items_at("ownerReferences").size(), 1u)
       << "the reference to the owner that is gone is taken off";
-  world.api.remove(kJobs, "d", "j");
-  world.settle();
+  fixture.api.remove(kJobs, "d", "j");
+  fixture.run_until_idle();
   EXPECT_FALSE(there(kMaps, "kept"));
   EXPECT_FALSE(there(kMaps, "of-two"));
   EXPECT_TRUE(there(kMaps, "unknown-kind"));
@@ -66,10 +66,10 @@ TEST_F(GarbageCollector, AnOwnerThatTheWatchHasNotShownYetIsLookedUp) {
   begin();
   put(kJobs, "late");
   put(kMaps, "child", job("late", "uid-late"));
-  world.api.deliver(0);  // configmaps only
-  world.step();
-  while (world.api.answer()) world.step();
-  world.settle();
+  fixture.api.deliver(0);  // configmaps only
+  fixture.step();
+  while (fixture.api.answer()) fixture.step();
+  fixture.run_until_idle();
   EXPECT_TRUE(there(kMaps, "child"));
 }
 
@@ -78,12 +78,12 @@ TEST_F(GarbageCollector, ForegroundWaitsForBlockingDependents) {
   put(kMaps, "child", job("j", "uid-j", "true"), R"(,"finalizers":["example.com/hold"])");
   begin();
   erase(kJobs, "j", "Foreground");
-  world.settle();
+  fixture.run_until_idle();
   EXPECT_TRUE(there(kJobs, "j"));
   ASSERT_TRUE(there(kMaps, "child"));
-  EXPECT_NE(world.api.find(kMaps, "d", "child")->find_path({"metadata", "deletionTimestamp"}), nullptr);
-  world.api.remove(kMaps, "d", "child");
-  world.settle();
+  EXPECT_NE(fixture.api.find(kMaps, "d", "child")->find_path({"metadata", "deletionTimestamp"}), nullptr);
+  fixture.api.remove(kMaps, "d", "child");
+  fixture.run_until_idle();
   EXPECT_FALSE(there(kJobs, "j"));
 }
 
@@ -92,10 +92,10 @@ TEST_F(GarbageCollector, OrphansLoseTheReferenceAndStay) {
   put(kMaps, "child", job("j", "uid-j", "true"));
   begin();
   erase(kJobs, "j", "Orphan");
-  world.settle();
+  fixture.run_until_idle();
   EXPECT_FALSE(there(kJobs, "j"));
   ASSERT_TRUE(there(kMaps, "child"));
-  EXPECT_TRUE(world.api.find(kMaps, "d", "child")->find("metadata")->items_at("ownerReferences").empty());
+  EXPECT_TRUE(fixture.api.find(kMaps, "d", "child")->find("metadata")->items_at("ownerReferences").empty());
 }
 
 TEST_F(GarbageCollector, AChainOfOwnersGoesToItsEnd) {
@@ -103,8 +103,8 @@ TEST_F(GarbageCollector, AChainOfOwnersGoesToItsEnd) {
   put(api::ref_of(Kind::Pod), "p", job("j", "uid-j"));
   put(kMaps, "m", R"({"apiVersion":"v1","kind":"Pod","name":"p","uid":"uid-p"})");
   begin();
-  world.api.remove(kJobs, "d", "j");
-  world.settle();
+  fixture.api.remove(kJobs, "d", "j");
+  fixture.run_until_idle();
   EXPECT_FALSE(there(api::ref_of(Kind::Pod), "p"));
   EXPECT_FALSE(there(kMaps, "m"));
 }

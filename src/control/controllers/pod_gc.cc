@@ -11,9 +11,9 @@ namespace {
 // GC.
 constexpr Duration kNodeAwayMax = Duration::seconds(40);
 
-class PodFinisher final : public client::Reconciler {
+class PodGc final : public client::Reconciler {
  public:
-  std::string_view name() const override { return "pod-finisher"; }
+  std::string_view name() const override { return "pod-gc"; }
 
   std::vector<client::Interest> interests() const override {
     return {{Kind::Pod,
@@ -55,8 +55,8 @@ class PodFinisher final : public client::Reconciler {
 
 }  // namespace
 
-std::unique_ptr<client::Reconciler> make_pod_finisher() {
-  return std::make_unique<PodFinisher>();
+std::unique_ptr<client::Reconciler> make_pod_gc() {
+  return std::make_unique<PodGc>();
 }
 
 }  // namespace berth::control

@@ -7,14 +7,14 @@ namespace berth::control {
 namespace {
 
 using api::Kind;
-using testing::World;
+using testing::EngineFixture;
 
 constexpr const char* kSimulated = R"({"metadata":{"name":"n","labels":{"berth.dev/simulated":"true"}}})";
 
-void put_pod(World& world, const char* node, bool deleting) {
+void put_pod(EngineFixture& fixture, const char* node, bool deleting) {
   std::string pod = R"({"metadata":{"namespace":"d","name":"p")";
   if (deleting) pod += R"(,"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":30)";
-  world.api.put(Kind::Pod, pod + R"(},"spec":{"nodeName":")" + node + R"("}})");
+  fixture.api.put(Kind::Pod, pod + R"(},"spec":{"nodeName":")" + node + R"("}})");
 }
 
 struct Case {
@@ -25,7 +25,7 @@ struct Case {
   bool ends_after_a_minute;
 };
 
-TEST(PodFinisher, WhoEndsAndWhen) {
+TEST(PodGc, WhoEndsAndWhen) {
   const Case cases[] = {
       {"deleted on a simulated node", "n", true, true, true},
       {"alive on a simulated node", "n", false, false, false},
@@ -36,39 +36,39 @@ TEST(PodFinisher, WhoEndsAndWhen) {
   };
   for (const Case& test : cases) {
     SCOPED_TRACE(test.name);
-    World world;
-    world.engine.add(make_pod_finisher());
-    world.api.put(Kind::Node, kSimulated);
-    world.api.put(Kind::Node, R"({"metadata":{"name":"real"}})");
-    put_pod(world, test.bound_to, test.deleting);
-    world.start();
-    world.settle();
-    EXPECT_EQ(world.api.find(Kind::Pod, "d", "p") == nullptr, test.ends_at_once);
-    world.advance(Duration::minutes(1));
-    EXPECT_EQ(world.api.find(Kind::Pod, "d", "p") == nullptr, test.ends_after_a_minute);
+    EngineFixture fixture;
+    fixture.engine.add(make_pod_gc());
+    fixture.api.put(Kind::Node, kSimulated);
+    fixture.api.put(Kind::Node, R"({"metadata":{"name":"real"}})");
+    put_pod(fixture, test.bound_to, test.deleting);
+    fixture.start();
+    fixture.run_until_idle();
+    EXPECT_EQ(fixture.api.find(Kind::Pod, "d", "p") == nullptr, test.ends_at_once);
+    fixture.advance(Duration::minutes(1));
+    EXPECT_EQ(fixture.api.find(Kind::Pod, "d", "p") == nullptr, test.ends_after_a_minute);
   }
 }
 
-TEST(PodFinisher, ANodeThatComesBackInTimeKeepsItsPods) {
-  World world;
-  world.engine.add(make_pod_finisher());
-  put_pod(world, "n", false);
-  world.start();
-  world.advance(Duration::seconds(39));
-  world.api.put(Kind::Node, kSimulated);
-  world.advance(Duration::minutes(5));
-  EXPECT_NE(world.api.find(Kind::Pod, "d", "p"), nullptr);
+TEST(PodGc, ANodeThatComesBackInTimeKeepsItsPods) {
+  EngineFixture fixture;
+  fixture.engine.add(make_pod_gc());
+  put_pod(fixture, "n", false);
+  fixture.start();
+  fixture.advance(Duration::seconds(39));
+  fixture.api.put(Kind::Node, kSimulated);
+  fixture.advance(Duration::minutes(5));
+  EXPECT_NE(fixture.api.find(Kind::Pod, "d", "p"), nullptr);
 }
 
-TEST(PodFinisher, AFinalizerOfOthersIsWaitedForWithoutRepeats) {
-  World world;
-  world.engine.add(make_pod_finisher());
-  world.api.put(Kind::Node, kSimulated);
-  put_pod(world, "n", true);
-  world.api.change(Kind::Pod, "d", "p", R"({"metadata":{"finalizers":["example.com/hold"]}})");
-  world.start();
-  world.advance(Duration::minutes(1));
-  EXPECT_EQ(world.api.log.size(), 1u);
+TEST(PodGc, AFinalizerOfOthersIsWaitedForWithoutRepeats) {
+  EngineFixture fixture;
+  fixture.engine.add(make_pod_gc());
+  fixture.api.put(Kind::Node, kSimulated);
+  put_pod(fixture, "n", true);
+  fixture.api.change(Kind::Pod, "d", "p", R"({"metadata":{"finalizers":["example.com/hold"]}})");
+  fixture.start();
+  fixture.advance(Duration::minutes(1));
+  EXPECT_EQ(fixture.api.log.size(), 1u);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace berth::control {
 namespace {
 
 using api::Kind;
-using testing::World;
+using testing::EngineFixture;
 
 struct Case {
   const char* name;
@@ -23,11 +23,11 @@ std::string annotations(const char* text) {
 }
 
 // Device 0 waits for two conditions, device 1 for none.
-void fill(World& world, const Case& test) {
-  world.api.put(Kind::DeviceClass, R"({"metadata":{"name":"k",)" + annotations(test.on_class) + "}}");
-  world.api.put(Kind::Pod,
-                R"({"metadata":{"namespace":"d","name":"p","uid":"u1",)" + annotations(test.on_pod) + "}}");
-  world.api.put(
+void fill(EngineFixture& fixture, const Case& test) {
+  fixture.api.put(Kind::DeviceClass, R"({"metadata":{"name":"k",)" + annotations(test.on_class) + "}}");
+  fixture.api.put(Kind::Pod,
+                  R"({"metadata":{"namespace":"d","name":"p","uid":"u1",)" + annotations(test.on_pod) + "}}");
+  fixture.api.put(
       Kind::ResourceClaim,
       R"({"metadata":{"namespace":"d","name":"c",)" + annotations(test.on_claim) +
           R"(},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"k"}}]}},"status":{)"
@@ -38,9 +38,9 @@ void fill(World& world, const Case& test) {
           R"("reservedFor":[{"resource":"pods","name":"p","uid":"u1"}]}})");
 }
 
-std::string conditions_of(const World& world) {
+std::string conditions_of(const EngineFixture& fixture) {
   const JsonArray& devices =
-      world.api.find(Kind::ResourceClaim, "d", "c")->find("status")->items_at("devices");
+      fixture.api.find(Kind::ResourceClaim, "d", "c")->find("status")->items_at("devices");
   EXPECT_EQ(to_string(devices.at(0)), R"({"driver":"x","pool":"p","device":"1","data":{"kept":true}})");
   std::string text;
   for (std::size_t i = 1; i < devices.size(); ++i)
@@ -66,19 +66,19 @@ TEST(SimulatedFabric, AttachesWhatIsAnnotatedAfterItsTime) {
   };
   for (const Case& test : cases) {
     SCOPED_TRACE(test.name);
-    World world;
-    world.engine.add(make_simulated_fabric());
-    fill(world, test);
-    world.start();
-    world.settle();
-    EXPECT_EQ(conditions_of(world), "");
+    EngineFixture fixture;
+    fixture.engine.add(make_simulated_fabric());
+    fill(fixture, test);
+    fixture.start();
+    fixture.run_until_idle();
+    EXPECT_EQ(conditions_of(fixture), "");
     if (test.due_after_s > 0) {
-      world.advance(Duration::seconds(test.due_after_s) - Duration::millis(1));
-      EXPECT_EQ(conditions_of(world), "");
+      fixture.advance(Duration::seconds(test.due_after_s) - Duration::millis(1));
+      EXPECT_EQ(conditions_of(fixture), "");
     }
-    world.advance(Duration::minutes(1));
-    EXPECT_EQ(conditions_of(world), test.sets);
-    EXPECT_EQ(world.api.log.size(), test.due_after_s < 0 ? 0u : 1u);
+    fixture.advance(Duration::minutes(1));
+    EXPECT_EQ(conditions_of(fixture), test.sets);
+    EXPECT_EQ(fixture.api.log.size(), test.due_after_s < 0 ? 0u : 1u);
   }
 }
 

@@ -8,24 +8,24 @@ namespace berth::control {
 namespace {
 
 using api::Kind;
-using testing::World;
+using testing::EngineFixture;
 
 struct SimulatedPods : ::testing::Test {
-  World world;
+  EngineFixture fixture;
   void begin(const std::string& annotations = "{}") {
-    world.engine.add(make_simulated_pods());
-    world.api.put(api::ref_of(Kind::Node), simulated_node_object(1));
-    world.api.put(
+    fixture.engine.add(make_simulated_pods());
+    fixture.api.put(api::ref_of(Kind::Node), simulated_node_object(1));
+    fixture.api.put(
         Kind::Pod,
         R"({"metadata":{"namespace":"d","name":"p","uid":"u1","annotations":)" + annotations +
             R"(},"spec":{"nodeName":"node-1","initContainers":[{"name":"i","image":"init:1"},)"
             R"({"name":"s","image":"side:1","restartPolicy":"Always"}],)"
             R"("containers":[{"name":"c","image":"app:1"}]},"status":{"phase":"Pending","conditions":)"
             R"([{"type":"PodScheduled","status":"True"}]}})");
-    world.start();
-    world.settle();
+    fixture.start();
+    fixture.run_until_idle();
   }
-  const Json& status() { return *world.api.find(Kind::Pod, "d", "p")->find("status"); }
+  const Json& status() { return *fixture.api.find(Kind::Pod, "d", "p")->find("status"); }
   std::string conditions() {
     std::string text;
     for (const Json& condition : status().items_at("conditions"))
@@ -52,15 +52,15 @@ TEST_F(SimulatedPods, ABoundPodRuns) {
   ASSERT_EQ(init.size(), 2u);
   EXPECT_NE(init[0].find_path({"state", "terminated"}), nullptr);
   EXPECT_NE(init[1].find_path({"state", "running"}), nullptr);
-  world.advance(Duration::minutes(60));
-  EXPECT_EQ(world.api.log.size(), 1u);
+  fixture.advance(Duration::minutes(60));
+  EXPECT_EQ(fixture.api.log.size(), 1u);
 }
 
 TEST_F(SimulatedPods, APodWithARunTimeSucceedsAfterIt) {
   begin(R"({"berth.dev/run-time":"30s"})");
-  world.advance(Duration::seconds(29));
+  fixture.advance(Duration::seconds(29));
   EXPECT_EQ(status().string_at("phase"), "Running");
-  world.advance(Duration::seconds(1));
+  fixture.advance(Duration::seconds(1));
   EXPECT_EQ(status().string_at("phase"), "Succeeded");
   EXPECT_EQ(conditions(),
             "PodScheduled=True PodReadyToStartContainers=False Initialized=True Ready=False "
@@ -77,8 +77,8 @@ TEST_F(SimulatedPods, TheDeviceHealthThatAContainerEndedWithStays) {
   statuses.as_array().at(0)["allocatedResourcesStatus"] =
       Json::array({Json::object({{"name", "claim:g"}, {"resources", JsonArray()}})});
   const Json patch = Json::object({{"status", Json::object({{"containerStatuses", statuses}})}});
-  world.api.change(Kind::Pod, "d", "p", to_string(patch));
-  world.advance(Duration::seconds(31));
+  fixture.api.change(Kind::Pod, "d", "p", to_string(patch));
+  fixture.advance(Duration::seconds(31));
   ASSERT_EQ(status().string_at("phase"), "Succeeded");
   EXPECT_EQ(status().items_at("containerStatuses").at(0).items_at("allocatedResourcesStatus").size(), 1u);
 }

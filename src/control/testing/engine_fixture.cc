@@ -4,24 +4,24 @@
 
 namespace berth::control::testing {
 
-World::World(Time start) : clock(start), api(clock), hub(api), engine(api, {}) {}
+EngineFixture::EngineFixture(Time start) : clock(start), api(clock), informers(api), engine(api, {}) {}
 
-void World::start() {
-  engine.attach_to(hub);
-  hub.start();
+void EngineFixture::start() {
+  engine.attach_to(informers);
+  informers.start();
 }
 
-void World::lead(client::Leadership leadership) {
-  hub.relist([&] { engine.lead(Leading::Yes, leadership); });
+void EngineFixture::lead(client::Leadership leadership) {
+  informers.relist([&] { engine.lead(Leading::Yes, leadership); });
 }
 
-void World::step() {
+void EngineFixture::step() {
   constexpr int kStepsMax = 100000;
   for (int i = 0; engine.step(clock.now()); ++i)
     BERTH_ASSERT(i < kStepsMax, "the engine never comes to rest");
 }
 
-void World::settle() {
+void EngineFixture::run_until_idle() {
   constexpr int kRoundsMax = 100000;
   for (int i = 0; i < kRoundsMax; ++i) {
     step();
@@ -32,15 +32,15 @@ void World::settle() {
   BERTH_ASSERT(false, "the deciders never come to rest");
 }
 
-void World::advance(Duration by) {
+void EngineFixture::advance(Duration by) {
   const Time end = clock.now() + by;
-  settle();
+  run_until_idle();
   for (auto wake = engine.next_wake(); wake && *wake <= end; wake = engine.next_wake()) {
     clock.advance_to(std::max(*wake, clock.now()));
-    settle();
+    run_until_idle();
   }
   clock.advance_to(end);
-  settle();
+  run_until_idle();
 }
 
 void put(client::View& view, api::Kind kind, std::string_view object) {

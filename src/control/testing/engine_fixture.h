@@ -10,12 +10,12 @@
 
 namespace berth::control::testing {
 
-struct World {
-  explicit World(Time start = Time::from_seconds(1800000000));
+struct EngineFixture {
+  explicit EngineFixture(Time start = Time::from_seconds(1800000000));
 
   ManualClock clock;
   FakeApi api;
-  InformerHub hub;
+  SharedInformers informers;
   Engine engine;
 
   // Attaches the engine and starts the watches; after the deciders were added.
@@ -23,7 +23,7 @@ struct World {
   // Begins a term, as ControlPlane::lead does.
   void lead(client::Leadership leadership);
   // Lets requests and watches through, in order, and steps until nothing happens without time passing.
-  void settle();
+  void run_until_idle();
   // settle(), then moves from deadline to deadline until `by` has passed.
   void advance(Duration by);
   // Steps the engine without letting anything through.

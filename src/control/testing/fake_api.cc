@@ -151,29 +151,29 @@ bool FakeApi::carry_out_only(std::size_t n) {
   if (n >= requests_.size()) return false;
   Request next = std::move(requests_[n]);
   requests_.erase(requests_.begin() + static_cast<std::ptrdiff_t>(n));
-  const Fault kind = fault ? fault(next.request) : Fault::None;
+  const InjectedFault kind = fault ? fault(next.request) : InjectedFault::None;
   ApiReply reply;
   switch (kind) {
-    case Fault::None:
+    case InjectedFault::None:
       reply = carry_out(next.request);
       break;
-    case Fault::LostDone:
+    case InjectedFault::LostDone:
       carry_out(next.request);
       reply = undelivered(Delivery::Lost);
       break;
-    case Fault::LostNotDone:
+    case InjectedFault::LostNotDone:
       reply = undelivered(Delivery::Lost);
       break;
-    case Fault::NotSent:
+    case InjectedFault::NotSent:
       reply = undelivered(Delivery::NotSent);
       break;
-    case Fault::Throttled:
+    case InjectedFault::Throttled:
       reply = status(429, "TooManyRequests");
       break;
-    case Fault::ServerError:
+    case InjectedFault::ServerError:
       reply = status(500, "InternalError");
       break;
-    case Fault::Conflict:
+    case InjectedFault::Conflict:
       reply = status(409, "Conflict");
       break;
   }

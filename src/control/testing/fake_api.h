@@ -19,7 +19,7 @@
 
 namespace berth::control::testing {
 
-enum class Fault {
+enum class InjectedFault {
   None,
   NotSent,
   LostDone,     // carried out, the answer is lost
@@ -66,7 +66,7 @@ class FakeApi final : public client::ApiClient {
   void relist(const api::ResourceRef& resource);
 
   // Asked once per request; none when empty.
-  std::function<Fault(const client::ApiRequest&)> fault;
+  std::function<InjectedFault(const client::ApiRequest&)> fault;
   // "create v1/pods d/a", with "/status" for a subresource; in order of arrival at the server.
   std::vector<std::string> log;
   // What arrived, bodies included.

@@ -15,7 +15,7 @@ Quantity devices(std::size_t count) {
 }
 
 struct CertificateChecker {
-  const World& world;
+  const JudgedWorld& world;
   std::span<const ClaimPtr> claims;
   const Certificate& certificate;
 
@@ -59,7 +59,7 @@ struct CertificateChecker {
       fits += one.fits() ? 1 : 0;
       const bool shareable = world.gates.consumable_capacity && one.device->allow_multiple;
       if (sub.mode == api::AllocationMode::All && one.selected)
-        wanted += fits_unused(*one.device, shareable, sub.capacity) == Verdict::Yes ? 1 : 0;
+        wanted += fits_unused(*one.device, shareable, sub.capacity) == RuleResult::Yes ? 1 : 0;
     }
     const bool alone = fits < std::max<std::size_t>(wanted, 1);  // this request is blocked by itself
     switch (certificate.kind) {
@@ -165,7 +165,7 @@ struct CertificateChecker {
 
 }  // namespace
 
-std::string complaint_about(const World& world, std::span<const ClaimPtr> claims,
+std::string complaint_about(const JudgedWorld& world, std::span<const ClaimPtr> claims,
                             const Certificate& certificate) {
   return CertificateChecker{world, claims, certificate}.check();
 }

@@ -10,7 +10,7 @@
 namespace berth::dra::judge {
 
 // Empty when the claims cannot be had and the certificate's numbers are what they say; else what is wrong.
-std::string complaint_about(const World& world, std::span<const ClaimPtr> claims,
+std::string complaint_about(const JudgedWorld& world, std::span<const ClaimPtr> claims,
                             const Certificate& certificate);
 
 }  // namespace berth::dra::judge

@@ -33,7 +33,7 @@ struct Members {
 
 // One pool, before or after the choice.
 struct Pool {
-  const World& world;
+  const JudgedWorld& world;
   std::vector<const ResourceSlice*> slices;
   std::map<const Device*, Use> uses = {};
   std::map<std::pair<std::string, std::string>, Quantity> declared = {}, left = {};
@@ -144,7 +144,7 @@ struct Pool {
 
 }  // namespace
 
-Loss loss_of(const World& world, std::span<const ClaimPtr> claims, const std::vector<Chosen>& chosen) {
+Loss loss_of(const JudgedWorld& world, std::span<const ClaimPtr> claims, const std::vector<Chosen>& chosen) {
   std::map<std::pair<std::string, std::string>, Pool> pools;
   for (const Candidate& candidate : gather(world).candidates) {
     const auto [at, added] =
@@ -160,7 +160,7 @@ Loss loss_of(const World& world, std::span<const ClaimPtr> claims, const std::ve
     if (sub.admin_access) continue;
     Pool& pool = pools.at({one.slice->driver, one.slice->pool});
     loss.fresh += pool.uses.contains(one.device) ? 0 : 1;
-    loss.conditioned +=
+    loss.with_binding_conditions +=
         one.device->binding_conditions.empty() && one.device->binding_failure_conditions.empty() ? 0 : 1;
     pool.hold(*one.device, sub.capacity);
   }

@@ -14,12 +14,12 @@ namespace berth::dra::judge {
 
 // Less is better, in this order.
 struct Loss {
-  std::int64_t conditioned = 0;
+  std::int64_t with_binding_conditions = 0;
   std::int64_t lost = 0;  // in millionths of a whole
   std::int64_t fresh = 0;
   friend auto operator<=>(const Loss&, const Loss&) = default;
 };
 
-Loss loss_of(const World& world, std::span<const ClaimPtr> claims, const std::vector<Chosen>& chosen);
+Loss loss_of(const JudgedWorld& world, std::span<const ClaimPtr> claims, const std::vector<Chosen>& chosen);
 
 }  // namespace berth::dra::judge

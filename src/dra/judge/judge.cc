@@ -17,7 +17,7 @@ using api::ResourceSlice;
 
 class Judge {
  public:
-  Judge(const World& world, std::span<const ClaimPtr> claims) : world_(world), claims_(claims) {}
+  Judge(const JudgedWorld& world, std::span<const ClaimPtr> claims) : world_(world), claims_(claims) {}
 
   Judgement run() {
     Gathered gathered = gather(world_);
@@ -94,7 +94,7 @@ class Judge {
     return least <= kClaimResultsMax;
   }
   bool enabled(const api::DeviceRequest& request, const api::DeviceSubRequest& sub) const {
-    const Gates& gates = world_.gates;
+    const DeviceGates& gates = world_.gates;
     return (gates.prioritized_list || !request.prioritized) && (gates.admin_access || !sub.admin_access) &&
            (gates.consumable_capacity || sub.capacity.empty()) &&
            (gates.derived_attributes || sub.derived_attributes.empty());
@@ -106,14 +106,14 @@ class Judge {
       const int match = selected(candidates_[i], sub);
       if (match < 0) return false;
       if (match == 0 || !candidates_[i].here) continue;
-      const Verdict enough =
+      const RuleResult enough =
           fits_unused(*candidates_[i].device, shareable(*candidates_[i].device), sub.capacity);
-      if (enough == Verdict::Error) return false;
-      if (enough == Verdict::Yes) list.push_back(i);
+      if (enough == RuleResult::Error) return false;
+      if (enough == RuleResult::Yes) list.push_back(i);
     }
     return true;
   }
-  // Pools with conditioned devices last, and no further preference.
+  // Pools with devices with binding conditions last, and no further preference.
   std::vector<std::size_t> slice_by_slice() const {
     std::vector<std::size_t> order(candidates_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -199,7 +199,7 @@ class Judge {
         if (!result.admin_access && names(result, slice, device)) found.push_back(&result);
     return found;
   }
-  std::vector<const Chosen*> takers(const Device& device) const {
+  std::vector<const Chosen*> choices_of(const Device& device) const {
     std::vector<const Chosen*> found;
     for (const Chosen& chosen : chosen_)
       if (chosen.device == &device) found.push_back(&chosen);
@@ -207,7 +207,7 @@ class Judge {
   }
 
   bool in_use(std::size_t claim, const Candidate& candidate, const api::DeviceSubRequest& sub) const {
-    const auto run = takers(*candidate.device);
+    const auto run = choices_of(*candidate.device);
     const auto held = holders(*candidate.slice, *candidate.device);
     const bool shared = shareable(*candidate.device);
     if (sub.admin_access)
@@ -257,15 +257,15 @@ class Judge {
   bool capacity_fits(const Candidate& candidate, const api::DeviceSubRequest& sub) {
     const Device& device = *candidate.device;
     Amounts amounts;
-    const Verdict verdict =
+    const RuleResult verdict =
         shareable(device) ? share_of(device, sub.capacity, amounts) : is_large_enough(device, sub.capacity);
-    error_ = error_ || verdict == Verdict::Error;
-    if (verdict != Verdict::Yes) return false;
+    error_ = error_ || verdict == RuleResult::Error;
+    if (verdict != RuleResult::Yes) return false;
     for (const auto& [name, amount] : amounts) {
       Quantity total = amount;
       for (auto* held : holders(*candidate.slice, device))
         if (held->consumed_capacity.contains(name)) total += held->consumed_capacity.at(name);
-      for (auto* taken : takers(device)) {
+      for (auto* taken : choices_of(device)) {
         Amounts theirs;
         share_of(device, spec_of(*taken).capacity, theirs);
         total += theirs[name];
@@ -285,7 +285,7 @@ class Judge {
   }
   std::pair<bool, bool> pool_fit(const Candidate& candidate) {
     const Device& device = *candidate.device;
-    const bool carries = shareable(device) && (!takers(device).empty() || has_share(candidate));
+    const bool carries = shareable(device) && (!choices_of(device).empty() || has_share(candidate));
     if (device.consumes.empty() || carries) return {true, true};
     std::map<std::pair<std::string, std::string>, Quantity> left;
     std::map<std::string, GroupList> groups;
@@ -385,7 +385,7 @@ class Judge {
       }
     return attribute_named(*chosen.device, chosen.slice->driver, name);
   }
-  const World& world_;
+  const JudgedWorld& world_;
   std::span<const ClaimPtr> claims_;
   std::vector<Candidate> candidates_;
   std::map<const api::DeviceSubRequest*, std::vector<std::size_t>> collected_;
@@ -399,17 +399,17 @@ class Judge {
 
 }  // namespace
 
-std::vector<Looked> look(const World& world, std::span<const ClaimPtr> claims, std::size_t claim,
+std::vector<Looked> look(const JudgedWorld& world, std::span<const ClaimPtr> claims, std::size_t claim,
                          const api::DeviceSubRequest& sub) {
   return Judge(world, claims).look(claim, sub);
 }
 
-std::vector<std::vector<Chosen>> every_choice(const World& world, std::span<const ClaimPtr> claims,
+std::vector<std::vector<Chosen>> every_choice(const JudgedWorld& world, std::span<const ClaimPtr> claims,
                                               const Alternatives& alternatives, std::size_t most) {
   return Judge(world, claims).every(alternatives, most);
 }
 
-Judgement allocate(const World& world, std::span<const ClaimPtr> claims) {
+Judgement allocate(const JudgedWorld& world, std::span<const ClaimPtr> claims) {
   return Judge(world, claims).run();
 }
 

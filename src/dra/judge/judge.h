@@ -13,13 +13,13 @@
 
 namespace berth::dra::judge {
 
-struct World {
+struct JudgedWorld {
   const api::Node* node = nullptr;
   std::vector<const api::ResourceSlice*> slices;
   std::vector<const api::DeviceClass*> classes;
   std::vector<const api::Allocation*> allocated;
   SelectorEvaluator* selectors = nullptr;
-  Gates gates;
+  DeviceGates gates;
 };
 
 enum class Answer { Yes, No, Error };
@@ -36,12 +36,12 @@ struct Judgement {
 };
 
 // Exponential: for worlds of a few devices.
-Judgement allocate(const World& world, std::span<const ClaimPtr> claims);
+Judgement allocate(const JudgedWorld& world, std::span<const ClaimPtr> claims);
 
 // By claim and request: which alternative.
 using Alternatives = std::vector<std::vector<std::size_t>>;
 // All choices of devices with these alternatives, at most so many; devices that err are left out.
-std::vector<std::vector<Chosen>> every_choice(const World& world, std::span<const ClaimPtr> claims,
+std::vector<std::vector<Chosen>> every_choice(const JudgedWorld& world, std::span<const ClaimPtr> claims,
                                               const Alternatives& alternatives, std::size_t most);
 
 // One device as one request sees it, before anything is chosen.
@@ -52,7 +52,7 @@ struct Looked {
        groups_agree = false;
   bool fits() const { return selected && free && tolerated && large_enough && fed && groups_agree; }
 };
-std::vector<Looked> look(const World& world, std::span<const ClaimPtr> claims, std::size_t claim,
+std::vector<Looked> look(const JudgedWorld& world, std::span<const ClaimPtr> claims, std::size_t claim,
                          const api::DeviceSubRequest& sub);
 
 }  // namespace berth::dra::judge

@@ -11,12 +11,12 @@ namespace {
 using api::Device;
 using api::ResourceSlice;
 
-bool conditioned(const Device& device) {
+bool has_binding_conditions(const Device& device) {
   return !device.binding_conditions.empty() || !device.binding_failure_conditions.empty();
 }
 
 struct Gatherer {
-  const World& world;
+  const JudgedWorld& world;
   Gathered out = {};
 
   bool matches_node(const std::string& name, bool all,
@@ -86,13 +86,13 @@ struct Gatherer {
     bool mixed = false;
     for (auto* slice : kept)
       for (const Device& device : slice->devices)
-        mixed =
-            mixed || (conditioned(device) && slice_has_any_here(*slice) && world.gates.binding_conditions);
+        mixed = mixed || (has_binding_conditions(device) && slice_has_any_here(*slice) &&
+                          world.gates.binding_conditions);
     for (auto* slice : kept)
       for (const Device& device : slice->devices) {
-        if (conditioned(device) && !world.gates.binding_conditions) continue;
+        if (has_binding_conditions(device) && !world.gates.binding_conditions) continue;
         ordered.push_back(
-            {{conditioned(device), mixed, 0}, {slice, &device, here(*slice, device), all, mixed}});
+            {{has_binding_conditions(device), mixed, 0}, {slice, &device, here(*slice, device), all, mixed}});
       }
   }
   bool slice_has_any_here(const ResourceSlice& slice) const {
@@ -122,7 +122,7 @@ struct Gatherer {
 
 }  // namespace
 
-Gathered gather(const World& world) {
+Gathered gather(const JudgedWorld& world) {
   return Gatherer{world}.run();
 }
 

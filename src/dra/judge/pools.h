@@ -23,6 +23,6 @@ struct Gathered {
   bool invalid_pools = false;         // one contradicts itself
 };
 
-Gathered gather(const World& world);
+Gathered gather(const JudgedWorld& world);
 
 }  // namespace berth::dra::judge

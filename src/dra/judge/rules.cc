@@ -16,31 +16,31 @@ bool counts_in(Wide nanos, Wide step) {
 
 // The range rule of a policy. Kubernetes computes in int64: in thousandths where the whole policy can be
 // written so, else in units; a wish that cannot be written is an error.
-Verdict in_range(Wide wish, const api::CapacityPolicy& policy, Wide& taken) {
+RuleResult in_range(Wide wish, const api::CapacityPolicy& policy, Wide& taken) {
   const Wide min = policy.range_min->nanos();
   taken = std::max(wish, min);
   if (wish > min && policy.range_step) {
     const Wide step = policy.range_step->nanos();
     bool thousandths = counts_in(min, kMilli) && counts_in(step, kMilli);
     if (policy.range_max) thousandths = thousandths && counts_in(policy.range_max->nanos(), kMilli);
-    if (!counts_in(wish, thousandths ? kMilli : kUnit)) return Verdict::Error;
+    if (!counts_in(wish, thousandths ? kMilli : kUnit)) return RuleResult::Error;
     if (step > 0)
       for (taken = min + (wish - min) / step * step; taken < wish;) taken += step;
   }
-  return policy.range_max && taken > policy.range_max->nanos() ? Verdict::No : Verdict::Yes;
+  return policy.range_max && taken > policy.range_max->nanos() ? RuleResult::No : RuleResult::Yes;
 }
 
-Verdict by_policy(const Quantity& wish, const api::CapacityPolicy& policy, Wide& taken) {
+RuleResult by_policy(const Quantity& wish, const api::CapacityPolicy& policy, Wide& taken) {
   taken = wish.nanos();
-  if (policy.default_value && *policy.default_value == wish) return Verdict::Yes;
+  if (policy.default_value && *policy.default_value == wish) return RuleResult::Yes;
   if (policy.range_min) return in_range(wish.nanos(), policy, taken);
-  if (policy.valid_values.empty()) return Verdict::Yes;
+  if (policy.valid_values.empty()) return RuleResult::Yes;
   std::set<Wide> enough;
   for (const Quantity& value : policy.valid_values)
     if (value.nanos() >= wish.nanos()) enough.insert(value.nanos());
-  if (enough.empty()) return Verdict::No;
+  if (enough.empty()) return RuleResult::No;
   taken = *enough.begin();
-  return Verdict::Yes;
+  return RuleResult::Yes;
 }
 
 template <class T>
@@ -52,11 +52,11 @@ void put_all(const std::vector<T>& list, bool allowed, std::set<std::string>& ou
 
 }  // namespace
 
-Verdict share_of(const api::Device& device, const Amounts& wishes, Amounts& taken) {
+RuleResult share_of(const api::Device& device, const Amounts& wishes, Amounts& taken) {
   for (const auto& [name, wish] : wishes)
-    if (wish.is_negative()) return Verdict::Error;
+    if (wish.is_negative()) return RuleResult::Error;
   for (const auto& [name, wish] : wishes)
-    if (!device.capacity.contains(name)) return Verdict::No;
+    if (!device.capacity.contains(name)) return RuleResult::No;
   for (const auto& [name, capacity] : device.capacity) {
     const bool wished = wishes.contains(name);
     Quantity amount = capacity.value;
@@ -65,30 +65,30 @@ Verdict share_of(const api::Device& device, const Amounts& wishes, Amounts& take
       amount = *capacity.policy->default_value;
     if (wished && capacity.policy) {
       Wide nanos = 0;
-      const Verdict verdict = by_policy(amount, *capacity.policy, nanos);
-      if (verdict != Verdict::Yes) return verdict;
+      const RuleResult verdict = by_policy(amount, *capacity.policy, nanos);
+      if (verdict != RuleResult::Yes) return verdict;
       amount = Quantity::nanos(nanos);
     }
     taken[name] = amount;
   }
-  return Verdict::Yes;
+  return RuleResult::Yes;
 }
 
-Verdict is_large_enough(const api::Device& device, const Amounts& wishes) {
+RuleResult is_large_enough(const api::Device& device, const Amounts& wishes) {
   bool enough = true;
   for (const auto& [name, wish] : wishes) {
-    if (wish.is_negative()) return Verdict::Error;
+    if (wish.is_negative()) return RuleResult::Error;
     enough = enough && device.capacity.contains(name) && device.capacity.at(name).value >= wish;
   }
-  return enough ? Verdict::Yes : Verdict::No;
+  return enough ? RuleResult::Yes : RuleResult::No;
 }
 
-Verdict fits_unused(const api::Device& device, bool shareable, const Amounts& wishes) {
+RuleResult fits_unused(const api::Device& device, bool shareable, const Amounts& wishes) {
   if (!shareable) return is_large_enough(device, wishes);
   Amounts share;
-  const Verdict verdict = share_of(device, wishes, share);
+  const RuleResult verdict = share_of(device, wishes, share);
   for (const auto& [name, amount] : share)
-    if (verdict == Verdict::Yes && amount > device.capacity.at(name).value) return Verdict::No;
+    if (verdict == RuleResult::Yes && amount > device.capacity.at(name).value) return RuleResult::No;
   return verdict;
 }
 

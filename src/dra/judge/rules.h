@@ -16,15 +16,15 @@ namespace berth::dra::judge {
 
 using Amounts = std::map<std::string, Quantity>;
 
-enum class Verdict { Yes, No, Error };
+enum class RuleResult { Yes, No, Error };
 
 // What one share takes of every capacity of the device. `wishes` may name only capacities that the device
 // has.
-Verdict share_of(const api::Device& device, const Amounts& wishes, Amounts& taken);
+RuleResult share_of(const api::Device& device, const Amounts& wishes, Amounts& taken);
 // Whether the device as a whole is at least what is wished.
-Verdict is_large_enough(const api::Device& device, const Amounts& wishes);
+RuleResult is_large_enough(const api::Device& device, const Amounts& wishes);
 // Whether it has what is wished as long as nobody else has a share.
-Verdict fits_unused(const api::Device& device, bool shareable, const Amounts& wishes);
+RuleResult fits_unused(const api::Device& device, bool shareable, const Amounts& wishes);
 
 // The set of values that a constraint compares; empty when it cannot.
 std::set<std::string> value_set(const api::AttributeValue& value, bool lists_are_sets);

@@ -21,7 +21,7 @@ struct Granted {
 };
 
 struct Checker {
-  const World& world;
+  const JudgedWorld& world;
   Gathered gathered = gather(world);
   std::vector<Granted> granted = {};
   std::string complaint = {};
@@ -90,7 +90,7 @@ struct Checker {
     return static_cast<std::size_t>(
         std::count_if(gathered.candidates.begin(), gathered.candidates.end(), [&](const Candidate& one) {
           return one.here && selected(one, sub) &&
-                 fits_unused(*one.device, shareable(*one.device), sub.capacity) == Verdict::Yes;
+                 fits_unused(*one.device, shareable(*one.device), sub.capacity) == RuleResult::Yes;
         }));
   }
 
@@ -105,7 +105,7 @@ struct Checker {
         require(api::tolerates(one.sub->tolerations, taint), name + " bears a taint");
     require(world.gates.partitionable_devices || device.consumes.empty(), name + " is a partition");
     if (!shareable(device))
-      require(is_large_enough(device, one.sub->capacity) == Verdict::Yes, name + " is too small");
+      require(is_large_enough(device, one.sub->capacity) == RuleResult::Yes, name + " is too small");
     require(shareable(device) == !one.result->share_id.empty(), name + " has or lacks a share id");
   }
 
@@ -138,7 +138,8 @@ struct Checker {
     for (const Granted& one : granted) {
       if (!shareable(*one.candidate->device)) continue;
       Amounts amounts;
-      require(share_of(*one.candidate->device, one.sub->capacity, amounts) == Verdict::Yes, "no such share");
+      require(share_of(*one.candidate->device, one.sub->capacity, amounts) == RuleResult::Yes,
+              "no such share");
       require(amounts == one.result->consumed_capacity, id(*one.result) + " consumes another amount");
       for (const auto& [name, amount] : amounts) total[{id(*one.result), name}] += amount;
     }
@@ -227,7 +228,7 @@ struct Checker {
 
 }  // namespace
 
-std::string complaint_about(const World& world, std::span<const ClaimPtr> claims,
+std::string complaint_about(const JudgedWorld& world, std::span<const ClaimPtr> claims,
                             const Allocations& allocations) {
   Checker checker{world};
   checker.check(claims, allocations);

@@ -11,7 +11,7 @@
 namespace berth::dra::judge {
 
 // Empty when every rule holds for all claims together with what is allocated already; else what does not.
-std::string complaint_about(const World& world, std::span<const ClaimPtr> claims,
+std::string complaint_about(const JudgedWorld& world, std::span<const ClaimPtr> claims,
                             const Allocations& allocations);
 
 }  // namespace berth::dra::judge

@@ -17,35 +17,36 @@ namespace {
 class ClaimReservation final : public Reserve {
  public:
   std::string_view name() const override { return kDynamicResources; }
-  Status reserve(Attempt& attempt, NodeId node, model::Ledger::Transaction& transaction) const override {
-    const PodClaims& pod = claims_of(attempt);
-    const NodeDevices& devices = devices_of(attempt);
-    attempt.reservation.node_allocatable = devices.node_allocatable;
+  Status reserve(CycleState& state, NodeId node, model::Ledger::Transaction& transaction) const override {
+    const PodClaims& pod = claims_of(state);
+    const NodeDevices& devices = devices_of(state);
+    state.reservation.node_allocatable = devices.node_allocatable;
     std::size_t next = 0;
     for (const ClaimChoice& choice : pod.claims) {
-      ClaimChoice& chosen = attempt.reservation.claims.emplace_back(choice);
+      ClaimChoice& chosen = state.reservation.claims.emplace_back(choice);
       if (!chosen.allocation) {
         BERTH_ASSERT(next < devices.allocations.size(), "every claim of the ask has an allocation");
         chosen.allocation = devices.allocations[next++];
       }
       // One that was allocated before stays taken too, though somebody may be giving it back unseen.
-      allocate(attempt, chosen, transaction);
+      allocate(state, chosen, transaction);
     }
-    if (!pod.extended || !ask_for(attempt, node) || !pod.extended->chosen) return {};
+    if (!pod.extended || !allocation_request_for(state, node) || !pod.extended->chosen) return {};
     BERTH_ASSERT(next < devices.allocations.size(), "the claim for extended resources comes last");
     const model::ClaimId made =
-        attempt.world->cluster.claim_id({attempt.pod->meta.ns, pod.extended->claim_name});
-    attempt.reservation.claims.push_back(
+        state.context->cluster.claim_id({state.pod->meta.ns, pod.extended->claim_name});
+    state.reservation.claims.push_back(
         {"", made, devices.allocations[next], ClaimState::Usable, pod.extended->chosen});
-    allocate(attempt, attempt.reservation.claims.back(), transaction);
+    allocate(state, state.reservation.claims.back(), transaction);
     return {};
   }
-  void unreserve(Attempt&, NodeId) const override {}
+  void unreserve(CycleState&, NodeId) const override {}
 
  private:
-  static void allocate(const Attempt& attempt, const ClaimChoice& chosen,
+  static void allocate(const CycleState& state, const ClaimChoice& chosen,
                        model::Ledger::Transaction& transaction) {
-    transaction.allocate(attempt.pod_id, chosen.claim, attempt.world->cluster.hold_for(chosen.allocation));
+    transaction.allocate(state.pod_id, chosen.claim,
+                         state.context->cluster.reservation_for(chosen.allocation));
   }
 };
 
@@ -54,13 +55,13 @@ client::Chain deallocation(const api::ResourceClaim& claim) {
 }
 
 // Nobody but this pod has it, and nobody is about to.
-bool is_ours_alone(const World& world, model::ClaimId claim, const api::Pod& pod) {
-  const model::ClaimRow& row = world.cluster.claim(claim);
+bool is_ours_alone(const SchedulingContext& context, model::ClaimId claim, const api::Pod& pod) {
+  const model::ClaimRow& row = context.cluster.claim(claim);
   const bool carried =
       std::any_of(row.bind_requests.begin(), row.bind_requests.end(),
-                  [&](const auto& request) { return world.cluster.stands(*request.second); });
+                  [&](const auto& request) { return context.cluster.is_effective(*request.second); });
   return row.live && row.live->allocation && !row.live->meta.deleting() && !carried &&
-         row.assumed_by.empty() && other_consumers(world, claim, pod.meta.uid) == 0;
+         row.assumed_by.empty() && other_consumers(context, claim, pod.meta.uid) == 0;
 }
 
 // One write for each claim that the refused pod gives up, so that it can be allocated anew: those that are
@@ -69,15 +70,15 @@ bool is_ours_alone(const World& world, model::ClaimId claim, const api::Pod& pod
 class ClaimDeallocation final : public PostFilter {
  public:
   std::string_view name() const override { return kDynamicResources; }
-  std::vector<client::Chain> after_refusal(const Attempt& attempt, model::Ledger::Transaction& transaction,
+  std::vector<client::Chain> after_refusal(const CycleState& state, model::Ledger::Transaction& transaction,
                                            const FitsNow& fits_now) const override {
     if (has(KnownDefect::FailedBindingKeepsClaims)) return {};
-    const World& world = *attempt.world;
+    const SchedulingContext& context = *state.context;
     std::vector<client::Chain> unusable, sound;
     const auto before = transaction.savepoint();
-    for (const ClaimChoice& choice : claims_of(attempt).claims) {
-      if (!choice.allocation || !is_ours_alone(world, choice.claim, *attempt.pod)) continue;
-      const api::ResourceClaim& claim = *world.cluster.claim(choice.claim).live;
+    for (const ClaimChoice& choice : claims_of(state).claims) {
+      if (!choice.allocation || !is_ours_alone(context, choice.claim, *state.pod)) continue;
+      const api::ResourceClaim& claim = *context.cluster.claim(choice.claim).live;
       (choice.state == ClaimState::Unusable ? unusable : sound).push_back(deallocation(claim));
       transaction.remove_claim(choice.claim);
     }

@@ -23,7 +23,7 @@ bool not_needed(const api::Pod& pod, const api::PodClaim& claim) {
 
 class ClaimsExist final : public PreEnqueue {
  public:
-  Gate check(const client::View& view, const api::Pod& pod) const override {
+  PreEnqueueResult check(const client::View& view, const api::Pod& pod) const override {
     for (const api::PodClaim& claim : pod.claims) {
       if (not_needed(pod, claim)) continue;
       const std::string name = api::claim_object_name(pod, claim);
@@ -41,23 +41,24 @@ class ClaimsExist final : public PreEnqueue {
   }
 
  private:
-  static Gate silent(std::string message) { return {Gate::Kind::Silent, "", std::move(message)}; }
+  static PreEnqueueResult silent(std::string message) {
+    return {PreEnqueueResult::Kind::Silent, "", std::move(message)};
+  }
 };
 
 // A claim that is being allocated by a decision under way may be shared inside one pod group only.
-bool taken_by_others(const Attempt& attempt, model::ClaimId claim) {
-  const model::Cluster& cluster = attempt.world->cluster;
-  const std::string& group = attempt.pod->group;
+bool taken_by_others(const CycleState& state, model::ClaimId claim) {
+  const model::Cluster& cluster = state.context->cluster;
+  const std::string& group = state.pod->group;
   const auto foreign = [&](std::string_view ns, std::string_view pod_name) {
-    const api::Pod* other = attempt.world->view.pods.find(ns, pod_name);
+    const api::Pod* other = state.context->view.pods.find(ns, pod_name);
     return !other || group.empty() || other->group != group;
   };
   const model::ClaimRow& row = cluster.claim(claim);
   for (const auto& [name, request] : row.bind_requests)
-    if (request->pod_uid != attempt.pod->meta.uid && foreign(request->meta.ns, request->pod_name))
-      return true;
+    if (request->pod_uid != state.pod->meta.uid && foreign(request->meta.ns, request->pod_name)) return true;
   for (const auto& [uid, assumption] : cluster.assumptions()) {
-    if (uid == attempt.pod->meta.uid || assumption.pod.ns != row.key.ns) continue;
+    if (uid == state.pod->meta.uid || assumption.pod.ns != row.key.ns) continue;
     const bool names_it =
         std::any_of(assumption.claims.begin(), assumption.claims.end(),
                     [&](const api::ClaimAllocation& one) { return one.claim_name == row.key.name; });
@@ -68,20 +69,21 @@ bool taken_by_others(const Attempt& attempt, model::ClaimId claim) {
 
 // Another claim holds a device of this one. The watch of claims may be behind what was decided since: the
 // allocation that is seen may have been given back.
-bool has_rival(const model::Cluster& cluster, const model::ClaimHold& hold) {
-  return std::any_of(hold.devices.begin(), hold.devices.end(), [&](const model::HeldDevice& held) {
-    return held.kind == model::DeviceUseKind::Dedicated &&
-           cluster.ledger().device(held.device).holders.size() > 1;
-  });
+bool has_rival(const model::Cluster& cluster, const model::ClaimReservation& reservation) {
+  return std::any_of(reservation.devices.begin(), reservation.devices.end(),
+                     [&](const model::ReservedDevice& held) {
+                       return held.kind == model::DeviceUseKind::Dedicated &&
+                              cluster.ledger().device(held.device).holders.size() > 1;
+                     });
 }
 
 class DynamicResourcesClaims final : public PreFilter {
  public:
   std::string_view name() const override { return kDynamicResources; }
-  void prepare(Attempt& attempt) const override {
-    const api::Pod& pod = *attempt.pod;
-    model::Cluster& cluster = attempt.world->cluster;
-    PodClaims& found = attempt.slots.write<PodClaims>();
+  void prepare(CycleState& state) const override {
+    const api::Pod& pod = *state.pod;
+    model::Cluster& cluster = state.context->cluster;
+    PodClaims& found = state.slots.write<PodClaims>();
     std::vector<dra::ClaimPtr> unallocated;
     for (const api::PodClaim& claim : pod.claims) {
       if (not_needed(pod, claim)) continue;
@@ -89,38 +91,38 @@ class DynamicResourcesClaims final : public PreFilter {
       const auto full_name = [&] { return pod.meta.ns + "/" + name; };
       const model::ClaimId id = cluster.find_claim(pod.meta.ns, name);
       if (!id.valid() || !cluster.claim(id).live)
-        return attempt.diagnosis.refuse_everywhere(reason_row("ClaimNotFound"), name);
+        return state.diagnosis.refuse_everywhere(reason_row("ClaimNotFound"), name);
       const dra::ClaimPtr& live = cluster.claim(id).live;
-      const model::ClaimHoldPtr& hold = cluster.ledger().hold(id);
-      if (hold && !live->allocation && taken_by_others(attempt, id))
-        return attempt.diagnosis.refuse_everywhere(reason_row("ClaimBeingAllocated"), full_name());
-      if (other_consumers(*attempt.world, id, pod.meta.uid) >= api::kReservedForMax)
-        return attempt.diagnosis.refuse_everywhere(reason_row("ClaimFull"), full_name(),
-                                                   std::to_string(api::kReservedForMax));
-      const bool unusable = hold && is_unusable(*attempt.world, *live);
-      if (hold && !unusable && has_rival(cluster, *hold))
-        return attempt.diagnosis.refuse_everywhere(reason_row("ClaimDeviceHeldTwice"), full_name());
-      found.claims.push_back({claim.name, id, hold ? hold->allocation : nullptr});
+      const model::ClaimReservationPtr& reservation = cluster.ledger().reservation(id);
+      if (reservation && !live->allocation && taken_by_others(state, id))
+        return state.diagnosis.refuse_everywhere(reason_row("ClaimBeingAllocated"), full_name());
+      if (other_consumers(*state.context, id, pod.meta.uid) >= api::kReservedForMax)
+        return state.diagnosis.refuse_everywhere(reason_row("ClaimFull"), full_name(),
+                                                 std::to_string(api::kReservedForMax));
+      const bool unusable = reservation && is_unusable(*state.context, *live);
+      if (reservation && !unusable && has_rival(cluster, *reservation))
+        return state.diagnosis.refuse_everywhere(reason_row("ClaimDeviceHeldTwice"), full_name());
+      found.claims.push_back({claim.name, id, reservation ? reservation->allocation : nullptr});
       if (unusable) found.claims.back().state = ClaimState::Unusable;
-      if (hold) continue;
-      if (!classes_exist(attempt, *live)) return;
+      if (reservation) continue;
+      if (!classes_exist(state, *live)) return;
       unallocated.push_back(live);
     }
     if (unallocated.empty()) return;
-    auto ask = attempt.world->allocator.prepare(unallocated);
-    if (!ask)
-      return attempt.diagnosis.fail(kDynamicResources,
-                                    std::string(kDynamicResourcesError) + ask.error().message());
-    found.ask = std::move(*ask);
+    auto allocation_request = state.context->allocator.prepare(unallocated);
+    if (!allocation_request)
+      return state.diagnosis.fail(kDynamicResources,
+                                  std::string(kDynamicResourcesError) + allocation_request.error().message());
+    found.allocation_request = std::move(*allocation_request);
   }
 
  private:
-  static bool classes_exist(Attempt& attempt, const api::ResourceClaim& claim) {
+  static bool classes_exist(CycleState& state, const api::ResourceClaim& claim) {
     for (const api::DeviceRequest& request : claim.requests)
       for (const api::DeviceSubRequest& one : request.alternatives) {
-        if (attempt.world->cluster.classes().contains(one.device_class)) continue;
+        if (state.context->cluster.classes().contains(one.device_class)) continue;
         const std::string name = request.prioritized ? request.name + "/" + one.name : request.name;
-        attempt.diagnosis.refuse_everywhere(reason_row("DeviceClassMissing"), name, one.device_class);
+        state.diagnosis.refuse_everywhere(reason_row("DeviceClassMissing"), name, one.device_class);
         return false;
       }
     return true;
@@ -136,35 +138,35 @@ class DynamicResourcesAllocated final : public Filter {
  public:
   std::string_view name() const override { return kDynamicResources; }
   // An allocated claim binds its pod to nodes of its own.
-  Signing sign(const Attempt& attempt, PodSignature&) const override {
-    const std::vector<ClaimChoice>& claims = claims_of(attempt).claims;
+  Signing sign(const CycleState& state, PodSignature&) const override {
+    const std::vector<ClaimChoice>& claims = claims_of(state).claims;
     const bool allocated = std::any_of(
         claims.begin(), claims.end(), [](const ClaimChoice& choice) { return choice.allocation != nullptr; });
     return allocated ? Signing::Unsigned : Signing::Signed;
   }
-  void filter(Attempt& attempt) const override {
-    for (const ClaimChoice& choice : claims_of(attempt).claims) {
+  void filter(CycleState& state) const override {
+    for (const ClaimChoice& choice : claims_of(state).claims) {
       const bool unusable = choice.state == ClaimState::Unusable;
       if (!choice.allocation) continue;
       const std::optional<api::NodeSelector>& selector = choice.allocation->node_selector;
       const bool skips = skips_node_operations(*choice.allocation);
       if (selector || skips || unusable)
-        attempt.keep_if(reason_row("ClaimElsewhere"), [&](NodeId node) {
-          const model::NodeRow& row = attempt.world->cluster.node(node);
+        state.keep_if(reason_row("ClaimElsewhere"), [&](NodeId node) {
+          const model::NodeRow& row = state.context->cluster.node(node);
           const api::ObjectMeta& meta = row.live->meta;
           const bool reached = !selector || api::matches(*selector, meta.labels, meta.name);
           return !unusable && reached && (!skips || dra::can_skip_operations(row));
         });
-      if (is_mapped_elsewhere(attempt, choice)) refuse_shared(attempt, choice);
+      if (is_mapped_elsewhere(state, choice)) refuse_shared(state, choice);
     }
   }
 
  private:
-  static void refuse_shared(Attempt& attempt, const ClaimChoice& choice) {
-    const ReasonId reason = attempt.diagnosis.reason(reason_row("MappedClaimShared"),
-                                                     attempt.world->cluster.claim(choice.claim).key.name);
-    attempt.keep_if([&](NodeId node) {
-      attempt.diagnosis.refuse(node, reason);
+  static void refuse_shared(CycleState& state, const ClaimChoice& choice) {
+    const ReasonId reason = state.diagnosis.reason(reason_row("MappedClaimShared"),
+                                                   state.context->cluster.claim(choice.claim).key.name);
+    state.keep_if([&](NodeId node) {
+      state.diagnosis.refuse(node, reason);
       return false;
     });
   }
@@ -195,67 +197,68 @@ bool asks_for_devices(const api::Pod& pod) {
          std::any_of(pod.init_containers.begin(), pod.init_containers.end(), extended);
 }
 
-class DynamicResources final : public CostlyFilter {
+class DynamicResources final : public LazyFilter {
  public:
   std::string_view name() const override { return kDynamicResources; }
   QueueingHint events_to_register() const override {
-    return {kWakeNodeAdded | kWakeNodeChanged | kWakePodGone | kWakeSliceChanged | kWakeClassChanged |
-                kWakeClaimChanged,
+    return {kEventNodeAdded | kEventNodeChanged | kEventPodGone | kEventSliceChanged | kEventClassChanged |
+                kEventClaimChanged,
             asks_for_devices};
   }
-  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
-    const PodClaims& pod = claims_of(attempt);
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    const PodClaims& pod = claims_of(state);
     if (pod.extended) return Signing::Unsigned;
     if (!signature.begin(name())) return Signing::Signed;
-    signature.put(pod.ask ? pod.ask->shape() : 0);
-    return sign_container_counts(attempt, signature);
+    signature.put(pod.allocation_request ? pod.allocation_request->signature() : 0);
+    return sign_container_counts(state, signature);
   }
-  bool wanted(const Attempt& attempt) const override {
-    const PodClaims& pod = claims_of(attempt);
-    return pod.ask || pod.extended || may_take_of_node(attempt);
+  bool wanted(const CycleState& state) const override {
+    const PodClaims& pod = claims_of(state);
+    return pod.allocation_request || pod.extended || may_take_of_node(state);
   }
 
-  bool prefers(const Attempt& attempt) const override {
-    const std::vector<ClaimChoice>& claims = claims_of(attempt).claims;
+  bool prefers(const CycleState& state) const override {
+    const std::vector<ClaimChoice>& claims = claims_of(state).claims;
     return std::any_of(claims.begin(), claims.end(), [&](const ClaimChoice& choice) {
-      const dra::ClaimPtr& claim = attempt.world->cluster.claim(choice.claim).live;
+      const dra::ClaimPtr& claim = state.context->cluster.claim(choice.claim).live;
       return !choice.allocation && claim &&
              std::any_of(claim->requests.begin(), claim->requests.end(), is_prioritized);
     });
   }
 
-  bool accepts(Attempt& attempt, NodeId node) const override {
-    const Result<const dra::Ask*> ask = ask_for(attempt, node);
-    if (!ask) {
-      attempt.diagnosis.refuse(node,
-                               attempt.diagnosis.reason(reason_row("InvalidClaims"), ask.error().message()));
+  bool accepts(CycleState& state, NodeId node) const override {
+    const Result<const dra::AllocationRequest*> allocation_request = allocation_request_for(state, node);
+    if (!allocation_request) {
+      state.diagnosis.refuse(
+          node, state.diagnosis.reason(reason_row("InvalidClaims"), allocation_request.error().message()));
       return false;
     }
     // No ask: device plugins serve everything here, or all claims are allocated.
-    const std::int64_t preference = attempt.preference;
-    if (*ask && !found_devices(attempt, **ask, node)) return false;
-    if (const auto lacking = shortage_by_devices(attempt, node))
-      choose_others(attempt, **ask, node, *lacking, preference);
-    return !attempt.over() && has_room_for_devices(attempt, node);
+    const std::int64_t preference = state.preference;
+    if (*allocation_request && !found_devices(state, **allocation_request, node)) return false;
+    if (const auto lacking = shortage_by_devices(state, node))
+      choose_others(state, **allocation_request, node, *lacking, preference);
+    return !state.over() && has_room_for_devices(state, node);
   }
 
-  bool explains(const Attempt& attempt, const Reason& reason) const override {
+  bool explains(const CycleState& state, const Reason& reason) const override {
     if (reason == reason_row("CannotAllocateClaims")) return true;
     const bool lacks =
         reason == reason_row("InsufficientResource") || reason == reason_row("InsufficientAllocatable");
-    return lacks && may_take_of_node(attempt);
+    return lacks && may_take_of_node(state);
   }
   // Nothing when the node has no room for what the pod itself asks.
-  std::string explain(const Attempt& attempt, NodeId node) const override {
-    if (!fits(attempt, node, attempt.world->cluster.pod(attempt.pod_id).requests)) return "";
-    const Result<const dra::Ask*> ask = ask_for(attempt, node);
-    if (!ask) return "";
-    if (!*ask) return takes_text(attempt, {});
-    dra::Verdict verdict = attempt.world->allocator.allocate(**ask, node, dra::Explain::Words);
+  std::string explain(const CycleState& state, NodeId node) const override {
+    if (!fits(state, node, state.context->cluster.pod(state.pod_id).requests)) return "";
+    const Result<const dra::AllocationRequest*> allocation_request = allocation_request_for(state, node);
+    if (!allocation_request) return "";
+    if (!*allocation_request) return takes_text(state, {});
+    dra::AllocationVerdict verdict =
+        state.context->allocator.allocate(**allocation_request, node, dra::Explain::Words);
     if (auto* found = std::get_if<dra::Allocations>(&verdict)) {
       std::vector<std::shared_ptr<const api::Allocation>> allocations;
       for (dra::ClaimResult& result : found->claims) allocations.push_back(std::move(result.allocation));
-      return takes_text(attempt, allocations);
+      return takes_text(state, allocations);
     }
     const auto* no = std::get_if<dra::Impossible>(&verdict);
     return no ? no->reason : "";
@@ -264,48 +267,51 @@ class DynamicResources final : public CostlyFilter {
  private:
   // What was found takes more of `lacking` than the node has: others may take less. Kubernetes ends at the
   // first choice, which stays when no other fits.
-  static void choose_others(Attempt& attempt, const dra::Ask& ask, NodeId node, model::ResourceId lacking,
-                            std::int64_t preference_before) {
-    const std::int64_t preference = attempt.preference;
-    auto& allocations = attempt.node_slots.write<NodeDevices>().allocations;
+  static void choose_others(CycleState& state, const dra::AllocationRequest& allocation_request, NodeId node,
+                            model::ResourceId lacking, std::int64_t preference_before) {
+    const std::int64_t preference = state.preference;
+    auto& allocations = state.node_slots.write<NodeDevices>().allocations;
     auto first = allocations;
-    LeavingOut leaving_out(attempt.world->cluster);
+    DeviceExclusion leaving_out(state.context->cluster);
     for (int i = 0; i < kDevicesLeftOutMax; ++i) {
-      if (!leaving_out.leave_out_greediest(attempt, node, lacking)) break;
-      dra::Verdict verdict = attempt.world->allocator.allocate(ask, node, dra::Explain::Nothing);
+      if (!leaving_out.exclude_largest_consumer(state, node, lacking)) break;
+      dra::AllocationVerdict verdict =
+          state.context->allocator.allocate(allocation_request, node, dra::Explain::Nothing);
       auto* found = std::get_if<dra::Allocations>(&verdict);
       if (!found) break;
       allocations.clear();
-      attempt.preference = preference_before;
-      take(attempt, *found);
-      const auto still_lacking = shortage_by_devices(attempt, node);
+      state.preference = preference_before;
+      take(state, *found);
+      const auto still_lacking = shortage_by_devices(state, node);
       if (!still_lacking) return;
       lacking = *still_lacking;
     }
     allocations.swap(first);
-    attempt.preference = preference;
+    state.preference = preference;
   }
 
-  static void take(Attempt& attempt, dra::Allocations& found) {
-    NodeDevices& devices = attempt.node_slots.write<NodeDevices>();
+  static void take(CycleState& state, dra::Allocations& found) {
+    NodeDevices& devices = state.node_slots.write<NodeDevices>();
     for (dra::ClaimResult& result : found.claims) {
-      attempt.preference += preference_of(result);
+      state.preference += preference_of(result);
       devices.allocations.push_back(std::move(result.allocation));
     }
   }
 
-  static bool found_devices(Attempt& attempt, const dra::Ask& ask, NodeId node) {
-    dra::Verdict verdict = attempt.world->allocator.allocate(ask, node, dra::Explain::Nothing);
+  static bool found_devices(CycleState& state, const dra::AllocationRequest& allocation_request,
+                            NodeId node) {
+    dra::AllocationVerdict verdict =
+        state.context->allocator.allocate(allocation_request, node, dra::Explain::Nothing);
     if (auto* found = std::get_if<dra::Allocations>(&verdict)) {
-      take(attempt, *found);
+      take(state, *found);
       return true;
     }
-    Diagnosis& diagnosis = attempt.diagnosis;
+    Diagnosis& diagnosis = state.diagnosis;
     if (const auto* no = std::get_if<dra::Impossible>(&verdict)) {
       const Reason& row =
           no->invalid_pools ? reason_row("InvalidResourcePools") : reason_row("CannotAllocateClaims");
       diagnosis.refuse(node, diagnosis.reason(row));
-    } else if (const auto* failed = std::get_if<dra::Failed>(&verdict)) {
+    } else if (const auto* failed = std::get_if<dra::AllocationError>(&verdict)) {
       diagnosis.fail(kDynamicResources, std::string(kDynamicResourcesError) + failed->error);
     } else {
       diagnosis.refuse(node, diagnosis.reason(reason_row("SearchEnded")));
@@ -325,7 +331,7 @@ std::unique_ptr<PreFilter> dynamic_resources_claims() {
 std::unique_ptr<Filter> dynamic_resources_allocated() {
   return std::make_unique<DynamicResourcesAllocated>();
 }
-std::unique_ptr<CostlyFilter> dynamic_resources() {
+std::unique_ptr<LazyFilter> dynamic_resources() {
   return std::make_unique<DynamicResources>();
 }
 

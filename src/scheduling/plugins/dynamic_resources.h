@@ -5,7 +5,7 @@
 #include "scheduling/framework.h"
 
 namespace berth::dra {
-class Ask;
+class AllocationRequest;
 }  // namespace berth::dra
 
 namespace berth::scheduling::plugins {
@@ -14,12 +14,13 @@ struct ExtendedResources;  // plugins/extended_resources.h
 
 // In Attempt::slots.
 struct PodClaims {
-  std::vector<ClaimChoice> claims;              // in the pod's order
-  std::shared_ptr<const dra::Ask> ask;          // the claims that the place must allocate; null: none
+  std::vector<ClaimChoice> claims;  // in the pod's order
+  std::shared_ptr<const dra::AllocationRequest>
+      allocation_request;                       // the claims that the place must allocate; null: none
   std::shared_ptr<ExtendedResources> extended;  // null: none
   void clear() {
     claims.clear();
-    ask.reset();
+    allocation_request.reset();
     extended.reset();
   }
 };
@@ -34,11 +35,11 @@ struct NodeDevices {
   }
 };
 
-inline const PodClaims& claims_of(const Attempt& attempt) {
-  return attempt.slots.read<PodClaims>();
+inline const PodClaims& claims_of(const CycleState& state) {
+  return state.slots.read<PodClaims>();
 }
-inline const NodeDevices& devices_of(const Attempt& attempt) {
-  return attempt.node_slots.read<NodeDevices>();
+inline const NodeDevices& devices_of(const CycleState& state) {
+  return state.node_slots.read<NodeDevices>();
 }
 
 }  // namespace berth::scheduling::plugins

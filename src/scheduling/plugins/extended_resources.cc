@@ -101,10 +101,10 @@ class OneResource {
   std::vector<Mapping> mappings_;
 };
 
-api::ResourceClaim claim_for(const Attempt& attempt, const api::ExtendedClaim& extended) {
+api::ResourceClaim claim_for(const CycleState& state, const api::ExtendedClaim& extended) {
   api::ResourceClaim claim;
-  claim.meta.ns = attempt.pod->meta.ns;
-  claim.meta.name = claims_of(attempt).extended->claim_name;
+  claim.meta.ns = state.pod->meta.ns;
+  claim.meta.name = claims_of(state).extended->claim_name;
   for (const Json& request : extended.requests.as_array()) {
     const Json& exactly = request.part("exactly");
     api::DeviceSubRequest one;
@@ -116,41 +116,41 @@ api::ResourceClaim claim_for(const Attempt& attempt, const api::ExtendedClaim& e
   return claim;
 }
 
-Result<ExtendedVariant> make_variant(const Attempt& attempt, std::uint64_t delegated_bits) {
-  const model::Cluster& cluster = attempt.world->cluster;
-  const std::vector<model::ResourceId>& resources = claims_of(attempt).extended->resources;
+Result<ExtendedVariant> make_variant(const CycleState& state, std::uint64_t delegated_bits) {
+  const model::Cluster& cluster = state.context->cluster;
+  const std::vector<model::ResourceId>& resources = claims_of(state).extended->resources;
   std::map<std::string, std::string> classes;
   for (std::size_t i = 0; i < resources.size(); ++i)
     if (delegated_bits >> i & 1)
       classes.emplace(cluster.resources().text(resources[i]), class_of(cluster, resources[i])->meta.name);
   ExtendedVariant variant;
-  variant.claim = std::make_shared<const api::ExtendedClaim>(extended_claim(*attempt.pod, classes));
+  variant.claim = std::make_shared<const api::ExtendedClaim>(extended_claim(*state.pod, classes));
   std::vector<dra::ClaimPtr> claims;
-  for (const ClaimChoice& choice : claims_of(attempt).claims)
+  for (const ClaimChoice& choice : claims_of(state).claims)
     if (!choice.allocation) claims.push_back(cluster.claim(choice.claim).live);
-  claims.push_back(std::make_shared<const api::ResourceClaim>(claim_for(attempt, *variant.claim)));
-  variant.ask = TRY(attempt.world->allocator.prepare(claims));
+  claims.push_back(std::make_shared<const api::ResourceClaim>(claim_for(state, *variant.claim)));
+  variant.allocation_request = TRY(state.context->allocator.prepare(claims));
   return variant;
 }
 
 class ExtendedResourceClaims final : public PreFilter {
  public:
   std::string_view name() const override { return kDynamicResources; }
-  void prepare(Attempt& attempt) const override {
-    const model::Cluster& cluster = attempt.world->cluster;
+  void prepare(CycleState& state) const override {
+    const model::Cluster& cluster = state.context->cluster;
     auto extended = std::make_shared<ExtendedResources>();
-    for (const model::ResourceAmount& one : cluster.pod(attempt.pod_id).requests)
+    for (const model::ResourceAmount& one : cluster.pod(state.pod_id).requests)
       if (class_of(cluster, one.resource)) extended->resources.push_back(one.resource);
     if (extended->resources.empty()) return;
-    const api::ObjectMeta& pod = attempt.pod->meta;
+    const api::ObjectMeta& pod = state.pod->meta;
     if (extended->resources.size() > kDelegableMax)
-      return attempt.diagnosis.refuse_everywhere(reason_row("TooManyExtendedResources"),
-                                                 std::to_string(kDelegableMax));
+      return state.diagnosis.refuse_everywhere(reason_row("TooManyExtendedResources"),
+                                               std::to_string(kDelegableMax));
     extended->claim_name = api::extended_claim_name(pod.name, pod.uid);
-    if (attempt.world->view.claims.find(pod.ns, extended->claim_name))
-      return attempt.diagnosis.refuse_everywhere(reason_row("EarlierExtendedClaim"),
-                                                 pod.ns + "/" + extended->claim_name);
-    attempt.slots.write<PodClaims>().extended = std::move(extended);
+    if (state.context->view.claims.find(pod.ns, extended->claim_name))
+      return state.diagnosis.refuse_everywhere(reason_row("EarlierExtendedClaim"),
+                                               pod.ns + "/" + extended->claim_name);
+    state.slots.write<PodClaims>().extended = std::move(extended);
   }
 };
 
@@ -170,28 +170,28 @@ std::shared_ptr<const api::DeviceClass> class_of(const model::Cluster& cluster, 
   return best;
 }
 
-bool delegated(const Attempt& attempt, model::ResourceId resource, const model::NodeRow& node) {
-  const PodClaims& pod = claims_of(attempt);
+bool delegated(const CycleState& state, model::ResourceId resource, const model::NodeRow& node) {
+  const PodClaims& pod = claims_of(state);
   if (!pod.extended || model::amount_in(node.allocatable, resource) > 0) return false;
   const auto& all = pod.extended->resources;
   return std::find(all.begin(), all.end(), resource) != all.end();
 }
 
-Result<const dra::Ask*> ask_for(const Attempt& attempt, NodeId node) {
-  const PodClaims& pod = claims_of(attempt);
-  if (!pod.extended) return pod.ask.get();
+Result<const dra::AllocationRequest*> allocation_request_for(const CycleState& state, NodeId node) {
+  const PodClaims& pod = claims_of(state);
+  if (!pod.extended) return pod.allocation_request.get();
   ExtendedResources& extended = *pod.extended;
   extended.chosen.reset();
-  const model::NodeRow& row = attempt.world->cluster.node(node);
+  const model::NodeRow& row = state.context->cluster.node(node);
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < extended.resources.size(); ++i)
-    if (delegated(attempt, extended.resources[i], row)) bits |= std::uint64_t{1} << i;
-  if (bits == 0) return pod.ask.get();
+    if (delegated(state, extended.resources[i], row)) bits |= std::uint64_t{1} << i;
+  if (bits == 0) return pod.allocation_request.get();
   const auto known = extended.variants.find(bits);
-  if (known == extended.variants.end()) extended.variants.emplace(bits, TRY(make_variant(attempt, bits)));
+  if (known == extended.variants.end()) extended.variants.emplace(bits, TRY(make_variant(state, bits)));
   const ExtendedVariant& variant = extended.variants.at(bits);
   extended.chosen = variant.claim;
-  return variant.ask.get();
+  return variant.allocation_request.get();
 }
 
 api::ExtendedClaim extended_claim(const api::Pod& pod,

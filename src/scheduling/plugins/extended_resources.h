@@ -14,7 +14,7 @@ namespace berth::scheduling::plugins {
 
 // The claim for what one set of delegated resources asks, and the ask with it.
 struct ExtendedVariant {
-  std::shared_ptr<const dra::Ask> ask;
+  std::shared_ptr<const dra::AllocationRequest> allocation_request;
   std::shared_ptr<const api::ExtendedClaim> claim;
 };
 
@@ -33,11 +33,11 @@ inline constexpr std::size_t kDelegableMax = 64;
 std::shared_ptr<const api::DeviceClass> class_of(const model::Cluster& cluster, model::ResourceId resource);
 
 // Whether devices serve this resource of the pod on the node.
-bool delegated(const Attempt& attempt, model::ResourceId resource, const model::NodeRow& node);
+bool delegated(const CycleState& state, model::ResourceId resource, const model::NodeRow& node);
 
 // What the node must allocate for the pod: its ask, with the claim for what is delegated there. Null:
 // nothing. Notes the variant in ExtendedResources::chosen. The error is the node's.
-Result<const dra::Ask*> ask_for(const Attempt& attempt, NodeId node);
+Result<const dra::AllocationRequest*> allocation_request_for(const CycleState& state, NodeId node);
 
 // The claim's requests and the pod's mappings for the resources of `names`, by Kubernetes' rules: ordinary
 // init containers use devices of containers after them and of sidecars, sidecars add.

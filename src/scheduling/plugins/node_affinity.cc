@@ -39,33 +39,33 @@ std::optional<Names> names_of(const api::NodeSelector& selector) {
 class NodeAffinityNames final : public Filter {
  public:
   std::string_view name() const override { return "NodeAffinity"; }
-  QueueingHint events_to_register() const override { return {kWakeNodeAdded}; }
-  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
-    sign_node_affinity(*attempt.pod, signature);
+  QueueingHint events_to_register() const override { return {kEventNodeAdded}; }
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    sign_node_affinity(*state.pod, signature);
     return Signing::Signed;
   }
-  void filter(Attempt& attempt) const override {
-    if (!attempt.pod->required_node_affinity) return;
-    const std::optional<Names> names = names_of(*attempt.pod->required_node_affinity);
+  void filter(CycleState& state) const override {
+    if (!state.pod->required_node_affinity) return;
+    const std::optional<Names> names = names_of(*state.pod->required_node_affinity);
     if (!names) return;
-    attempt.keep_if(reason_row("NotNamedByAffinity"),
-                    [&](NodeId node) { return names->contains(attempt.world->cluster.node(node).name); });
+    state.keep_if(reason_row("NotNamedByAffinity"),
+                  [&](NodeId node) { return names->contains(state.context->cluster.node(node).name); });
   }
 };
 
 class NodeAffinity final : public Filter {
  public:
   std::string_view name() const override { return "NodeAffinity"; }
-  QueueingHint events_to_register() const override { return {kWakeNodeAdded | kWakeNodeChanged}; }
-  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
-    sign_node_affinity(*attempt.pod, signature);
+  QueueingHint events_to_register() const override { return {kEventNodeAdded | kEventNodeChanged}; }
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    sign_node_affinity(*state.pod, signature);
     return Signing::Signed;
   }
-  void filter(Attempt& attempt) const override {
-    const api::Pod& pod = *attempt.pod;
+  void filter(CycleState& state) const override {
+    const api::Pod& pod = *state.pod;
     if (pod.node_selector.empty() && !pod.required_node_affinity) return;
-    attempt.keep_if(reason_row("NodeAffinityMismatch"),
-                    [&](NodeId node) { return matches(pod, *attempt.world->cluster.node(node).live); });
+    state.keep_if(reason_row("NodeAffinityMismatch"),
+                  [&](NodeId node) { return matches(pod, *state.context->cluster.node(node).live); });
   }
 
  private:

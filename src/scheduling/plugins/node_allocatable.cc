@@ -19,13 +19,13 @@ bool is_pod_level(std::string_view resource) {
   return resource == "cpu" || resource == "memory" || resource.starts_with(kHugePages);
 }
 
-std::vector<model::AllocatedClaim> allocated_claims(const Attempt& attempt, const Allocations& allocations) {
+std::vector<model::AllocatedClaim> allocated_claims(const CycleState& state, const Allocations& allocations) {
   std::vector<model::AllocatedClaim> claims;
   std::size_t next = 0;
-  for (const ClaimChoice& choice : claims_of(attempt).claims) {
+  for (const ClaimChoice& choice : claims_of(state).claims) {
     const api::Allocation* allocation =
         choice.allocation ? choice.allocation.get() : allocations[next++].get();
-    claims.push_back({choice.pod_claim, attempt.world->cluster.claim(choice.claim).key.name, allocation});
+    claims.push_back({choice.pod_claim, state.context->cluster.claim(choice.claim).key.name, allocation});
   }
   return claims;
 }
@@ -47,12 +47,11 @@ Quantity taken_by(const api::Device& device, const std::string& resource, const 
   return sum + api::product(result->consumed_capacity.at(key), takes.mapping->multiplier);
 }
 
-bool extended_claim_takes(const Attempt& attempt) {
-  const PodClaims& pod = claims_of(attempt);
+bool extended_claim_takes(const CycleState& state) {
+  const PodClaims& pod = claims_of(state);
   if (!pod.extended || !pod.extended->chosen) return false;
-  const model::AllocatedClaim made{"", pod.extended->claim_name,
-                                   devices_of(attempt).allocations.back().get()};
-  const auto taken = model::node_allocatable(attempt.world->cluster, *attempt.pod, {made});
+  const model::AllocatedClaim made{"", pod.extended->claim_name, devices_of(state).allocations.back().get()};
+  const auto taken = model::node_allocatable(state.context->cluster, *state.pod, {made});
   return !taken || *taken;
 }
 
@@ -95,65 +94,66 @@ Broken limits_not_covered(const api::Pod& pod, const api::NodeAllocatableClaims&
 }
 
 // Notes what is taken. False when the attempt failed.
-bool note_taken(Attempt& attempt) {
-  auto taken = model::node_allocatable(attempt.world->cluster, *attempt.pod,
-                                       allocated_claims(attempt, devices_of(attempt).allocations));
+bool note_taken(CycleState& state) {
+  auto taken = model::node_allocatable(state.context->cluster, *state.pod,
+                                       allocated_claims(state, devices_of(state).allocations));
   if (!taken) {
-    attempt.diagnosis.fail(kDynamicResources, std::string(kDynamicResourcesError) + taken.error().message());
+    state.diagnosis.fail(kDynamicResources, std::string(kDynamicResourcesError) + taken.error().message());
     return false;
   }
-  attempt.node_slots.write<NodeDevices>().node_allocatable = std::move(*taken);
+  state.node_slots.write<NodeDevices>().node_allocatable = std::move(*taken);
   return true;
 }
 
 }  // namespace
 
-bool has_room_for_devices(Attempt& attempt, NodeId node) {
-  if (!may_take_of_node(attempt)) return true;
-  Diagnosis& diagnosis = attempt.diagnosis;
-  if (extended_claim_takes(attempt)) {
+bool has_room_for_devices(CycleState& state, NodeId node) {
+  if (!may_take_of_node(state)) return true;
+  Diagnosis& diagnosis = state.diagnosis;
+  if (extended_claim_takes(state)) {
     diagnosis.refuse(node, diagnosis.reason(reason_row("DevicesNotRecordable")));
     return false;
   }
-  if (!note_taken(attempt)) return false;
-  const model::NodeAllocatablePtr& taken = devices_of(attempt).node_allocatable;
+  if (!note_taken(state)) return false;
+  const model::NodeAllocatablePtr& taken = devices_of(state).node_allocatable;
   if (!taken) return true;
-  Broken broken = requests_not_covered(*attempt.pod, *taken);
-  if (!broken.row) broken = limits_not_covered(*attempt.pod, *taken);
+  Broken broken = requests_not_covered(*state.pod, *taken);
+  if (!broken.row) broken = limits_not_covered(*state.pod, *taken);
   if (broken.row) {
     diagnosis.refuse(node, diagnosis.reason(*broken.row, broken.subject, broken.second));
     return false;
   }
-  return fits_or_is_refused(attempt, node, attempt.world->cluster.charges(attempt.pod_id, taken));
+  return fits_or_is_refused(state, node, state.context->cluster.charges(state.pod_id, taken));
 }
 
-std::optional<model::ResourceId> shortage_by_devices(Attempt& attempt, NodeId node) {
-  if (!may_take_of_node(attempt) || devices_of(attempt).allocations.empty() ||
-      extended_claim_takes(attempt) || !note_taken(attempt) || !devices_of(attempt).node_allocatable)
+std::optional<model::ResourceId> shortage_by_devices(CycleState& state, NodeId node) {
+  if (!may_take_of_node(state) || devices_of(state).allocations.empty() || extended_claim_takes(state) ||
+      !note_taken(state) || !devices_of(state).node_allocatable)
     return std::nullopt;
-  model::Cluster& cluster = attempt.world->cluster;
+  model::Cluster& cluster = state.context->cluster;
   for (const model::ResourceAmount& charge :
-       cluster.charges(attempt.pod_id, devices_of(attempt).node_allocatable))
-    if (!fits(attempt, node, {charge})) return charge.resource;
+       cluster.charges(state.pod_id, devices_of(state).node_allocatable))
+    if (!fits(state, node, {charge})) return charge.resource;
   return std::nullopt;
 }
 
-LeavingOut::LeavingOut(model::Cluster& cluster)
+DeviceExclusion::DeviceExclusion(model::Cluster& cluster)
     : cluster_(cluster),
       own_(),
       transaction_(cluster.ledger().in_transaction() ? *cluster.ledger().open_transaction()
                                                      : own_.emplace(cluster.ledger())),
       before_(transaction_.savepoint()) {}
 
-LeavingOut::~LeavingOut() {
+DeviceExclusion::~DeviceExclusion() {
   transaction_.roll_back_to(before_);
 }
 
-bool LeavingOut::leave_out_greediest(const Attempt& attempt, NodeId node, model::ResourceId lacking) {
+bool DeviceExclusion::exclude_largest_consumer(const CycleState& state, NodeId node,
+                                               model::ResourceId lacking) {
   const std::string& resource = cluster_.resources().text(lacking);
   const api::DeviceResult* greediest = nullptr;
   Quantity most;
-  for (const auto& allocation : devices_of(attempt).allocations)
+  for (const auto& allocation : devices_of(state).allocations)
     for (const api::DeviceResult& result : allocation->results) {
       const api::Device* device = cluster_.find_offer(result.driver, result.pool, result.device);
       const Quantity amount = device ? taken_by(*device, resource, &result) : Quantity();
@@ -172,7 +172,7 @@ bool LeavingOut::leave_out_greediest(const Attempt& attempt, NodeId node, model:
     return false;
   };
   const std::vector<model::PoolId> own = cluster_.pools_of(node);
-  const auto& wide = cluster_.wide_pools();
+  const auto& wide = cluster_.shared_pools();
   if (std::none_of(own.begin(), own.end(), takes_less) &&
       std::none_of(wide.begin(), wide.end(), [&](const auto& entry) { return takes_less(entry.second); }))
     return false;
@@ -180,10 +180,10 @@ bool LeavingOut::leave_out_greediest(const Attempt& attempt, NodeId node, model:
   return true;
 }
 
-std::string takes_text(const Attempt& attempt, const Allocations& allocations) {
-  if (!may_take_of_node(attempt)) return "";
+std::string takes_text(const CycleState& state, const Allocations& allocations) {
+  if (!may_take_of_node(state)) return "";
   const auto taken =
-      model::node_allocatable(attempt.world->cluster, *attempt.pod, allocated_claims(attempt, allocations));
+      model::node_allocatable(state.context->cluster, *state.pod, allocated_claims(state, allocations));
   if (!taken || !*taken) return "";
   std::string text;
   for (const auto& [name, amount] : api::amounts_of(**taken))
@@ -191,36 +191,36 @@ std::string takes_text(const Attempt& attempt, const Allocations& allocations) {
   return text.empty() ? text : text + " of the node";
 }
 
-Signing sign_container_counts(const Attempt& attempt, PodSignature& signature) {
-  if (!may_take_of_node(attempt)) {
+Signing sign_container_counts(const CycleState& state, PodSignature& signature) {
+  if (!may_take_of_node(state)) {
     signature.put(0);
     return Signing::Signed;
   }
-  const api::Pod& pod = *attempt.pod;
+  const api::Pod& pod = *state.pod;
   if (pod.pod_level_requests || pod.pod_level_limits) return Signing::Unsigned;
-  signature.put(claims_of(attempt).claims.size());
-  for (const ClaimChoice& choice : claims_of(attempt).claims) {
+  signature.put(claims_of(state).claims.size());
+  for (const ClaimChoice& choice : claims_of(state).claims) {
     std::uint64_t count = 0;
     for (const auto* containers : {&pod.init_containers, &pod.containers})
       for (const api::Container& container : *containers)
         count += std::any_of(container.claims.begin(), container.claims.end(),
                              [&](const api::ContainerClaim& used) { return used.name == choice.pod_claim; });
     signature.put(count);
-    for (const ClaimChoice& other : claims_of(attempt).claims)
+    for (const ClaimChoice& other : claims_of(state).claims)
       if (&other != &choice && other.claim == choice.claim) return Signing::Unsigned;
   }
   return Signing::Signed;
 }
 
-bool is_mapped_elsewhere(const Attempt& attempt, const ClaimChoice& choice) {
-  const model::Cluster& cluster = attempt.world->cluster;
+bool is_mapped_elsewhere(const CycleState& state, const ClaimChoice& choice) {
+  const model::Cluster& cluster = state.context->cluster;
   if (!cluster.devices_take_of_nodes() || !choice.allocation) return false;
   const model::ClaimRow& row = cluster.claim(choice.claim);
-  const std::string& uid = attempt.pod->meta.uid;
+  const std::string& uid = state.pod->meta.uid;
   // Held without an allocation: another member of the group gets it in this very decision or has it on its
   // way.
   const bool elsewhere = !row.live->allocation || (!row.live->reserved_by(uid) &&
-                                                   other_consumers(*attempt.world, choice.claim, uid) > 0);
+                                                   other_consumers(*state.context, choice.claim, uid) > 0);
   return elsewhere && model::is_mapped(cluster, *choice.allocation);
 }
 

@@ -7,16 +7,16 @@ namespace {
 class NodeName final : public Filter {
  public:
   std::string_view name() const override { return "NodeName"; }
-  QueueingHint events_to_register() const override { return {kWakeNodeAdded}; }
-  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
-    if (signature.begin(name())) signature.put(attempt.pod->node_name);
+  QueueingHint events_to_register() const override { return {kEventNodeAdded}; }
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    if (signature.begin(name())) signature.put(state.pod->node_name);
     return Signing::Signed;
   }
-  void filter(Attempt& attempt) const override {
-    const std::string& wanted = attempt.pod->node_name;
+  void filter(CycleState& state) const override {
+    const std::string& wanted = state.pod->node_name;
     if (wanted.empty()) return;
-    attempt.keep_if(reason_row("NodeNameMismatch"),
-                    [&](NodeId node) { return attempt.world->cluster.node(node).name == wanted; });
+    state.keep_if(reason_row("NodeNameMismatch"),
+                  [&](NodeId node) { return state.context->cluster.node(node).name == wanted; });
   }
 };
 

@@ -16,26 +16,26 @@ bool fits_in(const model::NodeRow& row, const model::NodeUse& use, const model::
   return request.amount <= free_of(row, use, request.resource) || !model::is_asked(request.resource);
 }
 
-ReasonId reason_for(Attempt& attempt, const model::NodeRow& row, const model::ResourceAmount& request) {
-  if (request.resource == model::kPodSlots) return attempt.diagnosis.reason(reason_row("TooManyPods"));
+ReasonId reason_for(CycleState& state, const model::NodeRow& row, const model::ResourceAmount& request) {
+  if (request.resource == model::kPodSlots) return state.diagnosis.reason(reason_row("TooManyPods"));
   const bool ever = request.amount <= model::amount_in(row.allocatable, request.resource);
-  return attempt.diagnosis.lack_of(
+  return state.diagnosis.lack_of(
       ever ? reason_row("InsufficientResource") : reason_row("InsufficientAllocatable"), request.resource,
-      attempt.world->cluster.resources().text(request.resource));
+      state.context->cluster.resources().text(request.resource));
 }
 
-void refuse(Attempt& attempt, NodeId node, const model::ResourceAmounts& charges) {
-  const model::Cluster& cluster = attempt.world->cluster;
+void refuse(CycleState& state, NodeId node, const model::ResourceAmounts& charges) {
+  const model::Cluster& cluster = state.context->cluster;
   const model::NodeRow& row = cluster.node(node);
   const model::NodeUse& use = cluster.ledger().node(node);
   bool first = true;
   for (const model::ResourceAmount& request : charges) {
-    if (fits_in(row, use, request) || delegated(attempt, request.resource, row)) continue;
-    const ReasonId reason = reason_for(attempt, row, request);
+    if (fits_in(row, use, request) || delegated(state, request.resource, row)) continue;
+    const ReasonId reason = reason_for(state, row, request);
     if (first) {
-      attempt.diagnosis.refuse(node, reason);
+      state.diagnosis.refuse(node, reason);
     } else {
-      attempt.diagnosis.add_reason(reason);
+      state.diagnosis.add_reason(reason);
     }
     first = false;
   }
@@ -45,16 +45,16 @@ class NodeResourcesFit final : public Filter {
  public:
   std::string_view name() const override { return "NodeResourcesFit"; }
   QueueingHint events_to_register() const override {
-    return {kWakeNodeAdded | kWakeNodeChanged | kWakePodGone};
+    return {kEventNodeAdded | kEventNodeChanged | kEventPodGone};
   }
   // Which extended resources devices serve differs from node to node.
-  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
-    sign_requests(attempt.world->cluster.pod(attempt.pod_id).requests, signature);
-    return claims_of(attempt).extended ? Signing::Unsigned : Signing::Signed;
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    sign_requests(state.context->cluster.pod(state.pod_id).requests, signature);
+    return claims_of(state).extended ? Signing::Unsigned : Signing::Signed;
   }
-  void filter(Attempt& attempt) const override {
-    const model::ResourceAmounts& requests = attempt.world->cluster.pod(attempt.pod_id).requests;
-    attempt.keep_if([&](NodeId node) { return fits_or_is_refused(attempt, node, requests); });
+  void filter(CycleState& state) const override {
+    const model::ResourceAmounts& requests = state.context->cluster.pod(state.pod_id).requests;
+    state.keep_if([&](NodeId node) { return fits_or_is_refused(state, node, requests); });
   }
 };
 
@@ -108,19 +108,19 @@ class LeastAllocated final : public Score {
 
  public:
   std::string_view name() const override { return "NodeResourcesFit"; }
-  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
-    sign_requests(attempt.world->cluster.pod(attempt.pod_id).requests, signature);
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    sign_requests(state.context->cluster.pod(state.pod_id).requests, signature);
     return Signing::Signed;
   }
-  void score(Attempt& attempt, std::int64_t weight) const override {
-    const model::Cluster& cluster = attempt.world->cluster;
+  void score(CycleState& state, std::int64_t weight) const override {
+    const model::Cluster& cluster = state.context->cluster;
     std::int64_t asked[2] = {0, 0};
-    for (const model::ResourceAmount& request : cluster.pod(attempt.pod_id).requests)
+    for (const model::ResourceAmount& request : cluster.pod(state.pod_id).requests)
       for (std::size_t i = 0; i < 2; ++i)
         if (request.resource == kScored[i] || request.resource == kUnasked[i]) asked[i] += request.amount;
-    for (std::size_t i = 0; i < attempt.candidates.size(); ++i) {
-      const model::NodeRow& row = cluster.node(attempt.candidates[i]);
-      const model::NodeUse& use = cluster.ledger().node(attempt.candidates[i]);
+    for (std::size_t i = 0; i < state.candidates.size(); ++i) {
+      const model::NodeRow& row = cluster.node(state.candidates[i]);
+      const model::NodeUse& use = cluster.ledger().node(state.candidates[i]);
       std::int64_t sum = 0, weights = 0;
       for (std::size_t r = 0; r < 2; ++r) {
         const std::int64_t whole = model::amount_in(row.allocatable, kScored[r]);
@@ -130,7 +130,7 @@ class LeastAllocated final : public Score {
         sum += left > 0 ? left * 100 / whole : 0;
         ++weights;
       }
-      if (weights > 0) attempt.scores[i] += weight * (sum / weights);
+      if (weights > 0) state.scores[i] += weight * (sum / weights);
     }
   }
 };
@@ -156,18 +156,18 @@ class PlacementMostAllocated final : public PlacementScorer {
 
 }  // namespace
 
-bool fits(const Attempt& attempt, NodeId node, const model::ResourceAmounts& charges) {
-  const model::Cluster& cluster = attempt.world->cluster;
+bool fits(const CycleState& state, NodeId node, const model::ResourceAmounts& charges) {
+  const model::Cluster& cluster = state.context->cluster;
   const model::NodeRow& row = cluster.node(node);
   const model::NodeUse& use = cluster.ledger().node(node);
   for (const model::ResourceAmount& request : charges)
-    if (!fits_in(row, use, request) && !delegated(attempt, request.resource, row)) return false;
+    if (!fits_in(row, use, request) && !delegated(state, request.resource, row)) return false;
   return true;
 }
 
-bool fits_or_is_refused(Attempt& attempt, NodeId node, const model::ResourceAmounts& charges) {
-  if (fits(attempt, node, charges)) return true;
-  refuse(attempt, node, charges);
+bool fits_or_is_refused(CycleState& state, NodeId node, const model::ResourceAmounts& charges) {
+  if (fits(state, node, charges)) return true;
+  refuse(state, node, charges);
   return false;
 }
 

@@ -7,16 +7,16 @@ namespace {
 class NodeUnschedulable final : public Filter {
  public:
   std::string_view name() const override { return "NodeUnschedulable"; }
-  QueueingHint events_to_register() const override { return {kWakeNodeAdded | kWakeNodeChanged}; }
-  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
-    sign_tolerations(*attempt.pod, signature);
+  QueueingHint events_to_register() const override { return {kEventNodeAdded | kEventNodeChanged}; }
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    sign_tolerations(*state.pod, signature);
     return Signing::Signed;
   }
-  void filter(Attempt& attempt) const override {
+  void filter(CycleState& state) const override {
     const api::Taint cordon{"node.kubernetes.io/unschedulable", "", "NoSchedule", {}};
-    if (api::tolerates(attempt.pod->tolerations, cordon)) return;
-    attempt.keep_if(reason_row("NodeUnschedulable"),
-                    [&](NodeId node) { return !attempt.world->cluster.node(node).live->unschedulable; });
+    if (api::tolerates(state.pod->tolerations, cordon)) return;
+    state.keep_if(reason_row("NodeUnschedulable"),
+                  [&](NodeId node) { return !state.context->cluster.node(node).live->unschedulable; });
   }
 };
 

@@ -20,7 +20,7 @@ std::unique_ptr<Filter> taint_toleration();
 std::unique_ptr<Filter> node_affinity();
 std::unique_ptr<Filter> node_resources_fit();
 std::unique_ptr<Filter> dynamic_resources_allocated();
-std::unique_ptr<CostlyFilter> dynamic_resources();
+std::unique_ptr<LazyFilter> dynamic_resources();
 
 std::unique_ptr<Score> least_allocated();
 

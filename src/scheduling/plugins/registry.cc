@@ -15,7 +15,7 @@ PluginSet default_plugins() {
   set.filters.push_back(plugins::node_affinity());
   set.filters.push_back(plugins::node_resources_fit());
   set.filters.push_back(plugins::dynamic_resources_allocated());
-  set.costly_filters.push_back(plugins::dynamic_resources());
+  set.lazy_filters.push_back(plugins::dynamic_resources());
   set.scores.push_back({plugins::least_allocated(), 1});
   set.reserves.push_back(plugins::claim_reservation());
   set.post_filters.push_back(plugins::claim_deallocation());

@@ -6,9 +6,10 @@ namespace {
 
 class SchedulingGates final : public PreEnqueue {
  public:
-  Gate check(const client::View&, const api::Pod& pod) const override {
+  PreEnqueueResult check(const client::View&, const api::Pod& pod) const override {
     if (pod.scheduling_gates.empty()) return {};
-    return {Gate::Kind::Told, "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates"};
+    return {PreEnqueueResult::Kind::Reported, "SchedulingGated",
+            "Scheduling is blocked due to non-empty scheduling gates"};
   }
 };
 

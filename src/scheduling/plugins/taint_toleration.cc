@@ -10,17 +10,17 @@ namespace {
 class TaintToleration final : public Filter {
  public:
   std::string_view name() const override { return "TaintToleration"; }
-  QueueingHint events_to_register() const override { return {kWakeNodeAdded | kWakeNodeChanged}; }
-  Signing sign(const Attempt& attempt, PodSignature& signature) const override {
-    sign_tolerations(*attempt.pod, signature);
+  QueueingHint events_to_register() const override { return {kEventNodeAdded | kEventNodeChanged}; }
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    sign_tolerations(*state.pod, signature);
     return Signing::Signed;
   }
-  void filter(Attempt& attempt) const override {
-    attempt.keep_if(reason_row("UntoleratedTaint"), [&](NodeId node) {
-      const std::vector<api::Taint>& taints = attempt.world->cluster.node(node).live->taints;
+  void filter(CycleState& state) const override {
+    state.keep_if(reason_row("UntoleratedTaint"), [&](NodeId node) {
+      const std::vector<api::Taint>& taints = state.context->cluster.node(node).live->taints;
       return std::all_of(taints.begin(), taints.end(), [&](const api::Taint& taint) {
         return (taint.effect != "NoSchedule" && taint.effect != "NoExecute") ||
-               api::tolerates(attempt.pod->tolerations, taint);
+               api::tolerates(state.pod->tolerations, taint);
       });
     });
   }

@@ -90,7 +90,7 @@ HttpResponse status_response(int code, std::string_view reason, std::string_view
   return {.status = code, .headers = {{"Content-Type", "application/json"}}, .body = to_string(status)};
 }
 
-std::string Outbox::head(int status, const Headers& headers, std::string_view framing) const {
+std::string ResponseQueue::head(int status, const Headers& headers, std::string_view framing) const {
   std::string text = form_.chunks_known ? "HTTP/1.1 " : "HTTP/1.0 ";
   text += std::to_string(status);
   text += ' ';
@@ -111,7 +111,7 @@ std::string Outbox::head(int status, const Headers& headers, std::string_view fr
   return text += "\r\n";
 }
 
-void Outbox::push(std::string bytes) {
+void ResponseQueue::push(std::string bytes) {
   unsent_ += bytes.size();
   if (!bytes_.empty() && bytes_.back().size() + bytes.size() <= kJoinBytesMax)
     bytes_.back() += bytes;
@@ -119,13 +119,13 @@ void Outbox::push(std::string bytes) {
     bytes_.push_back(std::move(bytes));
 }
 
-void Outbox::notify() {
+void ResponseQueue::notify() {
   if (awake_ || closed_) return;
   awake_ = true;
   wake_();
 }
 
-void Outbox::respond(HttpResponse response) {
+void ResponseQueue::respond(HttpResponse response) {
   const std::lock_guard lock(mutex_);
   BERTH_ASSERT(stage_ == Stage::Unanswered, "a request is answered once");
   if (closed_) return;
@@ -138,7 +138,7 @@ void Outbox::respond(HttpResponse response) {
   notify();
 }
 
-void Outbox::begin_stream(int status, const Headers& headers) {
+void ResponseQueue::begin_stream(int status, const Headers& headers) {
   const std::lock_guard lock(mutex_);
   BERTH_ASSERT(stage_ == Stage::Unanswered, "a request is answered once");
   if (closed_) return;
@@ -150,7 +150,7 @@ void Outbox::begin_stream(int status, const Headers& headers) {
   notify();
 }
 
-bool Outbox::send(std::string chunk) {
+bool ResponseQueue::send(std::string chunk) {
   const std::lock_guard lock(mutex_);
   if (closed_ || stage_ != Stage::Streaming) return false;
   if (!form_.body_wanted || chunk.empty()) return true;
@@ -169,19 +169,19 @@ bool Outbox::send(std::string chunk) {
   return true;
 }
 
-void Outbox::finish_stream() {
+void ResponseQueue::finish_stream() {
   if (form_.chunks_known && form_.body_wanted) push("0\r\n\r\n");
   stage_ = Stage::Complete;
 }
 
-void Outbox::end_stream() {
+void ResponseQueue::end_stream() {
   const std::lock_guard lock(mutex_);
   if (closed_ || stage_ != Stage::Streaming) return;
   finish_stream();
   notify();
 }
 
-void Outbox::on_close(std::function<void()> callback) {
+void ResponseQueue::on_close(std::function<void()> callback) {
   {
     const std::lock_guard lock(mutex_);
     if (!closed_) {
@@ -192,7 +192,7 @@ void Outbox::on_close(std::function<void()> callback) {
   callback();
 }
 
-void Outbox::abandon() {
+void ResponseQueue::abandon() {
   {
     const std::lock_guard lock(mutex_);
     if (closed_ || stage_ == Stage::Complete || stage_ == Stage::Cut) return;
@@ -206,7 +206,7 @@ void Outbox::abandon() {
       status_response(500, "InternalError", "Internal error occurred: the request was dropped unanswered"));
 }
 
-Outbox::Next Outbox::next(std::string& bytes) {
+ResponseQueue::Next ResponseQueue::next(std::string& bytes) {
   const std::lock_guard lock(mutex_);
   if (stage_ == Stage::Cut) return Next::Cut;
   if (!bytes_.empty()) {
@@ -219,22 +219,22 @@ Outbox::Next Outbox::next(std::string& bytes) {
   return Next::Later;
 }
 
-void Outbox::sent(std::size_t bytes) {
+void ResponseQueue::sent(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   unsent_ -= bytes;
 }
 
-bool Outbox::is_cut() const {
+bool ResponseQueue::is_cut() const {
   const std::lock_guard lock(mutex_);
   return stage_ == Stage::Cut;
 }
 
-bool Outbox::is_stream() const {
+bool ResponseQueue::is_stream() const {
   const std::lock_guard lock(mutex_);
   return stream_;
 }
 
-void Outbox::retire() {
+void ResponseQueue::retire() {
   const std::lock_guard lock(mutex_);
   if (closed_) return;
   retired_ = true;
@@ -244,7 +244,7 @@ void Outbox::retire() {
   notify();
 }
 
-void Outbox::close() {
+void ResponseQueue::close() {
   std::function<void()> callback;
   {
     const std::lock_guard lock(mutex_);

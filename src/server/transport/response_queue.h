@@ -27,11 +27,11 @@ struct AnswerForm {
 // A metav1.Status of a failure, as JSON: what Kubernetes clients expect as the body of every refusal.
 HttpResponse status_response(int code, std::string_view reason, std::string_view message);
 
-class Outbox {
+class ResponseQueue {
  public:
   // `wake` asks the connection to look at next(); it is called with the mutex held and must only post.
   // `clock` (or null: no Date header) outlives it.
-  Outbox(AnswerForm form, const Clock* clock, std::function<void()> wake)
+  ResponseQueue(AnswerForm form, const Clock* clock, std::function<void()> wake)
       : form_(form), clock_(clock), wake_(std::move(wake)) {}
 
   // Handler's side: the promises of HttpExchange.
@@ -85,19 +85,20 @@ class Outbox {
 // What a handler holds; dropping it unanswered is noticed.
 class Exchange final : public HttpExchange {
  public:
-  explicit Exchange(std::shared_ptr<Outbox> outbox) : outbox_(std::move(outbox)) {}
-  ~Exchange() override { outbox_->abandon(); }
+  explicit Exchange(std::shared_ptr<ResponseQueue> response_queue)
+      : response_queue_(std::move(response_queue)) {}
+  ~Exchange() override { response_queue_->abandon(); }
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  void respond(HttpResponse response) override { outbox_->respond(std::move(response)); }
-  void begin_stream(int status, Headers headers) override { outbox_->begin_stream(status, headers); }
-  bool send(std::string chunk) override { return outbox_->send(std::move(chunk)); }
-  void end_stream() override { outbox_->end_stream(); }
-  void on_close(std::function<void()> callback) override { outbox_->on_close(std::move(callback)); }
+  void respond(HttpResponse response) override { response_queue_->respond(std::move(response)); }
+  void begin_stream(int status, Headers headers) override { response_queue_->begin_stream(status, headers); }
+  bool send(std::string chunk) override { return response_queue_->send(std::move(chunk)); }
+  void end_stream() override { response_queue_->end_stream(); }
+  void on_close(std::function<void()> callback) override { response_queue_->on_close(std::move(callback)); }
 
  private:
-  std::shared_ptr<Outbox> outbox_;
+  std::shared_ptr<ResponseQueue> response_queue_;
 };
 
 }  // namespace berth::server

@@ -96,13 +96,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void greet_expectation();
   void refuse(const error_code& error);
   AnswerForm form_of_request() const;
-  void open_outbox(AnswerForm form);
+  void open_response_queue(AnswerForm form);
   void dispatch();
   void drain();
   void write();
   void on_write(error_code error, std::size_t size);
   void on_wake();
-  void complete(Outbox::Next end);
+  void complete(ResponseQueue::Next end);
   void linger();
   void retire();
   void close();
@@ -123,9 +123,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string in_;  // read but not parsed
   std::optional<Parser> parser_;
   bool expectation_met_ = false;
-  bool greeting_ = false;           // `out_` is a "100 Continue", no part of an answer
-  std::shared_ptr<Outbox> outbox_;  // of the request being answered
-  std::string out_;                 // being written
+  bool greeting_ = false;                          // `out_` is a "100 Continue", no part of an answer
+  std::shared_ptr<ResponseQueue> response_queue_;  // of the request being answered
+  std::string out_;                                // being written
   std::size_t out_done_ = 0;
   std::size_t lingered_bytes_ = 0;
   bool reading_ = false;
@@ -198,25 +198,25 @@ void Connection::on_read(error_code error, std::size_t size) {
     return lingered_bytes_ > kLingerBytesMax ? close() : read();
   }
   in_.append(chunk_.data(), size);
-  if (!outbox_) return parse();
+  if (!response_queue_) return parse();
   if (in_.size() < kPipelinedBytesMax) read();
 }
 
 // The peer sends nothing more. A watch ends with that; an answer under way may still be wanted (`nc -N`).
 void Connection::on_peer_end() {
   peer_ended_ = true;
-  if (!outbox_ || outbox_->is_stream() || tls_) close();
+  if (!response_queue_ || response_queue_->is_stream() || tls_) close();
 }
 
 void Connection::parse() {
-  if (closed_ || outbox_ || lingering_) return;
+  if (closed_ || response_queue_ || lingering_) return;
   error_code error;
   const bool complete = feed_parser(error);
   if (error) return refuse(error);
   if (complete) return dispatch();
   if (retired_ && !parser_ && in_.empty()) return close();
   greet_expectation();
-  if (!closed_ && !outbox_) read();
+  if (!closed_ && !response_queue_) read();
 }
 
 // Gives the parser what has been read. True when one whole request is there; the rest stays in `in_`.
@@ -267,8 +267,8 @@ void Connection::refuse(const error_code& error) {
   else
     answer = status_response(400, "BadRequest", "the request is not HTTP/1.1: " + error.message());
   in_.clear();
-  open_outbox({.keep_alive = false});
-  outbox_->respond(std::move(answer));
+  open_response_queue({.keep_alive = false});
+  response_queue_->respond(std::move(answer));
   drain();
 }
 
@@ -279,11 +279,11 @@ AnswerForm Connection::form_of_request() const {
           .keep_alive = message.keep_alive() && !retired_};
 }
 
-void Connection::open_outbox(AnswerForm form) {
+void Connection::open_response_queue(AnswerForm form) {
   parser_.reset();
   read_deadline_ = kNever;
   if (in_.empty() && in_.capacity() > kPipelinedBytesMax) in_ = {};
-  outbox_ = std::make_shared<Outbox>(form, shared_.clock, [weak = weak_from_this()] {
+  response_queue_ = std::make_shared<ResponseQueue>(form, shared_.clock, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->post(&Connection::on_wake);
   });
 }
@@ -291,10 +291,10 @@ void Connection::open_outbox(AnswerForm form) {
 void Connection::dispatch() {
   const AnswerForm form = form_of_request();
   auto message = parser_->release();
-  open_outbox(form);
+  open_response_queue(form);
   Result<Target> target = parse_target({message.target().data(), message.target().size()});
   if (!target) {
-    outbox_->respond(status_response(400, "BadRequest", target.error().message()));
+    response_queue_->respond(status_response(400, "BadRequest", target.error().message()));
     return drain();
   }
   HttpRequest request;
@@ -305,7 +305,7 @@ void Connection::dispatch() {
     request.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
   request.body = std::move(message.body());
   request.user = user_;
-  const auto exchange = std::make_shared<Exchange>(outbox_);
+  const auto exchange = std::make_shared<Exchange>(response_queue_);
   try {
     shared_.handler.handle(std::move(request), exchange);
   } catch (const std::exception& failure) {  // a defect of a handler ends its request, not the process
@@ -316,25 +316,25 @@ void Connection::dispatch() {
 }
 
 void Connection::on_wake() {
-  if (closed_ || !outbox_) return;
-  if (writing_ && outbox_->is_cut()) return close();
+  if (closed_ || !response_queue_) return;
+  if (writing_ && response_queue_->is_cut()) return close();
   drain();
 }
 
 void Connection::drain() {
-  if (closed_ || writing_ || !outbox_) return;
+  if (closed_ || writing_ || !response_queue_) return;
   out_done_ = 0;
-  switch (const Outbox::Next next = outbox_->next(out_)) {
-    case Outbox::Next::Bytes:
+  switch (const ResponseQueue::Next next = response_queue_->next(out_)) {
+    case ResponseQueue::Next::Bytes:
       return write();
-    case Outbox::Next::Later:
-      if (peer_ended_ && outbox_->is_stream()) return close();
+    case ResponseQueue::Next::Later:
+      if (peer_ended_ && response_queue_->is_stream()) return close();
       if (in_.size() < kPipelinedBytesMax) read();  // to notice a peer that goes
       return;
-    case Outbox::Next::Cut:
+    case ResponseQueue::Next::Cut:
       return close();
-    case Outbox::Next::Finished:
-    case Outbox::Next::Last:
+    case ResponseQueue::Next::Finished:
+    case ResponseQueue::Next::Last:
       return complete(next);
   }
 }
@@ -359,17 +359,17 @@ void Connection::on_write(error_code error, std::size_t size) {
   if (closed_) return;
   if (error) return close();
   out_done_ += size;
-  if (!greeting_) outbox_->sent(size);
+  if (!greeting_) response_queue_->sent(size);
   if (out_done_ < out_.size()) return write();
   greeting_ = false;
   drain();
 }
 
-void Connection::complete(Outbox::Next end) {
-  outbox_->close();
-  outbox_.reset();
+void Connection::complete(ResponseQueue::Next end) {
+  response_queue_->close();
+  response_queue_.reset();
   out_ = {};
-  if (end == Outbox::Next::Last || retired_ || peer_ended_) return linger();
+  if (end == ResponseQueue::Next::Last || retired_ || peer_ended_) return linger();
   // Posted: pipelined requests with ready answers would otherwise nest without bound.
   post(&Connection::parse);
 }
@@ -391,7 +391,7 @@ void Connection::linger() {
 void Connection::retire() {
   if (closed_) return;
   retired_ = true;
-  if (outbox_) return outbox_->retire();
+  if (response_queue_) return response_queue_->retire();
   if (!parser_ && !lingering_) close();
 }
 
@@ -401,7 +401,7 @@ void Connection::close() {
   error_code ignored;
   watchdog_.cancel();
   socket_.close(ignored);
-  if (outbox_) outbox_->close();
+  if (response_queue_) response_queue_->close();
   shared_.forget(this);
 }
 
