@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
 import checks  # noqa: E402
-from checks import (banned, dead, defects, formatting, headers, lengths, links,  # noqa: E402
+from checks import (banned, dead, defects, dialect, formatting, headers, lengths, links,  # noqa: E402
                     places, quarantine, rooms, tidy)
 from checks.tree import Tree, without_comments_and_strings  # noqa: E402
 
@@ -260,6 +260,32 @@ class Dead(CheckTest):
         self.accepts(dead, {"tests/x/run.py": "", "tests/x/a_test.py": ""})
         self.assertEqual(self.found(dead, {"Makefile": "x:\n\ttools/aa.sh\n", "tools/a.sh": "#!/bin/sh\n"}),
                          [("tools/a.sh", 1)])
+
+
+class Dialect(CheckTest):
+    def test_a_replaced_name_is_refused_in_its_room_alone(self):
+        text = "namespace berth {\nstruct Shelf {};\n}\n"
+        self.assertEqual(self.found(dialect, {"src/store/a.h": text}), [("src/store/a.h", 2)])
+        self.accepts(dialect, {"src/sim/a.h": text, "src/store/b.h": text.replace("Shelf", "ResourceIndex")})
+
+    def test_a_row_for_code_lets_the_english_word_stand(self):
+        self.accepts(dialect, {"src/cli/a.cc": '// A part is told once.\nconst char* k = "told";\n'})
+        self.assertEqual(self.found(dialect, {"src/cli/a.cc": "int told = 0;\n"}), [("src/cli/a.cc", 1)])
+
+    def test_a_row_for_text_reads_comments_and_pages_too(self):
+        files = {"src/dra/a.cc": "// See ShapeIndex.\n", "docs/a.md": "# A\n`ShapeIndex` keeps.\n",
+                 "docs/glossary.md": "ShapeIndex\n"}
+        self.assertEqual(self.found(dialect, files), [("docs/a.md", 2), ("src/dra/a.cc", 1)])
+
+    def test_every_row_names_rooms_a_kind_and_one_word_each(self):
+        rooms_known = {path.name for path in (ROOT / "src").iterdir()}
+        seen = set()
+        for room_set, _, _, old, new in dialect.rows():
+            self.assertLessEqual(room_set or set(), rooms_known, old)
+            self.assertTrue(old and new and old != new)
+            for room in room_set or {"all"}:
+                self.assertNotIn((room, old), seen)
+                seen.add((room, old))
 
 
 class Places(CheckTest):
