@@ -14,7 +14,7 @@
 #include "client/decider.h"
 #include "scheduling/cluster_events.h"
 #include "scheduling/cycle_state.h"
-#include "scheduling/node_scope.h"
+#include "scheduling/filter_scope.h"
 #include "scheduling/placements.h"
 #include "scheduling/signature.h"
 
@@ -59,7 +59,7 @@ class SignPlugin : public Plugin {
   // Unsigned: its answers on this pod are not kept, and every node is judged anew.
   virtual Signing sign(const CycleState&, PodSignature&) const { return Signing::Unsigned; }
   // After the prefilters: what the plugin reads of other nodes than the one it answers for.
-  virtual void add_scope(const CycleState&, NodeScope&) const {}
+  virtual void add_scope(const CycleState&, FilterScope&) const {}
 };
 
 // Refuses nodes; cheap per node, asked for all candidates at once. What it says of a node depends on that

@@ -68,14 +68,14 @@ bool PodCycle::has_preferences(const CycleState& state) const {
                      [&](const auto& filter) { return filter->wanted(state) && filter->prefers(state); });
 }
 
-void PodCycle::add_scope(const CycleState& state, NodeScope& scope) const {
+void PodCycle::add_scope(const CycleState& state, FilterScope& scope) const {
   for (const auto& filter : plugins_.filters) filter->add_scope(state, scope);
   for (const auto& filter : plugins_.lazy_filters) filter->add_scope(state, scope);
   for (const PluginSet::Weighted& row : plugins_.scores) row.score->add_scope(state, scope);
 }
 
 bool PodCycle::sign_filters(const CycleState& state, PodSignature& signature) const {
-  NodeScope scope;
+  FilterScope scope;
   for (const auto& filter : plugins_.filters) {
     if (filter->sign(state, signature) == Signing::Unsigned) return false;
     filter->add_scope(state, scope);

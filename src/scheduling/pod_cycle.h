@@ -40,7 +40,7 @@ class PodCycle {
   // After `prepare`: what all filters and scores read of the pod. False when one of them does not sign it.
   bool sign(const CycleState& state, PodSignature& signature) const;
   // After `prepare`: what filters and scores read of other nodes than the one they answer for.
-  void add_scope(const CycleState& state, NodeScope& scope) const;
+  void add_scope(const CycleState& state, FilterScope& scope) const;
   // What `filter_only` reads of the pod. False when a filter does not sign it, or reads other nodes too.
   bool sign_filters(const CycleState& state, PodSignature& signature) const;
   // Runs the Reserve plugins and charges the chosen node. False when one of them failed: the diagnosis says

@@ -2,11 +2,11 @@
 // kept for each pod signature, and only nodes that changed are judged again.
 //
 // A signature is what all plugins sign of a pod: the bytes of its signature. A pod that one of them does not
-// sign is judged anew on every node. Verdicts that read other nodes are renewed as their NodeScope says. The
-// answer is the one that PodCycle::choose gives over all nodes. Owner: the scheduler, one thread; reads an
-// open transaction like everybody. Cost: a choice O(changed nodes · log n); a new signature, and a known one
-// after a node came or went, one pass over all nodes. Memory: at most kCachedSignaturesMax signatures, some
-// 30 bytes a node each, the least recently used make room.
+// sign is judged anew on every node. Verdicts that read other nodes are renewed as their FilterScope says.
+// The answer is the one that PodCycle::choose gives over all nodes. Owner: the scheduler, one thread; reads
+// an open transaction like everybody. Cost: a choice O(changed nodes · log n); a new signature, and a known
+// one after a node came or went, one pass over all nodes. Memory: at most kCachedSignaturesMax signatures,
+// some 30 bytes a node each, the least recently used make room.
 #pragma once
 
 #include <map>
@@ -51,8 +51,8 @@ class SignatureCache {
     std::uint64_t seen = 0;            // in ledger().changes()
     std::uint64_t node_set_stamp = 0;  // of the ranks
     std::uint64_t shared_pools_stamp = 0;
-    std::vector<std::uint64_t> digests;  // of NodeScope
-    std::vector<DomainMembers> domains;  // one a topology key of NodeScope
+    std::vector<std::uint64_t> digests;  // of FilterScope
+    std::vector<DomainMembers> domains;  // one a topology key of FilterScope
     TournamentTree scores;               // of candidates, by rank
     std::vector<bool> accepted;          // by rank: the lazy filters take the candidate
     std::vector<std::uint8_t> verdict;   // by rank: 0 for a candidate, else 1 + index in lists
@@ -82,7 +82,7 @@ class SignatureCache {
   std::map<std::string, std::unique_ptr<CachedSignature>, std::less<>> signatures_;
   CachedSignature* latest_ = nullptr;  // that the latest choose() used; null when it passed over all nodes
   PodSignature signature_;
-  NodeScope scope_;  // of the latest choose()
+  FilterScope scope_;  // of the latest choose()
   std::vector<NodeId> changed_;
   std::vector<std::uint32_t> changed_ranks_;
   std::uint64_t uses_ = 0;

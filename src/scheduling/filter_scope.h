@@ -20,7 +20,7 @@ namespace berth::scheduling {
 
 using model::NodeId;
 
-class NodeScope {
+class FilterScope {
  public:
   void clear();
   // The same keys for all pods that are signed alike.

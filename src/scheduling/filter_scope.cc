@@ -1,15 +1,15 @@
-#include "scheduling/node_scope.h"
+#include "scheduling/filter_scope.h"
 
 #include <algorithm>
 
 namespace berth::scheduling {
 
-void NodeScope::clear() {
+void FilterScope::clear() {
   topology_keys_.clear();
   digests_.clear();
 }
 
-void NodeScope::add_domain(std::string_view topology_key) {
+void FilterScope::add_domain(std::string_view topology_key) {
   if (std::find(topology_keys_.begin(), topology_keys_.end(), topology_key) == topology_keys_.end())
     topology_keys_.emplace_back(topology_key);
 }

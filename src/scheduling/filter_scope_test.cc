@@ -1,6 +1,6 @@
 // Filters that read other nodes: their kept verdicts against judging every node anew, and how many nodes are
 // judged for it.
-#include "scheduling/node_scope.h"
+#include "scheduling/filter_scope.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -56,7 +56,7 @@ class Toy final : public Filter {
     if (signature.begin(name())) signature.put(annotation(*state.pod, "kind"));
     return Signing::Signed;
   }
-  void add_scope(const CycleState& state, NodeScope& scope) const override {
+  void add_scope(const CycleState& state, FilterScope& scope) const override {
     const model::Cluster& cluster = state.context->cluster;
     if (rule_ != Rule::Single) scope.add_domain("rack");
     if (rule_ == Rule::Spread)
@@ -116,7 +116,7 @@ class World12 {
 };
 using Answer = std::pair<std::string, int>;
 
-TEST(NodeScope, AChangeRenewsTheDomainAlone) {
+TEST(FilterScope, AChangeRenewsTheDomainAlone) {
   World12 context(Rule::Apart);
   EXPECT_EQ(context.choose("a"), Answer("n00", 12));
   EXPECT_EQ(context.choose("a"), Answer("n00", 0));
@@ -131,7 +131,7 @@ TEST(NodeScope, AChangeRenewsTheDomainAlone) {
   EXPECT_EQ(context.choose("a"), Answer("n00", 1));
 }
 
-TEST(NodeScope, ADigestRenewsTheClusterWhenItChanges) {
+TEST(FilterScope, ADigestRenewsTheClusterWhenItChanges) {
   World12 context(Rule::Spread);
   EXPECT_EQ(context.choose("a"), Answer("n00", 12));
   context.run("p0", "a", 0);
@@ -143,7 +143,7 @@ TEST(NodeScope, ADigestRenewsTheClusterWhenItChanges) {
   EXPECT_EQ(context.choose("a"), Answer("n01", 12));
 }
 
-TEST(NodeScope, AnyChangeRenewsAFilterOfTheWholeCluster) {
+TEST(FilterScope, AnyChangeRenewsAFilterOfTheWholeCluster) {
   World12 context(Rule::Single);
   EXPECT_EQ(context.choose("a"), Answer("n00", 12));
   EXPECT_EQ(context.choose("a"), Answer("n00", 0));
