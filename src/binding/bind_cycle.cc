@@ -125,7 +125,7 @@ std::optional<Effects> BindCycle::identify(const PodObservation& observation) {
   if (observation.state == State::Unknown && late) return wake(seen_by);
   if (observation.state != State::Free) {
     Effects effects = fail({FailureClass::Permanent, std::string(kSuperseded), observation.why});
-    // The watch of pods may be far behind: who is not seen is looked for before it counts as gone.
+    // The watch of pods may be far behind, so a pod that is not in the view is read before it counts as gone.
     if (observation.state == State::Unknown && !effects.chains.empty())
       effects.chains.front().writes.insert(effects.chains.front().writes.begin(),
                                            client::unless_exists(pod_key(request_), request_.pod_uid));
@@ -271,11 +271,9 @@ Effects BindCycle::fail_with_gang() {
 // it is refused when the pod was bound since, and leaves another version for a binding that is still on its
 // way. The condition says what happened, as kube-scheduler's does.
 std::optional<Chain> BindCycle::seal_pod(const api::Pod& pod, const api::BindRequest& failed) const {
-  const std::string message = failed.message + " (decision " + request_.decision_id + ")";
-  const api::Condition* told = api::find_condition(pod.conditions, "PodScheduled");
-  if (told && told->message == message) return std::nullopt;
-  const api::Condition condition{"PodScheduled", "False", "SchedulerError",
-                                 message,        now_,    pod.meta.generation};
+  if (is_sealed(pod, failed)) return std::nullopt;
+  const api::Condition condition{"PodScheduled",          "False", "SchedulerError",
+                                 sealing_message(failed), now_,    pod.meta.generation};
   return Chain{pod_key(request_), {client::condition_patch(pod_key(request_), pod.meta, condition)}};
 }
 

@@ -422,6 +422,39 @@ TEST(Binder, AnAllocationOfARequestThatIsGoneLandsNoMore) {
   EXPECT_EQ(cluster.view().claims.find("d", "c-p")->meta.annotation(kGivenUpAnnotation), "of-p");
 }
 
+// Two pods of one claim whose decisions have failed; `sealed` pods bear it.
+void add_failing(FakeCluster& cluster, const std::string& name, bool sealed) {
+  const std::string condition =
+      sealed ? R"({"type":"PodScheduled","status":"False","message":"m (decision x)"})" : "";
+  const std::string named = R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" + name + "\"}";
+cluster.put(Kind::Pod, named + R"(,"spec":{"resourceClaims":[{"name":"c","resourceClaimName":"c"}]},)" +
+                           R"("status":{"conditions":[)" + condition + "]}}");
+cluster.put(Kind::BindRequest, named + R"(,"spec":{"podName":")" + name + R"(","podUID":"u-)" + name +
+                                   R"(","selectedNode":"n1","decisionID":"x","resourceClaimAllocations":[
+                                     {"name":"c","claimName":"c","claimUID":"u-c","allocation":{"devices":{
+                                     "results":[{"request":"r","driver":"drv","pool":"pool","device":"c"}]}}}]},
+                                     "status":{"phase":"Pending","step":"RollingBack","decisionID":"x",
+                                     "message":"m"}})");
+}
+
+TEST(Binder, WhoMayStillBeBoundKeepsItsReservation) {
+  for (const bool other_is_sealed : {false, true}) {
+    FakeCluster cluster;
+    cluster.put(Kind::Node, kNode);
+    add_claim(cluster, "c", R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
+        "pool":"pool","device":"c"}]}},"reservedFor":[{"resource":"pods","name":"p","uid":"u-p"},
+        {"resource":"pods","name":"q","uid":"u-q"}]})");
+    add_failing(cluster, "p", other_is_sealed);
+    add_failing(cluster, "q", true);
+    cluster.deliver();
+    const client::Effects effects = cluster.decide(request_key("q"));
+    ASSERT_EQ(effects.chains.size(), 1u);
+    EXPECT_EQ(effects.chains[0].key, claim_key("c"));
+    const bool keeps = effects.chains[0].writes[0].request.body.find("u-p") != std::string::npos;
+    EXPECT_EQ(keeps, !other_is_sealed) << effects.chains[0].writes[0].request.body;
+  }
+}
+
 TEST(Binder, WhatIsGivenBackLeavesNoVersionForALateAllocation) {
   FakeCluster cluster;
   cluster.put(Kind::Node, kNode);

@@ -1,5 +1,5 @@
-// Gives up allocations that nobody uses while a pod that wants the claim is told that it fits nowhere: the
-// allocation may be what pins it to the wrong nodes.
+// Deallocates claims that no pod uses while a pod that names the claim is unschedulable: the allocation may
+// pin the pod to the wrong nodes.
 //
 // The backstop of the scheduler, which gives up at once what one refused pod alone holds. Only this sees what
 // no single pod holds: a claim whose consumers are several pods that all wait, or a pod that waits with

@@ -171,7 +171,7 @@ PreBindResult find_claims(const BindContext& context, std::vector<Found>& found,
 std::optional<Chain> seal(const BindContext& context, const api::ResourceClaim& claim) {
   if (claim.meta.deleting() || claim.meta.annotation(kGivenUpAnnotation) == context.request.decision_id)
     return std::nullopt;
-  // Nothing was sent after it was decided to give up: whoever changed the claim since has sealed it.
+  // This process sent nothing after the decision to give up, so any change of the claim since then sealed it.
   if (context.request.step == api::BindStep::RollingBack &&
       claim.meta.resource_version > context.request.meta.resource_version)
     return std::nullopt;

@@ -17,8 +17,8 @@ namespace berth::binding {
 
 inline constexpr std::string_view kGangBarrierName = "gang-barrier";
 
-// The binder is of the same engine and outlives it: its plugins say what is prepared, its memory who gives
-// up.
+// The binder runs on the same engine and outlives it: its plugins say which members are prepared, its records
+// which members give up.
 std::unique_ptr<client::Reconciler> make_gang_barrier(const BinderOptions& options, Binder& binder);
 
 }  // namespace berth::binding

@@ -33,4 +33,13 @@ std::optional<client::Write> status_write(const api::BindRequest& now, const api
                              Json::object({{"status", std::move(changes)}}), now.meta.uid, version, "status");
 }
 
+std::string sealing_message(const api::BindRequest& failed) {
+  return failed.message + " (decision " + failed.decision_id + ")";
+}
+
+bool is_sealed(const api::Pod& pod, const api::BindRequest& failed) {
+  const api::Condition* told = api::find_condition(pod.conditions, "PodScheduled");
+  return told && told->message == sealing_message(failed);
+}
+
 }  // namespace berth::binding

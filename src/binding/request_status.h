@@ -1,7 +1,9 @@
-// Writes of a BindRequest's status: only what differs, and nothing when nothing does.
+// Writes of a BindRequest's status, only what differs, and nothing when nothing does; and what a pod is told
+// of a decision that failed.
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "client/decider.h"
 
@@ -16,5 +18,11 @@ enum class IfChanged {
 // are equal.
 std::optional<client::Write> status_write(const api::BindRequest& now, const api::BindRequest& wanted,
                                           IfChanged if_changed);
+
+// What the pod's condition PodScheduled says of a decision that failed. `failed`: with the reason of its
+// failure as message.
+std::string sealing_message(const api::BindRequest& failed);
+// The pod bears it: a binding that was sent for this decision stands on an older version, and lands no more.
+bool is_sealed(const api::Pod& pod, const api::BindRequest& failed);
 
 }  // namespace berth::binding

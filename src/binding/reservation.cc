@@ -5,6 +5,7 @@
 
 #include "base/known_defects.h"
 #include "binding/gang.h"
+#include "binding/request_status.h"
 #include "client/claim_writes.h"
 
 namespace berth::binding {
@@ -45,11 +46,15 @@ Write reserve_on_version(const BindContext& context, const api::ObjectKey& key,
                              claim.meta.resource_version, "status");
 }
 
-// Its rollback is decided, and the pod is not bound: it will never use what it has reserved for this request.
+// Its rollback is decided, and no binding of it has landed or can land any more: its pod will never use what
+// it has reserved for this request.
 bool gives_back(const client::View& view, const api::BindRequest& request) {
   if (has_ended(request) || request.step != api::BindStep::RollingBack) return false;
   const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);
-  return !pod || pod->meta.uid != request.pod_uid || !pod->bound();
+  if (!pod || pod->meta.uid != request.pod_uid) return true;
+  if (pod->bound()) return false;
+  const bool may_be_bound = Gang(view, request).committed() && !pod->meta.deleting() && !pod->finished();
+  return !may_be_bound || is_sealed(*pod, request);
 }
 
 std::vector<const api::BindRequest*> requests_of(const BindContext& context,

@@ -385,6 +385,26 @@ TEST_F(Checked, ANodeThatIsAskedForTooMuch) {
   expect_broken("I7: node node-1 is asked for 18000m cpu");
 }
 
+TEST_F(Checked, ANodeWhosePodsGrowBehindADecision) {
+  make_pod("p", "", "", 1000);
+  make_pod("q", "", "", 1000);
+  bind("p", 1);
+  request("of-q", "q", 1);
+  Json body = Json::object();
+  body["spec"]["containers"] = Json::array({Json::object(
+      {{"name", "work"}, {"resources", Json::object({{"requests", Json::object({{"cpu", "8"}})}})}})});
+  const client::ApiReply reply =
+      world_->call({Verb::StrategicPatch, api::ref_of(Kind::Pod), "default", "p", "resize", to_string(body)});
+  ASSERT_TRUE(reply.ok()) << reply.message;
+  world_->run_until(world_->now() + Duration::minutes(4));
+  bind("q", 1);
+  EXPECT_TRUE(checker_.broken().empty()) << checker_.broken().front();
+  make_pod("r", "", "", 100);
+  request("of-r", "r", 1);
+  bind("r", 1);
+  expect_broken("I7: node node-1 is asked for 9100m cpu");
+}
+
 TEST_F(Checked, AWriteThatLeftWithoutTheLease) {
   world_->network().landing_of = "scheduler-1";
   make_pod("p");

@@ -213,7 +213,7 @@ void SafetyChecker::pod_changed(const StoredPod* before, const StoredPod* after)
   if (after->node.empty() && after->scheduled == "True")
     say("I17: pod " + after->name + " says that it is scheduled and has no node");
   if (same && before->cpu_millis != after->cpu_millis)
-    old_cpu_[after->uid] = {std::min(before->cpu_millis, after->cpu_millis), now_ + kUnknowing};
+    old_cpu_[after->uid] = {std::min(before->cpu_millis, after->cpu_millis), now_, now_ + kUnknowing};
   if (after->node.empty())
     say_if(conduct_.told("pod " + after->name,
                          {after->scheduled, after->scheduled_reason, after->scheduled_message}, now_));
@@ -262,10 +262,11 @@ void SafetyChecker::check_claims_of(const StoredPod& pod) {
 void SafetyChecker::check_node_of(const StoredPod& pod) {
   const StoredNode* node = find(state_.nodes, pod.node);
   if (!node) return;  // gone while the binding was under way
+  const Time* decided = find(decided_at_, pod.uid);
   std::int64_t cpu_millis = 0, pods = 0;
   for (const auto& [name, other] : state_.pods) {
     if (other.node != pod.node || other.finished()) continue;
-    cpu_millis += least_known(old_cpu_, other.uid, other.cpu_millis);
+    cpu_millis += least_known(old_cpu_, other.uid, other.cpu_millis, decided);
     ++pods;
   }
   if (cpu_millis > node->cpu_millis || pods > node->pods)
@@ -273,11 +274,12 @@ void SafetyChecker::check_node_of(const StoredPod& pod) {
         std::to_string(pods) + " pods, which is more than it offers, since pod " + pod.name + " is bound");
 }
 
-// The least that a scheduler may have decided by.
+// The least that a scheduler may have decided by. `decided`: when it did, if that is known.
 std::int64_t SafetyChecker::least_known(const std::map<std::string, OldAmount>& old, const std::string& key,
-                                        std::int64_t now) const {
+                                        std::int64_t now, const Time* decided) const {
   const OldAmount* before = find(old, key);
-  return before && now_ < before->until ? std::min(now, before->amount) : now;
+  const bool excused = before && (now_ < before->until || (decided && *decided <= before->changed));
+  return excused ? std::min(now, before->amount) : now;
 }
 
 std::int64_t SafetyChecker::min_known_of(const StoredGroup& group) const {
@@ -392,13 +394,28 @@ void SafetyChecker::check_all(const StoredClaim& claim, const StoredWant& want) 
           device->key);
 }
 
+// Some claim has it, and not only for pods that have ended: who sees those end before it sees their claim
+// allocated may give the device's counters away until the claim is cleared.
+bool SafetyChecker::is_in_use(const std::string& device) const {
+  const auto holders = state_.holders.find(device);
+  if (holders == state_.holders.end()) return false;
+  return std::any_of(holders->second.begin(), holders->second.end(), [&](const auto& holder) {
+    const StoredClaim& claim = state_.claims.at(holder.first);
+    return claim.reserved.empty() ||
+           std::any_of(claim.reserved.begin(), claim.reserved.end(), [&](const std::string& uid) {
+             const StoredPod* pod = state_.pod_by_uid(uid);
+             return !pod || !pod->finished();
+           });
+  });
+}
+
 void SafetyChecker::check_counters(const StoredDevice& device, const StoredClaim& claim) {
   if (!was_published(device.key)) return;
   for (const StoredDraw& draw : device.draws) {
     std::int64_t drawn = 0;
     std::set<std::string> common = draw.groups;
     for (const std::string& key : state_.devices_of_set[draw.set]) {
-      if (state_.holders.find(key) == state_.holders.end() || !was_published(key)) continue;
+      if (!is_in_use(key) || !was_published(key)) continue;
       for (const StoredDraw& other : state_.catalog.at(key).draws) {
         if (other.set != draw.set || other.counter != draw.counter) continue;
         drawn += other.amount;
@@ -419,6 +436,7 @@ void SafetyChecker::request_changed(const StoredRequest* before, const StoredReq
     superseded_.erase(after.name);
     if (after.epoch > 0 && after.epoch < latest_epoch_) superseded_[after.name] = now_;
     latest_epoch_ = std::max(latest_epoch_, after.epoch);
+    decided_at_[after.pod_uid] = now_;
     note_minimum(after);
     if (const StoredPod* pod = state_.pod_by_uid(after.pod_uid)) fairness_.decided(*pod);
   }
@@ -450,7 +468,7 @@ void SafetyChecker::note_minimum(const StoredRequest& request) {
 
 void SafetyChecker::group_changed(const StoredGroup* before, const StoredGroup& after) {
   if (before && before->uid == after.uid && before->min != after.min)
-    old_min_[after.name] = {std::min(before->min, after.min), now_ + kUnknowing};
+    old_min_[after.name] = {std::min(before->min, after.min), now_, now_ + kUnknowing};
   std::int64_t there = lost_members(after.name);
   for (const std::string& name : state_.members[after.name]) there += !state_.pods.at(name).node.empty();
   say_if(ConductChecker::group_told(before, after, there, min_known_of(after)));

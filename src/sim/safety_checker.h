@@ -102,6 +102,7 @@ class SafetyChecker {
   void group_changed(const StoredGroup* before, const StoredGroup& after);
   void slice_changed(const std::string& name, const StoredSlice& after);
   bool was_published(const std::string& device) const;
+  bool is_in_use(const std::string& device) const;
   void node_changed(const std::string& name, const StoredNode* before, const StoredNode* after);
 
   const std::vector<std::string> ignored_;
@@ -112,16 +113,18 @@ class SafetyChecker {
   std::vector<std::string> broken_;
   std::set<std::string> rivalled_;                        // UIDs of claims
   std::map<std::string, std::int64_t> begun_;             // by UID of the group: its minimum then
+  std::map<std::string, Time> decided_at_;                // by UID of a pod: its latest request
   std::map<std::string, std::int64_t> min_when_decided_;  // by UID of a pod: of its group
   std::map<std::string, Time> relabelled_;                // nodes
   std::map<std::string, std::string> domain_at_bind_;     // by UID of the pod
   std::map<std::string, std::vector<Time>> lost_;         // group: when members that had requests went
   struct OldAmount {
     std::int64_t amount = 0;
+    Time changed;
     Time until;
   };
   std::int64_t least_known(const std::map<std::string, OldAmount>& old, const std::string& key,
-                           std::int64_t now) const;
+                           std::int64_t now, const Time* decided = nullptr) const;
   std::int64_t min_known_of(const StoredGroup& group) const;
 
   std::map<std::string, OldAmount> old_min_;  // group: before an edit
