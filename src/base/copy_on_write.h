@@ -18,7 +18,8 @@ class CopyOnWrite {
   // An empty T; allocates nothing.
   CopyOnWrite() = default;
   explicit CopyOnWrite(T value) : node_(new Node(std::move(value))) {}
-  // A value that is lent out is copied instead of shared: who holds the reference writes to `other` alone.
+  // A value with a reference given out is copied, not shared: writes through that reference reach `other`
+  // only.
   CopyOnWrite(const CopyOnWrite& other) : node_(other.share()) {}
   CopyOnWrite(CopyOnWrite&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
   CopyOnWrite& operator=(const CopyOnWrite& other) { return *this = CopyOnWrite(other); }

@@ -422,19 +422,21 @@ TEST(Binder, AnAllocationOfARequestThatIsGoneLandsNoMore) {
   EXPECT_EQ(cluster.view().claims.find("d", "c-p")->meta.annotation(kGivenUpAnnotation), "of-p");
 }
 
-// Two pods of one claim whose decisions have failed; `sealed` pods bear it.
+constexpr const char* kFailing = R"(,"selectedNode":"n1","decisionID":"x","resourceClaimAllocations":[
+    {"name":"c","claimName":"c","claimUID":"u-c","allocation":{"devices":{"results":[
+    {"request":"r","driver":"drv","pool":"pool","device":"c"}]}}}]},
+    "status":{"phase":"Pending","step":"RollingBack","decisionID":"x","message":"m"}})";
+constexpr const char* kSealed =
+    R"x(,"status":{"conditions":[{"type":"PodScheduled","status":"False","message":"m (decision x)"}]})x";
+
+// A pod of the claim "c" whose decision has failed; a sealed one bears it.
 void add_failing(FakeCluster& cluster, const std::string& name, bool sealed) {
-  const std::string condition =
-      sealed ? R"({"type":"PodScheduled","status":"False","message":"m (decision x)"})" : "";
-  const std::string named = R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" + name + "\"}";
-cluster.put(Kind::Pod, named + R"(,"spec":{"resourceClaims":[{"name":"c","resourceClaimName":"c"}]},)" +
-                           R"("status":{"conditions":[)" + condition + "]}}");
-cluster.put(Kind::BindRequest, named + R"(,"spec":{"podName":")" + name + R"(","podUID":"u-)" + name +
-                                   R"(","selectedNode":"n1","decisionID":"x","resourceClaimAllocations":[
-                                     {"name":"c","claimName":"c","claimUID":"u-c","allocation":{"devices":{
-                                     "results":[{"request":"r","driver":"drv","pool":"pool","device":"c"}]}}}]},
-                                     "status":{"phase":"Pending","step":"RollingBack","decisionID":"x",
-                                     "message":"m"}})");
+  const std::string meta =
+      R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" + name + R"("})";
+  cluster.put(Kind::Pod, meta + R"(,"spec":{"resourceClaims":[{"name":"c","resourceClaimName":"c"}]})" +
+                             (sealed ? kSealed : "") + "}");
+  cluster.put(Kind::BindRequest,
+              meta + R"(,"spec":{"podName":")" + name + R"(","podUID":"u-)" + name + "\"" + kFailing);
 }
 
 TEST(Binder, WhoMayStillBeBoundKeepsItsReservation) {

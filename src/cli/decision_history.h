@@ -1,4 +1,4 @@
-// The latest decisions, for who asks about one pod or group: the page that `berth explain` reads.
+// The latest decisions by pod and group: the page that `berth explain` reads.
 //
 // Thread-safe: the scheduler's thread writes, servers ask. Cost: a decision is written as one line of JSON, a
 // few microseconds; a question walks the lines that are kept.

@@ -1,6 +1,6 @@
 // One of several processes leads: a candidate for a Lease, as client-go's leader election behaves.
 //
-// Pure: time comes in, requests go out; whoever owns it sends them one at a time. Two clocks: wall time is
+// Pure: time comes in, requests go out; its owner sends them one at a time. Two clocks: wall time is
 // only written into the Lease, monotonic time decides. Never compares another machine's clock with ours: a
 // holder counts as alive while its record keeps changing. Source: coordination.k8s.io/v1 Lease; client-go
 // tools/leaderelection (15 s lease, 10 s to renew, 2 s between tries).

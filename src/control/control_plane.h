@@ -62,7 +62,7 @@ class ControlPlane {
   Engine* scheduling();
   Engine* controllers();
 
-  // For whoever steps the engines.
+  // For callers that step the engines themselves.
   const scheduling::SchedulingQueue& queue() const;
   const scheduling::DecisionRing& decisions() const;
   const scheduling::Scheduler& scheduler() const;

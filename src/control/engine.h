@@ -1,6 +1,6 @@
 // Runs deciders: feeds them from watches, carries out their effects, tells them what came of it.
 //
-// Owner: one thread, or a simulator: whoever calls step(). Owns no thread and reads no clock. Only the
+// Owner: the thread or simulator that calls step(). Owns no thread and reads no clock. Only the
 // mailbox is touched by others. Cost: a run of a key costs a few microseconds beside the decider's own; no
 // step scans all keys. Promises: no decider runs before every list arrived that was asked for after the term
 // began; a key never runs twice at once, nor while its writes are under way; the answers of its writes are in
@@ -66,8 +66,8 @@ class Engine final : private ViewPort {
     receive();
     return work(now);
   }
-  // step() in two, for who reads the time between them: what came before is then judged by a clock that was
-  // read after, as an answer may have set that clock.
+  // The two halves of step(), for callers that read the time in between: messages are then judged by a clock
+  // that was read after, as an answer may have set that clock.
   void receive();
   bool work(Time now);
   // When step() is wanted again if no message comes before.

@@ -21,7 +21,7 @@
 namespace berth::dra {
 
 inline constexpr std::uint32_t kRowsPerWord = 64;
-// Attributes beyond this many names have no column; who wants to read them looks at the devices.
+// Attributes beyond this many names have no column; selectors read them from the devices.
 inline constexpr std::size_t kColumnsMax = 512;
 // Changes that are remembered one by one.
 inline constexpr std::size_t kChangesMax = 512;

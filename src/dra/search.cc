@@ -135,7 +135,7 @@ bool Search::collect(const CompiledClaim& claim, const CompiledSubRequest& sub, 
   return true;
 }
 
-// In Kubernetes' order, slice by slice: who must have all has no use for a preference inside of a pool.
+// In Kubernetes' order, slice by slice. An All request takes every device, so preferences do not apply.
 std::vector<DeviceRef> Search::all_selected(const CompiledSubRequest& sub) {
   std::vector<DeviceRef> places;
   for (std::uint32_t s = 0; s < devices_->order.size(); ++s) {

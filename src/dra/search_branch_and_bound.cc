@@ -42,7 +42,7 @@ void Search::improve() {
   branch_and_bound_.reset();
 }
 
-// Who only looks takes nothing.
+// A request with admin access takes nothing.
 void Search::note_taken(const Pick& pick) {
   if (!sub({pick.claim, pick.request, pick.alternative}).spec->admin_access)
     branch_and_bound_->fragmentation.take({pick.device_run, pick.device}, pick.consumed);

@@ -34,7 +34,7 @@ void SymmetryPruning::find_interchangeable(const CompiledAllocationRequest& comp
       own_row_.push_back(rows);
       rows += static_cast<std::uint32_t>(alternatives.size());
       interchangeable_.push_back({Matching::kNone, Matching::kNone});
-      // With admin access it matters who comes first.
+      // With admin access the order of the requests matters.
       if (problem.any_admin) continue;
       std::vector<std::uint32_t> key = {0, 0};
       for (const CompiledSubRequest& sub : alternatives) {

@@ -60,9 +60,9 @@ struct Unary {
   Response response;
 };
 
-// gRPC 1.51 counts the channels that use its callback threads and, when the last goes, ends the queue under
-// the thread that let go: a crash if that thread is one of the queue's own. One channel that stays for ever
-// keeps the count up.
+// gRPC 1.51 counts the channels that use its callback threads and ends their queue when the last channel is
+// destroyed, on the destroying thread: a crash if that thread is one of the queue's own. One channel that is
+// never destroyed keeps the count up.
 void keep_callback_threads() {
   static const bool kept = [] {
     using Call = Unary<pluginregistration::InfoRequest, pluginregistration::PluginInfo>;

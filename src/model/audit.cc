@@ -180,7 +180,7 @@ class Audit::Look {
     ledger_.changes_.note(node);
   }
 
-  // Whoever it lists holds it, and its sums are theirs.
+  // Each listed holder reserves the device, and the device's sums are the sums of its holders.
   void device_row(DeviceId device) {
     const DeviceUse& use = ledger_.device(device);
     DeviceUse sum;

@@ -3,8 +3,9 @@
 //
 // A row that is wrong is a defect of this program, and without an audit it would stay wrong until a restart.
 // Each call looks at a bounded number of rows and goes on where the last one stopped, round and round; which
-// rows follows from their order alone, so the same calls make the same repairs. Owner: whoever owns the
-// Cluster, on its thread, outside of transactions. Cost: O(rows looked at); a row that is wrong O(rows).
+// rows follows from their order alone, so the same calls make the same repairs. Owner: the
+// Cluster's owner, on its thread, outside of transactions. Cost: O(rows looked at); a row that is wrong
+// O(rows).
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ bool is_pending(const model::Cluster& cluster, const api::Pod& pod) {
          !cluster.ledger().node_of(cluster.find_pod(pod.meta.ns, pod.meta.name)).valid();
 }
 
-// Share ids depend on who asks and on the seed alone.
+// Share ids depend on the pod or group of the turn and on the seed alone.
 std::uint64_t seed_of(const Turn& turn, std::uint64_t seed) {
   return fnv1a(turn.ns + "/" + turn.name, kFnvStart ^ seed);
 }

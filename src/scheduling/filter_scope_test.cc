@@ -178,9 +178,9 @@ void compare(World12& context) {
   }
 }
 
-class NodeScopeProperty : public testing::TestWithParam<Rule> {};
+class FilterScopeProperty : public testing::TestWithParam<Rule> {};
 
-TEST_P(NodeScopeProperty, KeptVerdictsAreThoseOfJudgingAnew) {
+TEST_P(FilterScopeProperty, KeptVerdictsAreThoseOfJudgingAnew) {
   EXPECT_TRUE(rc::check("kept and anew agree", [] {
     World12 context(GetParam());
     for (const char* kind : {"a", "b"}) context.waiting(kind);
@@ -198,7 +198,8 @@ TEST_P(NodeScopeProperty, KeptVerdictsAreThoseOfJudgingAnew) {
   }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Rules, NodeScopeProperty, testing::Values(Rule::Apart, Rule::Spread, Rule::Single));
+INSTANTIATE_TEST_SUITE_P(Rules, FilterScopeProperty,
+                         testing::Values(Rule::Apart, Rule::Spread, Rule::Single));
 
 }  // namespace
 }  // namespace berth::scheduling

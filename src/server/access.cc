@@ -32,7 +32,7 @@ std::string sentence(const User& user, const AccessAttributes& attributes) {
   return text.append("in the namespace \"").append(attributes.ns).append("\"");
 }
 
-// Asking about oneself is open to everyone who is somebody.
+// Every authenticated user may ask about itself.
 bool asks_about_self(const AccessAttributes& attributes) {
   const bool group =
       attributes.group == "authorization.k8s.io" || attributes.group == "authentication.k8s.io";

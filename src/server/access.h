@@ -1,4 +1,4 @@
-// Who asks, and whether they may.
+// Authentication and authorization.
 //
 // There is one administrator (group system:masters) and no roles: everyone else may only discover and ask
 // about themselves. Pure, any thread. Source: answers of kube-apiserver 1.37 with RBAC and no bindings.
@@ -23,7 +23,7 @@ struct AccessAttributes {
 };
 
 // The user that the transport established, or the one whom the administrator impersonates. Without
-// credentials system:anonymous; 401 for a token, since none is ever given out; 403 for who may not
+// credentials system:anonymous; 401 for a token, since none is ever given out; 403 for a user that may not
 // impersonate.
 std::variant<User, ApiStatus> authenticate(const HttpRequest& request);
 

@@ -172,7 +172,7 @@ class Judge {
     }
     return 0;
   }
-  // Whoever wants every choice goes on without the device that erred.
+  // A listing of every choice goes on without the device that failed.
   bool fails() {
     if (only_) error_ = false;
     return error_;

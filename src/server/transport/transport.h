@@ -49,7 +49,7 @@ struct Endpoint {
 class Transport {
  public:
   // Starts to serve. `handler` outlives the transport. With TLS, a request without a client certificate has a
-  // user without a name: whoever handles it looks at its Authorization header.
+  // user without a name: the handler looks at its Authorization header.
   // Refuses plain HTTP on an address that is not loopback (Forbidden), material that is not a TLS identity
   // (Invalid) and an address that cannot be bound (Unavailable).
   static Result<std::unique_ptr<Transport>> listen(const TransportOptions& options, HttpHandler& handler);
