@@ -392,7 +392,7 @@ TEST_F(Checked, ANodeWhosePodsGrowBehindADecision) {
   request("of-q", "q", 1);
   Json body = Json::object();
   body["spec"]["containers"] = Json::array({Json::object(
-      {{"name", "work"}, {"resources", Json::object({{"requests", Json::object({{"cpu", "8"}})}})}})});
+      {{"name", "work"}, {"resources", Json::object({{"requests", Json::object({{"cpu", "16"}})}})}})});
   const client::ApiReply reply =
       world_->call({Verb::StrategicPatch, api::ref_of(Kind::Pod), "default", "p", "resize", to_string(body)});
   ASSERT_TRUE(reply.ok()) << reply.message;
@@ -402,7 +402,7 @@ TEST_F(Checked, ANodeWhosePodsGrowBehindADecision) {
   make_pod("r", "", "", 100);
   request("of-r", "r", 1);
   bind("r", 1);
-  expect_broken("I7: node node-1 is asked for 9100m cpu");
+  expect_broken("I7: node node-1 is asked for 17100m cpu");
 }
 
 TEST_F(Checked, AWriteThatLeftWithoutTheLease) {
