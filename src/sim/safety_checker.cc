@@ -357,7 +357,8 @@ void SafetyChecker::check_device(const StoredResult& result, const StoredClaim& 
     return say("I1: device " + device + " of claim " + claim.name + " never was");
   StoredAmounts consumed;
   for (const auto& [other, hold] : state_.holders[device]) {
-    for (const auto& [capacity, amount] : hold.consumed) consumed[capacity] += amount;
+    if (other == claim.name || !is_left_over(other))
+      for (const auto& [capacity, amount] : hold.consumed) consumed[capacity] += amount;
     if (other == claim.name || rivalled_.contains(state_.claims.at(other).uid)) continue;
     if (hold.whole || !result.share)
       say("I1: device " + device + " is allocated to claim " + claim.name + " and to claim " + other);
@@ -394,19 +395,22 @@ void SafetyChecker::check_all(const StoredClaim& claim, const StoredWant& want) 
           device->key);
 }
 
-// Some claim has it, and not only for pods that have ended: who sees those end before it sees their claim
-// allocated may give the device's counters away until the claim is cleared.
+// Only pods that have ended have it: who sees those end before it sees their claim allocated may give its
+// shares and counters away until the claim is cleared.
+bool SafetyChecker::is_left_over(const std::string& name) const {
+  const StoredClaim& claim = state_.claims.at(name);
+  return !claim.reserved.empty() &&
+         std::all_of(claim.reserved.begin(), claim.reserved.end(), [&](const std::string& uid) {
+           const StoredPod* pod = state_.pod_by_uid(uid);
+           return pod && pod->finished();
+         });
+}
+
 bool SafetyChecker::is_in_use(const std::string& device) const {
   const auto holders = state_.holders.find(device);
-  if (holders == state_.holders.end()) return false;
-  return std::any_of(holders->second.begin(), holders->second.end(), [&](const auto& holder) {
-    const StoredClaim& claim = state_.claims.at(holder.first);
-    return claim.reserved.empty() ||
-           std::any_of(claim.reserved.begin(), claim.reserved.end(), [&](const std::string& uid) {
-             const StoredPod* pod = state_.pod_by_uid(uid);
-             return !pod || !pod->finished();
-           });
-  });
+  return holders != state_.holders.end() &&
+         std::any_of(holders->second.begin(), holders->second.end(),
+                     [&](const auto& holder) { return !is_left_over(holder.first); });
 }
 
 void SafetyChecker::check_counters(const StoredDevice& device, const StoredClaim& claim) {

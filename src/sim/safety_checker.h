@@ -102,6 +102,7 @@ class SafetyChecker {
   void group_changed(const StoredGroup* before, const StoredGroup& after);
   void slice_changed(const std::string& name, const StoredSlice& after);
   bool was_published(const std::string& device) const;
+  bool is_left_over(const std::string& claim) const;
   bool is_in_use(const std::string& device) const;
   void node_changed(const std::string& name, const StoredNode* before, const StoredNode* after);
 
