@@ -7,6 +7,7 @@
 #include "api/types/device_readiness.h"
 #include "api/types/gang_decision.h"
 #include "binding/dynamic_resources.h"
+#include "binding/request_status.h"
 #include "binding/reservation.h"
 #include "binding/testing/fake_cluster.h"
 
@@ -455,6 +456,36 @@ TEST(Binder, WhoMayStillBeBoundKeepsItsReservation) {
     const bool keeps = effects.chains[0].writes[0].request.body.find("u-p") != std::string::npos;
     EXPECT_EQ(keeps, !other_is_sealed) << effects.chains[0].writes[0].request.body;
   }
+}
+
+TEST(Binder, WhoIsNotRollingBackKeepsItsReservation) {
+  FakeCluster cluster;
+  cluster.put(Kind::Node, kNode);
+  add_claim(cluster, "c", R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
+      "pool":"pool","device":"c"}]}},"reservedFor":[{"resource":"pods","name":"p","uid":"u-p"},
+      {"resource":"pods","name":"q","uid":"u-q"}]})");
+  add_pod(cluster, "p", {"c"});
+  cluster.remove(pod_key("p"));  // not seen yet, or gone: its own request finds out
+  add_failing(cluster, "q", true);
+  cluster.deliver();
+  const client::Effects effects = cluster.decide(request_key("q"));
+  ASSERT_EQ(effects.chains.size(), 1u);
+  EXPECT_NE(effects.chains[0].writes[0].request.body.find("u-p"), std::string::npos);
+}
+
+TEST(RequestStatus, DecisionsStandOnTheVersionAndFactsDoNot) {
+  api::BindRequest now;
+  now.meta.ns = "d";
+  now.meta.name = "p";
+  now.meta.resource_version = 4711;
+  api::BindRequest wanted = now;
+  wanted.step = api::BindStep::RollingBack;
+  const auto decision = status_write(now, wanted, IfChanged::Refuse);
+  const auto fact = status_write(now, wanted, IfChanged::Write);
+  ASSERT_TRUE(decision && fact);
+  EXPECT_NE(decision->request.body.find("4711"), std::string::npos) << decision->request.body;
+  EXPECT_EQ(fact->request.body.find("4711"), std::string::npos) << fact->request.body;
+  EXPECT_FALSE(status_write(now, now, IfChanged::Refuse));
 }
 
 TEST(Binder, WhatIsGivenBackLeavesNoVersionForALateAllocation) {
