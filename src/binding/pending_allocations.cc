@@ -22,28 +22,21 @@ bool may_still_land(const client::ApiReply& reply) {
   return reply.delivery != client::Delivery::Answered || !refused;
 }
 
-std::vector<std::string> whole_devices(const api::Allocation& allocation) {
-  std::vector<std::string> devices;
-  for (const api::DeviceResult& result : allocation.results)
-    if (client::takes_whole(result)) devices.push_back(client::device_key(result));
-  return devices;
-}
-
 }  // namespace
 
-bool PendingAllocations::may_land(const client::View& view, const Entry& entry) {
-  const api::ResourceClaim* claim = find_claim(view, entry.claim, entry.claim_uid);
+bool PendingAllocations::may_land(const client::View& view, const api::ObjectKey& key, const Entry& entry) {
+  const api::ResourceClaim* claim = find_claim(view, key, entry.claim_uid);
   if (!claim || claim->allocation) return false;
   return !entry.is_unknown || claim->meta.resource_version <= entry.version;
 }
 
-void PendingAllocations::erase(Entries::iterator entry) {
-  for (const std::string& device : entry->second.devices) {
+void PendingAllocations::forget_devices(const api::ObjectKey& request, const Claims::value_type& row) {
+  for (const std::string& device : row.second.devices) {
     const auto holders = by_device_.find(device);
-    holders->second.erase(&entry->second);
+    if (holders == by_device_.end()) continue;
+    holders->second.erase({request, row.first});
     if (holders->second.empty()) by_device_.erase(holders);
   }
-  entries_.erase(entry);
 }
 
 void PendingAllocations::sent(const client::View& view, const api::BindRequest& request,
@@ -58,39 +51,46 @@ void PendingAllocations::sent(const client::View& view, const api::BindRequest& 
       return chain.key == claim_key && allocates_claim(chain);
     });
     if (!allocates) continue;
-    for (auto [at, end] = entries_.equal_range(key); at != end;)
-      if (const auto same = at++; same->second.claim == claim_key) erase(same);
-    const auto entry = entries_.emplace(
-        key, Entry{claim_key, claim->meta.uid, request.decision_id, whole_devices(wanted.allocation)});
-    for (const std::string& device : entry->second.devices) by_device_[device].insert(&entry->second);
+    Claims& claims = claims_[key];
+    if (const auto before = claims.find(claim_key); before != claims.end()) forget_devices(key, *before);
+    Entry& entry = claims[claim_key];
+    entry = {claim->meta.uid, request.decision_id, client::whole_devices(wanted.allocation)};
+    for (const std::string& device : entry.devices) by_device_[device].insert({key, claim_key});
   }
 }
 
 void PendingAllocations::failed(const client::View& view, const api::ObjectKey& request,
                                 const client::Outcome& outcome) {
-  for (auto [at, end] = entries_.equal_range(request); at != end; ++at) {
-    Entry& entry = at->second;
-    for (const client::ChainOutcome& chain : outcome.chains) {
-      if (chain.key != entry.claim || chain.ok || !may_still_land(chain.last)) continue;
-      const api::ResourceClaim* claim = find_claim(view, entry.claim, entry.claim_uid);
-      entry.is_unknown = true;
-      entry.version = claim ? claim->meta.resource_version : 0;
-    }
+  const auto sent = claims_.find(request);
+  if (sent == claims_.end()) return;
+  for (const client::ChainOutcome& chain : outcome.chains) {
+    const auto entry = sent->second.find(chain.key);
+    if (entry == sent->second.end() || chain.ok || !may_still_land(chain.last)) continue;
+    const api::ResourceClaim* claim = find_claim(view, chain.key, entry->second.claim_uid);
+    entry->second.is_unknown = true;
+    entry->second.version = claim ? claim->meta.resource_version : 0;
   }
 }
 
 void PendingAllocations::answered(const client::View& view, const api::ObjectKey& request) {
-  for (auto [at, end] = entries_.equal_range(request); at != end;)
-    if (const auto entry = at++; !entry->second.is_unknown || !may_land(view, entry->second)) erase(entry);
+  const auto sent = claims_.find(request);
+  if (sent == claims_.end()) return;
+  std::erase_if(sent->second, [&](const Claims::value_type& row) {
+    if (row.second.is_unknown && may_land(view, row.first, row.second)) return false;
+    forget_devices(request, row);
+    return true;
+  });
+  if (sent->second.empty()) claims_.erase(sent);
 }
 
 std::vector<client::Chain> PendingAllocations::to_seal(const client::View& view,
                                                        const api::ObjectKey& request) const {
   std::vector<client::Chain> chains;
-  if (has(KnownDefect::LateAllocationNotSealed)) return chains;
-  for (auto [at, end] = entries_.equal_range(request); at != end; ++at)
-    if (const api::ResourceClaim* claim = find_claim(view, at->second.claim, at->second.claim_uid))
-      chains.push_back(seal_claim(*claim, at->second.decision));
+  const auto sent = claims_.find(request);
+  if (sent == claims_.end() || has(KnownDefect::LateAllocationNotSealed)) return chains;
+  for (const auto& [key, entry] : sent->second)
+    if (const api::ResourceClaim* claim = find_claim(view, key, entry.claim_uid))
+      chains.push_back(seal_claim(*claim, entry.decision));
   return chains;
 }
 
@@ -99,8 +99,10 @@ std::string PendingAllocations::holder_of(const client::View& view, const api::D
   if (!client::takes_whole(device)) return "";
   const auto holders = by_device_.find(client::device_key(device));
   if (holders == by_device_.end()) return "";
-  for (const Entry* entry : holders->second)
-    if (entry->claim_uid != claim_uid && may_land(view, *entry)) return entry->claim.name;
+  for (const auto& [request, claim] : holders->second) {
+    const Entry& entry = claims_.at(request).at(claim);
+    if (entry.claim_uid != claim_uid && may_land(view, claim, entry)) return claim.name;
+  }
   return "";
 }
 

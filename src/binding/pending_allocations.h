@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/decider.h"
@@ -32,23 +33,22 @@ class PendingAllocations {
   // The name of another claim that may be about to get this device; empty when there is none.
   std::string holder_of(const client::View& view, const api::DeviceResult& device,
                         std::string_view claim_uid) const;
-  std::size_t size() const { return entries_.size(); }
 
  private:
   struct Entry {
-    api::ObjectKey claim;
     std::string claim_uid;
     std::string decision;
     std::vector<std::string> devices;  // client::device_key
     bool is_unknown = false;           // the write may land, and its answer is lost
     std::uint64_t version = 0;         // of the claim, as seen when the answer was lost
   };
-  using Entries = std::multimap<api::ObjectKey, Entry>;  // by the key of the request
-  static bool may_land(const client::View& view, const Entry& entry);
-  void erase(Entries::iterator entry);
+  using Claims = std::map<api::ObjectKey, Entry>;
+  using Place = std::pair<api::ObjectKey, api::ObjectKey>;  // request, claim
+  static bool may_land(const client::View& view, const api::ObjectKey& claim, const Entry& entry);
+  void forget_devices(const api::ObjectKey& request, const Claims::value_type& row);
 
-  Entries entries_;
-  std::map<std::string, std::set<const Entry*>, std::less<>> by_device_;
+  std::map<api::ObjectKey, Claims> claims_;  // by the key of the request
+  std::map<std::string, std::set<Place>, std::less<>> by_device_;
 };
 
 }  // namespace berth::binding

@@ -35,11 +35,7 @@ std::vector<std::string> consumers_of(const api::ResourceClaim& claim) {
 }
 
 std::vector<std::string> devices_of(const api::ResourceClaim& claim) {
-  std::vector<std::string> devices;
-  if (!claim.allocation) return devices;
-  for (const api::DeviceResult& result : claim.allocation->results)
-    if (takes_whole(result)) devices.push_back(device_key(result));
-  return devices;
+  return claim.allocation ? whole_devices(*claim.allocation) : std::vector<std::string>();
 }
 
 std::vector<std::string> decision_of(const api::BindRequest& request) {
@@ -115,6 +111,13 @@ bool takes_whole(const api::DeviceResult& result) {
 
 std::string device_key(const api::DeviceResult& result) {
   return std::string(result.driver).append("/").append(result.pool).append("/").append(result.device);
+}
+
+std::vector<std::string> whole_devices(const api::Allocation& allocation) {
+  std::vector<std::string> devices;
+  for (const api::DeviceResult& result : allocation.results)
+    if (takes_whole(result)) devices.push_back(device_key(result));
+  return devices;
 }
 
 View::View()

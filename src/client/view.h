@@ -135,9 +135,9 @@ const T* object_of(const std::optional<api::TypedObject>& object) {
   return object ? std::get<std::shared_ptr<const T>>(*object).get() : nullptr;
 }
 
-// Whether the claim has the device alone: no share of it, no admin access.
-bool takes_whole(const api::DeviceResult& result);
-std::string device_key(const api::DeviceResult& result);  // driver/pool/device
+bool takes_whole(const api::DeviceResult& result);                          // no share of it, no admin access
+std::string device_key(const api::DeviceResult& result);                    // driver/pool/device
+std::vector<std::string> whole_devices(const api::Allocation& allocation);  // keys of those it takes whole
 
 class View {
  public:
@@ -169,7 +169,7 @@ class View {
   // Those whose allocation takes_whole() this device.
   std::vector<const api::ResourceClaim*> claims_holding_device(const api::DeviceResult& device) const;
   std::vector<const api::BindRequest*> bind_requests_of_decision(std::string_view decision_id) const;
-  // The first of them and how many, without visiting them. Null when there is none.
+  // How many, without visiting them.
   std::size_t bind_request_count_of_decision(std::string_view decision_id) const;
   // Those that name this PodGroup.
   std::vector<const api::BindRequest*> bind_requests_of_group(std::string_view ns,
