@@ -5,21 +5,13 @@
 #include <limits>
 #include <string>
 
+#include "base/ascii.h"
+
 namespace berth::cel {
 namespace {
 
-bool equal_ignoring_case(std::string_view text, std::string_view lower) {
-  if (text.size() != lower.size()) return false;
-  for (std::size_t i = 0; i < text.size(); ++i)
-    if ((text[i] | 0x20) != lower[i]) return false;
-  return true;
-}
-
-bool is_decimal_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_hexadecimal_digit(char c) {
-  return is_decimal_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+  return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
 // Takes a literal of Go's grammar apart; `digits` is what std::strtod reads: without underscores.
@@ -35,11 +27,11 @@ class FloatScanner {
       take(digits), take(digits);
       after_digit_ = true;
     }
-    const auto is_digit = hexadecimal ? is_hexadecimal_digit : is_decimal_digit;
-    std::size_t count = run_of_digits(digits, is_digit);
+    const auto is_digit_of_base = hexadecimal ? is_hexadecimal_digit : is_digit;
+    std::size_t count = run_of_digits(digits, is_digit_of_base);
     if (is_one_of(".")) {
       take(digits);
-      count += run_of_digits(digits, is_digit);
+      count += run_of_digits(digits, is_digit_of_base);
     }
     const bool has_exponent = is_one_of(hexadecimal ? "pP" : "eE");
     if (count == 0 || (hexadecimal && !has_exponent)) return false;
@@ -56,15 +48,15 @@ class FloatScanner {
     after_digit_ = false;
   }
   // An underscore stands between two digits, or between the base's prefix and a digit.
-  std::size_t run_of_digits(std::string& digits, bool (*is_digit)(char)) {
+  std::size_t run_of_digits(std::string& digits, bool (*is_digit_of_base)(char)) {
     std::size_t count = 0;
     for (; !rest_.empty(); rest_.remove_prefix(1)) {
       const char c = rest_[0];
       if (c == '_') {
-        well_separated_ &= after_digit_ && rest_.size() > 1 && is_digit(rest_[1]);
+        well_separated_ &= after_digit_ && rest_.size() > 1 && is_digit_of_base(rest_[1]);
         continue;
       }
-      if (!is_digit(c)) break;
+      if (!is_digit_of_base(c)) break;
       digits += c;
       after_digit_ = true;
       ++count;
@@ -74,7 +66,7 @@ class FloatScanner {
   bool exponent(std::string& digits) {
     take(digits);
     if (is_one_of("+-")) take(digits);
-    return run_of_digits(digits, is_decimal_digit) > 0;
+    return run_of_digits(digits, is_digit) > 0;
   }
 
   std::string_view rest_;
@@ -85,11 +77,12 @@ class FloatScanner {
 }  // namespace
 
 std::optional<double> parse_float(std::string_view text) {
-  if (equal_ignoring_case(text, "nan")) return std::numeric_limits<double>::quiet_NaN();
-  const bool has_sign = !text.empty() && (text[0] == '+' || text[0] == '-');
-  const std::string_view unsigned_text = text.substr(has_sign ? 1 : 0);
-  if (equal_ignoring_case(unsigned_text, "inf") || equal_ignoring_case(unsigned_text, "infinity"))
-    return std::copysign(std::numeric_limits<double>::infinity(), text[0] == '-' ? -1.0 : 1.0);
+  const std::string word = to_lower(text);
+  if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
+  const bool has_sign = word.starts_with('+') || word.starts_with('-');
+  const std::string_view unsigned_word = std::string_view(word).substr(has_sign ? 1 : 0);
+  if (unsigned_word == "inf" || unsigned_word == "infinity")
+    return std::copysign(std::numeric_limits<double>::infinity(), word[0] == '-' ? -1.0 : 1.0);
   std::string digits;
   if (!FloatScanner(text).scan(digits)) return std::nullopt;
   const double value = std::strtod(digits.c_str(), nullptr);
