@@ -88,6 +88,18 @@ class Rooms(CheckTest):
         self.accepts(rooms, {**room, "src/dra/a_test.cc": include})
         self.assertEqual(self.found(rooms, {**room, "src/dra/a.cc": include}), [("src/dra/a.cc", 1)])
 
+    def test_the_architecture_page_has_the_same_arrows(self):
+        page = {"docs/architecture.md": "| [base](../src/base/README.md) | nothing |\n"
+                                        "| [cel](../src/cel/README.md), [dra](../src/dra/README.md)"
+                                        " | base |\n"}
+        rooms_of = {f"src/{room}/room.cmake": f"berth_room(NAME {room}{uses})\n"
+                    for room, uses in (("base", ""), ("cel", " ROOMS base"), ("dra", " ROOMS base"))}
+        self.accepts(rooms, {**rooms_of, **page})
+        changed = {**rooms_of, "src/dra/room.cmake": "berth_room(NAME dra ROOMS base cel)\n"}
+        self.assertEqual(self.found(rooms, {**changed, **page}), [("docs/architecture.md", 2)])
+        missing = {"docs/architecture.md": "| [base](../src/base/README.md) | nothing |\n"}
+        self.assertEqual(len(self.found(rooms, {**rooms_of, **missing})), 2)
+
     def test_a_benchmark_names_its_rooms(self):
         include = '#include "base/x.h"\n'
         self.accepts(rooms, {"bench/x_bench.cc": "// rooms: base\n" + include})

@@ -1,10 +1,13 @@
-"""Room arrows: an include of another room stands in room.cmake and points down the list; READMEs exist."""
+"""Room arrows: an include of another room stands in room.cmake and points down the list; READMEs exist; the
+architecture page has the same arrows."""
 import re
 
 from .tree import Finding, ROOM_ORDER, is_test, room_of
 
 NAME = "rooms"
 ROOM_CALL = re.compile(r"berth_room\s*\(([^)]*)\)", re.S)
+PAGE = "docs/architecture.md"
+PAGE_ROW = re.compile(r"\| (\[.*/README\.md\)) \| ([a-z ]+) \|$")
 KEYWORDS = ("NAME", "ROOMS", "LINK", "PRIVATE_LINK", "TEST_LINK", "PROTO")
 
 
@@ -51,7 +54,24 @@ def check_includes(tree, path, own, usable, where):
                       "list the room there if the arrow points down, else invert it")
 
 
+def check_page(tree):
+    """The page's table of rooms: `| [a](…/README.md), [b](…/README.md) | base api |`."""
+    shown = {}
+    for number, line in enumerate(tree.text(PAGE).splitlines(), 1):
+        if row := PAGE_ROW.match(line):
+            usable = set(row[2].split()) - {"nothing"}
+            shown.update((room, (number, usable)) for room in re.findall(r"\[(\w+)\]", row[1]))
+    for path in tree.matching("src/*/room.cmake"):
+        used = set((declared(tree.text(path)) or {"ROOMS": []})["ROOMS"])
+        number, usable = shown.get(room_of(path), (1, None))
+        if usable != used:
+            yield Finding(PAGE, number, NAME, f"the row of '{room_of(path)}' is not what {path} lists",
+                          f"write: {' '.join(sorted(used, key=ROOM_ORDER.index)) or 'nothing'}")
+
+
 def run(tree):
+    if PAGE in tree.files:
+        yield from check_page(tree)
     for path in tree.matching("src/*/room.cmake"):
         room = room_of(path)
         if room not in ROOM_ORDER:
