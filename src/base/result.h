@@ -54,11 +54,12 @@ class Error {
   std::shared_ptr<const Error> cause_;
 };
 
-template <class T>
+// `E` is what a failure says: Error, or the type of a room that answers in another form. It differs from `T`.
+template <class T, class E = Error>
 class [[nodiscard]] Result {
  public:
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -81,32 +82,32 @@ class [[nodiscard]] Result {
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  const Error& error() const {
+  const E& error() const {
     BERTH_ASSERT(!ok(), "error() of a successful Result");
     return std::get<1>(state_);
   }
   T value_or(T other) && { return ok() ? std::get<0>(std::move(state_)) : std::move(other); }
 
  private:
-  std::variant<T, Error> state_;
+  std::variant<T, E> state_;
 };
 
-template <>
-class [[nodiscard]] Result<void> {
+template <class E>
+class [[nodiscard]] Result<void, E> {
  public:
   Result() = default;
-  Result(Error error) : error_(std::make_shared<const Error>(std::move(error))) {}
+  Result(E error) : error_(std::make_shared<const E>(std::move(error))) {}
 
   bool ok() const { return error_ == nullptr; }
   explicit operator bool() const { return ok(); }
   void value() const { BERTH_ASSERT(ok(), "value() of a failed Result"); }
-  const Error& error() const {
+  const E& error() const {
     BERTH_ASSERT(!ok(), "error() of a successful Result");
     return *error_;
   }
 
  private:
-  std::shared_ptr<const Error> error_;
+  std::shared_ptr<const E> error_;
 };
 
 using Status = Result<void>;
