@@ -4,6 +4,8 @@
 #   berth_room(NAME <room> ROOMS <rooms it includes> LINK <packages> PRIVATE_LINK <packages of its .cc files>
 #     TEST_LINK <packages of its tests> PROTO <names of proto/*.proto to generate messages and services from>)
 # Every *.cc becomes part of the library, every *_test.cc part of <room>_test, every *_main.cc a program.
+# What stands in src/<room>/testing/ becomes berth_<room>_testing: for this room's tests, and for those of
+# rooms that name it in TEST_LINK.
 # bench/*_bench.cc and fuzz/*_fuzz.cc become programs; their first line names the rooms: // rooms: base store
 # The targets berth_programs, berth_tests and berth_benches build all of a kind.
 
@@ -96,7 +98,9 @@ function(berth_room)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${ROOM_NAME}/*.cc)
   set(tests ${sources})
   set(mains ${sources})
-  list(FILTER sources EXCLUDE REGEX "_(test|main)\\.cc$")
+  set(testing ${sources})
+  list(FILTER sources EXCLUDE REGEX "(_(test|main)\\.cc$|/testing/)")
+  list(FILTER testing INCLUDE REGEX "/testing/")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER mains INCLUDE REGEX "_main\\.cc$")
 
@@ -115,6 +119,11 @@ function(berth_room)
     target_link_libraries(berth_${ROOM_NAME} INTERFACE berth_flags ${ROOM_ROOMS} ${ROOM_LINK})
   endif()
 
+  if(testing AND BERTH_TESTS)
+    add_library(berth_${ROOM_NAME}_testing STATIC ${testing})
+    target_link_libraries(berth_${ROOM_NAME}_testing PUBLIC berth_${ROOM_NAME} ${ROOM_TEST_LINK})
+    list(PREPEND ROOM_TEST_LINK berth_${ROOM_NAME}_testing)
+  endif()
   if(tests AND BERTH_TESTS)
     add_executable(${ROOM_NAME}_test ${tests})
     target_link_libraries(${ROOM_NAME}_test PRIVATE

@@ -5,14 +5,14 @@
 
 #include "api/types/gang_decision.h"
 #include "binding/binder.h"
-#include "binding/testing/fake_cluster.h"
+#include "binding/testing/binder_fixture.h"
 
 namespace berth::binding {
 namespace {
 
 using api::BindPhase;
 using api::Kind;
-using testing::FakeCluster;
+using testing::BinderFixture;
 using testing::InjectedFault;
 
 constexpr const char* kStranger = "u-stranger";
@@ -40,7 +40,7 @@ class Tape {
 };
 
 template <class T>
-T decoded(const FakeCluster& cluster, const api::ObjectKey& key) {
+T decoded(const BinderFixture& cluster, const api::ObjectKey& key) {
   const auto raw = std::make_shared<const std::string>(to_string(*cluster.find(key)));
   return *std::get<std::shared_ptr<const T>>(*api::decode_typed(key.kind, raw));
 }
@@ -71,7 +71,7 @@ class PropertyHarness {
 
   void play() {
     while (!tape_.ended()) act();
-    cluster_.run_until_idle(cluster_.now + Duration::minutes(60));
+    cluster_.run_until_idle(cluster_.now() + Duration::minutes(60));
   }
 
   void check_end() {
@@ -118,7 +118,7 @@ class PropertyHarness {
     const std::string group =
         gang_ ? R"("decisionID":"x","group":{"name":"g","size":)" + std::to_string(count) + "}," : "";
     cluster_.put(Kind::BindRequest, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"b-)" +
-                                        name + R"(","creationTimestamp":")" + format_time(cluster_.now) +
+                                        name + R"(","creationTimestamp":")" + format_time(cluster_.now()) +
                                         R"("},"spec":{"podName":")" + name + R"(","podUID":"u-)" + name +
                                         R"(","selectedNode":"n1",)" + group + taken +
                                         R"("resourceClaimAllocations":[)" + allocated + "]}}");
@@ -134,16 +134,16 @@ class PropertyHarness {
     const std::size_t what = tape_.below(kActs);
     const std::size_t which = tape_.below(16);
     const bool flying = cluster_.in_flight() > 0;
-    if (what < 6 && cluster_.runnable() > 0) return cluster_.run(which);
-    if (what < 11 && flying) return cluster_.step(which, InjectedFault::None);
-    if (what == 11 && flying) return cluster_.step(which, InjectedFault::LostDone);
-    if (what == 12 && flying) return cluster_.step(which, InjectedFault::LostNotDone);
-    if (what == 13 && flying) return cluster_.step(which, InjectedFault::ServerError);
-    if (what == 14 && flying) return cluster_.step(which, InjectedFault::Refused);
+    if (what < 3) return cluster_.deliver();
+    if (what < 11 && flying) return cluster_.answer(which);
+    if (what == 11 && flying) return cluster_.answer(which, InjectedFault::LostDone);
+    if (what == 12 && flying) return cluster_.answer(which, InjectedFault::LostNotDone);
+    if (what == 13 && flying) return cluster_.answer(which, InjectedFault::ServerError);
+    if (what == 14 && flying) return cluster_.answer(which, InjectedFault::Refused);
     if (what == 15) return cluster_.crash();
-    if (what == 16) cluster_.now = cluster_.now + Duration::seconds(static_cast<std::int64_t>(which) * 20);
-    if (what == 17) return cluster_.deliver();
-    if (what > 17) meddle(which);
+    if (what == 16)
+      cluster_.advance_to(cluster_.now() + Duration::seconds(static_cast<std::int64_t>(which) * 20));
+    if (what > 16) meddle(which);
   }
 
   void meddle(std::size_t how) {
@@ -225,7 +225,7 @@ class PropertyHarness {
   }
 
   Tape& tape_;
-  FakeCluster cluster_;
+  BinderFixture cluster_;
   bool conditions_ = false, shared_ = false, gang_ = false;
   std::vector<std::string> pods_, claims_;
   std::map<std::string, std::vector<std::string>> claims_of_;

@@ -9,16 +9,17 @@
 #include "binding/dynamic_resources.h"
 #include "binding/request_status.h"
 #include "binding/reservation.h"
-#include "binding/testing/fake_cluster.h"
+#include "binding/testing/binder_fixture.h"
 
 namespace berth::binding {
 namespace {
 
 using api::Kind;
-using testing::FakeCluster;
+using testing::BinderFixture;
 using testing::InjectedFault;
 
 constexpr const char* kNode = R"({"metadata":{"name":"n1"}})";
+constexpr Duration kRetryMax = Duration::millis(100);  // more than the engine's first backoff of a key
 
 api::ObjectKey request_key(const std::string& name) {
   return {Kind::BindRequest, "d", name, {}};
@@ -30,14 +31,14 @@ api::ObjectKey claim_key(const std::string& name) {
   return {Kind::ResourceClaim, "d", name, {}};
 }
 
-std::string status_text(const FakeCluster& cluster, const api::ObjectKey& key) {
+std::string status_text(const BinderFixture& cluster, const api::ObjectKey& key) {
   const Json* object = cluster.find(key);
   const Json* status = object ? object->find("status") : nullptr;
   return status ? to_string(*status) : "";
 }
 
 // One pod "p" (UID up) with a request to node n1; `claims` names its claims, all of one device each.
-void add_pod(FakeCluster& cluster, const std::string& name, const std::vector<std::string>& claims,
+void add_pod(BinderFixture& cluster, const std::string& name, const std::vector<std::string>& claims,
              const std::string& spec_extra = "") {
   std::string used, allocations;
   for (const std::string& claim : claims) {
@@ -57,12 +58,12 @@ void add_pod(FakeCluster& cluster, const std::string& name, const std::vector<st
                                      R"(,"resourceClaimAllocations":[)" + allocations + "]}}");
 }
 
-void add_claim(FakeCluster& cluster, const std::string& name, const std::string& rest = "") {
+void add_claim(BinderFixture& cluster, const std::string& name, const std::string& rest = "") {
   cluster.put(Kind::ResourceClaim, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" +
                                        name + R"("})" + rest + "}");
 }
 
-void add_group(FakeCluster& cluster, int minimum) {
+void add_group(BinderFixture& cluster, int minimum) {
   cluster.put(Kind::PodGroup,
               R"({"metadata":{"namespace":"d","name":"g","uid":"u-g"},"spec":{"schedulingPolicy":
       {"gang":{"minCount":)" +
@@ -70,10 +71,10 @@ void add_group(FakeCluster& cluster, int minimum) {
 }
 
 TEST(Binder, BindsAPlainPodWithTwoWritesAndOneEvent) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_pod(cluster, "p", {});
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   EXPECT_EQ(cluster.log, (std::vector<std::string>{"create pods p/binding", "patch bindrequests p/status"}));
   EXPECT_EQ(status_text(cluster, request_key("p")), R"({"phase":"Succeeded","step":"Bound"})");
   ASSERT_EQ(cluster.events.size(), 1u);
@@ -82,7 +83,7 @@ TEST(Binder, BindsAPlainPodWithTwoWritesAndOneEvent) {
 }
 
 // A request whose claim "c" has a device without conditions that takes 2 cpu of the node.
-void add_taking_pod(FakeCluster& cluster, const std::string& name) {
+void add_taking_pod(BinderFixture& cluster, const std::string& name) {
   cluster.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" + name +
                              R"("},"spec":{"resourceClaims":[{"name":"c","resourceClaimName":"c"}]}})");
   cluster.put(Kind::BindRequest, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"b-)" + name +
@@ -98,34 +99,32 @@ const char* const kTaken =
     R"("mapping":[{"name":"cpu","quantity":"2"}]}]})";
 
 TEST(Binder, ThePodSaysWhatItsDevicesTakeOfTheNodeBeforeItIsBound) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c");
   add_taking_pod(cluster, "p");
   cluster.on_write = [&](const client::ApiRequest& request) {
     EXPECT_TRUE(request.subresource != "binding" || status_text(cluster, pod_key("p")) == kTaken);
   };
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   EXPECT_EQ(cluster.log, (std::vector<std::string>{"patch resourceclaims c", "patch resourceclaims c/status",
                                                    "patch pods p/status", "create pods p/binding",
                                                    "patch bindrequests p/status"}));
 }
 
 // Runs until the binding would be the next write, which is answered with `fault`, and to the end.
-void run_with(FakeCluster& cluster, InjectedFault fault) {
+void run_with(BinderFixture& cluster, InjectedFault fault) {
   cluster.deliver();
-  while (cluster.runnable() > 0 && cluster.in_flight() == 0) cluster.run(0);
   while (cluster.in_flight() > 0) {
     const bool told = !cluster.log.empty() && cluster.log.back() == "patch pods p/status";
-    cluster.step(0, told ? fault : InjectedFault::None);
+    cluster.answer(0, told ? fault : InjectedFault::None);
     if (told) break;
-    while (cluster.in_flight() == 0 && cluster.runnable() > 0) cluster.run(0);
   }
-  cluster.run_until_idle(cluster.now + Duration::seconds(600));
+  cluster.run_until_idle(cluster.now() + Duration::seconds(600));
 }
 
 TEST(Binder, ARefusedBindingTakesItBackFromThePodsStatus) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c");
   add_taking_pod(cluster, "p");
@@ -137,7 +136,7 @@ TEST(Binder, ARefusedBindingTakesItBackFromThePodsStatus) {
 }
 
 TEST(Binder, ALostBindingIsAskedForAgainWithoutTellingThePodTwice) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c");
   add_taking_pod(cluster, "p");
@@ -148,13 +147,13 @@ TEST(Binder, ALostBindingIsAskedForAgainWithoutTellingThePodTwice) {
 }
 
 TEST(Binder, AMappedClaimIsNotShared) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c",
             R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv","pool":"pool",
             "device":"cpus"}]}},"reservedFor":[{"resource":"pods","name":"q","uid":"u-q"}]})");
   add_taking_pod(cluster, "p");
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   const api::BindRequest& request = *cluster.view().bind_requests.find("d", "p");
   EXPECT_EQ(request.reason, "ClaimNotShareable");
   EXPECT_TRUE(api::failed_for_good(request));
@@ -164,11 +163,11 @@ const char* const kReady = R"({"status":{"devices":[{"driver":"drv","pool":"pool
     "conditions":[{"type":"Attached","status":"True"}]}]}})";
 
 TEST(Binder, ReservesAClaimWithItsFinalizerFirst) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c");
   add_pod(cluster, "p", {"c"});
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   EXPECT_EQ(cluster.log, (std::vector<std::string>{"patch resourceclaims c", "patch resourceclaims c/status",
                                                    "patch bindrequests p/status"}));
   EXPECT_EQ(
@@ -185,22 +184,22 @@ TEST(Binder, ReservesAClaimWithItsFinalizerFirst) {
   EXPECT_EQ(cluster.events[0].action, "Scheduling");
 
   cluster.change(claim_key("c"), kReady);
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   EXPECT_EQ(status_text(cluster, request_key("p")), R"({"step":"Bound","phase":"Succeeded"})");
 }
 
 TEST(Binder, AFailedConditionGivesTheClaimBack) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c");
   add_pod(cluster, "p", {"c"});
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   cluster.change(claim_key("c"),
                  R"({"status":{"devices":[{"driver":"drv","pool":"pool","device":"c","conditions":[
       {"type":"Attached","status":"True"},
       {"type":"Broken","status":"True","reason":"Cable","message":"no \"link\""}]
       }]}})");
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
   EXPECT_EQ(status_text(cluster, request_key("p")),
             R"({"step":"RolledBack","message":"binding of pod d/p to node n1 failed: device binding failed: )"
@@ -212,13 +211,13 @@ TEST(Binder, AFailedConditionGivesTheClaimBack) {
 }
 
 TEST(Binder, ConditionsTimeOutFromTheAllocationOnEvenAcrossACrash) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c");
   add_pod(cluster, "p", {"c"});
-  const Time start = cluster.now;
+  const Time start = cluster.now();
   cluster.run_until_idle(start + Duration::seconds(300));
-  cluster.now = start + Duration::seconds(400);
+  cluster.advance_to(start + Duration::seconds(400));
   cluster.crash();
   cluster.run_until_idle(start + Duration::seconds(599));
   EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->phase, api::BindPhase::Pending);
@@ -228,19 +227,19 @@ TEST(Binder, ConditionsTimeOutFromTheAllocationOnEvenAcrossACrash) {
 }
 
 TEST(Binder, AGangIsBoundOnceEveryMemberIsPrepared) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c");
   add_group(cluster, 3);
   const std::string gang = R"(,"decisionID":"x","group":{"name":"g","size":3})";
   add_pod(cluster, "a", {}, gang);
   add_pod(cluster, "b", {"c"}, gang);
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   add_pod(cluster, "e", {}, gang);
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   EXPECT_EQ(cluster.find(pod_key("a"))->find_path({"spec", "nodeName"}), nullptr);
   cluster.change(claim_key("c"), kReady);
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   for (const char* name : {"a", "b", "e"}) {
     EXPECT_NE(cluster.find(pod_key(name))->find_path({"spec", "nodeName"}), nullptr) << name;
     EXPECT_EQ(cluster.view().bind_requests.find("d", name)->step, api::BindStep::Bound);
@@ -250,7 +249,7 @@ TEST(Binder, AGangIsBoundOnceEveryMemberIsPrepared) {
 }
 
 TEST(Binder, AMemberThatFailsTakesTheOthersOnlyBelowTheMinimum) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "f", R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
       "pool":"pool","device":"other"}]}}})");
@@ -259,14 +258,14 @@ TEST(Binder, AMemberThatFailsTakesTheOthersOnlyBelowTheMinimum) {
   add_pod(cluster, "a", {}, gang);
   add_pod(cluster, "b", {"f"}, gang);
   add_pod(cluster, "e", {}, gang);
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->step, api::BindStep::Bound);
   EXPECT_EQ(cluster.view().bind_requests.find("d", "e")->step, api::BindStep::Bound);
   EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "b")));
 }
 
 TEST(Binder, AGangWaitsForItsRequestsAsLongAsTheyComeAndThenForItsTimeout) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_group(cluster, 3);
   const std::string gang = R"(,"decisionID":"x","group":{"name":"g","size":3})";
@@ -279,39 +278,40 @@ TEST(Binder, AGangWaitsForItsRequestsAsLongAsTheyComeAndThenForItsTimeout) {
                                        R"(","selectedNode":"n1")" + gang + "}}");
   };
   const Duration patience = BinderOptions{}.gang_timeout - Duration::seconds(1);
+  const Time start = cluster.now();
   ask("a");
-  cluster.run_until_idle(cluster.now + patience);
-  cluster.now = cluster.now + patience;
+  cluster.run_until_idle(start + patience);
+  cluster.advance_to(start + patience);
   ask("b");
-  cluster.run_until_idle(cluster.now + patience);
+  cluster.run_until_idle(start + patience + patience);
   EXPECT_FALSE(api::failed_for_good(*cluster.view().bind_requests.find("d", "a")));
-  cluster.run_until_idle(cluster.now + patience + Duration::seconds(2));
+  cluster.run_until_idle(start + patience + patience + Duration::seconds(2));
   EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->reason, api::kGangIncomplete);
   EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "b")));
 }
 
 TEST(Binder, AGangThatLostAMemberIsBoundWithThoseThatAreLeft) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_group(cluster, 2);
   const std::string gang = R"(,"decisionID":"x","group":{"name":"g","size":3})";
   add_pod(cluster, "a", {}, gang);
   add_pod(cluster, "b", {}, gang);
-  cluster.run_until_idle(cluster.now + kInformerLagGrace);
+  cluster.run_until_idle(cluster.now() + kInformerLagGrace);
   for (const char* name : {"a", "b"})
     EXPECT_EQ(cluster.view().bind_requests.find("d", name)->step, api::BindStep::Bound) << name;
 }
 
 TEST(Binder, AWithdrawnDecisionIsGivenBackAndMayBeReplaced) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c");
   add_group(cluster, 2);
   add_pod(cluster, "a", {"c"}, R"(,"decisionID":"x","group":{"name":"g","size":2})");
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   ASSERT_NE(status_text(cluster, claim_key("c")), "");
   cluster.change(request_key("a"), R"({"spec":{"withdrawn":true}})");
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
   EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->reason, "Withdrawn");
   // As on a server that leaves the status alone when another decision takes the place.
@@ -320,7 +320,7 @@ TEST(Binder, AWithdrawnDecisionIsGivenBackAndMayBeReplaced) {
       R"({"spec":{"withdrawn":null,"decisionID":"y","group":null,"resourceClaimAllocations":null}})");
   cluster.deliver();
   EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->phase, api::BindPhase::Pending);
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->step, api::BindStep::Bound);
   const std::string status = status_text(cluster, request_key("a"));
   EXPECT_EQ(status.find("terminal"), std::string::npos) << status;
@@ -332,14 +332,14 @@ std::string term(std::string_view scheduler, int epoch) {
 }
 
 TEST(Binder, WhatAReplacedSchedulerWritesBehindItsSuccessorIsRefused) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   for (const char* claim : {"c1", "c2", "c3", "c4"}) add_claim(cluster, claim);
   add_pod(cluster, "before", {"c1"}, term("berth", 1));
   add_pod(cluster, "successor", {"c2"}, term("berth", 2));
   add_pod(cluster, "late", {"c3"}, term("berth", 1));
   add_pod(cluster, "of-another", {"c4"}, term("other", 1));
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   const auto& requests = cluster.view().bind_requests;
   EXPECT_EQ(requests.find("d", "late")->reason, api::kStaleEpoch);
   EXPECT_TRUE(api::failed_for_good(*requests.find("d", "late")));
@@ -348,33 +348,33 @@ TEST(Binder, WhatAReplacedSchedulerWritesBehindItsSuccessorIsRefused) {
 }
 
 TEST(Binder, WhatWasBegunIsCarriedOnUnderALaterTerm) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c");
   add_pod(cluster, "begun", {"c"}, term("berth", 1));
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   ASSERT_EQ(cluster.view().bind_requests.find("d", "begun")->step, api::BindStep::WaitingForDevices);
   add_pod(cluster, "successor", {}, term("berth", 2));
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   cluster.change(request_key("begun"), R"({"metadata":{"labels":{"seen":"yes"}}})");
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   EXPECT_EQ(cluster.view().bind_requests.find("d", "begun")->step, api::BindStep::WaitingForDevices);
 }
 
 TEST(Binder, ADeviceThatAnotherClaimHasIsNotAllocatedAgain) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c");
   add_claim(cluster, "rival", R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
       "pool":"pool","device":"c"}]}}})");
   add_pod(cluster, "p", {"c"});
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->reason, api::kDeviceTaken);
   EXPECT_EQ(status_text(cluster, claim_key("c")), "");
 }
 
 // Two claims, each of whose requests wants the device "c".
-void add_two_for_one_device(FakeCluster& cluster) {
+void add_two_for_one_device(BinderFixture& cluster) {
   cluster.put(Kind::Node, kNode);
   for (const char* name : {"p", "q"}) {
     add_claim(cluster, std::string("c-") + name);
@@ -395,11 +395,9 @@ void add_two_for_one_device(FakeCluster& cluster) {
 }
 
 TEST(Binder, ADeviceIsTakenWhileItsAllocationIsOnItsWay) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   add_two_for_one_device(cluster);
-  cluster.run(0);  // p's allocation is sent, and not answered yet
-  cluster.run(0);
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->phase, api::BindPhase::Succeeded);
   EXPECT_EQ(cluster.view().bind_requests.find("d", "q")->reason, api::kDeviceTaken);
   EXPECT_EQ(
@@ -409,16 +407,15 @@ TEST(Binder, ADeviceIsTakenWhileItsAllocationIsOnItsWay) {
 }
 
 TEST(Binder, AnAllocationOfARequestThatIsGoneLandsNoMore) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   add_two_for_one_device(cluster);
-  cluster.run(0);
-  cluster.step(0, InjectedFault::None);         // the finalizer
-  cluster.step(0, InjectedFault::LostNotDone);  // the allocation
+  cluster.answer("patch resourceclaims c-p");
+  cluster.answer("patch resourceclaims c-p/status", InjectedFault::LostNotDone);
   const std::uint64_t sent_on = cluster.view().claims.find("d", "c-p")->meta.resource_version;
   cluster.remove(request_key("p"));
   cluster.remove(pod_key("p"));
   cluster.deliver();
-  cluster.run_until_idle(cluster.now + Duration::seconds(1));
+  cluster.run_until_idle(cluster.now() + Duration::seconds(1));
   EXPECT_GT(cluster.view().claims.find("d", "c-p")->meta.resource_version, sent_on);
   EXPECT_EQ(cluster.view().claims.find("d", "c-p")->meta.annotation(kGivenUpAnnotation), "of-p");
 }
@@ -431,7 +428,7 @@ constexpr const char* kSealed =
     R"x(,"status":{"conditions":[{"type":"PodScheduled","status":"False","message":"m (decision x)"}]})x";
 
 // A pod of the claim "c" whose decision has failed; a sealed one bears it.
-void add_failing(FakeCluster& cluster, const std::string& name, bool sealed) {
+void add_failing(BinderFixture& cluster, const std::string& name, bool sealed) {
   const std::string meta =
       R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" + name + R"("})";
   cluster.put(Kind::Pod, meta + R"(,"spec":{"resourceClaims":[{"name":"c","resourceClaimName":"c"}]})" +
@@ -442,14 +439,13 @@ void add_failing(FakeCluster& cluster, const std::string& name, bool sealed) {
 
 TEST(Binder, WhoMayStillBeBoundKeepsItsReservation) {
   for (const bool other_is_sealed : {false, true}) {
-    FakeCluster cluster;
+    BinderFixture cluster;
     cluster.put(Kind::Node, kNode);
     add_claim(cluster, "c", R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
         "pool":"pool","device":"c"}]}},"reservedFor":[{"resource":"pods","name":"p","uid":"u-p"},
         {"resource":"pods","name":"q","uid":"u-q"}]})");
     add_failing(cluster, "p", other_is_sealed);
     add_failing(cluster, "q", true);
-    cluster.deliver();
     const client::Effects effects = cluster.decide(request_key("q"));
     ASSERT_EQ(effects.chains.size(), 1u);
     EXPECT_EQ(effects.chains[0].key, claim_key("c"));
@@ -459,7 +455,7 @@ TEST(Binder, WhoMayStillBeBoundKeepsItsReservation) {
 }
 
 TEST(Binder, WhoIsNotRollingBackKeepsItsReservation) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c", R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
       "pool":"pool","device":"c"}]}},"reservedFor":[{"resource":"pods","name":"p","uid":"u-p"},
@@ -467,7 +463,6 @@ TEST(Binder, WhoIsNotRollingBackKeepsItsReservation) {
   add_pod(cluster, "p", {"c"});
   cluster.remove(pod_key("p"));  // not seen yet, or gone: its own request finds out
   add_failing(cluster, "q", true);
-  cluster.deliver();
   const client::Effects effects = cluster.decide(request_key("q"));
   ASSERT_EQ(effects.chains.size(), 1u);
   EXPECT_NE(effects.chains[0].writes[0].request.body.find("u-p"), std::string::npos);
@@ -489,19 +484,19 @@ TEST(RequestStatus, DecisionsStandOnTheVersionAndFactsDoNot) {
 }
 
 TEST(Binder, WhatIsGivenBackLeavesNoVersionForALateAllocation) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c");
   add_pod(cluster, "p", {"c"}, R"(,"decisionID":"x","withdrawn":true)");
   cluster.deliver();
   const std::uint64_t before = cluster.view().claims.find("d", "c")->meta.resource_version;
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "p")));
   EXPECT_GT(cluster.view().claims.find("d", "c")->meta.resource_version, before);
 }
 
 TEST(Binder, AFailingMemberTakesItsGangDown) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c");
   add_claim(cluster, "f", R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
@@ -511,7 +506,7 @@ TEST(Binder, AFailingMemberTakesItsGangDown) {
   add_pod(cluster, "a", {}, gang);
   add_pod(cluster, "b", {"c"}, gang);
   add_pod(cluster, "e", {"f"}, gang);
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   EXPECT_EQ(cluster.view().bind_requests.find("d", "e")->reason, "ClaimAllocatedElsewhere");
   EXPECT_EQ(cluster.view().bind_requests.find("d", "b")->reason, "GangMemberFailed");
   EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->message,
@@ -524,60 +519,61 @@ TEST(Binder, AFailingMemberTakesItsGangDown) {
 }
 
 // Runs everything until the binding is the next write, and answers it so.
-void answer_binding(FakeCluster& cluster, InjectedFault fault) {
+void answer_binding(BinderFixture& cluster, InjectedFault fault) {
   cluster.deliver();
-  cluster.run(0);
   ASSERT_EQ(cluster.in_flight(), 1u);
-  cluster.step(0, fault);
+  cluster.answer(0, fault);
 }
 
-const api::BindRequest& request(const FakeCluster& cluster) {
+const api::BindRequest& request(const BinderFixture& cluster) {
   return *cluster.view().bind_requests.find("d", "p");
 }
 
 TEST(Binder, ALostAnswerOfACarriedOutBindingIsSuccess) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_pod(cluster, "p", {});
   answer_binding(cluster, InjectedFault::LostDone);
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   EXPECT_EQ(cluster.log, (std::vector<std::string>{"create pods p/binding", "patch bindrequests p/status"}));
   EXPECT_EQ(request(cluster).step, api::BindStep::Bound);
 }
 
 TEST(Binder, AFailedAttemptIsCountedAndWaitsForItsTimeEvenAcrossACrash) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_pod(cluster, "p", {});
   answer_binding(cluster, InjectedFault::ServerError);
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now() + kRetryMax);
   EXPECT_EQ(request(cluster).failed_attempts, 1);
   EXPECT_EQ(request(cluster).phase, api::BindPhase::Pending);
-  EXPECT_EQ(request(cluster).next_attempt, cluster.now + Duration::seconds(1));
+  const Time next = request(cluster).next_attempt;  // in whole seconds
+  EXPECT_GE(next, cluster.now() + Duration::seconds(1));
+  EXPECT_LT(next, cluster.now() + Duration::seconds(2));
   cluster.crash();
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   EXPECT_EQ(cluster.log.size(), 1u);
-  cluster.run_until_idle(cluster.now + Duration::seconds(1));
+  cluster.run_until_idle(next);
   EXPECT_EQ(request(cluster).step, api::BindStep::Bound);
   EXPECT_EQ(cluster.events.size(), 1u) << "no event of success for a failed attempt";
 }
 
 TEST(Binder, ALimitOfZeroIsOneAttempt) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_pod(cluster, "p", {}, R"(,"backoffLimit":0)");
   answer_binding(cluster, InjectedFault::ServerError);
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now() + kRetryMax);
   EXPECT_EQ(request(cluster).reason, "BackoffLimitExceeded");
   EXPECT_TRUE(api::failed_for_good(request(cluster)));
 }
 
 TEST(Binder, ARefusedBindingIsPermanent) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_pod(cluster, "p", {});
   answer_binding(cluster, InjectedFault::Refused);
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now() + kRetryMax);
   EXPECT_EQ(request(cluster).reason, "BindingRefused");
   EXPECT_EQ(request(cluster).failure, api::FailureClass::Permanent);
 }
@@ -595,33 +591,33 @@ TEST(Binder, SaysWhyAPlacementCannotBeHad) {
   }();
   struct Row {
     std::string what;
-    std::function<void(FakeCluster&)> meddle;
+    std::function<void(BinderFixture&)> meddle;
     std::string reason;
   };
   const std::vector<Row> rows = {
-      {"pod gone", [](FakeCluster& c) { c.remove(pod_key("p")); }, "Superseded"},
-      {"pod replaced", [](FakeCluster& c) { c.change(pod_key("p"), R"({"metadata":{"uid":"u2"}})"); },
+      {"pod gone", [](BinderFixture& c) { c.remove(pod_key("p")); }, "Superseded"},
+      {"pod replaced", [](BinderFixture& c) { c.change(pod_key("p"), R"({"metadata":{"uid":"u2"}})"); },
        "Superseded"},
-      {"bound elsewhere", [](FakeCluster& c) { c.change(pod_key("p"), R"({"spec":{"nodeName":"n2"}})"); },
+      {"bound elsewhere", [](BinderFixture& c) { c.change(pod_key("p"), R"({"spec":{"nodeName":"n2"}})"); },
        "Superseded"},
-      {"node gone", [](FakeCluster& c) { c.remove({Kind::Node, "", "n1", {}}); }, "NodeNotFound"},
-      {"claim gone", [](FakeCluster& c) { c.remove(claim_key("c")); }, "ClaimNotFound"},
-      {"claim replaced", [](FakeCluster& c) { c.change(claim_key("c"), R"({"metadata":{"uid":"u2"}})"); },
+      {"node gone", [](BinderFixture& c) { c.remove({Kind::Node, "", "n1", {}}); }, "NodeNotFound"},
+      {"claim gone", [](BinderFixture& c) { c.remove(claim_key("c")); }, "ClaimNotFound"},
+      {"claim replaced", [](BinderFixture& c) { c.change(claim_key("c"), R"({"metadata":{"uid":"u2"}})"); },
        "ClaimNotFound"},
       {"claim deleting",
-       [](FakeCluster& c) {
+       [](BinderFixture& c) {
          c.change(claim_key("c"), R"({"metadata":{"deletionTimestamp":"1970-01-01T00:00:00Z"}})");
        },
        "ClaimDeleting"},
-      {"claim full", [&full](FakeCluster& c) { add_claim(c, "c", full); }, "ClaimFullyReserved"},
+      {"claim full", [&full](BinderFixture& c) { add_claim(c, "c", full); }, "ClaimFullyReserved"},
   };
   for (const Row& row : rows) {
-    FakeCluster cluster;
+    BinderFixture cluster;
     cluster.put(Kind::Node, kNode);
     add_claim(cluster, "c");
     add_pod(cluster, "p", {"c"});
     row.meddle(cluster);
-    cluster.run_until_idle(cluster.now + kInformerLagGrace);
+    cluster.run_until_idle(cluster.now() + kInformerLagGrace);
     EXPECT_EQ(request(cluster).reason, row.reason) << row.what;
     EXPECT_TRUE(api::failed_for_good(request(cluster))) << row.what;
     EXPECT_EQ(cluster.log.back(), "patch bindrequests p/status") << row.what;
@@ -638,12 +634,12 @@ TEST(Binder, AClaimReservedAsDecidedCostsNoWriteAndOthersKeepTheirs) {
       "results":[{"request":"r","driver":"drv","pool":"pool","device":"c","bindingConditions":["Attached"],
       "bindingFailureConditions":["Broken"]}]}},"reservedFor":[{"resource":"pods","name":"x","uid":"ux"},
       {"resource":"pods","name":"p","uid":"u-p"}]})";
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(Kind::Node, kNode);
   add_claim(cluster, "c", "," + claim);
   add_pod(cluster, "p", {"c"});
   // The second pod inherits the deadline of the first, which has passed.
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   EXPECT_EQ(request(cluster).reason, "BindingTimeout");
   const api::ResourceClaim& left = *cluster.view().claims.find("d", "c");
   EXPECT_TRUE(left.allocation);
@@ -685,16 +681,15 @@ TEST(Binder, AddsItsPodToAClaimInUseWhateverElseChangesButTheAllocation) {
       {"another claim", R"({"metadata":{"uid":"u2"}})", "ClaimNotFound", "[" + x + "]"},
   };
   for (const Row& row : rows) {
-    FakeCluster cluster({.binding_conditions = false});
+    BinderFixture cluster({.binding_conditions = false});
     cluster.put(Kind::Node, kNode);
     cluster.put(Kind::ResourceClaim, in_use("c"));
     add_pod(cluster, "p", {"c"});
     cluster.deliver();
-    cluster.run(0);
     ASSERT_EQ(cluster.in_flight(), 1u);
     cluster.change(claim_key("c"), row.change);
-    cluster.step(0, InjectedFault::None);
-    cluster.run_until_idle(cluster.now + kInformerLagGrace);
+    cluster.answer(0);
+    cluster.run_until_idle(cluster.now() + kInformerLagGrace);
     EXPECT_EQ(request(cluster).reason, row.reason) << row.what;
     EXPECT_EQ(request(cluster).step, row.reason.empty() ? api::BindStep::Bound : api::BindStep::RolledBack)
         << row.what;
@@ -705,14 +700,13 @@ TEST(Binder, AddsItsPodToAClaimInUseWhateverElseChangesButTheAllocation) {
 
 TEST(Binder, ALostAdditionIsFoundOrMadeAgain) {
   for (const InjectedFault fault : {InjectedFault::LostDone, InjectedFault::LostNotDone}) {
-    FakeCluster cluster({.binding_conditions = false});
+    BinderFixture cluster({.binding_conditions = false});
     cluster.put(Kind::Node, kNode);
     cluster.put(Kind::ResourceClaim, in_use("c"));
     add_pod(cluster, "p", {"c"});
     cluster.deliver();
-    cluster.run(0);
-    cluster.step(0, fault);
-    cluster.run_until_idle(cluster.now);
+    cluster.answer(0, fault);
+    cluster.run_until_idle(cluster.now());
     EXPECT_EQ(request(cluster).step, api::BindStep::Bound);
     EXPECT_EQ(cluster.log, (std::vector<std::string>{"patch resourceclaims c/status", "create pods p/binding",
                                                      "patch bindrequests p/status"}));
@@ -720,14 +714,13 @@ TEST(Binder, ALostAdditionIsFoundOrMadeAgain) {
 }
 
 TEST(Binder, AServerThatTakesNoAdditionsGetsWhatStandsOnAVersion) {
-  FakeCluster cluster({.binding_conditions = false});
+  BinderFixture cluster({.binding_conditions = false});
   cluster.put(Kind::Node, kNode);
   cluster.put(Kind::ResourceClaim, in_use("c"));
   add_pod(cluster, "p", {"c"});
   cluster.deliver();
-  cluster.run(0);
-  cluster.step(0, InjectedFault::Refused);
-  cluster.run_until_idle(cluster.now);
+  cluster.answer(0, InjectedFault::Refused);
+  cluster.run_until_idle(cluster.now() + kRetryMax);
   EXPECT_EQ(request(cluster).step, api::BindStep::Bound);
   EXPECT_EQ(request(cluster).failed_attempts, 0);
 }

@@ -5,23 +5,23 @@
 
 #include "api/types/device_readiness.h"
 #include "base/known_defects.h"
-#include "binding/testing/fake_cluster.h"
+#include "binding/testing/binder_fixture.h"
 
 namespace berth::binding {
 namespace {
 
 using api::Kind;
-using testing::FakeCluster;
+using testing::BinderFixture;
 
 constexpr const char* kNode = R"({"metadata":{"name":"n1"}})";
 constexpr const char* kGangOfThree = R"("decisionID":"x","group":{"name":"g","size":3})";
 
-void add_pod(FakeCluster& cluster, const std::string& name, const std::string& rest = "") {
+void add_pod(BinderFixture& cluster, const std::string& name, const std::string& rest = "") {
   cluster.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" + name +
                              R"("},"spec":{"schedulingGroup":{"podGroupName":"g"})" + rest + "}}");
 }
 
-void add_request(FakeCluster& cluster, const std::string& name, const std::string& spec,
+void add_request(BinderFixture& cluster, const std::string& name, const std::string& spec,
                  const std::string& created = "1970-01-12T13:46:40Z") {
   cluster.put(Kind::BindRequest, R"({"metadata":{"namespace":"d","name":")" + name +
                                      R"(","creationTimestamp":")" + created + R"("},"spec":{"podName":")" +
@@ -36,12 +36,12 @@ std::string allocates(const std::string& claim, const std::string& device) {
          device + R"(","bindingConditions":["Attached"]}]}}}])";
 }
 
-void add_claim(FakeCluster& cluster, const std::string& name, const std::string& rest = "") {
+void add_claim(BinderFixture& cluster, const std::string& name, const std::string& rest = "") {
   cluster.put(Kind::ResourceClaim, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" +
                                        name + R"("})" + rest + "}");
 }
 
-void add_gang(FakeCluster& cluster, int minimum) {
+void add_gang(BinderFixture& cluster, int minimum) {
   cluster.put(Kind::Node, kNode);
   cluster.put(Kind::PodGroup,
               R"({"metadata":{"namespace":"d","name":"g","uid":"u-g"},"spec":{"schedulingPolicy":
@@ -49,43 +49,43 @@ void add_gang(FakeCluster& cluster, int minimum) {
                   std::to_string(minimum) + "}}}}");
 }
 
-bool has_failed(const FakeCluster& cluster, const std::string& name) {
+bool has_failed(const BinderFixture& cluster, const std::string& name) {
   return api::failed_for_good(*cluster.view().bind_requests.find("d", name));
 }
 
 // What holds without the defect does not hold with it.
-void expect_shown(KnownDefect defect, const std::function<bool(FakeCluster&)>& holds) {
-  FakeCluster without;
+void expect_shown(KnownDefect defect, const std::function<bool(BinderFixture&)>& holds) {
+  BinderFixture without;
   EXPECT_TRUE(holds(without));
   const WithDefect on(defect);
-  FakeCluster with;
+  BinderFixture with;
   EXPECT_FALSE(holds(with));
 }
 
 TEST(MuseumByHand, DifferentAllocationKept) {
-  expect_shown(KnownDefect::DifferentAllocationKept, [](FakeCluster& cluster) {
+  expect_shown(KnownDefect::DifferentAllocationKept, [](BinderFixture& cluster) {
     cluster.put(Kind::Node, kNode);
     add_claim(cluster, "c", R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
         "pool":"pool","device":"other"}]}},"reservedFor":[{"resource":"pods","name":"q","uid":"u-q"}]})");
     add_pod(cluster, "p", R"(,"resourceClaims":[{"name":"c","resourceClaimName":"c"}])");
     add_request(cluster, "p", R"("decisionID":"x",)" + allocates("c", "decided"));
-    cluster.run_until_idle(cluster.now);
+    cluster.run_until_idle(cluster.now());
     return has_failed(cluster, "p");
   });
 }
 
 TEST(MuseumByHand, LimitsCountFromCreation) {
-  expect_shown(KnownDefect::LimitsCountFromCreation, [](FakeCluster& cluster) {
+  expect_shown(KnownDefect::LimitsCountFromCreation, [](BinderFixture& cluster) {
     add_gang(cluster, 3);
     for (const char* name : {"a", "b", "c"}) add_pod(cluster, name);
     add_request(cluster, "a", kGangOfThree, "1970-01-12T13:46:00Z");  // 40 s before the binder's own time
-    cluster.run_until_idle(cluster.now + Duration::seconds(5));
+    cluster.run_until_idle(cluster.now() + Duration::seconds(5));
     return !has_failed(cluster, "a");
   });
 }
 
 TEST(MuseumByHand, CompletenessAfterDeviceWait) {
-  expect_shown(KnownDefect::CompletenessAfterDeviceWait, [](FakeCluster& cluster) {
+  expect_shown(KnownDefect::CompletenessAfterDeviceWait, [](BinderFixture& cluster) {
     add_gang(cluster, 3);
     add_claim(cluster, "c");
     add_pod(cluster, "a", R"(,"resourceClaims":[{"name":"c","resourceClaimName":"c"}])");
@@ -94,9 +94,9 @@ TEST(MuseumByHand, CompletenessAfterDeviceWait) {
       add_pod(cluster, name);
       add_request(cluster, name, kGangOfThree);
     }
-    cluster.run_until_idle(cluster.now);
+    cluster.run_until_idle(cluster.now());
     cluster.remove({Kind::Pod, "d", "e", {}});
-    cluster.run_until_idle(cluster.now + Duration::seconds(20));
+    cluster.run_until_idle(cluster.now() + Duration::seconds(20));
     return has_failed(cluster, "a");
   });
 }

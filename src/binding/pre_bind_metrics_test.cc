@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "binding/testing/fake_cluster.h"
+#include "binding/testing/binder_fixture.h"
 
 namespace berth::binding {
 namespace {
 
-using testing::FakeCluster;
+using testing::BinderFixture;
 
 std::string metrics_of(const PreBindMetrics& figures) {
   MetricsText text;
@@ -20,7 +20,7 @@ void expect_line(const std::string& page, const std::string& line) {
 }
 
 // A pod of one claim with one device; with `conditions` the device has to get ready first.
-void add_pod(FakeCluster& cluster, const std::string& name, const std::string& conditions) {
+void add_pod(BinderFixture& cluster, const std::string& name, const std::string& conditions) {
   const std::string meta =
       R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" + name + R"("})";
   cluster.put(api::Kind::ResourceClaim, meta + "}");
@@ -40,22 +40,22 @@ void add_pod(FakeCluster& cluster, const std::string& name, const std::string& c
 constexpr const char* kConditions =
     R"(,"bindingConditions":["Attached"],"bindingFailureConditions":["Broken"])";
 
-void set_condition(FakeCluster& cluster, const std::string& name, const std::string& type) {
+void set_condition(BinderFixture& cluster, const std::string& name, const std::string& type) {
   cluster.change({api::Kind::ResourceClaim, "d", name, {}},
                  R"({"status":{"devices":[{"driver":"drv","pool":"pool","device":")" + name +
                      R"(","conditions":[{"type":")" + type + R"(","status":"True"}]}]}})");
 }
 
 TEST(PreBindMetrics, CountEachEndOfTheWaitOnce) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(api::Kind::Node, R"({"metadata":{"name":"n1"}})");
-  const Time start = cluster.now;
+  const Time start = cluster.now();
   add_pod(cluster, "good", kConditions);
   add_pod(cluster, "bad", kConditions);
   add_pod(cluster, "late", kConditions);
   add_pod(cluster, "plain", "");
   cluster.run_until_idle(start);
-  cluster.now = start + Duration::seconds(3);
+  cluster.advance_to(start + Duration::seconds(3));
   set_condition(cluster, "good", "Attached");
   set_condition(cluster, "bad", "Broken");
   cluster.run_until_idle(start + Duration::seconds(3));
@@ -85,13 +85,13 @@ TEST(PreBindMetrics, CountEachEndOfTheWaitOnce) {
 }
 
 TEST(PreBindMetrics, HaveNothingToSayOfPodsWithoutClaims) {
-  FakeCluster cluster;
+  BinderFixture cluster;
   cluster.put(api::Kind::Node, R"({"metadata":{"name":"n1"}})");
   cluster.put(api::Kind::Pod, R"({"metadata":{"namespace":"d","name":"p","uid":"u-p"}})");
   cluster.put(api::Kind::BindRequest,
               R"({"metadata":{"namespace":"d","name":"p"},"spec":{"podName":"p","podUID":"u-p",)"
               R"("selectedNode":"n1"}})");
-  cluster.run_until_idle(cluster.now);
+  cluster.run_until_idle(cluster.now());
   const std::string page = metrics_of(cluster.binder().metrics());
   EXPECT_EQ(page.find("_count"), std::string::npos) << page;
   expect_line(page, R"(scheduler_dra_bindingconditions_allocations_total{status="success"} 0)");

@@ -25,8 +25,8 @@ constexpr Duration kHeadStart = Duration::seconds(1);
 constexpr Duration kHeadStartPeriod = Duration::millis(5);
 constexpr Duration kReleaseLimit = Duration::millis(400);  // of the two seconds that a stop may take
 
-control::ControlPlaneOptions part_options(Component component, const Configuration& config) {
-  control::ControlPlaneOptions options = plane_options(config);
+plane::ControlPlaneOptions part_options(Component component, const Configuration& config) {
+  plane::ControlPlaneOptions options = plane_options(config);
   options.scheduler = component == Component::Scheduler;
   options.binder = component == Component::Binder || config.with_binder;
   options.controllers = false;
@@ -129,7 +129,7 @@ Status run(Component component, const Configuration& config, const api::Gates& g
   term.leads = leadership.has_value();
   term.epoch = leadership ? leadership->epoch : 0;
   health::HealthFeed feed;
-  control::ControlPlaneOptions options = part_options(component, config);
+  plane::ControlPlaneOptions options = part_options(component, config);
   if (component == Component::NodeAgent) options.health = &feed;
   ControlPlaneLoops plane(leading ? leading->fenced_client() : *client, clock, gates, options, leadership);
   const std::unique_ptr<health::NodeAgents> agent = TRY(start_agent(component, config, feed, machine));

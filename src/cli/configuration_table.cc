@@ -2,9 +2,9 @@
 
 #include "api/types/bind_request.h"
 #include "cli/configuration.h"
-#include "control/control_plane.h"
 #include "dra/scoring.h"
 #include "health/health_cache.h"
+#include "plane/control_plane.h"
 #include "store/store.h"
 
 namespace berth::cli {
@@ -129,7 +129,7 @@ std::span<const ConfigurationField> configuration_fields() {
 
 // What other rooms decide for themselves is asked of them.
 Configuration default_configuration(Component component) {
-  const control::ControlPlaneOptions plane;
+  const plane::ControlPlaneOptions plane;
   const health::HealthTiming health;
   Configuration made;
   made.writes_in_flight_max = static_cast<std::int64_t>(plane.writes_in_flight_max);

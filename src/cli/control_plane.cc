@@ -4,7 +4,7 @@
 
 #include "cli/decision_history.h"
 #include "cli/plane_metrics.h"
-#include "control/loop.h"
+#include "engine/loop.h"
 
 namespace berth::cli {
 namespace {
@@ -38,16 +38,15 @@ class Shown {
   Figures figures_;
 };
 
-control::ControlPlaneOptions with_log(control::ControlPlaneOptions options,
-                                      scheduling::DecisionLog& decisions) {
+plane::ControlPlaneOptions with_log(plane::ControlPlaneOptions options, scheduling::DecisionLog& decisions) {
   options.decisions = &decisions;
   return options;
 }
 
 }  // namespace
 
-control::ControlPlaneOptions plane_options(const Configuration& configuration) {
-  control::ControlPlaneOptions options;
+plane::ControlPlaneOptions plane_options(const Configuration& configuration) {
+  plane::ControlPlaneOptions options;
   options.scheduler_names = configuration.scheduler_names;
   options.writes_in_flight_max = static_cast<std::size_t>(configuration.writes_in_flight_max);
   options.scheduling.device_scoring =
@@ -69,7 +68,7 @@ health::HealthTiming health_timing(const Configuration& configuration) {
 
 struct ControlPlaneLoops::Parts {
   Parts(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
-        const control::ControlPlaneOptions& options, DecisionFile* decisions)
+        const plane::ControlPlaneOptions& options, DecisionFile* decisions)
       : history(decisions),
         profile(options.scheduler_names.front()),
         binds(options.binder),
@@ -82,26 +81,26 @@ struct ControlPlaneLoops::Parts {
   const bool binds;
   Shown<SchedulerFigures> scheduler_shown;
   Shown<BinderFigures> binder_shown;
-  control::ControlPlane plane;
-  std::unique_ptr<control::Loop> scheduling;
-  std::unique_ptr<control::Loop> controllers;
+  plane::ControlPlane plane;
+  std::unique_ptr<engine::Loop> scheduling;
+  std::unique_ptr<engine::Loop> controllers;
 };
 
 ControlPlaneLoops::ControlPlaneLoops(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
-                                     control::ControlPlaneOptions options,
+                                     plane::ControlPlaneOptions options,
                                      std::optional<client::Leadership> leadership, DecisionFile* decisions)
     : parts_(std::make_unique<Parts>(client, clock, gates, options, decisions)) {
   Parts& parts = *parts_;
-  parts.plane.lead(leadership ? control::Leading::Yes : control::Leading::No,
+  parts.plane.lead(leadership ? engine::Leading::Yes : engine::Leading::No,
                    leadership.value_or(client::Leadership{}));
-  if (control::Engine* engine = parts.plane.scheduling()) {
-    parts.scheduling = std::make_unique<control::Loop>(*engine, clock, "berth-scheduler", [&parts] {
+  if (engine::Engine* engine = parts.plane.scheduling()) {
+    parts.scheduling = std::make_unique<engine::Loop>(*engine, clock, "berth-scheduler", [&parts] {
       parts.history.flush();
       parts.scheduler_shown.refresh([&] { return figures_of(parts.plane.queue(), parts.plane.decisions()); });
     });
   }
-  if (control::Engine* engine = parts.plane.controllers()) {
-    parts.controllers = std::make_unique<control::Loop>(*engine, clock, "berth-control", [&parts, engine] {
+  if (engine::Engine* engine = parts.plane.controllers()) {
+    parts.controllers = std::make_unique<engine::Loop>(*engine, clock, "berth-control", [&parts, engine] {
       if (parts.binds)
         parts.binder_shown.refresh([&] { return figures_of(engine->view(), *parts.plane.binder()); });
     });
@@ -119,7 +118,7 @@ bool ControlPlaneLoops::synced() const {
 }
 
 void ControlPlaneLoops::lead(client::Leadership leadership) {
-  parts_->plane.lead(control::Leading::Yes, leadership);
+  parts_->plane.lead(engine::Leading::Yes, leadership);
 }
 
 void ControlPlaneLoops::write_metrics(MetricsText& text) const {

@@ -8,15 +8,15 @@
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "cli/configuration.h"
-#include "control/control_plane.h"
 #include "health/health_cache.h"
+#include "plane/control_plane.h"
 
 namespace berth::cli {
 
 class DecisionFile;
 
 // What a configuration says to the loops and to the nodes' agents.
-control::ControlPlaneOptions plane_options(const Configuration& configuration);
+plane::ControlPlaneOptions plane_options(const Configuration& configuration);
 health::HealthTiming health_timing(const Configuration& configuration);
 
 // Owner: the main thread. Runs from construction until stop().
@@ -25,7 +25,7 @@ class ControlPlaneLoops {
   // All outlive it; `decisions` (or null) keeps every decision. Deciders run on wall time of `clock`. Without
   // a leadership the loops follow and decide nothing until lead().
   ControlPlaneLoops(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
-                    control::ControlPlaneOptions options,
+                    plane::ControlPlaneOptions options,
                     std::optional<client::Leadership> leadership = client::Leadership{},
                     DecisionFile* decisions = nullptr);
   ~ControlPlaneLoops();

@@ -232,7 +232,7 @@ Result<DraFillResult> measure_dra_fill(const DraFillShape& shape, const std::str
   SystemClock clock;
   const auto client = server::make_in_process_client(component->server(), "system:berth");
   const auto user = server::make_in_process_client(component->server(), "bench");
-  control::ControlPlaneOptions plane_options;
+  plane::ControlPlaneOptions plane_options;
   plane_options.simulated_nodes = false;
   ControlPlaneLoops plane(*client, clock, gates, plane_options);
   Load load(*user, clock);

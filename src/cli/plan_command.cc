@@ -7,7 +7,7 @@
 #include "cli/apiserver_command.h"
 #include "cli/cel_plug.h"
 #include "cli/manifests.h"
-#include "control/controllers/controllers.h"
+#include "controllers/controllers.h"
 #include "dra/cel_selectors.h"
 #include "planning/plan.h"
 #include "server/conversions.h"
@@ -60,7 +60,7 @@ planning::Document admitted(Manifest& manifest, const api::RuleContext& ctx) {
   planning::Document document{api::kind_of_resource(resource.group, resource.plural), stored_form(manifest)};
   Json& metadata = document.object["metadata"];
   if (resource.namespaced && metadata.string_at("namespace").empty()) metadata["namespace"] = "default";
-  if (document.kind == api::Kind::Node) control::complete_simulated_node(document.object);
+  if (document.kind == api::Kind::Node) controllers::complete_simulated_node(document.object);
   manifest.object = Json::object({{"kind", resource.kind}, {"metadata", metadata}});
   for (const api::FieldError& error : objections(resource, document.object, ctx)) {
     if (document.kind == api::Kind::Pod) {

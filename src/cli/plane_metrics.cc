@@ -12,14 +12,14 @@ constexpr std::array<std::string_view, scheduling::kDecisionResultCount - 1> kRe
 
 struct WriteRow {
   std::string_view result;
-  std::uint64_t control::EffectExecutorCounters::* count;
+  std::uint64_t engine::EffectExecutorCounters::* count;
 };
 constexpr WriteRow kWriteRows[] = {
-    {"accepted", &control::EffectExecutorCounters::accepted},
-    {"conflict", &control::EffectExecutorCounters::conflicts},
-    {"lost", &control::EffectExecutorCounters::lost},
-    {"refused", &control::EffectExecutorCounters::refused},
-    {"repeated", &control::EffectExecutorCounters::repeated},
+    {"accepted", &engine::EffectExecutorCounters::accepted},
+    {"conflict", &engine::EffectExecutorCounters::conflicts},
+    {"lost", &engine::EffectExecutorCounters::lost},
+    {"refused", &engine::EffectExecutorCounters::refused},
+    {"repeated", &engine::EffectExecutorCounters::repeated},
 };
 
 }  // namespace
@@ -77,12 +77,12 @@ void write_metrics(const BinderFigures& figures, MetricsText& text) {
 void write_metrics(const std::vector<LoopFigures>& loops, MetricsText& text) {
   text.family("berth_decider_runs_total", MetricType::Counter, "Runs of deciders.");
   for (const LoopFigures& loop : loops)
-    for (const control::DeciderCounters& decider : loop.counters.deciders)
+    for (const engine::DeciderCounters& decider : loop.counters.deciders)
       text.sample({{"decider", decider.name}}, decider.runs);
   text.family("berth_decider_failed_runs_total", MetricType::Counter,
               "Runs whose writes were not accepted, or that asked to be repeated.");
   for (const LoopFigures& loop : loops)
-    for (const control::DeciderCounters& decider : loop.counters.deciders)
+    for (const engine::DeciderCounters& decider : loop.counters.deciders)
       text.sample({{"decider", decider.name}}, decider.failed_runs);
   text.family("berth_writes_total", MetricType::Counter, "Writes to the API, by what came of them.");
   for (const LoopFigures& loop : loops)

@@ -4,7 +4,7 @@
 #include "base/metrics.h"
 #include "binding/binder.h"
 #include "client/view.h"
-#include "control/control_plane.h"
+#include "plane/control_plane.h"
 
 namespace berth::cli {
 
@@ -32,7 +32,7 @@ void write_metrics(const SchedulerFigures& figures, const std::string& profile, 
 void write_metrics(const BinderFigures& figures, MetricsText& text);
 struct LoopFigures {
   std::string loop;
-  control::EngineCounters counters;
+  engine::EngineCounters counters;
 };
 void write_metrics(const std::vector<LoopFigures>& loops, MetricsText& text);
 

@@ -1,4 +1,5 @@
 find_package(fmt REQUIRED)
 
-berth_room(NAME cli ROOMS base api cel store client dra scheduling binding planning health control server
+berth_room(NAME cli ROOMS base api cel store client dra scheduling binding planning health
+  engine controllers plane server
   PRIVATE_LINK fmt::fmt)

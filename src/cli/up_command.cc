@@ -12,7 +12,7 @@
 #include "cli/manifests.h"
 #include "cli/placements.h"
 #include "cli/stop_signal.h"
-#include "control/controllers/controllers.h"
+#include "controllers/controllers.h"
 #include "health/node_agents.h"
 #include "server/in_process_client.h"
 
@@ -55,7 +55,7 @@ bool is_ready(const Json& node) {
 Status make_nodes(std::size_t count, const store::Store& store, client::ApiClient& client) {
   std::vector<std::future<client::ApiReply>> replies;
   for (std::size_t n = 1; n <= count; ++n) {
-    const Json node = control::simulated_node_object(n);
+    const Json node = controllers::simulated_node_object(n);
     const std::string name(node.find("metadata")->string_at("name"));
     if (store.get({"nodes", "", name})) continue;
     auto answered = std::make_shared<std::promise<client::ApiReply>>();
@@ -78,7 +78,7 @@ std::vector<Json> simulated_nodes(const store::Store& store) {
   std::vector<Json> nodes = stored(store, "nodes");
   std::erase_if(nodes, [](const Json& node) {
     const Json* labels = node.find_path({"metadata", "labels"});
-    return !labels || labels->string_at(control::kSimulatedLabel) != "true";
+    return !labels || labels->string_at(controllers::kSimulatedLabel) != "true";
   });
   return nodes;
 }
@@ -153,7 +153,7 @@ Status serve(const Configuration& config, ApiServerComponent& component,
   const auto client = server::make_in_process_client(component.server(), "system:berth");
   const auto own = server::make_in_process_client(component.server(), "kubernetes-admin");
   health::HealthFeed feed;
-  control::ControlPlaneOptions options = plane_options(config);
+  plane::ControlPlaneOptions options = plane_options(config);
   options.health = &feed;
   const std::unique_ptr<DecisionFile> decisions = TRY(open_decisions(component));
   ControlPlaneLoops plane(*client, clock, gates, options, client::Leadership{}, decisions.get());

@@ -1,5 +1,5 @@
 // Deciders: deterministic state machines without I/O, lock, log call, entropy or clock read. The engine
-// (control/engine.h) feeds them and carries out their effects. Same ordered inputs, same effects.
+// (engine/engine.h) feeds them and carries out their effects. Same ordered inputs, same effects.
 #pragma once
 
 #include <functional>
@@ -104,7 +104,7 @@ class Reconciler {
   virtual ~Reconciler() = default;
   virtual std::string_view name() const = 0;
   virtual std::vector<Interest> interests() const = 0;
-  // Which keys a signal from outside the API about `about` wakes (control::Engine::wake).
+  // Which keys a signal from outside the API about `about` wakes (engine::Engine::wake).
   virtual void signalled(const View&, const api::ObjectKey& about, std::vector<api::ObjectKey>& keys) const {
     keys.push_back(about);
   }

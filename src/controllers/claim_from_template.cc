@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "control/controllers/controllers.h"
-#include "control/controllers/patches.h"
+#include "controllers/controllers.h"
+#include "controllers/patches.h"
 
-namespace berth::control {
+namespace berth::controllers {
 
 namespace {
 
@@ -252,4 +252,4 @@ std::unique_ptr<client::Reconciler> make_group_claim_from_template() {
   return std::make_unique<GroupClaimFromTemplate>();
 }
 
-}  // namespace berth::control
+}  // namespace berth::controllers

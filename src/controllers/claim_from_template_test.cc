@@ -1,15 +1,15 @@
 #include <gtest/gtest.h>
 
-#include "control/controllers/controllers.h"
-#include "control/controllers/patches.h"
-#include "control/testing/engine_fixture.h"
+#include "controllers/controllers.h"
+#include "controllers/patches.h"
+#include "engine/testing/engine_fixture.h"
 
-namespace berth::control {
+namespace berth::controllers {
 namespace {
 
 using api::Kind;
 using client::View;
-using testing::EngineFixture;
+using engine::testing::EngineFixture;
 
 constexpr Time kNow = Time::from_seconds(1800000000);
 constexpr const char* kTemplate =
@@ -22,10 +22,10 @@ const api::ObjectKey kPodKey{Kind::Pod, "d", "p", {}};
 
 TEST(ClaimFromTemplate, MakesTheClaimThenNamesItInThePod) {
   View view;
-  testing::put(view, Kind::Pod, kPod);
-  testing::put(view, Kind::ResourceClaimTemplate, kTemplate);
+  engine::testing::put(view, Kind::Pod, kPod);
+  engine::testing::put(view, Kind::ResourceClaimTemplate, kTemplate);
   const std::string name = derived_name("p", "gpu", "u1/gpu/0");
-  EXPECT_EQ(testing::run(*make_claim_from_template(), view, kPodKey, kNow),
+  EXPECT_EQ(engine::testing::run(*make_claim_from_template(), view, kPodKey, kNow),
             "chain Pod d/p\n"
             "  create resource.k8s.io/v1/resourceclaims d/" +
                 name + R"( {"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":")" +
@@ -56,21 +56,21 @@ TEST(ClaimFromTemplate, NothingIsToDoForPodsThatNeedNone) {
   };
   for (const std::string& pod : pods) {
     View view;
-    testing::put(view, Kind::Pod, pod);
-    testing::put(view, Kind::ResourceClaimTemplate, kTemplate);
-    EXPECT_EQ(testing::run(*make_claim_from_template(), view, kPodKey, kNow), "") << pod;
+    engine::testing::put(view, Kind::Pod, pod);
+    engine::testing::put(view, Kind::ResourceClaimTemplate, kTemplate);
+    EXPECT_EQ(engine::testing::run(*make_claim_from_template(), view, kPodKey, kNow), "") << pod;
   }
 }
 
 TEST(ClaimFromTemplate, AnOwnedClaimOfTheSameEntryIsUsedAgain) {
   View view;
-  testing::put(view, Kind::Pod, kPod);
-  testing::put(
+  engine::testing::put(view, Kind::Pod, kPod);
+  engine::testing::put(
       view, Kind::ResourceClaim,
       R"({"metadata":{"namespace":"d","name":"p-gpu-abcde","uid":"c1","resourceVersion":"3","annotations":)"
       R"({"resource.kubernetes.io/pod-claim-name":"gpu"},"ownerReferences":)"
       R"([{"kind":"Pod","name":"p","uid":"u1","controller":true}]}})");
-  EXPECT_EQ(testing::run(*make_claim_from_template(), view, kPodKey, kNow),
+  EXPECT_EQ(engine::testing::run(*make_claim_from_template(), view, kPodKey, kNow),
             "chain Pod d/p\n"
             R"(  merge-patch v1/pods d/p/status {"status":{"resourceClaimStatuses":)"
             R"([{"name":"gpu","resourceClaimName":"p-gpu-abcde"}]},"metadata":{"uid":"u1"}})"
@@ -97,13 +97,13 @@ TEST(ClaimFromTemplate, AMissingTemplateIsAWarningAndItsArrivalHelps) {
 }
 
 TEST(ClaimFromTemplate, ALostAnswerNeverMakesASecondClaim) {
-  for (const testing::InjectedFault fault :
-       {testing::InjectedFault::LostDone, testing::InjectedFault::LostNotDone}) {
+  for (const engine::testing::InjectedFault fault :
+       {engine::testing::InjectedFault::LostDone, engine::testing::InjectedFault::LostNotDone}) {
     EngineFixture fixture;
     fixture.engine.add(make_claim_from_template());
     int requests = 0;
     fixture.api.fault = [&](const client::ApiRequest&) {
-      return ++requests == 1 ? fault : testing::InjectedFault::None;
+      return ++requests == 1 ? fault : engine::testing::InjectedFault::None;
     };
     fixture.api.put(Kind::Pod, kPod);
     fixture.api.put(Kind::ResourceClaimTemplate, kTemplate);
@@ -166,4 +166,4 @@ TEST(DerivedName, IsStableShortAndDistinct) {
 }
 
 }  // namespace
-}  // namespace berth::control
+}  // namespace berth::controllers

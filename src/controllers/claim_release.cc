@@ -2,10 +2,10 @@
 
 #include "base/known_defects.h"
 #include "client/claim_writes.h"
-#include "control/controllers/controllers.h"
-#include "control/controllers/patches.h"
+#include "controllers/controllers.h"
+#include "controllers/patches.h"
 
-namespace berth::control {
+namespace berth::controllers {
 
 namespace {
 
@@ -159,4 +159,4 @@ std::unique_ptr<client::Reconciler> make_claim_release() {
   return std::make_unique<ClaimRelease>();
 }
 
-}  // namespace berth::control
+}  // namespace berth::controllers

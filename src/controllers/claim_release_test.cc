@@ -1,13 +1,13 @@
 #include <gtest/gtest.h>
 
-#include "control/controllers/controllers.h"
-#include "control/testing/engine_fixture.h"
+#include "controllers/controllers.h"
+#include "engine/testing/engine_fixture.h"
 
-namespace berth::control {
+namespace berth::controllers {
 namespace {
 
 using api::Kind;
-using testing::EngineFixture;
+using engine::testing::EngineFixture;
 
 // An allocated claim with its finalizer, reserved for pods a (uid-a) and b (uid-b).
 constexpr const char* kClaim =
@@ -144,4 +144,4 @@ TEST_F(ClaimRelease, AGroupHoldsItsClaimUntilItIsGone) {
 }
 
 }  // namespace
-}  // namespace berth::control
+}  // namespace berth::controllers

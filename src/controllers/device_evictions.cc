@@ -1,8 +1,8 @@
-#include "control/controllers/device_evictions.h"
+#include "controllers/device_evictions.h"
 
 #include <algorithm>
 
-namespace berth::control {
+namespace berth::controllers {
 namespace {
 
 // A hundred years: longer tolerations are for ever.
@@ -82,4 +82,4 @@ std::optional<DeviceEviction> device_eviction(const client::View& view, const ap
   return eviction;
 }
 
-}  // namespace berth::control
+}  // namespace berth::controllers

@@ -8,7 +8,7 @@
 
 #include "client/view.h"
 
-namespace berth::control {
+namespace berth::controllers {
 
 struct DeviceEviction {
   Time when;
@@ -30,4 +30,4 @@ std::optional<DeviceEviction> device_eviction(const client::View& view, const ap
 // The pod's claims that are allocated and reserved for it.
 std::vector<const api::ResourceClaim*> claims_held(const client::View& view, const api::Pod& pod);
 
-}  // namespace berth::control
+}  // namespace berth::controllers

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <map>
 
-#include "control/controllers/controllers.h"
-#include "control/controllers/patches.h"
-#include "control/controllers/taint_rule_status.h"
+#include "controllers/controllers.h"
+#include "controllers/patches.h"
+#include "controllers/taint_rule_status.h"
 
-namespace berth::control {
+namespace berth::controllers {
 
 namespace {
 
@@ -229,4 +229,4 @@ std::unique_ptr<client::Reconciler> make_device_taint_eviction() {
   return std::make_unique<DeviceTaintEviction>();
 }
 
-}  // namespace berth::control
+}  // namespace berth::controllers

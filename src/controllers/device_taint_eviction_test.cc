@@ -1,14 +1,14 @@
 #include <gtest/gtest.h>
 
-#include "control/controllers/controllers.h"
-#include "control/controllers/taint_rule_status.h"
-#include "control/testing/engine_fixture.h"
+#include "controllers/controllers.h"
+#include "controllers/taint_rule_status.h"
+#include "engine/testing/engine_fixture.h"
 
-namespace berth::control {
+namespace berth::controllers {
 namespace {
 
 using api::Kind;
-using testing::put;
+using engine::testing::put;
 
 constexpr const char* kPod =
     R"({"metadata":{"namespace":"d","name":"a","uid":"uid-a"},"spec":{"nodeName":"n",)"
@@ -114,4 +114,4 @@ TEST(TaintRuleStatus, CountsInTheWordsOfKubernetes) {
 }
 
 }  // namespace
-}  // namespace berth::control
+}  // namespace berth::controllers

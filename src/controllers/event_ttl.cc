@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "control/controllers/controllers.h"
+#include "controllers/controllers.h"
 
-namespace berth::control {
+namespace berth::controllers {
 
 namespace {
 
@@ -48,4 +48,4 @@ std::unique_ptr<client::Reconciler> make_event_ttl() {
   return std::make_unique<EventTtl>();
 }
 
-}  // namespace berth::control
+}  // namespace berth::controllers

@@ -1,14 +1,14 @@
 #include <gtest/gtest.h>
 
-#include "control/controllers/controllers.h"
-#include "control/testing/engine_fixture.h"
+#include "controllers/controllers.h"
+#include "engine/testing/engine_fixture.h"
 
-namespace berth::control {
+namespace berth::controllers {
 namespace {
 
 TEST(EventTtl, EventsLiveAnHourAfterTheyLastHappened) {
   const api::ResourceRef events{"", "v1", "events"};
-  testing::EngineFixture fixture;
+  engine::testing::EngineFixture fixture;
   fixture.engine.add(make_event_ttl());
   const auto put = [&](const std::string& name, const std::string& fields) {
     fixture.api.put(events, *parse_json(R"({"metadata":{"namespace":"d","name":")" + name +
@@ -31,4 +31,4 @@ TEST(EventTtl, EventsLiveAnHourAfterTheyLastHappened) {
 }
 
 }  // namespace
-}  // namespace berth::control
+}  // namespace berth::controllers

@@ -2,10 +2,10 @@
 #include <map>
 #include <set>
 
-#include "control/controllers/controllers.h"
-#include "control/controllers/patches.h"
+#include "controllers/controllers.h"
+#include "controllers/patches.h"
 
-namespace berth::control {
+namespace berth::controllers {
 
 namespace {
 
@@ -194,4 +194,4 @@ std::unique_ptr<client::Reconciler> make_garbage_collector(std::vector<ServedRes
   return std::make_unique<GarbageCollector>(std::move(resources));
 }
 
-}  // namespace berth::control
+}  // namespace berth::controllers

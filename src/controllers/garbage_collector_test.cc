@@ -1,13 +1,13 @@
 #include <gtest/gtest.h>
 
-#include "control/controllers/controllers.h"
-#include "control/testing/engine_fixture.h"
+#include "controllers/controllers.h"
+#include "engine/testing/engine_fixture.h"
 
-namespace berth::control {
+namespace berth::controllers {
 namespace {
 
 using api::Kind;
-using testing::EngineFixture;
+using engine::testing::EngineFixture;
 
 const api::ResourceRef kMaps{"", "v1", "configmaps"};
 const api::ResourceRef kJobs{"batch", "v1", "jobs"};
@@ -110,4 +110,4 @@ TEST_F(GarbageCollector, AChainOfOwnersGoesToItsEnd) {
 }
 
 }  // namespace
-}  // namespace berth::control
+}  // namespace berth::controllers

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <map>
 
-#include "control/controllers/controllers.h"
-#include "control/controllers/patches.h"
+#include "controllers/controllers.h"
+#include "controllers/patches.h"
 
-namespace berth::control {
+namespace berth::controllers {
 
 namespace {
 
@@ -94,4 +94,4 @@ std::unique_ptr<client::Reconciler> make_namespace_finalizer(std::vector<ServedR
   return std::make_unique<NamespaceFinalizer>(std::move(resources));
 }
 
-}  // namespace berth::control
+}  // namespace berth::controllers

@@ -1,16 +1,16 @@
 #include <gtest/gtest.h>
 
-#include "control/controllers/controllers.h"
-#include "control/testing/engine_fixture.h"
+#include "controllers/controllers.h"
+#include "engine/testing/engine_fixture.h"
 
-namespace berth::control {
+namespace berth::controllers {
 namespace {
 
 using api::Kind;
 
 TEST(NamespaceFinalizer, EmptiesThenFinalizes) {
   const api::ResourceRef maps{"", "v1", "configmaps"};
-  testing::EngineFixture fixture;
+  engine::testing::EngineFixture fixture;
   fixture.engine.add(make_namespace_finalizer({{maps, "ConfigMap", true},
                                                {api::ref_of(Kind::Pod), "Pod", true},
                                                {api::ref_of(Kind::Node), "Node", false}}));
@@ -42,4 +42,4 @@ TEST(NamespaceFinalizer, EmptiesThenFinalizes) {
 }
 
 }  // namespace
-}  // namespace berth::control
+}  // namespace berth::controllers

@@ -1,10 +1,10 @@
-#include "control/controllers/patches.h"
+#include "controllers/patches.h"
 
 #include <algorithm>
 
-#include "control/stable_hash.h"
+#include "base/stable_hash.h"
 
-namespace berth::control {
+namespace berth::controllers {
 
 client::Write drop_finalizer(const api::ObjectKey& key, const api::ObjectMeta& meta,
                              std::string_view finalizer) {
@@ -41,4 +41,4 @@ std::string derived_name(std::string_view first, std::string_view second, std::s
   return name;
 }
 
-}  // namespace berth::control
+}  // namespace berth::controllers

@@ -5,7 +5,7 @@
 
 #include "client/decider.h"
 
-namespace berth::control {
+namespace berth::controllers {
 
 // Takes one finalizer off, on exactly the version that is known.
 client::Write drop_finalizer(const api::ObjectKey& key, const api::ObjectMeta& meta,
@@ -21,4 +21,4 @@ client::Write patch_status(const api::ObjectKey& key, Json status, std::string_v
 // long.
 std::string derived_name(std::string_view first, std::string_view second, std::string_view seed);
 
-}  // namespace berth::control
+}  // namespace berth::controllers

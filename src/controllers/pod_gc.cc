@@ -1,9 +1,9 @@
 #include <map>
 
-#include "control/controllers/controllers.h"
-#include "control/controllers/simulated.h"
+#include "controllers/controllers.h"
+#include "controllers/simulated.h"
 
-namespace berth::control {
+namespace berth::controllers {
 
 namespace {
 
@@ -59,4 +59,4 @@ std::unique_ptr<client::Reconciler> make_pod_gc() {
   return std::make_unique<PodGc>();
 }
 
-}  // namespace berth::control
+}  // namespace berth::controllers

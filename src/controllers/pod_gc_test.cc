@@ -1,13 +1,13 @@
 #include <gtest/gtest.h>
 
-#include "control/controllers/controllers.h"
-#include "control/testing/engine_fixture.h"
+#include "controllers/controllers.h"
+#include "engine/testing/engine_fixture.h"
 
-namespace berth::control {
+namespace berth::controllers {
 namespace {
 
 using api::Kind;
-using testing::EngineFixture;
+using engine::testing::EngineFixture;
 
 constexpr const char* kSimulated = R"({"metadata":{"name":"n","labels":{"berth.dev/simulated":"true"}}})";
 
@@ -72,4 +72,4 @@ TEST(PodGc, AFinalizerOfOthersIsWaitedForWithoutRepeats) {
 }
 
 }  // namespace
-}  // namespace berth::control
+}  // namespace berth::controllers

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "control/controllers/controllers.h"
-#include "control/controllers/patches.h"
+#include "controllers/controllers.h"
+#include "controllers/patches.h"
 
-namespace berth::control {
+namespace berth::controllers {
 
 namespace {
 
@@ -44,4 +44,4 @@ std::unique_ptr<client::Reconciler> make_pod_group_protection() {
   return std::make_unique<PodGroupProtection>();
 }
 
-}  // namespace berth::control
+}  // namespace berth::controllers

@@ -1,15 +1,15 @@
 #include <gtest/gtest.h>
 
-#include "control/controllers/controllers.h"
-#include "control/testing/engine_fixture.h"
+#include "controllers/controllers.h"
+#include "engine/testing/engine_fixture.h"
 
-namespace berth::control {
+namespace berth::controllers {
 namespace {
 
 using api::Kind;
 
 TEST(PodGroupProtection, ADeletedGroupGoesWhenNoPodOfItCanRun) {
-  testing::EngineFixture fixture;
+  engine::testing::EngineFixture fixture;
   fixture.engine.add(make_pod_group_protection());
   fixture.api.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g","finalizers":)"
                                   R"(["example.com/other","scheduling.k8s.io/podgroup-protection"]}})");
@@ -31,11 +31,12 @@ TEST(PodGroupProtection, ADeletedGroupGoesWhenNoPodOfItCanRun) {
 
 TEST(PodGroupProtection, AGroupThatIsNotDeletedKeepsIt) {
   client::View view;
-  testing::put(
+  engine::testing::put(
       view, Kind::PodGroup,
       R"({"metadata":{"namespace":"d","name":"g","finalizers":["scheduling.k8s.io/podgroup-protection"]}})");
-  EXPECT_EQ(testing::run(*make_pod_group_protection(), view, {Kind::PodGroup, "d", "g", {}}, Time()), "");
+  EXPECT_EQ(engine::testing::run(*make_pod_group_protection(), view, {Kind::PodGroup, "d", "g", {}}, Time()),
+            "");
 }
 
 }  // namespace
-}  // namespace berth::control
+}  // namespace berth::controllers

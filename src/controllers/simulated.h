@@ -7,7 +7,7 @@
 
 #include "api/kinds.h"
 
-namespace berth::control {
+namespace berth::controllers {
 
 bool is_simulated(const api::Node& node);
 // The addresses that a simulated node and its pods report: derived from names, so that they never change.
@@ -17,4 +17,4 @@ std::string simulated_pod_ip(std::string_view pod_uid);
 // The duration that the annotation says; nothing when it is absent, wrong or negative.
 std::optional<Duration> annotated_duration(const api::ObjectMeta& meta, std::string_view annotation);
 
-}  // namespace berth::control
+}  // namespace berth::controllers

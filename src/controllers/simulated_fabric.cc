@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "control/controllers/controllers.h"
-#include "control/controllers/patches.h"
-#include "control/controllers/simulated.h"
+#include "controllers/controllers.h"
+#include "controllers/patches.h"
+#include "controllers/simulated.h"
 
-namespace berth::control {
+namespace berth::controllers {
 
 namespace {
 
@@ -159,4 +159,4 @@ std::unique_ptr<client::Reconciler> make_simulated_fabric() {
   return std::make_unique<SimulatedFabric>();
 }
 
-}  // namespace berth::control
+}  // namespace berth::controllers

@@ -1,13 +1,13 @@
 #include <gtest/gtest.h>
 
-#include "control/controllers/controllers.h"
-#include "control/testing/engine_fixture.h"
+#include "controllers/controllers.h"
+#include "engine/testing/engine_fixture.h"
 
-namespace berth::control {
+namespace berth::controllers {
 namespace {
 
 using api::Kind;
-using testing::EngineFixture;
+using engine::testing::EngineFixture;
 
 struct Case {
   const char* name;
@@ -83,4 +83,4 @@ TEST(SimulatedFabric, AttachesWhatIsAnnotatedAfterItsTime) {
 }
 
 }  // namespace
-}  // namespace berth::control
+}  // namespace berth::controllers

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <array>
 
-#include "control/controllers/controllers.h"
-#include "control/controllers/patches.h"
-#include "control/controllers/simulated.h"
-#include "control/stable_hash.h"
+#include "base/stable_hash.h"
+#include "controllers/controllers.h"
+#include "controllers/patches.h"
+#include "controllers/simulated.h"
 
-namespace berth::control {
+namespace berth::controllers {
 
 namespace {
 
@@ -198,4 +198,4 @@ std::unique_ptr<client::Reconciler> make_simulated_nodes() {
   return std::make_unique<SimulatedNodes>();
 }
 
-}  // namespace berth::control
+}  // namespace berth::controllers

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "control/controllers/controllers.h"
-#include "control/controllers/simulated.h"
-#include "control/testing/engine_fixture.h"
+#include "controllers/controllers.h"
+#include "controllers/simulated.h"
+#include "engine/testing/engine_fixture.h"
 
-namespace berth::control {
+namespace berth::controllers {
 namespace {
 
 using api::Kind;
-using testing::EngineFixture;
+using engine::testing::EngineFixture;
 
 TEST(SimulatedNodes, ANodeBecomesReadyAndItsLeaseStaysFresh) {
   EngineFixture fixture;
@@ -72,4 +72,4 @@ TEST(SimulatedNodes, AddressesAreStable) {
 }
 
 }  // namespace
-}  // namespace berth::control
+}  // namespace berth::controllers

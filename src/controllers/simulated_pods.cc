@@ -1,9 +1,9 @@
-#include "control/controllers/controllers.h"
-#include "control/controllers/patches.h"
-#include "control/controllers/simulated.h"
-#include "control/stable_hash.h"
+#include "base/stable_hash.h"
+#include "controllers/controllers.h"
+#include "controllers/patches.h"
+#include "controllers/simulated.h"
 
-namespace berth::control {
+namespace berth::controllers {
 
 namespace {
 
@@ -162,4 +162,4 @@ std::unique_ptr<client::Reconciler> make_simulated_pods() {
   return std::make_unique<SimulatedPods>();
 }
 
-}  // namespace berth::control
+}  // namespace berth::controllers

@@ -1,14 +1,14 @@
 #include <gtest/gtest.h>
 
-#include "control/controllers/controllers.h"
-#include "control/controllers/simulated.h"
-#include "control/testing/engine_fixture.h"
+#include "controllers/controllers.h"
+#include "controllers/simulated.h"
+#include "engine/testing/engine_fixture.h"
 
-namespace berth::control {
+namespace berth::controllers {
 namespace {
 
 using api::Kind;
-using testing::EngineFixture;
+using engine::testing::EngineFixture;
 
 struct SimulatedPods : ::testing::Test {
   EngineFixture fixture;
@@ -85,10 +85,11 @@ TEST_F(SimulatedPods, TheDeviceHealthThatAContainerEndedWithStays) {
 
 TEST(SimulatedPodsTable, AStatusStandsOnTheVersionThatWasSeen) {
   client::View view;
-  testing::put(view, Kind::Node, R"({"metadata":{"name":"sim","labels":{"berth.dev/simulated":"true"}}})");
-  testing::put(view, Kind::Pod,
-               R"({"metadata":{"namespace":"d","name":"p","uid":"u1","resourceVersion":"77"},)"
-               R"("spec":{"nodeName":"sim","containers":[{"name":"c","image":"app:1"}]}})");
+  engine::testing::put(view, Kind::Node,
+                       R"({"metadata":{"name":"sim","labels":{"berth.dev/simulated":"true"}}})");
+  engine::testing::put(view, Kind::Pod,
+                       R"({"metadata":{"namespace":"d","name":"p","uid":"u1","resourceVersion":"77"},)"
+                       R"("spec":{"nodeName":"sim","containers":[{"name":"c","image":"app:1"}]}})");
   const auto pods = make_simulated_pods();
   const client::Effects effects = pods->reconcile(view, {Kind::Pod, "d", "p"}, Time::from_seconds(1));
   ASSERT_EQ(effects.chains.size(), 1u);
@@ -110,14 +111,16 @@ TEST(SimulatedPodsTable, OthersAreLeftAlone) {
   };
   for (const char* pod : pods) {
     client::View view;
-    testing::put(view, Kind::Node, R"({"metadata":{"name":"real"}})");
-    testing::put(view, Kind::Node, R"({"metadata":{"name":"sim","labels":{"berth.dev/simulated":"true"}}})");
-    testing::put(view, Kind::Pod, pod);
-    EXPECT_EQ(testing::run(*make_simulated_pods(), view, {Kind::Pod, "d", "p", {}}, Time::from_seconds(1)),
-              "")
+    engine::testing::put(view, Kind::Node, R"({"metadata":{"name":"real"}})");
+    engine::testing::put(view, Kind::Node,
+                         R"({"metadata":{"name":"sim","labels":{"berth.dev/simulated":"true"}}})");
+    engine::testing::put(view, Kind::Pod, pod);
+    EXPECT_EQ(
+        engine::testing::run(*make_simulated_pods(), view, {Kind::Pod, "d", "p", {}}, Time::from_seconds(1)),
+        "")
         << pod;
   }
 }
 
 }  // namespace
-}  // namespace berth::control
+}  // namespace berth::controllers

@@ -1,8 +1,8 @@
-#include "control/controllers/taint_rule_status.h"
+#include "controllers/taint_rule_status.h"
 
 #include <algorithm>
 
-namespace berth::control {
+namespace berth::controllers {
 namespace {
 
 // "1 pod", "3 pods".
@@ -97,4 +97,4 @@ api::Condition eviction_condition(const api::DeviceTaintRule& rule, const TaintR
   return condition;
 }
 
-}  // namespace berth::control
+}  // namespace berth::controllers

@@ -2,9 +2,9 @@
 // words clients match.
 #pragma once
 
-#include "control/controllers/device_evictions.h"
+#include "controllers/device_evictions.h"
 
-namespace berth::control {
+namespace berth::controllers {
 
 inline constexpr std::string_view kEvictionInProgress = "EvictionInProgress";
 
@@ -22,4 +22,4 @@ TaintRuleProgress progress_of(const client::View& view, const api::DeviceTaintRu
 api::Condition eviction_condition(const api::DeviceTaintRule& rule, const TaintRuleProgress& progress,
                                   Time now);
 
-}  // namespace berth::control
+}  // namespace berth::controllers

@@ -1,4 +1,4 @@
-#include "control/effect_executor.h"
+#include "engine/effect_executor.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "base/known_defects.h"
 #include "base/log.h"
 
-namespace berth::control {
+namespace berth::engine {
 
 using client::ApiReply;
 using client::ApiRequest;
@@ -386,4 +386,4 @@ std::vector<EffectExecutor::Finished> EffectExecutor::take_finished() {
   return std::exchange(finished_, {});
 }
 
-}  // namespace berth::control
+}  // namespace berth::engine

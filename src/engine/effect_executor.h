@@ -14,10 +14,10 @@
 
 #include "api/decoded_versions.h"
 #include "client/decider.h"
-#include "control/mailbox.h"
-#include "control/work_queue.h"
+#include "engine/mailbox.h"
+#include "engine/work_queue.h"
 
-namespace berth::control {
+namespace berth::engine {
 
 inline constexpr std::size_t kWritesInFlightMax = 256;  // unless told otherwise
 inline constexpr std::uint32_t kWriteAttemptsMax = 5;
@@ -112,4 +112,4 @@ class EffectExecutor {
   EffectExecutorCounters counters_;
 };
 
-}  // namespace berth::control
+}  // namespace berth::engine

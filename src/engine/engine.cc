@@ -1,4 +1,4 @@
-#include "control/engine.h"
+#include "engine/engine.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "base/known_defects.h"
 #include "base/log.h"
 
-namespace berth::control {
+namespace berth::engine {
 
 using client::ChangeKind;
 using client::Delta;
@@ -342,4 +342,4 @@ void Engine::run_decider() {
   }
 }
 
-}  // namespace berth::control
+}  // namespace berth::engine

@@ -16,13 +16,13 @@
 #include <vector>
 
 #include "client/decider.h"
-#include "control/effect_executor.h"
-#include "control/event_recorder.h"
-#include "control/shared_informers.h"
-#include "control/tombstones.h"
-#include "control/work_queue.h"
+#include "engine/effect_executor.h"
+#include "engine/event_recorder.h"
+#include "engine/shared_informers.h"
+#include "engine/tombstones.h"
+#include "engine/work_queue.h"
 
-namespace berth::control {
+namespace berth::engine {
 
 inline constexpr std::size_t kRunsPerStepMax = 512;      // keys
 inline constexpr std::size_t kDecisionsPerStepMax = 64;  // of the stateful decider
@@ -165,4 +165,4 @@ class Engine final : private ViewPort {
   std::optional<Time> stop_deadline_;
 };
 
-}  // namespace berth::control
+}  // namespace berth::engine

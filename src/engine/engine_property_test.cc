@@ -7,9 +7,9 @@
 #include <rapidcheck.h>
 
 #include "base/random.h"
-#include "control/testing/engine_fixture.h"
+#include "engine/testing/engine_fixture.h"
 
-namespace berth::control {
+namespace berth::engine {
 namespace {
 
 using api::Kind;
@@ -166,4 +166,4 @@ TEST(EngineProperty, ConvergesAndNeverRunsAKeyTwiceAtOnce) {
 }
 
 }  // namespace
-}  // namespace berth::control
+}  // namespace berth::engine

@@ -1,12 +1,12 @@
-#include "control/engine.h"
+#include "engine/engine.h"
 
 #include <gtest/gtest.h>
 
 #include "base/known_defects.h"
-#include "control/loop.h"
-#include "control/testing/engine_fixture.h"
+#include "engine/loop.h"
+#include "engine/testing/engine_fixture.h"
 
-namespace berth::control {
+namespace berth::engine {
 namespace {
 
 using api::Kind;
@@ -695,4 +695,4 @@ TEST(Loop, AThreadDrivesTheEngineAndStopsInTime) {
 }
 
 }  // namespace
-}  // namespace berth::control
+}  // namespace berth::engine

@@ -1,10 +1,10 @@
-#include "control/event_recorder.h"
+#include "engine/event_recorder.h"
 
 #include <algorithm>
 
-#include "control/stable_hash.h"
+#include "base/stable_hash.h"
 
-namespace berth::control {
+namespace berth::engine {
 
 using client::EventNote;
 using client::Verb;
@@ -151,4 +151,4 @@ void EventRecorder::on_answer(const ClientAnswer& answer, Time) {
   if (swept || (answer.reply.ok() && series->count > series->sent_count)) send(key, *series);
 }
 
-}  // namespace berth::control
+}  // namespace berth::engine

@@ -9,11 +9,11 @@
 #include <memory>
 #include <string>
 
+#include "base/lru_map.h"
 #include "client/decider.h"
-#include "control/mailbox.h"
-#include "control/recent_map.h"
+#include "engine/mailbox.h"
 
-namespace berth::control {
+namespace berth::engine {
 
 inline constexpr std::size_t kEventSeriesMax = 4096;   // remembered for folding
 inline constexpr std::size_t kEventSourcesMax = 4096;  // objects whose rate is remembered
@@ -65,12 +65,12 @@ class EventRecorder {
   std::shared_ptr<Mailbox> mailbox_;
   std::string component_;
   std::string instance_;
-  RecentMap<Series> series_{kEventSeriesMax};
-  RecentMap<Bucket> buckets_{kEventSourcesMax};
+  LruMap<Series> series_{kEventSeriesMax};
+  LruMap<Bucket> buckets_{kEventSourcesMax};
   std::map<std::uint64_t, std::string> in_flight_;  // by request number: the series
   std::uint64_t last_request_ = 0;
   std::uint64_t sequence_ = 0;
   EventCounters counters_;
 };
 
-}  // namespace berth::control
+}  // namespace berth::engine

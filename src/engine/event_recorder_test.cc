@@ -1,10 +1,10 @@
-#include "control/event_recorder.h"
+#include "engine/event_recorder.h"
 
 #include <gtest/gtest.h>
 
-#include "control/testing/fake_api.h"
+#include "engine/testing/fake_api.h"
 
-namespace berth::control {
+namespace berth::engine {
 namespace {
 
 const api::ResourceRef kEvents{"", "v1", "events"};
@@ -122,8 +122,8 @@ TEST(EventRecorder, LongTextsAreCutBetweenCharacters) {
   EXPECT_EQ(desk.api.all(kEvents)[0]->string_at("message"), text.substr(0, 1023));
 }
 
-TEST(RecentMap, ForgetsWhatWasUsedLeastRecently) {
-  RecentMap<int> map(2);
+TEST(LruMap, ForgetsWhatWasUsedLeastRecently) {
+  LruMap<int> map(2);
   map.at("a") = 1;
   map.at("b") = 2;
   map.at("a") = 3;
@@ -135,4 +135,4 @@ TEST(RecentMap, ForgetsWhatWasUsedLeastRecently) {
 }
 
 }  // namespace
-}  // namespace berth::control
+}  // namespace berth::engine

@@ -1,4 +1,4 @@
-#include "control/loop.h"
+#include "engine/loop.h"
 
 #include <pthread.h>
 
@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-namespace berth::control {
+namespace berth::engine {
 
 struct Loop::State {
   State(Engine& engine, const Clock& clock) : engine(engine), clock(clock) {}
@@ -97,4 +97,4 @@ EngineCounters Loop::counters() const {
   return state_->counters;
 }
 
-}  // namespace berth::control
+}  // namespace berth::engine

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "base/clock.h"
-#include "control/engine.h"
+#include "engine/engine.h"
 
-namespace berth::control {
+namespace berth::engine {
 
 // The longest sleep: bounds what a step of the clock can do to a deadline.
 inline constexpr Duration kLoopSleepMax = Duration::seconds(1);
@@ -34,4 +34,4 @@ class Loop {
   std::shared_ptr<State> state_;  // shared with notifications on their way
 };
 
-}  // namespace berth::control
+}  // namespace berth::engine

@@ -1,9 +1,9 @@
-#include "control/mailbox.h"
+#include "engine/mailbox.h"
 
 #include <mutex>
 #include <utility>
 
-namespace berth::control {
+namespace berth::engine {
 
 struct Mailbox::State {
   std::mutex mutex;
@@ -39,4 +39,4 @@ void Mailbox::on_message(std::function<void()> notify) {
   state_->notify = std::move(notify);
 }
 
-}  // namespace berth::control
+}  // namespace berth::engine

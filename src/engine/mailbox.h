@@ -9,7 +9,7 @@
 
 #include "client/decider.h"
 
-namespace berth::control {
+namespace berth::engine {
 
 // One change, decoded once for every engine of the process.
 struct TypedChange {
@@ -81,4 +81,4 @@ class Mailbox {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace berth::control
+}  // namespace berth::engine

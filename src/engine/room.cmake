@@ -1,1 +1,1 @@
-berth_room(NAME control ROOMS base api client health dra scheduling binding TEST_LINK rapidcheck)
+berth_room(NAME engine ROOMS base api client TEST_LINK rapidcheck)

@@ -1,4 +1,4 @@
-#include "control/shared_informers.h"
+#include "engine/shared_informers.h"
 
 #include <algorithm>
 #include <atomic>
@@ -6,7 +6,7 @@
 #include "base/known_defects.h"
 #include "base/log.h"
 
-namespace berth::control {
+namespace berth::engine {
 namespace {
 
 api::ObjectKey key_of(api::Kind kind, const api::ResourceRef& resource, const api::TypedObject& object) {
@@ -126,4 +126,4 @@ void SharedInformers::stop() {
   for (const auto& informer : informers_) informer->stop();
 }
 
-}  // namespace berth::control
+}  // namespace berth::engine

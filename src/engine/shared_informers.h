@@ -10,9 +10,9 @@
 
 #include "api/decoded_versions.h"
 #include "client/api_client.h"
-#include "control/mailbox.h"
+#include "engine/mailbox.h"
 
-namespace berth::control {
+namespace berth::engine {
 
 class SharedInformers {
  public:
@@ -38,4 +38,4 @@ class SharedInformers {
   std::vector<std::unique_ptr<Informer>> informers_;
 };
 
-}  // namespace berth::control
+}  // namespace berth::engine

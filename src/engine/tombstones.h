@@ -9,9 +9,9 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "control/stable_hash.h"
+#include "base/stable_hash.h"
 
-namespace berth::control {
+namespace berth::engine {
 
 inline constexpr std::size_t kTombstonesMax = 16384;
 
@@ -32,4 +32,4 @@ class Tombstones {
   std::deque<std::uint64_t> order_;
 };
 
-}  // namespace berth::control
+}  // namespace berth::engine

@@ -1,10 +1,10 @@
-#include "control/work_queue.h"
+#include "engine/work_queue.h"
 
 #include <algorithm>
 
 #include "base/backoff.h"
 
-namespace berth::control {
+namespace berth::engine {
 
 std::size_t WorkQueue::Hash::operator()(const WorkKey& key) const noexcept {
   constexpr std::size_t kPrime = 0x9e3779b97f4a7c15ull;
@@ -90,4 +90,4 @@ std::optional<Time> WorkQueue::next_wake() const {
   return deadlines_.begin()->first;
 }
 
-}  // namespace berth::control
+}  // namespace berth::engine

@@ -12,7 +12,7 @@
 
 #include "api/kinds.h"
 
-namespace berth::control {
+namespace berth::engine {
 
 // Of a key whose runs fail (base/backoff.h).
 inline constexpr Duration kKeyBackoffBase = Duration::millis(10);
@@ -74,4 +74,4 @@ class WorkQueue {
   std::size_t running_ = 0;
 };
 
-}  // namespace berth::control
+}  // namespace berth::engine

@@ -1,8 +1,8 @@
-#include "control/work_queue.h"
+#include "engine/work_queue.h"
 
 #include <gtest/gtest.h>
 
-namespace berth::control {
+namespace berth::engine {
 namespace {
 
 constexpr Time kStart = Time::from_seconds(1000);
@@ -110,4 +110,4 @@ TEST(WorkQueue, ADeadlineThatHasPassedRunsAtOnce) {
 }
 
 }  // namespace
-}  // namespace berth::control
+}  // namespace berth::engine

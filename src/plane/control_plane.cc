@@ -1,52 +1,26 @@
-#include "control/control_plane.h"
+#include "plane/control_plane.h"
 
-#include "api/type_table.h"
 #include "base/log.h"
 #include "binding/binder.h"
 #include "binding/claim_deallocator.h"
 #include "binding/gang_barrier.h"
-#include "control/controllers/controllers.h"
+#include "controllers/controllers.h"
 #include "dra/cel_selectors.h"
 #include "health/health_reporter.h"
 #include "scheduling/scheduler.h"
 
-namespace berth::control {
+namespace berth::plane {
 namespace {
 
-// Every resource that can be watched and deleted, once per kind.
-std::vector<ServedResource> watched_resources() {
-  std::vector<ServedResource> served;
-  for (const api::ResourceInfo& resource : api::resources()) {
-    const bool watchable = resource.verbs.find("watch") != std::string_view::npos;
-    bool known = false;
-    for (const ServedResource& other : served)
-      known |= other.resource.group == resource.group && other.resource.resource == resource.plural;
-    // The same events are served in two groups.
-    if (!watchable || known || resource.group == "events.k8s.io") continue;
-    served.push_back(
-        {{std::string(resource.group), std::string(resource.version), std::string(resource.plural)},
-         std::string(resource.kind),
-         resource.namespaced});
-  }
-  return served;
-}
+using controllers::controller_rows;
+using controllers::ControllerGroup;
+using controllers::ControllerRow;
+using engine::Engine;
+using engine::EngineOptions;
 
-void add_controllers(Engine& engine) {
-  engine.add(make_claim_from_template());
-  engine.add(make_group_claim_from_template());
-  engine.add(make_claim_release());
-  engine.add(make_garbage_collector(watched_resources()));
-  engine.add(make_namespace_finalizer(watched_resources()));
-  engine.add(make_pod_group_protection());
-  engine.add(make_pod_gc());
-  engine.add(make_event_ttl());
-  engine.add(make_device_taint_eviction());
-}
-
-void add_simulated_nodes(Engine& engine) {
-  engine.add(make_simulated_nodes());
-  engine.add(make_simulated_pods());
-  engine.add(make_simulated_fabric());
+void add_controllers(Engine& engine, ControllerGroup group) {
+  for (const ControllerRow& row : controller_rows())
+    if (row.group == group) engine.add(row.make());
 }
 
 scheduling::SchedulerOptions scheduler_options(const ControlPlaneOptions& options, const api::Gates& gates) {
@@ -117,7 +91,7 @@ struct ControlPlane::Parts {
   const binding::Binder* binder = nullptr;  // its engine's
   health::HealthFeed* health = nullptr;
   const std::shared_ptr<api::DecodedVersions> decoded;
-  SharedInformers informers;
+  engine::SharedInformers informers;
 };
 
 ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, ControlPlaneOptions options)
@@ -133,9 +107,9 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
     engine_options.writes_in_flight_max = options.writes_in_flight_max;
     engine_options.decoded = parts_->decoded;
     parts_->controllers = std::make_unique<Engine>(client, engine_options);
-    if (options.controllers) add_controllers(*parts_->controllers);
+    if (options.controllers) add_controllers(*parts_->controllers, ControllerGroup::Cluster);
     if (options.binder) parts_->binder = add_binder(*parts_->controllers, gates, options.binding);
-    if (options.simulated_nodes) add_simulated_nodes(*parts_->controllers);
+    if (options.simulated_nodes) add_controllers(*parts_->controllers, ControllerGroup::SimulatedNodes);
     if (options.health && gates.enabled("ResourceHealthStatus")) {
       parts_->health = options.health;
       add_node_agents(*parts_->controllers, gates, *options.health);
@@ -152,12 +126,12 @@ ControlPlane::~ControlPlane() {
 void ControlPlane::start() {
   parts_->informers.start();
 }
-void ControlPlane::lead(Leading leading, client::Leadership leadership) {
+void ControlPlane::lead(engine::Leading leading, client::Leadership leadership) {
   const auto tell = [&] {
     for (Engine* engine : {scheduling(), controllers()})
       if (engine) engine->lead(leading, leadership);
   };
-  if (leading == Leading::Yes)
+  if (leading == engine::Leading::Yes)
     parts_->informers.relist(tell);
   else
     tell();
@@ -203,4 +177,4 @@ std::optional<Time> ControlPlane::next_wake() const {
   return next;
 }
 
-}  // namespace berth::control
+}  // namespace berth::plane

@@ -13,7 +13,7 @@
 #include "api/gates.h"
 #include "binding/plugin.h"
 #include "client/api_client.h"
-#include "control/engine.h"
+#include "engine/engine.h"
 #include "scheduling/scheduler.h"
 
 namespace berth::health {
@@ -24,7 +24,7 @@ namespace berth::binding {
 class Binder;
 }
 
-namespace berth::control {
+namespace berth::plane {
 
 struct ControlPlaneOptions {
   std::vector<std::string> scheduler_names = {"berth", "default-scheduler"};
@@ -34,7 +34,7 @@ struct ControlPlaneOptions {
   bool simulated_nodes = true;
   binding::BinderOptions binding = {};           // its binding_conditions follow the gates
   scheduling::SchedulerOptions scheduling = {};  // its names, gates and binding_timeout follow the others
-  std::size_t writes_in_flight_max = kWritesInFlightMax;  // of each engine
+  std::size_t writes_in_flight_max = engine::kWritesInFlightMax;  // of each engine
   // What drivers report of the nodes here; outlives the control plane. Null: nobody listens to drivers.
   health::HealthFeed* health = nullptr;
   // Hears of every decision, on the scheduler's thread; outlives the control plane. Null: nobody.
@@ -54,13 +54,13 @@ class ControlPlane {
   void start();
   // On the thread of start(), before or after it. Leads as Leadership{0} without it. A term that begins lists
   // everything afresh; no decider runs before those lists came.
-  void lead(Leading leading, client::Leadership leadership = {});
+  void lead(engine::Leading leading, client::Leadership leadership = {});
   // No message comes after it returns.
   void stop_watching();
 
   // Null when the options leave it empty.
-  Engine* scheduling();
-  Engine* controllers();
+  engine::Engine* scheduling();
+  engine::Engine* controllers();
 
   // For callers that step the engines themselves.
   const scheduling::SchedulingQueue& queue() const;
@@ -78,4 +78,4 @@ class ControlPlane {
   std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace berth::control
+}  // namespace berth::plane

@@ -75,7 +75,7 @@ std::vector<std::string> broken_memories(HostileWorld& world, const SafetyChecke
   for (const Kind kind : kKinds) stored.push_back(world.stored(kind));
   std::vector<std::string> broken;
   for (const auto& process : world.processes()) {
-    control::ControlPlane* plane = process->plane();
+    plane::ControlPlane* plane = process->plane();
     if (!plane || !plane->scheduling()) continue;
     MemoryCheck check(process->name(), plane->scheduling()->view(), plane->scheduler().cluster());
     for (std::size_t i = 0; i < stored.size(); ++i) check.check_view(kKinds[i], stored[i]);

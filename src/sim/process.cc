@@ -52,7 +52,7 @@ struct Process::Incarnation {
   WorldClock clock;
   std::shared_ptr<client::LeaseFence> fence;
   client::FencedClient fenced;
-  control::ControlPlane plane;
+  plane::ControlPlane plane;
   std::optional<client::LeaderElection> election;
   bool leads = false;
   bool messages = true;  // or has not been stepped yet
@@ -68,16 +68,16 @@ void Process::start() {
   if (incarnation_) return;
   paused_ = false;
   incarnation_ = std::make_shared<Incarnation>(network_, gates_, options_, ++starts_);
-  for (control::Engine* engine : {incarnation_->plane.scheduling(), incarnation_->plane.controllers()})
+  for (engine::Engine* engine : {incarnation_->plane.scheduling(), incarnation_->plane.controllers()})
     if (engine) engine->on_message([of = incarnation_.get()] { of->messages = true; });
-  lead(incarnation_->election ? control::Leading::No : control::Leading::Yes);
+  lead(incarnation_->election ? engine::Leading::No : engine::Leading::Yes);
   incarnation_->plane.start();
   if (incarnation_->election) poll_lease();
 }
 
 // The only place that tells a control plane whether it leads.
-void Process::lead(control::Leading leading) {
-  incarnation_->leads = leading == control::Leading::Yes;
+void Process::lead(engine::Leading leading) {
+  incarnation_->leads = leading == engine::Leading::Yes;
   incarnation_->messages = true;
   client::Leadership leadership;
   if (incarnation_->election && incarnation_->leads) leadership.epoch = incarnation_->election->epoch();
@@ -115,7 +115,7 @@ void Process::resume() {
   });
 }
 
-control::ControlPlane* Process::plane() {
+plane::ControlPlane* Process::plane() {
   return incarnation_ ? &incarnation_->plane : nullptr;
 }
 
@@ -129,7 +129,7 @@ void Process::poll_lease() {
   if (std::optional<client::ApiRequest> request = now.election->next_request(own_time(), monotonic))
     send(*std::move(request));
   const bool leads_now = now.election->leads(monotonic);
-  if (leads_now && !now.leads) lead(control::Leading::Yes);
+  if (leads_now && !now.leads) lead(engine::Leading::Yes);
   if (!leads_now && now.leads) {
     network_.note(FaultClass::LeaseLost);
     kill();

@@ -11,14 +11,14 @@
 
 #include "api/gates.h"
 #include "client/leader_election.h"
-#include "control/control_plane.h"
+#include "plane/control_plane.h"
 #include "sim/hostile_client.h"
 
 namespace berth::sim {
 
 struct ProcessOptions {
   std::string name;
-  control::ControlPlaneOptions parts;
+  plane::ControlPlaneOptions parts;
   std::string lease;          // empty: leads without being elected
   Duration clock_ahead = {};  // of the world's time; negative: behind
 };
@@ -47,7 +47,7 @@ class Process {
   // Times that a scheduler in this process began without a memory, or went on after a pause.
   int scheduler_interruptions() const { return options_.parts.scheduler ? starts_ + resumes_ : 0; }
   // Null while it does not run.
-  control::ControlPlane* plane();
+  plane::ControlPlane* plane();
   const std::string& name() const { return options_.name; }
   ProcessNetwork& network() { return network_; }
 
@@ -59,7 +59,7 @@ class Process {
  private:
   struct Incarnation;
   Time own_time() const { return network_.shared.events.now() + clock_ahead_; }
-  void lead(control::Leading leading);
+  void lead(engine::Leading leading);
   void poll_lease();
   void schedule_poll();
   void send(client::ApiRequest request);

@@ -1,1 +1,1 @@
-berth_room(NAME sim ROOMS base api model store client health scheduling control server)
+berth_room(NAME sim ROOMS base api model store client health scheduling engine controllers plane server)

@@ -3,7 +3,7 @@
 #include "api/type_table.h"
 #include "base/clock.h"
 #include "base/executor.h"
-#include "control/control_plane.h"
+#include "plane/control_plane.h"
 #include "server/in_process_client.h"
 #include "store/store.h"
 
@@ -42,9 +42,9 @@ struct World::Parts {
   }
 
   void start() {
-    control::ControlPlaneOptions options;
+    plane::ControlPlaneOptions options;
     options.health = &health.feed();
-    plane = std::make_unique<control::ControlPlane>(faulty, decider_gates, std::move(options));
+    plane = std::make_unique<plane::ControlPlane>(faulty, decider_gates, std::move(options));
     plane->start();
   }
 
@@ -65,7 +65,7 @@ struct World::Parts {
   FaultyClient faulty;
   std::unique_ptr<client::ApiClient> user;
   ReportedHealth health;
-  std::unique_ptr<control::ControlPlane> plane;
+  std::unique_ptr<plane::ControlPlane> plane;
 };
 
 Result<std::unique_ptr<World>> World::make(WorldOptions options) {

@@ -86,7 +86,8 @@ def run(tree):
         for source in sources:
             usable = set(lists["ROOMS"])
             if is_test(source):
-                usable |= {link.removeprefix("berth_") for link in lists["TEST_LINK"]}
+                usable |= {link.removeprefix("berth_").removesuffix("_testing")
+                           for link in lists["TEST_LINK"]}
             yield from check_includes(tree, source, room, usable, path)
 
     for path in tree.matching("bench/*_bench.cc", "fuzz/*_fuzz.cc"):

@@ -1,8 +1,8 @@
-#include "control/testing/engine_fixture.h"
+#include "engine/testing/engine_fixture.h"
 
 #include <algorithm>
 
-namespace berth::control::testing {
+namespace berth::engine::testing {
 
 EngineFixture::EngineFixture(Time start) : clock(start), api(clock), informers(api), engine(api, {}) {}
 
@@ -55,4 +55,4 @@ std::string run(client::Reconciler& reconciler, const client::View& view, const 
   return client::to_text(reconciler.reconcile(view, key, now));
 }
 
-}  // namespace berth::control::testing
+}  // namespace berth::engine::testing

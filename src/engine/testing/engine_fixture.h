@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "control/engine.h"
-#include "control/testing/fake_api.h"
+#include "engine/engine.h"
+#include "engine/testing/fake_api.h"
 
-namespace berth::control::testing {
+namespace berth::engine::testing {
 
 struct EngineFixture {
   explicit EngineFixture(Time start = Time::from_seconds(1800000000));
@@ -36,4 +36,4 @@ void put(client::View& view, api::Kind kind, std::string_view object);
 std::string run(client::Reconciler& reconciler, const client::View& view, const api::ObjectKey& key,
                 Time now);
 
-}  // namespace berth::control::testing
+}  // namespace berth::engine::testing

@@ -1,11 +1,11 @@
-#include "control/testing/fake_api.h"
+#include "engine/testing/fake_api.h"
 
 #include <algorithm>
 #include <array>
 
 #include "api/patch.h"
 
-namespace berth::control::testing {
+namespace berth::engine::testing {
 
 using client::ApiReply;
 using client::ApiRequest;
@@ -82,6 +82,14 @@ Json body_of(const ApiRequest& request) {
   auto body = parse_json(request.body);
   BERTH_ASSERT(body.ok(), "bodies are JSON");
   return *std::move(body);
+}
+
+// The UID and version that `body` names, where it names them, are those of `stored`.
+bool names_version(const Json& body, const Json& stored) {
+  const std::string uid = text_at(body, {"metadata", "uid"});
+  const std::string version = text_at(body, {"metadata", "resourceVersion"});
+  return (uid.empty() || uid == text_at(stored, {"metadata", "uid"})) &&
+         (version.empty() || version == text_at(stored, {"metadata", "resourceVersion"}));
 }
 
 // Strategic merge as far as controllers need it: conditions merge by type.
@@ -176,6 +184,9 @@ bool FakeApi::carry_out_only(std::size_t n) {
     case InjectedFault::Conflict:
       reply = status(409, "Conflict");
       break;
+    case InjectedFault::Refused:
+      reply = status(422, "Invalid");
+      break;
   }
   held_.push_back([done = std::move(next.done), reply = std::move(reply)] { done(reply); });
   return true;
@@ -198,6 +209,12 @@ ApiReply FakeApi::carry_out(const ApiRequest& request) {
   log.push_back(std::move(line));
   arrived.push_back(request);
 
+  ApiReply reply = dispatch(request);
+  if (on_accepted && reply.ok() && request.verb != Verb::Get) on_accepted(request);
+  return reply;
+}
+
+ApiReply FakeApi::dispatch(const ApiRequest& request) {
   if (request.verb == Verb::Create && request.subresource.empty()) return create(request);
   Objects& objects = objects_[request.resource];
   const auto found = objects.find({request.ns, request.name});
@@ -219,17 +236,19 @@ ApiReply FakeApi::create(const ApiRequest& request) {
 }
 
 ApiReply FakeApi::write(const ApiRequest& request, Json& stored) {
+  if (request.verb == Verb::JsonPatch) {
+    Result<Json> patched = api::apply_json_patch(stored, request.body);
+    if (!patched) return status(422, "Invalid");
+    return store(request.resource, stored, *std::move(patched));
+  }
   Json body = body_of(request);
-  const std::string uid = text_at(body, {"metadata", "uid"});
-  const std::string version = text_at(body, {"metadata", "resourceVersion"});
-  if (!uid.empty() && uid != text_at(stored, {"metadata", "uid"})) return status(409, "Conflict");
-  if (!version.empty() && version != text_at(stored, {"metadata", "resourceVersion"}))
-    return status(409, "Conflict");
+  if (!names_version(body, stored)) return status(409, "Conflict");
   return store(request.resource, stored, next_state(request, stored, std::move(body)));
 }
 
 ApiReply FakeApi::bind(const ApiRequest& request, Json& stored) {
   if (!text_at(stored, {"spec", "nodeName"}).empty() || deleting(stored)) return status(409, "Conflict");
+  if (!names_version(body_of(request), stored)) return status(409, "Conflict");
   Json next = stored;
   next["spec"]["nodeName"] = text_at(body_of(request), {"target", "name"});
   store(request.resource, stored, std::move(next));
@@ -378,4 +397,4 @@ bool FakeApi::deliver(std::size_t n) {
   return true;
 }
 
-}  // namespace berth::control::testing
+}  // namespace berth::engine::testing

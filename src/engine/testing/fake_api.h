@@ -2,8 +2,8 @@
 // watches, faults.
 //
 // One thread. Nothing happens by itself: requests and watch changes wait until the test lets them through, in
-// any order it likes. Knows no schema: status and finalize subresources, merge patches, deletes, nothing
-// else.
+// any order it likes. Knows no schema: status and finalize subresources, bindings, merge and JSON patches,
+// deletes, nothing else.
 #pragma once
 
 #include <deque>
@@ -17,7 +17,7 @@
 #include "base/json.h"
 #include "client/api_client.h"
 
-namespace berth::control::testing {
+namespace berth::engine::testing {
 
 enum class InjectedFault {
   None,
@@ -27,6 +27,7 @@ enum class InjectedFault {
   Throttled,    // 429
   ServerError,  // 500
   Conflict,     // 409, not carried out
+  Refused,      // 422, not carried out
 };
 
 class FakeApi final : public client::ApiClient {
@@ -55,6 +56,8 @@ class FakeApi final : public client::ApiClient {
   bool release(std::size_t n = 0);
   std::size_t answers_held() const { return held_.size(); }
   std::size_t requests_waiting() const { return requests_.size(); }
+  // The n-th request that waits to be carried out, oldest first.
+  const client::ApiRequest& waiting(std::size_t n) const { return requests_.at(n).request; }
   // The object names of the requests that wait to be carried out, oldest first.
   std::vector<std::string> waiting_names() const;
   // Delivers what one watch has waiting (the first list included), in one batch. False when nothing waited.
@@ -67,6 +70,8 @@ class FakeApi final : public client::ApiClient {
 
   // Asked once per request; none when empty.
   std::function<InjectedFault(const client::ApiRequest&)> fault;
+  // Called after each write that was carried out.
+  std::function<void(const client::ApiRequest&)> on_accepted;
   // "create v1/pods d/a", with "/status" for a subresource; in order of arrival at the server.
   std::vector<std::string> log;
   // What arrived, bodies included.
@@ -86,6 +91,7 @@ class FakeApi final : public client::ApiClient {
   };
 
   client::ApiReply carry_out(const client::ApiRequest& request);
+  client::ApiReply dispatch(const client::ApiRequest& request);
   client::ApiReply create(const client::ApiRequest& request);
   client::ApiReply write(const client::ApiRequest& request, Json& stored);
   client::ApiReply bind(const client::ApiRequest& request, Json& stored);
@@ -104,4 +110,4 @@ class FakeApi final : public client::ApiClient {
   std::vector<std::shared_ptr<Watch>> watches_;
 };
 
-}  // namespace berth::control::testing
+}  // namespace berth::engine::testing

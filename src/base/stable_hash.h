@@ -7,7 +7,7 @@
 
 #include "base/fnv.h"
 
-namespace berth::control {
+namespace berth {
 
 // FNV-1a, then mixed so that every bit depends on every character.
 constexpr std::uint64_t stable_hash(std::string_view text) {
@@ -24,4 +24,4 @@ inline std::string hex_of(std::uint64_t hash) {
   return hex;
 }
 
-}  // namespace berth::control
+}  // namespace berth

@@ -6,13 +6,13 @@
 #include <string>
 #include <utility>
 
-namespace berth::control {
+namespace berth {
 
 // A map that forgets what was used least recently.
 template <class Value>
-class RecentMap {
+class LruMap {
  public:
-  explicit RecentMap(std::size_t size_max) : size_max_(size_max) {}
+  explicit LruMap(std::size_t size_max) : size_max_(size_max) {}
 
   // The value of `key`, made when absent. Valid until the next call.
   Value& at(const std::string& key) {
@@ -42,4 +42,4 @@ class RecentMap {
   std::map<std::string, typename Order::iterator, std::less<>> index_;
 };
 
-}  // namespace berth::control
+}  // namespace berth

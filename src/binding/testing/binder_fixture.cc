@@ -1,0 +1,151 @@
+#include "binding/testing/binder_fixture.h"
+
+#include <algorithm>
+
+#include "engine/testing/engine_fixture.h"
+
+namespace berth::binding::testing {
+namespace {
+
+using client::ApiRequest;
+using client::Verb;
+
+constexpr int kRoundsMax = 100'000;
+
+bool is_event(const ApiRequest& request) {
+  return request.resource.resource == "events";
+}
+
+std::string log_line(const ApiRequest& request) {
+  std::string line = request.verb == Verb::Create ? "create " : request.verb == Verb::Get ? "get " : "patch ";
+  line += request.resource.resource + " " + request.name;
+  if (!request.subresource.empty()) line += "/" + request.subresource;
+  return line;
+}
+
+bool same_write(const ApiRequest& a, const ApiRequest& b) {
+  return a.verb == b.verb && a.name == b.name && a.resource == b.resource && a.subresource == b.subresource;
+}
+
+}  // namespace
+
+BinderFixture::BinderFixture(BinderOptions options) : options_(std::move(options)) {
+  api_.on_accepted = [this](const ApiRequest& request) { accepted(request); };
+  crash();
+}
+
+void BinderFixture::accepted(const ApiRequest& request) {
+  if (!is_event(request)) {
+    log.push_back(log_line(request));
+    if (on_write) on_write(request);
+  } else if (request.verb == Verb::Create) {
+    const Json body = *parse_json(request.body);
+    events.push_back({std::string(body.string_at("reason")), std::string(body.string_at("action")),
+                      std::string(body.string_at("message"))});
+  }
+}
+
+void BinderFixture::crash() {
+  engine_.reset();
+  informers_ = std::make_unique<engine::SharedInformers>(api_);
+  engine_ = std::make_unique<engine::Engine>(api_, engine::EngineOptions{});
+  auto binder = *Binder::make(options_);
+  binder_ = binder.get();
+  engine_->add(make_gang_barrier(options_, *binder_));
+  engine_->add(std::move(binder));
+  engine_->attach_to(*informers_);
+  informers_->start();
+}
+
+void BinderFixture::put(api::Kind kind, std::string_view object) {
+  api_.put(kind, object);
+}
+
+void BinderFixture::change(const api::ObjectKey& key, std::string_view merge_patch) {
+  api_.change(key.kind, key.ns, key.name, merge_patch);
+}
+
+void BinderFixture::remove(const api::ObjectKey& key) {
+  if (find(key)) api_.remove(api::ref_of(key.kind), key.ns, key.name);
+}
+
+const Json* BinderFixture::find(const api::ObjectKey& key) const {
+  return api_.find(key.kind, key.ns, key.name);
+}
+
+client::Effects BinderFixture::decide(const api::ObjectKey& key) const {
+  client::View view;
+  for (const api::Kind kind : {api::Kind::Node, api::Kind::Pod, api::Kind::PodGroup, api::Kind::ResourceClaim,
+                               api::Kind::BindRequest})
+    for (const Json* object : api_.all(api::ref_of(kind)))
+      engine::testing::put(view, kind, to_string(*object));
+  return (*Binder::make(options_))->reconcile(view, key, now());
+}
+
+bool BinderFixture::deliver_watches() {
+  bool moved = false;
+  for (std::size_t watch = 0; watch < api_.watches(); ++watch) moved |= api_.deliver(watch);
+  return moved;
+}
+
+void BinderFixture::answer_events() {
+  for (std::size_t n = 0; n < api_.requests_waiting();)
+    if (!is_event(api_.waiting(n)))
+      ++n;
+    else
+      api_.answer(n);
+}
+
+void BinderFixture::run_keys() {
+  for (int i = 0; engine_->step(clock_.now()); ++i)
+    BERTH_ASSERT(i < kRoundsMax, "the engine never comes to rest");
+  answer_events();
+}
+
+void BinderFixture::deliver() {
+  deliver_watches();
+  run_keys();
+}
+
+void BinderFixture::answer(std::size_t nth, InjectedFault fault) {
+  const std::size_t at = nth % in_flight();
+  const ApiRequest request = api_.waiting(at);
+  const bool repeats = fault == InjectedFault::ServerError;
+  api_.fault = [&](const ApiRequest& sent) {
+    return same_write(sent, request) ? fault : InjectedFault::None;
+  };
+  api_.answer(at);
+  run_keys();
+  for (std::uint32_t attempt = 1; repeats && attempt < engine::kWriteAttemptsMax; ++attempt) {
+    if (const auto wake = engine_->next_wake()) clock_.advance_to(std::max(*wake, clock_.now()));
+    run_keys();
+    for (std::size_t n = 0; n < in_flight(); ++n)
+      if (same_write(api_.waiting(n), request)) {
+        api_.answer(n);
+        break;
+      }
+    run_keys();
+  }
+  api_.fault = nullptr;
+}
+
+void BinderFixture::answer(std::string_view line, InjectedFault fault) {
+  for (std::size_t n = 0; n < in_flight(); ++n)
+    if (log_line(api_.waiting(n)) == line) return answer(n, fault);
+  BERTH_ASSERT(false, "such a write waits");
+}
+
+void BinderFixture::run_until_idle(Time until) {
+  for (int round = 0; round < kRoundsMax; ++round) {
+    run_keys();
+    bool moved = api_.answer();
+    moved |= deliver_watches();
+    if (moved) continue;
+    const std::optional<Time> wake = engine_->next_wake();
+    if (!wake || *wake > until) return;
+    clock_.advance_to(std::max(*wake, clock_.now()));
+  }
+  BERTH_ASSERT(false, "the binder never comes to rest");
+}
+
+}  // namespace berth::binding::testing
