@@ -8,30 +8,25 @@
 #include "base/fnv.h"
 #include "planning/judgement.h"
 #include "planning/objects.h"
-#include "scheduling/explain.h"
 
 namespace berth::planning {
 namespace {
 
 using model::NodeId;
+using scheduling::DecisionResult;
+using scheduling::EntityKind;
+using scheduling::PreEnqueueResult;
 
 constexpr std::array<std::string_view, 6> kResultNames = {"Placed", "Preempting", "Unschedulable",
                                                           "Error",  "Gated",      "Unknown"};
 
-bool goes_first(const Turn& a, const Turn& b) {
-  if (a.priority != b.priority) return a.priority > b.priority;
-  if (a.created != b.created) return a.created < b.created;
-  return std::tie(a.ns, a.name, a.of_group) < std::tie(b.ns, b.name, b.of_group);
-}
-
-bool is_pending(const model::Cluster& cluster, const api::Pod& pod) {
-  return !pod.bound() && !pod.finished() && !pod.meta.deleting() &&
-         !cluster.ledger().node_of(cluster.find_pod(pod.meta.ns, pod.meta.name)).valid();
-}
-
 // Share ids depend on the pod or group of the turn and on the seed alone.
 std::uint64_t seed_of(const Turn& turn, std::uint64_t seed) {
-  return fnv1a(turn.ns + "/" + turn.name, kFnvStart ^ seed);
+  return fnv1a(turn.entry.key.ns + "/" + turn.entry.key.name, kFnvStart ^ seed);
+}
+
+ResultKind result_of(DecisionResult result) {
+  return result == DecisionResult::Error ? ResultKind::Error : ResultKind::Unschedulable;
 }
 
 std::string id_of(const Decision& decision) {
@@ -51,54 +46,42 @@ bool Plan::complete() const {
 }
 
 std::vector<Turn> turns_of(const client::View& view, const model::Cluster& cluster) {
-  std::map<client::NamedKey, Turn> groups;
+  std::set<scheduling::EntityKey> groups;
   std::vector<Turn> turns;
   for (const auto& [key, pod] : view.pods.all()) {
-    if (!is_pending(cluster, *pod)) continue;
-    if (pod->group.empty()) {
-      turns.push_back({pod->priority, pod->meta.created, key.ns, key.name, {pod}, false, nullptr});
-      continue;
-    }
-    Turn& turn = groups[{key.ns, pod->group}];
-    turn.pods.push_back(pod);
-    if (turn.of_group) continue;
-    const api::PodGroup* group = view.pod_groups.find(key.ns, pod->group);
-    turn.of_group = true;
-    turn.ns = key.ns;
-    turn.name = pod->group;
-    turn.group = group;
-    turn.priority = group ? group->priority : pod->priority;
-    turn.created = group ? group->meta.created : pod->meta.created;
+    if (!scheduling::wants_place(view, cluster, *pod)) continue;
+    if (pod->group.empty())
+      turns.push_back({scheduling::queue_entry(*pod), pod, nullptr});
+    else
+      groups.insert({key.ns, pod->group, EntityKind::Group});
   }
-  for (auto& [key, turn] : groups) turns.push_back(std::move(turn));
-  std::sort(turns.begin(), turns.end(), goes_first);
+  for (const scheduling::EntityKey& key : groups) {
+    const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
+    turns.push_back({scheduling::queue_entry(key, group, members_of(view, cluster, key)), nullptr, group});
+  }
+  std::sort(turns.begin(), turns.end(),
+            [](const Turn& a, const Turn& b) { return scheduling::queue_sort_less(a.entry, b.entry); });
   return turns;
 }
 
 Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::SelectorEvaluator& selectors)
     : offline_(offline),
       options_(options),
-      allocator_(offline.cluster(), selectors, random_, options.device_gates),
-      context_{offline.view(), offline.cluster(), allocator_, offline.now()},
-      plugins_(scheduling::default_plugins()),
-      cycle_(plugins_),
-      signature_cache_(cycle_, domains_),
-      groups_(plugins_, domains_, signature_cache_) {
-  allocator_.set_scoring(options.device_scoring);
-}
+      core_(offline.cluster(), selectors, options.device_gates, options.device_scoring),
+      context_{offline.view(), offline.cluster(), core_.allocator(), offline.now()} {}
 
 Plan Planner::run() {
   const std::vector<Turn> turns = turns_of(offline_.view(), offline_.cluster());
   for (const Turn& turn : turns) {
-    random_ = SeededRandom(seed_of(turn, options_.seed));
+    core_.seed(seed_of(turn, options_.seed));
     Decision decision;
-    decision.ns = turn.ns;
-    decision.name = turn.name;
-    decision.group = turn.of_group;
-    if (turn.of_group) {
+    decision.ns = turn.entry.key.ns;
+    decision.name = turn.entry.key.name;
+    decision.group = turn.entry.key.kind == EntityKind::Group;
+    if (decision.group) {
       decide_group(turn, decision);
     } else {
-      decide_pod(*turn.pods.front(), decision);
+      decide_pod(*turn.pod, decision);
     }
     plan_.decisions.push_back(std::move(decision));
   }
@@ -113,61 +96,53 @@ bool Planner::may_be_tried(const api::Pod& pod, Decision& decision) const {
     decision.message = trouble;
     return false;
   }
-  for (const auto& plugin : plugins_.gates) {
-    const scheduling::PreEnqueueResult gate = plugin->check(offline_.view(), pod);
-    if (gate.kind == scheduling::PreEnqueueResult::Kind::Open) continue;
-    const bool gated = !pod.scheduling_gates.empty();
-    decision.result = gated ? ResultKind::Gated : ResultKind::Unschedulable;
-    decision.reason = gated ? "SchedulingGated" : "Unschedulable";
-    decision.message = gate.kind == scheduling::PreEnqueueResult::Kind::Reported
-                           ? gate.message
-                           : "pod " + pod.meta.name + " " + gate.message;
-    return false;
-  }
-  return true;
+  const PreEnqueueResult gate = core_.pre_enqueue(offline_.view(), pod);
+  if (gate.kind == PreEnqueueResult::Kind::Open) return true;
+  const bool gated = !pod.scheduling_gates.empty();
+  decision.result = gated ? ResultKind::Gated : ResultKind::Unschedulable;
+  decision.reason = gated ? "SchedulingGated" : "Unschedulable";
+  decision.message = gate.kind == PreEnqueueResult::Kind::Reported
+                         ? gate.message
+                         : "pod " + pod.meta.name + " " + gate.message;
+  return false;
 }
 
 void Planner::decide_pod(const api::Pod& pod, Decision& decision) {
   decision.pods.push_back({pod.meta.ns, pod.meta.name, "", {}});
   if (!may_be_tried(pod, decision)) return;
   model::Cluster& cluster = offline_.cluster();
-  const std::vector<NodeId>& nodes = domains_.nodes(cluster);
-  if (options_.verdicts != Verdicts::None) decision.verdicts = judge_nodes(cycle_, context_, pod, nodes);
-  cycle_.begin(state_, context_, pod);
-  const NodeId node = signature_cache_.choose(state_, {});
-  if (!node.valid()) return refuse_pod(pod, nodes, decision);
-  cycle_.judge(state_, {&node, 1});
-  decision.score = state_.scores.front();
+  const std::vector<NodeId>& nodes = core_.domains().nodes(cluster);
+  if (options_.verdicts != Verdicts::None)
+    decision.verdicts = judge_nodes(core_.pod_cycle(), context_, pod, nodes);
+  scheduling::PodDecision decided;
   {
+    // Undone at its end: what is placed counts from the objects on.
     model::Ledger::Transaction transaction(cluster.ledger());
-    if (!cycle_.reserve(state_, node, transaction)) return refuse_pod(pod, nodes, decision);
+    decided = core_.decide_pod(context_, pod, {}, transaction);
   }
-  const scheduling::Reservation& reserved = state_.reservation;
-  place({pod, node, reserved.claims, reserved.node_allocatable}, {}, id_of(decision), decision.pods.front());
+  if (decided.result != DecisionResult::Placed) return refuse_pod(decided, nodes, decision);
+  core_.pod_cycle().judge(core_.state(), {&decided.node, 1});
+  decision.score = core_.state().scores.front();
+  const scheduling::Reservation& reserved = core_.state().reservation;
+  place({pod, decided.node, reserved.claims, reserved.node_allocatable}, {}, id_of(decision),
+        decision.pods.front());
   decision.result = ResultKind::Placed;
-  decision.reason = "Scheduled";
+  decision.reason = decided.reason;
   decision.message = pod.meta.ns + "/" + pod.meta.name + " goes to " + decision.pods.front().node;
 }
 
-void Planner::refuse_pod(const api::Pod& pod, std::span<const NodeId> nodes, Decision& decision) {
-  const scheduling::FitError fit_error = signature_cache_.fit_error(state_);
-  if (!fit_error.error.empty()) {
-    decision.result = ResultKind::Error;
-    decision.reason = "SchedulerError";
-    decision.message = fit_error.error;
-    return;
+void Planner::refuse_pod(const scheduling::PodDecision& refused, std::span<const NodeId> nodes,
+                         Decision& decision) {
+  decision.message = refused.message();
+  decision.explanation = refused.explanation;
+  decision.reason = refused.reason;
+  decision.result = result_of(refused.result);
+  if (refused.out_of_budget) {
+    decision.result = ResultKind::Unknown;
+    decision.reason = "SearchBudgetEnded";
+  } else if (refused.result != DecisionResult::Error) {
+    decision.certificate = prove(core_.pod_cycle(), core_.state(), refused.fit_error, nodes);
   }
-  const bool unknown =
-      std::any_of(fit_error.reasons.begin(), fit_error.reasons.end(),
-                  [](const auto& refused) { return *refused.row == scheduling::reason_row("SearchEnded"); });
-  decision.result = unknown ? ResultKind::Unknown : ResultKind::Unschedulable;
-  decision.reason = unknown ? "SearchBudgetEnded" : "Unschedulable";
-  decision.message = fit_error.fit_sentence(nodes.size());
-  if (!nodes.empty())
-    decision.message += " " + fit_error.preemption_sentence(nodes.size(), pod.preemption_policy);
-  decision.explanation = scheduling::explain_pod(state_, fit_error, nodes.size());
-  decision.message += " " + decision.explanation;
-  if (!unknown) decision.certificate = prove(cycle_, state_, fit_error, nodes);
 }
 
 void Planner::place(const Chosen& chosen, const api::BindGroup& group, const std::string& id,
@@ -179,7 +154,7 @@ void Planner::place(const Chosen& chosen, const api::BindGroup& group, const std
     planned.claims.push_back({row.key.name, choice.allocation});
   }
   offline_.bind(pod, planned.node, chosen.claims, chosen.node_allocatable);
-  domains_.use_changed(chosen.node);
+  core_.domains().use_changed(chosen.node);
   if (!options_.objects) return;
   placed_.push_back({pod.meta.ns, pod.meta.name});
   bind_requests_.push_back(

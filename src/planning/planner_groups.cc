@@ -5,64 +5,57 @@
 namespace berth::planning {
 namespace {
 
-using model::NodeId;
+using scheduling::GroupMembers;
 using scheduling::GroupOutcome;
 
-Proof too_few(std::size_t minimum, std::size_t members) {
+Proof too_few(const api::PodGroup& group, const GroupMembers& members) {
   return {"Gang",
           "",
           "",
           "",
-          Quantity::of(static_cast<std::int64_t>(minimum)),
-          Quantity::of(static_cast<std::int64_t>(members)),
+          Quantity::of(group.gang_min.value_or(1)),
+          Quantity::of(members.alive),
           {},
           "the group has too few pods"};
 }
 
 }  // namespace
 
-scheduling::GroupInput Planner::group_input(const Turn& turn) const {
-  const model::Cluster& cluster = offline_.cluster();
-  scheduling::GroupInput input;
-  input.group = turn.group;
-  for (const auto& pod : turn.pods) input.waiting.push_back(pod.get());
-  std::sort(input.waiting.begin(), input.waiting.end(), scheduling::before_in_queue);
-  for (const api::Pod* pod : offline_.view().pods_of_group(turn.ns, turn.name)) {
-    const NodeId node = cluster.ledger().node_of(cluster.find_pod(turn.ns, pod->meta.name));
-    if (!node.valid() || pod->finished() || pod->meta.deleting()) continue;
-    input.placed.push_back(pod);
-    input.occupied.push_back(node);
-  }
-  return input;
+// Of whichever scheduler: a plan is about the cluster, and writes nothing.
+GroupMembers members_of(const client::View& view, const model::Cluster& cluster,
+                        const scheduling::EntityKey& group) {
+  const scheduling::GroupQuestions questions{[](const api::Pod&) { return true; },
+                                             [](const std::string&) { return false; },
+                                             [](const std::string&) { return false; }};
+  return group_members(view, cluster, questions, group.ns, group.name);
 }
 
 void Planner::decide_group(const Turn& turn, Decision& decision) {
   decision.reason = "Unschedulable";
-  for (const auto& pod : turn.pods) decision.pods.push_back({pod->meta.ns, pod->meta.name, "", {}});
-  if (!turn.group) {
-    decision.message = "PodGroup " + turn.ns + "/" + turn.name + " is not in the input";
-    return;
-  }
-  for (const auto& pod : turn.pods)
+  const scheduling::EntityKey& key = turn.entry.key;
+  GroupMembers members = members_of(offline_.view(), offline_.cluster(), key);
+  std::sort(members.waiting.begin(), members.waiting.end(), scheduling::before_in_queue);
+  for (const api::Pod* pod : members.waiting) decision.pods.push_back({pod->meta.ns, pod->meta.name, "", {}});
+  for (const api::Pod* pod : members.waiting)
     if (!may_be_tried(*pod, decision)) return;
-  const scheduling::GroupInput input = group_input(turn);
-  const std::size_t members = input.waiting.size() + input.placed.size();
-  const auto minimum = static_cast<std::size_t>(turn.group->gang_min.value_or(1));
-  if (members < minimum) {
-    decision.message =
-        "the group has " + std::to_string(members) + " pods and needs " + std::to_string(minimum);
-    decision.certificate = too_few(minimum, members);
+  decision.message = scheduling::group_gate(key, turn.group, members);
+  if (decision.message.empty()) decision.message = members.unsettled;
+  if (!decision.message.empty()) {
+    if (turn.group && members.unsettled.empty()) decision.certificate = too_few(*turn.group, members);
     return;
   }
+  const scheduling::GroupInput input = scheduling::group_input(
+      *turn.group, std::move(members), [](const api::Pod&) { return scheduling::AvoidSet{}; });
   const GroupOutcome outcome = [&] {
     model::Ledger::Transaction transaction(offline_.cluster().ledger());
-    return groups_.run(context_, input, transaction);
+    return core_.decide_group(context_, input, transaction);
   }();
   if (outcome.kind == GroupOutcome::Kind::Placed) return place_group(input, outcome, decision);
-  const bool failed = outcome.kind == GroupOutcome::Kind::Error;
+  const scheduling::GroupRefusal refusal = scheduling::group_refusal(*turn.group, outcome);
+  const bool failed = refusal.result == scheduling::DecisionResult::Error;
   decision.result = failed ? ResultKind::Error : ResultKind::Unschedulable;
-  decision.reason = failed ? "SchedulerError" : "Unschedulable";
-  decision.message = outcome.message + (failed ? "" : " " + outcome.explanation);
+  decision.reason = refusal.reason;
+  decision.message = refusal.message;
   if (!failed) decision.explanation = outcome.explanation;
 }
 

@@ -8,12 +8,6 @@
 namespace berth::scheduling {
 namespace {
 
-std::string preemption_sentence(const api::PodGroup& group) {
-  return group.preemption_policy == "Never"
-             ? ", pod group preemption: not eligible due to preemptionPolicy=Never."
-             : ", pod group preemption: No preemption victims found for incoming preemptor";
-}
-
 // Members may share a claim.
 void add_once(client::Effects& effects, const client::Chain& chain) {
   for (const client::Chain& one : effects.chains)
@@ -30,36 +24,23 @@ bool is_scheduled(const GroupInput& input) {
 
 }  // namespace
 
-GroupInput Scheduler::group_input(const SchedulingContext& context, const api::PodGroup& group,
-                                  Time now) const {
-  GroupMembers members = members_of(context.view, {group.meta.ns, group.meta.name, EntityKind::Group});
-  GroupInput input;
-  input.group = &group;
-  input.waiting = std::move(members.waiting);
-  input.placed = std::move(members.placed);
-  input.occupied = std::move(members.occupied);
-  input.scheduled = members.scheduled + members.at_barrier;
-  input.joins = std::move(members.joinable);
-  for (const api::Pod* pod : input.waiting) {
-    if (auto nodes = nodes_to_avoid(*pod, now); !nodes.empty()) input.avoid[pod->meta.uid] = std::move(nodes);
-    for (const model::DeviceId device : avoid_list_.devices(cluster_, *pod, now))
-      input.hidden.push_back(device);
-  }
+GroupInput Scheduler::input_of(const SchedulingContext& context, const api::PodGroup& group, Time now) const {
+  GroupInput input =
+      group_input(group, members_of(context.view, {group.meta.ns, group.meta.name, EntityKind::Group}),
+                  [&](const api::Pod& pod) { return avoid_set(pod, now); });
   const std::span<const model::DeviceId> kept = overtaking_.kept_devices(group.priority);
   input.hidden.insert(input.hidden.end(), kept.begin(), kept.end());
-  std::sort(input.waiting.begin(), input.waiting.end(), before_in_queue);
   return input;
 }
 
 client::Effects Scheduler::decide_group(const SchedulingContext& context, QueuedEntity entry,
                                         const api::PodGroup& group, Time now) {
-  const GroupInput input = group_input(context, group, now);
+  const GroupInput input = input_of(context, group, now);
   if (input.waiting.empty()) return {};
   std::string id = next_decision(entry.key, now);
   if (!input.joins.empty()) id = input.joins;
   model::Ledger::Transaction transaction(cluster_.ledger());
-  for (const model::DeviceId device : input.hidden) transaction.hide(device);
-  const GroupOutcome outcome = group_cycle_.run(context, input, transaction);
+  const GroupOutcome outcome = core_.decide_group(context, input, transaction);
   if (outcome.kind == GroupOutcome::Kind::Placed)
     return bind_group(context, std::move(entry), input, outcome, transaction, id, now);
   return refuse_group(context, std::move(entry), input, outcome, id, now);
@@ -85,7 +66,7 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
     }
     chosen.push_back(i);
     flight.members.push_back({pod.meta.uid, member.node});
-    domains_.use_changed(member.node);
+    core_.domains().use_changed(member.node);
     record.placed.push_back({pod.meta.name, cluster_.node(member.node).name});
     conditions_.drop(client::key_of(api::Kind::Pod, pod.meta));
   }
@@ -124,21 +105,14 @@ void Scheduler::put_back(QueuedEntity entry, const GroupInput& input, Time now) 
   const bool avoids = !input.avoid.empty() || !input.hidden.empty();
   if (avoids && !has(KnownDefect::AvoidedNodesWaitForSweep))
     return queue_.put_after_error(std::move(entry), now);
-  queue_.put_unschedulable(std::move(entry), plugins_.all_events(), now);
+  queue_.put_unschedulable(std::move(entry), core_.plugins().all_events(), now);
 }
 
 client::Effects Scheduler::refuse_group(const SchedulingContext& context, QueuedEntity entry,
                                         const GroupInput& input, const GroupOutcome& outcome,
                                         const std::string& id, Time now) {
-  const bool failed = outcome.kind == GroupOutcome::Kind::Error;
-  const std::string reason = failed ? "SchedulerError" : "Unschedulable";
-  const std::string own = failed ? "" : " " + outcome.explanation;
-  const std::string group_message =
-      failed ? outcome.message : outcome.message + preemption_sentence(*input.group) + own;
-  // Members that would have had a node, or were not asked, hear what became of the group.
-  const std::string shared = failed || outcome.without_placements
-                                 ? outcome.message + own
-                                 : "pod group is unschedulable, " + group_message;
+  const GroupRefusal refusal = group_refusal(*input.group, outcome);
+  const bool failed = refusal.result == DecisionResult::Error;
   client::Effects effects;
   effects.decision_id = id;
   DecisionRecord record{id, now, DecisionKind::Group, input.group->meta.ns, input.group->meta.name};
@@ -146,21 +120,22 @@ client::Effects Scheduler::refuse_group(const SchedulingContext& context, Queued
     const MemberOutcome& member = outcome.members[i];
     const bool own_words = !member.sentence.empty();
     tell(context.view, *input.waiting[i],
-         {reason, own_words ? member.sentence : shared, own_words ? member.explanation : "", id,
-          kMemberRewordAfter},
+         {refusal.reason, own_words ? member.sentence : refusal.of_members,
+          own_words ? member.explanation : "", id, kMemberRewordAfter},
          now);
     for (const client::Chain& chain : member.deallocations) add_once(effects, chain);
     if (record.refused.empty()) record.refused = member.refused;
   }
   if (!effects.chains.empty()) deallocating_[id] = entry.key;
   if (!is_scheduled(input))
-    conditions_.want(context.view,
-                     {client::key_of(api::Kind::PodGroup, input.group->meta), input.group->meta.uid,
-                      group_condition(false, reason, group_message, now), wording_class(outcome.message)},
-                     now);
-  record.result = failed ? DecisionResult::Error : DecisionResult::Unschedulable;
-  record.reason = reason;
-  record.message = group_message;
+    conditions_.want(
+        context.view,
+        {client::key_of(api::Kind::PodGroup, input.group->meta), input.group->meta.uid,
+         group_condition(false, refusal.reason, refusal.message, now), wording_class(outcome.message)},
+        now);
+  record.result = refusal.result;
+  record.reason = refusal.reason;
+  record.message = refusal.message;
   record.explanation = failed ? "" : outcome.explanation;
   log(std::move(record));
   if (!failed && !is_scheduled(input)) overtaking_.refused(entry.key, input.group->priority);

@@ -8,11 +8,11 @@ void Scheduler::forget_overtaken(const EntityKey& key, Time now) {
   if (overtaking_.forget(key)) queue_.wake(kEventPodGone, now);
 }
 
-std::vector<NodeId> Scheduler::nodes_to_avoid(const api::Pod& pod, Time now) const {
-  std::vector<NodeId> nodes = avoid_list_.nodes(pod.meta.uid, now);
-  const std::span<const NodeId> kept = overtaking_.kept_nodes(pod.priority);
-  nodes.insert(nodes.end(), kept.begin(), kept.end());
-  return nodes;
+AvoidSet Scheduler::avoid_set(const api::Pod& pod, Time now) const {
+  AvoidSet avoid{avoid_list_.nodes(pod.meta.uid, now), avoid_list_.devices(cluster_, pod, now)};
+  const std::span<const NodeId> nodes = overtaking_.kept_nodes(pod.priority);
+  avoid.nodes.insert(avoid.nodes.end(), nodes.begin(), nodes.end());
+  return avoid;
 }
 
 // As if nothing of lower priority ran. Cost: O(pods), once for each time that room is looked for.
@@ -48,10 +48,8 @@ BackfillReservation Scheduler::room_of_pod(const SchedulingContext& context, con
   BackfillReservation room;
   const std::vector<NodeId> failed = avoid_list_.nodes(pod.meta.uid, context.now);
   avoided.insert(avoided.end(), failed.begin(), failed.end());
-  pod_cycle_.begin(state_, context, pod);
-  const NodeId node = signature_cache_.choose(state_, avoided);
-  if (!node.valid()) return room;
-  if (pod_cycle_.reserve(state_, node, transaction)) add_room(room, node, state_.reservation.claims);
+  if (const NodeId node = core_.place_pod(context, pod, avoided, transaction); node.valid())
+    add_room(room, node, core_.state().reservation.claims);
   return room;
 }
 
@@ -59,12 +57,12 @@ BackfillReservation Scheduler::room_of_group(const SchedulingContext& context, c
                                              std::span<const NodeId> avoided,
                                              model::Ledger::Transaction& transaction) {
   BackfillReservation room;
-  GroupInput input = group_input(context, group, context.now);
+  GroupInput input = input_of(context, group, context.now);
   for (const api::Pod* member : input.waiting) {
     std::vector<NodeId>& of_member = input.avoid[member->meta.uid];
     of_member.insert(of_member.end(), avoided.begin(), avoided.end());
   }
-  const GroupOutcome outcome = group_cycle_.run(context, input, transaction);
+  const GroupOutcome outcome = core_.place_group(context, input, transaction);
   if (outcome.kind != GroupOutcome::Kind::Placed) return room;
   for (const MemberOutcome& member : outcome.members)
     if (member.node.valid()) add_room(room, member.node, member.claims);
@@ -85,11 +83,11 @@ BackfillReservation Scheduler::find_room(const SchedulingContext& context, const
     } else if (const api::PodGroup* group =
                    is_pod ? nullptr : context.view.pod_groups.find(key.ns, key.name)) {
       remove_lower(context, group->priority, transaction, touched);
-      for (const NodeId node : touched) domains_.use_changed(node);
+      for (const NodeId node : touched) core_.domains().use_changed(node);
       room = room_of_group(context, *group, avoided, transaction);
     }
   }
-  for (const NodeId node : touched) domains_.use_changed(node);
+  for (const NodeId node : touched) core_.domains().use_changed(node);
   return room;
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/fnv.h"
 #include "base/known_defects.h"
-#include "scheduling/explain.h"
+#include "base/stable_hash.h"
 #include "scheduling/writes.h"
 
 namespace berth::scheduling {
@@ -41,17 +41,10 @@ Scheduler::Scheduler(SchedulerOptions options, dra::SelectorEvaluator& selectors
     : options_(std::move(options)),
       decisions_(decisions),
       inputs_(inputs),
-      random_(0),
       cluster_(options_.gates.node_allocatable_resources ? model::NodeAllocatable::Counted
                                                          : model::NodeAllocatable::Ignored),
-      allocator_(cluster_, selectors, random_, options_.gates),
-      plugins_(default_plugins()),
-      pod_cycle_(plugins_),
-      signature_cache_(pod_cycle_, domains_),
-      group_cycle_(plugins_, domains_, signature_cache_),
-      overtaking_(options_.overtaking_limit) {
-  allocator_.set_scoring(options_.device_scoring);
-}
+      core_(cluster_, selectors, options_.gates, options_.device_scoring),
+      overtaking_(options_.overtaking_limit) {}
 
 std::vector<client::Interest> Scheduler::interests() const {
   std::vector<client::Interest> interests;
@@ -70,9 +63,7 @@ bool Scheduler::ours(const api::Pod& pod) const {
 
 // A request that failed for good is the place for the next decision.
 bool Scheduler::wants_place(const client::View& view, const api::Pod& pod) const {
-  if (!ours(pod) || pod.bound() || pod.finished() || pod.meta.deleting()) return false;
-  if (cluster_.ledger().node_of(cluster_.find_pod(pod.meta.ns, pod.meta.name)).valid()) return false;
-  return standing_request(view, pod) == nullptr;
+  return ours(pod) && scheduling::wants_place(view, cluster_, pod);
 }
 
 EntityKey Scheduler::entry_of(const api::Pod& pod) const {
@@ -85,7 +76,7 @@ void Scheduler::note_places(const client::Delta& delta) {
     const PodId pod = cluster_.find_pod(ns, name);
     if (!pod.valid()) return;
     const NodeId node = cluster_.ledger().node_of(pod);
-    if (node.valid()) domains_.use_changed(node);
+    if (node.valid()) core_.domains().use_changed(node);
   };
   if (delta.key.kind == api::Kind::Pod) note(delta.key.ns, delta.key.name);
   if (delta.key.kind != api::Kind::BindRequest) return;
@@ -170,7 +161,7 @@ void Scheduler::apply(const client::View& view, const client::Delta& delta, Time
   note_places(delta);
   if (!leading_ && !has(KnownDefect::StandbyRemembers)) {
     if (delta.key.kind == api::Kind::Node)
-      domains_.node_changed(cluster_, cluster_.find_node(delta.key.name));
+      core_.domains().node_changed(cluster_, cluster_.find_node(delta.key.name));
     return;
   }
   switch (delta.key.kind) {
@@ -178,7 +169,7 @@ void Scheduler::apply(const client::View& view, const client::Delta& delta, Time
       const auto before = as<api::Node>(delta.before);
       const auto after = as<api::Node>(delta.after);
       if (before && after && !matters(*before, *after)) break;
-      domains_.node_changed(cluster_, cluster_.find_node(delta.key.name));
+      core_.domains().node_changed(cluster_, cluster_.find_node(delta.key.name));
       queue_.wake(before ? kEventNodeChanged : kEventNodeAdded, now);
       break;
     }
@@ -223,17 +214,13 @@ void Scheduler::start(const client::View& view, Time now) {
 }
 
 PreEnqueueResult Scheduler::pre_enqueue(const client::View& view, const api::Pod& pod, Time now) {
-  for (const auto& plugin : plugins_.gates) {
-    PreEnqueueResult gate = plugin->check(view, pod);
-    if (gate.kind == PreEnqueueResult::Kind::Open) continue;
-    if (gate.kind == PreEnqueueResult::Kind::Reported)
-      conditions_.want(view,
-                       {client::key_of(api::Kind::Pod, pod.meta), pod.meta.uid,
-                        pod_unscheduled(pod, gate.reason, gate.message, now), gate.message},
-                       now);
-    return gate;
-  }
-  return {};
+  PreEnqueueResult gate = core_.pre_enqueue(view, pod);
+  if (gate.kind == PreEnqueueResult::Kind::Reported)
+    conditions_.want(view,
+                     {client::key_of(api::Kind::Pod, pod.meta), pod.meta.uid,
+                      pod_unscheduled(pod, gate.reason, gate.message, now), gate.message},
+                     now);
+  return gate;
 }
 
 void Scheduler::tell(const client::View& view, const api::Pod& pod, const SchedulingFailure& refusal,
@@ -247,11 +234,11 @@ void Scheduler::tell(const client::View& view, const api::Pod& pod, const Schedu
                    now);
 }
 
-void Scheduler::enqueue(const EntityKey& key, std::int32_t priority, Time since, Time now) {
-  if (const std::uint32_t failures = failures_.repeated(key, now); failures > 0)
-    queue_.add_after_failures(key, priority, since, failures, now);
+void Scheduler::enqueue(const QueuedEntity& entry, Time now) {
+  if (const std::uint32_t failures = failures_.repeated(entry.key, now); failures > 0)
+    queue_.add_after_failures(entry.key, entry.priority, entry.since, failures, now);
   else
-    queue_.add(key, priority, since);
+    queue_.add(entry.key, entry.priority, entry.since);
 }
 
 void Scheduler::reconsider_pod(const client::View& view, const EntityKey& key, Time now) {
@@ -262,7 +249,7 @@ void Scheduler::reconsider_pod(const client::View& view, const EntityKey& key, T
   }
   PreEnqueueResult gate = pre_enqueue(view, *pod, now);
   if (gate.kind == PreEnqueueResult::Kind::Open) {
-    enqueue(key, pod->priority, pod->meta.created, now);
+    enqueue(queue_entry(*pod), now);
   } else {
     forget_overtaken(key, now);
     queue_.gate(key, pod->priority, pod->meta.created);
@@ -313,15 +300,11 @@ void Scheduler::reconsider_group(const client::View& view, const EntityKey& key,
   for (const api::Pod* pod : members.waiting)
     if (const PreEnqueueResult gate = pre_enqueue(view, *pod, now); gate.kind != PreEnqueueResult::Kind::Open)
       why = "member " + pod->meta.name + " waits: " + gate.message;
-  if (!group) why = "PodGroup " + key.name + " does not exist";
-  if (why.empty() && members.alive < group->gang_min.value_or(1))
-    why = "the gang wants " + std::to_string(*group->gang_min) + " pods, and " +
-          std::to_string(members.alive) + (members.alive == 1 ? " is there" : " are there");
-  if (why.empty()) return enqueue(key, group->priority, group->meta.created, now);
+  if (why.empty() || !group) why = group_gate(key, group, members);
+  const QueuedEntity entry = queue_entry(key, group, members);
+  if (why.empty()) return enqueue(entry, now);
   forget_overtaken(key, now);  // nothing is kept for who cannot be tried
-  const api::Pod* first = *std::min_element(members.waiting.begin(), members.waiting.end(), before_in_queue);
-  queue_.gate(key, group ? group->priority : first->priority,
-              group ? group->meta.created : first->meta.created);
+  queue_.gate(key, entry.priority, entry.since);
   log_gate(key, std::move(why), now);
 }
 
@@ -344,7 +327,7 @@ void Scheduler::audit(const client::View& view, Time now) {
   for (const model::Repair& repair : repairs)
     if (decisions_) decisions_->repaired({now, repair.row, repair.was, repair.is});
   if (repairs.empty()) return;
-  for (const auto& [name, node] : cluster_.live_nodes()) domains_.node_changed(cluster_, node);
+  for (const auto& [name, node] : cluster_.live_nodes()) core_.domains().node_changed(cluster_, node);
   queue_.wake(kEventAny, now);
 }
 
@@ -357,7 +340,7 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   if (client::Effects effects = conditions_.due(view, now); !effects.empty()) return effects;
   if (overtaking_.expire(now)) queue_.wake(kEventPodGone, now);
   if (const std::optional<EntityKey> starving = overtaking_.starving(now))
-    keep_room({view, cluster_, allocator_, now, options_.binding_timeout}, *starving);
+    keep_room(context_at(view, now), *starving);
   // Ends: every turn takes an entry, and none comes back without effects.
   while (std::optional<QueuedEntity> entry = queue_.pop(now)) {
     client::Effects effects = attempt(view, std::move(*entry), now);
@@ -372,8 +355,12 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   return idle;
 }
 
+SchedulingContext Scheduler::context_at(const client::View& view, Time now) {
+  return {view, cluster_, core_.allocator(), now, options_.binding_timeout};
+}
+
 client::Effects Scheduler::attempt(const client::View& view, QueuedEntity entry, Time now) {
-  const SchedulingContext context{view, cluster_, allocator_, now, options_.binding_timeout};
+  const SchedulingContext context = context_at(view, now);
   if (entry.key.kind == EntityKind::Pod) {
     const api::Pod* pod = view.pods.find(entry.key.ns, entry.key.name);
     if (!pod || !wants_place(view, *pod)) return {};
@@ -388,11 +375,8 @@ std::string Scheduler::next_decision(const EntityKey& key, Time now) {
   const std::string inputs = std::to_string(sequence_) + "|" + std::to_string(now.micros()) + "|" + key.ns +
                              "/" + key.name + "|" + std::to_string(state_digest_);
   latest_digest_ = fnv1a(inputs);
-  random_ = SeededRandom(latest_digest_);
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string id = "d" + std::to_string(sequence_) + "-";
-  for (int shift = 60; shift >= 0; shift -= 4) id += kHex[(latest_digest_ >> shift) & 15];
-  return id;
+  core_.seed(latest_digest_);
+  return "d" + std::to_string(sequence_) + "-" + hex_of(latest_digest_);
 }
 
 void Scheduler::log(DecisionRecord record) {
@@ -404,24 +388,30 @@ void Scheduler::log(DecisionRecord record) {
 client::Effects Scheduler::decide_pod(const SchedulingContext& context, QueuedEntity entry,
                                       const api::Pod& pod, Time now) {
   const std::string id = next_decision(entry.key, now);
+  AvoidSet avoid = avoid_set(pod, now);
+  const bool avoids = !avoid.nodes.empty() || !avoid.devices.empty();
+  const std::span<const model::DeviceId> kept = overtaking_.kept_devices(pod.priority);
+  avoid.devices.insert(avoid.devices.end(), kept.begin(), kept.end());
   model::Ledger::Transaction transaction(cluster_.ledger());
-  for (const model::DeviceId device : avoid_list_.devices(cluster_, pod, now)) transaction.hide(device);
-  for (const model::DeviceId device : overtaking_.kept_devices(pod.priority)) transaction.hide(device);
-  pod_cycle_.begin(state_, context, pod);
-  const NodeId node = signature_cache_.choose(state_, nodes_to_avoid(pod, now));
-  if (!node.valid()) return refuse_pod(std::move(entry), state_, transaction, id, now);
-  if (!pod_cycle_.reserve(state_, node, transaction))
-    return refuse_pod(std::move(entry), state_, transaction, id, now);
+  PodDecision decision = core_.decide_pod(context, pod, avoid, transaction);
+  if (decision.result != DecisionResult::Placed)
+    return refuse_pod(context, std::move(entry), pod, std::move(decision), avoids, id, now);
   cluster_.commit(transaction, id);
-  domains_.use_changed(node);
+  return bind_pod(context, std::move(entry), pod, decision.node, id, now);
+}
+
+client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,
+                                    NodeId node, const std::string& id, Time now) {
+  core_.domains().use_changed(node);
   overtaking_.placed(pod.priority, now);
   forget_overtaken(entry.key, now);
 
   client::Effects effects;
   effects.decision_id = id;
   const std::string& node_name = cluster_.node(node).name;
-  const BindRequestDraft binding{&pod, node_name, claim_allocations(context, state_.reservation.claims),
-                                 state_.reservation.node_allocatable, options_.backoff_limit};
+  const Reservation& reserved = core_.state().reservation;
+  const BindRequestDraft binding{&pod, node_name, claim_allocations(context, reserved.claims),
+                                 reserved.node_allocatable, options_.backoff_limit};
   effects.chains.push_back(bind_chain(context.view, binding, {}, id, leadership_.epoch));
   conditions_.drop(client::key_of(api::Kind::Pod, pod.meta));
   log({id,
@@ -440,45 +430,32 @@ client::Effects Scheduler::decide_pod(const SchedulingContext& context, QueuedEn
   return effects;
 }
 
-client::Effects Scheduler::refuse_pod(QueuedEntity entry, const CycleState& state,
-                                      model::Ledger::Transaction& transaction, const std::string& id,
-                                      Time now) {
-  const api::Pod& pod = *state.pod;
-  const std::size_t node_count = cluster_.live_nodes().size();
-  const FitError fit_error = signature_cache_.fit_error(state);
-  const bool failed = !fit_error.error.empty();
-  std::string message = fit_error.error;
-  std::string explanation;
-  if (!failed) {
-    message = fit_error.fit_sentence(node_count);
-    if (node_count > 0) message += " " + fit_error.preemption_sentence(node_count, pod.preemption_policy);
-    explanation = explain_pod(state, fit_error, node_count);
-  }
-  const std::string reason = failed ? "SchedulerError" : "Unschedulable";
+client::Effects Scheduler::refuse_pod(const SchedulingContext& context, QueuedEntity entry,
+                                      const api::Pod& pod, PodDecision decision, bool avoids,
+                                      const std::string& id, Time now) {
+  const bool failed = decision.result == DecisionResult::Error;
   client::Effects effects;
   effects.decision_id = id;
-  if (!failed) effects.chains = signature_cache_.post_filter(state, transaction);
+  effects.chains = std::move(decision.deallocations);
   if (!effects.chains.empty()) deallocating_[id] = entry.key;
-  tell(state.context->view, pod, {reason, message, explanation, id}, now);
-  if (!failed) message += " " + explanation;
+  tell(context.view, pod, {decision.reason, decision.sentence, decision.explanation, id}, now);
   log({id,
        now,
        DecisionKind::Pod,
        pod.meta.ns,
        pod.meta.name,
-       failed ? DecisionResult::Error : DecisionResult::Unschedulable,
-       reason,
-       message,
+       decision.result,
+       decision.reason,
+       decision.message(),
        {},
-       fit_error.named(cluster_),
-       std::move(explanation),
+       decision.fit_error.named(cluster_),
+       std::move(decision.explanation),
        0});
   if (!failed) overtaking_.refused(entry.key, pod.priority);
-  const bool avoids = !nodes_to_avoid(pod, now).empty() || !avoid_list_.devices(cluster_, pod, now).empty();
   if (failed || (avoids && !has(KnownDefect::AvoidedNodesWaitForSweep))) {
     queue_.put_after_error(std::move(entry), now);
   } else {
-    queue_.put_unschedulable(std::move(entry), plugins_.events_for(pod), now);
+    queue_.put_unschedulable(std::move(entry), core_.plugins().events_for(pod), now);
   }
   return effects;
 }
@@ -514,7 +491,7 @@ void Scheduler::on_outcome(const client::View& view, const client::Outcome& outc
   for (std::size_t i = 0; i < flight.members.size(); ++i) {
     const bool ok = i < outcome.chains.size() && outcome.chains[i].ok;
     written &= ok;
-    if (!ok) domains_.use_changed(flight.members[i].node);
+    if (!ok) core_.domains().use_changed(flight.members[i].node);
     // From here on the request stands for the place, if it is there.
     cluster_.forget(outcome.decision_id, flight.members[i].uid);
   }

@@ -15,19 +15,14 @@
 #include <string>
 #include <vector>
 
-#include "base/random.h"
-#include "dra/allocator.h"
 #include "dra/taint_rules.h"
 #include "model/audit.h"
 #include "scheduling/bind_failure_avoid_list.h"
 #include "scheduling/condition_updater.h"
+#include "scheduling/decision_core.h"
 #include "scheduling/decision_failures.h"
-#include "scheduling/decision_log.h"
-#include "scheduling/group_cycle.h"
-#include "scheduling/group_members.h"
 #include "scheduling/input_log.h"
 #include "scheduling/overtaking_guard.h"
-#include "scheduling/scheduling_queue.h"
 #include "scheduling/withdrawals.h"
 
 namespace berth::scheduling {
@@ -110,7 +105,7 @@ class Scheduler final : public client::StatefulDecider {
                              Time now);
   client::Effects decide_group(const SchedulingContext& context, QueuedEntity entry,
                                const api::PodGroup& group, Time now);
-  GroupInput group_input(const SchedulingContext& context, const api::PodGroup& group, Time now) const;
+  GroupInput input_of(const SchedulingContext& context, const api::PodGroup& group, Time now) const;
   client::Effects bind_group(const SchedulingContext& context, QueuedEntity entry, const GroupInput& input,
                              const GroupOutcome& outcome, model::Ledger::Transaction& transaction,
                              const std::string& id, Time now);
@@ -128,11 +123,15 @@ class Scheduler final : public client::StatefulDecider {
   void remove_lower(const SchedulingContext& context, std::int32_t priority,
                     model::Ledger::Transaction& transaction, std::vector<NodeId>& touched);
   void forget_overtaken(const EntityKey& key, Time now);
-  std::vector<NodeId> nodes_to_avoid(const api::Pod& pod, Time now) const;
-  void enqueue(const EntityKey& key, std::int32_t priority, Time since, Time now);
+  // Failed bindings of the pod, and nodes that are kept for others; not the devices that are.
+  AvoidSet avoid_set(const api::Pod& pod, Time now) const;
+  SchedulingContext context_at(const client::View& view, Time now);
+  void enqueue(const QueuedEntity& entry, Time now);
   void put_back(QueuedEntity entry, const GroupInput& input, Time now);
-  client::Effects refuse_pod(QueuedEntity entry, const CycleState& state,
-                             model::Ledger::Transaction& transaction, const std::string& id, Time now);
+  client::Effects bind_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,
+                           NodeId node, const std::string& id, Time now);
+  client::Effects refuse_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,
+                             PodDecision decision, bool avoids, const std::string& id, Time now);
   void log(DecisionRecord record);
   void log_gate(const EntityKey& key, std::string why, Time now);
   std::string next_decision(const EntityKey& key, Time now);
@@ -140,16 +139,9 @@ class Scheduler final : public client::StatefulDecider {
   SchedulerOptions options_;
   DecisionLog* decisions_;
   InputLog* inputs_;
-  SeededRandom random_;  // reseeded from the inputs of each decision
   model::Cluster cluster_;
   dra::TaintRules taint_rules_;
-  dra::Allocator allocator_;
-  PluginSet plugins_;
-  DomainIndex domains_;
-  PodCycle pod_cycle_;
-  SignatureCache signature_cache_;
-  GroupCycle group_cycle_;
-  CycleState state_;
+  DecisionCore core_;  // seeded from the inputs of each decision
   SchedulingQueue queue_;
   bool leading_ = false;  // apply() does more than keep the model
   client::Leadership leadership_;

@@ -11,9 +11,15 @@ Duration backoff_after(std::uint32_t attempts) {
   return backoff(kBackoffFirst, kBackoffMax, std::max(attempts, 1u));
 }
 
+bool queue_sort_less(const QueuedEntity& a, const QueuedEntity& b) {
+  if (a.priority != b.priority) return a.priority > b.priority;
+  if (a.since != b.since) return a.since < b.since;
+  return a.key < b.key;
+}
+
 void SchedulingQueue::place(QueuedSlot slot) {
   const EntityKey key = slot.entry.key;
-  if (slot.place == SubQueue::Active) active_.insert(order_of(slot.entry));
+  if (slot.place == SubQueue::Active) active_.insert(slot.entry);
   if (slot.place == SubQueue::Backoff || slot.place == SubQueue::ErrorBackoff)
     backoff_.emplace(slot.ready, key);
   if (slot.place == SubQueue::Unschedulable) unschedulable_.emplace(slot.ready, key);
@@ -21,7 +27,7 @@ void SchedulingQueue::place(QueuedSlot slot) {
 }
 
 void SchedulingQueue::take_out(const QueuedSlot& slot) {
-  active_.erase(order_of(slot.entry));
+  active_.erase(slot.entry);
   backoff_.erase({slot.ready, slot.entry.key});
   unschedulable_.erase({slot.ready, slot.entry.key});
 }

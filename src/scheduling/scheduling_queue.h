@@ -37,6 +37,9 @@ struct QueuedEntity {
   std::uint32_t attempts = 0;
 };
 
+// QueueSort: priority descending, then the older one, then by name; of one name the pod before the group.
+bool queue_sort_less(const QueuedEntity& a, const QueuedEntity& b);
+
 class SchedulingQueue {
  public:
   // Makes the entry active; a known one keeps its place, and is let out of the gate.
@@ -80,25 +83,17 @@ class SchedulingQueue {
     Time backoff_end;
   };
   struct Order {
-    std::int32_t priority;
-    Time since;
-    EntityKey key;
-    friend bool operator<(const Order& a, const Order& b) {
-      if (a.priority != b.priority) return a.priority > b.priority;
-      if (a.since != b.since) return a.since < b.since;
-      return a.key < b.key;
-    }
+    bool operator()(const QueuedEntity& a, const QueuedEntity& b) const { return queue_sort_less(a, b); }
   };
   using Deadline = std::pair<Time, EntityKey>;
 
-  static Order order_of(const QueuedEntity& entry) { return {entry.priority, entry.since, entry.key}; }
   void place(QueuedSlot slot);
   void take_out(const QueuedSlot& slot);
   void let_out(const EntityKey& key, Time now);
   void advance(Time now);
 
   std::map<EntityKey, QueuedSlot> entries_;
-  std::set<Order> active_;
+  std::set<QueuedEntity, Order> active_;
   std::set<Deadline> backoff_;  // both kinds of backoff
   std::set<Deadline> unschedulable_;
 };

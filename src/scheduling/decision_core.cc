@@ -1,0 +1,140 @@
+#include "scheduling/decision_core.h"
+
+#include <algorithm>
+
+#include "scheduling/explain.h"
+
+namespace berth::scheduling {
+namespace {
+
+std::string preemption_sentence(const api::PodGroup& group) {
+  return group.preemption_policy == "Never"
+             ? ", pod group preemption: not eligible due to preemptionPolicy=Never."
+             : ", pod group preemption: No preemption victims found for incoming preemptor";
+}
+
+}  // namespace
+
+DecisionCore::DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& selectors,
+                           const dra::DeviceGates& gates, dra::DeviceScoring scoring)
+    : allocator_(cluster, selectors, random_, gates),
+      plugins_(default_plugins()),
+      pod_cycle_(plugins_),
+      signature_cache_(pod_cycle_, domains_),
+      group_cycle_(plugins_, domains_, signature_cache_) {
+  allocator_.set_scoring(scoring);
+}
+
+PreEnqueueResult DecisionCore::pre_enqueue(const client::View& view, const api::Pod& pod) const {
+  for (const auto& plugin : plugins_.gates) {
+    PreEnqueueResult result = plugin->check(view, pod);
+    if (result.kind != PreEnqueueResult::Kind::Open) return result;
+  }
+  return {};
+}
+
+NodeId DecisionCore::place_pod(const SchedulingContext& context, const api::Pod& pod,
+                               std::span<const NodeId> avoid, model::Ledger::Transaction& transaction) {
+  pod_cycle_.begin(state_, context, pod);
+  const NodeId node = signature_cache_.choose(state_, avoid);
+  return node.valid() && pod_cycle_.reserve(state_, node, transaction) ? node : NodeId();
+}
+
+PodDecision DecisionCore::decide_pod(const SchedulingContext& context, const api::Pod& pod,
+                                     const AvoidSet& avoid, model::Ledger::Transaction& transaction) {
+  for (const model::DeviceId device : avoid.devices) transaction.hide(device);
+  const NodeId node = place_pod(context, pod, avoid.nodes, transaction);
+  if (!node.valid()) return refusal(context, pod, transaction);
+  PodDecision placed;
+  placed.node = node;
+  placed.reason = "Scheduled";
+  return placed;
+}
+
+PodDecision DecisionCore::refusal(const SchedulingContext& context, const api::Pod& pod,
+                                  model::Ledger::Transaction& transaction) {
+  PodDecision refused;
+  refused.fit_error = signature_cache_.fit_error(state_);
+  const FitError& fit_error = refused.fit_error;
+  if (!fit_error.error.empty()) {
+    refused.result = DecisionResult::Error;
+    refused.reason = "SchedulerError";
+    refused.sentence = fit_error.error;
+    return refused;
+  }
+  const std::size_t node_count = context.cluster.live_nodes().size();
+  refused.result = DecisionResult::Unschedulable;
+  refused.reason = "Unschedulable";
+  refused.sentence = fit_error.fit_sentence(node_count);
+  if (node_count > 0)
+    refused.sentence += " " + fit_error.preemption_sentence(node_count, pod.preemption_policy);
+  refused.explanation = explain_pod(state_, fit_error, node_count);
+  refused.out_of_budget =
+      std::any_of(fit_error.reasons.begin(), fit_error.reasons.end(),
+                  [](const RefusedFor& reason) { return *reason.row == reason_row("SearchEnded"); });
+  refused.deallocations = signature_cache_.post_filter(state_, transaction);
+  return refused;
+}
+
+GroupOutcome DecisionCore::decide_group(const SchedulingContext& context, const GroupInput& input,
+                                        model::Ledger::Transaction& transaction) {
+  for (const model::DeviceId device : input.hidden) transaction.hide(device);
+  return place_group(context, input, transaction);
+}
+
+bool wants_place(const client::View& view, const model::Cluster& cluster, const api::Pod& pod) {
+  if (pod.bound() || pod.finished() || pod.meta.deleting()) return false;
+  if (cluster.ledger().node_of(cluster.find_pod(pod.meta.ns, pod.meta.name)).valid()) return false;
+  return standing_request(view, pod) == nullptr;
+}
+
+QueuedEntity queue_entry(const api::Pod& pod) {
+  return {{pod.meta.ns, pod.meta.name, EntityKind::Pod}, pod.priority, pod.meta.created};
+}
+
+QueuedEntity queue_entry(const EntityKey& key, const api::PodGroup* group, const GroupMembers& members) {
+  if (group) return {key, group->priority, group->meta.created};
+  const api::Pod* first = *std::min_element(members.waiting.begin(), members.waiting.end(), before_in_queue);
+  return {key, first->priority, first->meta.created};
+}
+
+std::string group_gate(const EntityKey& key, const api::PodGroup* group, const GroupMembers& members) {
+  if (!group) return "PodGroup " + key.name + " does not exist";
+  if (members.alive >= group->gang_min.value_or(1)) return "";
+  return "the gang wants " + std::to_string(*group->gang_min) + " pods, and " +
+         std::to_string(members.alive) + (members.alive == 1 ? " is there" : " are there");
+}
+
+GroupInput group_input(const api::PodGroup& group, GroupMembers members,
+                       const std::function<AvoidSet(const api::Pod&)>& avoid_of) {
+  GroupInput input;
+  input.group = &group;
+  input.waiting = std::move(members.waiting);
+  input.placed = std::move(members.placed);
+  input.occupied = std::move(members.occupied);
+  input.scheduled = members.scheduled + members.at_barrier;
+  input.joins = std::move(members.joinable);
+  for (const api::Pod* pod : input.waiting) {
+    AvoidSet avoid = avoid_of(*pod);
+    if (!avoid.nodes.empty()) input.avoid[pod->meta.uid] = std::move(avoid.nodes);
+    input.hidden.insert(input.hidden.end(), avoid.devices.begin(), avoid.devices.end());
+  }
+  std::sort(input.waiting.begin(), input.waiting.end(), before_in_queue);
+  return input;
+}
+
+GroupRefusal group_refusal(const api::PodGroup& group, const GroupOutcome& outcome) {
+  const bool failed = outcome.kind == GroupOutcome::Kind::Error;
+  const std::string own = failed ? "" : " " + outcome.explanation;
+  GroupRefusal refusal;
+  refusal.result = failed ? DecisionResult::Error : DecisionResult::Unschedulable;
+  refusal.reason = failed ? "SchedulerError" : "Unschedulable";
+  refusal.message = failed ? outcome.message : outcome.message + preemption_sentence(group) + own;
+  // Members that would have had a node, or were not asked, hear what became of the group.
+  refusal.of_members = failed || outcome.without_placements
+                           ? outcome.message + own
+                           : "pod group is unschedulable, " + refusal.message;
+  return refusal;
+}
+
+}  // namespace berth::scheduling
