@@ -147,7 +147,7 @@ void Planner::refuse_pod(const scheduling::PodDecision& refused, std::span<const
 
 void Planner::place(const Chosen& chosen, const api::BindGroup& group, const std::string& id,
                     PlannedPod& planned) {
-  const api::Pod& pod = chosen.pod;
+  const api::Pod pod = chosen.pod;  // binding replaces the view's
   planned.node = offline_.cluster().node(chosen.node).name;
   for (const scheduling::ClaimChoice& choice : chosen.claims) {
     const model::ClaimRow& row = offline_.cluster().claim(choice.claim);
