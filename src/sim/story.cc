@@ -264,7 +264,8 @@ Status give(World& world, const std::string& path) {
   return {};
 }
 
-Result<StoryResult> run_story(const std::string& file, const std::string& given_directory) {
+Result<StoryResult> run_story(const std::string& file, const std::string& given_directory,
+                              const std::function<void(World&)>& at_end) {
   const std::string text = TRY(read_text(file));
   const std::vector<api::YamlDocument> documents = TRY(api::parse_yaml_documents(text, file));
   if (documents.size() != 1) return Error(ErrorCode::Invalid, file, "a story is one YAML document");
@@ -291,6 +292,7 @@ Result<StoryResult> run_story(const std::string& file, const std::string& given_
     result.failure = place + ": " + *failure;
     return result;
   }
+  if (at_end) at_end(*world);
   return result;
 }
 

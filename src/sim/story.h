@@ -3,6 +3,7 @@
 // The dialect stands in tests/stories/README.md. Runs on a World: the same deciders as everywhere.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -18,7 +19,9 @@ struct StoryResult {
 // Creates every document of a file in the world.
 Status give(World& world, const std::string& path);
 
-// Refuses (Invalid) a file that is no story, with file and step.
-Result<StoryResult> run_story(const std::string& file, const std::string& given_directory);
+// Refuses (Invalid) a file that is no story, with file and step. `at_end` sees the world of a story that came
+// as expected.
+Result<StoryResult> run_story(const std::string& file, const std::string& given_directory,
+                              const std::function<void(World&)>& at_end = {});
 
 }  // namespace berth::sim

@@ -149,6 +149,10 @@ void World::restart_deciders() {
   parts_->start();
 }
 
+const api::Gates& World::gates() const {
+  return parts_->decider_gates;
+}
+
 Status World::restart_deciders(const std::string& gates) {
   parts_->decider_gates = TRY(Parts::parse_gates(parts_->gate_changes, gates));
   restart_deciders();

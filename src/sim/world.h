@@ -52,6 +52,8 @@ class World {
   bool killed() const;
   void stop_faults();
   Time now() const;
+  // Of the deciders.
+  const api::Gates& gates() const;
   // Every object, one a line: what two runs of one seed must agree on.
   std::string text();
   // What the API server made of the deciders' writes to a resource, by its plural name.

@@ -1,0 +1,94 @@
+// BERTH_SOURCE_DIR: `berth plan` and the live scheduler say the same of the end of every story.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "api/kinds.h"
+#include "dra/cel_selectors.h"
+#include "planning/plan.h"
+#include "sim/story.h"
+#include "sim/test_stories.h"
+
+namespace berth::sim {
+namespace {
+
+using api::Kind;
+using planning::ResultKind;
+
+// Longer than a sweep of the queue and than a condition keeps its words: what stands then is of now.
+constexpr Duration kAtRest = Duration::minutes(11);
+
+std::vector<planning::Document> documents_of(World& world) {
+  std::vector<planning::Document> documents;
+  for (std::size_t kind = 0; kind < api::kTypedKindCount; ++kind)
+    for (Json& object : world.read_all(api::ref_of(static_cast<Kind>(kind))))
+      documents.push_back({static_cast<Kind>(kind), std::move(object)});
+  return documents;
+}
+
+std::string condition_message(const Json& object, std::string_view type) {
+  for (const Json& condition : object.part("status").items_at("conditions"))
+    if (condition.string_at("type") == type && condition.string_at("status") == "False")
+      return std::string(condition.string_at("message"));
+  return "";
+}
+
+// By "pod/ns/name" and "group/ns/name": what the live scheduler said of what it could not place.
+std::map<std::string, std::string> refused_live(World& world) {
+  std::map<std::string, std::string> refused;
+  for (const Json& pod : world.read_all(api::ref_of(Kind::Pod))) {
+    const std::string ns(pod.part("metadata").string_at("namespace"));
+    const std::string message = condition_message(pod, "PodScheduled");
+    const std::string_view group = pod.part("spec").part("schedulingGroup").string_at("podGroupName");
+    if (message.empty() || !pod.part("spec").string_at("nodeName").empty()) continue;
+    if (group.empty())
+      refused["pod/" + ns + "/" + std::string(pod.part("metadata").string_at("name"))] = message;
+    else if (const Json object = world.read(api::ref_of(Kind::PodGroup), ns, std::string(group));
+             !object.is_null())
+      refused["group/" + ns + "/" + std::string(group)] =
+          condition_message(object, "PodGroupInitiallyScheduled");
+  }
+  return refused;
+}
+
+std::string key_of(const planning::Decision& decision) {
+  return (decision.group ? "group/" : "pod/") + decision.ns + "/" + decision.name;
+}
+
+void compare(World& world) {
+  world.advance(kAtRest);
+  const std::map<std::string, std::string> live = refused_live(world);
+  planning::PlanOptions options;
+  options.now = world.now();
+  options.gates = &world.gates();
+  options.device_gates = dra::gates_of(world.gates());
+  dra::CelSelectors selectors;
+  const Result<planning::Plan> plan = planning::make_plan(documents_of(world), options, selectors);
+  ASSERT_TRUE(plan.ok()) << plan.error().text();
+  for (const planning::Decision& decision : plan->decisions) {
+    const auto found = live.find(key_of(decision));
+    if (found == live.end()) {
+      EXPECT_TRUE(decision.result == ResultKind::Gated || decision.result == ResultKind::Unschedulable)
+          << key_of(decision) << ": " << name_of(decision.result) << ": " << decision.message;
+      continue;
+    }
+    EXPECT_NE(decision.result, ResultKind::Placed) << key_of(decision) << " waits: " << found->second;
+    // A group that came to its minimum keeps its condition, whatever becomes of more members.
+    if (!found->second.empty()) {
+      EXPECT_EQ(decision.message, found->second) << key_of(decision);
+    }
+  }
+}
+
+class StoryPlan : public testing::TestWithParam<std::string> {};
+
+TEST_P(StoryPlan, SaysWhatTheLiveSchedulerSays) {
+  const Result<StoryResult> result = run_story(GetParam(), kStories + "/given", compare);
+  ASSERT_TRUE(result.ok()) << result.error().text();
+  EXPECT_EQ(result->failure, "") << result->name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Stories, StoryPlan, testing::ValuesIn(story_files()), test_name);
+
+}  // namespace
+}  // namespace berth::sim
