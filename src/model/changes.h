@@ -1,4 +1,5 @@
-// Which nodes and pools changed, in order: a reader that was there before looks at those alone.
+// Which nodes and pools changed, in order: a reader that was there before looks at those alone. The one
+// change log of the cluster: tentative charges and their undoing stand in it as well.
 //
 // Owner: one Ledger, on one thread. A bounded ring: a reader that fell behind learns that it did, and starts
 // afresh. Cost: a note one store; memory 4 bytes each of kChangesMax.
@@ -11,7 +12,7 @@
 
 namespace berth::model {
 
-inline constexpr std::size_t kChangesMax = 8192;
+inline constexpr std::size_t kChangesMax = 1 << 16;
 
 class Changes {
  public:

@@ -154,7 +154,6 @@ void Planner::place(const Chosen& chosen, const api::BindGroup& group, const std
     planned.claims.push_back({row.key.name, choice.allocation});
   }
   offline_.bind(pod, planned.node, chosen.claims, chosen.node_allocatable);
-  core_.domains().use_changed(chosen.node);
   if (!options_.objects) return;
   placed_.push_back({pod.meta.ns, pod.meta.name});
   bind_requests_.push_back(

@@ -43,19 +43,33 @@ DomainUse use_of(const model::Cluster& cluster, NodeId node) {
   return use;
 }
 
-Topology::Topology(const std::string& key, const model::Cluster& cluster) : tree_({key}) {
+Topology::Topology(const std::string& key, const model::Cluster& cluster)
+    : tree_({key}), seen_(cluster.ledger().changes().end()) {
   for (const auto& [name, node] : cluster.live_nodes())
     tree_.put(node, name, cluster.node(node).live->meta.labels);
 }
 
-DomainUse Topology::use(const model::Cluster& cluster, const topology::NodeChanges& changes,
-                        topology::DomainId domain) {
-  use_.catch_up(tree_, changes, cluster.nodes().size(), [&](NodeId node) { return use_of(cluster, node); });
+void Topology::catch_up(const model::Cluster& cluster) {
+  const auto look = [&](NodeId node) {
+    const model::NodeRow& row = cluster.node(node);
+    if (row.live)
+      tree_.put(node, row.name, row.live->meta.labels);
+    else
+      tree_.remove(node);
+  };
+  const model::Changes& changes = cluster.ledger().changes();
+  if (!changes.visit_since(seen_, look, [](model::PoolId) {}))
+    for (std::uint32_t i = 0; i < cluster.nodes().size(); ++i) look(NodeId(i));
+  seen_ = changes.end();
+}
+
+DomainUse Topology::use(const model::Cluster& cluster, topology::DomainId domain) {
+  use_.catch_up(tree_, cluster.ledger().changes(), cluster.nodes().size(),
+                [&](NodeId node) { return use_of(cluster, node); });
   return use_.sum(domain);
 }
 
 const topology::FitCounts& Topology::fit(const std::string& signature, const model::Cluster& cluster,
-                                         const topology::NodeChanges& changes,
                                          const std::function<std::int64_t(NodeId)>& room) {
   auto at = fits_.find(signature);
   if (at == fits_.end()) {
@@ -63,22 +77,10 @@ const topology::FitCounts& Topology::fit(const std::string& signature, const mod
     at = fits_.try_emplace(signature).first;
   }
   at->second.used_at = ++uses_;
-  at->second.counts.catch_up(tree_, changes, cluster.nodes().size(), [&](NodeId node) {
+  at->second.counts.catch_up(tree_, cluster.ledger().changes(), cluster.nodes().size(), [&](NodeId node) {
     return cluster.node(node).live ? room(node) : std::int64_t{0};
   });
   return at->second.counts;
-}
-
-void DomainIndex::node_changed(const model::Cluster& cluster, NodeId node) {
-  const model::NodeRow& row = cluster.node(node);
-  for (auto& [key, kept] : topologies_) {
-    if (row.live) {
-      kept.topology.tree().put(node, row.name, row.live->meta.labels);
-    } else {
-      kept.topology.tree().remove(node);
-    }
-  }
-  changes_.note(node);
 }
 
 const std::vector<NodeId>& DomainIndex::nodes(const model::Cluster& cluster) {
@@ -100,6 +102,7 @@ Topology& DomainIndex::topology(const std::string& key, const model::Cluster& cl
     at = topologies_.try_emplace(key, CachedTopology{Topology(key, cluster), 0}).first;
   }
   at->second.used_at = ++uses_;
+  at->second.topology.catch_up(cluster);
   return at->second.topology;
 }
 

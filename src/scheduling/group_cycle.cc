@@ -111,7 +111,7 @@ std::vector<std::size_t> GroupCycle::promising(Run& run) {
       }
       return plugins_.fit_counter->fit_count(cluster, node, demand.requests);
     };
-    run.fit = &run.topology->fit(signature.bytes(), cluster, domains_.changes(), room);
+    run.fit = &run.topology->fit(signature.bytes(), cluster, room);
   }
   for (std::size_t i = 0; i < run.placements.size(); ++i)
     if (!run.fit || run.fit->sum(run.placements[i].domain) >= run.needed()) indices.push_back(i);
@@ -128,7 +128,7 @@ void GroupCycle::order_by_bound(Run& run, std::vector<std::size_t>& indices) {
       if (one.resource.index() < 2) all.requested[one.resource.index()] += one.amount;
   std::vector<PlacementResult> full(run.placements.size());
   for (const std::size_t i : indices) {
-    full[i].use = run.topology->use(cluster, domains_.changes(), run.placements[i].domain);
+    full[i].use = run.topology->use(cluster, run.placements[i].domain);
     full[i].use += all;
     full[i].scheduled = run.scheduled() + static_cast<std::int32_t>(run.input.waiting.size());
   }
@@ -185,7 +185,7 @@ GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement
   Progress& progress = evaluation.progress;
   progress = {run.minimum(), run.scheduled(), 0, static_cast<std::int32_t>(count)};
   if (run.topology && placement.domain.valid())
-    evaluation.result.use = run.topology->use(run.context.cluster, domains_.changes(), placement.domain);
+    evaluation.result.use = run.topology->use(run.context.cluster, placement.domain);
   const auto before = run.transaction.savepoint();
   for (std::size_t i = 0; i < count; ++i) {
     if (plugins_.placement_state->judge(progress) == Feasibility::Infeasible) break;

@@ -65,8 +65,7 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
       continue;
     }
     chosen.push_back(i);
-    flight.members.push_back({pod.meta.uid, member.node});
-    core_.domains().use_changed(member.node);
+    flight.member_uids.push_back(pod.meta.uid);
     record.placed.push_back({pod.meta.name, cluster_.node(member.node).name});
     conditions_.drop(client::key_of(api::Kind::Pod, pod.meta));
   }

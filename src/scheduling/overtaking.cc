@@ -17,13 +17,11 @@ AvoidSet Scheduler::avoid_set(const api::Pod& pod, Time now) const {
 
 // As if nothing of lower priority ran. Cost: O(pods), once for each time that room is looked for.
 void Scheduler::remove_lower(const SchedulingContext& context, std::int32_t priority,
-                             model::Ledger::Transaction& transaction, std::vector<NodeId>& touched) {
+                             model::Ledger::Transaction& transaction) {
   for (const auto& [name, pod] : context.view.pods.all()) {
     if (pod->priority >= priority) continue;
     const PodId id = cluster_.find_pod(pod->meta.ns, pod->meta.name);
-    const NodeId node = cluster_.ledger().node_of(id);
-    if (!node.valid()) continue;
-    touched.push_back(node);
+    if (!cluster_.ledger().node_of(id).valid()) continue;
     transaction.remove_pod(id);
     for (const api::PodClaim& named : pod->claims) {
       const model::ClaimId claim = cluster_.find_claim(pod->meta.ns, api::claim_object_name(*pod, named));
@@ -72,23 +70,17 @@ BackfillReservation Scheduler::room_of_group(const SchedulingContext& context, c
 // Where the entry would stand if nothing of lower priority ran, apart from these nodes; may be nowhere.
 BackfillReservation Scheduler::find_room(const SchedulingContext& context, const EntityKey& key,
                                          std::span<const NodeId> avoided) {
-  BackfillReservation room;
-  std::vector<NodeId> touched;
-  {
-    model::Ledger::Transaction transaction(cluster_.ledger());
-    const bool is_pod = key.kind == EntityKind::Pod;
-    if (const api::Pod* pod = is_pod ? context.view.pods.find(key.ns, key.name) : nullptr) {
-      remove_lower(context, pod->priority, transaction, touched);
-      room = room_of_pod(context, *pod, {avoided.begin(), avoided.end()}, transaction);
-    } else if (const api::PodGroup* group =
-                   is_pod ? nullptr : context.view.pod_groups.find(key.ns, key.name)) {
-      remove_lower(context, group->priority, transaction, touched);
-      for (const NodeId node : touched) core_.domains().use_changed(node);
-      room = room_of_group(context, *group, avoided, transaction);
-    }
+  model::Ledger::Transaction transaction(cluster_.ledger());
+  if (key.kind == EntityKind::Pod) {
+    const api::Pod* pod = context.view.pods.find(key.ns, key.name);
+    if (!pod) return {};
+    remove_lower(context, pod->priority, transaction);
+    return room_of_pod(context, *pod, {avoided.begin(), avoided.end()}, transaction);
   }
-  for (const NodeId node : touched) core_.domains().use_changed(node);
-  return room;
+  const api::PodGroup* group = context.view.pod_groups.find(key.ns, key.name);
+  if (!group) return {};
+  remove_lower(context, group->priority, transaction);
+  return room_of_group(context, *group, avoided, transaction);
 }
 
 void Scheduler::keep_room(const SchedulingContext& context, const EntityKey& key) {

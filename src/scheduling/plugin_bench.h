@@ -17,7 +17,6 @@ class PluginBench {
     auto typed = api::decode_typed(kind, std::make_shared<const std::string>(to_string(object)));
     const api::ObjectMeta& meta = api::meta_of(*typed);
     cluster.apply(*view.put({kind, meta.ns, meta.name, {}}, *typed));
-    if (kind == api::Kind::Node) domains.node_changed(cluster, cluster.find_node(meta.name));
   }
   void erase(api::Kind kind, const std::string& ns, const std::string& name) {
     if (const auto delta = view.erase({kind, ns, name, {}}, ++version_)) cluster.apply(*delta);

@@ -71,19 +71,6 @@ EntityKey Scheduler::entry_of(const api::Pod& pod) const {
   return {pod.meta.ns, pod.group, EntityKind::Group};
 }
 
-void Scheduler::note_places(const client::Delta& delta) {
-  const auto note = [&](std::string_view ns, std::string_view name) {
-    const PodId pod = cluster_.find_pod(ns, name);
-    if (!pod.valid()) return;
-    const NodeId node = cluster_.ledger().node_of(pod);
-    if (node.valid()) core_.domains().use_changed(node);
-  };
-  if (delta.key.kind == api::Kind::Pod) note(delta.key.ns, delta.key.name);
-  if (delta.key.kind != api::Kind::BindRequest) return;
-  for (const auto* object : {&delta.before, &delta.after})
-    if (const auto request = as<api::BindRequest>(*object)) note(request->meta.ns, request->pod_name);
-}
-
 void Scheduler::pod_changed(const client::View&, const client::Delta& delta, Time now) {
   const auto before = as<api::Pod>(delta.before);
   const auto after = as<api::Pod>(delta.after);
@@ -156,20 +143,13 @@ void Scheduler::request_changed(const client::View& view, const client::Delta& d
 void Scheduler::apply(const client::View& view, const client::Delta& delta, Time now) {
   if (inputs_) inputs_->record({InputKind::Apply, now, delta, {}});
   state_digest_ += version_digest(delta.key, delta.after) - version_digest(delta.key, delta.before);
-  note_places(delta);
   taint_rules_.apply(delta, cluster_);
-  note_places(delta);
-  if (!leading_ && !has(KnownDefect::StandbyRemembers)) {
-    if (delta.key.kind == api::Kind::Node)
-      core_.domains().node_changed(cluster_, cluster_.find_node(delta.key.name));
-    return;
-  }
+  if (!leading_ && !has(KnownDefect::StandbyRemembers)) return;
   switch (delta.key.kind) {
     case api::Kind::Node: {
       const auto before = as<api::Node>(delta.before);
       const auto after = as<api::Node>(delta.after);
       if (before && after && !matters(*before, *after)) break;
-      core_.domains().node_changed(cluster_, cluster_.find_node(delta.key.name));
       queue_.wake(before ? kEventNodeChanged : kEventNodeAdded, now);
       break;
     }
@@ -327,7 +307,6 @@ void Scheduler::audit(const client::View& view, Time now) {
   for (const model::Repair& repair : repairs)
     if (decisions_) decisions_->repaired({now, repair.row, repair.was, repair.is});
   if (repairs.empty()) return;
-  for (const auto& [name, node] : cluster_.live_nodes()) core_.domains().node_changed(cluster_, node);
   queue_.wake(kEventAny, now);
 }
 
@@ -402,7 +381,6 @@ client::Effects Scheduler::decide_pod(const SchedulingContext& context, QueuedEn
 
 client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,
                                     NodeId node, const std::string& id, Time now) {
-  core_.domains().use_changed(node);
   overtaking_.placed(pod.priority, now);
   forget_overtaken(entry.key, now);
 
@@ -426,7 +404,7 @@ client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEnti
        {},
        "",
        0});
-  in_flight_[id] = {std::move(entry), {{pod.meta.uid, node}}};
+  in_flight_[id] = {std::move(entry), {pod.meta.uid}};
   return effects;
 }
 
@@ -488,12 +466,11 @@ void Scheduler::on_outcome(const client::View& view, const client::Outcome& outc
   InFlight flight = std::move(found->second);
   in_flight_.erase(found);
   bool written = true;
-  for (std::size_t i = 0; i < flight.members.size(); ++i) {
+  for (std::size_t i = 0; i < flight.member_uids.size(); ++i) {
     const bool ok = i < outcome.chains.size() && outcome.chains[i].ok;
     written &= ok;
-    if (!ok) core_.domains().use_changed(flight.members[i].node);
     // From here on the request stands for the place, if it is there.
-    cluster_.forget(outcome.decision_id, flight.members[i].uid);
+    cluster_.forget(outcome.decision_id, flight.member_uids[i]);
   }
   dirty_.insert(flight.entry.key);
   if (written) {

@@ -61,14 +61,10 @@ class Scheduler final : public client::StatefulDecider {
 
  private:
   // A decision whose writes are under way.
-  struct Member {
-    std::string uid;
-    NodeId node;
-  };
   struct InFlight {
     QueuedEntity entry;
-    std::vector<Member> members;  // one a chain, in their order
-    bool barrier = false;         // they wait for each other
+    std::vector<std::string> member_uids;  // one a chain, in their order
+    bool barrier = false;                  // they wait for each other
   };
 
   // What a pod is told when it was refused.
@@ -87,7 +83,6 @@ class Scheduler final : public client::StatefulDecider {
   void pod_changed(const client::View& view, const client::Delta& delta, Time now);
   void claim_changed(const client::View& view, const client::Delta& delta, Time now);
   void request_changed(const client::View& view, const client::Delta& delta, Time now);
-  void note_places(const client::Delta& delta);
   void start(const client::View& view, Time now);
   void reconsider(const client::View& view, Time now);
   void reconsider_pod(const client::View& view, const EntityKey& key, Time now);
@@ -121,7 +116,7 @@ class Scheduler final : public client::StatefulDecider {
                                     std::span<const NodeId> avoided, model::Ledger::Transaction& transaction);
   void add_room(BackfillReservation& room, NodeId node, const std::vector<ClaimChoice>& claims);
   void remove_lower(const SchedulingContext& context, std::int32_t priority,
-                    model::Ledger::Transaction& transaction, std::vector<NodeId>& touched);
+                    model::Ledger::Transaction& transaction);
   void forget_overtaken(const EntityKey& key, Time now);
   // Failed bindings of the pod, and nodes that are kept for others; not the devices that are.
   AvoidSet avoid_set(const api::Pod& pod, Time now) const;

@@ -94,8 +94,6 @@ class History {
   void apply(const std::optional<client::Delta>& delta) {
     if (!delta) return;
     cluster_.apply(*delta);
-    if (delta->key.kind == api::Kind::Node)
-      domains_.node_changed(cluster_, cluster_.find_node(delta->key.name));
   }
 
   void put_node() {

@@ -64,7 +64,7 @@ class Model {
 
   Tree tree;
   std::vector<NodeState> nodes;
-  NodeChanges changes;
+  model::Changes changes;
   FitCounts counts;
 };
 
@@ -95,7 +95,7 @@ TEST(FitJudge, AReaderThatFellBehindRecounts) {
   model.change(0, {true, "b1", "r1", 3});
   model.catch_up();
   model.change(1, {true, "b1", "r1", 4});
-  for (std::size_t i = 0; i < kNodeChangesMax; ++i) model.changes.note(NodeId(2));
+  for (std::size_t i = 0; i < model::kChangesMax; ++i) model.changes.note(NodeId(2));
   model.catch_up();
   EXPECT_EQ(model.counts.sum(Tree::root()), 7);
 }

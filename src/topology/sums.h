@@ -1,38 +1,17 @@
 // Amounts per node, summed up the domain tree as nodes change: how many pods of one signature a domain could
 // take, how full it is.
 //
-// Owner: the scheduler. Cost: one node change O(levels); no walk over a domain's nodes, ever.
+// Owner: the scheduler. Cost: one changed node O(levels), read from the cluster's change log when asked; no
+// walk over a domain's nodes, ever.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "topology/tree.h"
 
 namespace berth::topology {
-
-// Changes kept for those who sum; who falls further behind recounts everything.
-inline constexpr std::size_t kNodeChangesMax = 1 << 16;
-
-// The order in which nodes changed, for readers that catch up when they are asked.
-class NodeChanges {
- public:
-  void note(NodeId node) {
-    log_.push_back(node);
-    if (log_.size() > kNodeChangesMax) {
-      log_.pop_front();
-      ++dropped_;
-    }
-  }
-  std::uint64_t end() const { return dropped_ + log_.size(); }
-  std::uint64_t begin() const { return dropped_; }
-  NodeId at(std::uint64_t position) const { return log_[position - dropped_]; }
-
- private:
-  std::deque<NodeId> log_;
-  std::uint64_t dropped_ = 0;
-};
 
 // `Amount` adds and subtracts exactly and is zero when default-made.
 template <class Amount>
@@ -60,15 +39,19 @@ class DomainSums {
                                                                           : Amount{};
   }
 
-  // Asks `recount(node)` for every node that changed since the last call, or for all of `node_count` ids.
+  // Asks `recount(node)` once for every node that changed since the last call, or for all of `node_count`
+  // ids.
   template <class Recount>
-  void catch_up(const Tree& tree, const NodeChanges& changes, std::size_t node_count, Recount recount) {
-    if (!counted_ || position_ < changes.begin()) {
-      for (std::uint32_t i = 0; i < node_count; ++i) set(tree, NodeId(i), recount(NodeId(i)));
-    } else {
-      for (std::uint64_t i = position_; i < changes.end(); ++i)
-        set(tree, changes.at(i), recount(changes.at(i)));
-    }
+  void catch_up(const Tree& tree, const model::Changes& changes, std::size_t node_count, Recount recount) {
+    changed_.clear();
+    const bool known =
+        counted_ && changes.visit_since(
+                        position_, [this](NodeId node) { changed_.push_back(node); }, [](model::PoolId) {});
+    if (!known)
+      for (std::uint32_t i = 0; i < node_count; ++i) changed_.push_back(NodeId(i));
+    std::sort(changed_.begin(), changed_.end());
+    changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+    for (const NodeId node : changed_) set(tree, node, recount(node));
     counted_ = true;
     position_ = changes.end();
   }
@@ -81,7 +64,8 @@ class DomainSums {
   };
   std::vector<NodeShare> nodes_;
   std::vector<Amount> sums_;
-  std::uint64_t position_ = 0;
+  std::vector<NodeId> changed_;  // of catch_up()
+  std::uint64_t position_ = 0;   // in the change log
   bool counted_ = false;
 };
 
