@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "server/http.h"
-#include "server/list_watch.h"
 #include "server/registry.h"
-#include "server/request_path.h"
+#include "server/watch_hub.h"
 
 namespace berth::server {
 

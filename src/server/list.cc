@@ -1,7 +1,7 @@
-#include "server/list_watch.h"
+#include "server/list.h"
 
 #include "server/continue_token.h"
-#include "server/metadata.h"
+#include "server/matcher.h"
 #include "server/serialization.h"
 
 namespace berth::server {

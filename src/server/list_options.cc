@@ -1,6 +1,6 @@
-#include <charconv>
+#include "server/list_options.h"
 
-#include "server/list_watch.h"
+#include <charconv>
 
 namespace berth::server {
 namespace {

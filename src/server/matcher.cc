@@ -1,6 +1,6 @@
-// Selectors of a list or watch as one question about a stored object.
+#include "server/matcher.h"
+
 #include "api/selectors.h"
-#include "server/list_watch.h"
 #include "server/metadata.h"
 
 namespace berth::server {

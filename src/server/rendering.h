@@ -3,11 +3,26 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 
-#include "server/list_watch.h"
+#include "api/type_table.h"
+#include "base/time.h"
+#include "server/http.h"
+#include "server/status.h"
+#include "store/store.h"
 
 namespace berth::server {
+
+// How objects are shown: as they are, as Table rows or as metadata alone.
+enum class Form { Object, Table, Metadata, MetadataList };
+enum class Encoding { Json, Yaml };
+struct Rendering {
+  Form form = Form::Object;
+  Encoding encoding = Encoding::Json;                                         // a watch is always JSON
+  std::string_view version = "v1";                                            // of meta.k8s.io: a Table's
+  enum class Include { None, Metadata, Object } include = Include::Metadata;  // Table rows
+};
 
 // 406 when nothing offered is understood. Protobuf alone is answered in JSON: every client of built-in kinds
 // takes it.

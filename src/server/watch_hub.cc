@@ -1,8 +1,9 @@
+#include "server/watch_hub.h"
+
 #include <deque>
 #include <mutex>
 #include <set>
 
-#include "server/list_watch.h"
 #include "server/serialization.h"
 
 namespace berth::server {
