@@ -164,13 +164,13 @@ void ApiServer::handle(HttpRequest request, std::shared_ptr<HttpExchange> exchan
     const bool up = ready_ || request.path.rfind("/readyz", 0) != 0;
     return exchange->respond(text_response(up ? 200 : 500, up ? "ok" : "not ready"));
   }
-  auto asker = authenticate(request);
-  if (const auto* refused = std::get_if<ApiStatus>(&asker)) return exchange->respond(refused->to_response());
-  request.user = std::get<User>(std::move(asker));
+  ApiResult<User> asker = authenticate(request);
+  if (!asker) return exchange->respond(asker.error().to_response());
+  request.user = *std::move(asker);
   const ParsedPath path = parse_path(request.path);
   if (path.kind != PathKind::Resource)
-    if (const auto refused = authorize_path(request.user, request.method, request.path))
-      return exchange->respond(refused->to_response());
+    if (const auto allowed = authorize_path(request.user, request.method, request.path); !allowed)
+      return exchange->respond(allowed.error().to_response());
   if (request.path == "/metrics" && options_.metrics)
     return exchange->respond(
         {200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, options_.metrics()});
@@ -205,22 +205,21 @@ void ApiServer::handle_resource(std::shared_ptr<Call> call) {
   const std::string_view verb = verb_of(call->request, target, is_watch(*call));
   const AccessAttributes attributes{verb, target.resource->group, resource_text(target), target.ns,
                                     target.name};
-  if (const auto refused = authorize(call->request.user, attributes))
-    return answer(call, Answer::failed(*refused));
+  if (const auto allowed = authorize(call->request.user, attributes); !allowed)
+    return answer(call, Answer::failed(allowed.error()));
   if (const auto warning = deprecation_of(*target.resource)) call->warnings.push_back(*warning);
   if (target.subresource.empty() && !allows(*target.resource, verb))
     return answer(call, Answer::failed(method_not_allowed()));
   auto rendering = rendering_of(call->request);
-  if (auto* status = std::get_if<ApiStatus>(&rendering))
-    return answer(call, Answer::failed(std::move(*status)));
-  call->rendering = std::get<Rendering>(rendering);
+  if (!rendering) return answer(call, Answer::failed(rendering.error()));
+  call->rendering = *rendering;
   const bool watches = is_watch(*call);
   const bool lists = call->request.method == "GET" && target.name.empty() && !watches;
   const bool either_form = watches || call->request.method == "DELETE";
   if (either_form && call->rendering.form == Form::MetadataList) call->rendering.form = Form::Metadata;
   if (!either_form)
-    if (const auto status = check_metadata_form(call->rendering, *target.resource, lists))
-      return answer(call, Answer::failed(*status));
+    if (const auto fits = check_metadata_form(call->rendering, *target.resource, lists); !fits)
+      return answer(call, Answer::failed(fits.error()));
   if (!target.subresource.empty()) return handle_subresource(std::move(call));
   if (target.name.empty()) return handle_collection(std::move(call));
   handle_object(std::move(call));
@@ -273,13 +272,12 @@ void ApiServer::scale(std::shared_ptr<Call> call) {
   if (method == "GET") return answer_scale(call, registry_.get(object));
   if (method != "PUT" && method != "PATCH") return answer(call, Answer::failed(method_not_allowed()));
   auto options = write_options_of(call->request, method == "PUT" ? "UpdateOptions" : "PatchOptions");
-  if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
+  if (!options) return answer(call, Answer::failed(options.error()));
   if (method == "PATCH" && is_apply(call->request))
     return answer(call, Answer::failed(not_implemented(kApplyNotServed)));
   auto change = scale_change(call->request);
-  if (auto* status = std::get_if<ApiStatus>(&change)) return answer(call, Answer::failed(*status));
-  registry_.modify(std::move(object), std::get<Registry::Change>(std::move(change)),
-                   std::get<WriteOptions>(options),
+  if (!change) return answer(call, Answer::failed(change.error()));
+  registry_.modify(std::move(object), *std::move(change), *options,
                    [this, call](Answer made) { answer_scale(call, std::move(made)); });
 }
 
@@ -292,7 +290,7 @@ void ApiServer::answer_scale(const std::shared_ptr<Call>& call, Answer made) {
 }
 
 // Whether a node runs the stored pod; a refusal when there is no such pod.
-std::variant<bool, ApiStatus> ApiServer::is_bound(const ObjectTarget& target) const {
+ApiResult<bool> ApiServer::is_bound(const ObjectTarget& target) const {
   const Answer found = registry_.get(target);
   if (found.status) return *found.status;
   const Json pod = parse_json(found.object->bytes).value_or(Json::object());
@@ -301,17 +299,17 @@ std::variant<bool, ApiStatus> ApiServer::is_bound(const ObjectTarget& target) co
 
 void ApiServer::log(const std::shared_ptr<Call>& call) {
   const auto bound = is_bound(call->target);
-  if (const auto* status = std::get_if<ApiStatus>(&bound)) return answer(call, Answer::failed(*status));
+  if (!bound) return answer(call, Answer::failed(bound.error()));
   // Without a node there is nobody to ask: no content.
-  if (!std::get<bool>(bound)) return respond(call, {204, {}, ""});
+  if (!*bound) return respond(call, {204, {}, ""});
   respond(call, text_response(200, "simulated pod: it writes no logs\n"));
 }
 
 void ApiServer::connect(const std::shared_ptr<Call>& call) {
   const bool is_pod = call->target.resource->plural == "pods";
-  const auto bound = is_pod ? is_bound(call->target) : std::variant<bool, ApiStatus>(true);
-  if (const auto* status = std::get_if<ApiStatus>(&bound)) return answer(call, Answer::failed(*status));
-  if (!std::get<bool>(bound))
+  const auto bound = is_pod ? is_bound(call->target) : ApiResult<bool>(true);
+  if (!bound) return answer(call, Answer::failed(bound.error()));
+  if (!*bound)
     return answer(call,
                   Answer::failed(bad_request("pod " + call->target.name + " does not have a host assigned")));
   answer(call, Answer::failed(not_implemented("simulated pods have no processes: " +
@@ -324,8 +322,8 @@ void ApiServer::warn(Call& call, std::vector<std::string> warnings) {
 
 void ApiServer::get(const std::shared_ptr<Call>& call) {
   auto read = read_list_options(call->request);
-  if (auto* status = std::get_if<ApiStatus>(&read)) return answer(call, Answer::failed(std::move(*status)));
-  const std::optional<store::Revision> version = std::get<ListOptions>(read).version;
+  if (!read) return answer(call, Answer::failed(read.error()));
+  const std::optional<store::Revision> version = read->version;
   const store::Revision newest = registry_.store().revision();
   if (version && *version > newest) return answer(call, Answer::failed(too_large_version(*version, newest)));
   answer(call, registry_.get(call->target));
@@ -338,81 +336,81 @@ void ApiServer::create(std::shared_ptr<Call> call) {
     return bind(std::move(call));
   auto options = write_options_of(call->request, "CreateOptions");
   auto validation = field_validation_of(call->request, "CreateOptions");
-  if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
-  if (auto* status = std::get_if<ApiStatus>(&validation)) return answer(call, Answer::failed(*status));
-  auto body = read_object(call->request, *call->target.resource, std::get<FieldValidation>(validation));
-  if (auto* status = std::get_if<ApiStatus>(&body)) return answer(call, Answer::failed(*status));
-  ReadBody& read = std::get<ReadBody>(body);
+  if (!options) return answer(call, Answer::failed(options.error()));
+  if (!validation) return answer(call, Answer::failed(validation.error()));
+  auto body = read_object(call->request, *call->target.resource, *validation);
+  if (!body) return answer(call, Answer::failed(body.error()));
+  ReadBody& read = *body;
   call->created = metadata_of(read.document).string_at("name");
   warn(*call, std::move(read.warnings));
-  std::get<WriteOptions>(options).empty_lists = std::move(read.empty_lists);
-  if (auto reviewed = review(*call->target.resource, read.document, call->request.user,
-                             registry_.dependencies().clock.now()))
-    return answer(call, std::move(*reviewed));
-  registry_.create(
-      call->target, std::move(read.document), std::get<WriteOptions>(options), [this, call](Answer made) {
-        if (made.object) call->created = made.object->key.name;
-        if (options_.warn_unacted && !made.status && !has_controller(*call->target.resource))
-          call->warnings.push_back("no controller here acts on " + qualified(call->target.resource_name()) +
-                                   ": it is only stored");
-        answer(call, std::move(made));
-      });
+  options->empty_lists = std::move(read.empty_lists);
+  auto reviewed =
+      review(*call->target.resource, read.document, call->request.user, registry_.dependencies().clock.now());
+  if (!reviewed) return answer(call, Answer::failed(reviewed.error()));
+  if (*reviewed) return answer(call, **std::move(reviewed));
+  registry_.create(call->target, std::move(read.document), *options, [this, call](Answer made) {
+    if (made.object) call->created = made.object->key.name;
+    if (options_.warn_unacted && !made.status && !has_controller(*call->target.resource))
+      call->warnings.push_back("no controller here acts on " + qualified(call->target.resource_name()) +
+                               ": it is only stored");
+    answer(call, std::move(made));
+  });
 }
 
 void ApiServer::replace(std::shared_ptr<Call> call) {
   auto options = write_options_of(call->request, "UpdateOptions");
   auto validation = field_validation_of(call->request, "UpdateOptions");
-  if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
-  if (auto* status = std::get_if<ApiStatus>(&validation)) return answer(call, Answer::failed(*status));
-  auto body = read_object(call->request, *call->target.resource, std::get<FieldValidation>(validation));
-  if (auto* status = std::get_if<ApiStatus>(&body)) return answer(call, Answer::failed(*status));
-  ReadBody& read = std::get<ReadBody>(body);
+  if (!options) return answer(call, Answer::failed(options.error()));
+  if (!validation) return answer(call, Answer::failed(validation.error()));
+  auto body = read_object(call->request, *call->target.resource, *validation);
+  if (!body) return answer(call, Answer::failed(body.error()));
+  ReadBody& read = *body;
   warn(*call, std::move(read.warnings));
-  std::get<WriteOptions>(options).empty_lists = std::move(read.empty_lists);
-  registry_.update(call->target, std::move(read.document), std::get<WriteOptions>(options),
+  options->empty_lists = std::move(read.empty_lists);
+  registry_.update(call->target, std::move(read.document), *options,
                    [this, call](Answer made) { answer(call, std::move(made)); });
 }
 
 void ApiServer::patch(std::shared_ptr<Call> call) {
   auto options = write_options_of(call->request, "PatchOptions");
   auto validation = field_validation_of(call->request, "PatchOptions");
-  if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
-  if (auto* status = std::get_if<ApiStatus>(&validation)) return answer(call, Answer::failed(*status));
-  if (is_apply(call->request))
-    return answer(call,
-                  Answer::failed(
-                      refuses_apply(call->request, call->target).value_or(not_implemented(kApplyNotServed))));
-  auto change = patch_change(call->request, *call->target.resource, std::get<FieldValidation>(validation),
-                             call->patch_warnings);
-  registry_.modify(call->target, std::move(change), std::get<WriteOptions>(options),
-                   [this, call](Answer made) {
-                     warn(*call, std::move(call->patch_warnings));
-                     answer(call, std::move(made));
-                   });
+  if (!options) return answer(call, Answer::failed(options.error()));
+  if (!validation) return answer(call, Answer::failed(validation.error()));
+  if (is_apply(call->request)) {
+    const auto apply = check_apply(call->request, call->target);
+    return answer(call, Answer::failed(apply ? not_implemented(kApplyNotServed) : apply.error()));
+  }
+  auto change = patch_change(call->request, *call->target.resource, *validation, call->patch_warnings);
+  registry_.modify(call->target, std::move(change), *options, [this, call](Answer made) {
+    warn(*call, std::move(call->patch_warnings));
+    answer(call, std::move(made));
+  });
 }
 
 void ApiServer::remove(std::shared_ptr<Call> call) {
   auto options = read_delete_options(call->request);
-  if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
+  if (!options) return answer(call, Answer::failed(options.error()));
   WriteOptions write_options;
   write_options.user = call->request.user.name;
-  registry_.remove(call->target, std::get<DeleteOptions>(options), std::move(write_options),
+  registry_.remove(call->target, *options, std::move(write_options),
                    [this, call](Answer made) { answer(call, std::move(made)); });
 }
 
 void ApiServer::remove_collection(std::shared_ptr<Call> call) {
   auto options = read_delete_options(call->request);
   auto listed = read_list_options(call->request);
-  if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
-  if (auto* status = std::get_if<ApiStatus>(&listed)) return answer(call, Answer::failed(*status));
-  ListOptions selection = std::get<ListOptions>(listed);
-  const HttpResponse found = list(registry_, call->target, selection, {});
+  if (!options) return answer(call, Answer::failed(options.error()));
+  if (!listed) return answer(call, Answer::failed(listed.error()));
+  ListOptions selection = *listed;
+  const ApiResult<HttpResponse> answered = list(registry_, call->target, selection, {});
+  if (!answered) return answer(call, Answer::failed(answered.error()));
+  const HttpResponse& found = *answered;
   auto matcher = make_matcher(*call->target.resource, selection.label_selector, selection.field_selector, "");
-  if (found.status != 200 || std::holds_alternative<ApiStatus>(matcher)) return respond(call, found);
+  if (!matcher) return answer(call, Answer::failed(matcher.error()));
   store::ListQuery query;
   query.resource = storage_resource(*call->target.resource);
   query.ns = call->target.ns;
-  query.accept = std::get<Matcher>(std::move(matcher));
+  query.accept = *std::move(matcher);
   query.limit = selection.limit;
   const Result<store::ListPage> page = registry_.store().list(query);
   if (!page || page->objects.empty()) return respond(call, found);
@@ -424,7 +422,7 @@ void ApiServer::remove_collection(std::shared_ptr<Call> call) {
     ObjectTarget target = call->target;
     target.ns = object->key.ns;
     target.name = object->key.name;
-    registry_.remove(std::move(target), std::get<DeleteOptions>(options), write_options,
+    registry_.remove(std::move(target), *options, write_options,
                      [this, call, removal, found](Answer removed) {
                        const auto failure = removal->finish(std::move(removed));
                        if (!failure) return;
@@ -436,42 +434,45 @@ void ApiServer::remove_collection(std::shared_ptr<Call> call) {
 
 void ApiServer::list_or_watch(std::shared_ptr<Call> call) {
   auto read = read_list_options(call->request);
-  if (auto* status = std::get_if<ApiStatus>(&read)) return answer(call, Answer::failed(*status));
-  ListOptions options = std::get<ListOptions>(std::move(read));
+  if (!read) return answer(call, Answer::failed(read.error()));
+  ListOptions options = *std::move(read);
   options.watch |= call->watch;
-  if (!options.watch) return respond(call, list(registry_, call->target, options, call->rendering));
+  if (!options.watch) {
+    ApiResult<HttpResponse> page = list(registry_, call->target, options, call->rendering);
+    if (!page) return answer(call, Answer::failed(page.error()));
+    return respond(call, *std::move(page));
+  }
   auto matcher =
       make_matcher(*call->target.resource, options.label_selector, options.field_selector, call->target.name);
-  if (auto* status = std::get_if<ApiStatus>(&matcher)) return answer(call, Answer::failed(*status));
+  if (!matcher) return answer(call, Answer::failed(matcher.error()));
   audit(*call, 200, registry_.store().revision());
-  watches_.open(call->target, options, call->rendering, std::get<Matcher>(std::move(matcher)),
-                call->exchange);
+  watches_.open(call->target, options, call->rendering, *std::move(matcher), call->exchange);
 }
 
 void ApiServer::bind(std::shared_ptr<Call> call) {
   auto options = write_options_of(call->request, "CreateOptions");
-  if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
+  if (!options) return answer(call, Answer::failed(options.error()));
   auto body = read_document(call->request, *api::find_kind("v1", "Binding"));
-  if (auto* status = std::get_if<ApiStatus>(&body)) return answer(call, Answer::failed(*status));
+  if (!body) return answer(call, Answer::failed(body.error()));
   ObjectTarget pod = call->target;
   pod.resource = api::find_resource("", "v1", "pods");
   // The older path, …/bindings, names the pod only in the body.
-  if (pod.name.empty()) pod.name = metadata_of(std::get<Json>(body)).string_at("name");
-  registry_.bind(std::move(pod), std::get<Json>(body), std::get<WriteOptions>(options),
+  if (pod.name.empty()) pod.name = metadata_of(*body).string_at("name");
+  registry_.bind(std::move(pod), *body, *options,
                  [this, call](Answer bound) { answer_done(call, std::move(bound)); });
 }
 
 void ApiServer::evict(std::shared_ptr<Call> call) {
   auto body = read_document(call->request, *api::find_kind("policy/v1", "Eviction"));
-  if (auto* status = std::get_if<ApiStatus>(&body)) return answer(call, Answer::failed(*status));
-  const Json& eviction = std::get<Json>(body);
+  if (!body) return answer(call, Answer::failed(body.error()));
+  const Json& eviction = *body;
   const std::string_view name = metadata_of(eviction).string_at("name");
   if (!name.empty() && name != call->target.name)
     return answer(call, Answer::failed(bad_request("name in URL does not match name in Eviction object")));
   ObjectTarget pod = call->target;
   pod.subresource.clear();
-  if (auto refused = refuses_eviction(registry_, pod))
-    return answer(call, Answer::failed(std::move(*refused)));
+  if (const auto allowed = check_eviction(registry_, pod); !allowed)
+    return answer(call, Answer::failed(allowed.error()));
   WriteOptions options;
   options.user = call->request.user.name;
   registry_.remove(std::move(pod), delete_options_of(eviction.part("deleteOptions")), std::move(options),

@@ -80,7 +80,7 @@ class ApiServer final : public HttpHandler {
   // What a node would answer of its pod.
   void log(const std::shared_ptr<Call>& call);
   void connect(const std::shared_ptr<Call>& call);
-  std::variant<bool, ApiStatus> is_bound(const ObjectTarget& target) const;
+  ApiResult<bool> is_bound(const ObjectTarget& target) const;
   void answer_done(const std::shared_ptr<Call>& call, Answer done);
   // Every resource request ends in one of these; each writes one audit record.
   void answer(const std::shared_ptr<Call>& call, Answer answer);

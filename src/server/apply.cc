@@ -25,7 +25,7 @@ std::string yaml_reason(std::string text) {
 
 }  // namespace
 
-std::optional<ApiStatus> refuses_apply(const HttpRequest& request, const ObjectTarget& target) {
+ApiResult<void> check_apply(const HttpRequest& request, const ObjectTarget& target) {
   const std::string* manager = request.parameter("fieldManager");
   if (!manager || manager->empty())
     return invalid("meta.k8s.io", "PatchOptions", "",
@@ -48,7 +48,7 @@ std::optional<ApiStatus> refuses_apply(const HttpRequest& request, const ObjectT
     return bad_request("the name of the object (" + std::string(name) +
                        ") does not match the name on the URL (" + target.name + ")");
   if (metadata.find("managedFields")) return bad_request("metadata.managedFields must be nil");
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace berth::server

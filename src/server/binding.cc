@@ -59,7 +59,7 @@ void Registry::bind(ObjectTarget target, const Json& binding, WriteOptions optio
   const Time now = dependencies_.clock.now();
   target.subresource = "binding";
   const ObjectTarget pod_target = target;
-  const auto change = [=](const Json& current) -> std::variant<Json, ApiStatus> {
+  const auto change = [=](const Json& current) -> ApiResult<Json> {
     const std::string_view live_uid = metadata_of(current).string_at("uid");
     if (!uid.empty() && uid != live_uid) return uid_conflict(pod_target, uid, live_uid);
     const std::string_view live_version = metadata_of(current).string_at("resourceVersion");

@@ -148,8 +148,7 @@ const Conversion* conversion_of(const api::ResourceInfo& resource) {
 // Canonical in the version of `resource`: members in order, zero values written as that version does.
 Json canonical(const api::ResourceInfo& resource, Json document) {
   document["kind"] = resource.kind;
-  document["apiVersion"] =
-      api::ResourceRef{std::string(resource.group), std::string(resource.version), ""}.api_version();
+  document["apiVersion"] = api_version_of(resource);
   Json kept = document;
   Result<api::Decoded> decoded = api::decode_document(resource.type(), std::move(document));
   return decoded ? std::move(decoded->document) : kept;
@@ -168,8 +167,7 @@ Json to_stored_shape(const api::ResourceInfo& resource, Json document) {
     return canonical(stored, std::move(document));
   }
   document["kind"] = stored.kind;
-  document["apiVersion"] =
-      api::ResourceRef{std::string(stored.group), std::string(stored.version), ""}.api_version();
+  document["apiVersion"] = api_version_of(stored);
   return document;
 }
 
@@ -179,8 +177,7 @@ Json to_served_shape(const api::ResourceInfo& resource, Json document) {
     return canonical(resource, std::move(document));
   }
   document["kind"] = resource.kind;
-  document["apiVersion"] =
-      api::ResourceRef{std::string(resource.group), std::string(resource.version), ""}.api_version();
+  document["apiVersion"] = api_version_of(resource);
   return document;
 }
 

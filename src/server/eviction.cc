@@ -28,11 +28,11 @@ bool goes_freely(const Json& pod) {
 
 }  // namespace
 
-std::optional<ApiStatus> refuses_eviction(const Registry& registry, const ObjectTarget& pod) {
+ApiResult<void> check_eviction(const Registry& registry, const ObjectTarget& pod) {
   const store::ObjectPtr stored = registry.store().get(key_of(pod));
   if (!stored) return not_found(pod.resource_name(), pod.name);
   const Json object = parse_json(stored->bytes).value_or(Json::object());
-  if (goes_freely(object)) return std::nullopt;
+  if (goes_freely(object)) return {};
   store::ListQuery query;
   query.resource = "poddisruptionbudgets.policy";
   query.ns = pod.ns;
@@ -44,7 +44,7 @@ std::optional<ApiStatus> refuses_eviction(const Registry& registry, const Object
     if (selector && selector->matches(metadata_of(object).find("labels")))
       return blocked_by(metadata_of(budget).string_at("name"));
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace berth::server

@@ -8,7 +8,7 @@
 namespace berth::server {
 
 // 410 when the version has left the store's window, 504 when it is not reached yet. Any thread.
-HttpResponse list(const Registry& registry, const ObjectTarget& target, const ListOptions& options,
-                  Rendering rendering);
+ApiResult<HttpResponse> list(const Registry& registry, const ObjectTarget& target, const ListOptions& options,
+                             Rendering rendering);
 
 }  // namespace berth::server

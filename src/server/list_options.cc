@@ -28,13 +28,12 @@ bool read_number(const std::string& text, Number& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-std::optional<ApiStatus> check_match(const ListOptions& options, const std::string& match,
-                                     bool version_said) {
+ApiResult<void> check_match(const ListOptions& options, const std::string& match, bool version_said) {
   constexpr std::string_view kPath = "resourceVersionMatch";
   if (options.initial_events_said && !options.watch)
     return refused(api::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
   if (match.empty()) {
-    if (!options.initial_events_said) return std::nullopt;
+    if (!options.initial_events_said) return {};
     return refused(api::forbidden(std::string(kPath),
                                   "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
   }
@@ -47,7 +46,7 @@ std::optional<ApiStatus> check_match(const ListOptions& options, const std::stri
                    {api::forbidden(std::string(kPath),
                                    "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"),
                     api::not_supported(std::string(kPath), match, {"NotOlderThan"})});
-  if (options.watch) return std::nullopt;
+  if (options.watch) return {};
   if (!version_said)
     return refused(api::forbidden(std::string(kPath),
                                   "resourceVersionMatch is forbidden unless resourceVersion is provided"));
@@ -59,12 +58,12 @@ std::optional<ApiStatus> check_match(const ListOptions& options, const std::stri
   if (match == "Exact" && options.version == std::optional<store::Revision>(0))
     return refused(api::forbidden(std::string(kPath),
                                   "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace
 
-std::variant<ListOptions, ApiStatus> read_list_options(const HttpRequest& request) {
+ApiResult<ListOptions> read_list_options(const HttpRequest& request) {
   ListOptions options;
   options.label_selector = value_or_empty(request, "labelSelector");
   options.field_selector = value_or_empty(request, "fieldSelector");
@@ -98,7 +97,7 @@ std::variant<ListOptions, ApiStatus> read_list_options(const HttpRequest& reques
   if (!options.continue_token.empty() && !version.empty() && version != "0")
     return bad_request("specifying resource version is not allowed when using continue");
   const std::string match = value_or_empty(request, "resourceVersionMatch");
-  if (const auto status = check_match(options, match, !version.empty())) return *status;
+  TRY(check_match(options, match, !version.empty()));
   options.exact = match == "Exact";
   return options;
 }

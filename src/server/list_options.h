@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
 
 #include "server/http.h"
 #include "server/status.h"
@@ -29,6 +28,6 @@ struct ListOptions {
 };
 
 // 400 or 422 with the text that clients know, or the options.
-std::variant<ListOptions, ApiStatus> read_list_options(const HttpRequest& request);
+ApiResult<ListOptions> read_list_options(const HttpRequest& request);
 
 }  // namespace berth::server

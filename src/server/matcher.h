@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <string>
-#include <variant>
 
 #include "api/type_table.h"
 #include "server/status.h"
@@ -16,8 +15,7 @@ namespace berth::server {
 using Matcher = std::function<bool(const store::Object&)>;
 
 // `name` fixes the object's name unless it is empty. 400 for a selector that does not parse.
-std::variant<Matcher, ApiStatus> make_matcher(const api::ResourceInfo& resource,
-                                              const std::string& label_selector,
-                                              const std::string& field_selector, const std::string& name);
+ApiResult<Matcher> make_matcher(const api::ResourceInfo& resource, const std::string& label_selector,
+                                const std::string& field_selector, const std::string& name);
 
 }  // namespace berth::server

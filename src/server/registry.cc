@@ -187,6 +187,10 @@ const api::ResourceInfo& storage_of(const api::ResourceInfo& resource) {
   return *kStored[static_cast<std::size_t>(row)];
 }
 
+std::string api_version_of(const api::ResourceInfo& resource) {
+  return api::ResourceRef{std::string(resource.group), std::string(resource.version), ""}.api_version();
+}
+
 std::string storage_resource(const api::ResourceInfo& resource) {
   const api::ResourceInfo& stored = storage_of(resource);
   return qualified({stored.group, stored.plural});
@@ -343,7 +347,7 @@ void Registry::submit_create(ObjectTarget target, Json object, int tries_left,
 void Registry::update(ObjectTarget target, Json body, WriteOptions options, Done done) {
   auto update = std::make_shared<Update>();
   update->replaces = true;
-  update->change = [body = std::move(body)](const Json&) -> std::variant<Json, ApiStatus> { return body; };
+  update->change = [body = std::move(body)](const Json&) -> ApiResult<Json> { return body; };
   update->target = std::move(target);
   update->options = std::move(options);
   update->done = std::move(done);
@@ -366,14 +370,13 @@ void Registry::attempt(std::shared_ptr<Update> update) {
   if (!current) {
     if (!update->replaces || !rules_of(target).create_on_update)
       return fail(not_found(target.resource_name(), target.name));
-    std::variant<Json, ApiStatus> body = update->change(Json());
-    return create(target, std::move(std::get<Json>(body)), update->options, update->done);
+    return create(target, update->change(Json()).value(), update->options, update->done);
   }
   const Result<Json> before = document_of(*current);
   if (!before) return fail(internal_error("stored object does not parse: " + before.error().text()));
-  std::variant<Json, ApiStatus> changed = update->change(*before);
-  if (auto* status = std::get_if<ApiStatus>(&changed)) return fail(std::move(*status));
-  Json next = std::get<Json>(std::move(changed));
+  ApiResult<Json> changed = update->change(*before);
+  if (!changed) return fail(changed.error());
+  Json next = std::move(changed).value();
 
   const Json& metadata = metadata_of(std::as_const(next));
   const std::string_view name = metadata.string_at("name"), ns = metadata.string_at("namespace");

@@ -9,7 +9,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "api/kind_rules.h"
@@ -85,7 +84,7 @@ class Registry {
   // Replaces the object, or makes it where the kind allows that.
   void update(ObjectTarget target, Json body, WriteOptions options, Done done);
   // `change` turns the current document into the wanted one; called again when a writer came between.
-  using Change = std::function<std::variant<Json, ApiStatus>(const Json& current)>;
+  using Change = std::function<ApiResult<Json>(const Json& current)>;
   void modify(ObjectTarget target, Change change, WriteOptions options, Done done);
   void remove(ObjectTarget target, DeleteOptions options, WriteOptions write_options, Done done);
   // POST pods/NAME/binding.
@@ -128,6 +127,8 @@ class Registry {
 // form.
 const api::ResourceInfo& storage_of(const api::ResourceInfo& resource);
 store::Key key_of(const ObjectTarget& target);
+// "v1", "apps/v1".
+std::string api_version_of(const api::ResourceInfo& resource);
 // "pods", "resourceclaims.resource.k8s.io".
 std::string storage_resource(const api::ResourceInfo& resource);
 

@@ -1,10 +1,8 @@
 // How the client wants objects shown, from its Accept header, and single objects shown that way.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "api/type_table.h"
 #include "base/time.h"
@@ -26,10 +24,9 @@ struct Rendering {
 
 // 406 when nothing offered is understood. Protobuf alone is answered in JSON: every client of built-in kinds
 // takes it.
-std::variant<Rendering, ApiStatus> rendering_of(const HttpRequest& request);
+ApiResult<Rendering> rendering_of(const HttpRequest& request);
 // 406 for PartialObjectMetadata of a list, or its list form of one object. The form is Metadata afterwards.
-std::optional<ApiStatus> check_metadata_form(Rendering& rendering, const api::ResourceInfo& resource,
-                                             bool is_list);
+ApiResult<void> check_metadata_form(Rendering& rendering, const api::ResourceInfo& resource, bool is_list);
 
 // `object` may be null (a dry run): `stored` then holds the document.
 std::string render_one(const api::ResourceInfo& resource, const store::ObjectPtr& object,

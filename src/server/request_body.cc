@@ -93,7 +93,7 @@ ApiStatus refused_json(const api::TypeInfo& type, std::string_view body, const E
   return unrecognized(type, body, why);
 }
 
-std::variant<api::Decoded, ApiStatus> decode(const HttpRequest& request, const api::TypeInfo& type) {
+ApiResult<api::Decoded> decode(const HttpRequest& request, const api::TypeInfo& type) {
   const std::string_view media = media_type(request);
   if (media.empty() || media == "application/json") {
     Result<api::Decoded> decoded = api::decode_json(type, request.body);
@@ -117,13 +117,12 @@ std::string_view internal_package(std::string_view group) {
 }
 
 // kind and apiVersion of a body may be missing, but must not be another's.
-std::optional<ApiStatus> check_type(const Json& document, const api::ResourceInfo& resource) {
-  const std::string expected =
-      api::ResourceRef{std::string(resource.group), std::string(resource.version), ""}.api_version();
+ApiResult<void> check_type(const Json& document, const api::ResourceInfo& resource) {
+  const std::string expected = api_version_of(resource);
   std::string_view kind = document.string_at("kind"), api_version = document.string_at("apiVersion");
   if (kind.empty()) kind = resource.kind;
   if (api_version.empty()) api_version = expected;
-  if (kind == resource.kind && api_version == expected) return std::nullopt;
+  if (kind == resource.kind && api_version == expected) return {};
   const std::string_view version = api_version.substr(api_version.find('/') + 1);
   const std::string_view group =
       api_version == version ? std::string_view() : api_version.substr(0, api_version.find('/'));
@@ -149,8 +148,7 @@ std::string_view media_type(const HttpRequest& request) {
   return type;
 }
 
-std::variant<FieldValidation, ApiStatus> field_validation_of(const HttpRequest& request,
-                                                             std::string_view options_kind) {
+ApiResult<FieldValidation> field_validation_of(const HttpRequest& request, std::string_view options_kind) {
   const std::string* said = request.parameter("fieldValidation");
   if (!said || said->empty() || *said == "Warn") return FieldValidation::Warn;
   if (*said == "Strict") return FieldValidation::Strict;
@@ -163,8 +161,7 @@ bool is_apply(const HttpRequest& request) {
   return api::patch_type_of(media_type(request)) == api::PatchType::Apply;
 }
 
-std::variant<WriteOptions, ApiStatus> write_options_of(const HttpRequest& request,
-                                                       std::string_view options_kind) {
+ApiResult<WriteOptions> write_options_of(const HttpRequest& request, std::string_view options_kind) {
   WriteOptions options;
   options.user = request.user.name;
   JsonArray asked;
@@ -183,13 +180,11 @@ std::variant<WriteOptions, ApiStatus> write_options_of(const HttpRequest& reques
   return options;
 }
 
-std::variant<ReadBody, ApiStatus> read_object(const HttpRequest& request, const api::ResourceInfo& resource,
-                                              FieldValidation validation) {
-  auto decoded = decode(request, resource.type());
-  if (auto* status = std::get_if<ApiStatus>(&decoded)) return std::move(*status);
-  api::Decoded& body = std::get<api::Decoded>(decoded);
+ApiResult<ReadBody> read_object(const HttpRequest& request, const api::ResourceInfo& resource,
+                                FieldValidation validation) {
+  api::Decoded body = TRY(decode(request, resource.type()));
   if (!body.document.is_object()) body.document = Json::object();
-  if (const auto status = check_type(body.document, resource)) return *status;
+  TRY(check_type(body.document, resource));
   if (!body.strict_errors.empty() && validation == FieldValidation::Strict)
     return bad_request(std::string(resource.kind) + " in version \"" + std::string(resource.version) +
                        "\" cannot be handled as a " + std::string(resource.kind) + ": " +
@@ -201,11 +196,9 @@ std::variant<ReadBody, ApiStatus> read_object(const HttpRequest& request, const 
   return read;
 }
 
-std::variant<Json, ApiStatus> read_document(const HttpRequest& request, const api::TypeInfo& type) {
+ApiResult<Json> read_document(const HttpRequest& request, const api::TypeInfo& type) {
   if (request.body.empty()) return Json();
-  auto decoded = decode(request, type);
-  if (auto* status = std::get_if<ApiStatus>(&decoded)) return std::move(*status);
-  return std::move(std::get<api::Decoded>(decoded).document);
+  return TRY(decode(request, type)).document;
 }
 
 namespace {
@@ -223,7 +216,7 @@ void read_delete_query(const HttpRequest& request, Json& body) {
   }
 }
 
-std::optional<ApiStatus> check_delete_options(const Json& body) {
+ApiResult<void> check_delete_options(const Json& body) {
   api::FieldErrors errors;
   const std::string_view policy = body.string_at("propagationPolicy");
   const Json* orphan = body.find("orphanDependents");
@@ -237,7 +230,7 @@ std::optional<ApiStatus> check_delete_options(const Json& body) {
   for (const Json& value : body.items_at("dryRun"))
     if (value != Json("All"))
       errors.push_back(api::not_supported("dryRun", body.items_at("dryRun"), {"All"}));
-  if (errors.empty()) return std::nullopt;
+  if (errors.empty()) return {};
   return invalid("meta.k8s.io", "DeleteOptions", "", errors);
 }
 
@@ -258,10 +251,8 @@ DeleteOptions delete_options_of(const Json& body) {
   return options;
 }
 
-std::variant<DeleteOptions, ApiStatus> read_delete_options(const HttpRequest& request) {
-  auto read = read_document(request, *api::find_type("meta.k8s.io", "v1", "DeleteOptions"));
-  if (auto* status = std::get_if<ApiStatus>(&read)) return std::move(*status);
-  Json& body = std::get<Json>(read);
+ApiResult<DeleteOptions> read_delete_options(const HttpRequest& request) {
+  Json body = TRY(read_document(request, *api::find_type("meta.k8s.io", "v1", "DeleteOptions")));
   if (!body.is_object()) body = Json::object();
   const std::string_view kind = body.string_at("kind");
   if (!kind.empty() && kind != "DeleteOptions")
@@ -269,7 +260,7 @@ std::variant<DeleteOptions, ApiStatus> read_delete_options(const HttpRequest& re
                        std::string(body.string_at("apiVersion")) +
                        "\" in scheme \"pkg/runtime/scheme.go:111\"");
   read_delete_query(request, body);
-  if (const auto refused = check_delete_options(body)) return *refused;
+  TRY(check_delete_options(body));
   return delete_options_of(body);
 }
 
@@ -307,25 +298,22 @@ ApiStatus refused_result(api::PatchType type, const Json& document, const std::s
 }
 
 // A patch may not make an object of another kind. The reference reads the result as what it says it is, and
-// complains of the first thing that does not fit: 422 with that reason, to be quoted with the document.
-std::optional<ApiStatus> other_kind(const api::ResourceInfo& resource, const Json& document) {
+// complains of the first thing that does not fit.
+ApiResult<void> check_same_kind(const api::ResourceInfo& resource, api::PatchType type, const Json& document,
+                                const std::string& patch) {
   const std::string_view kind = document.string_at("kind");
   const std::string_view version = document.string_at("apiVersion");
-  const std::string own =
-      api::ResourceRef{std::string(resource.group), std::string(resource.version), ""}.api_version();
-  if (kind == resource.kind && version == own) return std::nullopt;
-  ApiStatus unfit;
-  unfit.code = 422;
-  const api::TypeInfo* type = api::find_kind(version, kind);
-  unfit.message = "no kind \"" + std::string(kind) + "\" is registered for version \"" +
-                  std::string(version) + "\" in scheme \"pkg/api/legacyscheme/scheme.go:30\"";
-  if (!type) return unfit;
-  const Result<api::Decoded> decoded = api::decode_document(*type, document);
-  if (decoded)
-    return bad_request("the object's kind " + std::string(kind) + " of " + std::string(version) +
-                       " is not the kind of the resource: " + std::string(resource.kind) + " of " + own);
-  unfit.message = decoded.error().message();
-  return unfit;
+  const std::string own = api_version_of(resource);
+  if (kind == resource.kind && version == own) return {};
+  const api::TypeInfo* claimed = api::find_kind(version, kind);
+  if (!claimed)
+    return refused_result(type, document, patch,
+                          "no kind \"" + std::string(kind) + "\" is registered for version \"" +
+                              std::string(version) + "\" in scheme \"pkg/api/legacyscheme/scheme.go:30\"");
+  const Result<api::Decoded> decoded = api::decode_document(*claimed, document);
+  if (!decoded) return refused_result(type, document, patch, decoded.error().message());
+  return bad_request("the object's kind " + std::string(kind) + " of " + std::string(version) +
+                     " is not the kind of the resource: " + std::string(resource.kind) + " of " + own);
 }
 
 }  // namespace
@@ -333,17 +321,14 @@ std::optional<ApiStatus> other_kind(const api::ResourceInfo& resource, const Jso
 Registry::Change patch_change(const HttpRequest& request, const api::ResourceInfo& resource,
                               FieldValidation validation, std::vector<std::string>& warnings) {
   const std::optional<api::PatchType> type = api::patch_type_of(media_type(request));
-  if (!type) return [](const Json&) -> std::variant<Json, ApiStatus> { return no_patch_type(); };
+  if (!type) return [](const Json&) -> ApiResult<Json> { return no_patch_type(); };
   return [&resource, &warnings, type = *type, validation,
-          body = request.body](const Json& current) -> std::variant<Json, ApiStatus> {
+          body = request.body](const Json& current) -> ApiResult<Json> {
     const Json served = to_served_shape(resource, current);
     Result<Json> result = patched(type, resource, served, body);
     if (!result) return of_patch_error(result.error());
     const Json asked = *result;
-    if (const auto refused = other_kind(resource, asked)) {
-      if (refused->code != 422) return *refused;
-      return refused_result(type, asked, body, refused->message);
-    }
+    TRY(check_same_kind(resource, type, asked, body));
     Result<api::Decoded> decoded = api::decode_document(resource.type(), std::move(result).value(), served);
     if (!decoded) return refused_result(type, asked, body, decoded.error().message());
     const bool strict = validation == FieldValidation::Strict;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "api/type_table.h"
@@ -21,24 +20,22 @@ struct ReadBody {
   std::vector<std::string> empty_lists;  // api::Decoded::empty_lists
 };
 
-std::variant<FieldValidation, ApiStatus> field_validation_of(const HttpRequest& request,
-                                                             std::string_view options_kind);
+ApiResult<FieldValidation> field_validation_of(const HttpRequest& request, std::string_view options_kind);
 // Of the body, without parameters.
 std::string_view media_type(const HttpRequest& request);
 // Whether a PATCH is a server-side apply.
 bool is_apply(const HttpRequest& request);
 // dryRun and fieldManager of the query. `options_kind` is CreateOptions, UpdateOptions or PatchOptions.
-std::variant<WriteOptions, ApiStatus> write_options_of(const HttpRequest& request,
-                                                       std::string_view options_kind);
+ApiResult<WriteOptions> write_options_of(const HttpRequest& request, std::string_view options_kind);
 
 // The body as a document of `resource`'s kind; kind and apiVersion may be missing but must not differ.
-std::variant<ReadBody, ApiStatus> read_object(const HttpRequest& request, const api::ResourceInfo& resource,
-                                              FieldValidation validation);
+ApiResult<ReadBody> read_object(const HttpRequest& request, const api::ResourceInfo& resource,
+                                FieldValidation validation);
 // The body as a document of another type (Binding, DeleteOptions, Eviction…); null for an empty body.
-std::variant<Json, ApiStatus> read_document(const HttpRequest& request, const api::TypeInfo& type);
+ApiResult<Json> read_document(const HttpRequest& request, const api::TypeInfo& type);
 // A document of meta/v1 DeleteOptions that has been checked.
 DeleteOptions delete_options_of(const Json& body);
-std::variant<DeleteOptions, ApiStatus> read_delete_options(const HttpRequest& request);
+ApiResult<DeleteOptions> read_delete_options(const HttpRequest& request);
 
 // Applies a PATCH body to `current`, both in the version of `resource`. 415 for a media type that is no
 // patch. Not for is_apply().

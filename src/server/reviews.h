@@ -13,6 +13,7 @@
 namespace berth::server {
 
 // Nothing when `resource` is no review. `review` is the decoded body.
-std::optional<Answer> review(const api::ResourceInfo& resource, Json review, const User& asker, Time now);
+ApiResult<std::optional<Answer>> review(const api::ResourceInfo& resource, Json review, const User& asker,
+                                        Time now);
 
 }  // namespace berth::server

@@ -2,12 +2,14 @@
 // Source: k8s.io/apimachinery api/errors (codes, reasons and message forms that clients match).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/field_error.h"
 #include "base/json.h"
+#include "base/result.h"
 #include "server/http.h"
 
 namespace berth::server {
@@ -31,6 +33,10 @@ struct ApiStatus {
   Json to_json() const;
   HttpResponse to_response() const;
 };
+
+// What a request comes to: a value, or the Status that refuses it. TRY hands the refusal upward.
+template <class T>
+using ApiResult = Result<T, ApiStatus>;
 
 // `resource` is the plural; `group` is empty for core.
 struct ResourceName {

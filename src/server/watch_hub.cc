@@ -181,15 +181,13 @@ class WatchHub::Stream final : public store::WatchSink,
       progress = progress_;
     }
     if (progress == 0) return;
-    const api::ResourceRef ref{std::string(target_.resource->group), std::string(target_.resource->version),
-                               ""};
     Json metadata =
         Json::object({{"resourceVersion", std::to_string(progress)}, {"creationTimestamp", Json()}});
     if (ends_initial_events) metadata["annotations"] = Json::object({{"k8s.io/initial-events-end", "true"}});
     const bool partial = rendering_.form != Form::Object;
     const Json object =
         Json::object({{"kind", partial ? std::string_view("PartialObjectMetadata") : target_.resource->kind},
-                      {"apiVersion", partial ? "meta.k8s.io/v1" : ref.api_version()},
+                      {"apiVersion", partial ? "meta.k8s.io/v1" : api_version_of(*target_.resource)},
                       {"metadata", std::move(metadata)}});
     exchange_->send(frame("BOOKMARK", to_string(object)));
   }
