@@ -5,6 +5,7 @@
 
 #include "server/access.h"
 #include "server/apply.h"
+#include "server/binding.h"
 #include "server/conversions.h"
 #include "server/discovery.h"
 #include "server/eviction.h"
@@ -71,15 +72,15 @@ HttpResponse no_such_page() {
 struct CollectionRemoval {
   std::mutex mutex;
   std::size_t left = 0;
-  std::optional<ApiStatus> failure;
+  ApiResult<void> outcome;
 
   // The outcome of the whole with the last answer; nothing before. Gone already is no failure.
-  std::optional<std::optional<ApiStatus>> finish(Answer removed) {
+  std::optional<ApiResult<void>> finish(const ApiResult<Answer>& removed) {
     const std::lock_guard lock(mutex);
-    const bool refused = removed.status && removed.status->code != 404;
-    if (refused && !failure) failure = std::move(removed.status);
+    const bool refused = !removed && removed.error().code != 404;
+    if (refused && outcome.ok()) outcome = removed.error();
     if (--left > 0) return std::nullopt;
-    return failure;
+    return outcome;
   }
 };
 
@@ -130,13 +131,13 @@ Json system_priority(const char* name, std::int64_t value, const char* descripti
 Status ApiServer::make_default_object(const api::ResourceInfo& resource, Json object) {
   const std::string name(metadata_of(object).string_at("name"));
   if (registry_.store().get({storage_resource(resource), "", name})) return {};
-  std::promise<std::optional<ApiStatus>> made;
+  std::promise<ApiResult<Answer>> answered;
   registry_.create({&resource, "", "", ""}, std::move(object), {},
-                   [&](Answer answer) { made.set_value(std::move(answer.status)); });
-  const auto status = made.get_future().get();
-  if (!status || status->code == 409) return {};
+                   [&](ApiResult<Answer> answer) { answered.set_value(std::move(answer)); });
+  const ApiResult<Answer> made = answered.get_future().get();
+  if (made || made.error().code == 409) return {};
   return Error(ErrorCode::Internal,
-               "cannot make " + std::string(resource.kind) + " " + name + ": " + status->message);
+               "cannot make " + std::string(resource.kind) + " " + name + ": " + made.error().message);
 }
 
 Status ApiServer::make_default_objects() {
@@ -201,17 +202,17 @@ void ApiServer::handle_resource(std::shared_ptr<Call> call) {
   const bool misplaced = !target.resource->namespaced && !target.ns.empty();
   const bool unknown_subresource =
       !target.subresource.empty() && !target.resource->has_subresource(target.subresource);
-  if (misplaced || unknown_subresource) return answer(call, Answer::failed(path_not_found()));
+  if (misplaced || unknown_subresource) return answer(call, path_not_found());
   const std::string_view verb = verb_of(call->request, target, is_watch(*call));
   const AccessAttributes attributes{verb, target.resource->group, resource_text(target), target.ns,
                                     target.name};
   if (const auto allowed = authorize(call->request.user, attributes); !allowed)
-    return answer(call, Answer::failed(allowed.error()));
+    return answer(call, allowed.error());
   if (const auto warning = deprecation_of(*target.resource)) call->warnings.push_back(*warning);
   if (target.subresource.empty() && !allows(*target.resource, verb))
-    return answer(call, Answer::failed(method_not_allowed()));
+    return answer(call, method_not_allowed());
   auto rendering = rendering_of(call->request);
-  if (!rendering) return answer(call, Answer::failed(rendering.error()));
+  if (!rendering) return answer(call, rendering.error());
   call->rendering = *rendering;
   const bool watches = is_watch(*call);
   const bool lists = call->request.method == "GET" && target.name.empty() && !watches;
@@ -219,7 +220,7 @@ void ApiServer::handle_resource(std::shared_ptr<Call> call) {
   if (either_form && call->rendering.form == Form::MetadataList) call->rendering.form = Form::Metadata;
   if (!either_form)
     if (const auto fits = check_metadata_form(call->rendering, *target.resource, lists); !fits)
-      return answer(call, Answer::failed(fits.error()));
+      return answer(call, fits.error());
   if (!target.subresource.empty()) return handle_subresource(std::move(call));
   if (target.name.empty()) return handle_collection(std::move(call));
   handle_object(std::move(call));
@@ -231,7 +232,7 @@ void ApiServer::handle_collection(std::shared_ptr<Call> call) {
   if (method == "GET") return list_or_watch(std::move(call));
   if (method == "POST" && !all_namespaces) return create(std::move(call));
   if (method == "DELETE" && !all_namespaces) return remove_collection(std::move(call));
-  answer(call, Answer::failed(method_not_allowed()));
+  answer(call, method_not_allowed());
 }
 
 void ApiServer::handle_object(std::shared_ptr<Call> call) {
@@ -241,7 +242,7 @@ void ApiServer::handle_object(std::shared_ptr<Call> call) {
   if (method == "PUT") return replace(std::move(call));
   if (method == "PATCH") return patch(std::move(call));
   if (method == "DELETE") return remove(std::move(call));
-  answer(call, Answer::failed(method_not_allowed()));
+  answer(call, method_not_allowed());
 }
 
 void ApiServer::handle_subresource(std::shared_ptr<Call> call) {
@@ -252,17 +253,17 @@ void ApiServer::handle_subresource(std::shared_ptr<Call> call) {
   if (subresource == "log" && method == "GET") return log(call);
   if (subresource == "scale") return scale(std::move(call));
   if (subresource == "token")
-    return answer(call, Answer::failed(not_implemented("service account tokens are not given out here")));
+    return answer(call, not_implemented("service account tokens are not given out here"));
   if (subresource == "exec" || subresource == "attach" || subresource == "portforward" ||
       subresource == "proxy")
     return connect(call);
   const bool document = subresource == "status" || subresource == "finalize" || subresource == "resize" ||
                         subresource == "approval" || subresource == "ephemeralcontainers";
-  if (!document) return answer(call, Answer::failed(method_not_allowed()));
+  if (!document) return answer(call, method_not_allowed());
   if (method == "GET") return get(call);
   if (method == "PUT") return replace(std::move(call));
   if (method == "PATCH") return patch(std::move(call));
-  answer(call, Answer::failed(method_not_allowed()));
+  answer(call, method_not_allowed());
 }
 
 void ApiServer::scale(std::shared_ptr<Call> call) {
@@ -270,36 +271,34 @@ void ApiServer::scale(std::shared_ptr<Call> call) {
   ObjectTarget object = call->target;
   object.subresource.clear();
   if (method == "GET") return answer_scale(call, registry_.get(object));
-  if (method != "PUT" && method != "PATCH") return answer(call, Answer::failed(method_not_allowed()));
+  if (method != "PUT" && method != "PATCH") return answer(call, method_not_allowed());
   auto options = write_options_of(call->request, method == "PUT" ? "UpdateOptions" : "PatchOptions");
-  if (!options) return answer(call, Answer::failed(options.error()));
-  if (method == "PATCH" && is_apply(call->request))
-    return answer(call, Answer::failed(not_implemented(kApplyNotServed)));
+  if (!options) return answer(call, options.error());
+  if (method == "PATCH" && is_apply(call->request)) return answer(call, not_implemented(kApplyNotServed));
   auto change = scale_change(call->request);
-  if (!change) return answer(call, Answer::failed(change.error()));
+  if (!change) return answer(call, change.error());
   registry_.modify(std::move(object), *std::move(change), *options,
-                   [this, call](Answer made) { answer_scale(call, std::move(made)); });
+                   [this, call](ApiResult<Answer> made) { answer_scale(call, std::move(made)); });
 }
 
-void ApiServer::answer_scale(const std::shared_ptr<Call>& call, Answer made) {
-  if (made.status) return answer(call, std::move(made));
-  const std::string& bytes = made.object ? made.object->bytes : made.document;
+void ApiServer::answer_scale(const std::shared_ptr<Call>& call, ApiResult<Answer> made) {
+  if (!made) return answer(call, std::move(made));
+  const std::string& bytes = made->object ? made->object->bytes : made->document;
   const Json object = parse_json(bytes).value_or(Json::object());
-  respond(call, json_response(made.code, to_string(scale_of(object))),
-          made.object ? made.object->revision : 0);
+  respond(call, json_response(made->code, to_string(scale_of(object))),
+          made->object ? made->object->revision : 0);
 }
 
 // Whether a node runs the stored pod; a refusal when there is no such pod.
 ApiResult<bool> ApiServer::is_bound(const ObjectTarget& target) const {
-  const Answer found = registry_.get(target);
-  if (found.status) return *found.status;
+  const Answer found = TRY(registry_.get(target));
   const Json pod = parse_json(found.object->bytes).value_or(Json::object());
   return !pod.part("spec").string_at("nodeName").empty();
 }
 
 void ApiServer::log(const std::shared_ptr<Call>& call) {
   const auto bound = is_bound(call->target);
-  if (!bound) return answer(call, Answer::failed(bound.error()));
+  if (!bound) return answer(call, bound.error());
   // Without a node there is nobody to ask: no content.
   if (!*bound) return respond(call, {204, {}, ""});
   respond(call, text_response(200, "simulated pod: it writes no logs\n"));
@@ -308,12 +307,11 @@ void ApiServer::log(const std::shared_ptr<Call>& call) {
 void ApiServer::connect(const std::shared_ptr<Call>& call) {
   const bool is_pod = call->target.resource->plural == "pods";
   const auto bound = is_pod ? is_bound(call->target) : ApiResult<bool>(true);
-  if (!bound) return answer(call, Answer::failed(bound.error()));
+  if (!bound) return answer(call, bound.error());
   if (!*bound)
-    return answer(call,
-                  Answer::failed(bad_request("pod " + call->target.name + " does not have a host assigned")));
-  answer(call, Answer::failed(not_implemented("simulated pods have no processes: " +
-                                              call->target.subresource + " is not available here")));
+    return answer(call, bad_request("pod " + call->target.name + " does not have a host assigned"));
+  answer(call, not_implemented("simulated pods have no processes: " + call->target.subresource +
+                               " is not available here"));
 }
 
 void ApiServer::warn(Call& call, std::vector<std::string> warnings) {
@@ -322,35 +320,35 @@ void ApiServer::warn(Call& call, std::vector<std::string> warnings) {
 
 void ApiServer::get(const std::shared_ptr<Call>& call) {
   auto read = read_list_options(call->request);
-  if (!read) return answer(call, Answer::failed(read.error()));
+  if (!read) return answer(call, read.error());
   const std::optional<store::Revision> version = read->version;
   const store::Revision newest = registry_.store().revision();
-  if (version && *version > newest) return answer(call, Answer::failed(too_large_version(*version, newest)));
+  if (version && *version > newest) return answer(call, too_large_version(*version, newest));
   answer(call, registry_.get(call->target));
 }
 
 void ApiServer::create(std::shared_ptr<Call> call) {
   if (call->target.resource->group == "apiextensions.k8s.io")
-    return answer(call, Answer::failed(not_implemented("custom resource definitions are not served yet")));
+    return answer(call, not_implemented("custom resource definitions are not served yet"));
   if (call->target.resource->group.empty() && call->target.resource->plural == "bindings")
     return bind(std::move(call));
   auto options = write_options_of(call->request, "CreateOptions");
   auto validation = field_validation_of(call->request, "CreateOptions");
-  if (!options) return answer(call, Answer::failed(options.error()));
-  if (!validation) return answer(call, Answer::failed(validation.error()));
+  if (!options) return answer(call, options.error());
+  if (!validation) return answer(call, validation.error());
   auto body = read_object(call->request, *call->target.resource, *validation);
-  if (!body) return answer(call, Answer::failed(body.error()));
+  if (!body) return answer(call, body.error());
   ReadBody& read = *body;
   call->created = metadata_of(read.document).string_at("name");
   warn(*call, std::move(read.warnings));
   options->empty_lists = std::move(read.empty_lists);
   auto reviewed =
       review(*call->target.resource, read.document, call->request.user, registry_.dependencies().clock.now());
-  if (!reviewed) return answer(call, Answer::failed(reviewed.error()));
+  if (!reviewed) return answer(call, reviewed.error());
   if (*reviewed) return answer(call, **std::move(reviewed));
-  registry_.create(call->target, std::move(read.document), *options, [this, call](Answer made) {
-    if (made.object) call->created = made.object->key.name;
-    if (options_.warn_unacted && !made.status && !has_controller(*call->target.resource))
+  registry_.create(call->target, std::move(read.document), *options, [this, call](ApiResult<Answer> made) {
+    if (made && made->object) call->created = made->object->key.name;
+    if (options_.warn_unacted && made && !has_controller(*call->target.resource))
       call->warnings.push_back("no controller here acts on " + qualified(call->target.resource_name()) +
                                ": it is only stored");
     answer(call, std::move(made));
@@ -360,28 +358,28 @@ void ApiServer::create(std::shared_ptr<Call> call) {
 void ApiServer::replace(std::shared_ptr<Call> call) {
   auto options = write_options_of(call->request, "UpdateOptions");
   auto validation = field_validation_of(call->request, "UpdateOptions");
-  if (!options) return answer(call, Answer::failed(options.error()));
-  if (!validation) return answer(call, Answer::failed(validation.error()));
+  if (!options) return answer(call, options.error());
+  if (!validation) return answer(call, validation.error());
   auto body = read_object(call->request, *call->target.resource, *validation);
-  if (!body) return answer(call, Answer::failed(body.error()));
+  if (!body) return answer(call, body.error());
   ReadBody& read = *body;
   warn(*call, std::move(read.warnings));
   options->empty_lists = std::move(read.empty_lists);
   registry_.update(call->target, std::move(read.document), *options,
-                   [this, call](Answer made) { answer(call, std::move(made)); });
+                   [this, call](ApiResult<Answer> made) { answer(call, std::move(made)); });
 }
 
 void ApiServer::patch(std::shared_ptr<Call> call) {
   auto options = write_options_of(call->request, "PatchOptions");
   auto validation = field_validation_of(call->request, "PatchOptions");
-  if (!options) return answer(call, Answer::failed(options.error()));
-  if (!validation) return answer(call, Answer::failed(validation.error()));
+  if (!options) return answer(call, options.error());
+  if (!validation) return answer(call, validation.error());
   if (is_apply(call->request)) {
     const auto apply = check_apply(call->request, call->target);
-    return answer(call, Answer::failed(apply ? not_implemented(kApplyNotServed) : apply.error()));
+    return answer(call, apply ? not_implemented(kApplyNotServed) : apply.error());
   }
   auto change = patch_change(call->request, *call->target.resource, *validation, call->patch_warnings);
-  registry_.modify(call->target, std::move(change), *options, [this, call](Answer made) {
+  registry_.modify(call->target, std::move(change), *options, [this, call](ApiResult<Answer> made) {
     warn(*call, std::move(call->patch_warnings));
     answer(call, std::move(made));
   });
@@ -389,24 +387,24 @@ void ApiServer::patch(std::shared_ptr<Call> call) {
 
 void ApiServer::remove(std::shared_ptr<Call> call) {
   auto options = read_delete_options(call->request);
-  if (!options) return answer(call, Answer::failed(options.error()));
+  if (!options) return answer(call, options.error());
   WriteOptions write_options;
   write_options.user = call->request.user.name;
   registry_.remove(call->target, *options, std::move(write_options),
-                   [this, call](Answer made) { answer(call, std::move(made)); });
+                   [this, call](ApiResult<Answer> made) { answer(call, std::move(made)); });
 }
 
 void ApiServer::remove_collection(std::shared_ptr<Call> call) {
   auto options = read_delete_options(call->request);
   auto listed = read_list_options(call->request);
-  if (!options) return answer(call, Answer::failed(options.error()));
-  if (!listed) return answer(call, Answer::failed(listed.error()));
+  if (!options) return answer(call, options.error());
+  if (!listed) return answer(call, listed.error());
   ListOptions selection = *listed;
   const ApiResult<HttpResponse> answered = list(registry_, call->target, selection, {});
-  if (!answered) return answer(call, Answer::failed(answered.error()));
+  if (!answered) return answer(call, answered.error());
   const HttpResponse& found = *answered;
   auto matcher = make_matcher(*call->target.resource, selection.label_selector, selection.field_selector, "");
-  if (!matcher) return answer(call, Answer::failed(matcher.error()));
+  if (!matcher) return answer(call, matcher.error());
   store::ListQuery query;
   query.resource = storage_resource(*call->target.resource);
   query.ns = call->target.ns;
@@ -423,10 +421,10 @@ void ApiServer::remove_collection(std::shared_ptr<Call> call) {
     target.ns = object->key.ns;
     target.name = object->key.name;
     registry_.remove(std::move(target), *options, write_options,
-                     [this, call, removal, found](Answer removed) {
-                       const auto failure = removal->finish(std::move(removed));
-                       if (!failure) return;
-                       if (failure->has_value()) return answer(call, Answer::failed(**failure));
+                     [this, call, removal, found](const ApiResult<Answer>& removed) {
+                       const std::optional<ApiResult<void>> outcome = removal->finish(removed);
+                       if (!outcome) return;
+                       if (!outcome->ok()) return answer(call, outcome->error());
                        respond(call, found);
                      });
   }
@@ -434,57 +432,59 @@ void ApiServer::remove_collection(std::shared_ptr<Call> call) {
 
 void ApiServer::list_or_watch(std::shared_ptr<Call> call) {
   auto read = read_list_options(call->request);
-  if (!read) return answer(call, Answer::failed(read.error()));
+  if (!read) return answer(call, read.error());
   ListOptions options = *std::move(read);
   options.watch |= call->watch;
   if (!options.watch) {
     ApiResult<HttpResponse> page = list(registry_, call->target, options, call->rendering);
-    if (!page) return answer(call, Answer::failed(page.error()));
+    if (!page) return answer(call, page.error());
     return respond(call, *std::move(page));
   }
   auto matcher =
       make_matcher(*call->target.resource, options.label_selector, options.field_selector, call->target.name);
-  if (!matcher) return answer(call, Answer::failed(matcher.error()));
+  if (!matcher) return answer(call, matcher.error());
   audit(*call, 200, registry_.store().revision());
   watches_.open(call->target, options, call->rendering, *std::move(matcher), call->exchange);
 }
 
 void ApiServer::bind(std::shared_ptr<Call> call) {
   auto options = write_options_of(call->request, "CreateOptions");
-  if (!options) return answer(call, Answer::failed(options.error()));
+  if (!options) return answer(call, options.error());
   auto body = read_document(call->request, *api::find_kind("v1", "Binding"));
-  if (!body) return answer(call, Answer::failed(body.error()));
+  if (!body) return answer(call, body.error());
   ObjectTarget pod = call->target;
   pod.resource = api::find_resource("", "v1", "pods");
   // The older path, …/bindings, names the pod only in the body.
   if (pod.name.empty()) pod.name = metadata_of(*body).string_at("name");
-  registry_.bind(std::move(pod), *body, *options,
-                 [this, call](Answer bound) { answer_done(call, std::move(bound)); });
+  pod.subresource = "binding";
+  ApiResult<Registry::Change> change = binding_change(pod, *body, registry_.dependencies().clock.now());
+  if (!change) return answer(call, change.error());
+  registry_.modify(std::move(pod), *std::move(change), *options,
+                   [this, call](ApiResult<Answer> bound) { answer_done(call, std::move(bound)); });
 }
 
 void ApiServer::evict(std::shared_ptr<Call> call) {
   auto body = read_document(call->request, *api::find_kind("policy/v1", "Eviction"));
-  if (!body) return answer(call, Answer::failed(body.error()));
+  if (!body) return answer(call, body.error());
   const Json& eviction = *body;
   const std::string_view name = metadata_of(eviction).string_at("name");
   if (!name.empty() && name != call->target.name)
-    return answer(call, Answer::failed(bad_request("name in URL does not match name in Eviction object")));
+    return answer(call, bad_request("name in URL does not match name in Eviction object"));
   ObjectTarget pod = call->target;
   pod.subresource.clear();
-  if (const auto allowed = check_eviction(registry_, pod); !allowed)
-    return answer(call, Answer::failed(allowed.error()));
+  if (const auto allowed = check_eviction(registry_, pod); !allowed) return answer(call, allowed.error());
   WriteOptions options;
   options.user = call->request.user.name;
   registry_.remove(std::move(pod), delete_options_of(eviction.part("deleteOptions")), std::move(options),
-                   [this, call](Answer evicted) { answer_done(call, std::move(evicted)); });
+                   [this, call](ApiResult<Answer> evicted) { answer_done(call, std::move(evicted)); });
 }
 
 // What POSTs of subresources answer: a Status, not the object.
-void ApiServer::answer_done(const std::shared_ptr<Call>& call, Answer done) {
-  if (!done.status) {
-    done.code = 201;
-    done.object = nullptr;
-    done.document = R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201})";
+void ApiServer::answer_done(const std::shared_ptr<Call>& call, ApiResult<Answer> done) {
+  if (done) {
+    done->code = 201;
+    done->object = nullptr;
+    done->document = R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201})";
   }
   answer(call, std::move(done));
 }
@@ -508,17 +508,16 @@ void ApiServer::respond(const std::shared_ptr<Call>& call, HttpResponse response
   call->exchange->respond(std::move(response));
 }
 
-void ApiServer::answer(const std::shared_ptr<Call>& call, Answer made) {
-  const std::string& stored = made.object ? made.object->bytes : made.document;
-  const bool is_status = !made.object && stored.rfind("{\"kind\":\"Status\"", 0) == 0;
-  HttpResponse response = made.status ? made.status->to_response() : json_response(made.code, "");
-  if (is_status)
-    response.body = stored;
-  else if (!made.status)
-    response.body = render_one(*call->target.resource, made.object, stored, call->rendering,
-                               registry_.dependencies().clock.now());
-  warn(*call, std::move(made.warnings));
-  respond(call, std::move(response), made.object ? made.object->revision : 0);
+void ApiServer::answer(const std::shared_ptr<Call>& call, ApiResult<Answer> made) {
+  if (!made) return respond(call, made.error().to_response());
+  const std::string& stored = made->object ? made->object->bytes : made->document;
+  const bool is_status = !made->object && stored.rfind("{\"kind\":\"Status\"", 0) == 0;
+  HttpResponse response = json_response(made->code, "");
+  response.body = is_status ? stored
+                            : render_one(*call->target.resource, made->object, stored, call->rendering,
+                                         registry_.dependencies().clock.now());
+  warn(*call, std::move(made->warnings));
+  respond(call, std::move(response), made->object ? made->object->revision : 0);
 }
 
 }  // namespace berth::server

@@ -76,14 +76,14 @@ class ApiServer final : public HttpHandler {
   void bind(std::shared_ptr<Call> call);
   void evict(std::shared_ptr<Call> call);
   void scale(std::shared_ptr<Call> call);
-  void answer_scale(const std::shared_ptr<Call>& call, Answer made);
+  void answer_scale(const std::shared_ptr<Call>& call, ApiResult<Answer> made);
   // What a node would answer of its pod.
   void log(const std::shared_ptr<Call>& call);
   void connect(const std::shared_ptr<Call>& call);
   ApiResult<bool> is_bound(const ObjectTarget& target) const;
-  void answer_done(const std::shared_ptr<Call>& call, Answer done);
+  void answer_done(const std::shared_ptr<Call>& call, ApiResult<Answer> done);
   // Every resource request ends in one of these; each writes one audit record.
-  void answer(const std::shared_ptr<Call>& call, Answer answer);
+  void answer(const std::shared_ptr<Call>& call, ApiResult<Answer> made);
   void respond(const std::shared_ptr<Call>& call, HttpResponse response, store::Revision revision = 0) const;
   void audit(const Call& call, int code, store::Revision revision) const;
   static void warn(Call& call, std::vector<std::string> warnings);

@@ -88,9 +88,7 @@ ApiResult<ListOptions> read_list_options(const HttpRequest& request) {
       const api::FieldError error = api::invalid(
           "resourceVersion", version, "strconv.ParseUint: parsing \"" + version + "\": invalid syntax");
       if (!options.watch) return bad_request("invalid resource version: " + error.path + ": " + error.body);
-      ApiStatus status;
-      status.message = error.path + ": " + error.body;
-      return status;
+      return plain_error(error.path + ": " + error.body);
     }
     options.version = revision;
   }

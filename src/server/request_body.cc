@@ -266,11 +266,13 @@ ApiResult<DeleteOptions> read_delete_options(const HttpRequest& request) {
 
 namespace {
 
-ApiStatus of_patch_error(const Error& error) {
+ApiStatus patch_error(const Error& error) {
   if (error.code() == ErrorCode::Unsupported) return bad_request(error.message());
-  ApiStatus status;
-  status.message = error.message();
-  if (error.code() == ErrorCode::TooLarge) status.code = 413, status.reason = "RequestEntityTooLarge";
+  ApiStatus status = plain_error(error.message());
+  if (error.code() == ErrorCode::TooLarge) {
+    status.code = 413;
+    status.reason = "RequestEntityTooLarge";
+  }
   if (error.code() == ErrorCode::Invalid) {
     status.code = 422;
     status.reason = "Invalid";
@@ -326,7 +328,7 @@ Registry::Change patch_change(const HttpRequest& request, const api::ResourceInf
           body = request.body](const Json& current) -> ApiResult<Json> {
     const Json served = to_served_shape(resource, current);
     Result<Json> result = patched(type, resource, served, body);
-    if (!result) return of_patch_error(result.error());
+    if (!result) return patch_error(result.error());
     const Json asked = *result;
     TRY(check_same_kind(resource, type, asked, body));
     Result<api::Decoded> decoded = api::decode_document(resource.type(), std::move(result).value(), served);

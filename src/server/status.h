@@ -25,7 +25,7 @@ struct ApiStatus {
   std::string reason;  // CamelCase; empty for the few 500s without one
   std::string message;
   bool has_details = false;
-  std::string name, group, kind, uid;  // of details
+  std::string name, group, kind;  // of details
   std::vector<StatusCause> causes;
   int retry_after_s = 0;
   std::string continue_token;  // of an expired list: where a list of another version may go on
@@ -60,6 +60,8 @@ ApiStatus no_patch_type();
 ApiStatus not_acceptable(std::string_view accepted);
 ApiStatus expired(std::string_view message);
 ApiStatus too_large_version(std::uint64_t asked, std::uint64_t current);
+// 500 without a reason: what the reference answers with a plain Go error.
+ApiStatus plain_error(std::string_view message);
 ApiStatus internal_error(std::string_view message);
 ApiStatus not_implemented(std::string_view message);
 ApiStatus unavailable(std::string_view message);
