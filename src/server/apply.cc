@@ -1,7 +1,9 @@
 #include "server/apply.h"
 
+#include "api/patch.h"
 #include "api/yaml.h"
 #include "server/metadata.h"
+#include "server/request_body.h"
 
 namespace berth::server {
 namespace {
@@ -24,6 +26,10 @@ std::string yaml_reason(std::string text) {
 }
 
 }  // namespace
+
+bool is_apply(const HttpRequest& request) {
+  return api::patch_type_of(media_type(request)) == api::PatchType::Apply;
+}
 
 ApiResult<void> check_apply(const HttpRequest& request, const ObjectTarget& target) {
   const std::string* manager = request.parameter("fieldManager");

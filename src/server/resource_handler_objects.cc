@@ -2,6 +2,7 @@
 #include "server/apply.h"
 #include "server/list_options.h"
 #include "server/metadata.h"
+#include "server/patch_change.h"
 #include "server/request_body.h"
 #include "server/resource_handler.h"
 #include "server/reviews.h"

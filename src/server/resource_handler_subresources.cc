@@ -1,4 +1,5 @@
 // Subresources that are no plain part of the object: binding, eviction, scale, and what a node would answer.
+#include "server/apply.h"
 #include "server/binding.h"
 #include "server/eviction.h"
 #include "server/metadata.h"
