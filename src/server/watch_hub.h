@@ -1,9 +1,8 @@
 // Every open watch: ends them at their time, sends bookmarks, closes those whose peer does not read.
 //
-// Owner: ApiServer. Thread-safe. The store's committer only queues events; pool threads render them.
+// Owner: ApiServer. Thread-safe.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
 #include "server/http.h"
@@ -13,11 +12,6 @@
 #include "server/rendering.h"
 
 namespace berth::server {
-
-inline constexpr std::size_t kWatchQueueEventsMax =
-    50'000;  // undelivered events of one watch; more closes it
-inline constexpr std::int64_t kBookmarkPeriodS = 60;
-inline constexpr std::int64_t kWatchTimeoutDefaultS = 1800;
 
 class WatchHub {
  public:
@@ -32,7 +26,6 @@ class WatchHub {
   void close_all();
 
  private:
-  class Stream;
   struct Open;
 
   const Registry& registry_;
