@@ -1,10 +1,16 @@
 // Server-side apply: what a request must say before anything is merged. Nothing is merged yet.
 #pragma once
 
+#include <string_view>
+
 #include "server/http.h"
 #include "server/object_target.h"
+#include "server/status.h"
 
 namespace berth::server {
+
+inline constexpr std::string_view kApplyNotServed =
+    "server-side apply is not served yet: use kubectl apply without --server-side";
 
 // Whether a PATCH is a server-side apply.
 bool is_apply(const HttpRequest& request);

@@ -1,11 +1,9 @@
 #include "server/conversions.h"
 
 #include <array>
-#include <iterator>
 
 #include "api/decode.h"
-#include "api/kinds.h"
-#include "server/registry.h"
+#include "server/object_target.h"
 
 namespace berth::server {
 namespace {

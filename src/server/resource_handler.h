@@ -84,7 +84,4 @@ class ResourceHandler {
   const bool warn_unacted_;
 };
 
-inline constexpr std::string_view kApplyNotServed =
-    "server-side apply is not served yet: use kubectl apply without --server-side";
-
 }  // namespace berth::server

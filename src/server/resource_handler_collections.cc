@@ -3,8 +3,8 @@
 
 #include "server/list.h"
 #include "server/matcher.h"
-#include "server/request_body.h"
 #include "server/resource_handler.h"
+#include "server/write_options.h"
 
 namespace berth::server {
 namespace {

@@ -8,7 +8,7 @@
 #include "api/type_table.h"
 #include "base/time.h"
 #include "server/access.h"
-#include "server/registry.h"
+#include "server/answer.h"
 
 namespace berth::server {
 
