@@ -14,11 +14,7 @@ bool in_group(const User& user, std::string_view group) {
 }
 
 ApiStatus unauthorized() {
-  ApiStatus status;
-  status.code = 401;
-  status.reason = "Unauthorized";
-  status.message = "Unauthorized";
-  return status;
+  return {.code = 401, .reason = "Unauthorized", .message = "Unauthorized"};
 }
 
 std::string sentence(const User& user, const AccessAttributes& attributes) {
@@ -99,13 +95,11 @@ ApiResult<void> authorize_path(const User& user, std::string_view method, std::s
   if (in_group(user, kAuthenticated) && is_open_path(path)) return {};
   std::string verb(method);
   for (char& c : verb) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  ApiStatus status;
-  status.code = 403;
-  status.reason = "Forbidden";
-  status.message =
-      "forbidden: User \"" + user.name + "\" cannot " + verb + " path \"" + std::string(path) + "\"";
-  status.has_details = true;
-  return status;
+  return ApiStatus{.code = 403,
+                   .reason = "Forbidden",
+                   .message = "forbidden: User \"" + user.name + "\" cannot " + verb + " path \"" +
+                              std::string(path) + "\"",
+                   .has_details = true};
 }
 
 }  // namespace berth::server

@@ -9,16 +9,14 @@ namespace {
 constexpr int kRetryAfterS = 10;
 
 ApiStatus blocked_by(std::string_view budget) {
-  ApiStatus status;
-  status.code = 429;
-  status.reason = "TooManyRequests";
-  status.message = "Cannot evict pod as it would violate the pod's disruption budget.";
-  status.has_details = true;
-  status.retry_after_s = kRetryAfterS;
-  status.causes.push_back(
-      {"DisruptionBudget",
-       "The disruption budget " + std::string(budget) + " is still being processed by the server.", ""});
-  return status;
+  const std::string cause =
+      "The disruption budget " + std::string(budget) + " is still being processed by the server.";
+  return {.code = 429,
+          .reason = "TooManyRequests",
+          .message = "Cannot evict pod as it would violate the pod's disruption budget.",
+          .has_details = true,
+          .causes = {{"DisruptionBudget", cause, ""}},
+          .retry_after_s = kRetryAfterS};
 }
 
 bool goes_freely(const Json& pod) {

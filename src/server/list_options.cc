@@ -28,16 +28,16 @@ bool read_number(const std::string& text, Number& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-ApiResult<void> check_match(const ListOptions& options, const std::string& match, bool version_said) {
+ApiResult<void> check_match(const ListOptions& options, const std::string& match, bool has_version) {
   constexpr std::string_view kPath = "resourceVersionMatch";
-  if (options.initial_events_said && !options.watch)
+  if (options.send_initial_events && !options.watch)
     return refused(api::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
   if (match.empty()) {
-    if (!options.initial_events_said) return {};
+    if (!options.send_initial_events) return {};
     return refused(api::forbidden(std::string(kPath),
                                   "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
   }
-  if (options.watch && !options.initial_events_said)
+  if (options.watch && !options.send_initial_events)
     return refused(
         api::forbidden(std::string(kPath),
                        "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
@@ -47,7 +47,7 @@ ApiResult<void> check_match(const ListOptions& options, const std::string& match
                                    "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"),
                     api::not_supported(std::string(kPath), match, {"NotOlderThan"})});
   if (options.watch) return {};
-  if (!version_said)
+  if (!has_version)
     return refused(api::forbidden(std::string(kPath),
                                   "resourceVersionMatch is forbidden unless resourceVersion is provided"));
   if (!options.continue_token.empty())
@@ -71,8 +71,8 @@ ApiResult<ListOptions> read_list_options(const HttpRequest& request) {
   const std::string* watch = request.parameter("watch");
   options.watch = watch && *watch != "0" && *watch != "false";
   options.bookmarks = is_true(request.parameter("allowWatchBookmarks"));
-  options.initial_events = is_true(request.parameter("sendInitialEvents"));
-  options.initial_events_said = request.parameter("sendInitialEvents") != nullptr;
+  if (const std::string* send = request.parameter("sendInitialEvents"))
+    options.send_initial_events = is_true(send);
 
   std::int64_t limit = 0;
   const std::string limit_text = value_or_empty(request, "limit");

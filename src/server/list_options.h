@@ -22,8 +22,7 @@ struct ListOptions {
   bool exact = false;                      // resourceVersionMatch=Exact
   bool watch = false;
   bool bookmarks = false;
-  bool initial_events = false;  // sendInitialEvents=true
-  bool initial_events_said = false;
+  std::optional<bool> send_initial_events;  // absent: the request does not say
   std::int64_t timeout_s = 0;
 };
 

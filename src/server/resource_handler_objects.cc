@@ -42,7 +42,7 @@ ApiResult<void> ResourceHandler::create(const Call& call) {
     return not_implemented("custom resource definitions are not served yet");
   if (resource.group.empty() && resource.plural == "bindings") return bind(call);
   ObjectWrite write = TRY(read_write(*call, "CreateOptions"));
-  call->created = metadata_of(std::as_const(write.document)).string_at("name");
+  call->created = metadata_of(write.document).string_at("name");
   const Time now = registry_.dependencies().clock.now();
   if (std::optional<Answer> reviewed = TRY(review(resource, write.document, call->request.user, now))) {
     answer(call, *std::move(reviewed));

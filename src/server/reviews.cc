@@ -31,10 +31,6 @@ ApiResult<Json> access_review(const Json& spec, const User& user) {
   return Json::object({{"allowed", is_allowed(user, spec)}});
 }
 
-ApiResult<Json> self_access(const Json& spec, const User& asker) {
-  return access_review(spec, asker);
-}
-
 ApiResult<Json> subject_access(const Json& spec, const User&) {
   if (spec.string_at("user").empty() && spec.items_at("groups").empty())
     return invalid("authorization.k8s.io", "", "",
@@ -42,10 +38,10 @@ ApiResult<Json> subject_access(const Json& spec, const User&) {
   return access_review(spec, subject_of(spec));
 }
 
-ApiResult<Json> self_rules(const Json&, const User& asker) {
+ApiResult<Json> self_rules(const Json&, const User& user) {
   const Json all = Json::array({"*"});
   JsonArray resources, paths;
-  if (is_administrator(asker)) {
+  if (is_administrator(user)) {
     resources.push_back(Json::object({{"verbs", all}, {"apiGroups", all}, {"resources", all}}));
     paths.push_back(Json::object({{"verbs", all}, {"nonResourceURLs", all}}));
   }
@@ -54,11 +50,10 @@ ApiResult<Json> self_rules(const Json&, const User& asker) {
                        {"incomplete", false}});
 }
 
-ApiResult<Json> self(const Json&, const User& asker) {
+ApiResult<Json> self(const Json&, const User& user) {
   JsonArray groups;
-  for (const std::string& group : asker.groups) groups.emplace_back(group);
-  return Json::object(
-      {{"userInfo", Json::object({{"username", asker.name}, {"groups", std::move(groups)}})}});
+  for (const std::string& group : user.groups) groups.emplace_back(group);
+  return Json::object({{"userInfo", Json::object({{"username", user.name}, {"groups", std::move(groups)}})}});
 }
 
 // No token was ever given out.
@@ -68,11 +63,11 @@ ApiResult<Json> token(const Json&, const User&) {
 
 struct Review {
   std::string_view resource;
-  ApiResult<Json> (*status)(const Json& spec, const User& asker);
+  ApiResult<Json> (*status)(const Json& spec, const User& user);
 };
 
 constexpr Review kReviews[] = {
-    {"selfsubjectaccessreviews", self_access},
+    {"selfsubjectaccessreviews", access_review},
     {"selfsubjectrulesreviews", self_rules},
     {"subjectaccessreviews", subject_access},
     {"localsubjectaccessreviews", subject_access},
@@ -82,13 +77,13 @@ constexpr Review kReviews[] = {
 
 }  // namespace
 
-ApiResult<std::optional<Answer>> review(const api::ResourceInfo& resource, Json review, const User& asker,
+ApiResult<std::optional<Answer>> review(const api::ResourceInfo& resource, Json review, const User& user,
                                         Time now) {
   for (const Review& row : kReviews) {
     if (row.resource != resource.plural) continue;
     static const Json kNoSpec = Json::object();
     const Json* spec = review.find("spec");
-    Json status = TRY(row.status(spec ? *spec : kNoSpec, asker));
+    Json status = TRY(row.status(spec ? *spec : kNoSpec, user));
     review["status"] = std::move(status);
     if (!review.find("metadata")) review["metadata"] = Json::object();
     if (resource.plural == "selfsubjectreviews") review["metadata"]["creationTimestamp"] = format_time(now);

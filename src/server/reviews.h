@@ -13,7 +13,7 @@
 namespace berth::server {
 
 // Nothing when `resource` is no review. `review` is the decoded body.
-ApiResult<std::optional<Answer>> review(const api::ResourceInfo& resource, Json review, const User& asker,
+ApiResult<std::optional<Answer>> review(const api::ResourceInfo& resource, Json review, const User& user,
                                         Time now);
 
 }  // namespace berth::server

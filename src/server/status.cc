@@ -4,11 +4,7 @@ namespace berth::server {
 namespace {
 
 ApiStatus make(int code, std::string_view reason, std::string message) {
-  ApiStatus status;
-  status.code = code;
-  status.reason = reason;
-  status.message = std::move(message);
-  return status;
+  return {.code = code, .reason = std::string(reason), .message = std::move(message)};
 }
 
 ApiStatus about(ApiStatus status, ResourceName resource, std::string_view name) {

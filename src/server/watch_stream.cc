@@ -29,9 +29,9 @@ void WatchStream::start() {
   exchange_->begin_stream(200, {{"Content-Type", "application/json"}});
   store::Revision from = options_.version.value_or(0);
   // sendInitialEvents=false asks for news only, also without a version.
-  const bool said_no = options_.initial_events_said && !options_.initial_events;
-  if (from == 0 && said_no) from = registry_.store().revision();
-  if (from == 0 || options_.initial_events) {
+  const bool only_news = options_.send_initial_events == false;
+  if (from == 0 && only_news) from = registry_.store().revision();
+  if (from == 0 || options_.send_initial_events == true) {
     const auto sent = send_state();
     if (!sent) return;
     from = *sent;
@@ -109,7 +109,7 @@ std::optional<store::Revision> WatchStream::send_state() {
     const std::lock_guard lock(mutex_);
     progress_ = page->revision;
   }
-  const bool announces_end = options_.bookmarks && (options_.initial_events || options_.version);
+  const bool announces_end = options_.bookmarks && (options_.send_initial_events == true || options_.version);
   if (announces_end) send_bookmark(true);
   return page->revision;
 }

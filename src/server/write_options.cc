@@ -45,12 +45,12 @@ ApiResult<void> check_delete_options(const Json& body) {
 }  // namespace
 
 ApiResult<FieldValidation> field_validation_of(const HttpRequest& request, std::string_view options_kind) {
-  const std::string* said = request.parameter("fieldValidation");
-  if (!said || said->empty() || *said == "Warn") return FieldValidation::Warn;
-  if (*said == "Strict") return FieldValidation::Strict;
-  if (*said == "Ignore") return FieldValidation::Ignore;
+  const std::string* asked = request.parameter("fieldValidation");
+  if (!asked || asked->empty() || *asked == "Warn") return FieldValidation::Warn;
+  if (*asked == "Strict") return FieldValidation::Strict;
+  if (*asked == "Ignore") return FieldValidation::Ignore;
   return invalid("meta.k8s.io", options_kind, "",
-                 {api::not_supported("fieldValidation", *said, {"", "Ignore", "Strict", "Warn"})});
+                 {api::not_supported("fieldValidation", *asked, {"", "Ignore", "Strict", "Warn"})});
 }
 
 ApiResult<WriteOptions> write_options_of(const HttpRequest& request, std::string_view options_kind) {
