@@ -14,11 +14,7 @@ bool in_group(const User& user, std::string_view group) {
 }
 
 ApiStatus unauthorized() {
-  ApiStatus status;
-  status.code = 401;
-  status.reason = "Unauthorized";
-  status.message = "Unauthorized";
-  return status;
+  return {.code = 401, .reason = "Unauthorized", .message = "Unauthorized"};
 }
 
 std::string sentence(const User& user, const AccessAttributes& attributes) {
@@ -59,7 +55,7 @@ bool is_administrator(const User& user) {
   return in_group(user, kMasters);
 }
 
-std::variant<User, ApiStatus> authenticate(const HttpRequest& request) {
+ApiResult<User> authenticate(const HttpRequest& request) {
   User user = request.user;
   if (user.name.empty()) {
     if (!request.header("Authorization").empty()) return unauthorized();
@@ -72,7 +68,7 @@ std::variant<User, ApiStatus> authenticate(const HttpRequest& request) {
     if (request.header("Impersonate-Group").empty()) return user;
     return bad_request("Impersonate-Group is given without Impersonate-User");
   }
-  if (const auto refused = authorize(user, {"impersonate", "", "users", "", other})) return *refused;
+  TRY(authorize(user, {"impersonate", "", "users", "", other}));
   User impersonated{std::string(other), {}};
   for (const auto& [name, value] : request.headers) {
     static constexpr std::string_view kHeader = "impersonate-group";
@@ -86,27 +82,24 @@ std::variant<User, ApiStatus> authenticate(const HttpRequest& request) {
   return impersonated;
 }
 
-std::optional<ApiStatus> authorize(const User& user, const AccessAttributes& attributes) {
-  if (is_administrator(user)) return std::nullopt;
-  if (in_group(user, kAuthenticated) && asks_about_self(attributes)) return std::nullopt;
+ApiResult<void> authorize(const User& user, const AccessAttributes& attributes) {
+  if (is_administrator(user)) return {};
+  if (in_group(user, kAuthenticated) && asks_about_self(attributes)) return {};
   const std::string_view plural =
       std::string_view(attributes.resource).substr(0, attributes.resource.find('/'));
-  ApiStatus status = forbidden({attributes.group, plural}, attributes.name, sentence(user, attributes));
-  return status;
+  return forbidden({attributes.group, plural}, attributes.name, sentence(user, attributes));
 }
 
-std::optional<ApiStatus> authorize_path(const User& user, std::string_view method, std::string_view path) {
-  if (is_administrator(user) || is_public_path(path)) return std::nullopt;
-  if (in_group(user, kAuthenticated) && is_open_path(path)) return std::nullopt;
+ApiResult<void> authorize_path(const User& user, std::string_view method, std::string_view path) {
+  if (is_administrator(user) || is_public_path(path)) return {};
+  if (in_group(user, kAuthenticated) && is_open_path(path)) return {};
   std::string verb(method);
   for (char& c : verb) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  ApiStatus status;
-  status.code = 403;
-  status.reason = "Forbidden";
-  status.message =
-      "forbidden: User \"" + user.name + "\" cannot " + verb + " path \"" + std::string(path) + "\"";
-  status.has_details = true;
-  return status;
+  return ApiStatus{.code = 403,
+                   .reason = "Forbidden",
+                   .message = "forbidden: User \"" + user.name + "\" cannot " + verb + " path \"" +
+                              std::string(path) + "\"",
+                   .has_details = true};
 }
 
 }  // namespace berth::server

@@ -4,10 +4,8 @@
 // about themselves. Pure, any thread. Source: answers of kube-apiserver 1.37 with RBAC and no bindings.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "server/http.h"
 #include "server/status.h"
@@ -25,12 +23,12 @@ struct AccessAttributes {
 // The user that the transport established, or the one whom the administrator impersonates. Without
 // credentials system:anonymous; 401 for a token, since none is ever given out; 403 for a user that may not
 // impersonate.
-std::variant<User, ApiStatus> authenticate(const HttpRequest& request);
+ApiResult<User> authenticate(const HttpRequest& request);
 
 bool is_administrator(const User& user);
-// Nothing when `user` may; else the 403 in the reference's words.
-std::optional<ApiStatus> authorize(const User& user, const AccessAttributes& attributes);
+// 403 in the reference's words unless `user` may.
+ApiResult<void> authorize(const User& user, const AccessAttributes& attributes);
 // For paths that are no resource.
-std::optional<ApiStatus> authorize_path(const User& user, std::string_view method, std::string_view path);
+ApiResult<void> authorize_path(const User& user, std::string_view method, std::string_view path);
 
 }  // namespace berth::server

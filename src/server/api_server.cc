@@ -1,19 +1,8 @@
 #include "server/api_server.h"
 
-#include <future>
-#include <mutex>
-
 #include "server/access.h"
-#include "server/apply.h"
-#include "server/conversions.h"
+#include "server/default_objects.h"
 #include "server/discovery.h"
-#include "server/eviction.h"
-#include "server/metadata.h"
-#include "server/rendering.h"
-#include "server/request_body.h"
-#include "server/reviews.h"
-#include "server/scale.h"
-#include "server/serialization.h"
 #include "server/served.h"
 
 namespace berth::server {
@@ -24,19 +13,15 @@ const api::ResourceInfo* served_resource(const ResourcePath& path, const api::Ga
   return resource && is_served(*resource, gates) ? resource : nullptr;
 }
 
-bool group_is_served(std::string_view group, const api::Gates& gates) {
-  for (const api::ResourceInfo& resource : api::resources())
-    if (resource.group == group && is_served(resource, gates)) return true;
-  return false;
+HttpResponse no_such_page() {
+  return text_response(404, "404 page not found\n");
 }
 
-std::string_view verb_of(const HttpRequest& request, const ObjectTarget& target, bool watch) {
-  if (request.method == "POST") return "create";
-  if (request.method == "PUT") return "update";
-  if (request.method == "PATCH") return "patch";
-  if (request.method == "DELETE") return target.name.empty() ? "deletecollection" : "delete";
-  if (watch) return "watch";
-  return target.name.empty() ? "list" : "get";
+// Below a served group the 404 is a Status.
+HttpResponse no_such_resource(std::string_view group, const api::Gates& gates) {
+  for (const api::ResourceInfo& resource : api::resources())
+    if (resource.group == group && is_served(resource, gates)) return path_not_found().to_response();
+  return no_such_page();
 }
 
 bool is_health_path(std::string_view path) {
@@ -45,478 +30,51 @@ bool is_health_path(std::string_view path) {
   return false;
 }
 
-constexpr std::string_view kApplyNotServed =
-    "server-side apply is not served yet: use kubectl apply without --server-side";
-
-// "pods/status".
-std::string resource_text(const ObjectTarget& target) {
-  std::string text(target.resource->plural);
-  if (!target.subresource.empty()) text += "/" + target.subresource;
-  return text;
-}
-
-bool allows(const api::ResourceInfo& resource, std::string_view verb) {
-  bool found = false;
-  api::for_each_listed(resource.verbs, [&](std::string_view listed) { found |= listed == verb; });
-  return found;
-}
-
-HttpResponse no_such_page() {
-  return text_response(404, "404 page not found\n");
-}
-
-// The deletes of one collection: answered when all have their answers, with the first refusal if there is
-// one.
-struct CollectionRemoval {
-  std::mutex mutex;
-  std::size_t left = 0;
-  std::optional<ApiStatus> failure;
-
-  // The outcome of the whole with the last answer; nothing before. Gone already is no failure.
-  std::optional<std::optional<ApiStatus>> finish(Answer removed) {
-    const std::lock_guard lock(mutex);
-    const bool refused = removed.status && removed.status->code != 404;
-    if (refused && !failure) failure = std::move(removed.status);
-    if (--left > 0) return std::nullopt;
-    return failure;
-  }
-};
-
 }  // namespace
-
-struct ApiServer::Call {
-  HttpRequest request;
-  std::shared_ptr<HttpExchange> exchange;
-  ObjectTarget target;
-  Rendering rendering;
-  std::string created;  // the name in a create's body, or the one that it got
-  std::vector<std::string> warnings;
-  std::vector<std::string> patch_warnings;  // of the latest try
-  bool watch = false;                       // the path says so
-};
-
-bool ApiServer::is_watch(const Call& call) {
-  const std::string* watch = call.request.parameter("watch");
-  const bool asked = watch && *watch != "0" && *watch != "false" && call.target.name.empty();
-  return call.request.method == "GET" && (call.watch || asked);
-}
 
 ApiServer::ApiServer(Registry::Dependencies world, ApiServerOptions options)
-    : registry_(world, options.recent_documents_bytes), watches_(registry_), options_(std::move(options)) {}
-
-namespace {
-
-Json default_namespace(const char* name) {
-  return Json::object({{"kind", "Namespace"},
-                       {"apiVersion", "v1"},
-                       {"metadata", Json::object({{"name", name}})},
-                       {"spec", Json::object({{"finalizers", Json::array({"kubernetes"})}})},
-                       {"status", Json::object({{"phase", "Active"}})}});
-}
-
-// Above what users may give.
-Json system_priority(const char* name, std::int64_t value, const char* description) {
-  return Json::object({{"kind", "PriorityClass"},
-                       {"apiVersion", "scheduling.k8s.io/v1"},
-                       {"metadata", Json::object({{"name", name}})},
-                       {"value", value},
-                       {"description", description},
-                       {"preemptionPolicy", "PreemptLowerPriority"}});
-}
-
-}  // namespace
-
-Status ApiServer::make_default_object(const api::ResourceInfo& resource, Json object) {
-  const std::string name(metadata_of(object).string_at("name"));
-  if (registry_.store().get({storage_resource(resource), "", name})) return {};
-  std::promise<std::optional<ApiStatus>> made;
-  registry_.create({&resource, "", "", ""}, std::move(object), {},
-                   [&](Answer answer) { made.set_value(std::move(answer.status)); });
-  const auto status = made.get_future().get();
-  if (!status || status->code == 409) return {};
-  return Error(ErrorCode::Internal,
-               "cannot make " + std::string(resource.kind) + " " + name + ": " + status->message);
-}
+    : registry_(world, options.recent_documents_bytes),
+      watches_(registry_),
+      options_(std::move(options)),
+      resources_(registry_, watches_, options_.audit, options_.warn_unacted) {}
 
 Status ApiServer::make_default_objects() {
-  for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"})
-    if (Status made =
-            make_default_object(*api::find_resource("", "v1", "namespaces"), default_namespace(name));
-        !made)
-      return made;
-  const api::ResourceInfo& priorities = *api::find_resource("scheduling.k8s.io", "v1", "priorityclasses");
-  const Status node = make_default_object(
-      priorities,
-      system_priority("system-node-critical", 2'000'001'000,
-                      "Used for system critical pods that must not be moved from their current node."));
-  if (!node) return node;
-  return make_default_object(
-      priorities,
-      system_priority("system-cluster-critical", 2'000'000'000,
-                      "Used for system critical pods that must run in the cluster, but can be moved to "
-                      "another node if necessary."));
+  return server::make_default_objects(registry_);
 }
 
 void ApiServer::handle(HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
-  const api::Gates& gates = registry_.dependencies().gates;
-  if (is_health_path(request.path)) {
-    const bool up = ready_ || request.path.rfind("/readyz", 0) != 0;
-    return exchange->respond(text_response(up ? 200 : 500, up ? "ok" : "not ready"));
-  }
-  auto asker = authenticate(request);
-  if (const auto* refused = std::get_if<ApiStatus>(&asker)) return exchange->respond(refused->to_response());
-  request.user = std::get<User>(std::move(asker));
+  if (is_health_path(request.path)) return exchange->respond(health(request.path));
+  ApiResult<User> user = authenticate(request);
+  if (!user) return exchange->respond(user.error().to_response());
+  request.user = *std::move(user);
   const ParsedPath path = parse_path(request.path);
-  if (path.kind != PathKind::Resource)
-    if (const auto refused = authorize_path(request.user, request.method, request.path))
-      return exchange->respond(refused->to_response());
-  if (request.path == "/metrics" && options_.metrics)
-    return exchange->respond(
-        {200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, options_.metrics()});
-  if (options_.pages && request.method == "GET" && path.kind != PathKind::Resource)
-    if (std::optional<std::string> page = options_.pages(request.path))
-      return exchange->respond({200, {{"Content-Type", "application/json"}}, *std::move(page)});
-  if (std::optional<HttpResponse> said = discovery(request, path, gates))
-    return exchange->respond(std::move(*said));
   if (path.kind != PathKind::Resource) {
-    const bool known_group =
-        path.kind == PathKind::GroupVersion && group_is_served(path.resource.group, gates);
-    return exchange->respond(known_group ? path_not_found().to_response() : no_such_page());
+    ApiResult<HttpResponse> shown = page(request, path);
+    return exchange->respond(shown ? *std::move(shown) : shown.error().to_response());
   }
-  auto call = std::make_shared<Call>();
-  call->target = {served_resource(path.resource, gates), path.resource.ns, path.resource.name,
-                  path.resource.subresource};
-  call->watch = path.resource.legacy_watch;
-  if (!call->target.resource)
-    return exchange->respond(group_is_served(path.resource.group, gates) ? path_not_found().to_response()
-                                                                         : no_such_page());
-  call->request = std::move(request);
-  call->exchange = std::move(exchange);
-  handle_resource(std::move(call));
+  const api::Gates& gates = registry_.dependencies().gates;
+  const api::ResourceInfo* resource = served_resource(path.resource, gates);
+  if (!resource) return exchange->respond(no_such_resource(path.resource.group, gates));
+  resources_.handle(std::move(request), *resource, path.resource, std::move(exchange));
 }
 
-void ApiServer::handle_resource(std::shared_ptr<Call> call) {
-  const ObjectTarget& target = call->target;
-  const bool misplaced = !target.resource->namespaced && !target.ns.empty();
-  const bool unknown_subresource =
-      !target.subresource.empty() && !target.resource->has_subresource(target.subresource);
-  if (misplaced || unknown_subresource) return answer(call, Answer::failed(path_not_found()));
-  const std::string_view verb = verb_of(call->request, target, is_watch(*call));
-  const AccessAttributes attributes{verb, target.resource->group, resource_text(target), target.ns,
-                                    target.name};
-  if (const auto refused = authorize(call->request.user, attributes))
-    return answer(call, Answer::failed(*refused));
-  if (const auto warning = deprecation_of(*target.resource)) call->warnings.push_back(*warning);
-  if (target.subresource.empty() && !allows(*target.resource, verb))
-    return answer(call, Answer::failed(method_not_allowed()));
-  auto rendering = rendering_of(call->request);
-  if (auto* status = std::get_if<ApiStatus>(&rendering))
-    return answer(call, Answer::failed(std::move(*status)));
-  call->rendering = std::get<Rendering>(rendering);
-  const bool watches = is_watch(*call);
-  const bool lists = call->request.method == "GET" && target.name.empty() && !watches;
-  const bool either_form = watches || call->request.method == "DELETE";
-  if (either_form && call->rendering.form == Form::MetadataList) call->rendering.form = Form::Metadata;
-  if (!either_form)
-    if (const auto status = check_metadata_form(call->rendering, *target.resource, lists))
-      return answer(call, Answer::failed(*status));
-  if (!target.subresource.empty()) return handle_subresource(std::move(call));
-  if (target.name.empty()) return handle_collection(std::move(call));
-  handle_object(std::move(call));
+HttpResponse ApiServer::health(std::string_view path) const {
+  const bool up = ready_ || path.rfind("/readyz", 0) != 0;
+  return text_response(up ? 200 : 500, up ? "ok" : "not ready");
 }
 
-void ApiServer::handle_collection(std::shared_ptr<Call> call) {
-  const std::string& method = call->request.method;
-  const bool all_namespaces = call->target.resource->namespaced && call->target.ns.empty();
-  if (method == "GET") return list_or_watch(std::move(call));
-  if (method == "POST" && !all_namespaces) return create(std::move(call));
-  if (method == "DELETE" && !all_namespaces) return remove_collection(std::move(call));
-  answer(call, Answer::failed(method_not_allowed()));
-}
-
-void ApiServer::handle_object(std::shared_ptr<Call> call) {
-  const std::string& method = call->request.method;
-  if (method == "GET" && call->watch) return list_or_watch(std::move(call));
-  if (method == "GET") return get(call);
-  if (method == "PUT") return replace(std::move(call));
-  if (method == "PATCH") return patch(std::move(call));
-  if (method == "DELETE") return remove(std::move(call));
-  answer(call, Answer::failed(method_not_allowed()));
-}
-
-void ApiServer::handle_subresource(std::shared_ptr<Call> call) {
-  const std::string& method = call->request.method;
-  const std::string& subresource = call->target.subresource;
-  if (subresource == "binding" && method == "POST") return bind(std::move(call));
-  if (subresource == "eviction" && method == "POST") return evict(std::move(call));
-  if (subresource == "log" && method == "GET") return log(call);
-  if (subresource == "scale") return scale(std::move(call));
-  if (subresource == "token")
-    return answer(call, Answer::failed(not_implemented("service account tokens are not given out here")));
-  if (subresource == "exec" || subresource == "attach" || subresource == "portforward" ||
-      subresource == "proxy")
-    return connect(call);
-  const bool document = subresource == "status" || subresource == "finalize" || subresource == "resize" ||
-                        subresource == "approval" || subresource == "ephemeralcontainers";
-  if (!document) return answer(call, Answer::failed(method_not_allowed()));
-  if (method == "GET") return get(call);
-  if (method == "PUT") return replace(std::move(call));
-  if (method == "PATCH") return patch(std::move(call));
-  answer(call, Answer::failed(method_not_allowed()));
-}
-
-void ApiServer::scale(std::shared_ptr<Call> call) {
-  const std::string& method = call->request.method;
-  ObjectTarget object = call->target;
-  object.subresource.clear();
-  if (method == "GET") return answer_scale(call, registry_.get(object));
-  if (method != "PUT" && method != "PATCH") return answer(call, Answer::failed(method_not_allowed()));
-  auto options = write_options_of(call->request, method == "PUT" ? "UpdateOptions" : "PatchOptions");
-  if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
-  if (method == "PATCH" && is_apply(call->request))
-    return answer(call, Answer::failed(not_implemented(kApplyNotServed)));
-  auto change = scale_change(call->request);
-  if (auto* status = std::get_if<ApiStatus>(&change)) return answer(call, Answer::failed(*status));
-  registry_.modify(std::move(object), std::get<Registry::Change>(std::move(change)),
-                   std::get<WriteOptions>(options),
-                   [this, call](Answer made) { answer_scale(call, std::move(made)); });
-}
-
-void ApiServer::answer_scale(const std::shared_ptr<Call>& call, Answer made) {
-  if (made.status) return answer(call, std::move(made));
-  const std::string& bytes = made.object ? made.object->bytes : made.document;
-  const Json object = parse_json(bytes).value_or(Json::object());
-  respond(call, json_response(made.code, to_string(scale_of(object))),
-          made.object ? made.object->revision : 0);
-}
-
-// Whether a node runs the stored pod; a refusal when there is no such pod.
-std::variant<bool, ApiStatus> ApiServer::is_bound(const ObjectTarget& target) const {
-  const Answer found = registry_.get(target);
-  if (found.status) return *found.status;
-  const Json pod = parse_json(found.object->bytes).value_or(Json::object());
-  return !pod.part("spec").string_at("nodeName").empty();
-}
-
-void ApiServer::log(const std::shared_ptr<Call>& call) {
-  const auto bound = is_bound(call->target);
-  if (const auto* status = std::get_if<ApiStatus>(&bound)) return answer(call, Answer::failed(*status));
-  // Without a node there is nobody to ask: no content.
-  if (!std::get<bool>(bound)) return respond(call, {204, {}, ""});
-  respond(call, text_response(200, "simulated pod: it writes no logs\n"));
-}
-
-void ApiServer::connect(const std::shared_ptr<Call>& call) {
-  const bool is_pod = call->target.resource->plural == "pods";
-  const auto bound = is_pod ? is_bound(call->target) : std::variant<bool, ApiStatus>(true);
-  if (const auto* status = std::get_if<ApiStatus>(&bound)) return answer(call, Answer::failed(*status));
-  if (!std::get<bool>(bound))
-    return answer(call,
-                  Answer::failed(bad_request("pod " + call->target.name + " does not have a host assigned")));
-  answer(call, Answer::failed(not_implemented("simulated pods have no processes: " +
-                                              call->target.subresource + " is not available here")));
-}
-
-void ApiServer::warn(Call& call, std::vector<std::string> warnings) {
-  for (std::string& warning : warnings) call.warnings.push_back(std::move(warning));
-}
-
-void ApiServer::get(const std::shared_ptr<Call>& call) {
-  auto read = read_list_options(call->request);
-  if (auto* status = std::get_if<ApiStatus>(&read)) return answer(call, Answer::failed(std::move(*status)));
-  const std::optional<store::Revision> version = std::get<ListOptions>(read).version;
-  const store::Revision newest = registry_.store().revision();
-  if (version && *version > newest) return answer(call, Answer::failed(too_large_version(*version, newest)));
-  answer(call, registry_.get(call->target));
-}
-
-void ApiServer::create(std::shared_ptr<Call> call) {
-  if (call->target.resource->group == "apiextensions.k8s.io")
-    return answer(call, Answer::failed(not_implemented("custom resource definitions are not served yet")));
-  if (call->target.resource->group.empty() && call->target.resource->plural == "bindings")
-    return bind(std::move(call));
-  auto options = write_options_of(call->request, "CreateOptions");
-  auto validation = field_validation_of(call->request, "CreateOptions");
-  if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
-  if (auto* status = std::get_if<ApiStatus>(&validation)) return answer(call, Answer::failed(*status));
-  auto body = read_object(call->request, *call->target.resource, std::get<FieldValidation>(validation));
-  if (auto* status = std::get_if<ApiStatus>(&body)) return answer(call, Answer::failed(*status));
-  ReadBody& read = std::get<ReadBody>(body);
-  call->created = metadata_of(read.document).string_at("name");
-  warn(*call, std::move(read.warnings));
-  std::get<WriteOptions>(options).empty_lists = std::move(read.empty_lists);
-  if (auto reviewed = review(*call->target.resource, read.document, call->request.user,
-                             registry_.dependencies().clock.now()))
-    return answer(call, std::move(*reviewed));
-  registry_.create(
-      call->target, std::move(read.document), std::get<WriteOptions>(options), [this, call](Answer made) {
-        if (made.object) call->created = made.object->key.name;
-        if (options_.warn_unacted && !made.status && !has_controller(*call->target.resource))
-          call->warnings.push_back("no controller here acts on " + qualified(call->target.resource_name()) +
-                                   ": it is only stored");
-        answer(call, std::move(made));
-      });
-}
-
-void ApiServer::replace(std::shared_ptr<Call> call) {
-  auto options = write_options_of(call->request, "UpdateOptions");
-  auto validation = field_validation_of(call->request, "UpdateOptions");
-  if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
-  if (auto* status = std::get_if<ApiStatus>(&validation)) return answer(call, Answer::failed(*status));
-  auto body = read_object(call->request, *call->target.resource, std::get<FieldValidation>(validation));
-  if (auto* status = std::get_if<ApiStatus>(&body)) return answer(call, Answer::failed(*status));
-  ReadBody& read = std::get<ReadBody>(body);
-  warn(*call, std::move(read.warnings));
-  std::get<WriteOptions>(options).empty_lists = std::move(read.empty_lists);
-  registry_.update(call->target, std::move(read.document), std::get<WriteOptions>(options),
-                   [this, call](Answer made) { answer(call, std::move(made)); });
-}
-
-void ApiServer::patch(std::shared_ptr<Call> call) {
-  auto options = write_options_of(call->request, "PatchOptions");
-  auto validation = field_validation_of(call->request, "PatchOptions");
-  if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
-  if (auto* status = std::get_if<ApiStatus>(&validation)) return answer(call, Answer::failed(*status));
-  if (is_apply(call->request))
-    return answer(call,
-                  Answer::failed(
-                      refuses_apply(call->request, call->target).value_or(not_implemented(kApplyNotServed))));
-  auto change = patch_change(call->request, *call->target.resource, std::get<FieldValidation>(validation),
-                             call->patch_warnings);
-  registry_.modify(call->target, std::move(change), std::get<WriteOptions>(options),
-                   [this, call](Answer made) {
-                     warn(*call, std::move(call->patch_warnings));
-                     answer(call, std::move(made));
-                   });
-}
-
-void ApiServer::remove(std::shared_ptr<Call> call) {
-  auto options = read_delete_options(call->request);
-  if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
-  WriteOptions write_options;
-  write_options.user = call->request.user.name;
-  registry_.remove(call->target, std::get<DeleteOptions>(options), std::move(write_options),
-                   [this, call](Answer made) { answer(call, std::move(made)); });
-}
-
-void ApiServer::remove_collection(std::shared_ptr<Call> call) {
-  auto options = read_delete_options(call->request);
-  auto listed = read_list_options(call->request);
-  if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
-  if (auto* status = std::get_if<ApiStatus>(&listed)) return answer(call, Answer::failed(*status));
-  ListOptions selection = std::get<ListOptions>(listed);
-  const HttpResponse found = list(registry_, call->target, selection, {});
-  auto matcher = make_matcher(*call->target.resource, selection.label_selector, selection.field_selector, "");
-  if (found.status != 200 || std::holds_alternative<ApiStatus>(matcher)) return respond(call, found);
-  store::ListQuery query;
-  query.resource = storage_resource(*call->target.resource);
-  query.ns = call->target.ns;
-  query.accept = std::get<Matcher>(std::move(matcher));
-  query.limit = selection.limit;
-  const Result<store::ListPage> page = registry_.store().list(query);
-  if (!page || page->objects.empty()) return respond(call, found);
-  WriteOptions write_options;
-  write_options.user = call->request.user.name;
-  auto removal = std::make_shared<CollectionRemoval>();
-  removal->left = page->objects.size();
-  for (const store::ObjectPtr& object : page->objects) {
-    ObjectTarget target = call->target;
-    target.ns = object->key.ns;
-    target.name = object->key.name;
-    registry_.remove(std::move(target), std::get<DeleteOptions>(options), write_options,
-                     [this, call, removal, found](Answer removed) {
-                       const auto failure = removal->finish(std::move(removed));
-                       if (!failure) return;
-                       if (failure->has_value()) return answer(call, Answer::failed(**failure));
-                       respond(call, found);
-                     });
-  }
-}
-
-void ApiServer::list_or_watch(std::shared_ptr<Call> call) {
-  auto read = read_list_options(call->request);
-  if (auto* status = std::get_if<ApiStatus>(&read)) return answer(call, Answer::failed(*status));
-  ListOptions options = std::get<ListOptions>(std::move(read));
-  options.watch |= call->watch;
-  if (!options.watch) return respond(call, list(registry_, call->target, options, call->rendering));
-  auto matcher =
-      make_matcher(*call->target.resource, options.label_selector, options.field_selector, call->target.name);
-  if (auto* status = std::get_if<ApiStatus>(&matcher)) return answer(call, Answer::failed(*status));
-  audit(*call, 200, registry_.store().revision());
-  watches_.open(call->target, options, call->rendering, std::get<Matcher>(std::move(matcher)),
-                call->exchange);
-}
-
-void ApiServer::bind(std::shared_ptr<Call> call) {
-  auto options = write_options_of(call->request, "CreateOptions");
-  if (auto* status = std::get_if<ApiStatus>(&options)) return answer(call, Answer::failed(*status));
-  auto body = read_document(call->request, *api::find_kind("v1", "Binding"));
-  if (auto* status = std::get_if<ApiStatus>(&body)) return answer(call, Answer::failed(*status));
-  ObjectTarget pod = call->target;
-  pod.resource = api::find_resource("", "v1", "pods");
-  // The older path, …/bindings, names the pod only in the body.
-  if (pod.name.empty()) pod.name = metadata_of(std::get<Json>(body)).string_at("name");
-  registry_.bind(std::move(pod), std::get<Json>(body), std::get<WriteOptions>(options),
-                 [this, call](Answer bound) { answer_done(call, std::move(bound)); });
-}
-
-void ApiServer::evict(std::shared_ptr<Call> call) {
-  auto body = read_document(call->request, *api::find_kind("policy/v1", "Eviction"));
-  if (auto* status = std::get_if<ApiStatus>(&body)) return answer(call, Answer::failed(*status));
-  const Json& eviction = std::get<Json>(body);
-  const std::string_view name = metadata_of(eviction).string_at("name");
-  if (!name.empty() && name != call->target.name)
-    return answer(call, Answer::failed(bad_request("name in URL does not match name in Eviction object")));
-  ObjectTarget pod = call->target;
-  pod.subresource.clear();
-  if (auto refused = refuses_eviction(registry_, pod))
-    return answer(call, Answer::failed(std::move(*refused)));
-  WriteOptions options;
-  options.user = call->request.user.name;
-  registry_.remove(std::move(pod), delete_options_of(eviction.part("deleteOptions")), std::move(options),
-                   [this, call](Answer evicted) { answer_done(call, std::move(evicted)); });
-}
-
-// What POSTs of subresources answer: a Status, not the object.
-void ApiServer::answer_done(const std::shared_ptr<Call>& call, Answer done) {
-  if (!done.status) {
-    done.code = 201;
-    done.object = nullptr;
-    done.document = R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201})";
-  }
-  answer(call, std::move(done));
-}
-
-void ApiServer::audit(const Call& call, int code, store::Revision revision) const {
-  if (!options_.audit) return;
-  const ObjectTarget& target = call.target;
-  std::string resource = qualified(target.resource_name());
-  if (!target.subresource.empty()) resource += "/" + target.subresource;
-  options_.audit({registry_.dependencies().clock.now(), call.request.user.name,
-                  std::string(verb_of(call.request, target, is_watch(call))), std::move(resource), target.ns,
-                  target.name.empty() ? call.created : target.name, code, revision});
-}
-
-void ApiServer::respond(const std::shared_ptr<Call>& call, HttpResponse response,
-                        store::Revision revision) const {
-  audit(*call, response.status, revision);
-  for (const std::string& warning : call->warnings)
-    response.headers.emplace_back("Warning", warning_header(warning));
-  if (call->rendering.encoding == Encoding::Yaml) encode_as_yaml(response);
-  call->exchange->respond(std::move(response));
-}
-
-void ApiServer::answer(const std::shared_ptr<Call>& call, Answer made) {
-  const std::string& stored = made.object ? made.object->bytes : made.document;
-  const bool is_status = !made.object && stored.rfind("{\"kind\":\"Status\"", 0) == 0;
-  HttpResponse response = made.status ? made.status->to_response() : json_response(made.code, "");
-  if (is_status)
-    response.body = stored;
-  else if (!made.status)
-    response.body = render_one(*call->target.resource, made.object, stored, call->rendering,
-                               registry_.dependencies().clock.now());
-  warn(*call, std::move(made.warnings));
-  respond(call, std::move(response), made.object ? made.object->revision : 0);
+ApiResult<HttpResponse> ApiServer::page(const HttpRequest& request, const ParsedPath& path) const {
+  TRY(authorize_path(request.user, request.method, request.path));
+  if (request.path == "/metrics" && options_.metrics)
+    return HttpResponse{
+        200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, options_.metrics()};
+  if (options_.pages && request.method == "GET")
+    if (std::optional<std::string> json = options_.pages(request.path))
+      return json_response(200, *std::move(json));
+  const api::Gates& gates = registry_.dependencies().gates;
+  if (std::optional<HttpResponse> document = discovery(request, path, gates)) return *std::move(document);
+  if (path.kind == PathKind::GroupVersion) return no_such_resource(path.resource.group, gates);
+  return no_such_page();
 }
 
 }  // namespace berth::server

@@ -1,4 +1,5 @@
-// The Kubernetes API over one store: routes requests to discovery, the registry, lists and watches.
+// The Kubernetes API over one store: health, discovery and pages are answered here, requests of resources by
+// the ResourceHandler.
 //
 // Thread-safe; `handle` runs on any pool thread. Owner: the process that also owns the store and the
 // transport.
@@ -9,30 +10,18 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "server/audit_record.h"
 #include "server/http.h"
-#include "server/list_watch.h"
 #include "server/registry.h"
 #include "server/request_path.h"
+#include "server/resource_handler.h"
+#include "server/watch_hub.h"
 
 namespace berth::server {
 
-// One line of the audit log.
-struct AuditRecord {
-  Time time;
-  std::string user;
-  std::string verb;  // get, list, watch, create, update, patch, delete, deletecollection
-  std::string resource;
-  std::string ns;
-  std::string name;
-  int code = 0;
-  store::Revision revision = 0;
-};
-
 struct ApiServerOptions {
-  // Called once per request, from any thread.
-  std::function<void(const AuditRecord&)> audit;
+  Audit audit;
   // Resources whose creation is answered with a Warning: nothing here acts on them.
   bool warn_unacted = false;
   // The text of /metrics, in Prometheus' form; any thread. Empty: there is no such page.
@@ -61,38 +50,14 @@ class ApiServer final : public HttpHandler {
   Registry& registry() { return registry_; }
 
  private:
-  struct Call;  // one resource request
-  Status make_default_object(const api::ResourceInfo& resource, Json object);
-  void handle_resource(std::shared_ptr<Call> call);
-  void handle_collection(std::shared_ptr<Call> call);
-  void handle_object(std::shared_ptr<Call> call);
-  void handle_subresource(std::shared_ptr<Call> call);
-  void get(const std::shared_ptr<Call>& call);
-  void create(std::shared_ptr<Call> call);
-  void replace(std::shared_ptr<Call> call);
-  void patch(std::shared_ptr<Call> call);
-  void remove(std::shared_ptr<Call> call);
-  void remove_collection(std::shared_ptr<Call> call);
-  void list_or_watch(std::shared_ptr<Call> call);
-  void bind(std::shared_ptr<Call> call);
-  void evict(std::shared_ptr<Call> call);
-  void scale(std::shared_ptr<Call> call);
-  void answer_scale(const std::shared_ptr<Call>& call, Answer made);
-  // What a node would answer of its pod.
-  void log(const std::shared_ptr<Call>& call);
-  void connect(const std::shared_ptr<Call>& call);
-  std::variant<bool, ApiStatus> is_bound(const ObjectTarget& target) const;
-  void answer_done(const std::shared_ptr<Call>& call, Answer done);
-  // Every resource request ends in one of these; each writes one audit record.
-  void answer(const std::shared_ptr<Call>& call, Answer answer);
-  void respond(const std::shared_ptr<Call>& call, HttpResponse response, store::Revision revision = 0) const;
-  void audit(const Call& call, int code, store::Revision revision) const;
-  static void warn(Call& call, std::vector<std::string> warnings);
-  static bool is_watch(const Call& call);
+  HttpResponse health(std::string_view path) const;
+  // Of a path that names no resource: discovery, metrics and other pages.
+  ApiResult<HttpResponse> page(const HttpRequest& request, const ParsedPath& path) const;
 
   Registry registry_;
   WatchHub watches_;
-  ApiServerOptions options_;
+  const ApiServerOptions options_;
+  ResourceHandler resources_;
   std::atomic<bool> ready_{false};
 };
 

@@ -1,7 +1,9 @@
 #include "server/apply.h"
 
+#include "api/patch.h"
 #include "api/yaml.h"
 #include "server/metadata.h"
+#include "server/request_body.h"
 
 namespace berth::server {
 namespace {
@@ -25,7 +27,11 @@ std::string yaml_reason(std::string text) {
 
 }  // namespace
 
-std::optional<ApiStatus> refuses_apply(const HttpRequest& request, const ObjectTarget& target) {
+bool is_apply(const HttpRequest& request) {
+  return api::patch_type_of(media_type(request)) == api::PatchType::Apply;
+}
+
+ApiResult<void> check_apply(const HttpRequest& request, const ObjectTarget& target) {
   const std::string* manager = request.parameter("fieldManager");
   if (!manager || manager->empty())
     return invalid("meta.k8s.io", "PatchOptions", "",
@@ -48,7 +54,7 @@ std::optional<ApiStatus> refuses_apply(const HttpRequest& request, const ObjectT
     return bad_request("the name of the object (" + std::string(name) +
                        ") does not match the name on the URL (" + target.name + ")");
   if (metadata.find("managedFields")) return bad_request("metadata.managedFields must be nil");
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace berth::server

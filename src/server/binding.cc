@@ -1,7 +1,8 @@
-// The pods/binding subresource: the only way a pod gets its node.
+#include "server/binding.h"
+
 #include "api/decode.h"
 #include "server/metadata.h"
-#include "server/registry.h"
+#include "server/write_errors.h"
 
 namespace berth::server {
 namespace {
@@ -21,71 +22,69 @@ void set_scheduled(Json& pod, Time now) {
   conditions.as_array().push_back(std::move(scheduled));
 }
 
-std::optional<std::string> refuses_binding(const Json& pod, std::string_view name) {
-  const Json* spec = pod.find("spec");
-  if (is_deleting(pod)) return "pod " + std::string(name) + " is being deleted, cannot be assigned to a host";
-  if (spec && !spec->string_at("nodeName").empty())
-    return "pod " + std::string(name) + " is already assigned to node \"" +
-           std::string(spec->string_at("nodeName")) + "\"";
-  if (spec && !spec->items_at("schedulingGates").empty())
-    return "pod " + std::string(name) + " has non-empty .spec.schedulingGates";
-  return std::nullopt;
+// What a binding says of the pod and wants of it.
+struct RequestedBinding {
+  ObjectTarget pod;
+  std::string node;
+  std::string uid;      // precondition
+  std::string version;  // precondition
+  Json annotations;
+  Time now;
+};
+
+ApiResult<void> check_bindable(const RequestedBinding& asked, const Json& pod) {
+  const std::string_view uid = metadata_of(pod).string_at("uid");
+  if (!asked.uid.empty() && asked.uid != uid) return uid_conflict(asked.pod, asked.uid, uid);
+  const std::string& name = asked.pod.name;
+  const auto refuse = [&](const std::string& why) { return conflict({"", "pods/binding"}, name, why); };
+  const std::string_view version = metadata_of(pod).string_at("resourceVersion");
+  if (!asked.version.empty() && asked.version != version)
+    return refuse("Precondition failed: ResourceVersion in precondition: " + asked.version +
+                  ", ResourceVersion in object meta: " + std::string(version));
+  if (is_deleting(pod)) return refuse("pod " + name + " is being deleted, cannot be assigned to a host");
+  const std::string_view node = pod.part("spec").string_at("nodeName");
+  if (!node.empty())
+    return refuse("pod " + name + " is already assigned to node \"" + std::string(node) + "\"");
+  if (!pod.part("spec").items_at("schedulingGates").empty())
+    return refuse("pod " + name + " has non-empty .spec.schedulingGates");
+  return {};
 }
 
-ApiStatus plain_error(std::string message) {
-  ApiStatus status;
-  status.message = std::move(message);
-  return status;
+ApiResult<Json> bound(const RequestedBinding& asked, const Json& current) {
+  TRY(check_bindable(asked, current));
+  Json pod = current;
+  pod["spec"]["nodeName"] = asked.node;
+  if (asked.annotations.is_object())
+    for (const JsonMember& annotation : asked.annotations.as_object())
+      metadata_of(pod)["annotations"][annotation.key] = annotation.value;
+  set_scheduled(pod, asked.now);
+  pod["status"].as_object().erase("nominatedNodeName");
+  // Members where the API writes them: what is stored is canonical, and later writes share it.
+  Result<api::Decoded> canonical = api::decode_document(asked.pod.resource->type(), std::move(pod), current);
+  if (!canonical) return internal_error(canonical.error().text());
+  return std::move(canonical->document);
 }
 
 }  // namespace
 
-void Registry::bind(ObjectTarget target, const Json& binding, WriteOptions options, Done done) {
-  const Json* node = binding.find("target");
-  const std::string_view kind = node ? node->string_at("kind") : "";
-  const std::string node_name(node ? node->string_at("name") : "");
-  const std::string_view name = metadata_of(binding).string_at("name");
-  if (!name.empty() && name != target.name)
-    return done(Answer::failed(bad_request("name in URL does not match name in Binding object")));
-  if (node_name.empty()) return done(Answer::failed(plain_error("target.name: Required value")));
+ApiResult<Registry::Change> binding_change(const ObjectTarget& pod, const Json& binding, Time now) {
+  const Json& metadata = metadata_of(binding);
+  const Json& node = binding.part("target");
+  const std::string_view name = metadata.string_at("name"), kind = node.string_at("kind");
+  if (!name.empty() && name != pod.name)
+    return bad_request("name in URL does not match name in Binding object");
+  if (node.string_at("name").empty()) return plain_error("target.name: Required value");
   if (!kind.empty() && kind != "Node")
-    return done(Answer::failed(plain_error("target.kind: Unsupported value: \"" + std::string(kind) +
-                                           "\": supported values: \"Node\", \"<empty>\"")));
-
-  const std::string uid(metadata_of(binding).string_at("uid"));
-  const std::string version(metadata_of(binding).string_at("resourceVersion"));
-  const Json annotations =
-      metadata_of(binding).find("annotations") ? *metadata_of(binding).find("annotations") : Json();
-  const Time now = dependencies_.clock.now();
-  target.subresource = "binding";
-  const ObjectTarget pod_target = target;
-  const auto change = [=](const Json& current) -> std::variant<Json, ApiStatus> {
-    const std::string_view live_uid = metadata_of(current).string_at("uid");
-    if (!uid.empty() && uid != live_uid) return uid_conflict(pod_target, uid, live_uid);
-    const std::string_view live_version = metadata_of(current).string_at("resourceVersion");
-    if (!version.empty() && version != live_version)
-      return conflict({"", "pods/binding"}, pod_target.name,
-                      "Precondition failed: ResourceVersion in precondition: " + version +
-                          ", ResourceVersion in object meta: " + std::string(live_version));
-    if (const auto refused = refuses_binding(current, pod_target.name))
-      return conflict({"", "pods/binding"}, pod_target.name, *refused);
-    Json pod = current;
-    pod["spec"]["nodeName"] = node_name;
-    if (annotations.is_object())
-      for (const JsonMember& annotation : annotations.as_object())
-        metadata_of(pod)["annotations"][annotation.key] = annotation.value;
-    set_scheduled(pod, now);
-    pod["status"].as_object().erase("nominatedNodeName");
-    // Members where the API writes them: what is stored is canonical, and later writes share it.
-    Result<api::Decoded> canonical =
-        api::decode_document(pod_target.resource->type(), std::move(pod), current);
-    if (!canonical) return internal_error(canonical.error().text());
-    return std::move(canonical->document);
-  };
-  modify(std::move(target), change, std::move(options), [done = std::move(done)](Answer answer) {
-    if (!answer.status) answer.code = 201;
-    done(std::move(answer));
-  });
+    return plain_error("target.kind: Unsupported value: \"" + std::string(kind) +
+                       "\": supported values: \"Node\", \"<empty>\"");
+  const Json* annotations = metadata.find("annotations");
+  RequestedBinding asked{pod,
+                         std::string(node.string_at("name")),
+                         std::string(metadata.string_at("uid")),
+                         std::string(metadata.string_at("resourceVersion")),
+                         annotations ? *annotations : Json(),
+                         now};
+  return Registry::Change([asked = std::move(asked)](const Json& current) { return bound(asked, current); });
 }
 
 }  // namespace berth::server

@@ -1,11 +1,9 @@
 #include "server/conversions.h"
 
 #include <array>
-#include <iterator>
 
 #include "api/decode.h"
-#include "api/kinds.h"
-#include "server/registry.h"
+#include "server/object_target.h"
 
 namespace berth::server {
 namespace {
@@ -148,8 +146,7 @@ const Conversion* conversion_of(const api::ResourceInfo& resource) {
 // Canonical in the version of `resource`: members in order, zero values written as that version does.
 Json canonical(const api::ResourceInfo& resource, Json document) {
   document["kind"] = resource.kind;
-  document["apiVersion"] =
-      api::ResourceRef{std::string(resource.group), std::string(resource.version), ""}.api_version();
+  document["apiVersion"] = api_version_of(resource);
   Json kept = document;
   Result<api::Decoded> decoded = api::decode_document(resource.type(), std::move(document));
   return decoded ? std::move(decoded->document) : kept;
@@ -168,8 +165,7 @@ Json to_stored_shape(const api::ResourceInfo& resource, Json document) {
     return canonical(stored, std::move(document));
   }
   document["kind"] = stored.kind;
-  document["apiVersion"] =
-      api::ResourceRef{std::string(stored.group), std::string(stored.version), ""}.api_version();
+  document["apiVersion"] = api_version_of(stored);
   return document;
 }
 
@@ -179,8 +175,7 @@ Json to_served_shape(const api::ResourceInfo& resource, Json document) {
     return canonical(resource, std::move(document));
   }
   document["kind"] = resource.kind;
-  document["apiVersion"] =
-      api::ResourceRef{std::string(resource.group), std::string(resource.version), ""}.api_version();
+  document["apiVersion"] = api_version_of(resource);
   return document;
 }
 

@@ -9,16 +9,14 @@ namespace {
 constexpr int kRetryAfterS = 10;
 
 ApiStatus blocked_by(std::string_view budget) {
-  ApiStatus status;
-  status.code = 429;
-  status.reason = "TooManyRequests";
-  status.message = "Cannot evict pod as it would violate the pod's disruption budget.";
-  status.has_details = true;
-  status.retry_after_s = kRetryAfterS;
-  status.causes.push_back(
-      {"DisruptionBudget",
-       "The disruption budget " + std::string(budget) + " is still being processed by the server.", ""});
-  return status;
+  const std::string cause =
+      "The disruption budget " + std::string(budget) + " is still being processed by the server.";
+  return {.code = 429,
+          .reason = "TooManyRequests",
+          .message = "Cannot evict pod as it would violate the pod's disruption budget.",
+          .has_details = true,
+          .causes = {{"DisruptionBudget", cause, ""}},
+          .retry_after_s = kRetryAfterS};
 }
 
 bool goes_freely(const Json& pod) {
@@ -28,11 +26,11 @@ bool goes_freely(const Json& pod) {
 
 }  // namespace
 
-std::optional<ApiStatus> refuses_eviction(const Registry& registry, const ObjectTarget& pod) {
+ApiResult<void> check_eviction(const Registry& registry, const ObjectTarget& pod) {
   const store::ObjectPtr stored = registry.store().get(key_of(pod));
   if (!stored) return not_found(pod.resource_name(), pod.name);
   const Json object = parse_json(stored->bytes).value_or(Json::object());
-  if (goes_freely(object)) return std::nullopt;
+  if (goes_freely(object)) return {};
   store::ListQuery query;
   query.resource = "poddisruptionbudgets.policy";
   query.ns = pod.ns;
@@ -44,7 +42,7 @@ std::optional<ApiStatus> refuses_eviction(const Registry& registry, const Object
     if (selector && selector->matches(metadata_of(object).find("labels")))
       return blocked_by(metadata_of(budget).string_at("name"));
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace berth::server

@@ -1,8 +1,6 @@
 // Whether a pod may be evicted now.
 #pragma once
 
-#include <optional>
-
 #include "server/registry.h"
 
 namespace berth::server {
@@ -10,6 +8,6 @@ namespace berth::server {
 // Pods that do not run yet or any more, and those that are being deleted, may always go. Any other pod that a
 // disruption budget selects may not: nothing here keeps the budgets' status, so none has been processed.
 // Source: policy/v1 Eviction (429 with cause DisruptionBudget and Retry-After).
-std::optional<ApiStatus> refuses_eviction(const Registry& registry, const ObjectTarget& pod);
+ApiResult<void> check_eviction(const Registry& registry, const ObjectTarget& pod);
 
 }  // namespace berth::server

@@ -1,6 +1,6 @@
-#include <charconv>
+#include "server/list_options.h"
 
-#include "server/list_watch.h"
+#include <charconv>
 
 namespace berth::server {
 namespace {
@@ -28,17 +28,16 @@ bool read_number(const std::string& text, Number& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-std::optional<ApiStatus> check_match(const ListOptions& options, const std::string& match,
-                                     bool version_said) {
+ApiResult<void> check_match(const ListOptions& options, const std::string& match, bool has_version) {
   constexpr std::string_view kPath = "resourceVersionMatch";
-  if (options.initial_events_said && !options.watch)
+  if (options.send_initial_events && !options.watch)
     return refused(api::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
   if (match.empty()) {
-    if (!options.initial_events_said) return std::nullopt;
+    if (!options.send_initial_events) return {};
     return refused(api::forbidden(std::string(kPath),
                                   "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
   }
-  if (options.watch && !options.initial_events_said)
+  if (options.watch && !options.send_initial_events)
     return refused(
         api::forbidden(std::string(kPath),
                        "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
@@ -47,8 +46,8 @@ std::optional<ApiStatus> check_match(const ListOptions& options, const std::stri
                    {api::forbidden(std::string(kPath),
                                    "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"),
                     api::not_supported(std::string(kPath), match, {"NotOlderThan"})});
-  if (options.watch) return std::nullopt;
-  if (!version_said)
+  if (options.watch) return {};
+  if (!has_version)
     return refused(api::forbidden(std::string(kPath),
                                   "resourceVersionMatch is forbidden unless resourceVersion is provided"));
   if (!options.continue_token.empty())
@@ -59,12 +58,12 @@ std::optional<ApiStatus> check_match(const ListOptions& options, const std::stri
   if (match == "Exact" && options.version == std::optional<store::Revision>(0))
     return refused(api::forbidden(std::string(kPath),
                                   "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace
 
-std::variant<ListOptions, ApiStatus> read_list_options(const HttpRequest& request) {
+ApiResult<ListOptions> read_list_options(const HttpRequest& request) {
   ListOptions options;
   options.label_selector = value_or_empty(request, "labelSelector");
   options.field_selector = value_or_empty(request, "fieldSelector");
@@ -72,8 +71,8 @@ std::variant<ListOptions, ApiStatus> read_list_options(const HttpRequest& reques
   const std::string* watch = request.parameter("watch");
   options.watch = watch && *watch != "0" && *watch != "false";
   options.bookmarks = is_true(request.parameter("allowWatchBookmarks"));
-  options.initial_events = is_true(request.parameter("sendInitialEvents"));
-  options.initial_events_said = request.parameter("sendInitialEvents") != nullptr;
+  if (const std::string* send = request.parameter("sendInitialEvents"))
+    options.send_initial_events = is_true(send);
 
   std::int64_t limit = 0;
   const std::string limit_text = value_or_empty(request, "limit");
@@ -89,16 +88,14 @@ std::variant<ListOptions, ApiStatus> read_list_options(const HttpRequest& reques
       const api::FieldError error = api::invalid(
           "resourceVersion", version, "strconv.ParseUint: parsing \"" + version + "\": invalid syntax");
       if (!options.watch) return bad_request("invalid resource version: " + error.path + ": " + error.body);
-      ApiStatus status;
-      status.message = error.path + ": " + error.body;
-      return status;
+      return plain_error(error.path + ": " + error.body);
     }
     options.version = revision;
   }
   if (!options.continue_token.empty() && !version.empty() && version != "0")
     return bad_request("specifying resource version is not allowed when using continue");
   const std::string match = value_or_empty(request, "resourceVersionMatch");
-  if (const auto status = check_match(options, match, !version.empty())) return *status;
+  TRY(check_match(options, match, !version.empty()));
   options.exact = match == "Exact";
   return options;
 }

@@ -1,6 +1,6 @@
-// Selectors of a list or watch as one question about a stored object.
+#include "server/matcher.h"
+
 #include "api/selectors.h"
-#include "server/list_watch.h"
 #include "server/metadata.h"
 
 namespace berth::server {
@@ -24,9 +24,8 @@ bool selected(const Selection& selection, const store::Object& object) {
 
 }  // namespace
 
-std::variant<Matcher, ApiStatus> make_matcher(const api::ResourceInfo& resource,
-                                              const std::string& label_selector,
-                                              const std::string& field_selector, const std::string& name) {
+ApiResult<Matcher> make_matcher(const api::ResourceInfo& resource, const std::string& label_selector,
+                                const std::string& field_selector, const std::string& name) {
   Result<api::LabelSelector> labels = api::LabelSelector::parse(label_selector);
   if (!labels) return bad_request(labels.error().message());
   Result<api::FieldSelector> fields =

@@ -40,14 +40,14 @@ JsonObject reordered(const JsonObject& object, std::span<const std::string_view>
   return result;
 }
 
-void copy_or_erase(Json& to, const Json& from, std::string_view key) {
-  if (const Json* value = from.find(key))
-    to[key] = *value;
-  else
-    to.as_object().erase(key);
-}
-
 }  // namespace
+
+void copy_or_erase(Json& to, const Json& from, std::string_view member) {
+  if (const Json* value = from.find(member))
+    to[member] = *value;
+  else
+    to.as_object().erase(member);
+}
 
 Json& metadata_of(Json& object) {
   Json& metadata = object["metadata"];

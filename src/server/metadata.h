@@ -32,6 +32,8 @@ void mark_deleted(Json& object, Time now, std::int64_t grace_s);
 // Puts back what no client may change: uid, creation time, a begun deletion, generation.
 void restore_system_fields(Json& next, const Json& before);
 
+// `to` gets the member that `from` has, or loses its own.
+void copy_or_erase(Json& to, const Json& from, std::string_view member);
 // True when something outside metadata and status differs.
 bool spec_differs(const Json& a, const Json& b);
 

@@ -7,19 +7,15 @@
 
 #include <functional>
 #include <memory>
-#include <string>
-#include <string_view>
-#include <variant>
-#include <vector>
 
 #include "api/kind_rules.h"
-#include "api/kinds.h"
-#include "api/type_table.h"
 #include "base/clock.h"
 #include "base/executor.h"
 #include "base/random.h"
+#include "server/answer.h"
+#include "server/object_target.h"
 #include "server/recent_documents.h"
-#include "server/status.h"
+#include "server/write_options.h"
 #include "store/store.h"
 
 namespace berth::api {
@@ -30,43 +26,6 @@ namespace berth::server {
 
 inline constexpr int kUpdateTriesMax = 8;        // lost races of one update without a resourceVersion
 inline constexpr int kGenerateNameTriesMax = 8;  // taken names of one generateName
-
-// One stored version, or why not. `object` bytes are in the storage version.
-struct Answer {
-  int code = 200;
-  store::ObjectPtr object;          // null with `status` or `document`
-  std::optional<ApiStatus> status;  // a failure
-  std::string document;             // an answer that is no stored object (dry run, Status of a delete)
-  std::vector<std::string> warnings;
-
-  static Answer failed(ApiStatus status);
-};
-using Done = std::function<void(Answer)>;
-
-struct WriteOptions {
-  bool dry_run = false;
-  std::string user;
-  std::vector<std::string> empty_lists;  // of the body: api::Decoded::empty_lists
-};
-
-struct DeleteOptions {
-  std::optional<std::int64_t> grace_s;
-  std::string uid;               // precondition
-  std::string resource_version;  // precondition
-  std::string propagation;       // Background, Foreground, Orphan or empty
-  bool dry_run = false;
-  int tries_left = kUpdateTriesMax;
-};
-
-// An object of a served resource. `subresource`: "", "status", "finalize", …
-struct ObjectTarget {
-  const api::ResourceInfo* resource = nullptr;
-  std::string ns;
-  std::string name;
-  std::string subresource;
-
-  ResourceName resource_name() const { return {resource->group, resource->plural}; }
-};
 
 class Registry {
  public:
@@ -85,13 +44,11 @@ class Registry {
   // Replaces the object, or makes it where the kind allows that.
   void update(ObjectTarget target, Json body, WriteOptions options, Done done);
   // `change` turns the current document into the wanted one; called again when a writer came between.
-  using Change = std::function<std::variant<Json, ApiStatus>(const Json& current)>;
+  using Change = std::function<ApiResult<Json>(const Json& current)>;
   void modify(ObjectTarget target, Change change, WriteOptions options, Done done);
   void remove(ObjectTarget target, DeleteOptions options, WriteOptions write_options, Done done);
-  // POST pods/NAME/binding.
-  void bind(ObjectTarget target, const Json& binding, WriteOptions options, Done done);
 
-  Answer get(const ObjectTarget& target) const;
+  ApiResult<Answer> get(const ObjectTarget& target) const;
   // The document of a stored version. Refuses bytes that are no JSON.
   Result<Json> document_of(const store::Object& object) const { return recent_->document_of(object); }
 
@@ -99,36 +56,33 @@ class Registry {
   const Dependencies& dependencies() const { return dependencies_; }
 
  private:
-  struct Update;  // one update with its retries
-  // One delete on its way to the store.
-  struct Removal {
-    ObjectTarget target;
-    DeleteOptions options;
-    WriteOptions write_options;
-    std::vector<std::string> warnings;
-    std::string response_body;  // the answer; empty: the object as it is written
-  };
-  void attempt(std::shared_ptr<Update> update);
-  static ApiStatus uid_conflict(const ObjectTarget& target, std::string_view asked, std::string_view found);
-  void submit_update(std::shared_ptr<Update> update, const store::ObjectPtr& current, const Json& before,
-                     Json next);
-  void finish(std::shared_ptr<Update> update, store::Write write, Json written);
-  void keep(const store::Object& object, Json written);
-  void submit_removal(Removal removal, store::Write write, Done done);
-  std::optional<ApiStatus> check_namespace(const ObjectTarget& target) const;
+  struct Creation;  // one create, with its tries of generated names
+  struct Update;    // one update, with its retries
+  struct Removal;   // one delete, with its retries
+
+  // One try of each: what is not refused answers by itself.
+  ApiResult<void> try_create(const std::shared_ptr<Creation>& creation);
+  ApiResult<void> try_update(const std::shared_ptr<Update>& update);
+  ApiResult<void> try_remove(const std::shared_ptr<Removal>& removal);
+
+  ApiResult<void> check_namespace(const ObjectTarget& target) const;
+  std::string generated_name(const Json& object) const;
+  void submit_create(std::shared_ptr<Creation> creation);
+  ApiStatus name_is_taken(const ObjectTarget& target) const;
+
+  void attempt_update(const std::shared_ptr<Update>& update);
+  ApiResult<void> apply_rules(Update& update, Json& next, const Json& before) const;
+  void submit_update(std::shared_ptr<Update> update, store::Write write, Json written);
+
+  void attempt_removal(const std::shared_ptr<Removal>& removal);
+  void submit_removal(std::shared_ptr<Removal> removal, store::Write write);
+
   api::RuleContext context(const ObjectTarget& target, const WriteOptions& options) const;
-  void submit_create(ObjectTarget target, Json object, int tries_left, std::vector<std::string> warnings,
-                     Done done);
+  // On the committer's thread.
+  void keep(const store::Object& object, Json written);
 
   Dependencies dependencies_;
   std::shared_ptr<RecentDocuments> recent_;  // also of writes whose answers are on their way
 };
-
-// The storage identity of a resource: every served version of a kind shares one key space and one stored
-// form.
-const api::ResourceInfo& storage_of(const api::ResourceInfo& resource);
-store::Key key_of(const ObjectTarget& target);
-// "pods", "resourceclaims.resource.k8s.io".
-std::string storage_resource(const api::ResourceInfo& resource);
 
 }  // namespace berth::server

@@ -46,7 +46,7 @@ bool understood(std::string_view type) {
   return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
 }
 
-std::optional<ApiStatus> read_include(const std::string& include, Rendering& rendering) {
+ApiResult<void> read_include(const std::string& include, Rendering& rendering) {
   if (include == "None")
     rendering.include = Rendering::Include::None;
   else if (include == "Object")
@@ -54,17 +54,16 @@ std::optional<ApiStatus> read_include(const std::string& include, Rendering& ren
   else if (!include.empty() && include != "Metadata")
     return bad_request("Unable to convert to Table as requested: includeObject: Invalid value: \"" + include +
                        "\": must be 'Metadata', 'Object', 'None', or empty");
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace
 
-std::optional<ApiStatus> check_metadata_form(Rendering& rendering, const api::ResourceInfo& resource,
-                                             bool is_list) {
+ApiResult<void> check_metadata_form(Rendering& rendering, const api::ResourceInfo& resource, bool is_list) {
   const bool asks_list = rendering.form == Form::MetadataList;
-  if (!asks_list && rendering.form != Form::Metadata) return std::nullopt;
+  if (!asks_list && rendering.form != Form::Metadata) return {};
   rendering.form = Form::Metadata;
-  if (asks_list == is_list) return std::nullopt;
+  if (asks_list == is_list) return {};
   const std::string_view package =
       resource.group.empty() ? "core" : resource.group.substr(0, resource.group.find('.'));
   ApiStatus status = not_acceptable("");
@@ -74,7 +73,7 @@ std::optional<ApiStatus> check_metadata_form(Rendering& rendering, const api::Re
   return status;
 }
 
-std::variant<Rendering, ApiStatus> rendering_of(const HttpRequest& request) {
+ApiResult<Rendering> rendering_of(const HttpRequest& request) {
   Rendering rendering;
   std::string_view accept = request.header("Accept");
   if (trim(accept).empty()) return rendering;
@@ -91,8 +90,7 @@ std::variant<Rendering, ApiStatus> rendering_of(const HttpRequest& request) {
       if (type == "application/yaml") rendering.encoding = Encoding::Yaml;
       if (media_parameter(media, "v") == "v1beta1") rendering.version = "v1beta1";
       const std::string* include = request.parameter("includeObject");
-      if (rendering.form == Form::Table && include)
-        if (const auto refused = read_include(*include, rendering)) return *refused;
+      if (rendering.form == Form::Table && include) TRY(read_include(*include, rendering));
       return rendering;
     }
     accept = comma == std::string_view::npos ? std::string_view() : accept.substr(comma + 1);

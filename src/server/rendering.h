@@ -1,20 +1,32 @@
 // How the client wants objects shown, from its Accept header, and single objects shown that way.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <variant>
+#include <string_view>
 
-#include "server/list_watch.h"
+#include "api/type_table.h"
+#include "base/time.h"
+#include "server/http.h"
+#include "server/status.h"
+#include "store/store.h"
 
 namespace berth::server {
 
+// How objects are shown: as they are, as Table rows or as metadata alone.
+enum class Form { Object, Table, Metadata, MetadataList };
+enum class Encoding { Json, Yaml };
+struct Rendering {
+  Form form = Form::Object;
+  Encoding encoding = Encoding::Json;                                         // a watch is always JSON
+  std::string_view version = "v1";                                            // of meta.k8s.io: a Table's
+  enum class Include { None, Metadata, Object } include = Include::Metadata;  // Table rows
+};
+
 // 406 when nothing offered is understood. Protobuf alone is answered in JSON: every client of built-in kinds
 // takes it.
-std::variant<Rendering, ApiStatus> rendering_of(const HttpRequest& request);
+ApiResult<Rendering> rendering_of(const HttpRequest& request);
 // 406 for PartialObjectMetadata of a list, or its list form of one object. The form is Metadata afterwards.
-std::optional<ApiStatus> check_metadata_form(Rendering& rendering, const api::ResourceInfo& resource,
-                                             bool is_list);
+ApiResult<void> check_metadata_form(Rendering& rendering, const api::ResourceInfo& resource, bool is_list);
 
 // `object` may be null (a dry run): `stored` then holds the document.
 std::string render_one(const api::ResourceInfo& resource, const store::ObjectPtr& object,

@@ -1,20 +1,13 @@
 #include "server/request_body.h"
 
-#include <algorithm>
-#include <array>
-#include <charconv>
-
 #include "api/decode.h"
-#include "api/patch.h"
 #include "api/protobuf.h"
 #include "api/yaml.h"
 #include "server/conversions.h"
-#include "server/metadata.h"
+#include "server/object_target.h"
 
 namespace berth::server {
 namespace {
-
-constexpr std::size_t kFieldManagerBytesMax = 128;
 
 constexpr std::string_view kBodyTypes =
     "application/json, application/yaml, application/vnd.kubernetes.protobuf";
@@ -31,15 +24,6 @@ Result<api::Decoded> decode_yaml(const api::TypeInfo& type, std::string_view bod
   for (const std::string& duplicate : duplicates) text += "\n  " + duplicate;
   decoded->strict_errors.insert(decoded->strict_errors.begin(), std::move(text));
   return decoded;
-}
-
-// The document in the stored version, with its defaults.
-Json to_storage(const api::ResourceInfo& resource, Json document) {
-  const api::ResourceInfo& stored = storage_of(resource);
-  document = to_stored_shape(resource, std::move(document));
-  const api::KindRules& rules = api::rules_of(stored.group, stored.plural);
-  if (rules.set_defaults) rules.set_defaults(document);
-  return document;
 }
 
 constexpr std::size_t kShownBytesMax = 30;  // of a body that a message quotes
@@ -93,7 +77,7 @@ ApiStatus refused_json(const api::TypeInfo& type, std::string_view body, const E
   return unrecognized(type, body, why);
 }
 
-std::variant<api::Decoded, ApiStatus> decode(const HttpRequest& request, const api::TypeInfo& type) {
+ApiResult<api::Decoded> decode(const HttpRequest& request, const api::TypeInfo& type) {
   const std::string_view media = media_type(request);
   if (media.empty() || media == "application/json") {
     Result<api::Decoded> decoded = api::decode_json(type, request.body);
@@ -117,13 +101,12 @@ std::string_view internal_package(std::string_view group) {
 }
 
 // kind and apiVersion of a body may be missing, but must not be another's.
-std::optional<ApiStatus> check_type(const Json& document, const api::ResourceInfo& resource) {
-  const std::string expected =
-      api::ResourceRef{std::string(resource.group), std::string(resource.version), ""}.api_version();
+ApiResult<void> check_type(const Json& document, const api::ResourceInfo& resource) {
+  const std::string expected = api_version_of(resource);
   std::string_view kind = document.string_at("kind"), api_version = document.string_at("apiVersion");
   if (kind.empty()) kind = resource.kind;
   if (api_version.empty()) api_version = expected;
-  if (kind == resource.kind && api_version == expected) return std::nullopt;
+  if (kind == resource.kind && api_version == expected) return {};
   const std::string_view version = api_version.substr(api_version.find('/') + 1);
   const std::string_view group =
       api_version == version ? std::string_view() : api_version.substr(0, api_version.find('/'));
@@ -149,47 +132,19 @@ std::string_view media_type(const HttpRequest& request) {
   return type;
 }
 
-std::variant<FieldValidation, ApiStatus> field_validation_of(const HttpRequest& request,
-                                                             std::string_view options_kind) {
-  const std::string* said = request.parameter("fieldValidation");
-  if (!said || said->empty() || *said == "Warn") return FieldValidation::Warn;
-  if (*said == "Strict") return FieldValidation::Strict;
-  if (*said == "Ignore") return FieldValidation::Ignore;
-  return invalid("meta.k8s.io", options_kind, "",
-                 {api::not_supported("fieldValidation", *said, {"", "Ignore", "Strict", "Warn"})});
+Json to_storage(const api::ResourceInfo& resource, Json document) {
+  const api::ResourceInfo& stored = storage_of(resource);
+  document = to_stored_shape(resource, std::move(document));
+  const api::KindRules& rules = api::rules_of(stored.group, stored.plural);
+  if (rules.set_defaults) rules.set_defaults(document);
+  return document;
 }
 
-bool is_apply(const HttpRequest& request) {
-  return api::patch_type_of(media_type(request)) == api::PatchType::Apply;
-}
-
-std::variant<WriteOptions, ApiStatus> write_options_of(const HttpRequest& request,
-                                                       std::string_view options_kind) {
-  WriteOptions options;
-  options.user = request.user.name;
-  JsonArray asked;
-  for (const auto& [key, value] : request.query)
-    if (key == "dryRun") asked.emplace_back(value);
-  for (const Json& value : asked)
-    if (value != Json("All"))
-      return invalid("meta.k8s.io", options_kind, "", {api::not_supported("dryRun", asked, {"All"})});
-  options.dry_run = !asked.empty();
-  const std::string* manager = request.parameter("fieldManager");
-  if (manager && manager->size() > kFieldManagerBytesMax)
-    return invalid("meta.k8s.io", options_kind, "", {api::too_long("fieldManager", kFieldManagerBytesMax)});
-  if (request.method == "PATCH" && !is_apply(request) && request.parameter("force"))
-    return invalid("meta.k8s.io", options_kind, "",
-                   {api::forbidden("force", "may not be specified for non-apply patch")});
-  return options;
-}
-
-std::variant<ReadBody, ApiStatus> read_object(const HttpRequest& request, const api::ResourceInfo& resource,
-                                              FieldValidation validation) {
-  auto decoded = decode(request, resource.type());
-  if (auto* status = std::get_if<ApiStatus>(&decoded)) return std::move(*status);
-  api::Decoded& body = std::get<api::Decoded>(decoded);
+ApiResult<ReadBody> read_object(const HttpRequest& request, const api::ResourceInfo& resource,
+                                FieldValidation validation) {
+  api::Decoded body = TRY(decode(request, resource.type()));
   if (!body.document.is_object()) body.document = Json::object();
-  if (const auto status = check_type(body.document, resource)) return *status;
+  TRY(check_type(body.document, resource));
   if (!body.strict_errors.empty() && validation == FieldValidation::Strict)
     return bad_request(std::string(resource.kind) + " in version \"" + std::string(resource.version) +
                        "\" cannot be handled as a " + std::string(resource.kind) + ": " +
@@ -201,157 +156,9 @@ std::variant<ReadBody, ApiStatus> read_object(const HttpRequest& request, const 
   return read;
 }
 
-std::variant<Json, ApiStatus> read_document(const HttpRequest& request, const api::TypeInfo& type) {
+ApiResult<Json> read_document(const HttpRequest& request, const api::TypeInfo& type) {
   if (request.body.empty()) return Json();
-  auto decoded = decode(request, type);
-  if (auto* status = std::get_if<ApiStatus>(&decoded)) return std::move(*status);
-  return std::move(std::get<api::Decoded>(decoded).document);
-}
-
-namespace {
-
-// The query says the same as the body, for clients that send none.
-void read_delete_query(const HttpRequest& request, Json& body) {
-  for (const auto& [key, value] : request.query) {
-    if (key == "dryRun") body["dryRun"] = Json::array({value});
-    if (key == "propagationPolicy") body["propagationPolicy"] = value;
-    if (key == "orphanDependents") body["orphanDependents"] = value == "true";
-    std::int64_t grace_s = 0;
-    const char* end = value.data() + value.size();
-    if (key == "gracePeriodSeconds" && std::from_chars(value.data(), end, grace_s).ptr == end)
-      body["gracePeriodSeconds"] = grace_s;
-  }
-}
-
-std::optional<ApiStatus> check_delete_options(const Json& body) {
-  api::FieldErrors errors;
-  const std::string_view policy = body.string_at("propagationPolicy");
-  const Json* orphan = body.find("orphanDependents");
-  if (orphan && !policy.empty())
-    errors.push_back(api::invalid("propagationPolicy", policy,
-                                  "orphanDependents and deletionPropagation cannot be both set"));
-  const bool known = policy.empty() || policy == "Foreground" || policy == "Background" || policy == "Orphan";
-  if (!known)
-    errors.push_back(
-        api::not_supported("propagationPolicy", policy, {"Foreground", "Background", "Orphan", "nil"}));
-  for (const Json& value : body.items_at("dryRun"))
-    if (value != Json("All"))
-      errors.push_back(api::not_supported("dryRun", body.items_at("dryRun"), {"All"}));
-  if (errors.empty()) return std::nullopt;
-  return invalid("meta.k8s.io", "DeleteOptions", "", errors);
-}
-
-}  // namespace
-
-DeleteOptions delete_options_of(const Json& body) {
-  DeleteOptions options;
-  if (const Json* grace = body.find("gracePeriodSeconds"); grace && grace->is_int())
-    options.grace_s = grace->as_int();
-  if (const Json* preconditions = body.find("preconditions")) {
-    options.uid = preconditions->string_at("uid");
-    options.resource_version = preconditions->string_at("resourceVersion");
-  }
-  options.propagation = body.string_at("propagationPolicy");
-  const Json* orphan = body.find("orphanDependents");
-  if (orphan && orphan->is_bool()) options.propagation = orphan->as_bool() ? "Orphan" : "Background";
-  options.dry_run = !body.items_at("dryRun").empty();
-  return options;
-}
-
-std::variant<DeleteOptions, ApiStatus> read_delete_options(const HttpRequest& request) {
-  auto read = read_document(request, *api::find_type("meta.k8s.io", "v1", "DeleteOptions"));
-  if (auto* status = std::get_if<ApiStatus>(&read)) return std::move(*status);
-  Json& body = std::get<Json>(read);
-  if (!body.is_object()) body = Json::object();
-  const std::string_view kind = body.string_at("kind");
-  if (!kind.empty() && kind != "DeleteOptions")
-    return bad_request("no kind \"" + std::string(kind) + "\" is registered for version \"" +
-                       std::string(body.string_at("apiVersion")) +
-                       "\" in scheme \"pkg/runtime/scheme.go:111\"");
-  read_delete_query(request, body);
-  if (const auto refused = check_delete_options(body)) return *refused;
-  return delete_options_of(body);
-}
-
-namespace {
-
-ApiStatus of_patch_error(const Error& error) {
-  if (error.code() == ErrorCode::Unsupported) return bad_request(error.message());
-  ApiStatus status;
-  status.message = error.message();
-  if (error.code() == ErrorCode::TooLarge) status.code = 413, status.reason = "RequestEntityTooLarge";
-  if (error.code() == ErrorCode::Invalid) {
-    status.code = 422;
-    status.reason = "Invalid";
-    status.message = "the server rejected our request due to an error in our request";
-    status.has_details = true;
-  }
-  return status;
-}
-
-Result<Json> patched(api::PatchType type, const api::ResourceInfo& resource, const Json& current,
-                     std::string_view patch) {
-  if (type == api::PatchType::Json) return api::apply_json_patch(current, patch);
-  if (type == api::PatchType::Merge) return api::apply_merge_patch(current, patch);
-  return api::apply_strategic_merge_patch(resource.type(), current, patch);
-}
-
-// A patch that leads to no object of the kind: the text quotes the whole patched document, or a strategic
-// patch itself, as the reference does.
-ApiStatus refused_result(api::PatchType type, const Json& document, const std::string& patch,
-                         std::string_view why) {
-  std::string quoted = to_string(document);
-  if (type == api::PatchType::StrategicMerge)
-    if (const Result<Json> map = parse_json(patch)) quoted = api::go_value_text(*map);
-  return invalid("", "", "", {api::invalid("patch", quoted, why)});
-}
-
-// A patch may not make an object of another kind. The reference reads the result as what it says it is, and
-// complains of the first thing that does not fit: 422 with that reason, to be quoted with the document.
-std::optional<ApiStatus> other_kind(const api::ResourceInfo& resource, const Json& document) {
-  const std::string_view kind = document.string_at("kind");
-  const std::string_view version = document.string_at("apiVersion");
-  const std::string own =
-      api::ResourceRef{std::string(resource.group), std::string(resource.version), ""}.api_version();
-  if (kind == resource.kind && version == own) return std::nullopt;
-  ApiStatus unfit;
-  unfit.code = 422;
-  const api::TypeInfo* type = api::find_kind(version, kind);
-  unfit.message = "no kind \"" + std::string(kind) + "\" is registered for version \"" +
-                  std::string(version) + "\" in scheme \"pkg/api/legacyscheme/scheme.go:30\"";
-  if (!type) return unfit;
-  const Result<api::Decoded> decoded = api::decode_document(*type, document);
-  if (decoded)
-    return bad_request("the object's kind " + std::string(kind) + " of " + std::string(version) +
-                       " is not the kind of the resource: " + std::string(resource.kind) + " of " + own);
-  unfit.message = decoded.error().message();
-  return unfit;
-}
-
-}  // namespace
-
-Registry::Change patch_change(const HttpRequest& request, const api::ResourceInfo& resource,
-                              FieldValidation validation, std::vector<std::string>& warnings) {
-  const std::optional<api::PatchType> type = api::patch_type_of(media_type(request));
-  if (!type) return [](const Json&) -> std::variant<Json, ApiStatus> { return no_patch_type(); };
-  return [&resource, &warnings, type = *type, validation,
-          body = request.body](const Json& current) -> std::variant<Json, ApiStatus> {
-    const Json served = to_served_shape(resource, current);
-    Result<Json> result = patched(type, resource, served, body);
-    if (!result) return of_patch_error(result.error());
-    const Json asked = *result;
-    if (const auto refused = other_kind(resource, asked)) {
-      if (refused->code != 422) return *refused;
-      return refused_result(type, asked, body, refused->message);
-    }
-    Result<api::Decoded> decoded = api::decode_document(resource.type(), std::move(result).value(), served);
-    if (!decoded) return refused_result(type, asked, body, decoded.error().message());
-    const bool strict = validation == FieldValidation::Strict;
-    if (strict && !decoded->strict_errors.empty())
-      return refused_result(type, asked, body, api::strict_error_text(decoded->strict_errors));
-    if (validation == FieldValidation::Warn) warnings = decoded->strict_errors;
-    return to_storage(resource, std::move(decoded->document));
-  };
+  return TRY(decode(request, type)).document;
 }
 
 }  // namespace berth::server

@@ -4,8 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "server/http.h"
-
 namespace berth::server {
 
 // /api/v1/namespaces/NS/pods/NAME/status and its shorter and cluster-scoped forms.

@@ -12,15 +12,16 @@ User subject_of(const Json& spec) {
 
 bool is_allowed(const User& user, const Json& spec) {
   if (const Json* path = spec.find("nonResourceAttributes"))
-    return !authorize_path(user, path->string_at("verb"), path->string_at("path"));
+    return authorize_path(user, path->string_at("verb"), path->string_at("path")).ok();
   const Json& asked = *spec.find("resourceAttributes");
   std::string resource(asked.string_at("resource"));
   if (!asked.string_at("subresource").empty()) resource.append("/").append(asked.string_at("subresource"));
-  return !authorize(user, {asked.string_at("verb"), asked.string_at("group"), resource,
-                           asked.string_at("namespace"), asked.string_at("name")});
+  return authorize(user, {asked.string_at("verb"), asked.string_at("group"), resource,
+                          asked.string_at("namespace"), asked.string_at("name")})
+      .ok();
 }
 
-std::variant<Json, ApiStatus> access_review(const Json& spec, const User& user) {
+ApiResult<Json> access_review(const Json& spec, const User& user) {
   const bool by_path = spec.find("nonResourceAttributes"), by_resource = spec.find("resourceAttributes");
   if (by_path == by_resource)
     return invalid(
@@ -30,21 +31,17 @@ std::variant<Json, ApiStatus> access_review(const Json& spec, const User& user) 
   return Json::object({{"allowed", is_allowed(user, spec)}});
 }
 
-std::variant<Json, ApiStatus> self_access(const Json& spec, const User& asker) {
-  return access_review(spec, asker);
-}
-
-std::variant<Json, ApiStatus> subject_access(const Json& spec, const User&) {
+ApiResult<Json> subject_access(const Json& spec, const User&) {
   if (spec.string_at("user").empty() && spec.items_at("groups").empty())
     return invalid("authorization.k8s.io", "", "",
                    {api::invalid("spec.user", Json(""), "at least one of user or group must be specified")});
   return access_review(spec, subject_of(spec));
 }
 
-std::variant<Json, ApiStatus> self_rules(const Json&, const User& asker) {
+ApiResult<Json> self_rules(const Json&, const User& user) {
   const Json all = Json::array({"*"});
   JsonArray resources, paths;
-  if (is_administrator(asker)) {
+  if (is_administrator(user)) {
     resources.push_back(Json::object({{"verbs", all}, {"apiGroups", all}, {"resources", all}}));
     paths.push_back(Json::object({{"verbs", all}, {"nonResourceURLs", all}}));
   }
@@ -53,25 +50,24 @@ std::variant<Json, ApiStatus> self_rules(const Json&, const User& asker) {
                        {"incomplete", false}});
 }
 
-std::variant<Json, ApiStatus> self(const Json&, const User& asker) {
+ApiResult<Json> self(const Json&, const User& user) {
   JsonArray groups;
-  for (const std::string& group : asker.groups) groups.emplace_back(group);
-  return Json::object(
-      {{"userInfo", Json::object({{"username", asker.name}, {"groups", std::move(groups)}})}});
+  for (const std::string& group : user.groups) groups.emplace_back(group);
+  return Json::object({{"userInfo", Json::object({{"username", user.name}, {"groups", std::move(groups)}})}});
 }
 
 // No token was ever given out.
-std::variant<Json, ApiStatus> token(const Json&, const User&) {
+ApiResult<Json> token(const Json&, const User&) {
   return Json::object({{"user", Json::object()}, {"error", "invalid bearer token"}});
 }
 
 struct Review {
   std::string_view resource;
-  std::variant<Json, ApiStatus> (*status)(const Json& spec, const User& asker);
+  ApiResult<Json> (*status)(const Json& spec, const User& user);
 };
 
 constexpr Review kReviews[] = {
-    {"selfsubjectaccessreviews", self_access},
+    {"selfsubjectaccessreviews", access_review},
     {"selfsubjectrulesreviews", self_rules},
     {"subjectaccessreviews", subject_access},
     {"localsubjectaccessreviews", subject_access},
@@ -81,22 +77,19 @@ constexpr Review kReviews[] = {
 
 }  // namespace
 
-std::optional<Answer> review(const api::ResourceInfo& resource, Json review, const User& asker, Time now) {
+ApiResult<std::optional<Answer>> review(const api::ResourceInfo& resource, Json review, const User& user,
+                                        Time now) {
   for (const Review& row : kReviews) {
     if (row.resource != resource.plural) continue;
     static const Json kNoSpec = Json::object();
     const Json* spec = review.find("spec");
-    auto made = row.status(spec ? *spec : kNoSpec, asker);
-    if (auto* refused = std::get_if<ApiStatus>(&made)) return Answer::failed(std::move(*refused));
-    review["status"] = std::get<Json>(std::move(made));
+    Json status = TRY(row.status(spec ? *spec : kNoSpec, user));
+    review["status"] = std::move(status);
     if (!review.find("metadata")) review["metadata"] = Json::object();
     if (resource.plural == "selfsubjectreviews") review["metadata"]["creationTimestamp"] = format_time(now);
-    Answer answer;
-    answer.code = 201;
-    answer.document = to_string(review);
-    return answer;
+    return std::optional(Answer{.code = 201, .document = to_string(review)});
   }
-  return std::nullopt;
+  return std::optional<Answer>();
 }
 
 }  // namespace berth::server

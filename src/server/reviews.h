@@ -8,11 +8,12 @@
 #include "api/type_table.h"
 #include "base/time.h"
 #include "server/access.h"
-#include "server/registry.h"
+#include "server/answer.h"
 
 namespace berth::server {
 
 // Nothing when `resource` is no review. `review` is the decoded body.
-std::optional<Answer> review(const api::ResourceInfo& resource, Json review, const User& asker, Time now);
+ApiResult<std::optional<Answer>> review(const api::ResourceInfo& resource, Json review, const User& user,
+                                        Time now);
 
 }  // namespace berth::server

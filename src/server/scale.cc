@@ -44,7 +44,7 @@ std::string selector_text(const Json& selector) {
 }
 
 // `object` with the replicas that `scale` asks for.
-std::variant<Json, ApiStatus> scaled(const Json& object, const Json& scale) {
+ApiResult<Json> scaled(const Json& object, const Json& scale) {
   const std::string name(metadata_of(object).string_at("name"));
   const std::string_view kind = scale.string_at("kind");
   if (!kind.empty() && kind != kKind) return bad_request("expected kind Scale, but got " + std::string(kind));
@@ -87,17 +87,15 @@ Json scale_of(const Json& object) {
                        {"status", std::move(seen)}});
 }
 
-std::variant<Registry::Change, ApiStatus> scale_change(const HttpRequest& request) {
+ApiResult<Registry::Change> scale_change(const HttpRequest& request) {
   if (request.method == "PUT") {
-    auto body = read_document(request, *api::find_type(kGroup, "v1", kKind));
-    if (auto* status = std::get_if<ApiStatus>(&body)) return *status;
+    Json body = TRY(read_document(request, *api::find_type(kGroup, "v1", kKind)));
     return Registry::Change(
-        [scale = std::get<Json>(std::move(body))](const Json& current) { return scaled(current, scale); });
+        [scale = std::move(body)](const Json& current) { return scaled(current, scale); });
   }
   const std::optional<api::PatchType> type = api::patch_type_of(media_type(request));
   if (!type) return no_patch_type();
-  return Registry::Change([type = *type,
-                           body = request.body](const Json& current) -> std::variant<Json, ApiStatus> {
+  return Registry::Change([type = *type, body = request.body](const Json& current) -> ApiResult<Json> {
     const Result<Json> scale = type == api::PatchType::Json ? api::apply_json_patch(scale_of(current), body)
                                                             : api::apply_merge_patch(scale_of(current), body);
     if (!scale) return bad_request(scale.error().message());

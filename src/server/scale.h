@@ -4,8 +4,6 @@
 // Pure, any thread. Source: autoscaling/v1 Scale.
 #pragma once
 
-#include <variant>
-
 #include "server/http.h"
 #include "server/registry.h"
 
@@ -16,6 +14,6 @@ Json scale_of(const Json& object);
 
 // What a PUT or PATCH of the Scale changes in the object. Refuses what is no Scale, another name, replicas
 // below zero, and media types that are no patch (415).
-std::variant<Registry::Change, ApiStatus> scale_change(const HttpRequest& request);
+ApiResult<Registry::Change> scale_change(const HttpRequest& request);
 
 }  // namespace berth::server

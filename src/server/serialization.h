@@ -5,7 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "server/list_watch.h"
+#include "api/type_table.h"
+#include "base/time.h"
+#include "server/rendering.h"
+#include "store/store.h"
 
 namespace berth::server {
 

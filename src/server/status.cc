@@ -4,11 +4,7 @@ namespace berth::server {
 namespace {
 
 ApiStatus make(int code, std::string_view reason, std::string message) {
-  ApiStatus status;
-  status.code = code;
-  status.reason = reason;
-  status.message = std::move(message);
-  return status;
+  return {.code = code, .reason = std::string(reason), .message = std::move(message)};
 }
 
 ApiStatus about(ApiStatus status, ResourceName resource, std::string_view name) {
@@ -24,7 +20,6 @@ Json details_json(const ApiStatus& status) {
   if (!status.name.empty()) details["name"] = status.name;
   if (!status.group.empty()) details["group"] = status.group;
   if (!status.kind.empty()) details["kind"] = status.kind;
-  if (!status.uid.empty()) details["uid"] = status.uid;
   if (!status.causes.empty()) {
     JsonArray causes;
     for (const StatusCause& cause : status.causes) {
@@ -141,10 +136,7 @@ ApiStatus unsupported_media_type(std::string_view accepted) {
 }
 
 ApiStatus no_patch_type() {
-  ApiStatus status;
-  status.code = 415;
-  status.reason = "UnsupportedMediaType";
-  status.message = "415: Unsupported Media Type";
+  ApiStatus status = make(415, "UnsupportedMediaType", "415: Unsupported Media Type");
   status.has_details = true;
   return status;
 }
@@ -166,6 +158,10 @@ ApiStatus too_large_version(std::uint64_t asked, std::uint64_t current) {
   status.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
   status.retry_after_s = 1;
   return status;
+}
+
+ApiStatus plain_error(std::string_view message) {
+  return make(500, "", std::string(message));
 }
 
 ApiStatus internal_error(std::string_view message) {

@@ -2,12 +2,14 @@
 // Source: k8s.io/apimachinery api/errors (codes, reasons and message forms that clients match).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/field_error.h"
 #include "base/json.h"
+#include "base/result.h"
 #include "server/http.h"
 
 namespace berth::server {
@@ -23,7 +25,7 @@ struct ApiStatus {
   std::string reason;  // CamelCase; empty for the few 500s without one
   std::string message;
   bool has_details = false;
-  std::string name, group, kind, uid;  // of details
+  std::string name, group, kind;  // of details
   std::vector<StatusCause> causes;
   int retry_after_s = 0;
   std::string continue_token;  // of an expired list: where a list of another version may go on
@@ -31,6 +33,10 @@ struct ApiStatus {
   Json to_json() const;
   HttpResponse to_response() const;
 };
+
+// What a request comes to: a value, or the Status that refuses it. TRY hands the refusal upward.
+template <class T>
+using ApiResult = Result<T, ApiStatus>;
 
 // `resource` is the plural; `group` is empty for core.
 struct ResourceName {
@@ -54,6 +60,8 @@ ApiStatus no_patch_type();
 ApiStatus not_acceptable(std::string_view accepted);
 ApiStatus expired(std::string_view message);
 ApiStatus too_large_version(std::uint64_t asked, std::uint64_t current);
+// 500 without a reason: what the reference answers with a plain Go error.
+ApiStatus plain_error(std::string_view message);
 ApiStatus internal_error(std::string_view message);
 ApiStatus not_implemented(std::string_view message);
 ApiStatus unavailable(std::string_view message);

@@ -1,7 +1,7 @@
-#include "server/list_watch.h"
+#include "server/list.h"
 
 #include "server/continue_token.h"
-#include "server/metadata.h"
+#include "server/matcher.h"
 #include "server/serialization.h"
 
 namespace berth::server {
@@ -24,10 +24,7 @@ std::string list_body(const Registry& registry, const ObjectTarget& target, cons
     return table_bytes(*target.resource, page.objects, rendering, metadata,
                        registry.dependencies().clock.now(), true);
   const bool partial = rendering.form == Form::Metadata;
-  const std::string api_version = partial ? "meta.k8s.io/v1"
-                                          : api::ResourceRef{std::string(target.resource->group),
-                                                             std::string(target.resource->version), ""}
-                                                .api_version();
+  const std::string api_version = partial ? "meta.k8s.io/v1" : api_version_of(*target.resource);
   std::string body = "{\"kind\":\"";
   body += partial ? std::string("PartialObjectMetadata") : std::string(target.resource->kind);
   body.append("List\",\"apiVersion\":\"").append(api_version).append("\",\"metadata\":");
@@ -56,29 +53,28 @@ ApiStatus expired_list(const std::optional<store::Key>& after) {
 
 }  // namespace
 
-HttpResponse list(const Registry& registry, const ObjectTarget& target, const ListOptions& options,
-                  Rendering rendering) {
-  auto matcher = make_matcher(*target.resource, options.label_selector, options.field_selector, target.name);
-  if (auto* status = std::get_if<ApiStatus>(&matcher)) return status->to_response();
+ApiResult<HttpResponse> list(const Registry& registry, const ObjectTarget& target, const ListOptions& options,
+                             Rendering rendering) {
   store::ListQuery query;
   query.resource = storage_resource(*target.resource);
   query.ns = target.ns;
   query.limit = options.limit;
-  query.accept = std::get<Matcher>(std::move(matcher));
+  query.accept =
+      TRY(make_matcher(*target.resource, options.label_selector, options.field_selector, target.name));
   if (options.exact) query.at = options.version;
   if (!options.continue_token.empty()) {
     Result<ContinuePoint> point = decode_continue(options.continue_token, query.resource);
-    if (!point) return bad_request(point.error().message()).to_response();
+    if (!point) return bad_request(point.error().message());
     query.at = point->revision;
     query.after = std::move(point->after);
   } else if (options.version == std::optional<store::Revision>(0)) {
     query.limit = 0;
   } else if (options.version && *options.version > registry.store().revision()) {
-    return too_large_version(*options.version, registry.store().revision()).to_response();
+    return too_large_version(*options.version, registry.store().revision());
   }
   const Result<store::ListPage> page = registry.store().list(query);
-  if (!page && page.error().code() == ErrorCode::Gone) return expired_list(query.after).to_response();
-  if (!page) return internal_error(page.error().text()).to_response();
+  if (!page && page.error().code() == ErrorCode::Gone) return expired_list(query.after);
+  if (!page) return internal_error(page.error().text());
   return json_response(200, list_body(registry, target, *page, options, rendering));
 }
 

@@ -1,0 +1,29 @@
+// What a verb of the registry comes to, and who is told.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "server/status.h"
+#include "store/store.h"
+
+namespace berth::server {
+
+// `object` bytes are in the storage version.
+struct Answer {
+  int code = 200;
+  store::ObjectPtr object;  // null with `document`
+  std::string document;     // an answer that is no stored object (dry run, Status of a delete)
+  std::vector<std::string> warnings;
+};
+
+// Takes an Answer or an ApiStatus: `done(not_found(…))`.
+using Done = std::function<void(ApiResult<Answer>)>;
+
+// Hands the refusal of a write's first part to `done`. What was not refused calls `done` by itself.
+inline void answer_refusal(const ApiResult<void>& begun, const Done& done) {
+  if (!begun) done(begun.error());
+}
+
+}  // namespace berth::server

@@ -1,0 +1,26 @@
+// One line of the audit log: who asked for what, and what was answered.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/time.h"
+#include "store/store.h"
+
+namespace berth::server {
+
+struct AuditRecord {
+  Time time;
+  std::string user;
+  std::string verb;  // get, list, watch, create, update, patch, delete, deletecollection
+  std::string resource;
+  std::string ns;
+  std::string name;
+  int code = 0;
+  store::Revision revision = 0;
+};
+
+// Called once per resource request, from any thread.
+using Audit = std::function<void(const AuditRecord&)>;
+
+}  // namespace berth::server

@@ -1,0 +1,58 @@
+#include "server/default_objects.h"
+
+#include <future>
+
+#include "server/metadata.h"
+
+namespace berth::server {
+namespace {
+
+Json default_namespace(const char* name) {
+  return Json::object({{"kind", "Namespace"},
+                       {"apiVersion", "v1"},
+                       {"metadata", Json::object({{"name", name}})},
+                       {"spec", Json::object({{"finalizers", Json::array({"kubernetes"})}})},
+                       {"status", Json::object({{"phase", "Active"}})}});
+}
+
+// Above what users may give.
+Json system_priority(const char* name, std::int64_t value, const char* description) {
+  return Json::object({{"kind", "PriorityClass"},
+                       {"apiVersion", "scheduling.k8s.io/v1"},
+                       {"metadata", Json::object({{"name", name}})},
+                       {"value", value},
+                       {"description", description},
+                       {"preemptionPolicy", "PreemptLowerPriority"}});
+}
+
+Status make_default_object(Registry& registry, const api::ResourceInfo& resource, Json object) {
+  const std::string name(metadata_of(object).string_at("name"));
+  if (registry.store().get({storage_resource(resource), "", name})) return {};
+  std::promise<ApiResult<Answer>> answered;
+  registry.create({&resource, "", "", ""}, std::move(object), {},
+                  [&](ApiResult<Answer> answer) { answered.set_value(std::move(answer)); });
+  const ApiResult<Answer> made = answered.get_future().get();
+  if (made || made.error().code == 409) return {};
+  return Error(ErrorCode::Internal,
+               "cannot make " + std::string(resource.kind) + " " + name + ": " + made.error().message);
+}
+
+}  // namespace
+
+Status make_default_objects(Registry& registry) {
+  const api::ResourceInfo& namespaces = *api::find_resource("", "v1", "namespaces");
+  for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"})
+    TRY(make_default_object(registry, namespaces, default_namespace(name)));
+  const api::ResourceInfo& priorities = *api::find_resource("scheduling.k8s.io", "v1", "priorityclasses");
+  TRY(make_default_object(
+      registry, priorities,
+      system_priority("system-node-critical", 2'000'001'000,
+                      "Used for system critical pods that must not be moved from their current node.")));
+  return make_default_object(
+      registry, priorities,
+      system_priority("system-cluster-critical", 2'000'000'000,
+                      "Used for system critical pods that must run in the cluster, but can be moved to "
+                      "another node if necessary."));
+}
+
+}  // namespace berth::server

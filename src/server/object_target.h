@@ -1,0 +1,34 @@
+// Which object a request names, and where it is stored.
+//
+// Every served version of a kind shares one key space and one stored shape. Pure, any thread.
+#pragma once
+
+#include <string>
+
+#include "api/kind_rules.h"
+#include "api/type_table.h"
+#include "server/status.h"
+#include "store/store.h"
+
+namespace berth::server {
+
+// An object of a served resource. `subresource`: "", "status", "finalize", …
+struct ObjectTarget {
+  const api::ResourceInfo* resource = nullptr;
+  std::string ns;
+  std::string name;
+  std::string subresource;
+
+  ResourceName resource_name() const { return {resource->group, resource->plural}; }
+};
+
+// The version that objects of the resource are stored in. `resource` is a row of the type table.
+const api::ResourceInfo& storage_of(const api::ResourceInfo& resource);
+// "pods", "resourceclaims.resource.k8s.io".
+std::string storage_resource(const api::ResourceInfo& resource);
+// "v1", "apps/v1".
+std::string api_version_of(const api::ResourceInfo& resource);
+store::Key key_of(const ObjectTarget& target);
+const api::KindRules& rules_of(const ObjectTarget& target);
+
+}  // namespace berth::server

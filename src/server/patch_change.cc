@@ -1,0 +1,86 @@
+#include "server/patch_change.h"
+
+#include "api/decode.h"
+#include "api/patch.h"
+#include "server/conversions.h"
+#include "server/request_body.h"
+
+namespace berth::server {
+namespace {
+
+ApiStatus patch_error(const Error& error) {
+  if (error.code() == ErrorCode::Unsupported) return bad_request(error.message());
+  ApiStatus status = plain_error(error.message());
+  if (error.code() == ErrorCode::TooLarge) {
+    status.code = 413;
+    status.reason = "RequestEntityTooLarge";
+  }
+  if (error.code() == ErrorCode::Invalid) {
+    status.code = 422;
+    status.reason = "Invalid";
+    status.message = "the server rejected our request due to an error in our request";
+    status.has_details = true;
+  }
+  return status;
+}
+
+Result<Json> patched(api::PatchType type, const api::ResourceInfo& resource, const Json& current,
+                     std::string_view patch) {
+  if (type == api::PatchType::Json) return api::apply_json_patch(current, patch);
+  if (type == api::PatchType::Merge) return api::apply_merge_patch(current, patch);
+  return api::apply_strategic_merge_patch(resource.type(), current, patch);
+}
+
+// A patch that leads to no object of the kind: the text quotes the whole patched document, or a strategic
+// patch itself, as the reference does.
+ApiStatus refused_result(api::PatchType type, const Json& document, const std::string& patch,
+                         std::string_view why) {
+  std::string quoted = to_string(document);
+  if (type == api::PatchType::StrategicMerge)
+    if (const Result<Json> map = parse_json(patch)) quoted = api::go_value_text(*map);
+  return invalid("", "", "", {api::invalid("patch", quoted, why)});
+}
+
+// A patch may not make an object of another kind. The reference reads the result as what it says it is, and
+// complains of the first thing that does not fit.
+ApiResult<void> check_same_kind(const api::ResourceInfo& resource, api::PatchType type, const Json& document,
+                                const std::string& patch) {
+  const std::string_view kind = document.string_at("kind");
+  const std::string_view version = document.string_at("apiVersion");
+  const std::string own = api_version_of(resource);
+  if (kind == resource.kind && version == own) return {};
+  const api::TypeInfo* claimed = api::find_kind(version, kind);
+  if (!claimed)
+    return refused_result(type, document, patch,
+                          "no kind \"" + std::string(kind) + "\" is registered for version \"" +
+                              std::string(version) + "\" in scheme \"pkg/api/legacyscheme/scheme.go:30\"");
+  const Result<api::Decoded> decoded = api::decode_document(*claimed, document);
+  if (!decoded) return refused_result(type, document, patch, decoded.error().message());
+  return bad_request("the object's kind " + std::string(kind) + " of " + std::string(version) +
+                     " is not the kind of the resource: " + std::string(resource.kind) + " of " + own);
+}
+
+}  // namespace
+
+Registry::Change patch_change(const HttpRequest& request, const api::ResourceInfo& resource,
+                              FieldValidation validation, std::vector<std::string>& warnings) {
+  const std::optional<api::PatchType> type = api::patch_type_of(media_type(request));
+  if (!type) return [](const Json&) -> ApiResult<Json> { return no_patch_type(); };
+  return [&resource, &warnings, type = *type, validation,
+          body = request.body](const Json& current) -> ApiResult<Json> {
+    const Json served = to_served_shape(resource, current);
+    Result<Json> result = patched(type, resource, served, body);
+    if (!result) return patch_error(result.error());
+    const Json asked = *result;
+    TRY(check_same_kind(resource, type, asked, body));
+    Result<api::Decoded> decoded = api::decode_document(resource.type(), std::move(result).value(), served);
+    if (!decoded) return refused_result(type, asked, body, decoded.error().message());
+    const bool strict = validation == FieldValidation::Strict;
+    if (strict && !decoded->strict_errors.empty())
+      return refused_result(type, asked, body, api::strict_error_text(decoded->strict_errors));
+    if (validation == FieldValidation::Warn) warnings = decoded->strict_errors;
+    return to_storage(resource, std::move(decoded->document));
+  };
+}
+
+}  // namespace berth::server

@@ -1,0 +1,134 @@
+// POST of an object: system fields, admission, validation, and other names for a generateName that is taken.
+#include "server/metadata.h"
+#include "server/registry.h"
+#include "server/write_errors.h"
+
+namespace berth::server {
+namespace {
+
+constexpr std::size_t kPrefixBytesMax = 58;  // of a generateName
+constexpr std::size_t kSuffixBytes = 5;
+
+ApiResult<void> check_new_metadata(const ObjectTarget& target, const Json& metadata) {
+  if (!metadata.string_at("resourceVersion").empty())
+    return plain_error("resourceVersion should not be set on objects to be created");
+  const std::string_view ns = metadata.string_at("namespace");
+  if (target.resource->namespaced && !ns.empty() && ns != target.ns)
+    return bad_request(
+        "the namespace of the provided object does not match the namespace sent on the request");
+  return {};
+}
+
+}  // namespace
+
+struct Registry::Creation {
+  ObjectTarget target;
+  Json object;
+  WriteOptions options;
+  Done done;
+  int tries_left = 1;
+  std::vector<std::string> warnings;
+};
+
+void Registry::create(ObjectTarget target, Json body, WriteOptions options, Done done) {
+  auto creation = std::make_shared<Creation>();
+  creation->target = std::move(target);
+  creation->object = std::move(body);
+  creation->options = std::move(options);
+  creation->done = std::move(done);
+  answer_refusal(try_create(creation), creation->done);
+}
+
+ApiResult<void> Registry::try_create(const std::shared_ptr<Creation>& creation) {
+  ObjectTarget& target = creation->target;
+  Json& object = creation->object;
+  const api::KindRules& rules = rules_of(target);
+  const api::RuleContext ctx = context(target, creation->options);
+  Json& metadata = metadata_of(object);
+  TRY(check_new_metadata(target, metadata));
+  target.name = metadata.string_at("name");
+  if (target.name.empty() && !metadata.string_at("generateName").empty()) {
+    creation->tries_left = kGenerateNameTriesMax;
+    target.name = generated_name(object);
+    metadata["name"] = target.name;
+  }
+  TRY(check_namespace(target));
+  if (target.resource->namespaced) metadata["namespace"] = target.ns;
+  metadata["uid"] = dependencies_.random.uuid();
+  metadata["creationTimestamp"] = format_time(ctx.now);
+  for (std::string_view key :
+       {"deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink"})
+    metadata.as_object().erase(key);
+  if (rules.has_generation) metadata["generation"] = 1;
+
+  if (rules.admit_create) TRY(check_admission(target, rules.admit_create(object, ctx)));
+  if (rules.prepare_create) rules.prepare_create(object, ctx);
+  api::FieldErrors errors = api::validate_meta(object, target.resource->namespaced, rules.name_rule);
+  if (rules.validate_create) api::append(errors, rules.validate_create(object, ctx));
+  TRY(check_fields(target, errors));
+  if (rules.warnings) creation->warnings = rules.warnings(object, nullptr, ctx);
+
+  if (!creation->options.dry_run) {
+    submit_create(creation);
+    return {};
+  }
+  if (dependencies_.store.get(key_of(target))) return already_exists(target.resource_name(), target.name);
+  creation->done(
+      Answer{.code = 201, .document = to_string(object), .warnings = std::move(creation->warnings)});
+  return {};
+}
+
+std::string Registry::generated_name(const Json& object) const {
+  const std::string_view prefix = metadata_of(object).string_at("generateName").substr(0, kPrefixBytesMax);
+  return std::string(prefix) + dependencies_.random.name_suffix(kSuffixBytes);
+}
+
+ApiResult<void> Registry::check_namespace(const ObjectTarget& target) const {
+  if (!target.resource->namespaced) return {};
+  const store::ObjectPtr ns = dependencies_.store.get({"namespaces", "", target.ns});
+  if (!ns) return not_found({"", "namespaces"}, target.ns);
+  if (ns->bytes.find("\"deletionTimestamp\"") == std::string::npos) return {};
+  const Result<Json> object = document_of(*ns);
+  if (!object || !is_deleting(*object)) return {};
+  const std::string detail =
+      "unable to create new content in namespace " + target.ns + " because it is being terminated";
+  ApiStatus status = forbidden(target.resource_name(), target.name, detail);
+  status.causes.push_back(
+      {"NamespaceTerminating", "namespace " + target.ns + " is being terminated", "metadata.namespace"});
+  return status;
+}
+
+void Registry::submit_create(std::shared_ptr<Creation> creation) {
+  store::Write write;
+  write.kind = store::Write::Kind::Create;
+  write.key = key_of(creation->target);
+  write.uid = metadata_of(std::as_const(creation->object)).string_at("uid");
+  Json written = in_stored_order(creation->object);
+  write.draft = draft_of(written);
+  dependencies_.store.submit(std::move(write), [this, creation = std::move(creation),
+                                                written =
+                                                    std::move(written)](store::WriteResult made) mutable {
+    if (made) {
+      keep(**made, std::move(written));
+      return creation->done(Answer{.code = 201, .object = *made, .warnings = std::move(creation->warnings)});
+    }
+    const bool taken = made.error().code() == ErrorCode::Exists;
+    if (!taken) return creation->done(store_error(creation->target, made.error()));
+    if (--creation->tries_left <= 0) return creation->done(name_is_taken(creation->target));
+    dependencies_.executor.post([this, creation = std::move(creation)]() mutable {
+      creation->target.name = generated_name(creation->object);
+      metadata_of(creation->object)["name"] = creation->target.name;
+      submit_create(std::move(creation));
+    });
+  });
+}
+
+ApiStatus Registry::name_is_taken(const ObjectTarget& target) const {
+  ApiStatus status = already_exists(target.resource_name(), target.name);
+  const store::ObjectPtr existing = dependencies_.store.get(key_of(target));
+  const Result<Json> object = existing ? document_of(*existing) : Result<Json>(Json());
+  if (object && is_deleting(*object)) status.message = "object is being deleted: " + status.message;
+  return status;
+}
+
+}  // namespace berth::server

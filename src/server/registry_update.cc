@@ -1,0 +1,156 @@
+// PUT and PATCH: the current object is read, changed, judged and written, again when a writer came between.
+#include "server/deletion.h"
+#include "server/metadata.h"
+#include "server/registry.h"
+#include "server/write_errors.h"
+
+namespace berth::server {
+
+struct Registry::Update {
+  ObjectTarget target;
+  Change change;
+  WriteOptions options;
+  Done done;
+  bool replaces = false;  // a PUT
+  int tries_left = kUpdateTriesMax;
+  std::vector<std::string> warnings;  // of the latest try
+
+  // Refuses a document that names another object or another version than the stored one.
+  ApiResult<void> check_identity(const store::Object& current, const Json& next) const;
+};
+
+void Registry::update(ObjectTarget target, Json body, WriteOptions options, Done done) {
+  auto update = std::make_shared<Update>();
+  update->replaces = true;
+  update->change = [body = std::move(body)](const Json&) -> ApiResult<Json> { return body; };
+  update->target = std::move(target);
+  update->options = std::move(options);
+  update->done = std::move(done);
+  attempt_update(update);
+}
+
+void Registry::modify(ObjectTarget target, Change change, WriteOptions options, Done done) {
+  auto update = std::make_shared<Update>();
+  update->target = std::move(target);
+  update->change = std::move(change);
+  update->options = std::move(options);
+  update->done = std::move(done);
+  attempt_update(update);
+}
+
+void Registry::attempt_update(const std::shared_ptr<Update>& update) {
+  answer_refusal(try_update(update), update->done);
+}
+
+ApiResult<void> Registry::try_update(const std::shared_ptr<Update>& update) {
+  const ObjectTarget& target = update->target;
+  const store::ObjectPtr current = dependencies_.store.get(key_of(target));
+  if (!current) {
+    if (!update->replaces || !rules_of(target).create_on_update)
+      return not_found(target.resource_name(), target.name);
+    create(target, TRY(update->change(Json())), update->options, update->done);
+    return {};
+  }
+  const Result<Json> before = document_of(*current);
+  if (!before) return internal_error("stored object does not parse: " + before.error().text());
+  Json next = TRY(update->change(*before));
+  TRY(update->check_identity(*current, next));
+  restore_system_fields(next, *before);
+  metadata_of(next)["resourceVersion"] = std::to_string(current->revision);
+  TRY(apply_rules(*update, next, *before));
+
+  if (next == *before) {
+    update->done(Answer{.object = current, .warnings = std::move(update->warnings)});
+    return {};
+  }
+  if (update->options.dry_run) {
+    update->done(Answer{.document = to_string(next), .warnings = std::move(update->warnings)});
+    return {};
+  }
+  store::Write write;
+  write.kind = deletion_is_complete(target, next) ? store::Write::Kind::Delete : store::Write::Kind::Update;
+  write.key = key_of(target);
+  write.expected = current->revision;
+  Json written = in_stored_order(std::move(next));
+  write.draft = draft_of(written);
+  submit_update(update, std::move(write), std::move(written));
+  return {};
+}
+
+ApiResult<void> Registry::Update::check_identity(const store::Object& current, const Json& next) const {
+  const Json& metadata = metadata_of(next);
+  const std::string_view name = metadata.string_at("name"), ns = metadata.string_at("namespace");
+  if (!name.empty() && name != target.name)
+    return bad_request("the name of the object (" + std::string(name) +
+                       ") does not match the name on the URL (" + target.name + ")");
+  if (!ns.empty() && ns != target.ns)
+    return bad_request(
+        "the namespace of the provided object does not match the namespace sent on the request");
+  const std::string_view uid = metadata.string_at("uid");
+  // PUT takes the uid as a precondition; a patch would change it.
+  if (!uid.empty() && uid != current.uid) {
+    if (replaces) return uid_conflict(target, uid, current.uid);
+    return check_fields(target, {api::invalid("metadata.uid", uid, "field is immutable")});
+  }
+  const std::string_view version = metadata.string_at("resourceVersion");
+  const bool unversioned = version.empty() || version == "0";
+  // Refused in the name of the resource, not of the kind.
+  if (unversioned && replaces && rules_of(target).needs_version_on_update)
+    return invalid(target.resource->group, target.resource->plural, target.name,
+                   {api::invalid("metadata.resourceVersion", 0, "must be specified for an update")});
+  if (!unversioned && version != std::to_string(current.revision))
+    return stale(target.resource_name(), target.name);
+  return {};
+}
+
+// What the kind clears, fills in and refuses. A write of the status changes nothing else, and others not the
+// status; the binding passes as it is.
+ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& before) const {
+  const ObjectTarget& target = update.target;
+  const api::KindRules& rules = rules_of(target);
+  const api::RuleContext ctx = context(target, update.options);
+  const bool status_only = target.subresource == "status", binds = target.subresource == "binding";
+  if (status_only && rules.prepare_status_update) {
+    rules.prepare_status_update(next, before, ctx);
+  } else if (status_only) {
+    Json kept = before;
+    copy_or_erase(kept, next, "status");
+    next = std::move(kept);
+  } else {
+    if (target.resource->has_subresource("status") && !binds) copy_or_erase(next, before, "status");
+    if (rules.admit_update) TRY(check_admission(target, rules.admit_update(next, before, ctx)));
+    if (rules.prepare_update) rules.prepare_update(next, before, ctx);
+  }
+  if (rules.has_generation && !binds && spec_differs(next, before))
+    metadata_of(next)["generation"] = metadata_of(before).int_at("generation") + 1;
+
+  api::FieldErrors errors = api::validate_meta_update(next, before);
+  const auto validate = status_only ? rules.validate_status_update : rules.validate_update;
+  if (validate && !binds) api::append(errors, validate(next, before, ctx));
+  TRY(check_fields(target, errors));
+  if (rules.warnings) update.warnings = rules.warnings(next, &before, ctx);
+  return {};
+}
+
+void Registry::submit_update(std::shared_ptr<Update> update, store::Write write, Json written) {
+  const bool removes = write.kind == store::Write::Kind::Delete;
+  const store::Revision replaced = write.expected;
+  // The answer of the update that ends a deletion keeps the version it was based on.
+  std::string last_state = removes ? write.draft.head + std::to_string(replaced) + write.draft.tail : "";
+  dependencies_.store.submit(
+      std::move(write), [this, update = std::move(update), last_state = std::move(last_state), removes,
+                         replaced, written = std::move(written)](store::WriteResult made) mutable {
+        if (made) {
+          recent_->forget(replaced);
+          if (!removes) keep(**made, std::move(written));
+          return update->done(Answer{.object = removes ? nullptr : *made,
+                                     .document = std::move(last_state),
+                                     .warnings = std::move(update->warnings)});
+        }
+        const bool raced = made.error().code() == ErrorCode::Conflict && --update->tries_left > 0;
+        if (raced) return dependencies_.executor.post([this, update] { attempt_update(update); });
+        update->done(store_error(update->target, made.error()));
+      });
+}
+
+}  // namespace berth::server

@@ -1,0 +1,145 @@
+#include "server/resource_handler.h"
+
+#include "server/access.h"
+#include "server/conversions.h"
+
+namespace berth::server {
+namespace {
+
+// Kubernetes' verb of the request, as authorization and audit name it.
+std::string_view verb_of(const HttpRequest& request, const ResourcePath& path) {
+  const bool one = !path.name.empty();
+  if (request.method == "POST") return "create";
+  if (request.method == "PUT") return "update";
+  if (request.method == "PATCH") return "patch";
+  if (request.method == "DELETE") return one ? "delete" : "deletecollection";
+  const std::string* watch = request.parameter("watch");
+  const bool asked = watch && *watch != "0" && *watch != "false" && !one;
+  if (request.method == "GET" && (path.legacy_watch || asked)) return "watch";
+  return one ? "get" : "list";
+}
+
+// "pods/status".
+std::string with_subresource(std::string text, const ObjectTarget& target) {
+  return target.subresource.empty() ? text : text + "/" + target.subresource;
+}
+
+bool allows(const api::ResourceInfo& resource, std::string_view verb) {
+  bool found = false;
+  api::for_each_listed(resource.verbs, [&](std::string_view listed) { found |= listed == verb; });
+  return found;
+}
+
+// Refuses the form of a list for one object, and the reverse. Watches and deletes take either.
+ApiResult<void> check_form(ResourceCall& call) {
+  const bool reads = call.request.method == "GET";
+  if (call.verb != "watch" && call.request.method != "DELETE")
+    return check_metadata_form(call.rendering, *call.target.resource, reads && call.target.name.empty());
+  if (call.rendering.form == Form::MetadataList) call.rendering.form = Form::Metadata;
+  return {};
+}
+
+}  // namespace
+
+void ResourceCall::warn(std::vector<std::string> more) {
+  for (std::string& warning : more) warnings.push_back(std::move(warning));
+}
+
+ResourceHandler::ResourceHandler(Registry& registry, WatchHub& watches, Audit audit, bool warn_unacted)
+    : registry_(registry), watches_(watches), audit_(std::move(audit)), warn_unacted_(warn_unacted) {}
+
+void ResourceHandler::handle(HttpRequest request, const api::ResourceInfo& resource, const ResourcePath& path,
+                             std::shared_ptr<HttpExchange> exchange) {
+  const auto call = std::make_shared<ResourceCall>();
+  call->target = {&resource, path.ns, path.name, path.subresource};
+  call->verb = verb_of(request, path);
+  call->request = std::move(request);
+  call->exchange = std::move(exchange);
+  if (const ApiResult<void> routed = route(call); !routed) answer(call, routed.error());
+}
+
+ApiResult<void> ResourceHandler::route(const Call& call) {
+  const ObjectTarget& target = call->target;
+  const api::ResourceInfo& resource = *target.resource;
+  const bool misplaced = !resource.namespaced && !target.ns.empty();
+  const bool of_subresource = !target.subresource.empty();
+  if (misplaced || (of_subresource && !resource.has_subresource(target.subresource))) return path_not_found();
+  TRY(authorize(call->request.user,
+                {call->verb, resource.group, with_subresource(std::string(resource.plural), target),
+                 target.ns, target.name}));
+  if (auto warning = deprecation_of(resource)) call->warnings.push_back(*std::move(warning));
+  if (!of_subresource && !allows(resource, call->verb)) return method_not_allowed();
+  call->rendering = TRY(rendering_of(call->request));
+  TRY(check_form(*call));
+  if (of_subresource) return route_subresource(call);
+  return target.name.empty() ? route_collection(call) : route_object(call);
+}
+
+ApiResult<void> ResourceHandler::route_collection(const Call& call) {
+  const std::string& method = call->request.method;
+  const bool all_namespaces = call->target.resource->namespaced && call->target.ns.empty();
+  if (call->verb == "watch") return watch(call);
+  if (method == "GET") return list_page(call);
+  if (method == "POST" && !all_namespaces) return create(call);
+  if (method == "DELETE" && !all_namespaces) return remove_collection(call);
+  return method_not_allowed();
+}
+
+ApiResult<void> ResourceHandler::route_object(const Call& call) {
+  const std::string& method = call->request.method;
+  if (call->verb == "watch") return watch(call);
+  if (method == "GET") return get(call);
+  if (method == "PUT") return replace(call);
+  if (method == "PATCH") return patch(call);
+  if (method == "DELETE") return remove(call);
+  return method_not_allowed();
+}
+
+ApiResult<void> ResourceHandler::route_subresource(const Call& call) {
+  const std::string& method = call->request.method;
+  const std::string& subresource = call->target.subresource;
+  if (subresource == "binding" && method == "POST") return bind(call);
+  if (subresource == "eviction" && method == "POST") return evict(call);
+  if (subresource == "log" && method == "GET") return log(call);
+  if (subresource == "scale") return scale(call);
+  if (subresource == "token") return not_implemented("service account tokens are not given out here");
+  if (subresource == "exec" || subresource == "attach" || subresource == "portforward" ||
+      subresource == "proxy")
+    return connect(call);
+  const bool document = subresource == "status" || subresource == "finalize" || subresource == "resize" ||
+                        subresource == "approval" || subresource == "ephemeralcontainers";
+  if (document && method == "GET") return get(call);
+  if (document && method == "PUT") return replace(call);
+  if (document && method == "PATCH") return patch(call);
+  return method_not_allowed();
+}
+
+void ResourceHandler::answer(const Call& call, ApiResult<Answer> made) {
+  if (!made) return respond(call, made.error().to_response());
+  const std::string& stored = made->object ? made->object->bytes : made->document;
+  const bool is_status = !made->object && stored.rfind("{\"kind\":\"Status\"", 0) == 0;
+  HttpResponse response = json_response(made->code, "");
+  response.body = is_status ? stored
+                            : render_one(*call->target.resource, made->object, stored, call->rendering,
+                                         registry_.dependencies().clock.now());
+  call->warn(std::move(made->warnings));
+  respond(call, std::move(response), made->object ? made->object->revision : 0);
+}
+
+void ResourceHandler::respond(const Call& call, HttpResponse response, store::Revision revision) const {
+  audit(*call, response.status, revision);
+  for (const std::string& warning : call->warnings)
+    response.headers.emplace_back("Warning", warning_header(warning));
+  if (call->rendering.encoding == Encoding::Yaml) encode_as_yaml(response);
+  call->exchange->respond(std::move(response));
+}
+
+void ResourceHandler::audit(const ResourceCall& call, int code, store::Revision revision) const {
+  if (!audit_) return;
+  const ObjectTarget& target = call.target;
+  audit_({registry_.dependencies().clock.now(), call.request.user.name, std::string(call.verb),
+          with_subresource(qualified(target.resource_name()), target), target.ns,
+          target.name.empty() ? call.created : target.name, code, revision});
+}
+
+}  // namespace berth::server

@@ -1,0 +1,87 @@
+// Requests of resources: verb, access and form are checked here, then the registry, a list or a watch
+// answers.
+//
+// Owner: ApiServer. Any pool thread. Every request is answered once and is one audit record.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/audit_record.h"
+#include "server/http.h"
+#include "server/registry.h"
+#include "server/rendering.h"
+#include "server/request_path.h"
+#include "server/watch_hub.h"
+
+namespace berth::server {
+
+// One request, until it is answered.
+struct ResourceCall {
+  HttpRequest request;
+  std::shared_ptr<HttpExchange> exchange;
+  ObjectTarget target;
+  std::string_view verb;  // as in AuditRecord
+  Rendering rendering;
+  std::string created;  // the name in a create's body, or the one that it got
+  std::vector<std::string> warnings;
+  std::vector<std::string> patch_warnings;  // of the latest try
+
+  void warn(std::vector<std::string> more);
+};
+
+class ResourceHandler {
+ public:
+  // `registry` and `watches` outlive it. `warn_unacted`: ApiServerOptions::warn_unacted.
+  ResourceHandler(Registry& registry, WatchHub& watches, Audit audit, bool warn_unacted);
+
+  // `resource` is what `path` names, and served.
+  void handle(HttpRequest request, const api::ResourceInfo& resource, const ResourcePath& path,
+              std::shared_ptr<HttpExchange> exchange);
+
+ private:
+  using Call = std::shared_ptr<ResourceCall>;
+
+  // What is not refused answers by itself, now or when the store has decided.
+  ApiResult<void> route(const Call& call);
+  ApiResult<void> route_collection(const Call& call);
+  ApiResult<void> route_object(const Call& call);
+  ApiResult<void> route_subresource(const Call& call);
+
+  // resource_handler_objects.cc
+  ApiResult<void> get(const Call& call);
+  ApiResult<void> create(const Call& call);
+  ApiResult<void> replace(const Call& call);
+  ApiResult<void> patch(const Call& call);
+  ApiResult<void> remove(const Call& call);
+
+  // resource_handler_collections.cc
+  ApiResult<void> list_page(const Call& call);
+  ApiResult<void> watch(const Call& call);
+  ApiResult<void> remove_collection(const Call& call);
+
+  // resource_handler_subresources.cc
+  ApiResult<void> bind(const Call& call);
+  ApiResult<void> evict(const Call& call);
+  ApiResult<void> scale(const Call& call);
+  // What a node would answer of its pod.
+  ApiResult<void> log(const Call& call);
+  ApiResult<void> connect(const Call& call);
+  ApiResult<bool> runs_on_a_node(const ObjectTarget& pod) const;
+  void answer_scale(const Call& call, ApiResult<Answer> made);
+  void answer_done(const Call& call, ApiResult<Answer> done);
+
+  // Every request ends in one of these.
+  void answer(const Call& call, ApiResult<Answer> made);
+  void respond(const Call& call, HttpResponse response, store::Revision revision = 0) const;
+  void audit(const ResourceCall& call, int code, store::Revision revision) const;
+
+  Registry& registry_;
+  WatchHub& watches_;
+  const Audit audit_;
+  const bool warn_unacted_;
+};
+
+}  // namespace berth::server

@@ -1,0 +1,95 @@
+// The verbs on one object: get, create, update, patch, delete.
+#include "server/apply.h"
+#include "server/list_options.h"
+#include "server/metadata.h"
+#include "server/patch_change.h"
+#include "server/request_body.h"
+#include "server/resource_handler.h"
+#include "server/reviews.h"
+#include "server/served.h"
+
+namespace berth::server {
+namespace {
+
+// The options and the document of a POST or PUT.
+struct ObjectWrite {
+  WriteOptions options;
+  Json document;
+};
+
+ApiResult<ObjectWrite> read_write(ResourceCall& call, std::string_view options_kind) {
+  WriteOptions options = TRY(write_options_of(call.request, options_kind));
+  const FieldValidation validation = TRY(field_validation_of(call.request, options_kind));
+  ReadBody body = TRY(read_object(call.request, *call.target.resource, validation));
+  call.warn(std::move(body.warnings));
+  options.empty_lists = std::move(body.empty_lists);
+  return ObjectWrite{std::move(options), std::move(body.document)};
+}
+
+}  // namespace
+
+ApiResult<void> ResourceHandler::get(const Call& call) {
+  const ListOptions options = TRY(read_list_options(call->request));
+  const store::Revision newest = registry_.store().revision();
+  if (options.version && *options.version > newest) return too_large_version(*options.version, newest);
+  answer(call, registry_.get(call->target));
+  return {};
+}
+
+ApiResult<void> ResourceHandler::create(const Call& call) {
+  const api::ResourceInfo& resource = *call->target.resource;
+  if (resource.group == "apiextensions.k8s.io")
+    return not_implemented("custom resource definitions are not served yet");
+  if (resource.group.empty() && resource.plural == "bindings") return bind(call);
+  ObjectWrite write = TRY(read_write(*call, "CreateOptions"));
+  call->created = metadata_of(write.document).string_at("name");
+  const Time now = registry_.dependencies().clock.now();
+  if (std::optional<Answer> reviewed = TRY(review(resource, write.document, call->request.user, now))) {
+    answer(call, *std::move(reviewed));
+    return {};
+  }
+  registry_.create(call->target, std::move(write.document), std::move(write.options),
+                   [this, call](ApiResult<Answer> made) {
+                     if (made && made->object) call->created = made->object->key.name;
+                     if (warn_unacted_ && made && !has_controller(*call->target.resource))
+                       call->warnings.push_back("no controller here acts on " +
+                                                qualified(call->target.resource_name()) +
+                                                ": it is only stored");
+                     answer(call, std::move(made));
+                   });
+  return {};
+}
+
+ApiResult<void> ResourceHandler::replace(const Call& call) {
+  ObjectWrite write = TRY(read_write(*call, "UpdateOptions"));
+  registry_.update(call->target, std::move(write.document), std::move(write.options),
+                   [this, call](ApiResult<Answer> made) { answer(call, std::move(made)); });
+  return {};
+}
+
+ApiResult<void> ResourceHandler::patch(const Call& call) {
+  WriteOptions options = TRY(write_options_of(call->request, "PatchOptions"));
+  const FieldValidation validation = TRY(field_validation_of(call->request, "PatchOptions"));
+  if (is_apply(call->request)) {
+    TRY(check_apply(call->request, call->target));
+    return not_implemented(kApplyNotServed);
+  }
+  registry_.modify(call->target,
+                   patch_change(call->request, *call->target.resource, validation, call->patch_warnings),
+                   std::move(options), [this, call](ApiResult<Answer> made) {
+                     call->warn(std::move(call->patch_warnings));
+                     answer(call, std::move(made));
+                   });
+  return {};
+}
+
+ApiResult<void> ResourceHandler::remove(const Call& call) {
+  DeleteOptions options = TRY(read_delete_options(call->request));
+  WriteOptions write_options;
+  write_options.user = call->request.user.name;
+  registry_.remove(call->target, std::move(options), std::move(write_options),
+                   [this, call](ApiResult<Answer> made) { answer(call, std::move(made)); });
+  return {};
+}
+
+}  // namespace berth::server

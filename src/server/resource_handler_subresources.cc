@@ -1,0 +1,98 @@
+// Subresources that are no plain part of the object: binding, eviction, scale, and what a node would answer.
+#include "server/apply.h"
+#include "server/binding.h"
+#include "server/eviction.h"
+#include "server/metadata.h"
+#include "server/request_body.h"
+#include "server/resource_handler.h"
+#include "server/scale.h"
+
+namespace berth::server {
+
+ApiResult<void> ResourceHandler::bind(const Call& call) {
+  WriteOptions options = TRY(write_options_of(call->request, "CreateOptions"));
+  const Json binding = TRY(read_document(call->request, *api::find_kind("v1", "Binding")));
+  ObjectTarget pod = call->target;
+  pod.resource = api::find_resource("", "v1", "pods");
+  pod.subresource = "binding";
+  // The older path, …/bindings, names the pod only in the body.
+  if (pod.name.empty()) pod.name = metadata_of(binding).string_at("name");
+  Registry::Change change = TRY(binding_change(pod, binding, registry_.dependencies().clock.now()));
+  registry_.modify(std::move(pod), std::move(change), std::move(options),
+                   [this, call](ApiResult<Answer> bound) { answer_done(call, std::move(bound)); });
+  return {};
+}
+
+ApiResult<void> ResourceHandler::evict(const Call& call) {
+  const Json eviction = TRY(read_document(call->request, *api::find_kind("policy/v1", "Eviction")));
+  const std::string_view name = metadata_of(eviction).string_at("name");
+  if (!name.empty() && name != call->target.name)
+    return bad_request("name in URL does not match name in Eviction object");
+  ObjectTarget pod = call->target;
+  pod.subresource.clear();
+  TRY(check_eviction(registry_, pod));
+  WriteOptions options;
+  options.user = call->request.user.name;
+  registry_.remove(std::move(pod), delete_options_of(eviction.part("deleteOptions")), std::move(options),
+                   [this, call](ApiResult<Answer> evicted) { answer_done(call, std::move(evicted)); });
+  return {};
+}
+
+// What POSTs of subresources answer: a Status, not the object.
+void ResourceHandler::answer_done(const Call& call, ApiResult<Answer> done) {
+  if (done) {
+    done->code = 201;
+    done->object = nullptr;
+    done->document = R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201})";
+  }
+  answer(call, std::move(done));
+}
+
+ApiResult<void> ResourceHandler::scale(const Call& call) {
+  const std::string& method = call->request.method;
+  ObjectTarget object = call->target;
+  object.subresource.clear();
+  if (method == "GET") {
+    answer_scale(call, registry_.get(object));
+    return {};
+  }
+  if (method != "PUT" && method != "PATCH") return method_not_allowed();
+  WriteOptions options =
+      TRY(write_options_of(call->request, method == "PUT" ? "UpdateOptions" : "PatchOptions"));
+  if (method == "PATCH" && is_apply(call->request)) return not_implemented(kApplyNotServed);
+  registry_.modify(std::move(object), TRY(scale_change(call->request)), std::move(options),
+                   [this, call](ApiResult<Answer> made) { answer_scale(call, std::move(made)); });
+  return {};
+}
+
+void ResourceHandler::answer_scale(const Call& call, ApiResult<Answer> made) {
+  if (!made) return answer(call, std::move(made));
+  const std::string& bytes = made->object ? made->object->bytes : made->document;
+  const Json object = parse_json(bytes).value_or(Json::object());
+  respond(call, json_response(made->code, to_string(scale_of(object))),
+          made->object ? made->object->revision : 0);
+}
+
+// Refuses a pod that does not exist.
+ApiResult<bool> ResourceHandler::runs_on_a_node(const ObjectTarget& pod) const {
+  const Answer found = TRY(registry_.get(pod));
+  const Json object = parse_json(found.object->bytes).value_or(Json::object());
+  return !object.part("spec").string_at("nodeName").empty();
+}
+
+ApiResult<void> ResourceHandler::log(const Call& call) {
+  // Without a node there is nobody to ask: no content.
+  const bool bound = TRY(runs_on_a_node(call->target));
+  respond(call, bound ? text_response(200, "simulated pod: it writes no logs\n") : HttpResponse{204, {}, ""});
+  return {};
+}
+
+ApiResult<void> ResourceHandler::connect(const Call& call) {
+  const ObjectTarget& target = call->target;
+  if (target.resource->plural == "pods" && !TRY(runs_on_a_node(target)))
+    return bad_request("pod " + target.name + " does not have a host assigned");
+  return not_implemented("simulated pods have no processes: " + target.subresource +
+                         " is not available here");
+}
+
+}  // namespace berth::server

@@ -1,0 +1,35 @@
+// Every open watch: ends them at their time, sends bookmarks, closes those whose peer does not read.
+//
+// Owner: ApiServer. Thread-safe.
+#pragma once
+
+#include <memory>
+
+#include "server/http.h"
+#include "server/list_options.h"
+#include "server/matcher.h"
+#include "server/registry.h"
+#include "server/rendering.h"
+
+namespace berth::server {
+
+class WatchHub {
+ public:
+  explicit WatchHub(const Registry& registry);
+  ~WatchHub();
+  void open(const ObjectTarget& target, const ListOptions& options, Rendering rendering, Matcher matches,
+            std::shared_ptr<HttpExchange> exchange);
+  // Called about every 200 ms.
+  void tick(Time now);
+  std::size_t open_count() const;
+  // Ends all streams.
+  void close_all();
+
+ private:
+  struct Open;
+
+  const Registry& registry_;
+  const std::shared_ptr<Open> open_;
+};
+
+}  // namespace berth::server

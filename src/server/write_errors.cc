@@ -1,0 +1,58 @@
+#include "server/write_errors.h"
+
+namespace berth::server {
+namespace {
+
+// How the reference's storage names an object: a few messages show it.
+std::string registry_key(const ObjectTarget& target) {
+  struct Renamed {
+    std::string_view resource, stored_as;
+  };
+  static constexpr Renamed kRenamed[] = {{"nodes", "minions"}, {"services", "services/specs"}};
+  std::string_view resource = target.resource->plural;
+  for (const Renamed& row : kRenamed)
+    if (row.resource == resource) resource = row.stored_as;
+  std::string key = "/registry/" + std::string(resource) + "/";
+  if (!target.ns.empty()) key += target.ns + "/";
+  return key + target.name;
+}
+
+}  // namespace
+
+ApiResult<void> check_admission(const ObjectTarget& target, const std::optional<api::Rejection>& rejection) {
+  if (!rejection) return {};
+  ApiStatus status = forbidden(target.resource_name(), target.name, rejection->message);
+  status.code = rejection->code;
+  status.reason = rejection->reason;
+  if (rejection->code != 403) status.message = rejection->message;
+  return status;
+}
+
+ApiResult<void> check_fields(const ObjectTarget& target, const api::FieldErrors& errors) {
+  if (errors.empty()) return {};
+  return invalid(storage_of(*target.resource).group, target.resource->kind, target.name, errors);
+}
+
+ApiStatus store_error(const ObjectTarget& target, const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::Exists:
+      return already_exists(target.resource_name(), target.name);
+    case ErrorCode::NotFound:
+      return not_found(target.resource_name(), target.name);
+    case ErrorCode::Conflict:
+      return stale(target.resource_name(), target.name);
+    case ErrorCode::Unavailable:
+      return unavailable(error.text());
+    default:
+      return internal_error(error.text());
+  }
+}
+
+ApiStatus uid_conflict(const ObjectTarget& target, std::string_view asked, std::string_view found) {
+  std::string text = "StorageError: invalid object, Code: 4, Key: " + registry_key(target);
+  text.append(", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ");
+  text.append(asked).append(", UID in object meta: ").append(found);
+  return conflict(target.resource_name(), target.name, text);
+}
+
+}  // namespace berth::server

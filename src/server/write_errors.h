@@ -1,0 +1,27 @@
+// Why a write is refused, in the words that clients know.
+//
+// Pure, any thread. Source: k8s.io/apiserver registry/generic/registry and storage (message forms).
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "api/field_error.h"
+#include "api/kind_rules.h"
+#include "base/result.h"
+#include "server/object_target.h"
+#include "server/status.h"
+
+namespace berth::server {
+
+// Refuses what the kind's admission rejected.
+ApiResult<void> check_admission(const ObjectTarget& target, const std::optional<api::Rejection>& rejection);
+// 422 when there are errors.
+ApiResult<void> check_fields(const ObjectTarget& target, const api::FieldErrors& errors);
+
+// What the store answered to a write that it refused.
+ApiStatus store_error(const ObjectTarget& target, const Error& error);
+// The object has another uid than the client says.
+ApiStatus uid_conflict(const ObjectTarget& target, std::string_view asked, std::string_view found);
+
+}  // namespace berth::server

@@ -1,0 +1,103 @@
+#include "server/write_options.h"
+
+#include <charconv>
+
+#include "api/type_table.h"
+#include "server/apply.h"
+#include "server/request_body.h"
+
+namespace berth::server {
+namespace {
+
+constexpr std::size_t kFieldManagerBytesMax = 128;
+
+// The query says the same as the body, for clients that send none.
+void read_delete_query(const HttpRequest& request, Json& body) {
+  for (const auto& [key, value] : request.query) {
+    if (key == "dryRun") body["dryRun"] = Json::array({value});
+    if (key == "propagationPolicy") body["propagationPolicy"] = value;
+    if (key == "orphanDependents") body["orphanDependents"] = value == "true";
+    std::int64_t grace_s = 0;
+    const char* end = value.data() + value.size();
+    if (key == "gracePeriodSeconds" && std::from_chars(value.data(), end, grace_s).ptr == end)
+      body["gracePeriodSeconds"] = grace_s;
+  }
+}
+
+ApiResult<void> check_delete_options(const Json& body) {
+  api::FieldErrors errors;
+  const std::string_view policy = body.string_at("propagationPolicy");
+  const Json* orphan = body.find("orphanDependents");
+  if (orphan && !policy.empty())
+    errors.push_back(api::invalid("propagationPolicy", policy,
+                                  "orphanDependents and deletionPropagation cannot be both set"));
+  const bool known = policy.empty() || policy == "Foreground" || policy == "Background" || policy == "Orphan";
+  if (!known)
+    errors.push_back(
+        api::not_supported("propagationPolicy", policy, {"Foreground", "Background", "Orphan", "nil"}));
+  for (const Json& value : body.items_at("dryRun"))
+    if (value != Json("All"))
+      errors.push_back(api::not_supported("dryRun", body.items_at("dryRun"), {"All"}));
+  if (errors.empty()) return {};
+  return invalid("meta.k8s.io", "DeleteOptions", "", errors);
+}
+
+}  // namespace
+
+ApiResult<FieldValidation> field_validation_of(const HttpRequest& request, std::string_view options_kind) {
+  const std::string* asked = request.parameter("fieldValidation");
+  if (!asked || asked->empty() || *asked == "Warn") return FieldValidation::Warn;
+  if (*asked == "Strict") return FieldValidation::Strict;
+  if (*asked == "Ignore") return FieldValidation::Ignore;
+  return invalid("meta.k8s.io", options_kind, "",
+                 {api::not_supported("fieldValidation", *asked, {"", "Ignore", "Strict", "Warn"})});
+}
+
+ApiResult<WriteOptions> write_options_of(const HttpRequest& request, std::string_view options_kind) {
+  WriteOptions options;
+  options.user = request.user.name;
+  JsonArray asked;
+  for (const auto& [key, value] : request.query)
+    if (key == "dryRun") asked.emplace_back(value);
+  for (const Json& value : asked)
+    if (value != Json("All"))
+      return invalid("meta.k8s.io", options_kind, "", {api::not_supported("dryRun", asked, {"All"})});
+  options.dry_run = !asked.empty();
+  const std::string* manager = request.parameter("fieldManager");
+  if (manager && manager->size() > kFieldManagerBytesMax)
+    return invalid("meta.k8s.io", options_kind, "", {api::too_long("fieldManager", kFieldManagerBytesMax)});
+  if (request.method == "PATCH" && !is_apply(request) && request.parameter("force"))
+    return invalid("meta.k8s.io", options_kind, "",
+                   {api::forbidden("force", "may not be specified for non-apply patch")});
+  return options;
+}
+
+DeleteOptions delete_options_of(const Json& body) {
+  DeleteOptions options;
+  if (const Json* grace = body.find("gracePeriodSeconds"); grace && grace->is_int())
+    options.grace_s = grace->as_int();
+  if (const Json* preconditions = body.find("preconditions")) {
+    options.uid = preconditions->string_at("uid");
+    options.resource_version = preconditions->string_at("resourceVersion");
+  }
+  options.propagation = body.string_at("propagationPolicy");
+  const Json* orphan = body.find("orphanDependents");
+  if (orphan && orphan->is_bool()) options.propagation = orphan->as_bool() ? "Orphan" : "Background";
+  options.dry_run = !body.items_at("dryRun").empty();
+  return options;
+}
+
+ApiResult<DeleteOptions> read_delete_options(const HttpRequest& request) {
+  Json body = TRY(read_document(request, *api::find_type("meta.k8s.io", "v1", "DeleteOptions")));
+  if (!body.is_object()) body = Json::object();
+  const std::string_view kind = body.string_at("kind");
+  if (!kind.empty() && kind != "DeleteOptions")
+    return bad_request("no kind \"" + std::string(kind) + "\" is registered for version \"" +
+                       std::string(body.string_at("apiVersion")) +
+                       "\" in scheme \"pkg/runtime/scheme.go:111\"");
+  read_delete_query(request, body);
+  TRY(check_delete_options(body));
+  return delete_options_of(body);
+}
+
+}  // namespace berth::server

@@ -1,0 +1,44 @@
+// What a write request asks for beside its object: CreateOptions, UpdateOptions, PatchOptions and
+// DeleteOptions of meta/v1.
+//
+// Pure, any thread. Source: the validation of these options in Kubernetes 1.37.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "server/http.h"
+#include "server/status.h"
+
+namespace berth::server {
+
+struct WriteOptions {
+  bool dry_run = false;
+  std::string user;
+  std::vector<std::string> empty_lists;  // of the body: api::Decoded::empty_lists
+};
+
+struct DeleteOptions {
+  std::optional<std::int64_t> grace_s;
+  std::string uid;               // precondition
+  std::string resource_version;  // precondition
+  std::string propagation;       // Background, Foreground, Orphan or empty
+  bool dry_run = false;
+};
+
+enum class FieldValidation { Ignore, Warn, Strict };
+
+// dryRun and fieldManager of the query. `options_kind` is CreateOptions, UpdateOptions or PatchOptions.
+ApiResult<WriteOptions> write_options_of(const HttpRequest& request, std::string_view options_kind);
+ApiResult<FieldValidation> field_validation_of(const HttpRequest& request, std::string_view options_kind);
+
+// A document of DeleteOptions that has been checked.
+DeleteOptions delete_options_of(const Json& body);
+// Of the body and of the query, which says the same for clients that send no body.
+ApiResult<DeleteOptions> read_delete_options(const HttpRequest& request);
+
+}  // namespace berth::server
