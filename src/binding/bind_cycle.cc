@@ -4,7 +4,6 @@
 
 #include "base/backoff.h"
 #include "base/known_defects.h"
-#include "binding/dynamic_resources.h"
 
 namespace berth::binding {
 namespace {
@@ -166,7 +165,7 @@ Effects BindCycle::advance(const PodObservation& observation) {
     return wait(*waiting);
   }
   pre_bind_end_ = PreBindStatus::Success;
-  return gang_.committed() ? bind(*observation.pod) : wait_for_gang();
+  return gang_.committed() ? bind(context) : wait_for_gang();
 }
 
 Duration BindCycle::longest_wait() const {
@@ -211,16 +210,16 @@ Effects BindCycle::wait_for_gang() const {
   return write_status(wanted, IfChanged::Refuse);
 }
 
-Effects BindCycle::bind(const api::Pod& pod) {
+Effects BindCycle::bind(const BindContext& context) {
   binds_ = true;
   Effects success = record_success();
   if (has(KnownDefect::RetriedFailureReportedBound) && request_.failed_attempts > 0) return success;
   Chain chain{pod_key(request_), {}};
-  if (auto told = tell_node_allocatable(pod, request_.node_allocatable))
-    chain.writes.push_back(*std::move(told));
+  for (const auto& plugin : plugins_)
+    for (Write& write : plugin->before_binding(context)) chain.writes.push_back(std::move(write));
   writes_before_binding_ = chain.writes.size();
-  chain.writes.push_back(binding_of(request_, pod));
-  chain.writes.back().on_previous_version = chain.writes.size() > 1;
+  chain.writes.push_back(binding_of(request_, *context.pod));
+  for (std::size_t i = 1; i <= writes_before_binding_; ++i) chain.writes[i].on_previous_version = true;
   for (Chain& recorded : success.chains)
     for (Write& write : recorded.writes) chain.writes.push_back(std::move(write));
   Effects effects;

@@ -63,7 +63,7 @@ class BindCycle {
   client::Effects advance(const PodObservation& observation);
   client::Effects wait(const Waiting& waiting) const;
   client::Effects wait_for_gang() const;
-  client::Effects bind(const api::Pod& pod);
+  client::Effects bind(const BindContext& context);
   // `failed`: the request with the reason of its failure.
   std::vector<client::Chain> left_to_give_back(const api::BindRequest& failed) const;
   std::optional<client::Chain> seal_pod(const api::Pod& pod, const api::BindRequest& failed) const;

@@ -178,13 +178,22 @@ std::optional<Chain> seal(const BindContext& context, const api::ResourceClaim& 
   return seal_claim(claim, context.request.decision_id);
 }
 
+// Makes the pod's status say what its devices take of the node (KEP-5517), so that a bound pod has it. None
+// when it says so already.
+std::optional<client::Write> write_node_allocatable(const api::Pod& pod,
+                                                    const api::NodeAllocatableClaims& wanted) {
+  if (pod.node_allocatable == wanted) return std::nullopt;
+  const Json status = Json::object({{"nodeAllocatableResourceClaimStatuses", api::to_json(wanted)}});
+  return client::merge_patch(client::key_of(api::Kind::Pod, pod.meta), Json::object({{"status", status}}),
+                             pod.meta.uid, pod.meta.resource_version, "status");
+}
+
 class DynamicResources final : public Plugin {
  public:
   std::string_view name() const override { return kDynamicResourcesName; }
   Status validate(const api::Pod& pod) const override;
-  Status mutate(Json&) const override { return {}; }
   PreBindStep pre_bind(const BindContext& context) const override;
-  std::vector<Chain> post_bind(const BindContext&) const override { return {}; }
+  std::vector<client::Write> before_binding(const BindContext& context) const override;
   std::vector<Chain> rollback(const BindContext& context) const override;
 };
 
@@ -230,6 +239,13 @@ PreBindStep DynamicResources::pre_bind(const BindContext& context) const {
   return step;
 }
 
+std::vector<client::Write> DynamicResources::before_binding(const BindContext& context) const {
+  std::vector<client::Write> writes;
+  if (auto write = write_node_allocatable(*context.pod, context.request.node_allocatable))
+    writes.push_back(*std::move(write));
+  return writes;
+}
+
 std::vector<Chain> DynamicResources::rollback(const BindContext& context) const {
   std::vector<Chain> chains;
   for (const api::ClaimAllocation& wanted : context.request.claims) {
@@ -254,20 +270,12 @@ std::vector<Chain> DynamicResources::rollback(const BindContext& context) const 
       chains.push_back(*std::move(chain));
   }
   if (context.pod && !context.request.node_allocatable.empty())
-    if (auto cleared = tell_node_allocatable(*context.pod, {}))
+    if (auto cleared = write_node_allocatable(*context.pod, {}))
       chains.push_back({client::key_of(api::Kind::Pod, context.pod->meta), {*std::move(cleared)}});
   return chains;
 }
 
 }  // namespace
-
-std::optional<client::Write> tell_node_allocatable(const api::Pod& pod,
-                                                   const api::NodeAllocatableClaims& wanted) {
-  if (pod.node_allocatable == wanted) return std::nullopt;
-  const Json status = Json::object({{"nodeAllocatableResourceClaimStatuses", api::to_json(wanted)}});
-  return client::merge_patch(client::key_of(api::Kind::Pod, pod.meta), Json::object({{"status", status}}),
-                             pod.meta.uid, pod.meta.resource_version, "status");
-}
 
 bool same_devices(const api::Allocation& a, const api::Allocation& b) {
   const auto left = sorted(a), right = sorted(b);

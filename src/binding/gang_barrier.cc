@@ -5,7 +5,6 @@
 
 #include "base/known_defects.h"
 #include "binding/bind_cycle.h"
-#include "binding/dynamic_resources.h"
 #include "binding/gang.h"
 
 namespace berth::binding {

@@ -58,9 +58,4 @@ Status validate(const Plugins& plugins, const api::Pod& pod) {
   return {};
 }
 
-Status mutate(const Plugins& plugins, Json& pod) {
-  for (const auto& plugin : plugins) TRY(plugin->mutate(pod));
-  return {};
-}
-
 }  // namespace berth::binding

@@ -17,6 +17,12 @@
 
 namespace berth::binding {
 
+// Reason of a Failed: what the pod waited for was not there within BinderOptions::binding_timeout.
+inline constexpr std::string_view kBindingTimeout = "BindingTimeout";
+// Watches of different kinds do not keep step: what a request names may be seen this much later than the
+// request.
+inline constexpr Duration kInformerLagGrace = Duration::seconds(3);
+
 struct BinderOptions {
   Duration binding_timeout =
       Duration::seconds(600);  // from allocationTimestamp to all binding conditions True
@@ -70,14 +76,14 @@ class Plugin {
  public:
   virtual ~Plugin() = default;
   virtual std::string_view name() const = 0;
-  // Whether the pod makes sense to this plugin. Admission asks on create and update, the binding process
-  // before its first step.
+  // Whether the pod makes sense to this plugin; asked before the first step.
   virtual Status validate(const api::Pod& pod) const = 0;
-  // Changes a pod before it is stored (admission).
-  virtual Status mutate(Json& pod) const = 0;
   virtual PreBindStep pre_bind(const BindContext& context) const = 0;
-  // Writes after a successful binding; nobody waits for them.
-  virtual std::vector<client::Chain> post_bind(const BindContext& context) const = 0;
+  // What the pod says before it is bound: writes to it that go right before the binding, in one chain with
+  // it, each on the version of the one before. Rollback takes them back.
+  virtual std::vector<client::Write> before_binding(const BindContext&) const { return {}; }
+  // Writes after a successful binding; nobody waits for them. Once, by the process that bound.
+  virtual std::vector<client::Chain> post_bind(const BindContext&) const { return {}; }
   // What is still to be given back of what this request owns; empty when all is.
   virtual std::vector<client::Chain> rollback(const BindContext& context) const = 0;
 };
@@ -94,8 +100,7 @@ PreBindStep pre_bind(const Plugins& plugins, const BindContext& context);
 // Nothing is left to write or to wait for before the binding.
 bool is_prepared(const Plugins& plugins, const BindContext& context);
 
-// For admission: all plugins in order; the first that refuses ends it.
+// All plugins in order; the first that refuses ends it.
 Status validate(const Plugins& plugins, const api::Pod& pod);
-Status mutate(const Plugins& plugins, Json& pod);
 
 }  // namespace berth::binding
