@@ -1,0 +1,50 @@
+#include "scheduling/plugins/plugins.h"
+
+namespace berth::scheduling {
+namespace {
+
+// One overload an extension point.
+void add(PluginSet& set, std::unique_ptr<PreEnqueue> plugin) {
+  set.gates.push_back(std::move(plugin));
+}
+void add(PluginSet& set, std::unique_ptr<PreFilter> plugin) {
+  set.prefilters.push_back(std::move(plugin));
+}
+void add(PluginSet& set, std::unique_ptr<Filter> plugin) {
+  set.filters.push_back(std::move(plugin));
+}
+void add(PluginSet& set, std::unique_ptr<LazyFilter> plugin) {
+  set.lazy_filters.push_back(std::move(plugin));
+}
+void add(PluginSet& set, std::unique_ptr<Reserve> plugin) {
+  set.reserves.push_back(std::move(plugin));
+}
+void add(PluginSet& set, std::unique_ptr<PostFilter> plugin) {
+  set.post_filters.push_back(std::move(plugin));
+}
+void add(PluginSet& set, std::unique_ptr<FitCounter> plugin) {
+  set.fit_counter = std::move(plugin);
+}
+void add(PluginSet& set, std::unique_ptr<PlacementGenerator> plugin) {
+  set.placement_generator = std::move(plugin);
+}
+void add(PluginSet& set, std::unique_ptr<PlacementState> plugin) {
+  set.placement_state = std::move(plugin);
+}
+void add(PluginSet& set, std::unique_ptr<PlacementScorer> plugin) {
+  set.placement_scorers.push_back(std::move(plugin));
+}
+
+}  // namespace
+
+PluginSet default_plugins() {
+  PluginSet set;
+#define PLUGIN(point, name) add(set, plugins::name());
+#define SCORE(name, weight) set.scores.push_back({plugins::name(), weight});
+#include "scheduling/plugins/plugins.def"
+#undef SCORE
+#undef PLUGIN
+  return set;
+}
+
+}  // namespace berth::scheduling
