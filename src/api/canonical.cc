@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/base64.h"
 #include "base/quantity.h"
 
 namespace berth::api {
@@ -102,8 +103,6 @@ Error bad_time(std::string_view text, std::string_view layout) {
   if (!rest.starts_with('Z')) return cannot(rest, "Z07:00");
   return out_of_range("day");
 }
-
-constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 bool is_scalar_zero(const FieldInfo& field, const Json& value) {
   switch (field.kind) {
@@ -215,25 +214,12 @@ Result<std::string> canonical_base64(std::string_view text) {
     if (c == '\n' || c == '\r') continue;
     if (c == '=')
       ++padding;
-    else if (padding > 0 || kBase64.find(c) == std::string_view::npos)
+    else if (padding > 0 || kBase64Alphabet.find(c) == std::string_view::npos)
       return invalid(fmt::format("illegal base64 data at input byte {}", i));
     out += c;
   }
   if (out.size() % 4 != 0 || padding > 2)
     return invalid(fmt::format("illegal base64 data at input byte {}", text.size() - text.size() % 4));
-  return out;
-}
-
-std::string base64_of(std::string_view bytes) {
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t left = std::min<std::size_t>(3, bytes.size() - i);
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      group = group << 8 | (k < left ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k) out += k <= left ? kBase64[group >> (18 - 6 * k) & 63] : '=';
-  }
   return out;
 }
 

@@ -28,7 +28,6 @@ Result<std::string> canonical_duration(std::string_view text);
 std::string duration_text(Duration duration);
 // Base64 with padding, without line breaks.
 Result<std::string> canonical_base64(std::string_view text);
-std::string base64_of(std::string_view bytes);
 
 // The values of a message's members by field position; null means absent.
 using Members = std::vector<Json>;

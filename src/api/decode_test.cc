@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/canonical.h"
+#include "base/base64.h"
 
 namespace berth::api {
 namespace {
@@ -174,10 +175,10 @@ TEST(Canonical, WritesGoDurations) {
 }
 
 TEST(Canonical, EncodesBase64) {
-  EXPECT_EQ(base64_of(""), "");
-  EXPECT_EQ(base64_of("f"), "Zg==");
-  EXPECT_EQ(base64_of("fo"), "Zm8=");
-  EXPECT_EQ(base64_of("foo"), "Zm9v");
+  EXPECT_EQ(base64_encode(""), "");
+  EXPECT_EQ(base64_encode("f"), "Zg==");
+  EXPECT_EQ(base64_encode("fo"), "Zm8=");
+  EXPECT_EQ(base64_encode("foo"), "Zm9v");
   EXPECT_EQ(canonical_base64("Zm\n9v").value_or(""), "Zm9v");
   EXPECT_FALSE(canonical_base64("Zm9").ok());
 }

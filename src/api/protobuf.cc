@@ -7,6 +7,7 @@
 
 #include "api/canonical.h"
 #include "api/protobuf_wire.h"
+#include "base/base64.h"
 
 namespace berth::api {
 namespace {
@@ -240,7 +241,7 @@ Result<Json> Decoder::special(const FieldInfo& field, std::string_view bytes) {
     case ValueKind::String:
       return text_value(bytes);
     case ValueKind::Bytes:
-      return Json(base64_of(bytes));
+      return Json(base64_encode(bytes));
     case ValueKind::Quantity:
       return Json(TRY(canonical_quantity(TRY(parts_of(bytes)).bytes[1])));
     case ValueKind::Time:

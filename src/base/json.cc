@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include <simdjson.h>
+#include "base/hex.h"
 
 #include <charconv>
 #include <cmath>
@@ -276,7 +277,6 @@ std::size_t plain_until(std::string_view text, std::size_t from) {
 }  // namespace
 
 void append_json_string(std::string& out, std::string_view text) {
-  static constexpr char kHex[] = "0123456789abcdef";
   out += '"';
   std::size_t plain_from = 0;
   for (std::size_t i = plain_until(text, 0); i < text.size(); i = plain_until(text, i + 1)) {
@@ -300,7 +300,8 @@ void append_json_string(std::string& out, std::string_view text) {
         out += "\\t";
         break;
       default:
-        (out += "\\u00") += {kHex[c >> 4], kHex[c & 15]};
+        out += "\\u00";
+        append_hex(out, c, kHexLower);
     }
   }
   out.append(text, plain_from);

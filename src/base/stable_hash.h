@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "base/fnv.h"
@@ -14,14 +13,6 @@ constexpr std::uint64_t stable_hash(std::string_view text) {
   std::uint64_t hash = fnv1a(text);
   hash = (hash ^ (hash >> 31)) * 0x94d049bb133111ebull;
   return hash ^ (hash >> 29);
-}
-
-// 16 hexadecimal digits.
-inline std::string hex_of(std::uint64_t hash) {
-  std::string hex(16, '0');
-  for (auto digit = hex.rbegin(); digit != hex.rend(); ++digit, hash >>= 4)
-    *digit = "0123456789abcdef"[hash & 15u];
-  return hex;
 }
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/hex.h"
 #include "cel/utf8.h"
 
 namespace berth::cel {
@@ -18,13 +19,6 @@ bool is_letter(char c) {
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
-int hex_of(char c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 class Lexer {
  public:
   Lexer(std::string_view text, std::vector<Token>& tokens) : text_(text), tokens_(tokens) {}
@@ -101,8 +95,8 @@ class Lexer {
 
   void lex_number(std::size_t start) {
     TokenKind kind = TokenKind::Int;
-    if (peek() == '0' && (peek(1) == 'x' || peek(1) == 'X') && hex_of(peek(2)) >= 0) {
-      for (at_ += 2; hex_of(peek()) >= 0;) ++at_;
+    if (peek() == '0' && (peek(1) == 'x' || peek(1) == 'X') && hex_value(peek(2)) >= 0) {
+      for (at_ += 2; hex_value(peek()) >= 0;) ++at_;
     } else {
       while (is_digit(peek())) ++at_;
       if (peek() == '.' && is_digit(peek(1))) {
@@ -165,7 +159,7 @@ class Lexer {
       return false;
     std::uint32_t code = 0;
     for (; digits > 0; --digits, ++at_) {
-      const int digit = hex_of(peek());
+      const int digit = hex_value(peek());
       if (digit < 0 || digit >= base) return false;
       code = code * static_cast<std::uint32_t>(base) + static_cast<std::uint32_t>(digit);
     }

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/hex.h"
 #include "cel/libraries.h"
 
 namespace berth::cel {
@@ -16,13 +17,6 @@ struct Address {
   bool is_v4 = false;
   friend bool operator==(const Address&, const Address&) = default;
 };
-
-int hex_of(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 // Writes four bytes, or says what is wrong.
 std::string parse_v4(std::string_view text, std::uint8_t* out) {
@@ -61,9 +55,9 @@ std::string parse_v6(std::string_view text, std::uint8_t* out) {
   while (filled < 16) {
     std::size_t digits = 0;
     int value = 0;
-    for (; digits < text.size() && hex_of(text[digits]) >= 0; ++digits) {
+    for (; digits < text.size() && hex_value(text[digits]) >= 0; ++digits) {
       if (digits > 3) return "each group must have 4 or fewer digits" + at(text);
-      value = value * 16 + hex_of(text[digits]);
+      value = value * 16 + hex_value(text[digits]);
     }
     if (digits == 0) return "each colon-separated field must have at least one digit" + at(text);
     if (digits < text.size() && text[digits] == '.') {

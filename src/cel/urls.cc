@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/hex.h"
 #include "cel/builders.h"
 #include "cel/libraries.h"
 
@@ -28,13 +29,6 @@ class Url : public ObjectSource {
 bool is_alnum(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
-int hex_of(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 enum class Plus { Literal, Space };
 
 // Percent-decoded text; nothing and the offending escape when it is malformed.
@@ -42,11 +36,11 @@ std::optional<std::string> unescape(std::string_view text, Plus plus, std::strin
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '%') {
-      if (i + 2 >= text.size() || hex_of(text[i + 1]) < 0 || hex_of(text[i + 2]) < 0) {
+      if (i + 2 >= text.size() || hex_value(text[i + 1]) < 0 || hex_value(text[i + 2]) < 0) {
         bad = text.substr(i, 3);
         return std::nullopt;
       }
-      out += static_cast<char>(hex_of(text[i + 1]) * 16 + hex_of(text[i + 2]));
+      out += static_cast<char>(hex_value(text[i + 1]) * 16 + hex_value(text[i + 2]));
       i += 2;
     } else {
       out += text[i] == '+' && plus == Plus::Space ? ' ' : text[i];
@@ -60,14 +54,12 @@ bool stays_in_path(char c) {
 }
 
 std::string escape_path(std::string_view text) {
-  static constexpr char kHex[] = "0123456789ABCDEF";
   std::string out;
   for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
     if (stays_in_path(c))
       out += c;
     else
-      ((out += '%') += kHex[byte / 16]) += kHex[byte % 16];
+      append_percent_encoded(out, c);
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "api/canonical.h"
+#include "base/base64.h"
 #include "cel/builders.h"
 #include "cel/times.h"
 #include "client/kubeconfig.h"
@@ -42,7 +43,7 @@ Result<Value> text_value(std::string_view member, const Json& json) {
   const std::string& text = json.as_string();
   if (member == "string") return Value::of_string(text);
   if (member == "bytes") {
-    const Result<std::string> bytes = client::base64_decode(text);
+    const Result<std::string> bytes = base64_decode(text);
     if (!bytes) return wrong(member, "is no base64");
     return Value::of_bytes(*bytes);
   }
@@ -198,7 +199,7 @@ Json json_of(const Value& value) {
     case Kind::String:
       return std::string(value.as_text());
     case Kind::Bytes:
-      return api::base64_of(value.as_text());
+      return base64_encode(value.as_text());
     case Kind::List:
       return json_of_list(value.as_list());
     case Kind::Map:

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/hex.h"
 #include "base/json.h"
 
 namespace berth::client {
@@ -50,17 +51,12 @@ std::string path_of(const api::ResourceRef& resource) {
 }
 
 std::string percent_encoded(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string out;
   for (const char c : text) {
-    if (is_plain(c)) {
+    if (is_plain(c))
       out += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    out += '%';
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 15];
+    else
+      append_percent_encoded(out, c);
   }
   return out;
 }

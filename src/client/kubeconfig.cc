@@ -13,7 +13,9 @@
 #include <optional>
 
 #include "api/yaml.h"
+#include "base/base64.h"
 #include "base/json.h"
+#include "base/text_file.h"
 
 namespace berth::client {
 namespace {
@@ -24,26 +26,6 @@ constexpr std::size_t kFilesMax = 64;  // in one KUBECONFIG
 constexpr std::string_view kMarker = "# Written by berth; replaced when it starts again.\n";
 
 // --- The edge to the file system.
-
-Error file_error(const std::string& path, const char* sentence) {
-  const ErrorCode code = errno == ENOENT ? ErrorCode::NotFound : ErrorCode::Unavailable;
-  return Error(code, path, std::string(sentence) + ": " + std::strerror(errno));
-}
-
-Result<std::string> read_file(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return file_error(path, "cannot be read");
-  std::string text;
-  std::array<char, 16384> bytes;
-  ssize_t size = 0;
-  while ((size = ::read(file, bytes.data(), bytes.size())) > 0 && text.size() <= kFileBytesMax)
-    text.append(bytes.data(), static_cast<std::size_t>(size));
-  const Error failure = file_error(path, "cannot be read");
-  ::close(file);
-  if (size < 0) return failure;
-  if (text.size() > kFileBytesMax) return Error(ErrorCode::TooLarge, path, "larger than 4 MiB");
-  return text;
-}
 
 Status replace_file(const std::string& path, const std::string& text) {
   const std::string draft = path + "." + std::to_string(::getpid()) + ".new";
@@ -107,7 +89,7 @@ std::string directory_of(const std::string& path) {
 }
 
 Status merge_file(const std::string& path, Merged& merged) {
-  const std::string text = TRY(read_file(path));
+  const std::string text = TRY(read_text_file(path, kFileBytesMax));
   const std::vector<api::YamlDocument> documents = TRY(api::parse_yaml_documents(text, path));
   if (documents.empty()) return {};
   const Json& file = documents.front().value;
@@ -137,7 +119,7 @@ Result<std::string> material(const NamedEntry& entry, const std::string& key) {
   }
   const std::string_view path = entry.value.string_at(key);
   if (path.empty()) return std::string();
-  return read_file(path_in(entry, path));
+  return read_text_file(path_in(entry, path), kFileBytesMax);
 }
 
 Status fill_cluster(const NamedEntry& entry, ClusterAccess& access) {
@@ -199,10 +181,10 @@ Result<ClusterAccess> in_cluster(const KubeEnvironment& environment) {
   ClusterAccess access;
   const bool is_ipv6 = host.find(':') != std::string::npos;
   access.server = "https://" + (is_ipv6 ? "[" + host + "]" : host) + ":" + environment.service_port;
-  access.ca_pem = TRY(read_file(environment.service_account + "/ca.crt"));
+  access.ca_pem = TRY(read_text_file(environment.service_account + "/ca.crt", kFileBytesMax));
   access.token_file = environment.service_account + "/token";
   TRY(read_token_file(access.token_file));
-  Result<std::string> ns = read_file(environment.service_account + "/namespace");
+  Result<std::string> ns = read_text_file(environment.service_account + "/namespace", kFileBytesMax);
   if (ns && !trimmed(*ns).empty()) access.ns = trimmed(*ns);
   return access;
 }
@@ -223,14 +205,6 @@ std::string quoted(std::string_view text) {
   std::string out;
   append_json_string(out, text);  // a JSON string is a YAML string
   return out;
-}
-
-int base64_value(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  if (c == '+') return 62;
-  return c == '/' ? 63 : -1;
 }
 
 }  // namespace
@@ -292,7 +266,7 @@ std::string kubeconfig_text(const ClusterAccess& access) {
 }
 
 Status write_kubeconfig(const std::string& file, const ClusterAccess& access) {
-  const Result<std::string> there = read_file(file);
+  const Result<std::string> there = read_text_file(file, kFileBytesMax);
   if (there && !there->empty() && !there->starts_with(kMarker))
     return Error(ErrorCode::Exists, file, "was not written by berth and is left alone; name another file");
   if (!there && there.error().code() != ErrorCode::NotFound) return there.error();
@@ -307,43 +281,9 @@ void remove_kubeconfig(const std::string& file) {
 }
 
 Result<std::string> read_token_file(const std::string& file) {
-  std::string token = trimmed(TRY(read_file(file)));
+  std::string token = trimmed(TRY(read_text_file(file, kFileBytesMax)));
   if (token.empty()) return Error(ErrorCode::Invalid, file, "an empty token file");
   return token;
-}
-
-std::string base64_encode(std::string_view bytes) {
-  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      group = group << 8 | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k) text += k <= count ? kAlphabet[group >> (18 - 6 * k) & 63] : '=';
-  }
-  return text;
-}
-
-Result<std::string> base64_decode(std::string_view text) {
-  std::string bytes;
-  std::uint32_t group = 0;
-  int digits = 0, pads = 0;
-  for (const char c : text) {
-    if (c == ' ' || c == '\t' || c == '\r' || c == '\n') continue;
-    const int value = c == '=' ? 0 : base64_value(c);
-    pads += c == '=';
-    if (value < 0 || pads > 2 || (pads > 0 && c != '=') || (c == '=' && digits < 2))
-      return Error(ErrorCode::Invalid, "not base64");
-    group = group << 6 | static_cast<std::uint32_t>(value);
-    if (++digits < 4) continue;
-    for (int k = 0; k < 3 - pads; ++k) bytes += static_cast<char>(group >> (16 - 8 * k) & 255);
-    digits = 0;
-    group = 0;
-  }
-  if (digits != 0) return Error(ErrorCode::Invalid, "not base64: it ends early");
-  return bytes;
 }
 
 }  // namespace berth::client

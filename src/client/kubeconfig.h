@@ -58,8 +58,4 @@ void remove_kubeconfig(const std::string& file);
 // The token of a file, without surrounding white space.
 Result<std::string> read_token_file(const std::string& file);
 
-std::string base64_encode(std::string_view bytes);
-// Standard alphabet, padded; white space is skipped. Refuses everything else (Invalid).
-Result<std::string> base64_decode(std::string_view text);
-
 }  // namespace berth::client

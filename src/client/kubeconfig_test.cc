@@ -1,5 +1,7 @@
 #include "client/kubeconfig.h"
 
+#include "base/base64.h"
+
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>

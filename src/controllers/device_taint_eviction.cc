@@ -14,11 +14,6 @@ constexpr Duration kRuleStatusPeriod = Duration::seconds(10);
 constexpr std::string_view kEventReason = "DeviceTaintManagerEviction";
 constexpr std::string_view kComponent = "device-taint-eviction-controller";  // in events
 
-template <class T>
-const T* in(const std::optional<api::TypedObject>& object) {
-  return object ? std::get<std::shared_ptr<const T>>(*object).get() : nullptr;
-}
-
 bool evicts(const api::DeviceTaintRule& rule) {
   return rule.taint.effect == api::kNoExecute;
 }
@@ -42,8 +37,8 @@ bool has_evicting_taint(const api::ResourceSlice* slice) {
 
 // Once a pod has a node, nothing but its claims' objects changes when it must go.
 void on_pod(const View& view, const Delta& delta, Keys& keys) {
-  const auto* before = in<api::Pod>(delta.before);
-  const auto* after = in<api::Pod>(delta.after);
+  const auto* before = client::object_of<api::Pod>(delta.before);
+  const auto* after = client::object_of<api::Pod>(delta.after);
   const api::Pod& pod = after ? *after : *before;
   if (pod.claims.empty() && pod.extended_claim.empty()) return;
   keys.push_back(delta.key);
@@ -53,7 +48,8 @@ void on_pod(const View& view, const Delta& delta, Keys& keys) {
 }
 
 void on_claim(const View& view, const Delta& delta, Keys& keys) {
-  for (const auto* claim : {in<api::ResourceClaim>(delta.before), in<api::ResourceClaim>(delta.after)}) {
+  for (const auto* claim : {client::object_of<api::ResourceClaim>(delta.before),
+                            client::object_of<api::ResourceClaim>(delta.after)}) {
     if (!claim || !claim->allocation) continue;
     users_of(view, *claim, keys);
     if (delta.after) rules_of(view, *claim, keys);
@@ -61,8 +57,8 @@ void on_claim(const View& view, const Delta& delta, Keys& keys) {
 }
 
 void on_slice(const View& view, const Delta& delta, Keys& keys) {
-  const auto* before = in<api::ResourceSlice>(delta.before);
-  const auto* after = in<api::ResourceSlice>(delta.after);
+  const auto* before = client::object_of<api::ResourceSlice>(delta.before);
+  const auto* after = client::object_of<api::ResourceSlice>(delta.after);
   if (!has_evicting_taint(before) && !has_evicting_taint(after)) return;
   const api::ResourceSlice& slice = after ? *after : *before;
   for (const auto& [key, claim] : view.claims.all())
@@ -74,8 +70,8 @@ void on_slice(const View& view, const Delta& delta, Keys& keys) {
 }
 
 void on_rule(const View& view, const Delta& delta, Keys& keys) {
-  const auto* before = in<api::DeviceTaintRule>(delta.before);
-  const auto* after = in<api::DeviceTaintRule>(delta.after);
+  const auto* before = client::object_of<api::DeviceTaintRule>(delta.before);
+  const auto* after = client::object_of<api::DeviceTaintRule>(delta.after);
   keys.push_back(delta.key);
   if (before && after && before->meta.generation == after->meta.generation) return;
   for (const auto& [key, claim] : view.claims.all())

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/hex.h"
 #include "base/stable_hash.h"
 #include "controllers/controllers.h"
 #include "controllers/patches.h"

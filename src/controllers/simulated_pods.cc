@@ -1,3 +1,4 @@
+#include "base/hex.h"
 #include "base/stable_hash.h"
 #include "controllers/controllers.h"
 #include "controllers/patches.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hex.h"
 #include "base/stable_hash.h"
 
 namespace berth::engine {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/fnv.h"
+#include "base/hex.h"
 #include "base/known_defects.h"
-#include "base/stable_hash.h"
 #include "scheduling/writes.h"
 
 namespace berth::scheduling {
@@ -14,11 +14,6 @@ std::uint64_t version_digest(const api::ObjectKey& key, const std::optional<api:
   if (!object) return 0;
   const api::ObjectMeta& meta = api::meta_of(*object);
   return fnv1a(api::to_text(key) + "@" + meta.uid + "@" + std::to_string(meta.resource_version));
-}
-
-template <class T>
-std::shared_ptr<const T> as(const std::optional<api::TypedObject>& object) {
-  return object ? std::get<std::shared_ptr<const T>>(*object) : nullptr;
 }
 
 bool same_taints(const std::vector<api::Taint>& a, const std::vector<api::Taint>& b) {
@@ -72,8 +67,8 @@ EntityKey Scheduler::entry_of(const api::Pod& pod) const {
 }
 
 void Scheduler::pod_changed(const client::View&, const client::Delta& delta, Time now) {
-  const auto before = as<api::Pod>(delta.before);
-  const auto after = as<api::Pod>(delta.after);
+  const auto* before = client::object_of<api::Pod>(delta.before);
+  const auto* after = client::object_of<api::Pod>(delta.after);
   const bool recreated = before && after && before->meta.uid != after->meta.uid;
   if (before && (!after || recreated)) avoid_list_.forget(before->meta.uid);
   if (!after || recreated || after->bound() || after->finished()) conditions_.drop(delta.key);
@@ -95,8 +90,8 @@ void Scheduler::pod_changed(const client::View&, const client::Delta& delta, Tim
 
 // Only what a claim frees helps others; its own pods look again whatever changed for them.
 void Scheduler::claim_changed(const client::View& view, const client::Delta& delta, Time now) {
-  const auto before = as<api::ResourceClaim>(delta.before);
-  const auto after = as<api::ResourceClaim>(delta.after);
+  const auto* before = client::object_of<api::ResourceClaim>(delta.before);
+  const auto* after = client::object_of<api::ResourceClaim>(delta.after);
   if (before && (!after || after->meta.uid != before->meta.uid)) avoid_list_.forget(before->meta.uid);
   const bool was_allocated = before && before->allocation, is_allocated = after && after->allocation;
   for (const api::Pod* pod : view.pods_using_claim(delta.key.ns, delta.key.name)) {
@@ -114,9 +109,9 @@ void Scheduler::claim_changed(const client::View& view, const client::Delta& del
 }
 
 void Scheduler::request_changed(const client::View& view, const client::Delta& delta, Time now) {
-  const auto before = as<api::BindRequest>(delta.before);
-  const auto after = as<api::BindRequest>(delta.after);
-  for (const auto& request : {before, after}) {
+  const auto* before = client::object_of<api::BindRequest>(delta.before);
+  const auto* after = client::object_of<api::BindRequest>(delta.after);
+  for (const api::BindRequest* request : {before, after}) {
     if (!request) continue;
     const PodId pod = cluster_.find_pod(request->meta.ns, request->pod_name);
     if (pod.valid() && cluster_.pod(pod).live) dirty_.insert(entry_of(*cluster_.pod(pod).live));
@@ -147,8 +142,8 @@ void Scheduler::apply(const client::View& view, const client::Delta& delta, Time
   if (!leading_ && !has(KnownDefect::StandbyRemembers)) return;
   switch (delta.key.kind) {
     case api::Kind::Node: {
-      const auto before = as<api::Node>(delta.before);
-      const auto after = as<api::Node>(delta.after);
+      const auto* before = client::object_of<api::Node>(delta.before);
+      const auto* after = client::object_of<api::Node>(delta.after);
       if (before && after && !matters(*before, *after)) break;
       queue_.wake(before ? kEventNodeChanged : kEventNodeAdded, now);
       break;

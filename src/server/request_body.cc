@@ -3,6 +3,7 @@
 #include "api/decode.h"
 #include "api/protobuf.h"
 #include "api/yaml.h"
+#include "base/hex.h"
 #include "server/conversions.h"
 #include "server/object_target.h"
 
@@ -34,12 +35,8 @@ std::string summary(std::string_view body) {
   const std::string_view shown = body.substr(0, kShownBytesMax);
   std::string text(shown);
   if (body.front() != '{') {
-    static constexpr std::string_view kDigits = "0123456789abcdef";
     text.clear();
-    for (const char c : shown) {
-      text += kDigits[static_cast<unsigned char>(c) >> 4];
-      text += kDigits[static_cast<unsigned char>(c) & 15];
-    }
+    for (const char c : shown) append_hex(text, static_cast<unsigned char>(c), kHexLower);
   }
   return body.size() > kShownBytesMax ? text + " ..." : text;
 }

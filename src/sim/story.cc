@@ -6,6 +6,7 @@
 #include "api/type_table.h"
 #include "api/yaml.h"
 #include "base/ascii.h"
+#include "base/text_file.h"
 #include "sim/story_health.h"
 #include "sim/story_pod.h"
 #include "sim/world.h"
@@ -15,15 +16,6 @@ namespace {
 
 constexpr std::size_t kStoryBytesMax = 4u << 20;
 constexpr std::int64_t kPodsAtOnceMax = 1000;  // of one `apply` with a count
-
-Result<std::string> read_text(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "rbe");
-  if (!file) return Error(ErrorCode::NotFound, path, "cannot be opened");
-  std::string text(kStoryBytesMax, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file));
-  std::fclose(file);
-  return text;
-}
 
 // "pod/web", "resourceclaim/default/gpu": kind in lower case, namespace when it is not "default", name.
 struct StoryName {
@@ -257,7 +249,7 @@ class Runner {
 }  // namespace
 
 Status give(World& world, const std::string& path) {
-  const std::string text = TRY(read_text(path));
+  const std::string text = TRY(read_text_file(path, kStoryBytesMax));
   const std::vector<api::YamlDocument> documents = TRY(api::parse_yaml_documents(text, path));
   for (const api::YamlDocument& document : documents)
     if (Status created = create(world, document.value); !created) return created.error().under(path);
@@ -266,7 +258,7 @@ Status give(World& world, const std::string& path) {
 
 Result<StoryResult> run_story(const std::string& file, const std::string& given_directory,
                               const std::function<void(World&)>& at_end) {
-  const std::string text = TRY(read_text(file));
+  const std::string text = TRY(read_text_file(file, kStoryBytesMax));
   const std::vector<api::YamlDocument> documents = TRY(api::parse_yaml_documents(text, file));
   if (documents.size() != 1) return Error(ErrorCode::Invalid, file, "a story is one YAML document");
   const Json& story = documents.front().value;

@@ -4,6 +4,7 @@
 #include "api/canonical.h"
 #include "api/kinds/core_kinds.h"
 #include "api/kinds/core_parts.h"
+#include "base/base64.h"
 
 namespace berth::api {
 namespace {
@@ -67,7 +68,8 @@ void set_secret_defaults(Json& secret) {
   if (const Json* texts = present(secret, "stringData")) {
     JsonObject merged;
     if (const Json* stored = present(secret, "data")) merged = stored->as_object();
-    for (const JsonMember& text : texts->as_object()) merged[text.key] = base64_of(text.value.as_string());
+    for (const JsonMember& text : texts->as_object())
+      merged[text.key] = base64_encode(text.value.as_string());
     std::sort(merged.begin(), merged.end(),
               [](const JsonMember& a, const JsonMember& b) { return a.key < b.key; });
     secret.as_object().erase("stringData");

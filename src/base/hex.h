@@ -1,0 +1,41 @@
+// Hexadecimal digits, and what is written with them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace berth {
+
+inline constexpr std::string_view kHexLower = "0123456789abcdef";
+inline constexpr std::string_view kHexUpper = "0123456789ABCDEF";
+
+// 0 to 15; -1 for what is no hexadecimal digit.
+constexpr int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// Two digits.
+inline void append_hex(std::string& out, unsigned char byte, std::string_view digits) {
+  out += digits[byte >> 4];
+  out += digits[byte & 15];
+}
+
+// "%2F": the byte in a URL.
+inline void append_percent_encoded(std::string& out, char byte) {
+  out += '%';
+  append_hex(out, static_cast<unsigned char>(byte), kHexUpper);
+}
+
+// 16 digits in lower case.
+inline std::string hex_of(std::uint64_t number) {
+  std::string hex;
+  for (int shift = 56; shift >= 0; shift -= 8)
+    append_hex(hex, static_cast<unsigned char>(number >> shift), kHexLower);
+  return hex;
+}
+
+}  // namespace berth
