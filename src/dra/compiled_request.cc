@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dra/constraints.h"
+#include "dra/pools/constraints.h"
 
 namespace berth::dra {
 namespace {

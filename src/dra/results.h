@@ -2,7 +2,7 @@
 // snapshot.
 #pragma once
 
-#include "dra/search.h"
+#include "dra/search/search.h"
 
 namespace berth::dra {
 

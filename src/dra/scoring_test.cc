@@ -6,7 +6,7 @@
 
 #include <sstream>
 
-#include "dra/search.h"
+#include "dra/search/search.h"
 #include "dra/test_world.h"
 
 namespace berth::dra {
