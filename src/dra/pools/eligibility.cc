@@ -45,8 +45,8 @@ bool can_skip_operations(const model::NodeRow& node) {
 }
 
 Eligibility EligibilityCheck::of_capacity(const CompiledSubRequest& sub, DeviceRef place) const {
-  const Slice& slice = slice_at(place);
-  const api::Device& device = device_at(place);
+  const Slice& slice = devices.slice_at(place);
+  const api::Device& device = devices.device_at(place);
   if (!slice.shareable.test(place.device)) {
     if (sub.spec->capacity.empty()) return Eligibility::Fits;
     const Result<bool> enough = large_enough(device, sub.spec->capacity);
@@ -66,12 +66,12 @@ Eligibility EligibilityCheck::of_capacity(const CompiledSubRequest& sub, DeviceR
 Eligibility EligibilityCheck::of(const CompiledSubRequest& sub, DeviceRef place) const {
   const DeviceRun& device_run = devices.order[place.device_run];
   const NodePool& pool = devices.pools[device_run.pool];
-  const Slice& slice = slice_at(place);
+  const Slice& slice = devices.slice_at(place);
   const bool blocked = !sub.spec->admin_access && device_run.blocked.test(place.device);
   const Selected& selected = inventory.selected(*pool.slices[device_run.slice], sub.selectors);
   if (selected.error.test(place.device)) return blocked ? Eligibility::InUse : Eligibility::Error;
   if (!selected.match.test(place.device) || !device_run.here.test(place.device)) return Eligibility::Selector;
-  const api::Device& device = device_at(place);
+  const api::Device& device = devices.device_at(place);
   if (!refusal_of(slice, device, gates, cluster.node(node)).empty()) return Eligibility::Feature;
   if (blocked) return Eligibility::InUse;
   // Kubernetes looks at amounts before taints; only an error shows that.

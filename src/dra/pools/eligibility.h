@@ -22,12 +22,6 @@ enum class Eligibility : std::uint8_t {
   Error,  // Kubernetes ends the attempt when it looks at this device
 };
 
-// A device by its place in the search order.
-struct DeviceRef {
-  std::uint32_t device_run = 0;
-  std::size_t device = 0;
-};
-
 struct EligibilityCheck {
   const model::Cluster& cluster;
   Inventory& inventory;
@@ -36,11 +30,6 @@ struct EligibilityCheck {
   model::NodeId node;
 
   Eligibility of(const CompiledSubRequest& sub, DeviceRef place) const;
-  const Slice& slice_at(DeviceRef place) const {
-    const DeviceRun& device_run = devices.order[place.device_run];
-    return *devices.pools[device_run.pool].slices[device_run.slice];
-  }
-  const api::Device& device_at(DeviceRef place) const { return slice_at(place).live->devices[place.device]; }
 
  private:
   Eligibility of_capacity(const CompiledSubRequest& sub, DeviceRef place) const;

@@ -45,24 +45,6 @@ bool has_groups(const ResourceSlice& slice) {
 
 }  // namespace
 
-bool GroupState::admits(const std::vector<std::uint32_t>& candidate) const {
-  if (!members) return true;
-  if (!grouped) return candidate.empty();
-  return std::any_of(candidate.begin(), candidate.end(), [&](std::uint32_t group) {
-    return std::binary_search(groups.begin(), groups.end(), group);
-  });
-}
-
-void GroupState::admit(const std::vector<std::uint32_t>& candidate) {
-  if (!members) {
-    *this = {true, !candidate.empty(), candidate};
-  } else if (grouped && !candidate.empty()) {
-    std::erase_if(groups, [&](std::uint32_t group) {
-      return !std::binary_search(candidate.begin(), candidate.end(), group);
-    });
-  }
-}
-
 NodeDevices& Inventory::of(model::NodeId node) {
   if (nodes_.size() <= node.index()) nodes_.resize(node.index() + 1);
   std::unique_ptr<NodeDevices>& slot = nodes_[node.index()];

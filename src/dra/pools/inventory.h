@@ -1,7 +1,9 @@
-// The devices that a node can use, in search order, with what is left of their pools. Built once per node and
-// slice version, kept until one of its inputs changes.
+// The devices of every node that was asked about. Built once per node and slice version, kept until one of
+// its inputs changes.
 //
-// Owner: one Allocator. Source: KEP-4381 pools and generations, KEP-4815 counters, KEP-5963 groups.
+// Owner: one Allocator. Cost of a node that is known: a comparison of stamps per pool; of a pool that the
+// ledger changed, a pass over its devices. Source: KEP-4381 pools and generations, KEP-4815 counters,
+// KEP-5963 groups.
 #pragma once
 
 #include <map>
@@ -10,95 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "dra/columns/device_columns.h"
-#include "dra/columns/mask.h"
 #include "dra/columns/selector_cache.h"
 #include "dra/gates.h"
-#include "dra/pools/value_table.h"
-#include "model/cluster.h"
+#include "dra/pools/node_devices.h"
 
 namespace berth::dra {
-
-// One version of one slice, with what was computed from it alone.
-struct Slice {
-  std::shared_ptr<const api::ResourceSlice> live;
-  std::vector<model::DeviceId> devices;
-  Mask shareable;
-  Mask has_binding_conditions;
-  SliceRows rows;
-  // By expression: what it yields on each device.
-  std::map<std::string, std::vector<Result<api::AttributeValue>>> derived;
-};
-using SlicePtr = std::shared_ptr<Slice>;
-
-// What one device draws from one counter set of its pool, as indices into NodePool.
-struct CounterDraw {
-  std::uint32_t set = 0;
-  std::vector<std::pair<std::uint32_t, Quantity>> counters;
-  std::vector<std::uint32_t> groups;  // sorted; empty: ungrouped
-};
-
-// Rolling intersection of the groups of a counter set's members, in slice and device order.
-struct GroupState {
-  bool members = false;
-  bool grouped = false;
-  std::vector<std::uint32_t> groups;
-
-  bool admits(const std::vector<std::uint32_t>& candidate) const;
-  void admit(const std::vector<std::uint32_t>& candidate);
-};
-
-struct PoolSizes;  // fragmentation_score.h
-
-enum class PoolState : std::uint8_t { Usable, Incomplete, Invalid };
-
-struct NodePool {
-  model::PoolId id;
-  PoolState state = PoolState::Usable;
-  std::string trouble;           // why it is invalid
-  std::vector<SlicePtr> slices;  // of the generation in use, also those for other nodes, by name
-  std::vector<Mask> here;  // per slice: its devices that this node may use; empty for other nodes' slices
-  bool has_binding_conditions = false;
-
-  // Counters; empty when no device draws any.
-  std::vector<std::string> set_names;
-  std::vector<std::string> counter_names;  // "set/counter"
-  std::vector<Quantity> declared;
-  model::Names<DenseId<struct GroupTag>> group_names;
-  std::vector<std::vector<std::vector<CounterDraw>>> draws;  // by slice and device
-  bool negative_draws = false;                               // a device gives to a counter
-  std::shared_ptr<const PoolSizes> sizes;                    // null until allocations are compared
-
-  // The state of the ledger at `stamp`.
-  std::uint64_t stamp = ~std::uint64_t{0};
-  std::vector<Quantity> available;
-  std::vector<GroupState> groups;
-  bool overdrawn =
-      false;  // a counter is negative: nothing that draws counters fits (as the reference has it)
-};
-
-// A run of devices of one slice, all with or all without binding conditions.
-struct DeviceRun {
-  std::uint32_t pool = 0;   // of NodeDevices::pools
-  std::uint32_t slice = 0;  // of NodePool::slices
-  std::uint32_t base = 0;   // flat number of the slice's first device
-  Mask mask;                // devices to look at
-  Mask here;                // of these, the ones that this node may use
-  Mask blocked;             // in use and not shareable; current with the pool's stamp
-};
-
-struct NodeDevices {
-  std::vector<NodePool> pools;  // by driver and name
-  std::vector<DeviceRun> order;
-  std::vector<std::unique_ptr<ValueTable>> values;
-  std::vector<SlicePtr> slices;    // those with devices here, in the order of flat numbers
-  std::uint32_t device_count = 0;  // of flat numbers
-  // No device draws on counters, can be shared or has conditions: to any scoring they are all the same.
-  bool uniform = true;
-  std::uint64_t stamp = 0;  // another number with every change of anything above
-  std::uint64_t labels_stamp = 0, slices_stamp = 0, shared_pools_stamp = 0;
-  std::uint64_t used = 0;  // the latest use
-};
 
 // Derived attributes whose values a slice version keeps; with one more all are worked out again.
 inline constexpr std::size_t kDerivedMax = 16;

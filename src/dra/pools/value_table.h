@@ -72,4 +72,7 @@ class ValueTable {
   std::vector<std::pair<std::size_t, std::string>> errors_;  // by place in entries_, ascending
 };
 
+// The tables of a request's constraints, by claim and constraint.
+using ConstraintValues = std::vector<std::vector<const ValueTable*>>;
+
 }  // namespace berth::dra

@@ -25,7 +25,7 @@ void append(Quantity amount, std::string& key) {
 }  // namespace
 
 Problem::Problem(const CompiledAllocationRequest& compiled, const EligibilityCheck& eligibility_check,
-                 const Values& values, const Collected& collected)
+                 const ConstraintValues& values, const Collected& collected)
     : eligibility_check_(eligibility_check) {
   find_places(compiled);
   find_groups(compiled, collected);
@@ -110,9 +110,9 @@ void Problem::count_multiplicity(const CompiledAllocationRequest& compiled) {
   constexpr std::uint32_t kUnlimited = 1u << 30;
   multiplicity.assign(places.size(), 1);
   for (std::uint32_t place = 0; place < places.size(); ++place) {
-    const Slice& slice = eligibility_check_.slice_at(places[place]);
+    const Slice& slice = eligibility_check_.devices.slice_at(places[place]);
     if (!slice.shareable.test(places[place].device)) continue;
-    const api::Device& device = eligibility_check_.device_at(places[place]);
+    const api::Device& device = eligibility_check_.devices.device_at(places[place]);
     CapacityMap least;
     for_each_sub(compiled, [&](const CompiledSubRequest& sub) {
       if (!accepted(sub).test(place)) return;
@@ -150,7 +150,7 @@ std::uint32_t Problem::fed(const CounterBottleneck& bottleneck, Quantity left, c
 }
 
 bool Problem::counts_shares(std::uint32_t place) const {
-  return eligibility_check_.slice_at(places[place]).shareable.test(places[place].device);
+  return eligibility_check_.devices.slice_at(places[place]).shareable.test(places[place].device);
 }
 
 // Each device that is taken as a whole joins the bottleneck of its scarcest counter.
@@ -218,10 +218,10 @@ void Problem::write_draws(std::uint32_t place, std::string& key) const {
 
 void Problem::write_shares(const CompiledAllocationRequest& compiled, std::uint32_t place,
                            std::string& key) const {
-  const Slice& slice = eligibility_check_.slice_at(places[place]);
+  const Slice& slice = eligibility_check_.devices.slice_at(places[place]);
   const model::DeviceUse& use =
       eligibility_check_.cluster.ledger().device(slice.devices[places[place].device]);
-  const api::Device& device = eligibility_check_.device_at(places[place]);
+  const api::Device& device = eligibility_check_.devices.device_at(places[place]);
   append(use.shares > 0 ? 1 : 0, key);
   for (const auto& [name, capacity] : device.capacity) {
     key += name;
@@ -235,7 +235,7 @@ void Problem::write_shares(const CompiledAllocationRequest& compiled, std::uint3
   });
 }
 
-void Problem::find_classes(const CompiledAllocationRequest& compiled, const Values& values) {
+void Problem::find_classes(const CompiledAllocationRequest& compiled, const ConstraintValues& values) {
   std::vector<const ValueTable*> tables;
   std::vector<std::vector<std::uint32_t>> holders;  // by table and value: places that have it
   std::vector<std::uint32_t> variants;
@@ -298,7 +298,7 @@ std::vector<SlotGroup*> Problem::covered_by(const CompiledAllocationRequest& com
   return covered;
 }
 
-void Problem::find_matches(const CompiledAllocationRequest& compiled, const Values& values) {
+void Problem::find_matches(const CompiledAllocationRequest& compiled, const ConstraintValues& values) {
   for (std::uint32_t c = 0; c < values.size(); ++c)
     for (std::uint32_t k = 0; k < values[c].size(); ++k) {
       if (!compiled.claims[c].compiled_spec->constraints[k].is_match) continue;

@@ -49,7 +49,7 @@ struct MatchGroup {
 class Problem {
  public:
   Problem(const CompiledAllocationRequest& compiled, const EligibilityCheck& eligibility_check,
-          const std::vector<std::vector<const ValueTable*>>& values, const Collected& collected);
+          const ConstraintValues& values, const Collected& collected);
 
   // A device in play would end the attempt with an error, or gives where others draw, so that it matters what
   // is tried first: then only the plain order of search is right.
@@ -80,17 +80,16 @@ class Problem {
   static std::uint32_t fed(const CounterBottleneck& bottleneck, Quantity left, const Bits* used);
 
  private:
-  using Values = std::vector<std::vector<const ValueTable*>>;
   void find_places(const CompiledAllocationRequest& compiled);
   void count_multiplicity(const CompiledAllocationRequest& compiled);
   void find_bottlenecks(const CompiledAllocationRequest& compiled);
-  void find_classes(const CompiledAllocationRequest& compiled, const Values& values);
+  void find_classes(const CompiledAllocationRequest& compiled, const ConstraintValues& values);
   void write_draws(std::uint32_t place, std::string& key) const;
   void write_shares(const CompiledAllocationRequest& compiled, std::uint32_t place, std::string& key) const;
   void find_groups(const CompiledAllocationRequest& compiled, const Collected& collected);
   std::vector<SlotGroup*> covered_by(const CompiledAllocationRequest& compiled, std::uint32_t claim,
                                      std::uint32_t constraint, std::uint32_t& variant);
-  void find_matches(const CompiledAllocationRequest& compiled, const Values& values);
+  void find_matches(const CompiledAllocationRequest& compiled, const ConstraintValues& values);
   void count_values(const ValueTable& table, std::uint32_t variant, MatchGroup& match) const;
   bool counts_shares(std::uint32_t place) const;
 

@@ -46,7 +46,7 @@ std::string text_of_scalar(const api::AttributeValue& value) {
 }  // namespace
 
 std::string Prover::name_of(DeviceRef place) const {
-  const Slice& slice = problem_.eligibility_check().slice_at(place);
+  const Slice& slice = problem_.eligibility_check().devices.slice_at(place);
   const std::string& name = slice.live->devices[place.device].name;
   const auto& order = problem_.eligibility_check().devices.order;
   const bool one_pool = std::all_of(order.begin(), order.end(),
@@ -126,7 +126,7 @@ Certificate Prover::of_eligibility(const CompiledSubRequest& sub, Eligibility el
   if (eligibility == Eligibility::Taint)
     for (const DeviceRef& place : here) {
       const api::Taint* taint =
-          untolerated(problem_.eligibility_check().device_at(place), sub.spec->tolerations);
+          untolerated(problem_.eligibility_check().devices.device_at(place), sub.spec->tolerations);
       add_item(out, name_of(place) + " " + taint->key + (taint->value.empty() ? "" : "=" + taint->value) +
                         ":" + taint->effect);
     }
@@ -151,14 +151,14 @@ bool Prover::capacity_numbers(const CompiledSubRequest& sub, const Counts& refus
   for (const auto& [name, wish] : sub.spec->capacity) {
     std::vector<std::pair<Quantity, DeviceRef>> short_of;
     for (const DeviceRef& place : refused[index_of(Eligibility::Capacity)]) {
-      const api::Device& device = eligibility_check.device_at(place);
+      const api::Device& device = eligibility_check.devices.device_at(place);
       const auto capacity = device.capacity.find(name);
       if (capacity == device.capacity.end()) {
         short_of.emplace_back(Quantity(), place);
         continue;
       }
-      const model::DeviceId id = eligibility_check.slice_at(place).devices[place.device];
-      const bool shared = eligibility_check.slice_at(place).shareable.test(place.device);
+      const model::DeviceId id = eligibility_check.devices.slice_at(place).devices[place.device];
+      const bool shared = eligibility_check.devices.slice_at(place).shareable.test(place.device);
       const Quantity left =
           shared ? capacity->second.value - consumed_of(eligibility_check.cluster.ledger().device(id),
                                                         eligibility_check.cluster.capacities().find(name))
@@ -252,8 +252,8 @@ std::string Prover::value_text(const Refutation& no, std::uint32_t value) const 
     const auto ids = table.ids(0, problem_.flat_of(static_cast<std::uint32_t>(p)));
     if (!std::binary_search(ids.begin(), ids.end(), value)) continue;
     const api::AttributeValue* own =
-        attribute_of(problem_.eligibility_check().device_at(place),
-                     problem_.eligibility_check().slice_at(place).live->driver, attribute);
+        attribute_of(problem_.eligibility_check().devices.device_at(place),
+                     problem_.eligibility_check().devices.slice_at(place).live->driver, attribute);
     const std::string text = own ? text_of_scalar(*own) : "";
     return text.empty() ? name_of(place) : text;
   }

@@ -12,7 +12,7 @@ namespace berth::dra {
 
 class Prover {
  public:
-  Prover(const CompiledAllocationRequest& compiled, const Problem& problem, const Relaxation::Values& values,
+  Prover(const CompiledAllocationRequest& compiled, const Problem& problem, const ConstraintValues& values,
          const Collected& collected)
       : compiled_(compiled), problem_(problem), values_(values), collected_(collected) {}
 
@@ -38,7 +38,7 @@ class Prover {
 
   const CompiledAllocationRequest& compiled_;
   const Problem& problem_;
-  const Relaxation::Values& values_;
+  const ConstraintValues& values_;
   const Collected& collected_;
 };
 

@@ -7,7 +7,7 @@
 namespace berth::dra {
 
 Relaxation::Relaxation(const CompiledAllocationRequest& compiled, const Problem& problem,
-                       const Values& values)
+                       const ConstraintValues& values)
     : compiled_(compiled), problem_(problem), values_(values) {
   matching_.reset(problem.multiplicity, problem.bottleneck_of, problem.bottlenecks.size());
   for (std::uint32_t b = 0; b < problem.bottlenecks.size(); ++b) {

@@ -35,8 +35,8 @@ inline constexpr std::size_t kMixtureRoundsMax = 32;
 
 class Relaxation {
  public:
-  using Values = std::vector<std::vector<const ValueTable*>>;
-  Relaxation(const CompiledAllocationRequest& compiled, const Problem& problem, const Values& values);
+  Relaxation(const CompiledAllocationRequest& compiled, const Problem& problem,
+             const ConstraintValues& values);
 
   std::optional<Refutation> refute();
   // Refutations that need no constraint: counts and counters.
@@ -80,7 +80,7 @@ class Relaxation {
 
   const CompiledAllocationRequest& compiled_;
   const Problem& problem_;
-  const Values& values_;
+  const ConstraintValues& values_;
   Matching matching_;
   std::vector<Bits> now_;   // by group with match constraints
   std::vector<Bits> mask_;  // by match

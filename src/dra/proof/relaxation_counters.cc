@@ -1,8 +1,8 @@
 // How little the slots can draw from scarce counters: from each alone, and from several weighed together.
 #include <algorithm>
 
+#include "dra/pools/pool_sizes.h"
 #include "dra/proof/relaxation.h"
-#include "dra/search/fragmentation_score.h"
 
 namespace berth::dra {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dra/pools/eligibility.h"
+
 namespace berth::dra {
 namespace {
 
@@ -9,43 +11,10 @@ constexpr Millionths kUnknown = -1;
 
 }  // namespace
 
-Millionths part_of(Quantity part, Quantity whole) {
-  __int128 p = part.nanos(), w = whole.nanos();
-  if (p <= 0) return 0;
-  if (p >= w) return kWhole;
-  constexpr __int128 kLarge = __int128{1} << 100;
-  if (p > kLarge) {
-    p /= kWhole;
-    w /= kWhole;
-  }
-  return static_cast<Millionths>(p * kWhole / w);
-}
-
-PoolSizes::PoolSizes(const NodePool& pool) : members(pool.set_names.size()) {
-  std::vector<Millionths> counters(pool.set_names.size());  // declared in each set
-  std::size_t set = 0;
-  for (const SlicePtr& slice : pool.slices)
-    for (const api::CounterSet& declared : slice->live->shared_counters)
-      if (set < counters.size()) counters[set++] = static_cast<Millionths>(declared.counters.size());
-  for (std::uint32_t s = 0; s < pool.slices.size(); ++s) {
-    first.push_back(static_cast<std::uint32_t>(sizes.size()));
-    for (std::uint32_t d = 0; d < pool.slices[s]->live->devices.size(); ++d) {
-      const auto index = static_cast<std::uint32_t>(sizes.size());
-      Millionths& size = sizes.emplace_back(kWhole);
-      if (pool.draws.empty() || pool.draws[s][d].empty()) continue;
-      size = 0;
-      for (const CounterDraw& draw : pool.draws[s][d]) {
-        Millionths sum = 0;
-        for (const auto& [slot, amount] : draw.counters) sum += part_of(amount, pool.declared[slot]);
-        size += sum / std::max<Millionths>(counters[draw.set], 1);
-        members[draw.set].push_back({s, d, index});
-      }
-    }
-  }
-}
-
 FragmentationScore::FragmentationScore(const model::Cluster& cluster, NodeDevices& devices)
-    : cluster_(cluster), devices_(devices), pools_(devices.pools.size()) {}
+    : cluster_(cluster), devices_(devices), worth_(devices.pools.size()) {
+  counters_.reset(devices);
+}
 
 const PoolSizes& FragmentationScore::sizes_of(std::uint32_t index) {
   NodePool& pool = devices_.pools[index];
@@ -53,31 +22,13 @@ const PoolSizes& FragmentationScore::sizes_of(std::uint32_t index) {
   return *pool.sizes;
 }
 
-FragmentationScore::Pool& FragmentationScore::copy_of(std::uint32_t index) {
-  Pool& pool = pools_[index];
-  if (!pool.copied) {
-    pool.copied = true;
-    pool.available = devices_.pools[index].available;
-    pool.groups = devices_.pools[index].groups;
-    pool.worth.assign(sizes_of(index).sizes.size(), kUnknown);
-  }
-  return pool;
-}
-
 bool FragmentationScore::is_taken(std::uint32_t pool, std::uint32_t index) const {
   return std::any_of(taken_.begin(), taken_.end(),
                      [&](const Taken& one) { return one.pool == pool && one.index == index; });
 }
 
-bool FragmentationScore::feeds(std::uint32_t pool, const std::vector<CounterDraw>& draws) const {
-  const Pool& now = pools_[pool];
-  if (draws.empty()) return true;
-  if (devices_.pools[pool].overdrawn) return false;
-  return std::all_of(draws.begin(), draws.end(), [&](const CounterDraw& draw) {
-    return now.groups[draw.set].admits(draw.groups) &&
-           std::all_of(draw.counters.begin(), draw.counters.end(),
-                       [&](const auto& counter) { return counter.second <= now.available[counter.first]; });
-  });
+bool FragmentationScore::feeds(std::uint32_t pool, std::span<const CounterDraw> draws) const {
+  return draws.empty() || (!devices_.pools[pool].overdrawn && counters_.admits(pool, draws));
 }
 
 // Of a shareable device: the part that is left of the capacity that has the least left.
@@ -98,7 +49,7 @@ Millionths FragmentationScore::left_of(std::uint32_t pool, PoolSizes::Member mem
   return least;
 }
 
-Millionths FragmentationScore::usefulness_of(std::uint32_t index, PoolSizes::Member member) const {
+Millionths FragmentationScore::worth_of(std::uint32_t index, PoolSizes::Member member) const {
   const NodePool& pool = devices_.pools[index];
   const Slice& slice = *pool.slices[member.slice];
   const model::DeviceId device = slice.devices[member.device];
@@ -114,74 +65,65 @@ Millionths FragmentationScore::usefulness_of(std::uint32_t index, PoolSizes::Mem
   return static_cast<Millionths>(static_cast<__int128>(size) * left * left / (kWhole * kWhole));
 }
 
-void FragmentationScore::know(std::uint32_t pool, PoolSizes::Member member) {
-  Millionths& worth = pools_[pool].worth[member.index];
-  if (worth == kUnknown) worth = usefulness_of(pool, member);
+void FragmentationScore::remember_worth(std::uint32_t pool, PoolSizes::Member member) {
+  Millionths& worth = worth_[pool][member.index];
+  if (worth == kUnknown) worth = worth_of(pool, member);
 }
 
-void FragmentationScore::renew(std::uint32_t pool, PoolSizes::Member member) {
-  Millionths& worth = pools_[pool].worth[member.index];
+void FragmentationScore::update_worth(std::uint32_t pool, PoolSizes::Member member) {
+  Millionths& worth = worth_[pool][member.index];
   if (worth == 0) return;  // what is taken gives nothing back
-  const Millionths now = usefulness_of(pool, member);
+  const Millionths now = worth_of(pool, member);
   if (now == worth) return;
-  sizes_lost_.push_back({pool, member.index, worth});
+  worth_journal_.push_back({pool, member.index, worth});
   score_.lost += worth - now;
   worth = now;
 }
 
 void FragmentationScore::take(DeviceRef place, const CapacityMap& consumed) {
-  const DeviceRun& device_run = devices_.order[place.device_run];
-  const NodePool& pool = devices_.pools[device_run.pool];
-  Pool& now = copy_of(device_run.pool);
-  const Slice& slice = *pool.slices[device_run.slice];
+  const DeviceRun& run = devices_.order[place.device_run];
+  const PoolSizes& sizes = sizes_of(run.pool);
+  if (worth_[run.pool].empty()) worth_[run.pool].assign(sizes.sizes.size(), kUnknown);
+  const Slice& slice = devices_.slice_of(run);
   const auto device = static_cast<std::uint32_t>(place.device);
-  const PoolSizes::Member self{device_run.slice, device, pool.sizes->first[device_run.slice] + device};
-  const bool used =
-      is_taken(device_run.pool, self.index) || !cluster_.ledger().device(slice.devices[device]).free();
-  static const std::vector<CounterDraw> kNone;
-  const bool draws = !pool.draws.empty() && !(used && slice.shareable.test(device));
-  const std::vector<CounterDraw>& drawn = draws ? pool.draws[device_run.slice][device] : kNone;
-  know(device_run.pool, self);
-  for (const CounterDraw& draw : drawn)
-    for (const PoolSizes::Member& member : pool.sizes->members[draw.set]) know(device_run.pool, member);
-  taken_.push_back(
-      {device_run.pool, self.index, consumed, score_, counters_.size(), groups_.size(), sizes_lost_.size()});
+  const PoolSizes::Member self{run.slice, device, sizes.first[run.slice] + device};
+  const bool used = is_taken(run.pool, self.index) || !cluster_.ledger().device(slice.devices[device]).free();
+  const bool is_further_share = used && slice.shareable.test(device);
+  const std::span<const CounterDraw> draws =
+      is_further_share ? std::span<const CounterDraw>() : devices_.draws_at(place);
+  const auto for_each_affected = [&](const auto& visit) {
+    visit(self);
+    for (const CounterDraw& draw : draws)
+      for (const PoolSizes::Member& member : sizes.members[draw.set]) visit(member);
+  };
+  for_each_affected([&](const PoolSizes::Member& member) { remember_worth(run.pool, member); });
+  taken_.push_back({run.pool, self.index, consumed, score_, counters_.mark(), worth_journal_.size()});
   score_.with_binding_conditions += slice.has_binding_conditions.test(device) ? 1 : 0;
   score_.fresh += used ? 0 : 1;
-  for (const CounterDraw& draw : drawn) {
-    for (const auto& [slot, amount] : draw.counters) {
-      counters_.push_back({device_run.pool, slot, now.available[slot]});
-      now.available[slot] -= amount;
-    }
-    groups_.push_back({device_run.pool, draw.set, now.groups[draw.set]});
-    now.groups[draw.set].admit(draw.groups);
-  }
-  renew(device_run.pool, self);
-  for (const CounterDraw& draw : drawn)
-    for (const PoolSizes::Member& member : pool.sizes->members[draw.set]) renew(device_run.pool, member);
+  counters_.charge(run.pool, draws);
+  for_each_affected([&](const PoolSizes::Member& member) { update_worth(run.pool, member); });
 }
 
 void FragmentationScore::undo_last() {
   const Taken& last = taken_.back();
-  for (; counters_.size() > last.counters; counters_.pop_back())
-    pools_[counters_.back().pool].available[counters_.back().slot] = counters_.back().old;
-  for (; groups_.size() > last.groups; groups_.pop_back())
-    pools_[groups_.back().pool].groups[groups_.back().set] = std::move(groups_.back().old);
-  for (; sizes_lost_.size() > last.worths; sizes_lost_.pop_back())
-    pools_[sizes_lost_.back().pool].worth[sizes_lost_.back().index] = sizes_lost_.back().old;
+  counters_.undo_to(last.counters);
+  for (; worth_journal_.size() > last.worths; worth_journal_.pop_back()) {
+    const WorthUndo& undo = worth_journal_.back();
+    worth_[undo.pool][undo.index] = undo.old;
+  }
   score_ = last.before;
   taken_.pop_back();
 }
 
 // A share can come cheap on a device that is in use, whatever it costs now.
 AllocationScore FragmentationScore::least_of(DeviceRef place) {
-  const DeviceRun& device_run = devices_.order[place.device_run];
-  const Slice& slice = *devices_.pools[device_run.pool].slices[device_run.slice];
+  const DeviceRun& run = devices_.order[place.device_run];
+  const Slice& slice = devices_.slice_of(run);
   AllocationScore least;
   least.with_binding_conditions = slice.has_binding_conditions.test(place.device) ? 1 : 0;
   if (slice.shareable.test(place.device)) return least;
-  const PoolSizes& sizes = sizes_of(device_run.pool);
-  least.lost = sizes.sizes[sizes.first[device_run.slice] + place.device];
+  const PoolSizes& sizes = sizes_of(run.pool);
+  least.lost = sizes.sizes[sizes.first[run.slice] + place.device];
   least.fresh = 1;
   return least;
 }

@@ -1,9 +1,9 @@
 // What the devices of a node are still good for while an allocation is made up: the measure behind
 // DeviceScoring::LeastFragmenting. The definition stands in docs/devices.md, "Which of several".
 //
-// Owner: one search, for one decision. Cost: take and undo O(devices that draw on the same counter sets); the
-// first take from a pool O(its devices). Source: the gradient of FGD (fragmentation gradient descent), with a
-// pool's own devices as the mix of what will be asked for.
+// Owner: one BranchAndBound, for one decision. Cost: take and undo O(devices that draw on the same counter
+// sets); the first take from a pool O(its devices). Source: the gradient of FGD (fragmentation gradient
+// descent), with a pool's own devices as the mix of what will be asked for.
 #pragma once
 
 #include <compare>
@@ -11,17 +11,10 @@
 #include <vector>
 
 #include "dra/pools/capacity.h"
-#include "dra/pools/eligibility.h"
-#include "dra/pools/inventory.h"
+#include "dra/pools/pool_sizes.h"
+#include "dra/search/counter_ledger.h"
 
 namespace berth::dra {
-
-// In millionths of a whole counter set; a device that draws on none is a whole.
-using Millionths = std::int64_t;
-inline constexpr Millionths kWhole = 1'000'000;
-
-// The part of the whole that `part` is, rounded down; 0 to kWhole.
-Millionths part_of(Quantity part, Quantity whole);
 
 // Less is better; the fields in this order.
 struct AllocationScore {
@@ -33,17 +26,6 @@ struct AllocationScore {
     return {a.with_binding_conditions + b.with_binding_conditions, a.lost + b.lost, a.fresh + b.fresh};
   }
   friend auto operator<=>(const AllocationScore&, const AllocationScore&) = default;
-};
-
-// Sizes of all devices of a pool, and who draws on which counter set. Of the slices alone.
-struct PoolSizes {
-  explicit PoolSizes(const NodePool& pool);
-  struct Member {
-    std::uint32_t slice = 0, device = 0, index = 0;
-  };
-  std::vector<std::uint32_t> first;          // by slice: the index of its first device
-  std::vector<Millionths> sizes;             // by index
-  std::vector<std::vector<Member>> members;  // by counter set
 };
 
 class FragmentationScore {
@@ -60,25 +42,12 @@ class FragmentationScore {
   AllocationScore least_of(DeviceRef place);
 
  private:
-  struct Pool {
-    bool copied = false;
-    std::vector<Quantity> available;
-    std::vector<GroupState> groups;
-    std::vector<Millionths> worth;  // by index; kUnknown until it is asked for
-  };
   struct Taken {
     std::uint32_t pool = 0, index = 0;
     CapacityMap consumed;
     AllocationScore before;
-    std::size_t counters = 0, groups = 0, worths = 0;  // sizes of the journals before
-  };
-  struct CounterUndo {
-    std::uint32_t pool, slot;
-    Quantity old;
-  };
-  struct GroupUndo {
-    std::uint32_t pool, set;
-    GroupState old;
+    CounterLedger::Mark counters;
+    std::size_t worths = 0;  // size of the journal before
   };
   struct WorthUndo {
     std::uint32_t pool, index;
@@ -86,22 +55,20 @@ class FragmentationScore {
   };
 
   const PoolSizes& sizes_of(std::uint32_t pool);
-  Pool& copy_of(std::uint32_t pool);
   bool is_taken(std::uint32_t pool, std::uint32_t index) const;
-  bool feeds(std::uint32_t pool, const std::vector<CounterDraw>& draws) const;
+  bool feeds(std::uint32_t pool, std::span<const CounterDraw> draws) const;
   Millionths left_of(std::uint32_t pool, PoolSizes::Member member) const;
-  Millionths usefulness_of(std::uint32_t pool, PoolSizes::Member member) const;
-  void know(std::uint32_t pool, PoolSizes::Member member);
-  void renew(std::uint32_t pool, PoolSizes::Member member);
+  Millionths worth_of(std::uint32_t pool, PoolSizes::Member member) const;
+  void remember_worth(std::uint32_t pool, PoolSizes::Member member);
+  void update_worth(std::uint32_t pool, PoolSizes::Member member);
 
   const model::Cluster& cluster_;
   NodeDevices& devices_;
   AllocationScore score_;
-  std::vector<Pool> pools_;
+  CounterLedger counters_;
+  std::vector<std::vector<Millionths>> worth_;  // by pool and index; kUnknown until it is asked for
   std::vector<Taken> taken_;
-  std::vector<CounterUndo> counters_;
-  std::vector<GroupUndo> groups_;
-  std::vector<WorthUndo> sizes_lost_;
+  std::vector<WorthUndo> worth_journal_;
 };
 
 }  // namespace berth::dra

@@ -6,7 +6,7 @@
 namespace berth::dra {
 
 SymmetryPruning::SymmetryPruning(const CompiledAllocationRequest& compiled, const Problem& problem,
-                                 const Relaxation::Values& values)
+                                 const ConstraintValues& values)
     : problem(problem),
       relaxation(compiled, problem, values),
       used(problem.places.size()),

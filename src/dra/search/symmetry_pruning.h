@@ -1,7 +1,7 @@
 // What the symmetry-pruned search remembers: which devices are interchangeable with one that failed, which
 // requests are interchangeable, and which states were found to be no-goods.
 //
-// Owner: one Search, for one run. Each rule only leaves out what cannot hold a solution, so the first
+// Owner: one SymmetrySearch, for one run. Each rule only leaves out what cannot hold a solution, so the first
 // solution is that of the plain order. Why interchangeable devices may be left out: exchanging two devices of
 // a class (or two requests that ask the same) turns a solution into a solution; one with the later device in
 // this place would give one with the earlier one, and that was tried.
@@ -24,7 +24,7 @@ inline constexpr std::size_t kStateBytesMax = 4096;
 class SymmetryPruning {
  public:
   SymmetryPruning(const CompiledAllocationRequest& compiled, const Problem& problem,
-                  const Relaxation::Values& values);
+                  const ConstraintValues& values);
 
   const Problem& problem;
   Relaxation relaxation;
