@@ -6,6 +6,7 @@
 
 #include <sstream>
 
+#include "dra/search/branch_and_bound.h"
 #include "dra/search/search.h"
 #include "dra/test_world.h"
 

@@ -1,66 +1,62 @@
-// The proof of a "no": by numbers where counting shows it, else the search itself, with the rule whose
-// absence would have made it possible.
-#include <array>
+#include "dra/search/search_proof.h"
 
-#include "dra/search/search.h"
+#include <array>
 
 namespace berth::dra {
 namespace {
 
-// Steps of each try without one rule.
-constexpr std::size_t kWithoutStepsMax = 512;
+// What was wanted, and the most that could be had at once.
+Certificate numbers_of(const SearchContext& context, std::size_t most_picks) {
+  const std::vector<CompiledClaim>& claims = context.compiled->claims;
+  std::size_t need = 0, requests = 0;
+  for (const CompiledClaim& claim : claims)
+    for (const CompiledRequest& request : claim.requests) {
+      need += context.wanted_at_least(request);
+      ++requests;
+    }
+  Certificate out;
+  out.proof = Proof::Search;
+  out.need = Quantity::of(static_cast<std::int64_t>(need));
+  out.have = Quantity::of(static_cast<std::int64_t>(most_picks));
+  if (claims.size() == 1) out.claim = claims[0].claim->meta.name;
+  if (requests == 1) out.request = claims[0].requests[0].spec->name;
+  return out;
+}
+
+// The attribute of the first constraint of this kind; empty for rules that are no constraint.
+std::string subject_of(const CompiledAllocationRequest& compiled, CertificateKind rule) {
+  for (const CompiledClaim& claim : compiled.claims)
+    for (const CompiledConstraint& constraint : claim.compiled_spec->constraints)
+      if (rule == (constraint.is_match ? CertificateKind::Match : CertificateKind::Distinct))
+        return constraint.attribute;
+  return {};
+}
 
 }  // namespace
 
-Certificate Search::certificate() {
-  const std::size_t steps = steps_;
-  start_over();
-  if (!problem_) problem_.emplace(*compiled_, eligibility_check(), values_, collected_);
-  Prover prover(*compiled_, *problem_, values_, collected_);
-  std::optional<Certificate> found = prover.by_numbers();
-  Certificate certificate = found ? std::move(*found) : search_proof(prover);
-  steps_ = steps;
-  return certificate;
-}
-
-Certificate Search::search_proof(const Prover& prover) {
-  Certificate out;
-  out.proof = Proof::Search;
-  out.have = Quantity::of(static_cast<std::int64_t>(most_));
-  std::size_t need = 0, requests = 0;
-  for (const CompiledClaim& claim : compiled_->claims)
-    for (const CompiledRequest& request : claim.requests) {
-      need += wanted_at_least(request);
-      ++requests;
-    }
-  out.need = Quantity::of(static_cast<std::int64_t>(need));
-  if (compiled_->claims.size() == 1) out.claim = compiled_->claims[0].claim->meta.name;
-  if (requests == 1) out.request = compiled_->claims[0].requests[0].spec->name;
-  explains_ = false;
+Certificate prove_by_search(SearchContext& context, SearchState& state, PlainSearch& search,
+                            const Prover& prover) {
+  Certificate out = numbers_of(context, state.most_picks());
   constexpr std::array kRules = {
       CertificateKind::Match, CertificateKind::Distinct, CertificateKind::Group,
       CertificateKind::Taint, CertificateKind::Counter,  CertificateKind::Capacity,
   };
   for (const CertificateKind rule : kRules) {
-    left_out_ = rule;
-    steps_ = 0;
-    steps_max_ = kWithoutStepsMax;
-    const bool possible = enter(0, 0) == SearchOutcome::Found;
-    for (const Pick& pick : picks_)
+    context.left_out = rule;
+    context.steps = 0;
+    context.steps_max = kWithoutStepsMax;
+    const bool possible = search.run() == SearchOutcome::Found;
+    for (const Pick& pick : state.picks())
       if (possible && out.items.size() < kCertificateItemsMax)
-        out.items.push_back(prover.name_of({pick.device_run, pick.device}));
-    start_over();
+        out.items.push_back(prover.name_of(pick.place));
+    state.undo_all();
     if (!possible) continue;
     out.kind = rule;
-    for (const CompiledClaim& claim : compiled_->claims)
-      for (const CompiledConstraint& constraint : claim.compiled_spec->constraints)
-        if (out.subject.empty() &&
-            rule == (constraint.is_match ? CertificateKind::Match : CertificateKind::Distinct))
-          out.subject = constraint.attribute;
+    out.subject = subject_of(*context.compiled, rule);
     break;
   }
-  left_out_.reset();
-  error_.clear();
+  context.left_out.reset();
+  context.error.clear();
   return out;
 }
 
