@@ -4,9 +4,7 @@
 
 namespace berth::dra {
 
-bool GroupState::admits(const std::vector<std::uint32_t>& candidate) const {
-  if (!members) return true;
-  if (!grouped) return candidate.empty();
+bool GroupState::has_common(const std::vector<std::uint32_t>& candidate) const {
   return std::any_of(candidate.begin(), candidate.end(), [&](std::uint32_t group) {
     return std::binary_search(groups.begin(), groups.end(), group);
   });
@@ -14,7 +12,9 @@ bool GroupState::admits(const std::vector<std::uint32_t>& candidate) const {
 
 void GroupState::admit(const std::vector<std::uint32_t>& candidate) {
   if (!members) {
-    *this = {true, !candidate.empty(), candidate};
+    members = true;
+    grouped = !candidate.empty();
+    groups = candidate;
   } else if (grouped && !candidate.empty()) {
     std::erase_if(groups, [&](std::uint32_t group) {
       return !std::binary_search(candidate.begin(), candidate.end(), group);

@@ -7,7 +7,6 @@
 #include <compare>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +35,8 @@ struct CounterDraw {
   std::vector<std::pair<std::uint32_t, Quantity>> counters;
   std::vector<std::uint32_t> groups;  // sorted; empty: ungrouped
 };
+using CounterDraws = std::vector<CounterDraw>;  // of one device
+inline const CounterDraws kNoDraws;
 
 // Rolling intersection of the groups of a counter set's members, in slice and device order.
 struct GroupState {
@@ -43,8 +44,14 @@ struct GroupState {
   bool grouped = false;
   std::vector<std::uint32_t> groups;
 
-  bool admits(const std::vector<std::uint32_t>& candidate) const;
+  bool admits(const std::vector<std::uint32_t>& candidate) const {
+    if (!members) return true;
+    return grouped ? has_common(candidate) : candidate.empty();
+  }
   void admit(const std::vector<std::uint32_t>& candidate);
+
+ private:
+  bool has_common(const std::vector<std::uint32_t>& candidate) const;
 };
 
 struct PoolSizes;  // pool_sizes.h
@@ -64,9 +71,9 @@ struct NodePool {
   std::vector<std::string> counter_names;  // "set/counter"
   std::vector<Quantity> declared;
   model::Names<DenseId<struct GroupTag>> group_names;
-  std::vector<std::vector<std::vector<CounterDraw>>> draws;  // by slice and device
-  bool negative_draws = false;                               // a device gives to a counter
-  std::shared_ptr<const PoolSizes> sizes;                    // null until allocations are compared
+  std::vector<std::vector<CounterDraws>> draws;  // by slice and device
+  bool negative_draws = false;                   // a device gives to a counter
+  std::shared_ptr<const PoolSizes> sizes;        // null until allocations are compared
 
   // The state of the ledger at `stamp`.
   std::uint64_t stamp = ~std::uint64_t{0};
@@ -112,11 +119,10 @@ struct NodeDevices {
   model::DeviceId id_at(DeviceRef place) const { return slice_at(place).devices[place.device]; }
   const NodePool& pool_at(DeviceRef place) const { return pools[order[place.device_run].pool]; }
   bool is_shareable(DeviceRef place) const { return slice_at(place).shareable.test(place.device); }
-  // Empty for a device that draws on no counter.
-  std::span<const CounterDraw> draws_at(DeviceRef place) const {
+  const CounterDraws& draws_at(DeviceRef place) const {
     const DeviceRun& run = order[place.device_run];
     const NodePool& pool = pools[run.pool];
-    return pool.draws.empty() ? std::span<const CounterDraw>() : pool.draws[run.slice][place.device];
+    return pool.draws.empty() ? kNoDraws : pool.draws[run.slice][place.device];
   }
   std::uint32_t flat_at(DeviceRef place) const {
     return order[place.device_run].base + static_cast<std::uint32_t>(place.device);

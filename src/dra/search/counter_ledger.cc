@@ -12,7 +12,7 @@ void CounterLedger::reset(const NodeDevices& devices) {
   group_journal_.clear();
 }
 
-bool CounterLedger::admits(std::uint32_t pool, std::span<const CounterDraw> draws) const {
+bool CounterLedger::admits(std::uint32_t pool, const CounterDraws& draws) const {
   const std::vector<Quantity>& left = available(pool);
   const std::vector<GroupState>& held = groups(pool);
   return std::all_of(draws.begin(), draws.end(), [&](const CounterDraw& draw) {
@@ -32,7 +32,7 @@ CounterLedger::Copy& CounterLedger::copy_of(std::uint32_t pool) {
   return copy;
 }
 
-void CounterLedger::charge(std::uint32_t pool, std::span<const CounterDraw> draws) {
+void CounterLedger::charge(std::uint32_t pool, const CounterDraws& draws) {
   if (draws.empty()) return;
   Copy& copy = copy_of(pool);
   for (const CounterDraw& draw : draws) {

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "dra/pools/node_devices.h"
@@ -33,10 +32,10 @@ class CounterLedger {
     return copies_[pool].copied ? copies_[pool].groups : devices_->pools[pool].groups;
   }
   // Whether all counters have enough left and all counter sets admit the groups.
-  bool admits(std::uint32_t pool, std::span<const CounterDraw> draws) const;
+  bool admits(std::uint32_t pool, const CounterDraws& draws) const;
 
   // Charges without a check: what is left can be less than nothing then.
-  void charge(std::uint32_t pool, std::span<const CounterDraw> draws);
+  void charge(std::uint32_t pool, const CounterDraws& draws);
   Mark mark() const { return {counter_journal_.size(), group_journal_.size()}; }
   // Takes back every charge since the mark, latest first. Restores what was, never adds back: an intersection
   // of groups has no inverse.

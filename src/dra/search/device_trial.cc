@@ -46,7 +46,7 @@ TrialResult DeviceTrial::check_draws(RequestRef at, DeviceRef place) {
   const std::uint32_t index = context_.devices->order[place.device_run].pool;
   const NodePool& pool = context_.devices->pools[index];
   if (pool.draws.empty() || state_.carries_share(place)) return TrialResult::Passed;
-  const std::span<const CounterDraw> draws = context_.devices->draws_at(place);
+  const CounterDraws& draws = context_.devices->draws_at(place);
   const std::string& node = context_.cluster.node(context_.node).name;
   if (!context_.leaves_out(CertificateKind::Group)) {
     const std::vector<GroupState>& groups = state_.counters().groups(index);

@@ -12,7 +12,7 @@ constexpr Millionths kUnknown = -1;
 }  // namespace
 
 FragmentationScore::FragmentationScore(const model::Cluster& cluster, NodeDevices& devices)
-    : cluster_(cluster), devices_(devices), worth_(devices.pools.size()) {
+    : cluster_(cluster), devices_(devices), worths_(devices.pools.size()) {
   counters_.reset(devices);
 }
 
@@ -22,12 +22,7 @@ const PoolSizes& FragmentationScore::sizes_of(std::uint32_t index) {
   return *pool.sizes;
 }
 
-bool FragmentationScore::is_taken(std::uint32_t pool, std::uint32_t index) const {
-  return std::any_of(taken_.begin(), taken_.end(),
-                     [&](const Taken& one) { return one.pool == pool && one.index == index; });
-}
-
-bool FragmentationScore::feeds(std::uint32_t pool, std::span<const CounterDraw> draws) const {
+bool FragmentationScore::feeds(std::uint32_t pool, const CounterDraws& draws) const {
   return draws.empty() || (!devices_.pools[pool].overdrawn && counters_.admits(pool, draws));
 }
 
@@ -55,7 +50,7 @@ Millionths FragmentationScore::worth_of(std::uint32_t index, PoolSizes::Member m
   const model::DeviceId device = slice.devices[member.device];
   const model::DeviceUse& use = cluster_.ledger().device(device);
   const bool shareable = slice.shareable.test(member.device);
-  const bool taken = is_taken(index, member.index);
+  const bool taken = worths_[index][member.index].times_taken > 0;
   if (use.dedicated > 0 || (!shareable && (taken || !use.free()))) return 0;
   const bool carries = shareable && (taken || use.shares > 0);
   if (!carries && !pool.draws.empty() && !feeds(index, pool.draws[member.slice][member.device])) return 0;
@@ -66,12 +61,12 @@ Millionths FragmentationScore::worth_of(std::uint32_t index, PoolSizes::Member m
 }
 
 void FragmentationScore::remember_worth(std::uint32_t pool, PoolSizes::Member member) {
-  Millionths& worth = worth_[pool][member.index];
+  Millionths& worth = worths_[pool][member.index].worth;
   if (worth == kUnknown) worth = worth_of(pool, member);
 }
 
 void FragmentationScore::update_worth(std::uint32_t pool, PoolSizes::Member member) {
-  Millionths& worth = worth_[pool][member.index];
+  Millionths& worth = worths_[pool][member.index].worth;
   if (worth == 0) return;  // what is taken gives nothing back
   const Millionths now = worth_of(pool, member);
   if (now == worth) return;
@@ -83,14 +78,14 @@ void FragmentationScore::update_worth(std::uint32_t pool, PoolSizes::Member memb
 void FragmentationScore::take(DeviceRef place, const CapacityMap& consumed) {
   const DeviceRun& run = devices_.order[place.device_run];
   const PoolSizes& sizes = sizes_of(run.pool);
-  if (worth_[run.pool].empty()) worth_[run.pool].assign(sizes.sizes.size(), kUnknown);
+  if (worths_[run.pool].empty()) worths_[run.pool].assign(sizes.sizes.size(), {kUnknown, 0});
   const Slice& slice = devices_.slice_of(run);
   const auto device = static_cast<std::uint32_t>(place.device);
   const PoolSizes::Member self{run.slice, device, sizes.first[run.slice] + device};
-  const bool used = is_taken(run.pool, self.index) || !cluster_.ledger().device(slice.devices[device]).free();
+  std::uint32_t& times_taken = worths_[run.pool][self.index].times_taken;
+  const bool used = times_taken > 0 || !cluster_.ledger().device(slice.devices[device]).free();
   const bool is_further_share = used && slice.shareable.test(device);
-  const std::span<const CounterDraw> draws =
-      is_further_share ? std::span<const CounterDraw>() : devices_.draws_at(place);
+  const CounterDraws& draws = is_further_share ? kNoDraws : devices_.draws_at(place);
   const auto for_each_affected = [&](const auto& visit) {
     visit(self);
     for (const CounterDraw& draw : draws)
@@ -98,6 +93,7 @@ void FragmentationScore::take(DeviceRef place, const CapacityMap& consumed) {
   };
   for_each_affected([&](const PoolSizes::Member& member) { remember_worth(run.pool, member); });
   taken_.push_back({run.pool, self.index, consumed, score_, counters_.mark(), worth_journal_.size()});
+  ++times_taken;
   score_.with_binding_conditions += slice.has_binding_conditions.test(device) ? 1 : 0;
   score_.fresh += used ? 0 : 1;
   counters_.charge(run.pool, draws);
@@ -109,8 +105,9 @@ void FragmentationScore::undo_last() {
   counters_.undo_to(last.counters);
   for (; worth_journal_.size() > last.worths; worth_journal_.pop_back()) {
     const WorthUndo& undo = worth_journal_.back();
-    worth_[undo.pool][undo.index] = undo.old;
+    worths_[undo.pool][undo.index].worth = undo.old;
   }
+  --worths_[last.pool][last.index].times_taken;
   score_ = last.before;
   taken_.pop_back();
 }

@@ -42,6 +42,10 @@ class FragmentationScore {
   AllocationScore least_of(DeviceRef place);
 
  private:
+  struct DeviceWorth {
+    Millionths worth = 0;           // kUnknown until it is asked for
+    std::uint32_t times_taken = 0;  // here
+  };
   struct Taken {
     std::uint32_t pool = 0, index = 0;
     CapacityMap consumed;
@@ -55,8 +59,7 @@ class FragmentationScore {
   };
 
   const PoolSizes& sizes_of(std::uint32_t pool);
-  bool is_taken(std::uint32_t pool, std::uint32_t index) const;
-  bool feeds(std::uint32_t pool, std::span<const CounterDraw> draws) const;
+  bool feeds(std::uint32_t pool, const CounterDraws& draws) const;
   Millionths left_of(std::uint32_t pool, PoolSizes::Member member) const;
   Millionths worth_of(std::uint32_t pool, PoolSizes::Member member) const;
   void remember_worth(std::uint32_t pool, PoolSizes::Member member);
@@ -66,7 +69,7 @@ class FragmentationScore {
   NodeDevices& devices_;
   AllocationScore score_;
   CounterLedger counters_;
-  std::vector<std::vector<Millionths>> worth_;  // by pool and index; kUnknown until it is asked for
+  std::vector<std::vector<DeviceWorth>> worths_;  // by pool and index
   std::vector<Taken> taken_;
   std::vector<WorthUndo> worth_journal_;
 };
