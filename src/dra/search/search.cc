@@ -5,7 +5,6 @@
 #include "base/known_defects.h"
 #include "dra/search/branch_and_bound.h"
 #include "dra/search/search_proof.h"
-#include "dra/search/symmetry_search.h"
 
 namespace berth::dra {
 
@@ -14,6 +13,7 @@ SearchOutcome Search::run(const CompiledAllocationRequest& compiled, model::Node
   context_.reset(compiled, node, steps_max);
   state_.reset();
   nearest_miss_.reset(explain);
+  symmetry_.reset();
   problem_.reset();
   if (!collect_all(context_)) return SearchOutcome::Error;
   // The plain search answers most requests at once; only for the rest a plan pays.
@@ -52,7 +52,7 @@ SearchOutcome Search::run_with_plan() {
   const Problem& problem = set_up_problem();
   if (problem.may_err) return plain_.run();
   nearest_miss_.stop_listening();  // the plain search has noted what it met
-  return SymmetrySearch(context_, state_, trial_, problem).run();
+  return symmetry_.emplace(context_, state_, trial_, problem).run();
 }
 
 Certificate Search::certificate() {

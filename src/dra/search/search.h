@@ -13,6 +13,7 @@
 #include "dra/scoring.h"
 #include "dra/search/nearest_miss.h"
 #include "dra/search/plain_search.h"
+#include "dra/search/symmetry_search.h"
 
 namespace berth::dra {
 
@@ -59,7 +60,10 @@ class Search {
   NearestMiss nearest_miss_;
   DeviceTrial trial_{context_, state_, nearest_miss_};
   PlainSearch plain_{context_, state_, trial_, nearest_miss_};
+  // Of the latest run, when it came to that. Freed with the next one: that leaves the heap as it suits the
+  // next.
   std::optional<Problem> problem_;
+  std::optional<SymmetrySearch> symmetry_;
   std::size_t plain_steps_ = kPlainStepsPerDevice;
   DeviceScoring scoring_ = DeviceScoring::Reference;
 };

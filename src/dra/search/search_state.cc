@@ -36,8 +36,7 @@ bool SearchState::in_use(RequestRef at, DeviceRef place) const {
                      [&](const Pick& pick) { return pick.at.claim == at.claim && pick.place == place; });
 }
 
-bool SearchState::carries_share(DeviceRef place) const {
-  if (!context_.devices->is_shareable(place)) return false;
+bool SearchState::has_share(DeviceRef place) const {
   if (context_.cluster.ledger().device(context_.devices->id_at(place)).shares > 0) return true;
   return std::any_of(picks_.begin(), picks_.end(), [&](const Pick& pick) { return pick.place == place; });
 }
@@ -57,7 +56,7 @@ void SearchState::charge(DeviceRef place) {
   counters_.charge(run.pool, context_.devices->draws_at(place));
 }
 
-void SearchState::take(Pick pick) {
+void SearchState::take(Pick&& pick) {
   pick.before = counters_.mark();
   charge(pick.place);
   picks_.push_back(std::move(pick));

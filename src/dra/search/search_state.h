@@ -31,7 +31,7 @@ class SearchState {
   void reset();
 
   // The constraints that cover the request have taken the device in already.
-  void take(Pick pick);
+  void take(Pick&& pick);
   void undo_last();
   void undo_all();
 
@@ -44,7 +44,9 @@ class SearchState {
   Mask used(std::uint32_t device_run) const { return used_[device_run]; }
   bool in_use(RequestRef at, DeviceRef place) const;
   // Whether the device has live shares, so that a further one draws nothing from counters.
-  bool carries_share(DeviceRef place) const;
+  bool carries_share(DeviceRef place) const {
+    return context_.devices->is_shareable(place) && has_share(place);
+  }
   const CounterLedger& counters() const { return counters_; }
 
   // By claim.
@@ -63,6 +65,8 @@ class SearchState {
   void charge(DeviceRef place);
 
  private:
+  bool has_share(DeviceRef place) const;
+
   const SearchContext& context_;
   std::vector<Pick> picks_;
   std::size_t most_picks_ = 0;
