@@ -32,7 +32,6 @@ class ConstraintState {
   std::span<const std::uint32_t> values() const {
     return std::span(values_).subspan(is_match_ && !marks_.empty() ? marks_.back() : 0);
   }
-  bool is_taken(std::uint32_t value) const { return taken_[value] != 0; }
 
  private:
   bool is_match_;

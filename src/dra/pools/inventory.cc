@@ -43,6 +43,36 @@ bool has_groups(const ResourceSlice& slice) {
   return false;
 }
 
+using CounterSets = std::map<std::string_view, const api::CounterSet*>;
+
+bool consumes_unknown(const api::Device& device, const CounterSets& sets) {
+  for (const api::CounterConsumption& entry : device.consumes) {
+    const auto set = sets.find(entry.counter_set);
+    if (set == sets.end()) return true;
+    for (const auto& [counter, amount] : entry.counters)
+      if (!set->second->counters.contains(counter)) return true;
+  }
+  return false;
+}
+
+// A name is declared twice, a counter is consumed that is not declared, or a slice is too large.
+bool contradicts_itself(const NodePool& pool) {
+  CounterSets sets;
+  for (const SlicePtr& slice : pool.slices)
+    for (const api::CounterSet& set : slice->live->shared_counters)
+      if (!sets.emplace(set.name, &set).second) return true;
+  std::set<std::string_view> devices;
+  for (std::size_t i = 0; i < pool.slices.size(); ++i) {
+    const ResourceSlice& slice = *pool.slices[i]->live;
+    if (slice.devices.size() > kSliceDevicesMax) return true;
+    for (const api::Device& device : slice.devices) {
+      if (pool.here[i].any() && !devices.insert(device.name).second) return true;
+      if (consumes_unknown(device, sets)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 NodeDevices& Inventory::of(model::NodeId node) {
@@ -118,7 +148,7 @@ std::optional<NodePool> Inventory::gather(model::PoolId id, const NodeRow& node)
     pool.here.push_back(targets ? devices_here(*slice.live, node) : Mask());
   }
   if (kept != wanted && pool.slices.size() < wanted) pool.state = PoolState::Incomplete;
-  find_trouble(pool);
+  if (pool.state == PoolState::Usable && contradicts_itself(pool)) pool.state = PoolState::Invalid;
   if (pool.state == PoolState::Usable) compile_counters(pool);
   return pool;
 }
@@ -162,40 +192,6 @@ SlicePtr Inventory::compiled(model::PoolId pool, const std::string& name, const 
       slot->has_binding_conditions.set(i);
   }
   return slot;
-}
-
-void Inventory::find_trouble(NodePool& pool) const {
-  std::set<std::string_view> devices;
-  std::map<std::string_view, const api::CounterSet*> sets;
-  const auto trouble = [&](std::string text) {
-    if (pool.state != PoolState::Usable) return;
-    pool.state = PoolState::Invalid;
-    pool.trouble = std::move(text);
-  };
-  for (const SlicePtr& slice : pool.slices)
-    for (const api::CounterSet& set : slice->live->shared_counters)
-      if (!sets.emplace(set.name, &set).second) trouble("counter set " + set.name + " is declared twice");
-  for (std::size_t i = 0; i < pool.slices.size(); ++i) {
-    const ResourceSlice& slice = *pool.slices[i]->live;
-    if (slice.devices.size() > kSliceDevicesMax)
-      trouble("slice " + slice.meta.name + " has " + std::to_string(slice.devices.size()) + " devices, " +
-              std::to_string(kSliceDevicesMax) + " are allowed");
-    for (const api::Device& device : slice.devices) {
-      if (pool.here[i].any() && !devices.insert(device.name).second)
-        trouble("device " + device.name + " is declared twice");
-      for (const api::CounterConsumption& entry : device.consumes) {
-        const auto set = sets.find(entry.counter_set);
-        if (set == sets.end()) {
-          trouble("device " + device.name + " consumes unknown counter set " + entry.counter_set);
-          continue;
-        }
-        for (const auto& [counter, amount] : entry.counters)
-          if (!set->second->counters.contains(counter))
-            trouble("device " + device.name + " consumes unknown counter " + counter + " of set " +
-                    entry.counter_set);
-      }
-    }
-  }
 }
 
 void Inventory::compile_counters(NodePool& pool) {

@@ -58,7 +58,6 @@ class Inventory {
   void sweep_slices();
   void sweep_nodes();
   void compile_counters(NodePool& pool);
-  void find_trouble(NodePool& pool) const;
   void order(NodeDevices& devices) const;
   void refresh(NodeDevices& devices, std::uint32_t pool);
   void charge_baseline(NodePool& pool);

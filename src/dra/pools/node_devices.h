@@ -61,7 +61,6 @@ enum class PoolState : std::uint8_t { Usable, Incomplete, Invalid };
 struct NodePool {
   model::PoolId id;
   PoolState state = PoolState::Usable;
-  std::string trouble;           // why it is invalid
   std::vector<SlicePtr> slices;  // of the generation in use, also those for other nodes, by name
   std::vector<Mask> here;  // per slice: its devices that this node may use; empty for other nodes' slices
   bool has_binding_conditions = false;
@@ -117,7 +116,6 @@ struct NodeDevices {
   Slice& slice_at(DeviceRef place) const { return slice_of(order[place.device_run]); }
   const api::Device& device_at(DeviceRef place) const { return slice_at(place).live->devices[place.device]; }
   model::DeviceId id_at(DeviceRef place) const { return slice_at(place).devices[place.device]; }
-  const NodePool& pool_at(DeviceRef place) const { return pools[order[place.device_run].pool]; }
   bool is_shareable(DeviceRef place) const { return slice_at(place).shareable.test(place.device); }
   const CounterDraws& draws_at(DeviceRef place) const {
     const DeviceRun& run = order[place.device_run];

@@ -22,11 +22,6 @@ class Bits {
     for (const std::uint64_t word : words_) sum += static_cast<std::size_t>(std::popcount(word));
     return sum;
   }
-  bool any() const {
-    for (const std::uint64_t word : words_)
-      if (word != 0) return true;
-    return false;
-  }
   // The first member at `from` or behind it; end() when there is none.
   std::size_t next(std::size_t from) const {
     for (std::size_t word = from / 64; word < words_.size(); ++word) {

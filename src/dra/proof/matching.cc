@@ -154,10 +154,6 @@ bool Matching::augment(std::uint32_t slot) {
   return false;
 }
 
-std::size_t Matching::served() const {
-  return static_cast<std::size_t>(std::count_if(at_.begin(), at_.end(), [](auto at) { return at != kNone; }));
-}
-
 std::size_t Matching::blocked_capacity() const {
   std::size_t sum = 0;
   for (std::size_t i = visited_.next(0); i < visited_.end(); i = visited_.next(i + 1)) {

@@ -27,7 +27,6 @@ class Matching {
   void set_bottleneck(std::uint32_t bottleneck, std::uint32_t capacity) {
     bottleneck_max_[bottleneck] = capacity;
   }
-  void set_accepts(std::uint32_t slot, const Bits* accepts) { accepts_[slot] = accepts; }
 
   // The search takes a place for a slot, or (kNone) besides all slots.
   void fix(std::uint32_t slot, std::uint32_t place);
@@ -35,8 +34,6 @@ class Matching {
   // True when every slot has a place; false leaves blocked_slots() and blocked_places().
   bool repair();
 
-  std::size_t slots() const { return accepts_.size(); }
-  std::size_t served() const;
   std::size_t fixed_in(std::uint32_t bottleneck) const { return bottleneck_fixed_[bottleneck]; }
   // After repair() said no: slots that only accept blocked_places(), and what those can serve together.
   const std::vector<std::uint32_t>& blocked_slots() const { return blocked_slots_; }

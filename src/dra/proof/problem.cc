@@ -75,10 +75,6 @@ void Problem::find_places(const CompiledAllocationRequest& compiled) {
   }
 }
 
-std::size_t Problem::slots() const {
-  return groups.empty() ? 0 : groups.back().first + groups.back().count;
-}
-
 void Problem::find_groups(const CompiledAllocationRequest& compiled, const Collected& collected) {
   std::uint32_t first = 0;
   for (std::uint32_t c = 0; c < compiled.claims.size(); ++c)

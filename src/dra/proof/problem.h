@@ -74,7 +74,6 @@ class Problem {
     return eligibility_check_.devices.order[places[place].device_run].base +
            static_cast<std::uint32_t>(places[place].device);
   }
-  std::size_t slots() const;
   const EligibilityCheck& eligibility_check() const { return eligibility_check_; }
   // How many of the bottleneck's places, without those in `used`, `left` can feed at most.
   static std::uint32_t fed(const CounterBottleneck& bottleneck, Quantity left, const Bits* used);

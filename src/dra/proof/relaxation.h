@@ -39,9 +39,6 @@ class Relaxation {
              const ConstraintValues& values);
 
   std::optional<Refutation> refute();
-  // Refutations that need no constraint: counts and counters.
-  std::optional<Refutation> refute_counts();
-
   // While a search runs. `constraints` by claim; `left` gives what is left of (pool, counter).
   Matching& matching() { return matching_; }
   template <class Left>
@@ -63,6 +60,7 @@ class Relaxation {
   }
 
  private:
+  std::optional<Refutation> refute_counts();
   void restrict_all(std::uint32_t match, const Bits* only);
   std::optional<Refutation> refute_match(std::uint32_t match);
   std::optional<Refutation> refute_distincts() const;
