@@ -38,12 +38,6 @@ std::string_view refusal_of(const Slice& slice, const api::Device& device, const
   return gates.optional_node_operations && can_skip_operations(node) ? std::string_view() : kFeature;
 }
 
-bool can_skip_operations(const model::NodeRow& node) {
-  if (!node.live) return false;
-  const std::vector<std::string>& declared = node.live->declared_features;
-  return std::find(declared.begin(), declared.end(), "DRAOptionalNodeOperations") != declared.end();
-}
-
 Eligibility EligibilityCheck::of_capacity(const CompiledSubRequest& sub, DeviceRef place) const {
   const Slice& slice = devices.slice_at(place);
   const api::Device& device = devices.device_at(place);

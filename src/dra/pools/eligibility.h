@@ -43,8 +43,6 @@ Quantity consumed_of(const model::DeviceUse& use, model::CapacityId capacity);
 // lacks, or a node selector that no claim's allocation could take over. Empty when somebody can.
 std::string_view refusal_of(const Slice& slice, const api::Device& device, const DeviceGates& gates,
                             const model::NodeRow& node);
-// Whether the node can do with devices whose node operations are skipped. Source: DRAOptionalNodeOperations.
-bool can_skip_operations(const model::NodeRow& node);
 // Which nodes can use the device once it is allocated.
 struct NodeScope {
   bool one_node = false;                        // only the node that it was chosen for
