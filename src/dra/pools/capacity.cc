@@ -15,75 +15,76 @@ bool fits(const Quantity& amount, __int128 nanos_per_step) {
          nanos / nanos_per_step >= INT64_MIN;
 }
 
-Error not_representable(const std::string& name, const Quantity& wish, std::string_view unit) {
+Error not_representable(const std::string& name, const Quantity& request, std::string_view unit) {
   return Error(ErrorCode::Invalid,
                "capacity \"" + name +
                    "\": capacity request cannot be represented in the device's range arithmetic: "
                    "request " +
-                   wish.text() + " is not a representable " + std::string(unit) + " value");
+                   request.text() + " is not a representable " + std::string(unit) + " value");
 }
 
-// min + the smallest number of steps that reaches the wish.
-Result<Quantity> round_up(const std::string& name, const Quantity& wish, const api::CapacityPolicy& policy) {
+// min + the smallest number of steps that reaches the request.
+Result<Quantity> round_up(const std::string& name, const Quantity& request,
+                          const api::CapacityPolicy& policy) {
   const Quantity& min = *policy.range_min;
-  if (wish <= min) return min;
-  if (!policy.range_step) return wish;
+  if (request <= min) return min;
+  if (!policy.range_step) return request;
   const auto all_fit = [&](__int128 step) {
     return fits(min, step) && fits(*policy.range_step, step) &&
            (!policy.range_max || fits(*policy.range_max, step));
   };
   const bool milli = all_fit(kNanosPerMilli);
-  if (!fits(wish, milli ? kNanosPerMilli : kNanosPerUnit))
-    return not_representable(name, wish, milli ? "milli" : "integer");
+  if (!fits(request, milli ? kNanosPerMilli : kNanosPerUnit))
+    return not_representable(name, request, milli ? "milli" : "integer");
   const __int128 step = policy.range_step->nanos();
-  if (step <= 0) return wish;
-  const __int128 steps = (wish.nanos() - min.nanos() + step - 1) / step;
-  return Quantity::nanos(min.nanos() + steps * step, wish.format());
+  if (step <= 0) return request;
+  const __int128 steps = (request.nanos() - min.nanos() + step - 1) / step;
+  return Quantity::nanos(min.nanos() + steps * step, request.format());
 }
 
-// Nothing when the policy refuses the wish.
-Result<std::optional<Quantity>> by_policy(const std::string& name, const Quantity& wish,
+// Nothing when the policy refuses the request.
+Result<std::optional<Quantity>> by_policy(const std::string& name, const Quantity& request,
                                           const api::CapacityPolicy& policy) {
-  if (policy.default_value && wish == *policy.default_value) return std::optional(wish);
+  if (policy.default_value && request == *policy.default_value) return std::optional(request);
   if (policy.range_min) {
-    const Quantity amount = TRY(round_up(name, wish, policy));
+    const Quantity amount = TRY(round_up(name, request, policy));
     if (policy.range_max && amount > *policy.range_max) return std::optional<Quantity>();
     return std::optional(amount);
   }
-  if (policy.valid_values.empty()) return std::optional(wish);
+  if (policy.valid_values.empty()) return std::optional(request);
   std::optional<Quantity> best;
   for (const Quantity& value : policy.valid_values)
-    if (value >= wish && (!best || value < *best)) best = value;
+    if (value >= request && (!best || value < *best)) best = value;
   return best;
 }
 
-Status no_negatives(const CapacityMap& wishes) {
-  for (const auto& [name, wish] : wishes)
-    if (wish.is_negative())
+Status no_negatives(const CapacityMap& requested) {
+  for (const auto& [name, request] : requested)
+    if (request.is_negative())
       return Error(ErrorCode::Invalid, "capacity \"" + name + "\": capacity value is negative");
   return {};
 }
 
-bool has_all(const api::Device& device, const CapacityMap& wishes) {
-  return std::all_of(wishes.begin(), wishes.end(),
-                     [&](const auto& wish) { return device.capacity.contains(wish.first); });
+bool has_all(const api::Device& device, const CapacityMap& requested) {
+  return std::all_of(requested.begin(), requested.end(),
+                     [&](const auto& request) { return device.capacity.contains(request.first); });
 }
 
 }  // namespace
 
-Result<std::optional<CapacityMap>> share_amounts(const api::Device& device, const CapacityMap& wishes) {
-  TRY(no_negatives(wishes));
-  if (!has_all(device, wishes)) return std::optional<CapacityMap>();
+Result<std::optional<CapacityMap>> share_amounts(const api::Device& device, const CapacityMap& requested) {
+  TRY(no_negatives(requested));
+  if (!has_all(device, requested)) return std::optional<CapacityMap>();
   CapacityMap amounts;
   for (const auto& [name, capacity] : device.capacity) {
-    const auto wish = wishes.find(name);
-    if (wish == wishes.end()) {
+    const auto request = requested.find(name);
+    if (request == requested.end()) {
       const bool has_default = capacity.policy && capacity.policy->default_value;
       amounts.emplace(name, has_default ? *capacity.policy->default_value : capacity.value);
     } else if (!capacity.policy) {
-      amounts.emplace(name, wish->second);
+      amounts.emplace(name, request->second);
     } else {
-      const std::optional<Quantity> amount = TRY(by_policy(name, wish->second, *capacity.policy));
+      const std::optional<Quantity> amount = TRY(by_policy(name, request->second, *capacity.policy));
       if (!amount) return std::optional<CapacityMap>();
       amounts.emplace(name, *amount);
     }
@@ -91,15 +92,16 @@ Result<std::optional<CapacityMap>> share_amounts(const api::Device& device, cons
   return std::optional(std::move(amounts));
 }
 
-Result<bool> large_enough(const api::Device& device, const CapacityMap& wishes) {
-  TRY(no_negatives(wishes));
-  if (!has_all(device, wishes)) return false;
-  return std::all_of(wishes.begin(), wishes.end(),
-                     [&](const auto& wish) { return wish.second <= device.capacity.at(wish.first).value; });
+Result<bool> large_enough(const api::Device& device, const CapacityMap& requested) {
+  TRY(no_negatives(requested));
+  if (!has_all(device, requested)) return false;
+  return std::all_of(requested.begin(), requested.end(), [&](const auto& request) {
+    return request.second <= device.capacity.at(request.first).value;
+  });
 }
 
-Result<bool> share_fits_unused(const api::Device& device, const CapacityMap& wishes) {
-  const std::optional<CapacityMap> amounts = TRY(share_amounts(device, wishes));
+Result<bool> share_fits_unused(const api::Device& device, const CapacityMap& requested) {
+  const std::optional<CapacityMap> amounts = TRY(share_amounts(device, requested));
   return amounts && std::all_of(amounts->begin(), amounts->end(), [&](const auto& amount) {
            return amount.second <= device.capacity.at(amount.first).value;
          });

@@ -8,7 +8,7 @@
 namespace berth::dra {
 namespace {
 
-constexpr std::size_t kStages = static_cast<std::size_t>(Eligibility::Error) + 1;
+constexpr std::size_t kEligibilities = static_cast<std::size_t>(Eligibility::Error) + 1;
 
 std::size_t index_of(Eligibility eligibility) {
   return static_cast<std::size_t>(eligibility);
@@ -85,7 +85,7 @@ std::optional<Certificate> Prover::of_sub(const CompiledClaim& claim, const Comp
   const std::size_t need = all ? collected_.at(&sub).size() : static_cast<std::size_t>(sub.spec->count);
   const std::size_t fitting = problem_.accepted(sub).count();
   if (fitting >= need && need > 0) return std::nullopt;
-  Counts refused(kStages);
+  Counts refused(kEligibilities);
   std::size_t left = 0;
   const NodeDevices& devices = problem_.eligibility_check().devices;
   for (std::uint32_t s = 0; s < devices.order.size(); ++s) {
@@ -99,7 +99,7 @@ std::optional<Certificate> Prover::of_sub(const CompiledClaim& claim, const Comp
   const std::size_t wanted = std::max<std::size_t>(need, 1);
   for (std::size_t eligibility = 0; eligibility < index_of(Eligibility::Fits); ++eligibility) {
     left -= refused[eligibility].size();
-    // Who cannot be had at all is counted with those in use: what is left is usable and free.
+    // A device without its feature counts with those in use: what is left is usable and free.
     if (left >= wanted || static_cast<Eligibility>(eligibility) == Eligibility::Feature) continue;
     Certificate out = of_eligibility(sub, static_cast<Eligibility>(eligibility), refused, wanted, left);
     out.claim = claim.claim->meta.name;
@@ -133,8 +133,8 @@ Certificate Prover::of_eligibility(const CompiledSubRequest& sub, Eligibility el
   if (out.kind == CertificateKind::Selector || out.kind == CertificateKind::Counter)
     for (const DeviceRef& place : here) add_item(out, name_of(place));
   if (out.kind != CertificateKind::Count) return out;
-  std::vector<DeviceRef> rest;  // those that come through this stage
-  for (std::size_t later = index_of(eligibility) + 1; later < kStages; ++later)
+  std::vector<DeviceRef> rest;  // those that pass this rule
+  for (std::size_t later = index_of(eligibility) + 1; later < kEligibilities; ++later)
     rest.insert(rest.end(), refused[later].begin(), refused[later].end());
   std::sort(rest.begin(), rest.end(), [](const DeviceRef& a, const DeviceRef& b) {
     return std::pair(a.device_run, a.device) < std::pair(b.device_run, b.device);
@@ -143,12 +143,12 @@ Certificate Prover::of_eligibility(const CompiledSubRequest& sub, Eligibility el
   return out;
 }
 
-// The first wished capacity of which too few devices have enough: the amount wished for, and the most that a
-// further device has. False when no such amount shows it (a policy refuses).
+// The first requested capacity of which too few devices have enough: the amount requested, and the most that
+// a further device has. False when no such amount shows it (a policy refuses).
 bool Prover::capacity_numbers(const CompiledSubRequest& sub, const Counts& refused, std::size_t need,
                               std::size_t have, Certificate& out) const {
   const EligibilityCheck& eligibility_check = problem_.eligibility_check();
-  for (const auto& [name, wish] : sub.spec->capacity) {
+  for (const auto& [name, requested] : sub.spec->capacity) {
     std::vector<std::pair<Quantity, DeviceRef>> short_of;
     for (const DeviceRef& place : refused[index_of(Eligibility::Capacity)]) {
       const api::Device& device = eligibility_check.devices.device_at(place);
@@ -163,12 +163,12 @@ bool Prover::capacity_numbers(const CompiledSubRequest& sub, const Counts& refus
           shared ? capacity->second.value - consumed_of(eligibility_check.cluster.ledger().device(id),
                                                         eligibility_check.cluster.capacities().find(name))
                  : capacity->second.value;
-      if (left < wish) short_of.emplace_back(left, place);
+      if (left < requested) short_of.emplace_back(left, place);
     }
-    // All devices that this stage refuses lack it, so that one more of them would be needed.
+    // All devices that this rule refuses lack it, so that one more of them would be needed.
     if (short_of.size() != refused[index_of(Eligibility::Capacity)].size() || have >= need) continue;
     out.subject = name;
-    out.need = wish;
+    out.need = requested;
     out.have = Quantity();
     for (const auto& [left, place] : short_of) {
       out.have = std::max(out.have, left);

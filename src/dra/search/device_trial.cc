@@ -9,9 +9,9 @@ namespace berth::dra {
 
 TrialResult DeviceTrial::check_capacity(RequestRef at, DeviceRef place, Pick& pick) {
   if (context_.devices->is_shareable(place)) return check_share(at, place, pick);
-  const CapacityMap& wishes = context_.sub(at).spec->capacity;
-  if (wishes.empty()) return TrialResult::Passed;
-  const Result<bool> enough = large_enough(context_.devices->device_at(place), wishes);
+  const CapacityMap& requested = context_.sub(at).spec->capacity;
+  if (requested.empty()) return TrialResult::Passed;
+  const Result<bool> enough = large_enough(context_.devices->device_at(place), requested);
   if (!enough) return fail(capacity_error(context_, at, place, enough.error()));
   if (*enough) return TrialResult::Passed;
   return refuse(at, place, [] { return std::string("its capacity is smaller than asked for"); });
@@ -80,7 +80,7 @@ TrialResult DeviceTrial::check_constraints(RequestRef at, DeviceRef place) {
     state_.undo_constraints(at, k);
     const std::string& name = context_.compiled->claims[at.claim].compiled_spec->constraints[index].attribute;
     if (error) return fail(derivation_error(context_, place, name, *error));
-    if (!context_.error.empty()) return TrialResult::Fatal;
+    if (!context_.error.empty()) return TrialResult::Fatal;  // of a proof's try without an earlier rule
     return refuse(at, place, [&] { return constraint_text(constraint.is_match(), name); });
   }
   return TrialResult::Passed;

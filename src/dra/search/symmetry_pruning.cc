@@ -56,24 +56,24 @@ void SymmetryPruning::find_interchangeable(const CompiledAllocationRequest& comp
 
 bool SymmetryPruning::excluded(std::uint32_t group, std::uint32_t alternative,
                                std::uint32_t device_class) const {
-  const auto says = [&](std::uint32_t row) {
+  const auto has_row = [&](std::uint32_t row) {
     return excluded_[(row + alternative) * problem.classes + device_class] != 0;
   };
-  if (says(own_row_[group])) return true;
-  for (const std::uint32_t twin : interchangeable_[group])
-    if (twin != Matching::kNone && says(interchangeable_row_[twin])) return true;
+  if (has_row(own_row_[group])) return true;
+  for (const std::uint32_t set : interchangeable_[group])
+    if (set != Matching::kNone && has_row(interchangeable_row_[set])) return true;
   return false;
 }
 
 void SymmetryPruning::exclude(std::uint32_t group, std::uint32_t alternative, std::uint32_t device_class,
                               bool first) {
-  const auto say = [&](std::uint32_t row) {
+  const auto add_row = [&](std::uint32_t row) {
     ++count_of(row + alternative, device_class);
     journal_.emplace_back(row + alternative, device_class);
   };
-  say(own_row_[group]);
-  for (const std::uint32_t twin : interchangeable_[group])
-    if (first && twin != Matching::kNone) say(interchangeable_row_[twin]);
+  add_row(own_row_[group]);
+  for (const std::uint32_t set : interchangeable_[group])
+    if (first && set != Matching::kNone) add_row(interchangeable_row_[set]);
 }
 
 void SymmetryPruning::back_to(std::size_t mark) {
@@ -83,14 +83,14 @@ void SymmetryPruning::back_to(std::size_t mark) {
 
 std::uint32_t SymmetryPruning::first_alternative(std::uint32_t group) const {
   std::uint32_t first = 0;
-  for (const std::uint32_t twin : interchangeable_[group])
-    if (twin != Matching::kNone) first = std::max(first, interchangeable_floor_[twin]);
+  for (const std::uint32_t set : interchangeable_[group])
+    if (set != Matching::kNone) first = std::max(first, interchangeable_floor_[set]);
   return first;
 }
 
 void SymmetryPruning::raise_alternative(std::uint32_t group, int by) {
-  for (const std::uint32_t twin : interchangeable_[group])
-    if (twin != Matching::kNone) interchangeable_floor_[twin] += static_cast<std::uint32_t>(by);
+  for (const std::uint32_t set : interchangeable_[group])
+    if (set != Matching::kNone) interchangeable_floor_[set] += static_cast<std::uint32_t>(by);
 }
 
 void SymmetryPruning::take(std::uint32_t place, std::uint32_t slot, bool whole) {

@@ -31,7 +31,7 @@ class SymmetryPruning {
   Bits used;                             // by place: taken as a whole
   std::vector<std::uint32_t> uses;       // by place: picks of this run
   std::vector<std::uint32_t> class_use;  // by class
-  bool watch = false;                    // something failed: keep the matching complete from now on
+  bool watch = false;                    // something failed: the matching is kept complete from now on
   std::unordered_set<std::string> no_goods;
 
   std::uint32_t group_of(std::uint32_t claim, std::uint32_t request) const {
@@ -47,9 +47,9 @@ class SymmetryPruning {
   void exclude(std::uint32_t group, std::uint32_t alternative, std::uint32_t device_class, bool first);
   std::size_t mark() const { return journal_.size(); }
   void back_to(std::size_t mark);
-  // The first alternative that an interchangeable request before has not been found hopeless with; and says
-  // so of one.
+  // The first alternative that no interchangeable request before has failed with.
   std::uint32_t first_alternative(std::uint32_t group) const;
+  // So many alternatives more have failed; a negative number takes them back.
   void raise_alternative(std::uint32_t group, int by);
 
   void take(std::uint32_t place, std::uint32_t slot, bool whole);
@@ -67,7 +67,7 @@ class SymmetryPruning {
   // claims that ask the same; kNone where there is none.
   std::vector<std::array<std::uint32_t, 2>> interchangeable_;
   std::vector<std::uint32_t> interchangeable_row_, interchangeable_floor_;  // by interchangeable set
-  std::vector<std::uint16_t> excluded_;  // by row and class: how many frames say so
+  std::vector<std::uint16_t> excluded_;  // by row and class: how many frames exclude it
   std::vector<std::pair<std::uint32_t, std::uint32_t>> journal_;
 };
 
