@@ -11,8 +11,8 @@
 
 #include "cel/dra_environment.h"
 #include "dra/cel_selectors.h"
-#include "dra/columns_values.h"
-#include "dra/selector_cache.h"
+#include "dra/columns/selector_cache.h"
+#include "dra/columns/value_key.h"
 
 namespace berth::dra {
 namespace {

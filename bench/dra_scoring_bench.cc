@@ -4,7 +4,7 @@
 // eight GPUs of 15 partitions each, or with 128 plain devices. Argument: the scoring.
 #include <benchmark/benchmark.h>
 
-#include "dra/mask.h"
+#include "dra/columns/mask.h"
 #include "dra/test_world.h"
 
 namespace berth::dra {

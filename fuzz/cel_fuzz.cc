@@ -7,8 +7,8 @@
 
 #include "cel/dra_environment.h"
 #include "cel/program.h"
-#include "dra/columnar.h"
-#include "dra/columns_values.h"
+#include "dra/columns/columnar_selector.h"
+#include "dra/columns/value_key.h"
 
 namespace {
 

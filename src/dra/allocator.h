@@ -98,8 +98,8 @@ class Allocator {
   // devices.
   AllocationVerdict allocate(const AllocationRequest& compiled, model::NodeId node,
                              Explain explain = Explain::Words);
-  // Changes whenever the verdict on any ask could change on this node: labels and features, slices, what is
-  // taken of a pool that the node sees, by an undo too. Device classes are the compiled spec's. Never 0.
+  // Changes whenever the verdict on any request could change on this node: labels and features, slices, what
+  // is taken of a pool that the node sees, by an undo too. Device classes are the compiled spec's. Never 0.
   // Cost: a few comparisons; after a change what allocate() would have paid.
   std::uint64_t stamp(model::NodeId node);
   // How much is remembered now: each has a bound, whatever comes and goes.
@@ -110,7 +110,7 @@ class Allocator {
   void set_steps_max(std::size_t steps);
   // From the next allocate() on. Until it is called: Reference.
   void set_scoring(DeviceScoring scoring);
-  // Goes without the plain search that answers most asks at once: for tests of the search behind it.
+  // Goes without the plain search that answers most requests at once: for tests of the search behind it.
   void skip_plain_search();
   const DeviceGates& gates() const;
 

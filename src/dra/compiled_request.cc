@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dra/constraints.h"
+#include "dra/pools/constraints.h"
 
 namespace berth::dra {
 namespace {
@@ -124,9 +124,9 @@ void write_tolerations(const api::DeviceSubRequest& sub, std::string& key) {
 }
 void write_wishes(const api::DeviceSubRequest& sub, std::string& key) {
   write_key(static_cast<std::uint64_t>(sub.capacity.size()), key);
-  for (const auto& [name, wish] : sub.capacity) {
+  for (const auto& [name, amount] : sub.capacity) {
     write_key(std::string_view(name), key);
-    write_key(std::string_view(wish.text()), key);
+    write_key(std::string_view(amount.text()), key);
   }
 }
 void write_key(const api::DeviceSubRequest& sub, std::string& key) {

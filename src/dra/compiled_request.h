@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "dra/allocator.h"
-#include "dra/inventory.h"
+#include "dra/pools/inventory.h"
 
 namespace berth::dra {
 

@@ -1,6 +1,9 @@
 #include "dra/gates.h"
 
+#include <algorithm>
+
 #include "api/gates.h"
+#include "model/cluster.h"
 
 namespace berth::dra {
 
@@ -19,6 +22,12 @@ DeviceGates gates_of(const api::Gates& gates) {
   on.compatibility_groups = gates.enabled("DRADeviceCompatibilityGroups");
   on.compatibility_group_snapshot = gates.enabled("BerthCompatibilityGroupSnapshot");
   return on;
+}
+
+bool can_skip_operations(const model::NodeRow& node) {
+  if (!node.live) return false;
+  const std::vector<std::string>& declared = node.live->declared_features;
+  return std::find(declared.begin(), declared.end(), "DRAOptionalNodeOperations") != declared.end();
 }
 
 }  // namespace berth::dra

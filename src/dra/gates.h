@@ -1,8 +1,13 @@
-// Which features are on. Kubernetes' gates by feature, with their defaults in 1.37.
+// Which features are on: Kubernetes' gates by feature, with their defaults in 1.37, and what a node declares.
+//
+// Plain data; anyone may include it.
 #pragma once
 
 namespace berth::api {
 class Gates;
+}
+namespace berth::model {
+struct NodeRow;
 }
 
 namespace berth::dra {
@@ -19,11 +24,15 @@ struct DeviceGates {
   bool optional_node_operations = false;
   bool node_allocatable_resources = false;
   bool compatibility_groups = false;
-  bool compatibility_group_snapshot =
-      false;  // BerthCompatibilityGroupSnapshot: write results[].compatibilityGroups
+  // BerthCompatibilityGroupSnapshot: write results[].compatibilityGroups.
+  bool compatibility_group_snapshot = false;
 };
 
 // By Kubernetes' gate names.
 DeviceGates gates_of(const api::Gates& gates);
+
+// Whether the node declares that it can do with devices whose node operations are skipped. Source:
+// DRAOptionalNodeOperations.
+bool can_skip_operations(const model::NodeRow& node);
 
 }  // namespace berth::dra

@@ -5,14 +5,9 @@
 namespace berth::dra {
 namespace {
 
-const Slice& slice_of(const Search& search, const Pick& pick) {
-  const DeviceRun& device_run = search.devices().order[pick.device_run];
-  return *search.devices().pools[device_run.pool].slices[device_run.slice];
-}
-
 api::DeviceResult result_of(const CompiledSubRequest& compiled, const Slice& slice, const Pick& pick,
                             const DeviceGates& gates, Random& random) {
-  const api::Device& device = slice.live->devices[pick.device];
+  const api::Device& device = slice.live->devices[pick.place.device];
   api::DeviceResult result;
   result.request = compiled.name;
   result.driver = slice.live->driver;
@@ -47,9 +42,9 @@ std::optional<api::NodeSelector> selector_for(std::uint32_t index, const Search&
                                               const DeviceGates& gates, std::string_view node) {
   api::NodeSelectorTerm term;
   for (const Pick& pick : search.picks()) {
-    if (pick.claim != index) continue;
-    const Slice& slice = slice_of(search, pick);
-    const api::Device& device = slice.live->devices[pick.device];
+    if (pick.at.claim != index) continue;
+    const Slice& slice = search.devices().slice_at(pick.place);
+    const api::Device& device = slice.live->devices[pick.place.device];
     const NodeScope reach = node_scope_of(slice, device, gates);
     if (reach.one_node) {
       api::NodeSelectorTerm only;
@@ -126,9 +121,10 @@ Allocations make_allocations(const CompiledAllocationRequest& compiled, const Se
     const CompiledClaim& claim = compiled.claims[c];
     auto allocation = std::make_shared<api::Allocation>();
     for (const Pick& pick : search.picks())
-      if (pick.claim == c)
-        allocation->results.push_back(result_of(claim.requests[pick.request].alternatives[pick.alternative],
-                                                slice_of(search, pick), pick, gates, random));
+      if (pick.at.claim == c)
+        allocation->results.push_back(
+            result_of(claim.requests[pick.at.request].alternatives[pick.at.alternative],
+                      search.devices().slice_at(pick.place), pick, gates, random));
     allocation->config = configs_for(claim, c, search);
     allocation->node_selector = selector_for(c, search, gates, node);
     ClaimResult result{claim.claim, std::move(allocation), {}};

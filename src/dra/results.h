@@ -1,8 +1,10 @@
-// What a solution writes into the claims. Source: resource.k8s.io/v1 AllocationResult, KEP-5963 for the
-// snapshot.
+// What a solution writes into the claims.
+//
+// Free function of the search's solution. `random` gives the share ids. Cost: the allocations' own objects.
+// Source: resource.k8s.io/v1 AllocationResult; KEP-5963 for the snapshot.
 #pragma once
 
-#include "dra/search.h"
+#include "dra/search/search.h"
 
 namespace berth::dra {
 

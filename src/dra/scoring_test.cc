@@ -6,7 +6,8 @@
 
 #include <sstream>
 
-#include "dra/search.h"
+#include "dra/search/branch_and_bound.h"
+#include "dra/search/search.h"
 #include "dra/test_world.h"
 
 namespace berth::dra {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "dra/columns.h"
+#include "dra/columns/device_columns.h"
 
 namespace berth::dra {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "dra/allocator.h"
-#include "dra/eligibility.h"
+#include "dra/gates.h"
 #include "scheduling/claims.h"
 #include "scheduling/plugins/extended_resources.h"
 #include "scheduling/plugins/node_allocatable.h"

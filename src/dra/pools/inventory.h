@@ -1,0 +1,81 @@
+// The devices of every node that was asked about. Built once per node and slice version, kept until one of
+// its inputs changes.
+//
+// Owner: one Allocator. Cost of a node that is known: a comparison of stamps per pool; of a pool that the
+// ledger changed, a pass over its devices. Source: KEP-4381 pools and generations, KEP-4815 counters,
+// KEP-5963 groups.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dra/columns/selector_cache.h"
+#include "dra/gates.h"
+#include "dra/pools/node_devices.h"
+
+namespace berth::dra {
+
+// Derived attributes whose values a slice version keeps; with one more all are worked out again.
+inline constexpr std::size_t kDerivedMax = 16;
+// Value tables of a node that are kept from search to search.
+inline constexpr std::size_t kValueTablesMax = 16;
+// Slices that no node uses any more are dropped when this many, or twice the last rest, are held.
+inline constexpr std::size_t kSlicesBeforeSweep = 4096;
+// Nodes that are gone are forgotten when this many, or twice the last rest, are kept; and of more than the
+// latter bound the half that was asked for the longest ago.
+inline constexpr std::size_t kNodesBeforeSweep = 1024;
+inline constexpr std::size_t kNodesKeptMax = 65536;
+
+class Inventory {
+ public:
+  Inventory(const model::Cluster& cluster, SelectorEvaluator& evaluator, DeviceGates gates)
+      : cluster_(cluster), evaluator_(evaluator), gates_(gates), selector_cache_(columns_, evaluator) {}
+
+  // Current with slices and ledger. The reference holds until the next call.
+  NodeDevices& of(model::NodeId node);
+  std::size_t kept_nodes() const { return kept_nodes_; }
+  std::size_t kept_slices() const { return slices_.size(); }
+  SelectorCache& selector_cache() { return selector_cache_; }
+  const SelectorCache& selector_cache() const { return selector_cache_; }
+  Selected selected(const Slice& slice, SelectorSetId set) { return selector_cache_.of(slice.rows, set); }
+  // Of a device of the slice that `selected` calls an error.
+  SelectorFault fault_of(const Slice& slice, SelectorSetId set, std::size_t device) {
+    return selector_cache_.fault_of(set, slice.live->driver, slice.live->devices[device]);
+  }
+  // The values of a constraint's attribute; `derived` are variants 1 and on. Holds until trim_values().
+  const ValueTable& values(NodeDevices& devices, const std::string& table_key, const std::string& attribute,
+                           const std::vector<std::string>& derived);
+  void trim_values(NodeDevices& devices) const;
+
+ private:
+  std::unique_ptr<NodeDevices> build(model::NodeId node);
+  std::optional<NodePool> gather(model::PoolId id, const model::NodeRow& node);
+  bool dropped(const api::ResourceSlice& slice) const;
+  SlicePtr compiled(model::PoolId pool, const std::string& name, const model::SliceRow& row);
+  void sweep_slices();
+  void sweep_nodes();
+  void compile_counters(NodePool& pool);
+  void order(NodeDevices& devices) const;
+  void refresh(NodeDevices& devices, std::uint32_t pool);
+  void charge_baseline(NodePool& pool);
+  const std::vector<Result<api::AttributeValue>>& derived(Slice& slice, const std::string& expression);
+  std::vector<std::uint32_t> groups_of(NodePool& pool, const CounterDraw& draw, model::DeviceId device) const;
+
+  const model::Cluster& cluster_;
+  SelectorEvaluator& evaluator_;
+  DeviceGates gates_;
+  DeviceColumns columns_;
+  SelectorCache selector_cache_;
+  std::vector<std::unique_ptr<NodeDevices>> nodes_;  // by id; null: not kept
+  std::size_t kept_nodes_ = 0;
+  std::size_t sweep_nodes_at_ = kNodesBeforeSweep;
+  std::uint64_t uses_ = 0;
+  std::map<std::pair<model::PoolId, std::string>, SlicePtr> slices_;
+  std::uint64_t last_stamp_ = 0;
+  std::size_t sweep_at_ = kSlicesBeforeSweep;
+};
+
+}  // namespace berth::dra

@@ -1,0 +1,34 @@
+// How large each device of a pool is: the part of its counter sets that it draws. The definition stands in
+// docs/devices.md, "Which of several".
+//
+// Owner: the pool, from the first comparison of allocations on. Cost: O(draws of the pool's devices), once
+// per version of its slices. Source: FGD (fragmentation gradient descent), with a pool's own devices as the
+// mix of what will be asked for.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dra/pools/node_devices.h"
+
+namespace berth::dra {
+
+// In millionths of a whole counter set; a device that draws on none is a whole.
+using Millionths = std::int64_t;
+inline constexpr Millionths kWhole = 1'000'000;
+
+// The part of the whole that `part` is, rounded down; 0 to kWhole.
+Millionths part_of(Quantity part, Quantity whole);
+
+// Sizes of all devices of a pool, and which of them draw on each counter set. Of the slices alone.
+struct PoolSizes {
+  explicit PoolSizes(const NodePool& pool);
+  struct Member {
+    std::uint32_t slice = 0, device = 0, index = 0;
+  };
+  std::vector<std::uint32_t> first;          // by slice: the index of its first device
+  std::vector<Millionths> sizes;             // by index
+  std::vector<std::vector<Member>> members;  // by counter set
+};
+
+}  // namespace berth::dra

@@ -1,0 +1,45 @@
+// The certificate of a "no": first what blocks one request alone, then what blocks several by counting.
+//
+// Owner: none; works on what a search has built. Cost: a pass over the devices for each kind of request.
+#pragma once
+
+#include <optional>
+
+#include "dra/certificate.h"
+#include "dra/proof/relaxation.h"
+
+namespace berth::dra {
+
+class Prover {
+ public:
+  Prover(const CompiledAllocationRequest& compiled, const Problem& problem, const ConstraintValues& values,
+         const Collected& collected)
+      : compiled_(compiled), problem_(problem), values_(values), collected_(collected) {}
+
+  // Nothing when only a search can tell.
+  std::optional<Certificate> by_numbers();
+  // For devices: bare names where the node has one pool.
+  std::string name_of(DeviceRef place) const;
+
+ private:
+  using Counts = std::vector<std::vector<DeviceRef>>;  // by Eligibility: devices refused there
+  std::optional<Certificate> of_request(const CompiledClaim& claim, const CompiledRequest& request) const;
+  std::optional<Certificate> of_sub(const CompiledClaim& claim, const CompiledSubRequest& sub) const;
+  Certificate of_eligibility(const CompiledSubRequest& sub, Eligibility eligibility, const Counts& refused,
+                             std::size_t need, std::size_t have) const;
+  bool capacity_numbers(const CompiledSubRequest& sub, const Counts& refused, std::size_t need,
+                        std::size_t have, Certificate& out) const;
+  void counter_numbers(const Counts& refused, Certificate& out) const;
+  void group_members(const Counts& refused, Certificate& out) const;
+  Certificate of(const Refutation& no) const;
+  void name_slots(const Refutation& no, Certificate& out) const;
+  std::string value_text(const Refutation& no, std::uint32_t value) const;
+  void add_item(Certificate& out, std::string item) const;
+
+  const CompiledAllocationRequest& compiled_;
+  const Problem& problem_;
+  const ConstraintValues& values_;
+  const Collected& collected_;
+};
+
+}  // namespace berth::dra

@@ -1,0 +1,50 @@
+// Why a search found nothing, for people: the furthest request that was not satisfied, and why each device
+// was refused there first.
+//
+// Owner: one Search. Cost: nothing while it does not listen; else a text for each device of one request. The
+// texts are sorted: the same state gives the same words.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "dra/search/search_state.h"
+
+namespace berth::dra {
+
+class NearestMiss {
+ public:
+  void reset(Explain explain);
+  // What was noted stays.
+  void stop_listening() { is_listening_ = false; }
+
+  // The search begins with a request: a further one than before begins new notes.
+  void enter(RequestRef at);
+  // Whether a refusal for this request is to be noted.
+  bool wants(RequestRef at) const {
+    return is_listening_ && at.claim == furthest_.claim && at.request == furthest_.request;
+  }
+  // The first reason for a device stands.
+  void note(DeviceRef place, std::string why) { reasons_.emplace(place, std::move(why)); }
+  // True once for each alternative: devices that the search need not look at are then tried for their
+  // reasons.
+  bool wants_rest(RequestRef at);
+
+  // "needs 2 devices of class c, 0 are free (a taken); b: its taint t:NoSchedule is not tolerated". After the
+  // run that `state` was reset for.
+  std::string words(const SearchContext& context, const SearchState& state) const;
+
+ private:
+  std::string words_of(const SearchContext& context, const SearchState& state, RequestRef at) const;
+
+  bool is_listening_ = false;
+  RequestRef furthest_;
+  std::uint64_t rest_noted_ = 0;  // by alternative
+  std::map<DeviceRef, std::string> reasons_;
+};
+
+// The reason that words() counts with the devices in use.
+inline constexpr const char* kTaken = "taken";
+
+}  // namespace berth::dra

@@ -1,0 +1,92 @@
+#include "dra/search/refusal_texts.h"
+
+#include <algorithm>
+
+namespace berth::dra {
+namespace {
+
+std::string names_of_groups(const NodePool& pool, const std::vector<std::uint32_t>& groups) {
+  std::vector<std::string> names;
+  for (const std::uint32_t group : groups)
+    names.push_back(pool.group_names.text(DenseId<struct GroupTag>(group)));
+  std::sort(names.begin(), names.end());
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) text += (i ? ", " : "") + names[i];
+  return text;
+}
+
+std::string counted_groups(const NodePool& pool, const std::vector<std::uint32_t>& groups) {
+  if (groups.empty()) return "no group";
+  return (groups.size() == 1 ? "group " : "groups ") + names_of_groups(pool, groups);
+}
+
+}  // namespace
+
+std::string path_of(const NodeDevices& devices, DeviceRef place) {
+  const api::ResourceSlice& slice = *devices.slice_at(place).live;
+  return slice.driver + "/" + slice.pool + "/" + slice.devices[place.device].name;
+}
+
+std::string selector_error(const SearchContext& context, const api::ResourceClaim& claim,
+                           const CompiledSubRequest& sub, DeviceRef place) {
+  const SelectorFault fault =
+      context.inventory.fault_of(context.devices->slice_at(place), sub.selectors, place.device);
+  return (fault.of_class ? "class " + sub.spec->device_class : text_of(claim)) + ": selector #" +
+         std::to_string(fault.index) + " on device " + path_of(*context.devices, place) + ": " + fault.text;
+}
+
+std::string capacity_error(const SearchContext& context, RequestRef at, DeviceRef place, const Error& error) {
+  return text_of(context.claim(at)) + ", request " + context.sub(at).spec->name +
+         ": checking capacity for device " + path_of(*context.devices, place) + ": " + error.message();
+}
+
+std::string constraint_error(const SearchContext& context, RequestRef at, DeviceRef place) {
+  return text_of(context.claim(at)) + ", request " + context.sub(at).spec->name + ": cannot add device " +
+         path_of(*context.devices, place) + " because a claim constraint would not be satisfied";
+}
+
+std::string derivation_error(const SearchContext& context, DeviceRef place, const std::string& attribute,
+                             const std::string& error) {
+  return "evaluate derived attribute " + attribute + " on device " + path_of(*context.devices, place) +
+         " failed: " + error;
+}
+
+std::string short_capacity_text(const std::string& name, const Quantity& left, const Quantity& whole,
+                                const Quantity& amount) {
+  return "capacity " + name + " has " + left.text() + " of " + whole.text() + " left, " + amount.text() +
+         " is needed";
+}
+
+std::string group_text(const NodePool& pool, const std::string& node, const CounterDraw& draw,
+                       const GroupState& held) {
+  const std::string offers =
+      draw.groups.size() == 1 ? names_of_groups(pool, draw.groups) : counted_groups(pool, draw.groups);
+  return "counter set " + pool.set_names[draw.set] + " on " + node + " holds " +
+         counted_groups(pool, held.groups) + "; the device offers " + offers;
+}
+
+std::string short_counter_text(const NodePool& pool, const std::string& node, std::uint32_t counter,
+                               const Quantity& left, const Quantity& amount) {
+  return "counter " + pool.counter_names[counter] + " on " + node + " has " + left.text() + " of " +
+         pool.declared[counter].text() + " left, " + amount.text() + " is needed";
+}
+
+std::string overdrawn_text(const NodePool& pool, const std::string& node) {
+  std::size_t counter = 0;
+  while (counter + 1 < pool.available.size() && !pool.available[counter].is_negative()) ++counter;
+  return "counter " + pool.counter_names[counter] + " on " + node + " has " + pool.available[counter].text() +
+         " of " + pool.declared[counter].text() +
+         " left: until that is given back no device of its pool fits that draws from counters";
+}
+
+std::string taint_text(const api::Taint& taint) {
+  return "its taint " + taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect +
+         " is not tolerated";
+}
+
+std::string constraint_text(bool is_match, const std::string& attribute) {
+  return (is_match ? "it differs in " : "it is not distinct in ") + attribute +
+         " from the devices chosen before";
+}
+
+}  // namespace berth::dra

@@ -1,0 +1,36 @@
+// Texts about one device: why a rule refuses it, and the errors of Kubernetes' allocator, word for word.
+//
+// Free functions of what the search knows at that moment. Cost: strings; a search that notes nothing calls
+// none but for the error that ends it.
+#pragma once
+
+#include <string>
+
+#include "dra/search/search_context.h"
+
+namespace berth::dra {
+
+// "driver/pool/device".
+std::string path_of(const NodeDevices& devices, DeviceRef place);
+
+// Of a device that the sub-request's selectors fail on.
+std::string selector_error(const SearchContext& context, const api::ResourceClaim& claim,
+                           const CompiledSubRequest& sub, DeviceRef place);
+std::string capacity_error(const SearchContext& context, RequestRef at, DeviceRef place, const Error& error);
+// Of a device that an All request must have and a constraint refuses.
+std::string constraint_error(const SearchContext& context, RequestRef at, DeviceRef place);
+std::string derivation_error(const SearchContext& context, DeviceRef place, const std::string& attribute,
+                             const std::string& error);
+
+std::string short_capacity_text(const std::string& name, const Quantity& left, const Quantity& whole,
+                                const Quantity& amount);
+std::string group_text(const NodePool& pool, const std::string& node, const CounterDraw& draw,
+                       const GroupState& held);
+std::string short_counter_text(const NodePool& pool, const std::string& node, std::uint32_t counter,
+                               const Quantity& left, const Quantity& amount);
+// Of a pool with a counter below nothing, which no device that draws counters fits.
+std::string overdrawn_text(const NodePool& pool, const std::string& node);
+std::string taint_text(const api::Taint& taint);
+std::string constraint_text(bool is_match, const std::string& attribute);
+
+}  // namespace berth::dra

@@ -1,0 +1,71 @@
+// The search for one request's devices on one node: the plain search, then the one with a plan, then the
+// better of several allocations; or why there is none.
+//
+// Owner: one Allocator, on one thread; used again for every node, so that a plain request costs no
+// allocation. Cost: bounded by the step budget, and for scoring by the bounds of branch_and_bound.h. Source:
+// KEP-4381 structured parameters.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dra/scoring.h"
+#include "dra/search/nearest_miss.h"
+#include "dra/search/plain_search.h"
+#include "dra/search/symmetry_search.h"
+
+namespace berth::dra {
+
+// Steps of the plain search for each device wanted (and as many devices more) before the search is set up
+// anew with all that is known about the problem.
+inline constexpr std::size_t kPlainStepsPerDevice = 4;
+inline constexpr std::size_t kPlainDevicesMore = 8;
+
+class Search {
+ public:
+  Search(const model::Cluster& cluster, Inventory& inventory, const DeviceGates& gates)
+      : context_(cluster, inventory, gates) {}
+  Search(const Search&) = delete;
+  Search& operator=(const Search&) = delete;
+
+  // Never TooLarge.
+  SearchOutcome run(const CompiledAllocationRequest& compiled, model::NodeId node, std::size_t steps_max,
+                    Explain explain);
+  // 0: the symmetry-pruned search at once. For tests; the answers are the same.
+  void set_plain_steps(std::size_t per_device) { plain_steps_ = per_device; }
+  void set_scoring(DeviceScoring scoring) { scoring_ = scoring; }
+
+  // Of the latest run.
+  std::size_t steps() const { return context_.steps; }
+  const std::string& error() const { return context_.error; }
+  const NodeDevices& devices() const { return *context_.devices; }
+  // Of the solution, in the order of claims and requests.
+  const std::vector<Pick>& picks() const { return state_.picks(); }
+  std::uint32_t alternative(std::uint32_t claim, std::uint32_t request) const {
+    return state_.alternative(claim, request);
+  }
+  // Why it found nothing, when it ran with words.
+  std::string why() const { return nearest_miss_.words(context_, state_); }
+  // The proof of it. Ends what can be asked about the run.
+  Certificate certificate();
+
+ private:
+  std::size_t plain_budget() const;
+  const Problem& set_up_problem();
+  SearchOutcome run_with_plan();
+
+  SearchContext context_;
+  SearchState state_{context_};
+  NearestMiss nearest_miss_;
+  DeviceTrial trial_{context_, state_, nearest_miss_};
+  PlainSearch plain_{context_, state_, trial_, nearest_miss_};
+  // Of the latest run, when it came to that. Freed with the next one: that leaves the heap as it suits the
+  // next.
+  std::optional<Problem> problem_;
+  std::optional<SymmetrySearch> symmetry_;
+  std::size_t plain_steps_ = kPlainStepsPerDevice;
+  DeviceScoring scoring_ = DeviceScoring::Reference;
+};
+
+}  // namespace berth::dra
