@@ -1,21 +1,29 @@
-// A bounded memory for what may be forgotten at the price of some work done twice.
+// A bounded memory for what may be forgotten at the price of some work done twice: a map that forgets what
+// was used least recently.
 #pragma once
 
 #include <list>
-#include <map>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace berth {
 
-// A map that forgets what was used least recently.
+// Owner: one thread. Cost: O(1) a call, and a hash of the key.
 template <class Value>
 class LruMap {
  public:
   explicit LruMap(std::size_t size_max) : size_max_(size_max) {}
+  // Copies would look into the original.
+  LruMap(const LruMap&) = delete;
+  LruMap& operator=(const LruMap&) = delete;
+  LruMap(LruMap&&) noexcept = default;
+  LruMap& operator=(LruMap&&) noexcept = default;
 
-  // The value of `key`, made when absent. Valid until the next call.
-  Value& at(const std::string& key) {
+  // The value of `key`, `make()` when absent. Holds until another key makes it the one to forget.
+  template <class Make>
+  Value& at(std::string_view key, Make make) {
     if (const auto found = index_.find(key); found != index_.end()) {
       order_.splice(order_.begin(), order_, found->second);
       return found->second->second;
@@ -24,22 +32,26 @@ class LruMap {
       index_.erase(order_.back().first);
       order_.pop_back();
     }
-    order_.emplace_front(key, Value{});
-    index_.emplace(key, order_.begin());
+    order_.emplace_front(std::string(key), make());
+    index_.emplace(order_.front().first, order_.begin());
     return order_.front().second;
   }
+  Value& at(std::string_view key) {
+    return at(key, [] { return Value{}; });
+  }
   // Null when absent; does not count as use.
-  Value* find(const std::string& key) {
+  Value* find(std::string_view key) {
     const auto found = index_.find(key);
     return found == index_.end() ? nullptr : &found->second->second;
   }
   std::size_t size() const { return order_.size(); }
 
  private:
-  using Order = std::list<std::pair<std::string, Value>>;
+  using Order = std::list<std::pair<std::string, Value>>;  // latest use first
+
   std::size_t size_max_;
   Order order_;
-  std::map<std::string, typename Order::iterator, std::less<>> index_;
+  std::unordered_map<std::string_view, typename Order::iterator> index_;  // views of the keys in `order_`
 };
 
 }  // namespace berth

@@ -25,11 +25,11 @@ class LeaseFenceTest : public testing::Test {
  protected:
   // How far a request of this verb got; Answered: it was handed on.
   Delivery send(Verb verb) {
-    Delivery delivery = Delivery::Answered;
+    const auto delivery = std::make_shared<Delivery>(Delivery::Answered);  // answers may come later
     ApiRequest request;
     request.verb = verb;
-    client.submit(std::move(request), [&](ApiReply reply) { delivery = reply.delivery; });
-    return delivery;
+    client.submit(std::move(request), [delivery](ApiReply reply) { *delivery = reply.delivery; });
+    return *delivery;
   }
   Time in(int seconds) const { return clock.monotonic() + Duration::seconds(seconds); }
 

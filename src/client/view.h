@@ -115,21 +115,18 @@ class Indexer {
   std::vector<Index> indexes_;
 };
 
-// One change of one object, before and after. Null `before`: new. Null `after`: gone.
-template <class T>
-struct Change {
-  std::shared_ptr<const T> before;
-  std::shared_ptr<const T> after;
-};
-
+// One change of one object; both sides hold the same alternative.
 struct Delta {
   api::ObjectKey key;
-  // Both hold the same alternative; a null pointer inside stands for "not there".
-  std::optional<api::TypedObject> before;
-  std::optional<api::TypedObject> after;
+  std::optional<api::TypedObject> before;  // nothing: new
+  std::optional<api::TypedObject> after;   // nothing: gone
 };
 
 // The object of one side of a delta of T's kind; null when it is not there.
+template <class T>
+std::shared_ptr<const T> shared_object_of(const std::optional<api::TypedObject>& object) {
+  return object ? std::get<std::shared_ptr<const T>>(*object) : nullptr;
+}
 template <class T>
 const T* object_of(const std::optional<api::TypedObject>& object) {
   return object ? std::get<std::shared_ptr<const T>>(*object).get() : nullptr;

@@ -1,9 +1,8 @@
 #include "dra/cel_selectors.h"
 
-#include <list>
-#include <unordered_map>
 #include <vector>
 
+#include "base/lru_map.h"
 #include "cel/dra_environment.h"
 #include "cel/program.h"
 #include "dra/columns/columnar_selector.h"
@@ -66,17 +65,7 @@ class RecentPrograms {
 
   // Holds until the next call.
   const Result<cel::Program>& of(std::string_view text) {
-    if (const auto found = by_text_.find(text); found != by_text_.end()) {
-      recent_.splice(recent_.begin(), recent_, found->second);
-      return recent_.front().second;
-    }
-    recent_.emplace_front(std::string(text), compiled(text));
-    by_text_.emplace(recent_.front().first, recent_.begin());
-    if (recent_.size() > kRecentProgramsMax) {
-      by_text_.erase(recent_.back().first);
-      recent_.pop_back();
-    }
-    return recent_.front().second;
+    return recent_.at(text, [&] { return compiled(text); });
   }
   std::size_t size() const { return recent_.size(); }
 
@@ -88,8 +77,7 @@ class RecentPrograms {
   }
 
   cel::ResultRule rule_;
-  std::list<std::pair<std::string, Result<cel::Program>>> recent_;             // latest use first
-  std::unordered_map<std::string_view, decltype(recent_)::iterator> by_text_;  // views of `recent_`
+  LruMap<Result<cel::Program>> recent_{kRecentProgramsMax};
 };
 
 }  // namespace

@@ -5,11 +5,6 @@
 namespace berth::dra {
 namespace {
 
-template <class T>
-std::shared_ptr<const T> as(const std::optional<api::TypedObject>& object) {
-  return object ? std::get<std::shared_ptr<const T>>(*object) : nullptr;
-}
-
 bool blocks(const api::DeviceTaintRule& rule) {
   return rule.taint.effect == api::kNoSchedule || rule.taint.effect == api::kNoExecute;
 }
@@ -38,9 +33,9 @@ client::Delta slice_delta(const api::ObjectKey& key, const std::shared_ptr<const
 
 void TaintRules::apply(const client::Delta& delta, model::Cluster& cluster) {
   if (delta.key.kind == api::Kind::ResourceSlice)
-    return slice_changed(delta.key, as<api::ResourceSlice>(delta.after), cluster);
+    return slice_changed(delta.key, client::shared_object_of<api::ResourceSlice>(delta.after), cluster);
   if (delta.key.kind == api::Kind::DeviceTaintRule)
-    return rule_changed(delta.key.name, as<api::DeviceTaintRule>(delta.after), cluster);
+    return rule_changed(delta.key.name, client::shared_object_of<api::DeviceTaintRule>(delta.after), cluster);
   cluster.apply(delta);
 }
 

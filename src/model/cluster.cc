@@ -7,13 +7,6 @@
 namespace berth::model {
 namespace {
 
-template <class T>
-std::shared_ptr<const T> get(const std::optional<api::TypedObject>& object) {
-  if (!object) return nullptr;
-  const auto* held = std::get_if<std::shared_ptr<const T>>(&*object);
-  return held ? *held : nullptr;
-}
-
 client::NamedKey key_of(const api::ObjectMeta& meta) {
   return {meta.ns, meta.name};
 }
@@ -41,17 +34,22 @@ void Cluster::apply(const client::Delta& delta) {
   BERTH_ASSERT(!ledger_.in_transaction(), "the world does not change during a transaction");
   switch (delta.key.kind) {
     case api::Kind::Node:
-      return apply_node(get<api::Node>(delta.before).get(), get<api::Node>(delta.after));
+      return apply_node(client::object_of<api::Node>(delta.before),
+                        client::shared_object_of<api::Node>(delta.after));
     case api::Kind::Pod:
-      return apply_pod(get<api::Pod>(delta.before).get(), get<api::Pod>(delta.after));
+      return apply_pod(client::object_of<api::Pod>(delta.before),
+                       client::shared_object_of<api::Pod>(delta.after));
     case api::Kind::ResourceSlice:
-      return apply_slice(get<api::ResourceSlice>(delta.before).get(), get<api::ResourceSlice>(delta.after));
+      return apply_slice(client::object_of<api::ResourceSlice>(delta.before),
+                         client::shared_object_of<api::ResourceSlice>(delta.after));
     case api::Kind::DeviceClass:
-      return apply_class(delta.key.name, get<api::DeviceClass>(delta.after));
+      return apply_class(delta.key.name, client::shared_object_of<api::DeviceClass>(delta.after));
     case api::Kind::ResourceClaim:
-      return apply_claim(get<api::ResourceClaim>(delta.before).get(), get<api::ResourceClaim>(delta.after));
+      return apply_claim(client::object_of<api::ResourceClaim>(delta.before),
+                         client::shared_object_of<api::ResourceClaim>(delta.after));
     case api::Kind::BindRequest:
-      return apply_request(get<api::BindRequest>(delta.before), get<api::BindRequest>(delta.after));
+      return apply_request(client::shared_object_of<api::BindRequest>(delta.before),
+                           client::shared_object_of<api::BindRequest>(delta.after));
     default:
       return;
   }

@@ -1,20 +1,6 @@
 #include "scheduling/domains.h"
 
-#include <algorithm>
-
 namespace berth::scheduling {
-namespace {
-
-// Makes room for one more entry of a map whose values say when they were used.
-template <class Map>
-void drop_least_used(Map& map, std::size_t max) {
-  if (map.size() < max) return;
-  map.erase(std::min_element(map.begin(), map.end(), [](const auto& a, const auto& b) {
-    return a.second.used_at < b.second.used_at;
-  }));
-}
-
-}  // namespace
 
 DomainUse& DomainUse::operator+=(const DomainUse& other) {
   for (std::size_t i = 0; i < 2; ++i) {
@@ -71,16 +57,10 @@ DomainUse Topology::use(const model::Cluster& cluster, topology::DomainId domain
 
 const topology::FitCounts& Topology::fit(const std::string& signature, const model::Cluster& cluster,
                                          const std::function<std::int64_t(NodeId)>& room) {
-  auto at = fits_.find(signature);
-  if (at == fits_.end()) {
-    drop_least_used(fits_, kFitSignaturesMax);
-    at = fits_.try_emplace(signature).first;
-  }
-  at->second.used_at = ++uses_;
-  at->second.counts.catch_up(tree_, cluster.ledger().changes(), cluster.nodes().size(), [&](NodeId node) {
-    return cluster.node(node).live ? room(node) : std::int64_t{0};
-  });
-  return at->second.counts;
+  topology::FitCounts& counts = fits_.at(signature);
+  counts.catch_up(tree_, cluster.ledger().changes(), cluster.nodes().size(),
+                  [&](NodeId node) { return cluster.node(node).live ? room(node) : std::int64_t{0}; });
+  return counts;
 }
 
 const std::vector<NodeId>& DomainIndex::nodes(const model::Cluster& cluster) {
@@ -96,14 +76,9 @@ const std::vector<NodeId>& DomainIndex::nodes(const model::Cluster& cluster) {
 }
 
 Topology& DomainIndex::topology(const std::string& key, const model::Cluster& cluster) {
-  auto at = topologies_.find(key);
-  if (at == topologies_.end()) {
-    drop_least_used(topologies_, kTopologiesMax);
-    at = topologies_.try_emplace(key, CachedTopology{Topology(key, cluster), 0}).first;
-  }
-  at->second.used_at = ++uses_;
-  at->second.topology.catch_up(cluster);
-  return at->second.topology;
+  Topology& topology = topologies_.at(key, [&] { return Topology(key, cluster); });
+  topology.catch_up(cluster);
+  return topology;
 }
 
 }  // namespace berth::scheduling

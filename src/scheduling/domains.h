@@ -7,10 +7,10 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
+#include "base/lru_map.h"
 #include "scheduling/framework.h"
 #include "topology/sums.h"
 
@@ -33,14 +33,9 @@ class Topology {
                                  const std::function<std::int64_t(NodeId)>& room);
 
  private:
-  struct SignatureFit {
-    topology::FitCounts counts;
-    std::uint64_t used_at = 0;
-  };
   topology::Tree tree_;
   topology::DomainSums<DomainUse> use_;
-  std::map<std::string, SignatureFit> fits_;
-  std::uint64_t uses_ = 0;
+  LruMap<topology::FitCounts> fits_{kFitSignaturesMax};
   std::uint64_t seen_ = 0;  // of the change log, by the tree
 };
 
@@ -56,15 +51,10 @@ class DomainIndex {
   Topology& topology(const std::string& key, const model::Cluster& cluster);
 
  private:
-  struct CachedTopology {
-    Topology topology;
-    std::uint64_t used_at = 0;
-  };
-  std::map<std::string, CachedTopology> topologies_;
+  LruMap<Topology> topologies_{kTopologiesMax};
   std::vector<NodeId> nodes_;
   std::vector<std::uint32_t> ranks_;
   std::uint64_t nodes_stamp_ = ~std::uint64_t{0};  // the cluster's node_set_stamp of nodes_ and ranks_
-  std::uint64_t uses_ = 0;
 };
 
 DomainUse use_of(const model::Cluster& cluster, NodeId node);

@@ -32,16 +32,7 @@ class Lent {
 }  // namespace
 
 SignatureCache::CachedSignature& SignatureCache::cached_for() {
-  auto at = signatures_.find(signature_.bytes());
-  if (at == signatures_.end()) {
-    if (signatures_.size() >= kCachedSignaturesMax)
-      signatures_.erase(std::min_element(
-          signatures_.begin(), signatures_.end(),
-          [](const auto& a, const auto& b) { return a.second->used_at < b.second->used_at; }));
-    at = signatures_.emplace(signature_.bytes(), std::make_unique<CachedSignature>()).first;
-  }
-  at->second->used_at = ++uses_;
-  return *at->second;
+  return signatures_.at(signature_.bytes());
 }
 
 NodeId SignatureCache::choose(CycleState& state, std::span<const NodeId> avoid) {
@@ -114,9 +105,7 @@ void SignatureCache::bring_up_to_date(CachedSignature& cached, CycleState& state
 void SignatureCache::start(CachedSignature& cached, CycleState& state) {
   const model::Cluster& cluster = state.context->cluster;
   const std::vector<NodeId>& nodes = domains_.nodes(cluster);
-  const std::uint64_t used_at = cached.used_at;
   cached = {};
-  cached.used_at = used_at;
   cached.fresh = false;
   cached.node_set_stamp = cluster.node_set_stamp();
   cached.digests = scope_.digests();

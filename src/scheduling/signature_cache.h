@@ -46,7 +46,6 @@ class SignatureCache {
     std::uint32_t count = 0;
   };
   struct CachedSignature {
-    std::uint64_t used_at = 0;
     bool fresh = true;
     std::uint64_t seen = 0;            // in ledger().changes()
     std::uint64_t node_set_stamp = 0;  // of the ranks
@@ -79,13 +78,12 @@ class SignatureCache {
   const PodCycle& pods_;
   DomainIndex& domains_;
   Diagnosis diagnosis_;  // of the attempt while its nodes are judged: numbers the reasons of all signatures
-  std::map<std::string, std::unique_ptr<CachedSignature>, std::less<>> signatures_;
+  LruMap<CachedSignature> signatures_{kCachedSignaturesMax};
   CachedSignature* latest_ = nullptr;  // that the latest choose() used; null when it passed over all nodes
   PodSignature signature_;
   FilterScope scope_;  // of the latest choose()
   std::vector<NodeId> changed_;
   std::vector<std::uint32_t> changed_ranks_;
-  std::uint64_t uses_ = 0;
 };
 
 }  // namespace berth::scheduling
