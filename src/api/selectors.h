@@ -73,8 +73,6 @@ class FieldSelector {
   bool matches(const Json& object) const;
   bool selects_everything() const { return requirements_.empty(); }
   const std::vector<FieldRequirement>& requirements() const { return requirements_; }
-  // The only name that can be selected, or empty: lets a reader skip the rest.
-  std::string_view only_name() const;
 
  private:
   std::vector<FieldRequirement> requirements_;

@@ -191,10 +191,4 @@ bool FieldSelector::matches(const Json& object) const {
   return true;
 }
 
-std::string_view FieldSelector::only_name() const {
-  for (const FieldRequirement& requirement : requirements_)
-    if (requirement.equal && requirement.label == "metadata.name") return requirement.value;
-  return {};
-}
-
 }  // namespace berth::api

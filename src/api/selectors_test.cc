@@ -99,8 +99,6 @@ TEST(FieldSelector, SelectsByTheKindsLabels) {
     ASSERT_TRUE(selector.ok()) << text;
     EXPECT_EQ(selector->matches(pod), matches) << text;
   }
-  EXPECT_EQ(FieldSelector::parse("", "Pod", "metadata.name=p")->only_name(), "p");
-  EXPECT_EQ(FieldSelector::parse("", "Pod", "metadata.name!=p")->only_name(), "");
   const Json event = *parse_json(R"({"reportingComponent":"s"})");
   EXPECT_TRUE(FieldSelector::parse("", "Event", "source=s")->matches(event));
   EXPECT_TRUE(FieldSelector::parse("ex.io", "Gizmo", "spec.size=3", {"spec.size"})

@@ -128,9 +128,4 @@ const TypeInfo* find_kind(std::string_view api_version, std::string_view kind) {
   return found && found->is(kTopLevel) ? found : nullptr;
 }
 
-bool api_version_is(std::string_view api_version, std::string_view group, std::string_view version) {
-  const SplitVersion parts = split(api_version);
-  return parts.group == group && parts.version == version;
-}
-
 }  // namespace berth::api

@@ -122,8 +122,6 @@ std::span<const ResourceInfo> resources();
 const ResourceInfo* find_resource(std::string_view group, std::string_view version, std::string_view plural);
 const ResourceInfo* find_resource_of_kind(std::string_view group, std::string_view version,
                                           std::string_view kind);
-// "apps/v1", or "v1" for core.
-bool api_version_is(std::string_view api_version, std::string_view group, std::string_view version);
 
 // Calls `visit` for each part of a comma separated list.
 template <class Visit>

@@ -25,8 +25,7 @@ class SemVer {
   std::uint64_t major() const { return major_; }
   std::uint64_t minor() const { return minor_; }
   std::uint64_t patch() const { return patch_; }
-  // Dot-separated identifiers, without the leading '-' or '+'.
-  const std::string& prerelease() const { return prerelease_; }
+  // Dot-separated identifiers, without the leading '+'.
   const std::string& build() const { return build_; }
 
   std::string text() const;

@@ -19,12 +19,6 @@ constexpr std::array<Registered, 1> kRegistry = {{
 
 }  // namespace
 
-std::vector<std::string_view> plugin_names() {
-  std::vector<std::string_view> names;
-  for (const Registered& row : kRegistry) names.push_back(row.name);
-  return names;
-}
-
 Result<Plugins> make_plugins(std::span<const std::string> names) {
   Plugins plugins;
   for (const std::string& name : names) {

@@ -90,8 +90,6 @@ class Plugin {
 
 using Plugins = std::vector<std::unique_ptr<const Plugin>>;
 
-// The names that make_plugins knows.
-std::vector<std::string_view> plugin_names();
 // Refuses a name that is not known or stands twice.
 Result<Plugins> make_plugins(std::span<const std::string> names);
 

@@ -79,7 +79,6 @@ class Environment {
   // -1 when there is none.
   int variable_index(std::string_view name) const;
   const TypeRef& variable_type(int index) const { return variables_[static_cast<std::size_t>(index)].type; }
-  std::size_t variable_count() const { return variables_.size(); }
   // Null pointer when the type is not declared.
   const std::vector<Field>* fields_of(std::string_view object) const;
   const std::vector<Overload>* functions(std::string_view name) const;

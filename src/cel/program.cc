@@ -155,8 +155,5 @@ std::uint64_t Program::estimated_cost() const {
 std::string Program::result_type() const {
   return type_text(impl_->root->type);
 }
-std::string Program::tree_text() const {
-  return ast_text(*impl_->root);
-}
 
 }  // namespace berth::cel

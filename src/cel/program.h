@@ -62,8 +62,6 @@ class Program {
   std::uint64_t estimated_cost() const;
   // The static type of the result, as in "map(string, int)".
   std::string result_type() const;
-  // The checked tree on one line, for tests and `berth cel`.
-  std::string tree_text() const;
 
   struct Impl;
 

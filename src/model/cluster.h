@@ -53,7 +53,6 @@ class Cluster {
   const ClaimRow& claim(ClaimId id) const { return claims_[id.index()]; }
   const PoolRow& pool(PoolId id) const { return pools_[id.index()]; }
   const DeviceRow& device(DeviceId id) const { return devices_[id.index()]; }
-  std::size_t pool_count() const { return pools_.size(); }
   std::size_t device_count() const { return devices_.size(); }
   const std::map<std::string, std::shared_ptr<const api::DeviceClass>>& classes() const { return classes_; }
   // Live nodes by name; the order for every loop over nodes.

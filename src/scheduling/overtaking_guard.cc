@@ -111,11 +111,6 @@ std::span<const model::DeviceId> OvertakingGuard::kept_devices(std::int32_t prio
   return kept_->room.devices;
 }
 
-std::optional<EntityKey> OvertakingGuard::kept_for() const {
-  if (!kept_) return std::nullopt;
-  return kept_->key;
-}
-
 std::optional<Time> OvertakingGuard::next_time() const {
   if (kept_) return kept_->until;
   std::optional<Time> next;

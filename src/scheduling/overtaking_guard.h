@@ -60,7 +60,6 @@ class OvertakingGuard {
   // What an entry of this priority stays away from.
   std::span<const model::NodeId> kept_nodes(std::int32_t priority) const;
   std::span<const model::DeviceId> kept_devices(std::int32_t priority) const;
-  std::optional<EntityKey> kept_for() const;
   std::optional<Time> next_time() const;
   void clear();
 

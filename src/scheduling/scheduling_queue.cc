@@ -113,10 +113,6 @@ void SchedulingQueue::put_after_error(QueuedEntity entry, Time now) {
   place({std::move(entry), SubQueue::ErrorBackoff, 0, ready, ready});
 }
 
-void SchedulingQueue::put_active(QueuedEntity entry) {
-  place({std::move(entry), SubQueue::Active, 0, {}, {}});
-}
-
 void SchedulingQueue::wake(std::uint32_t events, Time now) {
   std::vector<EntityKey> woken;
   for (const auto& [ready, key] : unschedulable_)

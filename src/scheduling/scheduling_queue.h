@@ -58,8 +58,6 @@ class SchedulingQueue {
   void put_unschedulable(QueuedEntity entry, std::uint32_t queueing_hints, Time now);
   // Back after a failure that is not about room: comes again after its backoff.
   void put_after_error(QueuedEntity entry, Time now);
-  // Back into the active queue at its old place.
-  void put_active(QueuedEntity entry);
   // Lets every unschedulable entry that named one of `events` come again, after what is left of its backoff.
   void wake(std::uint32_t events, Time now);
   void wake_one(const EntityKey& key, Time now);

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import checks  # noqa: E402
 from checks import (banned, dead, defects, dialect, formatting, headers, lengths, links,  # noqa: E402
-                    places, quarantine, rooms, tidy)
+                    places, quarantine, rooms, symbols, tidy, uncalled)
 from checks.tree import Tree, without_comments_and_strings  # noqa: E402
 
 ROOM = {"src/base/room.cmake": "berth_room(NAME base)\n", "src/base/README.md": "# base\n"}
@@ -355,6 +355,46 @@ class Tools(CheckTest):
             files = {path: text, ".clang-tidy": "Checks: -*,modernize-use-override\nWarningsAsErrors: '*'\n",
                      "build/debug/compile_commands.json": json.dumps(database)}
             self.assertEqual([line for _, line in self.found(tidy, files)], lines)
+
+
+class Uncalled(CheckTest):
+    HEADER = "#pragma once\nint used(int a);\nint forgotten(int a);\n"
+    SOURCE = "int used(int a) {\n  return a;\n}\nint forgotten(int a) {\n  return used(a);\n}\n"
+
+    def test_a_function_that_nothing_calls_is_named_where_it_is_declared(self):
+        files = {**ROOM, "src/base/a.h": self.HEADER, "src/base/a.cc": self.SOURCE}
+        self.assertEqual(self.found(uncalled, files), [("src/base/a.h", 3)])
+
+    def test_a_call_of_a_test_is_none_unless_the_table_says_so(self):
+        files = {**ROOM, "src/base/a.h": self.HEADER, "src/base/a.cc": self.SOURCE,
+                 "src/base/a_test.cc": "void test() {\n  forgotten(1);\n}\n"}
+        self.assertEqual(self.found(uncalled, files), [("src/base/a.h", 3)])
+        table = "uncalled | src/base/a.h | forgotten | a test reads it\n"
+        self.accepts(uncalled, {**files, "tools/allowed.txt": table})
+
+    def test_a_table_at_the_margin_and_a_call_elsewhere_are_uses(self):
+        for use in ("constexpr Row kRows[] = {forgotten};\n", "int other() {\n  return forgotten(2);\n}\n"):
+            files = {**ROOM, "src/base/a.h": self.HEADER, "src/base/a.cc": self.SOURCE, "src/base/b.cc": use}
+            self.accepts(uncalled, files, use)
+
+
+class Symbols(CheckTest):
+    def archive(self, name, text):
+        """An archive of the release build, made of one source."""
+        build = pathlib.Path(self.folder, "build/release")
+        build.mkdir(parents=True, exist_ok=True)
+        (build / f"{name}.cc").write_text(text)
+        subprocess.run(("g++", "-c", f"{name}.cc", "-o", f"{name}.cc.o"), cwd=build, check=True)
+        subprocess.run(("ar", "rc", f"libberth_{name}.a", f"{name}.cc.o"), cwd=build, check=True)
+
+    def test_one_symbol_in_two_archives_is_found_and_inline_ones_are_not(self):
+        self.archive("a", "inline int both() { return 1; }\nint mine() { return both(); }\n")
+        self.archive("b", "inline int both() { return 1; }\nint yours() { return both(); }\n")
+        tree = Tree(self.folder, files=[])
+        self.assertEqual(list(symbols.run(tree)), [])
+        self.archive("b", "int mine() { return 2; }\n")
+        finding, = symbols.run(tree)
+        self.assertIn("mine()", finding.message)
 
 
 class Literals(unittest.TestCase):
