@@ -7,7 +7,8 @@ from .tree import Finding
 
 NAME = "symbols"
 # What nm says of each archive: "libberth_api.a[yaml.cc.o]: berth::api::to_yaml(…) T 0 5f".
-ROW = re.compile(r"^(?:.*/)?(?P<archive>libberth_\w+\.a)\[(?P<object>[^]]+)\]: (?P<symbol>.*) (?P<kind>[TDBR]) ")
+ROW = re.compile(
+    r"^(?:.*/)?(?P<archive>libberth_\w+\.a)\[(?P<object>[^]]+)\]: (?P<symbol>.*) (?P<kind>[TDBR]) ")
 
 
 def archives(tree):

@@ -8,7 +8,8 @@ NAME = "uncalled"
 WORD = re.compile(r"[A-Za-z_]\w*")
 # A declaration in a header: at the start of a line, a type, a name in lower case, parameters, then ; or {.
 DECLARED = re.compile(
-    r"^(?![ \t]*return\b)[ \t]*(?:\[\[nodiscard\]\] )?(?:static |inline |constexpr |consteval |virtual |explicit |friend )*"
+    r"^(?![ \t]*return\b)[ \t]*(?:\[\[nodiscard\]\] )?"
+    r"(?:static |inline |constexpr |consteval |virtual |explicit |friend )*"
     r"[\w:<>,&*\s]*?[\w>&*] [&*]?(?P<name>[a-z]\w*)\([^;{]*\)[^;{=]*[;{]", re.M)
 # What tests are made of: doubles, judges and the simulator.
 FOR_TESTS = re.compile(r"src/sim/|/judge/|/judge\.|/simulated_disk\.|_bench\.h$")
@@ -34,7 +35,9 @@ def run(tree):
     for path in tree.matching("src/*.h", "src/*.cc", "src/*.def", "src/*.inc", "bench/*.cc", "fuzz/*.cc"):
         if is_test(path):
             continue
-        text = without_comments_and_strings(tree.text(path)) if path.endswith((".h", ".cc")) else tree.text(path)
+        text = tree.text(path)
+        if path.endswith((".h", ".cc")):
+            text = without_comments_and_strings(text)
         if path.endswith(".cc"):
             uses.update(words_in_use(text))
             continue
