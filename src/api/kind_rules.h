@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/cel_check.h"
 #include "api/field_error.h"
 #include "base/json.h"
 #include "base/time.h"
@@ -29,6 +30,7 @@ struct Rejection {
 
 struct RuleContext {
   const Gates& gates;
+  CelCheck check_cel;  // never null
   Time now;
   std::string user;
   // Reads another stored object ("priorityclasses.scheduling.k8s.io", "", "high"); null when absent.

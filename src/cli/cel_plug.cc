@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "api/cel_check.h"
 #include "api/gates.h"
-#include "api/kinds/cel_check.h"
 #include "cel/dra_environment.h"
 #include "cel/program.h"
 

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "api/cel_check.h"
 #include "api/decode.h"
 #include "api/gates.h"
 #include "api/kind_rules.h"
-#include "api/kinds/cel_check.h"
 
 namespace berth::cli {
 namespace {

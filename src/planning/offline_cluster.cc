@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/fnv.h"
 #include "base/random.h"
+#include "dra/cel_check.h"
 
 namespace berth::planning {
 namespace {
@@ -118,7 +119,7 @@ void OfflineCluster::admit(const PlanOptions& options) {
       if (ns.empty() || at->first.second.ns == ns) found.push_back(at->second);
     return found;
   };
-  const api::RuleContext ctx{*options.gates, now_, "berth-plan", read, list};
+  const api::RuleContext ctx{*options.gates, dra::check_cel, now_, "berth-plan", read, list};
   for (auto& [key, object] : documents_) {
     if (key.first != api::Kind::Pod && key.first != api::Kind::PodGroup) continue;
     if (object.part("spec").part("priority").is_int()) continue;

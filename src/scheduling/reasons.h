@@ -42,8 +42,6 @@ inline constexpr auto kReasons = std::to_array<Reason>({
      "does not match its node selector or affinity", "do not match its node selector or affinity"},
     {"NotNamedByAffinity", "NodeAffinity", "node(s) didn't satisfy plugin(s) [NodeAffinity]",
      "is not among the nodes its affinity names", "are not among the nodes its affinity names"},
-    {"NodeNameMismatch", "NodeName", "node(s) didn't match the requested node name",
-     "is not the node it names", "are not the node it names"},
     {"NodeUnschedulable", "NodeUnschedulable", "node(s) were unschedulable", "is cordoned", "are cordoned"},
     {"UntoleratedTaint", "TaintToleration", "node(s) had untolerated taint(s)",
      "has a taint it does not tolerate", "have a taint it does not tolerate"},

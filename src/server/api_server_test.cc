@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/gates.h"
+#include "api/test_cel.h"
 #include "server/tables.h"
 
 namespace berth::server {
@@ -71,7 +72,7 @@ class ApiServerTest : public testing::Test {
   ManualClock clock{Time::from_seconds(1'700'000'000)};
   SeededRandom random{7};
   api::Gates gates{api::GateDefaults::Up};
-  ApiServer server{{*store, executor, clock, random, gates},
+  ApiServer server{{*store, executor, clock, random, gates, api::accept_any_cel},
                    {[this](const AuditRecord& record) { audit.push_back(record); }, true}};
 };
 
@@ -343,7 +344,7 @@ TEST(ExpiredList, GoesOnBehindTheLastPage) {
   ManualClock clock{Time::from_seconds(1'700'000'000)};
   SeededRandom random{7};
   const api::Gates gates{api::GateDefaults::Up};
-  ApiServer server{{*store, executor, clock, random, gates}, {}};
+  ApiServer server{{*store, executor, clock, random, gates, api::accept_any_cel}, {}};
   ASSERT_TRUE(server.make_default_objects().ok());
   const auto ask = [&](std::string method, std::vector<std::pair<std::string, std::string>> query,
                        std::string body = "") {

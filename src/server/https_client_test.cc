@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "api/gates.h"
+#include "api/test_cel.h"
 #include "base/json.h"
 #include "server/api_server.h"
 #include "server/test_heard.h"
@@ -176,7 +177,7 @@ class HttpsClient : public testing::Test {
   std::unique_ptr<store::Store> store = open();
   std::unique_ptr<ThreadPool> pool = make_thread_pool(1);
   api::Gates gates{api::GateDefaults::Up};
-  ApiServer server{{*store, *pool, clock, random, gates}, {}};
+  ApiServer server{{*store, *pool, clock, random, gates, api::accept_any_cel}, {}};
   const HeldPort usual, other;
   std::uint16_t port = usual.number;
   std::unique_ptr<Transport> transport;

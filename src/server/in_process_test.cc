@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "api/gates.h"
+#include "api/test_cel.h"
 #include "server/in_process_client.h"
 
 namespace berth::server {
@@ -34,7 +35,7 @@ class InProcess : public testing::Test {
   ManualClock clock{Time::from_seconds(1'700'000'000)};
   SeededRandom random{7};
   api::Gates gates{api::GateDefaults::Up};
-  ApiServer server{{*store, executor, clock, random, gates}, {}};
+  ApiServer server{{*store, executor, clock, random, gates, api::accept_any_cel}, {}};
   std::unique_ptr<client::ApiClient> client = make_in_process_client(server, "test");
 };
 

@@ -29,7 +29,8 @@ api::RuleContext Registry::context(const ObjectTarget& target, const WriteOption
         if (Result<Json> json = document_of(*object)) found.push_back(std::move(json).value());
     return found;
   };
-  api::RuleContext ctx{dependencies_.gates, dependencies_.clock.now(), options.user, read, list};
+  api::RuleContext ctx{
+      dependencies_.gates, dependencies_.check_cel, dependencies_.clock.now(), options.user, read, list};
   ctx.subresource = target.subresource;
   ctx.request_group = target.resource->group;
   ctx.empty_lists = options.empty_lists;

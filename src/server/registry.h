@@ -35,6 +35,7 @@ class Registry {
     Clock& clock;
     Random& random;
     const api::Gates& gates;
+    api::CelCheck check_cel;
   };
   Registry(Dependencies dependencies, std::size_t recent_documents_bytes)
       : dependencies_(dependencies), recent_(std::make_shared<RecentDocuments>(recent_documents_bytes)) {}

@@ -5,6 +5,7 @@
 
 #include "api/type_table.h"
 #include "base/executor.h"
+#include "dra/cel_check.h"
 #include "server/in_process_client.h"
 
 namespace berth::sim {
@@ -38,7 +39,8 @@ struct HostileWorld::Parts {
         random(options.seed),
         store(memory_store()),
         history(*store),
-        server({*store, executor, clock, random, gates}, {.recent_documents_bytes = kDocumentsKeptBytes}),
+        server({*store, executor, clock, random, gates, dra::check_cel},
+               {.recent_documents_bytes = kDocumentsKeptBytes}),
         berth(server::make_in_process_client(server, "system:berth")),
         user(server::make_in_process_client(server, "kubernetes-admin")),
         shared{events, *store, history, *berth, options.seed} {

@@ -3,6 +3,7 @@
 #include "api/type_table.h"
 #include "base/clock.h"
 #include "base/executor.h"
+#include "dra/cel_check.h"
 #include "plane/control_plane.h"
 #include "server/in_process_client.h"
 #include "store/store.h"
@@ -31,7 +32,7 @@ struct World::Parts {
         gate_changes(options.feature_gates),
         random(options.seed),
         store(memory_store()),
-        server({*store, executor, clock, random, gates}, {}),
+        server({*store, executor, clock, random, gates, dra::check_cel}, {}),
         client(server::make_in_process_client(server, "system:berth")),
         faulty(*client, options.faults, options.seed),
         user(server::make_in_process_client(server, "kubernetes-admin")) {

@@ -2,5 +2,5 @@
 from . import (banned, dead, defects, dialect, formatting, headers, lengths, links, places, quarantine, rooms,
                symbols, tidy, uncalled)
 
-ALL = (rooms, banned, defects, quarantine, lengths, links, dead, uncalled, symbols, places, dialect, formatting,
-       headers, tidy)
+ALL = (rooms, banned, defects, quarantine, lengths, links, dead, uncalled, symbols, places, dialect,
+       formatting, headers, tidy)

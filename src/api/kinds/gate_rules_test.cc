@@ -7,6 +7,7 @@
 #include "api/gates.h"
 #include "api/kind_rules.h"
 #include "api/kinds/document.h"
+#include "api/test_cel.h"
 
 namespace berth::api {
 namespace {
@@ -278,7 +279,10 @@ class GateRows : public testing::Test {
     return rules_of(group, resource->plural);
   }
   static RuleContext context(const Gates& gates) {
-    return {gates, parse_time("2026-11-21T00:00:00Z").value(), "someone",
+    return {gates,
+            accept_any_cel,
+            parse_time("2026-11-21T00:00:00Z").value(),
+            "someone",
             [](auto, auto, auto) {
               return std::optional<Json>(
                   *parse_json(R"({"metadata":{"labels":{"resource.kubernetes.io/admin-access":"true"}}})"));
@@ -408,7 +412,11 @@ TEST_F(GateRows, EveryGatedFieldHasARow) {
 TEST(FractionalCapacityRange, DecidesWhetherStepsAreCountedInThousandths) {
   const auto errors = [](const char* gate, const char* range, const char* value) {
     const Gates gates = Gates::parse(GateDefaults::Up, gate).value();
-    const RuleContext ctx{gates, Time{}, "", [](auto, auto, auto) { return std::optional<Json>(); },
+    const RuleContext ctx{gates,
+                          accept_any_cel,
+                          Time{},
+                          "",
+                          [](auto, auto, auto) { return std::optional<Json>(); },
                           [](auto, auto) { return std::vector<Json>(); }};
     const Json slice =
         decode_json(*find_kind(kResource, "ResourceSlice"),

@@ -6,8 +6,8 @@
 #include "api/decode.h"
 #include "api/gates.h"
 #include "api/kind_rules.h"
-#include "api/kinds/cel_check.h"
 #include "api/kinds/document.h"
+#include "api/test_cel.h"
 
 namespace berth::api {
 namespace {
@@ -62,7 +62,11 @@ class Hostile : public testing::Test {
   }
 
   Gates gates{GateDefaults::Up};
-  RuleContext ctx{gates, Time{}, "", [](auto, auto, auto) { return std::optional<Json>(); },
+  RuleContext ctx{gates,
+                  accept_any_cel,
+                  Time{},
+                  "",
+                  [](auto, auto, auto) { return std::optional<Json>(); },
                   [](auto, auto) { return std::vector<Json>(); }};
 };
 
@@ -197,12 +201,12 @@ TEST_F(Hostile, ReferencesThatNameNothing) {
 }
 
 TEST_F(Hostile, ExpressionsOfHostileSizeAreNotCompiled) {
-  set_cel_check([](std::string_view expression, CelUse, const Gates&) {
+  ctx.check_cel = [](std::string_view expression, CelUse, const Gates&) {
     EXPECT_LE(expression.size(), 10240u);
     CelVerdict verdict;
     verdict.cost_max = 400000;
     return verdict;
-  });
+  };
   const auto derived = [&](std::size_t count) {
     return claim(R"("requests":[{"name":"r","exactly":{"deviceClassName":"x","derivedAttributes":[)" +
                  repeated(R"({"name":"d.io/a#","expression":"1"})", count) + R"(]}}],"constraints":[)" +
@@ -218,19 +222,18 @@ TEST_F(Hostile, ExpressionsOfHostileSizeAreNotCompiled) {
   EXPECT_EQ(derived(3),
             "spec.devices: Forbidden: too complex, total cost of derived attribute CEL expressions in the "
             "claim exceeds cost limit");
-  set_cel_check(nullptr);
 }
 
 // A class keeps what an earlier release compiled; any change of the list makes all of it new.
 TEST_F(Hostile, StoredSelectorsAreCompiledAgainOnlyWhenTheirListChanges) {
   static int compiled = 0;
   compiled = 0;
-  set_cel_check([](std::string_view, CelUse, const Gates&) {
+  ctx.check_cel = [](std::string_view, CelUse, const Gates&) {
     ++compiled;
     CelVerdict verdict;
     verdict.too_complex = true;
     return verdict;
-  });
+  };
   const auto object = [](const char* selectors) {
     return decode_json(*find_kind(kVersion, "DeviceClass"),
                        R"({"metadata":{"name":"c"},"spec":{"selectors":[)" + std::string(selectors) + "]}}")
@@ -247,7 +250,6 @@ TEST_F(Hostile, StoredSelectorsAreCompiledAgainOnlyWhenTheirListChanges) {
   EXPECT_EQ(errors[1].path, "spec.selectors[1].cel.expression");
   EXPECT_EQ(errors[1].body, "Forbidden: too complex, exceeds cost limit");
   EXPECT_EQ(compiled, 2);
-  set_cel_check(nullptr);
 }
 
 TEST_F(Hostile, WhatNodesGiveIsMappedFromKnownCapacities) {

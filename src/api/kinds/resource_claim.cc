@@ -66,18 +66,18 @@ bool is_used(const Derivation& derivation, std::string_view attribute, std::stri
       });
 }
 
-void check_derived_expression(const FieldPath& path, std::string_view expression, const Gates& gates,
+void check_derived_expression(const FieldPath& path, std::string_view expression, const RuleContext& ctx,
                               Derivation& derivation, FieldErrors& errors) {
   if (expression.empty()) return errors.push_back(required(path));
   if (expression.size() > kExpressionBytesMax) return errors.push_back(too_long(path, kExpressionBytesMax));
-  const CelVerdict verdict = check_cel(expression, CelUse::DerivedAttribute, gates);
+  const CelVerdict verdict = ctx.check_cel(expression, CelUse::DerivedAttribute, ctx.gates);
   if (!verdict.complaint.empty()) return errors.push_back(invalid(path, expression, verdict.complaint));
   derivation.cost += verdict.cost_max;
   if (verdict.too_complex) errors.push_back(forbidden(path, "too complex, exceeds cost limit"));
 }
 
 void check_derived(const FieldPath& path, const Json& owner, std::string_view request,
-                   std::string_view sub_request, const Gates& gates, Derivation& derivation,
+                   std::string_view sub_request, const RuleContext& ctx, Derivation& derivation,
                    Findings& findings) {
   const JsonArray& derived = items(&owner, "derivedAttributes");
   append(findings.declared, check_count(path, derived.size(), kDerivedAttributesMax));
@@ -96,20 +96,21 @@ void check_derived(const FieldPath& path, const Json& owner, std::string_view re
       findings.declared.push_back(required(at.child("name")));
     else
       append(findings.declared, check_full_name(at.child("name"), name));
-    check_derived_expression(at.child("expression"), text_at(derived[i], "expression"), gates, derivation,
+    check_derived_expression(at.child("expression"), text_at(derived[i], "expression"), ctx, derivation,
                              findings.by_hand);
   }
 }
 
-void check_sub_request(const FieldPath& path, const Json& request, const Gates& gates, Findings& findings) {
+void check_sub_request(const FieldPath& path, const Json& request, const RuleContext& ctx,
+                       Findings& findings) {
   append(findings.by_hand, check_required(path.child("deviceClassName"), text_at(request, "deviceClassName"),
                                           dns_subdomain_problems));
-  check_selectors(path, request, nullptr, gates, findings);
+  check_selectors(path, request, nullptr, ctx, findings);
   append(findings.by_hand, check_mode(path, request));
   check_tolerations(path, request, findings);
 }
 
-void check_alternatives(const FieldPath& path, const Json& request, const Gates& gates,
+void check_alternatives(const FieldPath& path, const Json& request, const RuleContext& ctx,
                         Derivation& derivation, Findings& findings) {
   const JsonArray& alternatives = items(&request, "firstAvailable");
   append(findings.declared, check_count(path, alternatives.size(), kSubRequestsMax));
@@ -118,15 +119,15 @@ void check_alternatives(const FieldPath& path, const Json& request, const Gates&
     const FieldPath at = path.index(i);
     const std::string_view name = text_at(alternatives[i], "name");
     append(findings.by_hand, check_format(at.child("name"), name, dns_label_problems));
-    check_sub_request(at, alternatives[i], gates, findings);
-    check_derived(at.child("derivedAttributes"), alternatives[i], text_at(request, "name"), name, gates,
+    check_sub_request(at, alternatives[i], ctx, findings);
+    check_derived(at.child("derivedAttributes"), alternatives[i], text_at(request, "name"), name, ctx,
                   derivation, findings);
     if (item_named(alternatives, "name", name) != &alternatives[i])
       findings.declared.push_back(duplicate(at, alternatives[i]));
   }
 }
 
-void check_request(const FieldPath& path, const Json& request, const Gates& gates, Derivation& derivation,
+void check_request(const FieldPath& path, const Json& request, const RuleContext& ctx, Derivation& derivation,
                    Findings& findings) {
   append(findings.by_hand, check_format(path.child("name"), text_at(request, "name"), dns_label_problems));
   const Json* exactly = present(request, "exactly");
@@ -137,15 +138,15 @@ void check_request(const FieldPath& path, const Json& request, const Gates& gate
         invalid(path, nullptr, std::string(kOneOfText) + ", but multiple fields are set"));
   if (exactly && alternatives) return;
   if (exactly) {
-    check_sub_request(path.child("exactly"), *exactly, gates, findings);
+    check_sub_request(path.child("exactly"), *exactly, ctx, findings);
     check_derived(path.child("exactly").child("derivedAttributes"), *exactly, text_at(request, "name"), "",
-                  gates, derivation, findings);
+                  ctx, derivation, findings);
   }
-  check_alternatives(path.child("firstAvailable"), request, gates, derivation, findings);
+  check_alternatives(path.child("firstAvailable"), request, ctx, derivation, findings);
 }
 
 void check_constraint(const FieldPath& path, const Json& constraint, const std::set<std::string>& known,
-                      const Gates& gates, Findings& findings) {
+                      const RuleContext& ctx, Findings& findings) {
   append(findings.by_hand,
          check_request_names(path.child("requests"), items(&constraint, "requests"), known));
   const Json* match = present(constraint, "matchAttribute");
@@ -154,7 +155,7 @@ void check_constraint(const FieldPath& path, const Json& constraint, const std::
     append(findings.by_hand, check_full_name(path.child("matchAttribute"), match->as_string()));
   else if (distinct)
     append(findings.by_hand, check_full_name(path.child("distinctAttribute"), distinct->as_string()));
-  else if (!gates.enabled("DRAConsumableCapacity"))
+  else if (!ctx.gates.enabled("DRAConsumableCapacity"))
     findings.by_hand.push_back(required(path.child("matchAttribute")));
   else
     findings.by_hand.push_back(
@@ -183,7 +184,7 @@ FieldErrors validate_claim(const Json& claim, const RuleContext& ctx) {
   const Json* spec = present(claim, "spec");
   Findings findings;
   findings.by_hand = check_admin_requests(claim, spec, ctx);
-  check_claim_spec(FieldPath("spec"), spec ? *spec : kNone, ctx.gates, findings);
+  check_claim_spec(FieldPath("spec"), spec ? *spec : kNone, ctx, findings);
   return std::move(findings).all();
 }
 
@@ -218,7 +219,7 @@ FieldErrors validate_template(const Json& object, const RuleContext& ctx) {
   Findings findings;
   findings.by_hand = check_admin_requests(object, claim_spec, ctx);
   append(findings.by_hand, check_template_metadata(path.child("metadata"), present(spec, "metadata")));
-  check_claim_spec(path.child("spec"), claim_spec ? *claim_spec : kNone, ctx.gates, findings);
+  check_claim_spec(path.child("spec"), claim_spec ? *claim_spec : kNone, ctx, findings);
   return std::move(findings).all();
 }
 
@@ -305,7 +306,7 @@ FieldErrors check_request_names(const FieldPath& path, const JsonArray& names,
   return errors;
 }
 
-void check_claim_spec(const FieldPath& path, const Json& spec, const Gates& gates, Findings& findings) {
+void check_claim_spec(const FieldPath& path, const Json& spec, const RuleContext& ctx, Findings& findings) {
   const Json& devices = devices_of(spec);
   const FieldPath at = path.child("devices");
   const std::set<std::string> known = request_names(spec);
@@ -320,13 +321,13 @@ void check_claim_spec(const FieldPath& path, const Json& spec, const Gates& gate
   if (fits("requests", requests.size(), kRequestsMax))
     for (std::size_t i = 0; i < requests.size(); ++i) {
       const FieldPath request_path = at.child("requests").index(i);
-      check_request(request_path, requests[i], gates, derivation, findings);
+      check_request(request_path, requests[i], ctx, derivation, findings);
       if (item_named(requests, "name", text_at(requests[i], "name")) != &requests[i])
         findings.declared.push_back(duplicate(request_path, requests[i]));
     }
   if (fits("constraints", constraints.size(), kConstraintsMax))
     for (std::size_t i = 0; i < constraints.size(); ++i)
-      check_constraint(at.child("constraints").index(i), constraints[i], known, gates, findings);
+      check_constraint(at.child("constraints").index(i), constraints[i], known, ctx, findings);
   if (fits("config", config.size(), kConfigMax))
     for (std::size_t i = 0; i < config.size(); ++i) {
       const FieldPath entry = at.child("config").index(i);

@@ -20,7 +20,7 @@ KindRules resource_claim_template_rules();
 
 // `spec` is a ResourceClaimSpec at `path`.
 void default_claim_spec(Json& spec);
-void check_claim_spec(const FieldPath& path, const Json& spec, const Gates& gates, Findings& findings);
+void check_claim_spec(const FieldPath& path, const Json& spec, const RuleContext& ctx, Findings& findings);
 // "req" and "req/sub": what results, constraints and configuration may name.
 std::set<std::string> request_names(const Json& spec);
 // Entries of `requests` must be such names, without repetition.

@@ -15,7 +15,7 @@ FieldErrors validate(const Json& object, const Json* old, const RuleContext& ctx
   const Json& spec = found ? *found : kNone;
   const Json* old_spec = old ? present(*old, "spec") : nullptr;
   Findings findings;
-  check_selectors(path, spec, old_spec, ctx.gates, findings);
+  check_selectors(path, spec, old_spec, ctx, findings);
   const JsonArray& config = items(&spec, "config");
   const JsonArray& stored = items(old_spec, "config");
   append(findings.declared, check_count(path.child("config"), config.size(), kClassConfigMax));

@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
+#include "api/cel_check.h"
 #include "api/decode.h"
 #include "api/gates.h"
 #include "api/kind_rules.h"
-#include "api/kinds/cel_check.h"
 #include "api/kinds/document.h"
 #include "api/patch.h"
 
@@ -159,7 +159,7 @@ class Replay {
   }
 
   RuleContext context(const Url& url) {
-    RuleContext ctx{gates_, parse_time("2026-11-21T00:00:00Z").value(), "someone", {}, {}};
+    RuleContext ctx{gates_, recorded_verdict, parse_time("2026-11-21T00:00:00Z").value(), "someone", {}, {}};
     ctx.subresource = url.subresource;
     ctx.request_group = url.group;
     ctx.read = [this](std::string_view resource, std::string_view ns,
@@ -361,7 +361,6 @@ bool is_of_server(const Json& step, const Json* answer) {
 
 TEST_P(Observed, RulesAnswerAsRecorded) {
   const Theme& theme = GetParam();
-  set_cel_check(recorded_verdict);
   const Gates gates = Gates::parse(GateDefaults::Release, theme.gates).value();
   Replay replay(gates);
   std::map<std::string, Json> recorded;

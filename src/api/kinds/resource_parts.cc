@@ -260,7 +260,7 @@ FieldErrors check_parameters(const std::string& path, const Json* value) {
   return {};
 }
 
-void check_selectors(const FieldPath& path, const Json& owner, const Json* old, const Gates& gates,
+void check_selectors(const FieldPath& path, const Json& owner, const Json* old, const RuleContext& ctx,
                      Findings& findings) {
   const JsonArray& selectors = items(&owner, "selectors");
   const FieldPath list = path.child("selectors");
@@ -282,7 +282,7 @@ void check_selectors(const FieldPath& path, const Json& owner, const Json* old, 
       findings.by_hand.push_back(too_long(expression_path, kExpressionBytesMax));
       continue;
     }
-    const CelVerdict verdict = check_cel(expression, CelUse::Selector, gates);
+    const CelVerdict verdict = ctx.check_cel(expression, CelUse::Selector, ctx.gates);
     if (!verdict.complaint.empty())
       findings.by_hand.push_back(invalid(expression_path, expression, verdict.complaint));
     else if (verdict.too_complex)

@@ -10,7 +10,6 @@
 
 #include "api/gates_fields.h"
 #include "api/kind_rules.h"
-#include "api/kinds/cel_check.h"
 #include "api/kinds/document.h"
 #include "api/kinds/formats.h"
 
@@ -58,7 +57,7 @@ void check_opaque(const FieldPath& path, const Json& entry, Findings& findings);
 // A free JSON object of bounded size. `value` may be null: then it is required.
 FieldErrors check_parameters(const std::string& path, const Json* value);
 // Not compiled again when `old` has exactly the same list.
-void check_selectors(const FieldPath& path, const Json& owner, const Json* old, const Gates& gates,
+void check_selectors(const FieldPath& path, const Json& owner, const Json* old, const RuleContext& ctx,
                      Findings& findings);
 // skipNodeOperations of a slice or an allocation result.
 FieldErrors check_skipped_operations(const FieldPath& path, const JsonArray& operations);

@@ -6,6 +6,7 @@
 #include "api/kind_rules.h"
 #include "api/kinds/document.h"
 #include "api/kinds/network_address.h"
+#include "api/test_cel.h"
 
 namespace berth::api {
 namespace {
@@ -23,7 +24,10 @@ class Rules : public testing::Test {
   }
 
   Gates gates{GateDefaults::Up};
-  RuleContext ctx{gates, parse_time("2026-11-21T00:00:00Z").value(), "someone",
+  RuleContext ctx{gates,
+                  accept_any_cel,
+                  parse_time("2026-11-21T00:00:00Z").value(),
+                  "someone",
                   [](auto, auto, auto) { return std::optional<Json>(); },
                   [](auto, auto) { return std::vector<Json>(); }};
 };

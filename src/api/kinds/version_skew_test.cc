@@ -6,6 +6,7 @@
 #include "api/gates.h"
 #include "api/kind_rules.h"
 #include "api/kinds/document.h"
+#include "api/test_cel.h"
 
 namespace berth::api {
 namespace {
@@ -16,7 +17,11 @@ class VersionSkew : public testing::Test {
  protected:
   static Gates with(const char* text) { return Gates::parse(GateDefaults::Up, text).value(); }
   static RuleContext context(const Gates& gates) {
-    return {gates, Time{}, "", [](auto, auto, auto) { return std::optional<Json>(); },
+    return {gates,
+            accept_any_cel,
+            Time{},
+            "",
+            [](auto, auto, auto) { return std::optional<Json>(); },
             [](auto, auto) { return std::vector<Json>(); }};
   }
   static Json slice() {

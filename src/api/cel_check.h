@@ -1,7 +1,5 @@
-// The compiler of CEL expressions, as the rules of the kinds see it: plugged in by the program.
-//
-// Room api may not depend on room cel. Without a plug every expression passes. Set once, before requests are
-// served.
+// The compiler of CEL expressions, as the rules of the kinds see it: handed in with their RuleContext,
+// because room api may not depend on room cel.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +25,7 @@ struct CelVerdict {
 
 inline constexpr std::uint64_t kCelCostMax = 1000000;
 
+// Any thread.
 using CelCheck = CelVerdict (*)(std::string_view expression, CelUse use, const Gates& gates);
-
-void set_cel_check(CelCheck check);
-CelVerdict check_cel(std::string_view expression, CelUse use, const Gates& gates);
 
 }  // namespace berth::api

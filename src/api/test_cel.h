@@ -1,0 +1,12 @@
+// The compiler of tests that are not about expressions: every one is fine.
+#pragma once
+
+#include "api/cel_check.h"
+
+namespace berth::api {
+
+inline CelVerdict accept_any_cel(std::string_view, CelUse, const Gates&) {
+  return {};
+}
+
+}  // namespace berth::api

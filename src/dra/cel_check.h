@@ -1,0 +1,12 @@
+// What admission says of the CEL expressions of classes and claims: an api::CelCheck by the compiler that the
+// allocator uses.
+#pragma once
+
+#include "api/cel_check.h"
+
+namespace berth::dra {
+
+// Any thread. Cost: one compilation.
+api::CelVerdict check_cel(std::string_view expression, api::CelUse use, const api::Gates& gates);
+
+}  // namespace berth::dra
