@@ -14,11 +14,11 @@
 #include "api/yaml_write.h"
 #include "base/clock.h"
 #include "cli/apiserver_command.h"
-#include "cli/decision_history.h"
-#include "cli/explanation.h"
 #include "cli/version.h"
 #include "client/http_fetch.h"
 #include "client/kubeconfig.h"
+#include "explain/decision_history.h"
+#include "explain/explanation.h"
 
 namespace berth::cli {
 namespace {
@@ -100,7 +100,8 @@ struct Question {
 
 Result<Json> read_record(const Question& question, DecisionKind kind, const std::string& name) {
   const char* page = kind == DecisionKind::Pod ? "pods/" : "podgroups/";
-  return question.record.get(std::string(kDecisionPages) + page + escaped(question.ns) + "/" + escaped(name));
+  return question.record.get(std::string(explain::kDecisionPages) + page + escaped(question.ns) + "/" +
+                             escaped(name));
 }
 
 Error not_found(const Question& question, api::Kind kind) {
@@ -124,7 +125,7 @@ Result<Json> read_object(const Question& question, api::Kind kind, const std::st
 }
 
 Result<Json> ask_pod(const Question& question, Time now) {
-  PodFacts facts;
+  explain::PodFacts facts;
   facts.pod = TRY(read_object(question, api::Kind::Pod, question.name));
   if (facts.pod.is_null()) return not_found(question, api::Kind::Pod);
   const api::Pod pod = api::decode_pod(facts.pod, nullptr);
@@ -140,11 +141,11 @@ Result<Json> ask_pod(const Question& question, Time now) {
     Json claim = TRY(read_object(question, api::Kind::ResourceClaim, name));
     if (!claim.is_null()) facts.claims.push_back(std::move(claim));
   }
-  return explain_pod(facts, now);
+  return explain::explain_pod(facts, now);
 }
 
 Result<Json> ask_group(const Question& question, Time now) {
-  GroupFacts facts;
+  explain::GroupFacts facts;
   facts.group = TRY(read_object(question, api::Kind::PodGroup, question.name));
   if (facts.group.is_null()) return not_found(question, api::Kind::PodGroup);
   facts.record = TRY(read_record(question, DecisionKind::Group, question.name));
@@ -155,12 +156,12 @@ Result<Json> ask_group(const Question& question, Time now) {
     by_pod[std::string(request.part("spec").string_at("podUID"))] = &request;
   for (const Json& pod : pods.items_at("items")) {
     if (pod.part("spec").part("schedulingGroup").string_at("podGroupName") != question.name) continue;
-    PodFacts& member = facts.members.emplace_back();
+    explain::PodFacts& member = facts.members.emplace_back();
     member.pod = pod;
     const auto request = by_pod.find(std::string(pod.part("metadata").string_at("uid")));
     if (request != by_pod.end()) member.bind_request = *request->second;
   }
-  return explain_group(facts, now);
+  return explain::explain_group(facts, now);
 }
 
 Result<Json> ask(const ExplainCommand& command, api::Kind kind, const Clock& clock) {
@@ -179,16 +180,17 @@ Result<Json> ask(const ExplainCommand& command, api::Kind kind, const Clock& clo
   return kind == api::Kind::Pod ? ask_pod(question, clock.now()) : ask_group(question, clock.now());
 }
 
-Colour colour_wanted() {
-  return ::isatty(STDOUT_FILENO) != 0 && !std::getenv("NO_COLOR") ? Colour::Yes : Colour::No;
+explain::Colour colour_wanted() {
+  return ::isatty(STDOUT_FILENO) != 0 && !std::getenv("NO_COLOR") ? explain::Colour::Yes
+                                                                  : explain::Colour::No;
 }
 
 std::string shown(const ExplainCommand& command, api::Kind kind, const Json& explanation) {
   if (command.output == "json") return to_pretty_string(explanation) + "\n";
   if (command.output == "yaml") return api::to_yaml(explanation);
   if (command.output == "name") return (kind == api::Kind::Pod ? "pod/" : "podgroup/") + command.name + "\n";
-  const Detail detail = command.output == "wide" ? Detail::Wide : Detail::Table;
-  return explanation_text(explanation, detail, colour_wanted());
+  const explain::Detail detail = command.output == "wide" ? explain::Detail::Wide : explain::Detail::Table;
+  return explain::explanation_text(explanation, detail, colour_wanted());
 }
 
 }  // namespace

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <tuple>
 
-#include "cli/decision_file.h"
+#include "explain/decision_line.h"
 
-namespace berth::cli {
+namespace berth::explain {
 
 inline constexpr std::size_t kDecisionsKeptMax = 16384;  // of all pods and groups
 inline constexpr std::size_t kDecisionsAnsweredMax = 8;  // of one
@@ -25,8 +25,8 @@ inline constexpr std::string_view kDecisionPages = "/berth/v1alpha1/decisions/";
 
 class DecisionHistory final : public scheduling::DecisionLog {
  public:
-  // `file` (or null) gets every line and outlives the book.
-  explicit DecisionHistory(DecisionFile* file) : file_(file) {}
+  // `sink` (or null) gets every line and outlives the history.
+  explicit DecisionHistory(DecisionSink* sink) : sink_(sink) {}
 
   void append(scheduling::DecisionRecord record) override;
   void gated(scheduling::GateRecord record) override;
@@ -46,7 +46,7 @@ class DecisionHistory final : public scheduling::DecisionLog {
     std::string line;
   };
 
-  DecisionFile* const file_;
+  DecisionSink* const sink_;
   mutable std::mutex mutex_;
   std::deque<RecordedDecision> kept_;
   std::map<Key, scheduling::GateRecord> gates_;  // of what was not decided since
@@ -55,4 +55,4 @@ class DecisionHistory final : public scheduling::DecisionLog {
 // None when the path is no decision page.
 std::optional<std::string> decision_page(const DecisionHistory& history, std::string_view path);
 
-}  // namespace berth::cli
+}  // namespace berth::explain

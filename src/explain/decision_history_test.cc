@@ -1,10 +1,10 @@
-#include "cli/decision_history.h"
+#include "explain/decision_history.h"
 
 #include <gtest/gtest.h>
 
 #include "base/json.h"
 
-namespace berth::cli {
+namespace berth::explain {
 namespace {
 
 using scheduling::DecisionKind;
@@ -83,4 +83,4 @@ TEST(DecisionHistory, HasAPageForEachPodAndGroup) {
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::explain

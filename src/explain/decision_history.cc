@@ -1,8 +1,8 @@
-#include "cli/decision_history.h"
+#include "explain/decision_history.h"
 
 #include "base/json.h"
 
-namespace berth::cli {
+namespace berth::explain {
 namespace {
 
 using scheduling::DecisionKind;
@@ -18,7 +18,7 @@ constexpr Subject kSubjects[] = {{"pods/", DecisionKind::Pod}, {"podgroups/", De
 
 void DecisionHistory::append(scheduling::DecisionRecord record) {
   std::string line = decision_line(record);
-  if (file_) file_->append(line);
+  if (sink_) sink_->append(line);
   line.pop_back();
   const std::lock_guard lock(mutex_);
   Key key{record.kind, std::move(record.ns), std::move(record.name)};
@@ -40,7 +40,7 @@ void DecisionHistory::gated(scheduling::GateRecord record) {
 }
 
 void DecisionHistory::flush() {
-  if (file_) file_->flush();
+  if (sink_) sink_->flush();
 }
 
 void DecisionHistory::remember(std::string_view lines) {
@@ -90,4 +90,4 @@ std::optional<std::string> decision_page(const DecisionHistory& history, std::st
   return std::nullopt;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::explain
