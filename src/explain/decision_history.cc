@@ -1,11 +1,15 @@
 #include "explain/decision_history.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 
 namespace berth::explain {
 namespace {
 
 using scheduling::DecisionKind;
+
+constexpr std::string_view kDecisionPages = "/berth/v1alpha1/decisions/";
 
 // The pages' words for what decisions are about.
 struct Subject {
@@ -75,6 +79,13 @@ std::string DecisionHistory::about(DecisionKind kind, std::string_view ns, std::
         ",\"gate\":" +
         to_string(Json::object({{"time", format_micro_time(gate->second.time)}, {"why", gate->second.why}}));
   return text + "}";
+}
+
+std::string decision_path(DecisionKind kind, std::string_view ns, std::string_view name) {
+  const auto* subject = std::find_if(std::begin(kSubjects), std::end(kSubjects),
+                                     [kind](const Subject& known) { return known.kind == kind; });
+  std::string path(kDecisionPages);
+  return path.append(subject->page).append(ns).append("/").append(name);
 }
 
 std::optional<std::string> decision_page(const DecisionHistory& history, std::string_view path) {

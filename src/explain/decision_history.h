@@ -20,9 +20,6 @@ inline constexpr std::size_t kDecisionsKeptMax = 16384;  // of all pods and grou
 inline constexpr std::size_t kDecisionsAnsweredMax = 8;  // of one
 inline constexpr std::size_t kGatesKeptMax = 16384;      // further ones are not remembered
 
-// Followed by "pods/NAMESPACE/NAME" or "podgroups/NAMESPACE/NAME".
-inline constexpr std::string_view kDecisionPages = "/berth/v1alpha1/decisions/";
-
 class DecisionHistory final : public scheduling::DecisionLog {
  public:
   // `sink` (or null) gets every line and outlives the history.
@@ -52,7 +49,9 @@ class DecisionHistory final : public scheduling::DecisionLog {
   std::map<Key, scheduling::GateRecord> gates_;  // of what was not decided since
 };
 
-// None when the path is no decision page.
+// "/berth/v1alpha1/decisions/pods/NAMESPACE/NAME", or podgroups: where the page about it stands.
+std::string decision_path(scheduling::DecisionKind kind, std::string_view ns, std::string_view name);
+// The page at `path`; none when no decision page can stand there.
 std::optional<std::string> decision_page(const DecisionHistory& history, std::string_view path);
 
 }  // namespace berth::explain
