@@ -1,4 +1,4 @@
-#include "cli/dra_fill.h"
+#include "bench/dra_fill.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -7,11 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "cli/api_server_component.h"
-#include "cli/control_plane.h"
-#include "server/in_process_client.h"
-
-namespace berth::cli {
+namespace berth::bench {
 namespace {
 
 constexpr std::size_t kCreatesUnderWayMax = 256;
@@ -224,28 +220,17 @@ std::int64_t resident_kb() {
 
 }  // namespace
 
-Result<DraFillResult> measure_dra_fill(const DraFillShape& shape, const std::string& directory) {
-  const api::Gates gates(api::GateDefaults::Up);
-  ServerOptions options;
-  options.data_directory = directory;
-  std::unique_ptr<ApiServerComponent> component = TRY(ApiServerComponent::open(options, gates));
-  SystemClock clock;
-  const auto client = server::make_in_process_client(component->server(), "system:berth");
-  const auto user = server::make_in_process_client(component->server(), "bench");
-  plane::ControlPlaneOptions plane_options;
-  plane_options.simulated_nodes = false;
-  ControlPlaneLoops plane(*client, clock, gates, plane_options);
-  Load load(*user, clock);
-  const auto subscription = user->list_and_watch(api::ref_of(api::Kind::Pod), load);
+Result<DraFillResult> measure_dra_fill(const DraFillShape& shape, const MeasuredPlane& plane) {
+  Load load(plane.user, plane.clock);
+  const auto subscription = plane.user.list_and_watch(api::ref_of(api::Kind::Pod), load);
   make_cluster(load, shape);
 
-  make_pods(load, "before-", shape.pods_before, 0, clock);
-  if (Status bound = load.wait_until_bound(shape.pods_before); !bound) return bound.error();
+  make_pods(load, "before-", shape.pods_before, 0, plane.clock);
+  TRY(load.wait_until_bound(shape.pods_before));
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  const store::Revision revision = component->store().revision();
-  make_pods(load, "measured-", shape.pods_measured, shape.offered_per_s, clock);
-  if (Status bound = load.wait_until_bound(shape.pods_before + shape.pods_measured); !bound)
-    return bound.error();
+  const std::uint64_t writes_before = plane.writes_accepted();
+  make_pods(load, "measured-", shape.pods_measured, shape.offered_per_s, plane.clock);
+  TRY(load.wait_until_bound(shape.pods_before + shape.pods_measured));
 
   DraFillResult result;
   const std::vector<double> latencies = load.latencies_ms("measured-");
@@ -253,11 +238,10 @@ Result<DraFillResult> measure_dra_fill(const DraFillShape& shape, const std::str
   result.p50_ms = latencies[latencies.size() / 2];
   result.p99_ms = latencies[latencies.size() * 99 / 100];
   std::this_thread::sleep_for(std::chrono::milliseconds(1000));
-  result.writes_per_pod = static_cast<double>(component->store().revision() - revision) /
-                          static_cast<double>(shape.pods_measured);
+  result.writes_per_pod =
+      static_cast<double>(plane.writes_accepted() - writes_before) / static_cast<double>(shape.pods_measured);
   result.resident_kb = resident_kb();
-  plane.stop(Duration::seconds(1));
   return result;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::bench
