@@ -1,17 +1,12 @@
 #include "bench/dra_fill.h"
 
-#include <algorithm>
-#include <condition_variable>
 #include <cstdio>
-#include <map>
-#include <mutex>
 #include <thread>
+
+#include "bench/load.h"
 
 namespace berth::bench {
 namespace {
-
-constexpr std::size_t kCreatesUnderWayMax = 256;
-constexpr Duration kWaitMax = Duration::seconds(120);
 
 Json node_object(std::size_t n) {
   const std::string name = "node-" + std::to_string(n);
@@ -80,109 +75,6 @@ Json pod_object(const std::string& name) {
                                               {"containers", Json::array({container})}})}});
 }
 
-// Creates objects with a bounded number under way, and knows when pods were bound.
-class Load final : public client::WatchReceiver {
- public:
-  Load(client::ApiClient& client, const Clock& clock) : client_(client), clock_(clock) {}
-
-  void create(api::ResourceRef resource, std::string ns, const Json& object) {
-    submit({client::Verb::Create, std::move(resource), std::move(ns), "", "", to_string(object)});
-  }
-
-  // A new node is tainted until its status says that it is Ready, as on a real cluster.
-  void make_ready(const std::string& node) {
-    const Json ready = Json::object({{"type", "Ready"}, {"status", "True"}});
-    const Json patch = Json::object({{"status", Json::object({{"conditions", Json::array({ready})}})}});
-    submit({client::Verb::MergePatch, api::ref_of(api::Kind::Node), "", node, "status", to_string(patch)});
-  }
-
-  void create_pod(const std::string& name) {
-    {
-      const std::lock_guard lock(mutex_);
-      created_[name] = clock_.monotonic();
-    }
-    create(api::ref_of(api::Kind::Pod), "default", pod_object(name));
-  }
-
-  void wait_for_answers() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return under_way_ == 0; });
-  }
-  // False when it takes too long or a create was refused.
-  Status wait_until_bound(std::size_t count) {
-    std::unique_lock lock(mutex_);
-    const bool done = changed_.wait_for(lock, std::chrono::microseconds(kWaitMax.micros()),
-                                        [&] { return bound_.size() >= count || !trouble_.empty(); });
-    if (!trouble_.empty()) return Error(ErrorCode::Internal, trouble_);
-    if (!done)
-      return Error(ErrorCode::Unavailable, "only " + std::to_string(bound_.size()) + " of " +
-                                               std::to_string(count) + " pods were bound in time");
-    return {};
-  }
-
-  // Milliseconds from create to binding of the pods whose name begins so, in ascending order.
-  std::vector<double> latencies_ms(const std::string& prefix) const {
-    const std::lock_guard lock(mutex_);
-    std::vector<double> latencies;
-    for (const auto& [name, time] : bound_)
-      if (name.rfind(prefix, 0) == 0) latencies.push_back((time - created_.at(name)).seconds_f() * 1000);
-    std::sort(latencies.begin(), latencies.end());
-    return latencies;
-  }
-
-  double seconds_of(const std::string& prefix) const {
-    const std::lock_guard lock(mutex_);
-    Time first, last;
-    for (const auto& [name, time] : bound_) {
-      if (name.rfind(prefix, 0) != 0) continue;
-      const Time created = created_.at(name);
-      if (!first.is_set() || created < first) first = created;
-      if (!last.is_set() || time > last) last = time;
-    }
-    return (last - first).seconds_f();
-  }
-
-  void on_list(std::vector<api::RawPtr>, std::uint64_t) override {}
-  void on_changes(std::vector<client::RawChange> changes) override {
-    const std::lock_guard lock(mutex_);
-    for (const client::RawChange& change : changes) note(*change.object);
-    changed_.notify_all();
-  }
-  void on_trouble(std::string) override {}
-
- private:
-  void submit(client::ApiRequest request) {
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return under_way_ < kCreatesUnderWayMax; });
-      ++under_way_;
-    }
-    client_.submit(std::move(request), [this](client::ApiReply reply) {
-      const std::lock_guard lock(mutex_);
-      --under_way_;
-      if (!reply.ok() && trouble_.empty()) trouble_ = reply.message;
-      changed_.notify_all();
-    });
-  }
-
-  void note(const std::string& pod) {
-    constexpr std::string_view kName = "\"metadata\":{\"name\":\"";
-    if (pod.find("\"nodeName\":\"") == std::string::npos) return;
-    const std::size_t at = pod.find(kName);
-    if (at == std::string::npos) return;
-    const std::size_t begin = at + kName.size();
-    bound_.emplace(pod.substr(begin, pod.find('"', begin) - begin), clock_.monotonic());
-  }
-
-  client::ApiClient& client_;
-  const Clock& clock_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::size_t under_way_ = 0;
-  std::map<std::string, Time> created_, bound_;
-  std::string trouble_;
-};
-
 void make_cluster(Load& load, const DraFillShape& shape) {
   load.create(api::ref_of(api::Kind::DeviceClass), "", class_object());
   load.create(api::ref_of(api::Kind::ResourceClaimTemplate), "default", template_object());
@@ -203,7 +95,8 @@ void make_pods(Load& load, const std::string& prefix, std::size_t count, std::si
       const Duration left = began + due - clock.monotonic();
       if (left > Duration()) std::this_thread::sleep_for(std::chrono::microseconds(left.micros()));
     }
-    load.create_pod(prefix + std::to_string(i));
+    const std::string name = prefix + std::to_string(i);
+    load.create_pod(name, pod_object(name));
   }
 }
 
