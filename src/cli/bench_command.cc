@@ -5,7 +5,8 @@
 
 #include "bench/dra_fill.h"
 #include "bench/other_work.h"
-#include "cli/apiserver_command.h"
+#include "cli/api_server_component.h"
+#include "cli/complain.h"
 #include "cli/control_plane.h"
 #include "server/in_process_client.h"
 

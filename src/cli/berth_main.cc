@@ -9,6 +9,7 @@
 #include "cli/apiserver_command.h"
 #include "cli/bench_command.h"
 #include "cli/cel_command.h"
+#include "cli/complain.h"
 #include "cli/component_command.h"
 #include "cli/configuration.h"
 #include "cli/explain_command.h"

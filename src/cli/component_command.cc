@@ -6,10 +6,11 @@
 #include <optional>
 
 #include "base/log.h"
-#include "cli/apiserver_command.h"
 #include "cli/cel_plug.h"
+#include "cli/complain.h"
 #include "cli/control_plane.h"
 #include "cli/leader_election_runner.h"
+#include "cli/server_options.h"
 #include "cli/status_server.h"
 #include "cli/stop_signal.h"
 #include "cli/version.h"

@@ -11,7 +11,7 @@
 #include "api/kinds.h"
 #include "api/yaml_write.h"
 #include "base/clock.h"
-#include "cli/apiserver_command.h"
+#include "cli/complain.h"
 #include "cli/version.h"
 #include "client/http_fetch.h"
 #include "client/kubeconfig.h"

@@ -4,8 +4,8 @@
 
 #include "api/kind_rules.h"
 #include "api/yaml_write.h"
-#include "cli/apiserver_command.h"
 #include "cli/cel_plug.h"
+#include "cli/complain.h"
 #include "cli/manifests.h"
 #include "controllers/controllers.h"
 #include "dra/cel_selectors.h"

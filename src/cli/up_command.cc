@@ -6,11 +6,12 @@
 #include <optional>
 
 #include "base/log.h"
-#include "cli/apiserver_command.h"
+#include "cli/complain.h"
 #include "cli/control_plane.h"
 #include "cli/decision_file.h"
 #include "cli/manifests.h"
 #include "cli/placements.h"
+#include "cli/server_options.h"
 #include "cli/stop_signal.h"
 #include "controllers/controllers.h"
 #include "health/node_agents.h"
