@@ -1,5 +1,7 @@
 #include "cli/bench_command.h"
 
+#include <CLI/CLI.hpp>
+
 #include <cstdio>
 #include <filesystem>
 
@@ -12,6 +14,11 @@
 
 namespace berth::cli {
 namespace {
+
+struct BenchCommand {
+  std::string name;  // "dra-fill"
+  std::string output = "table";
+};
 
 // A directory for one run of a measurement, gone at its end.
 class ScratchDirectory {
@@ -83,8 +90,6 @@ void print_row(const Json& row) {
               row.find("writes_per_pod")->as_double(), static_cast<double>(row.int_at("resident_kb")) / 1024);
 }
 
-}  // namespace
-
 int run_bench(const BenchCommand& command) {
   if (command.name != "dra-fill")
     return complain(
@@ -113,6 +118,17 @@ int run_bench(const BenchCommand& command) {
   }
   for (const Json& shown : rows) print_row(shown);
   return 0;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Commands& commands) {
+  CLI::App* bench = app.add_subcommand("bench", "measure this machine end to end");
+  auto measured = std::make_shared<BenchCommand>();
+  bench->add_option("name", measured->name, "dra-fill")->required();
+  bench->add_option("-o,--output", measured->output, "table or json")
+      ->check(CLI::IsMember({"table", "json"}));
+  add_tool(bench, commands, [measured] { return run_bench(*measured); });
 }
 
 }  // namespace berth::cli

@@ -1,16 +1,10 @@
 // `berth bench NAME`: end-to-end measurements on the embedded control plane.
 #pragma once
 
-#include <string>
+#include "cli/commands.h"
 
 namespace berth::cli {
 
-struct BenchCommand {
-  std::string name;  // "dra-fill"
-  std::string output = "table";
-};
-
-// Returns the exit code.
-int run_bench(const BenchCommand& command);
+void add_bench(CLI::App& app, Commands& commands);
 
 }  // namespace berth::cli

@@ -1,10 +1,13 @@
 #include "cli/cel_command.h"
 
+#include <CLI/CLI.hpp>
+
 #include <cstdio>
 
 #include "cli/cel_lines.h"
 
 namespace berth::cli {
+namespace {
 
 int run_cel() {
   bool clean = true;
@@ -16,6 +19,13 @@ int run_cel() {
     std::fflush(stdout);
   }
   return clean ? 0 : 1;
+}
+
+}  // namespace
+
+void add_cel(CLI::App& app, Commands& commands) {
+  CLI::App* cel = app.add_subcommand("cel", "evaluate CEL: JSON lines on standard input, answers on output");
+  add_tool(cel, commands, run_cel);
 }
 
 }  // namespace berth::cli

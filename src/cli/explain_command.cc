@@ -1,6 +1,7 @@
 #include "cli/explain_command.h"
 
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -20,6 +21,15 @@
 
 namespace berth::cli {
 namespace {
+
+struct ExplainCommand {
+  std::string kind;  // pod or podgroup, or kubectl's short words for them
+  std::string name;
+  std::string ns;          // empty: the kubeconfig's
+  std::string kubeconfig;  // empty: as kubectl finds it
+  std::string server;      // where the scheduler's record is served; empty: the API server
+  std::string output = "table";
+};
 
 struct KindWord {
   std::string_view word;
@@ -97,8 +107,7 @@ std::string shown(const ExplainCommand& command, api::Kind kind, const Json& exp
   return explain::explanation_text(explanation, detail, colour_wanted());
 }
 
-}  // namespace
-
+// 1 when there is no such object.
 int run_explain(const ExplainCommand& command) {
   const auto* row = std::find_if(std::begin(kKinds), std::end(kKinds),
                                  [&](const KindWord& known) { return known.word == command.kind; });
@@ -111,6 +120,22 @@ int run_explain(const ExplainCommand& command) {
   if (!explanation) return complain(explanation.error()), 1;
   std::fputs(shown(command, row->kind, *explanation).c_str(), stdout);
   return 0;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Commands& commands) {
+  CLI::App* explain = app.add_subcommand("explain", "tell why a pod or a group waits, or why it is there");
+  auto asked = std::make_shared<ExplainCommand>();
+  explain->add_option("kind", asked->kind, "pod or podgroup")->required();
+  explain->add_option("name", asked->name, "its name")->required();
+  explain->add_option("-n,--namespace", asked->ns, "without it the kubeconfig's");
+  explain->add_option("--kubeconfig", asked->kubeconfig, "file; without it as kubectl");
+  explain->add_option("--server", asked->server,
+                      "URL of a scheduler's own pages, where the API server is not Berth's");
+  explain->add_option("-o,--output", asked->output, "table, wide, json, yaml or name")
+      ->check(CLI::IsMember({"table", "wide", "json", "yaml", "name"}));
+  add_tool(explain, commands, [asked] { return run_explain(*asked); });
 }
 
 }  // namespace berth::cli

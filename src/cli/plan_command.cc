@@ -1,6 +1,9 @@
 #include "cli/plan_command.h"
 
+#include <CLI/CLI.hpp>
+
 #include <cstdio>
+#include <memory>
 
 #include "api/yaml_write.h"
 #include "cli/cel_plug.h"
@@ -10,6 +13,16 @@
 
 namespace berth::cli {
 namespace {
+
+struct PlanCommand {
+  std::vector<std::string> files;
+  std::string output = "table";   // table, json or yaml
+  std::string verdicts = "none";  // none, summary or all
+  std::string now;                // RFC 3339; empty: the newest timestamp of the input
+  std::uint64_t seed = 0;
+  std::string device_scoring = "Reference";  // a name of dra::kDeviceScorings
+  std::string feature_gates;
+};
 
 planning::Verdicts verdicts_of(const std::string& name) {
   if (name == "all") return planning::Verdicts::All;
@@ -26,8 +39,6 @@ void print(const planning::Plan& plan, const PlanCommand& command) {
     std::fputs(planning::to_table(plan, verdicts).c_str(), stdout);
   }
 }
-
-}  // namespace
 
 int run_plan(const PlanCommand& command) {
   plug_cel();
@@ -58,6 +69,28 @@ int run_plan(const PlanCommand& command) {
   if (!plan) return complain(plan.error()), 1;
   print(*plan, command);
   return plan->complete() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Commands& commands) {
+  CLI::App* command = app.add_subcommand("plan", "decide offline what would happen to every pending pod");
+  auto plan = std::make_shared<PlanCommand>();
+  command->add_option("-f,--file", plan->files, "objects: a file, a folder or -")->required();
+  command->add_option("-o,--output", plan->output, "table, json or yaml")
+      ->check(CLI::IsMember({"table", "json", "yaml"}));
+  command->add_option("--verdicts", plan->verdicts, "none, summary or all: judge every node for every pod")
+      ->check(CLI::IsMember({"none", "summary", "all"}));
+  command->add_option("--now", plan->now, "RFC 3339; without it the newest timestamp of the input");
+  std::vector<std::string> scorings;
+  for (const dra::DeviceScoringName& row : dra::kDeviceScorings) scorings.emplace_back(row.name);
+  command
+      ->add_option("--device-scoring", plan->device_scoring,
+                   "which of several allocations on a node: " + dra::device_scoring_names())
+      ->check(CLI::IsMember(scorings));
+  command->add_option("--seed", plan->seed, "another one gives other share ids");
+  command->add_option("--feature-gates", plan->feature_gates, "A=true,B=false, with Kubernetes' gate names");
+  add_tool(command, commands, [plan] { return run_plan(*plan); });
 }
 
 }  // namespace berth::cli
