@@ -3,7 +3,9 @@
 #include <map>
 #include <tuple>
 
+#include "api/decode.h"
 #include "api/kind_rules.h"
+#include "base/assert.h"
 #include "controllers/controllers.h"
 #include "server/conversions.h"
 #include "server/registry.h"
@@ -14,7 +16,9 @@ namespace {
 // The object as a server would store it: in the storage version, canonical, with defaults.
 Json stored_form(Manifest& manifest) {
   const api::ResourceInfo& stored = server::storage_of(*manifest.resource);
-  Json document = server::to_stored_shape(*manifest.resource, std::move(manifest.object));
+  Result<api::Decoded> decoded = api::decode_document(manifest.resource->type(), std::move(manifest.object));
+  BERTH_ASSERT(decoded.ok(), "check_manifest refused what cannot be decoded");
+  Json document = server::to_stored_shape(*manifest.resource, std::move(decoded->document));
   const api::KindRules& rules = api::rules_of(stored.group, stored.plural);
   if (rules.set_defaults) rules.set_defaults(document);
   return document;
