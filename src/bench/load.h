@@ -21,8 +21,10 @@ inline constexpr Duration kBindingWaitMax = Duration::seconds(120);
 
 class Load final : public client::WatchReceiver {
  public:
-  // Both outlive it; it outlives its requests.
+  // Both outlive it.
   Load(client::ApiClient& client, const Clock& clock) : client_(client), clock_(clock) {}
+  // Waits for the answers that are under way.
+  ~Load() override { wait_for_answers(); }
 
   // Each blocks while kRequestsUnderWayMax requests are under way.
   void create(api::ResourceRef resource, std::string ns, const Json& object);

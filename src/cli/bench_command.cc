@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 
 #include "bench/dra_fill.h"
 #include "bench/other_work.h"

@@ -1,7 +1,5 @@
 #include "cli/manifests.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
