@@ -6,11 +6,11 @@
 
 #include "base/log.h"
 #include "cli/audit_log.h"
-#include "cli/cel_plug.h"
 #include "cli/line_file.h"
 #include "cli/listen_address.h"
 #include "cli/request_counts.h"
 #include "client/kubeconfig.h"
+#include "dra/cel_check.h"
 #include "server/transport/certificates.h"
 
 namespace berth::cli {
@@ -47,7 +47,6 @@ ApiServerComponent::~ApiServerComponent() {
 
 Result<std::unique_ptr<ApiServerComponent>> ApiServerComponent::open(ServerOptions options,
                                                                      const api::Gates& gates) {
-  plug_cel();
   std::unique_ptr<ApiServerComponent> component(new ApiServerComponent(std::move(options), gates));
   if (!component->options_.audit_log.empty())
     component->audit_ = TRY(LineFile::open(component->options_.audit_log, "--audit-log"));
@@ -67,7 +66,7 @@ Result<std::unique_ptr<ApiServerComponent>> ApiServerComponent::open(ServerOptio
   server_options.metrics = [owner = component.get()] { return owner->metrics(); };
   component->server_ = std::make_unique<server::ApiServer>(
       server::Registry::Dependencies{*component->store_, *component->pool_, component->clock_,
-                                     component->random_, gates},
+                                     component->random_, gates, dra::check_cel},
       std::move(server_options));
   if (Status made = component->server_->make_default_objects(); !made) return made.error();
   return component;

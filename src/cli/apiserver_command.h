@@ -1,24 +1,11 @@
 // `berth apiserver`: the Kubernetes API alone.
 #pragma once
 
-#include <string>
-
-#include "cli/api_server_component.h"
 #include "cli/configuration.h"
 
 namespace berth::cli {
 
 // Serves until SIGINT or SIGTERM. Returns the exit code.
 int run_apiserver(const Configuration& configuration);
-
-// With the data directory (none in memory, else the given one, else the user's state directory) and the
-// kubeconfig filled in: the given file, else one in the data directory, else one in a new temporary folder.
-ServerOptions server_options(const Configuration& configuration);
-
-// "$XDG_STATE_HOME/berth", else "~/.local/state/berth".
-std::string state_directory();
-
-// Prints what went wrong, and returns the exit code for it.
-int complain(const Error& error);
 
 }  // namespace berth::cli

@@ -1,18 +1,25 @@
 #include "cli/bench_command.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
+#include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
+#include <memory>
 
-#include "cli/apiserver_command.h"
-#include "cli/dra_fill.h"
+#include "bench/dra_fill.h"
+#include "bench/other_work.h"
+#include "cli/api_server_component.h"
+#include "cli/complain.h"
+#include "cli/control_plane.h"
+#include "server/in_process_client.h"
 
 namespace berth::cli {
 namespace {
+
+struct BenchCommand {
+  std::string name;  // "dra-fill"
+  std::string output = "table";
+};
 
 // A directory for one run of a measurement, gone at its end.
 class ScratchDirectory {
@@ -33,61 +40,43 @@ class ScratchDirectory {
   std::filesystem::path path_;
 };
 
-// What everybody else takes of the machine's processors from here on. Source: proc(5), /proc/stat.
-class OtherWork {
- public:
-  // Between 0 and 1.
-  double share() const {
-    const double wall_s = (clock_.monotonic() - began_).seconds_f();
-    return std::max(0.0, others_s() - others_s_) /
-           (wall_s * static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN)));
-  }
-
- private:
-  static double own_s() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    const auto seconds = [](const timeval& time) {
-      return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-    };
-    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-  }
-  static double others_s() {
-    std::ifstream file("/proc/stat");
-    std::string label;
-    file >> label;
-    constexpr int kIdle = 3, kIoWait = 4, kSteal = 7;
-    double busy = 0, ticks = 0;
-    for (int i = 0; i <= kSteal && file >> ticks; ++i)
-      if (i != kIdle && i != kIoWait) busy += ticks;
-    return busy / static_cast<double>(sysconf(_SC_CLK_TCK)) - own_s();
-  }
-
-  SystemClock clock_;
-  Time began_ = clock_.monotonic();
-  double others_s_ = others_s();
+struct Run {
+  const char* name;
+  std::size_t offered_per_s;
 };
+constexpr Run kRuns[] = {{"sustained", 0}, {"offered", 500}};  // throughput, then latency under a steady load
+constexpr double kOthersShareMax = 0.1;                        // above it figures are not worth comparing
 
-constexpr double kOthersShareMax = 0.1;  // above it figures are not worth comparing
-
-void tell_progress(const BenchCommand& command, std::size_t offered_per_s) {
-  const std::string pace =
-      offered_per_s == 0 ? "as fast as they are taken" : std::to_string(offered_per_s) + " a second";
-  std::fprintf(stderr, "berth: dra-fill: %zu nodes, %zu pods, then %zu measured, %s\n", command.nodes,
-               command.pods_before, command.pods_measured, pace.c_str());
+void tell_progress(const bench::DraFillShape& shape) {
+  const std::string pace = shape.offered_per_s == 0 ? "as fast as they are taken"
+                                                    : std::to_string(shape.offered_per_s) + " a second";
+  std::fprintf(stderr, "berth: dra-fill: %zu nodes, %zu pods, then %zu measured, %s\n", shape.nodes,
+               shape.pods_before, shape.pods_measured, pace.c_str());
 }
 
-Result<DraFillResult> measure(const BenchCommand& command, std::size_t offered_per_s) {
-  tell_progress(command, offered_per_s);
+// A control plane as of `berth up`, on a durable store, without its simulated nodes.
+Result<bench::DraFillResult> measure(const bench::DraFillShape& shape) {
+  tell_progress(shape);
   const ScratchDirectory directory("dra-fill-");
-  return measure_dra_fill(
-      {command.nodes, command.devices_per_node, command.pods_before, command.pods_measured, offered_per_s},
-      directory.path());
+  const api::Gates gates(api::GateDefaults::Up);
+  ServerOptions options;
+  options.data_directory = directory.path();
+  const std::unique_ptr<ApiServerComponent> component = TRY(ApiServerComponent::open(options, gates));
+  const SystemClock clock;
+  const auto client = server::make_in_process_client(component->server(), "system:berth");
+  const auto user = server::make_in_process_client(component->server(), "bench");
+  plane::ControlPlaneOptions plane_options;
+  plane_options.simulated_nodes = false;
+  ControlPlaneLoops plane(*client, clock, gates, plane_options);
+  const bench::DraFillResult result =
+      TRY(bench::measure_dra_fill(shape, {*user, clock, [&] { return component->store().revision(); }}));
+  plane.stop(Duration::seconds(1));
+  return result;
 }
 
-Json row(const char* name, const DraFillResult& result, std::size_t offered_per_s) {
+Json row(const char* name, const bench::DraFillResult& result, const bench::DraFillShape& shape) {
   return Json::object({{"run", name},
-                       {"offered_per_s", static_cast<std::int64_t>(offered_per_s)},
+                       {"offered_per_s", static_cast<std::int64_t>(shape.offered_per_s)},
                        {"pods_per_s", result.pods_per_s},
                        {"p50_ms", result.p50_ms},
                        {"p99_ms", result.p99_ms},
@@ -102,34 +91,45 @@ void print_row(const Json& row) {
               row.find("writes_per_pod")->as_double(), static_cast<double>(row.int_at("resident_kb")) / 1024);
 }
 
-}  // namespace
-
 int run_bench(const BenchCommand& command) {
   if (command.name != "dra-fill")
     return complain(
         Error(ErrorCode::Invalid, "--name", "\"" + command.name + "\" is no benchmark; there is: dra-fill"));
-  const OtherWork other_work;
-  const Result<DraFillResult> sustained = measure(command, 0);
-  if (!sustained) return complain(sustained.error());
-  const Result<DraFillResult> offered = measure(command, command.offered_per_s);
-  if (!offered) return complain(offered.error());
+  bench::DraFillShape shape;
+  const bench::OtherWork other_work;
+  JsonArray rows;
+  for (const Run& run : kRuns) {
+    shape.offered_per_s = run.offered_per_s;
+    const Result<bench::DraFillResult> result = measure(shape);
+    if (!result) return complain(result.error());
+    rows.push_back(row(run.name, *result, shape));
+  }
   if (const double share = other_work.share(); share > kOthersShareMax)
     std::fprintf(stderr,
                  "berth: other work took %.0f%% of the machine meanwhile: do not compare these figures\n",
                  share * 100);
-  const Json rows =
-      Json::array({row("sustained", *sustained, 0), row("offered", *offered, command.offered_per_s)});
   if (command.output == "json") {
     std::printf("%s\n",
                 to_string(Json::object({{"benchmark", "dra-fill"},
-                                        {"nodes", static_cast<std::int64_t>(command.nodes)},
-                                        {"pods_measured", static_cast<std::int64_t>(command.pods_measured)},
+                                        {"nodes", static_cast<std::int64_t>(shape.nodes)},
+                                        {"pods_measured", static_cast<std::int64_t>(shape.pods_measured)},
                                         {"runs", rows}}))
                     .c_str());
     return 0;
   }
-  for (const Json& shown : rows.as_array()) print_row(shown);
+  for (const Json& shown : rows) print_row(shown);
   return 0;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Commands& commands) {
+  CLI::App* bench = app.add_subcommand("bench", "measure this machine end to end");
+  auto measured = std::make_shared<BenchCommand>();
+  bench->add_option("name", measured->name, "dra-fill")->required();
+  bench->add_option("-o,--output", measured->output, "table or json")
+      ->check(CLI::IsMember({"table", "json"}));
+  add_tool(bench, commands, [measured] { return run_bench(*measured); });
 }
 
 }  // namespace berth::cli

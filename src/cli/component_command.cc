@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "base/log.h"
-#include "cli/apiserver_command.h"
-#include "cli/cel_plug.h"
+#include "cli/complain.h"
 #include "cli/control_plane.h"
 #include "cli/leader_election_runner.h"
+#include "cli/server_options.h"
 #include "cli/status_server.h"
 #include "cli/stop_signal.h"
 #include "cli/version.h"
@@ -155,7 +155,6 @@ int run_component(Component component, const Configuration& configuration) {
   if (component == Component::NodeAgent && !gates.enabled("ResourceHealthStatus"))
     return complain(Error(ErrorCode::Invalid, "--feature-gates",
                           "a node agent reports device health: it needs ResourceHealthStatus=true"));
-  plug_cel();
   if (const Status ran = run(component, configuration, gates, stop); !ran) return complain(ran.error());
   return 0;
 }

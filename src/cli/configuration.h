@@ -1,8 +1,8 @@
 // What a running part of Berth is told, as one table: kind BerthConfiguration, config.berth.dev/v1alpha1.
 //
-// A row of the table is a field: where it stands in the file, its flag, its type with bounds, which parts
-// know it, what it means. Flags, parsing, printing and the page docs/configuration.md all derive from the
-// rows. Pure but for read_configuration, which reads one file.
+// A row of configuration.def is a field: where it stands in the file, its flag, its type with bounds, which
+// parts know it, its default, what it means. Members, flags, parsing, printing and the page
+// docs/configuration.md all derive from the rows. Pure but for effective_configuration, which reads one file.
 #pragma once
 
 #include <cstdint>
@@ -25,61 +25,53 @@ std::string_view name_of(Component component);
 // What the feature gates of the part start from.
 api::GateDefaults gate_defaults(Component component);
 
-// One member per field; docs/configuration.md says what each means.
-struct Configuration {
-  std::string listen = "127.0.0.1:0";
-  std::string log_level = "info", log_format = "text";
-  std::string kubeconfig;  // to read
-  std::int64_t writes_in_flight_max;
-  bool leader_elect = true;
-  std::string lease_namespace = "kube-system", lease_name;
-  std::string data_directory, kubeconfig_written, audit_log;
-  bool in_memory = false, insecure = false;
-  std::int64_t watch_window_events;
-  std::int64_t nodes = 0;
-  std::vector<std::string> files;
-  bool watch_placements = false;
-  std::vector<std::string> scheduler_names;
-  bool with_binder = false;
-  std::string device_scoring;  // dra/scoring.h
-  Duration cool_down, overtaking_limit;
-  Duration binding_timeout, gang_timeout, retry_base, retry_cap;
-  std::int64_t backoff_limit;
-  std::string node, nodes_directory;
-  Duration health_timeout, stream_retry_base, stream_retry_max;
-  std::string feature_gates;  // "A=true,B=false"
-};
+struct Configuration;
 
 // What a text must be; only a path may be empty, and not as the entry of a list.
 enum class TextRule : std::uint8_t { Path, Listen, Label, Subdomain };
 
 struct TextField {
-  std::string Configuration::* member;
+  using Value = std::string;
+  Value Configuration::* member;
   TextRule rule;
 };
 struct ChoiceField {
-  std::string Configuration::* member;
+  using Value = std::string;
+  Value Configuration::* member;
   std::span<const std::string_view> words;
 };
 struct SwitchField {
-  bool Configuration::* member;
+  using Value = bool;
+  Value Configuration::* member;
 };
 struct CountField {
-  std::int64_t Configuration::* member;
+  using Value = std::int64_t;
+  Value Configuration::* member;
   std::int64_t min, max;
 };
 struct DurationField {
-  Duration Configuration::* member;
+  using Value = Duration;
+  Value Configuration::* member;
   Duration min, max;
 };
 struct ListField {
-  std::vector<std::string> Configuration::* member;
+  using Value = std::vector<std::string>;
+  Value Configuration::* member;
   TextRule rule;
   std::size_t min, max;
 };
 struct GatesField {
-  std::string Configuration::* member;
+  using Value = std::string;
+  Value Configuration::* member;
 };
+
+// One member a field; docs/configuration.md says what each means.
+struct Configuration {
+#define FIELD(type, member, ...) type::Value member{};
+#include "cli/configuration.def"
+#undef FIELD
+};
+
 using FieldType =
     std::variant<TextField, ChoiceField, SwitchField, CountField, DurationField, ListField, GatesField>;
 

@@ -2,9 +2,9 @@
 
 #include <mutex>
 
-#include "cli/decision_history.h"
 #include "cli/plane_metrics.h"
 #include "engine/loop.h"
+#include "explain/decision_history.h"
 
 namespace berth::cli {
 namespace {
@@ -68,7 +68,7 @@ health::HealthTiming health_timing(const Configuration& configuration) {
 
 struct ControlPlaneLoops::Parts {
   Parts(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
-        const plane::ControlPlaneOptions& options, DecisionFile* decisions)
+        const plane::ControlPlaneOptions& options, explain::DecisionSink* decisions)
       : history(decisions),
         profile(options.scheduler_names.front()),
         binds(options.binder),
@@ -76,7 +76,7 @@ struct ControlPlaneLoops::Parts {
         binder_shown(clock),
         plane(client, gates, with_log(options, history)) {}
 
-  DecisionHistory history;
+  explain::DecisionHistory history;
   const std::string profile;
   const bool binds;
   Shown<SchedulerFigures> scheduler_shown;
@@ -88,7 +88,8 @@ struct ControlPlaneLoops::Parts {
 
 ControlPlaneLoops::ControlPlaneLoops(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
                                      plane::ControlPlaneOptions options,
-                                     std::optional<client::Leadership> leadership, DecisionFile* decisions)
+                                     std::optional<client::Leadership> leadership,
+                                     explain::DecisionSink* decisions)
     : parts_(std::make_unique<Parts>(client, clock, gates, options, decisions)) {
   Parts& parts = *parts_;
   parts.plane.lead(leadership ? engine::Leading::Yes : engine::Leading::No,
@@ -132,7 +133,7 @@ void ControlPlaneLoops::write_metrics(MetricsText& text) const {
 
 std::optional<std::string> ControlPlaneLoops::page(std::string_view path) const {
   if (!parts_->scheduling) return std::nullopt;
-  return decision_page(parts_->history, path);
+  return explain::decision_page(parts_->history, path);
 }
 
 void ControlPlaneLoops::remember(std::string_view decisions) {

@@ -11,9 +11,11 @@
 #include "health/health_cache.h"
 #include "plane/control_plane.h"
 
-namespace berth::cli {
+namespace berth::explain {
+class DecisionSink;
+}
 
-class DecisionFile;
+namespace berth::cli {
 
 // What a configuration says to the loops and to the nodes' agents.
 plane::ControlPlaneOptions plane_options(const Configuration& configuration);
@@ -27,7 +29,7 @@ class ControlPlaneLoops {
   ControlPlaneLoops(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
                     plane::ControlPlaneOptions options,
                     std::optional<client::Leadership> leadership = client::Leadership{},
-                    DecisionFile* decisions = nullptr);
+                    explain::DecisionSink* decisions = nullptr);
   ~ControlPlaneLoops();
 
   // Every loop has seen every list.
@@ -36,7 +38,7 @@ class ControlPlaneLoops {
   void lead(client::Leadership leadership);
   // Thread-safe. Figures are about a second old.
   void write_metrics(MetricsText& text) const;
-  // Thread-safe: what the scheduler decided of one pod or group (decision_history.h).
+  // Thread-safe: what the scheduler decided of one pod or group (explain/decision_history.h).
   std::optional<std::string> page(std::string_view path) const;
   // Lines of the decision log of an earlier process.
   void remember(std::string_view decisions);

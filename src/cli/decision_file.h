@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cli/line_file.h"
-#include "scheduling/decision_log.h"
+#include "explain/decision_line.h"
 
 namespace berth::cli {
 
@@ -18,24 +18,20 @@ inline constexpr std::size_t kDecisionBytesRead = 4u << 20;
 // What waits for the end of a step; more is written at once.
 inline constexpr std::size_t kDecisionBufferBytesMax = 4u << 20;
 
-class DecisionFile {
+class DecisionFile final : public explain::DecisionSink {
  public:
   static Result<std::unique_ptr<DecisionFile>> open(const std::string& directory);
 
   // The end of the log as an earlier process left it: whole lines, at most kDecisionBytesRead.
   static std::string tail(const std::string& directory);
 
-  // A whole line.
-  void append(std::string_view line);
-  void flush();
+  void append(std::string_view line) override;
+  void flush() override;
 
  private:
   explicit DecisionFile(std::unique_ptr<LineFile> file) : file_(std::move(file)) {}
   std::unique_ptr<LineFile> file_;
   std::string lines_;
 };
-
-// With its newline.
-std::string decision_line(const scheduling::DecisionRecord& record);
 
 }  // namespace berth::cli

@@ -1,29 +1,36 @@
 #include "cli/explain_command.h"
 
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <future>
+#include <memory>
 #include <optional>
 
 #include "api/kinds.h"
-#include "api/types/bind_request.h"
-#include "api/types/pod.h"
 #include "api/yaml_write.h"
 #include "base/clock.h"
-#include "cli/apiserver_command.h"
-#include "cli/decision_history.h"
-#include "cli/explanation.h"
+#include "cli/complain.h"
 #include "cli/version.h"
 #include "client/http_fetch.h"
 #include "client/kubeconfig.h"
+#include "explain/explanation.h"
+#include "explain/question.h"
 
 namespace berth::cli {
 namespace {
 
-using scheduling::DecisionKind;
+struct ExplainCommand {
+  std::string kind;  // pod or podgroup, or kubectl's short words for them
+  std::string name;
+  std::string ns;          // empty: the kubeconfig's
+  std::string kubeconfig;  // empty: as kubectl finds it
+  std::string server;      // where the scheduler's record is served; empty: the API server
+  std::string output = "table";
+};
 
 struct KindWord {
   std::string_view word;
@@ -33,27 +40,6 @@ constexpr KindWord kKinds[] = {
     {"pod", api::Kind::Pod},           {"pods", api::Kind::Pod},           {"po", api::Kind::Pod},
     {"podgroup", api::Kind::PodGroup}, {"podgroups", api::Kind::PodGroup},
 };
-
-std::string escaped(std::string_view segment) {
-  constexpr std::string_view kHex = "0123456789ABCDEF", kPlain = "-._~";
-  std::string out;
-  for (const char c : segment) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 || kPlain.find(c) != std::string_view::npos) {
-      out += c;
-    } else {
-      out += {'%', kHex[byte >> 4], kHex[byte & 15]};
-    }
-  }
-  return out;
-}
-
-// "/apis/GROUP/VERSION/namespaces/NS/RESOURCE", of all namespaces without one.
-std::string collection(api::Kind kind, const std::string& ns) {
-  const api::ResourceRef ref = api::ref_of(kind);
-  return (ref.group.empty() ? "/api/" : "/apis/" + ref.group + "/") + ref.version +
-         (ns.empty() ? "" : "/namespaces/" + escaped(ns)) + "/" + ref.resource;
-}
 
 // Blocking reads from one server.
 class Reads {
@@ -91,78 +77,6 @@ class Reads {
   std::unique_ptr<client::HttpFetcher> fetcher_;
 };
 
-struct Question {
-  Reads& api;
-  Reads& record;
-  std::string ns;
-  std::string name;
-};
-
-Result<Json> read_record(const Question& question, DecisionKind kind, const std::string& name) {
-  const char* page = kind == DecisionKind::Pod ? "pods/" : "podgroups/";
-  return question.record.get(std::string(kDecisionPages) + page + escaped(question.ns) + "/" + escaped(name));
-}
-
-Error not_found(const Question& question, api::Kind kind) {
-  const api::ResourceRef ref = api::ref_of(kind);
-  const std::string what = kind == api::Kind::Pod ? "pod " : "podgroup ";
-  std::string text = what + question.ns + "/" + question.name + " does not exist";
-  const Result<Json> same =
-      question.api.get(collection(kind, "") + "?fieldSelector=metadata.name%3D" + escaped(question.name));
-  if (same && !same->items_at("items").empty()) {
-    const Json& first = same->items_at("items").front();
-    return Error(ErrorCode::NotFound, text + "; one of that name is in namespace " +
-                                          std::string(first.part("metadata").string_at("namespace")) +
-                                          ": say so with -n");
-  }
-  return Error(ErrorCode::NotFound,
-               text + "; `kubectl get " + ref.resource + " -n " + question.ns + "` lists those that do");
-}
-
-Result<Json> read_object(const Question& question, api::Kind kind, const std::string& name) {
-  return question.api.get(collection(kind, question.ns) + "/" + escaped(name));
-}
-
-Result<Json> ask_pod(const Question& question, Time now) {
-  PodFacts facts;
-  facts.pod = TRY(read_object(question, api::Kind::Pod, question.name));
-  if (facts.pod.is_null()) return not_found(question, api::Kind::Pod);
-  const api::Pod pod = api::decode_pod(facts.pod, nullptr);
-  facts.record = TRY(read_record(question, DecisionKind::Pod, pod.meta.name));
-  if (!pod.group.empty()) facts.group_record = TRY(read_record(question, DecisionKind::Group, pod.group));
-  facts.bind_request =
-      TRY(read_object(question, api::Kind::BindRequest, api::bind_request_name(pod.meta.name, pod.meta.uid)));
-  std::vector<std::string> names;
-  for (const api::PodClaim& claim : pod.claims) names.push_back(api::claim_object_name(pod, claim));
-  names.push_back(pod.extended_claim);
-  for (const std::string& name : names) {
-    if (name.empty()) continue;
-    Json claim = TRY(read_object(question, api::Kind::ResourceClaim, name));
-    if (!claim.is_null()) facts.claims.push_back(std::move(claim));
-  }
-  return explain_pod(facts, now);
-}
-
-Result<Json> ask_group(const Question& question, Time now) {
-  GroupFacts facts;
-  facts.group = TRY(read_object(question, api::Kind::PodGroup, question.name));
-  if (facts.group.is_null()) return not_found(question, api::Kind::PodGroup);
-  facts.record = TRY(read_record(question, DecisionKind::Group, question.name));
-  const Json pods = TRY(question.api.get(collection(api::Kind::Pod, question.ns)));
-  const Json requests = TRY(question.api.get(collection(api::Kind::BindRequest, question.ns)));
-  std::map<std::string, const Json*> by_pod;
-  for (const Json& request : requests.items_at("items"))
-    by_pod[std::string(request.part("spec").string_at("podUID"))] = &request;
-  for (const Json& pod : pods.items_at("items")) {
-    if (pod.part("spec").part("schedulingGroup").string_at("podGroupName") != question.name) continue;
-    PodFacts& member = facts.members.emplace_back();
-    member.pod = pod;
-    const auto request = by_pod.find(std::string(pod.part("metadata").string_at("uid")));
-    if (request != by_pod.end()) member.bind_request = *request->second;
-  }
-  return explain_group(facts, now);
-}
-
 Result<Json> ask(const ExplainCommand& command, api::Kind kind, const Clock& clock) {
   client::ClusterAccess access =
       TRY(client::read_kubeconfig(command.kubeconfig, "", client::KubeEnvironment::of_process()));
@@ -175,24 +89,26 @@ Result<Json> ask(const ExplainCommand& command, api::Kind kind, const Clock& clo
     while (component.server.ends_with('/')) component.server.pop_back();
     own = TRY(Reads::of(std::move(component), clock));
   }
-  const Question question{api, own ? *own : api, ns, command.name};
-  return kind == api::Kind::Pod ? ask_pod(question, clock.now()) : ask_group(question, clock.now());
+  Reads& decisions = own ? *own : api;
+  const explain::PageReaders read{[&](const std::string& path) { return api.get(path); },
+                                  [&](const std::string& path) { return decisions.get(path); }};
+  return explain::answer({kind, ns, command.name}, read, clock.now());
 }
 
-Colour colour_wanted() {
-  return ::isatty(STDOUT_FILENO) != 0 && !std::getenv("NO_COLOR") ? Colour::Yes : Colour::No;
+explain::Colour colour_wanted() {
+  return ::isatty(STDOUT_FILENO) != 0 && !std::getenv("NO_COLOR") ? explain::Colour::Yes
+                                                                  : explain::Colour::No;
 }
 
 std::string shown(const ExplainCommand& command, api::Kind kind, const Json& explanation) {
   if (command.output == "json") return to_pretty_string(explanation) + "\n";
   if (command.output == "yaml") return api::to_yaml(explanation);
   if (command.output == "name") return (kind == api::Kind::Pod ? "pod/" : "podgroup/") + command.name + "\n";
-  const Detail detail = command.output == "wide" ? Detail::Wide : Detail::Table;
-  return explanation_text(explanation, detail, colour_wanted());
+  const explain::Detail detail = command.output == "wide" ? explain::Detail::Wide : explain::Detail::Table;
+  return explain::explanation_text(explanation, detail, colour_wanted());
 }
 
-}  // namespace
-
+// 1 when there is no such object.
 int run_explain(const ExplainCommand& command) {
   const auto* row = std::find_if(std::begin(kKinds), std::end(kKinds),
                                  [&](const KindWord& known) { return known.word == command.kind; });
@@ -205,6 +121,22 @@ int run_explain(const ExplainCommand& command) {
   if (!explanation) return complain(explanation.error()), 1;
   std::fputs(shown(command, row->kind, *explanation).c_str(), stdout);
   return 0;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Commands& commands) {
+  CLI::App* explain = app.add_subcommand("explain", "tell why a pod or a group waits, or why it is there");
+  auto asked = std::make_shared<ExplainCommand>();
+  explain->add_option("kind", asked->kind, "pod or podgroup")->required();
+  explain->add_option("name", asked->name, "its name")->required();
+  explain->add_option("-n,--namespace", asked->ns, "without it the kubeconfig's");
+  explain->add_option("--kubeconfig", asked->kubeconfig, "file; without it as kubectl");
+  explain->add_option("--server", asked->server,
+                      "URL of a scheduler's own pages, where the API server is not Berth's");
+  explain->add_option("-o,--output", asked->output, "table, wide, json, yaml or name")
+      ->check(CLI::IsMember({"table", "wide", "json", "yaml", "name"}));
+  add_tool(explain, commands, [asked] { return run_explain(*asked); });
 }
 
 }  // namespace berth::cli

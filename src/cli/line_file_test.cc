@@ -53,7 +53,7 @@ TEST_F(Files, DecisionsAreLines) {
   record.reason = "Scheduled";
   record.placed = {{"p", "n1"}};
   record.refused = {{"NodeResourcesFit", "Insufficient cpu", 2, {{"n2", ""}, {"n3", "why"}}}};
-  decisions->append(decision_line(record));
+  decisions->append(explain::decision_line(record));
   EXPECT_EQ(text_of(directory / "decisions.jsonl"), "") << "nothing is written while deciding";
   decisions->flush();
   EXPECT_EQ(text_of(directory / "decisions.jsonl"),

@@ -1,17 +1,11 @@
 #include "cli/manifests.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <future>
 
 #include "api/decode.h"
 #include "api/yaml.h"
-#include "base/executor.h"
-#include "server/in_process_client.h"
-#include "server/registry.h"
 #include "server/served.h"
 
 namespace berth::cli {
@@ -49,10 +43,6 @@ Result<std::vector<std::string>> files_of(const std::string& path) {
   return files;
 }
 
-Error refused(const Manifest& manifest, std::string_view path, const std::string& why) {
-  return Error(ErrorCode::Invalid, place_of(manifest, path), why);
-}
-
 // The path inside `unknown field "spec.junk"`.
 std::string_view between_quotes(std::string_view text) {
   const std::size_t begin = text.find('"');
@@ -61,69 +51,8 @@ std::string_view between_quotes(std::string_view text) {
                                                          : text.substr(begin + 1, end - begin - 1);
 }
 
-Status check(Manifest& manifest, const api::Gates& gates) {
-  if (!manifest.object.is_object()) return refused(manifest, "", "is no object");
-  const std::string api_version(manifest.object.string_at("apiVersion"));
-  const std::string kind(manifest.object.string_at("kind"));
-  if (api_version.empty())
-    return refused(manifest, "apiVersion", "is missing: write the API version, such as v1");
-  if (kind.empty()) return refused(manifest, "kind", "is missing: write the kind, such as Pod");
-  const std::size_t slash = api_version.find('/');
-  const std::string group = slash == std::string::npos ? "" : api_version.substr(0, slash);
-  const std::string version = slash == std::string::npos ? api_version : api_version.substr(slash + 1);
-  manifest.resource = api::find_resource_of_kind(group, version, kind);
-  if (!manifest.resource || !server::is_served(*manifest.resource, gates))
-    return refused(manifest, "kind",
-                   "no kind \"" + kind + "\" is served in version \"" + api_version +
-                       "\"; `kubectl api-resources` lists what is");
-  const Result<api::Decoded> decoded = api::decode_document(manifest.resource->type(), manifest.object);
-  if (!decoded) return refused(manifest, decoded.error().path(), decoded.error().message());
-  if (!decoded->strict_errors.empty())
-    return refused(manifest, between_quotes(decoded->strict_errors.front()), decoded->strict_errors.front());
-  return {};
-}
-
 bool is_namespace(const Manifest& manifest) {
   return manifest.resource->group.empty() && manifest.resource->plural == "namespaces";
-}
-
-// "" where it has none.
-std::string namespace_of(const Manifest& manifest) {
-  if (!manifest.resource->namespaced) return "";
-  const std::string_view ns = manifest.object.part("metadata").string_at("namespace");
-  return std::string(ns.empty() ? "default" : ns);
-}
-
-client::ApiRequest create_request(const Manifest& manifest) {
-  client::ApiRequest request;
-  request.verb = client::Verb::Create;
-  request.resource = {std::string(manifest.resource->group), std::string(manifest.resource->version),
-                      std::string(manifest.resource->plural)};
-  request.ns = namespace_of(manifest);
-  request.body = to_string(manifest.object);
-  return request;
-}
-
-// As `kubectl apply` changes what is there: members that the manifest names are set, the others stay.
-client::ApiRequest change_request(const Manifest& manifest) {
-  client::ApiRequest request = create_request(manifest);
-  Json object = manifest.object;
-  object.as_object().erase("status");
-  request.verb = client::Verb::StrategicPatch;
-  request.name = manifest.object.part("metadata").string_at("name");
-  request.body = to_string(object);
-  return request;
-}
-
-client::ApiReply answer_to(client::ApiClient& client, client::ApiRequest request) {
-  std::promise<client::ApiReply> answered;
-  client.submit(std::move(request), [&](client::ApiReply reply) { answered.set_value(std::move(reply)); });
-  return answered.get_future().get();
-}
-
-client::ApiReply apply(client::ApiClient& client, const Manifest& manifest) {
-  client::ApiReply reply = answer_to(client, create_request(manifest));
-  return reply.reason == "AlreadyExists" ? answer_to(client, change_request(manifest)) : reply;
 }
 
 bool is_list(const Json& object) {
@@ -148,16 +77,6 @@ void append_items(Manifest list, std::vector<Manifest>& manifests) {
   }
 }
 
-// The field that a refusal is about: what stands before the first ": " behind "is invalid: ".
-std::string_view field_of(std::string_view message) {
-  constexpr std::string_view kMark = "is invalid: ";
-  const std::size_t mark = message.find(kMark);
-  if (mark == std::string_view::npos) return {};
-  std::string_view rest = message.substr(mark + kMark.size());
-  if (!rest.empty() && rest.front() == '[') rest.remove_prefix(1);
-  return rest.substr(0, rest.find(": "));
-}
-
 }  // namespace
 
 std::string place_of(const Manifest& manifest, std::string_view path) {
@@ -173,9 +92,36 @@ std::string place_of(const Manifest& manifest, std::string_view path) {
   return place;
 }
 
-store::Key store_key_of(const Manifest& manifest) {
-  return {server::storage_resource(*manifest.resource), namespace_of(manifest),
-          std::string(manifest.object.part("metadata").string_at("name"))};
+Error refused(const Manifest& manifest, std::string_view path, const std::string& why) {
+  return Error(ErrorCode::Invalid, place_of(manifest, path), why);
+}
+
+std::string namespace_of(const Manifest& manifest) {
+  if (!manifest.resource->namespaced) return "";
+  const std::string_view ns = manifest.object.part("metadata").string_at("namespace");
+  return std::string(ns.empty() ? "default" : ns);
+}
+
+Status check_manifest(Manifest& manifest, const api::Gates& gates) {
+  if (!manifest.object.is_object()) return refused(manifest, "", "is no object");
+  const std::string api_version(manifest.object.string_at("apiVersion"));
+  const std::string kind(manifest.object.string_at("kind"));
+  if (api_version.empty())
+    return refused(manifest, "apiVersion", "is missing: write the API version, such as v1");
+  if (kind.empty()) return refused(manifest, "kind", "is missing: write the kind, such as Pod");
+  const std::size_t slash = api_version.find('/');
+  const std::string group = slash == std::string::npos ? "" : api_version.substr(0, slash);
+  const std::string version = slash == std::string::npos ? api_version : api_version.substr(slash + 1);
+  manifest.resource = api::find_resource_of_kind(group, version, kind);
+  if (!manifest.resource || !server::is_served(*manifest.resource, gates))
+    return refused(manifest, "kind",
+                   "no kind \"" + kind + "\" is served in version \"" + api_version +
+                       "\"; `kubectl api-resources` lists what is");
+  const Result<api::Decoded> decoded = api::decode_document(manifest.resource->type(), manifest.object);
+  if (!decoded) return refused(manifest, decoded.error().path(), decoded.error().message());
+  if (!decoded->strict_errors.empty())
+    return refused(manifest, between_quotes(decoded->strict_errors.front()), decoded->strict_errors.front());
+  return {};
 }
 
 Result<std::vector<Manifest>> read_manifests(const std::vector<std::string>& paths, const api::Gates& gates) {
@@ -196,45 +142,9 @@ Result<std::vector<Manifest>> read_manifests(const std::vector<std::string>& pat
     }
   }
   for (Manifest& manifest : manifests)
-    if (Status checked = check(manifest, gates); !checked) return checked.error();
+    if (Status checked = check_manifest(manifest, gates); !checked) return checked.error();
   std::stable_partition(manifests.begin(), manifests.end(), is_namespace);
   return manifests;
-}
-
-Status try_manifests(const std::vector<Manifest>& manifests, const api::Gates& gates,
-                     const std::vector<Json>& existing) {
-  store::StoreOptions options;
-  options.synchronous = true;
-  const std::unique_ptr<store::Store> store = TRY(store::open_store(options));
-  InlineExecutor executor;
-  SystemClock clock;
-  SystemRandom random;
-  server::ApiServer server({*store, executor, clock, random, gates}, {});
-  if (Status made = server.make_default_objects(); !made) return made;
-  const auto client = server::make_in_process_client(server, "berth");
-  std::vector<Manifest> all;
-  for (const Json& object : existing) {
-    Json copy = object;
-    copy["metadata"].as_object().erase("resourceVersion");
-    Manifest manifest{
-        std::move(copy), nullptr, "data directory", std::make_shared<const std::string>(), 1, ""};
-    if (check(manifest, gates)) all.push_back(std::move(manifest));
-  }
-  const std::size_t first_new = all.size();
-  all.insert(all.end(), manifests.begin(), manifests.end());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const client::ApiReply reply = apply(*client, all[i]);
-    if (i >= first_new && !reply.ok()) return refused(all[i], field_of(reply.message), reply.message);
-  }
-  return {};
-}
-
-Status store_manifests(const std::vector<Manifest>& manifests, client::ApiClient& client) {
-  for (const Manifest& manifest : manifests) {
-    const client::ApiReply reply = apply(client, manifest);
-    if (!reply.ok()) return refused(manifest, field_of(reply.message), reply.message);
-  }
-  return {};
 }
 
 }  // namespace berth::cli

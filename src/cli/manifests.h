@@ -1,4 +1,4 @@
-// Files of objects for `-f`: read and checked as a whole before any of them is stored.
+// Objects in files, for `-f`: read and checked as a whole.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,6 @@
 #include "api/gates.h"
 #include "api/type_table.h"
 #include "base/json.h"
-#include "client/api_client.h"
-#include "store/store.h"
 
 namespace berth::cli {
 
@@ -26,22 +24,17 @@ struct Manifest {
 // "pods.yaml:14: document 2: spec.nodeName: Pod default/web": where the value at `path` stands.
 std::string place_of(const Manifest& manifest, std::string_view path);
 
-// Where the store keeps such an object; `resource` is known.
-store::Key store_key_of(const Manifest& manifest);
+// What is wrong at `path`, with its place.
+Error refused(const Manifest& manifest, std::string_view path, const std::string& why);
+// As a server would see it: "default" where a namespace is missing, empty where the kind has none.
+std::string namespace_of(const Manifest& manifest);
+
+// Finds the resource. Refuses kinds that are not served and fields that a kind does not have.
+Status check_manifest(Manifest& manifest, const api::Gates& gates);
 
 // Every object of the files; a folder stands for its *.yaml, *.yml and *.json, by name. Refuses unreadable
 // files, text that is no YAML, kinds that are not served and fields that a kind does not have, each with
 // file, document, line and field path. Namespaces come first, then the order of the files.
 Result<std::vector<Manifest>> read_manifests(const std::vector<std::string>& paths, const api::Gates& gates);
-
-// Tries all of them on a server of their own in memory, beside the objects in `existing` (namespaces and
-// priority classes, which rules read, and what the manifests will change). The first refusal is the error,
-// with its place.
-Status try_manifests(const std::vector<Manifest>& manifests, const api::Gates& gates,
-                     const std::vector<Json>& existing);
-
-// Creates the objects that do not exist; in those that do, sets the members that the manifest names, except
-// status. Blocks until every answer is there.
-Status store_manifests(const std::vector<Manifest>& manifests, client::ApiClient& client);
 
 }  // namespace berth::cli

@@ -5,6 +5,7 @@
 #include "binding/binder.h"
 #include "client/view.h"
 #include "plane/control_plane.h"
+#include "scheduling/decision_log.h"
 
 namespace berth::cli {
 

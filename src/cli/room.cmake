@@ -1,5 +1,2 @@
-find_package(fmt REQUIRED)
-
-berth_room(NAME cli ROOMS base api cel store client dra scheduling binding planning health
-  engine controllers plane server
-  PRIVATE_LINK fmt::fmt)
+berth_room(NAME cli ROOMS base api cel store client dra scheduling planning explain binding health
+  engine controllers plane server bench)

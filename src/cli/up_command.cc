@@ -1,18 +1,17 @@
 #include "cli/up_command.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <future>
 #include <optional>
 
 #include "base/log.h"
-#include "cli/apiserver_command.h"
+#include "cli/complain.h"
 #include "cli/control_plane.h"
 #include "cli/decision_file.h"
-#include "cli/manifests.h"
+#include "cli/manifest_apply.h"
 #include "cli/placements.h"
+#include "cli/server_options.h"
+#include "cli/simulated_nodes.h"
 #include "cli/stop_signal.h"
-#include "controllers/controllers.h"
 #include "health/node_agents.h"
 #include "server/in_process_client.h"
 
@@ -23,82 +22,17 @@ constexpr Duration kPollPeriod = Duration::millis(20);
 constexpr Duration kReadyLimit = Duration::seconds(120);  // for the simulated nodes to become Ready
 constexpr Duration kStopGrace = Duration::millis(1500);
 
-std::vector<Json> stored(const store::Store& store, const char* resource) {
-  std::vector<Json> objects;
-  store::ListQuery query;
-  query.resource = resource;
-  if (const Result<store::ListPage> page = store.list(query))
-    for (const store::ObjectPtr& object : page->objects)
-      if (Result<Json> json = parse_json(object->bytes)) objects.push_back(std::move(json).value());
-  return objects;
-}
-
-// What rules of other objects read, and what the manifests will change.
-std::vector<Json> context_objects(const store::Store& store, const std::vector<Manifest>& manifests) {
-  std::vector<Json> objects = stored(store, "namespaces");
-  for (Json& object : stored(store, "priorityclasses.scheduling.k8s.io"))
-    objects.push_back(std::move(object));
-  for (const Manifest& manifest : manifests)
-    if (const store::ObjectPtr object = store.get(store_key_of(manifest)))
-      if (Result<Json> json = parse_json(object->bytes)) objects.push_back(std::move(json).value());
-  return objects;
-}
-
-bool is_ready(const Json& node) {
-  const Json* status = node.find("status");
-  if (!status) return false;
-  for (const Json& condition : status->items_at("conditions"))
-    if (condition.string_at("type") == "Ready") return condition.string_at("status") == "True";
-  return false;
-}
-
-Status make_nodes(std::size_t count, const store::Store& store, client::ApiClient& client) {
-  std::vector<std::future<client::ApiReply>> replies;
-  for (std::size_t n = 1; n <= count; ++n) {
-    const Json node = controllers::simulated_node_object(n);
-    const std::string name(node.find("metadata")->string_at("name"));
-    if (store.get({"nodes", "", name})) continue;
-    auto answered = std::make_shared<std::promise<client::ApiReply>>();
-    replies.push_back(answered->get_future());
-    client::ApiRequest request{client::Verb::Create, api::ref_of(api::Kind::Node), "", "", "",
-                               to_string(node)};
-    client.submit(std::move(request),
-                  [answered](client::ApiReply reply) { answered->set_value(std::move(reply)); });
-  }
-  for (std::future<client::ApiReply>& reply : replies) {
-    const client::ApiReply made = reply.get();
-    if (!made.ok() && made.reason != "AlreadyExists")
-      return Error(ErrorCode::Internal, "a simulated node cannot be made: " + made.message);
-  }
-  return {};
-}
-
-// The simulated nodes: those that --nodes made, now or earlier, and those of manifests.
-std::vector<Json> simulated_nodes(const store::Store& store) {
-  std::vector<Json> nodes = stored(store, "nodes");
-  std::erase_if(nodes, [](const Json& node) {
-    const Json* labels = node.find_path({"metadata", "labels"});
-    return !labels || labels->string_at(controllers::kSimulatedLabel) != "true";
-  });
-  return nodes;
-}
-
 // Names of the simulated nodes once all are Ready; none when a stop signal came first.
 Result<std::optional<std::vector<std::string>>> wait_for_nodes(const store::Store& store,
                                                                const ControlPlaneLoops& plane,
                                                                const Clock& clock, const StopSignal& stop) {
   const Time limit = clock.monotonic() + kReadyLimit;
   for (;;) {
-    const std::vector<Json> nodes = simulated_nodes(store);
-    const auto ready = static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), is_ready));
-    if (plane.synced() && ready == nodes.size()) {
-      std::vector<std::string> names;
-      for (const Json& node : nodes) names.emplace_back(node.find("metadata")->string_at("name"));
-      return std::optional(std::move(names));
-    }
+    SimulatedNodes nodes = simulated_nodes(store);
+    if (plane.synced() && nodes.ready == nodes.names.size()) return std::optional(std::move(nodes.names));
     if (clock.monotonic() > limit)
-      return Error(ErrorCode::Unavailable, "only " + std::to_string(ready) + " of " +
-                                               std::to_string(nodes.size()) +
+      return Error(ErrorCode::Unavailable, "only " + std::to_string(nodes.ready) + " of " +
+                                               std::to_string(nodes.names.size()) +
                                                " simulated nodes became Ready in time");
     if (stop.wait_for(kPollPeriod)) return std::optional<std::vector<std::string>>();
   }
@@ -144,9 +78,8 @@ class PlaneShown {
 
 Status serve(const Configuration& config, ApiServerComponent& component,
              const std::vector<Manifest>& manifests, const api::Gates& gates, const StopSignal& stop) {
-  if (Status tried = try_manifests(manifests, gates, context_objects(component.store(), manifests)); !tried)
-    return tried;
-  if (Status started = component.start(); !started) return started;
+  TRY(try_manifests(manifests, gates, component.store()));
+  TRY(component.start());
   component.server().set_ready(true);
   const SystemClock machine;
   const SteadyClock clock(machine);  // the server is this process: no offset
@@ -159,15 +92,14 @@ Status serve(const Configuration& config, ApiServerComponent& component,
   ControlPlaneLoops plane(*client, clock, gates, options, client::Leadership{}, decisions.get());
   if (decisions) plane.remember(DecisionFile::tail(component.data_directory()));
   const PlaneShown shown(component, plane);
-  if (Status made = make_nodes(static_cast<std::size_t>(config.nodes), component.store(), *own); !made)
-    return made;
-  if (Status stored = store_manifests(manifests, *own); !stored) return stored;
+  TRY(make_simulated_nodes(static_cast<std::size_t>(config.nodes), component.store(), *own));
+  TRY(store_manifests(manifests, *own));
   std::optional<std::vector<std::string>> nodes = TRY(wait_for_nodes(component.store(), plane, clock, stop));
   if (!nodes) return {};
   const std::size_t node_count = nodes->size();
   const std::unique_ptr<health::NodeAgents> agents =
       TRY(start_agents(config, component, std::move(*nodes), feed, clock));
-  if (Status ready = component.ready(); !ready) return ready;
+  TRY(component.ready());
   print_welcome(component, node_count);
   std::optional<PlacementPrinter> printer;
   if (config.watch_placements) printer.emplace(*own);

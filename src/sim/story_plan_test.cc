@@ -1,4 +1,4 @@
-// BERTH_SOURCE_DIR: `berth plan` and the live scheduler say the same of the end of every story.
+// `berth plan` and the live scheduler say the same of the end of every story.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -11,6 +11,8 @@
 
 namespace berth::sim {
 namespace {
+
+const std::string kStories = std::string(BERTH_SOURCE_DIR) + "/tests/stories";
 
 using api::Kind;
 using planning::ResultKind;
@@ -88,7 +90,8 @@ TEST_P(StoryPlan, SaysWhatTheLiveSchedulerSays) {
   EXPECT_EQ(result->failure, "") << result->name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Stories, StoryPlan, testing::ValuesIn(story_files()), test_name);
+INSTANTIATE_TEST_SUITE_P(Stories, StoryPlan, testing::ValuesIn(story_files(kStories)),
+                         [](const auto& info) { return story_test_name(kStories, info.param); });
 
 }  // namespace
 }  // namespace berth::sim

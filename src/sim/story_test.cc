@@ -1,4 +1,3 @@
-// BERTH_SOURCE_DIR: every story of tests/stories comes as it is told.
 #include <gtest/gtest.h>
 
 #include "sim/story.h"
@@ -6,6 +5,8 @@
 
 namespace berth::sim {
 namespace {
+
+const std::string kStories = std::string(BERTH_SOURCE_DIR) + "/tests/stories";
 
 class Story : public testing::TestWithParam<std::string> {};
 
@@ -15,7 +16,8 @@ TEST_P(Story, ComesAsTold) {
   EXPECT_EQ(result->failure, "") << result->name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Stories, Story, testing::ValuesIn(story_files()), test_name);
+INSTANTIATE_TEST_SUITE_P(Stories, Story, testing::ValuesIn(story_files(kStories)),
+                         [](const auto& info) { return story_test_name(kStories, info.param); });
 
 TEST(StoryDialect, AWrongExpectationFails) {
   const Result<StoryResult> result =

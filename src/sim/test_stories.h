@@ -1,20 +1,18 @@
 // The stories of tests/stories, for tests that run all of them.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace berth::sim {
 
-inline const std::string kStories = std::string(BERTH_SOURCE_DIR) + "/tests/stories";
-
-inline std::vector<std::string> story_files() {
+// Every story below a folder, by path.
+inline std::vector<std::string> story_files(const std::string& folder) {
   std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(kStories)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     const std::string path = entry.path().string();
     const bool is_given = path.find("/given/") != std::string::npos;
     if (entry.path().extension() == ".yaml" && !is_given) files.push_back(path);
@@ -23,8 +21,9 @@ inline std::vector<std::string> story_files() {
   return files;
 }
 
-inline std::string test_name(const testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param.substr(kStories.size() + 1);
+// The path below `folder` as part of a test's name.
+inline std::string story_test_name(const std::string& folder, const std::string& path) {
+  std::string name = path.substr(folder.size() + 1);
   name.resize(name.size() - std::string(".yaml").size());
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';

@@ -1,4 +1,4 @@
-#include "cli/cel_command.h"
+#include "cli/cel_lines.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace berth::cli {
 namespace {
 
-TEST(CelCommand, AnswersAsPromised) {
+TEST(CelLines, AnswersAsPromised) {
   static constexpr struct {
     const char* asked;
     const char* answer;
@@ -25,10 +25,10 @@ TEST(CelCommand, AnswersAsPromised) {
       {R"({"id":5,"expr":"null"})", R"({"id":5,"value":null,"type":"null","cost":0})"},
       {R"({"id":6,"expr":"1 / 0"})", R"({"id":6,"error":"runtime","text":"division by zero","cost":1})"},
   };
-  for (const auto& [asked, answer] : kLines) EXPECT_EQ(answer_cel(asked), answer);
+  for (const auto& [asked, answer] : kLines) EXPECT_EQ(to_string(answer_cel(asked)), answer);
 }
 
-TEST(CelCommand, SaysWhatIsWrong) {
+TEST(CelLines, SaysWhatIsWrong) {
   static constexpr struct {
     const char* asked;
     const char* contains[2];
@@ -43,12 +43,14 @@ TEST(CelCommand, SaysWhatIsWrong) {
       {R"({"id":1,"expr":"true","device":{"driver":"d","capacity":{"m":{"value":"1Kx"}}}})",
        {R"("error":"input")", "device.capacity[m].value"}},
   };
-  for (const auto& [asked, contains] : kLines)
-    for (const char* component : contains)
-      EXPECT_NE(answer_cel(asked).find(component), std::string::npos) << asked << " → " << answer_cel(asked);
+  for (const auto& [asked, contains] : kLines) {
+    const std::string answer = to_string(answer_cel(asked));
+    for (const char* part : contains)
+      EXPECT_NE(answer.find(part), std::string::npos) << asked << " → " << answer;
+  }
 }
 
-TEST(CelCommand, KeepsNoMoreOfALineThanItsBound) {
+TEST(CelLines, KeepsNoMoreOfALineThanItsBound) {
   std::FILE* input = std::tmpfile();
   ASSERT_NE(input, nullptr);
   std::fputs("short\nmuch too long\n\nlast", input);
@@ -58,7 +60,7 @@ TEST(CelCommand, KeepsNoMoreOfALineThanItsBound) {
   while (read_line(input, 5, line)) lines.push_back(line);
   std::fclose(input);
   EXPECT_EQ(lines, (std::vector<std::string>{"short", "much t", "", "last"}));
-  EXPECT_NE(answer_too_long().find("16 MiB"), std::string::npos);
+  EXPECT_NE(to_string(answer_too_long()).find("16 MiB"), std::string::npos);
 }
 
 }  // namespace

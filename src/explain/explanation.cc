@@ -1,4 +1,4 @@
-#include "cli/explanation.h"
+#include "explain/explanation.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include "api/types/device_readiness.h"
 #include "api/types/pod.h"
 
-namespace berth::cli {
+namespace berth::explain {
 namespace {
 
 using api::BindPhase;
@@ -332,4 +332,4 @@ Json explain_group(const GroupFacts& facts, Time now) {
   return json;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::explain

@@ -1,10 +1,10 @@
-#include "cli/decision_history.h"
+#include "explain/decision_history.h"
 
 #include <gtest/gtest.h>
 
 #include "base/json.h"
 
-namespace berth::cli {
+namespace berth::explain {
 namespace {
 
 using scheduling::DecisionKind;
@@ -74,13 +74,16 @@ TEST(DecisionHistory, RemembersAnEarlierProcess) {
 TEST(DecisionHistory, HasAPageForEachPodAndGroup) {
   DecisionHistory history(nullptr);
   history.append(decided("d1", DecisionKind::Group, "g"));
-  const std::string head(kDecisionPages);
-  EXPECT_EQ(ids(*parse_json(*decision_page(history, head + "podgroups/ns/g"))), (Ids{"d1"}));
-  EXPECT_EQ(ids(*parse_json(*decision_page(history, head + "pods/ns/g"))), Ids{});
+  EXPECT_EQ(decision_path(DecisionKind::Pod, "ns", "g"), "/berth/v1alpha1/decisions/pods/ns/g");
+  const auto page = [&](DecisionKind kind) {
+    return parse_json(decision_page(history, decision_path(kind, "ns", "g")).value()).value();
+  };
+  EXPECT_EQ(ids(page(DecisionKind::Group)), (Ids{"d1"}));
+  EXPECT_EQ(ids(page(DecisionKind::Pod)), Ids{});
   for (const char* path : {"/metrics", "/berth/v1alpha1/decisions/", "/berth/v1alpha1/decisions/nodes/a/b",
                            "/berth/v1alpha1/decisions/pods/ns", "/berth/v1alpha1/decisions/pods/ns/"})
     EXPECT_FALSE(decision_page(history, path).has_value()) << path;
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::explain

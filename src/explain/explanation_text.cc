@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/explanation.h"
+#include "explain/explanation.h"
 
-namespace berth::cli {
+namespace berth::explain {
 namespace {
 
 constexpr std::size_t kLineColumns = 100;
@@ -211,4 +211,4 @@ std::string explanation_text(const Json& explanation, Detail detail, Colour colo
   return page.take();
 }
 
-}  // namespace berth::cli
+}  // namespace berth::explain

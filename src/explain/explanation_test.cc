@@ -1,8 +1,8 @@
-#include "cli/explanation.h"
+#include "explain/explanation.h"
 
 #include <gtest/gtest.h>
 
-namespace berth::cli {
+namespace berth::explain {
 namespace {
 
 Json json_of(std::string_view text) {
@@ -200,4 +200,4 @@ TEST(Explanation, OfAGroupShowsItsMembers) {
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::explain

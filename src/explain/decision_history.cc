@@ -1,11 +1,15 @@
-#include "cli/decision_history.h"
+#include "explain/decision_history.h"
+
+#include <algorithm>
 
 #include "base/json.h"
 
-namespace berth::cli {
+namespace berth::explain {
 namespace {
 
 using scheduling::DecisionKind;
+
+constexpr std::string_view kDecisionPages = "/berth/v1alpha1/decisions/";
 
 // The pages' words for what decisions are about.
 struct Subject {
@@ -18,7 +22,7 @@ constexpr Subject kSubjects[] = {{"pods/", DecisionKind::Pod}, {"podgroups/", De
 
 void DecisionHistory::append(scheduling::DecisionRecord record) {
   std::string line = decision_line(record);
-  if (file_) file_->append(line);
+  if (sink_) sink_->append(line);
   line.pop_back();
   const std::lock_guard lock(mutex_);
   Key key{record.kind, std::move(record.ns), std::move(record.name)};
@@ -40,7 +44,7 @@ void DecisionHistory::gated(scheduling::GateRecord record) {
 }
 
 void DecisionHistory::flush() {
-  if (file_) file_->flush();
+  if (sink_) sink_->flush();
 }
 
 void DecisionHistory::remember(std::string_view lines) {
@@ -77,6 +81,13 @@ std::string DecisionHistory::about(DecisionKind kind, std::string_view ns, std::
   return text + "}";
 }
 
+std::string decision_path(DecisionKind kind, std::string_view ns, std::string_view name) {
+  const auto* subject = std::find_if(std::begin(kSubjects), std::end(kSubjects),
+                                     [kind](const Subject& known) { return known.kind == kind; });
+  std::string path(kDecisionPages);
+  return path.append(subject->page).append(ns).append("/").append(name);
+}
+
 std::optional<std::string> decision_page(const DecisionHistory& history, std::string_view path) {
   if (!path.starts_with(kDecisionPages)) return std::nullopt;
   path.remove_prefix(kDecisionPages.size());
@@ -90,4 +101,4 @@ std::optional<std::string> decision_page(const DecisionHistory& history, std::st
   return std::nullopt;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::explain

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/time.h"
 
-namespace berth::cli {
+namespace berth::explain {
 
 // What was read of one pod. Objects as the API has them; null where there is none.
 struct PodFacts {
@@ -39,4 +39,4 @@ enum class Colour { No, Yes };
 // For a terminal, in lines of about 100 columns.
 std::string explanation_text(const Json& explanation, Detail detail, Colour colour);
 
-}  // namespace berth::cli
+}  // namespace berth::explain

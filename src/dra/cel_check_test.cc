@@ -1,25 +1,25 @@
 // Expressions of claims and classes as the API server admits them: the rules of the kinds with the compiler.
-#include "cli/cel_plug.h"
+#include "dra/cel_check.h"
 
 #include <gtest/gtest.h>
 
-#include "api/cel_check.h"
 #include "api/decode.h"
 #include "api/gates.h"
 #include "api/kind_rules.h"
 
-namespace berth::cli {
+namespace berth::dra {
 namespace {
 
 class Admission : public testing::Test {
  protected:
-  Admission() { plug_cel(); }
-  ~Admission() override { api::set_cel_check(nullptr); }
-
   // "path: text" of every refusal.
   std::string refusals(const char* kind, const std::string& text, const char* gate = "") {
     const api::Gates gates = api::Gates::parse(api::GateDefaults::Up, gate).value();
-    const api::RuleContext ctx{gates, Time{}, "", [](auto, auto, auto) { return std::optional<Json>(); },
+    const api::RuleContext ctx{gates,
+                               check_cel,
+                               Time{},
+                               "",
+                               [](auto, auto, auto) { return std::optional<Json>(); },
                                [](auto, auto) { return std::vector<Json>(); }};
     const api::KindRules& rules =
         api::rules_of("resource.k8s.io", api::find_resource_of_kind("resource.k8s.io", "v1", kind)->plural);
@@ -105,4 +105,4 @@ TEST_F(Admission, DerivedAttributesAreScalarsOrListsAndTheirCostsAddUp) {
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::dra

@@ -12,21 +12,18 @@
 #include <string_view>
 #include <tuple>
 
-#include "cli/decision_file.h"
+#include "explain/decision_line.h"
 
-namespace berth::cli {
+namespace berth::explain {
 
 inline constexpr std::size_t kDecisionsKeptMax = 16384;  // of all pods and groups
 inline constexpr std::size_t kDecisionsAnsweredMax = 8;  // of one
 inline constexpr std::size_t kGatesKeptMax = 16384;      // further ones are not remembered
 
-// Followed by "pods/NAMESPACE/NAME" or "podgroups/NAMESPACE/NAME".
-inline constexpr std::string_view kDecisionPages = "/berth/v1alpha1/decisions/";
-
 class DecisionHistory final : public scheduling::DecisionLog {
  public:
-  // `file` (or null) gets every line and outlives the book.
-  explicit DecisionHistory(DecisionFile* file) : file_(file) {}
+  // `sink` (or null) gets every line and outlives the history.
+  explicit DecisionHistory(DecisionSink* sink) : sink_(sink) {}
 
   void append(scheduling::DecisionRecord record) override;
   void gated(scheduling::GateRecord record) override;
@@ -46,13 +43,15 @@ class DecisionHistory final : public scheduling::DecisionLog {
     std::string line;
   };
 
-  DecisionFile* const file_;
+  DecisionSink* const sink_;
   mutable std::mutex mutex_;
   std::deque<RecordedDecision> kept_;
   std::map<Key, scheduling::GateRecord> gates_;  // of what was not decided since
 };
 
-// None when the path is no decision page.
+// "/berth/v1alpha1/decisions/pods/NAMESPACE/NAME", or podgroups: where the page about it stands.
+std::string decision_path(scheduling::DecisionKind kind, std::string_view ns, std::string_view name);
+// The page at `path`; none when no decision page can stand there.
 std::optional<std::string> decision_page(const DecisionHistory& history, std::string_view path);
 
-}  // namespace berth::cli
+}  // namespace berth::explain

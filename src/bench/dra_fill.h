@@ -1,0 +1,41 @@
+// The dra-fill measurement: pods with one claim from a template each, from create to bound.
+//
+// Shape: scheduler_perf's "claim template, fill to 100 %" (500 nodes × 10 devices). Load is made in the
+// process that is measured.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "base/clock.h"
+#include "client/api_client.h"
+
+namespace berth::bench {
+
+struct DraFillShape {
+  std::size_t nodes = 500;
+  std::size_t devices_per_node = 10;
+  std::size_t pods_before = 2500;
+  std::size_t pods_measured = 2500;
+  std::size_t offered_per_s = 0;  // 0: as fast as the server takes them
+};
+
+struct DraFillResult {
+  double pods_per_s = 0;  // from the first create to the last binding
+  double p50_ms = 0;      // create sent to binding seen
+  double p99_ms = 0;
+  double writes_per_pod = 0;  // accepted by the store, events included
+  std::int64_t resident_kb = 0;
+};
+
+// A control plane that is empty and runs.
+struct MeasuredPlane {
+  client::ApiClient& user;  // of a user, not of one of its parts
+  const Clock& clock;
+  std::function<std::uint64_t()> writes_accepted;  // so far, by the store
+};
+
+// Blocks. Fails when a create is refused or pods are not bound within two minutes.
+Result<DraFillResult> measure_dra_fill(const DraFillShape& shape, const MeasuredPlane& plane);
+
+}  // namespace berth::bench

@@ -1,0 +1,1 @@
+berth_room(NAME bench ROOMS base api client)

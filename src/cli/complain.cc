@@ -1,0 +1,12 @@
+#include "cli/complain.h"
+
+#include <cstdio>
+
+namespace berth::cli {
+
+int complain(const Error& error) {
+  std::fprintf(stderr, "berth: %s\n", error.text().c_str());
+  return error.code() == ErrorCode::Invalid && error.path().starts_with("--") ? 2 : 1;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,110 @@
+#include "cli/plan_input.h"
+
+#include <map>
+#include <tuple>
+
+#include "api/decode.h"
+#include "api/kind_rules.h"
+#include "base/assert.h"
+#include "controllers/controllers.h"
+#include "dra/cel_check.h"
+#include "server/conversions.h"
+#include "server/registry.h"
+
+namespace berth::cli {
+namespace {
+
+// The object as a server would store it: in the storage version, canonical, with defaults.
+Json stored_form(Manifest& manifest) {
+  const api::ResourceInfo& stored = server::storage_of(*manifest.resource);
+  Result<api::Decoded> decoded = api::decode_document(manifest.resource->type(), std::move(manifest.object));
+  BERTH_ASSERT(decoded.ok(), "check_manifest refused what cannot be decoded");
+  Json document = server::to_stored_shape(*manifest.resource, std::move(decoded->document));
+  const api::KindRules& rules = api::rules_of(stored.group, stored.plural);
+  if (rules.set_defaults) rules.set_defaults(document);
+  return document;
+}
+
+// Of all other objects, objections to one look at its namespace only.
+std::optional<Json> namespace_among(const std::vector<planning::Document>& read, std::string_view resource,
+                                    std::string_view name) {
+  if (resource != "namespaces") return std::nullopt;
+  for (const planning::Document& document : read)
+    if (document.kind == api::Kind::Namespace && document.object.part("metadata").string_at("name") == name)
+      return document.object;
+  return std::nullopt;
+}
+std::vector<Json> no_others(std::string_view, std::string_view) {
+  return {};
+}
+
+// What a server would say against creating the object.
+api::FieldErrors objections(const api::ResourceInfo& resource, const Json& document,
+                            const api::RuleContext& ctx) {
+  const api::ResourceInfo& stored = server::storage_of(resource);
+  const api::KindRules& rules = api::rules_of(stored.group, stored.plural);
+  api::FieldErrors errors = api::validate_meta(document, resource.namespaced, rules.name_rule);
+  if (rules.validate_create) api::append(errors, rules.validate_create(document, ctx));
+  return errors;
+}
+
+planning::Document stored_document(Manifest& manifest) {
+  const api::ResourceInfo& resource = *manifest.resource;
+  planning::Document document{api::kind_of_resource(resource.group, resource.plural), stored_form(manifest)};
+  Json& metadata = document.object["metadata"];
+  if (resource.namespaced && metadata.string_at("namespace").empty()) metadata["namespace"] = "default";
+  if (document.kind == api::Kind::Node) controllers::complete_simulated_node(document.object);
+  // place_of still asks for kind and name.
+  manifest.object = Json::object({{"kind", resource.kind}, {"metadata", metadata}});
+  return document;
+}
+
+// One object twice is refused, with both places.
+Status refuse_repeated(const std::vector<Manifest>& manifests) {
+  std::map<std::tuple<std::string_view, std::string, std::string>, const Manifest*> seen;
+  for (const Manifest& manifest : manifests) {
+    const Json& metadata = manifest.object.part("metadata");
+    std::string ns(metadata.string_at("namespace"));
+    if (manifest.resource->namespaced && ns.empty()) ns = "default";
+    const auto [at, added] = seen.try_emplace(
+        {manifest.resource->kind, std::move(ns), std::string(metadata.string_at("name"))}, &manifest);
+    if (!added)
+      return Error(ErrorCode::Exists, place_of(manifest, "metadata.name"),
+                   "is the same object as " + place_of(*at->second, "metadata.name"));
+  }
+  return {};
+}
+
+Status refuse_nameless(const std::vector<Manifest>& manifests) {
+  for (const Manifest& manifest : manifests)
+    if (manifest.object.part("metadata").string_at("name").empty())
+      return Error(ErrorCode::Invalid, place_of(manifest, "metadata.name"), "is missing: a plan needs names");
+  return {};
+}
+
+}  // namespace
+
+Result<PlanInput> plan_input(std::vector<Manifest> manifests, const api::Gates& gates, Time now) {
+  TRY(refuse_nameless(manifests));
+  TRY(refuse_repeated(manifests));
+  PlanInput input;
+  input.documents.reserve(manifests.size());
+  const auto read = [&](std::string_view resource, std::string_view, std::string_view name) {
+    return namespace_among(input.documents, resource, name);
+  };
+  const api::RuleContext ctx{gates, dra::check_cel, now, "berth-plan", read, no_others};
+  for (Manifest& manifest : manifests) {
+    planning::Document document = stored_document(manifest);
+    for (const api::FieldError& error : objections(*manifest.resource, document.object, ctx)) {
+      if (document.kind == api::Kind::Pod)
+        document.trouble += (document.trouble.empty() ? "" : "; ") + error.path + ": " + error.body;
+      else
+        input.warnings.push_back(place_of(manifest, error.path) + ": " + error.body +
+                                 " (an API server would refuse this)");
+    }
+    input.documents.push_back(std::move(document));
+  }
+  return input;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,18 @@
+// What a configuration says to the API server of this process.
+#pragma once
+
+#include <string>
+
+#include "cli/api_server_component.h"
+#include "cli/configuration.h"
+
+namespace berth::cli {
+
+// With the data directory (none in memory, else the given one, else the user's state directory) and the
+// kubeconfig filled in: the given file, else one in the data directory, else one in a new temporary folder.
+ServerOptions server_options(const Configuration& configuration);
+
+// "$XDG_STATE_HOME/berth", else "~/.local/state/berth".
+std::string state_directory();
+
+}  // namespace berth::cli

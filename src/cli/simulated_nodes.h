@@ -1,0 +1,22 @@
+// The simulated nodes of `berth up`, as objects of the store: those that --nodes made, now or earlier, and
+// those of manifests.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "client/api_client.h"
+#include "store/store.h"
+
+namespace berth::cli {
+
+struct SimulatedNodes {
+  std::vector<std::string> names;
+  std::size_t ready = 0;  // how many of them are Ready
+};
+SimulatedNodes simulated_nodes(const store::Store& store);
+
+// Creates those of node-1 to node-`count` that are not in `store`. Blocks until every answer is there.
+Status make_simulated_nodes(std::size_t count, const store::Store& store, client::ApiClient& client);
+
+}  // namespace berth::cli

@@ -1,0 +1,26 @@
+// A decision as one line of JSON: what the decision log on disk holds and the pages of decisions show.
+//
+// Pure. Source: outer surface, "an append-only decision log that `explain`, replay and the dashboard read".
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "scheduling/decision_log.h"
+
+namespace berth::explain {
+
+// With its newline.
+std::string decision_line(const scheduling::DecisionRecord& record);
+
+// Where the lines of decisions are kept beyond the process.
+class DecisionSink {
+ public:
+  virtual ~DecisionSink() = default;
+  // A whole line. Called while the scheduler decides: it does not wait for a disk.
+  virtual void append(std::string_view line) = 0;
+  // Called between decisions.
+  virtual void flush() = 0;
+};
+
+}  // namespace berth::explain

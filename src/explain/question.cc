@@ -1,0 +1,117 @@
+#include "explain/question.h"
+
+#include <map>
+
+#include "api/types/bind_request.h"
+#include "api/types/pod.h"
+#include "explain/decision_history.h"
+#include "explain/explanation.h"
+
+namespace berth::explain {
+namespace {
+
+using scheduling::DecisionKind;
+
+std::string escaped(std::string_view segment) {
+  constexpr std::string_view kHex = "0123456789ABCDEF", kPlain = "-._~";
+  std::string out;
+  for (const char c : segment) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || kPlain.find(c) != std::string_view::npos) {
+      out += c;
+    } else {
+      out += {'%', kHex[byte >> 4], kHex[byte & 15]};
+    }
+  }
+  return out;
+}
+
+// "/apis/GROUP/VERSION/namespaces/NS/RESOURCE", of all namespaces without one.
+std::string collection(api::Kind kind, const std::string& ns) {
+  const api::ResourceRef ref = api::ref_of(kind);
+  return (ref.group.empty() ? "/api/" : "/apis/" + ref.group + "/") + ref.version +
+         (ns.empty() ? "" : "/namespaces/" + escaped(ns)) + "/" + ref.resource;
+}
+
+// One question being answered.
+class Inquiry {
+ public:
+  Inquiry(const Question& question, const PageReaders& read) : question_(question), read_(read) {}
+
+  Result<PodFacts> pod_facts() const {
+    PodFacts facts;
+    facts.pod = TRY(object(api::Kind::Pod, question_.name));
+    if (facts.pod.is_null()) return not_found();
+    const api::Pod pod = api::decode_pod(facts.pod, nullptr);
+    facts.record = TRY(record(DecisionKind::Pod, pod.meta.name));
+    if (!pod.group.empty()) facts.group_record = TRY(record(DecisionKind::Group, pod.group));
+    facts.bind_request =
+        TRY(object(api::Kind::BindRequest, api::bind_request_name(pod.meta.name, pod.meta.uid)));
+    std::vector<std::string> names;
+    for (const api::PodClaim& claim : pod.claims) names.push_back(api::claim_object_name(pod, claim));
+    names.push_back(pod.extended_claim);
+    for (const std::string& name : names) {
+      if (name.empty()) continue;
+      Json claim = TRY(object(api::Kind::ResourceClaim, name));
+      if (!claim.is_null()) facts.claims.push_back(std::move(claim));
+    }
+    return facts;
+  }
+
+  Result<GroupFacts> group_facts() const {
+    GroupFacts facts;
+    facts.group = TRY(object(api::Kind::PodGroup, question_.name));
+    if (facts.group.is_null()) return not_found();
+    facts.record = TRY(record(DecisionKind::Group, question_.name));
+    const Json pods = TRY(read_.objects(collection(api::Kind::Pod, question_.ns)));
+    const Json requests = TRY(read_.objects(collection(api::Kind::BindRequest, question_.ns)));
+    std::map<std::string, const Json*> by_pod;
+    for (const Json& request : requests.items_at("items"))
+      by_pod[std::string(request.part("spec").string_at("podUID"))] = &request;
+    for (const Json& pod : pods.items_at("items")) {
+      if (pod.part("spec").part("schedulingGroup").string_at("podGroupName") != question_.name) continue;
+      PodFacts& member = facts.members.emplace_back();
+      member.pod = pod;
+      const auto request = by_pod.find(std::string(pod.part("metadata").string_at("uid")));
+      if (request != by_pod.end()) member.bind_request = *request->second;
+    }
+    return facts;
+  }
+
+ private:
+  Result<Json> object(api::Kind kind, const std::string& name) const {
+    return read_.objects(collection(kind, question_.ns) + "/" + escaped(name));
+  }
+  Result<Json> record(DecisionKind kind, const std::string& name) const {
+    return read_.decisions(decision_path(kind, escaped(question_.ns), escaped(name)));
+  }
+
+  Error not_found() const {
+    const api::ResourceRef ref = api::ref_of(question_.kind);
+    const std::string what = question_.kind == api::Kind::Pod ? "pod " : "podgroup ";
+    const std::string text = what + question_.ns + "/" + question_.name + " does not exist";
+    const Result<Json> same = read_.objects(collection(question_.kind, "") +
+                                            "?fieldSelector=metadata.name%3D" + escaped(question_.name));
+    if (same && !same->items_at("items").empty()) {
+      const Json& first = same->items_at("items").front();
+      return Error(ErrorCode::NotFound, text + "; one of that name is in namespace " +
+                                            std::string(first.part("metadata").string_at("namespace")) +
+                                            ": say so with -n");
+    }
+    return Error(ErrorCode::NotFound,
+                 text + "; `kubectl get " + ref.resource + " -n " + question_.ns + "` lists those that do");
+  }
+
+  const Question& question_;
+  const PageReaders& read_;
+};
+
+}  // namespace
+
+Result<Json> answer(const Question& question, const PageReaders& read, Time now) {
+  const Inquiry inquiry(question, read);
+  if (question.kind == api::Kind::Pod) return explain_pod(TRY(inquiry.pod_facts()), now);
+  return explain_group(TRY(inquiry.group_facts()), now);
+}
+
+}  // namespace berth::explain

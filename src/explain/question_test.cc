@@ -1,0 +1,88 @@
+#include "explain/question.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+namespace berth::explain {
+namespace {
+
+const Time kNow = parse_time("2026-01-01T00:01:40Z").value();
+const std::string kPods = "/api/v1/namespaces/ns/pods", kDecisions = "/berth/v1alpha1/decisions/";
+
+using Paths = std::vector<std::string>;
+
+// Serves what it is given by path, and notes what was asked for.
+class Pages {
+ public:
+  std::map<std::string, std::string> served;
+  Paths asked;
+
+  Result<Json> ask(api::Kind kind, const std::string& name) {
+    const PageReader read = [this](const std::string& path) -> Result<Json> {
+      asked.push_back(path);
+      const auto page = served.find(path);
+      if (page == served.end()) return Json();
+      if (page->second.empty()) return Error(ErrorCode::Unavailable, "does not answer");
+      return parse_json(page->second);
+    };
+    return answer({kind, "ns", name}, {read, read}, kNow);
+  }
+};
+
+TEST(Question, OfAPodReadsItsRecordsRequestAndClaims) {
+  Pages pages;
+  pages.served[kPods + "/p"] =
+      R"({"metadata":{"name":"p","namespace":"ns","uid":"12345678-0"},"spec":{"schedulingGroup":)"
+      R"({"podGroupName":"g"},"resourceClaims":[{"name":"a","resourceClaimName":"named"},)"
+      R"({"name":"b","resourceClaimTemplateName":"t"}]}})";
+  pages.served[kDecisions + "podgroups/ns/g"] =
+      R"({"decisions":[{"id":"d1","time":"2026-01-01T00:01:30Z","result":"Unschedulable"}]})";
+  const Result<Json> json = pages.ask(api::Kind::Pod, "p");
+  ASSERT_TRUE(json.ok()) << json.error().text();
+  EXPECT_EQ(json->string_at("summary"), "waits: no node takes it, decided 10s ago");
+  EXPECT_EQ(pages.asked, (Paths{kPods + "/p", kDecisions + "pods/ns/p", kDecisions + "podgroups/ns/g",
+                                "/apis/scheduling.berth.dev/v1alpha1/namespaces/ns/bindrequests/p-12345678",
+                                "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/named"}))
+      << "the claim of a template is read once its name is known";
+}
+
+TEST(Question, OfAGroupReadsTwoLists) {
+  Pages pages;
+  pages.served["/apis/scheduling.k8s.io/v1beta1/namespaces/ns/podgroups/g"] =
+      R"({"metadata":{"name":"g","namespace":"ns"},"spec":{}})";
+  pages.served[kPods] =
+      R"({"items":[{"metadata":{"name":"in","namespace":"ns","uid":"u1"},"spec":{"schedulingGroup":)"
+      R"({"podGroupName":"g"}}},{"metadata":{"name":"out","namespace":"ns","uid":"u2"},"spec":{}}]})";
+  pages.served["/apis/scheduling.berth.dev/v1alpha1/namespaces/ns/bindrequests"] =
+      R"({"items":[{"metadata":{"name":"in-u1"},"spec":{"podUID":"u1","selectedNode":"n1"}}]})";
+  const Result<Json> json = pages.ask(api::Kind::PodGroup, "g");
+  ASSERT_TRUE(json.ok()) << json.error().text();
+  ASSERT_EQ(json->items_at("members").size(), 1u) << to_string(*json);
+  EXPECT_EQ(json->items_at("members").front().string_at("name"), "in");
+  EXPECT_EQ(json->items_at("members").front().string_at("node"), "n1");
+  EXPECT_EQ(pages.asked.size(), 4u);
+}
+
+TEST(Question, OfWhatDoesNotExistNamesItsNamesakes) {
+  Pages pages;
+  EXPECT_EQ(pages.ask(api::Kind::Pod, "a/b").error().message(),
+            "pod ns/a/b does not exist; `kubectl get pods -n ns` lists those that do");
+  EXPECT_EQ(pages.asked, (Paths{kPods + "/a%2Fb", "/api/v1/pods?fieldSelector=metadata.name%3Da%2Fb"}));
+  pages.served["/api/v1/pods?fieldSelector=metadata.name%3Dp"] =
+      R"({"items":[{"metadata":{"name":"p","namespace":"far"}}]})";
+  EXPECT_EQ(pages.ask(api::Kind::Pod, "p").error().message(),
+            "pod ns/p does not exist; one of that name is in namespace far: say so with -n");
+}
+
+TEST(Question, EndsAtTheFirstPageThatCannotBeRead) {
+  Pages pages;
+  pages.served[kPods + "/p"] = R"({"metadata":{"name":"p","namespace":"ns","uid":"u"},"spec":{}})";
+  pages.served[kDecisions + "pods/ns/p"] = "";
+  EXPECT_EQ(pages.ask(api::Kind::Pod, "p").error().code(), ErrorCode::Unavailable);
+  EXPECT_EQ(pages.asked.size(), 2u);
+}
+
+}  // namespace
+}  // namespace berth::explain

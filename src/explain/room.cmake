@@ -1,0 +1,1 @@
+berth_room(NAME explain ROOMS base api scheduling)
