@@ -7,6 +7,7 @@
 
 #include "api/yaml.h"
 #include "api/yaml_write.h"
+#include "base/text_file.h"
 #include "cli/field_value.h"
 
 namespace berth::cli {
@@ -176,16 +177,6 @@ class Reader {
   Configuration& configuration_;
 };
 
-Result<std::string> read_text(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
-  if (!file) return Error(ErrorCode::NotFound, path, "cannot be opened: --config names a file that is there");
-  std::string text(kConfigurationBytesMax + 1, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  if (std::ferror(file.get()) != 0) return Error(ErrorCode::Invalid, path, "cannot be read");
-  if (text.size() > kConfigurationBytesMax) return Error(ErrorCode::TooLarge, path, "is larger than 1 MiB");
-  return text;
-}
-
 Status apply_flags(Component component, const GivenFlags& flags, Configuration& configuration) {
   const auto refused = [](const ConfigurationField& field, const std::string& message) {
     return Error(ErrorCode::Invalid, std::string(field.long_flag()), message);
@@ -254,7 +245,7 @@ Result<Configuration> effective_configuration(Component component, const std::st
                                               const GivenFlags& flags) {
   Configuration configuration = default_configuration(component);
   if (!file.empty()) {
-    const std::string text = TRY(read_text(file));
+    const std::string text = TRY(read_text_file(file, kConfigurationBytesMax));
     if (Status read = apply_configuration(component, text, file, configuration); !read) return read.error();
   }
   if (Status set = apply_flags(component, flags, configuration); !set) return set.error();
