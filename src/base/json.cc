@@ -1,11 +1,12 @@
 #include "base/json.h"
 
 #include <simdjson.h>
-#include "base/hex.h"
 
 #include <charconv>
 #include <cmath>
 #include <cstring>
+
+#include "base/hex.h"
 
 namespace berth {
 

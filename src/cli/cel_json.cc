@@ -3,11 +3,9 @@
 #include <charconv>
 #include <cmath>
 
-#include "api/canonical.h"
 #include "base/base64.h"
 #include "cel/builders.h"
 #include "cel/times.h"
-#include "client/kubeconfig.h"
 
 namespace berth::cli {
 namespace {

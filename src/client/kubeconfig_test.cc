@@ -1,13 +1,13 @@
 #include "client/kubeconfig.h"
 
-#include "base/base64.h"
-
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include <fstream>
 #include <sstream>
+
+#include "base/base64.h"
 
 namespace berth::client {
 namespace {

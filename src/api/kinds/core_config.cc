@@ -1,7 +1,6 @@
 // Rules of core/v1 ConfigMap and Secret.
 #include <algorithm>
 
-#include "api/canonical.h"
 #include "api/kinds/core_kinds.h"
 #include "api/kinds/core_parts.h"
 #include "base/base64.h"
