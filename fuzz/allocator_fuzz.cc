@@ -110,7 +110,7 @@ void compare(Choices from) {
   if (from.chance(2)) allocator.skip_plain_search();
   const auto compiled = allocator.prepare(claims);
   const AllocationVerdict fast = compiled ? allocator.allocate(**compiled, world.cluster.find_node("n0"))
-                                          : Verdict(AllocationError{compiled.error().text()});
+                                          : AllocationVerdict(AllocationError{compiled.error().text()});
   judge::JudgedWorld judged;
   judged.node = world.view.nodes.find("", "n0");
   for (const auto& [key, found] : world.view.slices.all()) judged.slices.push_back(found.get());

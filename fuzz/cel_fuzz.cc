@@ -64,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   }
   dra::ColumnarSelector selector(world.columns, *program);
   std::uint64_t yes = 0, error = 0;
-  selector.answer(0, 1, &yes, &error);
+  selector.evaluate(0, 1, &yes, &error);
   const std::uint64_t live = (std::uint64_t{1} << world.slice->devices.size()) - 1;
   if ((yes & live) != want_yes || (error & live) != want_error) std::abort();
   return 0;

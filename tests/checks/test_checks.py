@@ -327,6 +327,11 @@ class Tools(CheckTest):
         self.assertEqual(self.found(headers, {"src/base/a.h": good.replace("#pragma once", "")}),
                          [("src/base/a.h", 1)])
 
+    def test_fuzz_targets_compile_too(self):
+        files = {"fuzz/a_fuzz.cc": "// rooms: base\nint f() { return gone(); }\n"}
+        self.assertEqual(self.found(headers, files), [("fuzz/a_fuzz.cc", 1)])
+        self.accepts(headers, {"fuzz/a_fuzz.cc": "// rooms: base\nint f() { return 1; }\n"})
+
     def test_what_passed_is_judged_again_when_a_header_below_changes(self):
         files = {"src/base/a.h": '#pragma once\n#include "base/b.h"\ninline B b;\n',
                  "src/base/b.h": "#pragma once\nstruct B {};\n"}
