@@ -10,9 +10,9 @@
 namespace berth {
 namespace {
 
-Error unreadable(const std::string& path) {
-  const ErrorCode code = errno == ENOENT ? ErrorCode::NotFound : ErrorCode::Unavailable;
-  return Error(code, path, std::string("cannot be read: ") + std::strerror(errno));
+Error unreadable(const std::string& path, int reason) {
+  const ErrorCode code = reason == ENOENT ? ErrorCode::NotFound : ErrorCode::Unavailable;
+  return Error(code, path, std::string("cannot be read: ") + std::strerror(reason));
 }
 
 std::string size_text(std::size_t bytes) {
@@ -24,15 +24,15 @@ std::string size_text(std::size_t bytes) {
 
 Result<std::string> read_text_file(const std::string& path, std::size_t bytes_max) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return unreadable(path);
+  if (file < 0) return unreadable(path, errno);
   std::string text;
   std::array<char, 1 << 16> bytes;
   ssize_t size = 0;
   while (text.size() <= bytes_max && (size = ::read(file, bytes.data(), bytes.size())) > 0)
     text.append(bytes.data(), static_cast<std::size_t>(size));
-  const Error failure = unreadable(path);
+  const int reason = errno;
   ::close(file);
-  if (size < 0) return failure;
+  if (size < 0) return unreadable(path, reason);
   if (text.size() > bytes_max)
     return Error(ErrorCode::TooLarge, path, "is larger than " + size_text(bytes_max));
   return text;

@@ -7,8 +7,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/base64.h"
-
 namespace berth::client {
 namespace {
 
@@ -198,20 +196,6 @@ TEST(Kubeconfig, NeverReplacesAForeignFile) {
   EXPECT_EQ(written.error().code(), ErrorCode::Exists);
   EXPECT_EQ(Directory::text_of(file), kTwoClusters);
   EXPECT_EQ(write_kubeconfig("/proc/no/such/place", access).error().code(), ErrorCode::Unavailable);
-}
-
-TEST(Base64, EncodesAndDecodes) {
-  const std::pair<std::string, std::string> pairs[] = {
-      {"", ""},        {"f", "Zg=="},        {"fo", "Zm8="},
-      {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"\xff\xfe\xfd", "//79"},
-  };
-  for (const auto& [bytes, text] : pairs) {
-    EXPECT_EQ(base64_encode(bytes), text);
-    EXPECT_EQ(base64_decode(text).value(), bytes);
-  }
-  EXPECT_EQ(base64_decode("Zm9\n v").value(), "foo");
-  for (const std::string_view text : {"Z", "Zg", "Zg=", "Z===", "====", "Zg==Zg==", "Zm9*", "Zg=a"})
-    EXPECT_FALSE(base64_decode(text).ok()) << text;
 }
 
 }  // namespace

@@ -57,7 +57,9 @@ std::vector<Turn> turns_of(const client::View& view, const model::Cluster& clust
   }
   for (const scheduling::EntityKey& key : groups) {
     const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
-    turns.push_back({scheduling::queue_entry(key, group, members_of(view, cluster, key)), nullptr, group});
+    const scheduling::GroupMembers members =
+        group ? scheduling::GroupMembers{} : members_of(view, cluster, key);
+    turns.push_back({scheduling::queue_entry(key, group, members), nullptr, group});
   }
   std::sort(turns.begin(), turns.end(),
             [](const Turn& a, const Turn& b) { return scheduling::queue_sort_less(a.entry, b.entry); });

@@ -97,7 +97,8 @@ class DecisionCore {
 // No node in the ledger and no bind request that stands for one.
 bool wants_place(const client::View& view, const model::Cluster& cluster, const api::Pod& pod);
 
-// The pod's or its group's place in the queue. A group that does not exist has its first waiting member's.
+// The pod's or its group's place in the queue. A group that does not exist has its first waiting member's; of
+// another the members are not read.
 QueuedEntity queue_entry(const api::Pod& pod);
 QueuedEntity queue_entry(const EntityKey& key, const api::PodGroup* group, const GroupMembers& members);
 

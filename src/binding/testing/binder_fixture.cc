@@ -10,8 +10,6 @@ namespace {
 using client::ApiRequest;
 using client::Verb;
 
-constexpr int kRoundsMax = 100'000;
-
 bool is_event(const ApiRequest& request) {
   return request.resource.resource == "events";
 }
@@ -82,12 +80,6 @@ client::Effects BinderFixture::decide(const api::ObjectKey& key) const {
   return (*Binder::make(options_))->reconcile(view, key, now());
 }
 
-bool BinderFixture::deliver_watches() {
-  bool moved = false;
-  for (std::size_t watch = 0; watch < api_.watches(); ++watch) moved |= api_.deliver(watch);
-  return moved;
-}
-
 void BinderFixture::answer_events() {
   for (std::size_t n = 0; n < api_.requests_waiting();)
     if (!is_event(api_.waiting(n)))
@@ -97,13 +89,12 @@ void BinderFixture::answer_events() {
 }
 
 void BinderFixture::run_keys() {
-  for (int i = 0; engine_->step(clock_.now()); ++i)
-    BERTH_ASSERT(i < kRoundsMax, "the engine never comes to rest");
+  engine::testing::step_to_rest(*engine_, clock_.now());
   answer_events();
 }
 
 void BinderFixture::deliver() {
-  deliver_watches();
+  api_.deliver_all();
   run_keys();
 }
 
@@ -136,10 +127,11 @@ void BinderFixture::answer(std::string_view line, InjectedFault fault) {
 }
 
 void BinderFixture::run_until_idle(Time until) {
+  constexpr int kRoundsMax = 100'000;
   for (int round = 0; round < kRoundsMax; ++round) {
     run_keys();
     bool moved = api_.answer();
-    moved |= deliver_watches();
+    moved |= api_.deliver_all();
     if (moved) continue;
     const std::optional<Time> wake = engine_->next_wake();
     if (!wake || *wake > until) return;

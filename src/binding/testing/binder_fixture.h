@@ -61,7 +61,6 @@ class BinderFixture {
 
  private:
   void accepted(const client::ApiRequest& request);
-  bool deliver_watches();
   void run_keys();
   void answer_events();
 

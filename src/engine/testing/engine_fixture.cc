@@ -16,9 +16,7 @@ void EngineFixture::lead(client::Leadership leadership) {
 }
 
 void EngineFixture::step() {
-  constexpr int kStepsMax = 100000;
-  for (int i = 0; engine.step(clock.now()); ++i)
-    BERTH_ASSERT(i < kStepsMax, "the engine never comes to rest");
+  step_to_rest(engine, clock.now());
 }
 
 void EngineFixture::run_until_idle() {
@@ -26,7 +24,7 @@ void EngineFixture::run_until_idle() {
   for (int i = 0; i < kRoundsMax; ++i) {
     step();
     bool moved = api.answer();
-    for (std::size_t watch = 0; watch < api.watches(); ++watch) moved |= api.deliver(watch);
+    moved |= api.deliver_all();
     if (!moved) return;
   }
   BERTH_ASSERT(false, "the deciders never come to rest");
@@ -41,6 +39,11 @@ void EngineFixture::advance(Duration by) {
   }
   clock.advance_to(end);
   run_until_idle();
+}
+
+void step_to_rest(Engine& engine, Time now) {
+  constexpr int kStepsMax = 100000;
+  for (int i = 0; engine.step(now); ++i) BERTH_ASSERT(i < kStepsMax, "the engine never comes to rest");
 }
 
 void put(client::View& view, api::Kind kind, std::string_view object) {

@@ -30,6 +30,9 @@ struct EngineFixture {
   void step();
 };
 
+// Steps until there is nothing to do at once.
+void step_to_rest(Engine& engine, Time now);
+
 // The decoded view of some JSON objects of one kind, for table tests of reconcile().
 void put(client::View& view, api::Kind kind, std::string_view object);
 // Texts of the effects of one run.

@@ -397,4 +397,10 @@ bool FakeApi::deliver(std::size_t n) {
   return true;
 }
 
+bool FakeApi::deliver_all() {
+  bool delivered = false;
+  for (std::size_t n = 0; n < watches_.size(); ++n) delivered |= deliver(n);
+  return delivered;
+}
+
 }  // namespace berth::engine::testing

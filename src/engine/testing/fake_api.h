@@ -62,6 +62,8 @@ class FakeApi final : public client::ApiClient {
   std::vector<std::string> waiting_names() const;
   // Delivers what one watch has waiting (the first list included), in one batch. False when nothing waited.
   bool deliver(std::size_t watch);
+  // The same of every watch, in order.
+  bool deliver_all();
   // Answers the n-th watch's list with 404; it lists again at the next deliver().
   void refuse_as_not_served(std::size_t watch);
   std::size_t watches() const { return watches_.size(); }

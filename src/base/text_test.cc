@@ -1,0 +1,81 @@
+// Base64, hexadecimal digits, text files and the map of what was used last.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/base64.h"
+#include "base/hex.h"
+#include "base/lru_map.h"
+#include "base/text_file.h"
+
+namespace berth {
+namespace {
+
+TEST(Base64, EncodesAndDecodes) {
+  const std::pair<std::string, std::string> pairs[] = {
+      {"", ""},        {"f", "Zg=="},        {"fo", "Zm8="},
+      {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"\xff\xfe\xfd", "//79"},
+  };
+  for (const auto& [bytes, text] : pairs) {
+    EXPECT_EQ(base64_encode(bytes), text);
+    EXPECT_EQ(base64_decode(text).value(), bytes);
+  }
+  EXPECT_EQ(base64_decode("Zm9\n v").value(), "foo");
+  for (const std::string_view text : {"Z", "Zg", "Zg=", "Z===", "====", "Zg==Zg==", "Zm9*", "Zg=a"})
+    EXPECT_FALSE(base64_decode(text).ok()) << text;
+}
+
+TEST(Base64, OfUrlsHasNoPaddingAndOtherCharacters) {
+  for (const auto& [bytes, text] : {std::pair<std::string, std::string>{"", ""},
+                                    {"f", "Zg"},
+                                    {"foo", "Zm9v"},
+                                    {"\xfb\xff\xfe", "-__-"}}) {
+    EXPECT_EQ(base64url_encode(bytes), text);
+    EXPECT_EQ(base64url_decode(text).value(), bytes);
+  }
+  for (const std::string_view text : {"Z", "Zg==", "Zm9 ", "+//+", "Zm9*"})
+    EXPECT_FALSE(base64url_decode(text).ok()) << text;
+}
+
+TEST(Hex, DigitsAreReadInBothCasesAndWrittenInOne) {
+  EXPECT_EQ(hex_value('0'), 0);
+  EXPECT_EQ(hex_value('a'), 10);
+  EXPECT_EQ(hex_value('F'), 15);
+  for (const char c : {'g', 'G', '/', ':', '@', '`'}) EXPECT_EQ(hex_value(c), -1) << c;
+  EXPECT_EQ(hex_of(0), "0000000000000000");
+  EXPECT_EQ(hex_of(0xfedcba9876543210u), "fedcba9876543210");
+  std::string url;
+  append_percent_encoded(url, '/');
+  append_percent_encoded(url, '\xfe');
+  EXPECT_EQ(url, "%2F%FE");
+}
+
+TEST(LruMap, ForgetsWhatWasUsedLeastRecently) {
+  LruMap<int> map(2);
+  map.at("a") = 1;
+  map.at("b") = 2;
+  EXPECT_EQ(map.at("a"), 1);  // used again
+  EXPECT_EQ(*map.find("b"), 2) << "a look is no use";
+  EXPECT_EQ(map.at("c", [] { return 3; }), 3);
+  EXPECT_EQ(map.size(), 2u);
+  EXPECT_EQ(map.find("b"), nullptr);
+  EXPECT_EQ(*map.find("a"), 1);
+  EXPECT_EQ(map.at("c", [] { return 4; }), 3) << "made once";
+  const LruMap<int> moved = std::move(map);
+  EXPECT_EQ(moved.size(), 2u);
+}
+
+TEST(TextFile, IsReadUpToItsBoundAndNoFurther) {
+  const std::string path = testing::TempDir() + "/text-file";
+  std::ofstream(path) << "12345";
+  EXPECT_EQ(read_text_file(path, 5).value(), "12345");
+  const Result<std::string> large = read_text_file(path, 4);
+  ASSERT_FALSE(large.ok());
+  EXPECT_EQ(large.error().code(), ErrorCode::TooLarge);
+  EXPECT_EQ(large.error().text(), path + ": is larger than 4 bytes");
+  EXPECT_EQ(read_text_file(path + "-absent", 5).error().code(), ErrorCode::NotFound);
+  EXPECT_EQ(read_text_file(testing::TempDir(), 5).error().code(), ErrorCode::Unavailable) << "a folder";
+}
+
+}  // namespace
+}  // namespace berth
