@@ -2,7 +2,8 @@
 #
 # A room is a folder below src/ with a room.cmake that lists what it may use:
 #   berth_room(NAME <room> ROOMS <rooms it includes> LINK <packages> PRIVATE_LINK <packages of its .cc files>
-#     TEST_LINK <packages of its tests> PROTO <names of proto/*.proto to generate messages and services from>)
+#     TEST_LINK <packages of its tests> PROTO <names of proto/*.proto to generate messages and services from>
+#     SEPARATE <pattern of sources that are alike by design and use the same names: never compiled as one>)
 # Every *.cc becomes part of the library, every *_test.cc part of <room>_test, every *_main.cc a program.
 # What stands in src/<room>/testing/ becomes berth_<room>_testing: for this room's tests, and for those of
 # rooms that name it in TEST_LINK.
@@ -12,6 +13,8 @@
 option(BERTH_TESTS "build the test programs" ON)
 option(BERTH_BENCH "build the benchmark programs" OFF)
 option(BERTH_FUZZ "build the fuzz targets (clang only)" OFF)
+option(BERTH_UNITY "compile several sources of a room as one" OFF)
+set(BERTH_UNITY_SOURCES 8)
 
 add_custom_target(berth_programs)
 add_custom_target(berth_tests)
@@ -81,20 +84,20 @@ function(berth_proto room)
   endif()
 endfunction()
 
-# Defines BERTH_SOURCE_DIR for the sources that read it, and for no other: the others' objects are then the
-# same in every checkout, and ccache finds them.
-function(berth_source_dir)
-  foreach(source ${ARGN})
-    file(STRINGS ${source} uses REGEX BERTH_SOURCE_DIR LIMIT_COUNT 1)
-    if(uses)
-      set_source_files_properties(${source} PROPERTIES
-        COMPILE_DEFINITIONS BERTH_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-    endif()
-  endforeach()
+# Several sources of a room compile as one: a build from nothing costs half, one after a change of a single
+# source costs more (the preset `develop` has it off). Unnamed namespaces of a room share their names then.
+# Two warnings of GCC are wrong there: members of unnamed types still belong to one source, and more inlining
+# makes it doubt values that are set (the other presets keep them on).
+function(berth_unity target)
+  if(BERTH_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${BERTH_UNITY_SOURCES})
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>
+      $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+  endif()
 endfunction()
 
 function(berth_room)
-  cmake_parse_arguments(ROOM "" "NAME" "ROOMS;LINK;PRIVATE_LINK;TEST_LINK;PROTO" ${ARGN})
+  cmake_parse_arguments(ROOM "" "NAME;SEPARATE" "ROOMS;LINK;PRIVATE_LINK;TEST_LINK;PROTO" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${ROOM_NAME}/*.cc)
   set(tests ${sources})
   set(mains ${sources})
@@ -114,6 +117,12 @@ function(berth_room)
     target_link_libraries(berth_${ROOM_NAME}
       PUBLIC berth_flags ${ROOM_ROOMS} ${ROOM_LINK} PRIVATE ${ROOM_PRIVATE_LINK})
     add_dependencies(berth_programs berth_${ROOM_NAME})
+    berth_unity(berth_${ROOM_NAME})
+    if(ROOM_SEPARATE)
+      set(separate ${sources})
+      list(FILTER separate INCLUDE REGEX ${ROOM_SEPARATE})
+      set_source_files_properties(${separate} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
   else()
     add_library(berth_${ROOM_NAME} INTERFACE)
     target_link_libraries(berth_${ROOM_NAME} INTERFACE berth_flags ${ROOM_ROOMS} ${ROOM_LINK})
@@ -122,15 +131,20 @@ function(berth_room)
   if(testing AND BERTH_TESTS)
     add_library(berth_${ROOM_NAME}_testing STATIC ${testing})
     target_link_libraries(berth_${ROOM_NAME}_testing PUBLIC berth_${ROOM_NAME} ${ROOM_TEST_LINK})
+    if(ROOM_NAME STREQUAL base)
+      # Other objects are the same in every checkout, and ccache finds them.
+      target_compile_definitions(berth_base_testing PRIVATE BERTH_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    endif()
+    berth_unity(berth_${ROOM_NAME}_testing)
     target_compile_options(berth_${ROOM_NAME}_testing PRIVATE $<$<CONFIG:Release>:-Og>)
     list(PREPEND ROOM_TEST_LINK berth_${ROOM_NAME}_testing)
   endif()
   if(tests AND BERTH_TESTS)
     add_executable(${ROOM_NAME}_test ${tests})
     target_link_libraries(${ROOM_NAME}_test PRIVATE
-      berth_${ROOM_NAME} ${ROOM_TEST_LINK} GTest::gtest GTest::gtest_main)
+      berth_${ROOM_NAME} ${ROOM_TEST_LINK} berth_base_testing GTest::gtest GTest::gtest_main)
     add_dependencies(berth_tests ${ROOM_NAME}_test)
-    berth_source_dir(${tests})
+    berth_unity(${ROOM_NAME}_test)
     # A third less to build; what they test stays optimized.
     target_compile_options(${ROOM_NAME}_test PRIVATE $<$<CONFIG:Release>:-Og>)
     add_test(NAME ${ROOM_NAME} COMMAND ${ROOM_NAME}_test)
@@ -158,7 +172,6 @@ function(berth_single_file_programs pattern aggregate)
     list(TRANSFORM rooms PREPEND berth_)
     add_executable(${program} ${source})
     target_link_libraries(${program} PRIVATE ${rooms} ${ARGN})
-    berth_source_dir(${source})
     add_dependencies(${aggregate} ${program})
   endforeach()
 endfunction()

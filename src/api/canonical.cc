@@ -11,7 +11,7 @@
 namespace berth::api {
 namespace {
 
-Error invalid(std::string message) {
+Error invalid_document(std::string message) {
   return Error(ErrorCode::Invalid, std::move(message));
 }
 
@@ -32,10 +32,10 @@ Error bad_quantity(std::string_view text) {
   if (at < text.size() && (text[at] == '+' || text[at] == '-')) ++at;
   skip("0123456789");
   if (text.empty() || at < text.size())
-    return invalid(
+    return invalid_document(
         "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
-  return invalid(digits == 0 ? "unable to parse numeric part of quantity"
-                             : "unable to parse quantity's suffix");
+  return invalid_document(digits == 0 ? "unable to parse numeric part of quantity"
+                                      : "unable to parse quantity's suffix");
 }
 
 // One element of a Go time layout and what may stand there.
@@ -70,11 +70,11 @@ std::string quoted(std::string_view text) {
 Error bad_time(std::string_view text, std::string_view layout) {
   const std::string head = fmt::format("parsing time {} as \"{}\": ", quoted(text), layout);
   const auto cannot = [&](std::string_view rest, std::string_view part) {
-    return invalid(fmt::format("{}cannot parse {} as \"{}\"", head.substr(0, head.size() - 2) + ": ",
-                               quoted(rest), part));
+    return invalid_document(fmt::format("{}cannot parse {} as \"{}\"", head.substr(0, head.size() - 2) + ": ",
+                                        quoted(rest), part));
   };
   const auto out_of_range = [&](std::string_view what) {
-    return invalid(fmt::format("parsing time {}: {} out of range", quoted(text), what));
+    return invalid_document(fmt::format("parsing time {}: {} out of range", quoted(text), what));
   };
   std::string_view rest = text;
   for (const LayoutPart& part : kLayout) {
@@ -99,7 +99,8 @@ Error bad_time(std::string_view text, std::string_view layout) {
   if (micro && fraction != 7) return cannot(rest, ".000000");
   rest.remove_prefix(std::min(fraction, rest.size()));
   if (rest.starts_with('Z') && rest.size() > 1)
-    return invalid(fmt::format("parsing time {}: extra text: {}", quoted(text), quoted(rest.substr(1))));
+    return invalid_document(
+        fmt::format("parsing time {}: extra text: {}", quoted(text), quoted(rest.substr(1))));
   if (!rest.starts_with('Z')) return cannot(rest, "Z07:00");
   return out_of_range("day");
 }
@@ -201,7 +202,7 @@ std::string duration_text(Duration duration) {
 
 Result<std::string> canonical_duration(std::string_view text) {
   const Result<Duration> parsed = parse_duration(text);
-  if (!parsed) return invalid("time: invalid duration " + quoted(text));
+  if (!parsed) return invalid_document("time: invalid duration " + quoted(text));
   return duration_text(*parsed);
 }
 
@@ -215,11 +216,12 @@ Result<std::string> canonical_base64(std::string_view text) {
     if (c == '=')
       ++padding;
     else if (padding > 0 || kBase64Alphabet.find(c) == std::string_view::npos)
-      return invalid(fmt::format("illegal base64 data at input byte {}", i));
+      return invalid_document(fmt::format("illegal base64 data at input byte {}", i));
     out += c;
   }
   if (out.size() % 4 != 0 || padding > 2)
-    return invalid(fmt::format("illegal base64 data at input byte {}", text.size() - text.size() % 4));
+    return invalid_document(
+        fmt::format("illegal base64 data at input byte {}", text.size() - text.size() % 4));
   return out;
 }
 

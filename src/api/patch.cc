@@ -12,7 +12,7 @@
 namespace berth::api {
 namespace {
 
-Error malformed(std::string message) {
+Error malformed_patch(std::string message) {
   return Error(ErrorCode::Unsupported, std::move(message));
 }
 // The reference hides the reason from the answer; ours keeps it as the cause.
@@ -32,17 +32,17 @@ Result<Json> parsed_patch(std::string_view text) {
   Result<Json> parsed = parse_json(text);
   if (parsed) return parsed;
   const std::string reason = json_syntax_error(text);
-  return malformed("error decoding patch: " + (reason.empty() ? parsed.error().message() : reason));
+  return malformed_patch("error decoding patch: " + (reason.empty() ? parsed.error().message() : reason));
 }
 
 Error not_a_map(const Json& patch) {
-  return malformed(fmt::format(
+  return malformed_patch(fmt::format(
       "error decoding patch: json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
       word_for(patch)));
 }
 
 // "a~1b~0c" is "a/b~c".
-std::string unescaped(std::string_view part) {
+std::string pointer_token(std::string_view part) {
   std::string out;
   for (std::size_t i = 0; i < part.size(); ++i) {
     const bool escape = part[i] == '~' && i + 1 < part.size() && (part[i + 1] == '0' || part[i + 1] == '1');
@@ -116,7 +116,7 @@ class JsonPatch {
     Json* at = &document_;
     while (true) {
       const std::size_t end = path.find('/', slash + 1);
-      std::string key = unescaped(path.substr(slash + 1, end - slash - 1));
+      std::string key = pointer_token(path.substr(slash + 1, end - slash - 1));
       if (!at->is_object() && !at->is_array()) return missing(path);
       if (end == std::string_view::npos) return Spot{at, std::move(key)};
       at = Spot{at, std::move(key)}.value();
@@ -248,7 +248,7 @@ std::optional<PatchType> patch_type_of(std::string_view media_type) {
 Result<Json> apply_json_patch(Json document, std::string_view patch) {
   const Json operations = TRY(parsed_patch(patch));
   if (!operations.is_array())
-    return malformed(fmt::format(
+    return malformed_patch(fmt::format(
         "error decoding patch: json: cannot unmarshal {} into Go value of type []handlers.jsonPatchOp",
         word_for(operations)));
   if (operations.as_array().size() > kJsonPatchOperationsMax)
@@ -279,7 +279,7 @@ Json merge_patched(Json document, const Json& patch) {
 
 Result<Json> apply_merge_patch(Json document, std::string_view patch) {
   const Result<Json> parsed = parse_json(patch);
-  if (!parsed) return malformed("invalid JSON patch");
+  if (!parsed) return malformed_patch("invalid JSON patch");
   if (!parsed->is_object()) return not_a_map(*parsed);
   return merge_patched(std::move(document), *parsed);
 }

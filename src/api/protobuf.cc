@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::string_view kPrefix{"k8s\0", 4};
 
-Error malformed(std::string what) {
+Error malformed_object(std::string what) {
   return Error(ErrorCode::Invalid, "malformed protobuf: " + std::move(what));
 }
 
 Error wrong_wire_type(const FieldInfo& field) {
-  return malformed(fmt::format("field {} has an unexpected wire type", field.json));
+  return malformed_object(fmt::format("field {} has an unexpected wire type", field.json));
 }
 
 bool is_utf8(std::string_view text) {
@@ -39,7 +39,7 @@ bool is_utf8(std::string_view text) {
 }
 
 Result<Json> text_value(std::string_view bytes) {
-  if (!is_utf8(bytes)) return malformed("a text is not UTF-8");
+  if (!is_utf8(bytes)) return malformed_object("a text is not UTF-8");
   return Json(bytes);
 }
 
@@ -75,7 +75,7 @@ Result<Json> time_value(const FieldInfo& field, std::string_view message) {
   const auto seconds = static_cast<std::int64_t>(parts.scalars[1]);
   constexpr std::int64_t kSecondsMax = 253402300799;  // the end of the year 9999
   constexpr std::int64_t kSecondsMin = -62135596800;  // the first second of the year 1
-  if (seconds > kSecondsMax || seconds < kSecondsMin) return malformed("a time is out of range");
+  if (seconds > kSecondsMax || seconds < kSecondsMin) return malformed_object("a time is out of range");
   const auto nanos = static_cast<std::int32_t>(parts.scalars[2]);
   const Time time = Time::from_seconds(seconds) + Duration::micros(nanos / 1000);
   return Json(field.kind == ValueKind::MicroTime ? format_micro_time(time)
@@ -118,7 +118,7 @@ class Decoder {
 };
 
 Result<Json> Decoder::message(const TypeInfo& type, std::string_view bytes) {
-  if (++depth_ > kProtobufDepthMax) return malformed("nested too deep");
+  if (++depth_ > kProtobufDepthMax) return malformed_object("nested too deep");
   Members members(type.field_count);
   if (const Status read = fields(type, bytes, {}, members); !read) return read.error();
   --depth_;

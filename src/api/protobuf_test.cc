@@ -8,6 +8,7 @@
 
 #include "api/canonical.h"
 #include "api/decode.h"
+#include "base/testing/source_dir.h"
 
 namespace berth::api {
 namespace {
@@ -34,7 +35,7 @@ std::string from_base64(std::string_view text) {
 
 // Written by tools/typegen with the Go types: every kind twice, full and sparse.
 std::vector<Sample> samples() {
-  std::ifstream file(std::string(BERTH_SOURCE_DIR) + "/src/api/testdata/samples.txt");
+  std::ifstream file(source_path("src/api/testdata/samples.txt"));
   std::vector<Sample> found;
   std::string line;
   while (std::getline(file, line)) {

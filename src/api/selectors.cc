@@ -13,7 +13,7 @@
 namespace berth::api {
 namespace {
 
-Error invalid(std::string message) {
+Error invalid_selector(std::string message) {
   return Error(ErrorCode::Invalid, std::move(message));
 }
 
@@ -118,8 +118,8 @@ Result<LabelRequirement> checked(LabelRequirement requirement, std::string_view 
   requirement.values.erase(std::unique(requirement.values.begin(), requirement.values.end()),
                            requirement.values.end());
   if (problems.empty()) return requirement;
-  if (problems.size() == 1) return invalid(problems.front());
-  return invalid(fmt::format("[{}]", fmt::join(problems, ", ")));
+  if (problems.size() == 1) return invalid_selector(problems.front());
+  return invalid_selector(fmt::format("[{}]", fmt::join(problems, ", ")));
 }
 
 // The grammar and the sentences of the reference's recursive descent.
@@ -133,16 +133,17 @@ class Parser {
       const Lexeme& first = look();
       if (token_of(first) == Token::End) return found;
       if (token_of(first) != Token::Identifier && token_of(first) != Token::Bang)
-        return invalid(fmt::format("found '{}', expected: !, identifier, or 'end of string'", first.text));
+        return invalid_selector(
+            fmt::format("found '{}', expected: !, identifier, or 'end of string'", first.text));
       Result<LabelRequirement> next = requirement();
-      if (!next) return invalid("unable to parse requirement: " + next.error().message());
+      if (!next) return invalid_selector("unable to parse requirement: " + next.error().message());
       found.push_back(*std::move(next));
       const Lexeme& then = take();
       if (then.token == Token::End) return found;
       if (then.token != Token::Comma)
-        return invalid(fmt::format("found '{}', expected: ',' or 'end of string'", then.text));
+        return invalid_selector(fmt::format("found '{}', expected: ',' or 'end of string'", then.text));
       if (token_of(look()) != Token::Identifier && token_of(look()) != Token::Bang)
-        return invalid(fmt::format("found '{}', expected: identifier after ','", look().text));
+        return invalid_selector(fmt::format("found '{}', expected: identifier after ','", look().text));
     }
   }
 
@@ -154,7 +155,7 @@ class Parser {
     return lexeme.token == Token::In || lexeme.token == Token::NotIn ? Token::Identifier : lexeme.token;
   }
   static Error expected_identifier(const Lexeme& found) {
-    return invalid(fmt::format("found '{}', expected: identifier", found.text));
+    return invalid_selector(fmt::format("found '{}', expected: identifier", found.text));
   }
 
   Result<LabelRequirement> requirement() {
@@ -165,7 +166,7 @@ class Parser {
     if (token_of(key) != Token::Identifier) return expected_identifier(key);
     made.key = key.text;
     if (const NameProblems bad = qualified_name_problems(made.key); !bad.empty())
-      return invalid(
+      return invalid_selector(
           fmt::format("<nil>: Invalid value: {}: {}", to_string(Json(made.key)), fmt::join(bad, "; ")));
     const bool alone = look().token == Token::End || look().token == Token::Comma;
     if (negated || alone) {
@@ -193,7 +194,7 @@ class Parser {
         made.op = LabelOperator::LessThan;
         break;
       default:
-        return invalid(fmt::format("found '{}', expected: {}", op.text, kBinaryOperators));
+        return invalid_selector(fmt::format("found '{}', expected: {}", op.text, kBinaryOperators));
     }
     if (op.token != Token::In && op.token != Token::NotIn) made.values.push_back(TRY(exact_value()));
     return checked(std::move(made), "key");
@@ -209,11 +210,12 @@ class Parser {
   // "(a,,b)": empty places are empty values.
   Result<std::vector<std::string>> value_set() {
     const Lexeme& open = take();
-    if (open.token != Token::Open) return invalid(fmt::format("found '{}' expected: '('", open.text));
+    if (open.token != Token::Open)
+      return invalid_selector(fmt::format("found '{}' expected: '('", open.text));
     const Token first = token_of(look());
     if (first == Token::Close) return take(), std::vector<std::string>{""};
     if (first != Token::Identifier && first != Token::Comma)
-      return invalid(fmt::format("found '{}', expected: ',', ')' or identifier", look().text));
+      return invalid_selector(fmt::format("found '{}', expected: ',', ')' or identifier", look().text));
     std::vector<std::string> values;
     while (true) {
       const Lexeme& part = take();
@@ -221,13 +223,13 @@ class Parser {
         values.push_back(part.text);
         if (look().token == Token::Close) return take(), values;
         if (look().token != Token::Comma)
-          return invalid(fmt::format("found '{}', expected: ',' or ')'", look().text));
+          return invalid_selector(fmt::format("found '{}', expected: ',' or ')'", look().text));
       } else if (part.token == Token::Comma) {
         if (values.empty() || look().token == Token::Comma || look().token == Token::Close)
           values.emplace_back();
         if (look().token == Token::Close) return take(), values;
       } else {
-        return invalid(fmt::format("found '{}', expected: ',', or identifier", part.text));
+        return invalid_selector(fmt::format("found '{}', expected: ',', or identifier", part.text));
       }
     }
   }
@@ -248,7 +250,7 @@ Result<LabelRequirement> expression(const Json& source) {
   const auto* known =
       std::find_if(kOperators.begin(), kOperators.end(), [&](const auto& row) { return row.first == op; });
   if (known == kOperators.end())
-    return invalid(fmt::format("\"{}\" is not a valid label selector operator", op));
+    return invalid_selector(fmt::format("\"{}\" is not a valid label selector operator", op));
   made.op = known->second;
   for (const Json& value : source.items_at("values"))
     if (value.is_string()) made.values.push_back(value.as_string());

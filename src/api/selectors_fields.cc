@@ -8,7 +8,7 @@
 namespace berth::api {
 namespace {
 
-Error invalid(std::string message) {
+Error invalid_field_selector(std::string message) {
   return Error(ErrorCode::Invalid, std::move(message));
 }
 
@@ -96,8 +96,8 @@ Result<Label> label_of(std::string_view group, std::string_view kind, std::strin
   }
   for (const std::string& path : own)
     if (path == label) return Label{path, {}};
-  if (has_labels) return invalid(fmt::format("field label not supported: {}", label));
-  return invalid(fmt::format(
+  if (has_labels) return invalid_field_selector(fmt::format("field label not supported: {}", label));
+  return invalid_field_selector(fmt::format(
       "\"{}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", label));
 }
 
@@ -137,7 +137,7 @@ Result<std::string> unescaped(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == ',' || c == '=')
-      return invalid(
+      return invalid_field_selector(
           fmt::format("invalid field selector: unescaped character in value: {}", static_cast<int>(c)));
     if (c != '\\') {
       out += c;
@@ -145,7 +145,8 @@ Result<std::string> unescaped(std::string_view text) {
     }
     const std::string_view sequence = text.substr(i, 2);
     if (sequence != "\\\\" && sequence != "\\," && sequence != "\\=")
-      return invalid(fmt::format("invalid field selector: invalid escape sequence: {}", sequence));
+      return invalid_field_selector(
+          fmt::format("invalid field selector: invalid escape sequence: {}", sequence));
     out += text[++i];
   }
   return out;
@@ -163,7 +164,7 @@ Result<std::vector<FieldRequirement>> parse_field_requirements(std::string_view 
   for (const std::string_view term : terms) {
     const std::size_t sign = std::min(term.find('='), term.find("!="));
     if (sign == std::string_view::npos)
-      return invalid(fmt::format("invalid selector: '{}'; can't understand '{}'", text, term));
+      return invalid_field_selector(fmt::format("invalid selector: '{}'; can't understand '{}'", text, term));
     const bool equal = term[sign] == '=';
     const std::size_t size = !equal || term.substr(sign, 2) == "==" ? 2 : 1;
     found.push_back({std::string(term.substr(0, sign)), TRY(unescaped(term.substr(sign + size))), equal});

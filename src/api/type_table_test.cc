@@ -1,4 +1,5 @@
 #include "api/type_table.h"
+#include "base/testing/source_dir.h"
 
 #include <gtest/gtest.h>
 
@@ -136,7 +137,7 @@ std::string inputs_hash(const std::string& folder) {
 }
 
 TEST(TypeTable, IsNotOlderThanItsGenerator) {
-  const std::string root = BERTH_SOURCE_DIR;
+  const std::string root = source_path("");
   std::ifstream table(root + "/src/api/generated_types.inc");
   std::string first_line;
   std::getline(table, first_line);

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/ascii.h"
+
 namespace berth {
 
 inline constexpr std::string_view kHexLower = "0123456789abcdef";
@@ -24,10 +26,21 @@ inline void append_hex(std::string& out, unsigned char byte, std::string_view di
   out += digits[byte & 15];
 }
 
-// "%2F": the byte in a URL.
-inline void append_percent_encoded(std::string& out, char byte) {
-  out += '%';
-  append_hex(out, static_cast<unsigned char>(byte), kHexUpper);
+// What stands in a URL as it is, besides letters and digits.
+inline constexpr std::string_view kPlainInSegment = "-._~", kPlainInPath = "-._~/:@";
+
+// "a%2Fb": letters, digits and `plain` stay, every other byte becomes an escape.
+inline std::string percent_encoded(std::string_view text, std::string_view plain) {
+  std::string out;
+  for (const char c : text) {
+    if (is_alphanumeric(c) || plain.find(c) != std::string_view::npos) {
+      out += c;
+    } else {
+      out += '%';
+      append_hex(out, static_cast<unsigned char>(c), kHexUpper);
+    }
+  }
+  return out;
 }
 
 // 16 digits in lower case.

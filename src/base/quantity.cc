@@ -57,7 +57,7 @@ __int128 scale_by_ten(__int128 value, int exponent) {
   return value;
 }
 
-Error refused(std::string_view text) {
+Error invalid_quantity(std::string_view text) {
   return Error(ErrorCode::Invalid, "\"" + std::string(text.substr(0, 64)) +
                                        "\" is no quantity: write a number with at most one suffix, such as "
                                        "500m, 2, 1.5Gi or 3e6");
@@ -128,7 +128,7 @@ std::string Quantity::text() const {
 }
 
 Result<Quantity> parse_quantity(std::string_view text) {
-  if (text.empty()) return refused(text);
+  if (text.empty()) return invalid_quantity(text);
   std::string_view rest = text;
   const bool negative = !rest.empty() && rest.front() == '-';
   if (!rest.empty() && (rest.front() == '-' || rest.front() == '+')) rest.remove_prefix(1);
@@ -162,13 +162,13 @@ Result<Quantity> parse_quantity(std::string_view text) {
     int power = 0;
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), power);
     if (error != std::errc() || end != number.data() + number.size() || power > 1000 || power < -1000)
-      return refused(text);
+      return invalid_quantity(text);
     exponent += power;
     format = Quantity::Format::DecimalExponent;
   } else {
     const auto* suffix = std::find_if(kSuffixes.begin(), kSuffixes.end(),
                                       [&](const Suffix& candidate) { return candidate.text == rest; });
-    if (suffix == kSuffixes.end()) return refused(text);
+    if (suffix == kSuffixes.end()) return invalid_quantity(text);
     format = suffix->format;
     if (format == Quantity::Format::BinarySI)
       mantissa = times(mantissa, static_cast<__int128>(1) << suffix->exponent);

@@ -28,7 +28,7 @@ std::string_view next_part(std::string_view& rest) {
   return part;
 }
 
-Error refused(std::string text) {
+Error invalid_version(std::string text) {
   return Error(ErrorCode::Invalid, std::move(text));
 }
 
@@ -38,15 +38,16 @@ std::string quoted(std::string_view text) {
 
 Result<std::uint64_t> parse_number(std::string_view text, std::string_view name) {
   if (!all_digits(text)) {
-    if (text.empty()) return refused("strconv.ParseUint: parsing \"\": invalid syntax");
-    return refused("Invalid character(s) found in " + std::string(name) + " number " + quoted(text));
+    if (text.empty()) return invalid_version("strconv.ParseUint: parsing \"\": invalid syntax");
+    return invalid_version("Invalid character(s) found in " + std::string(name) + " number " + quoted(text));
   }
   if (text.size() > 1 && text.front() == '0')
-    return refused(std::string(1, static_cast<char>(name.front() - 'a' + 'A')) + std::string(name.substr(1)) +
-                   " number must not contain leading zeroes " + quoted(text));
+    return invalid_version(std::string(1, static_cast<char>(name.front() - 'a' + 'A')) +
+                           std::string(name.substr(1)) + " number must not contain leading zeroes " +
+                           quoted(text));
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return refused("number " + quoted(text) + " is out of range");
+  if (error != std::errc()) return invalid_version("number " + quoted(text) + " is out of range");
   return number;
 }
 
@@ -54,10 +55,11 @@ Status check_prerelease(std::string_view rest) {
   for (bool more = true; more;) {
     more = rest.find('.') != std::string_view::npos;
     const std::string_view part = next_part(rest);
-    if (part.empty()) return refused("Prerelease is empty");
+    if (part.empty()) return invalid_version("Prerelease is empty");
     if (all_digits(part) && part.size() > 1 && part.front() == '0')
-      return refused("Numeric PreRelease version must not contain leading zeroes " + quoted(part));
-    if (!is_identifier(part)) return refused("Invalid character(s) found in prerelease " + quoted(part));
+      return invalid_version("Numeric PreRelease version must not contain leading zeroes " + quoted(part));
+    if (!is_identifier(part))
+      return invalid_version("Invalid character(s) found in prerelease " + quoted(part));
   }
   return {};
 }
@@ -66,8 +68,9 @@ Status check_build(std::string_view rest) {
   for (bool more = true; more;) {
     more = rest.find('.') != std::string_view::npos;
     const std::string_view part = next_part(rest);
-    if (part.empty()) return refused("Build meta data is empty");
-    if (!is_identifier(part)) return refused("Invalid character(s) found in build meta data " + quoted(part));
+    if (part.empty()) return invalid_version("Build meta data is empty");
+    if (!is_identifier(part))
+      return invalid_version("Invalid character(s) found in build meta data " + quoted(part));
   }
   return {};
 }
@@ -105,11 +108,11 @@ std::string SemVer::text() const {
 }
 
 Result<SemVer> parse_semver(std::string_view text) {
-  if (text.empty()) return refused("Version string empty");
-  if (text.size() > kSemVerLengthMax) return refused("Version string is longer than 256 bytes");
+  if (text.empty()) return invalid_version("Version string empty");
+  if (text.size() > kSemVerLengthMax) return invalid_version("Version string is longer than 256 bytes");
   const std::size_t first = text.find('.');
   const std::size_t second = first == std::string_view::npos ? first : text.find('.', first + 1);
-  if (second == std::string_view::npos) return refused("No Major.Minor.Patch elements found");
+  if (second == std::string_view::npos) return invalid_version("No Major.Minor.Patch elements found");
 
   SemVer version;
   version.major_ = TRY(parse_number(text.substr(0, first), "major"));

@@ -44,10 +44,8 @@ TEST(Hex, DigitsAreReadInBothCasesAndWrittenInOne) {
   for (const char c : {'g', 'G', '/', ':', '@', '`'}) EXPECT_EQ(hex_value(c), -1) << c;
   EXPECT_EQ(hex_of(0), "0000000000000000");
   EXPECT_EQ(hex_of(0xfedcba9876543210u), "fedcba9876543210");
-  std::string url;
-  append_percent_encoded(url, '/');
-  append_percent_encoded(url, '\xfe');
-  EXPECT_EQ(url, "%2F%FE");
+  EXPECT_EQ(percent_encoded("aZ0-._~/:@ %\xff", kPlainInSegment), "aZ0-._~%2F%3A%40%20%25%FF");
+  EXPECT_EQ(percent_encoded("/a b:c", kPlainInPath), "/a%20b:c");
 }
 
 TEST(LruMap, ForgetsWhatWasUsedLeastRecently) {

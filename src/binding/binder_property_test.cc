@@ -12,20 +12,15 @@ namespace {
 
 using api::BindPhase;
 using api::Kind;
+using testing::add_claim;
 using testing::BinderFixture;
+using testing::claim_key;
 using testing::InjectedFault;
+using testing::kNodeN1;
+using testing::pod_key;
+using testing::request_key;
 
 constexpr const char* kStranger = "u-stranger";
-
-api::ObjectKey request_key(const std::string& name) {
-  return {Kind::BindRequest, "d", name, {}};
-}
-api::ObjectKey pod_key(const std::string& name) {
-  return {Kind::Pod, "d", name, {}};
-}
-api::ObjectKey claim_key(const std::string& name) {
-  return {Kind::ResourceClaim, "d", name, {}};
-}
 
 // Bytes that say what happens next; zeros for ever once they are used up.
 class Tape {

@@ -15,21 +15,15 @@ namespace berth::binding {
 namespace {
 
 using api::Kind;
+using testing::add_claim;
 using testing::BinderFixture;
+using testing::claim_key;
 using testing::InjectedFault;
+using testing::kNodeN1;
+using testing::pod_key;
+using testing::request_key;
 
-constexpr const char* kNode = R"({"metadata":{"name":"n1"}})";
 constexpr Duration kRetryMax = Duration::millis(100);  // more than the engine's first backoff of a key
-
-api::ObjectKey request_key(const std::string& name) {
-  return {Kind::BindRequest, "d", name, {}};
-}
-api::ObjectKey pod_key(const std::string& name) {
-  return {Kind::Pod, "d", name, {}};
-}
-api::ObjectKey claim_key(const std::string& name) {
-  return {Kind::ResourceClaim, "d", name, {}};
-}
 
 std::string status_text(const BinderFixture& cluster, const api::ObjectKey& key) {
   const Json* object = cluster.find(key);
@@ -58,11 +52,6 @@ void add_pod(BinderFixture& cluster, const std::string& name, const std::vector<
                                      R"(,"resourceClaimAllocations":[)" + allocations + "]}}");
 }
 
-void add_claim(BinderFixture& cluster, const std::string& name, const std::string& rest = "") {
-  cluster.put(Kind::ResourceClaim, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" +
-                                       name + R"("})" + rest + "}");
-}
-
 void add_group(BinderFixture& cluster, int minimum) {
   cluster.put(Kind::PodGroup,
               R"({"metadata":{"namespace":"d","name":"g","uid":"u-g"},"spec":{"schedulingPolicy":
@@ -72,7 +61,7 @@ void add_group(BinderFixture& cluster, int minimum) {
 
 TEST(Binder, BindsAPlainPodWithTwoWritesAndOneEvent) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_pod(cluster, "p", {});
   cluster.run_until_idle(cluster.now());
   EXPECT_EQ(cluster.log, (std::vector<std::string>{"create pods p/binding", "patch bindrequests p/status"}));
@@ -100,7 +89,7 @@ const char* const kTaken =
 
 TEST(Binder, ThePodSaysWhatItsDevicesTakeOfTheNodeBeforeItIsBound) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c");
   add_taking_pod(cluster, "p");
   cluster.on_write = [&](const client::ApiRequest& request) {
@@ -125,7 +114,7 @@ void run_with(BinderFixture& cluster, InjectedFault fault) {
 
 TEST(Binder, ARefusedBindingTakesItBackFromThePodsStatus) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c");
   add_taking_pod(cluster, "p");
   run_with(cluster, InjectedFault::Refused);
@@ -137,7 +126,7 @@ TEST(Binder, ARefusedBindingTakesItBackFromThePodsStatus) {
 
 TEST(Binder, ALostBindingIsAskedForAgainWithoutTellingThePodTwice) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c");
   add_taking_pod(cluster, "p");
   run_with(cluster, InjectedFault::LostNotDone);
@@ -148,7 +137,7 @@ TEST(Binder, ALostBindingIsAskedForAgainWithoutTellingThePodTwice) {
 
 TEST(Binder, AMappedClaimIsNotShared) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c",
             R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv","pool":"pool",
             "device":"cpus"}]}},"reservedFor":[{"resource":"pods","name":"q","uid":"u-q"}]})");
@@ -164,7 +153,7 @@ const char* const kReady = R"({"status":{"devices":[{"driver":"drv","pool":"pool
 
 TEST(Binder, ReservesAClaimWithItsFinalizerFirst) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c");
   add_pod(cluster, "p", {"c"});
   cluster.run_until_idle(cluster.now());
@@ -190,7 +179,7 @@ TEST(Binder, ReservesAClaimWithItsFinalizerFirst) {
 
 TEST(Binder, AFailedConditionGivesTheClaimBack) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c");
   add_pod(cluster, "p", {"c"});
   cluster.run_until_idle(cluster.now());
@@ -212,7 +201,7 @@ TEST(Binder, AFailedConditionGivesTheClaimBack) {
 
 TEST(Binder, ConditionsTimeOutFromTheAllocationOnEvenAcrossACrash) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c");
   add_pod(cluster, "p", {"c"});
   const Time start = cluster.now();
@@ -228,7 +217,7 @@ TEST(Binder, ConditionsTimeOutFromTheAllocationOnEvenAcrossACrash) {
 
 TEST(Binder, AGangIsBoundOnceEveryMemberIsPrepared) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c");
   add_group(cluster, 3);
   const std::string gang = R"(,"decisionID":"x","group":{"name":"g","size":3})";
@@ -250,7 +239,7 @@ TEST(Binder, AGangIsBoundOnceEveryMemberIsPrepared) {
 
 TEST(Binder, AMemberThatFailsTakesTheOthersOnlyBelowTheMinimum) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "f", R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
       "pool":"pool","device":"other"}]}}})");
   add_group(cluster, 2);
@@ -266,7 +255,7 @@ TEST(Binder, AMemberThatFailsTakesTheOthersOnlyBelowTheMinimum) {
 
 TEST(Binder, AGangWaitsForItsRequestsAsLongAsTheyComeAndThenForItsTimeout) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_group(cluster, 3);
   const std::string gang = R"(,"decisionID":"x","group":{"name":"g","size":3})";
   for (const char* name : {"a", "b", "e"})
@@ -292,7 +281,7 @@ TEST(Binder, AGangWaitsForItsRequestsAsLongAsTheyComeAndThenForItsTimeout) {
 
 TEST(Binder, AGangThatLostAMemberIsBoundWithThoseThatAreLeft) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_group(cluster, 2);
   const std::string gang = R"(,"decisionID":"x","group":{"name":"g","size":3})";
   add_pod(cluster, "a", {}, gang);
@@ -304,7 +293,7 @@ TEST(Binder, AGangThatLostAMemberIsBoundWithThoseThatAreLeft) {
 
 TEST(Binder, AWithdrawnDecisionIsGivenBackAndMayBeReplaced) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c");
   add_group(cluster, 2);
   add_pod(cluster, "a", {"c"}, R"(,"decisionID":"x","group":{"name":"g","size":2})");
@@ -333,7 +322,7 @@ std::string term(std::string_view scheduler, int epoch) {
 
 TEST(Binder, WhatAReplacedSchedulerWritesBehindItsSuccessorIsRefused) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   for (const char* claim : {"c1", "c2", "c3", "c4"}) add_claim(cluster, claim);
   add_pod(cluster, "before", {"c1"}, term("berth", 1));
   add_pod(cluster, "successor", {"c2"}, term("berth", 2));
@@ -349,7 +338,7 @@ TEST(Binder, WhatAReplacedSchedulerWritesBehindItsSuccessorIsRefused) {
 
 TEST(Binder, WhatWasBegunIsCarriedOnUnderALaterTerm) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c");
   add_pod(cluster, "begun", {"c"}, term("berth", 1));
   cluster.run_until_idle(cluster.now());
@@ -363,7 +352,7 @@ TEST(Binder, WhatWasBegunIsCarriedOnUnderALaterTerm) {
 
 TEST(Binder, ADeviceThatAnotherClaimHasIsNotAllocatedAgain) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c");
   add_claim(cluster, "rival", R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
       "pool":"pool","device":"c"}]}}})");
@@ -375,7 +364,7 @@ TEST(Binder, ADeviceThatAnotherClaimHasIsNotAllocatedAgain) {
 
 // Two claims, each of whose requests wants the device "c".
 void add_two_for_one_device(BinderFixture& cluster) {
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   for (const char* name : {"p", "q"}) {
     add_claim(cluster, std::string("c-") + name);
     cluster.put(Kind::Pod, std::string(R"({"metadata":{"namespace":"d","name":")") + name +
@@ -440,7 +429,7 @@ void add_failing(BinderFixture& cluster, const std::string& name, bool sealed) {
 TEST(Binder, WhoMayStillBeBoundKeepsItsReservation) {
   for (const bool other_is_sealed : {false, true}) {
     BinderFixture cluster;
-    cluster.put(Kind::Node, kNode);
+    cluster.put(Kind::Node, kNodeN1);
     add_claim(cluster, "c", R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
         "pool":"pool","device":"c"}]}},"reservedFor":[{"resource":"pods","name":"p","uid":"u-p"},
         {"resource":"pods","name":"q","uid":"u-q"}]})");
@@ -456,7 +445,7 @@ TEST(Binder, WhoMayStillBeBoundKeepsItsReservation) {
 
 TEST(Binder, WhoIsNotRollingBackKeepsItsReservation) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c", R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
       "pool":"pool","device":"c"}]}},"reservedFor":[{"resource":"pods","name":"p","uid":"u-p"},
       {"resource":"pods","name":"q","uid":"u-q"}]})");
@@ -485,7 +474,7 @@ TEST(RequestStatus, DecisionsStandOnTheVersionAndFactsDoNot) {
 
 TEST(Binder, WhatIsGivenBackLeavesNoVersionForALateAllocation) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c");
   add_pod(cluster, "p", {"c"}, R"(,"decisionID":"x","withdrawn":true)");
   cluster.deliver();
@@ -497,7 +486,7 @@ TEST(Binder, WhatIsGivenBackLeavesNoVersionForALateAllocation) {
 
 TEST(Binder, AFailingMemberTakesItsGangDown) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c");
   add_claim(cluster, "f", R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
       "pool":"pool","device":"other"}]}}})");
@@ -531,7 +520,7 @@ const api::BindRequest& request(const BinderFixture& cluster) {
 
 TEST(Binder, ALostAnswerOfACarriedOutBindingIsSuccess) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_pod(cluster, "p", {});
   answer_binding(cluster, InjectedFault::LostDone);
   cluster.run_until_idle(cluster.now());
@@ -541,7 +530,7 @@ TEST(Binder, ALostAnswerOfACarriedOutBindingIsSuccess) {
 
 TEST(Binder, AFailedAttemptIsCountedAndWaitsForItsTimeEvenAcrossACrash) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_pod(cluster, "p", {});
   answer_binding(cluster, InjectedFault::ServerError);
   cluster.run_until_idle(cluster.now() + kRetryMax);
@@ -560,7 +549,7 @@ TEST(Binder, AFailedAttemptIsCountedAndWaitsForItsTimeEvenAcrossACrash) {
 
 TEST(Binder, ALimitOfZeroIsOneAttempt) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_pod(cluster, "p", {}, R"(,"backoffLimit":0)");
   answer_binding(cluster, InjectedFault::ServerError);
   cluster.run_until_idle(cluster.now() + kRetryMax);
@@ -570,7 +559,7 @@ TEST(Binder, ALimitOfZeroIsOneAttempt) {
 
 TEST(Binder, ARefusedBindingIsPermanent) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_pod(cluster, "p", {});
   answer_binding(cluster, InjectedFault::Refused);
   cluster.run_until_idle(cluster.now() + kRetryMax);
@@ -613,7 +602,7 @@ TEST(Binder, SaysWhyAPlacementCannotBeHad) {
   };
   for (const Row& row : rows) {
     BinderFixture cluster;
-    cluster.put(Kind::Node, kNode);
+    cluster.put(Kind::Node, kNodeN1);
     add_claim(cluster, "c");
     add_pod(cluster, "p", {"c"});
     row.meddle(cluster);
@@ -635,7 +624,7 @@ TEST(Binder, AClaimReservedAsDecidedCostsNoWriteAndOthersKeepTheirs) {
       "bindingFailureConditions":["Broken"]}]}},"reservedFor":[{"resource":"pods","name":"x","uid":"ux"},
       {"resource":"pods","name":"p","uid":"u-p"}]})";
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c", "," + claim);
   add_pod(cluster, "p", {"c"});
   // The second pod inherits the deadline of the first, which has passed.
@@ -682,7 +671,7 @@ TEST(Binder, AddsItsPodToAClaimInUseWhateverElseChangesButTheAllocation) {
   };
   for (const Row& row : rows) {
     BinderFixture cluster({.binding_conditions = false});
-    cluster.put(Kind::Node, kNode);
+    cluster.put(Kind::Node, kNodeN1);
     cluster.put(Kind::ResourceClaim, in_use("c"));
     add_pod(cluster, "p", {"c"});
     cluster.deliver();
@@ -701,7 +690,7 @@ TEST(Binder, AddsItsPodToAClaimInUseWhateverElseChangesButTheAllocation) {
 TEST(Binder, ALostAdditionIsFoundOrMadeAgain) {
   for (const InjectedFault fault : {InjectedFault::LostDone, InjectedFault::LostNotDone}) {
     BinderFixture cluster({.binding_conditions = false});
-    cluster.put(Kind::Node, kNode);
+    cluster.put(Kind::Node, kNodeN1);
     cluster.put(Kind::ResourceClaim, in_use("c"));
     add_pod(cluster, "p", {"c"});
     cluster.deliver();
@@ -715,7 +704,7 @@ TEST(Binder, ALostAdditionIsFoundOrMadeAgain) {
 
 TEST(Binder, AServerThatTakesNoAdditionsGetsWhatStandsOnAVersion) {
   BinderFixture cluster({.binding_conditions = false});
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   cluster.put(Kind::ResourceClaim, in_use("c"));
   add_pod(cluster, "p", {"c"});
   cluster.deliver();

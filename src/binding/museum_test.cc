@@ -11,12 +11,16 @@ namespace berth::binding {
 namespace {
 
 using api::Kind;
+using testing::add_claim;
 using testing::BinderFixture;
+using testing::claim_key;
+using testing::kNodeN1;
+using testing::pod_key;
+using testing::request_key;
 
-constexpr const char* kNode = R"({"metadata":{"name":"n1"}})";
 constexpr const char* kGangOfThree = R"("decisionID":"x","group":{"name":"g","size":3})";
 
-void add_pod(BinderFixture& cluster, const std::string& name, const std::string& rest = "") {
+void add_member(BinderFixture& cluster, const std::string& name, const std::string& rest = "") {
   cluster.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" + name +
                              R"("},"spec":{"schedulingGroup":{"podGroupName":"g"})" + rest + "}}");
 }
@@ -36,13 +40,8 @@ std::string allocates(const std::string& claim, const std::string& device) {
          device + R"(","bindingConditions":["Attached"]}]}}}])";
 }
 
-void add_claim(BinderFixture& cluster, const std::string& name, const std::string& rest = "") {
-  cluster.put(Kind::ResourceClaim, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" +
-                                       name + R"("})" + rest + "}");
-}
-
 void add_gang(BinderFixture& cluster, int minimum) {
-  cluster.put(Kind::Node, kNode);
+  cluster.put(Kind::Node, kNodeN1);
   cluster.put(Kind::PodGroup,
               R"({"metadata":{"namespace":"d","name":"g","uid":"u-g"},"spec":{"schedulingPolicy":
       {"gang":{"minCount":)" +
@@ -64,10 +63,10 @@ void expect_shown(KnownDefect defect, const std::function<bool(BinderFixture&)>&
 
 TEST(MuseumByHand, DifferentAllocationKept) {
   expect_shown(KnownDefect::DifferentAllocationKept, [](BinderFixture& cluster) {
-    cluster.put(Kind::Node, kNode);
+    cluster.put(Kind::Node, kNodeN1);
     add_claim(cluster, "c", R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
         "pool":"pool","device":"other"}]}},"reservedFor":[{"resource":"pods","name":"q","uid":"u-q"}]})");
-    add_pod(cluster, "p", R"(,"resourceClaims":[{"name":"c","resourceClaimName":"c"}])");
+    add_member(cluster, "p", R"(,"resourceClaims":[{"name":"c","resourceClaimName":"c"}])");
     add_request(cluster, "p", R"("decisionID":"x",)" + allocates("c", "decided"));
     cluster.run_until_idle(cluster.now());
     return has_failed(cluster, "p");
@@ -77,7 +76,7 @@ TEST(MuseumByHand, DifferentAllocationKept) {
 TEST(MuseumByHand, LimitsCountFromCreation) {
   expect_shown(KnownDefect::LimitsCountFromCreation, [](BinderFixture& cluster) {
     add_gang(cluster, 3);
-    for (const char* name : {"a", "b", "c"}) add_pod(cluster, name);
+    for (const char* name : {"a", "b", "c"}) add_member(cluster, name);
     add_request(cluster, "a", kGangOfThree, "1970-01-12T13:46:00Z");  // 40 s before the binder's own time
     cluster.run_until_idle(cluster.now() + Duration::seconds(5));
     return !has_failed(cluster, "a");
@@ -88,10 +87,10 @@ TEST(MuseumByHand, CompletenessAfterDeviceWait) {
   expect_shown(KnownDefect::CompletenessAfterDeviceWait, [](BinderFixture& cluster) {
     add_gang(cluster, 3);
     add_claim(cluster, "c");
-    add_pod(cluster, "a", R"(,"resourceClaims":[{"name":"c","resourceClaimName":"c"}])");
+    add_member(cluster, "a", R"(,"resourceClaims":[{"name":"c","resourceClaimName":"c"}])");
     add_request(cluster, "a", kGangOfThree + ("," + allocates("c", "slow")));
     for (const char* name : {"b", "e"}) {
-      add_pod(cluster, name);
+      add_member(cluster, name);
       add_request(cluster, name, kGangOfThree);
     }
     cluster.run_until_idle(cluster.now());

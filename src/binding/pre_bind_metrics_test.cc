@@ -20,7 +20,7 @@ void expect_line(const std::string& page, const std::string& line) {
 }
 
 // A pod of one claim with one device; with `conditions` the device has to get ready first.
-void add_pod(BinderFixture& cluster, const std::string& name, const std::string& conditions) {
+void add_pod_with_claim(BinderFixture& cluster, const std::string& name, const std::string& conditions) {
   const std::string meta =
       R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" + name + R"("})";
   cluster.put(api::Kind::ResourceClaim, meta + "}");
@@ -50,10 +50,10 @@ TEST(PreBindMetrics, CountEachEndOfTheWaitOnce) {
   BinderFixture cluster;
   cluster.put(api::Kind::Node, R"({"metadata":{"name":"n1"}})");
   const Time start = cluster.now();
-  add_pod(cluster, "good", kConditions);
-  add_pod(cluster, "bad", kConditions);
-  add_pod(cluster, "late", kConditions);
-  add_pod(cluster, "plain", "");
+  add_pod_with_claim(cluster, "good", kConditions);
+  add_pod_with_claim(cluster, "bad", kConditions);
+  add_pod_with_claim(cluster, "late", kConditions);
+  add_pod_with_claim(cluster, "plain", "");
   cluster.run_until_idle(start);
   cluster.advance_to(start + Duration::seconds(3));
   set_condition(cluster, "good", "Attached");

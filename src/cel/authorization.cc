@@ -2,6 +2,7 @@
 // holds an authorizer. They pass the checker on dynamic operands, count in the estimate, and find nothing to
 // run on. Source: k8s.io/apiserver/pkg/cel/library/authz.go (1.27; selectors 1.31), its cost.go.
 #include "cel/libraries.h"
+#include "cel/limits.h"
 
 namespace berth::cel {
 namespace {
@@ -15,7 +16,7 @@ std::uint64_t check_cost(Extents, const Extent&) {
 
 // A list, its text read once, and for every second character a requirement: a list and a struct.
 std::uint64_t selector_cost(Extents a, const Extent&) {
-  constexpr std::uint64_t kListCost = 10, kRequirementCost = 50;
+  constexpr std::uint64_t kRequirementCost = 50;
   const std::uint64_t size = size_of(a[1]);
   return kListCost + tenth(size) + (size / 2 + size % 2) * kRequirementCost;
 }
@@ -25,7 +26,7 @@ Value never(std::span<Value>, Runtime&) {
   return Value::error("no such overload");
 }
 
-constexpr FunctionRow kRows[] = {
+constexpr FunctionRow kAuthorizationRows[] = {
     {"path", "authorizer.(string) path_check", never},
     {"group", "authorizer.(string) group_check", never},
     {"serviceAccount", "authorizer.(string, string) authorizer", never},
@@ -46,7 +47,7 @@ constexpr FunctionRow kRows[] = {
 }  // namespace
 
 std::span<const FunctionRow> authorization_rows() {
-  return kRows;
+  return kAuthorizationRows;
 }
 
 }  // namespace berth::cel

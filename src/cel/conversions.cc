@@ -116,7 +116,7 @@ Value duration_of_int(Args a, Runtime&) {
   return Value::of_duration(a[0].as_int());
 }
 
-constexpr FunctionRow kRows[] = {
+constexpr FunctionRow kConversionsRows[] = {
     {"int", "(int) int", same},
     {"int", "(uint) int", int_of_uint},
     {"int", "(double) int", int_of_double},
@@ -154,7 +154,7 @@ constexpr FunctionRow kRows[] = {
 }  // namespace
 
 std::span<const FunctionRow> conversion_rows() {
-  return kRows;
+  return kConversionsRows;
 }
 
 }  // namespace berth::cel

@@ -9,7 +9,6 @@
 namespace berth::cel {
 namespace {
 
-constexpr std::uint64_t kListCost = 10, kMapCost = 30, kMessageCost = 40;
 constexpr std::uint64_t kNumberTextMax = 24;
 
 std::uint64_t plus(std::uint64_t a, std::uint64_t b) {

@@ -14,7 +14,6 @@ namespace {
 // Patterns that are made at run time and kept for the rest of one evaluation.
 constexpr std::size_t kPatternsMax = 64;
 constexpr std::size_t kArgsMax = 5;
-constexpr std::uint64_t kListCost = 10, kMapCost = 30, kMessageCost = 40;
 
 constexpr const char* kMissingKeyAdvice =
     ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for "

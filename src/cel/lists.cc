@@ -262,7 +262,7 @@ std::uint64_t double_product_cost(Extents a, const Extent&) {
     name, "list(bytes).() bytes", run, cost_of_items                                                \
   }
 
-constexpr FunctionRow kRows[] = {
+constexpr FunctionRow kListsRows[] = {
     FOR_ORDERED("isSorted", is_sorted),
     {"sum", "list(int).() int", sum, cost_of_items},
     {"sum", "list(uint).() uint", sum, cost_of_items},
@@ -313,7 +313,7 @@ std::span<const FunctionRow> list_attribute_rows() {
 }
 
 std::span<const FunctionRow> list_rows() {
-  return kRows;
+  return kListsRows;
 }
 
 }  // namespace berth::cel

@@ -116,7 +116,7 @@ std::uint64_t validate_cost(std::span<const Extent> a, const Extent&) {
   return tenth(1 + size_of(a[1])) * ((pattern + 3) / 4);
 }
 
-constexpr FunctionRow kRows[] = {
+constexpr FunctionRow kNamedFormatsRows[] = {
     {"format.dns1123Label", "() format", get<0>},
     {"format.dns1123Subdomain", "() format", get<1>},
     {"format.dns1035Label", "() format", get<2>},
@@ -137,7 +137,7 @@ constexpr FunctionRow kRows[] = {
 }  // namespace
 
 std::span<const FunctionRow> named_format_rows() {
-  return kRows;
+  return kNamedFormatsRows;
 }
 
 }  // namespace berth::cel

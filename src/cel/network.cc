@@ -320,7 +320,7 @@ std::uint64_t contains_cidr_cost(Extents a, const Extent&) {
   return tenth(size_of(a[0])) + 2 + parse_cost(a[1]);
 }
 
-constexpr FunctionRow kRows[] = {
+constexpr FunctionRow kNetworkRows[] = {
     {"ip", "(string) ip", ip, cost_of_traversal},
     {"isIP", "(string) bool", is_ip, cost_of_traversal},
     {"ip.isCanonical", "(string) bool", is_canonical, cost_of_two_traversals},
@@ -346,7 +346,7 @@ constexpr FunctionRow kRows[] = {
 }  // namespace
 
 std::span<const FunctionRow> network_rows() {
-  return kRows;
+  return kNetworkRows;
 }
 
 }  // namespace berth::cel

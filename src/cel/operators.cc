@@ -209,7 +209,7 @@ Value map_insert_map(Args a, Runtime& runtime) {
   }
 
 // In cel-go's order: the first overload that fits says what an operand of unknown type is.
-constexpr FunctionRow kRows[] = {
+constexpr FunctionRow kOperatorsRows[] = {
     {"_&&_", "(bool, bool) bool", nullptr},
     {"_||_", "(bool, bool) bool", nullptr},
     {"_?_:_", "(bool, A, A) A", nullptr},
@@ -268,7 +268,7 @@ constexpr FunctionRow kRows[] = {
 }  // namespace
 
 std::span<const FunctionRow> operator_rows() {
-  return kRows;
+  return kOperatorsRows;
 }
 
 std::uint64_t tenth(std::uint64_t size) {

@@ -57,7 +57,7 @@ Value unwrap(Args a, Runtime&) {
   return Value::of_list(std::move(items));
 }
 
-constexpr FunctionRow kRows[] = {
+constexpr FunctionRow kOptionalsRows[] = {
     {"optional.none", "() optional(A)", none},
     {"optional.of", "(A) optional(A)", of},
     {"optional.ofNonZeroValue", "(A) optional(A)", of_non_zero},
@@ -72,7 +72,7 @@ constexpr FunctionRow kRows[] = {
 }  // namespace
 
 std::span<const FunctionRow> optional_rows() {
-  return kRows;
+  return kOptionalsRows;
 }
 
 }  // namespace berth::cel

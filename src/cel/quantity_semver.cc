@@ -60,10 +60,10 @@ Value add(Args a, Runtime&) {
 Value subtract(Args a, Runtime&) {
   return Value::of_quantity(a[0].as_quantity() - a[1].as_quantity());
 }
-Value add_int(Args a, Runtime&) {
+Value add_int_to_quantity(Args a, Runtime&) {
   return Value::of_quantity(a[0].as_quantity() + Quantity::of(a[1].as_int()));
 }
-Value subtract_int(Args a, Runtime&) {
+Value subtract_int_from_quantity(Args a, Runtime&) {
   return Value::of_quantity(a[0].as_quantity() - Quantity::of(a[1].as_int()));
 }
 
@@ -107,7 +107,7 @@ Value patch(Args a, Runtime&) {
   return Value::of_int(static_cast<std::int64_t>(a[0].as_semver().patch()));
 }
 
-constexpr FunctionRow kRows[] = {
+constexpr FunctionRow kQuantitySemverRows[] = {
     {"quantity", "(string) quantity", quantity, cost_of_traversal},
     {"isQuantity", "(string) bool", is_quantity, cost_of_traversal},
     {"isInteger", "quantity.() bool", is_integer},
@@ -115,9 +115,9 @@ constexpr FunctionRow kRows[] = {
     {"asApproximateFloat", "quantity.() double", as_float},
     {"sign", "(quantity) int", sign},
     {"add", "quantity.(quantity) quantity", add},
-    {"add", "quantity.(int) quantity", add_int},
+    {"add", "quantity.(int) quantity", add_int_to_quantity},
     {"sub", "quantity.(quantity) quantity", subtract},
-    {"sub", "quantity.(int) quantity", subtract_int},
+    {"sub", "quantity.(int) quantity", subtract_int_from_quantity},
     {"compareTo", "quantity.(quantity) int", compare_to},
     {"isGreaterThan", "quantity.(quantity) bool", is_greater},
     {"isLessThan", "quantity.(quantity) bool", is_less},
@@ -136,7 +136,7 @@ constexpr FunctionRow kRows[] = {
 }  // namespace
 
 std::span<const FunctionRow> amount_rows() {
-  return kRows;
+  return kQuantitySemverRows;
 }
 
 }  // namespace berth::cel

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "base/testing/source_dir.h"
 #include "cel/dra_environment.h"
 #include "cel/program.h"
 
@@ -82,7 +83,7 @@ const Difference* difference_of(std::string_view expression) {
 constexpr int kRecorded = 1500, kSameCost = 825, kSameText = 603;
 
 TEST(Recorded, EverySelectorAgrees) {
-  std::FILE* file = std::fopen(BERTH_SOURCE_DIR "/src/cel/testdata/device-selectors.jsonl", "r");
+  std::FILE* file = std::fopen(source_path("src/cel/testdata/device-selectors.jsonl").c_str(), "r");
   ASSERT_NE(file, nullptr);
   char* buffer = nullptr;
   std::size_t capacity = 0;

@@ -251,7 +251,7 @@ std::uint64_t affix_cost(Extents a, const Extent&) {
   return tenth(size_of(a[1]));
 }
 
-constexpr FunctionRow kRows[] = {
+constexpr FunctionRow kStringsRows[] = {
     {"contains", "string.(string) bool", contains, contains_cost},
     {"startsWith", "string.(string) bool", starts_with, affix_cost},
     {"endsWith", "string.(string) bool", ends_with, affix_cost},
@@ -283,7 +283,7 @@ constexpr FunctionRow kRows[] = {
 }  // namespace
 
 std::span<const FunctionRow> string_rows() {
-  return kRows;
+  return kStringsRows;
 }
 
 }  // namespace berth::cel

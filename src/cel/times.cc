@@ -217,7 +217,7 @@ Value duration_in(Args a, Runtime&) {
   return Value::of_int(a[0].as_nanos() / nanos);
 }
 
-constexpr FunctionRow kRows[] = {
+constexpr FunctionRow kTimesRows[] = {
     {"_+_", "(timestamp, duration) timestamp", add_timestamp_duration},
     {"_+_", "(duration, timestamp) timestamp", add_duration_timestamp},
     {"_+_", "(duration, duration) duration", add_durations},
@@ -254,7 +254,7 @@ constexpr FunctionRow kRows[] = {
 }  // namespace
 
 std::span<const FunctionRow> time_rows() {
-  return kRows;
+  return kTimesRows;
 }
 
 bool in_range(Instant instant) {

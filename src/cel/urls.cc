@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/ascii.h"
 #include "base/hex.h"
 #include "cel/builders.h"
 #include "cel/libraries.h"
@@ -26,9 +27,6 @@ class Url : public ObjectSource {
   Parts parts;
 };
 
-bool is_alnum(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 enum class Plus { Literal, Space };
 
 // Percent-decoded text; nothing and the offending escape when it is malformed.
@@ -49,27 +47,17 @@ std::optional<std::string> unescape(std::string_view text, Plus plus, std::strin
   return out;
 }
 
-bool stays_in_path(char c) {
-  return is_alnum(c) || std::string_view("-_.~$&+,/:;=@").find(c) != std::string_view::npos;
-}
+constexpr std::string_view kPlainInRawPath = "-_.~$&+,/:;=@";
 
 std::string escape_path(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (stays_in_path(c))
-      out += c;
-    else
-      append_percent_encoded(out, c);
-  }
-  return out;
+  return percent_encoded(text, kPlainInRawPath);
 }
 
 std::string_view take_scheme(std::string_view text, std::string& fault) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (letter) continue;
-    if (is_alnum(c) || c == '+' || c == '-' || c == '.') {
+    if (is_lower(c) || is_upper(c)) continue;
+    if (is_alphanumeric(c) || c == '+' || c == '-' || c == '.') {
       if (i == 0) return {};
     } else if (c == ':') {
       if (i == 0) fault = "missing protocol scheme";
@@ -98,7 +86,7 @@ std::string host_fault(std::string_view host) {
   }
   if (!is_port(port)) return "invalid port \"" + std::string(port) + "\" after host";
   for (const char c : host) {
-    const bool fine = is_alnum(c) || (c & 0x80) ||
+    const bool fine = is_alphanumeric(c) || (c & 0x80) ||
                       std::string_view("-_.~!$&'()*+,;=:[]<>\"%").find(c) != std::string_view::npos;
     if (!fine) return "invalid character \"" + std::string(1, c) + "\" in host name";
   }
@@ -188,7 +176,8 @@ Value port(Args a, Runtime&) {
 Value escaped_path(Args a, Runtime&) {
   const Parts& parts = parts_of(a[0]);
   const bool valid = std::all_of(parts.raw_path.begin(), parts.raw_path.end(), [](char c) {
-    return stays_in_path(c) || std::string_view("!'()*[]%").find(c) != std::string_view::npos;
+    constexpr std::string_view kMore = "!'()*[]%";
+    return is_alphanumeric(c) || kPlainInRawPath.find(c) != kMore.npos || kMore.find(c) != kMore.npos;
   });
   return text(valid ? parts.raw_path : escape_path(parts.path));
 }
@@ -216,7 +205,7 @@ Value query(Args a, Runtime&) {
   return map.take();
 }
 
-constexpr FunctionRow kRows[] = {
+constexpr FunctionRow kUrlsRows[] = {
     {"url", "(string) url", url, cost_of_traversal},
     {"isURL", "(string) bool", is_url},
     {"getScheme", "url.() string", scheme},
@@ -230,7 +219,7 @@ constexpr FunctionRow kRows[] = {
 }  // namespace
 
 std::span<const FunctionRow> url_rows() {
-  return kRows;
+  return kUrlsRows;
 }
 
 }  // namespace berth::cel

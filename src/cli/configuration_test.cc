@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/testing/source_dir.h"
 #include "cli/control_plane.h"
 #include "cli/field_value.h"
 
@@ -271,7 +272,7 @@ TEST(Configuration, RefusesFlagsByTheirName) {
 }
 
 TEST(Configuration, StandsOnItsPage) {
-  std::ifstream file(BERTH_SOURCE_DIR "/docs/configuration.md");
+  std::ifstream file(source_path("docs/configuration.md"));
   std::stringstream page;
   page << file.rdbuf();
   EXPECT_NE(page.str().find(configuration_reference()), std::string::npos)

@@ -21,7 +21,7 @@ Error refused(std::string message) {
   return Error(ErrorCode::Invalid, std::move(message));
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out;
   append_json_string(out, text);
   return out;
@@ -53,7 +53,7 @@ Status check_text(TextRule rule, const std::string& text) {
   if (rule == TextRule::Path) return {};
   const api::NameProblems problems =
       rule == TextRule::Label ? api::dns_label_problems(text) : api::dns_subdomain_problems(text);
-  if (!problems.empty()) return refused(quoted(text) + " is no name: " + problems.front());
+  if (!problems.empty()) return refused(in_quotes(text) + " is no name: " + problems.front());
   return {};
 }
 
@@ -67,7 +67,7 @@ Status set(const ChoiceField& field, const std::string& word, Configuration& con
   if (std::find(field.words.begin(), field.words.end(), word) == field.words.end()) {
     std::string words;
     for (const std::string_view known : field.words) words.append(words.empty() ? "" : ", ").append(known);
-    return refused(quoted(word) + " is none of " + words);
+    return refused(in_quotes(word) + " is none of " + words);
   }
   configuration.*field.member = word;
   return {};
@@ -83,7 +83,7 @@ Status set(const CountField& field, std::int64_t count, Configuration& configura
 
 Status set(const DurationField& field, const std::string& text, Configuration& configuration) {
   const Result<Duration> duration = parse_duration(text);
-  if (!duration) return refused(quoted(text) + " is no duration such as 90s or 1h30m");
+  if (!duration) return refused(in_quotes(text) + " is no duration such as 90s or 1h30m");
   if (*duration < field.min || *duration > field.max)
     return refused(text + " is out of bounds: " + short_duration(field.min) + " to " +
                    short_duration(field.max));
@@ -98,7 +98,7 @@ Status set(const ListField& field, const std::vector<std::string>& texts, Config
   for (const std::string& text : texts) {
     if (text.empty()) return refused("an entry is empty");
     if (std::count(texts.begin(), texts.end(), text) > 1)
-      return refused(quoted(text) + " stands there twice");
+      return refused(in_quotes(text) + " stands there twice");
     if (Status checked = check_text(field.rule, text); !checked) return checked;
   }
   configuration.*field.member = texts;
@@ -141,12 +141,12 @@ Status set_from_flag(const ConfigurationField& field, const std::vector<std::str
     std::int64_t number = 0;
     const char* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc() || stop != end) return refused(quoted(text) + " is no whole number");
+    if (error != std::errc() || stop != end) return refused(in_quotes(text) + " is no whole number");
     return set(type, number, configuration);
   };
   const auto toggle = [&](const SwitchField& type) -> Status {
     if (!text.empty() && text != "true" && text != "false")
-      return refused(quoted(text) + " is neither true nor false");
+      return refused(in_quotes(text) + " is neither true nor false");
     configuration.*type.member = text != "false";
     return {};
   };

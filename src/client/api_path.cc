@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "base/hex.h"
 #include "base/json.h"
 
 namespace berth::client {
@@ -25,11 +24,6 @@ std::string version_path(const api::ResourceRef& resource) {
   return (resource.group.empty() ? "/api" : "/apis/" + resource.group) + "/" + resource.version;
 }
 
-bool is_plain(char c) {
-  const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  return letter || (c >= '0' && c <= '9') || std::string_view("-._~/:@").find(c) != std::string_view::npos;
-}
-
 }  // namespace
 
 VerbForm form_of(Verb verb) {
@@ -48,17 +42,6 @@ std::string path_of(const ApiRequest& request) {
 
 std::string path_of(const api::ResourceRef& resource) {
   return version_path(resource) + "/" + resource.resource;
-}
-
-std::string percent_encoded(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (is_plain(c))
-      out += c;
-    else
-      append_percent_encoded(out, c);
-  }
-  return out;
 }
 
 ApiReply answered_reply(int code, std::string body) {

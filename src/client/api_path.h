@@ -21,8 +21,6 @@ VerbForm form_of(Verb verb);
 std::string path_of(const ApiRequest& request);
 // Of all objects of a resource, in all namespaces.
 std::string path_of(const api::ResourceRef& resource);
-// Encodes what a path or a query value may not hold; '/' stays.
-std::string percent_encoded(std::string_view text);
 
 // An answer with this code and body. A body that is no Status is the object; a refusal without a Status
 // (a proxy's) gives the start of its text as the message.

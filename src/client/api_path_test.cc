@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/hex.h"
+
 namespace berth::client {
 namespace {
 
@@ -27,8 +29,8 @@ TEST(ApiPath, FollowsTheUrlsOfTheApi) {
 }
 
 TEST(ApiPath, EncodesWhatAUrlCannotHold) {
-  EXPECT_EQ(percent_encoded("/a/system:x@y-._~"), "/a/system:x@y-._~");
-  EXPECT_EQ(percent_encoded("a+b=c&d?e f%"), "a%2Bb%3Dc%26d%3Fe%20f%25");
+  EXPECT_EQ(percent_encoded("/a/system:x@y-._~", kPlainInPath), "/a/system:x@y-._~");
+  EXPECT_EQ(percent_encoded("a+b=c&d?e f%", kPlainInPath), "a%2Bb%3Dc%26d%3Fe%20f%25");
 }
 
 TEST(AnsweredReply, TellsObjectsFromStatuses) {

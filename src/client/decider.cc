@@ -7,12 +7,12 @@
 namespace berth::client {
 namespace {
 
-constexpr std::array<std::string_view, 7> kVerbs = {"create",     "update", "merge-patch", "strategic-patch",
-                                                    "json-patch", "delete", "get"};
+constexpr std::array<std::string_view, 7> kVerbWords = {
+    "create", "update", "merge-patch", "strategic-patch", "json-patch", "delete", "get"};
 
 void append(std::string& out, const Write& write) {
   const ApiRequest& request = write.request;
-  out.append("  ").append(kVerbs[static_cast<std::size_t>(request.verb)]).append(" ");
+  out.append("  ").append(kVerbWords[static_cast<std::size_t>(request.verb)]).append(" ");
   out.append(request.resource.api_version()).append("/").append(request.resource.resource).append(" ");
   if (!request.ns.empty()) out.append(request.ns).append("/");
   out += request.name;

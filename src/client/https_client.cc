@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/hex.h"
 #include "base/json.h"
 #include "client/api_path.h"
 
@@ -151,9 +152,9 @@ void Reflector::begin_list() {
 
 void Reflector::ask_for_page() {
   HttpFetch fetch;
-  fetch.target = percent_encoded(path_);
+  fetch.target = percent_encoded(path_, kPlainInPath);
   if (paging_ == Paging::Pages) fetch.target += "?limit=" + std::to_string(pacing_.page_objects);
-  if (!continue_.empty()) fetch.target += "&continue=" + percent_encoded(continue_);
+  if (!continue_.empty()) fetch.target += "&continue=" + percent_encoded(continue_, kPlainInSegment);
   fetch.headers = {{"Accept", "application/json"}};
   fetcher_.submit(std::move(fetch),
                   [self = shared_from_this()](HttpReply reply) { self->take_page(std::move(reply)); });
@@ -222,8 +223,8 @@ void Reflector::begin_watch() {
   stream_began_ = clock_.monotonic();
   stream_version_ = version_;
   HttpFetch fetch;
-  fetch.target = percent_encoded(path_) +
-                 "?watch=1&allowWatchBookmarks=true&resourceVersion=" + percent_encoded(version_) +
+  fetch.target = percent_encoded(path_, kPlainInPath) + "?watch=1&allowWatchBookmarks=true&resourceVersion=" +
+                 percent_encoded(version_, kPlainInSegment) +
                  "&timeoutSeconds=" + std::to_string(pacing_.watch_timeout.whole_seconds());
   fetch.headers = {{"Accept", "application/json"}};
   StreamCallbacks callbacks;
@@ -339,7 +340,7 @@ class HttpsClient final : public ApiClient {
     const VerbForm form = form_of(request.verb);
     HttpFetch fetch;
     fetch.method = form.method;
-    fetch.target = percent_encoded(path_of(request));
+    fetch.target = percent_encoded(path_of(request), kPlainInPath);
     fetch.headers = {{"Accept", "application/json"}};
     if (!request.body.empty()) fetch.headers.emplace_back("Content-Type", form.content_type);
     fetch.body = std::move(request.body);

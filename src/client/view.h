@@ -22,6 +22,8 @@ namespace berth::client {
 struct NamedKey {
   std::string ns;
   std::string name;
+  // "namespace/name", or the name alone.
+  std::string text() const { return ns.empty() ? name : ns + "/" + name; }
   friend auto operator<=>(const NamedKey&, const NamedKey&) = default;
 };
 

@@ -10,7 +10,7 @@ namespace {
 using api::Kind;
 using engine::testing::put;
 
-constexpr const char* kPod =
+constexpr const char* kBoundPod =
     R"({"metadata":{"namespace":"d","name":"a","uid":"uid-a"},"spec":{"nodeName":"n",)"
     R"("resourceClaims":[{"name":"c","resourceClaimName":"c"}]}})";
 
@@ -48,7 +48,7 @@ TEST(DeviceEviction, ComesWithTheShortestTolerationThatMatches) {
   const Time added = parse_time("2026-01-01T00:00:00Z").value();
   for (const Row& row : rows) {
     client::View view;
-    put(view, Kind::Pod, kPod);
+    put(view, Kind::Pod, kBoundPod);
     put(view, Kind::ResourceClaim, claim(row.tolerations));
     put(view, Kind::ResourceSlice, slice("s", 1, kBroken));
     const auto eviction = device_eviction(view, *view.pods.find("d", "a"), {});
@@ -60,7 +60,7 @@ TEST(DeviceEviction, ComesWithTheShortestTolerationThatMatches) {
 
 TEST(DeviceEviction, LooksAtTheNewestGenerationAndAtHoldersOnly) {
   client::View view;
-  put(view, Kind::Pod, kPod);
+  put(view, Kind::Pod, kBoundPod);
   put(view, Kind::ResourceClaim, claim(""));
   put(view, Kind::ResourceSlice, slice("old", 1, kBroken));
   put(view, Kind::ResourceSlice, slice("new", 2, ""));
@@ -75,7 +75,7 @@ TEST(DeviceEviction, LooksAtTheNewestGenerationAndAtHoldersOnly) {
 
 TEST(DeviceEviction, SaysItInThePodThenDeletesExactlyThatPod) {
   client::View view;
-  put(view, Kind::Pod, kPod);
+  put(view, Kind::Pod, kBoundPod);
   put(view, Kind::ResourceClaim, claim(""));
   put(view, Kind::ResourceSlice, slice("s", 1, kBroken));
   const auto controller = make_device_taint_eviction();

@@ -17,11 +17,11 @@
 namespace berth::dra {
 namespace {
 
-int pick(int bound) {
+int any_below(int bound) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, bound));
 }
-bool chance(int one_in) {
-  return pick(one_in) == 0;
+bool any_one_in(int one_in) {
+  return any_below(one_in) == 0;
 }
 std::string name(const char* prefix, int i) {
   return prefix + std::to_string(i);
@@ -30,27 +30,27 @@ std::string name(const char* prefix, int i) {
 const char* const kSelectors[] = {"true", "true", "has numa", "has idx", "false", "error"};
 std::vector<std::string> any_selectors() {
   std::vector<std::string> texts;
-  if (chance(3)) texts.push_back(kSelectors[pick(chance(6) ? 6 : 5)]);
+  if (any_one_in(3)) texts.push_back(kSelectors[any_below(any_one_in(6) ? 6 : 5)]);
   return texts;
 }
 
 std::vector<std::string> any_groups() {
   std::vector<std::string> groups;
   for (const char* group : {"a", "b", "c"})
-    if (chance(3) && groups.size() < 2) groups.emplace_back(group);
+    if (any_one_in(3) && groups.size() < 2) groups.emplace_back(group);
   return groups;
 }
 
 api::DeviceCapacity any_capacity() {
-  api::DeviceCapacity capacity{Quantity::of(2 + pick(4)), {}};
-  if (chance(2)) return capacity;
+  api::DeviceCapacity capacity{Quantity::of(2 + any_below(4)), {}};
+  if (any_one_in(2)) return capacity;
   api::CapacityPolicy& policy = capacity.policy.emplace();
-  if (chance(3)) policy.default_value = Quantity::of(1);
-  if (chance(2)) {
+  if (any_one_in(3)) policy.default_value = Quantity::of(1);
+  if (any_one_in(2)) {
     policy.range_min = Quantity::of(1);
-    if (chance(2)) policy.range_step = Quantity::of(2);
-    if (chance(2)) policy.range_max = Quantity::of(3);
-  } else if (chance(2)) {
+    if (any_one_in(2)) policy.range_step = Quantity::of(2);
+    if (any_one_in(2)) policy.range_max = Quantity::of(3);
+  } else if (any_one_in(2)) {
     policy.valid_values = {Quantity::of(1), Quantity::of(3)};
   }
   return capacity;
@@ -58,24 +58,25 @@ api::DeviceCapacity any_capacity() {
 
 api::Device any_device(int index, bool own_node, bool counters) {
   api::Device device;
-  device.name = name("g", chance(12) ? 0 : index);
-  if (!chance(4)) device.attributes["numa"] = std::int64_t{pick(2)};
-  if (chance(2)) device.attributes["d0/idx"] = std::int64_t{pick(3)};
-  if (chance(5)) device.attributes["idx"] = std::vector<std::int64_t>{pick(3), pick(3)};
-  if (chance(4)) device.taints.push_back({"t", "", pick(2) ? "NoSchedule" : "None", {}});
-  if (chance(5)) device.binding_conditions = {"Ready"};
-  if (chance(5)) device.binds_to_node = true;
-  device.allow_multiple = chance(4);
-  if (chance(3)) device.capacity["mem"] = any_capacity();
+  device.name = name("g", any_one_in(12) ? 0 : index);
+  if (!any_one_in(4)) device.attributes["numa"] = std::int64_t{any_below(2)};
+  if (any_one_in(2)) device.attributes["d0/idx"] = std::int64_t{any_below(3)};
+  if (any_one_in(5)) device.attributes["idx"] = std::vector<std::int64_t>{any_below(3), any_below(3)};
+  if (any_one_in(4)) device.taints.push_back({"t", "", any_below(2) ? "NoSchedule" : "None", {}});
+  if (any_one_in(5)) device.binding_conditions = {"Ready"};
+  if (any_one_in(5)) device.binds_to_node = true;
+  device.allow_multiple = any_one_in(4);
+  if (any_one_in(3)) device.capacity["mem"] = any_capacity();
   for (int set = 0; set < 2; ++set)
-    if (counters && chance(2))
-      device.consumes.push_back(
-          {chance(60) ? "unknown" : name("set", set), {{"m", Quantity::of(1 + pick(2))}}, any_groups()});
-  if (own_node && !chance(3)) device.node_name = pick(3) ? "n0" : "n1";
-  if (own_node && device.node_name.empty() && chance(2)) {
-    const api::NodeSelectorTerm zone{{{"zone", "In", {chance(3) ? "z1" : "z0"}}}, {}};
+    if (counters && any_one_in(2))
+      device.consumes.push_back({any_one_in(60) ? "unknown" : name("set", set),
+                                 {{"m", Quantity::of(1 + any_below(2))}},
+                                 any_groups()});
+  if (own_node && !any_one_in(3)) device.node_name = any_below(3) ? "n0" : "n1";
+  if (own_node && device.node_name.empty() && any_one_in(2)) {
+    const api::NodeSelectorTerm zone{{{"zone", "In", {any_one_in(3) ? "z1" : "z0"}}}, {}};
     device.node_selector = api::NodeSelector{{zone}};
-    if (chance(3)) device.node_selector->terms.push_back({{{"zone", "Exists", {}}}, {}});
+    if (any_one_in(3)) device.node_selector->terms.push_back({{{"zone", "Exists", {}}}, {}});
   }
   if (own_node && device.node_name.empty() && !device.node_selector) device.all_nodes = true;
   return device;
@@ -84,11 +85,11 @@ api::Device any_device(int index, bool own_node, bool counters) {
 api::ResourceSlice any_slice(int index, bool counters) {
   api::ResourceSlice slice;
   slice.meta.name = name("s", index);
-  slice.driver = name("d", pick(2));
-  slice.pool = name("p", chance(3) ? 1 : 0);
-  slice.generation = chance(12) ? 2 : 1;
-  slice.slice_count = 1 + pick(2);
-  switch (pick(5)) {
+  slice.driver = name("d", any_below(2));
+  slice.pool = name("p", any_one_in(3) ? 1 : 0);
+  slice.generation = any_one_in(12) ? 2 : 1;
+  slice.slice_count = 1 + any_below(2);
+  switch (any_below(5)) {
     case 0:
       slice.all_nodes = true;
       break;
@@ -99,9 +100,9 @@ api::ResourceSlice any_slice(int index, bool counters) {
       slice.node_selector = api::NodeSelector{{{{{"zone", "In", {"z0"}}}, {}}}};
       break;
     default:
-      slice.node_name = pick(4) ? "n0" : "n1";
+      slice.node_name = any_below(4) ? "n0" : "n1";
   }
-  const int count = 1 + pick(3);
+  const int count = 1 + any_below(3);
   for (int i = 0; i < count; ++i)
     slice.devices.push_back(any_device(index * 3 + i, slice.per_device_node_selection, counters));
   return slice;
@@ -110,12 +111,12 @@ api::ResourceSlice any_slice(int index, bool counters) {
 api::DeviceSubRequest any_sub(const std::string& called) {
   api::DeviceSubRequest sub;
   sub.name = called;
-  sub.device_class = chance(80) ? "missing" : name("c", pick(2));
+  sub.device_class = any_one_in(80) ? "missing" : name("c", any_below(2));
   sub.selectors = any_selectors();
-  sub.count = chance(3) ? 1 + pick(3) : 1;
-  if (chance(8)) sub.mode = api::AllocationMode::All;
-  if (chance(3)) sub.tolerations.push_back({"t", "Exists", "", "", {}});
-  if (chance(5)) sub.capacity["mem"] = Quantity::of(1 + pick(3));
+  sub.count = any_one_in(3) ? 1 + any_below(3) : 1;
+  if (any_one_in(8)) sub.mode = api::AllocationMode::All;
+  if (any_one_in(3)) sub.tolerations.push_back({"t", "Exists", "", "", {}});
+  if (any_one_in(5)) sub.capacity["mem"] = Quantity::of(1 + any_below(3));
   return sub;
 }
 
@@ -124,25 +125,25 @@ api::ResourceClaim any_claim(int index) {
   claim.meta.name = name("want", index);
   claim.meta.ns = "default";
   claim.meta.uid = claim.meta.name;
-  const int requests = 1 + pick(2);
+  const int requests = 1 + any_below(2);
   for (int r = 0; r < requests; ++r) {
-    api::DeviceRequest request{name("r", r), chance(4), {}};
+    api::DeviceRequest request{name("r", r), any_one_in(4), {}};
     if (request.prioritized) {
       for (int a = 0; a < 1 + r; ++a) request.alternatives.push_back(any_sub(name("a", a)));
     } else {
       request.alternatives.push_back(any_sub(request.name));
-      request.alternatives[0].admin_access = chance(6);
+      request.alternatives[0].admin_access = any_one_in(6);
     }
     claim.requests.push_back(std::move(request));
   }
-  if (chance(3)) claim.constraints.push_back({{}, pick(2) ? "d0/numa" : "d0/idx", ""});
-  if (chance(6)) claim.constraints.push_back({{}, "", "d0/numa"});
-  if (chance(8)) {  // what the attribute's name says is made from another attribute
+  if (any_one_in(3)) claim.constraints.push_back({{}, any_below(2) ? "d0/numa" : "d0/idx", ""});
+  if (any_one_in(6)) claim.constraints.push_back({{}, "", "d0/numa"});
+  if (any_one_in(8)) {  // what the attribute's name says is made from another attribute
     claim.constraints.push_back({{"r0"}, "x/side", ""});
     for (api::DeviceSubRequest& sub : claim.requests[0].alternatives)
-      sub.derived_attributes.emplace_back("x/side", chance(2) ? "numa" : "d0/idx");
+      sub.derived_attributes.emplace_back("x/side", any_one_in(2) ? "numa" : "d0/idx");
   }
-  if (chance(4)) claim.constraints.push_back({{"r0"}, "", "d0/idx"});
+  if (any_one_in(4)) claim.constraints.push_back({{"r0"}, "", "d0/idx"});
   return claim;
 }
 
@@ -152,15 +153,15 @@ struct Scene {
   DeviceGates gates;
 
   Scene() {
-    gates.compatibility_groups = !chance(4);
-    gates.list_attributes = !chance(3);
-    gates.derived_attributes = !chance(8);
-    if (chance(8)) gates.partitionable_devices = false;
-    if (chance(8)) gates.binding_conditions = false;
-    if (chance(8)) gates.consumable_capacity = false;
-    if (chance(8)) gates.device_taints = false;
-    if (chance(12)) gates.prioritized_list = false;
-    if (chance(12)) gates.admin_access = false;
+    gates.compatibility_groups = !any_one_in(4);
+    gates.list_attributes = !any_one_in(3);
+    gates.derived_attributes = !any_one_in(8);
+    if (any_one_in(8)) gates.partitionable_devices = false;
+    if (any_one_in(8)) gates.binding_conditions = false;
+    if (any_one_in(8)) gates.consumable_capacity = false;
+    if (any_one_in(8)) gates.device_taints = false;
+    if (any_one_in(12)) gates.prioritized_list = false;
+    if (any_one_in(12)) gates.admin_access = false;
     put_nodes();
     for (int i = 0; i < 2; ++i) {
       api::DeviceClass device_class;
@@ -168,9 +169,9 @@ struct Scene {
       device_class.selectors = any_selectors();
       world.put(api::Kind::DeviceClass, device_class);
     }
-    const int slices = 1 + pick(4);
+    const int slices = 1 + any_below(4);
     std::vector<api::ResourceSlice> made;
-    const bool counters = chance(2);
+    const bool counters = any_one_in(2);
     for (int i = 0; i < slices; ++i) made.push_back(any_slice(i, counters));
     if (counters) add_counter_sets(made);
     for (api::ResourceSlice& slice : made) {
@@ -179,11 +180,11 @@ struct Scene {
         return other.driver == slice.driver && other.pool == slice.pool &&
                other.generation == slice.generation;
       };
-      if (!chance(6)) slice.slice_count = std::count_if(made.begin(), made.end(), same_pool);
+      if (!any_one_in(6)) slice.slice_count = std::count_if(made.begin(), made.end(), same_pool);
       world.put(api::Kind::ResourceSlice, slice);
     }
-    if (!chance(4)) take_some();
-    const int wanted = 1 + pick(2);
+    if (!any_one_in(4)) take_some();
+    const int wanted = 1 + any_below(2);
     for (int i = 0; i < wanted; ++i) {
       world.put(api::Kind::ResourceClaim, any_claim(i));
       claims.push_back(world.view.claims.find_shared("default", name("want", i)));
@@ -213,7 +214,7 @@ struct Scene {
       sets.generation = slices[i].generation;
       sets.all_nodes = true;
       for (int set = 0; set < 2; ++set)
-        sets.shared_counters.push_back({name("set", set), {{"m", Quantity::of(1 + pick(5))}}});
+        sets.shared_counters.push_back({name("set", set), {{"m", Quantity::of(1 + any_below(5))}}});
       slices.push_back(std::move(sets));
     }
   }
@@ -222,7 +223,7 @@ struct Scene {
     int index = 0;
     for (const auto& [key, slice] : world.view.slices.all())
       for (const api::Device& device : slice->devices) {
-        if (!chance(4)) continue;
+        if (!any_one_in(4)) continue;
         api::ResourceClaim claim;
         claim.meta.name = name("held", index++);
         claim.meta.ns = "default";
@@ -231,12 +232,12 @@ struct Scene {
         result.driver = slice->driver;
         result.pool = slice->pool;
         result.device = device.name;
-        result.admin_access = chance(6);
-        if (device.allow_multiple && !chance(5)) {
+        result.admin_access = any_one_in(6);
+        if (device.allow_multiple && !any_one_in(5)) {
           result.share_id = "share";
           if (device.capacity.contains("mem")) result.consumed_capacity["mem"] = Quantity::of(1);
         }
-        if (chance(4) && !device.consumes.empty())
+        if (any_one_in(4) && !device.consumes.empty())
           result.groups[device.consumes[0].counter_set] = any_groups();
         claim.allocation = api::Allocation{{result}, {}, {}, {}};
         world.put(api::Kind::ResourceClaim, claim);
@@ -320,7 +321,7 @@ void compare_once(const Scene& scene, std::map<std::string, int>& seen) {
   PlainSelectors selectors;
   SeededRandom random(1);
   Allocator allocator(scene.world.cluster, selectors, random, scene.gates);
-  if (chance(2)) allocator.skip_plain_search();
+  if (any_one_in(2)) allocator.skip_plain_search();
   const model::NodeId node = scene.world.cluster.find_node("n0");
   const auto compiled = allocator.prepare(scene.claims);
   const AllocationVerdict fast = compiled ? allocator.allocate(**compiled, node)
@@ -381,24 +382,24 @@ struct InterchangeableScene : Scene {
     api::ResourceSlice sets = slice;
     sets.meta.name = "t";
     for (int set = 0; set < 2; ++set)
-      sets.shared_counters.push_back({name("set", set), {{"m", Quantity::of(2 + pick(6))}}});
+      sets.shared_counters.push_back({name("set", set), {{"m", Quantity::of(2 + any_below(6))}}});
     std::vector<api::Device> kinds;
-    for (int kind = 0; kind < 3; ++kind) kinds.push_back(any_device(kind, false, chance(2)));
+    for (int kind = 0; kind < 3; ++kind) kinds.push_back(any_device(kind, false, any_one_in(2)));
     for (api::Device& kind : kinds)
-      for (auto& entry : kind.consumes) entry.counter_set = name("set", pick(2));
+      for (auto& entry : kind.consumes) entry.counter_set = name("set", any_below(2));
     for (api::Device& kind : kinds)
       if (kind.consumes.size() > 1) kind.consumes.pop_back();
-    const int devices = 3 + pick(4);
+    const int devices = 3 + any_below(4);
     for (int i = 0; i < devices; ++i) {
-      slice.devices.push_back(kinds[static_cast<std::size_t>(pick(3))]);
+      slice.devices.push_back(kinds[static_cast<std::size_t>(any_below(3))]);
       slice.devices.back().name = name("g", i);
     }
     world.put(api::Kind::ResourceSlice, slice);
     world.put(api::Kind::ResourceSlice, sets);
-    const int wanted = 1 + pick(2);
+    const int wanted = 1 + any_below(2);
     const api::ResourceClaim like = any_interchangeable_claim();
     for (int i = 0; i < wanted; ++i) {
-      api::ResourceClaim claim = chance(3) ? any_interchangeable_claim() : like;
+      api::ResourceClaim claim = any_one_in(3) ? any_interchangeable_claim() : like;
       claim.meta.name = claim.meta.uid = name("want", i);
       world.put(api::Kind::ResourceClaim, claim);
       claims.push_back(world.view.claims.find_shared("default", claim.meta.name));
@@ -408,26 +409,26 @@ struct InterchangeableScene : Scene {
     api::ResourceClaim claim;
     claim.meta.ns = "default";
     const api::DeviceSubRequest like = any_plain_sub(), other = any_plain_sub();
-    const int requests = 1 + pick(4);
+    const int requests = 1 + any_below(4);
     for (int r = 0; r < requests; ++r) {
-      api::DeviceRequest request{name("r", r), chance(6), {chance(4) ? other : like}};
+      api::DeviceRequest request{name("r", r), any_one_in(6), {any_one_in(4) ? other : like}};
       if (request.prioritized) request.alternatives.push_back(other);
       for (std::size_t a = 0; a < request.alternatives.size(); ++a)
         request.alternatives[a].name = request.prioritized ? name("a", static_cast<int>(a)) : request.name;
       claim.requests.push_back(std::move(request));
     }
-    if (chance(3)) claim.constraints.push_back({{}, pick(2) ? "d0/numa" : "d0/idx", ""});
-    if (chance(3)) claim.constraints.push_back({{}, "", pick(2) ? "d0/numa" : "d0/idx"});
+    if (any_one_in(3)) claim.constraints.push_back({{}, any_below(2) ? "d0/numa" : "d0/idx", ""});
+    if (any_one_in(3)) claim.constraints.push_back({{}, "", any_below(2) ? "d0/numa" : "d0/idx"});
     return claim;
   }
   static api::DeviceSubRequest any_plain_sub() {
     api::DeviceSubRequest sub;
     sub.device_class = "c0";
-    if (chance(3)) sub.selectors = {pick(2) ? "has numa" : "has idx"};
-    sub.count = 1 + pick(2);
-    if (chance(10)) sub.mode = api::AllocationMode::All;
-    if (chance(2)) sub.tolerations.push_back({"t", "Exists", "", "", {}});
-    if (chance(4)) sub.capacity["mem"] = Quantity::of(1 + pick(2));
+    if (any_one_in(3)) sub.selectors = {any_below(2) ? "has numa" : "has idx"};
+    sub.count = 1 + any_below(2);
+    if (any_one_in(10)) sub.mode = api::AllocationMode::All;
+    if (any_one_in(2)) sub.tolerations.push_back({"t", "Exists", "", "", {}});
+    if (any_one_in(4)) sub.capacity["mem"] = Quantity::of(1 + any_below(2));
     return sub;
   }
 };
@@ -446,7 +447,7 @@ TEST(Judge, AgreesOnInterchangeableDevices) {
 // Partitions of two pieces of hardware, and devices to share, some of them in use: where the choice matters.
 struct PartitionScene : Scene {
   PartitionScene() : Scene(Empty{}) {
-    gates.compatibility_groups = chance(2);
+    gates.compatibility_groups = any_one_in(2);
     put_nodes();
     api::DeviceClass device_class;
     device_class.meta.name = "c0";
@@ -461,28 +462,28 @@ struct PartitionScene : Scene {
     sets.meta.name = "t";
     for (int set = 0; set < 2; ++set)
       sets.shared_counters.push_back(
-          {name("set", set), {{"m", Quantity::of(4 + pick(4))}, {"n", Quantity::of(2 + pick(2))}}});
-    const int devices = 4 + pick(5);
+          {name("set", set), {{"m", Quantity::of(4 + any_below(4))}, {"n", Quantity::of(2 + any_below(2))}}});
+    const int devices = 4 + any_below(5);
     for (int i = 0; i < devices; ++i) slice.devices.push_back(any_partition(i));
-    if (chance(2)) {
+    if (any_one_in(2)) {
       slice.per_device_node_selection = true;
       slice.node_name.clear();
-      for (api::Device& device : slice.devices) device.node_name = chance(5) ? "n1" : "n0";
+      for (api::Device& device : slice.devices) device.node_name = any_one_in(5) ? "n1" : "n0";
     }
     world.put(api::Kind::ResourceSlice, slice);
     world.put(api::Kind::ResourceSlice, sets);
     take_some();
-    const int wanted = 1 + pick(2);
+    const int wanted = 1 + any_below(2);
     for (int i = 0; i < wanted; ++i) {
       api::ResourceClaim claim;
       claim.meta.ns = "default";
       claim.meta.name = claim.meta.uid = name("want", i);
-      for (int r = 0; r < 1 + pick(2); ++r) {
-        api::DeviceSubRequest sub{.name = name("r", r), .device_class = "c0", .count = 1 + pick(2)};
-        if (chance(3)) sub.capacity["mem"] = Quantity::of(1 + pick(2));
+      for (int r = 0; r < 1 + any_below(2); ++r) {
+        api::DeviceSubRequest sub{.name = name("r", r), .device_class = "c0", .count = 1 + any_below(2)};
+        if (any_one_in(3)) sub.capacity["mem"] = Quantity::of(1 + any_below(2));
         claim.requests.push_back({sub.name, false, {sub}});
       }
-      if (chance(4)) claim.constraints.push_back({{}, "d0/numa", ""});
+      if (any_one_in(4)) claim.constraints.push_back({{}, "d0/numa", ""});
       world.put(api::Kind::ResourceClaim, claim);
       claims.push_back(world.view.claims.find_shared("default", claim.meta.name));
     }
@@ -490,16 +491,17 @@ struct PartitionScene : Scene {
   api::Device any_partition(int index) const {
     api::Device device;
     device.name = name("g", index);
-    if (!chance(4)) device.attributes["numa"] = std::int64_t{pick(2)};
-    if (chance(6)) device.binding_conditions = {"Ready"};
-    device.allow_multiple = chance(3);
-    if (chance(2)) device.capacity["mem"] = {Quantity::of(2 + pick(4)), {}};
+    if (!any_one_in(4)) device.attributes["numa"] = std::int64_t{any_below(2)};
+    if (any_one_in(6)) device.binding_conditions = {"Ready"};
+    device.allow_multiple = any_one_in(3);
+    if (any_one_in(2)) device.capacity["mem"] = {Quantity::of(2 + any_below(4)), {}};
     const std::vector<std::string> groups =
         gates.compatibility_groups ? any_groups() : std::vector<std::string>();
     for (int set = 0; set < 2; ++set)
-      if (chance(2))
-        device.consumes.push_back(
-            {name("set", set), {{"m", Quantity::of(1 + pick(4))}, {"n", Quantity::of(pick(2))}}, groups});
+      if (any_one_in(2))
+        device.consumes.push_back({name("set", set),
+                                   {{"m", Quantity::of(1 + any_below(4))}, {"n", Quantity::of(any_below(2))}},
+                                   groups});
     return device;
   }
 };
@@ -544,7 +546,7 @@ void compare_scored(const Scene& scene, std::map<std::string, int>& seen) {
   Allocator first(scene.world.cluster, selectors, random, scene.gates);
   Allocator best(scene.world.cluster, selectors, random, scene.gates);
   best.set_scoring(DeviceScoring::LeastFragmenting);
-  if (chance(2)) best.skip_plain_search();
+  if (any_one_in(2)) best.skip_plain_search();
   const model::NodeId node = scene.world.cluster.find_node("n0");
   const auto compiled = first.prepare(scene.claims), other = best.prepare(scene.claims);
   RC_ASSERT(compiled.ok() == other.ok());
@@ -587,7 +589,7 @@ TEST(Judge, NoAllocationFragmentsLess) {
   std::map<std::string, int> seen;
   EXPECT_TRUE(rc::check("the least fragmenting allocation is taken", [&] {
     for (int i = 0; i < kWorldsEachRun; ++i) {
-      switch (pick(4)) {
+      switch (any_below(4)) {
         case 0:
           compare_scored(Scene(), seen);
           break;

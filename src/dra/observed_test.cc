@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 
+#include "base/testing/source_dir.h"
 #include "dra/cel_selectors.h"
 #include "dra/judge/certificate_checker.h"
 #include "dra/test_world.h"
@@ -15,7 +16,7 @@ namespace {
 std::vector<Json> recorded_worlds() {
   std::vector<Json> worlds;
   for (const char* name : {"worlds.jsonl", "fresh-worlds.jsonl"}) {  // the latter by tests/oracle
-    std::ifstream file(std::string(BERTH_SOURCE_DIR "/tests/data/dra/") + name);
+    std::ifstream file(source_path(std::string("tests/data/dra/") + name));
     for (std::string line; std::getline(file, line);) worlds.push_back(*parse_json(line));
   }
   return worlds;

@@ -4,6 +4,8 @@
 
 #include "api/types/bind_request.h"
 #include "api/types/pod.h"
+#include "base/hex.h"
+#include "client/api_path.h"
 #include "explain/decision_history.h"
 #include "explain/explanation.h"
 
@@ -13,24 +15,13 @@ namespace {
 using scheduling::DecisionKind;
 
 std::string escaped(std::string_view segment) {
-  constexpr std::string_view kHex = "0123456789ABCDEF", kPlain = "-._~";
-  std::string out;
-  for (const char c : segment) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 || kPlain.find(c) != std::string_view::npos) {
-      out += c;
-    } else {
-      out += {'%', kHex[byte >> 4], kHex[byte & 15]};
-    }
-  }
-  return out;
+  return percent_encoded(segment, kPlainInSegment);
 }
 
-// "/apis/GROUP/VERSION/namespaces/NS/RESOURCE", of all namespaces without one.
-std::string collection(api::Kind kind, const std::string& ns) {
-  const api::ResourceRef ref = api::ref_of(kind);
-  return (ref.group.empty() ? "/api/" : "/apis/" + ref.group + "/") + ref.version +
-         (ns.empty() ? "" : "/namespaces/" + escaped(ns)) + "/" + ref.resource;
+// Of one object, or without a name of all in the namespace, or without that of all there are.
+std::string url_path(api::Kind kind, const std::string& ns, const std::string& name = {}) {
+  return client::path_of(
+      {.verb = client::Verb::Get, .resource = api::ref_of(kind), .ns = escaped(ns), .name = escaped(name)});
 }
 
 // One question being answered.
@@ -63,8 +54,8 @@ class Inquiry {
     facts.group = TRY(object(api::Kind::PodGroup, question_.name));
     if (facts.group.is_null()) return not_found();
     facts.record = TRY(record(DecisionKind::Group, question_.name));
-    const Json pods = TRY(read_.objects(collection(api::Kind::Pod, question_.ns)));
-    const Json requests = TRY(read_.objects(collection(api::Kind::BindRequest, question_.ns)));
+    const Json pods = TRY(read_.objects(url_path(api::Kind::Pod, question_.ns)));
+    const Json requests = TRY(read_.objects(url_path(api::Kind::BindRequest, question_.ns)));
     std::map<std::string, const Json*> by_pod;
     for (const Json& request : requests.items_at("items"))
       by_pod[std::string(request.part("spec").string_at("podUID"))] = &request;
@@ -80,7 +71,7 @@ class Inquiry {
 
  private:
   Result<Json> object(api::Kind kind, const std::string& name) const {
-    return read_.objects(collection(kind, question_.ns) + "/" + escaped(name));
+    return read_.objects(url_path(kind, question_.ns, name));
   }
   Result<Json> record(DecisionKind kind, const std::string& name) const {
     return read_.decisions(decision_path(kind, escaped(question_.ns), escaped(name)));
@@ -90,8 +81,8 @@ class Inquiry {
     const api::ResourceRef ref = api::ref_of(question_.kind);
     const std::string what = question_.kind == api::Kind::Pod ? "pod " : "podgroup ";
     const std::string text = what + question_.ns + "/" + question_.name + " does not exist";
-    const Result<Json> same = read_.objects(collection(question_.kind, "") +
-                                            "?fieldSelector=metadata.name%3D" + escaped(question_.name));
+    const Result<Json> same = read_.objects(url_path(question_.kind, "") + "?fieldSelector=metadata.name%3D" +
+                                            escaped(question_.name));
     if (same && !same->items_at("items").empty()) {
       const Json& first = same->items_at("items").front();
       return Error(ErrorCode::NotFound, text + "; one of that name is in namespace " +

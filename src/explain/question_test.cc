@@ -8,7 +8,7 @@
 namespace berth::explain {
 namespace {
 
-const Time kNow = parse_time("2026-01-01T00:01:40Z").value();
+const Time kAskedAt = parse_time("2026-01-01T00:01:40Z").value();
 const std::string kPods = "/api/v1/namespaces/ns/pods", kDecisions = "/berth/v1alpha1/decisions/";
 
 using Paths = std::vector<std::string>;
@@ -27,7 +27,7 @@ class Pages {
       if (page->second.empty()) return Error(ErrorCode::Unavailable, "does not answer");
       return parse_json(page->second);
     };
-    return answer({kind, "ns", name}, {read, read}, kNow);
+    return answer({kind, "ns", name}, {read, read}, kAskedAt);
   }
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 using api::Kind;
 
-constexpr const char* kDriver = "gpu.example.com";
+constexpr const char* kReporterDriver = "gpu.example.com";
 const api::ObjectKey kPodKey{Kind::Pod, "d", "p", {}};
 
 void put(client::View& view, Kind kind, const std::string& object) {
@@ -59,7 +59,7 @@ struct Bench {
       R"("containerStatuses":[{"name":"b","ready":true,"x":1},{"name":"a","ready":true}]})";
 
   void report(const char* device, Health health, std::string message = "") {
-    cache.update(kDriver, {{{"node-1", device}, {health, std::move(message)}, 0}}, now);
+    cache.update(kReporterDriver, {{{"node-1", device}, {health, std::move(message)}, 0}}, now);
     feed.publish("node-1", cache.snapshot());
   }
   client::Effects run() { return reporter->reconcile(view, kPodKey, now); }

@@ -30,8 +30,8 @@ bool eventually(const std::function<bool()>& condition) {
   return condition();
 }
 
-DeviceReport report(const char* device, Health health, std::int64_t timeout_s = 60,
-                    std::string message = "") {
+DeviceReport reported(const char* device, Health health, std::int64_t timeout_s = 60,
+                      std::string message = "") {
   return {{"node-1", device}, {health, std::move(message)}, timeout_s};
 }
 
@@ -95,37 +95,37 @@ struct Agents : ::testing::Test {
 };
 
 TEST_F(Agents, ADriverRegistersAndItsReportsAreSeen) {
-  const auto one = driver("a.sock", {report("gpu-1", Health::Healthy)});
+  const auto one = driver("a.sock", {reported("gpu-1", Health::Healthy)});
   EXPECT_TRUE(shows("Healthy")) << shown();
   EXPECT_TRUE(eventually([&] { return one->answers() == std::vector<std::string>{"registered"}; }));
-  one->report({report("gpu-1", Health::Unhealthy, 60, "xid 79")});
+  one->report({reported("gpu-1", Health::Unhealthy, 60, "xid 79")});
   EXPECT_TRUE(shows("Unhealthy: xid 79")) << shown();
-  one->report({report("gpu-1", Health::Healthy)});
+  one->report({reported("gpu-1", Health::Healthy)});
   EXPECT_TRUE(shows("Healthy")) << shown();
   EXPECT_EQ(feed.latest("node-2"), nullptr);
 }
 
 TEST_F(Agents, ADriverThatWasThereBeforeIsFound) {
   agents.reset();
-  const auto one = driver("a.sock", {report("gpu-1", Health::Healthy)});
+  const auto one = driver("a.sock", {reported("gpu-1", Health::Healthy)});
   start({"node-1"});
   EXPECT_TRUE(shows("Healthy")) << shown();
 }
 
 TEST_F(Agents, TheOlderVersionOfTheServiceIsSpoken) {
-  const auto one = driver("a.sock", {report("gpu-1", Health::Unhealthy)},
+  const auto one = driver("a.sock", {reported("gpu-1", Health::Unhealthy)},
                           {"v1beta1.DRAPlugin", "v1alpha1.DRAResourceHealth", "v1.DRAResourceHealth"});
   EXPECT_TRUE(shows("Unhealthy")) << shown();
 }
 
 TEST_F(Agents, ARestartUnderTheSamePathIsNoFlap) {
-  auto one = driver("a.sock", {report("gpu-1", Health::Healthy)});
+  auto one = driver("a.sock", {reported("gpu-1", Health::Healthy)});
   ASSERT_TRUE(shows("Healthy"));
   const auto before = seen();
   one.reset();
-  one = driver("a.sock", {report("gpu-1", Health::Healthy), report("gpu-2", Health::Healthy)});
+  one = driver("a.sock", {reported("gpu-1", Health::Healthy), reported("gpu-2", Health::Healthy)});
   ASSERT_TRUE(eventually([&] { return one->streams() == 1; }));
-  one->report({report("gpu-1", Health::Unhealthy)});
+  one->report({reported("gpu-1", Health::Unhealthy)});
   EXPECT_TRUE(shows("Unhealthy")) << shown();
   auto expected = before;
   expected.push_back("Unhealthy");
@@ -133,33 +133,33 @@ TEST_F(Agents, ARestartUnderTheSamePathIsNoFlap) {
 }
 
 TEST_F(Agents, TheNewestInstanceIsHeardAndTheOldOneUntilThen) {
-  auto old = driver("old.sock", {report("gpu-1", Health::Healthy)});
+  auto old = driver("old.sock", {reported("gpu-1", Health::Healthy)});
   ASSERT_TRUE(shows("Healthy"));
   const auto fresh = driver("new.sock", {});
   ASSERT_TRUE(eventually([&] { return fresh->streams() == 1; }));
-  old->report({report("gpu-1", Health::Unhealthy, 60, "still heard")});
+  old->report({reported("gpu-1", Health::Unhealthy, 60, "still heard")});
   ASSERT_TRUE(shows("Unhealthy: still heard"));
-  fresh->report({report("gpu-1", Health::Healthy)});
+  fresh->report({reported("gpu-1", Health::Healthy)});
   ASSERT_TRUE(shows("Healthy"));
   ASSERT_TRUE(eventually([&] { return old->streams() == 0; }));
-  old->report({report("gpu-1", Health::Unhealthy, 60, "too late")});
+  old->report({reported("gpu-1", Health::Unhealthy, 60, "too late")});
   old.reset();
-  fresh->report({report("gpu-1", Health::Unhealthy, 60, "last")});
+  fresh->report({reported("gpu-1", Health::Unhealthy, 60, "last")});
   ASSERT_TRUE(shows("Unhealthy: last"));
   for (const std::string& text : seen()) EXPECT_EQ(text.find("too late"), std::string::npos);
 }
 
 TEST_F(Agents, WhenTheNewestInstanceLeavesTheOlderOneIsHeardAgain) {
-  const auto old = driver("old.sock", {report("gpu-1", Health::Healthy)});
+  const auto old = driver("old.sock", {reported("gpu-1", Health::Healthy)});
   ASSERT_TRUE(shows("Healthy"));
-  auto fresh = driver("new.sock", {report("gpu-1", Health::Unhealthy)});
+  auto fresh = driver("new.sock", {reported("gpu-1", Health::Unhealthy)});
   ASSERT_TRUE(shows("Unhealthy"));
   fresh.reset();
   EXPECT_TRUE(shows("Healthy")) << shown();
 }
 
 TEST_F(Agents, SilencePastTheDeadlineIsUnknownAndTheNextReportRecovers) {
-  const auto one = driver("a.sock", {report("gpu-1", Health::Healthy, 1)});
+  const auto one = driver("a.sock", {reported("gpu-1", Health::Healthy, 1)});
   ASSERT_TRUE(shows("Healthy"));
   ASSERT_TRUE(shows("Unknown: no health report for more than 1s")) << shown();
   one->report({});
@@ -203,15 +203,15 @@ TEST_F(Agents, RefusedPluginsHearWhy) {
 }
 
 TEST_F(Agents, AMessageOfTooManyDevicesIsNotTakenIn) {
-  const auto one = driver("a.sock", {report("gpu-1", Health::Healthy)});
+  const auto one = driver("a.sock", {reported("gpu-1", Health::Healthy)});
   ASSERT_TRUE(shows("Healthy"));
-  Reports flood = {report("gpu-1", Health::Unhealthy)};
+  Reports flood = {reported("gpu-1", Health::Unhealthy)};
   for (int n = 0; n < 100000; ++n)
     flood.push_back({{"p", "d" + std::to_string(n)}, {Health::Healthy, ""}, 0});
   one->report(flood);
   ASSERT_TRUE(eventually([&] { return one->streams() == 0; }));
   EXPECT_EQ(shown(), "Healthy");
-  const auto two = driver("b.sock", {report("gpu-1", Health::Unhealthy)});
+  const auto two = driver("b.sock", {reported("gpu-1", Health::Unhealthy)});
   EXPECT_TRUE(shows("Unhealthy")) << "the agent goes on";
 }
 
@@ -248,8 +248,8 @@ TEST_F(Agents, NoiseAndFilesAreSurvived) {
   std::ofstream(socket("file.sock")) << "no socket";
   ::mkdir(socket("folder").c_str(), 0700);
   ASSERT_TRUE(eventually([&] { return noise.met >= 2; })) << "it is tried again";
-  const auto hidden = driver(".hidden.sock", {report("gpu-1", Health::Unhealthy)});
-  const auto one = driver("folder/a.sock", {report("gpu-1", Health::Healthy)});
+  const auto hidden = driver(".hidden.sock", {reported("gpu-1", Health::Unhealthy)});
+  const auto one = driver("folder/a.sock", {reported("gpu-1", Health::Healthy)});
   EXPECT_TRUE(shows("Healthy")) << shown();
   EXPECT_TRUE(hidden->answers().empty());
 }

@@ -7,9 +7,6 @@
 namespace berth::model {
 namespace {
 
-std::string text_of(const client::NamedKey& key) {
-  return key.ns.empty() ? key.name : key.ns + "/" + key.name;
-}
 template <class T>
 std::string version_of(const std::shared_ptr<const T>& object) {
   return object ? "version " + std::to_string(object->meta.resource_version) : "absent";
@@ -211,7 +208,7 @@ class Audit::Look {
   }
   std::string text_of_use(const DeviceUse& use) const {
     std::string text = use.free() ? "free" : "held by";
-    for (const ClaimId claim : use.holders) text += " " + text_of(cluster_.claim(claim).key);
+    for (const ClaimId claim : use.holders) text += " " + cluster_.claim(claim).key.text();
     return use.free() || !use.holders.empty() ? text : "held by nobody";
   }
   void recount(DeviceId device) {
@@ -251,9 +248,9 @@ class Audit::Look {
     cluster_.recompute(pod);
     const NodeId is = ledger_.node_of(pod);
     if (was != is)
-      say("place of pod " + text_of(key), where(was), where(is));
+      say("place of pod " + key.text(), where(was), where(is));
     else if (is.valid() && charged != ledger_.pods_[pod.index()].requests)
-      say("charge of pod " + text_of(key), "other amounts", "what it asks for");
+      say("charge of pod " + key.text(), "other amounts", "what it asks for");
   }
 
   // It holds what its object, a bind request or a decision under way says.
@@ -271,7 +268,7 @@ class Audit::Look {
     const std::shared_ptr<const api::Allocation> right = cluster_.allocation_of(cluster_.claim(claim));
     const bool same = same_devices(was ? was->allocation.get() : nullptr, right.get());
     if (same && (!was || matches(*was))) return;
-    say("devices of claim " + text_of(cluster_.claim(claim).key),
+    say("devices of claim " + cluster_.claim(claim).key.text(),
         same ? "other devices" : devices_of(was ? was->allocation.get() : nullptr), devices_of(right.get()));
     ledger_.update_claim(claim, right ? cluster_.reservation_for(right) : nullptr);
   }

@@ -23,10 +23,6 @@ Id row_of(std::map<client::NamedKey, Id>& ids, std::vector<Row>& rows, std::vect
   return at->second;
 }
 
-std::string text_of(const client::NamedKey& key) {
-  return key.ns + "/" + key.name;
-}
-
 std::string sorted(std::vector<std::string> lines) {
   std::sort(lines.begin(), lines.end());
   std::string out;
@@ -170,7 +166,7 @@ std::string Cluster::nodes_text() const {
     std::string line = "node " + nodes_[i].name + (nodes_[i].live ? " live" : " unknown");
     for (const std::string& entry : taken) line += " " + entry;
     std::vector<std::string> pods;
-    for (const PodId pod : use.pods) pods.push_back(text_of(pods_[pod.index()].key));
+    for (const PodId pod : use.pods) pods.push_back(pods_[pod.index()].key.text());
     std::sort(pods.begin(), pods.end());
     for (const std::string& pod : pods) line += " pod:" + pod;
     lines.push_back(std::move(line));
@@ -191,7 +187,7 @@ std::string Cluster::devices_text() const {
     std::vector<std::string> details;
     for (const CapacityAmount& entry : use.consumed)
       details.push_back(capacities_.text(entry.capacity) + "=" + entry.amount.text());
-    for (const ClaimId claim : use.holders) details.push_back("claim:" + text_of(claims_[claim.index()].key));
+    for (const ClaimId claim : use.holders) details.push_back("claim:" + claims_[claim.index()].key.text());
     std::sort(details.begin(), details.end());
     for (const std::string& detail : details) line += " " + detail;
     lines.push_back(std::move(line));
@@ -205,9 +201,9 @@ std::string Cluster::to_text() const {
     for (const auto& [name, slice] : pools_[pool.index()].slices)
       out += "slice " + key.first + "/" + key.second + " " + name + "\n";
   for (const auto& [key, pool] : shared_pools_) out += "wide " + key.first + "/" + key.second + "\n";
-  for (const auto& [key, pod] : pod_ids_) out += "pod " + text_of(key) + "\n";
+  for (const auto& [key, pod] : pod_ids_) out += "pod " + key.text() + "\n";
   for (const auto& [key, claim] : claim_ids_)
-    out += "claim " + text_of(key) + (ledger_.reservation(claim) ? " holds\n" : "\n");
+    out += "claim " + key.text() + (ledger_.reservation(claim) ? " holds\n" : "\n");
   for (const auto& [uid, assumption] : assumptions_)
     out += "assumed " + uid + " on " + assumption.node + " by " + assumption.decision + "\n";
   return out;

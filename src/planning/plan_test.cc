@@ -9,6 +9,7 @@
 #include "api/type_table.h"
 #include "api/yaml.h"
 #include "base/random.h"
+#include "base/testing/source_dir.h"
 #include "dra/cel_selectors.h"
 
 namespace berth::planning {
@@ -353,7 +354,7 @@ TEST(Plan, TheOrderOfTheInputNeverMatters) {
 }
 
 TEST(Plan, RecordedWorldsGetTheirVerdicts) {
-  std::ifstream file(BERTH_SOURCE_DIR "/tests/data/dra/worlds.jsonl");
+  std::ifstream file(source_path("tests/data/dra/worlds.jsonl"));
   std::size_t judged = 0;
   std::set<std::string> different;
   for (std::string line; std::getline(file, line);) {

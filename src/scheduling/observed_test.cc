@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 
+#include "base/testing/source_dir.h"
 #include "scheduling/test_bench.h"
 
 namespace berth::scheduling {
@@ -97,7 +98,7 @@ void check_group(const TestBench& bench, const Json& group) {
 }
 
 TEST(Observed, GroupsGetAtLeastWhatKubeSchedulerGaveThem) {
-  std::ifstream file(BERTH_SOURCE_DIR "/tests/data/scheduling/groups.jsonl");
+  std::ifstream file(source_path("tests/data/scheduling/groups.jsonl"));
   int cases = 0;
   for (std::string line; std::getline(file, line); ++cases) {
     const Json one = *parse_json(line);

@@ -109,10 +109,10 @@ TransportOptions plain(std::uint16_t port = 0) {
   return options;
 }
 
-const api::ResourceRef kMaps{"", "v1", "configmaps"};
+const api::ResourceRef kConfigMaps{"", "v1", "configmaps"};
 
 client::ApiRequest create(const std::string& name) {
-  return {client::Verb::Create, kMaps, "default", name, "", R"({"metadata":{"name":")" + name + "\"}}"};
+  return {client::Verb::Create, kConfigMaps, "default", name, "", R"({"metadata":{"name":")" + name + "\"}}"};
 }
 
 // Keeps a port of loopback for one test while no server listens on it: bound, so that nobody is given it, but
@@ -164,7 +164,7 @@ class HttpsClient : public testing::Test {
   }
   void follow() {
     client = connect(port, clock);
-    subscription = client->list_and_watch(kMaps, listener);
+    subscription = client->list_and_watch(kConfigMaps, listener);
   }
   static std::unique_ptr<store::Store> open() {
     store::StoreOptions options;
@@ -194,16 +194,17 @@ TEST_F(HttpsClient, ListsInPagesThenWatches) {
   EXPECT_TRUE(call(*writer, create("d")).ok());
   EXPECT_EQ(listener.heard.take(), "added ConfigMap/d");
   EXPECT_TRUE(
-      call(*writer, {client::Verb::MergePatch, kMaps, "default", "d", "", R"({"data":{"k":"1"}})"}).ok());
+      call(*writer, {client::Verb::MergePatch, kConfigMaps, "default", "d", "", R"({"data":{"k":"1"}})"})
+          .ok());
   EXPECT_EQ(listener.heard.take(), "modified ConfigMap/d");
-  EXPECT_TRUE(call(*writer, {client::Verb::Delete, kMaps, "default", "d", "", ""}).ok());
+  EXPECT_TRUE(call(*writer, {client::Verb::Delete, kConfigMaps, "default", "d", "", ""}).ok());
   EXPECT_EQ(listener.heard.take(), "deleted ConfigMap/d");
 }
 
 TEST_F(HttpsClient, ARequestDoesNotWaitForWhoReadsAWatch) {
   SlowListener slow;
   client = connect(port, clock);
-  subscription = client->list_and_watch(kMaps, slow);
+  subscription = client->list_and_watch(kConfigMaps, slow);
   EXPECT_EQ(slow.heard.take(), "list");
   EXPECT_TRUE(call(*client, create("a")).ok());
   EXPECT_EQ(slow.heard.take(), "change");
@@ -218,7 +219,7 @@ TEST_F(HttpsClient, CarriesEveryVerbAndItsRefusals) {
   const client::ApiReply made = call(*client, create("a"));
   ASSERT_TRUE(made.object);
   const auto ask = [&](client::Verb verb, std::string body) {
-    return call(*client, {verb, kMaps, "default", "a", "", std::move(body)});
+    return call(*client, {verb, kConfigMaps, "default", "a", "", std::move(body)});
   };
   EXPECT_EQ(call(*client, create("a")).reason, "AlreadyExists");
   const client::ApiReply put = ask(client::Verb::Update, *made.object);
@@ -257,7 +258,7 @@ TEST_F(HttpsClient, ListsAgainWhenHistoryIsGone) {
   const auto writer = connect(port, clock);
   for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"})
     EXPECT_TRUE(call(*writer, create(name)).ok());
-  EXPECT_TRUE(call(*writer, {client::Verb::Delete, kMaps, "default", "a", "", ""}).ok());
+  EXPECT_TRUE(call(*writer, {client::Verb::Delete, kConfigMaps, "default", "a", "", ""}).ok());
   stop();
   port = usual.number;
   start();
@@ -325,7 +326,7 @@ TEST(HttpsClientScript, AListWhosePagesExpiredIsTakenWhole) {
   SystemClock clock;
   Listener listener;
   const auto client = connect(api.port(), clock);
-  const auto subscription = client->list_and_watch(kMaps, listener);
+  const auto subscription = client->list_and_watch(kConfigMaps, listener);
   EXPECT_EQ(listener.heard.take(), "list ConfigMap/a ConfigMap/b ConfigMap/c");
   for (const char* line : {"/api/v1/configmaps limit=2", "/api/v1/configmaps limit=2 continue=x+/=",
                            "/api/v1/configmaps", "/api/v1/configmaps watch=1 resourceVersion=6"})
@@ -346,7 +347,7 @@ TEST(HttpsClientScript, EventsComeInAnyPiecesAndBookmarksMoveTheVersion) {
   SystemClock clock;
   Listener listener;
   const auto client = connect(api.port(), clock);
-  const auto subscription = client->list_and_watch(kMaps, listener);
+  const auto subscription = client->list_and_watch(kConfigMaps, listener);
   for (const char* line : {"list", "added K/a", "list ConfigMap/z"}) EXPECT_EQ(listener.heard.take(), line);
   for (const char* version :
        {"", " watch=1 resourceVersion=5", " watch=1 resourceVersion=9", "", " watch=1 resourceVersion=20"})
@@ -360,7 +361,7 @@ TEST(HttpsClientScript, BrokenAnswersAreToldAndTriedAgain) {
   SystemClock clock;
   Listener listener;
   const auto client = connect(api.port(), clock);
-  const auto subscription = client->list_and_watch(kMaps, listener);
+  const auto subscription = client->list_and_watch(kConfigMaps, listener);
   EXPECT_EQ(listener.heard.take(), "list");
   EXPECT_EQ(listener.heard.take(), "list ConfigMap/a");
   for (const char* line : {"list: 500 : oops", "list: the answer is no list that can be read",
@@ -381,7 +382,7 @@ TEST(HttpsClientScript, ARefusedListAfterAGoodOneTakesNothingAway) {
     SystemClock clock;
     Listener listener;
     const auto client = connect(api.port(), clock);
-    const auto subscription = client->list_and_watch(kMaps, listener);
+    const auto subscription = client->list_and_watch(kConfigMaps, listener);
     EXPECT_EQ(listener.heard.take(), "list ConfigMap/a ConfigMap/b");
     EXPECT_EQ(listener.heard.take(), "list ConfigMap/b");
     for (int i = 0; i < 2; ++i)
@@ -407,7 +408,7 @@ TEST(HttpsClientScript, AWatchThatToldSomethingIsResumedAtOnce) {
   client::WatchPacing pacing;
   pacing.first_pause = pacing.longest_pause = pacing.short_watch = Duration::minutes(1);
   const auto client = client::make_https_client(access, {}, clock, pacing).value();
-  const auto subscription = client->list_and_watch(kMaps, listener);
+  const auto subscription = client->list_and_watch(kConfigMaps, listener);
   for (const char* line : {"list", "added K/a", "added K/b", "added K/c", "added K/d", "list ConfigMap/z"})
     EXPECT_EQ(listener.heard.take(), line);
 }
@@ -421,7 +422,7 @@ TEST(HttpsClientScript, TheServersDateMovesTheClock) {
   client::ClusterAccess access;
   access.server = "http://127.0.0.1:" + std::to_string(api.port());
   const auto client = client::make_https_client(access, {}, machine, quick(), &server_time).value();
-  const auto subscription = client->list_and_watch(kMaps, listener);
+  const auto subscription = client->list_and_watch(kConfigMaps, listener);
   EXPECT_EQ(listener.heard.take(), "list");
   EXPECT_TRUE(format_time(clock.now()).starts_with("1994-11-15T08:1")) << format_time(clock.now());
 }

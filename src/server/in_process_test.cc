@@ -39,10 +39,10 @@ class InProcess : public testing::Test {
   std::unique_ptr<client::ApiClient> client = make_in_process_client(server, "test");
 };
 
-const api::ResourceRef kConfigMaps{"", "v1", "configmaps"};
+const api::ResourceRef kMapsInProcess{"", "v1", "configmaps"};
 
 TEST_F(InProcess, CreateReadReplaceDelete) {
-  const client::ApiReply made = call(client::Verb::Create, kConfigMaps, "default", "a",
+  const client::ApiReply made = call(client::Verb::Create, kMapsInProcess, "default", "a",
                                      R"({"metadata":{"name":"a"},"data":{"k":"1"}})");
   ASSERT_EQ(made.code, 201) << made.message;
   const Json object = *parse_json(*made.object);
@@ -50,37 +50,39 @@ TEST_F(InProcess, CreateReadReplaceDelete) {
   EXPECT_EQ(object.find("metadata")->string_at("namespace"), "default");
   EXPECT_FALSE(object.find("metadata")->string_at("resourceVersion").empty());
 
-  EXPECT_EQ(call(client::Verb::Create, kConfigMaps, "default", "a", R"({"metadata":{"name":"a"}})").reason,
+  EXPECT_EQ(call(client::Verb::Create, kMapsInProcess, "default", "a", R"({"metadata":{"name":"a"}})").reason,
             "AlreadyExists");
-  EXPECT_EQ(call(client::Verb::Create, kConfigMaps, "nowhere", "a", R"({"metadata":{"name":"a"}})").message,
-            "namespaces \"nowhere\" not found");
+  EXPECT_EQ(
+      call(client::Verb::Create, kMapsInProcess, "nowhere", "a", R"({"metadata":{"name":"a"}})").message,
+      "namespaces \"nowhere\" not found");
 
-  const client::ApiReply replaced = call(client::Verb::Update, kConfigMaps, "default", "a",
+  const client::ApiReply replaced = call(client::Verb::Update, kMapsInProcess, "default", "a",
                                          R"({"metadata":{"name":"a"},"data":{"k":"2"}})");
   ASSERT_EQ(replaced.code, 200) << replaced.message;
-  const client::ApiReply unchanged = call(client::Verb::Update, kConfigMaps, "default", "a",
+  const client::ApiReply unchanged = call(client::Verb::Update, kMapsInProcess, "default", "a",
                                           R"({"metadata":{"name":"a"},"data":{"k":"2"}})");
   EXPECT_EQ(*unchanged.object, *replaced.object);
-  EXPECT_EQ(call(client::Verb::Update, kConfigMaps, "default", "a",
+  EXPECT_EQ(call(client::Verb::Update, kMapsInProcess, "default", "a",
                  R"({"metadata":{"name":"a","resourceVersion":"1"},"data":{"k":"3"}})")
                 .reason,
             "Conflict");
 
-  EXPECT_EQ(call(client::Verb::Delete, kConfigMaps, "default", "a", "").code, 200);
-  EXPECT_EQ(call(client::Verb::Get, kConfigMaps, "default", "a", "").reason, "NotFound");
+  EXPECT_EQ(call(client::Verb::Delete, kMapsInProcess, "default", "a", "").code, 200);
+  EXPECT_EQ(call(client::Verb::Get, kMapsInProcess, "default", "a", "").reason, "NotFound");
 }
 
 TEST_F(InProcess, FinalizersHoldADeletionUntilTheyAreGone) {
-  call(client::Verb::Create, kConfigMaps, "default", "a",
+  call(client::Verb::Create, kMapsInProcess, "default", "a",
        R"({"metadata":{"name":"a","finalizers":["ex.io/hold"]}})");
-  const client::ApiReply pending = call(client::Verb::Delete, kConfigMaps, "default", "a", "");
+  const client::ApiReply pending = call(client::Verb::Delete, kMapsInProcess, "default", "a", "");
   ASSERT_TRUE(pending.object);
   EXPECT_NE(pending.object->find("deletionTimestamp"), std::string::npos);
-  EXPECT_EQ(call(client::Verb::Create, kConfigMaps, "default", "a", R"({"metadata":{"name":"a"}})").message,
-            "object is being deleted: configmaps \"a\" already exists");
-  EXPECT_EQ(call(client::Verb::Update, kConfigMaps, "default", "a", R"({"metadata":{"name":"a"}})").code,
+  EXPECT_EQ(
+      call(client::Verb::Create, kMapsInProcess, "default", "a", R"({"metadata":{"name":"a"}})").message,
+      "object is being deleted: configmaps \"a\" already exists");
+  EXPECT_EQ(call(client::Verb::Update, kMapsInProcess, "default", "a", R"({"metadata":{"name":"a"}})").code,
             200);
-  EXPECT_EQ(call(client::Verb::Get, kConfigMaps, "default", "a", "").reason, "NotFound");
+  EXPECT_EQ(call(client::Verb::Get, kMapsInProcess, "default", "a", "").reason, "NotFound");
 }
 
 struct Recorder final : client::WatchReceiver {
@@ -94,12 +96,12 @@ struct Recorder final : client::WatchReceiver {
 };
 
 TEST_F(InProcess, AWatchSeesTheListAndThenEveryChange) {
-  call(client::Verb::Create, kConfigMaps, "default", "a", R"({"metadata":{"name":"a"}})");
+  call(client::Verb::Create, kMapsInProcess, "default", "a", R"({"metadata":{"name":"a"}})");
   Recorder recorder;
-  const auto subscription = client->list_and_watch(kConfigMaps, recorder);
+  const auto subscription = client->list_and_watch(kMapsInProcess, recorder);
   EXPECT_EQ(recorder.listed, 1u);
-  call(client::Verb::Create, kConfigMaps, "default", "b", R"({"metadata":{"name":"b"}})");
-  call(client::Verb::Delete, kConfigMaps, "default", "b", "");
+  call(client::Verb::Create, kMapsInProcess, "default", "b", R"({"metadata":{"name":"b"}})");
+  call(client::Verb::Delete, kMapsInProcess, "default", "b", "");
   ASSERT_EQ(recorder.changes.size(), 2u);
   EXPECT_EQ(recorder.changes[0].kind, client::ChangeKind::Added);
   EXPECT_EQ(recorder.changes[1].kind, client::ChangeKind::Deleted);

@@ -171,7 +171,7 @@ constexpr TableColumn kStorageClassColumns[] = {
     kAge};
 constexpr TableColumn kRoleColumns[] = {kName, {"Created At", "date"}};
 
-constexpr TableRow kRows[] = {
+constexpr TableRow kWorkloadRows[] = {
     {"", "replicationcontrollers", {kReplicaColumns, replica_cells}},
     {"apps", "replicasets", {kReplicaColumns, replica_cells}},
     {"apps", "statefulsets", {kStatefulSetColumns, stateful_set_cells}},
@@ -187,7 +187,7 @@ constexpr TableRow kRows[] = {
 }  // namespace
 
 std::span<const TableRow> workload_rows() {
-  return kRows;
+  return kWorkloadRows;
 }
 
 }  // namespace berth::server

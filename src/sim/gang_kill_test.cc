@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/testing/source_dir.h"
 #include "sim/invariants.h"
 #include "sim/story.h"
 #include "sim/story_pod.h"
@@ -18,7 +19,7 @@ constexpr Duration kPatience = Duration::seconds(25);
 // Two gangs that need a rack each, whole: the first runs, the second is yet to be created.
 std::unique_ptr<World> half_full() {
   auto world = World::make({}).value();
-  const std::string given = std::string(BERTH_SOURCE_DIR) + "/tests/stories/given/";
+  const std::string given = source_path("tests/stories/given/");
   for (const char* file : {"two-racks.yaml", "gpus.yaml", "claim-templates.yaml"})
     EXPECT_TRUE(give(*world, given + file).ok());
   return world;

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/log.h"
+#include "base/testing/source_dir.h"
 #include "sim/storm.h"
 #include "sim/storm_shrink.h"
 
@@ -40,7 +41,7 @@ TEST(HostileStorm, EverySeedIsSurvived) {
 
 // What storms had found, shrunk: tests/storms/*.yaml.
 TEST(HostileStorm, EveryStoredPlanIsSurvived) {
-  const std::string folder = std::string(BERTH_SOURCE_DIR) + "/tests/storms";
+  const std::string folder = source_path("tests/storms");
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".yaml") continue;
     std::ifstream file(entry.path());

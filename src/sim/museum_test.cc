@@ -10,14 +10,15 @@
 
 #include "base/known_defects.h"
 #include "base/log.h"
+#include "base/testing/source_dir.h"
 #include "sim/museum.h"
 #include "sim/storm.h"
 
 namespace berth::sim {
 namespace {
 
-const std::string kPlans = std::string(BERTH_SOURCE_DIR) + "/tests/storms/museum";
-const std::string kDocument = std::string(BERTH_SOURCE_DIR) + "/docs/reliability.md";
+const std::string kPlans = source_path("tests/storms/museum");
+const std::string kDocument = source_path("docs/reliability.md");
 
 std::string text_of(const std::string& path) {
   std::ifstream file(path);
@@ -46,7 +47,7 @@ std::map<std::string, std::string> documented() {
   return rows;
 }
 
-StormResult storm(const StormPlan& plan, std::vector<std::string> ignored = {}) {
+StormResult storm_ignoring(const StormPlan& plan, std::vector<std::string> ignored) {
   configure_log(LogLevel::Off, LogFormat::Text);
   const Result<StormResult> result = run_storm(plan, {nullptr, std::move(ignored)});
   EXPECT_TRUE(result.ok()) << result.error().text();
@@ -60,10 +61,10 @@ TEST(Museum, EveryStoredPlanFindsItsDefectAndNothingElse) {
     ASSERT_TRUE(plan.ok()) << plan.error().text();
     const KnownDefectRow* row = known_defect(name);
     ASSERT_TRUE(row) << path << " is named after no defect";
-    const StormResult without = storm(*plan);
+    const StormResult without = storm_ignoring(*plan, {});
     EXPECT_TRUE(without.broken.empty()) << name << ": " << without.broken.front();
     const WithDefect defect(row->defect);
-    EXPECT_FALSE(storm(*plan, not_finding(*row)).broken.empty()) << name << " is not found";
+    EXPECT_FALSE(storm_ignoring(*plan, not_finding(*row)).broken.empty()) << name << " is not found";
   }
 }
 

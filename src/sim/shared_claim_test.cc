@@ -1,6 +1,7 @@
 // 256 pods, the most that one claim can have, that want it at the same moment: counted in writes.
 #include <gtest/gtest.h>
 
+#include "base/testing/source_dir.h"
 #include "sim/invariants.h"
 #include "sim/story.h"
 #include "sim/story_pod.h"
@@ -12,7 +13,7 @@ constexpr std::size_t kPods = 256;
 
 std::unique_ptr<World> world_with(WorldOptions options, const std::string& cards) {
   auto world = World::make(std::move(options)).value();
-  const std::string given = std::string(BERTH_SOURCE_DIR) + "/tests/stories/given/";
+  const std::string given = source_path("tests/stories/given/");
   for (const std::string& file : {std::string("two-racks.yaml"), cards})
     EXPECT_TRUE(give(*world, given + file).ok());
   return world;

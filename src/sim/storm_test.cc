@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/random.h"
+#include "base/testing/source_dir.h"
 #include "sim/invariants.h"
 #include "sim/story.h"
 #include "sim/story_pod.h"
@@ -12,7 +13,7 @@
 namespace berth::sim {
 namespace {
 
-const std::string kGiven = std::string(BERTH_SOURCE_DIR) + "/tests/stories/given/";
+const std::string kGiven = source_path("tests/stories/given/");
 
 constexpr int kRoundsDefault = 12;
 constexpr int kStepsPerRound = 40;

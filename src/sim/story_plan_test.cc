@@ -4,6 +4,7 @@
 #include <map>
 
 #include "api/kinds.h"
+#include "base/testing/source_dir.h"
 #include "dra/cel_selectors.h"
 #include "planning/plan.h"
 #include "sim/story.h"
@@ -12,7 +13,7 @@
 namespace berth::sim {
 namespace {
 
-const std::string kStories = std::string(BERTH_SOURCE_DIR) + "/tests/stories";
+const std::string kPlannedStories = source_path("tests/stories");
 
 using api::Kind;
 using planning::ResultKind;
@@ -85,13 +86,13 @@ void compare(World& world) {
 class StoryPlan : public testing::TestWithParam<std::string> {};
 
 TEST_P(StoryPlan, SaysWhatTheLiveSchedulerSays) {
-  const Result<StoryResult> result = run_story(GetParam(), kStories + "/given", compare);
+  const Result<StoryResult> result = run_story(GetParam(), kPlannedStories + "/given", compare);
   ASSERT_TRUE(result.ok()) << result.error().text();
   EXPECT_EQ(result->failure, "") << result->name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Stories, StoryPlan, testing::ValuesIn(story_files(kStories)),
-                         [](const auto& info) { return story_test_name(kStories, info.param); });
+INSTANTIATE_TEST_SUITE_P(Stories, StoryPlan, testing::ValuesIn(story_files(kPlannedStories)),
+                         [](const auto& info) { return story_test_name(kPlannedStories, info.param); });
 
 }  // namespace
 }  // namespace berth::sim

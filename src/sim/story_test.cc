@@ -1,12 +1,13 @@
 #include <gtest/gtest.h>
 
+#include "base/testing/source_dir.h"
 #include "sim/story.h"
 #include "sim/test_stories.h"
 
 namespace berth::sim {
 namespace {
 
-const std::string kStories = std::string(BERTH_SOURCE_DIR) + "/tests/stories";
+const std::string kStories = source_path("tests/stories");
 
 class Story : public testing::TestWithParam<std::string> {};
 

@@ -9,16 +9,16 @@
 namespace berth::store {
 namespace {
 
-constexpr std::size_t kWindowEvents = 40;
+constexpr std::size_t kJudgedWindowEvents = 40;
 constexpr int kStepsMax = 120;
-const std::vector<std::string> kResources = {"pods", "nodes", "resourceclaims.resource.k8s.io"};
+const std::vector<std::string> kJudgedResources = {"pods", "nodes", "resourceclaims.resource.k8s.io"};
 
 int any(int below) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, below));
 }
 
 Key random_key() {
-  return {kResources[static_cast<std::size_t>(any(3))], std::string(1, static_cast<char>('m' + any(3))),
+  return {kJudgedResources[static_cast<std::size_t>(any(3))], std::string(1, static_cast<char>('m' + any(3))),
           "n" + std::to_string(any(150))};
 }
 
@@ -47,7 +47,7 @@ void check_write(Store& store, Judge& judge) {
 }
 
 void check_list(const Store& store, const Judge& judge) {
-  ListQuery query{.resource = kResources[static_cast<std::size_t>(any(3))]};
+  ListQuery query{.resource = kJudgedResources[static_cast<std::size_t>(any(3))]};
   if (any(2) == 0) query.ns = std::string(1, static_cast<char>('l' + any(5)));
   if (any(2) == 0) query.at = static_cast<Revision>(any(static_cast<int>(store.revision()) + 3));
   if (any(3) == 0) query.after = random_key();
@@ -75,7 +75,7 @@ void check_list(const Store& store, const Judge& judge) {
 
 // Watches from `from` and compares what comes of the past with the judge.
 void check_watch(Store& store, const Judge& judge) {
-  const std::string resource = any(4) == 0 ? "" : kResources[static_cast<std::size_t>(any(3))];
+  const std::string resource = any(4) == 0 ? "" : kJudgedResources[static_cast<std::size_t>(any(3))];
   const Revision from = static_cast<Revision>(any(static_cast<int>(store.revision()) + 1));
   RememberingSink sink;
   const auto handle = store.watch(resource, from, sink);
@@ -99,8 +99,9 @@ void check_watch(Store& store, const Judge& judge) {
 
 RC_GTEST_PROP(StoreJudge, EqualsTheStore, ()) {
   SimulatedDisk disk(static_cast<std::uint64_t>(any(1'000'000)));
-  const StoreOptions options{
-      .directory = any(4) == 0 ? "store" : "", .watch_window_events = kWindowEvents, .synchronous = true};
+  const StoreOptions options{.directory = any(4) == 0 ? "store" : "",
+                             .watch_window_events = kJudgedWindowEvents,
+                             .synchronous = true};
   std::unique_ptr<Store> store = open_store(options, &disk).value();
   Judge judge;
   RememberingSink follower;  // of everything, over all reopenings
@@ -122,7 +123,7 @@ RC_GTEST_PROP(StoreJudge, EqualsTheStore, ()) {
       following = store->watch("", store->revision(), follower).value();
     }
     RC_ASSERT(store->revision() == judge.revision());
-    RC_ASSERT(difference(*store, judge, kResources) == "");
+    RC_ASSERT(difference(*store, judge, kJudgedResources) == "");
   }
   RC_ASSERT(follower.events().size() == judge.revision());
 }

@@ -11,7 +11,7 @@
 namespace berth::store {
 namespace {
 
-constexpr int kRounds = 2'000;
+constexpr int kCutsDefault = 2'000;
 constexpr int kRoundsOfOneDisk = 20;
 constexpr int kLyingRounds = 200;
 constexpr std::uint64_t kChangesBeforeCutMax = 60;
@@ -21,7 +21,7 @@ constexpr std::uint64_t kContentBytesMax = 6'000;  // some need overflow pages
 constexpr std::size_t kLogBytesMax = 64 * 1024;    // so that tidying happens in most rounds
 constexpr std::uint64_t kOperationsMax = 5'000;    // of one workload; the loop over all of them ends before
 
-const std::vector<std::string> kResources = {"pods"};
+const std::vector<std::string> kCutResources = {"pods"};
 
 // A disk, the store on it as it comes and goes, and what must be true of both.
 class PowerCutHarness {
@@ -58,7 +58,7 @@ class PowerCutHarness {
              std::to_string(recovered) + " was recovered";
     if (recovered < seen_) return "revision " + std::to_string(seen_) + " was seen and is lost";
     if (recovered > judge_.revision()) return "a revision nobody wrote";
-    if (std::string found = difference(store, judge_, kResources); !found.empty()) return found;
+    if (std::string found = difference(store, judge_, kCutResources); !found.empty()) return found;
     judge_.forget_behind(recovered);
     return "";
   }
@@ -131,9 +131,9 @@ Outcome cut_power(int rounds, SimulatedDisk::Syncs syncs) {
 }
 
 TEST(PowerCut, LosesNothingThatWasAcknowledged) {
-  const Outcome outcome = cut_power(kRounds, SimulatedDisk::Syncs::Honoured);
+  const Outcome outcome = cut_power(kCutsDefault, SimulatedDisk::Syncs::Honoured);
   EXPECT_EQ(outcome.violations, 0) << outcome.first;
-  EXPECT_GT(outcome.cuts, kRounds / 4) << "the power must go off while the store works";
+  EXPECT_GT(outcome.cuts, kCutsDefault / 4) << "the power must go off while the store works";
 }
 
 TEST(PowerCut, ALossWouldBeSeen) {

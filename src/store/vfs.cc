@@ -21,7 +21,7 @@ struct Vfs::State {
 namespace {
 
 constexpr int kPathBytesMax = 4096;
-constexpr int kSectorBytes = 4096;
+constexpr int kReportedSectorBytes = 4096;
 constexpr std::size_t kGatheredBytesMax = 256 * 1024;
 
 // SQLite allocates this, as raw memory of szOsFile bytes.
@@ -129,7 +129,7 @@ int file_control(sqlite3_file*, int, void*) {
   return SQLITE_NOTFOUND;
 }
 int sector_size(sqlite3_file*) {
-  return kSectorBytes;
+  return kReportedSectorBytes;
 }
 int device_characteristics(sqlite3_file*) {
   return SQLITE_IOCAP_POWERSAFE_OVERWRITE;

@@ -12,15 +12,15 @@ PROGRAM = "clang-tidy-19"
 AT_ONCE = 2
 SECONDS_A_FILE_MAX = 120
 COMPLAINT = re.compile(r"^([^\s:][^:\n]*):(\d+):\d+: (?:error|warning): (.*) \[([\w.,+-]+)\]$", re.M)
-PRESETS = ("release", "debug")
+PRESETS = ("develop", "debug")
 
 
 def compile_commands(tree):
-    """(folder, source files) of the newest compilation database; makes the release one when there is none."""
+    """(folder, source files) of the newest compilation database; makes one when there is none."""
     folders = [tree.root / "build" / preset for preset in PRESETS]
     found = [folder for folder in folders if (folder / "compile_commands.json").exists()]
     if not found:
-        subprocess.run(("cmake", "--preset", "release"), cwd=tree.root, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(("cmake", "--preset", "develop"), cwd=tree.root, check=True, stdout=subprocess.DEVNULL)
         found = folders[:1]
     newest = max(found, key=lambda folder: (folder / "compile_commands.json").stat().st_mtime)
     if any(path.endswith((".cc", "room.cmake")) for path in tree.changed):

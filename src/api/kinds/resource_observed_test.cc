@@ -11,6 +11,7 @@
 #include "api/kind_rules.h"
 #include "api/kinds/document.h"
 #include "api/patch.h"
+#include "base/testing/source_dir.h"
 
 namespace berth::api {
 namespace {
@@ -58,7 +59,7 @@ CelVerdict recorded_verdict(std::string_view expression, CelUse, const Gates&) {
 }
 
 std::vector<Json> read_lines(const std::string& path) {
-  std::ifstream in(std::string(BERTH_SOURCE_DIR) + "/tests/data/observed/" + path);
+  std::ifstream in(source_path("tests/data/observed/" + path));
   std::vector<Json> lines;
   for (std::string line; std::getline(in, line);) lines.push_back(parse_json(line).value());
   return lines;

@@ -150,7 +150,7 @@ Json quantities_json(const std::map<std::string, Quantity>& quantities) {
   return object;
 }
 
-Json to_json(const DeviceResult& result) {
+Json result_json(const DeviceResult& result) {
   Json json = Json::object({{"request", result.request},
                             {"driver", result.driver},
                             {"pool", result.pool},
@@ -158,19 +158,18 @@ Json to_json(const DeviceResult& result) {
   if (result.admin_access) json["adminAccess"] = true;
   if (!result.tolerations.empty()) {
     JsonArray items;
-    for (const Toleration& toleration : result.tolerations) items.push_back(api::to_json(toleration));
+    for (const Toleration& toleration : result.tolerations) items.push_back(to_json(toleration));
     json["tolerations"] = std::move(items);
   }
-  if (!result.binding_conditions.empty()) json["bindingConditions"] = api::to_json(result.binding_conditions);
+  if (!result.binding_conditions.empty()) json["bindingConditions"] = to_json(result.binding_conditions);
   if (!result.binding_failure_conditions.empty())
-    json["bindingFailureConditions"] = api::to_json(result.binding_failure_conditions);
+    json["bindingFailureConditions"] = to_json(result.binding_failure_conditions);
   if (!result.share_id.empty()) json["shareID"] = result.share_id;
   if (!result.consumed_capacity.empty()) json["consumedCapacity"] = quantities_json(result.consumed_capacity);
-  if (!result.skip_node_operations.empty())
-    json["skipNodeOperations"] = api::to_json(result.skip_node_operations);
+  if (!result.skip_node_operations.empty()) json["skipNodeOperations"] = to_json(result.skip_node_operations);
   if (!result.groups.empty()) {
     JsonObject groups;
-    for (const auto& [set, names] : result.groups) groups.append(set, api::to_json(names));
+    for (const auto& [set, names] : result.groups) groups.append(set, to_json(names));
     json["compatibilityGroups"] = std::move(groups);
   }
   return json;
@@ -267,12 +266,12 @@ ResourceClaimTemplate decode_resource_claim_template(const Json& object, RawPtr 
 
 Json to_json(const Allocation& allocation) {
   JsonArray results;
-  for (const DeviceResult& result : allocation.results) results.push_back(to_json(result));
+  for (const DeviceResult& result : allocation.results) results.push_back(result_json(result));
   Json devices = Json::object();
   if (!results.empty()) devices["results"] = std::move(results);
   if (!allocation.config.is_null()) devices["config"] = allocation.config;
   Json json = Json::object({{"devices", std::move(devices)}});
-  if (allocation.node_selector) json["nodeSelector"] = api::to_json(*allocation.node_selector);
+  if (allocation.node_selector) json["nodeSelector"] = to_json(*allocation.node_selector);
   if (allocation.timestamp.is_set()) json["allocationTimestamp"] = format_time(allocation.timestamp);
   return json;
 }

@@ -140,4 +140,9 @@ void BinderFixture::run_until_idle(Time until) {
   BERTH_ASSERT(false, "the binder never comes to rest");
 }
 
+void add_claim(BinderFixture& cluster, const std::string& name, const std::string& rest) {
+  cluster.put(api::Kind::ResourceClaim, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" +
+                                            name + R"("})" + rest + "}");
+}
+
 }  // namespace berth::binding::testing

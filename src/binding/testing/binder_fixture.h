@@ -22,6 +22,19 @@ struct SeenEvent {
   std::string reason, action, message;
 };
 
+inline constexpr const char* kNodeN1 = R"({"metadata":{"name":"n1"}})";
+
+// Of objects in namespace "d".
+inline api::ObjectKey request_key(const std::string& name) {
+  return {api::Kind::BindRequest, "d", name, {}};
+}
+inline api::ObjectKey pod_key(const std::string& name) {
+  return {api::Kind::Pod, "d", name, {}};
+}
+inline api::ObjectKey claim_key(const std::string& name) {
+  return {api::Kind::ResourceClaim, "d", name, {}};
+}
+
 class BinderFixture {
  public:
   explicit BinderFixture(BinderOptions options = {});
@@ -71,5 +84,8 @@ class BinderFixture {
   std::unique_ptr<engine::Engine> engine_;
   Binder* binder_ = nullptr;  // the engine's
 };
+
+// With UID "u-NAME"; `rest` goes on behind the metadata: ,"status":{…}.
+void add_claim(BinderFixture& cluster, const std::string& name, const std::string& rest = "");
 
 }  // namespace berth::binding::testing
