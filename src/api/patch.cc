@@ -263,6 +263,11 @@ Result<Json> apply_json_patch(Json document, std::string_view patch) {
 
 Json merge_patched(Json document, const Json& patch) {
   if (!patch.is_object() || !document.is_object()) return without_nulls(patch);
+  // All at once where there are many: erasing one by one is linear for each.
+  document.as_object().erase_if([&patch](const JsonMember& member) {
+    const Json* change = patch.find(member.key);
+    return change && change->is_null();
+  });
   for (const JsonMember& member : patch.as_object()) {
     if (member.value.is_null()) {
       document.as_object().erase(member.key);

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/json.h"
 #include "base/quantity.h"
 #include "base/random.h"
@@ -71,6 +74,57 @@ TEST(Json, KeepsOrderExactIntegersAndRepeatedMembers) {
   ASSERT_TRUE(json.ok());
   EXPECT_EQ(json->as_object().size(), 3u);
   EXPECT_EQ(to_string(*json), "{\"b\":9223372036854775807,\"a\":[1,2.5,null,true],\"b\":\"x\\né\"}");
+}
+
+// An object against a plain list of members, with few names so that they repeat, and sizes around the bound
+// beyond which an index is kept.
+TEST(Json, LargeObjectsFindEraseAndAppendAsAListDoes) {
+  SeededRandom random(7);
+  for (int round = 0; round < 200; ++round) {
+    const std::uint64_t names = 20 + random.below(120);
+    JsonObject object;
+    std::vector<std::pair<std::string, std::int64_t>> list;
+    for (int step = 0; step < 400; ++step) {
+      const std::string key = "name-" + std::to_string(random.below(names));
+      const auto same = [&key](const auto& row) { return row.first == key; };
+      const auto found = std::find_if(list.begin(), list.end(), same);
+      switch (random.below(8)) {
+        case 0:
+          EXPECT_EQ(object.erase(key), std::erase_if(list, same) > 0);
+          break;
+        case 1:
+          object.append(key, step);
+          list.emplace_back(key, step);
+          break;
+        case 2:
+          if (random.below(20) == 0) {
+            object.erase_if([](const JsonMember& member) { return member.value.as_int() % 3 == 0; });
+            std::erase_if(list, [](const auto& row) { return row.second % 3 == 0; });
+          }
+          break;
+        case 3: {
+          const JsonObject copy = object;
+          EXPECT_EQ(copy.find(key) != nullptr, found != list.end());
+          break;
+        }
+        default:
+          object[key] = step;
+          if (found == list.end())
+            list.emplace_back(key, step);
+          else
+            found->second = step;
+      }
+      const Json* value = std::as_const(object).find(key);
+      const auto now = std::find_if(list.begin(), list.end(), same);
+      ASSERT_EQ(value ? value->as_int() : -1, now == list.end() ? -1 : now->second);
+    }
+    ASSERT_EQ(object.size(), list.size());
+    std::size_t at = 0;
+    for (const JsonMember& member : std::as_const(object)) {
+      EXPECT_EQ(member.key, list[at].first);
+      EXPECT_EQ(member.value.as_int(), list[at++].second);
+    }
+  }
 }
 
 TEST(Json, RefusesDeepNestingWithoutCrashing) {

@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -10,9 +11,12 @@
 
 namespace berth {
 
-namespace {
-
-std::size_t place_of(std::string_view key, const JsonObject::Members& members) {
+std::size_t JsonObject::Contents::place_of(std::string_view key) const {
+  if (!index.empty()) {
+    const std::uint32_t found =
+        index.find(key, [this](std::uint32_t at) -> std::string_view { return members[at].key; });
+    return found == KeyIndex::kAbsent ? members.size() : found;
+  }
   // The first characters tell most keys of one length apart.
   const char first = key.empty() ? '\0' : key.front();
   std::size_t at = 0;
@@ -23,47 +27,74 @@ std::size_t place_of(std::string_view key, const JsonObject::Members& members) {
   return at;
 }
 
-}  // namespace
+void JsonObject::Contents::append(std::string key, Json value) {
+  JsonMember& member = members.emplace_back();
+  member.key = std::move(key);
+  member.value = std::move(value);
+  if (!index.empty())
+    index.add(member.key, static_cast<std::uint32_t>(members.size() - 1));
+  else
+    make_index();
+}
+
+void JsonObject::Contents::make_index() {
+  index = {};
+  if (members.size() <= kSearchedMembersMax) return;
+  for (std::uint32_t at = 0; at < members.size(); ++at) index.add(members[at].key, at);
+}
+
+JsonObject::JsonObject(Members members) : contents_(Contents{std::move(members), {}}) {
+  if (size() > kSearchedMembersMax) contents_.write().make_index();
+}
 
 const Json* JsonObject::find(std::string_view key) const {
-  const Members& members = members_.read();
-  const std::size_t at = place_of(key, members);
-  return at < members.size() ? &members[at].value : nullptr;
+  const Contents& contents = contents_.read();
+  const std::size_t at = contents.place_of(key);
+  return at < contents.members.size() ? &contents.members[at].value : nullptr;
 }
 
 Json* JsonObject::find(std::string_view key) {
-  const std::size_t at = place_of(key, members_.read());
-  return at < size() ? &members_.lend()[at].value : nullptr;
+  const std::size_t at = contents_.read().place_of(key);
+  return at < size() ? &contents_.lend().members[at].value : nullptr;
 }
 
 Json& JsonObject::operator[](std::string_view key) {
   if (Json* found = find(key)) return *found;
-  Members& members = members_.lend();
-  members.push_back({std::string(key), Json()});
-  return members.back().value;
+  Contents& contents = contents_.lend();
+  contents.append(std::string(key), Json());
+  return contents.members.back().value;
 }
 
 void JsonObject::append(std::string key, Json value) {
-  Members& members = members_.write();
-  members.emplace_back();
-  members.back().key = std::move(key);
-  members.back().value = std::move(value);
+  contents_.write().append(std::move(key), std::move(value));
 }
 
 void JsonObject::reserve(std::size_t count) {
-  if (count > 0) members_.write().reserve(count);
+  if (count > 0) contents_.write().members.reserve(count);
 }
 
 bool JsonObject::erase(std::string_view key) {
-  if (place_of(key, members_.read()) == size()) return false;
-  std::erase_if(members_.write(), [&](const JsonMember& member) { return member.key == key; });
-  return true;
+  const std::size_t before = size();
+  for (std::size_t at = 0; (at = contents_.read().place_of(key)) < size();) {
+    Contents& contents = contents_.write();
+    if (!contents.index.empty()) contents.index.erase(key, static_cast<std::uint32_t>(at));
+    contents.members.erase(contents.members.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  return size() < before;
+}
+
+void JsonObject::erase_if(const std::function<bool(const JsonMember&)>& unwanted) {
+  const Members& members = contents_.read().members;
+  if (std::none_of(members.begin(), members.end(), unwanted)) return;
+  Contents& contents = contents_.write();
+  std::erase_if(contents.members, unwanted);
+  contents.make_index();
 }
 
 bool operator==(const JsonObject& a, const JsonObject& b) {
   if (a.shares_with(b)) return true;
-  const JsonObject::Members& left = a.members_.read();
-  const JsonObject::Members& right = b.members_.read();
+  const JsonObject::Members& left = a.contents_.read().members;
+  const JsonObject::Members& right = b.contents_.read().members;
   if (left.size() != right.size()) return false;
   for (std::size_t i = 0; i < left.size(); ++i) {
     const JsonMember& member = left[i];

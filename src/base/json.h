@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "base/copy_on_write.h"
+#include "base/key_index.h"
 #include "base/result.h"
 
 namespace berth {
@@ -24,12 +26,14 @@ class Json;
 struct JsonMember;
 using JsonArray = std::vector<Json>;
 
-// Members in insertion order. Lookup is linear: API objects have few members a level.
+// Members in insertion order. Lookup is linear among few, as API objects mostly have, and O(1) beyond
+// kSearchedMembersMax. Erasing is linear; erase_if() takes out many for the price of one.
 //
 // What needs the member type complete is defined below it: clang instantiates constexpr members at once.
 class JsonObject {
  public:
   using Members = std::vector<JsonMember>;
+  static constexpr std::size_t kSearchedMembersMax = 32;
 
   JsonObject();
   explicit JsonObject(Members members);
@@ -47,6 +51,8 @@ class JsonObject {
   void append(std::string key, Json value);
   // False when there was no such member.
   bool erase(std::string_view key);
+  // Takes out every member that `unwanted` accepts.
+  void erase_if(const std::function<bool(const JsonMember&)>& unwanted);
 
   std::size_t size() const;
   bool empty() const;
@@ -54,17 +60,19 @@ class JsonObject {
   void reserve(std::size_t count);
   Members::const_iterator begin() const;
   Members::const_iterator end() const;
+  // For their values: names stay.
   Members::iterator begin();
   Members::iterator end();
 
   // As Json::shares_with().
-  bool shares_with(const JsonObject& other) const { return members_.is_same_as(other.members_); }
+  bool shares_with(const JsonObject& other) const { return contents_.is_same_as(other.contents_); }
 
   // Equal when they have the same members in any order.
   friend bool operator==(const JsonObject& a, const JsonObject& b);
 
  private:
-  CopyOnWrite<Members> members_;
+  struct Contents;
+  CopyOnWrite<Contents> contents_;
 };
 
 class Json {
@@ -139,30 +147,39 @@ struct JsonMember {
   friend bool operator==(const JsonMember&, const JsonMember&) = default;
 };
 
+struct JsonObject::Contents {
+  Members members;
+  KeyIndex index;  // of all members, or empty: there are few
+
+  // Of the first member of that name; their number when there is none.
+  std::size_t place_of(std::string_view key) const;
+  void append(std::string key, Json value);
+  void make_index();
+};
+
 inline JsonObject::JsonObject() = default;
-inline JsonObject::JsonObject(Members members) : members_(std::move(members)) {}
 inline JsonObject::JsonObject(const JsonObject& other) = default;
 inline JsonObject::JsonObject(JsonObject&& other) noexcept = default;
 inline JsonObject& JsonObject::operator=(const JsonObject& other) = default;
 inline JsonObject& JsonObject::operator=(JsonObject&& other) noexcept = default;
 inline JsonObject::~JsonObject() = default;
 inline std::size_t JsonObject::size() const {
-  return members_.read().size();
+  return contents_.read().members.size();
 }
 inline bool JsonObject::empty() const {
-  return members_.read().empty();
+  return contents_.read().members.empty();
 }
 inline JsonObject::Members::const_iterator JsonObject::begin() const {
-  return members_.read().begin();
+  return contents_.read().members.begin();
 }
 inline JsonObject::Members::const_iterator JsonObject::end() const {
-  return members_.read().end();
+  return contents_.read().members.end();
 }
 inline JsonObject::Members::iterator JsonObject::begin() {
-  return members_.lend().begin();
+  return contents_.lend().members.begin();
 }
 inline JsonObject::Members::iterator JsonObject::end() {
-  return members_.lend().end();
+  return contents_.lend().members.end();
 }
 
 inline constexpr std::size_t kJsonDepthMax = 1000;

@@ -1,5 +1,6 @@
 #include "server/conversions.h"
 
+#include <algorithm>
 #include <array>
 
 #include "api/decode.h"
@@ -22,12 +23,15 @@ constexpr std::array<Renamed, 7> kEventNames = {{{"involvedObject", "regarding"}
                                                  {"reportingComponent", "reportingController"}}};
 
 void rename_members(Json& object, std::string_view Renamed::* from, std::string_view Renamed::* to) {
-  for (JsonMember& member : object.as_object())
-    for (const Renamed& name : kEventNames)
-      if (member.key == name.*from) {
-        member.key = name.*to;
-        break;
-      }
+  JsonObject renamed;
+  renamed.reserve(object.as_object().size());
+  for (JsonMember& member : object.as_object()) {
+    const auto row = std::find_if(kEventNames.begin(), kEventNames.end(),
+                                  [&](const Renamed& name) { return member.key == name.*from; });
+    renamed.append(row == kEventNames.end() ? std::move(member.key) : std::string((*row).*to),
+                   std::move(member.value));
+  }
+  object = Json(std::move(renamed));
 }
 
 void event_to_stored(Json& event) {
