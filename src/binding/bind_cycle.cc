@@ -103,7 +103,8 @@ Effects BindCycle::step() {
   // Before anything else: a binding whose answer was lost may have been carried out.
   if (observation.state == State::OnOurNode) return record_success();
   if (request_.step == BindStep::RollingBack) return roll_back();
-  if (request_.withdrawn)
+  // Once a gang is committed its members go forward: the scheduler did not know of it.
+  if (request_.withdrawn && !(gang_.committed() && !gang_.alone()))
     return fail({FailureClass::OtherPlacement, std::string(api::kWithdrawn), "the scheduler took it back"});
   if (known_.late)
     return fail({FailureClass::OtherPlacement, std::string(api::kStaleEpoch),

@@ -484,6 +484,23 @@ TEST(Binder, WhatIsGivenBackLeavesNoVersionForALateAllocation) {
   EXPECT_GT(cluster.view().claims.find("d", "c")->meta.resource_version, before);
 }
 
+// The commit and the withdrawal were on their way at the same time.
+TEST(Binder, AMemberThatIsWithdrawnBehindTheCommitIsBound) {
+  BinderFixture cluster;
+  cluster.put(Kind::Node, kNodeN1);
+  add_group(cluster, 2);
+  const std::string gang = R"(,"decisionID":"x","group":{"name":"g","size":2})";
+  add_pod(cluster, "a", {}, gang);
+  add_pod(cluster, "b", {}, gang);
+  cluster.deliver();
+  cluster.change(request_key("a"), R"({"spec":{"withdrawn":true}})");
+  cluster.deliver();
+  cluster.answer("patch podgroups g");
+  cluster.run_until_idle(cluster.now() + Duration::seconds(60));
+  for (const char* name : {"a", "b"})
+    EXPECT_EQ(cluster.view().bind_requests.find("d", name)->phase, api::BindPhase::Succeeded) << name;
+}
+
 TEST(Binder, AFailingMemberTakesItsGangDown) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);

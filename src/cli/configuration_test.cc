@@ -24,12 +24,16 @@ const ConfigurationField* row_of(std::string_view path) {
 }
 
 // A text that a flag of this field takes and that is not its default.
-std::vector<std::string> other_value(const ConfigurationField& field) {
+std::vector<std::string> other_value(const ConfigurationField& field, Component component) {
   if (const auto* text = std::get_if<TextField>(&field.type))
     return {text->rule == TextRule::Path     ? "/some where/\"x\""
             : text->rule == TextRule::Listen ? "[::1]:7"
                                              : "on"};
-  if (const auto* choice = std::get_if<ChoiceField>(&field.type)) return {std::string(choice->words.back())};
+  if (const auto* choice = std::get_if<ChoiceField>(&field.type)) {
+    const Json initial = value_of(field, component, default_configuration(component));
+    return {std::string(choice->words.back() == initial.as_string() ? choice->words.front()
+                                                                    : choice->words.back())};
+  }
   if (const auto* count = std::get_if<CountField>(&field.type)) return {std::to_string(count->max)};
   if (const auto* list = std::get_if<ListField>(&field.type))
     return list->rule == TextRule::Path ? std::vector<std::string>{"a: b", "-"}
@@ -42,7 +46,7 @@ TEST(Configuration, IsReadBackToTheSameBytes) {
   for (const Component component : kParts) {
     GivenFlags flags;
     for (const ConfigurationField& field : configuration_fields())
-      if (field.known_to(component)) flags[&field] = other_value(field);
+      if (field.known_to(component)) flags[&field] = other_value(field, component);
     for (const GivenFlags& given : {flags, GivenFlags{{row_of("nodeAgent.node"), {"n1"}}}}) {
       const Result<Configuration> config = effective_configuration(component, "", given);
       ASSERT_TRUE(config.ok()) << config.error().text();

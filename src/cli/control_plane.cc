@@ -48,6 +48,7 @@ plane::ControlPlaneOptions with_log(plane::ControlPlaneOptions options, scheduli
 plane::ControlPlaneOptions plane_options(const Configuration& configuration) {
   plane::ControlPlaneOptions options;
   options.scheduler_names = configuration.scheduler_names;
+  if (configuration.bind_requests == "WhenWaiting") options.bind_requests = plane::BindRequests::WhenWaiting;
   options.writes_in_flight_max = static_cast<std::size_t>(configuration.writes_in_flight_max);
   options.scheduling.device_scoring =
       dra::device_scoring_of(configuration.device_scoring).value_or(options.scheduling.device_scoring);

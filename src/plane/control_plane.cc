@@ -4,6 +4,7 @@
 #include "binding/binder.h"
 #include "binding/claim_deallocator.h"
 #include "binding/gang_barrier.h"
+#include "binding/memory_requests.h"
 #include "controllers/controllers.h"
 #include "dra/cel_selectors.h"
 #include "health/health_reporter.h"
@@ -75,13 +76,21 @@ class RepairLog final : public scheduling::DecisionLog {
 }  // namespace
 
 struct ControlPlane::Parts {
-  Parts(client::ApiClient& client, const api::Gates& gates, const ControlPlaneOptions& options)
-      : repairs(options.decisions),
+  Parts(client::ApiClient& api_server, const api::Gates& gates, const ControlPlaneOptions& options)
+      : memory(in_memory(options) ? std::make_unique<binding::MemoryRequests>(api_server) : nullptr),
+        client(memory ? *memory : api_server),
+        repairs(options.decisions),
         scheduler(scheduler_options(options, gates), selectors, &decisions),
         decoded(options.decoded ? options.decoded : std::make_shared<api::DecodedVersions>()),
         informers(client, decoded) {
     decisions.pass_on_to(&repairs);
   }
+  static bool in_memory(const ControlPlaneOptions& options) {
+    return options.bind_requests == BindRequests::WhenWaiting && options.scheduler && options.binder;
+  }
+
+  const std::unique_ptr<binding::MemoryRequests> memory;
+  client::ApiClient& client;
   RepairLog repairs;
   dra::CelSelectors selectors;
   scheduling::DecisionRing decisions;
@@ -96,9 +105,10 @@ struct ControlPlane::Parts {
 
 ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, ControlPlaneOptions options)
     : parts_(std::make_unique<Parts>(client, gates, options)) {
+  client::ApiClient& through = parts_->client;
   if (options.scheduler) {
     parts_->scheduling = std::make_unique<Engine>(
-        client, EngineOptions{"berth", "berth", options.writes_in_flight_max, parts_->decoded});
+        through, EngineOptions{"berth", "berth", options.writes_in_flight_max, parts_->decoded});
     parts_->scheduling->add(parts_->scheduler);
     parts_->scheduling->attach_to(parts_->informers);
   }
@@ -106,9 +116,10 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
     EngineOptions engine_options;
     engine_options.writes_in_flight_max = options.writes_in_flight_max;
     engine_options.decoded = parts_->decoded;
-    parts_->controllers = std::make_unique<Engine>(client, engine_options);
+    parts_->controllers = std::make_unique<Engine>(through, engine_options);
     if (options.controllers) add_controllers(*parts_->controllers, ControllerGroup::Cluster);
     if (options.binder) parts_->binder = add_binder(*parts_->controllers, gates, options.binding);
+    if (parts_->memory) parts_->controllers->add(binding::make_memory_request_collector());
     if (options.simulated_nodes) add_controllers(*parts_->controllers, ControllerGroup::SimulatedNodes);
     if (options.health && gates.enabled("ResourceHealthStatus")) {
       parts_->health = options.health;

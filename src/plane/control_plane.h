@@ -26,12 +26,17 @@ class Binder;
 
 namespace berth::plane {
 
+// Where the record of a binding is kept. Always: one BindRequest object a pod. WhenWaiting: in memory unless
+// the binding waits, is tried again or fails (binding/memory_requests.h); needs scheduler and binder here.
+enum class BindRequests { Always, WhenWaiting };
+
 struct ControlPlaneOptions {
   std::vector<std::string> scheduler_names = {"berth", "default-scheduler"};
   bool scheduler = true;
   bool binder = true;
   bool controllers = true;  // claims, garbage collection, namespaces…
   bool simulated_nodes = true;
+  BindRequests bind_requests = BindRequests::Always;
   binding::BinderOptions binding = {};           // its binding_conditions follow the gates
   scheduling::SchedulerOptions scheduling = {};  // its names, gates and binding_timeout follow the others
   std::size_t writes_in_flight_max = engine::kWritesInFlightMax;  // of each engine
@@ -46,7 +51,7 @@ struct ControlPlaneOptions {
 // Owner: one thread until start(); after that the engines belong to who steps them.
 class ControlPlane {
  public:
-  // `client` and `gates` outlive it.
+  // `client` and `gates` outlive it. Without both a scheduler and a binder BindRequests are objects always.
   ControlPlane(client::ApiClient& client, const api::Gates& gates, ControlPlaneOptions options);
   ~ControlPlane();
 

@@ -231,6 +231,7 @@ class Storm {
     options.parts.controllers = options.parts.simulated_nodes = false;
     options.parts.binding.binding_timeout = kBindingTimeout;
     options.parts.decisions = &repairs_;
+    if (plan_.in_memory) options.parts.bind_requests = plane::BindRequests::WhenWaiting;
     const auto skew = static_cast<std::int64_t>(chance_of(plan_.seed, name + "/clock", 0) % 20'001);
     options.clock_ahead = Duration::millis(skew - 10'000);
     return options;
@@ -249,6 +250,7 @@ class Storm {
     for (int i = 1; i <= plan_.schedulers; ++i) {
       ProcessOptions scheduler = process_options("scheduler-" + std::to_string(i));
       scheduler.parts.scheduler = true;
+      scheduler.parts.binder = plan_.in_memory;
       scheduler.lease = "berth-scheduler";
       world_->add(std::move(scheduler)).start();
     }

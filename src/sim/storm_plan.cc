@@ -379,15 +379,35 @@ class Maker {
 
 }  // namespace
 
+namespace {
+
+// What befell a binder befalls the scheduler of its number, or the last one.
+StormPlan with_binders_in_schedulers(StormPlan plan) {
+  constexpr std::string_view kBinder = "binder-";
+  for (Json& step : plan.steps)
+    for (JsonMember& member : step.as_object()) {
+      if (!member.value.is_string() || !member.value.as_string().starts_with(kBinder)) continue;
+      const int number = std::atoi(member.value.as_string().c_str() + kBinder.size());
+      member.value = "scheduler-" + std::to_string(std::min(number, plan.schedulers));
+    }
+  plan.binders = 0;
+  plan.in_memory = true;
+  return plan;
+}
+
+}  // namespace
+
 StormPlan make_storm_plan(std::uint64_t seed) {
   static_assert(kTroubleMs < kStormHeals.millis());
-  return Maker(seed).make();
+  StormPlan plan = Maker(seed).make();
+  return seed < kInMemorySeeds ? plan : with_binders_in_schedulers(std::move(plan));
 }
 
 std::string storm_plan_text(const StormPlan& plan) {
   Json document = Json::object({{"storm", static_cast<std::int64_t>(plan.seed)},
                                 {"schedulers", std::int64_t{plan.schedulers}},
                                 {"binders", std::int64_t{plan.binders}},
+                                {"inMemory", plan.in_memory},
                                 {"racks", std::int64_t{plan.racks}},
                                 {"nodesPerRack", std::int64_t{plan.nodes_per_rack}},
                                 {"gpusPerNode", std::int64_t{plan.gpus_per_node}},
@@ -405,6 +425,7 @@ Result<StormPlan> parse_storm_plan(std::string_view text, std::string_view file)
   plan.seed = static_cast<std::uint64_t>(document.int_at("storm"));
   plan.schedulers = static_cast<int>(document.int_at("schedulers"));
   plan.binders = static_cast<int>(document.int_at("binders"));
+  plan.in_memory = document.bool_at("inMemory");
   plan.racks = static_cast<int>(document.int_at("racks", plan.racks));
   plan.nodes_per_rack = static_cast<int>(document.int_at("nodesPerRack", plan.nodes_per_rack));
   plan.gpus_per_node = static_cast<int>(document.int_at("gpusPerNode", plan.gpus_per_node));

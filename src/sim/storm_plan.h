@@ -18,6 +18,7 @@ struct StormPlan {
   std::uint64_t seed = 1;
   int schedulers = 0;  // with a Lease when there are two; 0: one process does everything
   int binders = 0;
+  bool in_memory = false;  // every scheduler binds, and keeps what does not wait in memory: no binders
   int racks = 3;
   int nodes_per_rack = 3;
   int gpus_per_node = 4;
@@ -31,6 +32,9 @@ inline constexpr Duration kStormHeals = Duration::seconds(480);
 inline constexpr Duration kStormRests = Duration::seconds(300);
 // Who waits beside room that may be kept for a higher priority must have it by then, one after the other.
 inline constexpr Duration kStormRestsMax = Duration::seconds(1800);
+
+// Plans of these seeds and of higher ones are in_memory.
+inline constexpr std::uint64_t kInMemorySeeds = 1'000'000;
 
 StormPlan make_storm_plan(std::uint64_t seed);
 

@@ -27,7 +27,8 @@ bool same_write(const ApiRequest& a, const ApiRequest& b) {
 
 }  // namespace
 
-BinderFixture::BinderFixture(BinderOptions options) : options_(std::move(options)) {
+BinderFixture::BinderFixture(BinderOptions options, Requests requests)
+    : options_(std::move(options)), requests_(requests) {
   api_.on_accepted = [this](const ApiRequest& request) { accepted(request); };
   crash();
 }
@@ -45,12 +46,16 @@ void BinderFixture::accepted(const ApiRequest& request) {
 
 void BinderFixture::crash() {
   engine_.reset();
-  informers_ = std::make_unique<engine::SharedInformers>(api_);
-  engine_ = std::make_unique<engine::Engine>(api_, engine::EngineOptions{});
+  informers_.reset();
+  memory_ = requests_ == Requests::InMemory ? std::make_unique<MemoryRequests>(api_) : nullptr;
+  client::ApiClient& client = memory_ ? static_cast<client::ApiClient&>(*memory_) : api_;
+  informers_ = std::make_unique<engine::SharedInformers>(client);
+  engine_ = std::make_unique<engine::Engine>(client, engine::EngineOptions{});
   auto binder = *Binder::make(options_);
   binder_ = binder.get();
   engine_->add(make_gang_barrier(options_, *binder_));
   engine_->add(std::move(binder));
+  if (memory_) engine_->add(make_memory_request_collector());
   engine_->attach_to(*informers_);
   informers_->start();
 }
@@ -69,6 +74,19 @@ void BinderFixture::remove(const api::ObjectKey& key) {
 
 const Json* BinderFixture::find(const api::ObjectKey& key) const {
   return api_.find(key.kind, key.ns, key.name);
+}
+
+void BinderFixture::decide(std::string_view bind_request) {
+  const Result<Json> object = parse_json(bind_request);
+  BERTH_ASSERT(object.ok(), "tests write JSON");
+  const Json& metadata = object->part("metadata");
+  client::Write write =
+      client::create(api::Kind::BindRequest, std::string(metadata.string_at("namespace")), *object);
+  memory_->submit(std::move(write.request), [](client::ApiReply) {});
+}
+
+void BinderFixture::relist_requests() {
+  api_.relist(api::ref_of(api::Kind::BindRequest));
 }
 
 client::Effects BinderFixture::decide(const api::ObjectKey& key) const {

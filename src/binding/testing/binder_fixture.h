@@ -11,6 +11,7 @@
 
 #include "binding/binder.h"
 #include "binding/gang_barrier.h"
+#include "binding/memory_requests.h"
 #include "engine/engine.h"
 #include "engine/testing/fake_api.h"
 
@@ -35,9 +36,12 @@ inline api::ObjectKey claim_key(const std::string& name) {
   return {api::Kind::ResourceClaim, "d", name, {}};
 }
 
+// InMemory: the binder works through MemoryRequests, as beside its scheduler.
+enum class Requests { Objects, InMemory };
+
 class BinderFixture {
  public:
-  explicit BinderFixture(BinderOptions options = {});
+  explicit BinderFixture(BinderOptions options = {}, Requests requests = Requests::Objects);
 
   // What somebody else does; seen by the binder after deliver(). UID and version are given when absent.
   void put(api::Kind kind, std::string_view object);
@@ -51,6 +55,12 @@ class BinderFixture {
   Binder& binder() { return *binder_; }
   // What a binder that has just seen the stored objects would do for one key. Carries out nothing.
   client::Effects decide(const api::ObjectKey& key) const;
+
+  // What the scheduler of this process writes; deliver() shows it. Only with Requests::InMemory.
+  void decide(std::string_view bind_request);
+  std::size_t kept_in_memory() const { return memory_->kept(); }
+  // The watch of BindRequests begins anew.
+  void relist_requests();
 
   // Requests that wait to be carried out, reads included.
   std::size_t in_flight() const { return api_.requests_waiting(); }
@@ -79,7 +89,9 @@ class BinderFixture {
 
   ManualClock clock_{Time::from_seconds(1'000'000)};
   const BinderOptions options_;
+  const Requests requests_;
   engine::testing::FakeApi api_{clock_};
+  std::unique_ptr<MemoryRequests> memory_;
   std::unique_ptr<engine::SharedInformers> informers_;
   std::unique_ptr<engine::Engine> engine_;
   Binder* binder_ = nullptr;  // the engine's

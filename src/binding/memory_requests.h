@@ -1,0 +1,56 @@
+// BindRequests without an object: where one process decides and binds, the record of a binding that needs no
+// waiting stays in its memory (`bindRequests: WhenWaiting`).
+//
+// Stands between the engines and the API server, so that scheduler and binder know nothing of it. It keeps a
+// BindRequest at its create unless it waits for a gang's barrier or carries claims. One whose status says that
+// it waits, tries again or failed becomes an object right before that status is written, and stays one: what
+// lasts longer than one write survives the process and is seen by others. Kept ones bear kInMemoryAnnotation
+// and appear in the lists and watches of BindRequests. Who ends the process loses them; what is left is what
+// kube-scheduler leaves, a binding that may still land: it stands, or meets the pod bound. Claims are not kept
+// for that reason: docs/reliability.md. make_memory_request_collector() deletes those that ended.
+// Thread-safe. Cost: no I/O; a few microseconds a write. Source: architecture section 3, INTERFACE.md.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "base/json.h"
+#include "client/api_client.h"
+#include "client/decider.h"
+
+namespace berth::binding {
+
+inline constexpr std::string_view kInMemoryAnnotation = "scheduling.berth.dev/in-memory";
+// Bytes of all that is kept; beyond, a BindRequest becomes an object.
+inline constexpr std::size_t kMemoryRequestBytesMax = 64u << 20;
+
+// How long one that ended stays: the scheduler's view of the pod may be behind the binder's.
+inline constexpr Duration kMemoryRequestGrace = Duration::seconds(5);
+
+class MemoryRequests final : public client::ApiClient {
+ public:
+  // `inner` outlives it. Subscriptions end before it; answers of writes under way may come later.
+  explicit MemoryRequests(client::ApiClient& inner);
+  ~MemoryRequests() override;
+
+  void submit(client::ApiRequest request, std::function<void(client::ApiReply)> done) override;
+  std::unique_ptr<client::Subscription> list_and_watch(api::ResourceRef resource,
+                                                       client::WatchReceiver& receiver) override;
+
+  std::size_t kept() const;
+
+ private:
+  class Table;
+  class Watch;
+  client::ApiClient& inner_;
+  const std::shared_ptr<Table> table_;
+};
+
+// Deletes kept BindRequests that ended and of which nobody reads any more: the pod is seen on a node, or gone.
+std::unique_ptr<client::Reconciler> make_memory_request_collector();
+
+}  // namespace berth::binding
