@@ -26,7 +26,8 @@ RunResult worse(RunResult a, RunResult b) {
 Engine::Engine(client::ApiClient& client, EngineOptions options)
     : mailbox_(std::make_shared<Mailbox>()),
       executor_(client, mailbox_, *this, options.writes_in_flight_max, std::move(options.decoded)),
-      recorder_(client, mailbox_, std::move(options.component), std::move(options.instance)) {}
+      recorder_(client, mailbox_, std::move(options.component), std::move(options.instance),
+                options.event_pacing) {}
 
 Engine::~Engine() = default;
 
@@ -102,6 +103,9 @@ bool Engine::work(Time now) {
     run_decider();
     deliver_outcomes();
   }
+  if (std::exchange(writes_seen_, executor_.counters().writes) != executor_.counters().writes)
+    last_write_ = now;
+  recorder_.send_waiting(last_write_, now);
   return !mailbox_->empty() || (may_run() && (queue_.ready() || decider_wanted_));
 }
 
@@ -110,6 +114,7 @@ std::optional<Time> Engine::next_wake() const {
   const auto earlier = [&next](std::optional<Time> other) {
     if (other && (!next || *other < *next)) next = other;
   };
+  earlier(recorder_.next_wake());
   if (may_run()) {
     earlier(queue_.next_wake());
     earlier(decider_wake_);
@@ -124,7 +129,7 @@ void Engine::begin_stop(Time deadline) {
 
 bool Engine::stopped(Time now) const {
   if (!stop_deadline_) return false;
-  return now >= *stop_deadline_ || (executor_.flights() == 0 && recorder_.in_flight() == 0);
+  return now >= *stop_deadline_ || (executor_.flights() == 0 && recorder_.unsent() == 0);
 }
 
 bool Engine::may_run() const {
@@ -133,7 +138,7 @@ bool Engine::may_run() const {
 
 bool Engine::idle() const {
   return received_.empty() && mailbox_->empty() && !queue_.ready() && !decider_wanted_ &&
-         executor_.flights() == 0 && recorder_.in_flight() == 0;
+         executor_.flights() == 0 && recorder_.unsent() == 0;
 }
 
 EngineCounters Engine::counters() const {

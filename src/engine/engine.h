@@ -31,6 +31,7 @@ struct EngineOptions {
   std::string component = "berth-controllers";  // in events
   std::string instance = "berth";
   std::size_t writes_in_flight_max = kWritesInFlightMax;
+  EventPacing event_pacing = {};
   // Shared with the hub and other engines. Null: an own one.
   std::shared_ptr<api::DecodedVersions> decoded = nullptr;
 };
@@ -138,6 +139,8 @@ class Engine final : private ViewPort {
   std::vector<Message> received_;  // by receive(), until work()
   EffectExecutor executor_;
   EventRecorder recorder_;
+  std::uint64_t writes_seen_ = 0;
+  Time last_write_;
   WorkQueue queue_;
   std::vector<std::unique_ptr<client::Reconciler>> reconcilers_;
   client::StatefulDecider* decider_ = nullptr;

@@ -35,11 +35,12 @@ std::string cut(std::string text, std::size_t bytes_max) {
 }  // namespace
 
 EventRecorder::EventRecorder(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox,
-                             std::string component, std::string instance)
+                             std::string component, std::string instance, EventPacing pacing)
     : client_(client),
       mailbox_(std::move(mailbox)),
       component_(std::move(component)),
-      instance_(std::move(instance)) {}
+      instance_(std::move(instance)),
+      pacing_(pacing) {}
 
 bool EventRecorder::admit(const EventNote& note, Time now) {
   Bucket& bucket = buckets_.at(identity_of(note));
@@ -73,11 +74,41 @@ void EventRecorder::note(const EventNote& note, Time now) {
   series.last = now;
   series.note.decision_id = note.decision_id;
   if (series.under_way) return;
+  if (pacing_.per_second_while_busy > 0 && waiting_.size() < kEventsWaitingMax) {
+    series.under_way = true;
+    waiting_.push_back(key);
+    return;
+  }
   if (in_flight_.size() >= kEventsInFlightMax) {
     ++counters_.dropped;
     return;
   }
   send(key, series);
+}
+
+bool EventRecorder::may_send(Time now) {
+  if (in_flight_.size() >= kEventsInFlightMax) return false;
+  if (!busy_until_.is_set() || now >= busy_until_) return true;
+  if (next_while_busy_.is_set() && now < next_while_busy_) return false;
+  next_while_busy_ = now + Duration::millis(1000 / pacing_.per_second_while_busy);
+  return true;
+}
+
+void EventRecorder::send_waiting(Time last_write, Time now) {
+  if (last_write.is_set()) busy_until_ = last_write + pacing_.pause;
+  while (!waiting_.empty() && may_send(now)) {
+    const std::string key = std::move(waiting_.front());
+    waiting_.pop_front();
+    if (Series* series = series_.find(key))
+      send(key, *series);
+    else
+      ++counters_.dropped;
+  }
+}
+
+std::optional<Time> EventRecorder::next_wake() const {
+  if (waiting_.empty() || in_flight_.size() >= kEventsInFlightMax) return std::nullopt;
+  return std::min(next_while_busy_, busy_until_);
 }
 
 Json EventRecorder::object_of(const Series& series) const {

@@ -5,7 +5,9 @@
 // per 5 min).
 #pragma once
 
+#include <deque>
 #include <map>
+#include <optional>
 #include <memory>
 #include <string>
 
@@ -23,6 +25,16 @@ inline constexpr Duration kEventRefill = Duration::minutes(5);
 inline constexpr std::size_t kEventMessageBytesMax = 1024;
 inline constexpr std::size_t kEventNameBytesMax = 253;
 
+// Events that wait for a pause between writes; one more is dropped.
+inline constexpr std::size_t kEventsWaitingMax = 4096;
+
+// Whether events stand back behind writes that matter. Zero: none do, and what kEventsInFlightMax turns away is
+// dropped. Else, until writes have paused for `pause`, so many events leave a second; the others wait.
+struct EventPacing {
+  std::int64_t per_second_while_busy = 0;
+  Duration pause = Duration::millis(100);
+};
+
 struct EventCounters {
   std::uint64_t noted = 0;
   std::uint64_t sent = 0;
@@ -35,12 +47,18 @@ class EventRecorder {
   // `component` stands in source.component and reportingComponent of notes that name none, `instance` in
   // reportingInstance.
   EventRecorder(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox, std::string component,
-                std::string instance);
+                std::string instance, EventPacing pacing = {});
 
   void note(const client::EventNote& note, Time now);
   void on_answer(const ClientAnswer& answer, Time now);
 
-  std::size_t in_flight() const { return in_flight_.size(); }
+  // Sends of what waits as much as may leave now. `last_write`: when the latest write that matters more left.
+  void send_waiting(Time last_write, Time now);
+  // When send_waiting() is worth another call, answers apart.
+  std::optional<Time> next_wake() const;
+
+  // Under way or waiting.
+  std::size_t unsent() const { return in_flight_.size() + waiting_.size(); }
   const EventCounters& counters() const { return counters_; }
 
  private:
@@ -57,6 +75,7 @@ class EventRecorder {
     Time refilled;
   };
 
+  bool may_send(Time now);
   bool admit(const client::EventNote& note, Time now);
   void send(const std::string& key, Series& series);
   Json object_of(const Series& series) const;
@@ -65,6 +84,10 @@ class EventRecorder {
   std::shared_ptr<Mailbox> mailbox_;
   std::string component_;
   std::string instance_;
+  const EventPacing pacing_;
+  std::deque<std::string> waiting_;  // series, each once: they are under_way
+  Time next_while_busy_;
+  Time busy_until_;
   LruMap<Series> series_{kEventSeriesMax};
   LruMap<Bucket> buckets_{kEventSourcesMax};
   std::map<std::uint64_t, std::string> in_flight_;  // by request number: the series

@@ -90,6 +90,46 @@ TEST(EventRecorder, AnEventThatWasSweptIsMadeAgain) {
   EXPECT_EQ(desk.api.all(kEvents)[0]->int_at("count"), 2);
 }
 
+// 100 events while writes are under way, then none.
+TEST(EventRecorder, EventsStandBackBehindWrites) {
+  Desk desk;
+  EventRecorder paced(desk.api, desk.mailbox, "berth-scheduler", "host-1", {.per_second_while_busy = 50});
+  const auto answer_all = [&] {
+    while (desk.api.answer())
+      for (Message& message : desk.mailbox->drain())
+        paced.on_answer(std::get<ClientAnswer>(message), desk.clock.now());
+  };
+  for (int i = 0; i < 100; ++i)
+    paced.note(waits("waits", "pod-" + std::to_string(i)), desk.clock.now());
+  paced.note(waits("waits", "pod-0"), desk.clock.now());  // folded into the one that waits
+  for (int i = 0; i < 100; ++i) {
+    paced.send_waiting(desk.clock.now(), desk.clock.now());
+    ASSERT_TRUE(paced.next_wake().has_value());
+    desk.clock.advance(Duration::millis(10));
+  }
+  EXPECT_EQ(desk.api.requests_waiting(), 50u) << "in one second";
+  answer_all();
+  paced.send_waiting(Time(), desk.clock.now());
+  EXPECT_EQ(desk.api.requests_waiting(), 1u);
+  desk.clock.advance(Duration::millis(100));
+  paced.send_waiting(Time(), desk.clock.now());
+  EXPECT_EQ(desk.api.requests_waiting(), 50u);
+  answer_all();
+  EXPECT_EQ(paced.unsent(), 0u);
+  EXPECT_FALSE(paced.next_wake().has_value());
+  EXPECT_EQ(desk.api.all(kEvents).size(), 100u);
+  EXPECT_EQ(desk.api.all(kEvents)[0]->int_at("count"), 2);
+}
+
+TEST(EventRecorder, EventsThatWaitAreBounded) {
+  Desk desk;
+  EventRecorder paced(desk.api, desk.mailbox, "berth-scheduler", "host-1", {.per_second_while_busy = 50});
+  for (std::size_t i = 0; i < 2 * kEventsWaitingMax; ++i)
+    paced.note(waits("waits", "pod-" + std::to_string(i)), desk.clock.now());
+  EXPECT_LE(paced.unsent(), kEventsWaitingMax + kEventsInFlightMax);
+  EXPECT_GE(paced.counters().dropped, kEventsWaitingMax - kEventsInFlightMax);
+}
+
 TEST(EventRecorder, EventsOfClusterScopedObjectsLieInDefault) {
   Desk desk;
   desk.note({{api::Kind::Node, "", "n1", {}}, "", false, "NodeReady", "", "ready"});

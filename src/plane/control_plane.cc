@@ -108,13 +108,14 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
   client::ApiClient& through = parts_->client;
   if (options.scheduler) {
     parts_->scheduling = std::make_unique<Engine>(
-        through, EngineOptions{"berth", "berth", options.writes_in_flight_max, parts_->decoded});
+        through, EngineOptions{"berth", "berth", options.writes_in_flight_max, options.event_pacing, parts_->decoded});
     parts_->scheduling->add(parts_->scheduler);
     parts_->scheduling->attach_to(parts_->informers);
   }
   if (options.controllers || options.simulated_nodes || options.binder || options.health) {
     EngineOptions engine_options;
     engine_options.writes_in_flight_max = options.writes_in_flight_max;
+    engine_options.event_pacing = options.event_pacing;
     engine_options.decoded = parts_->decoded;
     parts_->controllers = std::make_unique<Engine>(through, engine_options);
     if (options.controllers) add_controllers(*parts_->controllers, ControllerGroup::Cluster);

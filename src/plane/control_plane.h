@@ -40,6 +40,7 @@ struct ControlPlaneOptions {
   binding::BinderOptions binding = {};           // its binding_conditions follow the gates
   scheduling::SchedulerOptions scheduling = {};  // its names, gates and binding_timeout follow the others
   std::size_t writes_in_flight_max = engine::kWritesInFlightMax;  // of each engine
+  engine::EventPacing event_pacing = {};                          // of each engine
   // What drivers report of the nodes here; outlives the control plane. Null: nobody listens to drivers.
   health::HealthFeed* health = nullptr;
   // Hears of every decision, on the scheduler's thread; outlives the control plane. Null: nobody.
