@@ -38,8 +38,8 @@ ApiReply answer_with(int code, const Json& object) {
   return reply;
 }
 
-// Claims: a successor must know of an allocation or a binding that is still on its way, or it gives the device
-// to another pod.
+// Claims: a successor must know of an allocation or a binding that is still on its way, or it gives the
+// device to another pod.
 bool needs_object(const api::BindRequest& request) {
   return request.group.size > 1 || !request.claims.empty();
 }
@@ -224,10 +224,10 @@ void MemoryRequests::Table::move_out(const NamedKey& key, Json object, const Don
     const Result<Json> created = reply.object ? parse_json(*reply.object) : Result<Json>(Json());
     if (!reply.ok() || !created) return done(std::move(reply));
     const Json& metadata = created->part("metadata");
-    Json patch = Json::object(
-        {{"metadata", Json::object({{"uid", metadata.part("uid")},
-                                    {"resourceVersion", metadata.part("resourceVersion")}})},
-         {"status", *status}});
+    Json patch =
+        Json::object({{"metadata", Json::object({{"uid", metadata.part("uid")},
+                                                 {"resourceVersion", metadata.part("resourceVersion")}})},
+                      {"status", *status}});
     ApiRequest write;
     write.verb = Verb::MergePatch;
     write.resource = api::ref_of(api::Kind::BindRequest);
@@ -308,8 +308,8 @@ void MemoryRequests::Table::pass_changes(client::WatchReceiver& receiver,
     if (change.kind != client::ChangeKind::Deleted)
       drop(key);
     else
-      again.push_back({client::ChangeKind::Added,
-                       std::make_shared<const std::string>(to_string(found->second.object))});
+      again.push_back(
+          {client::ChangeKind::Added, std::make_shared<const std::string>(to_string(found->second.object))});
   }
   for (client::RawChange& change : again) changes.push_back(std::move(change));
   receiver.on_changes(std::move(changes));
@@ -345,8 +345,7 @@ class MemoryRequests::Watch final : public client::Subscription, public client::
   std::unique_ptr<client::Subscription> inner_;
 };
 
-MemoryRequests::MemoryRequests(client::ApiClient& inner)
-    : inner_(inner), table_(std::make_shared<Table>()) {}
+MemoryRequests::MemoryRequests(client::ApiClient& inner) : inner_(inner), table_(std::make_shared<Table>()) {}
 MemoryRequests::~MemoryRequests() = default;
 
 void MemoryRequests::submit(ApiRequest request, Done done) {
@@ -377,9 +376,9 @@ class MemoryRequestCollector final : public client::Reconciler {
             {api::Kind::Pod,
              {},
              [](const client::View& view, const client::Delta& delta, std::vector<api::ObjectKey>& keys) {
-               for (const api::BindRequest* request :
-                    view.bind_requests_of_pod(delta.key.ns, delta.key.name))
-                 if (in_memory(*request)) keys.push_back(client::key_of(api::Kind::BindRequest, request->meta));
+               for (const api::BindRequest* request : view.bind_requests_of_pod(delta.key.ns, delta.key.name))
+                 if (in_memory(*request))
+                   keys.push_back(client::key_of(api::Kind::BindRequest, request->meta));
              }}};
   }
 

@@ -2,13 +2,14 @@
 // waiting stays in its memory (`bindRequests: WhenWaiting`).
 //
 // Stands between the engines and the API server, so that scheduler and binder know nothing of it. It keeps a
-// BindRequest at its create unless it waits for a gang's barrier or carries claims. One whose status says that
-// it waits, tries again or failed becomes an object right before that status is written, and stays one: what
-// lasts longer than one write survives the process and is seen by others. Kept ones bear kInMemoryAnnotation
-// and appear in the lists and watches of BindRequests. Who ends the process loses them; what is left is what
-// kube-scheduler leaves, a binding that may still land: it stands, or meets the pod bound. Claims are not kept
-// for that reason: docs/reliability.md. make_memory_request_collector() deletes those that ended.
-// Thread-safe. Cost: no I/O; a few microseconds a write. Source: architecture section 3, INTERFACE.md.
+// BindRequest at its create unless it waits for a gang's barrier or carries claims. One whose status says
+// that it waits, tries again or failed becomes an object right before that status is written, and stays one:
+// what lasts longer than one write survives the process and is seen by others. Kept ones bear
+// kInMemoryAnnotation and appear in the lists and watches of BindRequests. Who ends the process loses them;
+// what is left is what kube-scheduler leaves, a binding that may still land: it stands, or meets the pod
+// bound. Claims are not kept for that reason: docs/reliability.md. make_memory_request_collector() deletes
+// those that ended. Thread-safe. Cost: no I/O; a few microseconds a write. Source: architecture section 3,
+// INTERFACE.md.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +51,8 @@ class MemoryRequests final : public client::ApiClient {
   const std::shared_ptr<Table> table_;
 };
 
-// Deletes kept BindRequests that ended and of which nobody reads any more: the pod is seen on a node, or gone.
+// Deletes kept BindRequests that ended and of which nobody reads any more: the pod is seen on a node, or
+// gone.
 std::unique_ptr<client::Reconciler> make_memory_request_collector();
 
 }  // namespace berth::binding

@@ -7,8 +7,8 @@
 
 #include <deque>
 #include <map>
-#include <optional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/lru_map.h"
@@ -28,8 +28,8 @@ inline constexpr std::size_t kEventNameBytesMax = 253;
 // Events that wait for a pause between writes; one more is dropped.
 inline constexpr std::size_t kEventsWaitingMax = 4096;
 
-// Whether events stand back behind writes that matter. Zero: none do, and what kEventsInFlightMax turns away is
-// dropped. Else, until writes have paused for `pause`, so many events leave a second; the others wait.
+// Whether events stand back behind writes that matter. Zero: none do, and what kEventsInFlightMax turns away
+// is dropped. Else, until writes have paused for `pause`, so many events leave a second; the others wait.
 struct EventPacing {
   std::int64_t per_second_while_busy = 0;
   Duration pause = Duration::millis(100);

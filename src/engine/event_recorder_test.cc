@@ -99,8 +99,7 @@ TEST(EventRecorder, EventsStandBackBehindWrites) {
       for (Message& message : desk.mailbox->drain())
         paced.on_answer(std::get<ClientAnswer>(message), desk.clock.now());
   };
-  for (int i = 0; i < 100; ++i)
-    paced.note(waits("waits", "pod-" + std::to_string(i)), desk.clock.now());
+  for (int i = 0; i < 100; ++i) paced.note(waits("waits", "pod-" + std::to_string(i)), desk.clock.now());
   paced.note(waits("waits", "pod-0"), desk.clock.now());  // folded into the one that waits
   for (int i = 0; i < 100; ++i) {
     paced.send_waiting(desk.clock.now(), desk.clock.now());

@@ -108,7 +108,8 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
   client::ApiClient& through = parts_->client;
   if (options.scheduler) {
     parts_->scheduling = std::make_unique<Engine>(
-        through, EngineOptions{"berth", "berth", options.writes_in_flight_max, options.event_pacing, parts_->decoded});
+        through,
+        EngineOptions{"berth", "berth", options.writes_in_flight_max, options.event_pacing, parts_->decoded});
     parts_->scheduling->add(parts_->scheduler);
     parts_->scheduling->attach_to(parts_->informers);
   }
