@@ -39,6 +39,15 @@ TEST(HostileStorm, EverySeedIsSurvived) {
   }
 }
 
+// One process decides and binds, and keeps in memory what does not wait.
+TEST(HostileStorm, SeedsWithRecordsInMemoryAreSurvived) {
+  for (int i = 1; i <= kSeedsDefault; ++i) {
+    const std::uint64_t seed = kInMemorySeeds + static_cast<std::uint64_t>(i);
+    const StormResult result = storm(make_storm_plan(seed));
+    ASSERT_TRUE(result.broken.empty()) << "seed " << seed << ": " << result.broken.front();
+  }
+}
+
 // What storms had found, shrunk: tests/storms/*.yaml.
 TEST(HostileStorm, EveryStoredPlanIsSurvived) {
   const std::string folder = source_path("tests/storms");

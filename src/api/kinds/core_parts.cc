@@ -1,9 +1,11 @@
 #include "api/kinds/core_parts.h"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "api/kinds/resource_parts.h"
+#include "api/types/pod.h"
 #include "base/quantity.h"
 
 namespace berth::api {
@@ -89,6 +91,22 @@ FieldErrors check_container_claims(const FieldPath& path, const JsonArray& wante
   return errors;
 }
 
+FieldErrors check_compared_value(const FieldPath& path, std::string_view value) {
+  FieldErrors errors;
+  if (value.empty())
+    errors.push_back(invalid(path, value, "must be non-empty"));
+  else if (!is_decimal_integer(value))
+    errors.push_back(invalid(path, value, "must be a valid decimal integer in canonical form"));
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  const bool range = error == std::errc::result_out_of_range;
+  if (range || error != std::errc() || end != value.data() + value.size())
+    errors.push_back(invalid(path, value,
+                             "strconv.ParseInt: parsing \"" + std::string(value) +
+                                 "\": " + (range ? "value out of range" : "invalid syntax")));
+  return errors;
+}
+
 FieldErrors check_core_toleration(const FieldPath& path, const Json& toleration) {
   FieldErrors errors;
   const std::string_view key = toleration.string_at("key");
@@ -109,6 +127,8 @@ FieldErrors check_core_toleration(const FieldPath& path, const Json& toleration)
     if (!value.empty())
       errors.push_back(
           invalid(path.child("operator"), value, "value must be empty when `operator` is 'Exists'"));
+  } else if (the_operator == "Gt" || the_operator == "Lt") {
+    append(errors, check_compared_value(path.child("value"), value));
   } else {
     append(errors, check_one_of(path.child("operator"), the_operator, {"Equal", "Exists"}));
   }

@@ -1,6 +1,9 @@
 #include "api/types/pod.h"
 
 #include <algorithm>
+#include <charconv>
+
+#include "base/ascii.h"
 
 namespace berth::api {
 namespace {
@@ -91,12 +94,31 @@ ResourceMap sum_of_containers(const Pod& pod, ResourceMap Container::* amounts) 
   return running;
 }
 
+// Nothing for what is no number, or beyond 64 bits.
+std::optional<std::int64_t> decimal_integer(std::string_view text) {
+  std::int64_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (!is_decimal_integer(text) || read.ec != std::errc()) return std::nullopt;
+  return number;
+}
+
 }  // namespace
+
+bool is_decimal_integer(std::string_view text) {
+  if (text == "0") return true;
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && text.front() != '0' && std::all_of(text.begin(), text.end(), is_digit);
+}
 
 bool tolerates(const Toleration& toleration, const Taint& taint) {
   if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
   if (!toleration.key.empty() && toleration.key != taint.key) return false;
   if (toleration.op == "Exists") return true;
+  if (toleration.op == "Gt" || toleration.op == "Lt") {
+    const auto bound = decimal_integer(toleration.value), value = decimal_integer(taint.value);
+    if (!bound || !value) return false;
+    return toleration.op == "Gt" ? *value > *bound : *value < *bound;
+  }
   return (toleration.op.empty() || toleration.op == "Equal") && !toleration.key.empty() &&
          toleration.value == taint.value;
 }

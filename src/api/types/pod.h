@@ -21,7 +21,7 @@ struct Container {
 
 struct Toleration {
   std::string key;
-  std::string op;  // Exists, Equal; empty means Equal
+  std::string op;  // Exists, Equal, Gt, Lt (of the taint's value, as numbers); empty means Equal
   std::string value;
   std::string effect;  // empty: all
   std::optional<std::int64_t> seconds;
@@ -35,6 +35,8 @@ struct Taint {
   Time added;
 };
 
+// Canonical decimal: no leading zeros, no sign but '-', not "-0". What Gt and Lt compare.
+bool is_decimal_integer(std::string_view text);
 bool tolerates(const Toleration& toleration, const Taint& taint);
 bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint);
 

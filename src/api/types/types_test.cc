@@ -103,5 +103,25 @@ TEST(Types, TolerationsWithoutKeyTolerateAllOnlyWithExists) {
   EXPECT_FALSE(tolerates(Toleration{"k", "Exists", "", "NoExecute", std::nullopt}, taint));
 }
 
+TEST(Types, TolerationsCompareNumbers) {
+  struct Row {
+    const char *op, *bound, *taint;
+    bool tolerated;
+  };
+  const Row rows[] = {{"Gt", "950", "951", true},  {"Gt", "950", "950", false},
+                      {"Gt", "-2", "-1", true},    {"Lt", "950", "949", true},
+                      {"Lt", "950", "950", false}, {"Lt", "-1", "-2", true},
+                      {"Gt", "0", "1", true},      {"Gt", "5", "", false},
+                      {"Gt", "5", "06", false},    {"Gt", "+5", "6", false},
+                      {"Gt", "5", "six", false},   {"Lt", "9223372036854775808", "1", false},
+                      {"Gt", "-0", "1", false},    {"Gt", "1", "9223372036854775807", true},
+                      {"Lt", "1", "-", false},     {"Ge", "1", "2", false}};
+  for (const Row& row : rows)
+    EXPECT_EQ(tolerates(Toleration{"k", row.op, row.bound, "", std::nullopt},
+                        Taint{"k", row.taint, "NoSchedule", Time()}),
+              row.tolerated)
+        << row.op << " " << row.bound << " " << row.taint;
+}
+
 }  // namespace
 }  // namespace berth::api
