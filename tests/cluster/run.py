@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Kubernetes' own scheduler tests with Berth as the scheduler; what `make test-cluster` runs.
+
+Without --build, and where the rig or a suite is not built, it says so, skips and ends with 0.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+OUT = ROOT / "build" / "test-cluster"
+SUITES = ("dra/default", "dra/ga", "dra/api", "dra/all")
+SUITE_TIMEOUT = "30m"
+DIFFERS_LINE = re.compile(r"(\S+)\s+#\s*(\S.*)")
+STATES = ("pass", "fail", "skip")
+
+
+@dataclass
+class Outcome:
+    """One suite: lists of (test, why)."""
+    suite: str
+    passed: list = field(default_factory=list)
+    failed: list = field(default_factory=list)
+    skipped: list = field(default_factory=list)
+    now_passes: list = field(default_factory=list)
+
+
+def cache_folder(name, variable, base):
+    """The folders of rig.sh (base: ~/.cache) and of prepare.sh."""
+    return pathlib.Path(os.environ.get(variable) or pathlib.Path(base, name))
+
+
+def home_cache():
+    return pathlib.Path.home() / ".cache"
+
+
+def rig_programs():
+    folder = cache_folder("berth-rig", "RIG_CACHE", home_cache())
+    return [folder / "rig", folder / "rigbench"]
+
+
+def suite_program(suite):
+    base = os.environ.get("XDG_CACHE_HOME") or home_cache()
+    folder = cache_folder("berth-k8s-suite", "K8S_SUITE_CACHE", base)
+    return folder / "bin" / "berth" / f"{suite.replace('/', '_')}.test"
+
+
+def older(programs, sources):
+    """Whether a program is missing or older than one of its sources."""
+    newest = max(source.stat().st_mtime for source in sources)
+    return any(not program.exists() or program.stat().st_mtime < newest for program in programs)
+
+
+def build(suites):
+    """Builds what is missing or older than its sources; a failure ends the run."""
+    rig, suite_folder = HERE / "rig", HERE / "k8s-suite"
+    if older(rig_programs(), [*rig.rglob("*.go"), rig / "go.mod", rig / "go.sum"]):
+        print("building the rig: the first time takes minutes", flush=True)
+        subprocess.run([rig / "rig.sh", "build"], check=True)
+    sources = [*suite_folder.rglob("*.go"), *map(suite_folder.joinpath, ("go.mod", "go.sum", "patch.py"))]
+    stale = [suite for suite in suites if older([suite_program(suite)], sources)]
+    if stale:
+        print(f"building {', '.join(stale)}: the first time takes minutes", flush=True)
+        subprocess.run([suite_folder / "prepare.sh", "--no-kube", *stale], check=True)
+
+
+def missing(suites):
+    programs = [*rig_programs(), *map(suite_program, suites)]
+    return [str(program) for program in programs if not program.exists()]
+
+
+def known_differences():
+    """differs.txt as {suite/test: reason}."""
+    reasons = {}
+    for number, line in enumerate((HERE / "differs.txt").read_text().splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        found = DIFFERS_LINE.fullmatch(line.strip())
+        if not found:
+            sys.exit(f"differs.txt:{number}: expected `suite/TestName/sub  # issue or reason`")
+        reasons[found[1]] = found[2]
+    return reasons
+
+
+def run_suite(suite, berth):
+    """(exit status of run.sh, the records of results.jsonl)."""
+    out = OUT / suite
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    command = [HERE / "k8s-suite" / "run.sh", "--berth", berth, "--out", out, "--timeout", SUITE_TIMEOUT,
+               f"^{re.escape(suite)}/Test"]
+    with open(out / "output.txt", "w", encoding="utf-8") as output:
+        status = subprocess.run(command, stdout=output, check=False).returncode
+    results = out / "results.jsonl"
+    lines = results.read_text().splitlines() if results.exists() else []
+    return status, [json.loads(line) for line in lines]
+
+
+def judge(suite, status, records, differs):
+    """What the records mean, beside what is known to differ."""
+    outcome = Outcome(suite)
+    for record in records:
+        name, state, why = f"{suite}/{record['test']}", record["state"], record["why"]
+        if state == "fail" and name in differs:
+            outcome.skipped.append((name, differs[name]))
+        elif state == "pass" and name in differs:
+            outcome.now_passes.append(name)
+            outcome.passed.append((name, why))
+        else:
+            (outcome.passed, outcome.failed, outcome.skipped)[STATES.index(state)].append((name, why))
+    broke = status != 0 and not any(record["state"] == "fail" for record in records)
+    if broke or not records:
+        outcome.failed.append((suite, f"run.sh ended with {status} after {len(records)} results"))
+    return outcome
+
+
+def print_findings(outcome):
+    for name, why in outcome.skipped:
+        print(f"SKIP {name}: {why}")
+    for name in outcome.now_passes:
+        print(f"differs.txt: {name} now passes: remove it")
+    for name, why in outcome.failed:
+        print(f"FAIL {name}: {why}")
+    sys.stdout.flush()
+
+
+def print_table(outcomes):
+    print(f"\n{'suite':<32} {'passed':>7} {'failed':>7} {'skipped':>8}")
+    for outcome in outcomes:
+        passed, failed, skipped = map(len, (outcome.passed, outcome.failed, outcome.skipped))
+        print(f"{outcome.suite:<32} {passed:>7} {failed:>7} {skipped:>8}")
+
+
+def close(passed, failed, skipped):
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed else 0
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--berth", type=pathlib.Path, default=ROOT / "build" / "release" / "berth")
+    parser.add_argument("--suites", nargs="+", default=SUITES, metavar="SUITE")
+    parser.add_argument("--build", action="store_true", help="build the rig and the suites that are missing")
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    if options.build:
+        try:
+            build(options.suites)
+        except subprocess.CalledProcessError as error:
+            print(f"FAIL build: {error.cmd[0]} ended with {error.returncode}")
+            return close(0, 1, 0)
+    if absent := missing(options.suites):
+        print(f"SKIP tests/cluster: not built (run.py --build): {', '.join(absent)}")
+        return close(0, 0, 1)
+    if not options.berth.exists():
+        print(f"FAIL tests/cluster: no {options.berth}: make build")
+        return close(0, 1, 0)
+    differs, outcomes = known_differences(), []
+    for suite in options.suites:
+        print(f"{suite}: runs; what it says is in {OUT / suite}", flush=True)
+        outcomes.append(judge(suite, *run_suite(suite, options.berth.resolve()), differs))
+        print_findings(outcomes[-1])
+    print_table(outcomes)
+    return close(*(sum(len(getattr(outcome, kind)) for outcome in outcomes)
+                   for kind in ("passed", "failed", "skipped")))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
