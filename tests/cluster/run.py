@@ -29,7 +29,7 @@ class Outcome:
     passed: list = field(default_factory=list)
     failed: list = field(default_factory=list)
     skipped: list = field(default_factory=list)
-    now_passes: list = field(default_factory=list)
+    outdated: list = field(default_factory=list)  # what is to be said about lines of differs.txt
 
 
 def cache_folder(name, variable, base):
@@ -111,10 +111,13 @@ def judge(suite, status, records, differs):
         if state == "fail" and name in differs:
             outcome.skipped.append((name, differs[name]))
         elif state == "pass" and name in differs:
-            outcome.now_passes.append(name)
+            outcome.outdated.append(f"{name} now passes: remove it")
             outcome.passed.append((name, why))
         else:
             (outcome.passed, outcome.failed, outcome.skipped)[STATES.index(state)].append((name, why))
+    ran = {f"{suite}/{record['test']}" for record in records}
+    outcome.outdated += [f"{name} did not run" for name in differs
+                         if name.startswith(f"{suite}/Test") and name not in ran]
     broke = status != 0 and not any(record["state"] == "fail" for record in records)
     if broke or not records:
         outcome.failed.append((suite, f"run.sh ended with {status} after {len(records)} results"))
@@ -124,8 +127,8 @@ def judge(suite, status, records, differs):
 def print_findings(outcome):
     for name, why in outcome.skipped:
         print(f"SKIP {name}: {why}")
-    for name in outcome.now_passes:
-        print(f"differs.txt: {name} now passes: remove it")
+    for text in outcome.outdated:
+        print(f"differs.txt: {text}")
     for name, why in outcome.failed:
         print(f"FAIL {name}: {why}")
     sys.stdout.flush()
