@@ -4,6 +4,7 @@
 Without --build, and where the rig or a suite is not built, it says so, skips and ends with 0.
 """
 import argparse
+import hashlib
 import json
 import os
 import pathlib
@@ -52,23 +53,43 @@ def suite_program(suite):
     return folder / "bin" / "berth" / f"{suite.replace('/', '_')}.test"
 
 
-def older(programs, sources):
-    """Whether a program is missing or older than one of its sources."""
-    newest = max(source.stat().st_mtime for source in sources)
-    return any(not program.exists() or program.stat().st_mtime < newest for program in programs)
+def stamp_of(program):
+    """Says of which sources a program was built: a time would make every checkout build again."""
+    return program.with_name(program.name + ".sources")
+
+
+def digest(folder, *names):
+    """Of the named files and of all Go files of a folder."""
+    content = hashlib.sha256()
+    for source in sorted([*folder.rglob("*.go"), *map(folder.joinpath, ("go.mod", "go.sum", *names))]):
+        content.update(f"{source.relative_to(folder)}\0".encode() + source.read_bytes() + b"\0")
+    return content.hexdigest()
+
+
+def outdated(program, sources):
+    stamp = stamp_of(program)
+    return not program.exists() or not stamp.exists() or stamp.read_text() != sources
+
+
+def build_programs(programs, sources, command):
+    """Runs the command, and only then says of which sources the programs are; a failure ends the run."""
+    names = ", ".join(program.name for program in programs)
+    print(f"building {names}: the first time takes minutes", flush=True)
+    subprocess.run(command, check=True)
+    for program in programs:
+        stamp_of(program).write_text(sources)
 
 
 def build(suites):
-    """Builds what is missing or older than its sources; a failure ends the run."""
-    rig, suite_folder = HERE / "rig", HERE / "k8s-suite"
-    if older(rig_programs(), [*rig.rglob("*.go"), rig / "go.mod", rig / "go.sum"]):
-        print("building the rig: the first time takes minutes", flush=True)
-        subprocess.run([rig / "rig.sh", "build"], check=True)
-    sources = [*suite_folder.rglob("*.go"), *map(suite_folder.joinpath, ("go.mod", "go.sum", "patch.py"))]
-    stale = [suite for suite in suites if older([suite_program(suite)], sources)]
+    """Builds what is missing or was built of other sources."""
+    sources = digest(HERE / "rig")
+    if any(outdated(program, sources) for program in rig_programs()):
+        build_programs(rig_programs(), sources, [HERE / "rig" / "rig.sh", "build"])
+    sources = digest(HERE / "k8s-suite", "patch.py", "prepare.sh")
+    stale = [suite for suite in suites if outdated(suite_program(suite), sources)]
     if stale:
-        print(f"building {', '.join(stale)}: the first time takes minutes", flush=True)
-        subprocess.run([suite_folder / "prepare.sh", "--no-kube", *stale], check=True)
+        build_programs([suite_program(suite) for suite in stale], sources,
+                       [HERE / "k8s-suite" / "prepare.sh", "--no-kube", *stale])
 
 
 def missing(suites):
