@@ -16,4 +16,4 @@ version=$(GOTOOLCHAIN=local go env GOVERSION)
 major=${BASH_REMATCH[1]} minor=${BASH_REMATCH[2]}
 ((major > 1 || minor >= go_minor_min)) || skip "needs Go 1.$go_minor_min or newer, and this is $version"
 [ -x tests/cluster/run.py ] || skip "this tree has no real-cluster rig (tests/cluster/run.py)"
-exec python3 tests/cluster/run.py
+exec python3 tests/cluster/run.py --build "$@"

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Kubernetes' own scheduler tests with Berth as the scheduler; what `make test-cluster` runs.
+
+Without --build, and where the rig or a suite is not built, it says so, skips and ends with 0.
+"""
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+OUT = ROOT / "build" / "test-cluster"
+SUITES = ("dra/default", "dra/ga", "dra/api", "dra/all")
+SUITE_TIMEOUT = "30m"
+DIFFERS_LINE = re.compile(r"(\S+)\s+#\s*(\S.*)")
+STATES = ("pass", "fail", "skip")
+
+
+@dataclass
+class Outcome:
+    """One suite: lists of (test, why)."""
+    suite: str
+    passed: list = field(default_factory=list)
+    failed: list = field(default_factory=list)
+    skipped: list = field(default_factory=list)
+    outdated: list = field(default_factory=list)  # what is to be said about lines of differs.txt
+
+
+def cache_folder(name, variable, base):
+    """The folders of rig.sh (base: ~/.cache) and of prepare.sh."""
+    return pathlib.Path(os.environ.get(variable) or pathlib.Path(base, name))
+
+
+def home_cache():
+    return pathlib.Path.home() / ".cache"
+
+
+def rig_programs():
+    folder = cache_folder("berth-rig", "RIG_CACHE", home_cache())
+    return [folder / "rig", folder / "rigbench"]
+
+
+def suite_program(suite):
+    base = os.environ.get("XDG_CACHE_HOME") or home_cache()
+    folder = cache_folder("berth-k8s-suite", "K8S_SUITE_CACHE", base)
+    return folder / "bin" / "berth" / f"{suite.replace('/', '_')}.test"
+
+
+def stamp_of(program):
+    """Says of which sources a program was built: a time would make every checkout build again."""
+    return program.with_name(program.name + ".sources")
+
+
+def digest(folder, *names):
+    """Of the named files and of all Go files of a folder."""
+    content = hashlib.sha256()
+    for source in sorted([*folder.rglob("*.go"), *map(folder.joinpath, ("go.mod", "go.sum", *names))]):
+        content.update(f"{source.relative_to(folder)}\0".encode() + source.read_bytes() + b"\0")
+    return content.hexdigest()
+
+
+def outdated(program, sources):
+    stamp = stamp_of(program)
+    return not program.exists() or not stamp.exists() or stamp.read_text() != sources
+
+
+def build_programs(programs, sources, command):
+    """Runs the command, and only then says of which sources the programs are; a failure ends the run."""
+    names = ", ".join(program.name for program in programs)
+    print(f"building {names}: the first time takes minutes", flush=True)
+    subprocess.run(command, check=True)
+    for program in programs:
+        stamp_of(program).write_text(sources)
+
+
+def build(suites):
+    """Builds what is missing or was built of other sources."""
+    sources = digest(HERE / "rig")
+    if any(outdated(program, sources) for program in rig_programs()):
+        build_programs(rig_programs(), sources, [HERE / "rig" / "rig.sh", "build"])
+    sources = digest(HERE / "k8s-suite", "patch.py", "prepare.sh")
+    stale = [suite for suite in suites if outdated(suite_program(suite), sources)]
+    if stale:
+        build_programs([suite_program(suite) for suite in stale], sources,
+                       [HERE / "k8s-suite" / "prepare.sh", "--no-kube", *stale])
+
+
+def missing(suites):
+    programs = [*rig_programs(), *map(suite_program, suites)]
+    return [str(program) for program in programs if not program.exists()]
+
+
+def known_differences():
+    """differs.txt as {suite/test: reason}."""
+    reasons = {}
+    for number, line in enumerate((HERE / "differs.txt").read_text().splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        found = DIFFERS_LINE.fullmatch(line.strip())
+        if not found:
+            sys.exit(f"differs.txt:{number}: expected `suite/TestName/sub  # issue or reason`")
+        reasons[found[1]] = found[2]
+    return reasons
+
+
+def run_suite(suite, berth):
+    """(exit status of run.sh, the records of results.jsonl)."""
+    out = OUT / suite
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    command = [HERE / "k8s-suite" / "run.sh", "--berth", berth, "--out", out, "--timeout", SUITE_TIMEOUT,
+               f"^{re.escape(suite)}/Test"]
+    with open(out / "output.txt", "w", encoding="utf-8") as output:
+        status = subprocess.run(command, stdout=output, check=False).returncode
+    results = out / "results.jsonl"
+    lines = results.read_text().splitlines() if results.exists() else []
+    return status, [json.loads(line) for line in lines]
+
+
+def judge(suite, status, records, differs):
+    """What the records mean, beside what is known to differ."""
+    outcome = Outcome(suite)
+    for record in records:
+        name, state, why = f"{suite}/{record['test']}", record["state"], record["why"]
+        if state == "fail" and name in differs:
+            outcome.skipped.append((name, differs[name]))
+        elif state == "pass" and name in differs:
+            outcome.outdated.append(f"{name} now passes: remove it")
+            outcome.passed.append((name, why))
+        else:
+            (outcome.passed, outcome.failed, outcome.skipped)[STATES.index(state)].append((name, why))
+    ran = {f"{suite}/{record['test']}" for record in records}
+    outcome.outdated += [f"{name} did not run" for name in differs
+                         if name.startswith(f"{suite}/Test") and name not in ran]
+    broke = status != 0 and not any(record["state"] == "fail" for record in records)
+    if broke or not records:
+        outcome.failed.append((suite, f"run.sh ended with {status} after {len(records)} results"))
+    return outcome
+
+
+def print_findings(outcome):
+    for name, why in outcome.skipped:
+        print(f"SKIP {name}: {why}")
+    for text in outcome.outdated:
+        print(f"differs.txt: {text}")
+    for name, why in outcome.failed:
+        print(f"FAIL {name}: {why}")
+    sys.stdout.flush()
+
+
+def print_table(outcomes):
+    print(f"\n{'suite':<32} {'passed':>7} {'failed':>7} {'skipped':>8}")
+    for outcome in outcomes:
+        passed, failed, skipped = map(len, (outcome.passed, outcome.failed, outcome.skipped))
+        print(f"{outcome.suite:<32} {passed:>7} {failed:>7} {skipped:>8}")
+
+
+def close(passed, failed, skipped):
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed else 0
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--berth", type=pathlib.Path, default=ROOT / "build" / "release" / "berth")
+    parser.add_argument("--suites", nargs="+", default=SUITES, metavar="SUITE")
+    parser.add_argument("--build", action="store_true", help="build the rig and the suites that are missing")
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    if options.build:
+        try:
+            build(options.suites)
+        except subprocess.CalledProcessError as error:
+            print(f"FAIL build: {error.cmd[0]} ended with {error.returncode}")
+            return close(0, 1, 0)
+    if absent := missing(options.suites):
+        print(f"SKIP tests/cluster: not built (run.py --build): {', '.join(absent)}")
+        return close(0, 0, 1)
+    if not options.berth.exists():
+        print(f"FAIL tests/cluster: no {options.berth}: make build")
+        return close(0, 1, 0)
+    differs, outcomes = known_differences(), []
+    for suite in options.suites:
+        print(f"{suite}: runs; what it says is in {OUT / suite}", flush=True)
+        outcomes.append(judge(suite, *run_suite(suite, options.berth.resolve()), differs))
+        print_findings(outcomes[-1])
+    print_table(outcomes)
+    return close(*(sum(len(getattr(outcome, kind)) for outcome in outcomes)
+                   for kind in ("passed", "failed", "skipped")))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
