@@ -16,6 +16,12 @@ void FilterScope::add_domain(std::string_view topology_key) {
 
 DomainMembers::DomainMembers(std::string key, const model::Cluster& cluster, std::span<const NodeId> nodes)
     : key_(std::move(key)) {
+  read_all(cluster, nodes);
+}
+
+void DomainMembers::read_all(const model::Cluster& cluster, std::span<const NodeId> nodes) {
+  values_ = {};
+  value_by_rank_.clear();
   value_by_rank_.reserve(nodes.size());
   for (const NodeId node : nodes) value_by_rank_.push_back(value_of(cluster, node));
 }
@@ -38,6 +44,7 @@ void DomainMembers::widen(const model::Cluster& cluster, std::span<const NodeId>
   for (std::size_t rank = 0; rank < nodes.size(); ++rank)
     if (value_by_rank_[rank].valid() && touched_[value_by_rank_[rank].index()])
       widened.push_back(nodes[rank]);
+  if (values_.size() > 2 * nodes.size()) read_all(cluster, nodes);
 }
 
 }  // namespace berth::scheduling

@@ -39,7 +39,8 @@ class FilterScope {
   std::vector<std::uint64_t> digests_;
 };
 
-// Which nodes share a value of one topology key. Cost: 4 bytes a node; widen() one pass over them.
+// Which nodes share a value of one topology key. Cost: 4 bytes a node and the values; widen() one pass over
+// the nodes.
 class DomainMembers {
  public:
   // `nodes` by rank; they stay the same while it lives.
@@ -48,10 +49,13 @@ class DomainMembers {
   // those that changed.
   void widen(const model::Cluster& cluster, std::span<const NodeId> nodes,
              std::span<const std::uint32_t> ranks, std::vector<NodeId>& widened);
+  // Values that are remembered, also of nodes that have another one by now: at most two a node.
+  std::size_t values() const { return values_.size(); }
 
  private:
   using ValueId = DenseId<struct DomainValueTag>;
   ValueId value_of(const model::Cluster& cluster, NodeId node);
+  void read_all(const model::Cluster& cluster, std::span<const NodeId> nodes);
 
   std::string key_;
   model::Names<ValueId> values_;

@@ -201,5 +201,24 @@ TEST_P(FilterScopeProperty, KeptVerdictsAreThoseOfJudgingAnew) {
 INSTANTIATE_TEST_SUITE_P(Rules, FilterScopeProperty,
                          testing::Values(Rule::Apart, Rule::Spread, Rule::Single));
 
+TEST(DomainMembers, ForgetsValuesThatNoNodeHasAnyMore) {
+  PluginBench bench;
+  for (const char* name : {"n0", "n1", "n2"}) bench.put_node(name, R"("rack":"r")");
+  const std::vector<NodeId> nodes = bench.domains.nodes(bench.cluster);
+  DomainMembers members("rack", bench.cluster, nodes);
+  const std::vector<std::uint32_t> first = {0};
+  for (int i = 0; i < 100; ++i) {
+    bench.put_node("n0", R"("rack":"r)" + std::to_string(i) + "\"");
+    std::vector<NodeId> widened;
+    members.widen(bench.cluster, nodes, first, widened);
+    EXPECT_EQ(widened.size(), i == 0 ? 3u : 1u) << i;
+    EXPECT_LE(members.values(), 2 * nodes.size());
+  }
+  bench.put_node("n0", R"("rack":"r")");
+  std::vector<NodeId> widened;
+  members.widen(bench.cluster, nodes, first, widened);
+  EXPECT_EQ(widened.size(), 3u);
+}
+
 }  // namespace
 }  // namespace berth::scheduling
