@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/key_bytes.h"
 #include "dra/pools/constraints.h"
 
 namespace berth::dra {
@@ -99,62 +100,53 @@ Result<std::vector<CompiledRequest>> compile_requests(const model::Cluster& clus
   return requests;
 }
 
-// Every field of the spec that a search reads, so that equal keys are equal specs. Lengths stand before
-// texts and lists.
-void write_key(std::uint64_t number, std::string& key) {
-  for (; number >= 0x80; number >>= 7) key += static_cast<char>(number | 0x80);
-  key += static_cast<char>(number);
-}
-void write_key(std::string_view text, std::string& key) {
-  write_key(static_cast<std::uint64_t>(text.size()), key);
-  key += text;
-}
+// Every field of the spec that a search reads, so that equal keys are equal specs. Sizes stand before lists.
 void write_key(const std::vector<std::string>& texts, std::string& key) {
-  write_key(static_cast<std::uint64_t>(texts.size()), key);
-  for (const std::string& text : texts) write_key(std::string_view(text), key);
+  append_key(key, static_cast<std::uint64_t>(texts.size()));
+  for (const std::string& text : texts) append_key(key, text);
 }
 void write_tolerations(const api::DeviceSubRequest& sub, std::string& key) {
-  write_key(static_cast<std::uint64_t>(sub.tolerations.size()), key);
+  append_key(key, static_cast<std::uint64_t>(sub.tolerations.size()));
   for (const api::Toleration& toleration : sub.tolerations) {
     for (const std::string* text : {&toleration.key, &toleration.op, &toleration.value, &toleration.effect})
-      write_key(std::string_view(*text), key);
+      append_key(key, *text);
     // The result copies them, so their time counts as well.
-    write_key(static_cast<std::uint64_t>(toleration.seconds.value_or(-1)), key);
+    append_key(key, static_cast<std::uint64_t>(toleration.seconds.value_or(-1)));
   }
 }
 void write_wishes(const api::DeviceSubRequest& sub, std::string& key) {
-  write_key(static_cast<std::uint64_t>(sub.capacity.size()), key);
+  append_key(key, static_cast<std::uint64_t>(sub.capacity.size()));
   for (const auto& [name, amount] : sub.capacity) {
-    write_key(std::string_view(name), key);
-    write_key(std::string_view(amount.text()), key);
+    append_key(key, name);
+    append_key(key, amount.text());
   }
 }
 void write_key(const api::DeviceSubRequest& sub, std::string& key) {
-  write_key(std::string_view(sub.name), key);
-  write_key(std::string_view(sub.device_class), key);
+  append_key(key, sub.name);
+  append_key(key, sub.device_class);
   write_key(sub.selectors, key);
-  write_key(static_cast<std::uint64_t>(sub.mode) * 2 + (sub.admin_access ? 1 : 0), key);
-  write_key(static_cast<std::uint64_t>(sub.count), key);
+  append_key(key, static_cast<std::uint64_t>(sub.mode) * 2 + (sub.admin_access ? 1 : 0));
+  append_key(key, static_cast<std::uint64_t>(sub.count));
   write_tolerations(sub, key);
   write_wishes(sub, key);
-  write_key(static_cast<std::uint64_t>(sub.derived_attributes.size()), key);
+  append_key(key, static_cast<std::uint64_t>(sub.derived_attributes.size()));
   for (const auto& [name, expression] : sub.derived_attributes) {
-    write_key(std::string_view(name), key);
-    write_key(std::string_view(expression), key);
+    append_key(key, name);
+    append_key(key, expression);
   }
 }
 void write_key(const api::ResourceClaim& claim, std::string& key) {
   for (const api::DeviceRequest& request : claim.requests) {
-    write_key(std::string_view(request.name), key);
-    write_key(static_cast<std::uint64_t>(request.alternatives.size() * 2 + (request.prioritized ? 1 : 0)),
-              key);
+    append_key(key, request.name);
+    append_key(key,
+               static_cast<std::uint64_t>(request.alternatives.size() * 2 + (request.prioritized ? 1 : 0)));
     for (const api::DeviceSubRequest& sub : request.alternatives) write_key(sub, key);
   }
-  write_key(std::string_view(), key);  // no request has an empty name
+  append_key(key, std::string_view());  // no request has an empty name
   for (const api::DeviceConstraint& constraint : claim.constraints) {
     write_key(constraint.requests, key);
-    write_key(std::string_view(constraint.match_attribute), key);
-    write_key(std::string_view(constraint.distinct_attribute), key);
+    append_key(key, constraint.match_attribute);
+    append_key(key, constraint.distinct_attribute);
   }
 }
 
@@ -202,7 +194,7 @@ void ClaimCompiler::number_kinds(const SelectorCache& selector_cache, CompiledCl
   for (CompiledRequest& request : compiled_spec.requests)
     for (CompiledSubRequest& sub : request.alternatives) {
       std::string key;
-      write_key(selector_cache.number_of(sub.selectors) * 2 + (sub.spec->admin_access ? 1 : 0), key);
+      append_key(key, selector_cache.number_of(sub.selectors) * 2 + (sub.spec->admin_access ? 1 : 0));
       write_tolerations(*sub.spec, key);
       write_wishes(*sub.spec, key);
       const auto [at, added] = kinds_.try_emplace(std::move(key), last_kind_ + 1);

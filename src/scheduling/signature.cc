@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/key_bytes.h"
+
 namespace berth::scheduling {
 namespace {
 
@@ -30,13 +32,11 @@ bool PodSignature::begin(std::string_view fragment) {
 }
 
 void PodSignature::put(std::uint64_t number) {
-  for (; number >= 0x80; number >>= 7) bytes_ += static_cast<char>(number | 0x80);
-  bytes_ += static_cast<char>(number);
+  append_key(bytes_, number);
 }
 
 void PodSignature::put(std::string_view text) {
-  put(static_cast<std::uint64_t>(text.size()));
-  bytes_ += text;
+  append_key(bytes_, text);
 }
 
 void PodSignature::put(const model::ResourceAmounts& amounts) {
