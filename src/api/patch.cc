@@ -263,12 +263,14 @@ Result<Json> apply_json_patch(Json document, std::string_view patch) {
 
 Json merge_patched(Json document, const Json& patch) {
   if (!patch.is_object() || !document.is_object()) return without_nulls(patch);
-  // All at once where there are many: erasing one by one is linear for each.
-  document.as_object().erase_if([&patch](const JsonMember& member) {
-    const Json* change = patch.find(member.key);
-    return change && change->is_null();
-  });
-  for (const JsonMember& member : patch.as_object()) {
+  const JsonObject& changes = patch.as_object();
+  // All at once: erasing one by one is linear for each.
+  if (std::any_of(changes.begin(), changes.end(), [](const auto& change) { return change.value.is_null(); }))
+    document.as_object().erase_if([&changes](const JsonMember& member) {
+      const Json* change = changes.find(member.key);
+      return change && change->is_null();
+    });
+  for (const JsonMember& member : changes) {
     if (member.value.is_null()) {
       document.as_object().erase(member.key);
       continue;

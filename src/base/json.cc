@@ -33,7 +33,7 @@ void JsonObject::Contents::append(std::string key, Json value) {
   member.value = std::move(value);
   if (!index.empty())
     index.add(member.key, static_cast<std::uint32_t>(members.size() - 1));
-  else
+  else if (members.size() > kSearchedMembersMax)
     make_index();
 }
 

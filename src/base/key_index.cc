@@ -52,9 +52,8 @@ void KeyIndex::grow() {
 }
 
 void KeyIndex::add(std::string_view text, std::uint32_t position) {
-  if ((count_ + 1) * 2 > slots_.size()) grow();
+  if ((std::size_t{position} + 1) * 2 > slots_.size()) grow();
   put({hash_of(text), position});
-  ++count_;
 }
 
 void KeyIndex::erase(std::string_view text, std::uint32_t position) {
@@ -64,7 +63,6 @@ void KeyIndex::erase(std::string_view text, std::uint32_t position) {
     hole = (hole + 1) & mask();
   }
   slots_[hole] = {};
-  --count_;
   // Later slots of the run move up, where their own search still passes.
   for (std::size_t at = (hole + 1) & mask(); slots_[at].position != kAbsent; at = (at + 1) & mask()) {
     const std::size_t wanted = slots_[at].hash & mask();

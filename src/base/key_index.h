@@ -28,9 +28,9 @@ class KeyIndex {
     }
   }
 
-  bool empty() const { return count_ == 0; }
-  std::size_t size() const { return count_; }
-  // `position` is higher than all that were added before.
+  // Nothing was ever added.
+  bool empty() const { return slots_.empty(); }
+  // `position`: how many there are already.
   void add(std::string_view text, std::uint32_t position);
   // Takes out `position`, which was added with `text`; higher ones move down by one.
   void erase(std::string_view text, std::uint32_t position);
@@ -47,7 +47,6 @@ class KeyIndex {
   void grow();
 
   std::vector<Slot> slots_;  // a power of two, at most half of them taken
-  std::size_t count_ = 0;
 };
 
 }  // namespace berth

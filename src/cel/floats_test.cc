@@ -17,12 +17,12 @@ struct Row {
 
 // What strconv.ParseFloat of Go 1.26 answered.
 TEST(Floats, AreReadAsGoReadsThem) {
-  const Row kFloatsRows[] = {
+  const Row kRows[] = {
       {".5", 0.5},    {"5.", 5},        {"-2.5e3", -2500},  {"0x1p4", 16},       {"0X1P+4", 16},
       {"0x.8p1", 1},  {"0x1.8p1", 3},   {"1e-400", 0},      {"1_000", 1000},     {"1_23.50e+1_2", 1.235e+14},
       {"0x_1p4", 16}, {"0x1_0p4", 256}, {"inf", kInfinity}, {"+Inf", kInfinity}, {"-infinity", -kInfinity},
   };
-  for (const Row& row : kFloatsRows) EXPECT_EQ(parse_float(row.text), row.value) << row.text;
+  for (const Row& row : kRows) EXPECT_EQ(parse_float(row.text), row.value) << row.text;
   EXPECT_TRUE(std::isnan(parse_float("NaN").value()));
 }
 

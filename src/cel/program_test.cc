@@ -63,7 +63,7 @@ TEST(Environments, GatesTakeFromNewExpressions) {
   };
   const std::string no_range =
       "expression of type 'any' cannot be range of a comprehension (must be list, map, or dynamic)";
-  const Row kProgramRows[] = {
+  const Row kRows[] = {
       {"device.attributes['d'].l.includes('a')", "undeclared reference to 'includes'", ""},
       {"['a'].includes('a')", "undeclared reference to 'includes'", ""},
       {"device.attributes['d'].l.exists(x, x == 'a')", no_range.c_str(), ""},
@@ -82,7 +82,7 @@ TEST(Environments, GatesTakeFromNewExpressions) {
     const auto* error = std::get_if<CompileError>(&compiled);
     return error ? error->text : "";
   };
-  for (const Row& row : kProgramRows) {
+  for (const Row& row : kRows) {
     for (const auto& [features, expected] : {std::pair{DraFeatures{false, true}, row.without_lists},
                                              {DraFeatures{true, false}, row.without_capacity}}) {
       const std::string found = complaint(features, row.text);

@@ -97,10 +97,12 @@ FieldErrors check_compared_value(const FieldPath& path, std::string_view value) 
     errors.push_back(invalid(path, value, "must be non-empty"));
   else if (!is_decimal_integer(value))
     errors.push_back(invalid(path, value, "must be a valid decimal integer in canonical form"));
+  std::string_view read = value;  // Go reads a plus as well
+  if (read.starts_with('+') && !read.starts_with("+-")) read.remove_prefix(1);
   std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  const auto [end, error] = std::from_chars(read.data(), read.data() + read.size(), number);
   const bool range = error == std::errc::result_out_of_range;
-  if (range || error != std::errc() || end != value.data() + value.size())
+  if (range || error != std::errc() || end != read.data() + read.size())
     errors.push_back(invalid(path, value,
                              "strconv.ParseInt: parsing \"" + std::string(value) +
                                  "\": " + (range ? "value out of range" : "invalid syntax")));

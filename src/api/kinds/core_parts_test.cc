@@ -23,6 +23,10 @@ TEST(Tolerations, ThatCompareNeedACanonicalNumber) {
     EXPECT_EQ(errors_of(op, ""), (Texts{at + R"("": must be non-empty)",
                                         at + R"("": strconv.ParseInt: parsing "": invalid syntax)"}));
     EXPECT_EQ(errors_of(op, "07"), Texts{at + R"("07": must be a valid decimal integer in canonical form)"});
+    EXPECT_EQ(errors_of(op, "+5"), Texts{at + R"("+5": must be a valid decimal integer in canonical form)"});
+    EXPECT_EQ(errors_of(op, "+-5"),
+              (Texts{at + R"("+-5": must be a valid decimal integer in canonical form)",
+                     at + R"("+-5": strconv.ParseInt: parsing "+-5": invalid syntax)"}));
     EXPECT_EQ(errors_of(op, "9x"), (Texts{at + R"("9x": must be a valid decimal integer in canonical form)",
                                           at + R"("9x": strconv.ParseInt: parsing "9x": invalid syntax)"}));
     EXPECT_EQ(errors_of(op, "9223372036854775808"),

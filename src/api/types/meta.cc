@@ -6,13 +6,6 @@
 namespace berth::api {
 namespace {
 
-std::optional<std::int64_t> to_int(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::vector<Requirement> decode_requirements(const JsonArray& items) {
   std::vector<Requirement> requirements;
   for (const Json& item : items)
@@ -41,6 +34,13 @@ bool matches(const NodeSelectorTerm& term, const StringMap& labels, const String
 }
 
 }  // namespace
+
+std::optional<std::int64_t> to_int(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
 
 bool ObjectMeta::has_finalizer(std::string_view finalizer) const {
   return std::find(finalizers.begin(), finalizers.end(), finalizer) != finalizers.end();

@@ -95,6 +95,8 @@ bool matches(const Requirement& requirement, const StringMap& labels);
 bool matches(const NodeSelector& selector, const StringMap& labels, std::string_view node_name);
 
 ObjectMeta decode_meta(const Json& object);
+// Decimal, with '-' or without a sign; nothing for any other text and beyond 64 bits.
+std::optional<std::int64_t> to_int(std::string_view text);
 std::vector<Condition> decode_conditions(const JsonArray& items);
 NodeSelector decode_node_selector(const Json& selector);
 StringMap decode_string_map(const Json* map);

@@ -1,7 +1,6 @@
 #include "api/types/pod.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/ascii.h"
 
@@ -94,14 +93,6 @@ ResourceMap sum_of_containers(const Pod& pod, ResourceMap Container::* amounts) 
   return running;
 }
 
-// Nothing for what is no number, or beyond 64 bits.
-std::optional<std::int64_t> decimal_integer(std::string_view text) {
-  std::int64_t number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (!is_decimal_integer(text) || read.ec != std::errc()) return std::nullopt;
-  return number;
-}
-
 }  // namespace
 
 bool is_decimal_integer(std::string_view text) {
@@ -115,7 +106,8 @@ bool tolerates(const Toleration& toleration, const Taint& taint) {
   if (!toleration.key.empty() && toleration.key != taint.key) return false;
   if (toleration.op == "Exists") return true;
   if (toleration.op == "Gt" || toleration.op == "Lt") {
-    const auto bound = decimal_integer(toleration.value), value = decimal_integer(taint.value);
+    if (!is_decimal_integer(toleration.value) || !is_decimal_integer(taint.value)) return false;
+    const auto bound = to_int(toleration.value), value = to_int(taint.value);
     if (!bound || !value) return false;
     return toleration.op == "Gt" ? *value > *bound : *value < *bound;
   }
