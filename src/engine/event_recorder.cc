@@ -74,16 +74,14 @@ void EventRecorder::note(const EventNote& note, Time now) {
   series.last = now;
   series.note.decision_id = note.decision_id;
   if (series.under_way) return;
-  if (pacing_.per_second_while_busy > 0 && waiting_.size() < kEventsWaitingMax) {
-    series.under_way = true;
-    waiting_.push_back(key);
-    return;
-  }
-  if (in_flight_.size() >= kEventsInFlightMax) {
+  const bool paced = pacing_.per_second_while_busy > 0;
+  if (paced ? waiting_.size() >= kEventsWaitingMax : in_flight_.size() >= kEventsInFlightMax) {
     ++counters_.dropped;
     return;
   }
-  send(key, series);
+  if (!paced) return send(key, series);
+  series.under_way = true;
+  waiting_.push_back(key);
 }
 
 bool EventRecorder::may_send(Time now) {
