@@ -104,7 +104,7 @@ Effects BindCycle::step() {
   if (observation.state == State::OnOurNode) return record_success();
   if (request_.step == BindStep::RollingBack) return roll_back();
   // Once a gang is committed its members go forward: the scheduler did not know of it.
-  if (request_.withdrawn && !(gang_.committed() && !gang_.alone()))
+  if (request_.withdrawn && !gang_.only_forward())
     return fail({FailureClass::OtherPlacement, std::string(api::kWithdrawn), "the scheduler took it back"});
   if (known_.late)
     return fail({FailureClass::OtherPlacement, std::string(api::kStaleEpoch),
@@ -147,10 +147,10 @@ std::optional<Effects> BindCycle::identify(const PodObservation& observation) {
 }
 
 Effects BindCycle::advance(const PodObservation& observation) {
-  const bool committed = !gang_.alone() && gang_.committed();
   const bool on_version = known_.write_failure && known_.write_failure->of_addition;
-  const BindContext context{view_,    request_,  observation.pod, now_,          known_.first_seen,
-                            options_, committed, on_version,      known_.pending};
+  const BindContext context{
+      view_,      request_,      observation.pod, now_, known_.first_seen, options_, gang_.only_forward(),
+      on_version, known_.pending};
   PreBindStep step = pre_bind(plugins_, context);
   if (auto* failed = std::get_if<Failed>(&step.verdict)) {
     pre_bind_end_ = failed->reason == kBindingTimeout ? PreBindStatus::Timeout : PreBindStatus::Failure;
@@ -182,7 +182,7 @@ Effects BindCycle::wake(Time at) const {
 Effects BindCycle::write_status(const api::BindRequest& wanted, IfChanged if_changed) const {
   api::BindRequest status = wanted;
   // Every member keeps what it knows of the commit: the group may go first.
-  status.committed = wanted.committed || (!gang_.alone() && gang_.committed());
+  status.committed = wanted.committed || gang_.only_forward();
   std::optional<Write> write = status_write(request_, status, if_changed);
   return write ? Effects::write(key_, *std::move(write)) : Effects::nothing();
 }
@@ -306,8 +306,7 @@ std::vector<Chain> BindCycle::left_to_give_back(const api::BindRequest& failed) 
 
 Effects BindCycle::after_write_failure() {
   const std::int32_t attempts = request_.failed_attempts + 1;
-  // Once a gang is committed its members go forward.
-  const bool only_forward = !gang_.alone() && gang_.committed();
+  const bool only_forward = gang_.only_forward();
   if (known_.write_failure->failure == FailureClass::Permanent &&
       !(only_forward && attempts <= kForwardAttemptsMax))
     return fail({FailureClass::Permanent, "BindingRefused", known_.write_failure->message}, attempts);

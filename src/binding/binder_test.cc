@@ -59,6 +59,15 @@ void add_group(BinderFixture& cluster, int minimum) {
                   std::to_string(minimum) + "}}}}");
 }
 
+// A node, the gang "g" and members "a" and "b" without claims, of a decision "x" for `size` of them.
+void add_gang_of_two(BinderFixture& cluster, int size) {
+  cluster.put(Kind::Node, kNodeN1);
+  add_group(cluster, 2);
+  const std::string gang = R"(,"decisionID":"x","group":{"name":"g","size":)" + std::to_string(size) + "}";
+  add_pod(cluster, "a", {}, gang);
+  add_pod(cluster, "b", {}, gang);
+}
+
 TEST(Binder, BindsAPlainPodWithTwoWritesAndOneEvent) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);
@@ -281,11 +290,7 @@ TEST(Binder, AGangWaitsForItsRequestsAsLongAsTheyComeAndThenForItsTimeout) {
 
 TEST(Binder, AGangThatLostAMemberIsBoundWithThoseThatAreLeft) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNodeN1);
-  add_group(cluster, 2);
-  const std::string gang = R"(,"decisionID":"x","group":{"name":"g","size":3})";
-  add_pod(cluster, "a", {}, gang);
-  add_pod(cluster, "b", {}, gang);
+  add_gang_of_two(cluster, 3);
   cluster.run_until_idle(cluster.now() + kInformerLagGrace);
   for (const char* name : {"a", "b"})
     EXPECT_EQ(cluster.view().bind_requests.find("d", name)->step, api::BindStep::Bound) << name;
@@ -487,11 +492,7 @@ TEST(Binder, WhatIsGivenBackLeavesNoVersionForALateAllocation) {
 // The commit and the withdrawal were on their way at the same time.
 TEST(Binder, AMemberThatIsWithdrawnBehindTheCommitIsBound) {
   BinderFixture cluster;
-  cluster.put(Kind::Node, kNodeN1);
-  add_group(cluster, 2);
-  const std::string gang = R"(,"decisionID":"x","group":{"name":"g","size":2})";
-  add_pod(cluster, "a", {}, gang);
-  add_pod(cluster, "b", {}, gang);
+  add_gang_of_two(cluster, 2);
   cluster.deliver();
   cluster.change(request_key("a"), R"({"spec":{"withdrawn":true}})");
   cluster.deliver();

@@ -28,6 +28,8 @@ class Gang {
   bool alone() const { return alone_; }
   // Members may be bound: the decision is committed, or there is nobody to wait for.
   bool committed() const { return outcome_ == api::GangOutcome::Committed; }
+  // Committed, with others: what a member was told before, or fails at, does not take it back.
+  bool only_forward() const { return committed() && !alone_; }
   bool undecided() const { return outcome_ == api::GangOutcome::Undecided; }
   bool aborted() const { return outcome_ == api::GangOutcome::Aborted; }
   // By namespace and name; those that failed included, while their requests stand.

@@ -1,19 +1,18 @@
 #include "binding/memory_requests.h"
 
 #include <algorithm>
-#include <charconv>
+#include <optional>
 
 #include "api/patch.h"
 #include "api/types/bind_request.h"
 #include "binding/binder.h"
-#include "binding/gang.h"
+#include "client/api_path.h"
 
 namespace berth::binding {
 namespace {
 
 using client::ApiReply;
 using client::ApiRequest;
-using client::Delivery;
 using client::NamedKey;
 using client::Verb;
 using Done = std::function<void(ApiReply)>;
@@ -23,19 +22,12 @@ bool is_bind_requests(const api::ResourceRef& resource) {
   return resource.group == own.group && resource.resource == own.resource;
 }
 
-ApiReply refusal(int code, std::string reason, std::string message) {
-  ApiReply reply;
-  reply.code = code;
-  reply.reason = std::move(reason);
-  reply.message = std::move(message);
-  return reply;
+ApiReply conflict(std::string message) {
+  return client::refused_reply(409, "Conflict", std::move(message));
 }
 
 ApiReply answer_with(int code, const Json& object) {
-  ApiReply reply;
-  reply.code = code;
-  reply.object = std::make_shared<const std::string>(to_string(object));
-  return reply;
+  return client::answered_reply(code, to_string(object));
 }
 
 // Claims: a successor must know of an allocation or a binding that is still on its way, or it gives the
@@ -62,21 +54,22 @@ Json without_memory(Json object) {
   return object;
 }
 
-std::uint64_t version_of(const Json& object) {
-  const std::string_view text = object.part("metadata").string_at("resourceVersion");
-  std::uint64_t version = 0;
-  std::from_chars(text.data(), text.data() + text.size(), version);
-  return version;
+// Of an object that the API server sent; nothing for one that cannot be read.
+std::optional<api::ObjectMeta> meta_of(const api::RawPtr& raw) {
+  const Result<Json> object = parse_json(*raw);
+  if (!object) return std::nullopt;
+  return api::decode_meta(object->part("metadata"));
 }
 
 }  // namespace
 
 // What is kept, and who is told of it. Shared with answers that come late.
-class MemoryRequests::Table {
+class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
  public:
-  // True when the request was answered here.
-  bool answer(const ApiRequest& request, const Done& done, client::ApiClient& inner,
-              const std::shared_ptr<Table>& self);
+  explicit Table(client::ApiClient& inner) : inner_(inner) {}
+
+  // True when the request was answered here, or will be.
+  bool answer(const ApiRequest& request, const Done& done);
 
   void subscribe(client::WatchReceiver& receiver);
   void unsubscribe(client::WatchReceiver& receiver);
@@ -91,16 +84,16 @@ class MemoryRequests::Table {
     bool leaving = false;  // becomes an object now: other writes meet Conflict
   };
 
-  bool create(const ApiRequest& request, const NamedKey& key, ApiReply& reply);
-  ApiReply change(const ApiRequest& request, Kept& kept, std::optional<Json>& leaving);
-  ApiReply erase(const ApiRequest& request, const NamedKey& key);
-  void move_out(const NamedKey& key, Json object, const Done& done, client::ApiClient& inner,
-                const std::shared_ptr<Table>& self);
+  std::optional<ApiReply> create(const ApiRequest& request, const NamedKey& key);
+  std::optional<ApiReply> change(const ApiRequest& request, const NamedKey& key, Kept& kept, Json& leaving);
+  ApiReply erase(const ApiRequest& request, const NamedKey& key, Kept& kept);
+  void move_out(const NamedKey& key, const Json& object, const Done& done);
   void stays(const NamedKey& key);
   void drop(const NamedKey& key);
-  void store(const NamedKey& key, Json object, client::ChangeKind kind);
+  const Json& store(const NamedKey& key, Json object, client::ChangeKind kind);
   void tell(client::ChangeKind kind, const Json& object);
 
+  client::ApiClient& inner_;
   mutable std::mutex mutex_;  // also while receivers are called: they only hand over
   std::map<NamedKey, Kept> kept_;
   std::size_t bytes_ = 0;
@@ -119,7 +112,7 @@ void MemoryRequests::Table::tell(client::ChangeKind kind, const Json& object) {
   for (client::WatchReceiver* receiver : receivers_) receiver->on_changes({{kind, raw}});
 }
 
-void MemoryRequests::Table::store(const NamedKey& key, Json object, client::ChangeKind kind) {
+const Json& MemoryRequests::Table::store(const NamedKey& key, Json object, client::ChangeKind kind) {
   object["metadata"]["resourceVersion"] = std::to_string(++version_);
   Kept& kept = kept_[key];
   bytes_ -= kept.bytes;
@@ -127,6 +120,7 @@ void MemoryRequests::Table::store(const NamedKey& key, Json object, client::Chan
   bytes_ += kept.bytes;
   kept.object = std::move(object);
   tell(kind, kept.object);
+  return kept.object;
 }
 
 void MemoryRequests::Table::drop(const NamedKey& key) {
@@ -141,23 +135,24 @@ void MemoryRequests::Table::stays(const NamedKey& key) {
   if (found != kept_.end()) found->second.leaving = false;
 }
 
-bool MemoryRequests::Table::create(const ApiRequest& request, const NamedKey& key, ApiReply& reply) {
-  if (bytes_ + request.body.size() > kMemoryRequestBytesMax) return false;
+// Nothing when the API server is to make an object.
+std::optional<ApiReply> MemoryRequests::Table::create(const ApiRequest& request, const NamedKey& key) {
+  if (request.verb != Verb::Create || bytes_ + request.body.size() > kMemoryRequestBytesMax)
+    return std::nullopt;
   Result<Json> object = parse_json(request.body);
-  if (!object || needs_object(api::decode_bind_request(*object, nullptr))) return false;
+  if (!object || needs_object(api::decode_bind_request(*object, nullptr))) return std::nullopt;
   Json& metadata = (*object)["metadata"];
   metadata["namespace"] = request.ns;
   metadata["uid"] = "in-memory-" + std::to_string(++uids_);
-  metadata["annotations"] = Json::object({{kInMemoryAnnotation.data(), "true"}});
-  store(key, *std::move(object), client::ChangeKind::Added);
-  reply = answer_with(201, kept_[key].object);
-  return true;
+  metadata["annotations"] = Json::object({{std::string(kInMemoryAnnotation), "true"}});
+  return answer_with(201, store(key, *std::move(object), client::ChangeKind::Added));
 }
 
-// `leaving` is set when the change is to be written to an object, which is made first.
-ApiReply MemoryRequests::Table::change(const ApiRequest& request, Kept& kept, std::optional<Json>& leaving) {
+// Nothing when `leaving` is to be written to an object, which is made first.
+std::optional<ApiReply> MemoryRequests::Table::change(const ApiRequest& request, const NamedKey& key,
+                                                      Kept& kept, Json& leaving) {
   const Result<Json> body = parse_json(request.body);
-  if (!body) return refusal(400, "BadRequest", "the body is no JSON");
+  if (!body) return client::refused_reply(400, "BadRequest", "the body is no JSON");
   const Json& wanted = body->part("metadata");
   const Json& stands = std::as_const(kept.object).part("metadata");
   const auto differs = [&](std::string_view field) {
@@ -165,7 +160,7 @@ ApiReply MemoryRequests::Table::change(const ApiRequest& request, Kept& kept, st
     return !text.empty() && text != stands.string_at(field);
   };
   if (kept.leaving || differs("uid") || differs("resourceVersion"))
-    return refusal(409, "Conflict", "the bind request in memory has changed");
+    return conflict("the bind request in memory has changed");
   const Json before = kept.object;
   Json after = request.verb == Verb::Update ? *body : api::merge_patched(before, *body);
   after["metadata"] = before.part("metadata");
@@ -174,24 +169,20 @@ ApiReply MemoryRequests::Table::change(const ApiRequest& request, Kept& kept, st
     after[other_half] = *half;
   else
     after.as_object().erase(other_half);
-  const NamedKey key{request.ns, request.name};
-  if (lasts(api::decode_bind_request(after, nullptr))) {
-    kept.leaving = true;
-    leaving = std::move(after);
-    return {};
-  }
-  store(key, std::move(after), client::ChangeKind::Modified);
-  return answer_with(200, kept_[key].object);
+  if (!lasts(api::decode_bind_request(after, nullptr)))
+    return answer_with(200, store(key, std::move(after), client::ChangeKind::Modified));
+  kept.leaving = true;
+  leaving = std::move(after);
+  return std::nullopt;
 }
 
-ApiReply MemoryRequests::Table::erase(const ApiRequest& request, const NamedKey& key) {
-  Kept& kept = kept_[key];
+ApiReply MemoryRequests::Table::erase(const ApiRequest& request, const NamedKey& key, Kept& kept) {
   const std::string_view uid = std::as_const(kept.object).part("metadata").string_at("uid");
   const Result<Json> options = parse_json(request.body);
   const std::string_view wanted =
       options ? options->part("preconditions").string_at("uid") : std::string_view();
   if (kept.leaving || (!wanted.empty() && wanted != uid))
-    return refusal(409, "Conflict", "the bind request in memory is another one");
+    return conflict("the bind request in memory is another one");
   Json last = std::move(kept.object);
   last["metadata"]["resourceVersion"] = std::to_string(++version_);
   drop(key);
@@ -201,16 +192,17 @@ ApiReply MemoryRequests::Table::erase(const ApiRequest& request, const NamedKey&
 
 // Create, then the status on its version. A failure before the object exists leaves everything as it was; one
 // behind it meets an object with an empty status, from which the binder goes on.
-void MemoryRequests::Table::move_out(const NamedKey& key, Json object, const Done& done,
-                                     client::ApiClient& inner, const std::shared_ptr<Table>& self) {
-  ApiRequest create;
-  create.verb = Verb::Create;
-  create.resource = api::ref_of(api::Kind::BindRequest);
-  create.ns = key.ns;
-  create.name = key.name;
+void MemoryRequests::Table::move_out(const NamedKey& key, const Json& object, const Done& done) {
+  const api::ResourceRef resource = api::ref_of(api::Kind::BindRequest);
+  ApiRequest create{.verb = Verb::Create, .resource = resource, .ns = key.ns, .name = key.name};
   create.body = to_string(without_memory(object));
-  auto status = std::make_shared<const Json>(object.part("status"));
-  inner.submit(std::move(create), [key, status, done, &inner, self](ApiReply reply) {
+  ApiRequest write{.verb = Verb::MergePatch,
+                   .resource = resource,
+                   .ns = key.ns,
+                   .name = key.name,
+                   .subresource = "status"};
+  const auto made = [self = shared_from_this(), key, write, status = object.part("status"),
+                     done](ApiReply reply) mutable {
     const bool exists = reply.ok() || reply.reason == "AlreadyExists";
     {
       const std::lock_guard lock(self->mutex_);
@@ -219,50 +211,42 @@ void MemoryRequests::Table::move_out(const NamedKey& key, Json object, const Don
       else
         self->stays(key);
     }
-    if (!reply.ok() && exists)
-      return done(refusal(409, "Conflict", "the bind request in memory has become an object"));
+    if (!reply.ok() && exists) return done(conflict("the bind request in memory has become an object"));
     const Result<Json> created = reply.object ? parse_json(*reply.object) : Result<Json>(Json());
     if (!reply.ok() || !created) return done(std::move(reply));
-    const Json& metadata = created->part("metadata");
-    Json patch =
-        Json::object({{"metadata", Json::object({{"uid", metadata.part("uid")},
-                                                 {"resourceVersion", metadata.part("resourceVersion")}})},
-                      {"status", *status}});
-    ApiRequest write;
-    write.verb = Verb::MergePatch;
-    write.resource = api::ref_of(api::Kind::BindRequest);
-    write.ns = key.ns;
-    write.name = key.name;
-    write.subresource = "status";
-    write.body = to_string(patch);
-    inner.submit(std::move(write), done);
-  });
+    Json base = Json::object();
+    for (const std::string_view field : {"uid", "resourceVersion"})
+      base[field] = created->part("metadata").part(field);
+    write.body = to_string(Json::object({{"metadata", std::move(base)}, {"status", std::move(status)}}));
+    self->inner_.submit(std::move(write), std::move(done));
+  };
+  inner_.submit(std::move(create), made);
 }
 
-bool MemoryRequests::Table::answer(const ApiRequest& request, const Done& done, client::ApiClient& inner,
-                                   const std::shared_ptr<Table>& self) {
-  ApiReply reply;
-  std::optional<Json> leaving;
+bool MemoryRequests::Table::answer(const ApiRequest& request, const Done& done) {
   const NamedKey key{request.ns, request.name};
+  std::optional<ApiReply> reply;
+  Json leaving;
   {
     const std::lock_guard lock(mutex_);
     const auto found = kept_.find(key);
     if (found == kept_.end()) {
-      if (request.verb != Verb::Create || !create(request, key, reply)) return false;
+      reply = create(request, key);
+      if (!reply) return false;
     } else if (request.verb == Verb::Create) {
-      reply = refusal(409, "AlreadyExists", "a bind request of this name is in memory");
+      reply = client::refused_reply(409, "AlreadyExists", "a bind request of this name is in memory");
     } else if (request.verb == Verb::Get) {
       reply = answer_with(200, found->second.object);
     } else if (request.verb == Verb::Delete) {
-      reply = erase(request, key);
+      reply = erase(request, key, found->second);
     } else {
-      reply = change(request, found->second, leaving);
+      reply = change(request, key, found->second, leaving);
     }
   }
-  if (leaving)
-    move_out(key, *std::move(leaving), done, inner, self);
+  if (reply)
+    done(*std::move(reply));
   else
-    done(std::move(reply));
+    move_out(key, leaving, done);
   return true;
 }
 
@@ -283,9 +267,7 @@ void MemoryRequests::Table::pass_list(client::WatchReceiver& receiver, std::vect
   if (!receivers_.contains(&receiver)) return;
   version_ = std::max(version_, version);
   for (const api::RawPtr& raw : objects)
-    if (const Result<Json> object = parse_json(*raw); object)
-      drop({std::string(object->part("metadata").string_at("namespace")),
-            std::string(object->part("metadata").string_at("name"))});
+    if (const auto meta = meta_of(raw)) drop({meta->ns, meta->name});
   for (const auto& [key, kept] : kept_)
     objects.push_back(std::make_shared<const std::string>(to_string(kept.object)));
   receiver.on_list(std::move(objects), version);
@@ -297,16 +279,14 @@ void MemoryRequests::Table::pass_changes(client::WatchReceiver& receiver,
   if (!receivers_.contains(&receiver)) return;
   std::vector<client::RawChange> again;
   for (const client::RawChange& change : changes) {
-    const Result<Json> object = parse_json(*change.object);
-    if (!object) continue;
-    version_ = std::max(version_, version_of(*object));
-    const Json& metadata = object->part("metadata");
-    const NamedKey key{std::string(metadata.string_at("namespace")), std::string(metadata.string_at("name"))};
-    const auto found = kept_.find(key);
+    const auto meta = meta_of(change.object);
+    if (!meta) continue;
+    version_ = std::max(version_, meta->resource_version);
+    const auto found = kept_.find({meta->ns, meta->name});
     if (found == kept_.end()) continue;
     // An object of this name takes its place; the end of an earlier one must not hide it.
     if (change.kind != client::ChangeKind::Deleted)
-      drop(key);
+      drop(found->first);
     else
       again.push_back(
           {client::ChangeKind::Added, std::make_shared<const std::string>(to_string(found->second.object))});
@@ -345,11 +325,12 @@ class MemoryRequests::Watch final : public client::Subscription, public client::
   std::unique_ptr<client::Subscription> inner_;
 };
 
-MemoryRequests::MemoryRequests(client::ApiClient& inner) : inner_(inner), table_(std::make_shared<Table>()) {}
+MemoryRequests::MemoryRequests(client::ApiClient& inner)
+    : inner_(inner), table_(std::make_shared<Table>(inner)) {}
 MemoryRequests::~MemoryRequests() = default;
 
 void MemoryRequests::submit(ApiRequest request, Done done) {
-  if (is_bind_requests(request.resource) && table_->answer(request, done, inner_, table_)) return;
+  if (is_bind_requests(request.resource) && table_->answer(request, done)) return;
   inner_.submit(std::move(request), std::move(done));
 }
 
@@ -363,56 +344,6 @@ std::unique_ptr<client::Subscription> MemoryRequests::list_and_watch(api::Resour
 
 std::size_t MemoryRequests::kept() const {
   return table_->size();
-}
-
-namespace {
-
-class MemoryRequestCollector final : public client::Reconciler {
- public:
-  std::string_view name() const override { return "memory-request-collector"; }
-
-  std::vector<client::Interest> interests() const override {
-    return {client::itself(api::Kind::BindRequest),
-            {api::Kind::Pod,
-             {},
-             [](const client::View& view, const client::Delta& delta, std::vector<api::ObjectKey>& keys) {
-               for (const api::BindRequest* request : view.bind_requests_of_pod(delta.key.ns, delta.key.name))
-                 if (in_memory(*request))
-                   keys.push_back(client::key_of(api::Kind::BindRequest, request->meta));
-             }}};
-  }
-
-  client::Effects reconcile(const client::View& view, const api::ObjectKey& key, Time now) override {
-    const api::BindRequest* request = view.bind_requests.find(key.ns, key.name);
-    if (!request || !in_memory(*request) || !has_ended(*request) || waited_for(view, *request)) {
-      ended_.erase(key);
-      return client::Effects::nothing();
-    }
-    const Time due = ended_.try_emplace(key, now).first->second + kMemoryRequestGrace;
-    if (now >= due) return client::Effects::write(key, client::delete_object(key, request->meta.uid));
-    client::Effects effects;
-    effects.wake_at = due;
-    return effects;
-  }
-
- private:
-  static bool in_memory(const api::BindRequest& request) {
-    return request.meta.annotations.contains(std::string(kInMemoryAnnotation));
-  }
-  // Without the request of a binding that went well the scheduler would place the pod again.
-  static bool waited_for(const client::View& view, const api::BindRequest& request) {
-    if (request.phase != api::BindPhase::Succeeded) return false;
-    const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);
-    return pod && pod->meta.uid == request.pod_uid && !pod->bound();
-  }
-
-  std::map<api::ObjectKey, Time> ended_;  // since when, of those that are kept
-};
-
-}  // namespace
-
-std::unique_ptr<client::Reconciler> make_memory_request_collector() {
-  return std::make_unique<MemoryRequestCollector>();
 }
 
 }  // namespace berth::binding

@@ -74,6 +74,16 @@ TEST(MemoryRequests, MembersOfGangsAndPodsWithClaimsHaveAnObjectFromTheStart) {
   }
 }
 
+TEST(MemoryRequests, BeyondTheirBytesObjectsAreMade) {
+  BinderFixture cluster({}, Requests::InMemory);
+  const std::string text(kMemoryRequestBytesMax / 4, 'x');
+  for (int i = 0; i < 4; ++i)
+    cluster.decide(R"({"metadata":{"namespace":"d","name":"p)" + std::to_string(i) +
+                   R"("},"spec":{"podName":"p","text":")" + text + R"("}})");
+  EXPECT_EQ(cluster.kept_in_memory(), 3u);
+  EXPECT_EQ(cluster.in_flight(), 1u);
+}
+
 TEST(MemoryRequests, AListOfObjectsDoesNotForgetThem) {
   Decided cluster;
   cluster.relist_requests();

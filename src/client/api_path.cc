@@ -44,6 +44,14 @@ std::string path_of(const api::ResourceRef& resource) {
   return version_path(resource) + "/" + resource.resource;
 }
 
+ApiReply refused_reply(int code, std::string reason, std::string message) {
+  ApiReply reply;
+  reply.code = code;
+  reply.reason = std::move(reason);
+  reply.message = std::move(message);
+  return reply;
+}
+
 ApiReply answered_reply(int code, std::string body) {
   ApiReply reply;
   reply.code = code;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/fnv.h"
+#include "client/api_path.h"
 #include "sim/hostile_watch.h"
 
 namespace berth::sim {
@@ -40,10 +41,7 @@ ApiReply undelivered(Delivery delivery) {
 }
 
 ApiReply refused(int code, std::string reason, int retry_after_s = 0) {
-  ApiReply reply;
-  reply.code = code;
-  reply.reason = std::move(reason);
-  reply.message = "injected fault";
+  ApiReply reply = client::refused_reply(code, std::move(reason), "injected fault");
   reply.retry_after_s = retry_after_s;
   return reply;
 }

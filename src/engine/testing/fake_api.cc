@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api/patch.h"
+#include "client/api_path.h"
 
 namespace berth::engine::testing {
 
@@ -37,19 +38,12 @@ api::RawPtr raw_of(const Json& object) {
   return std::make_shared<const std::string>(to_string(object));
 }
 
-ApiReply status(int code, std::string reason) {
-  ApiReply reply;
-  reply.code = code;
-  reply.message = reason;
-  reply.reason = std::move(reason);
-  return reply;
+ApiReply status(int code, const std::string& reason) {
+  return client::refused_reply(code, reason, reason);
 }
 
 ApiReply answered(int code, const Json& object) {
-  ApiReply reply;
-  reply.code = code;
-  reply.object = raw_of(object);
-  return reply;
+  return client::answered_reply(code, to_string(object));
 }
 
 ApiReply undelivered(Delivery delivery) {
