@@ -135,6 +135,10 @@ constexpr OverlayRow kRows[] = {
            "resourceClaimName"),
      kNodeAllocatable},
     {kSpec, 0, number("backoffLimit", kPointer | kOmitEmpty | kOptional), kNoMessage},
+    // Specs of the same type: a table of types does not refer to itself.
+    {kSpec, 0,
+     field("members", "[]runtime.RawExtension", ValueKind::RawJson, Shape::List, kOmitEmpty | kOptional),
+     kNoMessage},
     {kBindGroup, 0, text("name", 0), kNoMessage},
     {kBindGroup, 0, text("uid"), kNoMessage},
     {kBindGroup, 0, number("size", 0), kNoMessage},

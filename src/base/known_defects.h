@@ -43,6 +43,7 @@ enum class KnownDefect : std::uint8_t {
   OvertakenWithoutBound,
   FailuresWithoutBackoff,
   StandbyRemembers,
+  TermNotSealed,
   // binder
   DifferentAllocationKept,
   FailedBindingKeepsClaims,

@@ -86,7 +86,8 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
     records_.erase(key);
     return effects;
   }
-  if (request->meta.deleting()) return Effects::nothing();
+  const bool stands_for_a_pod = !request->pod_name.empty();  // a record of a gang does not
+  if (request->meta.deleting() || !stands_for_a_pod) return Effects::nothing();
   if (deciding_.contains(request->decision_id) && !is_failing(*request) && Gang(view, *request).undecided()) {
     Effects effects;  // the change of the group wakes it, too
     effects.wake_at = now + kDecidingPause;

@@ -10,6 +10,7 @@
 #include "binding/request_status.h"
 #include "binding/reservation.h"
 #include "binding/testing/binder_fixture.h"
+#include "client/claim_writes.h"
 
 namespace berth::binding {
 namespace {
@@ -411,7 +412,7 @@ TEST(Binder, AnAllocationOfARequestThatIsGoneLandsNoMore) {
   cluster.deliver();
   cluster.run_until_idle(cluster.now() + Duration::seconds(1));
   EXPECT_GT(cluster.view().claims.find("d", "c-p")->meta.resource_version, sent_on);
-  EXPECT_EQ(cluster.view().claims.find("d", "c-p")->meta.annotation(kGivenUpAnnotation), "of-p");
+  EXPECT_EQ(cluster.view().claims.find("d", "c-p")->meta.annotation(client::kGivenUpAnnotation), "of-p");
 }
 
 constexpr const char* kFailing = R"(,"selectedNode":"n1","decisionID":"x","resourceClaimAllocations":[

@@ -14,14 +14,16 @@ using client::Effects;
 using client::View;
 using Keys = std::vector<api::ObjectKey>;
 
-bool told_unschedulable(const api::Pod& pod) {
+// By the scheduler, or by who gave its binding up; a pod that nobody told anything may be under way.
+bool told_to_wait(const api::Pod& pod) {
   const api::Condition* condition = api::find_condition(pod.conditions, "PodScheduled");
-  return condition && condition->status == "False" && condition->reason == "Unschedulable";
+  return condition && condition->status == "False" &&
+         (condition->reason == "Unschedulable" || condition->reason == "SchedulerError");
 }
 
 // Nothing under way can bind it.
 bool waits(const View& view, const api::Pod& pod) {
-  if (pod.bound() || pod.finished() || pod.meta.deleting() || !told_unschedulable(pod)) return false;
+  if (pod.bound() || pod.finished() || pod.meta.deleting() || !told_to_wait(pod)) return false;
   const auto requests = view.bind_requests_of_pod(pod.meta.ns, pod.meta.name);
   return std::all_of(requests.begin(), requests.end(),
                      [](const api::BindRequest* request) { return api::failed_for_good(*request); });
@@ -62,7 +64,7 @@ bool left_over(const View& view, const api::ResourceClaim& claim) {
 void claims_of_pod(const View& view, const Delta& delta, Keys& keys) {
   if (!delta.after) return;
   const api::Pod& pod = *std::get<std::shared_ptr<const api::Pod>>(*delta.after);
-  if (pod.bound() || !told_unschedulable(pod)) return;
+  if (pod.bound() || !told_to_wait(pod)) return;
   for (const api::PodClaim& named : pod.claims) {
     const std::string name = api::claim_object_name(pod, named);
     const api::ResourceClaim* claim = view.claims.find(pod.meta.ns, name);

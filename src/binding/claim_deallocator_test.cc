@@ -16,12 +16,14 @@ void put(client::View& view, Kind kind, const std::string& name, const std::stri
   static_cast<void>(view.put({kind, "d", name, {}}, *api::decode_typed(kind, raw)));
 }
 
-void put_pod(client::View& view, const std::string& name, const std::string& more, int version = 7) {
+void put_pod(client::View& view, const std::string& name, const std::string& more, int version = 7,
+             const std::string& reason = "Unschedulable") {
   put(view, Kind::Pod, name,
       R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" + name +
           R"(","resourceVersion":")" + std::to_string(version) + R"("},"spec":{)" + more +
           R"("resourceClaims":[{"name":"c","resourceClaimName":"c"}]},"status":{"conditions":[)"
-          R"({"type":"PodScheduled","status":"False","reason":"Unschedulable"}]}})");
+          R"({"type":"PodScheduled","status":"False","reason":")" +
+          reason + R"("}]}})");
 }
 
 void put_claim(client::View& view, const std::string& consumers, int version = 9) {
@@ -46,6 +48,16 @@ TEST(ClaimDeallocator, GivesUpWhatOnlyWaitingPodsHoldOnceTheGraceIsOver) {
             R"({"status":{"allocation":null,"reservedFor":null,"devices":null},)"
             R"("metadata":{"uid":"u-c","resourceVersion":"9"}})"
             "\n");
+}
+
+// A member of a gang, say, whose gang is too small since: nobody tells it anything else.
+TEST(ClaimDeallocator, GivesUpWhatAPodHoldsWhoseBindingWasGivenUp) {
+  client::View view;
+  put_claim(view, R"({"resource":"pods","name":"a","uid":"u-a"})");
+  put_pod(view, "a", "", 7, "SchedulerError");
+  const auto idle = make_claim_deallocator();
+  static_cast<void>(idle->reconcile(view, kClaim, kNow));
+  EXPECT_EQ(idle->reconcile(view, kClaim, kNow + kIdleAllocationGrace).chains.size(), 1u);
 }
 
 TEST(ClaimDeallocator, LeavesWhatSomebodyUsesOrIsAboutTo) {

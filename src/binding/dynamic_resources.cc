@@ -8,6 +8,7 @@
 #include "binding/extended_claim.h"
 #include "binding/pending_allocations.h"
 #include "binding/reservation.h"
+#include "client/claim_writes.h"
 
 namespace berth::binding {
 namespace {
@@ -169,13 +170,15 @@ PreBindResult find_claims(const BindContext& context, std::vector<Found>& found,
 // An allocation that was sent, perhaps by an earlier process, may still land on the version that it stood on:
 // from here on the claim has another.
 std::optional<Chain> seal(const BindContext& context, const api::ResourceClaim& claim) {
-  if (claim.meta.deleting() || claim.meta.annotation(kGivenUpAnnotation) == context.request.decision_id)
+  if (claim.meta.deleting() ||
+      claim.meta.annotation(client::kGivenUpAnnotation) == context.request.decision_id)
     return std::nullopt;
   // This process sent nothing after the decision to give up, so any change of the claim since then sealed it.
   if (context.request.step == api::BindStep::RollingBack &&
       claim.meta.resource_version > context.request.meta.resource_version)
     return std::nullopt;
-  return seal_claim(claim, context.request.decision_id);
+  return Chain{client::key_of(api::Kind::ResourceClaim, claim.meta),
+               {client::seal_claim(claim, context.request.decision_id)}};
 }
 
 // Makes the pod's status say what its devices take of the node (KEP-5517), so that a bound pod has it. None

@@ -2,14 +2,18 @@
 // waiting stays in its memory (`bindRequests: WhenWaiting`).
 //
 // Stands between the engines and the API server, so that scheduler and binder know nothing of it. It keeps a
-// BindRequest at its create unless it waits for a gang's barrier or carries claims. One whose status says
-// that it waits, tries again or failed becomes an object right before that status is written, and stays one:
-// what lasts longer than one write survives the process and is seen by others. Kept ones bear
-// kInMemoryAnnotation and appear in the lists and watches of BindRequests. Who ends the process loses them;
-// what is left is what kube-scheduler leaves, a binding that may still land: it stands, or meets the pod
-// bound. Claims are not kept for that reason: docs/reliability.md. make_memory_request_collector() deletes
-// those that ended. Thread-safe. Cost: no I/O; a few microseconds a write. Source: architecture section 3,
-// INTERFACE.md.
+// BindRequest at its create. One whose status says that it waits, tries again or failed becomes an object
+// right before that status is written, and stays one: what lasts longer than one write survives the process
+// and is seen by others. Kept ones bear kInMemoryAnnotation and appear in the lists and watches of
+// BindRequests; an object of the same name takes their place. Who ends the process loses them; what is left
+// is a write that may still land. A late binding stands, or meets the pod bound, as kube-scheduler's does;
+// about devices the scheduler seals first (SchedulerOptions::records_in_memory, docs/reliability.md).
+//
+// Members of a gang's decision that wait for each other are written down first, several in one object
+// (api::gang_record_object): their creates are answered when it is stored, and the next process goes on from
+// it. It is deleted with its last member. make_memory_request_collector() deletes requests that ended.
+// Thread-safe. Cost: a few microseconds a write; a record for the members that come while another is being
+// written. Source: architecture section 3, INTERFACE.md.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +32,9 @@ namespace berth::binding {
 inline constexpr std::string_view kInMemoryAnnotation = "scheduling.berth.dev/in-memory";
 // Bytes of all that is kept; beyond, a BindRequest becomes an object.
 inline constexpr std::size_t kMemoryRequestBytesMax = 64u << 20;
+
+// Of a gang's record: what etcd takes in one object, with room to spare.
+inline constexpr std::size_t kGangRecordBytesMax = 1u << 20;
 
 // How long one that ended stays: the scheduler's view of the pod may be behind the binder's.
 inline constexpr Duration kMemoryRequestGrace = Duration::seconds(5);

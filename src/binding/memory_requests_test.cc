@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/types/bind_request.h"
 #include "binding/testing/binder_fixture.h"
 
 namespace berth::binding {
@@ -63,15 +64,132 @@ TEST(MemoryRequests, APlainPodCostsItsBinding) {
   EXPECT_EQ(cluster.view().bind_requests.size(), 0u);
 }
 
-TEST(MemoryRequests, MembersOfGangsAndPodsWithClaimsHaveAnObjectFromTheStart) {
-  Decided gang("", R"(,"group":{"name":"g","uid":"u-g","size":2})");
-  Decided claim(R"("device":"gpu")");
-  for (Decided* cluster : {&gang, &claim}) {
-    EXPECT_EQ(cluster->kept_in_memory(), 0u);
-    ASSERT_EQ(cluster->in_flight(), 1u);
-    cluster->answer("create bindrequests p");
-    EXPECT_NE(cluster->find(request_key("p")), nullptr);
+TEST(MemoryRequests, APodWithAClaimCostsTheClaimAndItsBinding) {
+  Decided cluster(R"("device":"gpu")");
+  EXPECT_EQ(cluster.kept_in_memory(), 1u);
+  cluster.settle();
+  EXPECT_EQ(cluster.log,
+            (Log{"patch resourceclaims c", "patch resourceclaims c/status", "create pods p/binding"}));
+}
+
+// Three members of the gang "g", asked for as the scheduler does: one create after the other, none seen yet.
+struct DecidedGang : BinderFixture {
+  DecidedGang() : BinderFixture({}, Requests::InMemory) {
+    put(Kind::Node, kNodeN1);
+    put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g","uid":"u-g"},"spec":{"schedulingPolicy":)"
+                        R"({"gang":{"minCount":3}}}})");
+    for (const std::string name : {"a", "b", "e"})
+      put(Kind::Pod, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" + name + "\"}}");
+    deliver();
+    for (const std::string name : {"a", "b", "e"})
+      decide(R"({"metadata":{"namespace":"d","name":")" + api::bind_request_name(name, "u-" + name) +
+             R"("},"spec":{"podName":")" + name + R"(","podUID":"u-)" + name +
+             R"(","selectedNode":"n1","decisionID":"x","group":{"name":"g","uid":"u-g","size":3}}})");
   }
+  void settle(Duration time = Duration()) { run_until_idle(now() + time); }
+  // Of the objects that are BindRequests: their members, 0 for one that is no record.
+  std::vector<std::size_t> stored() const {
+    std::vector<std::size_t> members;
+    for (const Json* object : all(Kind::BindRequest))
+      members.push_back(object->part("spec").items_at("members").size());
+    std::sort(members.begin(), members.end());
+    return members;
+  }
+  std::int64_t written(std::string_view begin) const {
+    return std::count_if(log.begin(), log.end(),
+                         [&](const std::string& line) { return line.starts_with(begin); });
+  }
+  bool all_bound() const {
+    const Json* pods[] = {find(pod_key("a")), find(pod_key("b")), find(pod_key("e"))};
+    return std::all_of(std::begin(pods), std::end(pods),
+                       [](const Json* pod) { return pod->part("spec").string_at("nodeName") == "n1"; });
+  }
+};
+
+TEST(MemoryRequests, AGangCostsItsRecordsItsCommitAndItsBindings) {
+  DecidedGang cluster;
+  ASSERT_EQ(cluster.in_flight(), 1u);  // the others wait for this record's answer
+  cluster.answer(0);
+  EXPECT_EQ(cluster.kept_in_memory(), 1u);
+  cluster.settle();
+  EXPECT_EQ(cluster.stored(), (std::vector<std::size_t>{1, 2}));
+  EXPECT_TRUE(cluster.all_bound());
+  EXPECT_EQ(cluster.log.size(), 6u);  // two records, the commit, three bindings
+  EXPECT_EQ(cluster.written("patch podgroups g"), 1);
+  cluster.settle(kMemoryRequestGrace);
+  EXPECT_EQ(cluster.kept_in_memory(), 0u);
+  EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{});
+}
+
+TEST(MemoryRequests, AGangGoesOnInTheNextProcess) {
+  for (const std::size_t answers : {1u, 2u, 3u, 4u}) {  // a record, the other, the commit, a binding
+    DecidedGang cluster;
+    for (std::size_t n = 0; n < answers; ++n) {
+      cluster.answer(0);
+      cluster.deliver();
+    }
+    cluster.crash();
+    cluster.settle(Duration::seconds(1));
+    EXPECT_TRUE(cluster.all_bound()) << answers;
+    EXPECT_EQ(cluster.written("patch podgroups g"), 1) << answers;
+    cluster.settle(kMemoryRequestGrace);
+    EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{}) << answers;
+  }
+}
+
+TEST(MemoryRequests, AGangWhoseRecordIsRefusedGetsObjects) {
+  DecidedGang cluster;
+  cluster.answer(0, InjectedFault::Refused);
+  cluster.settle();
+  EXPECT_EQ(cluster.stored(), (std::vector<std::size_t>{0, 2}));
+  EXPECT_TRUE(cluster.all_bound());
+}
+
+TEST(MemoryRequests, AMemberThatFailsBecomesAnObjectAndIsNotTakenFromItsRecordAgain) {
+  DecidedGang cluster;
+  for (int n = 0; n < 3; ++n) {  // the records and the commit
+    cluster.answer(0);
+    cluster.deliver();
+  }
+  cluster.answer("create pods a/binding", InjectedFault::Refused);
+  cluster.advance_to(cluster.now() + Duration::millis(200));
+  cluster.deliver();
+  cluster.answer("create bindrequests " + api::bind_request_name("a", "u-a"));
+  EXPECT_EQ(cluster.kept_in_memory(), 2u);
+  cluster.crash();
+  cluster.deliver();
+  EXPECT_EQ(cluster.kept_in_memory(), 2u);
+  cluster.settle(Duration::seconds(60));
+  EXPECT_TRUE(cluster.all_bound());
+  EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{0});
+}
+
+// As a standby sees it: another process has bound them.
+TEST(MemoryRequests, MembersOfARecordThatIsGoneAreForgotten) {
+  DecidedGang cluster;
+  cluster.answer(0);
+  cluster.deliver();
+  cluster.crash();
+  cluster.deliver();
+  EXPECT_EQ(cluster.kept_in_memory(), 1u);
+  for (const Json* record : cluster.all(Kind::BindRequest))
+    cluster.remove(request_key(std::string(record->part("metadata").string_at("name"))));
+  cluster.deliver();
+  EXPECT_EQ(cluster.kept_in_memory(), 0u);
+  EXPECT_EQ(cluster.view().bind_requests.size(), 0u);
+}
+
+// The create that was to make it was carried out, though its answer said otherwise.
+TEST(MemoryRequests, AnObjectThatAppearsTakesTheirPlaceWhateverItsVersion) {
+  Decided cluster;
+  cluster.fail_binding();
+  cluster.answer("create bindrequests p", InjectedFault::LostDone);
+  EXPECT_EQ(cluster.kept_in_memory(), 1u);
+  cluster.deliver();
+  EXPECT_EQ(cluster.kept_in_memory(), 0u);
+  const api::BindRequest* seen = cluster.view().bind_requests.find("d", "p");
+  ASSERT_NE(seen, nullptr);
+  EXPECT_EQ(seen->meta.uid, cluster.find(request_key("p"))->part("metadata").string_at("uid"));
 }
 
 TEST(MemoryRequests, BeyondTheirBytesObjectsAreMade) {

@@ -4,6 +4,7 @@
 
 #include "base/known_defects.h"
 #include "binding/reservation.h"
+#include "client/claim_writes.h"
 
 namespace berth::binding {
 namespace {
@@ -90,7 +91,7 @@ std::vector<client::Chain> PendingAllocations::to_seal(const client::View& view,
   if (sent == claims_.end() || has(KnownDefect::LateAllocationNotSealed)) return chains;
   for (const auto& [key, entry] : sent->second)
     if (const api::ResourceClaim* claim = find_claim(view, key, entry.claim_uid))
-      chains.push_back(seal_claim(*claim, entry.decision));
+      chains.push_back({key, {client::seal_claim(*claim, entry.decision)}});
   return chains;
 }
 

@@ -95,15 +95,6 @@ bool allocates_claim(const client::Chain& chain) {
          chain.writes.back().request.verb == client::Verb::MergePatch;
 }
 
-client::Chain seal_claim(const api::ResourceClaim& claim, const std::string& decision_id) {
-  const api::ObjectKey key = client::key_of(api::Kind::ResourceClaim, claim.meta);
-  const Json annotations = Json::object({{std::string(kGivenUpAnnotation), decision_id}});
-  return {
-      key,
-      {client::merge_patch(key, Json::object({{"metadata", Json::object({{"annotations", annotations}})}}),
-                           claim.meta.uid, claim.meta.resource_version)}};
-}
-
 std::optional<client::Chain> release(const BindContext& context, const api::ResourceClaim& claim,
                                      LastOneOut last) {
   std::set<std::string_view> leaving = {context.request.pod_uid};

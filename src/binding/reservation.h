@@ -15,8 +15,6 @@
 
 namespace berth::binding {
 
-// Of a claim: the latest decision that was given back before it had allocated the claim.
-inline constexpr std::string_view kGivenUpAnnotation = "scheduling.berth.dev/given-up";
 // How long a request leaves the opening of a claim to the first request by name. Not longer: that one may be
 // waiting for something else.
 inline constexpr Duration kOpeningGrace = Duration::seconds(2);
@@ -31,9 +29,6 @@ client::Chain reserve(const BindContext& context, const api::ResourceClaim& clai
 
 // Whether this chain, as reserve() makes it, gives a claim its devices.
 bool allocates_claim(const client::Chain& chain);
-
-// Gives the claim another version, with the decision that was given up: what was sent for it lands no more.
-client::Chain seal_claim(const api::ResourceClaim& claim, const std::string& decision_id);
 
 enum class LastOneOut { KeepsAllocation, Deallocates };
 

@@ -38,4 +38,11 @@ Write add_consumer(const api::ResourceClaim& claim, const api::ClaimConsumer& co
                     "status");
 }
 
+Write seal_claim(const api::ResourceClaim& claim, const std::string& given_up) {
+  const Json annotations = Json::object({{std::string(kGivenUpAnnotation), given_up}});
+  return merge_patch(key_of(api::Kind::ResourceClaim, claim.meta),
+                     Json::object({{"metadata", Json::object({{"annotations", annotations}})}}),
+                     claim.meta.uid, claim.meta.resource_version);
+}
+
 }  // namespace berth::client

@@ -1,10 +1,12 @@
-// Writes of a ResourceClaim's status. Each bears the claim's UID.
+// Writes of a ResourceClaim, most of them of its status. Each bears the claim's UID.
 //
 // What takes something away stands on the version that was seen: a consumer that came meanwhile is not lost,
 // and a write that arrives late (its answer was given up) finds another version and does nothing.
 #pragma once
 
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "client/decider.h"
 
@@ -22,5 +24,11 @@ Write keep_consumers(const api::ResourceClaim& claim, std::span<const api::Claim
 // claim that was seen is allocated and has a consumer, for JSON patch appends to lists only. Cost: decodes
 // the claim.
 Write add_consumer(const api::ResourceClaim& claim, const api::ClaimConsumer& consumer);
+
+// On an unallocated claim: what was given up last before it had allocated the claim, a decision or a term.
+inline constexpr std::string_view kGivenUpAnnotation = "scheduling.berth.dev/given-up";
+
+// Gives the claim another version, with `given_up`: an allocation that was sent before lands no more.
+Write seal_claim(const api::ResourceClaim& claim, const std::string& given_up);
 
 }  // namespace berth::client

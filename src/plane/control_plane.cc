@@ -24,11 +24,16 @@ void add_controllers(Engine& engine, ControllerGroup group) {
     if (row.group == group) engine.add(row.make());
 }
 
+bool in_memory(const ControlPlaneOptions& options) {
+  return options.bind_requests == BindRequests::WhenWaiting && options.scheduler && options.binder;
+}
+
 scheduling::SchedulerOptions scheduler_options(const ControlPlaneOptions& options, const api::Gates& gates) {
   scheduling::SchedulerOptions scheduler = options.scheduling;
   scheduler.scheduler_names = options.scheduler_names;
   scheduler.binding_timeout = options.binding.binding_timeout;
   scheduler.gates = dra::gates_of(gates);
+  scheduler.records_in_memory = in_memory(options);
   return scheduler;
 }
 
@@ -85,10 +90,6 @@ struct ControlPlane::Parts {
         informers(client, decoded) {
     decisions.pass_on_to(&repairs);
   }
-  static bool in_memory(const ControlPlaneOptions& options) {
-    return options.bind_requests == BindRequests::WhenWaiting && options.scheduler && options.binder;
-  }
-
   const std::unique_ptr<binding::MemoryRequests> memory;
   client::ApiClient& client;
   RepairLog repairs;

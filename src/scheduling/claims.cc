@@ -1,11 +1,13 @@
 #include "scheduling/claims.h"
 
+#include <algorithm>
 #include <set>
 
 #include "api/types/device_readiness.h"
 #include "dra/allocator.h"
 
 namespace berth::scheduling {
+
 std::size_t other_consumers(const SchedulingContext& context, model::ClaimId claim,
                             std::string_view pod_uid) {
   const model::ClaimRow& row = context.cluster.claim(claim);
@@ -25,6 +27,15 @@ bool is_unusable(const SchedulingContext& context, const api::ResourceClaim& cla
   if (readiness.ready()) return false;
   const Time deadline = api::binding_deadline(claim, context.binding_timeout);
   return readiness.failure || (deadline.is_set() && context.now.is_set() && context.now >= deadline);
+}
+
+bool asks_for_devices(const api::Pod& pod) {
+  const auto extended = [](const api::Container& container) {
+    return std::any_of(container.requests.begin(), container.requests.end(),
+                       [](const auto& request) { return request.first.find('/') != std::string::npos; });
+  };
+  return !pod.claims.empty() || std::any_of(pod.containers.begin(), pod.containers.end(), extended) ||
+         std::any_of(pod.init_containers.begin(), pod.init_containers.end(), extended);
 }
 
 }  // namespace berth::scheduling

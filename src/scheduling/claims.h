@@ -19,4 +19,7 @@ std::size_t other_consumers(const SchedulingContext& context, model::ClaimId cla
 // A device of the allocation failed to get ready, or did not in time.
 bool is_unusable(const SchedulingContext& context, const api::ResourceClaim& claim);
 
+// It names claims, or resources that devices may serve: those with a slash.
+bool asks_for_devices(const api::Pod& pod);
+
 }  // namespace berth::scheduling

@@ -5,6 +5,7 @@
 #include "base/fnv.h"
 #include "base/hex.h"
 #include "base/known_defects.h"
+#include "scheduling/claims.h"
 #include "scheduling/writes.h"
 
 namespace berth::scheduling {
@@ -186,10 +187,24 @@ void Scheduler::start(const client::View& view, Time now) {
     dirty_.insert({group->meta.ns, group->meta.name, EntityKind::Group});
   for (const auto& [name, request] : view.bind_requests.all())
     if (api::failed_for_good(*request)) avoid_list_.note(*request, cluster_, now, now + options_.cool_down);
+  if (!options_.records_in_memory || has(KnownDefect::TermNotSealed)) return;
+  seals_.begin(view, "term " + std::to_string(leadership_.epoch) + ", " + format_micro_time(now), now);
+  sealing_ = seals_.pending();
+}
+
+client::Effects Scheduler::seal_term(const client::View& view, Time now) {
+  client::Effects effects = seals_.due(view, now);
+  sealing_ = seals_.pending();
+  if (!sealing_)
+    for (const auto& [name, pod] : view.pods.all())
+      if (asks_for_devices(*pod)) dirty_.insert(entry_of(*pod));
+  return effects;
 }
 
 PreEnqueueResult Scheduler::pre_enqueue(const client::View& view, const api::Pod& pod, Time now) {
   PreEnqueueResult gate = core_.pre_enqueue(view, pod);
+  if (gate.kind == PreEnqueueResult::Kind::Open && sealing_ && asks_for_devices(pod))
+    gate = {PreEnqueueResult::Kind::Silent, "", "what an earlier process wrote about devices may still land"};
   if (gate.kind == PreEnqueueResult::Kind::Reported)
     conditions_.want(view,
                      {client::key_of(api::Kind::Pod, pod.meta), pod.meta.uid,
@@ -309,6 +324,8 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   if (inputs_) inputs_->record({InputKind::Decide, now, {}, {}});
   if (!leading_) start(view, now);
   if (!next_audit_.is_set() || now >= next_audit_) audit(view, now);
+  if (sealing_)
+    if (client::Effects effects = seal_term(view, now); !effects.empty()) return effects;
   reconsider(view, now);
   if (client::Effects effects = withdrawals_.due(view, now); !effects.empty()) return effects;
   if (client::Effects effects = conditions_.due(view, now); !effects.empty()) return effects;
@@ -323,8 +340,8 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   }
   client::Effects idle;
   for (const std::optional<Time> next :
-       {queue_.next_time(), withdrawals_.next_time(), conditions_.next_time(), overtaking_.next_time(),
-        std::optional(next_audit_)})
+       {queue_.next_time(), withdrawals_.next_time(), seals_.next_time(), conditions_.next_time(),
+        overtaking_.next_time(), std::optional(next_audit_)})
     if (next && (!idle.wake_at || *next < *idle.wake_at)) idle.wake_at = next;
   return idle;
 }
@@ -445,6 +462,7 @@ bool Scheduler::on_other_outcome(const client::Outcome& outcome, Time now) {
   }
   if (!outcome.decision_id.empty()) return false;
   for (const client::ChainOutcome& chain : outcome.chains) {
+    if (seals_.write_done(chain.key, chain.ok, now)) continue;
     if (chain.key.kind == api::Kind::BindRequest)
       withdrawals_.write_done(chain.key, chain.ok, now);
     else

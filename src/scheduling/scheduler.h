@@ -23,6 +23,7 @@
 #include "scheduling/decision_failures.h"
 #include "scheduling/input_log.h"
 #include "scheduling/overtaking_guard.h"
+#include "scheduling/term_seals.h"
 #include "scheduling/withdrawals.h"
 
 namespace berth::scheduling {
@@ -33,6 +34,7 @@ struct SchedulerOptions {
   Duration binding_timeout = Duration::seconds(600);     // the binder's, for claims that others left behind
   Duration overtaking_limit = Duration::seconds(20);     // by lower priorities, before room is kept
   std::optional<std::int32_t> backoff_limit = {};        // of bind requests; not set: the binder's own
+  bool records_in_memory = false;                        // of an earlier process may be lost: TermSeals
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
   dra::DeviceGates gates = {};
 };
@@ -84,6 +86,8 @@ class Scheduler final : public client::StatefulDecider {
   void claim_changed(const client::View& view, const client::Delta& delta, Time now);
   void request_changed(const client::View& view, const client::Delta& delta, Time now);
   void start(const client::View& view, Time now);
+  // Writes of TermSeals; once none is left, pods that ask for devices are looked at.
+  client::Effects seal_term(const client::View& view, Time now);
   void reconsider(const client::View& view, Time now);
   void reconsider_pod(const client::View& view, const EntityKey& key, Time now);
   GroupMembers members_of(const client::View& view, const EntityKey& key) const;
@@ -143,6 +147,8 @@ class Scheduler final : public client::StatefulDecider {
   std::set<EntityKey> dirty_;  // entries to look at before the next decision
   ConditionUpdater conditions_;
   Withdrawals withdrawals_;
+  TermSeals seals_;
+  bool sealing_ = false;  // pods that ask for devices wait
   OvertakingGuard overtaking_;
   model::Audit audit_;
   Time next_audit_;

@@ -291,8 +291,10 @@ JsonArray pool_status_cells(const Json& request, Time now) {
 
 JsonArray bind_request_cells(const Json& request, Time now) {
   const Json &spec = request.part("spec"), &status = request.part("status");
+  const JsonArray& members = spec.items_at("members");
   return {name_of(request),
-          spec.string_at("podName"),
+          members.empty() ? std::string(spec.string_at("podName"))
+                          : "<" + std::to_string(members.size()) + " members>",
           spec.string_at("selectedNode"),
           or_else(status.string_at("phase"), "Pending"),
           status.string_at("step"),

@@ -160,8 +160,14 @@ void SafetyChecker::keep_attached(const StoredClaim& before, StoredClaim& after)
   }
 }
 
+// Requests in memory, and those of a gang's record, are judged by what comes of them.
 void SafetyChecker::request_event(const std::string& name, const Json* object) {
-  if (!object) return state_.erase_request(name);
+  if (!object) {
+    state_.gang_records.erase(name);
+    return state_.erase_request(name);
+  }
+  if (std::vector<std::string> members = members_of_record(*object); !members.empty())
+    return void(state_.gang_records[name] = std::move(members));
   const StoredRequest* known = find(state_.requests, name);
   const std::optional<StoredRequest> before = known ? std::optional(*known) : std::nullopt;
   state_.put_request(read_request(*object));

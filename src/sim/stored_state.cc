@@ -253,6 +253,12 @@ StoredRequest read_request(const Json& object) {
           of_this ? text(status, "nextAttemptTime") : ""};
 }
 
+std::vector<std::string> members_of_record(const Json& object) {
+  std::vector<std::string> uids;
+  for (const Json& member : object.part("spec").items_at("members")) uids.push_back(text(member, "podUID"));
+  return uids;
+}
+
 StoredGroup read_group(const Json& object) {
   const Json& meta = object.part("metadata");
   const Json& spec = object.part("spec");
@@ -345,7 +351,10 @@ std::size_t StoredState::step_of(const StoredRequest& request) const {
 
 bool StoredState::has_request(const StoredPod& pod) const {
   const auto names = requests_of_pod.find(pod.uid);
-  if (names == requests_of_pod.end()) return false;
+  if (names == requests_of_pod.end())
+    return std::any_of(gang_records.begin(), gang_records.end(), [&](const auto& record) {
+      return std::find(record.second.begin(), record.second.end(), pod.uid) != record.second.end();
+    });
   return std::any_of(names->second.begin(), names->second.end(),
                      [&](const std::string& name) { return !requests.at(name).is_failing(); });
 }

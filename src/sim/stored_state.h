@@ -150,6 +150,7 @@ class StoredState {
   std::map<std::string, StoredPod> pods;
   std::map<std::string, StoredClaim> claims;
   std::map<std::string, StoredRequest> requests;
+  std::map<std::string, std::vector<std::string>> gang_records;  // UIDs of their pods
   std::map<std::string, StoredGroup> groups;
   std::map<std::string, StoredNode> nodes;
   std::map<std::string, StoredSlice> slices;
@@ -169,10 +170,8 @@ class StoredState {
   // Where the binder is with a request, as an index of kStepNames. Steps that it does not write down are read
   // from the objects.
   std::size_t step_of(const StoredRequest& request) const;
-  // A request stands that is not failing.
-  bool has_request(const StoredPod& pod) const;
-  // The claim is allocated to the pod and its devices are attached.
-  bool is_held(const std::string& claim, const StoredPod& pod) const;
+  bool has_request(const StoredPod& pod) const;  // one that is not failing; in a record of a gang it cannot
+  bool is_held(const std::string& claim, const StoredPod& pod) const;  // allocated to it, devices attached
   // As the barrier of gangs wants it: a request that is not failing and every claim held.
   bool is_prepared(const StoredPod& pod) const;
 
@@ -191,6 +190,7 @@ std::string local_name(std::string_view ns, std::string_view name);
 StoredPod read_pod(const Json& object);
 StoredClaim read_claim(const Json& object);
 StoredRequest read_request(const Json& object);
+std::vector<std::string> members_of_record(const Json& object);  // UIDs of pods; empty: no record of a gang
 StoredGroup read_group(const Json& object);
 StoredNode read_node(const Json& object);
 StoredSlice read_slice(const Json& object);

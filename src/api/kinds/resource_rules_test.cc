@@ -163,6 +163,23 @@ TEST_F(Rules, TheDefaultPriorityClassIsWrittenDown) {
   EXPECT_EQ(group, before);
 }
 
+TEST_F(Rules, ARecordOfAGangHasMembersAndNoPodOfItsOwn) {
+  const KindRules& rules = rules_of("scheduling.berth.dev", "bindrequests");
+  const auto errors = [&](const std::string& spec) {
+    return text_of(rules.validate_create(
+        decoded("scheduling.berth.dev/v1alpha1", "BindRequest", ("{\"spec\":{" + spec + "}}").c_str()), ctx));
+  };
+  const std::string member = R"({"podName":"p","podUID":"u","selectedNode":"n"})";
+  EXPECT_EQ(errors(R"("members":[)" + member + "]"), "");
+  EXPECT_EQ(errors(R"("podName":"p","members":[)" + member + "]"),
+            "spec.podName: Forbidden: may not be set beside members\n");
+  EXPECT_EQ(errors(R"("members":[{"podName":"p","podUID":"u"}])"),
+            "spec.members[0].selectedNode: Required value\n");
+  EXPECT_EQ(
+      errors(R"("members":[{"podName":"p","podUID":"u","selectedNode":"n","members":[)" + member + "]}]"),
+      "spec.members[0].members: Forbidden: may not be nested\n");
+}
+
 TEST_F(Rules, BindRequestsAreDecisions) {
   const KindRules& rules = rules_of("scheduling.berth.dev", "bindrequests");
   const auto request = [&](const char* text) {

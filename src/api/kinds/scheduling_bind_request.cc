@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kConditionsMax = 8;
 constexpr std::size_t kClaimsMax = 64;
+constexpr std::size_t kMembersMax = 16384;
 constexpr std::size_t kReasonBytesMax = 128;
 constexpr std::size_t kMessageBytesMax = 4096;
 constexpr std::size_t kUidBytesMax = 128;
@@ -43,11 +44,7 @@ FieldErrors check_claims(const FieldPath& path, const JsonArray& claims) {
   return errors;
 }
 
-FieldErrors validate(const Json& request, const RuleContext&) {
-  static const Json kNone = Json::object();
-  const FieldPath path("spec");
-  const Json* found = present(request, "spec");
-  const Json& spec = found ? *found : kNone;
+FieldErrors check_spec(const FieldPath& path, const Json& spec) {
   FieldErrors errors =
       check_required(path.child("podName"), text_at(spec, "podName"), dns_subdomain_problems);
   append(errors, check_required(path.child("podUID"), text_at(spec, "podUID"), short_text));
@@ -70,6 +67,29 @@ FieldErrors validate(const Json& request, const RuleContext&) {
   append(errors, check_counter(path, spec, "backoffLimit"));
   append(errors, check_counter(path, spec, "epoch"));
   return errors;
+}
+
+// A gang's record has no pod of its own, and its members have no members.
+FieldErrors check_record(const FieldPath& path, const Json& spec) {
+  const JsonArray& members = items(&spec, "members");
+  FieldErrors errors = check_count(path.child("members"), members.size(), kMembersMax);
+  for (const std::string_view field : {"podName", "podUID", "selectedNode"})
+    if (!text_at(spec, field).empty())
+      errors.push_back(forbidden(path.child(field), "may not be set beside members"));
+  for (std::size_t i = 0; i < std::min(members.size(), kMembersMax); ++i) {
+    const FieldPath at = path.child("members").index(i);
+    append(errors, check_spec(at, members[i]));
+    if (present(members[i], "members")) errors.push_back(forbidden(at.child("members"), "may not be nested"));
+  }
+  return errors;
+}
+
+FieldErrors validate(const Json& request, const RuleContext&) {
+  static const Json kNone = Json::object();
+  const FieldPath path("spec");
+  const Json* found = present(request, "spec");
+  const Json& spec = found ? *found : kNone;
+  return items(&spec, "members").empty() ? check_spec(path, spec) : check_record(path, spec);
 }
 
 Json spec_of(const Json& request) {

@@ -2,6 +2,10 @@
 
 #include <array>
 
+#include "api/kinds.h"
+#include "base/fnv.h"
+#include "base/hex.h"
+
 namespace berth::api {
 namespace {
 
@@ -66,6 +70,15 @@ Json spec_json(const BindRequest& request) {
   return spec;
 }
 
+Json object_of(std::string_view ns, std::string_view name, const OwnerReference& owner, Json spec) {
+  return Json::object({{"apiVersion", kBindRequestApiVersion},
+                       {"kind", "BindRequest"},
+                       {"metadata", Json::object({{"name", name},
+                                                  {"namespace", ns},
+                                                  {"ownerReferences", Json::array({to_json(owner)})}})},
+                       {"spec", std::move(spec)}});
+}
+
 }  // namespace
 
 bool is_blameless(std::string_view reason) {
@@ -110,6 +123,7 @@ BindRequest decode_bind_request(const Json& object, RawPtr raw) {
   BindRequest request;
   request.raw = std::move(raw);
   request.meta = decode_meta(object);
+  if (is_gang_record(object)) return request;
   const Json& spec = object.part("spec");
   request.pod_name = spec.string_at("podName");
   request.pod_uid = spec.string_at("podUID");
@@ -155,14 +169,44 @@ Json extended_claim_object(const ObjectMeta& pod, const std::string& name, const
 
 Json bind_request_object(const BindRequest& request) {
   const OwnerReference owner{"v1", "Pod", request.pod_name, request.pod_uid, false, false};
-  Json metadata = Json::object({{"name", request.meta.name},
-                                {"namespace", request.meta.ns},
-                                {"ownerReferences", Json::array({to_json(owner)})}});
-  if (!request.meta.labels.empty()) metadata["labels"] = to_json(request.meta.labels);
-  return Json::object({{"apiVersion", kBindRequestApiVersion},
-                       {"kind", "BindRequest"},
-                       {"metadata", std::move(metadata)},
-                       {"spec", spec_json(request)}});
+  Json object = object_of(request.meta.ns, request.meta.name, owner, spec_json(request));
+  if (!request.meta.labels.empty()) object["metadata"]["labels"] = to_json(request.meta.labels);
+  return object;
+}
+
+Json gang_record_object(const std::vector<Json>& requests) {
+  const Json& first = requests.front().part("spec");
+  const Json& group = first.part("group");
+  Json spec = Json::object({{"group", group}});
+  for (const std::string_view field : {"decisionID", "schedulerName", "epoch"})
+    if (const Json* value = first.find(field)) spec[field] = *value;
+  JsonArray members;
+  for (const Json& request : requests) members.push_back(request.part("spec"));
+  spec["members"] = std::move(members);
+  constexpr std::size_t kGroupPart = 200;
+  std::string name(group.string_at("name").substr(0, kGroupPart));
+  name.append("-").append(hex_of(fnv1a(to_string(spec))));
+  const ResourceRef owner = ref_of(Kind::PodGroup);
+  return object_of(requests.front().part("metadata").string_at("namespace"), name,
+                   {owner.group + "/" + owner.version, "PodGroup", std::string(group.string_at("name")),
+                    std::string(group.string_at("uid")), false, false},
+                   std::move(spec));
+}
+
+bool is_gang_record(const Json& object) {
+  return !object.part("spec").items_at("members").empty();
+}
+
+std::vector<Json> requests_of_gang_record(const Json& record) {
+  const std::string_view ns = record.part("metadata").string_at("namespace");
+  std::vector<Json> requests;
+  for (const Json& spec : record.part("spec").items_at("members")) {
+    const std::string pod(spec.string_at("podName")), uid(spec.string_at("podUID"));
+    if (!pod.empty())
+      requests.push_back(
+          object_of(ns, bind_request_name(pod, uid), {"v1", "Pod", pod, uid, false, false}, spec));
+  }
+  return requests;
 }
 
 Json replacing_object(const BindRequest& standing, const BindRequest& request) {

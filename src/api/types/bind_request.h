@@ -116,6 +116,7 @@ std::string_view name_of(BindPhase phase);  // "Pending", "Succeeded", "Failed"
 std::string_view name_of(BindStep step);    // "", "Reserving", …
 std::string_view name_of(FailureClass failure);
 
+// Of a gang's record nothing but the metadata: it stands for no pod.
 BindRequest decode_bind_request(const Json& object, RawPtr raw);
 // The ResourceClaim object for a create: owned by the pod, annotated as Kubernetes has it, protected.
 Json extended_claim_object(const ObjectMeta& pod, const std::string& name, const ExtendedClaim& claim);
@@ -125,5 +126,14 @@ Json bind_request_object(const BindRequest& request);
 Json replacing_object(const BindRequest& standing, const BindRequest& request);
 // The status alone.
 Json bind_request_status(const BindRequest& request);
+
+// The BindRequests of one gang's decision in one object, a BindRequest that has their specs in spec.members
+// and no pod of its own (`bindRequests: WhenWaiting`; binding/memory_requests.h). Its name follows from what
+// is in it, so a repeated create finds itself. The PodGroup owns it. `requests`: at least one, as
+// bind_request_object() makes them.
+Json gang_record_object(const std::vector<Json>& requests);
+bool is_gang_record(const Json& object);
+// As bind_request_object() makes them; members without a pod's name are left out.
+std::vector<Json> requests_of_gang_record(const Json& record);
 
 }  // namespace berth::api

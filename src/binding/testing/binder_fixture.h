@@ -51,6 +51,7 @@ class BinderFixture {
   void deliver();
 
   const Json* find(const api::ObjectKey& key) const;
+  std::vector<const Json*> all(api::Kind kind) const { return api_.all(api::ref_of(kind)); }
   const client::View& view() const { return engine_->view(); }
   Binder& binder() { return *binder_; }
   // What a binder that has just seen the stored objects would do for one key. Carries out nothing.

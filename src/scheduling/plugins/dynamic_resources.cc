@@ -187,16 +187,6 @@ std::int64_t preference_of(const dra::ClaimResult& result) {
   return sum;
 }
 
-// Names with a slash may be served by devices.
-bool asks_for_devices(const api::Pod& pod) {
-  const auto extended = [](const api::Container& container) {
-    return std::any_of(container.requests.begin(), container.requests.end(),
-                       [](const auto& request) { return request.first.find('/') != std::string::npos; });
-  };
-  return !pod.claims.empty() || std::any_of(pod.containers.begin(), pod.containers.end(), extended) ||
-         std::any_of(pod.init_containers.begin(), pod.init_containers.end(), extended);
-}
-
 class DynamicResources final : public LazyFilter {
  public:
   std::string_view name() const override { return kDynamicResources; }

@@ -1,0 +1,177 @@
+// Records of gangs: the members' BindRequests in one object, which outlives the process that keeps them.
+//
+// Members whose creates come while a record is being written stand together in the next one, so a gang costs
+// a few records, whatever its size, and nobody waits for a number of members (Nagle's algorithm).
+#include <algorithm>
+
+#include "binding/memory_request_table.h"
+#include "client/api_path.h"
+
+namespace berth::binding {
+namespace {
+
+using client::ApiReply;
+using client::ApiRequest;
+using client::NamedKey;
+using client::Verb;
+
+ApiRequest request_for(Verb verb, const NamedKey& key) {
+  return {.verb = verb, .resource = api::ref_of(api::Kind::BindRequest), .ns = key.ns, .name = key.name};
+}
+
+// The record is not to be had, in this form or at all: the members get objects of their own.
+bool is_refused(const ApiReply& reply) {
+  return reply.code == 400 || reply.code == 403 || reply.code == 413 || reply.code == 422;
+}
+
+bool is_gone(const ApiReply& reply) {
+  return reply.ok() || reply.reason == "NotFound";
+}
+
+}  // namespace
+
+void MemoryRequests::Table::write_record(const NamedKey& gang) {
+  std::vector<Creation> members;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto forming = forming_.find(gang);
+    if (forming == forming_.end() || forming->second.under_way) return;
+    std::vector<Creation>& waiting = forming->second.waiting;
+    std::size_t bytes = 0, count = 0;
+    while (count < waiting.size() && (count == 0 || bytes < kGangRecordBytesMax))
+      bytes += to_string(waiting[count++].object).size();
+    if (count == 0) return static_cast<void>(forming_.erase(forming));
+    const auto end = waiting.begin() + static_cast<std::ptrdiff_t>(count);
+    members.assign(std::make_move_iterator(waiting.begin()), std::make_move_iterator(end));
+    waiting.erase(waiting.begin(), end);
+    forming->second.under_way = true;
+  }
+  std::vector<Json> objects;
+  for (const Creation& member : members) objects.push_back(member.object);
+  const Json record = api::gang_record_object(objects);
+  const NamedKey key{gang.ns, std::string(record.part("metadata").string_at("name"))};
+  ApiRequest create = request_for(Verb::Create, key);
+  create.body = to_string(record);
+  inner_.submit(std::move(create), [self = shared_from_this(), gang, key, members](const ApiReply& reply) {
+    self->record_answered(gang, key, members, reply);
+  });
+}
+
+// AlreadyExists: an earlier copy of it was stored, for its name says what is in it.
+void MemoryRequests::Table::record_answered(const NamedKey& gang, const NamedKey& record,
+                                            const std::vector<Creation>& members, const ApiReply& reply) {
+  const bool stored = reply.ok() || reply.reason == "AlreadyExists";
+  std::vector<std::string> answers;
+  {
+    const std::lock_guard lock(mutex_);
+    forming_[gang].under_way = false;
+    for (const Creation& member : members) {
+      if (!stored) break;
+      const auto found = kept_.find(member.key);
+      const bool known = found != kept_.end();  // its watch was faster
+      answers.push_back(
+          to_string(known ? found->second.object : keep(member.key, member.object, record.name)));
+    }
+    const auto kept = records_.find(record);
+    if (stored && kept == records_.end()) ended_records_.insert(record);
+    if (reply.object && kept != records_.end())
+      if (const Result<Json> object = parse_json(*reply.object))
+        kept->second.version = api::decode_meta(*object).resource_version;
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (stored) {
+      members[i].done(client::answered_reply(201, std::move(answers[i])));
+    } else if (is_refused(reply)) {
+      ApiRequest create = request_for(Verb::Create, members[i].key);
+      create.body = to_string(members[i].object);
+      inner_.submit(std::move(create), members[i].done);
+    } else {
+      members[i].done(reply);
+    }
+  }
+  write_record(gang);
+}
+
+// Members that are known stay as they are: their status is ahead of the record, which has none.
+void MemoryRequests::Table::expand(const Json& record) {
+  const api::ObjectMeta meta = api::decode_meta(record);
+  for (Json& request : api::requests_of_gang_record(record)) {
+    const NamedKey key{meta.ns, std::string(request.part("metadata").string_at("name"))};
+    if (!kept_.contains(key) && !objects_.contains(key)) keep(key, std::move(request), meta.name);
+  }
+  const auto kept = records_.find({meta.ns, meta.name});
+  if (kept == records_.end())
+    ended_records_.insert({meta.ns, meta.name});
+  else
+    kept->second.version = meta.resource_version;
+}
+
+void MemoryRequests::Table::take_records(const std::vector<Json>& gangs, std::uint64_t list_version) {
+  std::set<NamedKey> listed;
+  for (const Json& record : gangs) {
+    const api::ObjectMeta meta = api::decode_meta(record);
+    listed.insert({meta.ns, meta.name});
+    expand(record);
+  }
+  std::vector<NamedKey> gone;
+  for (const auto& [key, record] : records_)
+    if (!listed.contains(key) && record.version <= list_version) gone.push_back(key);
+  for (const NamedKey& record : gone) record_is_gone(record);
+}
+
+// Of another process, which has bound them; or somebody deleted it, and what was begun here goes on.
+void MemoryRequests::Table::record_is_gone(const NamedKey& record) {
+  const auto found = records_.find(record);
+  if (found == records_.end()) return static_cast<void>(ended_records_.erase(record));
+  const std::set<NamedKey> members = std::move(found->second.members);
+  records_.erase(found);
+  for (const NamedKey& key : members) {
+    Kept& kept = kept_.at(key);
+    kept.record.clear();
+    if (!kept.leaving && !std::as_const(kept.object).find("status")) displace(key);
+  }
+}
+
+void MemoryRequests::Table::leave_record(const NamedKey& key, const std::string& record) {
+  const auto found = records_.find({key.ns, record});
+  if (found == records_.end()) return;
+  found->second.members.erase(key);
+  if (!found->second.members.empty()) return;
+  ended_records_.insert(found->first);
+  records_.erase(found);
+}
+
+// The last member stays until its record is gone, so that who deletes the member tries again.
+void MemoryRequests::Table::delete_record_before(const ApiRequest& request, const std::string& record,
+                                                 const Done& done) {
+  const auto deleted = [self = shared_from_this(), request, record, done](ApiReply reply) {
+    if (!is_gone(reply)) return done(std::move(reply));
+    {
+      const std::lock_guard lock(self->mutex_);
+      self->records_.erase({request.ns, record});
+      if (const auto kept = self->kept_.find({request.ns, request.name}); kept != self->kept_.end())
+        kept->second.record.clear();
+    }
+    if (!self->answer(request, done)) done(client::refused_reply(404, "NotFound", "it is gone"));
+  };
+  inner_.submit(request_for(Verb::Delete, {request.ns, record}), deleted);
+}
+
+// Those without members that anybody deletes: tried again whenever something happens to BindRequests, and by
+// the next process.
+void MemoryRequests::Table::delete_ended_records() {
+  std::set<NamedKey> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    ended.swap(ended_records_);
+  }
+  for (const NamedKey& record : ended)
+    inner_.submit(request_for(Verb::Delete, record),
+                  [self = shared_from_this(), record](const ApiReply& reply) {
+                    if (is_gone(reply)) return;
+                    const std::lock_guard lock(self->mutex_);
+                    self->ended_records_.insert(record);
+                  });
+}
+
+}  // namespace berth::binding

@@ -1,0 +1,300 @@
+#include "binding/memory_request_table.h"
+
+#include <algorithm>
+
+#include "api/patch.h"
+#include "binding/binder.h"
+#include "client/api_path.h"
+
+namespace berth::binding {
+namespace {
+
+using client::ApiReply;
+using client::ApiRequest;
+using client::NamedKey;
+using client::Verb;
+
+ApiReply conflict(std::string message) {
+  return client::refused_reply(409, "Conflict", std::move(message));
+}
+
+ApiReply answer_with(int code, const Json& object) {
+  return client::answered_reply(code, to_string(object));
+}
+
+// What others are to see, and what is to survive this process beside the record of its gang. Not that the pod
+// is gone.
+bool lasts(const api::BindRequest& request, bool has_record) {
+  if (request.phase == api::BindPhase::Succeeded || request.reason == kSuperseded) return false;
+  return request.failed_attempts > 0 || request.phase == api::BindPhase::Failed ||
+         request.step == api::BindStep::WaitingForDevices ||
+         (request.step == api::BindStep::WaitingForGang && !has_record) ||
+         request.step == api::BindStep::RollingBack;
+}
+
+// The object as a stranger would create it.
+Json without_memory(Json object) {
+  JsonObject& metadata = object["metadata"].as_object();
+  metadata.erase_if([](const JsonMember& member) {
+    return member.key == "uid" || member.key == "resourceVersion" || member.key == "annotations";
+  });
+  object.as_object().erase("status");
+  return object;
+}
+
+NamedKey key_of(const api::ObjectMeta& meta) {
+  return {meta.ns, meta.name};
+}
+
+}  // namespace
+
+std::size_t MemoryRequests::Table::size() const {
+  const std::lock_guard lock(mutex_);
+  return kept_.size();
+}
+
+void MemoryRequests::Table::tell(client::ChangeKind kind, const Json& object) {
+  const auto raw = std::make_shared<const std::string>(to_string(object));
+  for (client::WatchReceiver* receiver : receivers_) receiver->on_changes({{kind, raw}});
+}
+
+const Json& MemoryRequests::Table::store(const NamedKey& key, Json object, client::ChangeKind kind) {
+  object["metadata"]["resourceVersion"] = std::to_string(++version_);
+  Kept& kept = kept_[key];
+  bytes_ -= kept.bytes;
+  kept.bytes = to_string(object).size();
+  bytes_ += kept.bytes;
+  kept.object = std::move(object);
+  tell(kind, kept.object);
+  return kept.object;
+}
+
+const Json& MemoryRequests::Table::keep(const NamedKey& key, Json object, const std::string& record) {
+  Json& metadata = object["metadata"];
+  metadata["namespace"] = key.ns;
+  metadata["uid"] = "in-memory-" + std::to_string(++uids_);
+  metadata["annotations"] = Json::object({{std::string(kInMemoryAnnotation), "true"}});
+  kept_[key].record = record;
+  if (!record.empty()) records_[{key.ns, record}].members.insert(key);
+  return store(key, std::move(object), client::ChangeKind::Added);
+}
+
+void MemoryRequests::Table::drop(const NamedKey& key) {
+  const auto found = kept_.find(key);
+  if (found == kept_.end()) return;
+  bytes_ -= found->second.bytes;
+  leave_record(key, found->second.record);
+  kept_.erase(found);
+}
+
+// An object takes its place, whose version may be lower: receivers forget the record first.
+void MemoryRequests::Table::displace(const NamedKey& key) {
+  const auto found = kept_.find(key);
+  if (found == kept_.end()) return;
+  const Json last = std::move(found->second.object);
+  drop(key);
+  tell(client::ChangeKind::Deleted, last);
+}
+
+// Nothing when the API server is to make an object, or when the answer has to wait: for the record of `gang`.
+std::optional<ApiReply> MemoryRequests::Table::create(const ApiRequest& request, const NamedKey& key,
+                                                      std::optional<NamedKey>& gang, const Done& done) {
+  if (request.verb != Verb::Create || bytes_ + request.body.size() > kMemoryRequestBytesMax)
+    return std::nullopt;
+  Result<Json> object = parse_json(request.body);
+  if (!object) return std::nullopt;
+  const api::BindRequest decoded = api::decode_bind_request(*object, nullptr);
+  if (decoded.group.size <= 1) return answer_with(201, keep(key, *std::move(object), ""));
+  gang = NamedKey{key.ns, decoded.decision_id};
+  forming_[*gang].waiting.push_back({key, *std::move(object), done});
+  return std::nullopt;
+}
+
+// Nothing when `leaving` is to be written to an object, which is made first.
+std::optional<ApiReply> MemoryRequests::Table::change(const ApiRequest& request, const NamedKey& key,
+                                                      Kept& kept, Json& leaving) {
+  const Result<Json> body = parse_json(request.body);
+  if (!body) return client::refused_reply(400, "BadRequest", "the body is no JSON");
+  const Json& wanted = body->part("metadata");
+  const Json& stands = std::as_const(kept.object).part("metadata");
+  const auto differs = [&](std::string_view field) {
+    const std::string_view text = wanted.string_at(field);
+    return !text.empty() && text != stands.string_at(field);
+  };
+  if (kept.leaving || differs("uid") || differs("resourceVersion"))
+    return conflict("the bind request in memory has changed");
+  const Json before = kept.object;
+  Json after = request.verb == Verb::Update ? *body : api::merge_patched(before, *body);
+  after["metadata"] = before.part("metadata");
+  const std::string_view other_half = request.subresource == "status" ? "spec" : "status";
+  if (const Json* half = before.find(other_half))
+    after[other_half] = *half;
+  else
+    after.as_object().erase(other_half);
+  if (!lasts(api::decode_bind_request(after, nullptr), !kept.record.empty()))
+    return answer_with(200, store(key, std::move(after), client::ChangeKind::Modified));
+  kept.leaving = true;
+  leaving = std::move(after);
+  return std::nullopt;
+}
+
+// Nothing when its record is to be deleted first.
+std::optional<ApiReply> MemoryRequests::Table::erase(const ApiRequest& request, const NamedKey& key,
+                                                     Kept& kept) {
+  const std::string_view uid = std::as_const(kept.object).part("metadata").string_at("uid");
+  const Result<Json> options = parse_json(request.body);
+  const std::string_view wanted =
+      options ? options->part("preconditions").string_at("uid") : std::string_view();
+  if (kept.leaving || (!wanted.empty() && wanted != uid))
+    return conflict("the bind request in memory is another one");
+  const auto record = records_.find({key.ns, kept.record});
+  if (record != records_.end() && record->second.members.size() == 1) return std::nullopt;
+  Json last = std::move(kept.object);
+  last["metadata"]["resourceVersion"] = std::to_string(++version_);
+  drop(key);
+  tell(client::ChangeKind::Deleted, last);
+  return answer_with(200, last);
+}
+
+// Create, then the status on its version. A failure before the object exists leaves everything as it was; one
+// behind it meets an object with an empty status, from which the binder goes on.
+void MemoryRequests::Table::move_out(const NamedKey& key, const Json& object, const Done& done) {
+  const api::ResourceRef resource = api::ref_of(api::Kind::BindRequest);
+  ApiRequest create{.verb = Verb::Create, .resource = resource, .ns = key.ns, .name = key.name};
+  create.body = to_string(without_memory(object));
+  ApiRequest write{.verb = Verb::MergePatch,
+                   .resource = resource,
+                   .ns = key.ns,
+                   .name = key.name,
+                   .subresource = "status"};
+  const auto made = [self = shared_from_this(), key, write, status = object.part("status"),
+                     done](ApiReply reply) mutable {
+    const Result<Json> created = parse_json(reply.object ? *reply.object : "{}");
+    {
+      const std::lock_guard lock(self->mutex_);
+      if (reply.ok() && created) {
+        self->objects_.insert(key);
+        self->displace(key);
+        self->tell(client::ChangeKind::Added, *created);
+      } else if (const auto found = self->kept_.find(key); found != self->kept_.end()) {
+        found->second.leaving = false;  // also when an object exists already: the watch will show it
+      }
+    }
+    self->delete_ended_records();
+    if (reply.reason == "AlreadyExists")
+      return done(conflict("the bind request in memory has become an object"));
+    if (!reply.ok() || !created) return done(std::move(reply));
+    Json base = Json::object();
+    for (const std::string_view field : {"uid", "resourceVersion"})
+      base[field] = created->part("metadata").part(field);
+    write.body = to_string(Json::object({{"metadata", std::move(base)}, {"status", std::move(status)}}));
+    self->inner_.submit(std::move(write), std::move(done));
+  };
+  inner_.submit(std::move(create), made);
+}
+
+bool MemoryRequests::Table::answer(const ApiRequest& request, const Done& done) {
+  const NamedKey key{request.ns, request.name};
+  std::optional<ApiReply> reply;
+  std::optional<NamedKey> gang;
+  std::string record;
+  Json leaving;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = kept_.find(key);
+    if (found == kept_.end()) {
+      reply = create(request, key, gang, done);
+      if (!reply && !gang) return false;
+    } else if (request.verb == Verb::Create) {
+      reply = client::refused_reply(409, "AlreadyExists", "a bind request of this name is in memory");
+    } else if (request.verb == Verb::Get) {
+      reply = answer_with(200, found->second.object);
+    } else if (request.verb == Verb::Delete) {
+      record = found->second.record;
+      reply = erase(request, key, found->second);
+    } else {
+      reply = change(request, key, found->second, leaving);
+    }
+  }
+  if (reply)
+    done(*std::move(reply));
+  else if (gang)
+    write_record(*gang);
+  else if (request.verb == Verb::Delete)
+    delete_record_before(request, record, done);
+  else
+    move_out(key, leaving, done);
+  return true;
+}
+
+void MemoryRequests::Table::subscribe(client::WatchReceiver& receiver) {
+  const std::lock_guard lock(mutex_);
+  receivers_.insert(&receiver);
+}
+
+void MemoryRequests::Table::unsubscribe(client::WatchReceiver& receiver) {
+  const std::lock_guard lock(mutex_);
+  receivers_.erase(&receiver);
+}
+
+// What is kept here is in no list of the API server, and is not gone.
+void MemoryRequests::Table::pass_list(client::WatchReceiver& receiver, std::vector<api::RawPtr> objects,
+                                      std::uint64_t version) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!receivers_.contains(&receiver)) return;
+    version_ = std::max(version_, version);
+    std::vector<Json> gangs;
+    objects_.clear();
+    std::erase_if(objects, [&](const api::RawPtr& raw) {
+      Result<Json> object = parse_json(*raw);
+      if (!object) return false;
+      const bool is_record = api::is_gang_record(*object);
+      if (!is_record) appeared(key_of(api::decode_meta(*object)));
+      if (is_record) gangs.push_back(*std::move(object));
+      return is_record;
+    });
+    take_records(gangs, version);
+    for (const auto& [key, kept] : kept_)
+      objects.push_back(std::make_shared<const std::string>(to_string(kept.object)));
+    receiver.on_list(std::move(objects), version);
+  }
+  delete_ended_records();
+}
+
+// An object takes the place of what is kept by its name.
+void MemoryRequests::Table::appeared(const NamedKey& key) {
+  objects_.insert(key);
+  displace(key);
+}
+
+void MemoryRequests::Table::pass_changes(client::WatchReceiver& receiver,
+                                         std::vector<client::RawChange> changes) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!receivers_.contains(&receiver)) return;
+    std::vector<client::RawChange> passed;
+    for (client::RawChange& change : changes) pass_change(std::move(change), passed);
+    if (!passed.empty()) receiver.on_changes(std::move(passed));
+  }
+  delete_ended_records();
+}
+
+void MemoryRequests::Table::pass_change(client::RawChange change, std::vector<client::RawChange>& passed) {
+  const Result<Json> object = parse_json(*change.object);
+  if (!object) return passed.push_back(std::move(change));
+  const api::ObjectMeta meta = api::decode_meta(*object);
+  const NamedKey key = key_of(meta);
+  version_ = std::max(version_, meta.resource_version);
+  const bool deleted = change.kind == client::ChangeKind::Deleted;
+  if (api::is_gang_record(*object)) return deleted ? record_is_gone(key) : expand(*object);
+  passed.push_back(std::move(change));
+  if (!deleted) return appeared(key);
+  objects_.erase(key);
+  // The end of an earlier object must not hide what is kept.
+  if (const auto found = kept_.find(key); found != kept_.end())
+    passed.push_back(
+        {client::ChangeKind::Added, std::make_shared<const std::string>(to_string(found->second.object))});
+}
+
+}  // namespace berth::binding

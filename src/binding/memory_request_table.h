@@ -1,0 +1,96 @@
+// What MemoryRequests keeps, and who is told of it. Shared with answers that come late. Thread-safe.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/types/bind_request.h"
+#include "binding/memory_requests.h"
+
+namespace berth::binding {
+
+class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
+ public:
+  using Done = std::function<void(client::ApiReply)>;
+
+  explicit Table(client::ApiClient& inner) : inner_(inner) {}
+
+  // True when the request was answered here, or will be.
+  bool answer(const client::ApiRequest& request, const Done& done);
+
+  void subscribe(client::WatchReceiver& receiver);
+  void unsubscribe(client::WatchReceiver& receiver);
+  void pass_list(client::WatchReceiver& receiver, std::vector<api::RawPtr> objects, std::uint64_t version);
+  void pass_changes(client::WatchReceiver& receiver, std::vector<client::RawChange> changes);
+  std::size_t size() const;
+
+ private:
+  struct Kept {
+    Json object;
+    std::size_t bytes = 0;
+    bool leaving = false;  // becomes an object now: other writes meet Conflict
+    std::string record;    // of its gang, in its namespace, that outlives the process; empty: none
+  };
+  // A member's create that is answered once the gang's record is stored.
+  struct Creation {
+    client::NamedKey key;
+    Json object;
+    Done done;
+  };
+  // A BindRequest object that has the specs of several (api::gang_record_object).
+  struct GangRecord {
+    std::set<client::NamedKey> members;  // that are kept
+    std::uint64_t version = UINT64_MAX;  // at the API server; unknown for a moment
+  };
+  struct Forming {
+    std::vector<Creation> waiting;
+    bool under_way = false;  // a record is being written
+  };
+
+  std::optional<client::ApiReply> create(const client::ApiRequest& request, const client::NamedKey& key,
+                                         std::optional<client::NamedKey>& gang, const Done& done);
+  std::optional<client::ApiReply> change(const client::ApiRequest& request, const client::NamedKey& key,
+                                         Kept& kept, Json& leaving);
+  std::optional<client::ApiReply> erase(const client::ApiRequest& request, const client::NamedKey& key,
+                                        Kept& kept);
+  void move_out(const client::NamedKey& key, const Json& object, const Done& done);
+  const Json& keep(const client::NamedKey& key, Json object, const std::string& record);
+  void drop(const client::NamedKey& key);
+  void displace(const client::NamedKey& key);
+  const Json& store(const client::NamedKey& key, Json object, client::ChangeKind kind);
+  void tell(client::ChangeKind kind, const Json& object);
+
+  void appeared(const client::NamedKey& key);
+  void pass_change(client::RawChange change, std::vector<client::RawChange>& passed);
+
+  // memory_request_gangs.cc
+  void write_record(const client::NamedKey& gang);
+  void record_answered(const client::NamedKey& gang, const client::NamedKey& record,
+                       const std::vector<Creation>& members, const client::ApiReply& reply);
+  void expand(const Json& record);
+  void take_records(const std::vector<Json>& gangs, std::uint64_t list_version);
+  void record_is_gone(const client::NamedKey& record);
+  void leave_record(const client::NamedKey& key, const std::string& record);
+  void delete_record_before(const client::ApiRequest& request, const std::string& record, const Done& done);
+  void delete_ended_records();
+
+  client::ApiClient& inner_;
+  mutable std::mutex mutex_;  // also while receivers are called: they only hand over
+  std::map<client::NamedKey, Kept> kept_;
+  std::size_t bytes_ = 0;
+  std::set<client::WatchReceiver*> receivers_;
+  std::uint64_t uids_ = 0;
+  std::uint64_t version_ = 0;                    // the latest that was given out, or listed by the API server
+  std::set<client::NamedKey> objects_;           // BindRequests that the API server has
+  std::map<client::NamedKey, Forming> forming_;  // by decision
+  std::map<client::NamedKey, GangRecord> records_;
+  std::set<client::NamedKey> ended_records_;  // to be deleted
+};
+
+}  // namespace berth::binding
