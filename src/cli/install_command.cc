@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "api/gates.h"
 #include "api/names.h"
 #include "api/yaml_write.h"
 #include "base/clock.h"
@@ -26,6 +27,7 @@ struct InstallCommand {
   std::string image = std::string("berth:") + kBerthVersion;
   std::int64_t replicas = 2;
   std::string scheduler_name = "berth";
+  std::string feature_gates;
   bool node_agent = false;
   bool service_monitor = false;
   bool dry_run = false;
@@ -54,11 +56,15 @@ Result<install::InstallOptions> options_of(const InstallCommand& command) {
     return Error(ErrorCode::Invalid, "--scheduler-name",
                  "\"" + command.scheduler_name + "\" is no name that a pod can ask for");
   if (command.image.empty()) return Error(ErrorCode::Invalid, "--image", "names no image");
+  if (const Result<api::Gates> gates = api::Gates::parse(api::GateDefaults::Release, command.feature_gates);
+      !gates)
+    return Error(ErrorCode::Invalid, "--feature-gates", gates.error().message());
   install::InstallOptions options;
   options.ns = command.ns;
   options.image = command.image;
   options.replicas = command.replicas;
   options.scheduler_name = command.scheduler_name;
+  options.feature_gates = command.feature_gates;
   options.node_agent = command.node_agent;
   options.service_monitor = command.service_monitor;
   return options;
@@ -152,6 +158,8 @@ void add_install(CLI::App& app, Commands& commands) {
       ->capture_default_str();
   install->add_option("--scheduler-name", given->scheduler_name, "schedulerName of the pods it places")
       ->capture_default_str();
+  install->add_option("--feature-gates", given->feature_gates,
+                      "of the scheduler, A=true,B=false; the cluster's, where they are not its release's");
   install->add_flag("--node-agent", given->node_agent,
                     "also a DaemonSet that reports device health, for nodes whose kubelet does not");
   install->add_flag("--service-monitor", given->service_monitor, "also a ServiceMonitor");

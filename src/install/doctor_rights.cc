@@ -79,9 +79,8 @@ void check_account(Examination& exam, Account account, bool account_exists) {
       return exam.warns(reviewer.whose(), "rights were not examined: " + missing.error().message(),
                         "ask with credentials that may make access reviews");
     if (missing->empty()) continue;
-    std::string what = "may not " + *missing + " " + std::string(right.resource);
-    if (!right.group.empty()) what.append(".").append(right.group);
-    what.append(" (").append(right.reason).append(")");
+    const std::string what =
+        "may not " + *missing + " " + title_of(right) + " (" + std::string(right.reason) + ")";
     const std::string advice = "run `berth install`, which grants it";
     if (account == Account::Scheduler)
       exam.blocks(reviewer.whose(), what, advice);

@@ -26,6 +26,7 @@ struct InstallOptions {
   Json image = "berth:latest";
   Json replicas = 2;  // one leads, the others stand by
   std::string scheduler_name = "berth";
+  std::string feature_gates;  // of the scheduler: "A=true,B=false"; empty: the release's defaults
   Json resources = default_resources();
   bool node_agent = false;       // where kubelet does not report device health itself
   bool service_monitor = false;  // where the Prometheus operator is installed

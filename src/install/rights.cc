@@ -35,8 +35,8 @@ constexpr Right kRights[] = {
     {Scheduler, Cluster, kGroups, "podgroups", "", "get,list,watch,patch",
      "gangs; the commit of a gang stands in an annotation"},
     {Scheduler, Cluster, kGroups, "podgroups/status", "", "patch", "conditions of a gang"},
-    {Scheduler, Cluster, kOwn, "bindrequests", "", "get,list,watch,create,update,patch,delete",
-     "decisions under way"},
+    {Scheduler, Cluster, kOwn, "bindrequests", "", "get,list,watch,create,update,patch",
+     "decisions under way; one goes with its pod"},
     {Scheduler, Cluster, kOwn, "bindrequests/status", "", "patch", "how far a binding is"},
     {Scheduler, OwnNamespace, kLeases, "leases", "", "create", "leader election"},
     {Scheduler, OwnNamespace, kLeases, "leases", "berth-scheduler", "get,update", "leader election"},
@@ -69,6 +69,14 @@ std::span<const Right> rights() {
   return kRights;
 }
 
+std::string title_of(const Right& right) {
+  const std::size_t slash = right.resource.find('/');
+  std::string title(right.resource.substr(0, slash));
+  if (!right.group.empty()) title.append(".").append(right.group);
+  if (slash != std::string_view::npos) title.append(right.resource.substr(slash));
+  return title;
+}
+
 Json policy_rules(Account account, Scope scope) {
   Json rules = Json::array();
   for (const Right& right : kRights) {
@@ -87,8 +95,7 @@ std::string rights_reference() {
   for (const Right& right : kRights) {
     text.append("| ").append(name_of(right.account)).append(" | ");
     text.append(right.scope == Cluster ? "cluster" : "its namespace").append(" | `");
-    text.append(right.resource);
-    if (!right.group.empty()) text.append(".").append(right.group);
+    text.append(title_of(right));
     text.append("`");
     if (!right.name.empty()) text.append(" `").append(right.name).append("`");
     text.append(" | ").append(spaced(right.verbs)).append(" | ").append(right.reason).append(" |\n");

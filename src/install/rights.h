@@ -35,6 +35,9 @@ struct Right {
 
 std::span<const Right> rights();
 
+// "resourceclaims.resource.k8s.io/status": for people.
+std::string title_of(const Right& right);
+
 // The rules of a Role or ClusterRole, a row each, in the table's order.
 Json policy_rules(Account account, Scope scope);
 // The table in Markdown, as it stands in docs/install.md.

@@ -92,6 +92,8 @@ Json scheduler_deployment(const InstallOptions& options) {
   Json args = Json::array({"scheduler", "--with-binder", "--scheduler-name=" + options.scheduler_name,
                            listen_flag(), "--leader-elect-resource-namespace=" + options.ns,
                            "--leader-elect-resource-name=" + std::string(kLeaseName)});
+  if (!options.feature_gates.empty())
+    args.as_array().emplace_back("--feature-gates=" + options.feature_gates);
   Json runs = container(Account::Scheduler, std::move(args), options);
   runs["resources"] = options.resources;
   Json pod =
