@@ -1,21 +1,28 @@
 // What an installation says, against what the other rooms do: columns, rules and rights.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 
 #include "api/kind_rules.h"
 #include "api/patch.h"
 #include "api/test_cel.h"
+#include "base/testing/source_dir.h"
 #include "cli/cel_lines.h"
 #include "cli/configuration.h"
 #include "cli/control_plane.h"
+#include "cli/version.h"
 #include "health/health_feed.h"
+#include "install/chart.h"
 #include "install/crd.h"
 #include "install/rights.h"
+#include "install/testing/stored_text.h"
 #include "server/tables.h"
 
 namespace berth::cli {
 namespace {
+
+constexpr const char* kChartFolder = "deploy/helm/berth/";
 
 TEST(Installation, PrintsTheColumnsOfTheEmbeddedServer) {
   const api::ResourceInfo* resource = api::find_resource("scheduling.berth.dev", "v1alpha1", "bindrequests");
@@ -27,6 +34,16 @@ TEST(Installation, PrintsTheColumnsOfTheEmbeddedServer) {
     EXPECT_EQ(served[i].name, defined[i].name);
     EXPECT_EQ(served[i].priority, defined[i].priority) << served[i].name;
   }
+}
+
+TEST(Chart, IsTheOneOfTheTree) {
+  std::set<std::string> files;
+  for (const install::ChartFile& file : install::chart_files(kBerthVersion)) {
+    install::expect_stored(std::string(kChartFolder) + file.path, file.text);
+    files.insert(source_path(std::string(kChartFolder) + file.path));
+  }
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(source_path(kChartFolder)))
+    EXPECT_TRUE(entry.is_directory() || files.contains(entry.path())) << entry.path();
 }
 
 // A document as `berth cel` takes variables.

@@ -49,6 +49,10 @@ def rig_programs():
     return [folder / "rig", folder / "rigbench"]
 
 
+def chart_program():
+    return cache_folder("berth-rig", "RIG_CACHE", home_cache()) / "chart"
+
+
 def of_kubernetes(suites):
     return [suite for suite in suites if suite not in OWN_SUITES]
 
@@ -91,6 +95,11 @@ def build(suites):
     sources = digest(HERE / "rig")
     if any(outdated(program, sources) for program in rig_programs()):
         build_programs(rig_programs(), sources, [HERE / "rig" / "rig.sh", "build"])
+    sources = digest(HERE / "chart")
+    if outdated(chart_program(), sources):
+        build_programs([chart_program()], sources,
+                       ["nice", "go", "build", "-C", HERE / "chart", "-mod=readonly", "-ldflags=-s -w",
+                        "-o", chart_program(), "."])
     sources = digest(HERE / "k8s-suite", "patch.py", "prepare.sh")
     stale = [suite for suite in of_kubernetes(suites) if outdated(suite_program(suite), sources)]
     if stale:

@@ -20,7 +20,7 @@ void expect_stored(const std::string& file, const std::string& text) {
   }
   std::stringstream stored;
   stored << std::ifstream(path).rdbuf();
-  EXPECT_EQ(stored.str(), text) << file << " is written anew by: BERTH_WRITE=1 build/release/install_test";
+  EXPECT_EQ(stored.str(), text) << file << " is written anew when this test runs with BERTH_WRITE=1";
 }
 
 }  // namespace berth::install

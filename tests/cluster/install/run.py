@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Berth's installation on a real API server with RBAC: install, the definition, rights, doctor, uninstall.
 
-Starts the rig (../rig/rig.sh), which must be built; without it, it says so, skips and ends with 0. Scheduler
-and node agent run with the tokens of the accounts that `berth install` made, and with the arguments of its
+Starts the rig (../rig/rig.sh); where that or ../chart is not built, it says so, skips and ends with 0.
+Scheduler and node agent run with the tokens of the accounts that `berth install` made, and with the arguments of its
 workloads; the audit log says which rights they used. Only the standard library, kubectl and the rig.
 """
 import json
@@ -20,6 +20,9 @@ sys.path.insert(0, str(HERE.parent.parent))
 import suite
 
 RIG = HERE.parent / "rig" / "rig.sh"
+CACHE = pathlib.Path(os.environ.get("RIG_CACHE") or pathlib.Path.home() / ".cache" / "berth-rig")
+CHART_PROGRAM = CACHE / "chart"
+CHART = suite.ROOT / "deploy" / "helm" / "berth"
 WAIT_SECONDS_MAX = 60
 QUIET_SECONDS = 15
 NAMESPACE = "berth-system"
@@ -372,17 +375,57 @@ def uninstall_leaves_nothing_but_what_is_used(rig):
     assert rig.run("uninstall") == ""
 
 
+def contents(rig, names):
+    """What the named objects say, without what the API server adds."""
+    said = {}
+    for name in names:
+        stored = rig.get(name, "-n", NAMESPACE)
+        said[name] = {key: value for key, value in stored.items() if key not in ("metadata", "status")}
+    return said
+
+
+def the_chart_gives_the_same_objects(rig):
+    """Helm's own library installs, upgrades and takes away; then the command finds nothing of its own."""
+    flags = ("--node-agent", "--feature-gates", GATES)
+    values = ("nodeAgent.enabled=true", "featureGates=" + GATES.replace(",", "\\,"))
+
+    def chart(*arguments):
+        done = subprocess.run([CHART_PROGRAM, *arguments], capture_output=True, text=True, check=False,
+                              env={**os.environ, "KUBECONFIG": str(rig.kubeconfig)})
+        if done.returncode != 0:
+            raise Failure("chart %s: %s" % (arguments[0], done.stderr))
+        return done.stdout
+
+    assert "[ERROR]" not in chart("lint", CHART), chart("lint", CHART)
+    names = list(applied(rig.run("install", *flags)))
+    by_command = contents(rig, names)
+    rig.run("uninstall", "--crds")
+    eventually("the namespace is gone", lambda: NAMESPACE not in rig.kubectl("get", "ns", "-o", "name"))
+    assert "revision 1 deployed" in chart("install", CHART, "berth", NAMESPACE, *values)
+    by_chart = contents(rig, names)
+    for name, said in by_command.items():
+        assert by_chart[name] == said, "%s: %s, and by the chart %s" % (name, said, by_chart[name])
+    assert "revision 2 deployed" in chart("upgrade", CHART, "berth", NAMESPACE, "replicas=3")
+    assert rig.get("deployment", "berth-scheduler", "-n", NAMESPACE)["spec"]["replicas"] == 3
+    assert "berth-node-agent" not in rig.kubectl("get", "ds,sa,clusterrole", "-A", "-o", "name")
+    assert set(applied(rig.run("uninstall")).values()) == {"kept"}
+    chart("uninstall", "berth", NAMESPACE)
+    left = rig.kubectl("get", "crd,deploy,sa,svc,clusterrole,clusterrolebinding", "-A", "-o", "name")
+    assert [line for line in left.splitlines() if "berth" in line] == [
+        "customresourcedefinition.apiextensions.k8s.io/" + CRD], left
+
+
 CASES = (install_creates_and_then_changes_nothing, the_definition_is_served_as_the_embedded_server_does,
          the_scheduler_lives_on_its_rights, the_node_agent_lives_on_its_rights, doctor_tells_what_is_wrong,
-         uninstall_leaves_nothing_but_what_is_used)
+         uninstall_leaves_nothing_but_what_is_used, the_chart_gives_the_same_objects)
 
 
 def main():
     chosen = suite.options(__doc__)
-    program = pathlib.Path(os.environ.get("RIG_CACHE") or pathlib.Path.home() / ".cache" / "berth-rig", "rig")
-    if not program.exists():
-        print("SKIP tests/cluster/install: not built (%s build): %s" % (RIG.relative_to(suite.ROOT), program))
-        return suite.close(0, 0, 1)
+    for program in (CACHE / "rig", CHART_PROGRAM):
+        if not program.exists():
+            print("SKIP tests/cluster/install: not built (tests/cluster/run.py --build): %s" % program)
+            return suite.close(0, 0, 1)
     with tempfile.TemporaryDirectory(prefix="berth-install-") as scratch:
         rig = Rig(chosen.berth, pathlib.Path(scratch))
         try:
