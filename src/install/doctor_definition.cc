@@ -24,6 +24,7 @@ void find_missing(const Json& ours, const Json& theirs, const std::string& path,
   const Json& properties = ours.part("properties");
   if (!properties.is_object()) return;
   for (const JsonMember& member : properties.as_object()) {
+    if (path.empty() && member.key != "spec" && member.key != "status") continue;  // kept in any case
     const std::string at = path.empty() ? member.key : path + "." + member.key;
     const Json* found = theirs.part("properties").find(member.key);
     if (found)
@@ -40,6 +41,12 @@ bool is_established(const Json& definition) {
   });
 }
 
+// As Berth's own API server does, which has no definitions.
+bool serves_bind_requests(Examination& exam) {
+  const std::optional<Json> group = exam.read("/apis/scheduling.berth.dev/v1alpha1");
+  return group && !group->items_at("resources").empty();
+}
+
 }  // namespace
 
 void check_definition(Examination& exam) {
@@ -47,7 +54,10 @@ void check_definition(Examination& exam) {
   const std::optional<Json> found = exam.read(path_of(ours));
   if (!found) return;
   const std::string where = title_of(ours);
-  if (found->is_null()) return exam.blocks(where, "is not there", "run `berth install`");
+  if (found->is_null()) {
+    if (!serves_bind_requests(exam)) exam.blocks(where, "is not there", "run `berth install`");
+    return;
+  }
   const Json &spec = found->part("spec"), &wanted = ours.part("spec");
   const bool same = spec.string_at("group") == wanted.string_at("group") &&
                     spec.string_at("scope") == wanted.string_at("scope") &&

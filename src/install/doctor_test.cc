@@ -119,6 +119,8 @@ TEST_F(Doctor, TheDefinitionIsMissingForeignOrOlder) {
   const Json good = *server_.find(kCrdPath);
   server_.answer("GET", kCrdPath, 404, Json::object());
   expect_line(Severity::Blocks, "is not there — run `berth install`");
+  server_.put("/apis/scheduling.berth.dev/v1alpha1", json(R"({"resources":[{"name":"bindrequests"}]})"));
+  EXPECT_TRUE(diagnosis().findings.empty());
 
   Json other = good;
   other["spec"]["scope"] = "Cluster";

@@ -31,7 +31,7 @@ constexpr Right kRights[] = {
      "the finalizer before an allocation; claims for extended resources are made and deleted"},
     {Scheduler, Cluster, kDevices, "resourceclaims/status", "", "patch", "allocation and reservation"},
     {Scheduler, Cluster, kDevices, "resourceclaims/binding", "", "patch",
-     "the same, where the API server asks for it by field"},
+     "allocation and reservation, where the API server asks for these fields by themselves"},
     {Scheduler, Cluster, kGroups, "podgroups", "", "get,list,watch,patch",
      "gangs; the commit of a gang stands in an annotation"},
     {Scheduler, Cluster, kGroups, "podgroups/status", "", "patch", "conditions of a gang"},

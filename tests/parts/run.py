@@ -345,6 +345,14 @@ def options_are_told_and_checked(berth):
     assert run("node-agent").returncode == 2
     gated = run("node-agent", "--node", "n1", "--feature-gates", "ResourceHealthStatus=false")
     assert gated.returncode == 2 and "ResourceHealthStatus=true" in gated.stderr, gated.stderr
+    dry = run("install", "--dry-run", "--kubeconfig", "/nonexistent/kubeconfig", "--image", "r/berth:7")
+    assert dry.returncode == 0 and "image: r/berth:7" in dry.stdout, dry.stderr
+    assert json.loads(run("crds", "-o", "json").stdout)["kind"] == "CustomResourceDefinition"
+    for wrong in (["--namespace", "A_B"], ["--replicas", "0"], ["--feature-gates", "NoSuchGate=true"]):
+        assert run("install", "--dry-run", *wrong).returncode == 2, wrong
+    for command in ("install", "uninstall", "doctor"):
+        unreadable = run(command, "--kubeconfig", "/nonexistent/kubeconfig")
+        assert unreadable.returncode == 1 and "/nonexistent/kubeconfig" in unreadable.stderr, unreadable
     missing = run("binder", "--kubeconfig", "/nonexistent/kubeconfig")
     assert missing.returncode == 1 and "/nonexistent/kubeconfig" in missing.stderr, missing.stderr
 
@@ -473,8 +481,8 @@ def a_control_plane_explains_across_a_restart(berth):
 CASES = (a_pod_is_placed_and_bound_by_two_processes, a_killed_binder_is_followed_by_another,
          one_of_two_schedulers_leads, a_leader_that_slept_through_its_lease_sends_nothing_and_ends,
          parts_outlive_their_api_server,
-         a_node_agent_reports_what_a_driver_says, beyond_loopback_pages_are_encrypted_and_tell_no_decisions,
-         options_are_told_and_checked,
+         a_node_agent_reports_what_a_driver_says,
+         beyond_loopback_pages_are_encrypted_and_tell_no_decisions, options_are_told_and_checked,
          every_part_reads_what_it_prints, a_file_reaches_the_scheduler,
          a_scheduler_explains_what_it_decided, a_control_plane_explains_across_a_restart)
 

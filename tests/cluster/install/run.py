@@ -2,8 +2,8 @@
 """Berth's installation on a real API server with RBAC: install, the definition, rights, doctor, uninstall.
 
 Starts the rig (../rig/rig.sh); where that or ../chart is not built, it says so, skips and ends with 0.
-Scheduler and node agent run with the tokens of the accounts that `berth install` made, and with the arguments of its
-workloads; the audit log says which rights they used. Only the standard library, kubectl and the rig.
+Scheduler and node agent run with the tokens of the accounts that `berth install` made, and with the arguments
+of its workloads; the audit log says which rights they used. Only the standard library, kubectl and the rig.
 """
 import json
 import os
@@ -340,6 +340,9 @@ def doctor_tells_what_is_wrong(rig):
     assert "blocks  ServiceAccount berth-system/berth-scheduler: may not list, watch nodes" in told, told
     told = rig.run("doctor", code=1, kubeconfig=rig.kubeconfig_of("berth-scheduler"))
     assert "blocks  these credentials: may not list, watch nodes" in told, told
+    field = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/group/properties/uid"
+    rig.kubectl("patch", "crd", CRD, "--type=json", "-p", json.dumps([{"op": "remove", "path": field}]))
+    assert "is older: it drops what this Berth writes (spec.group.uid)" in rig.run("doctor", code=1)
     slice_file = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "half"},
                   "spec": {"driver": "gpu.example.com", "nodeName": "n1", "devices": [],
                            "pool": {"name": "half", "generation": 1, "resourceSliceCount": 2}}}
@@ -348,6 +351,7 @@ def doctor_tells_what_is_wrong(rig):
     rig.kubectl("delete", "resourceslice", "half")
     restored = applied(rig.run("install", "--node-agent", "--feature-gates", GATES))
     assert restored["clusterrole.rbac.authorization.k8s.io/berth-scheduler"] == "created", restored
+    assert restored["customresourcedefinition.apiextensions.k8s.io/" + CRD] == "configured", restored
     rig.run("doctor")
     assert "does not answer" in rig.run("doctor", code=1, kubeconfig=unreachable(rig))
 
