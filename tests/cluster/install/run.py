@@ -27,7 +27,7 @@ WAIT_SECONDS_MAX = 60
 QUIET_SECONDS = 15
 NAMESPACE = "berth-system"
 CRD = "bindrequests.scheduling.berth.dev"
-GATES = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+GATES = "DRADeviceCompatibilityGroups=true,DRAListTypeAttributes=true"  # as the rig has them
 POLICY = """apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
