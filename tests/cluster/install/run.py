@@ -419,9 +419,24 @@ def the_chart_gives_the_same_objects(rig):
         "customresourcedefinition.apiextensions.k8s.io/" + CRD], left
 
 
+def the_page_is_right(rig):
+    """Every `$ berth` line of docs/install.md, in order; what the page shows of the first one's output."""
+    rig.kubectl("delete", "--ignore-not-found", "crd/" + CRD, "ns/" + NAMESPACE)
+    page = (suite.ROOT / "docs" / "install.md").read_text()
+    commands = re.findall(r"^    \$ berth (.*)\n((?:    (?!\$).*\n)*)", page, re.MULTILINE)
+    verbs = [words.split()[0] for words, _ in commands]
+    assert verbs == ["install", "install", "doctor", "uninstall"], commands
+    for words, shown in commands:
+        doctor = words == "doctor"  # whose findings on the page are examples; here no pod runs
+        said = rig.run(*words.split(), code=1 if doctor else 0)
+        missing = [line for line in shown.split("\n") if line.strip(" …") and line.strip() not in said]
+        assert doctor or not missing, (missing, said)
+
+
 CASES = (install_creates_and_then_changes_nothing, the_definition_is_served_as_the_embedded_server_does,
          the_scheduler_lives_on_its_rights, the_node_agent_lives_on_its_rights, doctor_tells_what_is_wrong,
-         uninstall_leaves_nothing_but_what_is_used, the_chart_gives_the_same_objects)
+         uninstall_leaves_nothing_but_what_is_used, the_chart_gives_the_same_objects,
+         the_page_is_right)
 
 
 def main():
