@@ -6,7 +6,9 @@
 #include "cli/bench_command.h"
 #include "cli/cel_command.h"
 #include "cli/component_command.h"
+#include "cli/doctor_command.h"
 #include "cli/explain_command.h"
+#include "cli/install_command.h"
 #include "cli/plan_command.h"
 #include "cli/up_command.h"
 #include "cli/version.h"
@@ -38,6 +40,8 @@ void add_tools(CLI::App& app, Commands& commands) {
   add_plan(app, commands);
   add_cel(app, commands);
   add_bench(app, commands);
+  add_install(app, commands);
+  add_doctor(app, commands);
   CLI::App* version = app.add_subcommand("version", "print the version");
   add_tool(version, commands, [] {
     std::printf("berth %s (Kubernetes API %s)\n", kBerthVersion, kKubernetesVersion);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 
 #include "base/log.h"
@@ -67,12 +68,28 @@ std::string metrics_of(const ControlPlaneLoops& plane, const Term& term, const S
   return text.take();
 }
 
+// Where the agent looks for the node's plugin sockets becomes a link to kubelet's folder.
+Status link_to_kubelet(const std::string& nodes_directory, const Configuration& config) {
+  std::error_code trouble;
+  if (!std::filesystem::is_directory(config.kubelet_directory, trouble))
+    return Error(ErrorCode::Unavailable, "nodeAgent.kubeletDirectory",
+                 config.kubelet_directory + " is no folder: on which node does this run?");
+  std::filesystem::create_directories(nodes_directory, trouble);
+  const std::filesystem::path link = std::filesystem::path(nodes_directory) / config.node;
+  if (std::filesystem::is_symlink(link, trouble)) std::filesystem::remove(link, trouble);
+  std::filesystem::create_directory_symlink(config.kubelet_directory, link, trouble);
+  if (!trouble) return {};
+  return Error(ErrorCode::Unavailable, link.string(),
+               "cannot be made a link to " + config.kubelet_directory + ": " + trouble.message());
+}
+
 // The agent of the one node; null for the other parts.
 Result<std::unique_ptr<health::NodeAgents>> start_agent(Component component, const Configuration& config,
                                                         health::HealthFeed& feed, const Clock& clock) {
   if (component != Component::NodeAgent) return std::unique_ptr<health::NodeAgents>();
   const std::string folder =
       config.nodes_directory.empty() ? state_directory() + "/nodes" : config.nodes_directory;
+  if (!config.kubelet_directory.empty()) TRY(link_to_kubelet(folder, config));
   return health::NodeAgents::start(folder, {config.node}, feed, clock, health_timing(config));
 }
 
@@ -135,10 +152,12 @@ Status run(Component component, const Configuration& config, const api::Gates& g
   if (component == Component::NodeAgent) options.health = &feed;
   ControlPlaneLoops plane(leading ? leading->fenced_client() : *client, clock, gates, options, leadership);
   const std::unique_ptr<health::NodeAgents> agent = TRY(start_agent(component, config, feed, machine));
-  const std::unique_ptr<StatusServer> pages = TRY(StatusServer::open(
-      config.listen, {.ready = [&plane] { return plane.synced(); },
-                      .metrics = [&] { return metrics_of(plane, term, clock, config); },
-                      .pages = [&plane](std::string_view path) { return plane.page(path); }}));
+  const std::unique_ptr<StatusServer> pages =
+      TRY(StatusServer::open(config.listen,
+                             {.ready = [&plane] { return plane.synced(); },
+                              .metrics = [&] { return metrics_of(plane, term, clock, config); },
+                              .pages = [&plane](std::string_view path) { return plane.page(path); }},
+                             machine.now()));
   std::printf("The %s works on %s; health and metrics are on %s\n", std::string(name_of(component)).c_str(),
               access.server.c_str(), pages->url().c_str());
   std::fflush(stdout);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <future>
 #include <memory>
 #include <optional>
 
@@ -14,8 +13,7 @@
 #include "api/yaml_write.h"
 #include "base/clock.h"
 #include "cli/complain.h"
-#include "cli/version.h"
-#include "client/http_fetch.h"
+#include "cli/server_calls.h"
 #include "client/kubeconfig.h"
 #include "explain/explanation.h"
 #include "explain/question.h"
@@ -41,55 +39,19 @@ constexpr KindWord kKinds[] = {
     {"podgroup", api::Kind::PodGroup}, {"podgroups", api::Kind::PodGroup},
 };
 
-// Blocking reads from one server.
-class Reads {
- public:
-  static Result<Reads> of(client::ClusterAccess access, const Clock& clock) {
-    client::HttpFetcherOptions options;
-    options.user_agent = std::string("berth-explain/") + kBerthVersion;
-    std::string server = access.server;
-    return Reads(std::move(server), TRY(client::HttpFetcher::open(std::move(access), options, clock)));
-  }
-
-  // Null for what is not there.
-  Result<Json> get(std::string target) {
-    std::promise<client::HttpReply> answered;
-    client::HttpFetch fetch;
-    fetch.target = std::move(target);
-    fetcher_->submit(std::move(fetch),
-                     [&](client::HttpReply reply) { answered.set_value(std::move(reply)); });
-    const client::HttpReply reply = answered.get_future().get();
-    if (reply.delivery != client::Delivery::Answered)
-      return Error(ErrorCode::Unavailable, server_, "does not answer: " + reply.trouble);
-    if (reply.status == 404) return Json();
-    Result<Json> json = parse_json(reply.body);
-    if (reply.status != 200)
-      return Error(ErrorCode::Forbidden, server_,
-                   "answers " + std::to_string(reply.status) + ": " +
-                       (json ? std::string(json->string_at("message")) : reply.body.substr(0, 200)));
-    return json;
-  }
-
- private:
-  Reads(std::string server, std::unique_ptr<client::HttpFetcher> fetcher)
-      : server_(std::move(server)), fetcher_(std::move(fetcher)) {}
-  std::string server_;
-  std::unique_ptr<client::HttpFetcher> fetcher_;
-};
-
 Result<Json> ask(const ExplainCommand& command, api::Kind kind, const Clock& clock) {
   client::ClusterAccess access =
       TRY(client::read_kubeconfig(command.kubeconfig, "", client::KubeEnvironment::of_process()));
   const std::string ns = command.ns.empty() ? access.ns : command.ns;
-  Reads api = TRY(Reads::of(std::move(access), clock));
-  std::optional<Reads> own;
+  ServerCalls api = TRY(ServerCalls::open(std::move(access), "explain", clock));
+  std::optional<ServerCalls> own;
   if (!command.server.empty()) {
     client::ClusterAccess component;
     component.server = command.server;
     while (component.server.ends_with('/')) component.server.pop_back();
-    own = TRY(Reads::of(std::move(component), clock));
+    own = TRY(ServerCalls::open(std::move(component), "explain", clock));
   }
-  Reads& decisions = own ? *own : api;
+  ServerCalls& decisions = own ? *own : api;
   const explain::PageReaders read{[&](const std::string& path) { return api.get(path); },
                                   [&](const std::string& path) { return decisions.get(path); }};
   return explain::answer({kind, ns, command.name}, read, clock.now());

@@ -20,6 +20,10 @@ Result<ListenAddress> parse_listen(const std::string& text) {
   return listen;
 }
 
+bool is_loopback(const ListenAddress& listen) {
+  return listen.address.starts_with("127.") || listen.address == "::1" || listen.address == "localhost";
+}
+
 std::string url_of(const std::string& scheme, const std::string& address, std::uint16_t port) {
   const bool six = address.find(':') != std::string::npos;
   return scheme + "://" + (six ? "[" + address + "]" : address) + ":" + std::to_string(port);

@@ -16,6 +16,9 @@ struct ListenAddress {
 // Refuses (Invalid, path "--listen") anything else.
 Result<ListenAddress> parse_listen(const std::string& text);
 
+// Whether only this machine reaches it: 127.0.0.0/8, ::1 and "localhost".
+bool is_loopback(const ListenAddress& listen);
+
 // "https://[::1]:6443"
 std::string url_of(const std::string& scheme, const std::string& address, std::uint16_t port);
 

@@ -1,6 +1,7 @@
 #include "cli/status_server.h"
 
 #include "cli/listen_address.h"
+#include "server/transport/certificates.h"
 
 namespace berth::cli {
 namespace {
@@ -37,16 +38,23 @@ class StatusServer::Handler final : public server::HttpHandler {
 StatusServer::StatusServer(StatusPages pages) : handler_(std::make_unique<Handler>(std::move(pages))) {}
 StatusServer::~StatusServer() = default;
 
-Result<std::unique_ptr<StatusServer>> StatusServer::open(const std::string& listen, StatusPages pages) {
+Result<std::unique_ptr<StatusServer>> StatusServer::open(const std::string& listen, StatusPages pages,
+                                                         Time now) {
   const ListenAddress address = TRY(parse_listen(listen));
+  const bool local_only = is_loopback(address);
+  if (!local_only) pages.pages = nullptr;
   std::unique_ptr<StatusServer> server(new StatusServer(std::move(pages)));
   server::TransportOptions options;
   options.address = address.address;
   options.port = address.port;
   options.threads = 1;
+  if (!local_only) {
+    const server::Identity own = TRY(server::generate_certificates({address.address}, now)).server;
+    options.tls = server::TlsMaterial{own.certificate_pem, own.key_pem, ""};
+  }
   server->transport_ = TRY(server::Transport::listen(options, *server->handler_));
   const server::Endpoint local = server->transport_->local();
-  server->url_ = url_of("http", local.address, local.port);
+  server->url_ = url_of(local_only ? "http" : "https", local.address, local.port);
   return server;
 }
 

@@ -7,6 +7,7 @@ import json
 import pathlib
 import re
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -280,9 +281,13 @@ def a_node_agent_reports_what_a_driver_says(berth):
                      {"status": {"phase": "Running", "containerStatuses": [started]}},
                      "application/merge-patch+json")
         nodes = pathlib.Path(cluster.scratch.name, "n")
-        cluster.part("node-agent", "--node", "n1", "--nodes-dir", str(nodes)).ready()
+        kubelet = pathlib.Path(cluster.scratch.name, "k")
+        kubelet.mkdir()
+        cluster.part("node-agent", "--node", "n1", "--nodes-dir", str(nodes), "--kubelet-dir",
+                     str(kubelet)).ready()
+        assert (nodes / "n1").resolve() == kubelet
         driver = subprocess.Popen([str(berth.parent / "health-driver"), "--registry",
-                                   str(nodes / "n1" / "plugins_registry"), "--driver", "gpu.example.com",
+                                   str(kubelet / "plugins_registry"), "--driver", "gpu.example.com",
                                    "--pool", "n1", "--device", "gpu-1"], stdin=subprocess.PIPE, text=True)
         try:
             driver.stdin.write("gpu-1 Unhealthy xid 79\n")
@@ -300,6 +305,32 @@ def a_node_agent_reports_what_a_driver_says(berth):
             driver.wait()
 
 
+def beyond_loopback_pages_are_encrypted_and_tell_no_decisions(berth):
+    with Cluster(berth) as cluster:
+        cluster.add_node("n1")
+        cluster.add_pod("a")
+        part = cluster.part("scheduler", "--with-binder", "--listen", "0.0.0.0:0")
+        assert part.url.startswith("https://0.0.0.0:"), part.url
+        cluster.bound("a")
+        trusting = ssl._create_unverified_context()
+
+        def code_of(url):
+            try:
+                return urllib.request.urlopen(url, timeout=10, context=trusting).status
+            except urllib.error.HTTPError as refused:
+                return refused.code
+
+        local = part.url.replace("0.0.0.0", "127.0.0.1")
+        assert code_of(local + "/healthz") == code_of(local + "/metrics") == code_of(local + "/readyz") == 200
+        page = "/berth/v1alpha1/decisions/pods/default/"
+        assert code_of(local + page + "a") == 404
+        on_loopback = cluster.part("scheduler", "--with-binder", "--leader-elect=false",
+                                   "--scheduler-name", "second")
+        cluster.add_pod("b", "second")
+        cluster.bound("b")
+        assert on_loopback.page(page + "b")[0] == 200, "the page is called otherwise"
+
+
 def options_are_told_and_checked(berth):
     def run(*arguments):
         return subprocess.run([str(berth)] + list(arguments), capture_output=True, text=True, timeout=60)
@@ -314,6 +345,14 @@ def options_are_told_and_checked(berth):
     assert run("node-agent").returncode == 2
     gated = run("node-agent", "--node", "n1", "--feature-gates", "ResourceHealthStatus=false")
     assert gated.returncode == 2 and "ResourceHealthStatus=true" in gated.stderr, gated.stderr
+    dry = run("install", "--dry-run", "--kubeconfig", "/nonexistent/kubeconfig", "--image", "r/berth:7")
+    assert dry.returncode == 0 and "image: r/berth:7" in dry.stdout, dry.stderr
+    assert json.loads(run("crds", "-o", "json").stdout)["kind"] == "CustomResourceDefinition"
+    for wrong in (["--namespace", "A_B"], ["--replicas", "0"], ["--feature-gates", "NoSuchGate=true"]):
+        assert run("install", "--dry-run", *wrong).returncode == 2, wrong
+    for command in ("install", "uninstall", "doctor"):
+        unreadable = run(command, "--kubeconfig", "/nonexistent/kubeconfig")
+        assert unreadable.returncode == 1 and "/nonexistent/kubeconfig" in unreadable.stderr, unreadable
     missing = run("binder", "--kubeconfig", "/nonexistent/kubeconfig")
     assert missing.returncode == 1 and "/nonexistent/kubeconfig" in missing.stderr, missing.stderr
 
@@ -442,7 +481,8 @@ def a_control_plane_explains_across_a_restart(berth):
 CASES = (a_pod_is_placed_and_bound_by_two_processes, a_killed_binder_is_followed_by_another,
          one_of_two_schedulers_leads, a_leader_that_slept_through_its_lease_sends_nothing_and_ends,
          parts_outlive_their_api_server,
-         a_node_agent_reports_what_a_driver_says, options_are_told_and_checked,
+         a_node_agent_reports_what_a_driver_says,
+         beyond_loopback_pages_are_encrypted_and_tell_no_decisions, options_are_told_and_checked,
          every_part_reads_what_it_prints, a_file_reaches_the_scheduler,
          a_scheduler_explains_what_it_decided, a_control_plane_explains_across_a_restart)
 

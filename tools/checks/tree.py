@@ -10,7 +10,7 @@ from typing import NamedTuple
 # The arrow may only point down this list (docs: the rooms).
 ROOM_ORDER = ("base", "api", "cel", "store", "client", "engine", "model", "dra", "topology", "scheduling",
               "planning", "explain", "binding", "health", "controllers", "plane", "server", "sim",
-              "bench", "cli")
+              "bench", "install", "cli")
 
 ALLOW_TABLE = "tools/allowed.txt"
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -1,0 +1,10 @@
+// `berth doctor`: what keeps Berth from scheduling on a cluster.
+#pragma once
+
+#include "cli/commands.h"
+
+namespace berth::cli {
+
+void add_doctor(CLI::App& app, Commands& commands);
+
+}  // namespace berth::cli

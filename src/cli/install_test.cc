@@ -1,0 +1,161 @@
+// What an installation says, against what the other rooms do: columns, rules and rights.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "api/kind_rules.h"
+#include "api/patch.h"
+#include "api/test_cel.h"
+#include "base/testing/source_dir.h"
+#include "cli/cel_lines.h"
+#include "cli/configuration.h"
+#include "cli/control_plane.h"
+#include "cli/version.h"
+#include "health/health_feed.h"
+#include "install/chart.h"
+#include "install/crd.h"
+#include "install/rights.h"
+#include "install/testing/stored_text.h"
+#include "server/tables.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr const char* kChartFolder = "deploy/helm/berth/";
+
+TEST(Installation, PrintsTheColumnsOfTheEmbeddedServer) {
+  const api::ResourceInfo* resource = api::find_resource("scheduling.berth.dev", "v1alpha1", "bindrequests");
+  ASSERT_NE(resource, nullptr);
+  const auto served = server::columns_of(*resource).columns.subspan(1);  // Name stands there by itself
+  const auto defined = install::bind_request_columns();
+  ASSERT_EQ(served.size(), defined.size());
+  for (std::size_t i = 0; i < served.size(); ++i) {
+    EXPECT_EQ(served[i].name, defined[i].name);
+    EXPECT_EQ(served[i].priority, defined[i].priority) << served[i].name;
+  }
+}
+
+TEST(Chart, IsTheOneOfTheTree) {
+  std::set<std::string> files;
+  for (const install::ChartFile& file : install::chart_files(kBerthVersion)) {
+    install::expect_stored(std::string(kChartFolder) + file.path, file.text);
+    files.insert(source_path(std::string(kChartFolder) + file.path));
+  }
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(source_path(kChartFolder)))
+    EXPECT_TRUE(entry.is_directory() || files.contains(entry.path())) << entry.path();
+}
+
+// A document as `berth cel` takes variables.
+Json cel_variable(const Json& value) {
+  if (value.is_object()) {
+    Json map = Json::object();
+    for (const JsonMember& member : value.as_object()) map[member.key] = cel_variable(member.value);
+    return Json::object({{"map", std::move(map)}});
+  }
+  if (value.is_array()) {
+    Json list = Json::array();
+    for (const Json& item : value.as_array()) list.as_array().push_back(cel_variable(item));
+    return Json::object({{"list", std::move(list)}});
+  }
+  if (value.is_bool()) return Json::object({{"bool", value}});
+  if (value.is_int()) return Json::object({{"int", std::to_string(value.as_int())}});
+  return Json::object({{"string", value}});
+}
+
+// The messages of the definition's rules that the change breaks.
+std::vector<std::string> broken_rules(const Json& next, const Json& old) {
+  std::vector<std::string> broken;
+  const Json crd = install::bind_request_crd();
+  const Json& schema = crd.part("spec").items_at("versions")[0].part("schema").part("openAPIV3Schema");
+  for (const Json& rule : schema.items_at("x-kubernetes-validations")) {
+    const Json answer = answer_cel(to_string(Json::object(
+        {{"id", 1},
+         {"expr", rule.string_at("rule")},
+         {"vars", Json::object({{"self", cel_variable(next)}, {"oldSelf", cel_variable(old)}})}})));
+    EXPECT_EQ(answer.find("error"), nullptr) << to_string(answer);
+    if (!answer.bool_at("value")) broken.emplace_back(rule.string_at("message"));
+  }
+  return broken;
+}
+
+TEST(Installation, RulesOfTheDefinitionAreThoseOfTheEmbeddedServer) {
+  const Json old = parse_json(R"({"spec":{"podName":"p","podUID":"u","selectedNode":"n","decisionID":"d1",
+      "epoch":2,"resourceClaimAllocations":[{"name":"c","claimName":"x"}]},"status":{"phase":"Pending"}})")
+                       .value();
+  struct Case {
+    const char* what;
+    const char* old_patch;
+    const char* patch;
+    bool allowed;
+  };
+  const Case cases[] = {
+      {"nothing changes", "{}", "{}", true},
+      {"withdrawn", "{}", R"({"withdrawn":true})", true},
+      {"taken back", R"({"spec":{"withdrawn":true}})", R"({"withdrawn":null})", false},
+      {"a later term", "{}", R"({"epoch":3})", true},
+      {"an earlier term", "{}", R"({"epoch":1})", false},
+      {"another node", "{}", R"({"selectedNode":"m"})", false},
+      {"another claim", "{}", R"({"resourceClaimAllocations":[{"name":"c","claimName":"y"}]})", false},
+      {"a new member", "{}", R"({"backoffLimit":1})", false},
+      {"another pod", R"({"status":{"phase":"Failed"}})", R"({"podUID":"v","decisionID":"d2"})", false},
+      {"replaced too early", "{}", R"({"decisionID":"d2","selectedNode":"m"})", false},
+      {"replaced", R"({"status":{"phase":"Failed","decisionID":"d1"}})",
+       R"({"decisionID":"d2","selectedNode":"m","epoch":1})", true},
+      {"changed after it failed", R"({"status":{"phase":"Failed"}})", R"({"selectedNode":"m"})", false},
+  };
+  const api::Gates gates(api::GateDefaults::Release);
+  const api::RuleContext context{gates, api::accept_any_cel};
+  const api::KindRules& rules = api::rules_of("scheduling.berth.dev", "bindrequests");
+  const Json record = parse_json(R"({"spec":{"members":[{"podName":"p"}]}})").value();
+  EXPECT_TRUE(broken_rules(record, record).empty());
+  EXPECT_FALSE(broken_rules(parse_json(R"({"spec":{"podName":"p"}})").value(), record).empty());
+  for (const Case& row : cases) {
+    const Json before = api::merge_patched(old, parse_json(row.old_patch).value());
+    Json next = before;
+    next["spec"] = api::merge_patched(before.part("spec"), parse_json(row.patch).value());
+    EXPECT_EQ(rules.validate_update(next, before, context).empty(), row.allowed) << row.what;
+    EXPECT_EQ(broken_rules(next, before).empty(), row.allowed) << row.what;
+  }
+}
+
+// Remembers what is watched; answers nothing.
+class WatchRecorder final : public client::ApiClient {
+ public:
+  void submit(client::ApiRequest, std::function<void(client::ApiReply)>) override {}
+  std::unique_ptr<client::Subscription> list_and_watch(api::ResourceRef resource,
+                                                       client::WatchReceiver&) override {
+    watched.insert(resource.resource + "." + resource.group);
+    return std::make_unique<client::Subscription>();
+  }
+  std::set<std::string> watched;
+};
+
+std::set<std::string> granted_watches(install::Account account) {
+  std::set<std::string> granted;
+  for (const install::Right& right : install::rights())
+    if (right.account == account && right.verbs.find("list,watch") != std::string_view::npos)
+      granted.insert(std::string(right.resource) + "." + std::string(right.group));
+  return granted;
+}
+
+TEST(Installation, GrantsTheWatchesOfTheLoops) {
+  for (const Component component : {Component::Scheduler, Component::NodeAgent}) {
+    const Configuration config = default_configuration(component);
+    const bool scheduler = component == Component::Scheduler;
+    health::HealthFeed feed;
+    plane::ControlPlaneOptions options = plane_options(config);
+    options.scheduler = options.binder = scheduler;
+    options.controllers = options.simulated_nodes = false;
+    if (!scheduler) options.health = &feed;
+    const api::Gates gates = gates_of(component, config);
+    WatchRecorder recorder;
+    plane::ControlPlane plane(recorder, gates, options);
+    plane.start();
+    EXPECT_EQ(recorder.watched,
+              granted_watches(scheduler ? install::Account::Scheduler : install::Account::NodeAgent));
+  }
+}
+
+}  // namespace
+}  // namespace berth::cli

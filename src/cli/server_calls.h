@@ -1,0 +1,32 @@
+// Blocking requests to one server, for commands that ask and end.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "client/http_fetch.h"
+
+namespace berth::cli {
+
+// Owner: one command, on its thread.
+class ServerCalls {
+ public:
+  // `clock` outlives it. `command` stands in the user agent. Refuses what HttpFetcher refuses.
+  static Result<ServerCalls> open(client::ClusterAccess access, std::string_view command, const Clock& clock);
+
+  client::HttpReply call(client::HttpFetch fetch);
+  // Null for what is not there. Refuses every answer but 200 and 404.
+  Result<Json> get(std::string target);
+  void pause(Duration time);
+  const std::string& server() const { return server_; }
+
+ private:
+  ServerCalls(std::string server, std::unique_ptr<client::HttpFetcher> fetcher)
+      : server_(std::move(server)), fetcher_(std::move(fetcher)) {}
+  std::string server_;
+  std::unique_ptr<client::HttpFetcher> fetcher_;
+};
+
+}  // namespace berth::cli

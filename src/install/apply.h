@@ -1,0 +1,42 @@
+// Puts objects on a cluster by server-side apply, and takes them away again.
+//
+// Owner: one command, on its thread; every call blocks. Source: Kubernetes API concepts (server-side apply,
+// conflicts, preconditions of a delete).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "install/server_call.h"
+
+namespace berth::install {
+
+enum class Change { Created, Configured, Unchanged, Deleted, Kept };
+std::string_view name_of(Change change);  // "created"
+
+struct Applied {
+  Change change = Change::Unchanged;
+  std::string note;  // for a person; empty: nothing to add
+};
+
+// Applies the object as the field manager `berth`. What another manager has set is taken over, but for fields
+// that are an operator's to choose (replicas, resources of a container): those stay theirs, and the note
+// names them. A namespace that is there and was not made by Berth stays as it is.
+// Refuses what the API server refuses, with the object as the path.
+Result<Applied> apply_object(const ServerCall& call, const Json& object);
+
+inline constexpr int kEstablishedChecksMax = 60;
+inline constexpr Duration kEstablishedPause = Duration::millis(250);
+// Waits until the API server serves a CustomResourceDefinition. Refuses (Unavailable) when it did not after
+// kEstablishedChecksMax looks, `pause` apart.
+Status wait_established(const ServerCall& call, const Json& definition,
+                        const std::function<void(Duration)>& pause);
+
+enum class BindRequestCrd { KeepWhileUsed, Delete };
+// Deletes the object when Berth's label says that it is ours; nothing (Unchanged) when it is not
+// there or is being deleted.
+// A CustomResourceDefinition stays while it has objects, unless `crd` says otherwise.
+Result<Applied> remove_object(const ServerCall& call, const Json& object, BindRequestCrd crd);
+
+}  // namespace berth::install

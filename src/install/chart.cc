@@ -1,0 +1,192 @@
+#include "install/chart.h"
+
+#include <algorithm>
+
+#include "api/yaml_write.h"
+#include "base/assert.h"
+#include "install/objects.h"
+
+namespace berth::install {
+namespace {
+
+// Stands in an object where a value of the chart goes. YAML writes it without quotes.
+constexpr std::string_view kTokenStart = "BERTH-VALUE-";
+constexpr std::string_view kTokenEnd = "-END";
+
+struct ChartValue {
+  std::string_view name;
+  std::string_view token;       // in objects; empty: switches an object
+  std::string_view expression;  // of the template; a line with one that may be empty is left out then
+  bool optional;
+  std::string_view initial;  // YAML
+  std::string_view meaning;
+};
+constexpr ChartValue kValues[] = {
+    {"image", "image", "{{ .Values.image | quote }}", false, "", "container image of berth"},
+    {"namespace", "namespace", "{{ .Values.namespace | default .Release.Namespace }}", false, "\"\"",
+     "where Berth runs; empty: the release's namespace, else the chart makes it"},
+    {"replicas", "replicas", "{{ .Values.replicas }}", false, "2",
+     "schedulers: one leads, the others stand by"},
+    {"schedulerName", "scheduler-name", "{{ .Values.schedulerName }}", false, "berth",
+     "schedulerName of the pods it places"},
+    {"featureGates", "feature-gates", "{{ .Values.featureGates }}", true, "\"\"",
+     "of the scheduler, A=true,B=false; the cluster's, where they are not its release's"},
+    {"resources", "resources", "{{ toJson .Values.resources }}", false, "", "of the scheduler's container"},
+    {"nodeAgent.enabled", "", "", false, "false",
+     "a DaemonSet that reports device health, for nodes whose kubelet does not"},
+    {"serviceMonitor.enabled", "", "", false, "false", "a ServiceMonitor for the Prometheus operator"},
+};
+
+std::string token_of(std::string_view name) {
+  return std::string(kTokenStart) + std::string(name) + std::string(kTokenEnd);
+}
+
+InstallOptions chart_options() {
+  InstallOptions options;
+  options.ns = token_of("namespace");
+  options.image = token_of("image");
+  options.replicas = token_of("replicas");
+  options.scheduler_name = token_of("scheduler-name");
+  options.feature_gates = token_of("feature-gates");
+  options.resources = token_of("resources");
+  options.managed_by = "Helm";
+  return options;
+}
+
+// One line of YAML with its tokens replaced.
+std::string template_line(std::string line) {
+  for (const ChartValue& value : kValues) {
+    const std::string token = token_of(value.token);
+    bool found = false;
+    for (std::size_t at = line.find(token); at != std::string::npos; at = line.find(token)) {
+      line.replace(at, token.size(), value.expression);
+      found = true;
+    }
+    if (found && value.optional)
+      line = "{{- if .Values." + std::string(value.name) + " }}\n" + line + "\n{{- end }}";
+  }
+  BERTH_ASSERT(line.find(kTokenStart) == std::string::npos, "every token is a value of the chart");
+  return line;
+}
+
+std::string template_text(const Json& object) {
+  const std::string yaml = api::to_yaml(object);
+  std::string text;
+  for (std::size_t begin = 0; begin < yaml.size();) {
+    const std::size_t end = yaml.find('\n', begin);
+    text += template_line(yaml.substr(begin, end - begin)) + "\n";
+    begin = end + 1;
+  }
+  return text;
+}
+
+// When the chart has the object; empty: always.
+std::string condition_of(const InstallObject& entry) {
+  if (entry.presence == Presence::NodeAgent) return ".Values.nodeAgent.enabled";
+  if (entry.presence == Presence::ServiceMonitor) return ".Values.serviceMonitor.enabled";
+  // Helm itself makes the release's.
+  if (entry.object.string_at("kind") == "Namespace")
+    return "and .Values.namespace (ne .Values.namespace .Release.Namespace)";
+  return "";
+}
+
+// "clusterrole-berth-scheduler.yaml"
+std::string file_name(const Json& object) {
+  std::string name(object.string_at("kind"));
+  if (object.string_at("kind") == "CustomResourceDefinition") {
+    name = "crd-bindrequests";
+  } else if (name != "Namespace") {
+    name += "-" + std::string(object.part("metadata").string_at("name"));
+  }
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return "templates/" + name + ".yaml";
+}
+
+ChartFile template_file(InstallObject entry) {
+  const std::string condition = condition_of(entry);
+  // A definition that goes takes every BindRequest with it.
+  if (entry.object.string_at("kind") == "CustomResourceDefinition")
+    entry.object["metadata"]["annotations"] = Json::object({{"helm.sh/resource-policy", "keep"}});
+  std::string text = template_text(entry.object);
+  if (!condition.empty()) text = "{{- if " + condition + " }}\n" + text + "{{- end }}\n";
+  return {file_name(entry.object), std::move(text)};
+}
+
+std::string chart_yaml(std::string_view version) {
+  return api::to_yaml(
+      Json::object({{"apiVersion", "v2"},
+                    {"name", "berth"},
+                    {"type", "application"},
+                    {"version", version},
+                    {"appVersion", version},
+                    {"kubeVersion", ">=1.34.0-0"},
+                    {"description", "A scheduler of accelerator workloads, with its binder"}}));
+}
+
+// What stands for a value that is not a scalar, or that is made.
+std::string initial_of(const ChartValue& value, std::string_view version) {
+  if (value.name == "image") return "berth:" + std::string(version);
+  return std::string(value.initial);
+}
+
+std::string indented(const std::string& yaml) {
+  std::string text;
+  for (std::size_t begin = 0; begin < yaml.size();) {
+    const std::size_t end = yaml.find('\n', begin);
+    text += "  " + yaml.substr(begin, end - begin) + "\n";
+    begin = end + 1;
+  }
+  return text;
+}
+
+std::string values_yaml(std::string_view version) {
+  std::string text;
+  for (const ChartValue& value : kValues) {
+    text.append(text.empty() ? "" : "\n").append("# ").append(value.meaning).append("\n");
+    const std::size_t dot = value.name.find('.');
+    if (value.name == "resources")
+      text.append("resources:\n").append(indented(api::to_yaml(InstallOptions::default_resources())));
+    else if (dot == std::string_view::npos)
+      text.append(value.name).append(": ").append(initial_of(value, version)).append("\n");
+    else
+      text.append(value.name.substr(0, dot))
+          .append(":\n  ")
+          .append(value.name.substr(dot + 1))
+          .append(": ")
+          .append(value.initial)
+          .append("\n");
+  }
+  return text;
+}
+
+std::string readme(std::string_view version) {
+  std::string text =
+      "# The chart of Berth\n\nThe objects of `berth install`, with values. Written by Berth itself "
+      "(`src/install/chart.cc`): change it there.\n\n"
+      "    helm install berth deploy/helm/berth --namespace berth-system --create-namespace --set "
+      "image=IMAGE\n\n"
+      "| value | default | what it is |\n|---|---|---|\n";
+  for (const ChartValue& value : kValues) {
+    const std::string initial = value.name == "resources" ? to_string(InstallOptions::default_resources())
+                                                          : initial_of(value, version);
+    text.append("| `").append(value.name).append("` | `").append(initial).append("` | ");
+    text.append(value.meaning).append(" |\n");
+  }
+  text +=
+      "\nHelm leaves the definition of BindRequests behind when the release goes (`helm.sh/resource-policy: "
+      "keep`); `kubectl delete crd bindrequests.scheduling.berth.dev` deletes it with every BindRequest.\n";
+  return text;
+}
+
+}  // namespace
+
+std::vector<ChartFile> chart_files(std::string_view version) {
+  std::vector<ChartFile> files = {{"Chart.yaml", chart_yaml(version)},
+                                  {"values.yaml", values_yaml(version)},
+                                  {"README.md", readme(version)}};
+  for (InstallObject& entry : all_objects(chart_options())) files.push_back(template_file(std::move(entry)));
+  return files;
+}
+
+}  // namespace berth::install

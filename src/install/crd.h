@@ -1,0 +1,29 @@
+// The CustomResourceDefinition of BindRequests: schema from the type table, bounds and rules of the embedded
+// server (api/kinds/scheduling_bind_request.cc) as OpenAPI constraints and CEL.
+//
+// Pure, any thread. Differs from the embedded server: the status of a decision that was replaced stays until
+// the binder writes the next one (a status subresource is not for updates to clear); readers tell it by
+// status.decisionID.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/json.h"
+
+namespace berth::install {
+
+inline constexpr std::string_view kBindRequestCrd = "bindrequests.scheduling.berth.dev";
+
+// As the embedded server prints them; `Name` stands first by itself.
+struct PrinterColumn {
+  std::string_view name;
+  std::string_view type;
+  std::string_view path;  // JSON path
+  int priority = 0;       // above 0: only with -o wide
+};
+std::span<const PrinterColumn> bind_request_columns();
+
+Json bind_request_crd();
+
+}  // namespace berth::install

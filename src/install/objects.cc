@@ -1,0 +1,143 @@
+#include "install/objects.h"
+
+#include "base/assert.h"
+#include "install/crd.h"
+#include "install/rights.h"
+#include "install/workloads.h"
+
+namespace berth::install {
+namespace {
+
+struct KindRow {
+  std::string_view api_version;
+  std::string_view kind;
+  std::string_view plural;
+  std::string_view printed;  // as kubectl names the resource
+  bool namespaced;
+};
+constexpr KindRow kKindRows[] = {
+    {"apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions",
+     "customresourcedefinition.apiextensions.k8s.io", false},
+    {"v1", "Namespace", "namespaces", "namespace", false},
+    {"v1", "ServiceAccount", "serviceaccounts", "serviceaccount", true},
+    {"v1", "Service", "services", "service", true},
+    {"rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", "clusterrole.rbac.authorization.k8s.io",
+     false},
+    {"rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "clusterrolebindings",
+     "clusterrolebinding.rbac.authorization.k8s.io", false},
+    {"rbac.authorization.k8s.io/v1", "Role", "roles", "role.rbac.authorization.k8s.io", true},
+    {"rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings", "rolebinding.rbac.authorization.k8s.io",
+     true},
+    {"apps/v1", "Deployment", "deployments", "deployment.apps", true},
+    {"apps/v1", "DaemonSet", "daemonsets", "daemonset.apps", true},
+    {"policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "poddisruptionbudget.policy", true},
+    {"networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", "networkpolicy.networking.k8s.io", true},
+    {"monitoring.coreos.com/v1", "ServiceMonitor", "servicemonitors", "servicemonitor.monitoring.coreos.com",
+     true},
+};
+
+const KindRow& row_of(const Json& object) {
+  for (const KindRow& row : kKindRows)
+    if (row.kind == object.string_at("kind")) return row;
+  BERTH_ASSERT(false, "an installation has kinds of this table alone");
+  return kKindRows[0];
+}
+
+Json with_labels(Json object, std::string_view component, const InstallOptions& options) {
+  object["metadata"]["labels"] = labels_of(component, options);
+  return object;
+}
+
+Json access_object(std::string_view kind, std::string_view name, std::string_view ns) {
+  const bool core = kind == "ServiceAccount";
+  Json metadata = Json::object({{"name", name}});
+  if (!ns.empty()) metadata["namespace"] = ns;
+  return Json::object({{"apiVersion", core ? "v1" : "rbac.authorization.k8s.io/v1"},
+                       {"kind", kind},
+                       {"metadata", std::move(metadata)}});
+}
+
+Json binding_object(std::string_view kind, std::string_view role_kind, Account account, const std::string& ns,
+                    bool namespaced) {
+  Json binding = access_object(kind, name_of(account), namespaced ? std::string_view(ns) : "");
+  binding["roleRef"] = Json::object(
+      {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", role_kind}, {"name", name_of(account)}});
+  binding["subjects"] = Json::array(
+      {Json::object({{"kind", "ServiceAccount"}, {"name", name_of(account)}, {"namespace", ns}})});
+  return binding;
+}
+
+void add_access(Account account, const InstallOptions& options, Presence presence,
+                std::vector<InstallObject>& objects) {
+  const auto add = [&](Json object) {
+    objects.push_back({with_labels(std::move(object), name_of(account), options), presence});
+  };
+  add(access_object("ServiceAccount", name_of(account), options.ns));
+  Json cluster_role = access_object("ClusterRole", name_of(account), "");
+  cluster_role["rules"] = policy_rules(account, Scope::Cluster);
+  add(std::move(cluster_role));
+  add(binding_object("ClusterRoleBinding", "ClusterRole", account, options.ns, false));
+  Json rules = policy_rules(account, Scope::OwnNamespace);
+  if (rules.as_array().empty()) return;
+  Json role = access_object("Role", name_of(account), options.ns);
+  role["rules"] = std::move(rules);
+  add(std::move(role));
+  add(binding_object("RoleBinding", "Role", account, options.ns, true));
+}
+
+Json namespace_object(const InstallOptions& options) {
+  return Json::object(
+      {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", Json::object({{"name", options.ns}})}});
+}
+
+}  // namespace
+
+std::vector<InstallObject> all_objects(const InstallOptions& options) {
+  std::vector<InstallObject> objects;
+  objects.push_back({with_labels(bind_request_crd(), "berth", options)});
+  objects.push_back({with_labels(namespace_object(options), "berth", options)});
+  add_access(Account::Scheduler, options, Presence::Always, objects);
+  add_access(Account::NodeAgent, options, Presence::NodeAgent, objects);
+  const std::string_view scheduler = name_of(Account::Scheduler);
+  objects.push_back({with_labels(metrics_service(options), scheduler, options)});
+  objects.push_back({with_labels(network_policy(options), scheduler, options)});
+  objects.push_back({with_labels(disruption_budget(options), scheduler, options)});
+  objects.push_back({with_labels(scheduler_deployment(options), scheduler, options)});
+  objects.push_back({with_labels(node_agent_daemon_set(options), name_of(Account::NodeAgent), options),
+                     Presence::NodeAgent});
+  objects.push_back({with_labels(service_monitor(options), scheduler, options), Presence::ServiceMonitor});
+  return objects;
+}
+
+std::vector<Json> installation(const InstallOptions& options) {
+  std::vector<Json> wanted;
+  for (InstallObject& entry : all_objects(options)) {
+    if (entry.presence == Presence::NodeAgent && !options.node_agent) continue;
+    if (entry.presence == Presence::ServiceMonitor && !options.service_monitor) continue;
+    wanted.push_back(std::move(entry.object));
+  }
+  return wanted;
+}
+
+std::string title_of(const Json& object) {
+  const Json& metadata = object.part("metadata");
+  const std::string_view ns = metadata.string_at("namespace");
+  std::string title(object.string_at("kind"));
+  title.append(" ").append(ns).append(ns.empty() ? "" : "/").append(metadata.string_at("name"));
+  return title;
+}
+
+std::string path_of(const Json& object) {
+  const KindRow& row = row_of(object);
+  const Json& metadata = object.part("metadata");
+  std::string path = row.api_version == "v1" ? "/api/v1" : "/apis/" + std::string(row.api_version);
+  if (row.namespaced) path.append("/namespaces/").append(metadata.string_at("namespace"));
+  path.append("/").append(row.plural).append("/").append(metadata.string_at("name"));
+  return path;
+}
+
+std::string printed_name(const Json& object) {
+  return std::string(row_of(object).printed) + "/" + std::string(object.part("metadata").string_at("name"));
+}
+
+}  // namespace berth::install

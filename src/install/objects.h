@@ -1,0 +1,59 @@
+// The objects of an installation, in the order in which they are applied.
+//
+// Pure, any thread. `berth install` sends them, `berth install --dry-run` prints them, and the chart is made
+// of them (chart.h). Source: Kubernetes' Pod Security Standards (profile restricted, but for the node agent,
+// which needs the node's plugin sockets).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+
+namespace berth::install {
+
+inline constexpr std::string_view kFieldManager = "berth";
+inline constexpr std::string_view kNamespaceDefault = "berth-system";
+inline constexpr std::string_view kManagedByLabel = "app.kubernetes.io/managed-by";
+inline constexpr std::string_view kLeaseName = "berth-scheduler";
+inline constexpr std::int64_t kReplicasMax = 9;
+
+// Values are Json: a chart puts expressions in place of some.
+struct InstallOptions {
+  std::string ns = std::string(kNamespaceDefault);
+  Json image = "berth:latest";
+  Json replicas = 2;  // one leads, the others stand by
+  std::string scheduler_name = "berth";
+  std::string feature_gates;  // of the scheduler: "A=true,B=false"; empty: the release's defaults
+  Json resources = default_resources();
+  bool node_agent = false;       // where kubelet does not report device health itself
+  bool service_monitor = false;  // where the Prometheus operator is installed
+  std::string managed_by = std::string(kFieldManager);
+
+  static Json default_resources();
+};
+
+// When an object is part of an installation.
+enum class Presence : std::uint8_t { Always, NodeAgent, ServiceMonitor };
+
+struct InstallObject {
+  Json object;
+  Presence presence = Presence::Always;
+};
+
+// Everything that an installation may consist of: definitions first, then the namespace, accounts and roles,
+// workloads last.
+std::vector<InstallObject> all_objects(const InstallOptions& options);
+// What the options ask for.
+std::vector<Json> installation(const InstallOptions& options);
+
+// "Deployment berth-system/berth-scheduler": for people.
+std::string title_of(const Json& object);
+// The URL path of the object. Pluralization is a table of the kinds that an installation has.
+std::string path_of(const Json& object);
+// "deployment.apps/berth-scheduler", as kubectl prints it.
+std::string printed_name(const Json& object);
+
+}  // namespace berth::install

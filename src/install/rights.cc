@@ -1,0 +1,106 @@
+#include "install/rights.h"
+
+#include <algorithm>
+
+#include "api/type_table.h"
+
+namespace berth::install {
+namespace {
+
+using enum Account;
+using enum Scope;
+
+constexpr std::string_view kDevices = "resource.k8s.io";
+constexpr std::string_view kGroups = "scheduling.k8s.io";
+constexpr std::string_view kOwn = "scheduling.berth.dev";
+constexpr std::string_view kLeases = "coordination.k8s.io";
+
+constexpr Right kRights[] = {
+    {Scheduler, Cluster, "", "nodes", "", "list,watch", "where pods can go"},
+    {Scheduler, Cluster, "", "pods", "", "get,list,watch",
+     "pods that wait, and what the others take; a write whose answer was lost is read back"},
+    {Scheduler, Cluster, "", "pods/binding", "", "create", "a pod gets its node"},
+    {Scheduler, Cluster, "", "pods/status", "", "patch",
+     "condition PodScheduled; the claim of extended resources and what devices take of the node"},
+    {Scheduler, Cluster, "", "events", "", "create,patch",
+     "FailedScheduling and others, folded into a count"},
+    {Scheduler, Cluster, kDevices, "deviceclasses", "", "list,watch", "what a request may get"},
+    {Scheduler, Cluster, kDevices, "resourceslices", "", "list,watch", "which devices there are"},
+    {Scheduler, Cluster, kDevices, "devicetaintrules", "", "list,watch", "devices to keep off"},
+    {Scheduler, Cluster, kDevices, "resourceclaims", "", "get,list,watch,create,patch,delete",
+     "the finalizer before an allocation; claims for extended resources are made and deleted"},
+    {Scheduler, Cluster, kDevices, "resourceclaims/status", "", "patch", "allocation and reservation"},
+    {Scheduler, Cluster, kDevices, "resourceclaims/binding", "", "patch",
+     "allocation and reservation, where the API server asks for these fields by themselves"},
+    {Scheduler, Cluster, kGroups, "podgroups", "", "get,list,watch,patch",
+     "gangs; the commit of a gang stands in an annotation"},
+    {Scheduler, Cluster, kGroups, "podgroups/status", "", "patch", "conditions of a gang"},
+    {Scheduler, Cluster, kOwn, "bindrequests", "", "get,list,watch,create,update,patch,delete",
+     "decisions under way; one goes with its pod, the record of a gang with its last member"},
+    {Scheduler, Cluster, kOwn, "bindrequests/status", "", "patch", "how far a binding is"},
+    {Scheduler, OwnNamespace, kLeases, "leases", "", "create", "leader election"},
+    {Scheduler, OwnNamespace, kLeases, "leases", "berth-scheduler", "get,update", "leader election"},
+    {NodeAgent, Cluster, "", "pods", "", "get,list,watch", "pods of the node"},
+    {NodeAgent, Cluster, "", "pods/status", "", "patch", "health of a pod's devices"},
+    {NodeAgent, Cluster, "", "events", "", "create,patch", "a device of a pod changed its health"},
+    {NodeAgent, Cluster, kDevices, "resourceclaims", "", "list,watch", "which devices a pod has"},
+};
+
+Json words(std::string_view list) {
+  Json array = Json::array();
+  api::for_each_listed(list, [&](std::string_view word) { array.as_array().emplace_back(word); });
+  return array;
+}
+
+std::string spaced(std::string_view list) {
+  std::string text;
+  api::for_each_listed(list,
+                       [&](std::string_view word) { text.append(text.empty() ? "" : ", ").append(word); });
+  return text;
+}
+
+}  // namespace
+
+std::string_view name_of(Account account) {
+  return account == Scheduler ? "berth-scheduler" : "berth-node-agent";
+}
+
+std::span<const Right> rights() {
+  return kRights;
+}
+
+std::string title_of(const Right& right) {
+  const std::size_t slash = right.resource.find('/');
+  std::string title(right.resource.substr(0, slash));
+  if (!right.group.empty()) title.append(".").append(right.group);
+  if (slash != std::string_view::npos) title.append(right.resource.substr(slash));
+  return title;
+}
+
+Json policy_rules(Account account, Scope scope) {
+  Json rules = Json::array();
+  for (const Right& right : kRights) {
+    if (right.account != account || right.scope != scope) continue;
+    Json rule = Json::object(
+        {{"apiGroups", Json::array({right.group})}, {"resources", Json::array({right.resource})}});
+    if (!right.name.empty()) rule["resourceNames"] = Json::array({right.name});
+    rule["verbs"] = words(right.verbs);
+    rules.as_array().push_back(std::move(rule));
+  }
+  return rules;
+}
+
+std::string rights_reference() {
+  std::string text = "| who | where | resource | verbs | why |\n|---|---|---|---|---|\n";
+  for (const Right& right : kRights) {
+    text.append("| ").append(name_of(right.account)).append(" | ");
+    text.append(right.scope == Cluster ? "cluster" : "its namespace").append(" | `");
+    text.append(title_of(right));
+    text.append("`");
+    if (!right.name.empty()) text.append(" `").append(right.name).append("`");
+    text.append(" | ").append(spaced(right.verbs)).append(" | ").append(right.reason).append(" |\n");
+  }
+  return text;
+}
+
+}  // namespace berth::install

@@ -1,0 +1,24 @@
+// What runs: the scheduler's Deployment with what stands around it, and the node agent's DaemonSet. Only
+// objects.cc includes this.
+#pragma once
+
+#include <string_view>
+
+#include "base/json.h"
+#include "install/objects.h"
+
+namespace berth::install {
+
+inline constexpr std::int64_t kStatusPort = 10259;  // as kube-scheduler's
+
+// Labels of every object; a part's own name is its component and selects its pods.
+Json labels_of(std::string_view component, const InstallOptions& options);
+
+Json scheduler_deployment(const InstallOptions& options);
+Json disruption_budget(const InstallOptions& options);
+Json network_policy(const InstallOptions& options);
+Json metrics_service(const InstallOptions& options);
+Json service_monitor(const InstallOptions& options);
+Json node_agent_daemon_set(const InstallOptions& options);
+
+}  // namespace berth::install
