@@ -1,7 +1,8 @@
 // Records of gangs: the members' BindRequests in one object, which outlives the process that keeps them.
 //
-// Members whose creates come while a record is being written stand together in the next one, so a gang costs
-// a few records, whatever its size, and nobody waits for a number of members (Nagle's algorithm).
+// Members that are submitted before a flush stand together in one record; those that come while it is written
+// stand in the next. So a gang costs few records, whatever its size, and nobody waits for a number of members
+// (Nagle's algorithm).
 #include <algorithm>
 
 #include "binding/memory_request_table.h"
@@ -29,6 +30,16 @@ bool is_gone(const ApiReply& reply) {
 }
 
 }  // namespace
+
+void MemoryRequests::Table::write_records() {
+  std::vector<NamedKey> ready;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [gang, forming] : forming_)
+      if (!forming.under_way) ready.push_back(gang);
+  }
+  for (const NamedKey& gang : ready) write_record(gang);
+}
 
 void MemoryRequests::Table::write_record(const NamedKey& gang) {
   std::vector<Creation> members;

@@ -96,17 +96,17 @@ void MemoryRequests::Table::displace(const NamedKey& key) {
   tell(client::ChangeKind::Deleted, last);
 }
 
-// Nothing when the API server is to make an object, or when the answer has to wait: for the record of `gang`.
+// Nothing when the API server is to make an object, and when the answer `waits` for the record of a gang.
 std::optional<ApiReply> MemoryRequests::Table::create(const ApiRequest& request, const NamedKey& key,
-                                                      std::optional<NamedKey>& gang, const Done& done) {
+                                                      const Done& done, bool& waits) {
   if (request.verb != Verb::Create || bytes_ + request.body.size() > kMemoryRequestBytesMax)
     return std::nullopt;
   Result<Json> object = parse_json(request.body);
   if (!object) return std::nullopt;
   const api::BindRequest decoded = api::decode_bind_request(*object, nullptr);
   if (decoded.group.size <= 1) return answer_with(201, keep(key, *std::move(object), ""));
-  gang = NamedKey{key.ns, decoded.decision_id};
-  forming_[*gang].waiting.push_back({key, *std::move(object), done});
+  forming_[{key.ns, decoded.decision_id}].waiting.push_back({key, *std::move(object), done});
+  waits = true;
   return std::nullopt;
 }
 
@@ -168,7 +168,7 @@ void MemoryRequests::Table::move_out(const NamedKey& key, const Json& object, co
                    .name = key.name,
                    .subresource = "status"};
   const auto made = [self = shared_from_this(), key, write, status = object.part("status"),
-                     done](ApiReply reply) mutable {
+                     done = Done(done)](ApiReply reply) mutable {
     const Result<Json> created = parse_json(reply.object ? *reply.object : "{}");
     {
       const std::lock_guard lock(self->mutex_);
@@ -196,15 +196,15 @@ void MemoryRequests::Table::move_out(const NamedKey& key, const Json& object, co
 bool MemoryRequests::Table::answer(const ApiRequest& request, const Done& done) {
   const NamedKey key{request.ns, request.name};
   std::optional<ApiReply> reply;
-  std::optional<NamedKey> gang;
   std::string record;
   Json leaving;
   {
     const std::lock_guard lock(mutex_);
     const auto found = kept_.find(key);
     if (found == kept_.end()) {
-      reply = create(request, key, gang, done);
-      if (!reply && !gang) return false;
+      bool waits = false;
+      reply = create(request, key, done, waits);
+      if (!reply && !waits) return false;
     } else if (request.verb == Verb::Create) {
       reply = client::refused_reply(409, "AlreadyExists", "a bind request of this name is in memory");
     } else if (request.verb == Verb::Get) {
@@ -218,11 +218,9 @@ bool MemoryRequests::Table::answer(const ApiRequest& request, const Done& done) 
   }
   if (reply)
     done(*std::move(reply));
-  else if (gang)
-    write_record(*gang);
   else if (request.verb == Verb::Delete)
     delete_record_before(request, record, done);
-  else
+  else if (request.verb != Verb::Create)
     move_out(key, leaving, done);
   return true;
 }

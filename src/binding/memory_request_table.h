@@ -23,6 +23,8 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
 
   // True when the request was answered here, or will be.
   bool answer(const client::ApiRequest& request, const Done& done);
+  // Of gangs whose members wait for one.
+  void write_records();
 
   void subscribe(client::WatchReceiver& receiver);
   void unsubscribe(client::WatchReceiver& receiver);
@@ -54,7 +56,7 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   };
 
   std::optional<client::ApiReply> create(const client::ApiRequest& request, const client::NamedKey& key,
-                                         std::optional<client::NamedKey>& gang, const Done& done);
+                                         const Done& done, bool& waits);
   std::optional<client::ApiReply> change(const client::ApiRequest& request, const client::NamedKey& key,
                                          Kept& kept, Json& leaving);
   std::optional<client::ApiReply> erase(const client::ApiRequest& request, const client::NamedKey& key,

@@ -51,6 +51,10 @@ void MemoryRequests::submit(client::ApiRequest request, std::function<void(clien
   inner_.submit(std::move(request), std::move(done));
 }
 
+void MemoryRequests::flush() {
+  table_->write_records();
+}
+
 std::unique_ptr<client::Subscription> MemoryRequests::list_and_watch(api::ResourceRef resource,
                                                                      client::WatchReceiver& receiver) {
   if (!is_bind_requests(resource)) return inner_.list_and_watch(std::move(resource), receiver);

@@ -88,6 +88,8 @@ class ApiClient {
  public:
   virtual ~ApiClient() = default;
   virtual void submit(ApiRequest request, std::function<void(ApiReply)> done) = 0;
+  // What was submitted since the last call is not to wait for more; for clients that put requests together.
+  virtual void flush() {}
   virtual std::unique_ptr<Subscription> list_and_watch(api::ResourceRef resource,
                                                        WatchReceiver& receiver) = 0;
 };

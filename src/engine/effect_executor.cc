@@ -163,6 +163,7 @@ void EffectExecutor::pump() {
     BERTH_ASSERT(flight, "a flight lives as long as one of its chains waits");
     send(chain_ref, *flight, flight->runs[chain_ref.chain]);
   }
+  client_.flush();
 }
 
 void EffectExecutor::send(ChainRef chain_ref, Flight& flight, ChainRun& run) {

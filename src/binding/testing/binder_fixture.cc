@@ -83,6 +83,7 @@ void BinderFixture::decide(std::string_view bind_request) {
   client::Write write =
       client::create(api::Kind::BindRequest, std::string(metadata.string_at("namespace")), *object);
   memory_->submit(std::move(write.request), [](client::ApiReply) {});
+  memory_->flush();
 }
 
 void BinderFixture::relist_requests() {
