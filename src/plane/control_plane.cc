@@ -29,6 +29,7 @@ scheduling::SchedulerOptions scheduler_options(const ControlPlaneOptions& option
   scheduler.scheduler_names = options.scheduler_names;
   scheduler.binding_timeout = options.binding.binding_timeout;
   scheduler.gates = dra::gates_of(gates);
+  scheduler.placements = scheduling::placements_of(gates);
   return scheduler;
 }
 
