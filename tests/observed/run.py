@@ -32,9 +32,10 @@ PLANE = "scheduler"
 # Folder below DATA, and the gates of its server.
 FOLDERS = ((".", EVERY_GATE), ("default-gates", []), ("generic-workload-only", ["GenericWorkload"]),
            ("short-history", EVERY_GATE), (PLANE, []))
-# The recorded server forgot by age, ours forgets by number of events. The snapshot of groups is ours alone.
+# The recorded server forgot by age, ours forgets by number of events. The snapshot of groups is ours alone. A
+# device that never gets ready is waited for less long than the recorder polls.
 MORE_FLAGS = {"short-history": ["--watch-window", "3"],
-              PLANE: ["--feature-gates", "BerthCompatibilityGroupSnapshot=false"]}
+              PLANE: ["--feature-gates", "BerthCompatibilityGroupSnapshot=false", "--binding-timeout", "3s"]}
 START_SECONDS_MAX = 20
 SERVERS_AT_ONCE = 6
 TRIES_MAX = 3
