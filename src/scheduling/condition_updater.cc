@@ -39,7 +39,7 @@ std::uint64_t event_digest(const WantedCondition& wanted) {
 std::string wording_class(std::string_view sentence) {
   std::vector<std::string> parts(1);
   for (const char c : sentence) {
-    if (c == ',') {
+    if (c == ',' || c == '.' || c == ':') {
       parts.emplace_back();
     } else if (c != ' ' && (c < '0' || c > '9')) {
       parts.back() += c;

@@ -101,6 +101,9 @@ TEST_F(Conditions, OfAPodThatIsGoneAreForgotten) {
 TEST(WordingClass, IsThatOfTheWordsWithoutNumbersInAnyOrder) {
   EXPECT_EQ(wording_class("1 Insufficient cpu, 3 node(s) were unschedulable"),
             wording_class("12 node(s) were unschedulable, 4 Insufficient cpu"));
+  EXPECT_EQ(wording_class("0/3 nodes are available: 1 Insufficient cpu, 2 Too many pods. preemption: none"),
+            wording_class("0/3 nodes are available: 1 Too many pods, 2 Insufficient cpu. preemption: none"))
+      << "counts decide the order of the reasons";
   EXPECT_NE(wording_class("1 Insufficient cpu"), wording_class("1 Insufficient memory"));
 }
 
