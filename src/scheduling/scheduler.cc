@@ -143,7 +143,7 @@ void Scheduler::request_failed(const client::View& view, const api::BindRequest&
   const std::string sentence = device_waits_.take(request);
   const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);
   if (!pod) return;
-  const bool told = !sentence.empty() && pod->meta.uid == request.pod_uid && !pod->bound();
+  const bool told = !sentence.empty() && ours(*pod) && pod->meta.uid == request.pod_uid && !pod->bound();
   failures_.note(entry_of(*pod), request.decision_id,
                  told ? DecisionFailures::Kind::Told : DecisionFailures::Kind::Silent, now);
   if (told)

@@ -508,6 +508,20 @@ TEST(Devices, WhatEndedTheirWaitIsToldInKubernetesWordsForASecond) {
   }
 }
 
+TEST(Devices, WhatEndedTheirWaitIsToldByThePodsOwnScheduler) {
+  SchedulerOptions options;
+  options.scheduler_names = {"another"};
+  TestBench bench(options);
+  bench.put_pod({"p"});
+  bench.run();
+  bench.put(api::Kind::BindRequest,
+            R"({"metadata":{"name":"p-uid-p","namespace":"default","uid":"b"},"spec":{"podName":"p",)"
+            R"("podUID":"uid-p","selectedNode":"n1","decisionID":"d"},"status":{"phase":"Failed",)"
+            R"("terminal":true,"reason":"BindingTimeout","decisionID":"d"}})");
+  bench.run();
+  EXPECT_EQ(bench.message_of("p"), "");
+}
+
 TEST(Devices, AnAllocatedClaimBindsThePodToItsNode) {
   TestBench bench;
   for (const char* name : {"n1", "n2"}) bench.put_node({name, "2", "8Gi", "110", {{"name", name}}});
