@@ -98,11 +98,12 @@ def phase(pod):
     return pod.get("status", {}).get("phase")
 
 
-def waiting_message(pod):
-    for condition in pod.get("status", {}).get("conditions", []):
-        if condition["type"] == "PodScheduled" and condition["status"] == "False":
-            return condition.get("message", "")
-    return ""
+def waiting_message(cluster, name):
+    """The latest event FailedScheduling: Kubernetes' sentence, and Berth's words behind it."""
+    events = cluster.api("/api/v1/namespaces/default/events?fieldSelector=reason%3DFailedScheduling,"
+                         "involvedObject.name%3D" + name).get("items", [])
+    latest = max(events, key=lambda event: int(event["metadata"]["resourceVersion"]), default={})
+    return latest.get("message", "")
 
 
 def eventually(what, check):
@@ -124,9 +125,9 @@ def partitions(cluster):
     cluster.apply("partitions.yaml")
     eventually("mig-a runs on a MIG partition of node-1", lambda: phase(cluster.pod("mig-a")) == "Running")
     eventually("vgpu-b waits, and says why in words",
-               lambda: "holds group mig; the device offers vgpu" in waiting_message(cluster.pod("vgpu-b")))
+               lambda: "holds group mig; the device offers vgpu" in waiting_message(cluster, "vgpu-b"))
     cluster.show("get", "pods,resourceclaims")
-    print("    vgpu-b: " + waiting_message(cluster.pod("vgpu-b")))
+    print("    vgpu-b: " + waiting_message(cluster, "vgpu-b"))
     cluster.show("delete", "pod", "mig-a")
     eventually("vgpu-b runs as soon as the partition is free",
                lambda: phase(cluster.pod("vgpu-b")) == "Running")

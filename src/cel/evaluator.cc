@@ -15,11 +15,6 @@ namespace {
 constexpr std::size_t kPatternsMax = 64;
 constexpr std::size_t kArgsMax = 5;
 
-constexpr const char* kMissingKeyAdvice =
-    ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for "
-    "optional "
-    "fields";
-
 // The position a value names in a list; false when it names none.
 bool list_index(const Value& key, std::int64_t& index) {
   if (key.is(Kind::Int)) {
@@ -140,8 +135,7 @@ bool Evaluator::find_in(const Node& node, const Value& target, const Value& key,
   if (target.is(Kind::Map)) {
     if (target.as_map().find(key, out)) return true;
     std::string hint = target.as_map().missing_key_hint(key);
-    fault =
-        Value::error("no such key: " + text_of(key) + kMissingKeyAdvice + (hint.empty() ? "" : "; " + hint));
+    fault = Value::error("no such key: " + text_of(key) + std::string(kMissingKeyAdvice) + std::move(hint));
   } else if (target.is(Kind::List) && list_index(key, at)) {
     if (at >= 0 && static_cast<std::uint64_t>(at) < target.as_list().size()) {
       out = target.as_list().at(static_cast<std::size_t>(at));

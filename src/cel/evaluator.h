@@ -15,6 +15,11 @@
 
 namespace berth::cel {
 
+// Kubernetes' advice behind "no such key: …"; a hint of ours follows it.
+inline constexpr std::string_view kMissingKeyAdvice =
+    ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for "
+    "optional fields";
+
 // Whether cel-go's planner makes an attribute of the node; such reads cost less.
 bool is_attribute(const Node& node);
 

@@ -113,7 +113,7 @@ std::string text_of(const EvalResult& result) {
   const std::string cost = " for " + std::to_string(result.cost);
   if (result.ok()) return debug_text(result.value()) + cost;
   return (result.failure().failure_class == FailureClass::Cost ? "cost: " : "error: ") +
-         result.failure().text + cost;
+         result.failure().text_and_hint() + cost;
 }
 
 TEST(LoweredProgram, AgreesWithTheTreeWalker) {

@@ -21,6 +21,13 @@ CompileError error_of(std::string_view text, const std::vector<Diagnostic>& faul
   return error;
 }
 
+// A hint stands behind Kubernetes' advice.
+Failure runtime_failure(std::string_view text) {
+  const std::size_t advice = text.find(kMissingKeyAdvice);
+  const std::size_t end = advice == text.npos ? text.size() : advice + kMissingKeyAdvice.size();
+  return {FailureClass::Runtime, std::string(text.substr(0, end)), std::string(text.substr(end))};
+}
+
 CompileError plain_error(std::string text) {
   return CompileError{1, 1, text, text};
 }
@@ -142,10 +149,10 @@ EvalResult Program::walk(std::span<const Value> variables, CostBudget budget) co
 
 EvalResult Program::result_of(Value value, std::uint64_t cost, bool over_budget) const {
   if (over_budget)
-    return {Failure{FailureClass::Cost, "operation cancelled: actual cost limit exceeded"}, cost};
-  if (value.is_error()) return {Failure{FailureClass::Runtime, std::string(value.as_text())}, cost};
+    return {Failure{FailureClass::Cost, "operation cancelled: actual cost limit exceeded", {}}, cost};
+  if (value.is_error()) return {runtime_failure(value.as_text()), cost};
   if (impl_->rule == ResultRule::Selector && !value.is(Kind::Bool))
-    return {Failure{FailureClass::Runtime, not_bool_text(value)}, cost};
+    return {Failure{FailureClass::Runtime, not_bool_text(value), {}}, cost};
   return {std::move(value), cost};
 }
 

@@ -36,7 +36,10 @@ enum class FailureClass : std::uint8_t { Runtime, Cost };
 
 struct Failure {
   FailureClass failure_class = FailureClass::Runtime;
-  std::string text;  // Kubernetes' sentence; ours, if any, after it
+  std::string text;  // Kubernetes' sentence
+  std::string hint;  // what was probably meant, in our words; empty where nothing is known
+
+  std::string text_and_hint() const { return hint.empty() ? text : text + "; " + hint; }
 };
 
 struct EvalResult {

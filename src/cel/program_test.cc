@@ -27,7 +27,7 @@ std::string answer(std::string_view text, CostBudget budget = {}) {
   const EvalResult result = std::get<Program>(compiled).evaluate(variables, budget);
   if (result.ok()) return debug_text(result.value());
   return (result.failure().failure_class == FailureClass::Cost ? "cost: " : "error: ") +
-         result.failure().text;
+         result.failure().text_and_hint();
 }
 
 struct Case {

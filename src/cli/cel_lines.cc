@@ -27,7 +27,7 @@ Json evaluated(Json answer, const cel::EvalResult& result) {
     answer["type"] = type_name_of(result.value());
   } else {
     const bool cost = result.failure().failure_class == cel::FailureClass::Cost;
-    answer = failed(std::move(answer), cost ? "cost" : "runtime", result.failure().text);
+    answer = failed(std::move(answer), cost ? "cost" : "runtime", result.failure().text_and_hint());
   }
   answer["cost"] = static_cast<std::int64_t>(result.cost);
   return answer;

@@ -2,59 +2,109 @@
 
 #include <cstdio>
 #include <map>
+#include <mutex>
 
 namespace berth::cli {
 namespace {
 
-// What a line says about a pod; a pod is printed again when this changes.
+// What a line says about a pod; a pod is printed again when this changes. What an unschedulable pod waits for
+// says its event, in more words than its condition.
 std::string state_of(const api::Pod& pod) {
   if (pod.meta.deleting()) return "";
-  if (!pod.node_name.empty()) return pod.phase + " on " + pod.node_name;
+  if (pod.bound()) return pod.phase + " on " + pod.node_name;
   const api::Condition* scheduled = api::find_condition(pod.conditions, "PodScheduled");
-  return scheduled && scheduled->status == "False" ? "waits: " + scheduled->message : "";
+  const bool waits = scheduled && scheduled->status == "False" && scheduled->reason != "Unschedulable";
+  return waits ? "waits: " + scheduled->message : "";
 }
 
 }  // namespace
 
-class PlacementPrinter::Receiver final : public client::WatchReceiver {
+// What was printed of the pods that exist, by UID. Thread-safe: receivers are called on any thread.
+class PlacementPrinter::Lines {
  public:
+  void see(const api::Pod& pod) {
+    const std::lock_guard lock(mutex_);
+    ShownPod& shown = pods_[pod.meta.uid];
+    shown.name = pod.meta.ns + "/" + pod.meta.name;
+    shown.placed = pod.bound();
+    print(shown, state_of(pod));
+  }
+  void forget(const std::string& uid) {
+    const std::lock_guard lock(mutex_);
+    pods_.erase(uid);
+  }
+  void refused(const std::string& uid, std::string_view message) {
+    const std::lock_guard lock(mutex_);
+    const auto found = pods_.find(uid);
+    if (found != pods_.end() && !found->second.placed) print(found->second, "waits: " + std::string(message));
+  }
+
+ private:
+  struct ShownPod {
+    std::string name;
+    std::string state;
+    bool placed = false;
+  };
+
+  static void print(ShownPod& shown, std::string state) {
+    if (state.empty() || state == shown.state) return;
+    shown.state = std::move(state);
+    std::printf("  %-32s %s\n", shown.name.c_str(), shown.state.c_str());
+    std::fflush(stdout);
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, ShownPod> pods_;
+};
+
+class PlacementPrinter::PodReceiver final : public client::WatchReceiver {
+ public:
+  explicit PodReceiver(Lines& lines) : lines_(lines) {}
   void on_list(std::vector<api::RawPtr> objects, std::uint64_t) override {
-    for (api::RawPtr& object : objects) show(std::move(object));
+    for (api::RawPtr& object : objects) take(client::ChangeKind::Added, std::move(object));
   }
   void on_changes(std::vector<client::RawChange> changes) override {
-    for (client::RawChange& change : changes) {
-      if (change.kind == client::ChangeKind::Deleted)
-        forget(std::move(change.object));
-      else
-        show(std::move(change.object));
+    for (client::RawChange& change : changes) take(change.kind, std::move(change.object));
+  }
+  void on_trouble(std::string) override {}
+
+ private:
+  void take(client::ChangeKind kind, api::RawPtr raw) {
+    const Result<api::TypedObject> object = api::decode_typed(api::Kind::Pod, std::move(raw));
+    if (!object) return;
+    if (kind == client::ChangeKind::Deleted) return lines_.forget(api::meta_of(*object).uid);
+    lines_.see(*std::get<std::shared_ptr<const api::Pod>>(*object));
+  }
+
+  Lines& lines_;
+};
+
+class PlacementPrinter::EventReceiver final : public client::WatchReceiver {
+ public:
+  explicit EventReceiver(Lines& lines) : lines_(lines) {}
+  // Events of before say nothing of now.
+  void on_list(std::vector<api::RawPtr>, std::uint64_t) override {}
+  void on_changes(std::vector<client::RawChange> changes) override {
+    for (const client::RawChange& change : changes) {
+      if (change.kind == client::ChangeKind::Deleted) continue;
+      const Result<Json> event = parse_json(*change.object);
+      if (event && event->string_at("reason") == "FailedScheduling")
+        lines_.refused(std::string(event->part("involvedObject").string_at("uid")),
+                       event->string_at("message"));
     }
   }
   void on_trouble(std::string) override {}
 
  private:
-  void show(api::RawPtr raw) {
-    const Result<api::TypedObject> object = api::decode_typed(api::Kind::Pod, std::move(raw));
-    if (!object) return;
-    const api::Pod& pod = *std::get<std::shared_ptr<const api::Pod>>(*object);
-    const std::string state = state_of(pod);
-    std::string& shown = shown_[pod.meta.uid];
-    if (state.empty() || state == shown) return;
-    shown = state;
-    std::printf("  %-32s %s\n", (pod.meta.ns + "/" + pod.meta.name).c_str(), state.c_str());
-    std::fflush(stdout);
-  }
-
-  void forget(api::RawPtr raw) {
-    if (const Result<api::TypedObject> object = api::decode_typed(api::Kind::Pod, std::move(raw)))
-      shown_.erase(api::meta_of(*object).uid);
-  }
-
-  std::map<std::string, std::string> shown_;  // by UID; of pods that exist
+  Lines& lines_;
 };
 
 PlacementPrinter::PlacementPrinter(client::ApiClient& client)
-    : receiver_(std::make_unique<Receiver>()),
-      subscription_(client.list_and_watch(api::ref_of(api::Kind::Pod), *receiver_)) {}
+    : lines_(std::make_unique<Lines>()),
+      pods_(std::make_unique<PodReceiver>(*lines_)),
+      events_(std::make_unique<EventReceiver>(*lines_)),
+      pod_subscription_(client.list_and_watch(api::ref_of(api::Kind::Pod), *pods_)),
+      event_subscription_(client.list_and_watch({"", "v1", "events"}, *events_)) {}
 
 PlacementPrinter::~PlacementPrinter() = default;
 

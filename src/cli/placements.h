@@ -1,4 +1,4 @@
-// Prints placements as they happen: one line for each pod that gets its node or starts to run.
+// Prints placements as they happen: a line for each pod that gets its node, starts to run, or waits and why.
 #pragma once
 
 #include <memory>
@@ -7,16 +7,20 @@
 
 namespace berth::cli {
 
-// Prints on stdout, from the client's thread, until it is destroyed.
+// Prints on stdout, from the client's threads, until it is destroyed.
 class PlacementPrinter {
  public:
   explicit PlacementPrinter(client::ApiClient& client);
   ~PlacementPrinter();
 
  private:
-  class Receiver;
-  std::unique_ptr<Receiver> receiver_;
-  std::unique_ptr<client::Subscription> subscription_;
+  class Lines;
+  class PodReceiver;
+  class EventReceiver;
+  std::unique_ptr<Lines> lines_;
+  std::unique_ptr<PodReceiver> pods_;
+  std::unique_ptr<EventReceiver> events_;
+  std::unique_ptr<client::Subscription> pod_subscription_, event_subscription_;
 };
 
 }  // namespace berth::cli

@@ -70,6 +70,9 @@ Json status_of(const api::Node& node, Time now) {
       Json::array({Json::object({{"type", "InternalIP"}, {"address", simulated_host_ip(node.meta.name)}}),
                    Json::object({{"type", "Hostname"}, {"address", node.meta.name}})});
   status["nodeInfo"] = node_info(node.meta.name);
+  // What a kubelet of 1.37 declares by default and a pod's fields can need.
+  if (node.declared_features.empty())
+    status["declaredFeatures"] = Json::array({"RestartAllContainersOnContainerExits"});
   return status;
 }
 

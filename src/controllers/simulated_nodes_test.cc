@@ -25,6 +25,7 @@ TEST(SimulatedNodes, ANodeBecomesReadyAndItsLeaseStaysFresh) {
   EXPECT_EQ(node->allocatable.at("cpu").text(), "32");
   EXPECT_EQ(node->allocatable.at("memory").text(), "128Gi");
   EXPECT_EQ(node->allocatable.at("pods").text(), "110");
+  EXPECT_EQ(node->declared_features, std::vector<std::string>{"RestartAllContainersOnContainerExits"});
   EXPECT_TRUE(fixture.engine.view().nodes.find("", "real")->conditions.empty());
 
   const api::Lease* lease = fixture.engine.view().leases.find("kube-node-lease", "node-1");

@@ -47,7 +47,7 @@ AllocationVerdict Allocator::allocate(const AllocationRequest& any, model::NodeI
       return make_allocations(compiled, search, state_->gates, state_->cluster.node(node).name,
                               state_->random);
     case SearchOutcome::Error:
-      return AllocationError{search.error()};
+      return AllocationError{search.error(), search.hint()};
     case SearchOutcome::OutOfBudget:
       return OutOfBudget{search.steps()};
     case SearchOutcome::None:

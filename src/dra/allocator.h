@@ -52,6 +52,7 @@ struct Impossible {
 // match it.
 struct AllocationError {
   std::string error;
+  std::string hint = {};  // ours: what was probably meant; empty where nothing is known
 };
 struct OutOfBudget {
   std::size_t steps = 0;

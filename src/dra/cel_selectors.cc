@@ -98,7 +98,7 @@ Result<bool> CelSelectors::evaluate(std::string_view text, std::string_view driv
   const Value variables[] = {Value::borrow_object(record)};
   const cel::EvalResult result = program->evaluate(variables);
   if (result.ok()) return result.value().is_true();
-  return Error(ErrorCode::Invalid, "CEL runtime error: " + result.failure().text);
+  return runtime_error(result.failure());
 }
 
 Result<std::unique_ptr<VectorSelector>> CelSelectors::over(const DeviceColumns& columns,

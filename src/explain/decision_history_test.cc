@@ -38,6 +38,16 @@ TEST(DecisionHistory, TellsTheDecisionsOfOneTheLatestFirst) {
   EXPECT_EQ(to_string(about(history, DecisionKind::Pod, "c")), R"({"decisions":[]})");
 }
 
+TEST(DecisionHistory, TellsWhatWasSaidOfMembers) {
+  DecisionHistory history(nullptr);
+  DecisionRecord record = decided("d1", DecisionKind::Group, "g");
+  record.members = {{"a", "Of a."}};
+  history.append(std::move(record));
+  EXPECT_EQ(
+      to_string(*about(history, DecisionKind::Group, "g").items_at("decisions").front().find("members")),
+      R"([{"pod":"a","explanation":"Of a."}])");
+}
+
 TEST(DecisionHistory, KeepsABoundedNumber) {
   DecisionHistory history(nullptr);
   history.append(decided("first", DecisionKind::Pod, "a"));

@@ -30,6 +30,11 @@ std::string decision_line(const scheduling::DecisionRecord& record) {
                                             {"examples", std::move(examples)}}));
   }
   if (!record.explanation.empty()) line["explanation"] = record.explanation;
+  for (const scheduling::ExplainedMember& member : record.members) {
+    Json& members = line["members"];
+    if (members.is_null()) members = Json::array();
+    members.as_array().push_back(Json::object({{"pod", member.pod}, {"explanation", member.explanation}}));
+  }
   line["inputsDigest"] = std::to_string(record.inputs_digest);
   return to_string(line) + "\n";
 }

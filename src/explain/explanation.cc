@@ -51,6 +51,31 @@ std::string sentence_of(const Json& decision) {
   return message;
 }
 
+// Berth's words about one member of the group that was decided; empty where none are on record.
+std::string_view member_explanation(const Json* decision, std::string_view pod) {
+  if (!decision) return "";
+  for (const Json& member : decision->items_at("members"))
+    if (member.string_at("pod") == pod) return member.string_at("explanation");
+  return "";
+}
+
+std::string_view event_time(const Json& event) {
+  const std::string_view last = event.string_at("lastTimestamp");
+  return last.empty() ? event.string_at("eventTime") : last;
+}
+
+// What the pod was told: the latest event about its condition, which goes on behind the condition's sentence;
+// else the condition's alone.
+std::string told_of(const Sight& sight, const api::Condition& condition) {
+  const Json* latest = nullptr;
+  for (const Json& event : sight.facts.events.items_at("items")) {
+    const bool about_it = event.part("involvedObject").string_at("uid") == sight.pod.meta.uid &&
+                          event.string_at("message").starts_with(condition.message);
+    if (about_it && (!latest || event_time(event) > event_time(*latest))) latest = &event;
+  }
+  return latest ? std::string(latest->string_at("message")) : condition.message;
+}
+
 void put(Json& json, std::string_view key, std::string_view text) {
   if (!text.empty()) json[key] = text;
 }
@@ -240,7 +265,7 @@ State waiting_state(const Sight& sight, const Json* decision, const Json& gate, 
     if (result == "Undone") return {result, "waits: a decision was taken back" + ago};
     return {"Placing", "has a place, which is being written" + ago};
   }
-  if (config && config->status == "False") return {config->reason, "waits: " + config->message};
+  if (config && config->status == "False") return {config->reason, "waits: " + told_of(sight, *config)};
   const std::string name = "its scheduler is " + sight.pod.scheduler_name;
   if (sight.facts.record.is_null()) return {"Pending", "waits, " + name + "; " + std::string(kNotServed)};
   return {"Pending",
@@ -284,6 +309,7 @@ Json explain_pod(const PodFacts& facts, Time now) {
   put(json, "node", pod.bound() ? pod.node_name : sight.request ? sight.request->node : "");
   put(json, "group", pod.group);
   put_record(json, record, id);
+  put(json, "member", member_explanation(pod.group.empty() ? nullptr : decision, pod.meta.name));
   if (facts.record.is_null()) json["note"] = kNotServed;
   if (!waiting.is_null()) json["waitsFor"] = waiting;
   if (sight.request) json["bindRequest"] = request_json(*sight.request);
@@ -294,6 +320,7 @@ Json explain_pod(const PodFacts& facts, Time now) {
 
 Json explain_group(const GroupFacts& facts, Time now) {
   const api::PodGroup group = api::decode_pod_group(facts.group, nullptr);
+  const Json* decision = decision_of(facts.record, "");
   Json members = Json::array();
   std::size_t placed = 0;
   for (const PodFacts& member : facts.members) {
@@ -304,10 +331,12 @@ Json explain_group(const GroupFacts& facts, Time now) {
     Json row = Json::object({});
     for (const std::string_view key : {"name", "state", "summary", "node", "devices"})
       if (const Json* value = whole.find(key)) row[key] = *value;
-    // What Kubernetes was told of this one member.
+    // What this one member was told.
     if (const api::Pod pod = api::decode_pod(member.pod, nullptr); !pod.bound())
-      if (const api::Condition* config = api::find_condition(pod.conditions, "PodScheduled"))
-        put(row, "told", config->message);
+      if (const api::Condition* config = api::find_condition(pod.conditions, "PodScheduled")) {
+        const std::string_view own = member_explanation(decision, pod.meta.name);
+        put(row, "told", config->message + (own.empty() ? "" : " ") + std::string(own));
+      }
     members.as_array().push_back(std::move(row));
   }
   const std::size_t count = facts.members.size();
@@ -318,7 +347,6 @@ Json explain_group(const GroupFacts& facts, Time now) {
   const Json& gate = facts.record.part("gate");
   const bool waits = placed < count || count == 0;
   if (waits && !gate.is_null()) summary.append("; not tried yet: ").append(gate.string_at("why"));
-  const Json* decision = decision_of(facts.record, "");
   std::string state = !waits ? "Placed" : !gate.is_null() ? "Gated" : "Pending";
   if (waits && gate.is_null() && decision) state = decision->string_at("result");
   Json json = Json::object({{"kind", "PodGroup"},

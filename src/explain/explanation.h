@@ -19,6 +19,7 @@ struct PodFacts {
   std::vector<Json> claims;
   Json record;        // the scheduler's page about the pod (decision_history.h); null: nobody serves it
   Json group_record;  // about the pod's group
+  Json events;        // the EventList about a pod that waits where nobody serves a record; null: not read
 };
 
 struct GroupFacts {
@@ -27,9 +28,10 @@ struct GroupFacts {
   std::vector<PodFacts> members;  // by name; without records
 };
 
-// {"kind":"Pod","namespace","name","state","summary","node","group","decision":{…},"refused":[…],
+// {"kind":"Pod","namespace","name","state","summary","node","group","decision":{…},"member","refused":[…],
 //  "waitsFor":{…},"bindRequest":{…},"devices":[…],"steps":[{"step","time","took"}],"history":[…]}; what does
-// not apply is absent. `now` is what ages are counted from.
+// not apply is absent. "member" is what the decision about its group says of this pod. `now` is what ages are
+// counted from.
 Json explain_pod(const PodFacts& facts, Time now);
 // {"kind":"PodGroup",…,"members":[{"name","state","summary","node","devices"}]}
 Json explain_group(const GroupFacts& facts, Time now);

@@ -175,6 +175,45 @@ TEST(Explanation, NamesTheBindingConditionThatIsMissing) {
       << text;
 }
 
+constexpr const char* kTold =
+    R"({"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable",)"
+    R"("message":"0/1 x."}]})";
+
+// The condition has Kubernetes' sentence alone; the event that goes with it has Berth's words behind it.
+TEST(Explanation, WithoutARecordTellsWhatTheLatestEventSays) {
+  PodFacts facts = facts_of("");
+  facts.pod["status"] = json_of(kTold);
+  EXPECT_EQ(explain_pod(facts, kNow).string_at("summary"), "waits: 0/1 x.");
+  const auto event = [](const char* uid, const char* message, const char* time) {
+    return Json::object(
+        {{"involvedObject", Json::object({{"uid", uid}})}, {"message", message}, {"lastTimestamp", time}});
+  };
+  facts.events = Json::object(
+      {{"items", Json::array({event("12345678-0", "0/1 x. Ours.", "2026-01-01T00:00:09Z"),
+                              event("12345678-0", "0/1 x. Ours before.", "2026-01-01T00:00:03Z"),
+                              event("12345678-0", "0/2 x. Of another state.", "2026-01-01T00:00:20Z"),
+                              event("another-pod", "0/1 x. Of another.", "2026-01-01T00:00:30Z")})}});
+  EXPECT_EQ(explain_pod(facts, kNow).string_at("summary"), "waits: 0/1 x. Ours.");
+}
+
+TEST(Explanation, OfAMemberTellsWhatItsGroupsDecisionSaysOfIt) {
+  GroupFacts group;
+  group.group = json_of(R"({"metadata":{"name":"g","namespace":"ns"},"spec":{}})");
+  group.record = json_of(R"({"decisions":[{"id":"d","time":"2026-01-01T00:01:30Z","result":"Unschedulable",)"
+                         R"("message":"m","members":[{"pod":"q","explanation":"Of q."},)"
+                         R"({"pod":"p","explanation":"Of p."}]}]})");
+  PodFacts member;
+  member.pod = json_of(kPod);
+  member.pod["spec"]["schedulingGroup"] = Json::object({{"podGroupName", "g"}});
+  member.pod["status"] = json_of(kTold);
+  group.members = {member};
+  EXPECT_EQ(explain_group(group, kNow).items_at("members").front().string_at("told"), "0/1 x. Of p.");
+  member.record = json_of(R"({"decisions":[]})");
+  member.group_record = group.record;
+  const std::string text = explanation_text(explain_pod(member, kNow), Detail::Table, Colour::No);
+  EXPECT_NE(text.find("  Of this member:\n    Of p.\n"), std::string::npos) << text;
+}
+
 TEST(Explanation, OfAGroupShowsItsMembers) {
   GroupFacts facts;
   facts.group = json_of(

@@ -76,7 +76,7 @@ std::string clock_of(std::string_view time) {
   return std::string(time.substr(11, whole ? 8 : 12));
 }
 
-void add_decision(Page& page, const Json& decision) {
+void add_decision(Page& page, const Json& decision, std::string_view of_member) {
   std::string head = text_at(decision, "id") + " at " + text_at(decision, "time");
   if (const std::int64_t attempts = decision.int_at("attempts"); attempts > 1)
     head += ", attempt " + std::to_string(attempts);
@@ -89,6 +89,10 @@ void add_decision(Page& page, const Json& decision) {
   if (const std::string own = text_at(decision, "explanation"); !own.empty()) {
     page.line("  In words:");
     page.wrapped(own, 4);
+  }
+  if (!of_member.empty()) {
+    page.line("  Of this member:");
+    page.wrapped(of_member, 4);
   }
 }
 
@@ -195,7 +199,8 @@ std::string explanation_text(const Json& explanation, Detail detail, Colour colo
                         text_at(explanation, "name")) +
             "   " + page.tinted(state, good));
   page.wrapped(text_at(explanation, "summary"), 2);
-  if (const Json* decision = explanation.find("decision")) add_decision(page, *decision);
+  if (const Json* decision = explanation.find("decision"))
+    add_decision(page, *decision, explanation.string_at("member"));
   const bool of_group = explanation.find("group") || explanation.find("members");
   const auto section = [&](std::string_view key) -> const JsonArray& { return explanation.items_at(key); };
   if (!section("refused").empty()) add_refused(page, section("refused"), of_group);

@@ -14,6 +14,8 @@ namespace {
 
 using scheduling::DecisionKind;
 
+constexpr std::size_t kEventsReadMax = 64;  // about one pod
+
 std::string escaped(std::string_view segment) {
   return percent_encoded(segment, kPlainInSegment);
 }
@@ -22,6 +24,13 @@ std::string escaped(std::string_view segment) {
 std::string url_path(api::Kind kind, const std::string& ns, const std::string& name = {}) {
   return client::path_of(
       {.verb = client::Verb::Get, .resource = api::ref_of(kind), .ns = escaped(ns), .name = escaped(name)});
+}
+
+std::string events_path(const api::Pod& pod) {
+  const client::ApiRequest events{
+      .verb = client::Verb::Get, .resource = {"", "v1", "events"}, .ns = escaped(pod.meta.ns)};
+  return client::path_of(events) + "?fieldSelector=involvedObject.uid%3D" + escaped(pod.meta.uid) +
+         "%2Creason%3DFailedScheduling&limit=" + std::to_string(kEventsReadMax);
 }
 
 // One question being answered.
@@ -46,6 +55,7 @@ class Inquiry {
       Json claim = TRY(object(api::Kind::ResourceClaim, name));
       if (!claim.is_null()) facts.claims.push_back(std::move(claim));
     }
+    if (facts.record.is_null() && !pod.bound()) facts.events = TRY(read_.objects(events_path(pod)));
     return facts;
   }
 

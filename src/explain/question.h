@@ -28,8 +28,8 @@ struct Question {
 
 // What explain_pod or explain_group says of the object. Refuses an object that does not exist (NotFound, with
 // the namespace of one that has its name), and fails with the first page that cannot be read. Cost: a pod one
-// read, and one each for its record, group, bind request and claims; a group one list of the pods and one of
-// the bind requests of its namespace.
+// read, and one each for its record, group, bind request and claims, and its events where there is no record;
+// a group one list of the pods and one of the bind requests of its namespace.
 Result<Json> answer(const Question& question, const PageReaders& read, Time now);
 
 }  // namespace berth::explain

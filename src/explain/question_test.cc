@@ -11,6 +11,10 @@ namespace {
 const Time kAskedAt = parse_time("2026-01-01T00:01:40Z").value();
 const std::string kPods = "/api/v1/namespaces/ns/pods", kDecisions = "/berth/v1alpha1/decisions/";
 
+const std::string kEvents =
+    "/api/v1/namespaces/ns/events?fieldSelector=involvedObject.uid%3D12345678-0"
+    "%2Creason%3DFailedScheduling&limit=64";
+
 using Paths = std::vector<std::string>;
 
 // Serves what it is given by path, and notes what was asked for.
@@ -44,8 +48,12 @@ TEST(Question, OfAPodReadsItsRecordsRequestAndClaims) {
   EXPECT_EQ(json->string_at("summary"), "waits: no node takes it, decided 10s ago");
   EXPECT_EQ(pages.asked, (Paths{kPods + "/p", kDecisions + "pods/ns/p", kDecisions + "podgroups/ns/g",
                                 "/apis/scheduling.berth.dev/v1alpha1/namespaces/ns/bindrequests/p-12345678",
-                                "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/named"}))
+                                "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/named", kEvents}))
       << "the claim of a template is read once its name is known";
+  pages.asked.clear();
+  pages.served[kDecisions + "pods/ns/p"] = R"({"decisions":[]})";
+  ASSERT_TRUE(pages.ask(api::Kind::Pod, "p").ok());
+  EXPECT_EQ(pages.asked.size(), 5u) << "events only where nobody serves the record";
 }
 
 TEST(Question, OfAGroupReadsTwoLists) {

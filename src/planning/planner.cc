@@ -69,7 +69,8 @@ std::vector<Turn> turns_of(const client::View& view, const model::Cluster& clust
 Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::SelectorEvaluator& selectors)
     : offline_(offline),
       options_(options),
-      core_(offline.cluster(), selectors, options.device_gates, options.device_scoring),
+      core_(offline.cluster(), selectors,
+            {options.device_gates, options.device_scoring, scheduling::placements_of(*options.gates)}),
       context_{offline.view(), offline.cluster(), core_.allocator(), offline.now()} {}
 
 Plan Planner::run() {

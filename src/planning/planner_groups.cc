@@ -55,8 +55,8 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
   const bool failed = refusal.result == scheduling::DecisionResult::Error;
   decision.result = failed ? ResultKind::Error : ResultKind::Unschedulable;
   decision.reason = refusal.reason;
-  decision.message = refusal.message;
-  if (!failed) decision.explanation = outcome.explanation;
+  decision.message = refusal.message();
+  decision.explanation = refusal.explanation;
 }
 
 void Planner::place_group(const scheduling::GroupInput& input, const GroupOutcome& outcome,

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "scheduling/device_wait_errors.h"
+
 namespace berth::scheduling {
 namespace {
 
-// The binder's words for devices that did not get ready.
-constexpr std::string_view kConditionsFailed = "BindingConditionsFailed";
-constexpr std::string_view kTimedOut = "BindingTimeout";
-// And for what became of a claim or of the group: no other node would have been better.
+// The binder's words for what became of a claim or of the group: no other node would have been better.
 constexpr std::string_view kNotAboutTheNode[] = {
     "ClaimDeleting",  "ClaimAllocatedElsewhere", "ClaimNotShareable", "ClaimDeallocated",
     "ClaimNameTaken", "ClaimFullyReserved",      "ClaimNotFound",     "PodGroupNotFound"};
@@ -35,7 +34,7 @@ void BindFailureAvoidList::note(const api::BindRequest& request, const model::Cl
   drop_expired(devices_, now);
   if (api::is_blameless(request.reason)) return;
   bool found = false;
-  if (request.reason == kConditionsFailed || request.reason == kTimedOut)
+  if (request.reason == kBindingConditionsFailed || request.reason == kBindingTimedOut)
     for (const api::ClaimAllocation& claim : request.claims)
       for (const api::DeviceResult& result : claim.allocation.results) {
         const model::DeviceId device = cluster.find_device(result.driver, result.pool, result.device);

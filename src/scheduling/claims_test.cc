@@ -70,9 +70,9 @@ TEST(Claims, AnAllocatedDeviceThatSkipsNodeOperationsNeedsANodeThatCan) {
   put_allocated(bench, "c", "", R"(,"skipNodeOperations":["*"])");
   bench.put_pod({"p", "1", "", claim_of("c")});
   bench.run();
-  EXPECT_TRUE(bench.message_of("p").starts_with(
-      "0/2 nodes are available: 2 resourceclaim not available on the node. "))
-      << bench.message_of("p");
+  EXPECT_EQ(bench.message_of("p"),
+            "0/2 nodes are available: 2 resourceclaim not available on the node. preemption: 0/2 nodes are "
+            "available: 2 Preemption is not helpful for scheduling.");
   bench.put(api::Kind::Node,
             R"({"metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"2","memory":"8Gi","pods":"110"},)"
             R"("declaredFeatures":["DRAOptionalNodeOperations"]}})");
@@ -220,6 +220,9 @@ TEST(Claims, ADeviceThatDidNotGetReadyIsAvoidedNotItsNode) {
   bench.run();
   EXPECT_EQ(device_of_p(), "d0");
   fail();
+  EXPECT_EQ(bench.reason_of("p"), "SchedulerError") << "that stands for a second";
+  bench.now = bench.now + Duration::seconds(1);
+  bench.run();
   EXPECT_EQ(bench.node_of("p") + "/" + device_of_p(), "n1/d1");
   fail();
   EXPECT_EQ(bench.node_of("p"), "") << "both are avoided for a while";

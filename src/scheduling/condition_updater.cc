@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/backoff.h"
+#include "base/fnv.h"
 #include "base/known_defects.h"
 
 namespace berth::scheduling {
@@ -29,12 +30,16 @@ bool same_words(const api::Condition& a, const api::Condition& b) {
   return a.status == b.status && a.reason == b.reason && a.message == b.message;
 }
 
+std::uint64_t event_digest(const WantedCondition& wanted) {
+  return wanted.event ? fnv1a(wanted.event->message) : 0;
+}
+
 }  // namespace
 
 std::string wording_class(std::string_view sentence) {
   std::vector<std::string> parts(1);
   for (const char c : sentence) {
-    if (c == ',') {
+    if (c == ',' || c == '.' || c == ':') {
       parts.emplace_back();
     } else if (c != ' ' && (c < '0' || c > '9')) {
       parts.back() += c;
@@ -64,11 +69,18 @@ void ConditionUpdater::want(const client::View& view, WantedCondition wanted, Ti
   entry.wanted = std::move(wanted);
   entry.changed |= entry.under_way;
   const api::Condition* shown = api::find_condition(*object.conditions, entry.wanted.condition.type);
-  if (shown && same_words(*shown, entry.wanted.condition)) return schedule(key, entry, Time());
+  if (shown && same_words(*shown, entry.wanted.condition)) {
+    if (entry.told_event == event_digest(entry.wanted)) return schedule(key, entry, Time());
+    return schedule_rewording(key, entry, now);
+  }
   const bool same_matter = shown && shown->status == entry.wanted.condition.status &&
                            shown->reason == entry.wanted.condition.reason &&
                            entry.told_class == entry.wanted.wording_class;
   if (!same_matter || has(KnownDefect::WordsFollowNumbers)) return schedule(key, entry, now);
+  schedule_rewording(key, entry, now);
+}
+
+void ConditionUpdater::schedule_rewording(const api::ObjectKey& key, PendingCondition& entry, Time now) {
   if (entry.due.is_set()) return;
   const Time at = std::max({now, entry.told_at + entry.wanted.reword_after, next_reword_});
   next_reword_ = at + kRewordSpacing;
@@ -89,7 +101,8 @@ void ConditionUpdater::clear() {
 
 client::Effects ConditionUpdater::due(const client::View& view, Time now) {
   client::Effects effects;
-  while (!due_.empty() && due_.begin()->first <= now && effects.chains.size() < kConditionsPerWriteMax) {
+  while (!due_.empty() && due_.begin()->first <= now &&
+         std::max(effects.chains.size(), effects.events.size()) < kConditionsPerWriteMax) {
     const api::ObjectKey key = due_.begin()->second;
     PendingCondition& entry = entries_.at(key);
     schedule(key, entry, Time());
@@ -99,13 +112,16 @@ client::Effects ConditionUpdater::due(const client::View& view, Time now) {
       continue;
     }
     const api::Condition* shown = api::find_condition(*object.conditions, entry.wanted.condition.type);
-    if (entry.under_way || (shown && same_words(*shown, entry.wanted.condition))) continue;
+    const bool shows = shown && same_words(*shown, entry.wanted.condition);
+    if (entry.under_way || (shows && entry.told_event == event_digest(entry.wanted))) continue;
+    entry.told_event = event_digest(entry.wanted);
+    entry.told_at = now;
+    if (entry.wanted.event) effects.events.push_back(*entry.wanted.event);
+    if (shows) continue;
     entry.under_way = true;
     entry.changed = false;
     entry.told_class = entry.wanted.wording_class;
-    entry.told_at = now;
     effects.chains.push_back({key, {client::condition_patch(key, *object.meta, entry.wanted.condition)}});
-    if (entry.wanted.event) effects.events.push_back(*entry.wanted.event);
   }
   return effects;
 }

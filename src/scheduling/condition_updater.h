@@ -4,8 +4,10 @@
 // A condition goes out at once when its status, reason or class changes. When only its words changed (numbers
 // that move with every placement of others) it goes out at most once in the interval that its owner names,
 // and all of those together at most kRewordsPerSecondMax times a second; `berth explain` has the live words.
-// An event goes out with the condition that it belongs to. Owner: the scheduler, one thread. Cost: O(log n) a
-// call. Memory: proportional to the objects that wait.
+// An event goes out with the condition that it belongs to. One that says more than the condition goes out
+// alone when only that changed, as seldom as a rewording; what an earlier process told in events is not
+// known, and told again. Owner: the scheduler, one thread. Cost: O(log n) a call. Memory: proportional to the
+// objects that wait.
 #pragma once
 
 #include <map>
@@ -53,7 +55,8 @@ class ConditionUpdater {
  private:
   struct PendingCondition {
     WantedCondition wanted;
-    std::string told_class;  // of the latest write
+    std::string told_class;        // of the latest write
+    std::uint64_t told_event = 0;  // digest of the latest event; 0: none is known
     Time told_at;
     Time due;  // not set: nothing to write
     std::uint32_t failures = 0;
@@ -61,6 +64,8 @@ class ConditionUpdater {
     bool changed = false;  // while a write was under way
   };
   void schedule(const api::ObjectKey& key, PendingCondition& entry, Time at);
+  // At the entry's next turn for a rewording, unless it has a time already.
+  void schedule_rewording(const api::ObjectKey& key, PendingCondition& entry, Time now);
 
   std::map<api::ObjectKey, PendingCondition> entries_;
   std::set<std::pair<Time, api::ObjectKey>> due_;

@@ -15,14 +15,22 @@ std::string preemption_sentence(const api::PodGroup& group) {
 
 }  // namespace
 
+std::string joined(const std::string& sentence, const std::string& explanation) {
+  return sentence + (sentence.empty() || explanation.empty() ? "" : " ") + explanation;
+}
+
+Placements placements_of(const api::Gates& gates) {
+  return gates.enabled("TopologyAwareWorkloadScheduling") ? Placements::ByTopology : Placements::NodesAlone;
+}
+
 DecisionCore::DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& selectors,
-                           const dra::DeviceGates& gates, dra::DeviceScoring scoring)
-    : allocator_(cluster, selectors, random_, gates),
+                           const DecisionOptions& options)
+    : allocator_(cluster, selectors, random_, options.gates),
       plugins_(default_plugins()),
       pod_cycle_(plugins_),
       signature_cache_(pod_cycle_, domains_),
-      group_cycle_(plugins_, domains_, signature_cache_) {
-  allocator_.set_scoring(scoring);
+      group_cycle_(plugins_, domains_, signature_cache_, options.placements) {
+  allocator_.set_scoring(options.scoring);
 }
 
 PreEnqueueResult DecisionCore::pre_enqueue(const client::View& view, const api::Pod& pod) const {
@@ -60,6 +68,7 @@ PodDecision DecisionCore::refusal(const SchedulingContext& context, const api::P
     refused.result = DecisionResult::Error;
     refused.reason = "SchedulerError";
     refused.sentence = fit_error.error;
+    refused.explanation = explain_error(pod, fit_error.hint);
     return refused;
   }
   const std::size_t node_count = context.cluster.live_nodes().size();
@@ -125,15 +134,15 @@ GroupInput group_input(const api::PodGroup& group, GroupMembers members,
 
 GroupRefusal group_refusal(const api::PodGroup& group, const GroupOutcome& outcome) {
   const bool failed = outcome.kind == GroupOutcome::Kind::Error;
-  const std::string own = failed ? "" : " " + outcome.explanation;
   GroupRefusal refusal;
   refusal.result = failed ? DecisionResult::Error : DecisionResult::Unschedulable;
   refusal.reason = failed ? "SchedulerError" : "Unschedulable";
-  refusal.message = failed ? outcome.message : outcome.message + preemption_sentence(group) + own;
+  refusal.sentence = failed ? outcome.message : outcome.message + preemption_sentence(group);
+  refusal.explanation = outcome.explanation;
   // Members that would have had a node, or were not asked, hear what became of the group.
   refusal.of_members = failed || outcome.without_placements
-                           ? outcome.message + own
-                           : "pod group is unschedulable, " + refusal.message;
+                           ? outcome.message
+                           : "pod group is unschedulable, " + refusal.sentence;
   return refusal;
 }
 

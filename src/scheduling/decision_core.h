@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "api/gates.h"
 #include "base/random.h"
 #include "dra/allocator.h"
 #include "scheduling/decision_log.h"
@@ -25,32 +26,46 @@ struct AvoidSet {
   std::vector<model::DeviceId> devices;
 };
 
+// Kubernetes' sentence first, ours after it.
+std::string joined(const std::string& sentence, const std::string& explanation);
+
 struct PodDecision {
   DecisionResult result = DecisionResult::Placed;  // Placed, Unschedulable or Error
   NodeId node;                                     // of Placed
   std::string reason;                              // of the condition
   std::string sentence;                            // Kubernetes' words; of an Error what is wrong
-  std::string explanation;                         // ours, of Unschedulable
+  std::string explanation;                         // ours
   bool out_of_budget = false;  // Unschedulable because a search ended early: no proven "no"
   FitError fit_error;
   std::vector<client::Chain> deallocations;  // of a claim that the pod could be placed without
 
-  std::string message() const { return explanation.empty() ? sentence : sentence + " " + explanation; }
+  std::string message() const { return joined(sentence, explanation); }
 };
 
 // What a group that found no place is told.
 struct GroupRefusal {
   DecisionResult result = DecisionResult::Unschedulable;  // or Error
   std::string reason;
-  std::string message;     // of the group, our words included
-  std::string of_members;  // for members that have no words of their own
+  std::string sentence;     // Kubernetes' words for the group; of an Error what is wrong
+  std::string explanation;  // ours
+  std::string of_members;   // Kubernetes' words for members that have none of their own
+
+  std::string message() const { return joined(sentence, explanation); }
+};
+
+// By TopologyAwareWorkloadScheduling.
+Placements placements_of(const api::Gates& gates);
+
+struct DecisionOptions {
+  dra::DeviceGates gates = {};
+  dra::DeviceScoring scoring = dra::DeviceScoring::Reference;
+  Placements placements = Placements::ByTopology;
 };
 
 class DecisionCore {
  public:
   // All outlive it.
-  DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& selectors, const dra::DeviceGates& gates,
-               dra::DeviceScoring scoring);
+  DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& selectors, const DecisionOptions& options);
   DecisionCore(const DecisionCore&) = delete;
   DecisionCore& operator=(const DecisionCore&) = delete;
 

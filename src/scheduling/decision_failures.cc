@@ -1,16 +1,20 @@
 #include "scheduling/decision_failures.h"
 
+#include <algorithm>
+
 #include "base/known_defects.h"
 
 namespace berth::scheduling {
 
-void DecisionFailures::note(const EntityKey& key, const std::string& decision, Time now) {
+void DecisionFailures::note(const EntityKey& key, const std::string& decision, Kind kind, Time now) {
   for (; !noted_.empty() && noted_.front().first + kFailuresForgotten <= now; noted_.pop_front()) {
     const auto old = failed_.find(noted_.front().second);
     if (old != failed_.end() && old->second.latest + kFailuresForgotten <= now) failed_.erase(old);
   }
   FailureCount& failed = failed_[key];
-  if (failed.decision == decision) return;
+  const bool counted = failed.decision == decision;
+  if (kind == Kind::Told) failed.count = std::max(failed.count, counted ? 2u : 1u);
+  if (counted) return;
   failed = {decision, failed.count + 1, now};
   noted_.emplace_back(now, key);
 }

@@ -1,6 +1,7 @@
 // How often decisions of an entry came to nothing lately: what its backoff follows from.
 //
-// The first failure costs nothing, for another place may do; who fails again and again (a binder that does
+// The first failure costs nothing, for another place may do, unless the pod is told of it: that stands for as
+// long as kube-scheduler would leave it. Who fails again and again (a binder that does
 // not see yet what the scheduler sees, an API server that refuses) waits longer each time. Owner: the
 // scheduler, one thread. Cost: O(log n), amortized. Memory: entries that failed within kFailuresForgotten.
 #pragma once
@@ -17,10 +18,11 @@ inline constexpr Duration kFailuresForgotten = Duration::seconds(60);
 
 class DecisionFailures {
  public:
+  enum class Kind : std::uint8_t { Silent, Told };
   // A decision counts once, however many of its members fail.
-  void note(const EntityKey& key, const std::string& decision, Time now);
+  void note(const EntityKey& key, const std::string& decision, Kind kind, Time now);
   void forget(const EntityKey& key) { failed_.erase(key); }
-  // Failures behind the first; 0: none that should be waited for.
+  // Failures behind the first silent one; 0: none that should be waited for.
   std::uint32_t repeated(const EntityKey& key, Time now) const;
 
  private:

@@ -26,6 +26,13 @@ struct PlacedPod {
   friend bool operator==(const PlacedPod&, const PlacedPod&) = default;
 };
 
+// Why one member of a group found no node, in Berth's words.
+struct ExplainedMember {
+  std::string pod;
+  std::string explanation;
+};
+inline constexpr std::size_t kMembersExplainedMax = 8;  // of one decision, the first in their order
+
 // Nodes that one plugin refused for one reason.
 struct RefusedNodes {
   struct Example {
@@ -51,6 +58,7 @@ struct DecisionRecord {
   std::vector<RefusedNodes> refused;  // of a group: for the first member that found no node
   std::string explanation;            // the end of the message that is Berth's own
   std::uint64_t inputs_digest = 0;
+  std::vector<ExplainedMember> members = {};  // of a group: those that were tried and refused
 };
 
 // Why a pod or a group is not tried at all.

@@ -11,6 +11,7 @@ void Diagnosis::clear() {
   flat_.clear();
   everywhere_.clear();
   error_.clear();
+  hint_.clear();
   ended_by_ = {};
 }
 
@@ -53,9 +54,10 @@ void Diagnosis::add_reason(ReasonId reason) {
   flat_.push_back(reason);
 }
 
-void Diagnosis::fail(std::string_view plugin, std::string message) {
+void Diagnosis::fail(std::string_view plugin, std::string message, std::string hint) {
   if (!error_.empty()) return;
   error_ = std::move(message);
+  hint_ = std::move(hint);
   ended_by_ = plugin;
 }
 

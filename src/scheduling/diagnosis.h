@@ -40,11 +40,13 @@ class Diagnosis {
   // The pod fits no node at all, whatever the node: a PreFilter's message.
   void refuse_everywhere(const Reason& row, std::string_view subject, std::string_view second = {});
   // An error that ends the attempt: "running … filter plugin: …". The first one stays.
-  void fail(std::string_view plugin, std::string message);
+  void fail(std::string_view plugin, std::string message, std::string hint = {});
 
   bool refused_everywhere() const { return !everywhere_.empty(); }
   const std::string& everywhere() const { return everywhere_; }
   const std::string& error() const { return error_; }
+  // What was probably meant, in our words; empty where nothing is known.
+  const std::string& hint() const { return hint_; }
   // Who refused the pod everywhere or failed; empty when nobody did.
   std::string_view ended_by() const { return ended_by_; }
 
@@ -77,6 +79,7 @@ class Diagnosis {
   std::vector<ReasonId> flat_;
   std::string everywhere_;
   std::string error_;
+  std::string hint_;  // of the error
   std::string_view ended_by_;
 };
 

@@ -25,6 +25,10 @@ std::string nearest(const CycleState& state, model::ResourceId resource, NodeId 
          " comes closest with " + amount_text(resource, std::max<std::int64_t>(0, room)) + " free";
 }
 
+std::string waits(const api::Pod& pod) {
+  return "pod " + pod.meta.ns + "/" + pod.meta.name + " waits: ";
+}
+
 // Of the nodes that are named.
 std::string taints_text(const CycleState& state, const std::vector<NodeId>& nodes) {
   std::set<std::string> texts;
@@ -86,9 +90,12 @@ std::string clause(const CycleState& state, const RefusedFor& refused, std::size
 
 }  // namespace
 
+std::string explain_error(const api::Pod& pod, const std::string& hint) {
+  return hint.empty() ? "" : waits(pod) + hint + ".";
+}
+
 std::string explain_pod(const CycleState& state, const FitError& fit_error, std::size_t node_count) {
-  const api::Pod& pod = *state.pod;
-  std::string text = "pod " + pod.meta.ns + "/" + pod.meta.name + " waits: ";
+  std::string text = waits(*state.pod);
   if (node_count == 0) return text + "the cluster has no node.";
   if (!fit_error.everywhere.empty()) return text + fit_error.everywhere + ".";
   bool first = true;

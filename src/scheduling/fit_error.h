@@ -34,6 +34,7 @@ struct RefusedFor {
 
 struct FitError {
   std::string error;       // ended the attempt
+  std::string hint;        // ours, about the error
   std::string everywhere;  // holds for every node
   std::uint32_t unresolvable = 0;
   std::uint32_t unschedulable = 0;

@@ -23,10 +23,11 @@ struct GroupCycle::Run {
 
 namespace {
 
-GroupOutcome error_outcome(const GroupInput& input, std::string message) {
+GroupOutcome error_outcome(const GroupInput& input, std::string message, std::string explanation = {}) {
   GroupOutcome outcome;
   outcome.kind = GroupOutcome::Kind::Error;
   outcome.message = std::move(message);
+  outcome.explanation = std::move(explanation);
   outcome.members.resize(input.waiting.size());
   return outcome;
 }
@@ -58,7 +59,7 @@ GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput&
                              model::Ledger::Transaction& transaction) {
   if (std::string error = group_error(input); !error.empty()) return error_outcome(input, std::move(error));
   Run run{context, input, transaction, domains_.nodes(context.cluster)};
-  if (!input.group->topology_keys.empty())
+  if (placements_ == Placements::ByTopology && !input.group->topology_keys.empty())
     run.topology = &domains_.topology(input.group->topology_keys.front(), context.cluster);
   auto placements = plugins_.placement_generator->generate(
       {run.topology ? &run.topology->tree() : nullptr, run.all_nodes, input.placed, input.occupied});
@@ -70,7 +71,8 @@ GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput&
   std::map<std::size_t, Evaluation> feasible;
   for (const std::size_t index : order) {
     Evaluation evaluation = evaluate(run, run.placements[index], ExplainMode::None);
-    if (!evaluation.error.empty()) return error_outcome(input, std::move(evaluation.error));
+    if (!evaluation.error.empty())
+      return error_outcome(input, std::move(evaluation.error), std::move(evaluation.explanation));
     // What devices take of nodes is no part of the bounds: then all placements are tried.
     const bool complete = evaluation.complete && !context.cluster.devices_take_of_nodes();
     if (evaluation.feasible) feasible.emplace(index, std::move(evaluation));
@@ -155,6 +157,7 @@ bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t me
   }
   if (!state_.diagnosis.error().empty()) {
     evaluation.error = state_.diagnosis.error();
+    evaluation.explanation = explain_error(pod, state_.diagnosis.hint());
     return false;
   }
   MemberOutcome& outcome = evaluation.members[member];
@@ -242,6 +245,16 @@ void GroupCycle::replay(Run& run, const std::vector<MemberOutcome>& members) {
   }
 }
 
+std::string GroupCycle::refusal_of(const Run& run, const Progress& progress) const {
+  const std::string unschedulable = "pod group is unschedulable";
+  // Enough members run already, but none of those that wait found a node: then no placement is blamed.
+  if (plugins_.placement_state->judge(progress) == Feasibility::Feasible) return unschedulable;
+  const std::string reason = plugins_.placement_state->reason(progress);
+  if (placements_ == Placements::NodesAlone) return reason;
+  return unschedulable + ", 0/" + std::to_string(run.placements.size()) +
+         " placements are available, first placement status: " + reason;
+}
+
 GroupOutcome GroupCycle::give_up(Run& run) {
   if (run.placements.empty()) {
     GroupOutcome outcome;
@@ -252,16 +265,12 @@ GroupOutcome GroupCycle::give_up(Run& run) {
     return outcome;
   }
   Evaluation first = evaluate(run, run.placements.front(), ExplainMode::Explain);
-  if (!first.error.empty()) return error_outcome(run.input, std::move(first.error));
+  if (!first.error.empty())
+    return error_outcome(run.input, std::move(first.error), std::move(first.explanation));
   GroupOutcome outcome;
   outcome.members = std::move(first.members);
   for (MemberOutcome& member : outcome.members) member.node = NodeId::none();
-  outcome.message = "pod group is unschedulable";
-  // Enough members run already, but none of those that wait found a node: then no placement is blamed.
-  if (plugins_.placement_state->judge(first.progress) != Feasibility::Feasible)
-    outcome.message += ", 0/" + std::to_string(run.placements.size()) +
-                       " placements are available, first placement status: " +
-                       plugins_.placement_state->reason(first.progress);
+  outcome.message = refusal_of(run, first.progress);
   outcome.explanation = explain(run);
   return outcome;
 }

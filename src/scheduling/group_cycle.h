@@ -48,10 +48,19 @@ struct GroupOutcome {
   std::string explanation;             // ours
 };
 
+// Without TopologyAwareWorkloadScheduling there are no placements: topology keys are not read, and
+// kube-scheduler's sentences do not count any.
+enum class Placements : std::uint8_t { NodesAlone, ByTopology };
+
 class GroupCycle {
  public:
-  GroupCycle(const PluginSet& plugins, DomainIndex& domains, SignatureCache& signature_cache)
-      : plugins_(plugins), domains_(domains), signature_cache_(signature_cache), pods_(plugins) {}
+  GroupCycle(const PluginSet& plugins, DomainIndex& domains, SignatureCache& signature_cache,
+             Placements placements)
+      : plugins_(plugins),
+        domains_(domains),
+        signature_cache_(signature_cache),
+        pods_(plugins),
+        placements_(placements) {}
 
   GroupOutcome run(const SchedulingContext& context, const GroupInput& input,
                    model::Ledger::Transaction& transaction);
@@ -62,6 +71,7 @@ class GroupCycle {
     bool complete = false;  // every member found a node
     Progress progress;
     std::string error;
+    std::string explanation;  // ours, of the error
     PlacementResult result;
     std::vector<MemberOutcome> members;
   };
@@ -76,6 +86,7 @@ class GroupCycle {
   void order_by_bound(Run& run, std::vector<std::size_t>& indices);
   GroupOutcome choose_best(Run& run, std::map<std::size_t, Evaluation>& evaluations);
   GroupOutcome give_up(Run& run);
+  std::string refusal_of(const Run& run, const Progress& progress) const;
   std::string explain(Run& run);
   void replay(Run& run, const std::vector<MemberOutcome>& members);
 
@@ -83,6 +94,7 @@ class GroupCycle {
   DomainIndex& domains_;
   SignatureCache& signature_cache_;
   PodCycle pods_;
+  const Placements placements_;
   CycleState state_;
 };
 

@@ -15,6 +15,11 @@ void add_once(client::Effects& effects, const client::Chain& chain) {
   effects.chains.push_back(chain);
 }
 
+void explain_member(DecisionRecord& record, const api::Pod& pod, const MemberOutcome& member) {
+  if (!member.explanation.empty() && record.members.size() < kMembersExplainedMax)
+    record.members.push_back({pod.meta.name, member.explanation});
+}
+
 // That the group is scheduled is written or about to be: enough members have a place.
 bool is_scheduled(const GroupInput& input) {
   const auto placed = std::max(input.scheduled, static_cast<std::int32_t>(input.placed.size()));
@@ -62,6 +67,7 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
     if (!member.node.valid()) {
       tell(context.view, pod, {"Unschedulable", member.sentence, member.explanation, id, kMemberRewordAfter},
            now);
+      explain_member(record, pod, member);
       continue;
     }
     chosen.push_back(i);
@@ -120,8 +126,10 @@ client::Effects Scheduler::refuse_group(const SchedulingContext& context, Queued
     const bool own_words = !member.sentence.empty();
     tell(context.view, *input.waiting[i],
          {refusal.reason, own_words ? member.sentence : refusal.of_members,
-          own_words ? member.explanation : "", id, kMemberRewordAfter},
+          own_words ? joined(member.explanation, refusal.explanation) : refusal.explanation, id,
+          kMemberRewordAfter},
          now);
+    explain_member(record, *input.waiting[i], member);
     for (const client::Chain& chain : member.deallocations) add_once(effects, chain);
     if (record.refused.empty()) record.refused = member.refused;
   }
@@ -130,12 +138,12 @@ client::Effects Scheduler::refuse_group(const SchedulingContext& context, Queued
     conditions_.want(
         context.view,
         {client::key_of(api::Kind::PodGroup, input.group->meta), input.group->meta.uid,
-         group_condition(false, refusal.reason, refusal.message, now), wording_class(outcome.message)},
+         group_condition(false, refusal.reason, refusal.sentence, now), wording_class(outcome.message)},
         now);
   record.result = refusal.result;
   record.reason = refusal.reason;
-  record.message = refusal.message;
-  record.explanation = failed ? "" : outcome.explanation;
+  record.message = refusal.message();
+  record.explanation = refusal.explanation;
   log(std::move(record));
   if (!failed && !is_scheduled(input)) overtaking_.refused(entry.key, input.group->priority);
   if (failed)

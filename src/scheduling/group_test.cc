@@ -86,16 +86,38 @@ TEST(Groups, AGangThatDoesNotFitTellsEveryMember) {
   bench.run();
   const std::string group =
       "pod group is unschedulable, 0/1 placements are available, first placement status: minCount (2) cannot "
-      "be "
-      "satisfied: 1 scheduled, 0 remaining, pod group preemption: No preemption victims found for incoming "
-      "preemptor "
-      "pod group default/g waits: the cluster does not take the 2 more pods it needs.";
+      "be satisfied: 1 scheduled, 0 remaining, pod group preemption: No preemption victims found for "
+      "incoming preemptor";
+  const std::string group_in_words =
+      " pod group default/g waits: the cluster does not take the 2 more pods it needs.";
+  const std::string member = "0/1 nodes are available: 1 Insufficient cpu.";
+  const std::string member_in_words =
+      "pod default/b waits: 1 of 1 nodes lacks cpu (n1: it asks for 2; n1 comes closest with 0 free).";
   EXPECT_EQ(bench.group_message("g"), group);
   EXPECT_EQ(bench.message_of("a"), "pod group is unschedulable, " + group);
-  EXPECT_EQ(bench.message_of("b"),
-            "0/1 nodes are available: 1 Insufficient cpu. pod default/b waits: 1 of 1 nodes lacks cpu (n1: "
-            "it asks for "
-            "2; n1 comes closest with 0 free).");
+  EXPECT_EQ(bench.event_of("a"), "pod group is unschedulable, " + group + group_in_words);
+  EXPECT_EQ(bench.message_of("b"), member);
+  EXPECT_EQ(bench.event_of("b"), member + " " + member_in_words + group_in_words);
+  const DecisionRecord& record = bench.decisions.records().back();
+  EXPECT_EQ(record.message, group + group_in_words);
+  ASSERT_EQ(record.members.size(), 1u) << "a would have had a node";
+  EXPECT_EQ(record.members[0].pod + ": " + record.members[0].explanation, "b: " + member_in_words);
+}
+
+TEST(Groups, WithoutTopologyAwareSchedulingNoPlacementsAreCounted) {
+  SchedulerOptions options;
+  options.placements = Placements::NodesAlone;
+  TestBench bench(options);
+  bench.put_node({"n1", "2"});
+  bench.put_group("g", 2, "rack");
+  bench.put_pod({"a", "2", "g"});
+  bench.put_pod({"b", "2", "g"});
+  bench.run();
+  const std::string group =
+      "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining, pod group preemption: No preemption "
+      "victims found for incoming preemptor";
+  EXPECT_EQ(bench.group_message("g"), group) << "the topology key is not read";
+  EXPECT_EQ(bench.message_of("a"), "pod group is unschedulable, " + group);
 }
 
 TEST(Groups, TheFirstMissEndsAGangThatNeedsEveryMember) {
@@ -105,7 +127,7 @@ TEST(Groups, TheFirstMissEndsAGangThatNeedsEveryMember) {
   bench.put_pod({"a", "2", "g"});
   bench.put_pod({"b", "2", "g"});
   bench.run();
-  EXPECT_TRUE(bench.message_of("a").starts_with("0/1 nodes are available: 1 Insufficient cpu. "));
+  EXPECT_EQ(bench.message_of("a"), "0/1 nodes are available: 1 Insufficient cpu.");
   EXPECT_NE(bench.group_message("g").find("0 scheduled, 1 remaining"), std::string::npos)
       << bench.group_message("g");
 }
@@ -119,7 +141,7 @@ TEST(Groups, MembersAboveTheMinimumAreBestEffort) {
   bench.put_pod({"c", "2", "g"});
   bench.run();
   EXPECT_EQ(nodes_of(bench, {"a", "b", "c"}), "a:n1 b:n1 c:");
-  EXPECT_TRUE(bench.message_of("c").starts_with("0/1 nodes are available: 1 Insufficient cpu. "));
+  EXPECT_EQ(bench.message_of("c"), "0/1 nodes are available: 1 Insufficient cpu.");
   EXPECT_EQ(bench.group_message("g"), "");
 }
 
@@ -146,6 +168,20 @@ TEST(Groups, MixedPrioritiesAreAnErrorOfTheGroup) {
   EXPECT_EQ(bench.message_of("a"), text);
   EXPECT_EQ(bench.reason_of("a"), "SchedulerError");
   EXPECT_EQ(bench.group_message("g"), text);
+}
+
+TEST(Groups, ASelectorThatFailsIsAnErrorOfTheGroupWithAHintInItsEvents) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_class("gpu", "broken");
+  bench.put_slice("s", "n1", 1);
+  bench.put_claim("c", "gpu");
+  bench.put_group("g", 1);
+  bench.put_pod({"a", "1", "g", R"(,"resourceClaims":[{"name":"dev","resourceClaimName":"c"}])"});
+  bench.run();
+  EXPECT_TRUE(bench.message_of("a").ends_with("no such key: nosuch")) << bench.message_of("a");
+  EXPECT_EQ(bench.group_message("g"), bench.message_of("a"));
+  EXPECT_EQ(bench.event_of("a"), bench.message_of("a") + " pod default/a waits: nearest is 'such'.");
 }
 
 TEST(Racks, AllMembersGoToOneRack) {
@@ -187,10 +223,12 @@ TEST(Racks, NoRackIsBigEnough) {
       "pod group is unschedulable, 0/2 placements are available, first placement status: minCount (2) cannot "
       "be "
       "satisfied: 1 scheduled, 0 remaining, pod group preemption: No preemption victims found for incoming "
-      "preemptor pod group default/g waits: none of 2 domains of rack takes the 2 more pods it needs; r1 "
-      "comes "
-      "closest with room for 1 by cpu, memory and pod slots; 1 node has no label rack.");
-  EXPECT_TRUE(bench.message_of("b").starts_with("0/1 nodes are available: 1 Insufficient cpu. "));
+      "preemptor");
+  EXPECT_TRUE(bench.event_of("b").ends_with(
+      " pod group default/g waits: none of 2 domains of rack takes the 2 more pods it needs; r1 comes "
+      "closest with room for 1 by cpu, memory and pod slots; 1 node has no label rack."))
+      << bench.event_of("b");
+  EXPECT_EQ(bench.message_of("b"), "0/1 nodes are available: 1 Insufficient cpu.");
 }
 
 TEST(Racks, NoNodeHasTheLabel) {
@@ -200,11 +238,12 @@ TEST(Racks, NoNodeHasTheLabel) {
   bench.put_pod({"a", "1", "g"});
   bench.put_pod({"b", "1", "g"});
   bench.run();
-  EXPECT_EQ(bench.message_of("a"),
+  EXPECT_EQ(bench.message_of("a"), "no feasible placements found");
+  EXPECT_EQ(bench.event_of("a"),
             "no feasible placements found pod group default/g waits: no node has the label rack.");
-  EXPECT_TRUE(
-      bench.group_message("g").starts_with("no feasible placements found, pod group preemption: No "
-                                           "preemption victims found for incoming preemptor "));
+  EXPECT_EQ(bench.group_message("g"),
+            "no feasible placements found, pod group preemption: No preemption victims found for incoming "
+            "preemptor");
 }
 
 TEST(Racks, AGrownGangStaysInItsRack) {
@@ -261,7 +300,7 @@ TEST(Groups, EnoughMembersRunButTheRestDoesNotFit) {
   bench.bind("a");
   bench.put_pod({"b", "2", "g", R"(,"preemptionPolicy":"Never")"});
   bench.run();
-  EXPECT_TRUE(bench.message_of("b").starts_with("0/1 nodes are available: 1 Insufficient cpu. "));
+  EXPECT_EQ(bench.message_of("b"), "0/1 nodes are available: 1 Insufficient cpu.");
   EXPECT_TRUE(bench.decisions.records().back().message.starts_with(
       "pod group is unschedulable, pod group preemption: No preemption victims found for incoming "
       "preemptor "))

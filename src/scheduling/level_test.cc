@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "scheduling/test_bench.h"
+#include "scheduling/writes.h"
 
 namespace berth::scheduling {
 namespace {
@@ -63,6 +64,33 @@ TEST_F(Conditions, AreRewordedRarelyWhenOnlyNumbersChanged) {
   EXPECT_TRUE(written());
 }
 
+// The condition keeps its sentence; what the event adds to it changed.
+TEST_F(Conditions, AnEventGoesOutAloneWhenOnlyItsWordsChanged) {
+  const auto want_event = [this](ConditionUpdater& updater, const std::string& words) {
+    WantedCondition one = wanted("no room");
+    one.event = failed_scheduling(*bench_.view.pods.find("default", "p"), "no room " + words, "d");
+    updater.want(bench_.view, std::move(one), bench_.now);
+  };
+  const auto told = [this](ConditionUpdater& updater) {
+    const client::Effects effects = updater.due(bench_.view, bench_.now);
+    EXPECT_TRUE(effects.chains.empty());
+    return effects.events.empty() ? "" : effects.events.front().message;
+  };
+  want_event(updater_, "at all");
+  ASSERT_TRUE(written());
+  want_event(updater_, "for 2");
+  EXPECT_EQ(told(updater_), "") << "not without a pause";
+  pass(kRewordAfter);
+  EXPECT_EQ(told(updater_), "no room for 2");
+  want_event(updater_, "for 2");
+  pass(kRewordAfter);
+  EXPECT_EQ(told(updater_), "") << "once";
+
+  ConditionUpdater restarted;
+  want_event(restarted, "for 3");
+  EXPECT_EQ(told(restarted), "no room for 3") << "what was told before is not known";
+}
+
 TEST_F(Conditions, OfAPodThatIsGoneAreForgotten) {
   want("no room");
   bench_.erase(api::Kind::Pod, "p");
@@ -73,6 +101,9 @@ TEST_F(Conditions, OfAPodThatIsGoneAreForgotten) {
 TEST(WordingClass, IsThatOfTheWordsWithoutNumbersInAnyOrder) {
   EXPECT_EQ(wording_class("1 Insufficient cpu, 3 node(s) were unschedulable"),
             wording_class("12 node(s) were unschedulable, 4 Insufficient cpu"));
+  EXPECT_EQ(wording_class("0/3 nodes are available: 1 Insufficient cpu, 2 Too many pods. preemption: none"),
+            wording_class("0/3 nodes are available: 1 Too many pods, 2 Insufficient cpu. preemption: none"))
+      << "counts decide the order of the reasons";
   EXPECT_NE(wording_class("1 Insufficient cpu"), wording_class("1 Insufficient memory"));
 }
 

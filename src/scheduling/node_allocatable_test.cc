@@ -67,8 +67,8 @@ class NodeAllocatable : public ::testing::Test {
     bench.run();
   }
   bool told(const std::string& pod, const std::string& text) {
-    const bool found = bench.message_of(pod).find(text) != std::string::npos;
-    if (!found) ADD_FAILURE() << pod << ": " << bench.message_of(pod);
+    const bool found = bench.event_of(pod).find(text) != std::string::npos;
+    if (!found) ADD_FAILURE() << pod << ": " << bench.event_of(pod);
     return found;
   }
 

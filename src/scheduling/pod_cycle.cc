@@ -173,6 +173,7 @@ FitError PodCycle::fit_error(const CycleState& state) const {
   if (!state.diagnosis.error().empty()) {
     FitError ended;
     ended.error = state.diagnosis.error();
+    ended.hint = state.diagnosis.hint();
     return ended;
   }
   FitError fit_error = add_up(state.diagnosis, state.context->cluster);

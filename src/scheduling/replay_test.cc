@@ -88,23 +88,25 @@ TEST(Replay, DecisionIdsDifferAndStandInTheLog) {
     EXPECT_NE(bench.decisions.find(request->decision_id), nullptr);
 }
 
+// As long as no two pods were created in the same second: of those the first to arrive goes first.
 TEST(Order, OfIndependentArrivalsDoesNotChangeAnyDecision) {
   std::map<std::string, std::string> expected;
   std::vector<std::string> words;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     TestBench bench;
     std::vector<std::function<void()>> arrivals = {[&] { bench.put_class("gpu", "true"); },
-                                                   [&] { bench.put_group("g", 2, "rack"); },
-                                                   [&] { bench.put_group("h", 3, "rack"); }};
+                                                   [&] { bench.put_group("g", 2, "rack", 0, 1); },
+                                                   [&] { bench.put_group("h", 3, "rack", 0, 2); }};
     for (int i = 0; i < 6; ++i) {
       const std::string n = std::to_string(i);
       arrivals.push_back(
           [&bench, n, i] { bench.put_node({"n" + n, "3", "8Gi", "5", {{"rack", i < 3 ? "r1" : "r2"}}}); });
       arrivals.push_back([&bench, n] { bench.put_slice("s" + n, "n" + n, 1); });
       arrivals.push_back([&bench, n] { bench.put_claim("c" + n, "gpu"); });
-      arrivals.push_back(
-          [&bench, n] { bench.put_pod({"d" + n, "1", "", kClaimPrefix + ("c" + n) + "\"}]"}); });
-      arrivals.push_back([&bench, n] { bench.put_pod({"p" + n, "1"}); });
+      arrivals.push_back([&bench, n, i] {
+        bench.put_pod({"d" + n, "1", "", kClaimPrefix + ("c" + n) + "\"}]", "", "", 10 + i});
+      });
+      arrivals.push_back([&bench, n, i] { bench.put_pod({"p" + n, "1", "", "", "", "", 20 + i}); });
     }
     for (const char* pod : {"g1", "g2", "h1", "h2", "h3"})
       arrivals.push_back([&bench, pod] { bench.put_pod({pod, "1", std::string(1, pod[0])}); });
@@ -115,7 +117,7 @@ TEST(Order, OfIndependentArrivalsDoesNotChangeAnyDecision) {
 
     std::map<std::string, std::string> placed;
     for (const auto& [key, pod] : bench.view.pods.all())
-      placed[key.name] = bench.node_of(key.name) + " " + bench.message_of(key.name);
+      placed[key.name] = bench.node_of(key.name) + " " + bench.event_of(key.name);
     if (seed == 0) expected = placed;
     EXPECT_EQ(placed, expected) << "seed " << seed;
   }

@@ -6,6 +6,7 @@
 #include "base/hex.h"
 #include "base/known_defects.h"
 #include "scheduling/claims.h"
+#include "scheduling/explain.h"
 #include "scheduling/writes.h"
 
 namespace berth::scheduling {
@@ -39,7 +40,7 @@ Scheduler::Scheduler(SchedulerOptions options, dra::SelectorEvaluator& selectors
       inputs_(inputs),
       cluster_(options_.gates.node_allocatable_resources ? model::NodeAllocatable::Counted
                                                          : model::NodeAllocatable::Ignored),
-      core_(cluster_, selectors, options_.gates, options_.device_scoring),
+      core_(cluster_, selectors, {options_.gates, options_.device_scoring, options_.placements}),
       overtaking_(options_.overtaking_limit) {}
 
 std::vector<client::Interest> Scheduler::interests() const {
@@ -128,12 +129,27 @@ void Scheduler::request_changed(const client::View& view, const client::Delta& d
   const bool failed = after && api::failed_for_good(*after);
   const bool had_failed = before && api::failed_for_good(*before) && !replaced;
   if (!after || (failed && !had_failed)) queue_.wake(kEventPodGone, now);
+  if (after && api::is_failing(*after) && !had_failed)
+    device_waits_.note(view, *after);
+  else if (before && after)
+    device_waits_.forget(*before);
   if (had_failed || (after && !failed)) return;
   if (after) avoid_list_.note(*after, cluster_, now, now + options_.cool_down);
   // One that is gone while its pod stays is a failure too: it may be that only this view still has the pod.
-  const api::BindRequest& lost = after ? *after : *before;
-  if (const api::Pod* pod = view.pods.find(lost.meta.ns, lost.pod_name))
-    failures_.note(entry_of(*pod), lost.decision_id, now);
+  request_failed(view, after ? *after : *before, now);
+}
+
+// The pod is told why where kube-scheduler would have been the one who waited for its devices.
+void Scheduler::request_failed(const client::View& view, const api::BindRequest& request, Time now) {
+  const std::string sentence = device_waits_.take(request);
+  const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);
+  if (!pod) return;
+  const bool told = !sentence.empty() && ours(*pod) && pod->meta.uid == request.pod_uid && !pod->bound();
+  failures_.note(entry_of(*pod), request.decision_id,
+                 told ? DecisionFailures::Kind::Told : DecisionFailures::Kind::Silent, now);
+  if (told)
+    tell(view, *pod, {"SchedulerError", sentence, explain_error(*pod, request.message), request.decision_id},
+         now);
 }
 
 void Scheduler::apply(const client::View& view, const client::Delta& delta, Time now) {
@@ -215,13 +231,13 @@ PreEnqueueResult Scheduler::pre_enqueue(const client::View& view, const api::Pod
 
 void Scheduler::tell(const client::View& view, const api::Pod& pod, const SchedulingFailure& refusal,
                      Time now) {
-  std::string message = refusal.sentence;
-  if (!refusal.explanation.empty()) message += " " + refusal.explanation;
-  conditions_.want(view,
-                   {client::key_of(api::Kind::Pod, pod.meta), pod.meta.uid,
-                    pod_unscheduled(pod, refusal.reason, message, now), wording_class(refusal.sentence),
-                    refusal.reword_after, failed_scheduling(pod, message, refusal.decision)},
-                   now);
+  const std::string message = joined(refusal.sentence, refusal.explanation);
+  conditions_.want(
+      view,
+      {client::key_of(api::Kind::Pod, pod.meta), pod.meta.uid,
+       pod_unscheduled(pod, refusal.reason, refusal.sentence, now), wording_class(refusal.sentence),
+       refusal.reword_after, failed_scheduling(pod, message, refusal.decision)},
+      now);
 }
 
 void Scheduler::enqueue(const QueuedEntity& entry, Time now) {
@@ -299,14 +315,13 @@ void Scheduler::reconsider_group(const client::View& view, const EntityKey& key,
 }
 
 void Scheduler::reconsider(const client::View& view, Time now) {
-  for (const EntityKey& key : dirty_) {
+  for (const EntityKey& key : dirty_.take()) {
     if (key.kind == EntityKind::Pod) {
       reconsider_pod(view, key, now);
     } else {
       reconsider_group(view, key, now);
     }
   }
-  dirty_.clear();
 }
 
 void Scheduler::audit(const client::View& view, Time now) {

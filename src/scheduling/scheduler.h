@@ -21,6 +21,8 @@
 #include "scheduling/condition_updater.h"
 #include "scheduling/decision_core.h"
 #include "scheduling/decision_failures.h"
+#include "scheduling/device_wait_errors.h"
+#include "scheduling/dirty_entities.h"
 #include "scheduling/input_log.h"
 #include "scheduling/overtaking_guard.h"
 #include "scheduling/term_seals.h"
@@ -37,6 +39,7 @@ struct SchedulerOptions {
   bool records_in_memory = false;                        // of an earlier process may be lost: TermSeals
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
   dra::DeviceGates gates = {};
+  Placements placements = Placements::ByTopology;
 };
 
 // The model is compared with the live objects, so many rows at a time.
@@ -59,7 +62,9 @@ class Scheduler final : public client::StatefulDecider {
   const model::Cluster& cluster() const { return cluster_; }
   const SchedulingQueue& queue() const { return queue_; }
   // What is kept beside the model: nothing in a standby.
-  std::size_t remembered() const { return dirty_.size() + in_flight_.size() + written_gangs_.size(); }
+  std::size_t remembered() const {
+    return dirty_.size() + in_flight_.size() + written_gangs_.size() + device_waits_.size();
+  }
 
  private:
   // A decision whose writes are under way.
@@ -84,6 +89,7 @@ class Scheduler final : public client::StatefulDecider {
 
   void pod_changed(const client::View& view, const client::Delta& delta, Time now);
   void claim_changed(const client::View& view, const client::Delta& delta, Time now);
+  void request_failed(const client::View& view, const api::BindRequest& request, Time now);
   void request_changed(const client::View& view, const client::Delta& delta, Time now);
   void start(const client::View& view, Time now);
   // Writes of TermSeals; once none is left, pods that ask for devices are looked at.
@@ -144,7 +150,7 @@ class Scheduler final : public client::StatefulDecider {
   SchedulingQueue queue_;
   bool leading_ = false;  // apply() does more than keep the model
   client::Leadership leadership_;
-  std::set<EntityKey> dirty_;  // entries to look at before the next decision
+  DirtyEntities dirty_;
   ConditionUpdater conditions_;
   Withdrawals withdrawals_;
   TermSeals seals_;
@@ -158,6 +164,7 @@ class Scheduler final : public client::StatefulDecider {
       written_gangs_;  // decisions that were written in full, while requests of them stand
   BindFailureAvoidList avoid_list_;
   DecisionFailures failures_;
+  DeviceWaitErrors device_waits_;
   std::uint64_t sequence_ = 0;
   std::uint64_t state_digest_ = 0;  // of all live objects' versions, whatever the order they came in
   std::uint64_t latest_digest_ = 0;

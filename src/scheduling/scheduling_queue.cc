@@ -14,10 +14,12 @@ Duration backoff_after(std::uint32_t attempts) {
 bool queue_sort_less(const QueuedEntity& a, const QueuedEntity& b) {
   if (a.priority != b.priority) return a.priority > b.priority;
   if (a.since != b.since) return a.since < b.since;
+  if (a.arrival != b.arrival) return a.arrival < b.arrival;
   return a.key < b.key;
 }
 
 void SchedulingQueue::place(QueuedSlot slot) {
+  if (slot.entry.arrival == 0) slot.entry.arrival = ++arrivals_;
   const EntityKey key = slot.entry.key;
   if (slot.place == SubQueue::Active) active_.insert(slot.entry);
   if (slot.place == SubQueue::Backoff || slot.place == SubQueue::ErrorBackoff)
@@ -48,14 +50,19 @@ void SchedulingQueue::add_after_failures(const EntityKey& key, std::int32_t prio
                                          std::uint32_t attempts, Time now) {
   const auto known = entries_.find(key);
   if (known != entries_.end() && known->second.place != SubQueue::Gated) return add(key, priority, since);
-  if (known != entries_.end()) erase(key);
-  put_after_error({key, priority, since, attempts}, now);
+  QueuedEntity entry{key, priority, since, attempts};
+  if (known != entries_.end()) entry.arrival = known->second.entry.arrival;
+  erase(key);
+  put_after_error(std::move(entry), now);
 }
 
 void SchedulingQueue::gate(const EntityKey& key, std::int32_t priority, Time since) {
-  const auto known = entries_.find(key);
-  if (known != entries_.end()) take_out(known->second);
-  place({{key, priority, since, 0}, SubQueue::Gated, 0, {}, {}});
+  QueuedSlot slot{{key, priority, since, 0}, SubQueue::Gated, 0, {}, {}};
+  if (const auto known = entries_.find(key); known != entries_.end()) {
+    slot.entry.arrival = known->second.entry.arrival;
+    take_out(known->second);
+  }
+  place(std::move(slot));
 }
 
 void SchedulingQueue::erase(const EntityKey& key) {

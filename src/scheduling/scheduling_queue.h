@@ -33,16 +33,19 @@ struct EntityKey {
 struct QueuedEntity {
   EntityKey key;
   std::int32_t priority = 0;
-  Time since;  // enqueued first; the older entry goes first
+  Time since;  // of its creation, in whole seconds; the older entry goes first
   std::uint32_t attempts = 0;
+  std::uint64_t arrival = 0;  // counted by the queue that saw it first; 0: not seen by any
 };
 
-// QueueSort: priority descending, then the older one, then by name; of one name the pod before the group.
+// QueueSort: priority descending, then the older one, then the one that arrived first, as kube-scheduler has
+// it; without arrivals by name, of one name the pod before the group.
 bool queue_sort_less(const QueuedEntity& a, const QueuedEntity& b);
 
 class SchedulingQueue {
  public:
-  // Makes the entry active; a known one keeps its place, and is let out of the gate.
+  // Makes the entry active; a known one keeps its place, and is let out of the gate. Unknown ones arrive in
+  // the order of the calls, here and below.
   void add(const EntityKey& key, std::int32_t priority, Time since);
   // Makes an entry that is not known active after a backoff: its latest `attempts` came to nothing.
   void add_after_failures(const EntityKey& key, std::int32_t priority, Time since, std::uint32_t attempts,
@@ -90,6 +93,7 @@ class SchedulingQueue {
   void let_out(const EntityKey& key, Time now);
   void advance(Time now);
 
+  std::uint64_t arrivals_ = 0;
   std::map<EntityKey, QueuedSlot> entries_;
   std::set<QueuedEntity, Order> active_;
   std::set<Deadline> backoff_;  // both kinds of backoff

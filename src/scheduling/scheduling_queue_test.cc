@@ -19,13 +19,13 @@ std::vector<std::string> drain(SchedulingQueue& queue, Time now) {
   return names;
 }
 
-TEST(SchedulingQueue, GoesByPriorityThenAgeThenName) {
+TEST(SchedulingQueue, GoesByPriorityThenAgeThenArrival) {
   SchedulingQueue queue;
   queue.add(pod("young"), 0, kStart + Duration::seconds(1));
   queue.add(pod("b"), 0, kStart);
   queue.add(pod("a"), 0, kStart);
   queue.add(pod("high"), 10, kStart + Duration::seconds(9));
-  EXPECT_EQ(drain(queue, kStart), (std::vector<std::string>{"high", "a", "b", "young"}));
+  EXPECT_EQ(drain(queue, kStart), (std::vector<std::string>{"high", "b", "a", "young"}));
 }
 
 TEST(SchedulingQueue, AnEntryThatWasGatedGoesByTheAgeThatItIsAddedWith) {
@@ -60,22 +60,52 @@ TEST(SchedulingQueue, WhoFailedAgainComesAfterABackoffAlsoOutOfTheGate) {
   EXPECT_TRUE(queue.pop(kStart + Duration::seconds(2))) << "the backoff does not begin again";
 }
 
+TEST(SchedulingQueue, WithinASecondOfCreationTheFirstToArriveGoesFirst) {
+  SchedulingQueue queue;
+  queue.gate(pod("z"), 0, kStart);
+  queue.add(pod("b"), 0, kStart);
+  queue.add(pod("a"), 0, kStart);
+  queue.add(pod("older"), 0, kStart - Duration::seconds(1));
+  queue.add(pod("z"), 0, kStart);
+  std::string order;
+  while (std::optional<QueuedEntity> entry = queue.pop(kStart)) {
+    order += entry->key.name + " ";
+    if (entry->attempts == 1 && entry->key.name == "b") queue.put_unschedulable(*entry, kEventAny, kStart);
+  }
+  EXPECT_EQ(order, "older z b a ");
+  queue.add(pod("c"), 0, kStart);
+  queue.wake(kEventAny, kStart);
+  EXPECT_EQ(queue.pop(kStart + Duration::seconds(1))->key.name, "b") << "it keeps its place";
+  EXPECT_TRUE(queue_sort_less({pod("a"), 0, kStart}, {pod("b"), 0, kStart})) << "a plan knows no arrivals";
+}
+
 TEST(DecisionFailures, CountADecisionOnceAndAreForgotten) {
   DecisionFailures failures;
   EXPECT_EQ(failures.repeated(pod("a"), kStart), 0u);
-  failures.note(pod("a"), "d1", kStart);
-  failures.note(pod("a"), "d1", kStart);
+  failures.note(pod("a"), "d1", DecisionFailures::Kind::Silent, kStart);
+  failures.note(pod("a"), "d1", DecisionFailures::Kind::Silent, kStart);
   EXPECT_EQ(failures.repeated(pod("a"), kStart), 0u) << "another place may do";
-  failures.note(pod("a"), "d2", kStart);
-  failures.note(pod("a"), "d3", kStart);
+  failures.note(pod("a"), "d2", DecisionFailures::Kind::Silent, kStart);
+  failures.note(pod("a"), "d3", DecisionFailures::Kind::Silent, kStart);
   EXPECT_EQ(failures.repeated(pod("a"), kStart), 2u);
   EXPECT_EQ(failures.repeated(pod("b"), kStart), 0u);
   EXPECT_EQ(failures.repeated(pod("a"), kStart + kFailuresForgotten), 0u);
-  failures.note(pod("a"), "d4", kStart + kFailuresForgotten);
+  failures.note(pod("a"), "d4", DecisionFailures::Kind::Silent, kStart + kFailuresForgotten);
   EXPECT_EQ(failures.repeated(pod("a"), kStart + kFailuresForgotten), 0u) << "it begins anew";
-  failures.note(pod("a"), "d5", kStart + kFailuresForgotten);
+  failures.note(pod("a"), "d5", DecisionFailures::Kind::Silent, kStart + kFailuresForgotten);
   failures.forget(pod("a"));
   EXPECT_EQ(failures.repeated(pod("a"), kStart + kFailuresForgotten), 0u);
+}
+
+TEST(DecisionFailures, OneThatThePodIsToldOfIsWaitedFor) {
+  DecisionFailures failures;
+  failures.note(pod("a"), "d1", DecisionFailures::Kind::Told, kStart);
+  EXPECT_EQ(failures.repeated(pod("a"), kStart), 1u);
+  failures.note(pod("a"), "d1", DecisionFailures::Kind::Told, kStart);
+  EXPECT_EQ(failures.repeated(pod("a"), kStart), 1u) << "two members of one decision";
+  failures.note(pod("b"), "d2", DecisionFailures::Kind::Silent, kStart);
+  failures.note(pod("b"), "d2", DecisionFailures::Kind::Told, kStart);
+  EXPECT_EQ(failures.repeated(pod("b"), kStart), 1u);
 }
 
 TEST(SchedulingQueue, OnlyAHintedEventWakesAnUnschedulableEntry) {

@@ -19,7 +19,8 @@ class Lent {
   }
   ~Lent() {
     std::swap(state_.diagnosis, diagnosis_);
-    if (!diagnosis_.error().empty()) state_.diagnosis.fail(diagnosis_.ended_by(), diagnosis_.error());
+    if (!diagnosis_.error().empty())
+      state_.diagnosis.fail(diagnosis_.ended_by(), diagnosis_.error(), diagnosis_.hint());
   }
   Lent(const Lent&) = delete;
   Lent& operator=(const Lent&) = delete;

@@ -17,7 +17,8 @@ class FakeSelectors final : public dra::SelectorEvaluator {
  public:
   Result<bool> evaluate(std::string_view text, std::string_view driver, const api::Device& device) override {
     if (text == "broken" || (text == "sound" && device.attributes.contains("broken")))
-      return Error(ErrorCode::Invalid, "no such key: nosuch");
+      return Error(ErrorCode::Invalid, "no such key: nosuch")
+          .because_of(Error(ErrorCode::Invalid, "nearest is 'such'"));
     return text == "true" || text == "sound" || text == "device.driver == '" + std::string(driver) + "'";
   }
   Result<api::AttributeValue> derive(std::string_view, std::string_view, const api::Device&) override {
@@ -59,8 +60,9 @@ class TestBench {
   void put(api::Kind kind, const std::string& text);
   void put_node(const NodeSpec& spec);
   void put_pod(const PodSpec& spec);
-  // `minimum` 0: the basic policy. `key`: the topology key, or empty.
-  void put_group(const std::string& name, int minimum, const std::string& key = "", int priority = 0);
+  // `minimum` 0: the basic policy. `key`: the topology key, or empty. `created` 0: without a time.
+  void put_group(const std::string& name, int minimum, const std::string& key = "", int priority = 0,
+                 int created = 0);
   void put_class(const std::string& name, const std::string& selector);
   // A pool of `count` devices d0… on one node.
   void put_slice(const std::string& name, const std::string& node, int count,
@@ -78,6 +80,8 @@ class TestBench {
   std::string node_of(const std::string& pod, const std::string& ns = "default") const;
   std::string message_of(const std::string& pod) const;
   std::string reason_of(const std::string& pod) const;
+  // Of the latest event about the pod; "" when there is none.
+  std::string event_of(const std::string& pod) const;
   std::string group_message(const std::string& group) const;
   void bind(const std::string& pod);  // as the binder would
   // As the binder's gang barrier would, for the decision of the pod's bind request.

@@ -31,6 +31,14 @@ void TestBench::put_node(const NodeSpec& spec) {
                            spec.memory + R"(","pods":")" + spec.pods + "\"" + spec.allocatable + "}}}");
 }
 
+namespace {
+
+std::string time_text(int created) {
+  return format_time(Time::from_seconds(1'700'000'000 + created));
+}
+
+}  // namespace
+
 void TestBench::put_pod(const PodSpec& spec) {
   Json requests = Json::object();
   if (!spec.cpu.empty()) requests["cpu"] = spec.cpu;
@@ -38,19 +46,21 @@ void TestBench::put_pod(const PodSpec& spec) {
   std::string text =
       R"({"metadata":{"name":")" + spec.name + R"(","namespace":"default","uid":")" +
       (spec.uid.empty() ? "uid-" + spec.name : spec.uid) + R"(","generation":1,"creationTimestamp":")" +
-      format_time(Time::from_seconds(1'700'000'000 + spec.created)) +
+      time_text(spec.created) +
       R"("},"spec":{"schedulerName":"berth","containers":[{"name":"c","resources":{"requests":)" +
       to_string(requests) + "}}]" + spec.spec;
   if (!spec.group.empty()) text += R"(,"schedulingGroup":{"podGroupName":")" + spec.group + "\"}";
   put(api::Kind::Pod, text + R"(},"status":{"phase":"Pending"}})");
 }
 
-void TestBench::put_group(const std::string& name, int minimum, const std::string& key, int priority) {
+void TestBench::put_group(const std::string& name, int minimum, const std::string& key, int priority,
+                          int created) {
   const std::string policy =
       minimum == 0 ? R"({"basic":{}})" : R"({"gang":{"minCount":)" + std::to_string(minimum) + "}}";
-  std::string text = R"({"metadata":{"name":")" + name + R"(","namespace":"default","uid":"uid-group-)" +
-                     name + R"("},"spec":{"priority":)" + std::to_string(priority) +
-                     R"(,"schedulingPolicy":)" + policy;
+  std::string text =
+      R"({"metadata":{"name":")" + name + R"(","namespace":"default","uid":"uid-group-)" + name + "\"" +
+      (created == 0 ? "" : R"(,"creationTimestamp":")" + time_text(created) + "\"") +
+      R"(},"spec":{"priority":)" + std::to_string(priority) + R"(,"schedulingPolicy":)" + policy;
   if (!key.empty()) text += R"(,"schedulingConstraints":{"topology":[{"key":")" + key + "\"}]}";
   put(api::Kind::PodGroup, text + "}}");
 }
@@ -157,6 +167,13 @@ std::string field(const Object* object, std::string_view type, std::string api::
 
 std::string TestBench::message_of(const std::string& pod) const {
   return field(view.pods.find("default", pod), "PodScheduled", &api::Condition::message);
+}
+
+std::string TestBench::event_of(const std::string& pod) const {
+  std::string latest;
+  for (const client::EventNote& event : events)
+    if (event.regarding.kind == api::Kind::Pod && event.regarding.name == pod) latest = event.message;
+  return latest;
 }
 
 std::string TestBench::reason_of(const std::string& pod) const {

@@ -1,6 +1,7 @@
 #include "sim/story.h"
 
-#include <cstdio>
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include "api/type_table.h"
@@ -43,8 +44,17 @@ api::ResourceRef ref_of(const StoryName& name) {
           std::string(name.resource->plural)};
 }
 
+constexpr std::array<std::string_view, 4> kShortWords = {"phase", "node", "why", "event"};
+constexpr std::array<std::string_view, 2> kContainingWords = {"why", "event"};
+
+template <std::size_t kCount>
+bool is_one_of(const std::array<std::string_view, kCount>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
 // What short words of an expectation mean for an object.
-std::string word_of(const Json& object, std::string_view word) {
+std::string word_of(World& world, const Json& object, std::string_view word) {
+  if (word == "event") return failed_scheduling_event(world, object);
   if (word == "phase") {
     const Json* phase = object.find_path({"status", "phase"});
     return phase && phase->is_string() ? phase->as_string() : "";
@@ -225,13 +235,13 @@ class Runner {
     return std::string();
   }
 
-  static std::string differs(const std::string& name, const Json& object, const Json& expected) {
+  std::string differs(const std::string& name, const Json& object, const Json& expected) {
     if (!expected.is_object()) return name + ": an expectation is {word: value}";
     for (const JsonMember& member : expected.as_object()) {
-      const bool short_word = member.key == "phase" || member.key == "node" || member.key == "why";
+      const bool short_word = is_one_of(kShortWords, member.key);
       const Json* found = short_word ? nullptr : value_at(object, member.key);
-      const Json got = short_word ? Json(word_of(object, member.key)) : found ? *found : Json();
-      const bool contained = member.key == "why" && member.value.is_string() &&
+      const Json got = short_word ? Json(word_of(world_, object, member.key)) : found ? *found : Json();
+      const bool contained = is_one_of(kContainingWords, member.key) && member.value.is_string() &&
                              got.as_string().find(member.value.as_string()) != std::string::npos;
       const bool any =
           member.value.is_string() && member.value.as_string() == "*" && !got.is_null() && got != Json("");
@@ -247,6 +257,22 @@ class Runner {
 };
 
 }  // namespace
+
+std::string failed_scheduling_event(World& world, const Json& object) {
+  const Json& meta = object.part("metadata");
+  std::uint64_t latest = 0;
+  std::string message;
+  for (const Json& event : world.read_all({"", "v1", "events"})) {
+    if (event.string_at("reason") != "FailedScheduling" ||
+        event.part("involvedObject").string_at("uid") != meta.string_at("uid"))
+      continue;
+    const std::uint64_t written = api::decode_meta(event).resource_version;
+    if (written <= latest) continue;
+    latest = written;
+    message = event.string_at("message");
+  }
+  return message;
+}
 
 Status give(World& world, const std::string& path) {
   const std::string text = TRY(read_text_file(path, kStoryBytesMax));

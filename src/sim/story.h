@@ -19,6 +19,9 @@ struct StoryResult {
 // Creates every document of a file in the world.
 Status give(World& world, const std::string& path);
 
+// The message of the event FailedScheduling about the object that was written last; empty: there is none.
+std::string failed_scheduling_event(World& world, const Json& object);
+
 // Refuses (Invalid) a file that is no story, with file and step. `at_end` sees the world of a story that came
 // as expected.
 Result<StoryResult> run_story(const std::string& file, const std::string& given_directory,

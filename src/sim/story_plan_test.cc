@@ -7,6 +7,7 @@
 #include "base/testing/source_dir.h"
 #include "dra/cel_selectors.h"
 #include "planning/plan.h"
+#include "scheduling/decision_core.h"
 #include "sim/story.h"
 #include "sim/test_stories.h"
 
@@ -36,20 +37,26 @@ std::string condition_message(const Json& object, std::string_view type) {
   return "";
 }
 
+struct Refused {
+  std::string condition;  // Kubernetes' sentence; of a group that came to its minimum empty
+  std::string event;      // of the pod, or of a member of the group
+};
+
 // By "pod/ns/name" and "group/ns/name": what the live scheduler said of what it could not place.
-std::map<std::string, std::string> refused_live(World& world) {
-  std::map<std::string, std::string> refused;
+std::map<std::string, Refused> refused_live(World& world) {
+  std::map<std::string, Refused> refused;
   for (const Json& pod : world.read_all(api::ref_of(Kind::Pod))) {
     const std::string ns(pod.part("metadata").string_at("namespace"));
     const std::string message = condition_message(pod, "PodScheduled");
     const std::string_view group = pod.part("spec").part("schedulingGroup").string_at("podGroupName");
     if (message.empty() || !pod.part("spec").string_at("nodeName").empty()) continue;
+    const std::string event = failed_scheduling_event(world, pod);
     if (group.empty())
-      refused["pod/" + ns + "/" + std::string(pod.part("metadata").string_at("name"))] = message;
+      refused["pod/" + ns + "/" + std::string(pod.part("metadata").string_at("name"))] = {message, event};
     else if (const Json object = world.read(api::ref_of(Kind::PodGroup), ns, std::string(group));
              !object.is_null())
-      refused["group/" + ns + "/" + std::string(group)] =
-          condition_message(object, "PodGroupInitiallyScheduled");
+      refused["group/" + ns + "/" + std::string(group)] = {
+          condition_message(object, "PodGroupInitiallyScheduled"), event};
   }
   return refused;
 }
@@ -60,7 +67,7 @@ std::string key_of(const planning::Decision& decision) {
 
 void compare(World& world) {
   world.advance(kAtRest);
-  const std::map<std::string, std::string> live = refused_live(world);
+  const std::map<std::string, Refused> live = refused_live(world);
   planning::PlanOptions options;
   options.now = world.now();
   options.gates = &world.gates();
@@ -75,11 +82,14 @@ void compare(World& world) {
           << key_of(decision) << ": " << name_of(decision.result) << ": " << decision.message;
       continue;
     }
-    EXPECT_NE(decision.result, ResultKind::Placed) << key_of(decision) << " waits: " << found->second;
+    const auto& [condition, event] = found->second;
+    EXPECT_NE(decision.result, ResultKind::Placed) << key_of(decision) << " waits: " << condition;
     // A group that came to its minimum keeps its condition, whatever becomes of more members.
-    if (!found->second.empty()) {
-      EXPECT_EQ(decision.message, found->second) << key_of(decision);
-    }
+    if (condition.empty()) continue;
+    EXPECT_EQ(decision.message, scheduling::joined(condition, decision.explanation)) << key_of(decision);
+    const bool told = decision.group ? event.ends_with(decision.explanation) : event == decision.message;
+    EXPECT_TRUE(event.empty() ? decision.reason == "SchedulingGated" : told)
+        << key_of(decision) << ": " << event;
   }
 }
 

@@ -22,6 +22,43 @@ Container decode_container(const Json& json) {
   return container;
 }
 
+void decode_host_ports(const Json& container, std::vector<HostPort>& ports) {
+  for (const Json& port : container.items_at("ports")) {
+    const std::int64_t number = port.int_at("hostPort");
+    if (number <= 0) continue;
+    HostPort& taken = ports.emplace_back();
+    taken.port = static_cast<std::int32_t>(number);
+    taken.protocol = port.string_at("protocol");
+    taken.ip = port.string_at("hostIP");
+    if (taken.protocol.empty()) taken.protocol = "TCP";
+    if (taken.ip.empty()) taken.ip = "0.0.0.0";
+  }
+}
+
+// Whether a container of the spec, of any kind, has an item with the property in its list.
+template <class Property>
+bool any_container(const Json& spec, std::string_view list, const Property& property) {
+  for (const char* kind : {"containers", "initContainers", "ephemeralContainers"})
+    for (const Json& container : spec.items_at(kind))
+      for (const Json& item : container.items_at(list))
+        if (property(item)) return true;
+  return false;
+}
+
+std::vector<std::string_view> required_features(const Json& spec) {
+  std::vector<std::string_view> features;
+  if (any_container(spec, "restartPolicyRules",
+                    [](const Json& rule) { return rule.string_at("action") == "RestartAllContainers"; }))
+    features.push_back("RestartAllContainersOnContainerExits");
+  const Json* host_users = spec.find("hostUsers");
+  if (spec.bool_at("hostNetwork") && host_users && !host_users->is_null() && !spec.bool_at("hostUsers"))
+    features.push_back("UserNamespacesHostNetworkSupport");
+  if (any_container(spec, "volumeMounts",
+                    [](const Json& mount) { return !mount.items_at("bindMountOptions").empty(); }))
+    features.push_back("VolumeBindMountOptions");
+  return features;
+}
+
 void decode_spec(const Json& spec, Pod& pod) {
   pod.node_name = spec.string_at("nodeName");
   pod.scheduler_name = spec.string_at("schedulerName");
@@ -35,9 +72,15 @@ void decode_spec(const Json& spec, Pod& pod) {
           spec.find_path({"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"}))
     pod.required_node_affinity = decode_node_selector(*required);
   for (const Json& item : spec.items_at("tolerations")) pod.tolerations.push_back(decode_toleration(item));
-  for (const Json& item : spec.items_at("containers")) pod.containers.push_back(decode_container(item));
-  for (const Json& item : spec.items_at("initContainers"))
+  for (const Json& item : spec.items_at("containers")) {
+    pod.containers.push_back(decode_container(item));
+    decode_host_ports(item, pod.host_ports);
+  }
+  for (const Json& item : spec.items_at("initContainers")) {
     pod.init_containers.push_back(decode_container(item));
+    if (pod.init_containers.back().restartable_init) decode_host_ports(item, pod.host_ports);
+  }
+  pod.required_features = required_features(spec);
   pod.overhead = decode_resource_map(spec.find("overhead"));
   if (const Json* requests = spec.find_path({"resources", "requests"}))
     pod.pod_level_requests = decode_resource_map(requests);

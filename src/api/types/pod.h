@@ -19,6 +19,13 @@ struct Container {
   bool restartable_init = false;  // an init container with restartPolicy Always
 };
 
+// A port of the node that a container listens on.
+struct HostPort {
+  std::int32_t port = 0;
+  std::string protocol;  // TCP, UDP, SCTP
+  std::string ip;        // of the node; 0.0.0.0: every one
+};
+
 struct Toleration {
   std::string key;
   std::string op;  // Exists, Equal, Gt, Lt (of the taint's value, as numbers); empty means Equal
@@ -68,6 +75,9 @@ struct Pod {
   std::vector<Toleration> tolerations;
   std::vector<Container> containers;
   std::vector<Container> init_containers;
+  std::vector<HostPort> host_ports;  // of containers and sidecars
+  // What a node must declare in status.declaredFeatures; names of static lifetime. Source: KEP-5328.
+  std::vector<std::string_view> required_features;
   ResourceMap overhead;
   std::optional<ResourceMap> pod_level_requests, pod_level_limits;
   std::vector<std::string> scheduling_gates;

@@ -37,6 +37,20 @@ TEST(Types, PodRequestsFollowInitContainersAndSidecars) {
   EXPECT_EQ(requests.find("memory")->second, *parse_quantity("1Gi"));
 }
 
+TEST(Types, PodsTellWhatTheyWantOfTheNodeBesideResources) {
+  const Pod pod = decode_pod(
+      *parse_json(R"({"spec":{"hostNetwork":true,"hostUsers":true,"containers":[{"ports":[{"hostPort":80},)"
+                  R"({"containerPort":1},{"hostPort":53,"protocol":"UDP","hostIP":"10.0.0.1"}],)"
+                  R"("volumeMounts":[{"bindMountOptions":["noexec"]}]}],"initContainers":[)"
+                  R"({"ports":[{"hostPort":1}]},{"restartPolicy":"Always","ports":[{"hostPort":2}]}]}})"),
+      nullptr);
+  std::string ports;
+  for (const HostPort& port : pod.host_ports)
+    ports += port.protocol + " " + port.ip + ":" + std::to_string(port.port) + " ";
+  EXPECT_EQ(ports, "TCP 0.0.0.0:80 UDP 10.0.0.1:53 TCP 0.0.0.0:2 ") << "an init container is gone by then";
+  EXPECT_EQ(pod.required_features, (std::vector<std::string_view>{"VolumeBindMountOptions"}));
+}
+
 TEST(Types, AllocationsSurviveARoundTrip) {
   const char* text = R"({"devices":{"results":[{"request":"r/a","driver":"d","pool":"p","device":"x",
     "adminAccess":true,"tolerations":[{"key":"k","operator":"Exists"}],"bindingConditions":["Ready"],

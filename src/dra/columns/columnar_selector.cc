@@ -320,7 +320,7 @@ Result<bool> ColumnarSelector::evaluate(std::string_view driver, const api::Devi
   const cel::Value variables[] = {cel::Value::borrow_object(record)};
   const cel::EvalResult result = program_.evaluate(variables);
   if (result.ok()) return result.value().is_true();
-  return Error(ErrorCode::Invalid, "CEL runtime error: " + result.failure().text);
+  return runtime_error(result.failure());
 }
 
 }  // namespace berth::dra

@@ -202,9 +202,11 @@ SelectorFault SelectorCache::fault_of(SelectorSetId id, std::string_view driver,
         programs[i] ? (*programs[i])->evaluate(driver, device) : Result<bool>(programs[i].error());
     if (answer) continue;
     const bool of_class = i < set.of_class;
-    return {of_class, of_class ? i : i - set.of_class, answer.error().message()};
+    const Error* hint = answer.error().cause();
+    return {of_class, of_class ? i : i - set.of_class, answer.error().message(),
+            hint ? hint->message() : std::string()};
   }
-  return {false, 0, "internal: an error without a text"};
+  return {false, 0, "internal: an error without a text", {}};
 }
 
 }  // namespace berth::dra

@@ -42,6 +42,7 @@ struct SelectorFault {
   bool of_class = false;
   std::size_t index = 0;  // among the class's selectors, or the request's
   std::string text;
+  std::string hint;  // what was probably meant; empty where nothing is known
 };
 
 class SelectorCache {

@@ -93,6 +93,11 @@ std::optional<Value> cel_value(const api::AttributeValue& value, Ownership owner
   return out;
 }
 
+Error runtime_error(const cel::Failure& failure) {
+  Error error(ErrorCode::Invalid, "CEL runtime error: " + failure.text);
+  return failure.hint.empty() ? error : error.because_of(Error(ErrorCode::Invalid, failure.hint));
+}
+
 cel::DeviceRecord record_of(std::string_view driver, const api::Device& device) {
   cel::DeviceRecord record{std::string(driver), device.allow_multiple};
   for (const auto& [name, attribute] : device.attributes)

@@ -9,6 +9,7 @@
 
 #include "api/types/dra.h"
 #include "cel/dra_environment.h"
+#include "cel/program.h"
 #include "cel/value.h"
 
 namespace berth::dra {
@@ -19,6 +20,8 @@ enum class Ownership : std::uint8_t { Borrowed, Owned };
 // it. Borrowed: texts refer to `value`.
 std::optional<cel::Value> cel_value(const api::AttributeValue& value, Ownership ownership);
 
+// A selector's run-time error, as Kubernetes says it; a hint is its cause.
+Error runtime_error(const cel::Failure& failure);
 // The device as a selector sees it; borrows from `device`.
 cel::DeviceRecord record_of(std::string_view driver, const api::Device& device);
 

@@ -46,7 +46,7 @@ bool collect(SearchContext& context, const CompiledClaim& claim, const CompiledS
   for (const DeviceRef place : all_selected(context, sub)) {
     const DeviceRun& run = devices.order[place.device_run];
     if (context.selected(run, sub).error.test(place.device)) {
-      context.fail(selector_error(context, *claim.claim, sub, place));
+      fail_on_selector(context, *claim.claim, sub, place);
       return false;
     }
     if (!run.here.test(place.device)) continue;

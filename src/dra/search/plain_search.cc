@@ -82,8 +82,7 @@ SearchOutcome PlainSearch::take_any(RequestRef at, std::size_t taken, std::size_
       if (!context_.step()) return SearchOutcome::OutOfBudget;
       // The selectors are not looked at for a device that this claim has already.
       if (sub.spec->admin_access && state_.in_use(at, place)) continue;
-      if (selected.error.test(i))
-        return context_.fail(selector_error(context_, context_.claim(at), sub, place));
+      if (selected.error.test(i)) return fail_on_selector(context_, context_.claim(at), sub, place);
       if (!run.here.test(i)) continue;
       const TrialResult result = trial_.take(at, place);
       if (result == TrialResult::Fatal) return SearchOutcome::Error;

@@ -27,12 +27,14 @@ std::string path_of(const NodeDevices& devices, DeviceRef place) {
   return slice.driver + "/" + slice.pool + "/" + slice.devices[place.device].name;
 }
 
-std::string selector_error(const SearchContext& context, const api::ResourceClaim& claim,
-                           const CompiledSubRequest& sub, DeviceRef place) {
-  const SelectorFault fault =
+SearchOutcome fail_on_selector(SearchContext& context, const api::ResourceClaim& claim,
+                               const CompiledSubRequest& sub, DeviceRef place) {
+  SelectorFault fault =
       context.inventory.fault_of(context.devices->slice_at(place), sub.selectors, place.device);
-  return (fault.of_class ? "class " + sub.spec->device_class : text_of(claim)) + ": selector #" +
-         std::to_string(fault.index) + " on device " + path_of(*context.devices, place) + ": " + fault.text;
+  return context.fail((fault.of_class ? "class " + sub.spec->device_class : text_of(claim)) + ": selector #" +
+                          std::to_string(fault.index) + " on device " + path_of(*context.devices, place) +
+                          ": " + fault.text,
+                      std::move(fault.hint));
 }
 
 std::string capacity_error(const SearchContext& context, RequestRef at, DeviceRef place, const Error& error) {

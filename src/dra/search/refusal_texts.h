@@ -13,9 +13,9 @@ namespace berth::dra {
 // "driver/pool/device".
 std::string path_of(const NodeDevices& devices, DeviceRef place);
 
-// Of a device that the sub-request's selectors fail on.
-std::string selector_error(const SearchContext& context, const api::ResourceClaim& claim,
-                           const CompiledSubRequest& sub, DeviceRef place);
+// Ends the run: the sub-request's selectors fail on this device.
+SearchOutcome fail_on_selector(SearchContext& context, const api::ResourceClaim& claim,
+                               const CompiledSubRequest& sub, DeviceRef place);
 std::string capacity_error(const SearchContext& context, RequestRef at, DeviceRef place, const Error& error);
 // Of a device that an All request must have and a constraint refuses.
 std::string constraint_error(const SearchContext& context, RequestRef at, DeviceRef place);

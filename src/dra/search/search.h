@@ -39,6 +39,7 @@ class Search {
   // Of the latest run.
   std::size_t steps() const { return context_.steps; }
   const std::string& error() const { return context_.error; }
+  const std::string& hint() const { return context_.hint; }
   const NodeDevices& devices() const { return *context_.devices; }
   // Of the solution, in the order of claims and requests.
   const std::vector<Pick>& picks() const { return state_.picks(); }

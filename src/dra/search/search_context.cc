@@ -12,6 +12,7 @@ void SearchContext::reset(const CompiledAllocationRequest& request, model::NodeI
   steps = 0;
   steps_max = most_steps;
   error.clear();
+  hint.clear();
   collected.clear();
   inventory.trim_values(*devices);
   values.resize(request.claims.size());
@@ -23,8 +24,9 @@ void SearchContext::reset(const CompiledAllocationRequest& request, model::NodeI
   }
 }
 
-SearchOutcome SearchContext::fail(std::string text) {
+SearchOutcome SearchContext::fail(std::string text, std::string with_hint) {
   error = std::move(text);
+  hint = std::move(with_hint);
   return SearchOutcome::Error;
 }
 

@@ -36,8 +36,8 @@ struct SearchContext {
 
   // Counts a step; false when the budget is spent.
   bool step() { return ++steps <= steps_max; }
-  // Ends the run with this error of Kubernetes' allocator.
-  SearchOutcome fail(std::string text);
+  // Ends the run with this error of Kubernetes' allocator; the hint is ours.
+  SearchOutcome fail(std::string text, std::string with_hint = {});
 
   const CompiledSubRequest& sub(RequestRef at) const {
     return compiled->claims[at.claim].requests[at.request].alternatives[at.alternative];
@@ -65,6 +65,7 @@ struct SearchContext {
   std::optional<CertificateKind> left_out;  // a rule that a proof does without
   std::size_t steps = 0, steps_max = 0;
   std::string error;
+  std::string hint;
 };
 
 // Finds what every request for all devices has to take: known before the search, so that an error there ends

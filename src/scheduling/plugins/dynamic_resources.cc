@@ -302,7 +302,7 @@ class DynamicResources final : public LazyFilter {
           no->invalid_pools ? reason_row("InvalidResourcePools") : reason_row("CannotAllocateClaims");
       diagnosis.refuse(node, diagnosis.reason(row));
     } else if (const auto* failed = std::get_if<dra::AllocationError>(&verdict)) {
-      diagnosis.fail(kDynamicResources, std::string(kDynamicResourcesError) + failed->error);
+      diagnosis.fail(kDynamicResources, std::string(kDynamicResourcesError) + failed->error, failed->hint);
     } else {
       diagnosis.refuse(node, diagnosis.reason(reason_row("SearchEnded")));
     }
