@@ -104,9 +104,10 @@ Effects BindCycle::step() {
   if (observation.state == State::OnOurNode) return record_success();
   if (request_.step == BindStep::RollingBack) return roll_back();
   // Once a gang is committed its members go forward: the scheduler did not know of it.
-  if (request_.withdrawn && !gang_.only_forward())
+  const bool may_fail = !gang_.only_forward();
+  if (request_.withdrawn && may_fail)
     return fail({FailureClass::OtherPlacement, std::string(api::kWithdrawn), "the scheduler took it back"});
-  if (known_.late)
+  if (known_.late && may_fail)
     return fail({FailureClass::OtherPlacement, std::string(api::kStaleEpoch),
                  "a scheduler decided it in epoch " + std::to_string(request_.epoch) +
                      " and wrote it after a later one had begun"});

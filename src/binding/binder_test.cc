@@ -356,6 +356,24 @@ TEST(Binder, WhatWasBegunIsCarriedOnUnderALaterTerm) {
   EXPECT_EQ(cluster.view().bind_requests.find("d", "begun")->step, api::BindStep::WaitingForDevices);
 }
 
+// Kept in memory under an earlier term, say, and made an object since.
+TEST(Binder, AMemberOfACommittedGangGoesForwardHoweverLateItIsWritten) {
+  BinderFixture cluster;
+  cluster.put(Kind::Node, kNodeN1);
+  add_group(cluster, 2);
+  const std::string member = term("berth", 1) + R"(,"group":{"name":"g","size":3})";
+  add_pod(cluster, "a", {}, member);
+  add_pod(cluster, "b", {}, member);
+  cluster.put(Kind::PodGroup,
+              R"({"metadata":{"namespace":"d","name":"g","annotations":{"scheduling.berth.dev/decision":)"
+              R"("Committed x1"}},"spec":{"schedulingPolicy":{"gang":{"minCount":2}}}})");
+  add_pod(cluster, "successor", {}, term("berth", 2));
+  cluster.run_until_idle(cluster.now());
+  add_pod(cluster, "late", {}, member);
+  cluster.run_until_idle(cluster.now());
+  EXPECT_EQ(cluster.view().bind_requests.find("d", "late")->step, api::BindStep::Bound);
+}
+
 TEST(Binder, ADeviceThatAnotherClaimHasIsNotAllocatedAgain) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);

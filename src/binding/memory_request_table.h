@@ -23,6 +23,7 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
 
   // True when the request was answered here, or will be.
   bool answer(const client::ApiRequest& request, const Done& done);
+  void lead(std::uint64_t epoch);
   // Of gangs whose members wait for one.
   void write_records();
 
@@ -64,6 +65,7 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   void move_out(const client::NamedKey& key, const Json& object, const Done& done);
   const Json& keep(const client::NamedKey& key, Json object, const std::string& record);
   void drop(const client::NamedKey& key);
+  std::uint64_t current_epoch() const;
   void displace(const client::NamedKey& key);
   const Json& store(const client::NamedKey& key, Json object, client::ChangeKind kind);
   void tell(client::ChangeKind kind, const Json& object);
@@ -88,6 +90,7 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   std::size_t bytes_ = 0;
   std::set<client::WatchReceiver*> receivers_;
   std::uint64_t uids_ = 0;
+  std::uint64_t epoch_ = 0;                      // of the term that this process leads
   std::uint64_t version_ = 0;                    // the latest that was given out, or listed by the API server
   std::set<client::NamedKey> objects_;           // BindRequests that the API server has
   std::map<client::NamedKey, Forming> forming_;  // by decision

@@ -51,6 +51,10 @@ void MemoryRequests::submit(client::ApiRequest request, std::function<void(clien
   inner_.submit(std::move(request), std::move(done));
 }
 
+void MemoryRequests::lead(client::Leadership leadership) {
+  table_->lead(leadership.epoch);
+}
+
 void MemoryRequests::flush() {
   table_->write_records();
 }

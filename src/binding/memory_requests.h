@@ -50,6 +50,9 @@ class MemoryRequests final : public client::ApiClient {
   std::unique_ptr<client::Subscription> list_and_watch(api::ResourceRef resource,
                                                        client::WatchReceiver& receiver) override;
 
+  // From now on objects are made in this term, whoever decided; not for a term that ends.
+  void lead(client::Leadership leadership);
+
   std::size_t kept() const;
 
  private:

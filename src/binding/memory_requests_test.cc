@@ -164,6 +164,21 @@ TEST(MemoryRequests, AMemberThatFailsBecomesAnObjectAndIsNotTakenFromItsRecordAg
   EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{0});
 }
 
+TEST(MemoryRequests, WhatALaterTermMakesAnObjectIsOfThatTerm) {
+  DecidedGang cluster;
+  for (int n = 0; n < 3; ++n) {  // the records and the commit
+    cluster.answer(0);
+    cluster.deliver();
+  }
+  cluster.lead_in_memory({7});
+  cluster.answer("create pods a/binding", InjectedFault::Refused);
+  cluster.advance_to(cluster.now() + Duration::millis(200));
+  cluster.deliver();
+  const std::string name = api::bind_request_name("a", "u-a");
+  cluster.answer("create bindrequests " + name);
+  EXPECT_EQ(cluster.find(request_key(name))->part("spec").int_at("epoch"), 7);
+}
+
 // As a standby sees it: another process has bound them.
 TEST(MemoryRequests, MembersOfARecordThatIsGoneAreForgotten) {
   DecidedGang cluster;

@@ -142,6 +142,7 @@ void ControlPlane::start() {
   parts_->informers.start();
 }
 void ControlPlane::lead(engine::Leading leading, client::Leadership leadership) {
+  if (parts_->memory && leading == engine::Leading::Yes) parts_->memory->lead(leadership);
   const auto tell = [&] {
     for (Engine* engine : {scheduling(), controllers()})
       if (engine) engine->lead(leading, leadership);

@@ -79,7 +79,8 @@ struct BindRequest {
   BindGroup group;
   std::string decision_id;
   bool withdrawn = false;  // the scheduler takes the decision back: the binder gives everything back
-  // Who decided, as the pod names it, and in which of its terms (client::Leadership); 0: no election.
+  // Who decided, as the pod names it, and in which of its terms (client::Leadership) the object was written:
+  // what was kept in memory may be written by a later one. 0: no election.
   std::string scheduler_name;
   std::uint64_t epoch = 0;
   Time deadline;

@@ -60,6 +60,8 @@ class BinderFixture {
   // What the scheduler of this process writes; deliver() shows it. Only with Requests::InMemory.
   void decide(std::string_view bind_request);
   std::size_t kept_in_memory() const { return memory_->kept(); }
+  // A term of the process that keeps them.
+  void lead_in_memory(client::Leadership leadership) { memory_->lead(leadership); }
   // The watch of BindRequests begins anew.
   void relist_requests();
 
