@@ -44,6 +44,7 @@ enum class KnownDefect : std::uint8_t {
   FailuresWithoutBackoff,
   StandbyRemembers,
   TermNotSealed,
+  ReservationNotRenewed,
   // binder
   DifferentAllocationKept,
   FailedBindingKeepsClaims,

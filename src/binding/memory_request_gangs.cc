@@ -68,20 +68,27 @@ void MemoryRequests::Table::write_record(const NamedKey& gang) {
   });
 }
 
+// Its record's watch may have been faster than the answer; then the member may have become an object, too.
+ApiReply MemoryRequests::Table::take_member(const Creation& member, const std::string& record) {
+  if (objects_.contains(member.key))
+    return client::refused_reply(409, "AlreadyExists", "the bind request in memory has become an object");
+  const auto found = kept_.find(member.key);
+  const bool known = found != kept_.end();
+  return client::answered_reply(
+      201, to_string(known ? found->second.object : keep(member.key, member.object, record)));
+}
+
 // AlreadyExists: an earlier copy of it was stored, for its name says what is in it.
 void MemoryRequests::Table::record_answered(const NamedKey& gang, const NamedKey& record,
                                             const std::vector<Creation>& members, const ApiReply& reply) {
   const bool stored = reply.ok() || reply.reason == "AlreadyExists";
-  std::vector<std::string> answers;
+  std::vector<ApiReply> answers;
   {
     const std::lock_guard lock(mutex_);
     forming_[gang].under_way = false;
     for (const Creation& member : members) {
       if (!stored) break;
-      const auto found = kept_.find(member.key);
-      const bool known = found != kept_.end();  // its watch was faster
-      answers.push_back(
-          to_string(known ? found->second.object : keep(member.key, member.object, record.name)));
+      answers.push_back(take_member(member, record.name));
     }
     const auto kept = records_.find(record);
     if (stored && kept == records_.end()) ended_records_.insert(record);
@@ -91,7 +98,7 @@ void MemoryRequests::Table::record_answered(const NamedKey& gang, const NamedKey
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (stored) {
-      members[i].done(client::answered_reply(201, std::move(answers[i])));
+      members[i].done(std::move(answers[i]));
     } else if (is_refused(reply)) {
       ApiRequest create = request_for(Verb::Create, members[i].key);
       create.body = to_string(members[i].object);

@@ -75,6 +75,7 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
 
   // memory_request_gangs.cc
   void write_record(const client::NamedKey& gang);
+  client::ApiReply take_member(const Creation& member, const std::string& record);
   void record_answered(const client::NamedKey& gang, const client::NamedKey& record,
                        const std::vector<Creation>& members, const client::ApiReply& reply);
   void expand(const Json& record);

@@ -81,10 +81,12 @@ struct DecidedGang : BinderFixture {
     for (const std::string name : {"a", "b", "e"})
       put(Kind::Pod, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" + name + "\"}}");
     deliver();
-    for (const std::string name : {"a", "b", "e"})
-      decide(R"({"metadata":{"namespace":"d","name":")" + api::bind_request_name(name, "u-" + name) +
-             R"("},"spec":{"podName":")" + name + R"(","podUID":"u-)" + name +
-             R"(","selectedNode":"n1","decisionID":"x","group":{"name":"g","uid":"u-g","size":3}}})");
+    for (const std::string name : {"a", "b", "e"}) decide(member(name));
+  }
+  static std::string member(const std::string& name) {
+    return R"({"metadata":{"namespace":"d","name":")" + api::bind_request_name(name, "u-" + name) +
+           R"("},"spec":{"podName":")" + name + R"(","podUID":"u-)" + name +
+           R"(","selectedNode":"n1","decisionID":"x","group":{"name":"g","uid":"u-g","size":3}}})";
   }
   void settle(Duration time = Duration()) { run_until_idle(now() + time); }
   // Of the objects that are BindRequests: their members, 0 for one that is no record.
@@ -162,6 +164,22 @@ TEST(MemoryRequests, AMemberThatFailsBecomesAnObjectAndIsNotTakenFromItsRecordAg
   cluster.settle(Duration::seconds(60));
   EXPECT_TRUE(cluster.all_bound());
   EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{0});
+}
+
+// The answer of its record's create was lost, and by the time the create is repeated the member has failed.
+TEST(MemoryRequests, AMemberThatBecameAnObjectIsNotTakenFromALateAnswerAgain) {
+  DecidedGang cluster;
+  cluster.answer(0, InjectedFault::LostDone);
+  cluster.deliver();
+  ASSERT_EQ(cluster.kept_in_memory(), 1u);
+  cluster.put(Kind::BindRequest, DecidedGang::member("a"));
+  cluster.deliver();
+  EXPECT_EQ(cluster.kept_in_memory(), 0u);
+  const std::string name = api::bind_request_name("a", "u-a");
+  const std::string uid = cluster.view().bind_requests.find("d", name)->meta.uid;
+  cluster.decide(DecidedGang::member("a"));
+  cluster.settle();
+  EXPECT_EQ(cluster.view().bind_requests.find("d", name)->meta.uid, uid);
 }
 
 TEST(MemoryRequests, WhatALaterTermMakesAnObjectIsOfThatTerm) {

@@ -9,6 +9,13 @@ Write on_seen_version(const api::ResourceClaim& claim, Json status) {
                      claim.meta.resource_version, "status");
 }
 
+Write annotate(const api::ResourceClaim& claim, std::string_view name, const std::string& text) {
+  const Json annotations = Json::object({{std::string(name), text}});
+  return merge_patch(key_of(api::Kind::ResourceClaim, claim.meta),
+                     Json::object({{"metadata", Json::object({{"annotations", annotations}})}}),
+                     claim.meta.uid, claim.meta.resource_version);
+}
+
 }  // namespace
 
 Write clear_allocation(const api::ResourceClaim& claim) {
@@ -39,10 +46,11 @@ Write add_consumer(const api::ResourceClaim& claim, const api::ClaimConsumer& co
 }
 
 Write seal_claim(const api::ResourceClaim& claim, const std::string& given_up) {
-  const Json annotations = Json::object({{std::string(kGivenUpAnnotation), given_up}});
-  return merge_patch(key_of(api::Kind::ResourceClaim, claim.meta),
-                     Json::object({{"metadata", Json::object({{"annotations", annotations}})}}),
-                     claim.meta.uid, claim.meta.resource_version);
+  return annotate(claim, kGivenUpAnnotation, given_up);
+}
+
+Write renew_reservation(const api::ResourceClaim& claim, const std::string& decision) {
+  return annotate(claim, kKeptForAnnotation, decision);
 }
 
 }  // namespace berth::client

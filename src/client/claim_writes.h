@@ -31,4 +31,11 @@ inline constexpr std::string_view kGivenUpAnnotation = "scheduling.berth.dev/giv
 // Gives the claim another version, with `given_up`: an allocation that was sent before lands no more.
 Write seal_claim(const api::ResourceClaim& claim, const std::string& given_up);
 
+// On a claim that was reserved for a pod before it was decided about: the latest decision that stands on
+// that.
+inline constexpr std::string_view kKeptForAnnotation = "scheduling.berth.dev/kept-for";
+
+// Gives the claim another version: a deallocation that was sent before, while it looked idle, lands no more.
+Write renew_reservation(const api::ResourceClaim& claim, const std::string& decision);
+
 }  // namespace berth::client

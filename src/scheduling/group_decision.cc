@@ -89,12 +89,14 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
   const bool holds = has(KnownDefect::GangsHoldEachOther);
   const api::BindGroup bind_group{group.meta.name, group.meta.uid,
                                   flight.barrier ? (holds ? std::max(size, minimum) : size) : 1};
+  std::set<std::string> renewed;
   for (const std::size_t i : chosen) {
     const MemberOutcome& member = outcome.members[i];
     const BindRequestDraft binding{input.waiting[i], cluster_.node(member.node).name,
                                    claim_allocations(context, member.claims), member.node_allocatable,
                                    options_.backoff_limit};
     effects.chains.push_back(bind_chain(context.view, binding, bind_group, id, leadership_.epoch));
+    renew_reservations(context.view, binding, id, renewed, effects.chains.back());
   }
   log(std::move(record));
   overtaking_.placed(group.priority, now);

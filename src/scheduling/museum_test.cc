@@ -1,9 +1,9 @@
 // Defects of the museum (base/known_defects.h), shown by hand: no storm sees the one, because the gang
-// barrier gives up by itself what is not withdrawn; the other needs a write that a killed process left on its
-// way.
+// barrier gives up by itself what is not withdrawn; the others need writes that stay on their way for long.
 #include <gtest/gtest.h>
 
 #include "base/known_defects.h"
+#include "client/claim_writes.h"
 #include "scheduling/test_bench.h"
 #include "scheduling/withdrawals.h"
 
@@ -57,6 +57,32 @@ TEST(MuseumByHand, TermNotSealed) {
   EXPECT_TRUE(waits_for_seals());
   const WithDefect defect(KnownDefect::TermNotSealed);
   EXPECT_FALSE(waits_for_seals());
+}
+
+// Whether a decision about a pod that has its claim already gives the claim another version first.
+bool claim_is_renewed() {
+  TestBench bench;
+  bench.put_class("gpu.example.com", "true");
+  bench.put_node({"n1"});
+  bench.put_slice("s", "n1", 1);
+  bench.put(api::Kind::ResourceClaim,
+            R"({"metadata":{"namespace":"default","name":"c","uid":"u-c","resourceVersion":"7","finalizers":)"
+            R"(["resource.kubernetes.io/delete-protection"]},"spec":{"devices":{"requests":[{"name":"r",)"
+            R"("exactly":{"deviceClassName":"gpu.example.com"}}]}},"status":{"allocation":{"devices":{)"
+            R"("results":[{"request":"r","driver":"gpu.example.com","pool":"pool-s","device":"d0"}]}},)"
+            R"("reservedFor":[{"resource":"pods","name":"p","uid":"uid-p"}]}})");
+  bench.put_pod({"p", "1", "", R"(,"resourceClaims":[{"name":"d","resourceClaimName":"c"}])"});
+  const client::Effects effects = bench.decide();
+  BERTH_ASSERT(effects.chains.size() == 1, "one pod");
+  const std::vector<client::Write>& writes = effects.chains[0].writes;
+  return writes.size() == 2 && writes[0].request.name == "c" &&
+         writes[0].request.body.find(client::kKeptForAnnotation) != std::string::npos;
+}
+
+TEST(MuseumByHand, ReservationNotRenewed) {
+  EXPECT_TRUE(claim_is_renewed());
+  const WithDefect defect(KnownDefect::ReservationNotRenewed);
+  EXPECT_FALSE(claim_is_renewed());
 }
 
 }  // namespace

@@ -418,6 +418,8 @@ client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEnti
   const BindRequestDraft binding{&pod, node_name, claim_allocations(context, reserved.claims),
                                  reserved.node_allocatable, options_.backoff_limit};
   effects.chains.push_back(bind_chain(context.view, binding, {}, id, leadership_.epoch));
+  std::set<std::string> renewed;
+  renew_reservations(context.view, binding, id, renewed, effects.chains.back());
   conditions_.drop(client::key_of(api::Kind::Pod, pod.meta));
   log({id,
        now,

@@ -1,6 +1,7 @@
 #include "scheduling/writes.h"
 
 #include "base/known_defects.h"
+#include "client/claim_writes.h"
 
 namespace berth::scheduling {
 std::vector<api::ClaimAllocation> claim_allocations(const SchedulingContext& context,
@@ -40,6 +41,17 @@ client::Chain bind_chain(const client::View& view, const BindRequestDraft& bindi
   }
   write.mark = client::Write::Mark{{"spec", "decisionID"}, decision};
   return {{api::Kind::BindRequest, pod.ns, request.meta.name, {}}, {std::move(write)}};
+}
+
+void renew_reservations(const client::View& view, const BindRequestDraft& binding,
+                        const std::string& decision, std::set<std::string>& renewed, client::Chain& chain) {
+  if (has(KnownDefect::ReservationNotRenewed)) return;
+  const api::ObjectMeta& pod = binding.pod->meta;
+  for (const api::ClaimAllocation& kept : binding.claims) {
+    const api::ResourceClaim* claim = view.claims.find(pod.ns, kept.claim_name);
+    if (claim && claim->reserved_by(pod.uid) && renewed.insert(kept.claim_name).second)
+      chain.writes.insert(chain.writes.begin(), client::renew_reservation(*claim, decision));
+  }
 }
 
 api::Condition pod_unscheduled(const api::Pod& pod, const std::string& reason, const std::string& message,

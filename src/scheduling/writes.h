@@ -1,7 +1,8 @@
-// What a decision writes: bind requests, conditions, events. Never a binding.
+// What a decision writes: bind requests, claims that it keeps, conditions, events. Never a binding.
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "client/decider.h"
@@ -24,6 +25,12 @@ inline constexpr std::string_view kGroupScheduled = "PodGroupInitiallyScheduled"
 // accepted.
 client::Chain bind_chain(const client::View& view, const BindRequestDraft& binding,
                          const api::BindGroup& group, const std::string& decision, std::uint64_t epoch);
+
+// Puts in front of the bind request what makes its claims safe: one that is reserved for the pod already may
+// look idle, and a deallocation of it may be on its way. `renewed`: claims that this decision has done so
+// for.
+void renew_reservations(const client::View& view, const BindRequestDraft& binding,
+                        const std::string& decision, std::set<std::string>& renewed, client::Chain& chain);
 
 std::vector<api::ClaimAllocation> claim_allocations(const SchedulingContext& context,
                                                     const std::vector<ClaimChoice>& claims);
