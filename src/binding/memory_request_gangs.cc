@@ -68,14 +68,25 @@ void MemoryRequests::Table::write_record(const NamedKey& gang) {
   });
 }
 
-// Its record's watch may have been faster than the answer; then the member may have become an object, too.
+// Its record's watch may have been faster than the answer; then the member may have ended, or become an
+// object.
 ApiReply MemoryRequests::Table::take_member(const Creation& member, const std::string& record) {
   if (objects_.contains(member.key))
     return client::refused_reply(409, "AlreadyExists", "the bind request in memory has become an object");
+  if (records_[{member.key.ns, record}].ended.contains(member.key))
+    return client::answered_reply(201, to_string(member.object));
   const auto found = kept_.find(member.key);
   const bool known = found != kept_.end();
   return client::answered_reply(
       201, to_string(known ? found->second.object : keep(member.key, member.object, record)));
+}
+
+void MemoryRequests::Table::record_stands(const NamedKey& record, const api::RawPtr& object) {
+  GangRecord& written = records_[record];
+  if (written.members.empty()) ended_records_.insert(record);
+  if (!object) return;
+  if (const Result<Json> stored = parse_json(*object))
+    written.version = api::decode_meta(*stored).resource_version;
 }
 
 // AlreadyExists: an earlier copy of it was stored, for its name says what is in it.
@@ -90,11 +101,7 @@ void MemoryRequests::Table::record_answered(const NamedKey& gang, const NamedKey
       if (!stored) break;
       answers.push_back(take_member(member, record.name));
     }
-    const auto kept = records_.find(record);
-    if (stored && kept == records_.end()) ended_records_.insert(record);
-    if (reply.object && kept != records_.end())
-      if (const Result<Json> object = parse_json(*reply.object))
-        kept->second.version = api::decode_meta(*object).resource_version;
+    if (stored) record_stands(record, reply.object);
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (stored) {
@@ -113,15 +120,15 @@ void MemoryRequests::Table::record_answered(const NamedKey& gang, const NamedKey
 // Members that are known stay as they are: their status is ahead of the record, which has none.
 void MemoryRequests::Table::expand(const Json& record) {
   const api::ObjectMeta meta = api::decode_meta(record);
+  const NamedKey name{meta.ns, meta.name};
+  GangRecord& known = records_[name];
+  known.version = meta.resource_version;
   for (Json& request : api::requests_of_gang_record(record)) {
     const NamedKey key{meta.ns, std::string(request.part("metadata").string_at("name"))};
-    if (!kept_.contains(key) && !objects_.contains(key)) keep(key, std::move(request), meta.name);
+    if (!kept_.contains(key) && !objects_.contains(key) && !known.ended.contains(key))
+      keep(key, std::move(request), meta.name);
   }
-  const auto kept = records_.find({meta.ns, meta.name});
-  if (kept == records_.end())
-    ended_records_.insert({meta.ns, meta.name});
-  else
-    kept->second.version = meta.resource_version;
+  if (known.members.empty()) ended_records_.insert(name);
 }
 
 void MemoryRequests::Table::take_records(const std::vector<Json>& gangs, std::uint64_t list_version) {
@@ -154,9 +161,8 @@ void MemoryRequests::Table::leave_record(const NamedKey& key, const std::string&
   const auto found = records_.find({key.ns, record});
   if (found == records_.end()) return;
   found->second.members.erase(key);
-  if (!found->second.members.empty()) return;
-  ended_records_.insert(found->first);
-  records_.erase(found);
+  found->second.ended.insert(key);
+  if (found->second.members.empty()) ended_records_.insert(found->first);
 }
 
 // The last member stays until its record is gone, so that who deletes the member tries again.
@@ -166,9 +172,11 @@ void MemoryRequests::Table::delete_record_before(const ApiRequest& request, cons
     if (!is_gone(reply)) return done(std::move(reply));
     {
       const std::lock_guard lock(self->mutex_);
-      self->records_.erase({request.ns, record});
-      if (const auto kept = self->kept_.find({request.ns, request.name}); kept != self->kept_.end())
-        kept->second.record.clear();
+      const NamedKey key{request.ns, request.name};
+      GangRecord& deleted_record = self->records_[{request.ns, record}];
+      deleted_record.members.erase(key);
+      deleted_record.ended.insert(key);
+      if (const auto kept = self->kept_.find(key); kept != self->kept_.end()) kept->second.record.clear();
     }
     if (!self->answer(request, done)) done(client::refused_reply(404, "NotFound", "it is gone"));
   };

@@ -47,8 +47,11 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
     Done done;
   };
   // A BindRequest object that has the specs of several (api::gang_record_object).
+  // Known until it is gone.
   struct GangRecord {
     std::set<client::NamedKey> members;  // that are kept
+    std::set<client::NamedKey>
+        ended;  // that were: an event of the record that comes late says nothing of them
     std::uint64_t version = UINT64_MAX;  // at the API server; unknown for a moment
   };
   struct Forming {
@@ -75,6 +78,7 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
 
   // memory_request_gangs.cc
   void write_record(const client::NamedKey& gang);
+  void record_stands(const client::NamedKey& record, const api::RawPtr& object);
   client::ApiReply take_member(const Creation& member, const std::string& record);
   void record_answered(const client::NamedKey& gang, const client::NamedKey& record,
                        const std::vector<Creation>& members, const client::ApiReply& reply);

@@ -197,6 +197,27 @@ TEST(MemoryRequests, WhatALaterTermMakesAnObjectIsOfThatTerm) {
   EXPECT_EQ(cluster.find(request_key(name))->part("spec").int_at("epoch"), 7);
 }
 
+// Its pod's binding may be news to others for longer than the record stands.
+TEST(MemoryRequests, AMemberThatEndedIsNotTakenFromItsRecordAgain) {
+  DecidedGang cluster;
+  for (int n = 0; n < 3; ++n) {  // the records and the commit
+    cluster.answer(0);
+    cluster.deliver();
+  }
+  for (const std::string name : {"a", "b"}) cluster.answer("create pods " + name + "/binding");
+  cluster.deliver();
+  cluster.advance_to(cluster.now() + kMemoryRequestGrace);
+  cluster.deliver();
+  while (cluster.stored().size() > 1) cluster.answer(cluster.in_flight() - 1);
+  EXPECT_EQ(cluster.kept_in_memory(), 1u) << "e is being bound";
+  cluster.relist_requests();
+  cluster.deliver();
+  EXPECT_EQ(cluster.kept_in_memory(), 1u);
+  cluster.settle(kMemoryRequestGrace);
+  EXPECT_TRUE(cluster.all_bound());
+  EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{});
+}
+
 // As a standby sees it: another process has bound them.
 TEST(MemoryRequests, MembersOfARecordThatIsGoneAreForgotten) {
   DecidedGang cluster;
