@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 OUT = ROOT / "build" / "test-cluster"
-OWN_SUITES = ("install",)  # Berth's own, in folders here
+OWN_SUITES = ("install", "faults")  # Berth's own, in folders here
 SUITES = (*OWN_SUITES, "dra/default", "dra/ga", "dra/api", "dra/all")
 SUITE_TIMEOUT = "30m"
 DIFFERS_LINE = re.compile(r"(\S+)\s+#\s*(\S.*)")

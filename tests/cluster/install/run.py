@@ -12,27 +12,18 @@ import re
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent.parent))
+sys.path.insert(0, str(HERE.parent))
+from control_plane import CACHE, GATES, ControlPlane, Failure, eventually, run_suite
 import suite
 
-RIG = HERE.parent / "rig" / "rig.sh"
-CACHE = pathlib.Path(os.environ.get("RIG_CACHE") or pathlib.Path.home() / ".cache" / "berth-rig")
 CHART_PROGRAM = CACHE / "chart"
 CHART = suite.ROOT / "deploy" / "helm" / "berth"
-WAIT_SECONDS_MAX = 60
 QUIET_SECONDS = 15
 NAMESPACE = "berth-system"
 CRD = "bindrequests.scheduling.berth.dev"
-GATES = "DRADeviceCompatibilityGroups=true,DRAListTypeAttributes=true"  # as the rig has them
-POLICY = """apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived]
-rules: [{level: Metadata}]
-"""
 # Granted, and not used by this workload: each with the reason why it is granted all the same.
 RARE = {
     ("berth-scheduler", "", "pods", "get"): "reads back a write whose answer was lost",
@@ -43,97 +34,22 @@ RARE = {
 }
 
 
-class Failure(AssertionError):
-    """What a case expected, in words."""
-
-
-def eventually(what, look):
-    limit = time.monotonic() + WAIT_SECONDS_MAX
-    while True:
-        seen = look()
-        if seen:
-            return seen
-        if time.monotonic() > limit:
-            raise Failure("not within %d s: %s" % (WAIT_SECONDS_MAX, what))
-        time.sleep(0.1)
-
-
-class Rig:
-    """A control plane with RBAC and an audit log, and the parts of Berth that a case starts."""
-
-    def __init__(self, berth, folder):
-        self.berth, self.folder, self.parts = berth, folder, []
-        self.audit = folder / "audit.jsonl"
-        policy = folder / "policy.yaml"
-        policy.write_text(POLICY)
-        flags = "--audit-policy-file=%s --audit-log-path=%s" % (policy, self.audit)
-        self.started = subprocess.run([RIG, "up", folder / "rig", "--kcm", "--gc"], capture_output=True,
-                                      text=True, env={**os.environ, "RIG_API_FLAGS": flags}, check=False)
-        self.kubeconfig = folder / "rig" / "kubeconfig"
-
-    def close(self):
-        for part in self.parts:
-            part.kill()
-            part.wait()
-        subprocess.run([RIG, "down", self.folder / "rig", "--purge"], check=False)
-
-    def run(self, *arguments, code=0, kubeconfig=None):
-        """What `berth` prints; its exit code is checked."""
-        command = [str(self.berth), *arguments, "--kubeconfig", str(kubeconfig or self.kubeconfig)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_SECONDS_MAX, check=False)
-        if done.returncode != code:
-            raise Failure("%s ended with %d:\n%s%s" % (arguments, done.returncode, done.stdout, done.stderr))
-        return done.stdout
-
-    def kubectl(self, *arguments, text=None, good=True):
-        done = subprocess.run(["kubectl", "--kubeconfig", str(self.kubeconfig), *arguments], input=text,
-                              capture_output=True, text=True, timeout=WAIT_SECONDS_MAX, check=False)
-        if good is not None and (done.returncode == 0) != good:
-            raise Failure("kubectl %s: %s%s" % (" ".join(arguments), done.stdout, done.stderr))
-        return done.stdout if good else done.stdout + done.stderr
-
-    def get(self, *arguments):
-        return json.loads(self.kubectl("get", *arguments, "-o", "json"))
-
-    def patch_status(self, kind, name, patch):
-        self.kubectl("patch", *kind.split(), name, "--subresource=status", "--type=merge",
-                     "-p", json.dumps(patch))
-
-    def node(self, name, allocatable):
-        self.kubectl("apply", "-f", "-", text=json.dumps(
-            {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}))
-        ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
-        self.patch_status("node", name, {"status": {"capacity": allocatable, "allocatable": allocatable,
-                                                    "conditions": [ready]}})
-
-    def kubeconfig_of(self, account):
-        """A kubeconfig with the account's token, as the pod would have it."""
-        token = self.kubectl("create", "token", account, "-n", NAMESPACE).strip()
-        config = json.loads(self.kubectl("config", "view", "--raw", "-o", "json"))
-        config["users"] = [{"name": "admin", "user": {"token": token}}]
-        file = self.folder / (account + ".json")
-        file.write_text(json.dumps(config))
-        return file
+class Rig(ControlPlane):
+    """With what `berth install` made run here."""
 
     def start(self, account, kind, replaced):
         """Runs the account's workload here: its own arguments, but for those that name this machine."""
         container = self.get(kind, account, "-n", NAMESPACE)["spec"]["template"]["spec"]["containers"][0]
         arguments = [argument for argument in container["args"] if argument.split("=")[0] not in replaced]
         arguments += ["%s=%s" % item for item in replaced.items()]
-        log = self.folder / (account + ".log")
-        with open(log, "w", encoding="utf-8") as out:
-            part = subprocess.Popen([self.berth, *arguments, "--kubeconfig", self.kubeconfig_of(account)],
-                                    stdout=out, stderr=out)
-        self.parts.append(part)
-        eventually(account + " runs", lambda: "health and metrics" in log.read_text())
-        return part
+        return self.start_berth(account, *arguments, "--kubeconfig",
+                                self.kubeconfig_with_token(account, NAMESPACE))
 
     def requests(self, account):
         """(group, resource, verb, code) of all that the account sent."""
         user = "system:serviceaccount:%s:%s" % (NAMESPACE, account)
         sent = set()
-        for line in self.audit.read_text().splitlines():
-            event = json.loads(line)
+        for event in self.audited():
             if event["user"]["username"] != user or "objectRef" not in event:
                 continue
             about = event["objectRef"]
@@ -338,7 +254,7 @@ def doctor_tells_what_is_wrong(rig):
     rig.kubectl("delete", "clusterrole", "berth-scheduler")
     told = rig.run("doctor", code=1)
     assert "blocks  ServiceAccount berth-system/berth-scheduler: may not list, watch nodes" in told, told
-    told = rig.run("doctor", code=1, kubeconfig=rig.kubeconfig_of("berth-scheduler"))
+    told = rig.run("doctor", code=1, kubeconfig=rig.kubeconfig_with_token("berth-scheduler", NAMESPACE))
     assert "blocks  these credentials: may not list, watch nodes" in told, told
     field = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/group/properties/uid"
     rig.kubectl("patch", "crd", CRD, "--type=json", "-p", json.dumps([{"op": "remove", "path": field}]))
@@ -440,23 +356,11 @@ CASES = (install_creates_and_then_changes_nothing, the_definition_is_served_as_t
 
 
 def main():
-    chosen = suite.options(__doc__)
-    if not (CACHE / "rig").exists():
-        print("SKIP tests/cluster/install: not built (tests/cluster/run.py --build): %s" % (CACHE / "rig"))
-        return suite.close(0, 0, 1)
     cases = CASES
     if not CHART_PROGRAM.exists():
         print("SKIP %s: not built: %s" % (the_chart_gives_the_same_objects.__name__, CHART_PROGRAM))
         cases = [case for case in CASES if case != the_chart_gives_the_same_objects]
-    with tempfile.TemporaryDirectory(prefix="berth-install-") as scratch:
-        rig = Rig(chosen.berth, pathlib.Path(scratch))
-        try:
-            if rig.started.returncode != 0:
-                print("FAIL: the rig: " + rig.started.stderr)
-                return suite.close(0, 1)
-            return suite.run(cases, chosen.words, rig)
-        finally:
-            rig.close()
+    return run_suite(__doc__, "tests/cluster/install", cases, Rig, "--kcm", "--gc")
 
 
 if __name__ == "__main__":

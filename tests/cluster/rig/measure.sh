@@ -4,8 +4,9 @@
 # makes the table. A run during which other work kept more than 0.4 of a processor busy is kept but repeated,
 # up to SPARE times per case; the report prefers the least disturbed REPS runs.
 # Environment: REPS (3), SPARE (2) repeats of disturbed runs, RIG_FLAGS (extra flags of `rig.sh up`), ONLY
-# (sched, null, null-requests or berth), BERTH (executable; adds the kind berth), NULL_REQUESTS=1 (adds a null
-# binder that writes BindRequests too), CASES (file).
+# (sched, null, null-requests, berth or berth-always), BERTH (executable; adds the kind berth), BERTH_ALWAYS=1
+# (adds Berth with a BindRequest object a pod), NULL_REQUESTS=1 (adds a null binder that writes BindRequests
+# too), CASES (file).
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${RIG_CACHE:-$HOME/.cache/berth-rig}
@@ -31,6 +32,9 @@ run_kind() { # KIND, of the case in $label, $rig and $bench
       run "$label" "$1" "$rig --crd" "$bench -null-binder -null-bind-requests -as null-requests"
       ;;
     berth) run "$label" berth "$rig --berth $BERTH" "$bench -as berth" ;;
+    berth-always)
+      BERTH_FLAGS='--bind-requests Always' run "$label" "$1" "$rig --berth $BERTH" "$bench -as berth-always"
+      ;;
   esac
 }
 
@@ -39,7 +43,7 @@ disturbed() { tail -n 1 "$out" | grep -qE '"foreignCPU":(0\.[4-9]|[1-9])'; }
 while IFS='|' read -r label rig bench; do
   label=$(echo $label)
   [[ -n $label && $label != \#* && $label =~ $pattern ]] || continue
-  for kind in sched null ${NULL_REQUESTS:+null-requests} ${BERTH:+berth}; do
+  for kind in sched null ${NULL_REQUESTS:+null-requests} ${BERTH:+berth} ${BERTH_ALWAYS:+berth-always}; do
     if [ "${ONLY:-$kind}" != $kind ]; then continue; fi
     if [[ $kind = null* && $bench =~ infeasible|preempt ]]; then continue; fi
     spare=${SPARE:-2}
