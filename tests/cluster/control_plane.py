@@ -114,7 +114,7 @@ class ControlPlane:
 
 
 def run_suite(title, name, cases, make, *flags):
-    """Runs a suite on one control plane, which `make(berth, folder, *flags)` starts; skips without the rig."""
+    """Runs a suite on the control plane that `make(berth, folder, *flags)` starts; skips without the rig."""
     chosen = suite.options(title)
     if not (CACHE / "rig").exists():
         print("SKIP %s: not built (tests/cluster/run.py --build): %s" % (name, CACHE / "rig"))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Berth on a real control plane whose processes die in the middle of a thousand bindings.
 
-Starts the rig (../rig/rig.sh); where that is not built, it says so and skips. Every case makes a namespace with
-plain pods, pods with claims, and gangs, hurts something while they are placed, and then asks of the objects
-and of the audit log: is every pod bound, once; has every device one claim; is anything left behind.
+Starts the rig (../rig/rig.sh); where that is not built, it says so and skips. Every case makes a namespace
+with plain pods, pods with claims, and gangs, hurts something while they are placed, and then asks of the
+objects and of the audit log: is every pod bound, once; has every device one claim; is anything left behind.
 """
 import collections
 import concurrent.futures
