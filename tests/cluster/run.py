@@ -103,23 +103,34 @@ def build_chart_program():
         program.unlink(missing_ok=True)
 
 
+def rig_sources():
+    return digest(HERE / "rig")
+
+
+def suite_sources():
+    return digest(HERE / "k8s-suite", "patch.py", "prepare.sh")
+
+
 def build(suites):
     """Builds what is missing or was built of other sources."""
-    sources = digest(HERE / "rig")
+    sources = rig_sources()
     if any(outdated(program, sources) for program in rig_programs()):
         build_programs(rig_programs(), sources, [HERE / "rig" / "rig.sh", "build"])
     if "install" in suites:
         build_chart_program()
-    sources = digest(HERE / "k8s-suite", "patch.py", "prepare.sh")
+    sources = suite_sources()
     stale = [suite for suite in of_kubernetes(suites) if outdated(suite_program(suite), sources)]
     if stale:
         build_programs([suite_program(suite) for suite in stale], sources,
                        [HERE / "k8s-suite" / "prepare.sh", "--no-kube", *stale])
 
 
-def missing(suites):
-    programs = [*rig_programs(), *map(suite_program, of_kubernetes(suites))]
-    return [str(program) for program in programs if not program.exists()]
+def missing(suites, current):
+    """Programs that are not there or, where they have to be `current`, were built of other sources."""
+    sources = {program: rig_sources() for program in rig_programs()}
+    sources.update({suite_program(suite): suite_sources() for suite in of_kubernetes(suites)})
+    return [str(program) for program, text in sources.items()
+            if not program.exists() or current and outdated(program, text)]
 
 
 def known_differences():
@@ -213,6 +224,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--berth", type=pathlib.Path, default=ROOT / "build" / "release" / "berth")
     parser.add_argument("--suites", nargs="+", default=SUITES, metavar="SUITE")
+    parser.add_argument("--current", action="store_true", help="skip what was built of other sources")
     parser.add_argument("--build", action="store_true", help="build the rig and the suites that are missing")
     return parser.parse_args()
 
@@ -225,7 +237,7 @@ def main():
         except subprocess.CalledProcessError as error:
             print(f"FAIL build: {error.cmd[0]} ended with {error.returncode}")
             return close(0, 1, 0)
-    if absent := missing(options.suites):
+    if absent := missing(options.suites, options.current):
         print(f"SKIP tests/cluster: not built (run.py --build): {', '.join(absent)}")
         return close(0, 0, 1)
     if not options.berth.exists():
