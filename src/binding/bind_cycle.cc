@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/types/device_readiness.h"
 #include "base/backoff.h"
 #include "base/known_defects.h"
 
@@ -154,7 +155,7 @@ Effects BindCycle::advance(const PodObservation& observation) {
       on_version, known_.pending};
   PreBindStep step = pre_bind(plugins_, context);
   if (auto* failed = std::get_if<Failed>(&step.verdict)) {
-    pre_bind_end_ = failed->reason == kBindingTimeout ? PreBindStatus::Timeout : PreBindStatus::Failure;
+    pre_bind_end_ = failed->reason == api::kBindingTimeout ? PreBindStatus::Timeout : PreBindStatus::Failure;
     return fail(std::move(*failed));
   }
   if (!step.chains.empty()) {

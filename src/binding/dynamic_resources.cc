@@ -95,18 +95,15 @@ bool is_reserved(const BindContext& context, const api::ResourceClaim& claim) {
 // The sentence of kube-scheduler, then where it happened.
 Failed conditions_failed(const BindContext& context, const std::string& claim,
                          const api::ConditionFailure& failure) {
-  std::string quoted;
-  append_json_string(quoted, failure.message);
-  return choose_again("BindingConditionsFailed",
-                      "device binding failed: claim=" + claim + ", reason=" + failure.reason +
-                          ", message=" + quoted + ": condition " + failure.condition + " of device " +
+  return choose_again(std::string(api::kBindingConditionsFailed),
+                      api::failure_text(claim, failure) + ": condition " + failure.condition + " of device " +
                           failure.device + " on node " + context.request.node + " is True");
 }
 
 Failed conditions_timed_out(const BindContext& context, const std::string& claim,
                             const api::DeviceReadiness& readiness) {
   const std::int64_t seconds = context.options.binding_timeout.whole_seconds();
-  return choose_again(std::string(kBindingTimeout),
+  return choose_again(std::string(api::kBindingTimeout),
                       "device binding timeout: claim=" + claim + ": condition " +
                           readiness.pending_condition + " of device " + readiness.pending_device +
                           " on node " + context.request.node + " was not True within " +

@@ -32,18 +32,22 @@ bool lasts(const api::BindRequest& request, bool has_record) {
          request.step == api::BindStep::RollingBack;
 }
 
-// The object as a stranger would create it. It is written in this term, also where an earlier one decided it,
-// and must not look like a late write of that one.
-Json without_memory(Json object, std::uint64_t epoch) {
+// The object as a stranger would create it.
+Json without_memory(Json object) {
   JsonObject& metadata = object["metadata"].as_object();
   metadata.erase_if([](const JsonMember& member) {
     return member.key == "uid" || member.key == "resourceVersion" || member.key == "annotations";
   });
   object.as_object().erase("status");
+  return object;
+}
+
+// It is written in this term, also where an earlier one decided it, and must not look like a late write of
+// that one.
+void raise_epoch(Json& object, std::uint64_t epoch) {
   Json& spec = object["spec"];
   if (static_cast<std::uint64_t>(spec.int_at("epoch")) < epoch)
     spec["epoch"] = static_cast<std::int64_t>(epoch);
-  return object;
 }
 
 NamedKey key_of(const api::ObjectMeta& meta) {
@@ -60,11 +64,6 @@ std::size_t MemoryRequests::Table::size() const {
 void MemoryRequests::Table::lead(std::uint64_t epoch) {
   const std::lock_guard lock(mutex_);
   epoch_ = epoch;
-}
-
-std::uint64_t MemoryRequests::Table::current_epoch() const {
-  const std::lock_guard lock(mutex_);
-  return epoch_;
 }
 
 void MemoryRequests::Table::tell(client::ChangeKind kind, const Json& object) {
@@ -149,6 +148,7 @@ std::optional<ApiReply> MemoryRequests::Table::change(const ApiRequest& request,
     return answer_with(200, store(key, std::move(after), client::ChangeKind::Modified));
   kept.leaving = true;
   leaving = std::move(after);
+  raise_epoch(leaving, epoch_);
   return std::nullopt;
 }
 
@@ -175,7 +175,7 @@ std::optional<ApiReply> MemoryRequests::Table::erase(const ApiRequest& request, 
 void MemoryRequests::Table::move_out(const NamedKey& key, const Json& object, const Done& done) {
   const api::ResourceRef resource = api::ref_of(api::Kind::BindRequest);
   ApiRequest create{.verb = Verb::Create, .resource = resource, .ns = key.ns, .name = key.name};
-  create.body = to_string(without_memory(object, current_epoch()));
+  create.body = to_string(without_memory(object));
   ApiRequest write{.verb = Verb::MergePatch,
                    .resource = resource,
                    .ns = key.ns,

@@ -68,7 +68,6 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   void move_out(const client::NamedKey& key, const Json& object, const Done& done);
   const Json& keep(const client::NamedKey& key, Json object, const std::string& record);
   void drop(const client::NamedKey& key);
-  std::uint64_t current_epoch() const;
   void displace(const client::NamedKey& key);
   const Json& store(const client::NamedKey& key, Json object, client::ChangeKind kind);
   void tell(client::ChangeKind kind, const Json& object);

@@ -17,8 +17,6 @@
 
 namespace berth::binding {
 
-// Reason of a Failed: what the pod waited for was not there within BinderOptions::binding_timeout.
-inline constexpr std::string_view kBindingTimeout = "BindingTimeout";
 // Watches of different kinds do not keep step: what a request names may be seen this much later than the
 // request.
 inline constexpr Duration kInformerLagGrace = Duration::seconds(3);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduling/device_wait_errors.h"
+#include "api/types/device_readiness.h"
 
 namespace berth::scheduling {
 namespace {
@@ -34,7 +34,7 @@ void BindFailureAvoidList::note(const api::BindRequest& request, const model::Cl
   drop_expired(devices_, now);
   if (api::is_blameless(request.reason)) return;
   bool found = false;
-  if (request.reason == kBindingConditionsFailed || request.reason == kBindingTimedOut)
+  if (request.reason == api::kBindingConditionsFailed || request.reason == api::kBindingTimeout)
     for (const api::ClaimAllocation& claim : request.claims)
       for (const api::DeviceResult& result : claim.allocation.results) {
         const model::DeviceId device = cluster.find_device(result.driver, result.pool, result.device);

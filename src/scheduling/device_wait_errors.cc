@@ -1,7 +1,6 @@
 #include "scheduling/device_wait_errors.h"
 
 #include "api/types/device_readiness.h"
-#include "base/json.h"
 
 namespace berth::scheduling {
 namespace {
@@ -9,17 +8,13 @@ namespace {
 constexpr std::string_view kPreBind = "running PreBind plugin \"DynamicResources\": ";
 constexpr std::string_view kTimeout = "device binding timeout: context deadline exceeded";
 
-// "device binding failed: claim=c, reason=R, message=\"m\"" of the first claim that says so.
+// Of the first claim that says so.
 std::string failure_of(const client::View& view, const api::BindRequest& request) {
   for (const api::ClaimAllocation& wanted : request.claims) {
     const api::ResourceClaim* claim = view.claims.find(request.meta.ns, wanted.claim_name);
     if (!claim || claim->meta.uid != wanted.claim_uid) continue;
     const api::DeviceReadiness readiness = api::readiness_of(*claim);
-    if (!readiness.failure) continue;
-    std::string text = "device binding failed: claim=" + wanted.claim_name +
-                       ", reason=" + readiness.failure->reason + ", message=";
-    append_json_string(text, readiness.failure->message);
-    return text;
+    if (readiness.failure) return api::failure_text(wanted.claim_name, *readiness.failure);
   }
   return {};
 }
@@ -27,14 +22,14 @@ std::string failure_of(const client::View& view, const api::BindRequest& request
 }  // namespace
 
 void DeviceWaitErrors::note(const client::View& view, const api::BindRequest& failing) {
-  if (failing.reason != kBindingConditionsFailed || noted_.contains(failing.meta.uid)) return;
+  if (failing.reason != api::kBindingConditionsFailed || noted_.contains(failing.meta.uid)) return;
   if (std::string text = failure_of(view, failing); !text.empty())
     noted_.emplace(failing.meta.uid, std::string(kPreBind) + text);
 }
 
 std::string DeviceWaitErrors::take(const api::BindRequest& failed) {
-  if (failed.reason == kBindingTimedOut) return std::string(kPreBind).append(kTimeout);
-  if (failed.reason != kBindingConditionsFailed) return {};
+  if (failed.reason == api::kBindingTimeout) return std::string(kPreBind).append(kTimeout);
+  if (failed.reason != api::kBindingConditionsFailed) return {};
   const auto noted = noted_.find(failed.meta.uid);
   if (noted == noted_.end()) return std::string(kPreBind) + "device binding failed";
   std::string sentence = std::move(noted->second);

@@ -11,10 +11,6 @@
 
 namespace berth::scheduling {
 
-// The binder's reasons.
-inline constexpr std::string_view kBindingConditionsFailed = "BindingConditionsFailed";
-inline constexpr std::string_view kBindingTimedOut = "BindingTimeout";
-
 class DeviceWaitErrors {
  public:
   // Of a request that fails: keeps what its claims say of their devices, which is given back next.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/json.h"
+
 namespace berth::api {
 namespace {
 
@@ -40,6 +42,12 @@ const std::string* missing_condition(const DeviceResult& result, const Allocated
 }
 
 }  // namespace
+
+std::string failure_text(const std::string& claim, const ConditionFailure& failure) {
+  std::string text = "device binding failed: claim=" + claim + ", reason=" + failure.reason + ", message=";
+  append_json_string(text, failure.message);
+  return text;
+}
 
 DeviceReadiness readiness_of(const ResourceClaim& claim) {
   DeviceReadiness readiness;

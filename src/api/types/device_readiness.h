@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "api/types/dra.h"
 
@@ -18,6 +19,13 @@ struct ConditionFailure {
   std::string reason;
   std::string message;
 };
+
+// The binder's reasons for a wait that ended so.
+inline constexpr std::string_view kBindingConditionsFailed = "BindingConditionsFailed";
+inline constexpr std::string_view kBindingTimeout = "BindingTimeout";
+
+// "device binding failed: claim=c, reason=R, message=\"m\"", as kube-scheduler says it.
+std::string failure_text(const std::string& claim, const ConditionFailure& failure);
 
 struct DeviceReadiness {
   std::optional<ConditionFailure> failure;  // the first in order of results
