@@ -21,6 +21,22 @@ def options(title):
     return parser.parse_args()
 
 
+class Failure(AssertionError):
+    """What a case expected, in words."""
+
+
+def eventually(what, look, seconds=60):
+    """The first true value of `look`."""
+    limit = time.monotonic() + seconds
+    while True:
+        seen = look()
+        if seen:
+            return seen
+        if time.monotonic() > limit:
+            raise Failure("not within %d s: %s" % (seconds, what))
+        time.sleep(0.05)
+
+
 def close(passed, failed, skipped=None):
     print("%d passed, %d failed" % (passed, failed) + ("" if skipped is None else ", %d skipped" % skipped))
     return 1 if failed else 0

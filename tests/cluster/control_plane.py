@@ -8,11 +8,11 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import suite
+from suite import Failure, eventually
 
 RIG = HERE / "rig" / "rig.sh"
 CACHE = pathlib.Path(os.environ.get("RIG_CACHE") or pathlib.Path.home() / ".cache" / "berth-rig")
@@ -23,21 +23,6 @@ kind: Policy
 omitStages: [RequestReceived]
 rules: [{level: Metadata}]
 """
-
-
-class Failure(AssertionError):
-    """What a case expected, in words."""
-
-
-def eventually(what, look, seconds=WAIT_SECONDS_MAX):
-    limit = time.monotonic() + seconds
-    while True:
-        seen = look()
-        if seen:
-            return seen
-        if time.monotonic() > limit:
-            raise Failure("not within %d s: %s" % (seconds, what))
-        time.sleep(0.1)
 
 
 class ControlPlane:

@@ -127,8 +127,8 @@ def build(suites):
 
 def missing(suites, current):
     """Programs that are not there or, where they have to be `current`, were built of other sources."""
-    sources = {program: rig_sources() for program in rig_programs()}
-    sources.update({suite_program(suite): suite_sources() for suite in of_kubernetes(suites)})
+    sources = dict.fromkeys(rig_programs(), rig_sources())
+    sources.update(dict.fromkeys(map(suite_program, of_kubernetes(suites)), suite_sources()))
     return [str(program) for program, text in sources.items()
             if not program.exists() or current and outdated(program, text)]
 

@@ -11,30 +11,18 @@ import ssl
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.error
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import suite
+from suite import eventually
 
 ROOT = suite.ROOT
 WAIT_SECONDS_MAX = 60
 PODS = "/api/v1/namespaces/default/pods"
 BIND_REQUESTS = "/apis/scheduling.berth.dev/v1alpha1/bindrequests"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/berth-scheduler"
-
-
-def eventually(what, look):
-    """The first true value of `look`."""
-    limit = time.monotonic() + WAIT_SECONDS_MAX
-    while True:
-        seen = look()
-        if seen:
-            return seen
-        if time.monotonic() > limit:
-            raise AssertionError("not within %d s: %s" % (WAIT_SECONDS_MAX, what))
-        time.sleep(0.05)
 
 
 class Process:

@@ -22,7 +22,8 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from control_plane import GATES, ControlPlane, Failure, eventually, run_suite
+from control_plane import GATES, ControlPlane, run_suite
+from suite import Failure, eventually
 
 NODES, DEVICES_PER_NODE, CPUS_PER_NODE = 50, 8, 32
 PLAIN, CLAIMING, GANGS, GANG_SIZE, GANGS_CLAIMING = 300, 300, 100, 4, 20
@@ -266,20 +267,20 @@ def a_scheduler_that_is_killed_goes_on(cluster):
     load.finish()
 
 
-def an_api_server_that_is_killed_costs_nothing(cluster):
+def survives_death_of(cluster, name):
     scheduler, load = cluster.scheduler(), Load(cluster)
     load.reaches(PODS // 3)
-    cluster.kill_and_start("kube-apiserver")
+    cluster.kill_and_start(name)
     load.finish()
     assert scheduler.poll() is None, "the scheduler ended"
+
+
+def an_api_server_that_is_killed_costs_nothing(cluster):
+    survives_death_of(cluster, "kube-apiserver")
 
 
 def an_etcd_that_is_killed_costs_nothing(cluster):
-    scheduler, load = cluster.scheduler(), Load(cluster)
-    load.reaches(PODS // 3)
-    cluster.kill_and_start("etcd")
-    load.finish()
-    assert scheduler.poll() is None, "the scheduler ended"
+    survives_death_of(cluster, "etcd")
 
 
 def elected(cluster, kind, account, *arguments):

@@ -16,8 +16,9 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from control_plane import CACHE, GATES, ControlPlane, Failure, eventually, run_suite
+from control_plane import CACHE, GATES, ControlPlane, run_suite
 import suite
+from suite import Failure, eventually
 
 CHART_PROGRAM = CACHE / "chart"
 CHART = suite.ROOT / "deploy" / "helm" / "berth"
