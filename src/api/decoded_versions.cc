@@ -4,15 +4,18 @@
 
 namespace berth::api {
 
-Result<TypedObject> DecodedVersions::decode(Kind kind, RawPtr raw) {
-  if (kind == Kind::Other) return decode_typed(kind, std::move(raw));
+Result<TypedObject> DecodedVersions::decode(Kind kind, RawPtr raw, const Json& document) {
+  const auto decoded = [kind](RawPtr text, const Json& parsed) {
+    return parsed.is_null() ? decode_typed(kind, std::move(text))
+                            : decode_typed(kind, std::move(text), parsed);
+  };
+  if (kind == Kind::Other) return decoded(std::move(raw), document);
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = kept_.find({kind, *raw}); found != kept_.end()) return found->second;
   }
-  std::optional<Json> parsed = take_parsed(raw);
-  TypedObject object =
-      TRY(parsed ? decode_typed(kind, std::move(raw), *parsed) : decode_typed(kind, std::move(raw)));
+  const Json parsed = document.is_null() ? take_parsed(raw).value_or(Json()) : document;
+  TypedObject object = TRY(decoded(std::move(raw), parsed));
   const Version version{kind, *raw_of(object)};
   if (version.bytes.size() > bytes_max_) return object;
   std::vector<TypedObject> left;  // destroyed without the lock

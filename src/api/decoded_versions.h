@@ -24,8 +24,9 @@ class DecodedVersions {
  public:
   explicit DecodedVersions(std::size_t bytes_max = kDecodedVersionsBytesMax) : bytes_max_(bytes_max) {}
 
-  // As decode_typed(). What has no typed form (Kind::Other) is not kept.
-  Result<TypedObject> decode(Kind kind, RawPtr raw);
+  // As decode_typed(). What has no typed form (Kind::Other) is not kept. `document`: the parsed `raw`, or
+  // null.
+  Result<TypedObject> decode(Kind kind, RawPtr raw, const Json& document = {});
   // Parsed, and kept for the decoding that follows. Null for what is no JSON.
   Json document_of(const RawPtr& raw);
 

@@ -61,6 +61,7 @@ enum class ChangeKind { Added, Modified, Deleted };
 struct RawChange {
   ChangeKind kind = ChangeKind::Added;
   api::RawPtr object;  // Deleted: the last known state, with the version of the deletion
+  Json document = {};  // the same, parsed; null where nobody had to parse it
 };
 
 // Takes a list and then everything that changes, forever; the client lists again by itself when history was

@@ -209,6 +209,7 @@ class HttpFetcher::Loop {
 
  private:
   void run();
+  void wake_up(std::unique_lock<std::mutex> lock);
   bool take_work();
   void begin(std::unique_ptr<Job> job);
   void set_up(Job& job);
@@ -236,6 +237,7 @@ class HttpFetcher::Loop {
   StreamId next_id_ = 1;
   std::size_t stream_count_ = 0;
   bool stopping_ = false;
+  bool woken_ = false;  // since the thread looked here last
 
   std::map<CURL*, std::unique_ptr<Job>> under_way_;  // the thread's own
   std::map<StreamId, CURL*> streams_;
@@ -257,11 +259,18 @@ Status HttpFetcher::Loop::start() {
 void HttpFetcher::Loop::stop() {
   if (!thread_.joinable()) return;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     stopping_ = true;
+    wake_up(std::move(lock));
   }
-  curl_multi_wakeup(multi_.get());
   thread_.join();
+}
+
+// Once is enough until the thread has looked: a wake-up is two system calls.
+void HttpFetcher::Loop::wake_up(std::unique_lock<std::mutex> lock) {
+  if (std::exchange(woken_, true)) return;
+  lock.unlock();
+  curl_multi_wakeup(multi_.get());
 }
 
 void HttpFetcher::Loop::submit(std::unique_ptr<Job> job) {
@@ -271,8 +280,7 @@ void HttpFetcher::Loop::submit(std::unique_ptr<Job> job) {
     return finish(*job, Delivery::NotSent, "the queue of requests is full");
   }
   waiting_.push_back(std::move(job));
-  lock.unlock();
-  curl_multi_wakeup(multi_.get());
+  wake_up(std::move(lock));
 }
 
 HttpFetcher::StreamId HttpFetcher::Loop::stream(std::unique_ptr<Job> job) {
@@ -286,27 +294,22 @@ HttpFetcher::StreamId HttpFetcher::Loop::stream(std::unique_ptr<Job> job) {
   }
   ++stream_count_;
   new_streams_.push_back(std::move(job));
-  lock.unlock();
-  curl_multi_wakeup(multi_.get());
+  wake_up(std::move(lock));
   return id;
 }
 
 void HttpFetcher::Loop::cancel(StreamId id) {
-  {
-    const std::lock_guard lock(mutex_);
-    cancelled_.push_back(id);
-  }
-  curl_multi_wakeup(multi_.get());
+  std::unique_lock lock(mutex_);
+  cancelled_.push_back(id);
+  wake_up(std::move(lock));
 }
 
 void HttpFetcher::Loop::after(Duration pause, std::function<void()> callback) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (stopping_) return;
-    BERTH_ASSERT(timers_.size() < kFetchTimersMax, "each user of the fetcher keeps few timers");
-    timers_.emplace(clock_.monotonic() + pause, std::move(callback));
-  }
-  curl_multi_wakeup(multi_.get());
+  std::unique_lock lock(mutex_);
+  if (stopping_) return;
+  BERTH_ASSERT(timers_.size() < kFetchTimersMax, "each user of the fetcher keeps few timers");
+  timers_.emplace(clock_.monotonic() + pause, std::move(callback));
+  wake_up(std::move(lock));
 }
 
 void HttpFetcher::Loop::call_due_timers() {
@@ -339,6 +342,7 @@ bool HttpFetcher::Loop::take_work() {
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return false;
+    woken_ = false;
     begun.swap(new_streams_);
     cancelled.swap(cancelled_);
     const std::size_t fetches = under_way_.size() - streams_.size();
@@ -541,6 +545,8 @@ int HttpFetcher::Loop::poll_millis() {
     wait = std::min(wait, under_way_.at(easy)->last_heard + options_.stream_idle_timeout - now);
   {
     const std::lock_guard lock(mutex_);
+    const bool may_begin = under_way_.size() - streams_.size() < kFetchesUnderWayMax;
+    if (may_begin && !waiting_.empty()) return 0;
     if (!timers_.empty()) wait = std::min(wait, timers_.begin()->first - now);
   }
   return static_cast<int>(std::max<std::int64_t>(wait.millis() + 1, 1));

@@ -25,6 +25,7 @@ struct HttpFetch {
   std::string method = "GET";
   std::string target;  // "/api/v1/pods?limit=500", already encoded; the server's path prefix is put before it
   HttpHeaders headers = {};
+  // A write without one is sent on a fresh connection, so that nothing sends it twice.
   std::string body = {};
   // Null: always. Asked when the request is begun, when its connection stands and before its body leaves; not
   // granted, it is NotSent: a server does not carry out a request whose body never came.

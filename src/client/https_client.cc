@@ -58,6 +58,16 @@ api::RawPtr listed_object(const Json& item, const std::string& kind, const std::
   return std::make_shared<const std::string>(to_string(object));
 }
 
+// Of an event's line, which API servers write as {"type":"…","object":…}; copied out without writing it anew.
+api::RawPtr text_of_object(std::string_view line, std::string_view type, const Json& object) {
+  const std::string before = R"({"type":")" + std::string(type) + R"(","object":)";
+  const bool as_usual = line.starts_with(before) && line.ends_with("}}");
+  if (!as_usual) return std::make_shared<const std::string>(to_string(object));
+  line.remove_prefix(before.size());
+  line.remove_suffix(1);
+  return std::make_shared<const std::string>(line);
+}
+
 // One list and watch, for ever. All on the fetcher's thread, except close() and the start.
 class Reflector : public std::enable_shared_from_this<Reflector> {
  public:
@@ -288,7 +298,7 @@ bool Reflector::take_event(std::string_view line, std::vector<RawChange>& change
   const ChangeKind kind = type == "ADDED"     ? ChangeKind::Added
                           : type == "DELETED" ? ChangeKind::Deleted
                                               : ChangeKind::Modified;
-  changes.push_back({kind, std::make_shared<const std::string>(to_string(*object))});
+  changes.push_back({kind, text_of_object(line, type, *object), *object});
   return true;
 }
 
@@ -342,6 +352,8 @@ class HttpsClient final : public ApiClient {
     fetch.method = form.method;
     fetch.target = percent_encoded(path_of(request), kPlainInPath);
     fetch.headers = {{"Accept", "application/json"}};
+    // Without a body it would need a connection of its own (HttpFetch::body).
+    if (request.verb == Verb::Delete && request.body.empty()) request.body = "{}";
     if (!request.body.empty()) fetch.headers.emplace_back("Content-Type", form.content_type);
     fetch.body = std::move(request.body);
     fetch.permit = std::move(request.permit);

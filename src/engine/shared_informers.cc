@@ -45,7 +45,8 @@ class SharedInformers::Informer final : public client::WatchReceiver {
   void on_changes(std::vector<client::RawChange> changes) override {
     auto batch = fresh(BatchKind::Changes);
     batch->changes.reserve(changes.size());
-    for (client::RawChange& change : changes) add(*batch, change.kind, std::move(change.object));
+    for (client::RawChange& change : changes)
+      add(*batch, change.kind, std::move(change.object), change.document);
     send(std::move(batch));
   }
 
@@ -71,8 +72,8 @@ class SharedInformers::Informer final : public client::WatchReceiver {
     return batch;
   }
 
-  void add(TypedBatch& batch, client::ChangeKind kind, api::RawPtr raw) const {
-    auto object = decoded_.decode(kind_, std::move(raw));
+  void add(TypedBatch& batch, client::ChangeKind kind, api::RawPtr raw, const Json& document = {}) const {
+    auto object = decoded_.decode(kind_, std::move(raw), document);
     if (!object) {
       log(LogLevel::Error, "an object of a watch cannot be read and is left out",
           {{"resource", resource_.resource}, {"cause", object.error().text()}});

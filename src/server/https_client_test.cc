@@ -427,6 +427,21 @@ TEST(HttpsClientScript, TheServersDateMovesTheClock) {
   EXPECT_TRUE(format_time(clock.now()).starts_with("1994-11-15T08:1")) << format_time(clock.now());
 }
 
+// A write without a body is sent on a connection of its own (client/http_fetch.h): a handshake for each.
+TEST(HttpsClientScript, ADeleteWithoutOptionsHasABody) {
+  Heard bodies;
+  ScriptedApi api({[&](const HttpRequest& request, HttpExchange& exchange) {
+    bodies.put(request.method + " " + request.body);
+    exchange.respond({200, {}, "{}"});
+  }});
+  SystemClock clock;
+  const auto client = connect(api.port(), clock);
+  EXPECT_TRUE(call(*client, {client::Verb::Delete, kConfigMaps, "default", "a", "", ""}).ok());
+  EXPECT_TRUE(call(*client, {client::Verb::Get, kConfigMaps, "default", "a", "", ""}).ok());
+  EXPECT_EQ(bodies.take(), "DELETE {}");
+  EXPECT_EQ(bodies.take(), "GET ");
+}
+
 TEST(HttpsClientScript, LostAnswersAndRetryAfter) {
   ScriptedApi api(
       {gives(429, R"({"kind":"Status","reason":"TooManyRequests"})", {{"Retry-After", "3"}}), kSilence});
