@@ -1,8 +1,8 @@
 // Records of gangs: the members' BindRequests in one object, which outlives the process that keeps them.
 //
-// Members that are submitted before a flush stand together in one record; those that come while it is written
-// stand in the next. So a gang costs few records, whatever its size, and nobody waits for a number of members
-// (Nagle's algorithm).
+// Members that are submitted before a flush stand together in one record, whatever their gangs; those that
+// come while it is written stand in the next of their namespace. So many small gangs cost few records, as one
+// large one does, and nobody waits for a number of members (Nagle's algorithm).
 #include <algorithm>
 
 #include "binding/memory_request_table.h"
@@ -32,39 +32,53 @@ bool is_gone(const ApiReply& reply) {
 }  // namespace
 
 void MemoryRequests::Table::write_records() {
-  std::vector<NamedKey> ready;
+  std::vector<std::string> ready;
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [gang, forming] : forming_)
-      if (!forming.under_way) ready.push_back(gang);
+    for (const auto& [ns, forming] : forming_)
+      if (!forming.under_way) ready.push_back(ns);
   }
-  for (const NamedKey& gang : ready) write_record(gang);
+  for (const std::string& ns : ready) write_record(ns);
 }
 
-void MemoryRequests::Table::write_record(const NamedKey& gang) {
-  std::vector<Creation> members;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto forming = forming_.find(gang);
-    if (forming == forming_.end() || forming->second.under_way) return;
-    std::vector<Creation>& waiting = forming->second.waiting;
-    std::size_t bytes = 0, count = 0;
-    while (count < waiting.size() && (count == 0 || bytes < kGangRecordBytesMax))
-      bytes += to_string(waiting[count++].object).size();
-    if (count == 0) return static_cast<void>(forming_.erase(forming));
-    const auto end = waiting.begin() + static_cast<std::ptrdiff_t>(count);
-    members.assign(std::make_move_iterator(waiting.begin()), std::make_move_iterator(end));
-    waiting.erase(waiting.begin(), end);
-    forming->second.under_way = true;
+// Those of one scheduler and epoch, up to the bound, in the order in which they were submitted.
+std::vector<MemoryRequests::Table::Creation> MemoryRequests::Table::next_record(const std::string& ns) {
+  const std::lock_guard lock(mutex_);
+  const auto forming = forming_.find(ns);
+  if (forming == forming_.end() || forming->second.under_way) return {};
+  std::vector<Creation>& waiting = forming->second.waiting;
+  const auto alike = [&waiting](const Creation& creation) {
+    const Json& first = waiting.front().object.part("spec");
+    const Json& spec = creation.object.part("spec");
+    return spec.int_at("epoch") == first.int_at("epoch") &&
+           spec.string_at("schedulerName") == first.string_at("schedulerName");
+  };
+  std::size_t bytes = 0, count = 0;
+  while (count < waiting.size() && (count == 0 || bytes < kGangRecordBytesMax) && alike(waiting[count]))
+    bytes += waiting[count++].bytes;
+  if (count == 0) {
+    forming_.erase(forming);
+    return {};
   }
+  const auto end = waiting.begin() + static_cast<std::ptrdiff_t>(count);
+  std::vector<Creation> members(std::make_move_iterator(waiting.begin()), std::make_move_iterator(end));
+  waiting.erase(waiting.begin(), end);
+  forming->second.under_way = true;
+  return members;
+}
+
+void MemoryRequests::Table::write_record(const std::string& ns) {
+  const std::vector<Creation> members = next_record(ns);
+  if (members.empty()) return;
   std::vector<Json> objects;
+  objects.reserve(members.size());
   for (const Creation& member : members) objects.push_back(member.object);
   const Json record = api::gang_record_object(objects);
-  const NamedKey key{gang.ns, std::string(record.part("metadata").string_at("name"))};
+  const NamedKey key{ns, std::string(record.part("metadata").string_at("name"))};
   ApiRequest create = request_for(Verb::Create, key);
   create.body = to_string(record);
-  inner_.submit(std::move(create), [self = shared_from_this(), gang, key, members](const ApiReply& reply) {
-    self->record_answered(gang, key, members, reply);
+  inner_.submit(std::move(create), [self = shared_from_this(), key, members](const ApiReply& reply) {
+    self->record_answered(key, members, reply);
   });
 }
 
@@ -76,9 +90,8 @@ ApiReply MemoryRequests::Table::take_member(const Creation& member, const std::s
   if (records_[{member.key.ns, record}].ended.contains(member.key))
     return client::answered_reply(201, to_string(member.object));
   const auto found = kept_.find(member.key);
-  const bool known = found != kept_.end();
-  return client::answered_reply(
-      201, to_string(known ? found->second.object : keep(member.key, member.object, record)));
+  return answer_with(201,
+                     found != kept_.end() ? found->second.raw : keep(member.key, member.object, record).raw);
 }
 
 void MemoryRequests::Table::record_stands(const NamedKey& record, const api::RawPtr& object) {
@@ -90,13 +103,13 @@ void MemoryRequests::Table::record_stands(const NamedKey& record, const api::Raw
 }
 
 // AlreadyExists: an earlier copy of it was stored, for its name says what is in it.
-void MemoryRequests::Table::record_answered(const NamedKey& gang, const NamedKey& record,
-                                            const std::vector<Creation>& members, const ApiReply& reply) {
+void MemoryRequests::Table::record_answered(const NamedKey& record, const std::vector<Creation>& members,
+                                            const ApiReply& reply) {
   const bool stored = reply.ok() || reply.reason == "AlreadyExists";
   std::vector<ApiReply> answers;
   {
     const std::lock_guard lock(mutex_);
-    forming_[gang].under_way = false;
+    forming_[record.ns].under_way = false;
     for (const Creation& member : members) {
       if (!stored) break;
       answers.push_back(take_member(member, record.name));
@@ -114,7 +127,7 @@ void MemoryRequests::Table::record_answered(const NamedKey& gang, const NamedKey
       members[i].done(reply);
     }
   }
-  write_record(gang);
+  write_record(record.ns);
 }
 
 // Members that are known stay as they are: their status is ahead of the record, which has none.
@@ -131,13 +144,16 @@ void MemoryRequests::Table::expand(const Json& record) {
   if (known.members.empty()) ended_records_.insert(name);
 }
 
+// The latest first: what it says of a pod counts, and records never change.
 void MemoryRequests::Table::take_records(const std::vector<Json>& gangs, std::uint64_t list_version) {
   std::set<NamedKey> listed;
+  std::map<std::uint64_t, const Json*, std::greater<>> by_version;
   for (const Json& record : gangs) {
     const api::ObjectMeta meta = api::decode_meta(record);
     listed.insert({meta.ns, meta.name});
-    expand(record);
+    by_version.emplace(meta.resource_version, &record);
   }
+  for (const auto& [version, record] : by_version) expand(*record);
   std::vector<NamedKey> gone;
   for (const auto& [key, record] : records_)
     if (!listed.contains(key) && record.version <= list_version) gone.push_back(key);

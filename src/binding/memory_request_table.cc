@@ -18,8 +18,8 @@ ApiReply conflict(std::string message) {
   return client::refused_reply(409, "Conflict", std::move(message));
 }
 
-ApiReply answer_with(int code, const Json& object) {
-  return client::answered_reply(code, to_string(object));
+api::RawPtr text_of(const Json& object) {
+  return std::make_shared<const std::string>(to_string(object));
 }
 
 // What others are to see, and what is to survive this process beside the record of its gang. Not that the pod
@@ -56,6 +56,13 @@ NamedKey key_of(const api::ObjectMeta& meta) {
 
 }  // namespace
 
+ApiReply answer_with(int code, api::RawPtr object) {
+  ApiReply reply;
+  reply.code = code;
+  reply.object = std::move(object);
+  return reply;
+}
+
 std::size_t MemoryRequests::Table::size() const {
   const std::lock_guard lock(mutex_);
   return kept_.size();
@@ -66,23 +73,24 @@ void MemoryRequests::Table::lead(std::uint64_t epoch) {
   epoch_ = epoch;
 }
 
-void MemoryRequests::Table::tell(client::ChangeKind kind, const Json& object) {
-  const auto raw = std::make_shared<const std::string>(to_string(object));
-  for (client::WatchReceiver* receiver : receivers_) receiver->on_changes({{kind, raw}});
+void MemoryRequests::Table::tell(client::ChangeKind kind, const api::RawPtr& raw, const Json& object) {
+  for (client::WatchReceiver* receiver : receivers_) receiver->on_changes({{kind, raw, object}});
 }
 
-const Json& MemoryRequests::Table::store(const NamedKey& key, Json object, client::ChangeKind kind) {
+const MemoryRequests::Table::Kept& MemoryRequests::Table::store(const NamedKey& key, Json object,
+                                                                client::ChangeKind kind) {
   object["metadata"]["resourceVersion"] = std::to_string(++version_);
   Kept& kept = kept_[key];
-  bytes_ -= kept.bytes;
-  kept.bytes = to_string(object).size();
-  bytes_ += kept.bytes;
+  if (kept.raw) bytes_ -= kept.raw->size();
+  kept.raw = text_of(object);
+  bytes_ += kept.raw->size();
   kept.object = std::move(object);
-  tell(kind, kept.object);
-  return kept.object;
+  tell(kind, kept.raw, kept.object);
+  return kept;
 }
 
-const Json& MemoryRequests::Table::keep(const NamedKey& key, Json object, const std::string& record) {
+const MemoryRequests::Table::Kept& MemoryRequests::Table::keep(const NamedKey& key, Json object,
+                                                               const std::string& record) {
   Json& metadata = object["metadata"];
   metadata["namespace"] = key.ns;
   metadata["uid"] = "in-memory-" + std::to_string(++uids_);
@@ -95,7 +103,7 @@ const Json& MemoryRequests::Table::keep(const NamedKey& key, Json object, const 
 void MemoryRequests::Table::drop(const NamedKey& key) {
   const auto found = kept_.find(key);
   if (found == kept_.end()) return;
-  bytes_ -= found->second.bytes;
+  bytes_ -= found->second.raw->size();
   leave_record(key, found->second.record);
   kept_.erase(found);
 }
@@ -104,9 +112,9 @@ void MemoryRequests::Table::drop(const NamedKey& key) {
 void MemoryRequests::Table::displace(const NamedKey& key) {
   const auto found = kept_.find(key);
   if (found == kept_.end()) return;
-  const Json last = std::move(found->second.object);
+  const Kept last = found->second;
   drop(key);
-  tell(client::ChangeKind::Deleted, last);
+  tell(client::ChangeKind::Deleted, last.raw, last.object);
 }
 
 // Nothing when the API server is to make an object, and when the answer `waits` for the record of a gang.
@@ -117,8 +125,8 @@ std::optional<ApiReply> MemoryRequests::Table::create(const ApiRequest& request,
   Result<Json> object = parse_json(request.body);
   if (!object) return std::nullopt;
   const api::BindRequest decoded = api::decode_bind_request(*object, nullptr);
-  if (decoded.group.size <= 1) return answer_with(201, keep(key, *std::move(object), ""));
-  forming_[{key.ns, decoded.decision_id}].waiting.push_back({key, *std::move(object), done});
+  if (decoded.group.size <= 1) return answer_with(201, keep(key, *std::move(object), "").raw);
+  forming_[key.ns].waiting.push_back({key, *std::move(object), request.body.size(), done});
   waits = true;
   return std::nullopt;
 }
@@ -145,7 +153,7 @@ std::optional<ApiReply> MemoryRequests::Table::change(const ApiRequest& request,
   else
     after.as_object().erase(other_half);
   if (!lasts(api::decode_bind_request(after, nullptr), !kept.record.empty()))
-    return answer_with(200, store(key, std::move(after), client::ChangeKind::Modified));
+    return answer_with(200, store(key, std::move(after), client::ChangeKind::Modified).raw);
   kept.leaving = true;
   leaving = std::move(after);
   raise_epoch(leaving, epoch_);
@@ -166,8 +174,9 @@ std::optional<ApiReply> MemoryRequests::Table::erase(const ApiRequest& request, 
   Json last = std::move(kept.object);
   last["metadata"]["resourceVersion"] = std::to_string(++version_);
   drop(key);
-  tell(client::ChangeKind::Deleted, last);
-  return answer_with(200, last);
+  const api::RawPtr raw = text_of(last);
+  tell(client::ChangeKind::Deleted, raw, last);
+  return answer_with(200, raw);
 }
 
 // Create, then the status on its version. A failure before the object exists leaves everything as it was; one
@@ -189,7 +198,7 @@ void MemoryRequests::Table::move_out(const NamedKey& key, const Json& object, co
       if (reply.ok() && created) {
         self->objects_.insert(key);
         self->displace(key);
-        self->tell(client::ChangeKind::Added, *created);
+        self->tell(client::ChangeKind::Added, reply.object, *created);
       } else if (const auto found = self->kept_.find(key); found != self->kept_.end()) {
         found->second.leaving = false;  // also when an object exists already: the watch will show it
       }
@@ -222,7 +231,7 @@ bool MemoryRequests::Table::answer(const ApiRequest& request, const Done& done) 
     } else if (request.verb == Verb::Create) {
       reply = client::refused_reply(409, "AlreadyExists", "a bind request of this name is in memory");
     } else if (request.verb == Verb::Get) {
-      reply = answer_with(200, found->second.object);
+      reply = answer_with(200, found->second.raw);
     } else if (request.verb == Verb::Delete) {
       record = found->second.record;
       reply = erase(request, key, found->second);
@@ -267,8 +276,7 @@ void MemoryRequests::Table::pass_list(client::WatchReceiver& receiver, std::vect
       return is_record;
     });
     take_records(gangs, version);
-    for (const auto& [key, kept] : kept_)
-      objects.push_back(std::make_shared<const std::string>(to_string(kept.object)));
+    for (const auto& [key, kept] : kept_) objects.push_back(kept.raw);
     receiver.on_list(std::move(objects), version);
   }
   delete_ended_records();
@@ -293,20 +301,20 @@ void MemoryRequests::Table::pass_changes(client::WatchReceiver& receiver,
 }
 
 void MemoryRequests::Table::pass_change(client::RawChange change, std::vector<client::RawChange>& passed) {
-  const Result<Json> object = parse_json(*change.object);
-  if (!object) return passed.push_back(std::move(change));
-  const api::ObjectMeta meta = api::decode_meta(*object);
+  const Json object =
+      change.document.is_null() ? parse_json(*change.object).value_or(Json()) : change.document;
+  if (object.is_null()) return passed.push_back(std::move(change));
+  const api::ObjectMeta meta = api::decode_meta(object);
   const NamedKey key = key_of(meta);
   version_ = std::max(version_, meta.resource_version);
   const bool deleted = change.kind == client::ChangeKind::Deleted;
-  if (api::is_gang_record(*object)) return deleted ? record_is_gone(key) : expand(*object);
+  if (api::is_gang_record(object)) return deleted ? record_is_gone(key) : expand(object);
   passed.push_back(std::move(change));
   if (!deleted) return appeared(key);
   objects_.erase(key);
   // The end of an earlier object must not hide what is kept.
   if (const auto found = kept_.find(key); found != kept_.end())
-    passed.push_back(
-        {client::ChangeKind::Added, std::make_shared<const std::string>(to_string(found->second.object))});
+    passed.push_back({client::ChangeKind::Added, found->second.raw, found->second.object});
 }
 
 }  // namespace berth::binding

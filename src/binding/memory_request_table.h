@@ -15,6 +15,8 @@
 
 namespace berth::binding {
 
+client::ApiReply answer_with(int code, api::RawPtr object);
+
 class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
  public:
   using Done = std::function<void(client::ApiReply)>;
@@ -24,7 +26,7 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   // True when the request was answered here, or will be.
   bool answer(const client::ApiRequest& request, const Done& done);
   void lead(std::uint64_t epoch);
-  // Of gangs whose members wait for one.
+  // Of gangs whose members wait for theirs.
   void write_records();
 
   void subscribe(client::WatchReceiver& receiver);
@@ -36,7 +38,7 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
  private:
   struct Kept {
     Json object;
-    std::size_t bytes = 0;
+    api::RawPtr raw;       // the same as text
     bool leaving = false;  // becomes an object now: other writes meet Conflict
     std::string record;    // of its gang, in its namespace, that outlives the process; empty: none
   };
@@ -44,10 +46,10 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   struct Creation {
     client::NamedKey key;
     Json object;
+    std::size_t bytes = 0;
     Done done;
   };
-  // A BindRequest object that has the specs of several (api::gang_record_object).
-  // Known until it is gone.
+  // A BindRequest object that has the specs of several (api::gang_record_object). Known until it is gone.
   struct GangRecord {
     std::set<client::NamedKey> members;  // that are kept
     std::set<client::NamedKey>
@@ -66,21 +68,22 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   std::optional<client::ApiReply> erase(const client::ApiRequest& request, const client::NamedKey& key,
                                         Kept& kept);
   void move_out(const client::NamedKey& key, const Json& object, const Done& done);
-  const Json& keep(const client::NamedKey& key, Json object, const std::string& record);
+  const Kept& keep(const client::NamedKey& key, Json object, const std::string& record);
   void drop(const client::NamedKey& key);
   void displace(const client::NamedKey& key);
-  const Json& store(const client::NamedKey& key, Json object, client::ChangeKind kind);
-  void tell(client::ChangeKind kind, const Json& object);
+  const Kept& store(const client::NamedKey& key, Json object, client::ChangeKind kind);
+  void tell(client::ChangeKind kind, const api::RawPtr& raw, const Json& object);
 
   void appeared(const client::NamedKey& key);
   void pass_change(client::RawChange change, std::vector<client::RawChange>& passed);
 
   // memory_request_gangs.cc
-  void write_record(const client::NamedKey& gang);
+  void write_record(const std::string& ns);
+  std::vector<Creation> next_record(const std::string& ns);
   void record_stands(const client::NamedKey& record, const api::RawPtr& object);
   client::ApiReply take_member(const Creation& member, const std::string& record);
-  void record_answered(const client::NamedKey& gang, const client::NamedKey& record,
-                       const std::vector<Creation>& members, const client::ApiReply& reply);
+  void record_answered(const client::NamedKey& record, const std::vector<Creation>& members,
+                       const client::ApiReply& reply);
   void expand(const Json& record);
   void take_records(const std::vector<Json>& gangs, std::uint64_t list_version);
   void record_is_gone(const client::NamedKey& record);
@@ -94,10 +97,10 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   std::size_t bytes_ = 0;
   std::set<client::WatchReceiver*> receivers_;
   std::uint64_t uids_ = 0;
-  std::uint64_t epoch_ = 0;                      // of the term that this process leads
-  std::uint64_t version_ = 0;                    // the latest that was given out, or listed by the API server
-  std::set<client::NamedKey> objects_;           // BindRequests that the API server has
-  std::map<client::NamedKey, Forming> forming_;  // by decision
+  std::uint64_t epoch_ = 0;                 // of the term that this process leads
+  std::uint64_t version_ = 0;               // the latest that was given out, or listed by the API server
+  std::set<client::NamedKey> objects_;      // BindRequests that the API server has
+  std::map<std::string, Forming> forming_;  // by namespace
   std::map<client::NamedKey, GangRecord> records_;
   std::set<client::NamedKey> ended_records_;  // to be deleted
 };

@@ -9,9 +9,10 @@
 // is a write that may still land. A late binding stands, or meets the pod bound, as kube-scheduler's does;
 // about devices the scheduler seals first (SchedulerOptions::records_in_memory, docs/reliability.md).
 //
-// Members of a gang's decision that wait for each other are written down first, those that are submitted
-// before a flush() in one object (api::gang_record_object): their creates are answered when it is stored, and
-// the next process goes on from it. It is deleted with its last member. make_memory_request_collector()
+// Members of a gang's decision that wait for each other are written down first, all that are submitted before
+// a flush() in one object (api::gang_record_object), those of other gangs of the namespace included: their
+// creates are answered when it is stored, and the next process goes on from it. It is deleted with its last
+// member. make_memory_request_collector()
 // deletes requests that ended.
 // Thread-safe. Cost: a few microseconds a write. Source: architecture section 3, INTERFACE.md.
 #pragma once

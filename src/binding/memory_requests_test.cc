@@ -123,6 +123,37 @@ TEST(MemoryRequests, AGangCostsItsRecordsItsCommitAndItsBindings) {
   EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{});
 }
 
+// While a record is written, what several gangs submit stands in the next one, as far as one scheduler's term
+// goes.
+TEST(MemoryRequests, SmallGangsShareARecord) {
+  DecidedGang cluster;
+  for (const std::string gang : {"h", "i"}) {
+    cluster.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":")" + gang + R"(","uid":"u-)" + gang +
+                                    R"("},"spec":{"schedulingPolicy":{"gang":{"minCount":2}}}})");
+    for (const std::string number : {"1", "2"}) {
+      const std::string pod = gang + number;
+      cluster.put(Kind::Pod,
+                  R"({"metadata":{"namespace":"d","name":")" + pod + R"(","uid":"u-)" + pod + "\"}}");
+      cluster.deliver();
+      const std::string epoch = gang == "i" ? R"(,"epoch":7)" : "";
+      cluster.decide(R"({"metadata":{"namespace":"d","name":")" + api::bind_request_name(pod, "u-" + pod) +
+                     R"("},"spec":{"podName":")" + pod + R"(","podUID":"u-)" + pod +
+                     R"(","selectedNode":"n1","decisionID":")" + gang + R"(","group":{"name":")" + gang +
+                     R"(","uid":"u-)" + gang + R"(","size":2})" + epoch + "}}");
+    }
+  }
+  cluster.settle();
+  EXPECT_EQ(cluster.stored(), (std::vector<std::size_t>{1, 2, 4}));
+  EXPECT_EQ(cluster.written("create pods"), 7);
+  EXPECT_EQ(cluster.log.size(), 3u + 3u + 7u);  // records, commits, bindings
+  for (const Json* record : cluster.all(Kind::BindRequest)) {
+    const std::size_t gangs = record->part("spec").items_at("members").size() == 4 ? 2 : 1;
+    EXPECT_EQ(record->part("metadata").items_at("ownerReferences").size(), gangs);
+  }
+  cluster.settle(kMemoryRequestGrace);
+  EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{});
+}
+
 TEST(MemoryRequests, AGangGoesOnInTheNextProcess) {
   for (const std::size_t answers : {1u, 2u, 3u, 4u}) {  // a record, the other, the commit, a binding
     DecidedGang cluster;

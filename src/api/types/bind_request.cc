@@ -1,6 +1,7 @@
 #include "api/types/bind_request.h"
 
 #include <array>
+#include <set>
 
 #include "api/kinds.h"
 #include "base/fnv.h"
@@ -70,13 +71,13 @@ Json spec_json(const BindRequest& request) {
   return spec;
 }
 
-Json object_of(std::string_view ns, std::string_view name, const OwnerReference& owner, Json spec) {
-  return Json::object({{"apiVersion", kBindRequestApiVersion},
-                       {"kind", "BindRequest"},
-                       {"metadata", Json::object({{"name", name},
-                                                  {"namespace", ns},
-                                                  {"ownerReferences", Json::array({to_json(owner)})}})},
-                       {"spec", std::move(spec)}});
+Json object_of(std::string_view ns, std::string_view name, JsonArray owners, Json spec) {
+  return Json::object(
+      {{"apiVersion", kBindRequestApiVersion},
+       {"kind", "BindRequest"},
+       {"metadata",
+        Json::object({{"name", name}, {"namespace", ns}, {"ownerReferences", std::move(owners)}})},
+       {"spec", std::move(spec)}});
 }
 
 }  // namespace
@@ -169,27 +170,33 @@ Json extended_claim_object(const ObjectMeta& pod, const std::string& name, const
 
 Json bind_request_object(const BindRequest& request) {
   const OwnerReference owner{"v1", "Pod", request.pod_name, request.pod_uid, false, false};
-  Json object = object_of(request.meta.ns, request.meta.name, owner, spec_json(request));
+  Json object = object_of(request.meta.ns, request.meta.name, {to_json(owner)}, spec_json(request));
   if (!request.meta.labels.empty()) object["metadata"]["labels"] = to_json(request.meta.labels);
   return object;
 }
 
 Json gang_record_object(const std::vector<Json>& requests) {
   const Json& first = requests.front().part("spec");
-  const Json& group = first.part("group");
-  Json spec = Json::object({{"group", group}});
-  for (const std::string_view field : {"decisionID", "schedulerName", "epoch"})
+  Json spec = Json::object();
+  for (const std::string_view field : {"schedulerName", "epoch"})
     if (const Json* value = first.find(field)) spec[field] = *value;
-  JsonArray members;
-  for (const Json& request : requests) members.push_back(request.part("spec"));
+  const ResourceRef kind = ref_of(Kind::PodGroup);
+  std::set<std::string_view> groups;
+  JsonArray members, owners;
+  for (const Json& request : requests) {
+    const Json& member = request.part("spec");
+    const Json& group = member.part("group");
+    if (groups.insert(group.string_at("uid")).second)
+      owners.push_back(to_json(OwnerReference{kind.group + "/" + kind.version, "PodGroup",
+                                              std::string(group.string_at("name")),
+                                              std::string(group.string_at("uid")), false, false}));
+    members.push_back(member);
+  }
   spec["members"] = std::move(members);
   constexpr std::size_t kGroupPart = 200;
-  std::string name(group.string_at("name").substr(0, kGroupPart));
+  std::string name(first.part("group").string_at("name").substr(0, kGroupPart));
   name.append("-").append(hex_of(fnv1a(to_string(spec))));
-  const ResourceRef owner = ref_of(Kind::PodGroup);
-  return object_of(requests.front().part("metadata").string_at("namespace"), name,
-                   {owner.group + "/" + owner.version, "PodGroup", std::string(group.string_at("name")),
-                    std::string(group.string_at("uid")), false, false},
+  return object_of(requests.front().part("metadata").string_at("namespace"), name, std::move(owners),
                    std::move(spec));
 }
 
@@ -203,8 +210,8 @@ std::vector<Json> requests_of_gang_record(const Json& record) {
   for (const Json& spec : record.part("spec").items_at("members")) {
     const std::string pod(spec.string_at("podName")), uid(spec.string_at("podUID"));
     if (!pod.empty())
-      requests.push_back(
-          object_of(ns, bind_request_name(pod, uid), {"v1", "Pod", pod, uid, false, false}, spec));
+      requests.push_back(object_of(ns, bind_request_name(pod, uid),
+                                   {to_json(OwnerReference{"v1", "Pod", pod, uid, false, false})}, spec));
   }
   return requests;
 }

@@ -128,10 +128,10 @@ Json replacing_object(const BindRequest& standing, const BindRequest& request);
 // The status alone.
 Json bind_request_status(const BindRequest& request);
 
-// The BindRequests of one gang's decision in one object, a BindRequest that has their specs in spec.members
-// and no pod of its own (`bindRequests: WhenWaiting`; binding/memory_requests.h). Its name follows from what
-// is in it, so a repeated create finds itself. The PodGroup owns it. `requests`: at least one, as
-// bind_request_object() makes them.
+// The BindRequests of gangs' decisions in one object, a BindRequest that has their specs in spec.members and
+// no pod of its own (`bindRequests: WhenWaiting`; binding/memory_requests.h). Its name follows from what is
+// in it, so a repeated create finds itself. Its PodGroups own it. `requests`: at least one, as
+// bind_request_object() makes them, of one namespace, scheduler and epoch.
 Json gang_record_object(const std::vector<Json>& requests);
 bool is_gang_record(const Json& object);
 // As bind_request_object() makes them; members without a pod's name are left out.
