@@ -217,7 +217,7 @@ Effects BindCycle::bind(const BindContext& context) {
   binds_ = true;
   Effects success = record_success();
   if (has(KnownDefect::RetriedFailureReportedBound) && request_.failed_attempts > 0) return success;
-  Chain chain{pod_key(request_), {}};
+  Chain chain{pod_key(request_), {}, true};
   for (const auto& plugin : plugins_)
     for (Write& write : plugin->before_binding(context)) chain.writes.push_back(std::move(write));
   writes_before_binding_ = chain.writes.size();

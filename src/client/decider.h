@@ -43,6 +43,8 @@ struct Write {
 struct Chain {
   api::ObjectKey key;
   std::vector<Write> writes;
+  // It ends what others begin, so where writes wait for their turn it goes before chains that are not urgent.
+  bool urgent = false;
 };
 
 // A Kubernetes event about an object. Best effort; repeats are folded into a count.

@@ -151,14 +151,17 @@ EffectExecutor::Flight* EffectExecutor::find(std::uint64_t flight) {
   return found == flights_.end() ? nullptr : found->second.get();
 }
 
-void EffectExecutor::want(ChainRef chain_ref) {
-  waiting_.push_back(chain_ref);
+// What is begun is ended first: else a thousand chains that start together all end late.
+void EffectExecutor::want(ChainRef chain_ref, const Flight& flight) {
+  const bool first = flight.runs[chain_ref.chain].next > 0 || flight.effects.chains[chain_ref.chain].urgent;
+  (first ? urgent_ : waiting_).push_back(chain_ref);
 }
 
 void EffectExecutor::pump() {
-  while (in_flight_ < writes_in_flight_max_ && !waiting_.empty()) {
-    const ChainRef chain_ref = waiting_.front();
-    waiting_.pop_front();
+  while (in_flight_ < writes_in_flight_max_ && !(urgent_.empty() && waiting_.empty())) {
+    std::deque<ChainRef>& queue = urgent_.empty() ? waiting_ : urgent_;
+    const ChainRef chain_ref = queue.front();
+    queue.pop_front();
     Flight* flight = find(chain_ref.flight);
     BERTH_ASSERT(flight, "a flight lives as long as one of its chains waits");
     send(chain_ref, *flight, flight->runs[chain_ref.chain]);
@@ -344,7 +347,7 @@ void EffectExecutor::wake_due(Time now) {
     if (run.reading)
       send_refresh(chain_ref, *flight, run);
     else
-      want(chain_ref);
+      want(chain_ref, *flight);
   }
   pump();
 }
@@ -356,7 +359,7 @@ std::optional<Time> EffectExecutor::next_wake() const {
 
 void EffectExecutor::next_write(ChainRef chain_ref, Flight& flight) {
   ChainRun& run = flight.runs[chain_ref.chain];
-  if (run.next < flight.writes(chain_ref.chain).size()) return want(chain_ref);
+  if (run.next < flight.writes(chain_ref.chain).size()) return want(chain_ref, flight);
   run.outcome.ok = true;
   end_chain(chain_ref, flight, RunResult::Fine);
 }

@@ -83,7 +83,7 @@ class EffectExecutor {
   };
 
   Flight* find(std::uint64_t flight);
-  void want(ChainRef chain_ref);
+  void want(ChainRef chain_ref, const Flight& flight);
   void pump();
   void send(ChainRef chain_ref, Flight& flight, ChainRun& run);
   void send_refresh(ChainRef chain_ref, Flight& flight, ChainRun& run);
@@ -106,6 +106,7 @@ class EffectExecutor {
   std::uint64_t last_flight_ = 0;
   std::size_t in_flight_ = 0;
   std::unordered_map<std::uint64_t, std::unique_ptr<Flight>> flights_;
+  std::deque<ChainRef> urgent_;  // sent before what is waiting_; a chain is in one of them at most
   std::deque<ChainRef> waiting_;
   std::multimap<Time, ChainRef> repeats_;
   std::vector<Finished> finished_;

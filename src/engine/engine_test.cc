@@ -355,6 +355,33 @@ TEST(Engine, AFailureKeepsWhatDidNotBeginFromBeginning) {
   }
 }
 
+TEST(Engine, WhereWritesWaitChainsThatBeganAndUrgentOnesGoFirst) {
+  EngineFixture fixture;
+  const auto put = [&](const std::string& name) {
+    fixture.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":")" + name + "\"}}");
+    return api::ObjectKey{Kind::Pod, "d", name, {}};
+  };
+  Effects effects;
+  for (std::size_t i = 0; i < kWritesInFlightMax; ++i) {
+    const api::ObjectKey key = put("begun-" + std::to_string(i));
+    effects.chains.push_back({key, {label(key, "1"), label(key, "2")}});
+  }
+  for (const bool urgent : {false, true}) {
+    const api::ObjectKey key = put(urgent ? "urgent" : "new");
+    effects.chains.push_back({key, {label(key, "1")}, urgent});
+  }
+  int runs = 0;
+  add(fixture, [&](const View&, const api::ObjectKey& key, Time) {
+    return key.name == "new" && runs++ == 0 ? effects : Effects::nothing();
+  });
+  fixture.start();
+  fixture.run_until_idle();
+  ASSERT_EQ(fixture.api.arrived.size(), 2 * kWritesInFlightMax + 2);
+  EXPECT_EQ(fixture.api.arrived.front().name, "urgent");
+  EXPECT_EQ(fixture.api.arrived[kWritesInFlightMax + 1].name, "begun-0") << "before the second last begins";
+  EXPECT_EQ(fixture.api.arrived.back().name, "new");
+}
+
 // A marked create of pod "made" that says "mine"; `faults` strike one request after the other.
 struct MarkedCreate {
   explicit MarkedCreate(std::vector<InjectedFault> strikes) : faults(std::move(strikes)) {
