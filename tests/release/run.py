@@ -295,6 +295,8 @@ IN_NAMESPACES = [a_stand_in_runs_out_of_the_image, the_image_runs_on_a_read_only
 def reason_to_skip(case):
     if case in RELEASE and not (DIST / "SHA256SUMS").is_file():
         return "there is no build/dist: run `make dist`"
+    if case in WRITER and not oci.CERTIFICATES.is_dir():
+        return "there is no %s: run `tools/setup.sh dist`" % oci.CERTIFICATES
     if case in IN_NAMESPACES and not has_namespaces():
         return "this machine lets nobody make a mount namespace"
     return None
