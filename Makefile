@@ -3,7 +3,8 @@
 JOBS ?= $(shell nproc)
 RELEASE := build/release
 
-.PHONY: up demo build test check bench storm storm-long test-cluster format clean setup setup-check configure
+.PHONY: up demo build dist test check bench storm storm-long test-cluster format clean
+.PHONY: setup setup-check configure
 .DEFAULT_GOAL := build
 
 # Starts the embedded control plane with the demo cluster; ends on Ctrl-C.
@@ -17,6 +18,13 @@ demo: build
 # The executable: build/release/berth
 build: configure
 	@cmake --build $(RELEASE) -j $(JOBS) --target berth_programs
+
+# A release in build/dist: a tarball, a Debian package, a container image, their checksums.
+dist:
+	@tools/setup.sh dist
+	@test -f build/static/build.ninja || cmake --preset static
+	@cmake --build build/static -j $(JOBS) --target berth
+	@tools/release/dist.py
 
 test: configure
 	@cmake --build $(RELEASE) -j $(JOBS) --target berth_programs berth_tests

@@ -14,6 +14,7 @@ option(BERTH_TESTS "build the test programs" ON)
 option(BERTH_BENCH "build the benchmark programs" OFF)
 option(BERTH_FUZZ "build the fuzz targets (clang only)" OFF)
 option(BERTH_UNITY "compile several sources of a room as one" OFF)
+option(BERTH_STATIC "link every library but glibc into berth (static.cmake)" OFF)
 set(BERTH_UNITY_SOURCES 8)
 
 add_custom_target(berth_programs)
@@ -148,6 +149,9 @@ function(berth_room)
     # A third less to build; what they test stays optimized.
     target_compile_options(${ROOM_NAME}_test PRIVATE $<$<CONFIG:Release>:-Og>)
     add_test(NAME ${ROOM_NAME} COMMAND ${ROOM_NAME}_test)
+  endif()
+  if(NOT BERTH_TESTS)
+    list(FILTER ROOM_TEST_LINK EXCLUDE REGEX "_testing$")  # there are none then
   endif()
   foreach(main ${mains})
     get_filename_component(program ${main} NAME_WE)

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
+#include <utility>
+
+#include "base/assert.h"
 
 namespace berth {
 namespace {
@@ -44,48 +47,54 @@ std::uint64_t Histogram::count() const {
   return std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
 }
 
-void MetricsText::family(std::string_view name, MetricType type, std::string_view help) {
-  name_ = name;
-  text_ += "# HELP " + name_ + " ";
-  append_escaped(text_, help, false);
-  text_ += "\n# TYPE " + name_;
-  text_ += type_text(type);
+std::span<const std::string_view> MetricFamily::label_names() const {
+  const auto end = std::find(labels.begin(), labels.end(), std::string_view());
+  return {labels.begin(), end};
 }
 
-void MetricsText::line(std::string_view suffix, std::span<const MetricLabel> labels, std::string_view value) {
-  text_.append(name_).append(suffix);
+void MetricsText::family(const MetricFamily& family) {
+  family_ = family;
+  text_.append("# HELP ").append(family.name).append(" ");
+  append_escaped(text_, family.help, false);
+  text_.append("\n# TYPE ").append(family.name);
+  text_ += type_text(family.type);
+}
+
+void MetricsText::label(char before, std::string_view name, std::string_view value) {
+  text_ += before;
+  text_.append(name).append("=\"");
+  append_escaped(text_, value, true);
+  text_ += '"';
+}
+
+void MetricsText::line(std::string_view suffix, std::span<const std::string_view> labels,
+                       std::string_view bound, std::string_view value) {
+  const std::span<const std::string_view> names = family_.label_names();
+  BERTH_ASSERT(labels.size() == names.size(), "a sample has a value for each label of its family");
+  text_.append(family_.name).append(suffix);
   char before = '{';
-  for (const MetricLabel& label : labels) {
-    text_ += before;
-    text_ += label.name;
-    text_ += "=\"";
-    append_escaped(text_, label.value, true);
-    text_ += '"';
-    before = ',';
-  }
-  text_.append(labels.empty() ? " " : "} ").append(value).append("\n");
+  for (std::size_t i = 0; i < names.size(); ++i) label(std::exchange(before, ','), names[i], labels[i]);
+  if (!bound.empty()) label(std::exchange(before, ','), "le", bound);
+  text_.append(before == '{' ? " " : "} ").append(value).append("\n");
 }
 
-void MetricsText::sample(std::initializer_list<MetricLabel> labels, std::uint64_t value) {
-  line("", labels, std::to_string(value));
+void MetricsText::sample(std::initializer_list<std::string_view> labels, std::uint64_t value) {
+  line("", labels, "", std::to_string(value));
 }
 
-void MetricsText::histogram(std::initializer_list<MetricLabel> labels, const Histogram& histogram) {
-  std::vector<MetricLabel> bounded(labels);
-  bounded.push_back({"le", ""});
+void MetricsText::histogram(std::initializer_list<std::string_view> labels, const Histogram& histogram) {
   std::uint64_t so_far = 0;
   for (std::size_t i = 0; i < histogram.counts_.size(); ++i) {
-    const std::string bound = i < histogram.bounds_.size() ? number(histogram.bounds_[i]) : "+Inf";
-    bounded.back().value = bound;
     so_far += histogram.counts_[i];
-    line("_bucket", bounded, std::to_string(so_far));
+    line("_bucket", labels, i < histogram.bounds_.size() ? number(histogram.bounds_[i]) : "+Inf",
+         std::to_string(so_far));
   }
-  line("_sum", labels, number(histogram.sum_));
-  line("_count", labels, std::to_string(so_far));
+  line("_sum", labels, "", number(histogram.sum_));
+  line("_count", labels, "", std::to_string(so_far));
 }
 
-void MetricsText::single(std::string_view name, MetricType type, std::string_view help, std::uint64_t value) {
-  family(name, type, help);
+void MetricsText::single(const MetricFamily& family, std::uint64_t value) {
+  this->family(family);
   sample({}, value);
 }
 

@@ -3,6 +3,7 @@
 // One writer a scrape, one thread. Cost: linear in the text. Source: Prometheus exposition format 0.0.4.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -14,9 +15,15 @@ namespace berth {
 
 enum class MetricType { Counter, Gauge, Histogram };
 
-struct MetricLabel {
+inline constexpr std::size_t kMetricLabelsMax = 5;
+
+struct MetricFamily {
   std::string_view name;
-  std::string_view value;
+  MetricType type;
+  std::string_view help;
+  std::array<std::string_view, kMetricLabelsMax> labels{};  // names; the first empty one ends them
+
+  std::span<const std::string_view> label_names() const;
 };
 
 // How many observations were at most so large. A copy is a snapshot.
@@ -37,20 +44,23 @@ class Histogram {
 class MetricsText {
  public:
   // Begins a family; its samples follow. Each name once.
-  void family(std::string_view name, MetricType type, std::string_view help);
-  // A sample of the family begun last.
-  void sample(std::initializer_list<MetricLabel> labels, std::uint64_t value);
-  void histogram(std::initializer_list<MetricLabel> labels, const Histogram& histogram);
-  // A family of one sample.
-  void single(std::string_view name, MetricType type, std::string_view help, std::uint64_t value);
+  void family(const MetricFamily& family);
+  // A sample of the family begun last: a value for each of its labels.
+  void sample(std::initializer_list<std::string_view> labels, std::uint64_t value);
+  void histogram(std::initializer_list<std::string_view> labels, const Histogram& histogram);
+  // A family without labels, of one sample.
+  void single(const MetricFamily& family, std::uint64_t value);
 
   std::string take() { return std::move(text_); }
 
  private:
-  void line(std::string_view suffix, std::span<const MetricLabel> labels, std::string_view value);
+  // `bound`: of a bucket; empty: not of a bucket.
+  void line(std::string_view suffix, std::span<const std::string_view> labels, std::string_view bound,
+            std::string_view value);
+  void label(char before, std::string_view name, std::string_view value);
 
   std::string text_;
-  std::string name_;
+  MetricFamily family_{};
 };
 
 }  // namespace berth

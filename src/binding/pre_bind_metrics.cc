@@ -1,5 +1,7 @@
 #include "binding/pre_bind_metrics.h"
 
+#include "api/metric_table.h"
+
 namespace berth::binding {
 namespace {
 
@@ -47,23 +49,15 @@ void PreBindMetrics::count(const api::BindRequest& request, PreBindStatus status
 }
 
 void PreBindMetrics::write_metrics(MetricsText& text) const {
-  text.family("scheduler_dra_bindingconditions_allocations_total", MetricType::Counter,
-              "Attempts to bind a pod that needed binding conditions, by how the wait ended.");
-  for (std::size_t i = 0; i < kPreBindStatusCount; ++i) text.sample({{"status", kStatuses[i]}}, attempts_[i]);
-  text.family("scheduler_dra_bindingconditions_prebind_duration_seconds", MetricType::Histogram,
-              "All steps before the binding of a pod with claims.");
+  text.family(api::family_of(api::Metric::ConditionsAllocations));
+  for (std::size_t i = 0; i < kPreBindStatusCount; ++i) text.sample({kStatuses[i]}, attempts_[i]);
+  text.family(api::family_of(api::Metric::PreBindDuration));
   for (std::size_t i = 0; i < kPreBindStatusCount; ++i)
     for (std::size_t needed = 0; needed < 2; ++needed)
-      if (took_[i][needed].count() > 0)
-        text.histogram({{"status", kStatuses[i]}, {"requires_bindingconditions", kNeeded[needed]}},
-                       took_[i][needed]);
-  text.family("scheduler_dra_bindingconditions_wait_duration_seconds", MetricType::Histogram,
-              "Wait for binding conditions, once a device that has some.");
+      if (took_[i][needed].count() > 0) text.histogram({kStatuses[i], kNeeded[needed]}, took_[i][needed]);
+  text.family(api::family_of(api::Metric::ConditionsWait));
   for (const auto& [row, waited] : waited_)
-    text.histogram({{"profile", std::get<0>(row)},
-                    {"driver", std::get<1>(row)},
-                    {"status", name_of(std::get<PreBindStatus>(row))}},
-                   waited);
+    text.histogram({std::get<0>(row), std::get<1>(row), name_of(std::get<PreBindStatus>(row))}, waited);
 }
 
 }  // namespace berth::binding

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <thread>
 
+#include "api/metric_table.h"
 #include "base/log.h"
 #include "cli/audit_log.h"
 #include "cli/line_file.h"
@@ -123,11 +124,10 @@ std::optional<std::string> ApiServerComponent::page(std::string_view path) {
 std::string ApiServerComponent::metrics() {
   MetricsText text;
   requests_->write_metrics(text);
-  text.family("apiserver_longrunning_requests", MetricType::Gauge, "Open watches.");
-  text.sample({{"verb", "WATCH"}}, server_->open_watches());
-  text.single("berth_store_revision", MetricType::Gauge, "Revisions of the store so far.",
-              store_->revision());
-  text.single("berth_store_objects", MetricType::Gauge, "Objects in the store.", store_->count(""));
+  text.family(api::family_of(api::Metric::OpenWatches));
+  text.sample({"WATCH"}, server_->open_watches());
+  text.single(api::family_of(api::Metric::StoreRevision), store_->revision());
+  text.single(api::family_of(api::Metric::StoreObjects), store_->count(""));
   const std::lock_guard lock(shown_mutex_);
   if (shown_.metrics) shown_.metrics(text);
   return text.take();

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "api/metric_table.h"
 #include "base/log.h"
 #include "cli/complain.h"
 #include "cli/control_plane.h"
@@ -55,15 +56,14 @@ struct Term {
 std::string metrics_of(const ControlPlaneLoops& plane, const Term& term, const SteadyClock& clock,
                        const Configuration& config) {
   MetricsText text;
-  text.family("leader_election_master_status", MetricType::Gauge, "1 where this process leads.");
-  text.sample({{"name", config.lease_name}}, term.leads ? 1 : 0);
-  text.family("berth_leader_epoch", MetricType::Gauge, "leaseTransitions + 1 of the Lease while it is held.");
-  text.sample({{"name", config.lease_name}}, term.epoch);
+  text.family(api::family_of(api::Metric::LeaderStatus));
+  text.sample({config.lease_name}, term.leads ? 1 : 0);
+  text.family(api::family_of(api::Metric::LeaderEpoch));
+  text.sample({config.lease_name}, term.epoch);
   const std::int64_t ahead_ms = clock.offset().millis();
-  text.family("berth_api_server_clock_offset_milliseconds", MetricType::Gauge,
-              "How far the API server's clock is from this machine's, by direction.");
-  text.sample({{"server", "ahead"}}, static_cast<std::uint64_t>(std::max<std::int64_t>(ahead_ms, 0)));
-  text.sample({{"server", "behind"}}, static_cast<std::uint64_t>(std::max<std::int64_t>(-ahead_ms, 0)));
+  text.family(api::family_of(api::Metric::ClockOffset));
+  text.sample({"ahead"}, static_cast<std::uint64_t>(std::max<std::int64_t>(ahead_ms, 0)));
+  text.sample({"behind"}, static_cast<std::uint64_t>(std::max<std::int64_t>(-ahead_ms, 0)));
   plane.write_metrics(text);
   return text.take();
 }

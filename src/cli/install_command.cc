@@ -30,6 +30,7 @@ struct InstallCommand {
   std::string feature_gates;
   bool node_agent = false;
   bool service_monitor = false;
+  bool dashboards = false;
   bool dry_run = false;
   bool crds = false;  // of uninstall
 };
@@ -67,6 +68,7 @@ Result<install::InstallOptions> options_of(const InstallCommand& command) {
   options.feature_gates = command.feature_gates;
   options.node_agent = command.node_agent;
   options.service_monitor = command.service_monitor;
+  options.dashboards = command.dashboards;
   return options;
 }
 
@@ -163,6 +165,7 @@ void add_install(CLI::App& app, Commands& commands) {
   install->add_flag("--node-agent", given->node_agent,
                     "also a DaemonSet that reports device health, for nodes whose kubelet does not");
   install->add_flag("--service-monitor", given->service_monitor, "also a ServiceMonitor");
+  install->add_flag("--dashboards", given->dashboards, "also a ConfigMap with the dashboard of Grafana");
   install->add_flag("--dry-run", given->dry_run, "print the objects as YAML and contact nobody");
   add_tool(install, commands, [given] { return run_install(*given); });
 

@@ -1,7 +1,12 @@
 #include "cli/plane_metrics.h"
 
+#include "api/metric_table.h"
+
 namespace berth::cli {
 namespace {
+
+using api::family_of;
+using api::Metric;
 
 static_assert(static_cast<std::size_t>(api::BindPhase::Failed) + 1 == kBindPhaseCount);
 static_assert(static_cast<std::size_t>(api::BindStep::RolledBack) + 1 == kBindStepCount);
@@ -46,52 +51,46 @@ BinderFigures figures_of(const client::View& view, const binding::Binder& binder
 }
 
 void write_metrics(const SchedulerFigures& figures, const std::string& profile, MetricsText& text) {
-  text.family("scheduler_schedule_attempts_total", MetricType::Counter,
-              "Attempts to place a pod or a group, by what came of them.");
-  for (std::size_t i = 0; i < kResults.size(); ++i)
-    text.sample({{"result", kResults[i]}, {"profile", profile}}, figures.attempts[i]);
-  text.single("berth_decisions_undone_total", MetricType::Counter,
-              "Decisions taken back as their writes failed.",
+  text.family(family_of(Metric::ScheduleAttempts));
+  for (std::size_t i = 0; i < kResults.size(); ++i) text.sample({kResults[i], profile}, figures.attempts[i]);
+  text.single(family_of(Metric::DecisionsUndone),
               figures.attempts[static_cast<std::size_t>(scheduling::DecisionResult::Undone)]);
-  text.single("berth_model_repairs_total", MetricType::Counter,
-              "Rows of the scheduler's model that differed from the live objects and were made anew.",
-              figures.repairs);
-  text.family("scheduler_pending_pods", MetricType::Gauge, "Pods and groups that wait, by queue.");
-  text.sample({{"queue", "active"}}, figures.active);
-  text.sample({{"queue", "backoff"}}, figures.backoff);
-  text.sample({{"queue", "gated"}}, figures.gated);
-  text.sample({{"queue", "unschedulable"}}, figures.unschedulable);
+  text.single(family_of(Metric::ModelRepairs), figures.repairs);
+  text.family(family_of(Metric::PendingPods));
+  text.sample({"active"}, figures.active);
+  text.sample({"backoff"}, figures.backoff);
+  text.sample({"gated"}, figures.gated);
+  text.sample({"unschedulable"}, figures.unschedulable);
 }
 
 void write_metrics(const BinderFigures& figures, MetricsText& text) {
-  text.family("berth_bind_requests", MetricType::Gauge, "BindRequests, by phase and the step they are at.");
+  text.family(family_of(Metric::BindRequests));
   for (std::size_t phase = 0; phase < kBindPhaseCount; ++phase)
     for (std::size_t step = 0; step < kBindStepCount; ++step)
       if (const std::uint64_t count = figures.requests[phase][step])
-        text.sample({{"phase", api::name_of(static_cast<api::BindPhase>(phase))},
-                     {"step", api::name_of(static_cast<api::BindStep>(step))}},
+        text.sample({api::name_of(static_cast<api::BindPhase>(phase)),
+                     api::name_of(static_cast<api::BindStep>(step))},
                     count);
   figures.pre_binds.write_metrics(text);
 }
 
 void write_metrics(const std::vector<LoopFigures>& loops, MetricsText& text) {
-  text.family("berth_decider_runs_total", MetricType::Counter, "Runs of deciders.");
+  text.family(family_of(Metric::DeciderRuns));
   for (const LoopFigures& loop : loops)
     for (const engine::DeciderCounters& decider : loop.counters.deciders)
-      text.sample({{"decider", decider.name}}, decider.runs);
-  text.family("berth_decider_failed_runs_total", MetricType::Counter,
-              "Runs whose writes were not accepted, or that asked to be repeated.");
+      text.sample({decider.name}, decider.runs);
+  text.family(family_of(Metric::DeciderFailedRuns));
   for (const LoopFigures& loop : loops)
     for (const engine::DeciderCounters& decider : loop.counters.deciders)
-      text.sample({{"decider", decider.name}}, decider.failed_runs);
-  text.family("berth_writes_total", MetricType::Counter, "Writes to the API, by what came of them.");
+      text.sample({decider.name}, decider.failed_runs);
+  text.family(family_of(Metric::Writes));
   for (const LoopFigures& loop : loops)
     for (const WriteRow& row : kWriteRows)
-      text.sample({{"loop", loop.loop}, {"result", row.result}}, loop.counters.writes.*row.count);
-  text.family("berth_events_dropped_total", MetricType::Counter, "Events that a bound kept back.");
-  for (const LoopFigures& loop : loops) text.sample({{"loop", loop.loop}}, loop.counters.events.dropped);
-  text.family("workqueue_depth", MetricType::Gauge, "Keys that wait for a run.");
-  for (const LoopFigures& loop : loops) text.sample({{"name", loop.loop}}, loop.counters.keys_waiting);
+      text.sample({loop.loop, row.result}, loop.counters.writes.*row.count);
+  text.family(family_of(Metric::EventsDropped));
+  for (const LoopFigures& loop : loops) text.sample({loop.loop}, loop.counters.events.dropped);
+  text.family(family_of(Metric::KeysWaiting));
+  for (const LoopFigures& loop : loops) text.sample({loop.loop}, loop.counters.keys_waiting);
 }
 
 }  // namespace berth::cli

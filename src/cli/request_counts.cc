@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "api/metric_table.h"
+
 namespace berth::cli {
 namespace {
 
@@ -40,7 +42,7 @@ void RequestCounts::count(const server::AuditRecord& record) {
 }
 
 void RequestCounts::write_metrics(MetricsText& text) const {
-  text.family("apiserver_request_total", MetricType::Counter, "Requests about objects, by answer.");
+  text.family(api::family_of(api::Metric::Requests));
   const std::lock_guard lock(mutex_);
   for (const auto& [row, count] : rows_) {
     const auto& [qualified, verb, code] = row;
@@ -48,12 +50,7 @@ void RequestCounts::write_metrics(MetricsText& text) const {
     std::string_view object = up_to(rest, '/');
     const std::string_view resource = up_to(object, '.');
     const std::string code_text = std::to_string(code);
-    text.sample({{"verb", counted_verb(verb)},
-                 {"group", object},
-                 {"resource", resource},
-                 {"subresource", rest},
-                 {"code", code_text}},
-                count);
+    text.sample({counted_verb(verb), object, resource, rest, code_text}, count);
   }
 }
 

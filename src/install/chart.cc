@@ -35,6 +35,8 @@ constexpr ChartValue kValues[] = {
     {"nodeAgent.enabled", "", "", false, "false",
      "a DaemonSet that reports device health, for nodes whose kubelet does not"},
     {"serviceMonitor.enabled", "", "", false, "false", "a ServiceMonitor for the Prometheus operator"},
+    {"dashboards.enabled", "dashboard", R"({{ .Files.Get "dashboards/berth.json" | toJson }})", false,
+     "false", "a ConfigMap with the dashboard, for Grafana's sidecar (label grafana_dashboard)"},
 };
 
 std::string token_of(std::string_view name) {
@@ -49,6 +51,7 @@ InstallOptions chart_options() {
   options.scheduler_name = token_of("scheduler-name");
   options.feature_gates = token_of("feature-gates");
   options.resources = token_of("resources");
+  options.dashboard = token_of("dashboard");
   options.managed_by = "Helm";
   return options;
 }
@@ -84,6 +87,7 @@ std::string template_text(const Json& object) {
 std::string condition_of(const InstallObject& entry) {
   if (entry.presence == Presence::NodeAgent) return ".Values.nodeAgent.enabled";
   if (entry.presence == Presence::ServiceMonitor) return ".Values.serviceMonitor.enabled";
+  if (entry.presence == Presence::Dashboards) return ".Values.dashboards.enabled";
   // Helm itself makes the release's.
   if (entry.object.string_at("kind") == "Namespace")
     return "and .Values.namespace (ne .Values.namespace .Release.Namespace)";
@@ -184,7 +188,8 @@ std::string readme(std::string_view version) {
 std::vector<ChartFile> chart_files(std::string_view version) {
   std::vector<ChartFile> files = {{"Chart.yaml", chart_yaml(version)},
                                   {"values.yaml", values_yaml(version)},
-                                  {"README.md", readme(version)}};
+                                  {"README.md", readme(version)},
+                                  {"dashboards/berth.json", InstallOptions::dashboard_text()}};
   for (InstallObject& entry : all_objects(chart_options())) files.push_back(template_file(std::move(entry)));
   return files;
 }

@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "install/crd.h"
+#include "install/dashboard.h"
 #include "install/rights.h"
 #include "install/workloads.h"
 
@@ -21,6 +22,7 @@ constexpr KindRow kKindRows[] = {
     {"v1", "Namespace", "namespaces", "namespace", false},
     {"v1", "ServiceAccount", "serviceaccounts", "serviceaccount", true},
     {"v1", "Service", "services", "service", true},
+    {"v1", "ConfigMap", "configmaps", "configmap", true},
     {"rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", "clusterrole.rbac.authorization.k8s.io",
      false},
     {"rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "clusterrolebindings",
@@ -85,12 +87,28 @@ void add_access(Account account, const InstallOptions& options, Presence presenc
   add(binding_object("RoleBinding", "Role", account, options.ns, true));
 }
 
+// Grafana's sidecar finds dashboards by this label, in the namespaces that it was told to watch.
+Json dashboard_config_map(const InstallOptions& options) {
+  Json map =
+      Json::object({{"apiVersion", "v1"},
+                    {"kind", "ConfigMap"},
+                    {"metadata", Json::object({{"name", kDashboardConfigMap}, {"namespace", options.ns}})}});
+  map = with_labels(std::move(map), "berth", options);
+  map["metadata"]["labels"]["grafana_dashboard"] = "1";
+  map["data"] = Json::object({{std::string(kDashboardFile), options.dashboard}});
+  return map;
+}
+
 Json namespace_object(const InstallOptions& options) {
   return Json::object(
       {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", Json::object({{"name", options.ns}})}});
 }
 
 }  // namespace
+
+std::string InstallOptions::dashboard_text() {
+  return to_pretty_string(grafana_dashboard()) + "\n";
+}
 
 std::vector<InstallObject> all_objects(const InstallOptions& options) {
   std::vector<InstallObject> objects;
@@ -106,6 +124,7 @@ std::vector<InstallObject> all_objects(const InstallOptions& options) {
   objects.push_back({with_labels(node_agent_daemon_set(options), name_of(Account::NodeAgent), options),
                      Presence::NodeAgent});
   objects.push_back({with_labels(service_monitor(options), scheduler, options), Presence::ServiceMonitor});
+  objects.push_back({dashboard_config_map(options), Presence::Dashboards});
   return objects;
 }
 
@@ -114,6 +133,7 @@ std::vector<Json> installation(const InstallOptions& options) {
   for (InstallObject& entry : all_objects(options)) {
     if (entry.presence == Presence::NodeAgent && !options.node_agent) continue;
     if (entry.presence == Presence::ServiceMonitor && !options.service_monitor) continue;
+    if (entry.presence == Presence::Dashboards && !options.dashboards) continue;
     wanted.push_back(std::move(entry.object));
   }
   return wanted;

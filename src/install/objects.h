@@ -30,13 +30,16 @@ struct InstallOptions {
   Json resources = default_resources();
   bool node_agent = false;       // where kubelet does not report device health itself
   bool service_monitor = false;  // where the Prometheus operator is installed
+  bool dashboards = false;       // where Grafana's sidecar looks for ConfigMaps
+  std::string dashboard = dashboard_text();
   std::string managed_by = std::string(kFieldManager);
 
   static Json default_resources();
+  static std::string dashboard_text();
 };
 
 // When an object is part of an installation.
-enum class Presence : std::uint8_t { Always, NodeAgent, ServiceMonitor };
+enum class Presence : std::uint8_t { Always, NodeAgent, ServiceMonitor, Dashboards };
 
 struct InstallObject {
   Json object;

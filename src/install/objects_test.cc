@@ -25,7 +25,7 @@ std::map<std::string, Json> by_title(const InstallOptions& options) {
 InstallOptions everything() {
   InstallOptions options;
   options.ns = "gpu-system";
-  options.node_agent = options.service_monitor = true;
+  options.node_agent = options.service_monitor = options.dashboards = true;
   return options;
 }
 
