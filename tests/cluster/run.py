@@ -14,15 +14,17 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 
+from differs import known_differences
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 OUT = ROOT / "build" / "test-cluster"
 OWN_SUITES = ("install", "faults")  # Berth's own, in folders here
 SUITES = (*OWN_SUITES, "dra/default", "dra/ga", "dra/api", "dra/all")
 SUITE_TIMEOUT = "30m"
-DIFFERS_LINE = re.compile(r"(\S+)\s+#\s*(\S.*)")
 STATES = ("pass", "fail", "skip")
 OWN_WORDS = {"ok": "passed", "FAIL:": "failed", "SKIP": "skipped"}
+OWN_LINE = re.compile(r"(ok|FAIL:|SKIP)\s+(\S+?)(?::\s+(.*)|\s.*)?$")
 
 
 @dataclass
@@ -133,19 +135,6 @@ def missing(suites, current):
             if not program.exists() or current and outdated(program, text)]
 
 
-def known_differences():
-    """differs.txt as {suite/test: reason}."""
-    reasons = {}
-    for number, line in enumerate((HERE / "differs.txt").read_text().splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        found = DIFFERS_LINE.fullmatch(line.strip())
-        if not found:
-            sys.exit(f"differs.txt:{number}: expected `suite/TestName/sub  # issue or reason`")
-        reasons[found[1]] = found[2]
-    return reasons
-
-
 def run_suite(suite, berth):
     """(exit status of run.sh, the records of results.jsonl)."""
     out = OUT / suite
@@ -169,9 +158,10 @@ def run_own(suite, berth):
     (out / "output.txt").write_text(done.stdout)
     outcome = Outcome(suite)
     for line in done.stdout.splitlines():
-        word, _, rest = line.partition(" ")
-        if word in OWN_WORDS:
-            getattr(outcome, OWN_WORDS[word]).append((f"{suite}/{rest.strip()}", ""))
+        if found := OWN_LINE.match(line):
+            getattr(outcome, OWN_WORDS[found[1]]).append((f"{suite}/{found[2]}", found[3] or ""))
+        elif line.startswith("differs.txt: "):
+            outcome.outdated.append(line.removeprefix("differs.txt: "))
     if done.returncode != 0 and not outcome.failed:
         outcome.failed.append((suite, f"run.py ended with {done.returncode}"))
     return outcome
