@@ -135,13 +135,14 @@ def missing(suites, current):
             if not program.exists() or current and outdated(program, text)]
 
 
-def run_suite(suite, berth):
+def run_suite(suite, berth, installed_role):
     """(exit status of run.sh, the records of results.jsonl)."""
     out = OUT / suite
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    command = [HERE / "k8s-suite" / "run.sh", "--berth", berth, "--out", out, "--timeout", SUITE_TIMEOUT,
-               f"^{re.escape(suite)}/Test"]
+    rights = ["--installed-role"] if installed_role else []
+    command = [HERE / "k8s-suite" / "run.sh", "--berth", berth, *rights, "--out", out,
+               "--timeout", SUITE_TIMEOUT, f"^{re.escape(suite)}/Test"]
     with open(out / "output.txt", "w", encoding="utf-8") as output:
         status = subprocess.run(command, stdout=output, check=False).returncode
     results = out / "results.jsonl"
@@ -214,6 +215,8 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--berth", type=pathlib.Path, default=ROOT / "build" / "release" / "berth")
     parser.add_argument("--suites", nargs="+", default=SUITES, metavar="SUITE")
+    parser.add_argument("--installed-role", action="store_true",
+                        help="in suites of Kubernetes, Berth has the rights of `berth install` alone")
     parser.add_argument("--current", action="store_true", help="skip what was built of other sources")
     parser.add_argument("--build", action="store_true", help="build the rig and the suites that are missing")
     return parser.parse_args()
@@ -238,7 +241,7 @@ def main():
         print(f"{suite}: runs; what it says is in {OUT / suite}", flush=True)
         berth = options.berth.resolve()
         outcomes.append(run_own(suite, berth) if suite in OWN_SUITES
-                        else judge(suite, *run_suite(suite, berth), differs))
+                        else judge(suite, *run_suite(suite, berth, options.installed_role), differs))
         print_findings(outcomes[-1])
     print_table(outcomes)
     return close(*(sum(len(getattr(outcome, kind)) for outcome in outcomes)
