@@ -25,6 +25,10 @@ class Failure(AssertionError):
     """What a case expected, in words."""
 
 
+class Skip(Exception):
+    """Why a case cannot run here."""
+
+
 def eventually(what, look, seconds=60):
     """The first true value of `look`."""
     limit = time.monotonic() + seconds
@@ -46,13 +50,17 @@ class Tally:
     """Counts cases; one may fail in any way, the others still run."""
 
     def __init__(self):
-        self.passed = 0
+        self.passed = self.skipped = 0
         self.failed = []
 
     def attempt(self, case, *arguments):
         began = time.monotonic()
         try:
             case(*arguments)
+        except Skip as why:
+            self.skipped += 1
+            print("SKIP %s: %s" % (case.__name__, why), flush=True)
+            return
         except Exception as error:
             told = isinstance(error, AssertionError) and type(error) is not AssertionError
             self.fail(case.__name__, str(error) if told else traceback.format_exc())
@@ -65,7 +73,7 @@ class Tally:
         print("FAIL: %s\n%s" % (name, "\n".join("      " + line for line in detail.splitlines())), flush=True)
 
     def close(self, skipped=None):
-        return close(self.passed, len(self.failed), skipped)
+        return close(self.passed, len(self.failed), self.skipped or skipped)
 
 
 def run(cases, words, *arguments):

@@ -14,15 +14,17 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 
+from differs import known_differences
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 OUT = ROOT / "build" / "test-cluster"
-OWN_SUITES = ("install", "faults")  # Berth's own, in folders here
+OWN_SUITES = ("install", "faults", "stories", "writes")  # Berth's own, in folders here
 SUITES = (*OWN_SUITES, "dra/default", "dra/ga", "dra/api", "dra/all")
 SUITE_TIMEOUT = "30m"
-DIFFERS_LINE = re.compile(r"(\S+)\s+#\s*(\S.*)")
 STATES = ("pass", "fail", "skip")
 OWN_WORDS = {"ok": "passed", "FAIL:": "failed", "SKIP": "skipped"}
+OWN_LINE = re.compile(r"(ok|FAIL:|SKIP)\s+(\S+?)(?::\s+(.*)|\s.*)?$")
 
 
 @dataclass
@@ -133,26 +135,14 @@ def missing(suites, current):
             if not program.exists() or current and outdated(program, text)]
 
 
-def known_differences():
-    """differs.txt as {suite/test: reason}."""
-    reasons = {}
-    for number, line in enumerate((HERE / "differs.txt").read_text().splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        found = DIFFERS_LINE.fullmatch(line.strip())
-        if not found:
-            sys.exit(f"differs.txt:{number}: expected `suite/TestName/sub  # issue or reason`")
-        reasons[found[1]] = found[2]
-    return reasons
-
-
-def run_suite(suite, berth):
+def run_suite(suite, berth, installed_role):
     """(exit status of run.sh, the records of results.jsonl)."""
     out = OUT / suite
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    command = [HERE / "k8s-suite" / "run.sh", "--berth", berth, "--out", out, "--timeout", SUITE_TIMEOUT,
-               f"^{re.escape(suite)}/Test"]
+    rights = ["--installed-role"] if installed_role else []
+    command = [HERE / "k8s-suite" / "run.sh", "--berth", berth, *rights, "--out", out,
+               "--timeout", SUITE_TIMEOUT, f"^{re.escape(suite)}/Test"]
     with open(out / "output.txt", "w", encoding="utf-8") as output:
         status = subprocess.run(command, stdout=output, check=False).returncode
     results = out / "results.jsonl"
@@ -169,9 +159,10 @@ def run_own(suite, berth):
     (out / "output.txt").write_text(done.stdout)
     outcome = Outcome(suite)
     for line in done.stdout.splitlines():
-        word, _, rest = line.partition(" ")
-        if word in OWN_WORDS:
-            getattr(outcome, OWN_WORDS[word]).append((f"{suite}/{rest.strip()}", ""))
+        if found := OWN_LINE.match(line):
+            getattr(outcome, OWN_WORDS[found[1]]).append((f"{suite}/{found[2]}", found[3] or ""))
+        elif line.startswith("differs.txt: "):
+            outcome.outdated.append(line.removeprefix("differs.txt: "))
     if done.returncode != 0 and not outcome.failed:
         outcome.failed.append((suite, f"run.py ended with {done.returncode}"))
     return outcome
@@ -224,6 +215,8 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--berth", type=pathlib.Path, default=ROOT / "build" / "release" / "berth")
     parser.add_argument("--suites", nargs="+", default=SUITES, metavar="SUITE")
+    parser.add_argument("--installed-role", action="store_true",
+                        help="in suites of Kubernetes, Berth has the rights of `berth install` alone")
     parser.add_argument("--current", action="store_true", help="skip what was built of other sources")
     parser.add_argument("--build", action="store_true", help="build the rig and the suites that are missing")
     return parser.parse_args()
@@ -248,7 +241,7 @@ def main():
         print(f"{suite}: runs; what it says is in {OUT / suite}", flush=True)
         berth = options.berth.resolve()
         outcomes.append(run_own(suite, berth) if suite in OWN_SUITES
-                        else judge(suite, *run_suite(suite, berth), differs))
+                        else judge(suite, *run_suite(suite, berth, options.installed_role), differs))
         print_findings(outcomes[-1])
     print_table(outcomes)
     return close(*(sum(len(getattr(outcome, kind)) for outcome in outcomes)

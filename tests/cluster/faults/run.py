@@ -14,15 +14,14 @@ import json
 import os
 import pathlib
 import signal
-import ssl
 import subprocess
 import sys
-import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from control_plane import GATES, ControlPlane, run_suite
+from objects import claiming_pod, device_class, node, pod, pod_group
 from suite import Failure, eventually
 
 NODES, DEVICES_PER_NODE, CPUS_PER_NODE = 50, 8, 32
@@ -35,53 +34,26 @@ LEASE_SECONDS = 15  # how long a stopped leader keeps the others waiting
 HARMLESS = {"leases", "events"}
 
 
-def node(number):
-    name = "node-%d" % number
-    size = {"cpu": str(CPUS_PER_NODE), "memory": "256Gi", "pods": "110"}
-    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
-    yield "/api/v1/nodes", {"kind": "Node", "metadata": {"name": name},
-                            "status": {"capacity": size, "allocatable": size, "conditions": [ready]}}
-    devices = [{"name": "gpu-%d" % i} for i in range(DEVICES_PER_NODE)]
-    pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
-    yield "/apis/resource.k8s.io/v1/resourceslices", {
-        "kind": "ResourceSlice", "metadata": {"name": name},
-        "spec": {"driver": "gpu.example.com", "nodeName": name, "pool": pool, "devices": devices}}
-
-
 def machine_room():
-    yield "/apis/resource.k8s.io/v1/deviceclasses", {
-        "kind": "DeviceClass", "metadata": {"name": "gpu"},
-        "spec": {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]}}
+    yield device_class()
     for number in range(NODES):
-        yield from node(number)
-
-
-def pod(ns, name, group=None, claim=False):
-    spec = {"schedulerName": "berth",
-            "containers": [{"name": "c", "image": "pause", "resources": {"requests": {"cpu": "1"}}}]}
-    if claim:
-        yield "/apis/resource.k8s.io/v1/namespaces/%s/resourceclaims" % ns, {
-            "kind": "ResourceClaim", "metadata": {"name": name},
-            "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}}
-        spec["resourceClaims"] = [{"name": "gpu", "resourceClaimName": name}]
-        spec["containers"][0]["resources"]["claims"] = [{"name": "gpu"}]
-    if group:
-        spec["schedulingGroup"] = {"podGroupName": group}
-    yield "/api/v1/namespaces/%s/pods" % ns, {"kind": "Pod", "metadata": {"name": name}, "spec": spec}
+        yield from node("node-%d" % number, CPUS_PER_NODE, DEVICES_PER_NODE)
 
 
 def workload(ns):
     for number in range(PLAIN):
-        yield from pod(ns, "plain-%d" % number)
+        yield pod(ns, "plain-%d" % number)
     for number in range(CLAIMING):
-        yield from pod(ns, "claiming-%d" % number, claim=True)
+        yield from claiming_pod(ns, "claiming-%d" % number)
     for number in range(GANGS):
         gang = "gang-%d" % number
-        yield "/apis/scheduling.k8s.io/v1beta1/namespaces/%s/podgroups" % ns, {
-            "kind": "PodGroup", "metadata": {"name": gang},
-            "spec": {"schedulingPolicy": {"gang": {"minCount": GANG_SIZE}}}}
+        yield pod_group(ns, gang, GANG_SIZE)
         for member in range(GANG_SIZE):
-            yield from pod(ns, "%s-%d" % (gang, member), gang, number < GANGS_CLAIMING)
+            name = "%s-%d" % (gang, member)
+            if number < GANGS_CLAIMING:
+                yield from claiming_pod(ns, name, gang)
+            else:
+                yield pod(ns, name, gang)
 
 
 class Cluster(ControlPlane):
@@ -92,10 +64,6 @@ class Cluster(ControlPlane):
         self.restarted, self.loads = [], []
         if self.started.returncode != 0:
             return
-        config = json.loads(self.kubectl("config", "view", "--raw", "-o", "json"))
-        self.server = config["clusters"][0]["cluster"]
-        self.token = config["users"][0]["user"]["token"]
-        self.connections = threading.local()
         self.spaces = itertools.count(1)
         self.kubectl("create", "namespace", "kube-system", good=None)
         for step in machine_room():
@@ -118,17 +86,6 @@ class Cluster(ControlPlane):
                 raise Failure("POST %s: %d %s" % (path, code, answer))
             time.sleep(0.2)
 
-    def request(self, verb, path, text=None):
-        if getattr(self.connections, "open", None) is None:
-            tls = ssl.create_default_context(cafile=self.server["certificate-authority"])
-            tls.check_hostname = False
-            address = self.server["server"].removeprefix("https://")
-            self.connections.open = http.client.HTTPSConnection(address, context=tls, timeout=30)
-        headers = {"Authorization": "Bearer " + self.token, "Content-Type": "application/json"}
-        self.connections.open.request(verb, path, text, headers)
-        response = self.connections.open.getresponse()
-        return response.status, response.read().decode()
-
     def objects(self, path):
         """An empty list while the server is away."""
         try:
@@ -143,10 +100,6 @@ class Cluster(ControlPlane):
 
     def bound(self, ns):
         return sum(1 for item in self.pods(ns) if item["spec"].get("nodeName"))
-
-    def scheduler(self):
-        return self.start_berth("scheduler", "scheduler", "--with-binder", "--leader-elect=false",
-                                "--feature-gates", GATES, "--kubeconfig", self.kubeconfig)
 
     def pid_of(self, name):
         for line in (self.folder / "rig" / "pids").read_text().splitlines():

@@ -96,7 +96,9 @@ def skip_unsupported_profiles(root):
          ("\tscheduler := value.(*schedulerSingleton)\n\tscheduler.start(tCtx, config)\n",
           "\tscheduler := value.(*schedulerSingleton)\n"
           "\tshim.SkipUnlessSupported(tCtx, newSchedulerComponentConfig(tCtx, config).Profiles)\n"
-          "\tscheduler.start(tCtx, config)\n", 1))
+          "\tscheduler.start(tCtx, config)\n", 1),
+         ("apiServerFlags := framework.DefaultTestServerFlags()\n",
+          "apiServerFlags := append(framework.DefaultTestServerFlags(), shim.ServerFlags()...)\n", 1))
 
 
 def compare_sentences(root):

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Runs Kubernetes' own scheduler tests with Berth, or with the kube-scheduler that they are written for.
-#   run.sh [--berth BIN | --kube] [--prefix] [--sub RE] [--skip RE] [--timeout 15m] [--out DIR] [PATTERN]
+#   run.sh [--berth BIN | --kube] [--installed-role] [--prefix] [--sub RE] [--skip RE] [--timeout 15m]
+#          [--out DIR] [PATTERN]
 # PATTERN: a regular expression, searched for in SUITE/TestName (for example dra/all, or
 # scheduler/filters/TestInterPod); --sub, --skip: which subtests (elements parted by /).
+# --installed-role: the API server asks RBAC, and Berth has the service account of `berth install`.
 # --prefix: where a test wants a condition's whole message, Kubernetes' sentence at its begin is enough.
 # One line a (sub)test, then the totals. Outputs and Berth's logs are in DIR, default
 # CACHE/results/{berth,kube}.
@@ -15,12 +17,13 @@ while [ $# -gt 0 ]; do
   case $1 in
     --berth) berth=$2; shift ;;
     --kube) mode=kube ;;
+    --installed-role) export BERTH_INSTALLED_ROLE=1 ;;
     --prefix) export BERTH_SENTENCE=prefix ;;
     --sub) sub=$2; shift ;;
     --skip) skip=$2; shift ;;
     --timeout) timeout=$2; shift ;;
     --out) out=$2; shift ;;
-    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     -*) echo "run.sh: unknown option $1" >&2; exit 2 ;;
     *) pattern=$1 ;;
   esac
