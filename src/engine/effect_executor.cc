@@ -4,7 +4,6 @@
 
 #include "base/backoff.h"
 #include "base/known_defects.h"
-#include "base/log.h"
 
 namespace berth::engine {
 
@@ -247,6 +246,7 @@ void EffectExecutor::on_written(ChainRef chain_ref, Flight& flight, ClientAnswer
     return send_refresh(chain_ref, flight, run);
   }
   ++counters_.refused;
+  refused_log_.note(write.request, answer.reply, now);
   end_chain(chain_ref, flight, RunResult::Failed);
 }
 

@@ -15,6 +15,7 @@
 #include "api/decoded_versions.h"
 #include "client/decider.h"
 #include "engine/mailbox.h"
+#include "engine/refused_write_log.h"
 #include "engine/work_queue.h"
 
 namespace berth::engine {
@@ -111,6 +112,7 @@ class EffectExecutor {
   std::multimap<Time, ChainRef> repeats_;
   std::vector<Finished> finished_;
   EffectExecutorCounters counters_;
+  RefusedWriteLog refused_log_;
 };
 
 }  // namespace berth::engine
