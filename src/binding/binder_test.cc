@@ -303,6 +303,53 @@ TEST(Nominations, OnesOfManyPodsAreSpreadOverTime) {
   EXPECT_GE(previous, now + Duration::millis(299'000 / kNominationsPerSecondMax));
 }
 
+// A gang "g" of two that share its claim "c" under the name "c".
+void add_sharing_gang(BinderFixture& cluster) {
+  cluster.put(Kind::Node, kNodeN1);
+  add_claim(cluster, "c");
+  cluster.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g","uid":"u-g"},"spec":{
+      "schedulingPolicy":{"gang":{"minCount":2}},
+      "resourceClaims":[{"name":"c","resourceClaimName":"c"}]}})");
+  const std::string gang = R"(,"decisionID":"x","group":{"name":"g","uid":"u-g","size":2})";
+  for (const char* name : {"a", "b"}) add_pod(cluster, name, {"c"}, gang);
+}
+const char* const kForTheGroup =
+    R"("reservedFor":[{"apiGroup":"scheduling.k8s.io","resource":"podgroups","name":"g","uid":"u-g"}])";
+
+TEST(GroupClaims, AreReservedForThePodGroupOnceWhoeverOpensThem) {
+  BinderFixture cluster;
+  add_sharing_gang(cluster);
+  cluster.run_until_idle(cluster.now());
+  EXPECT_NE(status_text(cluster, claim_key("c")).find(kForTheGroup), std::string::npos);
+  cluster.change(claim_key("c"), kReady);
+  cluster.run_until_idle(cluster.now());
+  for (const char* name : {"a", "b"})
+    EXPECT_EQ(cluster.view().bind_requests.find("d", name)->step, api::BindStep::Bound);
+  EXPECT_NE(status_text(cluster, claim_key("c")).find(kForTheGroup), std::string::npos);
+  EXPECT_EQ(std::count(cluster.log.begin(), cluster.log.end(), "patch resourceclaims c/status"), 1);
+}
+
+TEST(GroupClaims, AMemberThatFailsLeavesTheReservationToTheOthers) {
+  BinderFixture cluster;
+  add_sharing_gang(cluster);
+  cluster.run_until_idle(cluster.now());
+  cluster.change(request_key("a"), R"({"spec":{"withdrawn":true}})");
+  cluster.run_until_idle(cluster.now());
+  EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "a")));
+  EXPECT_NE(status_text(cluster, claim_key("c")).find(kForTheGroup), std::string::npos);
+}
+
+TEST(GroupClaims, AnEntryOfTheSameNameForAnotherClaimIsThePodsOwn) {
+  BinderFixture cluster;
+  add_sharing_gang(cluster);
+  cluster.change({Kind::PodGroup, "d", "g", {}},
+                 R"({"spec":{"resourceClaims":[{"name":"c","resourceClaimName":"other"}]}})");
+  cluster.run_until_idle(cluster.now() + Duration::seconds(3));
+  const api::ResourceClaim* claim = cluster.view().claims.find("d", "c");
+  EXPECT_TRUE(claim->reserved_by("u-a") && claim->reserved_by("u-b"));
+  EXPECT_FALSE(claim->reserved_by("u-g"));
+}
+
 TEST(Binder, AGangIsBoundOnceEveryMemberIsPrepared) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);

@@ -89,5 +89,32 @@ TEST(ClaimDeallocator, LeavesWhatSomebodyUsesOrIsAboutTo) {
   }
 }
 
+TEST(ClaimDeallocator, GivesUpWhatAGroupHoldsOfWhichNobodyIsPlaced) {
+  const char* const consumer =
+      R"({"apiGroup":"scheduling.k8s.io","resource":"podgroups","name":"g","uid":"u-g"})";
+  const std::string member = R"("schedulingGroup":{"podGroupName":"g"},)";
+  struct Row {
+    const char* what;
+    std::string of_a, of_b, reason;
+    bool given_up;
+  };
+  const std::vector<Row> rows = {
+      {"all wait", member, member, "Unschedulable", true},
+      {"one is bound", member, member + R"("nodeName":"n",)", "Unschedulable", false},
+      {"nobody was told", member, member, "SchedulingGated", false},
+      {"none is of the group", "", "", "Unschedulable", false}};
+  for (const Row& row : rows) {
+    client::View view;
+    put_claim(view, consumer);
+    put_pod(view, "a", row.of_a, 7, row.reason);
+    put_pod(view, "b", row.of_b, 8, row.reason);
+    const auto idle = make_claim_deallocator();
+    static_cast<void>(idle->reconcile(view, kClaim, kNow));
+    EXPECT_EQ(idle->reconcile(view, kClaim, kNow + kIdleAllocationGrace).chains.size(),
+              row.given_up ? 1u : 0u)
+        << row.what;
+  }
+}
+
 }  // namespace
 }  // namespace berth::binding

@@ -171,6 +171,9 @@ class StoredState {
   // from the objects.
   std::size_t step_of(const StoredRequest& request) const;
   bool has_request(const StoredPod& pod) const;  // one that is not failing; in a record of a gang it cannot
+  // Whether this consumer of the claim lets the pod use it: the pod itself, or its group.
+  bool is_entry_of(const StoredClaim& claim, const std::string& uid, const StoredPod& pod) const;
+  bool has_reserved(const StoredClaim& claim, const StoredPod& pod) const;
   bool is_held(const std::string& claim, const StoredPod& pod) const;  // allocated to it, devices attached
   // As the barrier of gangs wants it: a request that is not failing and every claim held.
   bool is_prepared(const StoredPod& pod) const;
