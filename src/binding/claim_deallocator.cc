@@ -79,10 +79,13 @@ bool left_over(const View& view, const api::ResourceClaim& claim) {
   });
 }
 
+// The end of a member changes nothing in a claim that its group has.
 void claims_of_pod(const View& view, const Delta& delta, Keys& keys) {
-  if (!delta.after) return;
-  const api::Pod& pod = *std::get<std::shared_ptr<const api::Pod>>(*delta.after);
-  if (pod.bound() || !told_to_wait(pod)) return;
+  const auto& object = delta.after ? *delta.after : *delta.before;
+  const api::Pod& pod = *std::get<std::shared_ptr<const api::Pod>>(object);
+  const bool ended = !delta.after || pod.finished();
+  const bool waits = !ended && !pod.bound() && told_to_wait(pod);
+  if (!waits && (!ended || pod.group.empty())) return;
   for (const api::PodClaim& named : pod.claims) {
     const std::string name = api::claim_object_name(pod, named);
     const api::ResourceClaim* claim = view.claims.find(pod.meta.ns, name);

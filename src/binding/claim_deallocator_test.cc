@@ -116,5 +116,32 @@ TEST(ClaimDeallocator, GivesUpWhatAGroupHoldsOfWhichNobodyIsPlaced) {
   }
 }
 
+TEST(ClaimDeallocator, TheEndOfAMemberIsReasonToLookAtTheClaimOfItsGroup) {
+  struct Row {
+    const char* what;
+    std::string spec, phase;
+    bool gone;
+    std::size_t keys;
+  };
+  const std::string member = R"("schedulingGroup":{"podGroupName":"g"},"nodeName":"n",)";
+  for (const Row& row :
+       {Row{"it runs", member, "Running", false, 0}, Row{"it finished", member, "Failed", false, 1},
+        Row{"it is gone", member, "Running", true, 1},
+        Row{"one without a group: its entry goes", R"("nodeName":"n",)", "Failed", false, 0}}) {
+    client::View view;
+    put_claim(view, kBoth);
+    const auto raw = std::make_shared<const std::string>(
+        R"({"metadata":{"namespace":"d","name":"a","uid":"u-a"},"spec":{)" + row.spec +
+        R"("resourceClaims":[{"name":"c","resourceClaimName":"c"}]},"status":{"phase":")" + row.phase +
+        "\"}}");
+    client::Delta delta{{Kind::Pod, "d", "a", {}}, *api::decode_typed(Kind::Pod, raw), {}};
+    if (!row.gone) delta.after = delta.before;
+    std::vector<api::ObjectKey> keys;
+    for (const client::Interest& interest : make_claim_deallocator()->interests())
+      if (interest.kind == Kind::Pod) interest.keys(view, delta, keys);
+    EXPECT_EQ(keys.size(), row.keys) << row.what;
+  }
+}
+
 }  // namespace
 }  // namespace berth::binding
