@@ -117,8 +117,8 @@ Effects BindCycle::step() {
   if (known_.write_failure && !known_.write_failure->of_addition) return after_write_failure();
   // Another process' clock may have set it: no wait is longer than the cap from when it was seen.
   const Time next = std::min(request_.next_attempt, known_.first_seen + longest_wait());
-  if (request_.next_attempt.is_set() && now_ < next) return wake(next);
-  return advance(observation);
+  waits_ = request_.next_attempt.is_set() && now_ < next;
+  return waits_ ? wake(next) : advance(observation);
 }
 
 std::optional<Effects> BindCycle::identify(const PodObservation& observation) {
@@ -189,8 +189,9 @@ Effects BindCycle::write_status(const api::BindRequest& wanted, IfChanged if_cha
   return write ? Effects::write(key_, *std::move(write)) : Effects::nothing();
 }
 
-Effects BindCycle::wait(const Waiting& waiting) const {
+Effects BindCycle::wait(const Waiting& waiting) {
   Effects effects;
+  waits_ = request_.step == BindStep::WaitingForDevices;
   if (!waiting.event_reason.empty() && request_.step != BindStep::WaitingForDevices) {
     api::BindRequest wanted = request_;
     wanted.step = BindStep::WaitingForDevices;
@@ -203,10 +204,11 @@ Effects BindCycle::wait(const Waiting& waiting) const {
 }
 
 // GangBarrier commits or aborts; the change of the group wakes this request.
-Effects BindCycle::wait_for_gang() const {
+Effects BindCycle::wait_for_gang() {
   const Time quiet_until = known_.first_seen + kQuietGangWait;
   if (now_ < quiet_until) return wake(quiet_until);
-  if (request_.step == BindStep::WaitingForGang) return Effects::nothing();
+  waits_ = request_.step == BindStep::WaitingForGang;
+  if (waits_) return Effects::nothing();
   api::BindRequest wanted = request_;
   wanted.step = BindStep::WaitingForGang;
   wanted.message = "waiting for the other members of its gang";
@@ -297,7 +299,9 @@ std::vector<Chain> BindCycle::left_to_give_back(const api::BindRequest& failed) 
   const PodObservation observation = observe_pod(view_, request_);
   // A living pod that somebody else bound uses its claims there.
   if (observation.state == State::Elsewhere) return {};
-  // First of all: the answer shows whether the pod was bound meanwhile, and then nothing is given back.
+  // First of all: the answers show whether the pod was bound meanwhile, and then nothing is given back.
+  if (observation.state == State::Free && options_.nominations && !observation.pod->nominated_node.empty())
+    return {{pod_key(request_), {nomination(*observation.pod, "")}}};
   if (observation.state == State::Free && gang_.committed())
     if (auto sealed = seal_pod(*observation.pod, failed)) return {*std::move(sealed)};
   const BindContext context{view_, request_, observation.pod, now_, known_.first_seen, options_, false};

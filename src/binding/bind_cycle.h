@@ -46,6 +46,8 @@ class BindCycle {
   // The effects of step() decide that the binding fails.
   bool fails() const { return fails_; }
   bool waits_for_conditions() const { return waits_for_conditions_; }
+  // The run does nothing but wait, and the request's status says so: the pod is there and may be bound.
+  bool waits() const { return waits_; }
   // Of the chain with the binding.
   std::size_t writes_before_binding() const { return writes_before_binding_; }
 
@@ -61,8 +63,8 @@ class BindCycle {
   // What the pod, the node or the pod's specification end the run with, if they do.
   std::optional<client::Effects> identify(const PodObservation& observation);
   client::Effects advance(const PodObservation& observation);
-  client::Effects wait(const Waiting& waiting) const;
-  client::Effects wait_for_gang() const;
+  client::Effects wait(const Waiting& waiting);
+  client::Effects wait_for_gang();
   client::Effects bind(const BindContext& context);
   // `failed`: the request with the reason of its failure.
   std::vector<client::Chain> left_to_give_back(const api::BindRequest& failed) const;
@@ -81,6 +83,7 @@ class BindCycle {
   bool binds_ = false;
   bool fails_ = false;
   bool waits_for_conditions_ = false;
+  bool waits_ = false;
   std::optional<PreBindStatus> pre_bind_end_;
   std::size_t writes_before_binding_ = 0;
 };

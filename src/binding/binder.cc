@@ -107,6 +107,9 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
   }
   record.adds = adds_consumer(effects);
   record.failing = cycle.fails();
+  record.nomination.under_way = false;
+  if (cycle.waits() && options_.nominations)
+    nominations_.add(*observe_pod(view, *request).pod, request->node, record.nomination, now, effects);
   return effects;
 }
 
@@ -135,6 +138,7 @@ void Binder::on_outcome(const View& view, const api::ObjectKey& key, const clien
   pending_.failed(view, key, outcome);
   if (!request || has_ended(*request)) return;
   RequestRecord& record = remember(*request, now);
+  if (record.nomination.under_way) return;
   std::optional<WriteFailure> write_failure = write_failure_of(outcome, record.writes_before_binding);
   if (!write_failure) return;
   write_failure->of_addition = record.adds && write_failure->failure == api::FailureClass::Permanent;

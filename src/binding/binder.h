@@ -13,6 +13,7 @@
 #include <set>
 
 #include "binding/epoch_fence.h"
+#include "binding/nominations.h"
 #include "binding/pending_allocations.h"
 #include "binding/plugin.h"
 #include "binding/pre_bind_metrics.h"
@@ -58,6 +59,7 @@ class Binder final : public client::Reconciler {
     Time waiting_since = {};  // for binding conditions
     bool measured = false;    // its figures are counted
     std::size_t writes_before_binding = 0;
+    NominationRecord nomination = {};
   };
 
   Binder(BinderOptions options, Plugins plugins)
@@ -73,6 +75,7 @@ class Binder final : public client::Reconciler {
   std::set<std::string> deciding_;                   // decisions whose outcome GangBarrier writes
   std::map<api::ObjectKey, RequestRecord> records_;  // proportional to requests that have not ended
   PendingAllocations pending_;
+  Nominations nominations_;
   PreBindMetrics metrics_;
   std::unique_ptr<EpochFence> fence_ = std::make_unique<EpochFence>();
 };

@@ -225,6 +225,131 @@ TEST(Binder, ConditionsTimeOutFromTheAllocationOnEvenAcrossACrash) {
   EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
 }
 
+std::string nominated_node(const BinderFixture& cluster, const std::string& pod) {
+  return std::string(cluster.find(pod_key(pod))->part("status").string_at("nominatedNodeName"));
+}
+const char* const kBroken = R"({"status":{"devices":[{"driver":"drv","pool":"pool","device":"c",
+    "conditions":[{"type":"Broken","status":"True"}]}]}})";
+
+TEST(Nominations, APodThatWaitsNamesItsNodeUntilThePlacementIsGivenUp) {
+  BinderFixture cluster;
+  cluster.put(Kind::Node, kNodeN1);
+  add_claim(cluster, "c");
+  add_pod(cluster, "p", {"c"});
+  cluster.run_until_idle(cluster.now());
+  EXPECT_EQ(nominated_node(cluster, "p"), "") << "devices that are attached at once cost no write";
+  cluster.run_until_idle(cluster.now() + kQuietNomination);
+  EXPECT_EQ(nominated_node(cluster, "p"), "n1");
+  const std::size_t writes = cluster.log.size();
+  cluster.crash();
+  cluster.run_until_idle(cluster.now() + Duration::seconds(300));
+  EXPECT_EQ(cluster.log.size(), writes) << "once";
+  cluster.change(claim_key("c"), kBroken);
+  cluster.on_write = [&](const client::ApiRequest&) {
+    const api::BindRequest* request = cluster.view().bind_requests.find("d", "p");
+    EXPECT_TRUE(!api::failed_for_good(*request) || nominated_node(cluster, "p").empty());
+  };
+  cluster.run_until_idle(cluster.now());
+  EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->step, api::BindStep::RolledBack);
+  EXPECT_EQ(nominated_node(cluster, "p"), "");
+}
+
+TEST(Nominations, AMemberThatWaitsForItsGangNamesItsNodeAndAReadyGangCostsNoWrite) {
+  BinderFixture cluster;
+  cluster.put(Kind::Node, kNodeN1);
+  add_claim(cluster, "c");
+  add_group(cluster, 2);
+  const std::string gang = R"(,"decisionID":"x","group":{"name":"g","size":2})";
+  add_pod(cluster, "a", {}, gang);
+  add_pod(cluster, "b", {"c"}, gang);
+  cluster.run_until_idle(cluster.now() + kQuietGangWait + kQuietNomination);
+  EXPECT_EQ(nominated_node(cluster, "a"), "n1");
+  BinderFixture ready;
+  add_gang_of_two(ready, 2);
+  ready.run_until_idle(ready.now() + Duration::seconds(10));
+  EXPECT_EQ(std::count(ready.log.begin(), ready.log.end(), "patch pods a/status"), 0);
+}
+
+TEST(Nominations, ARefusedOneIsTriedSeldomAndDoesNotCountAsAFailedBinding) {
+  BinderFixture cluster;
+  cluster.put(Kind::Node, kNodeN1);
+  add_claim(cluster, "c");
+  add_pod(cluster, "p", {"c"});
+  cluster.run_until_idle(cluster.now());
+  cluster.advance_to(cluster.now() + kQuietNomination);
+  cluster.deliver();
+  cluster.answer("patch pods p/status", InjectedFault::Refused);
+  cluster.run_until_idle(cluster.now() + Duration::millis(900));
+  EXPECT_EQ(nominated_node(cluster, "p"), "") << "not at once";
+  EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->failed_attempts, 0);
+  cluster.change(claim_key("c"), kReady);
+  cluster.run_until_idle(cluster.now());
+  EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->step, api::BindStep::Bound);
+}
+
+TEST(Nominations, OnesOfManyPodsAreSpreadOverTime) {
+  Nominations nominations;
+  api::Pod pod;
+  const Time now = Time::from_seconds(10);
+  Time previous;
+  for (int i = 0; i < 300; ++i) {
+    NominationRecord record;
+    client::Effects effects;
+    nominations.add(pod, "n", record, now, effects);
+    ASSERT_TRUE(effects.wake_at && effects.chains.empty());
+    EXPECT_GT(*effects.wake_at, previous);
+    previous = *effects.wake_at;
+  }
+  EXPECT_GE(previous, now + Duration::millis(299'000 / kNominationsPerSecondMax));
+}
+
+// A gang "g" of two that share its claim "c" under the name "c".
+void add_sharing_gang(BinderFixture& cluster) {
+  cluster.put(Kind::Node, kNodeN1);
+  add_claim(cluster, "c");
+  cluster.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g","uid":"u-g"},"spec":{
+      "schedulingPolicy":{"gang":{"minCount":2}},
+      "resourceClaims":[{"name":"c","resourceClaimName":"c"}]}})");
+  const std::string gang = R"(,"decisionID":"x","group":{"name":"g","uid":"u-g","size":2})";
+  for (const char* name : {"a", "b"}) add_pod(cluster, name, {"c"}, gang);
+}
+const char* const kForTheGroup =
+    R"("reservedFor":[{"apiGroup":"scheduling.k8s.io","resource":"podgroups","name":"g","uid":"u-g"}])";
+
+TEST(GroupClaims, AreReservedForThePodGroupOnceWhoeverOpensThem) {
+  BinderFixture cluster;
+  add_sharing_gang(cluster);
+  cluster.run_until_idle(cluster.now());
+  EXPECT_NE(status_text(cluster, claim_key("c")).find(kForTheGroup), std::string::npos);
+  cluster.change(claim_key("c"), kReady);
+  cluster.run_until_idle(cluster.now());
+  for (const char* name : {"a", "b"})
+    EXPECT_EQ(cluster.view().bind_requests.find("d", name)->step, api::BindStep::Bound);
+  EXPECT_NE(status_text(cluster, claim_key("c")).find(kForTheGroup), std::string::npos);
+  EXPECT_EQ(std::count(cluster.log.begin(), cluster.log.end(), "patch resourceclaims c/status"), 1);
+}
+
+TEST(GroupClaims, AMemberThatFailsLeavesTheReservationToTheOthers) {
+  BinderFixture cluster;
+  add_sharing_gang(cluster);
+  cluster.run_until_idle(cluster.now());
+  cluster.change(request_key("a"), R"({"spec":{"withdrawn":true}})");
+  cluster.run_until_idle(cluster.now());
+  EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "a")));
+  EXPECT_NE(status_text(cluster, claim_key("c")).find(kForTheGroup), std::string::npos);
+}
+
+TEST(GroupClaims, AnEntryOfTheSameNameForAnotherClaimIsThePodsOwn) {
+  BinderFixture cluster;
+  add_sharing_gang(cluster);
+  cluster.change({Kind::PodGroup, "d", "g", {}},
+                 R"({"spec":{"resourceClaims":[{"name":"c","resourceClaimName":"other"}]}})");
+  cluster.run_until_idle(cluster.now() + Duration::seconds(3));
+  const api::ResourceClaim* claim = cluster.view().claims.find("d", "c");
+  EXPECT_TRUE(claim->reserved_by("u-a") && claim->reserved_by("u-b"));
+  EXPECT_FALSE(claim->reserved_by("u-g"));
+}
+
 TEST(Binder, AGangIsBoundOnceEveryMemberIsPrepared) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/types/claim_consumer.h"
 #include "base/known_defects.h"
 #include "binding/gang.h"
 #include "client/claim_writes.h"
@@ -29,6 +30,21 @@ bool waits(const View& view, const api::Pod& pod) {
                      [](const api::BindRequest* request) { return api::failed_for_good(*request); });
 }
 
+// Nobody of the group is placed, or about to be: it waits for another decision.
+bool group_waits(const View& view, const api::ClaimConsumer& group,
+                 const std::vector<const api::Pod*>& users) {
+  bool waiting = false;
+  for (const api::Pod* pod : users) {
+    if (pod->group != group.name || pod->finished()) continue;
+    const auto requests = view.bind_requests_of_pod(pod->meta.ns, pod->meta.name);
+    if (pod->bound() || !std::all_of(requests.begin(), requests.end(),
+                                     [](const auto* request) { return api::failed_for_good(*request); }))
+      return false;
+    waiting |= told_to_wait(*pod) || !requests.empty();
+  }
+  return waiting;
+}
+
 bool in_vain(const View& view, const api::ResourceClaim& claim) {
   if (!claim.allocation || claim.meta.deleting()) return false;
   if (has(KnownDefect::FailedBindingKeepsClaims)) return false;
@@ -42,10 +58,12 @@ bool in_vain(const View& view, const api::ResourceClaim& claim) {
       return (uid.empty() || pod->meta.uid == uid) && waits(view, *pod);
     });
   };
-  return waiting("") && std::all_of(claim.reserved_for.begin(), claim.reserved_for.end(),
-                                    [&](const api::ClaimConsumer& consumer) {
-                                      return consumer.resource == "pods" && waiting(consumer.uid);
-                                    });
+  const auto uses_it_not = [&](const api::ClaimConsumer& consumer) {
+    if (api::is_group(consumer)) return group_waits(view, consumer, pods);
+    return consumer.resource == "pods" && waiting(consumer.uid);
+  };
+  return (waiting("") || !claim.reserved_for.empty()) &&
+         std::all_of(claim.reserved_for.begin(), claim.reserved_for.end(), uses_it_not);
 }
 
 // The claim for extended resources of a try that has ended otherwise than in a binding.
@@ -61,10 +79,13 @@ bool left_over(const View& view, const api::ResourceClaim& claim) {
   });
 }
 
+// The end of a member changes nothing in a claim that its group has.
 void claims_of_pod(const View& view, const Delta& delta, Keys& keys) {
-  if (!delta.after) return;
-  const api::Pod& pod = *std::get<std::shared_ptr<const api::Pod>>(*delta.after);
-  if (pod.bound() || !told_to_wait(pod)) return;
+  const auto& object = delta.after ? *delta.after : *delta.before;
+  const api::Pod& pod = *std::get<std::shared_ptr<const api::Pod>>(object);
+  const bool ended = !delta.after || pod.finished();
+  const bool waits = !ended && !pod.bound() && told_to_wait(pod);
+  if (!waits && (!ended || pod.group.empty())) return;
   for (const api::PodClaim& named : pod.claims) {
     const std::string name = api::claim_object_name(pod, named);
     const api::ResourceClaim* claim = view.claims.find(pod.meta.ns, name);

@@ -89,5 +89,59 @@ TEST(ClaimDeallocator, LeavesWhatSomebodyUsesOrIsAboutTo) {
   }
 }
 
+TEST(ClaimDeallocator, GivesUpWhatAGroupHoldsOfWhichNobodyIsPlaced) {
+  const char* const consumer =
+      R"({"apiGroup":"scheduling.k8s.io","resource":"podgroups","name":"g","uid":"u-g"})";
+  const std::string member = R"("schedulingGroup":{"podGroupName":"g"},)";
+  struct Row {
+    const char* what;
+    std::string of_a, of_b, reason;
+    bool given_up;
+  };
+  const std::vector<Row> rows = {
+      {"all wait", member, member, "Unschedulable", true},
+      {"one is bound", member, member + R"("nodeName":"n",)", "Unschedulable", false},
+      {"nobody was told", member, member, "SchedulingGated", false},
+      {"none is of the group", "", "", "Unschedulable", false}};
+  for (const Row& row : rows) {
+    client::View view;
+    put_claim(view, consumer);
+    put_pod(view, "a", row.of_a, 7, row.reason);
+    put_pod(view, "b", row.of_b, 8, row.reason);
+    const auto idle = make_claim_deallocator();
+    static_cast<void>(idle->reconcile(view, kClaim, kNow));
+    EXPECT_EQ(idle->reconcile(view, kClaim, kNow + kIdleAllocationGrace).chains.size(),
+              row.given_up ? 1u : 0u)
+        << row.what;
+  }
+}
+
+TEST(ClaimDeallocator, TheEndOfAMemberIsReasonToLookAtTheClaimOfItsGroup) {
+  struct Row {
+    const char* what;
+    std::string spec, phase;
+    bool gone;
+    std::size_t keys;
+  };
+  const std::string member = R"("schedulingGroup":{"podGroupName":"g"},"nodeName":"n",)";
+  for (const Row& row :
+       {Row{"it runs", member, "Running", false, 0}, Row{"it finished", member, "Failed", false, 1},
+        Row{"it is gone", member, "Running", true, 1},
+        Row{"one without a group: its entry goes", R"("nodeName":"n",)", "Failed", false, 0}}) {
+    client::View view;
+    put_claim(view, kBoth);
+    const auto raw = std::make_shared<const std::string>(
+        R"({"metadata":{"namespace":"d","name":"a","uid":"u-a"},"spec":{)" + row.spec +
+        R"("resourceClaims":[{"name":"c","resourceClaimName":"c"}]},"status":{"phase":")" + row.phase +
+        "\"}}");
+    client::Delta delta{{Kind::Pod, "d", "a", {}}, *api::decode_typed(Kind::Pod, raw), {}};
+    if (!row.gone) delta.after = delta.before;
+    std::vector<api::ObjectKey> keys;
+    for (const client::Interest& interest : make_claim_deallocator()->interests())
+      if (interest.kind == Kind::Pod) interest.keys(view, delta, keys);
+    EXPECT_EQ(keys.size(), row.keys) << row.what;
+  }
+}
+
 }  // namespace
 }  // namespace berth::binding

@@ -68,7 +68,7 @@ std::optional<Failed> lost(const BindContext& context, const api::ClaimAllocatio
   if (claim.allocation && !same_devices(*claim.allocation, wanted.allocation) &&
       !has(KnownDefect::DifferentAllocationKept))
     return choose_again("ClaimAllocatedElsewhere", name + " got allocated elsewhere");
-  if (claim.reserved_by(context.request.pod_uid)) return std::nullopt;
+  if (is_reserved(context, wanted, claim)) return std::nullopt;
   if (!claim.allocation)
     for (const api::DeviceResult& device : wanted.allocation.results)
       if (const std::string holder = holder_of(context, device, claim.meta.uid); !holder.empty())
@@ -86,10 +86,6 @@ std::optional<Failed> lost(const BindContext& context, const api::ClaimAllocatio
                                                   std::to_string(api::kReservedForMax) +
                                                   " consumers already, the most a claim can have");
   return std::nullopt;
-}
-
-bool is_reserved(const BindContext& context, const api::ResourceClaim& claim) {
-  return claim.allocation && claim.reserved_by(context.request.pod_uid);
 }
 
 // The sentence of kube-scheduler, then where it happened.
@@ -223,7 +219,7 @@ PreBindStep DynamicResources::pre_bind(const BindContext& context) const {
   if (std::holds_alternative<Failed>(devices)) return {{}, std::move(devices)};
   std::optional<Waiting> opening;
   for (const auto& [wanted, claim] : found) {
-    if (is_reserved(context, *claim)) {
+    if (claim->allocation && is_reserved(context, *wanted, *claim)) {
       auto told = wanted->extended ? tell_pod(context, *wanted) : std::nullopt;
       if (told) step.chains.push_back(*std::move(told));
     } else if (const auto until = wait_for_opening(context, *claim)) {

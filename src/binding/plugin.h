@@ -29,6 +29,7 @@ struct BinderOptions {
   Duration retry_base = Duration::seconds(1);  // before the second attempt, then doubled
   Duration retry_cap = Duration::seconds(60);
   bool binding_conditions = true;  // DRADeviceBindingConditions and DRAResourceClaimDeviceStatus
+  bool nominations = true;         // NominatedNodeNameForExpectation
   std::vector<std::string> plugins = {"DynamicResources"};  // in this order
 };
 

@@ -18,10 +18,6 @@ bool is_open(const api::ResourceClaim& claim) {
   return claim.allocation && !claim.reserved_for.empty() && claim.meta.has_finalizer(api::kClaimFinalizer);
 }
 
-api::ClaimConsumer consumer_of(const api::BindRequest& request) {
-  return {"", "pods", request.pod_name, request.pod_uid};
-}
-
 Write add_finalizer(const api::ObjectKey& key, const api::ResourceClaim& claim) {
   std::vector<std::string> finalizers = claim.meta.finalizers;
   finalizers.emplace_back(api::kClaimFinalizer);
@@ -40,7 +36,7 @@ Write reserve_on_version(const BindContext& context, const api::ObjectKey& key,
   }
   JsonArray consumers;
   for (const api::ClaimConsumer& consumer : claim.reserved_for) consumers.push_back(api::to_json(consumer));
-  consumers.push_back(api::to_json(consumer_of(context.request)));
+  consumers.push_back(api::to_json(consumer_for(context, wanted, claim)));
   status["reservedFor"] = std::move(consumers);
   return client::merge_patch(key, Json::object({{"status", std::move(status)}}), claim.meta.uid,
                              claim.meta.resource_version, "status");
@@ -64,6 +60,19 @@ std::vector<const api::BindRequest*> requests_of(const BindContext& context,
 
 }  // namespace
 
+api::ClaimConsumer consumer_for(const BindContext& context, const api::ClaimAllocation& wanted,
+                                const api::ResourceClaim& claim) {
+  const api::PodGroup* group = group_of(context.view, context.request);
+  if (group && api::is_claim_of(*group, wanted.name, claim)) return api::consumer_of(*group);
+  return {"", "pods", context.request.pod_name, context.request.pod_uid};
+}
+
+bool is_reserved(const BindContext& context, const api::ClaimAllocation& wanted,
+                 const api::ResourceClaim& claim) {
+  return claim.reserved_by(context.request.pod_uid) ||
+         claim.reserved_by(consumer_for(context, wanted, claim).uid);
+}
+
 std::optional<Time> wait_for_opening(const BindContext& context, const api::ResourceClaim& claim) {
   if (is_open(claim)) return std::nullopt;
   const Time until = context.first_seen + kOpeningGrace;
@@ -78,7 +87,7 @@ client::Chain reserve(const BindContext& context, const api::ResourceClaim& clai
                       const api::ClaimAllocation& wanted) {
   const api::ObjectKey key = client::key_of(api::Kind::ResourceClaim, claim.meta);
   if (is_open(claim) && !context.on_version)
-    return {key, {client::add_consumer(claim, consumer_of(context.request))}};
+    return {key, {client::add_consumer(claim, consumer_for(context, wanted, claim))}};
   client::Chain chain{key, {}};
   Write status = reserve_on_version(context, key, claim, wanted);
   if (!claim.meta.has_finalizer(api::kClaimFinalizer) && !has(KnownDefect::ClaimWithoutFinalizer)) {

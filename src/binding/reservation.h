@@ -7,10 +7,14 @@
 // Pods leave on the version seen, as a removal that arrives late could hit a later reservation; the first
 // that leaves takes along all whose rollback is decided. So n pods cost some n writes either way (README.md
 // says why not one write for all who come).
+// A claim of a PodGroup (KEP-5729) is reserved for the group: whoever opens it, the others find it reserved
+// and write nothing. No request gives it back, as the others may rely on it: that is done when nobody of the
+// group is placed any more (ClaimDeallocator, the scheduler's refusal) or the group is gone.
 #pragma once
 
 #include <optional>
 
+#include "api/types/claim_consumer.h"
 #include "binding/plugin.h"
 
 namespace berth::binding {
@@ -19,11 +23,18 @@ namespace berth::binding {
 // waiting for something else.
 inline constexpr Duration kOpeningGrace = Duration::seconds(2);
 
+// Whom the claim is to be reserved for: the request's pod, or its PodGroup when the claim is the group's.
+api::ClaimConsumer consumer_for(const BindContext& context, const api::ClaimAllocation& wanted,
+                                const api::ResourceClaim& claim);
+// For one of the two: a pod of the group may have been reserved for by who did not know of the group's claim.
+bool is_reserved(const BindContext& context, const api::ClaimAllocation& wanted,
+                 const api::ResourceClaim& claim);
+
 // Until when to wait for another request to open this claim; nothing when this one may reserve it now.
 // Cost: O(requests of the claim) while nobody has opened it.
 std::optional<Time> wait_for_opening(const BindContext& context, const api::ResourceClaim& claim);
 
-// `claim` is not reserved for the pod, and is either free or allocated as `wanted`.
+// `claim` is not reserved for this request, and is either free or allocated as `wanted`.
 client::Chain reserve(const BindContext& context, const api::ResourceClaim& claim,
                       const api::ClaimAllocation& wanted);
 

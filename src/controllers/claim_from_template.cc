@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "api/types/claim_consumer.h"
 #include "controllers/controllers.h"
 #include "controllers/patches.h"
 
@@ -95,15 +96,6 @@ Effects without_empty_chain(Effects effects) {
   return effects;
 }
 
-// The group's entry that this pod claim shares, when all three names agree (KEP-5729).
-const api::GroupClaim* group_claim(const api::PodGroup& group, const api::PodClaim& claim) {
-  for (const api::GroupClaim& entry : group.claims)
-    if (entry.name == claim.name && entry.claim_name == claim.claim_name &&
-        entry.template_name == claim.template_name)
-      return &entry;
-  return nullptr;
-}
-
 bool needs_claims(const api::Pod& pod) {
   if (pod.meta.deleting() || pod.finished()) return false;
   const auto from_template = [](const api::PodClaim& claim) { return !claim.template_name.empty(); };
@@ -191,7 +183,7 @@ class ClaimFromTemplate final : public client::Reconciler {
     if (!pod.group.empty()) {
       const api::PodGroup* group = view.pod_groups.find(pod.meta.ns, pod.group);
       if (!group) return std::nullopt;  // whose claim it is cannot be known yet
-      if (group_claim(*group, claim)) {
+      if (api::shared_entry(*group, claim)) {
         const api::ResourceClaim* shared = existing_claim(view, {Kind::PodGroup, group->meta}, claim.name);
         return shared ? std::optional(shared->meta.name) : std::nullopt;
       }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "api/types/claim_consumer.h"
 #include "base/known_defects.h"
 #include "client/claim_writes.h"
 #include "controllers/controllers.h"
@@ -52,7 +53,7 @@ bool replaced(const Delta& delta) {
 
 // A pod that was bound around the scheduler never had its claims reserved.
 bool bypassed_scheduler(const api::ResourceClaim& claim, const api::Pod& pod) {
-  if (!pod.bound() || pod.finished() || pod.meta.deleting() || claim.reserved_by(pod.meta.uid)) return false;
+  if (!pod.bound() || pod.finished() || pod.meta.deleting() || api::is_reserved_for(claim, pod)) return false;
   const api::OwnerReference* owner = claim.meta.controller();
   for (const api::PodClaim& named : pod.claims) {
     if (api::claim_object_name(pod, named) != claim.meta.name) continue;
@@ -136,10 +137,24 @@ class ClaimRelease final : public client::Reconciler {
                             std::vector<api::ClaimConsumer>& consumers) {
     if (!claim.allocation || claim.meta.deleting()) return false;
     const std::size_t before = consumers.size();
-    for (const api::Pod* pod : view.pods_using_claim(claim.meta.ns, claim.meta.name))
-      if (consumers.size() < api::kReservedForMax && bypassed_scheduler(claim, *pod))
-        consumers.push_back({"", "pods", pod->meta.name, pod->meta.uid});
+    for (const api::Pod* pod : view.pods_using_claim(claim.meta.ns, claim.meta.name)) {
+      if (consumers.size() >= api::kReservedForMax || !bypassed_scheduler(claim, *pod)) continue;
+      api::ClaimConsumer consumer = consumer_of(view, claim, *pod);
+      if (std::none_of(consumers.begin(), consumers.end(),
+                       [&](const api::ClaimConsumer& other) { return other.uid == consumer.uid; }))
+        consumers.push_back(std::move(consumer));
+    }
     return consumers.size() > before;
+  }
+
+  static api::ClaimConsumer consumer_of(const View& view, const api::ResourceClaim& claim,
+                                        const api::Pod& pod) {
+    const api::PodGroup* group = view.pod_groups.find(pod.meta.ns, pod.group);
+    const bool shared =
+        group && std::any_of(pod.claims.begin(), pod.claims.end(), [&](const auto& named) {
+          return api::claim_object_name(pod, named) == claim.meta.name && api::shared_entry(*group, named);
+        });
+    return shared ? api::consumer_of(*group) : api::consumer_of(pod.meta);
   }
 
   static Consumers consumers_of(const View& view, const api::ResourceClaim& claim) {

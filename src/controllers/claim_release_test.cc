@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "api/types/claim_consumer.h"
 #include "controllers/controllers.h"
 #include "engine/testing/engine_fixture.h"
 
@@ -141,6 +142,37 @@ TEST_F(ClaimRelease, AGroupHoldsItsClaimUntilItIsGone) {
   fixture.api.remove(api::ref_of(Kind::PodGroup), "d", "g");
   fixture.run_until_idle();
   EXPECT_FALSE(claim()->allocation.has_value());
+}
+
+TEST_F(ClaimRelease, AGroupKeepsItsClaimWhenAllItsPodsAreGone) {
+  fixture.api.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g","uid":"uid-g"}})");
+  fixture.api.put(
+      Kind::ResourceClaim,
+      R"({"metadata":{"namespace":"d","name":"c"},"status":{"allocation":{"devices":{}},"reservedFor":)"
+      R"([{"apiGroup":"scheduling.k8s.io","resource":"podgroups","name":"g","uid":"uid-g"}]}})");
+  fixture.api.put(Kind::Pod, pod("a", "uid-a",
+                                 R"(},"spec":{"nodeName":"n","schedulingGroup":)"
+                                 R"({"podGroupName":"g"},"resourceClaims":[)"
+                                 R"({"name":"x","resourceClaimName":"c"}]}})"));
+  begin();
+  EXPECT_EQ(consumers(), (Names{"g"})) << "the pod is there already, by its group";
+  fixture.api.remove(api::ref_of(Kind::Pod), "d", "a");
+  fixture.run_until_idle();
+  EXPECT_EQ(consumers(), (Names{"g"}));
+}
+
+TEST_F(ClaimRelease, PodsBoundAroundTheSchedulerBringTheirGroupInOnce) {
+  fixture.api.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g","uid":"uid-g"},"spec":)"
+                                  R"({"resourceClaims":[{"name":"x","resourceClaimName":"c"}]}})");
+  fixture.api.put(Kind::ResourceClaim, R"({"metadata":{"namespace":"d","name":"c"},"status":{"allocation":)"
+                                       R"({"devices":{}}}})");
+  for (const std::string name : {"a", "b"})
+    fixture.api.put(Kind::Pod, pod(name, "uid-" + name,
+                                   R"(},"spec":{"nodeName":"n","schedulingGroup":{"podGroupName":"g"},)"
+                                   R"("resourceClaims":[{"name":"x","resourceClaimName":"c"}]}})"));
+  begin();
+  EXPECT_EQ(consumers(), (Names{"g"}));
+  EXPECT_TRUE(api::is_group(claim()->reserved_for.at(0)));
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ std::vector<const api::ResourceClaim*> claims_held(const client::View& view, con
   // A claim of a pod group is reserved for the group.
   for (const api::PodClaim& named : pod.claims) {
     const api::ResourceClaim* claim = view.claims.find(pod.meta.ns, api::claim_object_name(pod, named));
-    if (!claim || !claim->allocation || pod.group.empty()) continue;
+    if (!claim || !claim->allocation || pod.group.empty() || claim->reserved_by(pod.meta.uid)) continue;
     const api::PodGroup* group = view.pod_groups.find(pod.meta.ns, pod.group);
     if (group && claim->reserved_by(group->meta.uid)) held.push_back(claim);
   }

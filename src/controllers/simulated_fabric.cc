@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "api/types/claim_consumer.h"
 #include "controllers/controllers.h"
 #include "controllers/patches.h"
 #include "controllers/simulated.h"
@@ -33,6 +34,12 @@ std::string_view class_of(const api::ResourceClaim& claim, std::string_view resu
 Plan plan_for(const View& view, const api::ResourceClaim& claim, const api::DeviceResult& result) {
   if (const Plan own = plan_of(claim.meta); own.any()) return own;
   for (const api::ClaimConsumer& consumer : claim.reserved_for) {
+    if (api::is_group(consumer)) {
+      const api::PodGroup* group = view.pod_groups.find(claim.meta.ns, consumer.name);
+      if (!group || group->meta.uid != consumer.uid) continue;
+      if (const Plan of_group = plan_of(group->meta); of_group.any()) return of_group;
+      continue;
+    }
     const api::Pod* pod = view.pods.find(claim.meta.ns, consumer.name);
     if (!pod || pod->meta.uid != consumer.uid) continue;
     if (const Plan of_pod = plan_of(pod->meta); of_pod.any()) return of_pod;

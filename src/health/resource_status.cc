@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/types/claim_consumer.h"
+
 namespace berth::health {
 namespace {
 
@@ -13,7 +15,7 @@ const api::Allocation* allocation_of(const client::View& view, const api::Pod& p
   for (const api::PodClaim& claim : pod.claims) {
     if (claim.name != pod_claim) continue;
     const api::ResourceClaim* object = view.claims.find(pod.meta.ns, api::claim_object_name(pod, claim));
-    const bool ours = object && object->allocation && object->reserved_by(pod.meta.uid);
+    const bool ours = object && object->allocation && api::is_reserved_for(*object, pod);
     return ours ? &*object->allocation : nullptr;
   }
   return nullptr;

@@ -17,7 +17,7 @@ namespace berth::health {
 using ResourceStatus = std::map<std::string, std::map<std::string, DeviceHealth>>;
 
 // For one container. A device that appears twice under one name has its worst health. Claims that are not
-// allocated, or not reserved for this pod, have no entry.
+// allocated, or not reserved for this pod or its group, have no entry.
 ResourceStatus wanted_status(const client::View& view, const api::Pod& pod, const api::Container& container,
                              const HealthSnapshot& health);
 // For the claims of the pod that no container names.

@@ -40,6 +40,7 @@ scheduling::SchedulerOptions scheduler_options(const ControlPlaneOptions& option
 
 const binding::Binder* add_binder(Engine& engine, const api::Gates& gates, binding::BinderOptions options) {
   options.binding_conditions = gates.enabled("DRADeviceBindingConditions");
+  options.nominations = gates.enabled("NominatedNodeNameForExpectation");
   const binding::BinderOptions binding_options = options;
   Result<std::unique_ptr<binding::Binder>> binder = binding::Binder::make(std::move(options));
   BERTH_ASSERT(binder.ok(), "the binder plugins are registered");

@@ -107,7 +107,7 @@ std::optional<Proof> proof_before_nodes(const CycleState& state) {
         state.context->view.claims.find(pod.meta.ns, api::claim_object_name(pod, named));
     if (!claim) continue;
     const model::ClaimId id = state.context->cluster.find_claim(pod.meta.ns, claim->meta.name);
-    const std::size_t consumers = scheduling::other_consumers(*state.context, id, pod.meta.uid);
+    const std::size_t consumers = scheduling::other_entries(*state.context, id, pod, named);
     if (consumers >= api::kReservedForMax) return full_claim(*claim, consumers);
     if (claim->allocation) continue;
     for (const api::DeviceRequest& request : claim->requests)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/kind_rules.h"
+#include "api/types/claim_consumer.h"
 #include "base/assert.h"
 #include "base/fnv.h"
 #include "base/random.h"
@@ -227,8 +228,10 @@ void OfflineCluster::bind(const api::Pod& pod, const std::string& node,
     api::ResourceClaim claim =
         choice.extended ? extended_claim(pod, choice) : *cluster_.claim(choice.claim).live;
     if (!claim.allocation) claim.allocation = *choice.allocation;
-    if (!claim.reserved_by(pod.meta.uid))
-      claim.reserved_for.push_back({"", "pods", pod.meta.name, pod.meta.uid});
+    const api::PodGroup* group = view_.pod_groups.find(pod.meta.ns, pod.group);
+    const bool shared = group && api::is_claim_of(*group, choice.pod_claim, claim);
+    const api::ClaimConsumer consumer = shared ? api::consumer_of(*group) : api::consumer_of(pod.meta);
+    if (!claim.reserved_by(consumer.uid)) claim.reserved_for.push_back(consumer);
     if (choice.extended) bound = with_extended_claim(pod, claim.meta.name, *choice.extended);
     put(api::Kind::ResourceClaim, std::move(claim));
   }

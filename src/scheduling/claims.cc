@@ -3,21 +3,58 @@
 #include <algorithm>
 #include <set>
 
+#include "api/types/claim_consumer.h"
 #include "api/types/device_readiness.h"
 #include "dra/allocator.h"
 
 namespace berth::scheduling {
 
-std::size_t other_consumers(const SchedulingContext& context, model::ClaimId claim,
-                            std::string_view pod_uid) {
+namespace {
+
+void add_members(const SchedulingContext& context, const model::ClaimRow& row, const std::string& group,
+                 std::set<std::string_view>& uids) {
+  for (const api::Pod* member : context.view.pods_using_claim(row.key.ns, row.key.name))
+    if (member->group == group && member->bound() && !member->finished()) uids.insert(member->meta.uid);
+}
+
+}  // namespace
+
+std::size_t other_consumers(const SchedulingContext& context, model::ClaimId claim, const api::Pod& pod) {
   const model::ClaimRow& row = context.cluster.claim(claim);
+  std::set<std::string_view> uids;
+  if (row.live)
+    for (const api::ClaimConsumer& consumer : row.live->reserved_for) {
+      const bool own_group = api::is_group(consumer) && consumer.name == pod.group;
+      if (own_group) add_members(context, row, pod.group, uids);
+      if (!own_group) uids.insert(consumer.uid);
+    }
+  for (const auto& [name, request] : row.bind_requests)
+    if (context.cluster.is_effective(*request)) uids.insert(request->pod_uid);
+  for (const std::string& uid : row.assumed_by) uids.insert(uid);
+  uids.erase(pod.meta.uid);
+  return uids.size();
+}
+
+std::size_t other_entries(const SchedulingContext& context, model::ClaimId claim, const api::Pod& pod,
+                          const api::PodClaim& named) {
+  const model::ClaimRow& row = context.cluster.claim(claim);
+  const api::PodGroup* group = context.view.pod_groups.find(pod.meta.ns, pod.group);
+  if (group && !api::shared_entry(*group, named)) group = nullptr;
+  const auto& assumptions = context.cluster.assumptions();
   std::set<std::string_view> uids;
   if (row.live)
     for (const api::ClaimConsumer& consumer : row.live->reserved_for) uids.insert(consumer.uid);
   for (const auto& [name, request] : row.bind_requests)
-    if (context.cluster.is_effective(*request)) uids.insert(request->pod_uid);
-  for (const std::string& uid : row.assumed_by) uids.insert(uid);
-  uids.erase(pod_uid);
+    if (context.cluster.is_effective(*request) && (!group || request->group.name != pod.group))
+      uids.insert(request->pod_uid);
+  for (const std::string& uid : row.assumed_by) {
+    const auto assumed = group ? assumptions.find(uid) : assumptions.end();
+    const api::Pod* other = assumed == assumptions.end()
+                                ? nullptr
+                                : context.view.pods.find(assumed->second.pod.ns, assumed->second.pod.name);
+    if (!other || other->group != pod.group) uids.insert(uid);
+  }
+  uids.erase(group ? group->meta.uid : pod.meta.uid);
   return uids.size();
 }
 

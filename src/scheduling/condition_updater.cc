@@ -15,12 +15,14 @@ constexpr Duration kRewordSpacing = Duration::micros(1'000'000 / kRewordsPerSeco
 struct Shown {
   const api::ObjectMeta* meta = nullptr;  // null: not there any more, or another object
   const std::vector<api::Condition>* conditions = nullptr;
+  bool nominated = false;  // to a node
 };
 
 Shown shown_in(const client::View& view, const api::ObjectKey& key, const std::string& uid) {
   if (key.kind == api::Kind::Pod) {
     const api::Pod* pod = view.pods.find(key.ns, key.name);
-    return pod && pod->meta.uid == uid ? Shown{&pod->meta, &pod->conditions} : Shown{};
+    return pod && pod->meta.uid == uid ? Shown{&pod->meta, &pod->conditions, !pod->nominated_node.empty()}
+                                       : Shown{};
   }
   const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
   return group && group->meta.uid == uid ? Shown{&group->meta, &group->conditions} : Shown{};
@@ -28,6 +30,23 @@ Shown shown_in(const client::View& view, const api::ObjectKey& key, const std::s
 
 bool same_words(const api::Condition& a, const api::Condition& b) {
   return a.status == b.status && a.reason == b.reason && a.message == b.message;
+}
+
+bool shows(const Shown& object, const WantedCondition& wanted) {
+  if (object.nominated && wanted.clears_nomination) return false;
+  const api::Condition* shown = api::find_condition(*object.conditions, wanted.condition.type);
+  return shown && same_words(*shown, wanted.condition);
+}
+
+std::vector<client::Write> writes_of(const Shown& object, const WantedCondition& wanted) {
+  std::vector<client::Write> writes;
+  if (object.nominated && wanted.clears_nomination)
+    writes.push_back(client::merge_patch(
+        wanted.key, Json::object({{"status", Json::object({{"nominatedNodeName", nullptr}})}}), wanted.uid,
+        object.meta->resource_version, "status"));
+  writes.push_back(client::condition_patch(wanted.key, *object.meta, wanted.condition));
+  writes.back().on_previous_version = writes.size() > 1;
+  return writes;
 }
 
 std::uint64_t event_digest(const WantedCondition& wanted) {
@@ -69,7 +88,7 @@ void ConditionUpdater::want(const client::View& view, WantedCondition wanted, Ti
   entry.wanted = std::move(wanted);
   entry.changed |= entry.under_way;
   const api::Condition* shown = api::find_condition(*object.conditions, entry.wanted.condition.type);
-  if (shown && same_words(*shown, entry.wanted.condition)) {
+  if (shows(object, entry.wanted)) {
     if (entry.told_event == event_digest(entry.wanted)) return schedule(key, entry, Time());
     return schedule_rewording(key, entry, now);
   }
@@ -111,17 +130,16 @@ client::Effects ConditionUpdater::due(const client::View& view, Time now) {
       entries_.erase(key);
       continue;
     }
-    const api::Condition* shown = api::find_condition(*object.conditions, entry.wanted.condition.type);
-    const bool shows = shown && same_words(*shown, entry.wanted.condition);
-    if (entry.under_way || (shows && entry.told_event == event_digest(entry.wanted))) continue;
+    const bool told = shows(object, entry.wanted);
+    if (entry.under_way || (told && entry.told_event == event_digest(entry.wanted))) continue;
     entry.told_event = event_digest(entry.wanted);
     entry.told_at = now;
     if (entry.wanted.event) effects.events.push_back(*entry.wanted.event);
-    if (shows) continue;
+    if (told) continue;
     entry.under_way = true;
     entry.changed = false;
     entry.told_class = entry.wanted.wording_class;
-    effects.chains.push_back({key, {client::condition_patch(key, *object.meta, entry.wanted.condition)}});
+    effects.chains.push_back({key, writes_of(object, entry.wanted)});
   }
   return effects;
 }

@@ -34,6 +34,8 @@ struct WantedCondition {
   std::string wording_class;  // equal for words that differ in numbers only
   Duration reword_after = kRewordAfter;
   std::optional<client::EventNote> event = {};
+  // Of a pod that was refused: its status.nominatedNodeName goes with it, as kube-scheduler clears it.
+  bool clears_nomination = false;
 };
 
 class ConditionUpdater {

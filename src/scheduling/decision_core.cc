@@ -44,7 +44,8 @@ PreEnqueueResult DecisionCore::pre_enqueue(const client::View& view, const api::
 NodeId DecisionCore::place_pod(const SchedulingContext& context, const api::Pod& pod,
                                std::span<const NodeId> avoid, model::Ledger::Transaction& transaction) {
   pod_cycle_.begin(state_, context, pod);
-  const NodeId node = signature_cache_.choose(state_, avoid);
+  NodeId node = pod_cycle_.choose_nominated(state_, domains_.nodes(context.cluster), avoid);
+  if (!node.valid()) node = signature_cache_.choose(state_, avoid);
   return node.valid() && pod_cycle_.reserve(state_, node, transaction) ? node : NodeId();
 }
 

@@ -149,10 +149,10 @@ bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t me
   if (avoided != run.input.avoid.end()) avoid = avoided->second;
   const bool anywhere = !placement.domain.valid();
   pods_.begin(state_, run.context, pod);
-  NodeId node;
-  if (anywhere) {
+  NodeId node = pods_.choose_nominated(state_, placement.nodes, avoid);
+  if (!node.valid() && anywhere) {
     node = signature_cache_.choose(state_, avoid);
-  } else if (pods_.prepare(state_)) {
+  } else if (!node.valid() && pods_.prepare(state_)) {
     node = pods_.choose(state_, placement.nodes, avoid);
   }
   if (!state_.diagnosis.error().empty()) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "client/claim_writes.h"
 #include "scheduling/test_bench.h"
 
 namespace berth::scheduling {
@@ -374,6 +375,77 @@ TEST(Groups, AClaimOfTheGroupIsAllocatedOnceForAllMembers) {
   EXPECT_EQ(
       bench.view.bind_requests_of_pod("default", "b").front()->claims.at(0).allocation.results.at(0).device,
       "d0");
+}
+
+// The group "g", a member "a", and the group's claim "c": allocated on n1, which has no room for "a", and
+// reserved for the group and for `others` pods.
+void put_claim_of_group(TestBench& bench, int others = 0) {
+  bench.put_class("gpu", "true");
+  for (const char* name : {"n1", "n2"}) bench.put_node({name});
+  for (const char* name : {"n1", "n2"}) bench.put_slice(name, name, 1);
+  bench.put(api::Kind::PodGroup, R"({"metadata":{"name":"g","namespace":"default","uid":"uid-g"},"spec":{)"
+                                 R"("schedulingPolicy":{"basic":{}},)"
+                                 R"("resourceClaims":[{"name":"dev","resourceClaimName":"c"}]}})");
+  std::string consumers;
+  for (int i = 0; i < others; ++i)
+    consumers += R"({"resource":"pods","name":"x","uid":"x)" + std::to_string(i) + R"("},)";
+  bench.put(api::Kind::ResourceClaim,
+            R"({"metadata":{"name":"c","namespace":"default","uid":"uc"},"spec":{"devices":{"requests":[)"
+            R"({"name":"r","exactly":{"deviceClassName":"gpu"}}]}},"status":{"allocation":{"devices":)"
+            R"({"results":[{"request":"r","driver":"gpu.example.com","pool":"pool-n1","device":"d0"}]},)"
+            R"("nodeSelector":{"nodeSelectorTerms":[{"matchFields":[)"
+            R"({"key":"metadata.name","operator":"In","values":["n1"]}]}]}},"reservedFor":[)" +
+                consumers +
+                R"({"apiGroup":"scheduling.k8s.io","resource":"podgroups","name":"g","uid":"uid-g"}]}})");
+}
+const std::string kSharesIt = R"(,"resourceClaims":[{"name":"dev","resourceClaimName":"c"}])";
+
+TEST(GroupClaims, AreGivenUpOnlyWhenNoMemberIsPlaced) {
+  for (const bool placed : {false, true}) {
+    TestBench bench;
+    put_claim_of_group(bench);
+    bench.put_pod({"full", "4", "", R"(,"nodeName":"n1")"});
+    if (placed) bench.put_pod({"m", "", "g", R"(,"nodeName":"n1")" + kSharesIt});
+    bench.put_pod({"a", "1", "g", kSharesIt});
+    bench.run();
+    EXPECT_EQ(bench.view.claims.find("default", "c")->allocation.has_value(), placed);
+    EXPECT_EQ(bench.node_of("a"), placed ? "" : "n2");
+  }
+}
+
+TEST(GroupClaims, AForeignPodDoesNotGetThemGivenUp) {
+  TestBench bench;
+  put_claim_of_group(bench);
+  bench.put_pod({"full", "4", "", R"(,"nodeName":"n1")"});
+  bench.put_pod({"foreign", "1", "", kSharesIt});
+  bench.run();
+  EXPECT_EQ(bench.node_of("foreign"), "");
+  EXPECT_TRUE(bench.view.claims.find("default", "c")->allocation.has_value());
+}
+
+TEST(GroupClaims, AllMembersAreOneConsumer) {
+  for (const int others : {255, 256}) {
+    TestBench bench;
+    put_claim_of_group(bench, others);
+    for (const char* pod : {"a", "b", "e"}) bench.put_pod({pod, "1", "g", kSharesIt});
+    bench.put_pod({"foreign", "1", "", kSharesIt});
+    bench.run();
+    EXPECT_EQ(nodes_of(bench, {"a", "b", "e"}), others == 255 ? "a:n1 b:n1 e:n1" : "a: b: e:");
+    EXPECT_EQ(bench.node_of("foreign"), "");
+  }
+}
+
+TEST(GroupClaims, ADecisionRenewsTheReservationOfTheGroupOnce) {
+  TestBench bench;
+  put_claim_of_group(bench);
+  for (const char* pod : {"a", "b"}) bench.put_pod({pod, "1", "g", kSharesIt});
+  std::size_t renewals = 0;
+  for (const std::string& text : bench.run())
+    for (std::size_t at = text.find(client::kKeptForAnnotation); at != std::string::npos;
+         at = text.find(client::kKeptForAnnotation, at + 1))
+      ++renewals;
+  EXPECT_EQ(nodes_of(bench, {"a", "b"}), "a:n1 b:n1");
+  EXPECT_EQ(renewals, 1u);
 }
 
 TEST(Groups, AnUndoneGangGivesEverythingBackAndComesAgain) {

@@ -25,8 +25,7 @@ void Scheduler::remove_lower(const SchedulingContext& context, std::int32_t prio
     transaction.remove_pod(id);
     for (const api::PodClaim& named : pod->claims) {
       const model::ClaimId claim = cluster_.find_claim(pod->meta.ns, api::claim_object_name(*pod, named));
-      if (claim.valid() && other_consumers(context, claim, pod->meta.uid) == 0 &&
-          cluster_.ledger().reservation(claim))
+      if (claim.valid() && other_consumers(context, claim, *pod) == 0 && cluster_.ledger().reservation(claim))
         transaction.remove_claim(claim);
     }
   }

@@ -58,6 +58,17 @@ NodeId PodCycle::choose(CycleState& state, std::span<const NodeId> nodes,
   return best_accepted(state);
 }
 
+NodeId PodCycle::choose_nominated(CycleState& state, std::span<const NodeId> nodes,
+                                  std::span<const NodeId> avoid) const {
+  const api::Pod& pod = *state.pod;
+  if (pod.nominated_node.empty()) return NodeId::none();
+  const NodeId named = state.context->cluster.find_node(pod.nominated_node);
+  if (std::find(nodes.begin(), nodes.end(), named) == nodes.end()) return NodeId::none();
+  const NodeId node = prepare(state) ? choose(state, {&named, 1}, avoid) : NodeId::none();
+  if (!node.valid()) begin(state, *state.context, pod);
+  return node;
+}
+
 bool PodCycle::has_lazy_filters(const CycleState& state) const {
   return std::any_of(plugins_.lazy_filters.begin(), plugins_.lazy_filters.end(),
                      [&](const auto& filter) { return filter->wanted(state); });

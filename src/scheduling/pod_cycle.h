@@ -28,6 +28,11 @@ class PodCycle {
   // After `prepare`: the best of `nodes` (by name) without those in `avoid`. None when the pod fits nowhere
   // or the attempt failed.
   NodeId choose(CycleState& state, std::span<const NodeId> nodes, std::span<const NodeId> avoid) const;
+  // After `begin`: the node that the pod's status.nominatedNodeName names, when it is one of `nodes`, not in
+  // `avoid`, and takes the pod; it is not compared with others. Otherwise none, and the attempt stands as
+  // after `begin`. Source: kube-scheduler's evaluateNominatedNode.
+  NodeId choose_nominated(CycleState& state, std::span<const NodeId> nodes,
+                          std::span<const NodeId> avoid) const;
   // Judges `nodes` by filters and scores, without the lazy filters: who is left stands in the candidates,
   // who is not in the diagnosis.
   void judge(CycleState& state, std::span<const NodeId> nodes) const;

@@ -236,7 +236,7 @@ void Scheduler::tell(const client::View& view, const api::Pod& pod, const Schedu
       view,
       {client::key_of(api::Kind::Pod, pod.meta), pod.meta.uid,
        pod_unscheduled(pod, refusal.reason, refusal.sentence, now), wording_class(refusal.sentence),
-       refusal.reword_after, failed_scheduling(pod, message, refusal.decision)},
+       refusal.reword_after, failed_scheduling(pod, message, refusal.decision), true},
       now);
 }
 

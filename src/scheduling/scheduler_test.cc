@@ -508,6 +508,46 @@ TEST(Devices, WhatEndedTheirWaitIsToldInKubernetesWordsForASecond) {
   }
 }
 
+void nominate(TestBench& bench, const std::string& pod, const std::string& node) {
+  Json object = *parse_json(*bench.view.pods.find("default", pod)->raw);
+  object["status"]["nominatedNodeName"] = node;
+  bench.put_json(api::Kind::Pod, std::move(object));
+}
+
+TEST(Nominated, ItsNodeIsTakenWhenItFitsThoughAnotherScoresBetter) {
+  struct Case {
+    std::string group, nominated, expected;
+  };
+  // n1 is empty and scores best, n2 is half full, n3 is full.
+  for (const auto& [group, nominated, expected] :
+       {Case{"", "", "n1"}, Case{"", "n2", "n2"}, Case{"", "n3", "n1"}, Case{"", "elsewhere", "n1"},
+        Case{"g", "", "n1"}, Case{"g", "n2", "n2"}, Case{"g", "n3", "n1"}, Case{"g", "elsewhere", "n1"}}) {
+    TestBench bench;
+    for (const char* name : {"n1", "n2", "n3"}) bench.put_node({name});
+    bench.put_pod({"half", "2", "", R"(,"nodeName":"n2")"});
+    bench.put_pod({"full", "4", "", R"(,"nodeName":"n3")"});
+    if (!group.empty()) bench.put_group(group, 1);
+    bench.put_pod({"p", "1", group});
+    if (!nominated.empty()) nominate(bench, "p", nominated);
+    bench.run();
+    EXPECT_EQ(bench.node_of("p"), expected) << group << " " << nominated;
+  }
+}
+
+TEST(Nominated, ARefusedPodLosesItsNodeAlsoWhenItsWordsStayTheSame) {
+  TestBench bench;
+  bench.put_node({"n1"});
+  bench.put_pod({"p", "8"});
+  nominate(bench, "p", "n1");
+  bench.run();
+  EXPECT_EQ(bench.reason_of("p"), "Unschedulable");
+  EXPECT_EQ(bench.view.pods.find("default", "p")->nominated_node, "");
+  nominate(bench, "p", "n1");
+  bench.put_node({"n1", "4", "9Gi"});
+  for (int i = 0; i < 40; ++i, bench.now = bench.now + Duration::seconds(1)) bench.run();
+  EXPECT_EQ(bench.view.pods.find("default", "p")->nominated_node, "");
+}
+
 TEST(Devices, WhatEndedTheirWaitIsToldByThePodsOwnScheduler) {
   SchedulerOptions options;
   options.scheduler_names = {"another"};

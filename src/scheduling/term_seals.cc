@@ -1,5 +1,6 @@
 #include "scheduling/term_seals.h"
 
+#include "api/types/claim_consumer.h"
 #include "client/claim_writes.h"
 #include "scheduling/writes.h"
 
@@ -14,6 +15,19 @@ bool may_be_allocated_late(const api::ResourceClaim& claim) {
 bool may_be_bound_late(const client::View& view, const api::Pod& pod) {
   return !pod.bound() && !pod.finished() && !pod.meta.deleting() &&
          view.bind_requests_of_pod(pod.meta.ns, pod.meta.name).empty();
+}
+
+// Those that this reservation lets be bound.
+std::vector<const api::Pod*> pods_of(const client::View& view, const api::ResourceClaim& claim,
+                                     const api::ClaimConsumer& consumer) {
+  if (!api::is_group(consumer)) {
+    const api::Pod* pod =
+        consumer.resource == "pods" ? view.pods.find(claim.meta.ns, consumer.name) : nullptr;
+    return pod && pod->meta.uid == consumer.uid ? std::vector{pod} : std::vector<const api::Pod*>();
+  }
+  std::vector<const api::Pod*> members = view.pods_using_claim(claim.meta.ns, claim.meta.name);
+  std::erase_if(members, [&](const api::Pod* pod) { return pod->group != consumer.name; });
+  return members;
 }
 
 std::optional<client::Write> seal(const client::View& view, const api::ObjectKey& key,
@@ -40,10 +54,8 @@ void TermSeals::begin(const client::View& view, std::string term, Time now) {
     if (may_be_allocated_late(*claim))
       writes_.want(client::key_of(api::Kind::ResourceClaim, claim->meta), now);
     for (const api::ClaimConsumer& consumer : claim->reserved_for) {
-      const api::Pod* pod =
-          consumer.resource == "pods" ? view.pods.find(claim->meta.ns, consumer.name) : nullptr;
-      if (pod && pod->meta.uid == consumer.uid && may_be_bound_late(view, *pod))
-        writes_.want(client::key_of(api::Kind::Pod, pod->meta), now);
+      for (const api::Pod* pod : pods_of(view, *claim, consumer))
+        if (may_be_bound_late(view, *pod)) writes_.want(client::key_of(api::Kind::Pod, pod->meta), now);
     }
   }
 }

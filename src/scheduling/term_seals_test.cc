@@ -68,6 +68,23 @@ TEST(TermSeals, ThereAreNoneWhereRecordsAreObjects) {
   EXPECT_EQ(bench.view.claims.find("default", "late")->meta.annotation(client::kGivenUpAnnotation), "");
 }
 
+TEST(TermSeals, MembersOfAGroupThatAClaimIsReservedForGetAnotherVersion) {
+  TestBench bench(records_in_memory());
+  const std::string uses = R"(,"resourceClaims":[{"name":"dev","resourceClaimName":"a"}])";
+  bench.put_pod({"p", "1", "g", uses});
+  bench.put_pod({"bound", "1", "g", uses + R"(,"nodeName":"n1")"});
+  bench.put_pod({"foreign", "1", "other", uses});
+  std::string status = reserved_for("g", "u-g");
+  status.replace(status.find(R"("resource":"pods")"), 17,
+                 R"("apiGroup":"scheduling.k8s.io","resource":"podgroups")");
+  bench.put(Kind::ResourceClaim, claim("a", kFinalizer, status));
+  TermSeals seals;
+  seals.begin(bench.view, "term 3", bench.now);
+  const client::Effects writes = seals.due(bench.view, bench.now);
+  ASSERT_EQ(writes.chains.size(), 1u);
+  EXPECT_EQ(writes.chains[0].key.name, "p");
+}
+
 TEST(TermSeals, APodThatAClaimIsReservedForGetsAnotherVersion) {
   TestBench bench(records_in_memory());
   bench.put_pod({"p", "1", "", "", "", "u-p"});

@@ -103,9 +103,9 @@ void TestBench::write(const client::Write& write) {
   if (request.verb == client::Verb::Update) return put_json(kind, *parse_json(request.body));
   if (request.verb == client::Verb::Delete) return erase(kind, request.name, request.ns);
   if (request.verb == client::Verb::MergePatch) {
-    const auto object_raw = kind == api::Kind::ResourceClaim
-                                ? view.claims.find(request.ns, request.name)->raw
-                                : view.bind_requests.find(request.ns, request.name)->raw;
+    const auto object_raw = kind == api::Kind::ResourceClaim ? view.claims.find(request.ns, request.name)->raw
+                            : kind == api::Kind::Pod         ? view.pods.find(request.ns, request.name)->raw
+                                                     : view.bind_requests.find(request.ns, request.name)->raw;
     Json object = *parse_json(*object_raw);
     return put_json(kind, api::merge_patched(std::move(object), *parse_json(request.body)));
   }

@@ -1,5 +1,6 @@
 #include "scheduling/writes.h"
 
+#include "api/types/claim_consumer.h"
 #include "base/known_defects.h"
 #include "client/claim_writes.h"
 
@@ -49,7 +50,7 @@ void renew_reservations(const client::View& view, const BindRequestDraft& bindin
   const api::ObjectMeta& pod = binding.pod->meta;
   for (const api::ClaimAllocation& kept : binding.claims) {
     const api::ResourceClaim* claim = view.claims.find(pod.ns, kept.claim_name);
-    if (claim && claim->reserved_by(pod.uid) && renewed.insert(kept.claim_name).second)
+    if (claim && api::is_reserved_for(*claim, *binding.pod) && renewed.insert(kept.claim_name).second)
       chain.writes.insert(chain.writes.begin(), client::renew_reservation(*claim, decision));
   }
 }

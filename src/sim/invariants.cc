@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "api/types/claim_consumer.h"
+
 namespace berth::sim {
 namespace {
 
@@ -133,7 +135,7 @@ void check_claims_of(const State& state, const api::Pod& pod, std::vector<std::s
       broken.push_back(who + " but its claim " + name + " is not allocated");
       continue;
     }
-    if (!(*claim)->reserved_by(pod.meta.uid)) broken.push_back(who + " but does not hold its claim " + name);
+    if (!api::is_reserved_for(**claim, pod)) broken.push_back(who + " but does not hold its claim " + name);
     const auto node = state.nodes.find(pod.node_name);
     const auto& selector = (*claim)->allocation->node_selector;
     if (node != state.nodes.end() && selector &&

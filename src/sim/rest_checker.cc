@@ -235,6 +235,21 @@ class RestCheck {
     const StoredPod* pod = state_.pod_by_uid(uid);
     return pod && !pod->node.empty() && !pod->finished();
   }
+  bool is_group(const std::string& uid) const {
+    return std::any_of(state_.groups.begin(), state_.groups.end(),
+                       [&](const auto& group) { return group.second.uid == uid; });
+  }
+  // A group keeps its claims while one of its members runs, or none is there (KEP-5729); not while all wait.
+  void check_entry_of_group(const StoredClaim& claim, const std::string& uid) {
+    bool runs = false, told = false;
+    for (const auto& [name, pod] : state_.pods) {
+      if (!state_.is_entry_of(claim, uid, pod)) continue;
+      runs |= pod.runs_or_will();
+      told |=
+          waits(pod) && (pod.scheduled_reason == "Unschedulable" || pod.scheduled_reason == "SchedulerError");
+    }
+    if (told && !runs) say("I6: claim " + claim.name + " is reserved for a group whose members all wait");
+  }
   void check_leaks() {
     for (const auto& [name, request] : state_.requests) {
       const StoredPod* pod = state_.pod_by_uid(request.pod_uid);
@@ -253,6 +268,10 @@ class RestCheck {
         say("I6: the record " + name + " of a gang is left, and none of its pods runs");
     for (const auto& [name, claim] : state_.claims) {
       for (const std::string& uid : claim.reserved) {
+        if (is_group(uid)) {
+          check_entry_of_group(claim, uid);
+          continue;
+        }
         const StoredPod* pod = state_.pod_by_uid(uid);
         if (!pod || pod->finished())
           say("I6: claim " + name + " is reserved for a pod that is " + (pod ? "finished" : "gone"));

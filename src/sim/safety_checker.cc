@@ -253,10 +253,10 @@ void SafetyChecker::check_claims_of(const StoredPod& pod) {
       say(who + " and its claim " + name + (claim ? " is not allocated" : " does not exist"));
       continue;
     }
-    if (claim->reserved.count(pod.uid) == 0) say(who + " and its claim " + name + " is not reserved for it");
+    if (!state_.has_reserved(*claim, pod)) say(who + " and its claim " + name + " is not reserved for it");
     if (!state_.selects(claim->node_selector, pod.node))
       say(who + " where its claim " + name + " cannot be used");
-    if (claim->reserved.count(pod.uid) > 0 && !state_.is_held(name, pod))
+    if (state_.has_reserved(*claim, pod) && !state_.is_held(name, pod))
       say(who + " before the devices of its claim " + name + " are attached");
     for (const StoredResult& result : claim->results)
       if (const auto* told = find(claim->true_, result.device))
@@ -335,9 +335,10 @@ void SafetyChecker::claim_changed(const StoredClaim* before, const StoredClaim* 
   if (before) {
     for (const std::string& uid : before->reserved) {
       if (same && after->reserved.count(uid) > 0) continue;
-      const StoredPod* pod = state_.pod_by_uid(uid);
-      if (pod && pod->runs_or_will())
-        say("I3: claim " + before->name + " is no longer reserved for " + pod->name + ", which is bound");
+      for (const auto& [name, pod] : state_.pods)
+        if (pod.runs_or_will() && state_.is_entry_of(*before, uid, pod) &&
+            !(same && state_.has_reserved(*after, pod)))
+          say("I3: claim " + before->name + " is no longer reserved for " + pod.name + ", which is bound");
     }
   }
   if (!after || rivalled_.contains(after->uid)) return;

@@ -359,11 +359,23 @@ bool StoredState::has_request(const StoredPod& pod) const {
                      [&](const std::string& name) { return !requests.at(name).is_failing(); });
 }
 
+bool StoredState::is_entry_of(const StoredClaim& claim, const std::string& uid, const StoredPod& pod) const {
+  if (uid == pod.uid) return true;
+  const auto group = groups.find(pod.group);
+  return group != groups.end() && group->second.uid == uid &&
+         std::find(pod.claims.begin(), pod.claims.end(), claim.name) != pod.claims.end();
+}
+
+bool StoredState::has_reserved(const StoredClaim& claim, const StoredPod& pod) const {
+  return std::any_of(claim.reserved.begin(), claim.reserved.end(),
+                     [&](const std::string& uid) { return is_entry_of(claim, uid, pod); });
+}
+
 bool StoredState::is_held(const std::string& claim_name, const StoredPod& pod) const {
   const auto found = claims.find(claim_name);
   if (found == claims.end()) return false;
   const StoredClaim& claim = found->second;
-  if (!claim.allocated || claim.reserved.count(pod.uid) == 0) return false;
+  if (!claim.allocated || !has_reserved(claim, pod)) return false;
   for (const StoredResult& result : claim.results) {
     const auto conditions = claim.true_.find(result.device);
     for (const std::string& type : result.binding)

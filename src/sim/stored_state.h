@@ -164,17 +164,18 @@ class StoredState {
   std::map<std::string, std::int64_t> counters;                      // ever published
   std::map<std::string, std::set<std::string>> devices_of_set;       // "driver/pool/set": keys
 
-  // Null when there is none.
-  const StoredPod* pod_by_uid(const std::string& uid) const;
+  const StoredPod* pod_by_uid(const std::string& uid) const;  // null when there is none
   bool selects(const Json& node_selector, const std::string& node) const;
   // Where the binder is with a request, as an index of kStepNames. Steps that it does not write down are read
   // from the objects.
   std::size_t step_of(const StoredRequest& request) const;
   bool has_request(const StoredPod& pod) const;  // one that is not failing; in a record of a gang it cannot
+  // By this consumer of the claim, or by one of them: the pod itself, or its group.
+  bool is_entry_of(const StoredClaim& claim, const std::string& uid, const StoredPod& pod) const;
+  bool has_reserved(const StoredClaim& claim, const StoredPod& pod) const;
   bool is_held(const std::string& claim, const StoredPod& pod) const;  // allocated to it, devices attached
   // As the barrier of gangs wants it: a request that is not failing and every claim held.
   bool is_prepared(const StoredPod& pod) const;
-
   void put_pod(StoredPod pod);
   void erase_pod(const std::string& name);
   void put_claim(StoredClaim claim);
@@ -186,7 +187,6 @@ class StoredState {
 
 // By which objects are known here.
 std::string local_name(std::string_view ns, std::string_view name);
-
 StoredPod read_pod(const Json& object);
 StoredClaim read_claim(const Json& object);
 StoredRequest read_request(const Json& object);

@@ -272,8 +272,12 @@ FieldErrors validate_pod_status_update(const Json& next, const Json& old, const 
     return !same(present(status, key), present(stored, key));
   };
   if (changed("nominatedNodeName"))
-    if (const std::string_view node = status ? status->string_at("nominatedNodeName") : ""; !node.empty())
+    if (const std::string_view node = status ? status->string_at("nominatedNodeName") : ""; !node.empty()) {
       append(errors, check_format(path.child("nominatedNodeName"), node, dns_subdomain_problems));
+      if (!spec_of(old).string_at("nodeName").empty())
+        errors.push_back(forbidden(path.child("nominatedNodeName"),
+                                   "may not be set on pods that are already bound to a node"));
+    }
   if (changed("resourceClaimStatuses"))
     append(errors,
            check_claim_statuses(path.child("resourceClaimStatuses"), items(status, "resourceClaimStatuses"),

@@ -139,6 +139,24 @@ TEST_F(Rules, StatesOfDevicesGoWithTheirAllocation) {
   EXPECT_EQ(*kept.find("status"), *old.find("status"));
 }
 
+TEST_F(Rules, ABoundPodIsNotNominated) {
+  const KindRules& rules = rules_of("", "pods");
+  const auto pod = [&](const std::string& node, const std::string& nominated) {
+    return decoded("v1", "Pod",
+                   R"({"metadata":{"name":"p","namespace":"n"},"spec":{)" + node +
+                       R"("containers":[{"name":"c","image":"i"}]},"status":{)" + nominated + "}}");
+  };
+  const std::string bound = R"("nodeName":"a",)", named = R"("nominatedNodeName":"b")";
+  const auto update = [&](const Json& next, const Json& old) {
+    return text_of(rules.validate_status_update(next, old, ctx));
+  };
+  EXPECT_EQ(update(pod("", named), pod("", "")), "");
+  EXPECT_EQ(update(pod(bound, named), pod(bound, "")),
+            "status.nominatedNodeName: Forbidden: may not be set on pods that are already bound to a node\n");
+  EXPECT_EQ(update(pod(bound, named), pod(bound, named)), "") << "what an earlier release stored";
+  EXPECT_EQ(update(pod(bound, ""), pod(bound, named)), "");
+}
+
 TEST_F(Rules, TheDefaultPriorityClassIsWrittenDown) {
   ctx.list = [](auto, auto) {
     return std::vector<Json>{

@@ -61,7 +61,7 @@ bool is_ours_alone(const SchedulingContext& context, model::ClaimId claim, const
       std::any_of(row.bind_requests.begin(), row.bind_requests.end(),
                   [&](const auto& request) { return context.cluster.is_effective(*request.second); });
   return row.live && row.live->allocation && !row.live->meta.deleting() && !carried &&
-         row.assumed_by.empty() && other_consumers(context, claim, pod.meta.uid) == 0;
+         row.assumed_by.empty() && other_consumers(context, claim, pod) == 0;
 }
 
 // One write for each claim that the refused pod gives up, so that it can be allocated anew: those that are

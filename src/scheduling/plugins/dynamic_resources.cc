@@ -96,7 +96,7 @@ class DynamicResourcesClaims final : public PreFilter {
       const model::ClaimReservationPtr& reservation = cluster.ledger().reservation(id);
       if (reservation && !live->allocation && taken_by_others(state, id))
         return state.diagnosis.refuse_everywhere(reason_row("ClaimBeingAllocated"), full_name());
-      if (other_consumers(*state.context, id, pod.meta.uid) >= api::kReservedForMax)
+      if (other_entries(*state.context, id, pod, claim) >= api::kReservedForMax)
         return state.diagnosis.refuse_everywhere(reason_row("ClaimFull"), full_name(),
                                                  std::to_string(api::kReservedForMax));
       const bool unusable = reservation && is_unusable(*state.context, *live);

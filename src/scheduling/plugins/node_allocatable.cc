@@ -216,11 +216,11 @@ bool is_mapped_elsewhere(const CycleState& state, const ClaimChoice& choice) {
   const model::Cluster& cluster = state.context->cluster;
   if (!cluster.devices_take_of_nodes() || !choice.allocation) return false;
   const model::ClaimRow& row = cluster.claim(choice.claim);
-  const std::string& uid = state.pod->meta.uid;
   // Held without an allocation: another member of the group gets it in this very decision or has it on its
   // way.
-  const bool elsewhere = !row.live->allocation || (!row.live->reserved_by(uid) &&
-                                                   other_consumers(*state.context, choice.claim, uid) > 0);
+  const bool elsewhere =
+      !row.live->allocation || (!row.live->reserved_by(state.pod->meta.uid) &&
+                                other_consumers(*state.context, choice.claim, *state.pod) > 0);
   return elsewhere && model::is_mapped(cluster, *choice.allocation);
 }
 
