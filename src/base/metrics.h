@@ -1,6 +1,6 @@
-// Metrics as Prometheus reads them: the text form, written from values that are kept elsewhere.
+// Metrics in Prometheus' text format, written from values that are kept elsewhere.
 //
-// One writer a scrape, one thread. Cost: linear in the text. Source: Prometheus exposition format 0.0.4.
+// One writer per scrape, one thread. Cost: linear in the text. Source: Prometheus exposition format 0.0.4.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ struct MetricLabel {
   std::string_view value;
 };
 
-// How many observations were at most so large. A copy is a snapshot.
+// Counts observations by upper bound. A copy is a snapshot.
 class Histogram {
  public:
-  // Ascending; they live as long as the program.
+  // Ascending; static storage.
   explicit Histogram(std::span<const double> bounds) : bounds_(bounds), counts_(bounds.size() + 1) {}
   void observe(double value);
   std::uint64_t count() const;
@@ -36,9 +36,9 @@ class Histogram {
 
 class MetricsText {
  public:
-  // Begins a family; its samples follow. Each name once.
+  // Begins a family; its samples follow. Each name at most once.
   void family(std::string_view name, MetricType type, std::string_view help);
-  // A sample of the family begun last.
+  // A sample of the current family.
   void sample(std::initializer_list<MetricLabel> labels, std::uint64_t value);
   void histogram(std::initializer_list<MetricLabel> labels, const Histogram& histogram);
   // A family of one sample.
