@@ -1,4 +1,4 @@
-// What is remembered stays bounded while nodes, slices, classes, claims and expressions come and go.
+// Caches stay bounded while nodes, slices, classes, claims and expressions come and go.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -110,7 +110,7 @@ TEST_F(Bounds, SelectorListsAndShapesThatNobodyAsksForAreForgotten) {
   EXPECT_LE(most_sets, 2 * kCompiledSpecsMax + kSetsBeforeSweep);
 }
 
-// A slot that another list uses now: the answers are the new list's, and claims are told apart.
+// A slot that another list reuses: the results are the new list's, and claims stay distinct.
 TEST_F(Bounds, ASlotUsedAgainAnswersForItsNewList) {
   DeviceColumns columns;
   SelectorCache selector_cache(columns, selectors);
@@ -119,7 +119,7 @@ TEST_F(Bounds, ASlotUsedAgainAnswersForItsNewList) {
   const SelectorSetRef hold = selector_cache.reference(held);
   std::set<std::uint64_t> numbers;
   for (std::size_t i = 0; i < 3 * kSetsBeforeSweep; ++i) {
-    std::vector<std::string> list;  // each another one, of selectors that say yes
+    std::vector<std::string> list;  // each a different one, of selectors that are true
     for (std::size_t bit = 0; bit < 16; ++bit) list.push_back((i >> bit) % 2 == 0 ? "true" : "has idx");
     if (i % 3 == 0) list.push_back("false");
     const SelectorSetId id = selector_cache.intern({}, list);
