@@ -136,7 +136,7 @@ class Lexer {
     return std::nullopt;
   }
 
-  // After a backslash. Octal and hexadecimal escapes name bytes in bytes literals, code points in strings.
+  // After a backslash. Octal and hexadecimal escapes denote bytes in bytes literals, code points in strings.
   bool lex_escape(std::string& content, bool bytes) {
     static constexpr std::string_view kFrom = "abfnrtv\\'\"`?";
     static constexpr std::string_view kTo = "\a\b\f\n\r\t\v\\'\"`?";

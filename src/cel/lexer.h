@@ -23,13 +23,13 @@ struct Token {
   std::uint32_t offset = 0;  // in bytes
 };
 
-// A fault at a byte offset. Expressions are never echoed here; see render().
+// An error at a byte offset. It never quotes the expression; see render().
 struct Diagnostic {
   std::uint32_t offset = 0;
   std::string message;
 };
 
-// The tokens, ended by one End token, or the first fault.
+// Writes the tokens, with an End token last, or returns the first error.
 std::optional<Diagnostic> tokenize(std::string_view text, std::vector<Token>& tokens);
 
 struct Position {

@@ -21,7 +21,7 @@ CompileError error_of(std::string_view text, const std::vector<Diagnostic>& faul
   return error;
 }
 
-// A hint stands behind Kubernetes' advice.
+// A hint follows Kubernetes' advice.
 Failure runtime_failure(std::string_view text) {
   const std::size_t advice = text.find(kMissingKeyAdvice);
   const std::size_t end = advice == text.npos ? text.size() : advice + kMissingKeyAdvice.size();
@@ -32,8 +32,8 @@ CompileError plain_error(std::string text) {
   return CompileError{1, 1, text, text};
 }
 
-// Replaces what is constant by its value, as cel-go's planner does: that decides which errors appear at
-// compile time and what is free of charge.
+// Replaces constants by their values, like cel-go's planner: this decides which errors appear at compile time
+// and which nodes are free of charge.
 class Folder {
  public:
   explicit Folder(Program::Impl& impl) : impl_(impl) {}
