@@ -1,5 +1,4 @@
-// Writers, readers, lists and watches at the same time. Small enough for the thread sanitizer, which is its
-// point.
+// Concurrent writers, readers, lists and watches. Small enough for the thread sanitizer, its purpose.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// The store anyone can check by reading: a vector of every version there ever was. For tests; slow on
+// A store that can be verified by reading: a vector of every version ever written. For tests; slow on
 // purpose.
 #pragma once
 
@@ -19,7 +19,7 @@ class Judge {
     Object object;
   };
 
-  // The version a write makes, or the code of its refusal.
+  // The version that a write creates, or the code of its refusal.
   struct Expected {
     std::optional<Object> made;
     ErrorCode refused = ErrorCode::Internal;
@@ -75,7 +75,7 @@ class Judge {
     return objects;
   }
 
-  // As Store::list without its window.
+  // Like Store::list, without its window.
   ListPage list(const ListQuery& query) const {
     ListPage page;
     page.revision = query.at.value_or(revision());
@@ -94,7 +94,7 @@ class Judge {
     return page;
   }
 
-  // What a watch of `resource` (empty: all) sees behind `from`.
+  // The events of a watch of `resource` (empty: all) after `from`.
   std::vector<Version> events_behind(const std::string& resource, Revision from) const {
     std::vector<Version> events;
     for (const Version& version : versions_) {
@@ -104,7 +104,7 @@ class Judge {
     return events;
   }
 
-  // Unhappens everything behind `revision`.
+  // Removes everything after `revision`.
   void forget_behind(Revision revision) {
     std::erase_if(versions_, [&](const Version& version) { return version.object.revision > revision; });
   }

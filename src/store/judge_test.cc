@@ -1,6 +1,6 @@
 // The store equals its judge on random histories: writes, pages, old lists, watches from anywhere, reopening.
 #include <gtest/gtest.h>
-// gtest first: rapidcheck's macros need it.
+// gtest must come first: rapidcheck's macros need it.
 #include <rapidcheck/gtest.h>
 
 #include "store/simulated_disk.h"
@@ -73,7 +73,7 @@ void check_list(const Store& store, const Judge& judge) {
     RC_ASSERT(same(*page->objects[i], *expected.objects[i]));
 }
 
-// Watches from `from` and compares what comes of the past with the judge.
+// Watches from `from` and compares the past events with the judge.
 void check_watch(Store& store, const Judge& judge) {
   const std::string resource = any(4) == 0 ? "" : kJudgedResources[static_cast<std::size_t>(any(3))];
   const Revision from = static_cast<Revision>(any(static_cast<int>(store.revision()) + 1));
@@ -104,12 +104,12 @@ RC_GTEST_PROP(StoreJudge, EqualsTheStore, ()) {
                              .synchronous = true};
   std::unique_ptr<Store> store = open_store(options, &disk).value();
   Judge judge;
-  RememberingSink follower;  // of everything, over all reopenings
+  RememberingSink follower;  // of everything, across all reopenings
   auto following = store->watch("", 0, follower).value();
   for (int step = any(kStepsMax); step > 0; --step) {
     const int what = any(12);
     if (what < 8) {
-      // Some histories need many objects, or chunks never split.
+      // Chunks split only with many objects: some histories need many.
       for (int writes = 1 + any(8); writes > 0; --writes) check_write(*store, judge);
     } else if (what < 10) {
       check_list(*store, judge);

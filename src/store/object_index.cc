@@ -9,8 +9,7 @@ namespace {
 
 using Name = std::pair<std::string_view, std::string_view>;  // ns, name
 
-// Table states before the newer events, for the names that those events changed; null where there was no
-// object.
+// Table states before the newer events, for the names that those events changed; null without an object.
 using Undone = std::map<Name, ObjectPtr>;
 
 Name name_of(const Object& object) {
@@ -30,7 +29,7 @@ auto first_behind(const Events& events, Revision from, RevisionOf revision_of) {
                               [&](const auto& entry) { return revision_of(entry) <= from; });
 }
 
-// Walks a table and what is to be undone in it, in order of names, as if it were one.
+// Iterates over a table with some events undone, in order of names, as over one table.
 class Walk {
  public:
   Walk(const CowTable& table, const Undone& undone, const ListQuery& query)
@@ -62,7 +61,7 @@ class Walk {
     }
   }
 
-  // How many next() would still give.
+  // The number of objects that next() will still return.
   std::size_t remaining() {
     if (undo_ == until_) return table_.distance(position_, end_);
     std::size_t count = 0;
@@ -133,7 +132,7 @@ void ObjectIndex::publish(std::span<const EventPtr> events) {
     if (event->kind == Event::Kind::Deleted) {
       own_table(resource_index).erase(object.key, resource_index.epoch);
     } else {
-      CowTable& table = own_table(resource_index);  // before the epoch is read: it may begin one
+      CowTable& table = own_table(resource_index);  // before the epoch is read: it may start a new one
       table.put(event->object, resource_index.epoch);
     }
     resource_index.events.push_back(event);

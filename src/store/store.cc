@@ -14,7 +14,7 @@
 namespace berth::store {
 namespace {
 
-// No write for this long means that tidying the journal delays nobody.
+// After this long without a write a checkpoint delays nobody.
 constexpr std::chrono::milliseconds kQuietBeforeCheckpoint(20);
 
 struct Pending {
@@ -88,7 +88,7 @@ class CommittingStore final : public Store {
   }
 
  private:
-  // A write submitted from inside a callback waits until the one at hand is finished.
+  // A write submitted from inside a callback waits until the current one is finished.
   void commit_inline() {
     if (std::exchange(committing_, true)) return;
     while (!queue_.empty()) {
@@ -114,7 +114,7 @@ class CommittingStore final : public Store {
     }
   }
 
-  // Waits for work and takes all of it; tidies the journal when there is none for a while. False: stop.
+  // Waits for work and takes all of it; runs a checkpoint when there is none for a while. False: stop.
   bool take(std::vector<Pending>& taken) {
     const auto has_work = [this] { return !queue_.empty() || new_watch_ || stopping_; };
     std::unique_lock lock(mutex_);
@@ -164,7 +164,7 @@ class CommittingStore final : public Store {
     return commit_builder_.add(std::move(write));
   }
 
-  // What failed may have decided any outcome of the commit, refusals too: all of them are taken back.
+  // The failed commit may have decided any outcome in it, refusals too: all of them are withdrawn.
   void publish(const std::vector<EventPtr>& events) {
     const Revision revision = events.back()->object->revision;
     if (log_) {
@@ -182,7 +182,7 @@ class CommittingStore final : public Store {
   ObjectIndex index_;
   Watches watches_;
 
-  // The committer's.
+  // Used by the committer only.
   CommitBuilder commit_builder_;
   std::unique_ptr<SqliteLog> log_;  // null: in memory only
   std::vector<WriteResult> outcomes_;
@@ -192,7 +192,7 @@ class CommittingStore final : public Store {
   std::mutex mutex_;
   std::condition_variable work_;
   std::vector<Pending> queue_;
-  std::size_t waiting_ = 0;  // queued, or taken and not yet answered
+  std::size_t waiting_ = 0;  // queued, or taken and without a result yet
   bool asleep_ = false;      // the committer needs to be woken
   bool new_watch_ = false;
   bool stopping_ = false;
@@ -208,7 +208,7 @@ WriteResult Store::write(Write write) {
   submit(std::move(write), [&](WriteResult result) {
     std::lock_guard lock(mutex);
     outcome.emplace(std::move(result));
-    answered.notify_one();  // under the lock: behind it the waiter may be gone
+    answered.notify_one();  // under the lock: once it is released the waiter may be gone
   });
   std::unique_lock lock(mutex);
   answered.wait(lock, [&] { return outcome.has_value(); });

@@ -1,8 +1,9 @@
-// Writes to a store under load until it is killed, and says what it was promised: the child of crash_test.cc.
+// Writes to a store under load until it is killed, and prints its acknowledgements: the child of
+// crash_test.cc.
 //
-// Usage: store-crash-child DIRECTORY RUN DESCRIPTOR. One line to that open descriptor for each fact, at once:
-// "open REVISION", "deleting NAME" before a delete is submitted, "created|updated|deleted NAME REVISION" for
-// each acknowledgement.
+// Usage: store-crash-child DIRECTORY RUN DESCRIPTOR. One unbuffered line to that open descriptor for each
+// fact: "open REVISION", "deleting NAME" before a delete is submitted, "created|updated|deleted NAME
+// REVISION" for each acknowledgement.
 #include <unistd.h>
 
 #include <atomic>
@@ -19,10 +20,10 @@ namespace {
 constexpr std::int64_t kInFlightMax = 64;
 constexpr std::int64_t kUpdateEvery = 3;
 constexpr std::int64_t kDeleteEvery = 5;
-constexpr std::int64_t kLifeObjects = 40;  // an object is deleted this many creates later
+constexpr std::int64_t kLifeObjects = 40;  // an object is deleted after this many further creates
 constexpr std::size_t kContentBytes = 1'500;
 constexpr std::size_t kLogBytesMax = 1024 * 1024;
-constexpr std::int64_t kObjectsMax = 1'000'000;  // nobody lets it live that long
+constexpr std::int64_t kObjectsMax = 1'000'000;  // killed long before
 
 // Lines are shorter than a pipe's atomic write.
 void say(int descriptor, const std::string& line) {

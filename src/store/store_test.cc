@@ -268,7 +268,7 @@ TEST(Store, ADiskThatFailsStopsWritesNotReads) {
   EXPECT_EQ(store->get(pod("b")), nullptr);
 }
 
-// Holds the committer inside a callback until it is let go.
+// Blocks the committer inside a callback until it is released.
 class Gate {
  public:
   void wait() {

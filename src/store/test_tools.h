@@ -1,4 +1,5 @@
-// What the store's tests share: short ways to say a write, a sink that remembers, a directory that goes away.
+// Shared tools of the store's tests: short constructors of writes, a sink that records, a temporary
+// directory.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,7 +37,7 @@ inline Write remove(Key key, Revision expected = 0) {
   return {.kind = Write::Kind::Delete, .key = std::move(key), .expected = expected, .draft = {"gone@", ";"}};
 }
 
-// Remembers everything it is told; checks that revisions only rise.
+// Records every call; checks that revisions only rise.
 class RememberingSink final : public WatchSink {
  public:
   void on_events(std::span<const EventPtr> events, Revision progress) override {
@@ -79,8 +80,7 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-// The first difference between what the store holds now and the judge's state at its revision; empty when
-// none.
+// The first difference between the store's contents and the judge's state at its revision; empty when equal.
 inline std::string difference(const Store& store, const Judge& judge,
                               const std::vector<std::string>& resources) {
   std::vector<ObjectPtr> held;

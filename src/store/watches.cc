@@ -6,14 +6,14 @@ namespace berth::store {
 
 struct Watches::Watch {
   std::string resource;
-  // Held while the sink is called, so that the end of the handle waits for it. Recursive: a sink may end its
-  // own watch.
+  // Held while the sink is called, so that the handle's destructor waits for it. Recursive: a sink may end
+  // its own watch.
   std::recursive_mutex mutex;
   WatchSink* sink = nullptr;  // null: ended
   std::vector<EventPtr> backlog;
   Revision backlog_revision = 0;
-  Revision delivered = 0;  // everything up to here has been handed over or was not asked for
-  bool greeted = false;    // the backlog has been handed over
+  Revision delivered = 0;  // every event up to here was delivered or not requested
+  bool greeted = false;  // the backlog was delivered
 
   void greet() {
     greeted = true;
@@ -37,7 +37,7 @@ struct Watches::Watch {
 struct Watches::Registry {
   std::mutex mutex;
   std::vector<std::shared_ptr<Watch>> watches;
-  std::vector<std::shared_ptr<Watch>> new_watches;  // not yet attended
+  std::vector<std::shared_ptr<Watch>> new_watches;  // attend() has not processed them yet
   std::atomic<std::uint64_t> version = 0;
 };
 
