@@ -59,7 +59,7 @@ bool is_list(const Json& object) {
   return object.string_at("kind").ends_with(kListSuffix) && object.part("items").is_array();
 }
 
-// The items of a List, or of a PodList, where the list says what they are.
+// The items of a List, or of a PodList, whose items have the list's kind.
 void append_items(Manifest list, std::vector<Manifest>& manifests) {
   const std::string api_version(list.object.string_at("apiVersion"));
   std::string kind(list.object.string_at("kind"));
