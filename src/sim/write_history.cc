@@ -27,7 +27,7 @@ std::shared_ptr<void> WriteHistory::listen(const std::string& resource, Listener
 
 void WriteHistory::tell(Shelf& shelf, const store::Event& event) {
   bool ended = false;
-  // By index: a listener may add one.
+  // By index: a listener may add another one.
   for (std::size_t i = 0; i < shelf.listeners.size(); ++i) {
     if (const auto listener = shelf.listeners[i].lock())
       (*listener)(event);
