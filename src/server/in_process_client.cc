@@ -33,7 +33,7 @@ api::RawPtr raw_of(const store::ObjectPtr& object) {
   return api::RawPtr(object, &object->bytes);
 }
 
-// A watch straight on the store. Lists again when it fell out of the window.
+// A watch directly on the store. Lists again after it left the window.
 class StoreSubscription final : public client::Subscription, public store::WatchSink {
  public:
   StoreSubscription(store::Store& store, std::string resource, client::WatchReceiver& receiver)

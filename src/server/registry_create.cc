@@ -1,4 +1,4 @@
-// POST of an object: system fields, admission, validation, and other names for a generateName that is taken.
+// POST of an object: system fields, admission, validation, and new names when a generated one exists.
 #include "server/metadata.h"
 #include "server/registry.h"
 #include "server/write_errors.h"

@@ -1,4 +1,4 @@
-// DELETE: an object goes at once, or is marked and waits for finalizers and for its grace period.
+// DELETE: an object is removed at once, or marked until its finalizers and its grace period end.
 #include "server/deletion.h"
 #include "server/metadata.h"
 #include "server/registry.h"
@@ -19,9 +19,9 @@ struct Registry::Removal {
   WriteOptions write_options;
   Done done;
   int tries_left = kUpdateTriesMax;
-  // Of the latest try:
+  // Of the latest attempt:
   std::vector<std::string> warnings;
-  std::string response_body;  // empty: the answer is the object as it is written
+  std::string response_body;  // empty: the response is the object as written
 };
 
 void Registry::remove(ObjectTarget target, DeleteOptions options, WriteOptions write_options, Done done) {

@@ -28,7 +28,7 @@ WatchStream::WatchStream(const Registry& registry, ObjectTarget target, ListOpti
 void WatchStream::start() {
   exchange_->begin_stream(200, {{"Content-Type", "application/json"}});
   store::Revision from = options_.version.value_or(0);
-  // sendInitialEvents=false asks for news only, also without a version.
+  // sendInitialEvents=false requests only new events, also without a version.
   const bool only_news = options_.send_initial_events == false;
   if (from == 0 && only_news) from = registry_.store().revision();
   if (from == 0 || options_.send_initial_events == true) {

@@ -1,6 +1,6 @@
 // One open watch: the state at its start, then every event after it, as lines of JSON.
 //
-// Owner: WatchHub. Events come on the committer's thread into a bounded queue; a pool thread turns them into
+// Owner: WatchHub. Events arrive on the committer's thread in a bounded queue; a pool thread renders them as
 // lines. Source: the watch events and bookmarks of k8s.io/apiserver; texts observed.
 #pragma once
 
@@ -44,8 +44,8 @@ class WatchStream final : public store::WatchSink, public std::enable_shared_fro
   std::optional<store::Revision> send_state();
   void drain();
   bool send(const store::Event& event);
-  // What a watcher with a selector sees of an object that left its selection: the state before, the version
-  // after.
+  // The event of a watcher with a selector for an object that left its selection: the state before, the
+  // version after.
   static store::ObjectPtr left_behind(const store::Event& event);
   std::string shown(const store::ObjectPtr& object);
   void send_bookmark(bool ends_initial_events);
@@ -57,7 +57,7 @@ class WatchStream final : public store::WatchSink, public std::enable_shared_fro
   const Matcher matches_;
   const std::shared_ptr<HttpExchange> exchange_;
   Time ends_at_, bookmark_at_;
-  bool columns_sent_ = false;  // only the sender's
+  bool columns_sent_ = false;  // used only by the sender
 
   mutable std::mutex mutex_;
   std::deque<store::EventPtr> queue_;
