@@ -32,7 +32,7 @@ std::string_view view_of(const yaml_char_t* text) {
   return text ? std::string_view(reinterpret_cast<const char*>(text)) : std::string_view();
 }
 
-// A value with what bounds need to know about it.
+// A value with its counts for the bounds.
 struct Node {
   Json value;
   std::size_t nodes = 1;
@@ -109,7 +109,7 @@ Result<bool> Reader::next_document(YamlDocument& document) {
   }
 }
 
-// Remembers the line when the path from the root to here leads to the wanted place.
+// Records the line when the current path from the root is the wanted one.
 void Reader::note_place(int line) {
   if (!wanted_.starts_with(path_)) return;
   const bool ends = wanted_.size() == path_.size() || path_.empty() || wanted_[path_.size()] == '.' ||
@@ -199,7 +199,7 @@ Result<std::string> Reader::key_of(const Json& key, std::string_view written, in
                  line);
 }
 
-// Members that are there already win over merged ones.
+// Existing members take precedence over merged ones.
 Status Reader::merge(JsonObject& into, const Json& merged, int line) const {
   if (merged.is_array()) {
     for (const Json& one : merged.as_array()) TRY(merge(into, one, line));
