@@ -13,16 +13,16 @@ namespace berth {
 
 // The kinds of failure that callers tell apart. Kubernetes status reasons map onto these.
 enum class ErrorCode {
-  Invalid,  // the input breaks a rule; the path names the field
-  NotFound,  // the object does not exist
-  Exists,  // the object exists already
+  Invalid,      // the input breaks a rule; the path names the field
+  NotFound,     // the object does not exist
+  Exists,       // the object exists already
   Conflict,     // the state changed since it was read
-  Gone,  // the requested history is no longer kept
+  Gone,         // the requested history is no longer kept
   Forbidden,    // not allowed for this caller or this state
   TooLarge,     // a named bound was exceeded
   Unsupported,  // valid, but not implemented here
   Unavailable,  // try again later
-  Internal,  // a fault of this program or the machine
+  Internal,     // a fault of this program or the machine
 };
 
 std::string_view name_of(ErrorCode code);

@@ -1,5 +1,6 @@
 // A checked tree lowered for speed: reads of the device's entries, comparisons and logic as a flat list of
 // steps. The tree walker evaluates every other node, and every step with unusual operands.
+//
 // Owner: a Program, immutable, shared by threads. Cost of a step some 10 ns. The value, the error and the
 // cost are the tree walker's.
 #pragma once
@@ -21,13 +22,13 @@ class LoweredProgram {
 
  private:
   enum class Op : std::uint8_t {
-    Walk,  // left to the tree walker
+    Walk,      // left to the tree walker
     Constant,  // node.constant
     Field,     // of the object that a variable holds
     Entry,     // of a map in a map in a field of such an object
     HasEntry,
     Equal,  // or not
-    Less,  // of two ints; `order` is the operator
+    Less,   // of two ints; `order` is the operator
     Not,
     And,
     Or,

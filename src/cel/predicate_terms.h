@@ -30,7 +30,7 @@ struct AttributeRef {
 };
 
 enum class TermKind : std::uint8_t {
-  Leaf,  // evaluated by evaluate()
+  Leaf,    // evaluated by evaluate()
   Domain,  // whether the device has an entry in reads[0].domain: `'d' in device.attributes`
   And,     // of all parts, left to right
   Or,

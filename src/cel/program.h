@@ -22,7 +22,7 @@ struct CompileError {
   int line = 0;
   int column = 0;
   std::string message;  // the first error, without its position
-  std::string text;  // every error, as Kubernetes prints it
+  std::string text;     // every error, as Kubernetes prints it
 };
 
 // The required result: bool for a selector, or a dynamic value that evaluates to one.

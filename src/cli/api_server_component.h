@@ -21,7 +21,7 @@ namespace berth::cli {
 struct ServerOptions {
   std::string data_directory;  // empty: in memory
   std::string listen = "127.0.0.1:0";
-  std::string kubeconfig;  // written once the server is ready; empty: none
+  std::string kubeconfig;                // written once the server is ready; empty: none
   bool kubeconfig_is_temporary = false;  // removed with its folder when the server stops
   std::string audit_log;
   std::size_t watch_window_events = store::StoreOptions{}.watch_window_events;

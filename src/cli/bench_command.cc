@@ -45,7 +45,7 @@ struct Run {
   std::size_t offered_per_s;
 };
 constexpr Run kRuns[] = {{"sustained", 0}, {"offered", 500}};  // throughput, then latency under a steady load
-constexpr double kOthersShareMax = 0.1;  // figures with more are not comparable
+constexpr double kOthersShareMax = 0.1;                        // figures with more are not comparable
 
 void tell_progress(const bench::DraFillShape& shape) {
   const std::string pace = shape.offered_per_s == 0 ? "as fast as they are taken"

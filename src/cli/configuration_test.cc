@@ -152,7 +152,7 @@ TEST(Configuration, ReachesTheLoops) {
 }
 
 struct Wrong {
-  std::string text;  // after the head, unless it has its own
+  std::string text;   // after the head, unless it has its own
   std::string place;  // "f:3: document 1: field"
   std::string says;
 };

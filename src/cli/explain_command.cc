@@ -26,7 +26,7 @@ struct ExplainCommand {
   std::string name;
   std::string ns;          // empty: the kubeconfig's
   std::string kubeconfig;  // empty: the same search as kubectl's
-  std::string server;  // serves the scheduler's record; empty: the API server
+  std::string server;      // serves the scheduler's record; empty: the API server
   std::string output = "table";
 };
 

@@ -18,7 +18,7 @@ struct Manifest {
   std::string file;
   std::shared_ptr<const std::string> text;  // of the whole file
   int document = 1;                         // counted from one
-  std::string item;  // "items[3]" for an item of a list
+  std::string item;                         // "items[3]" for an item of a list
 };
 
 // "pods.yaml:14: document 2: spec.nodeName: Pod default/web": the place of the value at `path`.

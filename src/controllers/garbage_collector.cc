@@ -26,10 +26,10 @@ bool waits_for_dependents(const api::ObjectMeta& meta) {
 
 // The result of an object's owner references.
 struct Owners {
-  bool solid = false;  // an owner exists
-  bool waiting = false;  // an owner waits for this object's deletion
+  bool solid = false;                                          // an owner exists
+  bool waiting = false;                                        // an owner waits for this object's deletion
   std::vector<std::pair<api::ObjectKey, std::string>> absent;  // with their UIDs
-  std::vector<api::OwnerReference> keep;  // those of existing owners
+  std::vector<api::OwnerReference> keep;                       // those of existing owners
 };
 
 class GarbageCollector final : public client::Reconciler {

@@ -43,7 +43,7 @@ struct Allocations {
 };
 // No choice of devices on this node satisfies the request.
 struct Impossible {
-  std::string reason;  // for people; empty unless requested
+  std::string reason;                      // for people; empty unless requested
   std::optional<Certificate> certificate;  // the proof; only when requested
   bool invalid_pools =
       false;  // pools of this node break the rules of a pool: "invalid resource pools were encountered"
@@ -78,7 +78,7 @@ class AllocationRequest {
 // The sizes of an allocator's caches.
 struct CacheSizes {
   std::size_t nodes = 0;          // with their devices, at most kNodesKeptMax
-  std::size_t slices = 0;  // of these nodes, and up to twice as many
+  std::size_t slices = 0;         // of these nodes, and up to twice as many
   std::size_t selector_sets = 0;  // of known claim specs, and up to twice as many
   std::size_t claim_specs = 0;    // at most kCompiledSpecsMax
 };

@@ -15,14 +15,14 @@ namespace berth::dra {
 
 // What blocks the claim. `need` and `have` count devices unless the kind says otherwise.
 enum class CertificateKind : std::uint8_t {
-  Count,  // fewer usable free devices than requested; items: these devices
+  Count,       // fewer usable free devices than requested; items: these devices
   Match,       // no value of the attribute has enough devices; items: the best value's devices
-  Distinct,  // fewer distinct values of the attribute than devices requested; items: the values
-  Counter,  // a shared counter: need and have in the counter's own unit, have = what is left of it
+  Distinct,    // fewer distinct values of the attribute than devices requested; items: the values
+  Counter,     // a shared counter: need and have in the counter's own unit, have = what is left of it
   Capacity,    // a device capacity: need and have in the capacity's unit, have = the most that is left
   Group,       // compatibility groups: items: the members whose groups exclude every candidate
-  Taint,  // too many devices bear untolerated taints; items: device and taint
-  Selector,  // too few devices pass the selectors of class and request; items: the nearest misses
+  Taint,       // too many devices bear untolerated taints; items: device and taint
+  Selector,    // too few devices pass the selectors of class and request; items: the nearest misses
   ClaimLimit,  // more than 32 results in one claim, or more than 256 consumers of one
   Class,       // a device class does not exist
 };

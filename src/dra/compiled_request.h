@@ -42,7 +42,7 @@ struct CompiledConstraint {
   bool is_match = false;
   std::string attribute;
   std::vector<std::string> derived;  // expressions for that name: variants 1 and up
-  std::string table_key;  // equal keys have equal value tables
+  std::string table_key;             // equal keys have equal value tables
 };
 
 // The part that all claims with one spec share. `like` owns the specs that the requests point into.

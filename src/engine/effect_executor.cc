@@ -18,7 +18,7 @@ namespace {
 
 enum class Meaning {
   Accepted,
-  Again,  // not carried out; the same request may be sent again
+  Again,     // not carried out; the same request may be sent again
   Lost,      // may or may not have been carried out
   Outdated,  // the view differs from the server's state
   Refused,
@@ -104,7 +104,7 @@ struct EffectExecutor::ChainRun {
   std::size_t next = 0;
   std::uint32_t attempts = 0;
   std::uint64_t version = 0;  // of the previous write's response
-  std::string uid_before;  // of the current write's target
+  std::string uid_before;     // of the current write's target
   RunResult result = RunResult::Fine;
   client::ChainOutcome outcome;
 };

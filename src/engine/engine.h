@@ -146,7 +146,7 @@ class Engine final : private ViewPort {
   std::vector<std::unique_ptr<client::Reconciler>> reconcilers_;
   client::StatefulDecider* decider_ = nullptr;
   std::vector<DeciderCounters> decider_counters_;  // of the reconcilers, then of the stateful decider
-  std::deque<Feed> feeds_;  // stable addresses
+  std::deque<Feed> feeds_;                         // stable addresses
   std::array<Feed*, api::kTypedKindCount> typed_feeds_{};
   std::map<api::ResourceRef, Feed*> other_feeds_;
   std::size_t lists_missing_ = 0;

@@ -17,7 +17,7 @@
 
 namespace berth::engine {
 
-inline constexpr std::size_t kEventSeriesMax = 4096;  // stored for folding
+inline constexpr std::size_t kEventSeriesMax = 4096;   // stored for folding
 inline constexpr std::size_t kEventSourcesMax = 4096;  // objects with a stored rate
 inline constexpr std::size_t kEventsInFlightMax = 128;
 inline constexpr std::int64_t kEventBurst = 25;
@@ -39,7 +39,7 @@ struct EventCounters {
   std::uint64_t noted = 0;
   std::uint64_t sent = 0;
   std::uint64_t dropped = 0;  // by a bound
-  std::uint64_t failed = 0;  // refused by the server
+  std::uint64_t failed = 0;   // refused by the server
 };
 
 class EventRecorder {

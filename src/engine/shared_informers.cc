@@ -88,7 +88,7 @@ class SharedInformers::Informer final : public client::WatchReceiver {
 
   api::ResourceRef resource_;
   api::Kind kind_;
-  api::DecodedVersions& decoded_;  // of the SharedInformers
+  api::DecodedVersions& decoded_;     // of the SharedInformers
   std::atomic<bool> listed_ = false;  // at least once; set on the client's threads
   std::vector<std::shared_ptr<Mailbox>> mailboxes_;
   std::unique_ptr<client::Subscription> subscription_;

@@ -19,7 +19,7 @@ inline constexpr Duration kKeyBackoffCap = Duration::seconds(30);
 
 enum class RunResult {
   Fine,
-  Stale,  // the decision used an old state that has been read again: the first such run repeats at once
+  Stale,   // the decision used an old state that has been read again: the first such run repeats at once
   Failed,  // repeats after the backoff
 };
 

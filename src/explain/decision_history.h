@@ -18,7 +18,7 @@ namespace berth::explain {
 
 inline constexpr std::size_t kDecisionsKeptMax = 16384;  // of all pods and groups
 inline constexpr std::size_t kDecisionsAnsweredMax = 8;  // of one
-inline constexpr std::size_t kGatesKeptMax = 16384;  // further ones are not stored
+inline constexpr std::size_t kGatesKeptMax = 16384;      // further ones are not stored
 
 class DecisionHistory final : public scheduling::DecisionLog {
  public:

@@ -17,9 +17,9 @@ struct PodFacts {
   Json pod;
   Json bind_request;
   std::vector<Json> claims;
-  Json record;  // the scheduler's page about the pod (decision_history.h); null: not served
+  Json record;        // the scheduler's page about the pod (decision_history.h); null: not served
   Json group_record;  // about the pod's group
-  Json events;  // the EventList about a pending pod when no record is served; null: not read
+  Json events;        // the EventList about a pending pod when no record is served; null: not read
 };
 
 struct GroupFacts {

@@ -28,7 +28,7 @@ inline constexpr Duration kForgetAfterMin = Duration::minutes(60);
 
 // Timing that a node's agent may configure.
 struct HealthTiming {
-  Duration timeout = kHealthTimeoutDefault;  // of reports without their own
+  Duration timeout = kHealthTimeoutDefault;           // of reports without their own
   Duration stream_retry_base = Duration::seconds(5);  // before a broken stream is reopened, then doubled
   Duration stream_retry_max = Duration::seconds(30);
 };
@@ -36,7 +36,7 @@ struct HealthTiming {
 // The state of a driver's reports; the message of a stale device names it.
 enum class StreamState : std::uint8_t {
   Up,
-  Down,  // broken, being reopened
+  Down,         // broken, being reopened
   Gone,         // no instance of the driver is registered
   Unsupported,  // the newest instance offers no health service
 };

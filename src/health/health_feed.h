@@ -1,5 +1,6 @@
 // The newest health of every node that has plugins: from the threads that receive it to the reconciler that
 // writes it.
+//
 // Thread-safe; holds its lock only for a look-up. Nodes without a plugin have no entry.
 #pragma once
 

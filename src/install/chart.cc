@@ -15,7 +15,7 @@ constexpr std::string_view kTokenEnd = "-END";
 
 struct ChartValue {
   std::string_view name;
-  std::string_view token;  // in objects; empty: controls an object
+  std::string_view token;       // in objects; empty: controls an object
   std::string_view expression;  // of the template; the line of an empty value is left out
   bool optional;
   std::string_view initial;  // YAML

@@ -23,7 +23,7 @@ enum class Severity { Warns, Blocks };
 struct Finding {
   Severity severity = Severity::Warns;
   std::string where;   // the object or the server
-  std::string what;  // the problem
+  std::string what;    // the problem
   std::string advice;  // what to do
 };
 

@@ -26,9 +26,9 @@ enum class Scope : std::uint8_t { Cluster, OwnNamespace };
 struct Right {
   Account account;
   Scope scope;
-  std::string_view group;  // empty for the core group
+  std::string_view group;     // empty for the core group
   std::string_view resource;  // "pods/binding" for a subresource
-  std::string_view name;  // of the one object; empty: all
+  std::string_view name;      // of the one object; empty: all
   std::string_view verbs;     // comma separated
   std::string_view reason;
 };

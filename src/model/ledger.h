@@ -50,7 +50,7 @@ struct NodeUse {
 struct DeviceUse {
   std::int32_t dedicated = 0;
   std::int32_t shares = 0;
-  std::vector<ClaimId> holders;  // ascending; once per result that reserves the device
+  std::vector<ClaimId> holders;          // ascending; once per result that reserves the device
   std::vector<CapacityAmount> consumed;  // sorted by capacity; the sum over all shares
   bool free() const { return dedicated == 0 && shares == 0; }
 };

@@ -31,7 +31,7 @@ using BindRequestPtr = std::shared_ptr<const api::BindRequest>;
 struct PodRow {
   client::NamedKey key;
   std::shared_ptr<const api::Pod> live;
-  ResourceAmounts requests;  // its charges without those of devices
+  ResourceAmounts requests;                             // its charges without those of devices
   std::map<std::string, BindRequestPtr> bind_requests;  // by name, those that name this pod
 };
 
@@ -55,7 +55,7 @@ struct PoolRow {
   std::map<std::string, DeviceId, std::less<>> devices;
   std::vector<NodeId> nodes;  // with a slice of their own; ascending
   bool wide = false;          // has a slice that is not tied to one node by nodeName
-  std::uint64_t stamp = 0;  // changes with every slice of the pool
+  std::uint64_t stamp = 0;    // changes with every slice of the pool
 };
 
 struct DeviceRow {

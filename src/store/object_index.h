@@ -55,7 +55,7 @@ class ObjectIndex {
     std::shared_ptr<CowTable> table = std::make_shared<CowTable>();
     std::uint64_t epoch = 0;
     mutable std::atomic<bool> lent = false;  // a snapshot of `table` was taken in this epoch
-    std::deque<EventPtr> events;  // the window's events of this resource
+    std::deque<EventPtr> events;             // the window's events of this resource
   };
   struct WindowEvent {
     EventPtr event;
@@ -75,7 +75,7 @@ class ObjectIndex {
   mutable std::shared_mutex mutex_;
   const std::size_t window_events_max_;
   std::map<std::string, ResourceIndex, std::less<>>
-      resource_indexes_;  // entries are never removed: the window points at them
+      resource_indexes_;            // entries are never removed: the window points at them
   std::deque<WindowEvent> window_;  // by revision
   Revision oldest_watchable_ = 0;
   std::atomic<Revision> revision_ = 0;

@@ -17,8 +17,8 @@ constexpr std::uint64_t kChangesBeforeCutMax = 60;
 constexpr int kWritesOfARound = 40;
 constexpr std::uint64_t kKeys = 24;
 constexpr std::uint64_t kContentBytesMax = 6'000;  // some need overflow pages
-constexpr std::size_t kLogBytesMax = 64 * 1024;  // so that most rounds checkpoint
-constexpr std::uint64_t kOperationsMax = 5'000;  // of one workload; the loop over all of them ends before
+constexpr std::size_t kLogBytesMax = 64 * 1024;    // so that most rounds checkpoint
+constexpr std::uint64_t kOperationsMax = 5'000;    // of one workload; the loop over all of them ends before
 
 const std::vector<std::string> kCutResources = {"pods"};
 

@@ -52,7 +52,7 @@ class SimulatedDisk final : public Disk {
   };
   struct Content {
     std::string now;              // what readers see
-    std::string synced;  // what certainly survives
+    std::string synced;           // what certainly survives
     std::vector<Change> changes;  // since the last sync, in order
     bool locked = false;
   };
@@ -68,7 +68,7 @@ class SimulatedDisk final : public Disk {
   std::map<std::string, std::shared_ptr<Content>> files_;
   bool powered_ = true;
   std::uint64_t power_cycle_ = 0;
-  std::uint64_t changes_until_cut_ = 0;  // 0: no cut requested
+  std::uint64_t changes_until_cut_ = 0;         // 0: no cut requested
   std::uint64_t operations_until_failure_ = 0;  // 0: no failure requested
 };
 

@@ -94,25 +94,24 @@ struct ListQuery {
   std::string resource;
   std::string ns;                             // empty: all namespaces
   std::optional<Revision> at;                 // absent: the newest state
-  std::optional<Key> after;  // continue after this key
+  std::optional<Key> after;                   // continue after this key
   std::size_t limit = 0;                      // 0: no limit
   std::function<bool(const Object&)> accept;  // applied before the limit; empty: all
 };
 
 struct ListPage {
   std::vector<ObjectPtr> objects;  // by ns, then name
-  Revision revision = 0;  // the state that this page shows
+  Revision revision = 0;           // the state that this page shows
   bool more = false;
   std::size_t remaining = 0;  // after this page; 0 when `accept` is set
 };
 
 struct StoreOptions {
-  std::string directory;                      // empty: in memory only
-  std::size_t watch_window_events = 100'000;  // events kept for watches and old lists
-  std::size_t queue_writes_max = 16'384;      // waiting writes; more answer Unavailable
-  std::size_t batch_writes_max = 1'024;       // writes of one group commit
-  std::size_t log_bytes_max =
-      16 * 1024 * 1024;  // of the write-ahead log before a checkpoint under load
+  std::string directory;                         // empty: in memory only
+  std::size_t watch_window_events = 100'000;     // events kept for watches and old lists
+  std::size_t queue_writes_max = 16'384;         // waiting writes; more answer Unavailable
+  std::size_t batch_writes_max = 1'024;          // writes of one group commit
+  std::size_t log_bytes_max = 16 * 1024 * 1024;  // of the write-ahead log before a checkpoint under load
   // No thread: submit() returns after the result, each write is a commit of its own. One thread only.
   bool synchronous = false;
 };

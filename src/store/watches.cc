@@ -13,7 +13,7 @@ struct Watches::Watch {
   std::vector<EventPtr> backlog;
   Revision backlog_revision = 0;
   Revision delivered = 0;  // every event up to here was delivered or not requested
-  bool greeted = false;  // the backlog was delivered
+  bool greeted = false;    // the backlog was delivered
 
   void greet() {
     greeted = true;

@@ -12,7 +12,7 @@ namespace berth::dra {
 // In the order of the rules.
 enum class Eligibility : std::uint8_t {
   Selector,  // the selectors of the class or the request are false
-  Feature,  // needs a feature that the node or the scheduler lacks
+  Feature,   // needs a feature that the node or the scheduler lacks
   InUse,
   Taint,
   Capacity,
@@ -45,7 +45,7 @@ std::string_view refusal_of(const Slice& slice, const api::Device& device, const
                             const model::NodeRow& node);
 // The nodes that can use the device once it is allocated.
 struct NodeScope {
-  bool one_node = false;  // only the node that it was chosen for
+  bool one_node = false;                        // only the node that it was chosen for
   const api::NodeSelector* selector = nullptr;  // null: any node
 };
 NodeScope node_scope_of(const Slice& slice, const api::Device& device, const DeviceGates& gates);

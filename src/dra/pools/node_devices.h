@@ -71,15 +71,14 @@ struct NodePool {
   std::vector<Quantity> declared;
   model::Names<DenseId<struct GroupTag>> group_names;
   std::vector<std::vector<CounterDraws>> draws;  // by slice and device
-  bool negative_draws = false;  // a device draws a negative amount from a counter
+  bool negative_draws = false;                   // a device draws a negative amount from a counter
   std::shared_ptr<const PoolSizes> sizes;        // null until allocations are compared
 
   // The state of the ledger at `stamp`.
   std::uint64_t stamp = ~std::uint64_t{0};
   std::vector<Quantity> available;
   std::vector<GroupState> groups;
-  bool overdrawn =
-      false;  // a counter is negative: no device that draws counters fits (as in the reference)
+  bool overdrawn = false;  // a counter is negative: no device that draws counters fits (as in the reference)
 };
 
 // A run of devices of one slice, all with or all without binding conditions.
@@ -87,9 +86,9 @@ struct DeviceRun {
   std::uint32_t pool = 0;   // of NodeDevices::pools
   std::uint32_t slice = 0;  // of NodePool::slices
   std::uint32_t base = 0;   // flat number of the slice's first device
-  Mask mask;  // devices to try
-  Mask here;  // of these, the ones that this node may use
-  Mask blocked;  // in use and not shareable; current with the pool's stamp
+  Mask mask;                // devices to try
+  Mask here;                // of these, the ones that this node may use
+  Mask blocked;             // in use and not shareable; current with the pool's stamp
 };
 
 // A device by its position in the search order.

@@ -31,7 +31,7 @@ struct SlotGroup {
   std::uint32_t claim = 0, request = 0;
   std::uint32_t first = 0, count = 0;
   Bits accepts;                        // by any alternative
-  std::vector<Bits> each;  // by slot, for an All request; else empty
+  std::vector<Bits> each;              // by slot, for an All request; else empty
   std::vector<std::uint32_t> matches;  // of Problem::matches, those that cover every alternative
 };
 
@@ -41,7 +41,7 @@ struct MatchGroup {
   std::size_t covered = 0;                             // slots
   std::vector<std::pair<std::uint32_t, Bits>> values;  // ascending; and their places
   Bits places;                                         // of any of them
-  std::size_t best = 0;  // the largest number of places with one value
+  std::size_t best = 0;                                // the largest number of places with one value
   std::uint32_t best_value = Matching::kNone;
   Bits open;  // places of the covered slots, with any value
 };

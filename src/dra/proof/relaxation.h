@@ -19,7 +19,7 @@ struct Refutation {
   CertificateKind kind = CertificateKind::Count;
   // need > have (or the amounts) is the whole proof; else it involves several values or counters.
   bool by_numbers = true;
-  std::vector<std::uint32_t> slots;  // that together request too much
+  std::vector<std::uint32_t> slots;       // that together request too much
   Bits places;                            // all that they accept
   std::size_t need = 0, have = 0;         // devices
   std::uint32_t claim = 0;                // Match, Distinct

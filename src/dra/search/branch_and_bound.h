@@ -37,8 +37,8 @@ class BranchAndBound {
     RequestRef at;
     std::size_t count = 0;
     std::vector<AllocationScore> least;  // by the number of missing devices
-    AllocationScore later;  // the sum of the least scores of all later requests
-    std::vector<DeviceRef> left_out;  // tried before, in this request
+    AllocationScore later;               // the sum of the least scores of all later requests
+    std::vector<DeviceRef> left_out;     // tried before, in this request
   };
   struct Chosen {
     RequestRef at;

@@ -19,8 +19,8 @@ namespace berth::dra {
 // Less is better; fields are compared in order.
 struct AllocationScore {
   std::int64_t with_binding_conditions = 0;  // devices with binding conditions
-  Millionths lost = 0;  // worth of the pools' devices before, minus their worth after
-  std::int64_t fresh = 0;  // devices that were unused before
+  Millionths lost = 0;                       // worth of the pools' devices before, minus their worth after
+  std::int64_t fresh = 0;                    // devices that were unused before
 
   friend AllocationScore operator+(const AllocationScore& a, const AllocationScore& b) {
     return {a.with_binding_conditions + b.with_binding_conditions, a.lost + b.lost, a.fresh + b.fresh};
@@ -43,7 +43,7 @@ class FragmentationScore {
 
  private:
   struct DeviceWorth {
-    Millionths worth = 0;  // kUnknown until it is read
+    Millionths worth = 0;           // kUnknown until it is read
     std::uint32_t times_taken = 0;  // here
   };
   struct Taken {

@@ -1,5 +1,6 @@
 // The search for one request's devices on one node: the plain search, then the symmetry-pruned one, then the
 // best of several allocations; or why there is none.
+//
 // Owner: one Allocator, on one thread; reused for every node, so that a plain request costs no allocation.
 // Cost: bounded by the step budget, and for scoring by the bounds of branch_and_bound.h. Source: KEP-4381
 // structured parameters.

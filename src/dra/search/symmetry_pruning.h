@@ -31,7 +31,7 @@ class SymmetryPruning {
   Bits used;                             // by place: taken as a whole
   std::vector<std::uint32_t> uses;       // by place: picks of this run
   std::vector<std::uint32_t> class_use;  // by class
-  bool watch = false;  // something failed: the matching is kept complete from now on
+  bool watch = false;                    // something failed: the matching is kept complete from now on
   std::unordered_set<std::string> no_goods;
 
   std::uint32_t group_of(std::uint32_t claim, std::uint32_t request) const {

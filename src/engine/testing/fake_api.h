@@ -22,7 +22,7 @@ namespace berth::engine::testing {
 enum class InjectedFault {
   None,
   NotSent,
-  LostDone,  // carried out, the response is lost
+  LostDone,     // carried out, the response is lost
   LostNotDone,  // not carried out, the response is lost
   Throttled,    // 429
   ServerError,  // 500
