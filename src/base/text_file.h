@@ -11,5 +11,7 @@ namespace berth {
 // NotFound when the file does not exist, TooLarge beyond `bytes_max`, Unavailable with the operating system's
 // message when it cannot be read. The error's path is the file's.
 Result<std::string> read_text_file(const std::string& path, std::size_t bytes_max);
+// The same from an open descriptor to its end; `name` is the error's path. The descriptor stays open.
+Result<std::string> read_text(int descriptor, const std::string& name, std::size_t bytes_max);
 
 }  // namespace berth
