@@ -130,6 +130,36 @@ TEST_F(Bounds, ASlotUsedAgainAnswersForItsNewList) {
   EXPECT_EQ(selector_cache.slots(), kSetsBeforeSweep);
 }
 
+TEST_F(Bounds, TheLeastRecentlyUsedResultsAreEvicted) {
+  DeviceColumns columns;
+  SelectorCache selector_cache(columns, selectors);
+  const SliceRows rows = columns.admit(std::make_shared<const api::ResourceSlice>(slice_for("n")));
+  const auto evaluations_of = [&](std::size_t list) {
+    const std::size_t before = selectors.evaluations;
+    selector_cache.of(rows,
+                      selector_cache.intern({}, {"device.driver == \"d" + std::to_string(list) + "\""}));
+    return selectors.evaluations - before;
+  };
+  for (std::size_t list = 0; list < kAnsweredSetsMax; ++list) ASSERT_EQ(evaluations_of(list), 1u);
+  EXPECT_EQ(evaluations_of(0), 0u) << "all fit";
+  EXPECT_EQ(evaluations_of(kAnsweredSetsMax), 1u);
+  EXPECT_EQ(evaluations_of(0), 0u) << "used after list 1";
+  EXPECT_EQ(evaluations_of(1), 1u) << "evicted";
+}
+
+// The text of an error may be read after the results were evicted, and before a slice changes.
+TEST_F(Bounds, AnErrorsTextIsNotTakenForResults) {
+  DeviceColumns columns;
+  SelectorCache selector_cache(columns, selectors);
+  const auto slice = std::make_shared<const api::ResourceSlice>(slice_for("n"));
+  const SliceRows rows = columns.admit(slice);
+  const SelectorSetId id = selector_cache.intern({}, {"error"});
+  EXPECT_NE(selector_cache.fault_of(id, "d", slice->devices[0]).text, "");
+  const SliceRows later = columns.admit(std::make_shared<const api::ResourceSlice>(slice_for("m")));
+  EXPECT_TRUE(selector_cache.of(rows, id).error.any());
+  EXPECT_TRUE(selector_cache.of(later, id).error.any());
+}
+
 TEST_F(Bounds, ASliceKeepsSomeDerivedAttributes) {
   DeviceGates gates;
   gates.derived_attributes = true;

@@ -1,6 +1,7 @@
 #include "dra/columns/selector_cache.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace berth::dra {
 namespace {
@@ -30,8 +31,8 @@ struct SelectorCache::Answers {
   std::vector<Result<std::unique_ptr<VectorSelector>>> programs;
   std::vector<std::uint64_t> match, error;
   bool by_slice = false;
-  std::vector<bool> answered;  // by word, when by slice
-  std::uint64_t version = 0;
+  std::vector<bool> answered;            // by word, when by slice
+  std::optional<std::uint64_t> version;  // of the columns; none: no row is evaluated yet
   std::uint64_t used = 0;
 };
 
@@ -110,7 +111,6 @@ SelectorCache::Answers& SelectorCache::answers_of(Set& set) {
     answered_.push_back(&set);
     for (const std::string& text : set.texts)
       set.answers->programs.push_back(evaluator_.over(columns_, text));
-    set.answers->version = columns_.version() + 1;  // no row is evaluated yet
   }
   set.answers->used = ++uses_;
   return *set.answers;
@@ -129,8 +129,7 @@ void SelectorCache::catch_up(Answers& answers) {
   answers.error.resize(words + 2);
   changes_.clear();
   std::size_t changed = 0;
-  const bool known =
-      answers.version <= columns_.version() && columns_.changes_since(answers.version, changes_);
+  const bool known = answers.version && columns_.changes_since(*answers.version, changes_);
   for (const WordRange& range : changes_) changed += range.last - range.first;
   if (!known || changed > words) {
     changes_.assign(1, {0, words});
