@@ -73,10 +73,10 @@ class Registry {
 
   void attempt_update(const std::shared_ptr<Update>& update);
   ApiResult<void> apply_rules(Update& update, Json& next, const Json& before) const;
-  void submit_update(std::shared_ptr<Update> update, store::Write write, Json written);
+  void submit_update(std::shared_ptr<Update> update, store::WriteRequest write, Json written);
 
   void attempt_removal(const std::shared_ptr<Removal>& removal);
-  void submit_removal(std::shared_ptr<Removal> removal, store::Write write);
+  void submit_removal(std::shared_ptr<Removal> removal, store::WriteRequest write);
 
   api::RuleContext context(const ObjectTarget& target, const WriteOptions& options) const;
   // On the committer's thread.

@@ -67,8 +67,8 @@ ApiResult<void> Registry::try_remove(const std::shared_ptr<Removal>& removal) {
                          .warnings = std::move(removal->warnings)});
     return {};
   }
-  store::Write write;
-  write.kind = deletion.waits ? store::Write::Kind::Update : store::Write::Kind::Delete;
+  store::WriteRequest write;
+  write.kind = deletion.waits ? store::WriteRequest::Kind::Update : store::WriteRequest::Kind::Delete;
   write.key = key_of(target);
   write.expected = current->revision;
   write.draft = draft_of(in_stored_order(std::move(deletion.object)));
@@ -76,7 +76,7 @@ ApiResult<void> Registry::try_remove(const std::shared_ptr<Removal>& removal) {
   return {};
 }
 
-void Registry::submit_removal(std::shared_ptr<Removal> removal, store::Write write) {
+void Registry::submit_removal(std::shared_ptr<Removal> removal, store::WriteRequest write) {
   dependencies_.store.submit(std::move(write), [this, removal = std::move(removal)](store::WriteResult made) {
     const bool raced = !made && made.error().code() == ErrorCode::Conflict;
     if (raced && --removal->tries_left > 0)

@@ -67,8 +67,9 @@ ApiResult<void> Registry::try_update(const std::shared_ptr<Update>& update) {
     update->done(Answer{.document = to_string(next), .warnings = std::move(update->warnings)});
     return {};
   }
-  store::Write write;
-  write.kind = deletion_is_complete(target, next) ? store::Write::Kind::Delete : store::Write::Kind::Update;
+  store::WriteRequest write;
+  write.kind = deletion_is_complete(target, next) ? store::WriteRequest::Kind::Delete
+                                                  : store::WriteRequest::Kind::Update;
   write.key = key_of(target);
   write.expected = current->revision;
   Json written = in_stored_order(std::move(next));
@@ -132,8 +133,8 @@ ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& be
   return {};
 }
 
-void Registry::submit_update(std::shared_ptr<Update> update, store::Write write, Json written) {
-  const bool removes = write.kind == store::Write::Kind::Delete;
+void Registry::submit_update(std::shared_ptr<Update> update, store::WriteRequest write, Json written) {
+  const bool removes = write.kind == store::WriteRequest::Kind::Delete;
   const store::Revision replaced = write.expected;
   // The response to the update that ends a deletion has the version that it was based on.
   std::string last_state = removes ? write.draft.head + std::to_string(replaced) + write.draft.tail : "";

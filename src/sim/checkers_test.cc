@@ -24,7 +24,7 @@ struct RequestState {
 class Checked : public testing::Test {
  protected:
   Checked() {
-    heard_ = world_->history().listen("", [this](const store::Event& event) {
+    heard_ = world_->history().listen("", [this](const store::WatchEvent& event) {
       checker_.apply(event, world_->now(), {world_->network().landing_of, world_->now()});
     });
     for (const Json& object : storm_basics(cluster_)) world_->create(object);
@@ -119,7 +119,7 @@ class Checked : public testing::Test {
     auto written = std::make_shared<store::Object>();
     written->key = {"bindrequests.scheduling.berth.dev", "default", name};
     written->bytes = to_string(object);
-    checker_.apply({store::Event::Kind::Modified, written, nullptr}, world_->now());
+    checker_.apply({store::WatchEvent::Kind::Modified, written, nullptr}, world_->now());
   }
   void expect_broken(const std::string& words) {
     ASSERT_EQ(checker_.broken().size(), 1u) << "expected: " << words;

@@ -28,7 +28,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
         history_(network.shared.history.of(resource_)) {}
 
   void start() {
-    heard_ = network_.shared.history.listen(resource_, [this](const store::Event&) { want_delivery(); });
+    heard_ = network_.shared.history.listen(resource_, [this](const store::WatchEvent&) { want_delivery(); });
     events_.after(span(kDeliveryMin, kDeliveryMax), [self = shared_from_this()] { self->list(); });
   }
   void end() {
@@ -123,13 +123,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
       const bool newest =
           std::none_of(history_.begin() + static_cast<std::ptrdiff_t>(i) + 1,
                        history_.begin() + static_cast<std::ptrdiff_t>(next_),
-                       [&](const store::EventPtr& later) { return later->object->key == key; });
+                       [&](const store::WatchEventPtr& later) { return later->object->key == key; });
       if (newest) changes.push_back(change_of(*history_[i]));
     }
     if (!changes.empty()) receiver_.on_changes(std::move(changes));
   }
 
-  static client::RawChange change_of(const store::Event& event) {
+  static client::RawChange change_of(const store::WatchEvent& event) {
     return {static_cast<client::ChangeKind>(event.kind), raw_of(event.object)};
   }
 
@@ -155,7 +155,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const std::string resource_;
   const std::string salt_;
   client::WatchReceiver& receiver_;
-  const std::vector<store::EventPtr>& history_;
+  const std::vector<store::WatchEventPtr>& history_;
   std::shared_ptr<void> heard_;
   std::size_t next_ = 0;      // of history_
   store::Revision seen_ = 0;  // the newest revision that the receiver has

@@ -44,7 +44,7 @@ Json SafetyChecker::document_of(const store::ObjectPtr& object) const {
   return parser_ ? parser_(object) : parse_json(object->bytes).value_or(Json());
 }
 
-void SafetyChecker::apply(const store::Event& event, Time now, const Writer& writer) {
+void SafetyChecker::apply(const store::WatchEvent& event, Time now, const Writer& writer) {
   struct Row {
     std::string_view resource;
     void (SafetyChecker::*handler)(const std::string& name, const Json* object);
@@ -66,7 +66,7 @@ void SafetyChecker::apply(const store::Event& event, Time now, const Writer& wri
   for (const Row& row : kRows) {
     if (row.resource != key.resource) continue;
     check_rate(key);
-    const bool gone = event.kind == store::Event::Kind::Deleted;
+    const bool gone = event.kind == store::WatchEvent::Kind::Deleted;
     const Json object = gone ? Json() : document_of(event.object);
     return (this->*row.handler)(local_name(key.ns, key.name), gone ? nullptr : &object);
   }

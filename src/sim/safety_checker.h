@@ -42,7 +42,7 @@ class SafetyChecker {
       : ignored_(std::move(ignored)), parser_(std::move(parser)) {}
 
   // One event of the store, at a moment of virtual time.
-  void apply(const store::Event& event, Time now, const Writer& writer = {});
+  void apply(const store::WatchEvent& event, Time now, const Writer& writer = {});
   // A scheduler found a wrong row in its model, and rebuilt it.
   void repaired(const std::string& row, const std::string& was, const std::string& is);
 

@@ -48,7 +48,7 @@ class Storm {
     cluster_.gpus_per_node = plan.gpus_per_node;
     cluster_.cpus_per_node = plan.cpus_per_node;
     world_ = HostileWorld::make({plan.seed, ""}).value();
-    heard_ = world_->history().listen("", [this](const store::Event& event) { on_write(event); });
+    heard_ = world_->history().listen("", [this](const store::WatchEvent& event) { on_write(event); });
     world_->network().keeps_events = plan.seed % kEventsKeptOneIn == 0;
     world_->network().note = [this](FaultClass fault) { note(fault); };
     world_->network().departed = [this] { look_at_aimed(); };
@@ -125,7 +125,7 @@ class Storm {
                     [&](const std::string& sentence) { return sentence.starts_with(prefix); });
   }
 
-  void on_write(const store::Event& event) {
+  void on_write(const store::WatchEvent& event) {
     ++result_.writes;
     if (options_.trace)
       options_.trace(format_micro_time(world_->now()) + " " + std::to_string(static_cast<int>(event.kind)) +

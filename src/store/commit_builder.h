@@ -23,9 +23,9 @@ class CommitBuilder {
   void begin();
   // The new version with its revision, or why the write is refused (store.h). A refused write changes
   // nothing.
-  WriteResult add(Write write);
+  WriteResult add(WriteRequest write);
   // The events of the accepted writes since begin(), by revision.
-  const std::vector<EventPtr>& events() const { return events_; }
+  const std::vector<WatchEventPtr>& events() const { return events_; }
 
  private:
   struct Overlay;
@@ -34,7 +34,7 @@ class CommitBuilder {
 
   const ObjectIndex& index_;
   std::unique_ptr<Overlay> overlay_;
-  std::vector<EventPtr> events_;
+  std::vector<WatchEventPtr> events_;
   Revision next_ = 0;
 };
 

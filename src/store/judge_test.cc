@@ -22,7 +22,7 @@ Key random_key() {
           "n" + std::to_string(any(150))};
 }
 
-Write random_write(const Judge& judge) {
+WriteRequest random_write(const Judge& judge) {
   Key key = random_key();
   const std::optional<Object> current = judge.at(key, judge.revision());
   Revision expected = any(3) == 0 ? 0 : static_cast<Revision>(any(60));
@@ -35,7 +35,7 @@ Write random_write(const Judge& judge) {
 }
 
 void check_write(Store& store, Judge& judge) {
-  Write write = random_write(judge);
+  WriteRequest write = random_write(judge);
   const Judge::Expected verdict = judge.write(write);
   const WriteResult result = store.write(std::move(write));
   RC_ASSERT(result.ok() == verdict.made.has_value());
@@ -85,7 +85,7 @@ void check_watch(Store& store, const Judge& judge) {
   }
   RC_ASSERT(handle.ok());
   const std::vector<Judge::Version> expected = judge.events_behind(resource, from);
-  const std::vector<EventPtr> events = sink.events();
+  const std::vector<WatchEventPtr> events = sink.events();
   RC_ASSERT(events.size() == expected.size());
   RC_ASSERT(sink.progress() == store.revision());
   for (std::size_t i = 0; i < expected.size(); ++i) {

@@ -33,7 +33,7 @@ class ObjectIndex {
   // The committer's own reads and its only change: the events of a commit, by revision, all newer than
   // revision().
   ObjectPtr current(const Key& key) const;
-  void publish(std::span<const EventPtr> events);
+  void publish(std::span<const WatchEventPtr> events);
 
   // As in store.h.
   ObjectPtr get(const Key& key) const;
@@ -44,7 +44,7 @@ class ObjectIndex {
 
   // The retained events of `resource` (empty: all) after `from`, up to `revision`.
   struct Backlog {
-    std::vector<EventPtr> events;
+    std::vector<WatchEventPtr> events;
     Revision revision = 0;
   };
   // Gone when some are no longer retained. Cost: proportional to the result.
@@ -55,15 +55,15 @@ class ObjectIndex {
     std::shared_ptr<CowTable> table = std::make_shared<CowTable>();
     std::uint64_t epoch = 0;
     mutable std::atomic<bool> lent = false;  // a snapshot of `table` was taken in this epoch
-    std::deque<EventPtr> events;             // the window's events of this resource
+    std::deque<WatchEventPtr> events;        // the window's events of this resource
   };
   struct WindowEvent {
-    EventPtr event;
+    WatchEventPtr event;
     ResourceIndex* resource_index;
   };
   struct Snapshot {
     std::shared_ptr<const CowTable> table;
-    std::vector<EventPtr> newer;  // to be undone
+    std::vector<WatchEventPtr> newer;  // to be undone
     Revision revision = 0;
   };
 

@@ -66,7 +66,7 @@ class PowerCutHarness {
   void submit(Store& store) {
     Key key = pod("n" + std::to_string(random_.below(kKeys)));
     std::string content(random_.below(kContentBytesMax), static_cast<char>('a' + random_.below(26)));
-    Write write = remove(key);
+    WriteRequest write = remove(key);
     if (const std::uint64_t kind = random_.below(4); kind < 2) {
       write = update(key, 0, std::move(content));
     } else if (kind == 2) {
@@ -105,40 +105,40 @@ class PowerCutHarness {
 };
 
 // The number of rounds that end with a violation; the first one is described.
-struct Outcome {
+struct PowerCutTally {
   int cuts = 0;
   int violations = 0;
   std::string first;
 };
 
-Outcome cut_power(int rounds, SimulatedDisk::Syncs syncs) {
-  Outcome outcome;
+PowerCutTally cut_power(int rounds, SimulatedDisk::Syncs syncs) {
+  PowerCutTally tally;
   for (int round = 0; round < rounds;) {
     PowerCutHarness world(static_cast<std::uint64_t>(round), syncs);
     for (int i = 0; i < kRoundsOfOneDisk && round < rounds; ++i, ++round) {
       world.disk().cut_power_before_change(1 + world.random().below(kChangesBeforeCutMax));
       world.work(kWritesOfARound);
-      outcome.cuts += world.disk().fault_pending() ? 0 : 1;
+      tally.cuts += world.disk().fault_pending() ? 0 : 1;
       world.disk().power_on();
       const std::string violation = world.violation();
       if (violation.empty()) continue;
-      if (outcome.violations++ == 0) outcome.first = "round " + std::to_string(round) + ": " + violation;
+      if (tally.violations++ == 0) tally.first = "round " + std::to_string(round) + ": " + violation;
       round += kRoundsOfOneDisk - i;  // this disk cannot be trusted any more
       break;
     }
   }
-  return outcome;
+  return tally;
 }
 
 TEST(PowerCut, LosesNothingThatWasAcknowledged) {
-  const Outcome outcome = cut_power(kCutsDefault, SimulatedDisk::Syncs::Honoured);
-  EXPECT_EQ(outcome.violations, 0) << outcome.first;
-  EXPECT_GT(outcome.cuts, kCutsDefault / 4) << "the power must go off while the store works";
+  const PowerCutTally tally = cut_power(kCutsDefault, SimulatedDisk::Syncs::Honoured);
+  EXPECT_EQ(tally.violations, 0) << tally.first;
+  EXPECT_GT(tally.cuts, kCutsDefault / 4) << "the power must go off while the store works";
 }
 
 TEST(PowerCut, ALossWouldBeSeen) {
-  const Outcome outcome = cut_power(kLyingRounds, SimulatedDisk::Syncs::Ignored);
-  EXPECT_GT(outcome.violations, 0)
+  const PowerCutTally tally = cut_power(kLyingRounds, SimulatedDisk::Syncs::Ignored);
+  EXPECT_GT(tally.violations, 0)
       << "a disk that lies about syncs loses data, and the check above must notice";
 }
 

@@ -108,13 +108,13 @@ class SqliteLogFile final : public SqliteLog {
     return contents;
   }
 
-  Status commit(std::span<const EventPtr> events, Revision revision) override {
+  Status commit(std::span<const WatchEventPtr> events, Revision revision) override {
     TRY(step(begin_));
-    for (const EventPtr& event : events) {
+    for (const WatchEventPtr& event : events) {
       const Object& object = *event->object;
-      Statement& statement = event->kind == Event::Kind::Deleted ? remove_ : put_;
+      Statement& statement = event->kind == WatchEvent::Kind::Deleted ? remove_ : put_;
       sqlite3_bind_int64(statement.get(), 1, static_cast<sqlite3_int64>(object.created));
-      if (event->kind != Event::Kind::Deleted) bind_version(object);
+      if (event->kind != WatchEvent::Kind::Deleted) bind_version(object);
       TRY(step(statement));
     }
     sqlite3_bind_int64(advance_.get(), 1, static_cast<sqlite3_int64>(revision));

@@ -33,7 +33,7 @@ class SqliteLog {
   virtual Result<Contents> load() = 0;
   // Returns when the events and the revision are durable; all of them or none. `events` are those of one
   // commit, in order. Cost: a few microseconds an event and one sync.
-  virtual Status commit(std::span<const EventPtr> events, Revision revision) = 0;
+  virtual Status commit(std::span<const WatchEventPtr> events, Revision revision) = 0;
 
   // The write-ahead log has grown: call checkpoint() when nothing else waits.
   virtual bool checkpoint_useful() const = 0;

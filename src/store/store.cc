@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::milliseconds kQuietBeforeCheckpoint(20);
 
 struct Pending {
-  Write write;
+  WriteRequest write;
   std::function<void(WriteResult)> done;
 };
 
@@ -49,7 +49,7 @@ class CommittingStore final : public Store {
     return {};
   }
 
-  void submit(Write write, std::function<void(WriteResult)> done) override {
+  void submit(WriteRequest write, std::function<void(WriteResult)> done) override {
     {
       std::unique_lock lock(mutex_);
       if (waiting_ < options_.queue_writes_max) {
@@ -150,7 +150,7 @@ class CommittingStore final : public Store {
     commit_builder_.begin();
     outcomes_.clear();
     for (Pending& pending : batch) outcomes_.push_back(decide(std::move(pending.write)));
-    const std::vector<EventPtr>& events = commit_builder_.events();
+    const std::vector<WatchEventPtr>& events = commit_builder_.events();
     if (!events.empty()) publish(events);
     {
       std::lock_guard lock(mutex_);
@@ -159,13 +159,13 @@ class CommittingStore final : public Store {
     for (std::size_t i = 0; i < batch.size(); ++i) batch[i].done(std::move(outcomes_[i]));
   }
 
-  WriteResult decide(Write write) {
+  WriteResult decide(WriteRequest write) {
     if (failed_) return *failed_;
     return commit_builder_.add(std::move(write));
   }
 
   // The failed commit may have decided any outcome in it, refusals too: all of them are withdrawn.
-  void publish(const std::vector<EventPtr>& events) {
+  void publish(const std::vector<WatchEventPtr>& events) {
     const Revision revision = events.back()->object->revision;
     if (log_) {
       if (Status durable = log_->commit(events, revision); !durable.ok()) {
@@ -201,7 +201,7 @@ class CommittingStore final : public Store {
 
 }  // namespace
 
-WriteResult Store::write(Write write) {
+WriteResult Store::write(WriteRequest write) {
   std::mutex mutex;
   std::condition_variable answered;
   std::optional<WriteResult> outcome;

@@ -50,7 +50,7 @@ struct Draft {
 // An object with more bytes is TooLarge.
 inline constexpr std::size_t kObjectBytesMax = 8 * 1024 * 1024;
 
-struct Write {
+struct WriteRequest {
   enum class Kind { Create, Update, Delete };
   Kind kind = Kind::Create;
   Key key;
@@ -64,13 +64,13 @@ struct Write {
 // Unavailable: too many writes wait. Internal: the disk failed; the store then refuses every later write.
 using WriteResult = Result<ObjectPtr>;
 
-struct Event {
+struct WatchEvent {
   enum class Kind { Added, Modified, Deleted };
   Kind kind = Kind::Added;
   ObjectPtr object;    // Deleted: the last state with the revision of the delete
   ObjectPtr previous;  // null for Added
 };
-using EventPtr = std::shared_ptr<const Event>;
+using WatchEventPtr = std::shared_ptr<const WatchEvent>;
 
 // Receives the events of one watch, in order, on the committer's thread (a synchronous store: inline, the
 // past ones before watch() returns). It must only enqueue them.
@@ -79,7 +79,7 @@ class WatchSink {
   virtual ~WatchSink() = default;
   // `progress`: every event up to this revision, of any resource, has been delivered. Called once a commit,
   // also without events when only other resources changed, and once at the start with the past events.
-  virtual void on_events(std::span<const EventPtr> events, Revision progress) = 0;
+  virtual void on_events(std::span<const WatchEventPtr> events, Revision progress) = 0;
 };
 
 // The destructor ends the watch and waits for a call in progress; after that the sink is not called again.
@@ -124,9 +124,9 @@ class Store {
 
   // Evaluates the write in order and calls `done` once its outcome is durable (on the committer's thread, or
   // inline when synchronous). `done` must only enqueue.
-  virtual void submit(Write write, std::function<void(WriteResult)> done) = 0;
+  virtual void submit(WriteRequest write, std::function<void(WriteResult)> done) = 0;
   // Waits for the outcome. Deadlocks in a callback of this store.
-  WriteResult write(Write write);
+  WriteResult write(WriteRequest write);
 
   // Null when absent.
   virtual ObjectPtr get(const Key& key) const = 0;

@@ -37,22 +37,22 @@ class Child {
 
   void work() {
     for (std::int64_t i = 0; i < kObjectsMax; ++i) {
-      submit(Write::Kind::Create, i);
-      if (i % kUpdateEvery == 0) submit(Write::Kind::Update, i);
-      if (i % kDeleteEvery == 0 && i >= kLifeObjects) submit(Write::Kind::Delete, i - kLifeObjects);
+      submit(WriteRequest::Kind::Create, i);
+      if (i % kUpdateEvery == 0) submit(WriteRequest::Kind::Update, i);
+      if (i % kDeleteEvery == 0 && i >= kLifeObjects) submit(WriteRequest::Kind::Delete, i - kLifeObjects);
     }
   }
 
  private:
-  void submit(Write::Kind kind, std::int64_t number) {
+  void submit(WriteRequest::Kind kind, std::int64_t number) {
     while (in_flight_.load() >= kInFlightMax) std::this_thread::yield();
     ++in_flight_;
     const std::string name = "r" + run_ + "-" + std::to_string(number);
-    if (kind == Write::Kind::Delete) say(descriptor_, "deleting " + name);
-    const char* const fact = kind == Write::Kind::Create   ? "created "
-                             : kind == Write::Kind::Update ? "updated "
-                                                           : "deleted ";
-    Write write{.kind = kind, .key = {"pods", "crash", name}, .uid = "u"};
+    if (kind == WriteRequest::Kind::Delete) say(descriptor_, "deleting " + name);
+    const char* const fact = kind == WriteRequest::Kind::Create   ? "created "
+                             : kind == WriteRequest::Kind::Update ? "updated "
+                                                                  : "deleted ";
+    WriteRequest write{.kind = kind, .key = {"pods", "crash", name}, .uid = "u"};
     write.draft = {std::string(kContentBytes, 'c') + "@", ""};
     store_.submit(std::move(write), [this, fact, name](const WriteResult& result) {
       if (!result.ok()) std::_Exit(2);

@@ -20,29 +20,32 @@ inline Key pod(std::string name, std::string ns = "default") {
   return {"pods", std::move(ns), std::move(name)};
 }
 
-inline Write create(Key key, std::string content = "x") {
+inline WriteRequest create(Key key, std::string content = "x") {
   std::string uid = "uid-of-" + key.name;
-  return {.kind = Write::Kind::Create,
+  return {.kind = WriteRequest::Kind::Create,
           .key = std::move(key),
           .uid = std::move(uid),
           .draft = {content + "@", ";"}};
 }
-inline Write update(Key key, Revision expected = 0, std::string content = "y") {
-  return {.kind = Write::Kind::Update,
+inline WriteRequest update(Key key, Revision expected = 0, std::string content = "y") {
+  return {.kind = WriteRequest::Kind::Update,
           .key = std::move(key),
           .expected = expected,
           .draft = {content + "@", ";"}};
 }
-inline Write remove(Key key, Revision expected = 0) {
-  return {.kind = Write::Kind::Delete, .key = std::move(key), .expected = expected, .draft = {"gone@", ";"}};
+inline WriteRequest remove(Key key, Revision expected = 0) {
+  return {.kind = WriteRequest::Kind::Delete,
+          .key = std::move(key),
+          .expected = expected,
+          .draft = {"gone@", ";"}};
 }
 
 // Records every call; checks that revisions only rise.
 class RememberingSink final : public WatchSink {
  public:
-  void on_events(std::span<const EventPtr> events, Revision progress) override {
+  void on_events(std::span<const WatchEventPtr> events, Revision progress) override {
     std::lock_guard lock(mutex_);
-    for (const EventPtr& event : events) {
+    for (const WatchEventPtr& event : events) {
       EXPECT_GT(event->object->revision, newest_) << "an event came twice or late";
       newest_ = event->object->revision;
       events_.push_back(event);
@@ -51,7 +54,7 @@ class RememberingSink final : public WatchSink {
     EXPECT_GE(progress, progress_) << "progress moved backwards";
     progress_ = progress;
   }
-  std::vector<EventPtr> events() const {
+  std::vector<WatchEventPtr> events() const {
     std::lock_guard lock(mutex_);
     return events_;
   }
@@ -62,7 +65,7 @@ class RememberingSink final : public WatchSink {
 
  private:
   mutable std::mutex mutex_;
-  std::vector<EventPtr> events_;
+  std::vector<WatchEventPtr> events_;
   Revision newest_ = 0;
   Revision progress_ = 0;
 };

@@ -28,7 +28,7 @@ class Watches {
   // Delivers their backlogs to new watches.
   void attend();
   // Delivers one commit, already in the index, to every watch.
-  void deliver(std::span<const EventPtr> events, Revision progress);
+  void deliver(std::span<const WatchEventPtr> events, Revision progress);
 
  private:
   struct Watch;
@@ -38,7 +38,7 @@ class Watches {
   // The watches of one resource, and the events of the current commit for it.
   struct Subscribers {
     std::vector<std::shared_ptr<Watch>> watches;
-    std::vector<EventPtr> events;
+    std::vector<WatchEventPtr> events;
   };
 
   void refresh();
