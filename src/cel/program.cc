@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 10> kFoldedCalls = {"int",   "uint",     
                                                            "bytes", "timestamp", "duration", "type",   "dyn"};
 
 CompileError error_of(std::string_view text, const std::vector<Diagnostic>& faults) {
-  const Position position = position_of(text, faults[0].offset);
+  const SourceLocation position = location_of(text, faults[0].offset);
   CompileError error{position.line, position.column, faults[0].message, "compilation failed: "};
   for (std::size_t i = 0; i < faults.size(); ++i) error.text += (i ? "\n" : "") + render(text, faults[i]);
   return error;

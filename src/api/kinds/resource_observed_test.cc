@@ -96,7 +96,7 @@ Url parse_url(std::string path) {
   return url;
 }
 
-struct Outcome {
+struct ReplayedWrite {
   int status = 0;
   Json document;
   FieldErrors errors;
@@ -112,7 +112,7 @@ class Replay {
     objects_["priorityclasses.scheduling.k8s.io//system-cluster-critical"] = system_class(2000000000);
   }
 
-  Outcome write(const Json& step, const Url& url, const ResourceInfo& resource) {
+  ReplayedWrite write(const Json& step, const Url& url, const ResourceInfo& resource) {
     const KindRules& rules = rules_of(url.group, url.plural);
     const std::string_view method = step.string_at("method");
     const std::string key = key_of(url);
@@ -179,8 +179,8 @@ class Replay {
     return ctx;
   }
 
-  Outcome create(const Json& body, const Url& url, const ResourceInfo& resource, const KindRules& rules,
-                 const std::string& key) {
+  ReplayedWrite create(const Json& body, const Url& url, const ResourceInfo& resource, const KindRules& rules,
+                       const std::string& key) {
     Result<Decoded> decoded = decode_document(resource.type(), body);
     if (!decoded) return {400, {}, {}, decoded.error().message(), {}};
     Json object = std::move(decoded->document);
@@ -198,14 +198,14 @@ class Replay {
     FieldErrors errors = validate_meta(object, resource.namespaced, rules.name_rule);
     if (rules.validate_create) append(errors, rules.validate_create(object, ctx));
     if (!errors.empty()) return {422, {}, std::move(errors), "", {}};
-    Outcome outcome{201, object, {}, "", {}};
+    ReplayedWrite outcome{201, object, {}, "", {}};
     if (rules.warnings) outcome.warnings = rules.warnings(object, nullptr, ctx);
     objects_[key + std::string(object["metadata"].string_at("name"))] = std::move(object);
     return outcome;
   }
 
-  Outcome update(Json body, const Json& old, const Url& url, const ResourceInfo& resource,
-                 const KindRules& rules, const std::string& key) {
+  ReplayedWrite update(Json body, const Json& old, const Url& url, const ResourceInfo& resource,
+                       const KindRules& rules, const std::string& key) {
     Result<Decoded> decoded = decode_document(resource.type(), std::move(body));
     if (!decoded) return {400, {}, {}, decoded.error().message(), {}};
     Json next = std::move(decoded->document);
@@ -314,7 +314,7 @@ std::string causes_difference(const Json& want, const FieldErrors& errors) {
   return equal ? "" : "want " + std::string(want.string_at("message")) + got;
 }
 
-std::string judge(const Json& step, const Json& recorded, const Outcome& outcome) {
+std::string judge(const Json& step, const Json& recorded, const ReplayedWrite& outcome) {
   const Json* body = recorded.find("body");
   if (recorded.int_at("status") != outcome.status) {
     std::string text = "status: want " + std::to_string(recorded.int_at("status")) + " " +
@@ -399,7 +399,7 @@ TEST_P(Observed, RulesAnswerAsRecorded) {
       EXPECT_TRUE(listed) << name;
       continue;
     }
-    const Outcome outcome = replay.write(step, url, *resource);
+    const ReplayedWrite outcome = replay.write(step, url, *resource);
     if (answer == recorded.end()) {
       EXPECT_LT(outcome.status, 300) << name << " prepares what follows";
       continue;
