@@ -19,7 +19,7 @@ inline constexpr std::size_t kScoringTriesMax = 8192;
 
 class BranchAndBound {
  public:
-  // The state must have a solution. Refusals of the trial are not recorded.
+  // The state must have a solution. What the trial refuses is not recorded.
   BranchAndBound(SearchContext& context, SearchState& state, DeviceTrial& trial)
       : context_(context), state_(state), trial_(trial), fragmentation_(context.cluster, *context.devices) {}
 

@@ -67,7 +67,7 @@ void FragmentationScore::remember_worth(std::uint32_t pool, PoolSizes::Member me
 
 void FragmentationScore::update_worth(std::uint32_t pool, PoolSizes::Member member) {
   Millionths& worth = worths_[pool][member.index].worth;
-  if (worth == 0) return;  // a device in use has no worth to lose
+  if (worth == 0) return;  // charges only lower it
   const Millionths now = worth_of(pool, member);
   if (now == worth) return;
   worth_journal_.push_back({pool, member.index, worth});
