@@ -49,7 +49,7 @@ class PodGc final : public client::Reconciler {
     return client::delete_object(key, pod.meta.uid, 0);
   }
 
-  std::map<api::ObjectKey, Time> away_since_;  // bound pods whose node is not there
+  std::map<api::ObjectKey, Time> away_since_;  // bound pods whose node is absent
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ class KnownBugs : public ::testing::Test {
     for (const std::string& name : devices) made.devices.emplace_back().name = name;
     return made;
   }
-  // Puts the devices with a set of counters beside them.
+  // Adds the devices and a counter set for them.
   void put(api::ResourceSlice devices, std::int64_t memory) { put(std::move(devices), Quantity::of(memory)); }
   void put(api::ResourceSlice devices, Quantity memory) {
     api::ResourceSlice sets = devices;

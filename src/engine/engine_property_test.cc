@@ -1,5 +1,5 @@
 // Whatever is lost, refused, delayed or reordered, and whenever terms end and begin: the engine never has two
-// writes of a key in flight, and after the faults the cluster is as its reconciler wants it.
+// writes of a key in flight, and after the faults the cluster is as its reconciler requires.
 #include <gtest/gtest.h>
 
 #include <map>

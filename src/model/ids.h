@@ -35,7 +35,7 @@ class Names {
     ids_.emplace(std::string(text), id);
     return id;
   }
-  // Invalid when the text was never interned.
+  // none() when the text was never interned.
   Id find(std::string_view text) const {
     const auto found = ids_.find(text);
     return found == ids_.end() ? Id::none() : found->second;

@@ -64,7 +64,7 @@ class Ledger {
   const DeviceUse& device(DeviceId device) const;
   // True when any claim reserves the device. One byte a device: the search's first test.
   bool busy(DeviceId device) const { return device.index() < busy_.size() && busy_[device.index()] != 0; }
-  // The node that the pod is charged to; an invalid id without one.
+  // The node that the pod is charged to; none() without one.
   NodeId node_of(PodId pod) const;
   // Null when the claim reserves nothing.
   const ClaimReservationPtr& reservation(ClaimId claim) const;

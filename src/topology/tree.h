@@ -44,7 +44,7 @@ class Tree {
   const Domain& domain(DomainId id) const { return domains_[id.index()]; }
   // One above the highest id ever used; the id of a removed domain is reused.
   std::size_t domain_count() const { return domains_.size(); }
-  // An invalid id for a node without a domain.
+  // none() for a node without a domain.
   DomainId leaf_of(NodeId node) const;
   // "r7", or "block-1/r7" below several levels.
   std::string path_of(DomainId id) const;

@@ -123,7 +123,7 @@ void TestPeer::end_sending() {
   ::shutdown(file_, SHUT_WR);
 }
 
-// The part behind the empty line.
+// The part after the empty line.
 std::string body_of(const std::string& answer) {
   const std::size_t end = answer.find("\r\n\r\n");
   return end == std::string::npos ? std::string() : answer.substr(end + 4);
