@@ -33,10 +33,10 @@ class Directory {
   std::string path_;
 };
 
-Write write_of(int writer, std::int64_t number) {
+WriteRequest write_of(int writer, std::int64_t number) {
   const bool creates = number % (1 + kUpdatesEachObject) == 0;
-  Write write;
-  write.kind = creates ? Write::Kind::Create : Write::Kind::Update;
+  WriteRequest write;
+  write.kind = creates ? WriteRequest::Kind::Create : WriteRequest::Kind::Update;
   write.key = {"pods", "default",
                "worker-" + std::to_string(writer) + "-" + std::to_string(number / (1 + kUpdatesEachObject))};
   write.uid = "01234567-89ab-cdef-0123-456789abcdef";
@@ -103,7 +103,7 @@ BENCHMARK(BM_Pipelined)->ArgName("durable")->Arg(0)->Arg(1)->UseRealTime()->Meas
 
 class CountingSink final : public WatchSink {
  public:
-  void on_events(std::span<const EventPtr> events, Revision) override { seen += events.size(); }
+  void on_events(std::span<const WatchEventPtr> events, Revision) override { seen += events.size(); }
   std::size_t seen = 0;
 };
 

@@ -17,7 +17,7 @@ Error invalid_document(std::string message) {
 
 constexpr std::string_view kSuffixCharacters = "eEinumkKMGTP";
 
-// The three sentences in which the reference refuses a quantity.
+// The reference's three error texts for a quantity.
 Error bad_quantity(std::string_view text) {
   std::size_t at = 0;
   const auto skip = [&](std::string_view set) {
@@ -38,7 +38,7 @@ Error bad_quantity(std::string_view text) {
                                       : "unable to parse quantity's suffix");
 }
 
-// One element of a Go time layout and what may stand there.
+// One element of a Go time layout and its allowed values.
 struct LayoutPart {
   std::string_view layout;
   int digits;  // 0: a literal
@@ -126,7 +126,7 @@ bool is_empty_container(const Json& value) {
          (value.is_object() && value.as_object().empty());
 }
 
-// Zero for the purpose of leaving out a whole struct.
+// Zero for the decision whether a whole struct is omitted.
 bool is_zero_member(const FieldInfo& field, const Json& value) {
   if (value.is_null()) return true;
   if (field.is(kPointer)) return false;
@@ -138,7 +138,7 @@ bool is_zero_member(const FieldInfo& field, const Json& value) {
 void append_member(JsonObject& out, const FieldInfo& field, Json value) {
   const auto write = [&](Json what) { out.append(std::string(field.json), std::move(what)); };
   if (field.shape != Shape::One) {
-    // What is stored as protobuf comes back without empty lists and maps.
+    // A value that is stored as protobuf is read back without empty lists and maps.
     if (!is_empty_container(value))
       write(std::move(value));
     else if (!field.is(kOmitEmpty))

@@ -13,7 +13,7 @@
 namespace berth::api {
 namespace {
 
-// Where a value stands, linked up the stack: rendered only for errors.
+// The position of a value, linked to its parents: rendered only for errors.
 struct PathNode {
   const PathNode* outer = nullptr;
   std::string_view member = {};  // or
@@ -55,7 +55,7 @@ std::string_view element_type(std::string_view go_type) {
   return go_type;
 }
 
-// The items of an array that is written anew: references into the old one would keep the new one from being
+// The items of an array that is rebuilt: references into the old one would prevent the new one from being
 // shared.
 JsonArray taken(Json& array) {
   JsonArray items = std::move(array.as_array());
@@ -68,12 +68,12 @@ const Json& item_at(const Json& list, std::size_t index) {
   return list.is_array() && index < list.as_array().size() ? list.as_array()[index] : kNone;
 }
 
-// Moves the members out. Of members of one name the last wins.
+// Moves the members out. Of members with equal names the last one wins.
 Json sorted_by_key(JsonObject& object) {
   std::vector<JsonMember*> sorted;
   sorted.reserve(object.size());
   for (JsonMember& given : object) sorted.push_back(&given);
-  // Members of one name stay in their order (by address).
+  // Members with equal names keep their order (by address).
   std::sort(sorted.begin(), sorted.end(), [](const JsonMember* a, const JsonMember* b) {
     const int order = a->key.compare(b->key);
     return order < 0 || (order == 0 && a < b);
@@ -94,7 +94,7 @@ class Decoder {
   std::vector<std::string> take_empty_lists() { return std::move(empty_lists_); }
 
  private:
-  // The innermost struct and the value's declared type: what Go's decoder says in an error.
+  // The innermost struct and the value's declared type, for the text of Go's decoder.
   struct Target {
     const TypeInfo& owner;
     std::string_view go_type;
@@ -123,7 +123,7 @@ class Decoder {
                  fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}", got,
                              target.owner.name, at.fields(), target.go_type));
   }
-  // From inside a type with an unmarshaller of its own, the decoder knows no field.
+  // Inside a type with its own unmarshaller the decoder knows no field.
   static Error wrong_inner_type(std::string_view got, std::string_view go_type, const PathNode& at) {
     return Error(ErrorCode::Invalid, at.path(),
                  fmt::format("json: cannot unmarshal {} into Go value of type {}", got, go_type));
@@ -273,7 +273,7 @@ Status Decoder::int_or_string(Json& value, const PathNode& at) {
 }
 
 Status Decoder::text(const FieldInfo& field, Target target, Json& value, const PathNode& at) {
-  // Go reads a quantity from the bare text of a number, too.
+  // Go also reads a quantity from the bare text of a number.
   if (field.kind == ValueKind::Quantity && value.is_number()) value = Json(to_string(value));
   if (!value.is_string()) {
     const bool plain = field.kind == ValueKind::String || field.kind == ValueKind::Bytes;
@@ -329,7 +329,7 @@ Status Decoder::schema_union(const FieldInfo& field, Target target, Json& value,
   return {};
 }
 
-// The parser keeps a number's value only; the reference quotes the number as it was written.
+// The parser keeps only a number's value; the reference quotes the number as written.
 Error with_number_as_written(const Error& error, std::string_view text) {
   constexpr std::string_view kHead = "json: cannot unmarshal number ";
   const std::string& message = error.message();

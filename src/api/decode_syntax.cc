@@ -9,7 +9,7 @@
 namespace berth::api {
 namespace {
 
-// Reads as far as the text is JSON. Each function is false once `error` is set.
+// Scans as far as the text is JSON. Each function is false once `error` is set.
 class Scanner {
  public:
   explicit Scanner(std::string_view text, std::string_view wanted = {}) : text_(text), wanted_(wanted) {}
@@ -24,7 +24,7 @@ class Scanner {
   }
 
   std::string_view number_found() const { return found_; }
-  // Where the integers end that are too long for 64 bits.
+  // The end positions of integers that are too long for 64 bits.
   const std::vector<std::size_t>& long_integer_ends() const { return long_integer_ends_; }
 
  private:
@@ -102,7 +102,7 @@ class Scanner {
     }
   }
 
-  // A value one step further down than the one around it.
+  // A value one level deeper than its parent.
   bool inner_value(const std::string& step) {
     const std::size_t outer = path_.size();
     path_ += step;

@@ -23,7 +23,7 @@ struct Case {
 };
 
 TEST(Decode, SaysWhatTheReferenceSaysOfWrongValues) {
-  // Observed from kube-apiserver 1.37, behind `ConfigMap in version "v1" cannot be handled as a ConfigMap: `.
+  // Observed from kube-apiserver 1.37, after `ConfigMap in version "v1" cannot be handled as a ConfigMap: `.
   const Case cases[] = {
       {"number for string", "v1", "ConfigMap", R"({"metadata":{"name":"x"},"data":{"a":1}})",
        "json: cannot unmarshal number into Go struct field ConfigMap.data of type string"},

@@ -1,9 +1,9 @@
-// Typed objects of recent bytes: a version that comes again, as the answer of a write and as the event of a
-// watch, or to several processes of a simulated world, is decoded once.
+// A cache of typed objects by their bytes: a version that arrives again, as the response to a write and as
+// the event of a watch, or in several processes of a simulated world, is decoded once.
 //
-// By kind and bytes, so an answer from it is what decode_typed() would give; only the shared `raw` may be an
-// equal one. Any thread; decoding is done without the lock. Bounded in bytes of JSON; oldest out first. Cost
-// of a hit: a hash and a comparison of the bytes.
+// By kind and bytes, so a cached result equals that of decode_typed(); only the shared `raw` may be another,
+// equal one. Any thread; decoding happens without the lock. Bounded in bytes of JSON; oldest evicted first.
+// Cost of a hit: a hash and a comparison of the bytes.
 #pragma once
 
 #include <deque>
@@ -15,7 +15,7 @@
 
 namespace berth::api {
 
-// Name, UID and version stand at the beginning.
+// Name, UID and version are at the beginning.
 inline constexpr std::size_t kHashedBytesMax = 320;
 inline constexpr std::size_t kParsedVersionsBytesMax = 256 * 1024;  // of JSON text that was not decoded yet
 inline constexpr std::size_t kDecodedVersionsBytesMax = 4 * 1024 * 1024;  // of JSON text
@@ -24,10 +24,10 @@ class DecodedVersions {
  public:
   explicit DecodedVersions(std::size_t bytes_max = kDecodedVersionsBytesMax) : bytes_max_(bytes_max) {}
 
-  // As decode_typed(). What has no typed form (Kind::Other) is not kept. `document`: the parsed `raw`, or
-  // null.
+  // Like decode_typed(). An object without a typed form (Kind::Other) is not cached. `document`: the parsed
+  // `raw`, or null.
   Result<TypedObject> decode(Kind kind, RawPtr raw, const Json& document = {});
-  // Parsed, and kept for the decoding that follows. Null for what is no JSON.
+  // Parses, and caches the document for the later decoding. Null for bytes that are no JSON.
   Json document_of(const RawPtr& raw);
 
   std::size_t bytes() const;  // of JSON text, at most bytes_max

@@ -1,4 +1,4 @@
-// What validation finds: one entry per field, in the words that Kubernetes clients know.
+// The errors of validation: one entry per field, in the words that Kubernetes clients match.
 // Source: k8s.io/apimachinery util/validation/field (the text forms that kubectl users and tests match).
 #pragma once
 
@@ -27,7 +27,7 @@ enum class FieldErrorType {
 struct FieldError {
   FieldErrorType type = FieldErrorType::Invalid;
   std::string path;  // "spec.devices.requests[0].name"
-  std::string body;  // "Invalid value: \"x\": must be …": everything behind the path
+  std::string body;  // "Invalid value: \"x\": must be …": everything after the path
 };
 using FieldErrors = std::vector<FieldError>;
 

@@ -1,5 +1,6 @@
-// Feature gates: Kubernetes' own names with 1.37's stages and defaults, and Berth's for what only a document
-// has. Source: feature gate table of Kubernetes 1.37; docs/kep-matrix.md says what each owns here.
+// Feature gates: Kubernetes' own names with 1.37's stages and defaults, and Berth's for features that only a
+// document has. Source: feature gate table of Kubernetes 1.37; docs/kep-matrix.md says what each gate
+// controls here.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ enum class GateStage : std::uint8_t { Alpha, Beta, Stable };
 struct GateInfo {
   std::string_view name;
   GateStage stage;
-  bool on_in_release;      // default of 1.37: what the parts start from
+  bool on_in_release;      // default of 1.37, and of single components
   bool on_in_up;           // default of `berth up` and `berth plan`
   bool locked;             // cannot be changed
   std::string_view needs;  // gates that must be on, comma separated
@@ -26,17 +27,17 @@ struct GateInfo {
 std::span<const GateInfo> gate_table();
 
 enum class GateDefaults { Release, Up };
-// Whether gates that 1.37 locked may be changed: no, but for tests of what strategies do with them off.
+// Whether gates that 1.37 locked may be changed: only in tests of strategies with these gates off.
 enum class GateLocks { Held, Ignored };
 
-// Which gates are on. Immutable once made.
+// The state of the gates. Immutable.
 class Gates {
  public:
   explicit Gates(GateDefaults defaults);
 
   // `text`: "A=true,B=false". Refuses unknown gates (naming the nearest known one), values that are no
-  // booleans, changes of locked gates and gates named as true whose needs are off. A gate that is on only by
-  // default goes off with what it needs.
+  // booleans, changes of locked gates and gates set to true whose needs are off. A gate that is only on by
+  // default goes off with its needs.
   static Result<Gates> parse(GateDefaults defaults, std::string_view text, GateLocks locks = GateLocks::Held);
 
   // The name must be in the table.

@@ -10,7 +10,7 @@
 namespace berth::api {
 namespace {
 
-// Features in use, by the gates that own them: fields of one feature have the same text.
+// Features in use, identified by the gates that control them: fields of one feature have the same text.
 using Features = std::set<std::string_view>;
 
 bool is_on(const FieldInfo& field, const Gates& gates) {
@@ -24,7 +24,7 @@ bool is_on(const FieldInfo& field, const Gates& gates) {
   return on;
 }
 
-// What stands in for a dropped member that is always written.
+// The value of a dropped member that is always written.
 Json absent_value(const FieldInfo& field) {
   return field.is(kPointer) || field.shape != Shape::One ? Json() : zero_of(field);
 }
@@ -42,14 +42,14 @@ void for_each_message(const FieldInfo& field, AnyJson& value, Visit visit) {
   }
 }
 
-// Empty lists and maps use nothing.
+// Empty lists and maps do not count as use.
 bool is_used(const Json& value) {
   if (value.is_array()) return !value.as_array().empty();
   if (value.is_object()) return !value.as_object().empty();
   return !value.is_null();
 }
 
-// The field of the next member, which mostly is the one behind the last member's: `hint`.
+// The field of the next member, usually the one after the last member's: `hint`.
 const FieldInfo* next_field(const TypeInfo& type, std::string_view key, std::size_t& hint) {
   const FieldInfo* field = type.field_by_json(key, hint);
   if (field) hint = static_cast<std::size_t>(field - type.fields().data()) + 1;
@@ -68,8 +68,8 @@ void collect_used(const TypeInfo& type, const Json& document, Features& used) {
   }
 }
 
-// Whether the document has a member whose gate is off. Parts that it shares with `old` are not looked at:
-// what stands there is used by `old`.
+// Whether the document has a member whose gate is off. Parts that it shares with `old` are skipped: `old`
+// uses whatever they contain.
 bool has_gated(const TypeInfo& type, const Json& document, const Json& old, const Gates& gates) {
   if (!document.is_object() || document.shares_with(old)) return false;
   std::size_t hint = 0;

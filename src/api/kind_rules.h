@@ -1,8 +1,7 @@
-// What the API server does with one kind beyond storing it: defaults, clearing, validation, admission.
+// The API server's rules for one kind: defaults, clearing, validation, admission.
 //
 // One row per resource, in kinds/*.cc; a resource without a row gets the generic rules (kDefaultRules). Rules
-// see canonical documents of the storage version. Pure functions: what they read of the world is in
-// RuleContext.
+// get canonical documents of the storage version. Pure functions: RuleContext has all other inputs.
 #pragma once
 
 #include <functional>
@@ -21,7 +20,7 @@ namespace berth::api {
 
 class Gates;  // gates.h
 
-// A refusal that is no field error: admission ("Forbidden", 403) or a state that does not allow the request.
+// A refusal that is no field error: admission ("Forbidden", 403) or a state that does not permit the request.
 struct Rejection {
   int code = 403;
   std::string reason = "Forbidden";
@@ -38,14 +37,15 @@ struct RuleContext {
       read;
   // Lists stored objects of a resource in a namespace ("" for all); for rules about siblings.
   std::function<std::vector<Json>(std::string_view resource, std::string_view ns)> list;
-  // Of the request: "resize", or empty; and the group it named, "events.k8s.io" where core stores the object.
+  // The subresource of the request: "resize", or empty; and the group in its path, "events.k8s.io" where core
+  // stores the object.
   std::string_view subresource = {};
   std::string_view request_group = {};
-  // Lists that the body names without items (Decoded::empty_lists); known for POST and PUT only.
+  // Lists that the body has without items (Decoded::empty_lists); known for POST and PUT only.
   std::span<const std::string> empty_lists = {};
 };
 
-// How metadata.name is checked.
+// The rule for metadata.name.
 enum class NameRule { Subdomain, Label, Label1035, PathSegment };
 
 struct KindRules {
@@ -54,16 +54,16 @@ struct KindRules {
   NameRule name_rule = NameRule::Subdomain;
   bool has_generation = false;
   bool needs_version_on_update = false;  // PUT without a resourceVersion is refused
-  bool create_on_update = false;         // PUT of an absent object makes it
-  bool answers_deleted_object = false;   // DELETE answers the object instead of a Status
+  bool create_on_update = false;         // PUT of an absent object creates it
+  bool answers_deleted_object = false;   // DELETE returns the object instead of a Status
   // Deleting without a propagationPolicy orphans dependents (Job).
   bool orphans_by_default = false;
 
   void (*set_defaults)(Json& object) = nullptr;
-  // Clears what a client may not set (status) and drops fields of gates that are off.
+  // Clears fields that a client may not set (status) and drops fields of gates that are off.
   void (*prepare_create)(Json& object, const RuleContext&) = nullptr;
   void (*prepare_update)(Json& next, const Json& old, const RuleContext&) = nullptr;
-  // Absent: everything but status is taken from `old`, metadata included.
+  // Null: everything but status is taken from `old`, metadata included.
   void (*prepare_status_update)(Json& next, const Json& old, const RuleContext&) = nullptr;
   FieldErrors (*validate_create)(const Json& object, const RuleContext&) = nullptr;
   FieldErrors (*validate_update)(const Json& next, const Json& old, const RuleContext&) = nullptr;
@@ -72,14 +72,15 @@ struct KindRules {
   std::optional<Rejection> (*admit_create)(Json& object, const RuleContext&) = nullptr;
   std::optional<Rejection> (*admit_update)(Json& next, const Json& old, const RuleContext&) = nullptr;
   std::optional<Rejection> (*admit_delete)(const Json& old, const RuleContext&) = nullptr;
-  // Answered as Warning headers of a successful write.
+  // Returned as Warning headers of a successful write.
   std::vector<std::string> (*warnings)(const Json& object, const Json* old, const RuleContext&) = nullptr;
 };
 
-// The rules of a resource; the generic ones when it has no row.
+// The rules of a resource; the generic ones without a row.
 const KindRules& rules_of(std::string_view group, std::string_view resource);
 
-// metadata of every kind: name, generateName, namespace, labels, annotations, ownerReferences, finalizers.
+// Validates metadata of every kind: name, generateName, namespace, labels, annotations, ownerReferences,
+// finalizers.
 FieldErrors validate_meta(const Json& object, bool namespaced, NameRule rule);
 FieldErrors validate_meta_update(const Json& next, const Json& old);
 

@@ -1,4 +1,4 @@
-// The kinds that Berth has typed structs for, and how the API names them.
+// The kinds with typed structs, and their names in the API.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ enum class Kind : std::uint8_t {
 };
 inline constexpr std::size_t kTypedKindCount = static_cast<std::size_t>(Kind::Other);
 
-// A resource of the API: what a URL is made of.
+// A resource of the API: the parts of its URL.
 struct ResourceRef {
   std::string group;
   std::string version;
@@ -58,7 +58,7 @@ const KindInfo& info_of(Kind kind);
 Kind kind_of_resource(std::string_view group, std::string_view resource);
 ResourceRef ref_of(Kind kind);
 
-// Names one object. For Kind::Other, `resource` says of which resource; empty otherwise.
+// Identifies one object. For Kind::Other, `resource` is its resource; empty otherwise.
 struct ObjectKey {
   Kind kind = Kind::Other;
   std::string ns;
@@ -81,11 +81,11 @@ using TypedObject =
 const ObjectMeta& meta_of(const TypedObject& object);
 const RawPtr& raw_of(const TypedObject& object);
 
-// Decodes one object. Lenient: unknown fields are ignored, fields of a wrong type read as absent (the API
-// server has validated what it stored). Error only when the bytes are no JSON object. Cost: about 10 µs for a
-// 3 KB pod.
+// Decodes one object. Lenient: unknown fields are ignored, fields of a wrong type read as absent (the server
+// has validated what it stored). Error only when the bytes are no JSON object. Cost: about 10 µs for a 3 KB
+// pod.
 Result<TypedObject> decode_typed(Kind kind, RawPtr raw);
-// The same where `raw` was parsed already.
+// The same when `raw` is already parsed.
 Result<TypedObject> decode_typed(Kind kind, RawPtr raw, const Json& document);
 
 }  // namespace berth::api

@@ -1,8 +1,7 @@
-// Names, label keys and label values: what Kubernetes accepts, and its sentences for what it does not.
+// Names, label keys and label values: Kubernetes' rules, and its sentences for violations.
 //
-// Each function returns the sentences, none when the text is good; they stand behind "Invalid value: …: " in
-// a 422. Pure, any thread. Cost: one pass. Source: k8s.io/apimachinery validate/content, util/validation
-// (1.37).
+// Each function returns the sentences, none for a valid text; they follow "Invalid value: …: " in a 422.
+// Pure, any thread. Cost: one pass. Source: k8s.io/apimachinery validate/content, util/validation (1.37).
 #pragma once
 
 #include <cstddef>
@@ -23,15 +22,15 @@ inline constexpr std::size_t kLabelValueBytesMax = 63;
 NameProblems dns_label_problems(std::string_view text);
 // RFC 1123: "example.com"; the names of most objects.
 NameProblems dns_subdomain_problems(std::string_view text);
-// RFC 1035, which does not begin with a digit: the names of services.
+// RFC 1035, with a letter first: the names of services.
 NameProblems dns1035_label_problems(std::string_view text);
 // "MyName" or "example.com/MyName": keys of labels, taints and annotations; condition types.
 NameProblems qualified_name_problems(std::string_view text);
 NameProblems label_value_problems(std::string_view text);
-// What may stand as one segment of a URL's path: names of RBAC objects.
+// A valid single segment of a URL's path: names of RBAC objects.
 NameProblems path_segment_problems(std::string_view text);
 
-// A generateName ends where the random part begins: with a letter in place of a trailing dash.
+// For validation a trailing dash of a generateName is replaced by a letter: the random part follows it.
 std::string with_masked_trailing_dash(std::string_view generate_name);
 // "must be no more than 63 bytes"
 std::string too_long_problem(std::size_t bytes_max);

@@ -15,7 +15,7 @@ namespace {
 Error malformed_patch(std::string message) {
   return Error(ErrorCode::Unsupported, std::move(message));
 }
-// The reference hides the reason from the answer; ours keeps it as the cause.
+// The reference hides the reason from the response; Berth keeps it as the cause.
 Error rejected(std::string reason) {
   return Error(ErrorCode::Invalid, "the server rejected our request due to an error in our request")
       .because_of(Error(ErrorCode::Invalid, std::move(reason)));
@@ -59,7 +59,7 @@ std::optional<std::int64_t> index_of(std::string_view text) {
   return index;
 }
 
-// The position that `key` names among `count` places, counted from the end when negative.
+// The position that `key` denotes among `count` places, counted from the end when negative.
 std::optional<std::size_t> place_in(std::string_view key, std::size_t count) {
   std::optional<std::int64_t> index = index_of(key);
   if (!index) return std::nullopt;
@@ -264,7 +264,7 @@ Result<Json> apply_json_patch(Json document, std::string_view patch) {
 Json merge_patched(Json document, const Json& patch) {
   if (!patch.is_object() || !document.is_object()) return without_nulls(patch);
   const JsonObject& changes = patch.as_object();
-  // All at once: erasing one by one is linear for each.
+  // All at once: erasing one by one is linear each time.
   if (std::any_of(changes.begin(), changes.end(), [](const auto& change) { return change.value.is_null(); }))
     document.as_object().erase_if([&changes](const JsonMember& member) {
       const Json* change = changes.find(member.key);

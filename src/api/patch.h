@@ -1,11 +1,10 @@
-// Patches on documents: JSON patch, merge patch and strategic merge patch, as the API server applies them.
+// Patches of documents: JSON patch, merge patch and strategic merge patch, as the API server applies them.
 //
 // A result is not canonical yet: decode it (decode.h), which also finds its strict errors.
-// Server-side apply is another thing than these: it needs managed fields, and comes beside them as
-// PatchType::Apply. Errors: ErrorCode::Unsupported is 400 (malformed patch), TooLarge 413, Invalid 422,
-// Internal 500; the messages are the reference's. Pure, any thread. Cost: linear in document and patch; lists
-// with merge keys quadratic. Source: RFC 6902, RFC 7386, apimachinery's strategicpatch; observed answers of
-// kube-apiserver 1.37.
+// Server-side apply (PatchType::Apply) is not here: it needs managed fields. Errors: ErrorCode::Unsupported
+// is 400 (malformed patch), TooLarge 413, Invalid 422, Internal 500; the messages are the reference's. Pure,
+// any thread. Cost: linear in document and patch; lists with merge keys quadratic. Source: RFC 6902, RFC
+// 7386, apimachinery's strategicpatch; observed responses of kube-apiserver 1.37.
 #pragma once
 
 #include <optional>
@@ -19,7 +18,7 @@
 namespace berth::api {
 
 inline constexpr std::size_t kJsonPatchOperationsMax = 10'000;
-// What copies of one patch may add, in elements: a patch of few lines must not make a giant.
+// The most elements that copies of one patch may add: a small patch must not create a huge document.
 inline constexpr std::size_t kJsonPatchCopiedMax = 200'000;
 
 enum class PatchType { Json, Merge, StrategicMerge, Apply };
@@ -27,17 +26,18 @@ enum class PatchType { Json, Merge, StrategicMerge, Apply };
 std::optional<PatchType> patch_type_of(std::string_view media_type);
 
 // RFC 6902 with the reference's leniencies: removing an absent member is no error, replacing one adds it,
-// what stands before a path's first slash is ignored, negative indexes count from the end.
+// text before a path's first slash is ignored, negative indexes count from the end.
 Result<Json> apply_json_patch(Json document, std::string_view patch);
 Result<Json> apply_merge_patch(Json document, std::string_view patch);
-// Directives: $patch, $setElementOrder, $deleteFromPrimitiveList, $retainKeys. New elements go in front.
+// Directives: $patch, $setElementOrder, $deleteFromPrimitiveList, $retainKeys. New elements are inserted
+// first.
 Result<Json> apply_strategic_merge_patch(const TypeInfo& type, Json document, std::string_view patch);
 
-// Cores of the above for patches that are documents already.
+// The same for patches that are already parsed.
 Json merge_patched(Json document, const Json& patch);
 Result<Json> strategic_merge_patched(const TypeInfo& type, Json document, Json patch);
 
-// Go's %v of a document: "map[a:1 b:[x y]]". Some messages quote a patch that way.
+// Go's %v of a document: "map[a:1 b:[x y]]". Some messages quote a patch in this form.
 std::string go_value_text(const Json& value);
 
 }  // namespace berth::api

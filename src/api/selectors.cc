@@ -150,7 +150,7 @@ class Parser {
  private:
   const Lexeme& look() const { return lexemes_[at_]; }
   const Lexeme& take() { return lexemes_[at_ + 1 < lexemes_.size() ? at_++ : at_]; }
-  // Outside of an operator's place, `in` and `notin` are plain words.
+  // `in` and `notin` are plain words except in an operator's position.
   static Token token_of(const Lexeme& lexeme) {
     return lexeme.token == Token::In || lexeme.token == Token::NotIn ? Token::Identifier : lexeme.token;
   }
@@ -207,7 +207,7 @@ class Parser {
     return value.text;
   }
 
-  // "(a,,b)": empty places are empty values.
+  // "(a,,b)": an empty place is an empty value.
   Result<std::vector<std::string>> value_set() {
     const Lexeme& open = take();
     if (open.token != Token::Open)

@@ -1,8 +1,8 @@
-// Label and field selectors: their texts, and whether an object is selected.
+// Label and field selectors: parsing, and matching objects.
 //
-// Immutable once made, any thread. Cost of a match: a lookup for each requirement, no allocation for labels.
-// Errors carry the reference's sentence (400 in an API answer).
-// Source: k8s.io/apimachinery labels, fields; observed answers of kube-apiserver 1.37.
+// Immutable, any thread. Cost of a match: a lookup for each requirement, no allocation for labels. Errors
+// carry the reference's sentence (400 in an API response).
+// Source: k8s.io/apimachinery labels, fields; observed responses of kube-apiserver 1.37.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace berth::api {
 
-// A selector's text, and the requirements in it, are no longer than this.
+// The longest selector text, and the longest requirement in it.
 inline constexpr std::size_t kSelectorBytesMax = 64 * 1024;
 
 enum class LabelOperator : std::uint8_t { In, NotIn, Exists, DoesNotExist, GreaterThan, LessThan };
@@ -28,13 +28,13 @@ struct LabelRequirement {
   LabelOperator op = LabelOperator::Exists;
   std::vector<std::string> values;  // sorted, each once
 
-  // `value` is the label's, null pointer when the object lacks the label: NotIn and DoesNotExist hold then.
+  // `value` is the label's, null when the object lacks the label: NotIn and DoesNotExist hold then.
   bool holds(const std::string* value) const;
 };
 
 class LabelSelector {
  public:
-  // Everything.
+  // Selects everything.
   LabelSelector() = default;
 
   // "a=b,c in (x,y),!d". Empty text selects everything.
@@ -42,7 +42,7 @@ class LabelSelector {
   // metav1.LabelSelector: {} selects everything, null selects nothing.
   static Result<LabelSelector> of(const Json& selector);
 
-  // `labels` is metadata.labels; null pointer when there is none.
+  // `labels` is metadata.labels; null when absent.
   bool matches(const Json* labels) const;
   bool matches(const std::map<std::string, std::string, std::less<>>& labels) const;
 
@@ -62,11 +62,12 @@ struct FieldRequirement {
 
 class FieldSelector {
  public:
-  // Everything.
+  // Selects everything.
   FieldSelector() = default;
 
-  // Refuses labels that the kind does not offer. Kinds without own labels, custom ones too, offer
-  // metadata.name and metadata.namespace; `own` adds a custom kind's selectable fields as plain paths.
+  // Refuses field labels that the kind does not have. Kinds without field labels of their own, custom ones
+  // too, have metadata.name and metadata.namespace; `own` adds a custom kind's selectable fields as plain
+  // paths.
   static Result<FieldSelector> parse(std::string_view group, std::string_view kind, std::string_view text,
                                      const std::vector<std::string>& own = {});
 
@@ -76,11 +77,11 @@ class FieldSelector {
 
  private:
   std::vector<FieldRequirement> requirements_;
-  std::vector<std::string> paths_;  // by requirement: where the value stands; "a|b": the first that is set
-  std::vector<std::string_view> absent_;  // by requirement: what an absent value compares as (literals)
+  std::vector<std::string> paths_;        // by requirement: the value's path; "a|b": the first that is set
+  std::vector<std::string_view> absent_;  // by requirement: the value of an absent field (literals)
 };
 
-// The terms of a field selector's text, not bound to a kind.
+// The requirements of a field selector's text, independent of a kind.
 Result<std::vector<FieldRequirement>> parse_field_requirements(std::string_view text);
 
 }  // namespace berth::api

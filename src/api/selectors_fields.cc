@@ -1,4 +1,4 @@
-// The field half of selectors.h, with the labels that each kind offers.
+// The field selectors of selectors.h, with the field labels of each kind.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,13 +17,13 @@ struct FieldLabel {
   std::string_view kind;
   std::string_view label;
   std::string_view path;         // "a|b": the first that is set
-  std::string_view absent = {};  // what an absent value compares as
+  std::string_view absent = {};  // the value of an absent field
 };
 
 constexpr std::string_view kEvents = "events.k8s.io";
 constexpr std::string_view kDra = "resource.k8s.io";
 
-// Paths are those of the stored shape: events.k8s.io is stored as core events are.
+// Paths are those of the stored shape: events.k8s.io is stored as core events.
 // Source: the conversion functions and field sets of kube-apiserver 1.37.
 constexpr FieldLabel kLabels[] = {
     {"", "Pod", "spec.nodeName", "spec.nodeName"},

@@ -27,7 +27,7 @@ Error no_merge_key(const Json& element, std::string_view key) {
   return failed(fmt::format("map: {} does not contain declared merge key: {}", go_value_text(element), key));
 }
 
-// What the table knows about the value at hand: its type, or nothing inside of free-form maps.
+// The table's knowledge of the current value: its type, or nothing inside free-form maps.
 struct Schema {
   const TypeInfo* type = nullptr;
   bool map_of_type = false;  // the value is a map whose values are of `type`
@@ -45,7 +45,7 @@ struct Schema {
 
 enum class Nested { Keep, Drop };
 
-// Takes out what only stands in a patch: elements with directives, and nulls.
+// Removes what belongs to a patch only: elements with directives, and nulls.
 Nested strip(Json& value) {
   if (value.is_object()) {
     if (value.find(kPatch)) return Nested::Drop;
@@ -60,7 +60,7 @@ Nested strip(Json& value) {
   return Nested::Keep;
 }
 
-// Identity of a list's element: its merge key's value, or itself. Null pointer without the merge key.
+// Identity of a list's element: its merge key's value, or itself. Null without the merge key.
 const Json* identity(const Json& element, std::string_view merge_key) {
   return merge_key.empty() ? &element : element.find(merge_key);
 }
@@ -89,8 +89,8 @@ void sort_like(JsonArray& items, const JsonArray& order, std::string_view merge_
   items = std::move(sorted);
 }
 
-// What the patch names in the patch's order, woven into the rest in the server's order: an element that only
-// the server has goes first where the server's list says so, else after.
+// Elements of the patch in the patch's order, merged with the server's order: an element that only the server
+// has comes first where the server's list says so, else after.
 JsonArray ordered(JsonArray merged, const JsonArray& patch_order, const JsonArray& server_order,
                   std::string_view merge_key) {
   JsonArray named, rest, out;
@@ -113,7 +113,7 @@ JsonArray ordered(JsonArray merged, const JsonArray& patch_order, const JsonArra
 
 Result<Json> merge_map(Schema schema, Json original, Json patch);
 
-// Carries out the deletions and says whether the patch's list replaces the original.
+// Carries out the deletions and returns whether the patch's list replaces the original.
 Result<bool> take_special_elements(JsonArray& original, JsonArray& patch, std::string_view merge_key) {
   bool replace = false;
   JsonArray plain;
@@ -200,7 +200,7 @@ Status check_order(const JsonArray& patch, const JsonArray& order, std::string_v
   return {};
 }
 
-// $setElementOrder/F: merges F here and takes it out of the patch.
+// $setElementOrder/F: merges F here and removes it from the patch.
 Status apply_set_order(Schema schema, std::string_view key, const Json& order, Json& original, Json& patch) {
   Json* old = original.find(key);
   Json* fresh = patch.find(key);

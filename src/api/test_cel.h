@@ -1,4 +1,4 @@
-// The compiler of tests that are not about expressions: every one is fine.
+// The CEL compiler of tests that are not about expressions: it accepts every text.
 #pragma once
 
 #include "api/cel_check.h"

@@ -1,8 +1,8 @@
 // The Kubernetes types as data: every member with its JSON name, protobuf number, merge rules and gate.
 //
-// Generated from the Go API modules by tools/typegen (generated_types.inc), plus an overlay of what only
-// Berth has (type_table_overlay.cc). One table serves JSON, protobuf, strict checks and patches.
-// Thread-safe, immutable after the first call. Lookups allocate nothing.
+// Generated from the Go API modules by tools/typegen (generated_types.inc), plus an overlay of Berth's own
+// fields (type_table_overlay.cc). One table serves JSON, protobuf, strict checks and patches. Thread-safe,
+// immutable after the first call. Lookups allocate nothing.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ enum class ValueKind : std::uint8_t {
 };
 
 enum class Shape : std::uint8_t { One, List, Map, MapOfLists };
-// How server-side apply sees a list.
+// The list type of server-side apply.
 enum class ListType : std::uint8_t { None, Atomic, Set, Map };
 
 enum FieldFlag : std::uint16_t {
@@ -43,7 +43,7 @@ enum FieldFlag : std::uint16_t {
   kOptional = 1 << 3,         // marked optional
   kPatchMerge = 1 << 4,       // strategic merge: merge the list's elements
   kPatchReplace = 1 << 5,     // strategic merge: replace the map or list
-  kPatchRetainKeys = 1 << 6,  // strategic merge: the patch may name the keys to keep
+  kPatchRetainKeys = 1 << 6,  // strategic merge: the patch may list the keys to keep
   kAtomicValue = 1 << 7,      // server-side apply: a map or struct owned as one
   kItemsMessage = 1 << 8,     // protobuf wraps the list in a message with field 1
 };
@@ -61,7 +61,7 @@ struct TypeInfo;
 
 struct FieldInfo {
   std::string_view json;
-  std::string_view go_type;            // as Go's decoder names it in errors
+  std::string_view go_type;            // the name in errors of Go's decoder
   std::string_view merge_key;          // strategic merge
   std::string_view map_keys;           // server-side apply, comma separated
   std::string_view gate;               // feature gates that own the field, comma separated
@@ -87,19 +87,19 @@ struct TypeInfo {
   std::uint8_t flags;
 
   bool is(TypeFlag flag) const { return (flags & flag) != 0; }
-  // In the order in which the API writes them.
+  // In the API's order of writing.
   std::span<const FieldInfo> fields() const;
-  // Null pointer when there is none. Names match exactly; `hint` is where the search starts.
+  // Null for an unknown name. Names match exactly; the search starts at `hint`.
   const FieldInfo* field_by_json(std::string_view json, std::size_t hint = 0) const;
 };
 
 std::span<const TypeInfo> types();
 // A kind or a part of one, "" as group for core, "meta.k8s.io" for ObjectMeta, Status, DeleteOptions…
 const TypeInfo* find_type(std::string_view group, std::string_view version, std::string_view name);
-// By apiVersion ("v1", "apps/v1") and kind; only top-level kinds. Option kinds answer for every version.
+// By apiVersion ("v1", "apps/v1") and kind; only top-level kinds. Option kinds exist in every version.
 const TypeInfo* find_kind(std::string_view api_version, std::string_view kind);
 
-// What a URL names: one row for each resource of each served version.
+// The resource of a URL: one row for each resource of each served version.
 struct ResourceInfo {
   std::string_view group;
   std::string_view version;

@@ -89,7 +89,7 @@ constexpr OverlayRow kRows[] = {
     snapshot("v1"),
     snapshot("v1beta1"),
     snapshot("v1beta2"),
-    // KEP-4680, alpha2: health of what belongs to the pod and to no container.
+    // KEP-4680, alpha2: health of devices that belong to the pod and to no container.
     {{"", "v1", "PodStatus"},
      0,
      parts("allocatedResourcesStatus", "[]v1.ResourceStatus", "name", kHealthGate,
@@ -135,7 +135,7 @@ constexpr OverlayRow kRows[] = {
            "resourceClaimName"),
      kNodeAllocatable},
     {kSpec, 0, number("backoffLimit", kPointer | kOmitEmpty | kOptional), kNoMessage},
-    // Specs of the same type: a table of types does not refer to itself.
+    // Specs of the same type: a table of types cannot refer to itself.
     {kSpec, 0,
      field("members", "[]runtime.RawExtension", ValueKind::RawJson, Shape::List, kOmitEmpty | kOptional),
      kNoMessage},

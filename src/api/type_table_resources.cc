@@ -1,4 +1,4 @@
-// Plurals, short names, categories and subresources: the Go modules do not carry them.
+// Plurals, short names, categories and subresources, which the Go modules lack.
 // Source: discovery documents of kube-apiserver 1.37.0.
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// What the type table is built from besides the generated rows. Only type_table*.cc include this.
+// The inputs of the type table besides the generated rows. Only type_table*.cc include this.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ struct TypeName {
   std::string_view name;
 };
 
-// One more member of a type, JSON only. A type that has no generated row comes to be with its first row here.
+// One more member of a type, JSON only. The first row of a type without a generated row creates the type.
 struct OverlayRow {
   TypeName owner;
   std::uint8_t owner_flags;

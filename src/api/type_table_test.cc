@@ -74,7 +74,7 @@ TEST(TypeTable, EveryResourceRowAgreesWithItsType) {
 TEST(TypeTable, EveryKindWithAClientIsAResource) {
   // Only served as subresources.
   const std::set<std::string_view> elsewhere = {"Scale", "Eviction", "TokenRequest"};
-  // Types that 1.37 still has and no longer serves.
+  // Types that 1.37 still has but no longer serves.
   const std::set<std::string> unserved = {"coordination.k8s.io/v1beta1 Lease",
                                           "scheduling.k8s.io/v1beta1 PriorityClass"};
   for (const TypeInfo& type : types())
@@ -118,7 +118,7 @@ TEST(TypeTable, HasTheOverlay) {
   EXPECT_EQ(claims->type().field_by_json("allocation")->type().name, "AllocationResult");
 }
 
-// FNV-1a over names and contents, as tools/typegen/main.go counts.
+// FNV-1a over names and contents, as in tools/typegen/main.go.
 std::string inputs_hash(const std::string& folder) {
   std::uint64_t sum = 14695981039346656037u;
   const auto add = [&](std::string_view text) {

@@ -12,12 +12,12 @@
 namespace berth::api {
 namespace {
 
-class Event {
+class YamlEvent {
  public:
-  Event() = default;
-  ~Event() { yaml_event_delete(&event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
+  YamlEvent() = default;
+  ~YamlEvent() { yaml_event_delete(&event_); }
+  YamlEvent(const YamlEvent&) = delete;
+  YamlEvent& operator=(const YamlEvent&) = delete;
 
   yaml_event_t* raw() { return &event_; }
   yaml_event_type_t type() const { return event_.type; }
@@ -32,8 +32,8 @@ std::string_view view_of(const yaml_char_t* text) {
   return text ? std::string_view(reinterpret_cast<const char*>(text)) : std::string_view();
 }
 
-// A value with what bounds need to know about it.
-struct Node {
+// A value with its counts for the bounds.
+struct YamlNode {
   Json value;
   std::size_t nodes = 1;
   std::size_t depth = 1;
@@ -57,13 +57,13 @@ class Reader {
   int wanted_line() const { return wanted_line_; }
 
  private:
-  Status next(Event& event);
-  Result<Node> node(Event& event, std::size_t depth);
-  Result<Node> alias(const Event& event, std::size_t depth);
-  Result<Node> scalar(const Event& event);
-  Result<Node> sequence(std::size_t depth);
-  Result<Node> mapping(std::size_t depth);
-  Result<Node> inner(const std::string& step, Event& event, std::size_t depth);
+  Status next(YamlEvent& event);
+  Result<YamlNode> node(YamlEvent& event, std::size_t depth);
+  Result<YamlNode> alias(const YamlEvent& event, std::size_t depth);
+  Result<YamlNode> scalar(const YamlEvent& event);
+  Result<YamlNode> sequence(std::size_t depth);
+  Result<YamlNode> mapping(std::size_t depth);
+  Result<YamlNode> inner(const std::string& step, YamlEvent& event, std::size_t depth);
   Status merge(JsonObject& into, const Json& merged, int line) const;
   Result<std::string> key_of(const Json& key, std::string_view written, int line) const;
   void note_place(int line);
@@ -72,7 +72,7 @@ class Reader {
   }
 
   yaml_parser_t parser_ = {};
-  std::map<std::string, Node, std::less<>> anchors_;
+  std::map<std::string, YamlNode, std::less<>> anchors_;
   std::vector<std::string> duplicate_keys_;
   std::string_view wanted_;
   std::string path_;
@@ -82,7 +82,7 @@ class Reader {
   int number_ = 0;
 };
 
-Status Reader::next(Event& event) {
+Status Reader::next(YamlEvent& event) {
   if (yaml_parser_parse(&parser_, event.raw())) return {};
   const int line = static_cast<int>(parser_.problem_mark.line) + 1;
   return refused(parser_.problem ? parser_.problem : "the text is not UTF-8", line);
@@ -90,7 +90,7 @@ Status Reader::next(Event& event) {
 
 Result<bool> Reader::next_document(YamlDocument& document) {
   while (true) {
-    Event event;
+    YamlEvent event;
     TRY(next(event));
     if (event.type() == YAML_STREAM_END_EVENT || event.type() == YAML_NO_EVENT) return false;
     if (event.type() != YAML_DOCUMENT_START_EVENT) continue;
@@ -99,7 +99,7 @@ Result<bool> Reader::next_document(YamlDocument& document) {
     duplicate_keys_.clear();
     wanted_line_ = 0;
     wanted_length_ = 0;
-    Event first;
+    YamlEvent first;
     TRY(next(first));
     document.line = first.line();
     document.number = number_;
@@ -109,7 +109,7 @@ Result<bool> Reader::next_document(YamlDocument& document) {
   }
 }
 
-// Remembers the line when the path from the root to here leads to the wanted place.
+// Records the line when the current path from the root is the wanted one.
 void Reader::note_place(int line) {
   if (!wanted_.starts_with(path_)) return;
   const bool ends = wanted_.size() == path_.size() || path_.empty() || wanted_[path_.size()] == '.' ||
@@ -119,13 +119,13 @@ void Reader::note_place(int line) {
   wanted_length_ = path_.size();
 }
 
-Result<Node> Reader::node(Event& event, std::size_t depth) {
+Result<YamlNode> Reader::node(YamlEvent& event, std::size_t depth) {
   const int line = event.line();
   note_place(line);
   if (depth > kYamlDepthMax) return refused(fmt::format("nested deeper than {} levels", kYamlDepthMax), line);
   if (event.type() == YAML_ALIAS_EVENT) return alias(event, depth);
   std::string anchor;
-  Node made;
+  YamlNode made;
   switch (event.type()) {
     case YAML_SCALAR_EVENT:
       anchor = view_of(event->data.scalar.anchor);
@@ -146,7 +146,7 @@ Result<Node> Reader::node(Event& event, std::size_t depth) {
   return made;
 }
 
-Result<Node> Reader::alias(const Event& event, std::size_t depth) {
+Result<YamlNode> Reader::alias(const YamlEvent& event, std::size_t depth) {
   const std::string_view name = view_of(event->data.alias.anchor);
   const auto found = anchors_.find(name);
   if (found == anchors_.end())
@@ -159,31 +159,31 @@ Result<Node> Reader::alias(const Event& event, std::size_t depth) {
   return found->second;
 }
 
-Result<Node> Reader::scalar(const Event& event) {
+Result<YamlNode> Reader::scalar(const YamlEvent& event) {
   const auto& scalar = event->data.scalar;
   const std::string_view text(reinterpret_cast<const char*>(scalar.value), scalar.length);
   const std::string_view tag = view_of(scalar.tag);
   const bool plain =
       scalar.style == YAML_PLAIN_SCALAR_STYLE && (tag.empty() || tag != "tag:yaml.org,2002:str");
-  if (!plain || tag == "!") return Node{Json(text)};
-  return Node{plain_yaml_scalar(text)};
+  if (!plain || tag == "!") return YamlNode{Json(text)};
+  return YamlNode{plain_yaml_scalar(text)};
 }
 
-Result<Node> Reader::inner(const std::string& step, Event& event, std::size_t depth) {
+Result<YamlNode> Reader::inner(const std::string& step, YamlEvent& event, std::size_t depth) {
   const std::size_t outer = path_.size();
   path_ += step;
-  Result<Node> made = node(event, depth + 1);
+  Result<YamlNode> made = node(event, depth + 1);
   path_.resize(outer);
   return made;
 }
 
-Result<Node> Reader::sequence(std::size_t depth) {
-  Node made{Json(JsonArray())};
+Result<YamlNode> Reader::sequence(std::size_t depth) {
+  YamlNode made{Json(JsonArray())};
   for (std::size_t index = 0;; ++index) {
-    Event event;
+    YamlEvent event;
     TRY(next(event));
     if (event.type() == YAML_SEQUENCE_END_EVENT) return made;
-    Node item = TRY(inner(fmt::format("[{}]", index), event, depth));
+    YamlNode item = TRY(inner(fmt::format("[{}]", index), event, depth));
     made.nodes += item.nodes;
     made.depth = std::max(made.depth, item.depth + 1);
     made.value.as_array().push_back(std::move(item.value));
@@ -199,7 +199,7 @@ Result<std::string> Reader::key_of(const Json& key, std::string_view written, in
                  line);
 }
 
-// Members that are there already win over merged ones.
+// Existing members take precedence over merged ones.
 Status Reader::merge(JsonObject& into, const Json& merged, int line) const {
   if (merged.is_array()) {
     for (const Json& one : merged.as_array()) TRY(merge(into, one, line));
@@ -211,11 +211,11 @@ Status Reader::merge(JsonObject& into, const Json& merged, int line) const {
   return {};
 }
 
-Result<Node> Reader::mapping(std::size_t depth) {
-  Node made{Json::object()};
+Result<YamlNode> Reader::mapping(std::size_t depth) {
+  YamlNode made{Json::object()};
   std::vector<std::pair<Json, int>> merged;
   while (true) {
-    Event key_event;
+    YamlEvent key_event;
     TRY(next(key_event));
     if (key_event.type() == YAML_MAPPING_END_EVENT) break;
     const int line = key_event.line();
@@ -223,9 +223,9 @@ Result<Node> Reader::mapping(std::size_t depth) {
     const std::string written(is_scalar ? view_of(key_event->data.scalar.value) : std::string_view());
     const bool is_merge = written == "<<" && key_event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     const std::string key = TRY(key_of(TRY(node(key_event, depth + 1)).value, written, line));
-    Event event;
+    YamlEvent event;
     TRY(next(event));
-    Node value = TRY(inner((path_.empty() ? "" : ".") + key, event, depth));
+    YamlNode value = TRY(inner((path_.empty() ? "" : ".") + key, event, depth));
     made.nodes += value.nodes + 1;
     made.depth = std::max(made.depth, value.depth + 1);
     if (is_merge) {

@@ -15,7 +15,7 @@
 
 namespace berth::api {
 
-// Values that the aliases of one text stand for: what an alias bomb runs into.
+// The values that aliases of one text may expand to: the bound against alias bombs.
 inline constexpr std::size_t kYamlAliasedNodesMax = 200'000;
 inline constexpr std::size_t kYamlDepthMax = 200;
 
@@ -27,7 +27,7 @@ struct YamlDocument {
   std::vector<std::string> duplicate_keys;
 };
 
-// The documents of `text`. `file` only stands in errors: "pods.yaml: document 2, line 14: did not find …".
+// The documents of `text`. `file` appears only in errors: "pods.yaml: document 2, line 14: did not find …".
 Result<std::vector<YamlDocument>> parse_yaml_documents(std::string_view text, std::string_view file);
 
 // The line of the value at `path` ("spec.containers[0].image") in document `number`, or of the innermost

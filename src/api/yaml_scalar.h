@@ -1,4 +1,4 @@
-// What a plain YAML word means: the resolution rules of YAML 1.1 as sigs.k8s.io/yaml has them. Only for
+// The meaning of a plain YAML word: the resolution rules of YAML 1.1 as in sigs.k8s.io/yaml. Only for
 // yaml.cc.
 #pragma once
 

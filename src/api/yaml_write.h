@@ -1,5 +1,5 @@
-// JSON documents as YAML text, as `kubectl get -o yaml` users expect it: block style, two spaces, members in
-// their order.
+// JSON documents as YAML text in the form of `kubectl get -o yaml`: block style, two spaces, members in their
+// order.
 //
 // Pure, any thread. A string is quoted when YAML would read it as something else.
 #pragma once

@@ -1,4 +1,4 @@
-// Character classes of ASCII, whatever the locale says.
+// Character classes of ASCII, independent of the locale.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ constexpr bool is_alphanumeric(char c) {
   return is_lower_or_digit(c) || is_upper(c);
 }
 
-// Capital letters become small ones.
+// Lower-cases A to Z.
 inline std::string to_lower(std::string_view text) {
   std::string lowered(text);
   for (char& c : lowered)

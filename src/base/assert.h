@@ -1,4 +1,4 @@
-// Checks of what only this program can get wrong. What the world can get wrong is an Error (result.h).
+// Checks of the program's own invariants. Bad input and failing surroundings are an Error (result.h).
 #pragma once
 
 namespace berth::base {

@@ -1,4 +1,4 @@
-// How long to wait after failures in a row.
+// The wait after consecutive failures.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace berth {
 
-// After the n-th failure in a row base·2^(n-1), at most the cap; after none nothing. No jitter: runs are
+// After the n-th failure in a row base·2^(n-1), at most the cap; zero after none. No jitter: runs are
 // repeatable, and one process has one client per API server. Cost: O(log(cap/base)).
 inline Duration backoff(Duration base, Duration cap, std::uint32_t failures) {
   if (failures == 0) return Duration();

@@ -6,7 +6,7 @@
 namespace berth {
 namespace {
 
-// -1 for a character that is none of the alphabet.
+// -1 for a character outside the alphabet.
 int value_of(char c) {
   const std::size_t found = kBase64Alphabet.find(c);
   return found == std::string_view::npos ? -1 : static_cast<int>(found);

@@ -1,4 +1,4 @@
-// Base64 of RFC 4648: the standard form with padding, and the form for URLs without.
+// Base64 of RFC 4648: the standard form with padding, and the URL-safe form without.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ inline constexpr std::string_view kBase64Alphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 std::string base64_encode(std::string_view bytes);
-// Skips white space. Refuses other characters, wrong padding and an early end.
+// Skips white space. Refuses other characters, wrong padding and a truncated text.
 Result<std::string> base64_decode(std::string_view text);
 
 // With - and _ for + and /, without padding.

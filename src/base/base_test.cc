@@ -21,7 +21,7 @@ TEST(Quantity, CanonicalTextIsWhatTheApiServerWrites) {
       {"100k", "100k"}, {"0", "0"},         {"-1", "-1"},         {"1e6", "1e6"},
       {"1Ki", "1Ki"},   {"1500m", "1500m"}, {"1n", "1n"},         {"1.0001Ki", "1024102400u"},
       {"0.1n", "1n"},   {"+5", "5"},        {"12e-1", "1200e-3"}, {"2048Pi", "2Ei"},
-      {"3Ei", "3Ei"},   {"m", "0"},  // no digits are nothing, as Kubernetes reads it
+      {"3Ei", "3Ei"},   {"m", "0"},  // no digits mean zero, as in Kubernetes
       {"-Gi", "0"},     {".", "0"},
   };
   for (const auto& [written, canonical] : kCases) {
@@ -76,8 +76,8 @@ TEST(Json, KeepsOrderExactIntegersAndRepeatedMembers) {
   EXPECT_EQ(to_string(*json), "{\"b\":9223372036854775807,\"a\":[1,2.5,null,true],\"b\":\"x\\né\"}");
 }
 
-// An object against a plain list of members, with few names so that they repeat, and sizes around the bound
-// beyond which an index is kept.
+// Compares an object with a plain list of members: few names, so that they repeat, and sizes around the bound
+// above which an index is kept.
 TEST(Json, LargeObjectsFindEraseAndAppendAsAListDoes) {
   SeededRandom random(7);
   for (int round = 0; round < 200; ++round) {

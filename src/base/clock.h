@@ -1,4 +1,4 @@
-// The seam to time: the only place that reads a clock. Simulations bring their own twin.
+// The seam to time: the only place that reads a clock. A simulation brings its own implementation.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ class Clock {
   virtual ~Clock() = default;
   // Wall time. May step backwards.
   virtual Time now() const = 0;
-  // Never goes backwards, goes on while the machine sleeps; only differences mean something.
+  // Never goes backwards and keeps counting while the machine sleeps; only differences mean something.
   virtual Time monotonic() const = 0;
 };
 
@@ -23,8 +23,8 @@ class SystemClock final : public Clock {
   Time monotonic() const override;
 };
 
-// Wall time that does not jump: the machine's wall clock when this one was made, carried on by the monotonic
-// clock, plus an offset to another machine's clock. Thread-safe. Its only steps are changes of the offset.
+// Wall time without jumps: the machine's wall clock at construction, carried on by the monotonic clock, plus
+// an offset to another machine's clock. Thread-safe. It steps only when the offset changes.
 class SteadyClock final : public Clock {
  public:
   // `machine` outlives it.
@@ -43,7 +43,7 @@ class SteadyClock final : public Clock {
   std::atomic<std::int64_t> offset_micros_;
 };
 
-// A clock that stands still until it is told to move. One thread.
+// A clock that moves only when it is told to. One thread.
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(Time start) : now_(start) {}

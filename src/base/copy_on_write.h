@@ -1,9 +1,9 @@
-// A value that copies share until one of them is written to.
+// A value that copies share until one of them is written.
 //
 // Copy: O(1), one atomic increment. A copy may be read, copied, written and destroyed on its own thread
 // whatever other threads do with theirs; one object of this class is no safer than a T. Reading never changes
-// anything. A `const T&` from read() is valid until this object is written to or destroyed, also when nobody
-// else shares it.
+// anything. A `const T&` from read() is valid until this object is written or destroyed, also when no other
+// copy shares it.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,7 @@ class CopyOnWrite {
   // An empty T; allocates nothing.
   CopyOnWrite() = default;
   explicit CopyOnWrite(T value) : node_(new Node(std::move(value))) {}
-  // A value with a reference given out is copied, not shared: writes through that reference reach `other`
-  // only.
+  // A value that lend() gave out is copied, not shared: writes through that reference reach `other` only.
   CopyOnWrite(const CopyOnWrite& other) : node_(other.share()) {}
   CopyOnWrite(CopyOnWrite&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
   CopyOnWrite& operator=(const CopyOnWrite& other) { return *this = CopyOnWrite(other); }
@@ -34,17 +33,16 @@ class CopyOnWrite {
     static const T kEmpty;
     return node_ ? node_->value : kEmpty;
   }
-  // Copies the value first when it is shared. No reference into it may be kept beyond the next copy of this
-  // object.
+  // Copies a shared value first. A reference into it must not be kept beyond the next copy of this object.
   T& write() { return own().value; }
-  // As write(), for references that stay: from now on this value is never shared.
+  // Like write(), for references that are kept: this value is never shared from now on.
   T& lend() {
     Node& node = own();
     node.lent = true;
     return node.value;
   }
   bool is_same_as(const CopyOnWrite& other) const { return node_ == other.node_; }
-  // O(1) for what is shared.
+  // O(1) when the value is shared.
   friend bool operator==(const CopyOnWrite& a, const CopyOnWrite& b) {
     return a.is_same_as(b) || a.read() == b.read();
   }
@@ -53,7 +51,7 @@ class CopyOnWrite {
   struct Node {
     explicit Node(T initial) : value(std::move(initial)) {}
     std::atomic<std::uint32_t> owners{1};
-    bool lent = false;  // written by the only owner
+    bool lent = false;  // written in place by its only owner
     T value;
   };
 
@@ -76,7 +74,7 @@ class CopyOnWrite {
 
   static void release(Node* node) {
     if (!node) return;
-    // The only owner is nobody's competitor: no atomic write.
+    // A sole owner has no competitor: no atomic write is needed.
     if (node->owners.load(std::memory_order_acquire) == 1 ||
         node->owners.fetch_sub(1, std::memory_order_acq_rel) == 1)
       delete node;

@@ -1,4 +1,4 @@
-// Where short computations run: a pool in the real process, inline in the simulator.
+// Runs short computations: on a thread pool in the real process, inline in the simulator.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ class Executor {
   virtual void post(std::function<void()> work) = 0;
 };
 
-// Runs at once, on the caller's thread.
+// Runs the work at once, on the caller's thread.
 class InlineExecutor final : public Executor {
  public:
   void post(std::function<void()> work) override { work(); }
@@ -22,7 +22,7 @@ class InlineExecutor final : public Executor {
 // Threads that share one queue.
 class ThreadPool : public Executor {
  public:
-  // Runs what is queued, then joins its threads. Work posted after that is dropped. Again: nothing happens.
+  // Runs what is queued, then joins its threads. Work posted later is dropped; a second call does nothing.
   virtual void stop() = 0;
 };
 

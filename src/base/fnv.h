@@ -8,7 +8,7 @@ namespace berth {
 
 inline constexpr std::uint64_t kFnvStart = 0xcbf29ce484222325u;
 
-// `start`: kFnvStart, or the number of what stands before the text.
+// `start`: kFnvStart, or the hash of the bytes before the text.
 constexpr std::uint64_t fnv1a(std::string_view text, std::uint64_t start = kFnvStart) {
   for (const char c : text) start = (start ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return start;

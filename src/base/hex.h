@@ -1,4 +1,4 @@
-// Hexadecimal digits, and what is written with them.
+// Hexadecimal digits, and the encodings that use them.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace berth {
 inline constexpr std::string_view kHexLower = "0123456789abcdef";
 inline constexpr std::string_view kHexUpper = "0123456789ABCDEF";
 
-// 0 to 15; -1 for what is no hexadecimal digit.
+// 0 to 15; -1 for any other character.
 constexpr int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -26,7 +26,7 @@ inline void append_hex(std::string& out, unsigned char byte, std::string_view di
   out += digits[byte & 15];
 }
 
-// What stands in a URL as it is, besides letters and digits.
+// Characters that a URL holds unescaped, besides letters and digits.
 inline constexpr std::string_view kPlainInSegment = "-._~", kPlainInPath = "-._~/:@";
 
 // "a%2Fb": letters, digits and `plain` stay, every other byte becomes an escape.

@@ -1,4 +1,4 @@
-// Dense ids as types of their own: a NodeId is never a DeviceId nor a count.
+// Dense ids as types of their own: a NodeId is neither a DeviceId nor a count.
 #pragma once
 
 #include <compare>

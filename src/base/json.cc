@@ -17,7 +17,7 @@ std::size_t JsonObject::Contents::place_of(std::string_view key) const {
         index.find(key, [this](std::uint32_t at) -> std::string_view { return members[at].key; });
     return found == KeyIndex::kAbsent ? members.size() : found;
   }
-  // The first characters tell most keys of one length apart.
+  // The first characters distinguish most keys of equal length.
   const char first = key.empty() ? '\0' : key.front();
   std::size_t at = 0;
   for (; at < members.size(); ++at) {
@@ -287,8 +287,9 @@ Result<Json> parse_json(std::string_view text) {
 
 namespace {
 
-// Where the next character stands that has to be escaped; the size when there is none. Eight bytes a step: a
-// byte below 0x20, a quote and a backslash set the highest bit of theirs; others may, behind one that does.
+// The position of the next character that needs an escape; the text's size without one. Eight bytes a step: a
+// byte below 0x20, a quote and a backslash set the highest bit of theirs; a byte after one of these may set
+// it too.
 std::size_t plain_until(std::string_view text, std::size_t from) {
   constexpr std::uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
   const auto zero_byte = [](std::uint64_t word) { return (word - kOnes) & ~word & kHigh; };

@@ -1,11 +1,11 @@
 // A JSON document that can be read and edited: members keep their order, integers stay exact.
 //
-// Own type instead of a library's: the value stands in headers of every room, where no third-party header may
-// (docs/architecture.md#json). Parsing is simdjson's, hidden in json.cc.
+// An own type instead of a library's: it is in headers of every room, and third-party headers are not allowed
+// there (docs/architecture.md#json). simdjson parses, hidden in json.cc.
 //
 // Copies share the contents of objects and arrays (copy_on_write.h): a copy is O(1), a write copies the level
-// that it changes. So read through const: a find(), begin() or as_array() of something that is not const is a
-// write. References into a document that is shared are valid until it is written to, const ones as well.
+// that it changes. So read through const: find(), begin() or as_array() on a non-const value is a write.
+// References into a shared document are valid until it is written, const ones as well.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,11 @@ class Json;
 struct JsonMember;
 using JsonArray = std::vector<Json>;
 
-// Members in insertion order. Lookup is linear among few, as API objects mostly have, and O(1) beyond
-// kSearchedMembersMax. Erasing is linear; erase_if() takes out many for the price of one.
+// Members in insertion order. Lookup is linear up to kSearchedMembersMax members, which few API objects
+// exceed, and O(1) above. Erasing is linear; erase_if() removes many in one pass.
 //
-// What needs the member type complete is defined below it: clang instantiates constexpr members at once.
+// Functions that need the complete member type are defined below: clang instantiates constexpr members at
+// once.
 class JsonObject {
  public:
   using Members = std::vector<JsonMember>;
@@ -51,20 +52,20 @@ class JsonObject {
   void append(std::string key, Json value);
   // False when there was no such member.
   bool erase(std::string_view key);
-  // Takes out every member that `unwanted` accepts.
+  // Removes every member that `unwanted` accepts.
   void erase_if(const std::function<bool(const JsonMember&)>& unwanted);
 
   std::size_t size() const;
   bool empty() const;
-  // Room for that many members.
+  // Reserves memory for `count` members.
   void reserve(std::size_t count);
   Members::const_iterator begin() const;
   Members::const_iterator end() const;
-  // For their values: names stay.
+  // For changing values; names must stay.
   Members::iterator begin();
   Members::iterator end();
 
-  // As Json::shares_with().
+  // Like Json::shares_with().
   bool shares_with(const JsonObject& other) const { return contents_.is_same_as(other.contents_); }
 
   // Equal when they have the same members in any order.
@@ -118,9 +119,9 @@ class Json {
   Json* find(std::string_view key);
   // Follows member names from here; null pointer as soon as one is absent.
   const Json* find_path(std::initializer_list<std::string_view> keys) const;
-  // The member, or a null that lives for ever: walks through parts that may be missing.
+  // The member, or a static null: a chain of calls may pass through absent members.
   const Json& part(std::string_view key) const;
-  // The member, made when absent; a null becomes an empty object first. Any other kind is our mistake.
+  // The member, made when absent; a null becomes an empty object first. Any other kind is a caller's mistake.
   Json& operator[](std::string_view key);
 
   // The string member `key`, or empty.
@@ -131,7 +132,7 @@ class Json {
   // The items of the array member `key`; empty when absent.
   const JsonArray& items_at(std::string_view key) const;
 
-  // True when both are arrays, or both objects, with one shared contents: then they are equal. O(1).
+  // True when both are arrays or both objects and share their contents, so they are equal. O(1).
   bool shares_with(const Json& other) const;
 
   friend bool operator==(const Json& a, const Json& b) { return a.value_ == b.value_; }
@@ -149,9 +150,9 @@ struct JsonMember {
 
 struct JsonObject::Contents {
   Members members;
-  KeyIndex index;  // of all members, or empty: there are few
+  KeyIndex index;  // of all members; empty up to kSearchedMembersMax
 
-  // Of the first member of that name; their number when there is none.
+  // The position of the first member of that name; the member count without one.
   std::size_t place_of(std::string_view key) const;
   void append(std::string key, Json value);
   void make_index();

@@ -1,4 +1,4 @@
-// Bytes that are equal exactly when what was put into them, in order, is equal: keys of caches.
+// Bytes that are equal exactly when the values appended to them, in order, are equal: keys of caches.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ inline void append_key(std::string& key, std::uint64_t number) {
   key += static_cast<char>(number);
 }
 
-// With its length in front, so that parts never run into each other.
+// Prefixed with its length, so that adjacent parts stay distinct.
 inline void append_key(std::string& key, std::string_view text) {
   append_key(key, static_cast<std::uint64_t>(text.size()));
   key += text;

@@ -63,7 +63,7 @@ void KeyIndex::erase(std::string_view text, std::uint32_t position) {
     hole = (hole + 1) & mask();
   }
   slots_[hole] = {};
-  // Later slots of the run move up, where their own search still passes.
+  // Later slots of the run move up as long as their own probe sequence passes the hole.
   for (std::size_t at = (hole + 1) & mask(); slots_[at].position != kAbsent; at = (at + 1) & mask()) {
     const std::size_t wanted = slots_[at].hash & mask();
     if (((at - wanted) & mask()) < ((at - hole) & mask())) continue;

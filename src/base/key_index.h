@@ -1,9 +1,8 @@
-// Where texts stand in a list: an open-addressed hash table of positions, beside the list that owns the
-// texts.
+// Positions of texts in a list: an open-addressed hash table beside the list that owns the texts.
 //
-// find, add: O(1). erase: O(n), as in the list. Texts that are equal are found in the order in which they
-// were added. A stranger cannot choose texts that collide: the hash has a key that each process draws anew,
-// so no order and no answer may depend on it.
+// find, add: O(1). erase: O(n), as in the list. Equal texts are found in the order in which they were added.
+// An attacker cannot choose texts that collide: each process draws a new key for the hash, so no order and no
+// result may depend on it.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +27,11 @@ class KeyIndex {
     }
   }
 
-  // Nothing was ever added.
+  // True until the first add().
   bool empty() const { return slots_.empty(); }
-  // `position`: how many there are already.
+  // `position`: the number of positions added so far.
   void add(std::string_view text, std::uint32_t position);
-  // Takes out `position`, which was added with `text`; higher ones move down by one.
+  // Removes `position`, which was added with `text`; higher positions move down by one.
   void erase(std::string_view text, std::uint32_t position);
 
  private:

@@ -2,7 +2,7 @@
 // show that storms find it.
 //
 // Only tests and src/sim switch one on (tools/check defects); a program never does. One at a time, for the
-// whole process. Cost where it is asked: one load. How each is found: docs/reliability.md#museum.
+// whole process. Cost of a check: one load. How each is found: docs/reliability.md#museum.
 #pragma once
 
 #include <atomic>
@@ -75,12 +75,12 @@ struct KnownDefectRow {
   KnownDefect defect;
   std::string_view name;        // of its plan, and on the command line
   std::string_view wrong;       // one sentence
-  std::string_view invariants;  // that see it, separated by spaces
+  std::string_view invariants;  // that detect it, separated by spaces
   std::string_view source;
 };
 
 std::span<const KnownDefectRow> known_defects();
-// Null when there is none of that name.
+// Null for an unknown name.
 const KnownDefectRow* known_defect(std::string_view name);
 
 namespace detail {

@@ -1,5 +1,4 @@
-// A bounded memory for what may be forgotten at the price of some work done twice: a map that forgets what
-// was used least recently.
+// A bounded cache: a map that evicts the least recently used entry.
 #pragma once
 
 #include <list>
@@ -15,13 +14,13 @@ template <class Value>
 class LruMap {
  public:
   explicit LruMap(std::size_t size_max) : size_max_(size_max) {}
-  // Copies would look into the original.
+  // Copies would hold views into the original.
   LruMap(const LruMap&) = delete;
   LruMap& operator=(const LruMap&) = delete;
   LruMap(LruMap&&) noexcept = default;
   LruMap& operator=(LruMap&&) noexcept = default;
 
-  // The value of `key`, `make()` when absent. Holds until another key makes it the one to forget.
+  // The value of `key`, made by `make()` when absent. Valid until another key evicts it.
   template <class Make>
   Value& at(std::string_view key, Make make) {
     if (const auto found = index_.find(key); found != index_.end()) {
@@ -39,7 +38,7 @@ class LruMap {
   Value& at(std::string_view key) {
     return at(key, [] { return Value{}; });
   }
-  // Null when absent; does not count as use.
+  // Null when absent; does not count as a use.
   Value* find(std::string_view key) {
     const auto found = index_.find(key);
     return found == index_.end() ? nullptr : &found->second->second;

@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-// Backslashes, line ends and, in label values, quotes.
+// Escapes backslashes, line ends and, in label values, quotes.
 void append_escaped(std::string& out, std::string_view text, bool quotes) {
   for (const char c : text) {
     if (c == '\n') {
@@ -22,7 +22,7 @@ void append_escaped(std::string& out, std::string_view text, bool quotes) {
   }
 }
 
-// The shortest text that reads back as the same number.
+// The shortest text that parses to the same number.
 std::string number(double value) {
   char text[32];
   const auto [end, error] = std::to_chars(std::begin(text), std::end(text), value);

@@ -1,6 +1,6 @@
-// Metrics as Prometheus reads them: the text form, written from values that are kept elsewhere.
+// Metrics in Prometheus' text format, written from values that are kept elsewhere.
 //
-// One writer a scrape, one thread. Cost: linear in the text. Source: Prometheus exposition format 0.0.4.
+// One writer per scrape, one thread. Cost: linear in the text. Source: Prometheus exposition format 0.0.4.
 #pragma once
 
 #include <array>
@@ -26,10 +26,10 @@ struct MetricFamily {
   std::span<const std::string_view> label_names() const;
 };
 
-// How many observations were at most so large. A copy is a snapshot.
+// Counts observations by upper bound. A copy is a snapshot.
 class Histogram {
  public:
-  // Ascending; they live as long as the program.
+  // Ascending; static storage.
   explicit Histogram(std::span<const double> bounds) : bounds_(bounds), counts_(bounds.size() + 1) {}
   void observe(double value);
   std::uint64_t count() const;
@@ -43,12 +43,12 @@ class Histogram {
 
 class MetricsText {
  public:
-  // Begins a family; its samples follow. Each name once.
+  // Begins a family; its samples follow. Each name at most once.
   void family(const MetricFamily& family);
-  // A sample of the family begun last: a value for each of its labels.
+  // A sample of the current family: a value for each of its labels.
   void sample(std::initializer_list<std::string_view> labels, std::uint64_t value);
   void histogram(std::initializer_list<std::string_view> labels, const Histogram& histogram);
-  // A family without labels, of one sample.
+  // A family of one sample, without labels.
   void single(const MetricFamily& family, std::uint64_t value);
 
   std::string take() { return std::move(text_); }

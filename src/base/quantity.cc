@@ -7,7 +7,7 @@
 namespace berth {
 namespace {
 
-// Twice it still fits.
+// Twice the limit still fits.
 constexpr __int128 kLimit = (static_cast<__int128>(1) << 126) - 1;
 
 struct Suffix {

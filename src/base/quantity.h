@@ -45,7 +45,7 @@ class Quantity {
   Quantity& operator+=(Quantity other) { return *this = *this + other; }
   Quantity& operator-=(Quantity other) { return *this = *this - other; }
 
-  // By value; the format does not count.
+  // By value; the format is ignored.
   friend constexpr bool operator==(Quantity a, Quantity b) { return a.nanos_ == b.nanos_; }
   friend constexpr auto operator<=>(Quantity a, Quantity b) { return a.nanos_ <=> b.nanos_; }
 
@@ -61,7 +61,7 @@ class Quantity {
 };
 
 // Accepts sign, decimals and one suffix: n u m k M G T P E, Ki Mi Gi Ti Pi Ei, or e<exponent>.
-// Digits below nano are rounded away from zero, and no digits at all are 0, as the API has it.
+// Digits below nano are rounded away from zero, and a number without digits is 0, as in the API.
 Result<Quantity> parse_quantity(std::string_view text);
 
 }  // namespace berth

@@ -14,15 +14,15 @@ namespace berth {
 // The kinds of failure that callers tell apart. Kubernetes status reasons map onto these.
 enum class ErrorCode {
   Invalid,      // the input breaks a rule; the path names the field
-  NotFound,     // what was named does not exist
-  Exists,       // what was to be made exists
+  NotFound,     // the object does not exist
+  Exists,       // the object exists already
   Conflict,     // the state changed since it was read
-  Gone,         // the asked-for history is no longer kept
+  Gone,         // the requested history is no longer kept
   Forbidden,    // not allowed for this caller or this state
   TooLarge,     // a named bound was exceeded
-  Unsupported,  // understood, but not done here
+  Unsupported,  // valid, but not implemented here
   Unavailable,  // try again later
-  Internal,     // our own fault or the machine's
+  Internal,     // a fault of this program or the machine
 };
 
 std::string_view name_of(ErrorCode code);
@@ -40,7 +40,7 @@ class Error {
   const std::string& message() const { return message_; }
   const Error* cause() const { return cause_.get(); }
 
-  // The same error, seen from one step further out: `outer` is put before the path with a dot.
+  // The same error, seen from one level further out: `outer` is put before the path with a dot.
   Error under(std::string_view outer) const;
   // A new error that names this one as its cause.
   Error because_of(Error cause) const;
@@ -54,7 +54,7 @@ class Error {
   std::shared_ptr<const Error> cause_;
 };
 
-// `E` is what a failure says: Error, or the type of a room that answers in another form. It differs from `T`.
+// `E` is the type of a failure: Error, or a room's own type. It differs from `T`.
 template <class T, class E = Error>
 class [[nodiscard]] Result {
  public:

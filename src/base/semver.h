@@ -1,6 +1,6 @@
 // A semantic version, strictly as semver 2.0.0 defines it.
 //
-// Order: by precedence; build metadata does not count, neither for order nor for equality.
+// Order: by precedence; build metadata is ignored in order and equality.
 // Source: semver.org 2.0.0; used by DRA version attributes and the CEL semver library.
 #pragma once
 
@@ -42,8 +42,8 @@ class SemVer {
   std::string build_;
 };
 
-// Refuses a leading "v", missing parts, leading zeros and numbers beyond 64 bits.
-// The texts are those that Kubernetes' library gives.
+// Refuses a leading "v", missing parts, leading zeros and numbers beyond 64 bits. Error texts are those of
+// Kubernetes' library.
 Result<SemVer> parse_semver(std::string_view text);
 
 // Adds missing minor and patch, drops a leading "v" and leading zeros: "v1.02" becomes "1.2.0".

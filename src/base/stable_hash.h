@@ -1,4 +1,4 @@
-// A hash that is the same in every run and on every machine, for names that must be found again.
+// A hash that is the same in every run and on every machine, for names that must be derived again.
 #pragma once
 
 #include <cstdint>

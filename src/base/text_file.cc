@@ -22,19 +22,23 @@ std::string size_text(std::size_t bytes) {
 
 }  // namespace
 
-Result<std::string> read_text_file(const std::string& path, std::size_t bytes_max) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return unreadable(path, errno);
+Result<std::string> read_text(int descriptor, const std::string& name, std::size_t bytes_max) {
   std::string text;
   std::array<char, 1 << 16> bytes;
   ssize_t size = 0;
-  while (text.size() <= bytes_max && (size = ::read(file, bytes.data(), bytes.size())) > 0)
+  while (text.size() <= bytes_max && (size = ::read(descriptor, bytes.data(), bytes.size())) > 0)
     text.append(bytes.data(), static_cast<std::size_t>(size));
-  const int reason = errno;
-  ::close(file);
-  if (size < 0) return unreadable(path, reason);
+  if (size < 0) return unreadable(name, errno);
   if (text.size() > bytes_max)
-    return Error(ErrorCode::TooLarge, path, "is larger than " + size_text(bytes_max));
+    return Error(ErrorCode::TooLarge, name, "is larger than " + size_text(bytes_max));
+  return text;
+}
+
+Result<std::string> read_text_file(const std::string& path, std::size_t bytes_max) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return unreadable(path, errno);
+  Result<std::string> text = read_text(file, path, bytes_max);
+  ::close(file);
   return text;
 }
 

@@ -1,4 +1,4 @@
-// Whole files of text that a person or another program wrote.
+// Whole text files that a person or another program wrote.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,10 @@
 
 namespace berth {
 
-// NotFound when there is no such file, TooLarge beyond `bytes_max`, Unavailable with the machine's words when
-// it cannot be read. The path of the error is the file's.
+// NotFound when the file does not exist, TooLarge beyond `bytes_max`, Unavailable with the operating system's
+// message when it cannot be read. The error's path is the file's.
 Result<std::string> read_text_file(const std::string& path, std::size_t bytes_max);
+// The same from an open descriptor to its end; `name` is the error's path. The descriptor stays open.
+Result<std::string> read_text(int descriptor, const std::string& name, std::size_t bytes_max);
 
 }  // namespace berth

@@ -1,4 +1,4 @@
-// Base64, hexadecimal digits, text files and the map of what was used last.
+// Base64, hexadecimal digits, text files and LruMap.
 #include <gtest/gtest.h>
 
 #include <fstream>

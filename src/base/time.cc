@@ -42,7 +42,7 @@ unsigned days_in_month(std::int64_t year, unsigned month) {
   return kDays[month - 1] + (month == 2 && leap ? 1 : 0);
 }
 
-// Reads exactly `width` digits at `at`, or says no.
+// Reads exactly `width` digits at `at`; false for anything else.
 bool read_digits(std::string_view text, std::size_t at, std::size_t width, int& value) {
   if (at + width > text.size()) return false;
   value = 0;

@@ -1,4 +1,4 @@
-// Points in time and spans of it, as the Kubernetes API writes them.
+// Points in time and durations, in the formats of the Kubernetes API.
 //
 // Time is microseconds since 1970-01-01T00:00:00Z; the default value is "not set". Nothing here reads a
 // clock. Source: metav1.Time (RFC 3339, whole seconds), metav1.MicroTime (six decimals), metav1.Duration

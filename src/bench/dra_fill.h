@@ -1,7 +1,7 @@
 // The dra-fill measurement: pods with one claim from a template each, from create to bound.
 //
-// Shape: scheduler_perf's "claim template, fill to 100 %" (500 nodes × 10 devices). Load is made in the
-// process that is measured.
+// Shape: scheduler_perf's "claim template, fill to 100 %" (500 nodes × 10 devices). The load generator runs
+// in the measured process.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct DraFillShape {
   std::size_t devices_per_node = 10;
   std::size_t pods_before = 2500;
   std::size_t pods_measured = 2500;
-  std::size_t offered_per_s = 0;  // 0: as fast as the server takes them
+  std::size_t offered_per_s = 0;  // 0: as fast as the server accepts them
 };
 
 struct DraFillResult {
@@ -28,14 +28,14 @@ struct DraFillResult {
   std::int64_t resident_kb = 0;
 };
 
-// A control plane that is empty and runs.
+// A running control plane without objects.
 struct MeasuredPlane {
-  client::ApiClient& user;  // of a user, not of one of its parts
+  client::ApiClient& user;  // a user's client, none of a component
   const Clock& clock;
-  std::function<std::uint64_t()> writes_accepted;  // so far, by the store
+  std::function<std::uint64_t()> writes_accepted;  // so far
 };
 
-// Blocks. Fails when a create is refused or pods are not bound within two minutes.
+// Blocks. Fails when a create is refused or a pod is not bound within two minutes.
 Result<DraFillResult> measure_dra_fill(const DraFillShape& shape, const MeasuredPlane& plane);
 
 }  // namespace berth::bench

@@ -1,6 +1,6 @@
-// Requests of one user with a bounded number under way, and when the pods that it created were bound.
+// Requests of one user, a bounded number in flight, and the times at which the created pods were bound.
 //
-// Thread-safe. Cost: one request and one map entry a pod; a change of a pod is searched for its node name,
+// Thread-safe. Cost: one request and one map entry a pod; an event of a pod is searched for its node name,
 // not parsed.
 #pragma once
 
@@ -23,20 +23,20 @@ class Load final : public client::WatchReceiver {
  public:
   // Both outlive it.
   Load(client::ApiClient& client, const Clock& clock) : client_(client), clock_(clock) {}
-  // Waits for the answers that are under way.
+  // Waits for all responses in flight.
   ~Load() override { wait_for_answers(); }
 
-  // Each blocks while kRequestsUnderWayMax requests are under way.
+  // Each blocks while kRequestsUnderWayMax requests are in flight.
   void create(api::ResourceRef resource, std::string ns, const Json& object);
   void create_pod(const std::string& name, const Json& object);
-  // A new node is tainted until its status says that it is Ready, as on a real cluster.
+  // A new node is tainted until its status is Ready, as on a real cluster.
   void make_ready(const std::string& node);
 
   void wait_for_answers();
-  // Fails when a request was refused or kBindingWaitMax passes before.
+  // Fails when a request was refused, or after kBindingWaitMax.
   Status wait_until_bound(std::size_t count);
 
-  // Milliseconds from create to binding of the pods whose name begins so, in ascending order.
+  // Milliseconds from create to binding of the pods with this name prefix, ascending.
   std::vector<double> latencies_ms(const std::string& prefix) const;
   // From the first create to the last binding of those pods.
   double seconds_of(const std::string& prefix) const;

@@ -1,15 +1,15 @@
-// How busy the machine is with work that is not this process.
+// The machine's load by other processes.
 #pragma once
 
 #include "base/clock.h"
 
 namespace berth::bench {
 
-// Counts from its construction. Source: proc(5), /proc/stat.
+// Measures from construction on. Source: proc(5), /proc/stat.
 class OtherWork {
  public:
   OtherWork();
-  // Of all processors since the start, between 0 and 1.
+  // The share of all processors since the start, 0 to 1.
   double share() const;
 
  private:

@@ -1,4 +1,4 @@
-// The syntax tree of an expression, macros expanded, and what the checker adds to each node.
+// The syntax tree of an expression with macros expanded, and the checker's annotations.
 //
 // Owner: a Program, immutable after compilation. Depth is at most kNestingMax times a small constant, so
 // walks recurse.
@@ -31,7 +31,7 @@ enum class NodeKind : std::uint8_t {
 // The positions of a comprehension's parts in args.
 enum ComprehensionPart : std::size_t { kRange, kStart, kCondition, kStep, kResult };
 
-// Calls that the evaluator does itself, because they do not want all their arguments or look into the map.
+// Calls that the evaluator implements itself: they do not evaluate all arguments, or they look into the map.
 enum class Special : std::uint8_t {
   None,
   And,
@@ -52,7 +52,7 @@ struct Node {
   bool is_member = false;
   // Select and index: `.?name`, `[?index]`.
   bool is_optional = false;
-  bool is_absolute = false;  // Identifier: written with a dot before it, never a comprehension's variable
+  bool is_absolute = false;  // Identifier: written with a leading dot, never a comprehension's variable
   std::uint16_t depth = 1;   // of this tree as written
   std::uint32_t offset = 0;
   Value constant;
@@ -67,7 +67,7 @@ struct Node {
 
   // Filled by the checker.
   Special special = Special::None;
-  bool is_last_use = false;  // Identifier: the variable is overwritten next, its value may be moved
+  bool is_last_use = false;  // Identifier: the variable is overwritten next, so its value may be moved
   bool is_free = false;      // Call: costs nothing beyond its arguments
   TypeRef type;
   std::vector<const Overload*> overloads;  // those that may match, in declaration order
@@ -77,7 +77,7 @@ struct Node {
   int field_index = -1;     // Select on a declared object
 };
 
-// Whether a comprehension only names its start for its result, as cel.bind does.
+// Whether a comprehension only binds its start to a name for its result, like cel.bind.
 bool is_bind(const Node& node);
 
 // One line, unambiguous: (call _+_ 1 2).

@@ -1,6 +1,6 @@
-// The authorization library as far as a device selector meets it: its functions are declared, but no variable
-// holds an authorizer. They pass the checker on dynamic operands, count in the estimate, and find nothing to
-// run on. Source: k8s.io/apiserver/pkg/cel/library/authz.go (1.27; selectors 1.31), its cost.go.
+// The part of the authorization library that concerns device selectors: its functions are declared, but no
+// variable holds an authorizer. Calls pass the checker with dynamic operands, count in the estimate, and fail
+// at run time. Source: k8s.io/apiserver/pkg/cel/library/authz.go (1.27; selectors 1.31), its cost.go.
 #include "cel/libraries.h"
 #include "cel/limits.h"
 
@@ -14,14 +14,14 @@ std::uint64_t check_cost(Extents, const Extent&) {
   return kCheckCost;
 }
 
-// A list, its text read once, and for every second character a requirement: a list and a struct.
+// A list, its text read once, and a requirement (a list and a struct) for every second character.
 std::uint64_t selector_cost(Extents a, const Extent&) {
   constexpr std::uint64_t kRequirementCost = 50;
   const std::uint64_t size = size_of(a[1]);
   return kListCost + tenth(size) + (size / 2 + size % 2) * kRequirementCost;
 }
 
-// No value has these types, so no argument is ever accepted.
+// No value has these types, so no call is ever accepted.
 Value never(std::span<Value>, Runtime&) {
   return Value::error("no such overload");
 }

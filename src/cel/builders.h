@@ -1,4 +1,4 @@
-// Making lists and maps.
+// Builders of lists and maps.
 #pragma once
 
 #include <memory>
@@ -7,15 +7,15 @@
 
 namespace berth::cel {
 
-// A map under construction; a later entry of an equal key replaces the earlier one.
+// A map under construction; a later entry with an equal key replaces the earlier one.
 class MapBuilder {
  public:
   MapBuilder();
   ~MapBuilder();
-  // False when an equal key was present; the entry is replaced then.
+  // False when the key was present; its value is replaced then.
   bool insert(Value key, Value value);
   Value take();
-  // `map` with one more entry; in place when `map` was built here and is held nowhere else.
+  // `map` with one more entry; in place when this builder made `map` and nothing else references it.
   static Value insert_into(Value map, Value key, Value value);
 
  private:
@@ -23,7 +23,7 @@ class MapBuilder {
   std::shared_ptr<Entries> entries_;
 };
 
-// Appends to a list that was made by this and is held nowhere else in amortized constant time.
+// Appends in amortized constant time to a list that this appender made and nothing else references.
 class ListAppender {
  public:
   static Value append(Value list, Value item);

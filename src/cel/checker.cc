@@ -34,7 +34,7 @@ std::string dotted(const Node& node) {
   return left.empty() ? "" : left + "." + node.name;
 }
 
-// The type that a name stands for in expressions; null pointer when it names none.
+// The type that a name denotes in expressions; null for other names.
 TypeRef named_type(std::string_view name) {
   const TypeRef dyn = simple_type(TypeKind::Dyn);
   if (name == "list") return list_type(dyn);
@@ -274,7 +274,7 @@ class Checker {
                                          : simple_type(TypeKind::Dyn);
   }
 
-  // The type of an entry; of what is inside when the entry is optional.
+  // The type of an entry; the optional's parameter when the entry is optional.
   TypeRef entry_type(const Node& value, bool optional) {
     const TypeRef type = resolved(value.type);
     if (!optional) return type;
@@ -368,7 +368,7 @@ class Checker {
     locals_.resize(outer);
   }
 
-  // A step that extends the accumulator owns it: the old value is overwritten with the new one.
+  // A step that extends the accumulator owns it: the new value overwrites the old one.
   static void mark_last_use(Node& step, int slot) {
     if (step.kind != NodeKind::Call || step.args.size() < 2) return;
     if (step.special == Special::Choice) return mark_last_use(*step.args[1], slot);

@@ -1,8 +1,8 @@
-// Types: resolves names, picks overloads, reports every mismatch in cel-go's words and adds what was probably
-// meant.
+// Type checking: resolves names, selects overloads, reports every mismatch in cel-go's words and adds the
+// probable intention.
 //
-// Cost: nodes times overloads. Source: cel-go's checker; validators as the Kubernetes base environment sets
-// them.
+// Cost: nodes times overloads. Source: cel-go's checker; validators as the Kubernetes base environment
+// configures them.
 #pragma once
 
 #include <vector>
@@ -15,11 +15,10 @@ namespace berth::cel {
 
 inline constexpr std::size_t kFaultsMax = 20;
 
-// Annotates the tree and returns the number of variable slots it needs. Faults are appended, at most
-// kFaultsMax.
+// Annotates the tree and returns the number of variable slots it needs. Appends up to kFaultsMax diagnostics.
 int check(Node& root, const Environment& environment, std::vector<Diagnostic>& faults);
 
-// What Kubernetes checks after types: literals of one type, constant durations, timestamps, patterns and
+// Kubernetes' checks after the type check: literals of one type, constant durations, timestamps, patterns and
 // formats.
 void validate(const Node& root, std::vector<Diagnostic>& faults);
 

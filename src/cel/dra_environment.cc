@@ -74,7 +74,7 @@ std::string unknown_id_hint(std::string_view domain, std::string_view id, std::v
   return "domain '" + std::string(domain) + "' has " + quoted_list(known) + (all ? "" : " and others");
 }
 
-// Entries of one domain, in order of their names. An unknown domain is one without entries.
+// Entries of one domain, sorted by name. An unknown domain has no entries.
 class DeviceRecord::Domain : public MapSource {
  public:
   explicit Domain(std::string name, const Domains* among = nullptr) : name(std::move(name)), among(among) {}
@@ -98,11 +98,11 @@ class DeviceRecord::Domain : public MapSource {
   }
 
   std::string name;
-  const Domains* among;  // of an unknown domain: those that there are
+  const Domains* among;  // of an unknown domain: the existing ones
   std::vector<std::pair<std::string, Value>> entries;
 };
 
-// Domains in order of their names.
+// Domains, sorted by name.
 class DeviceRecord::Domains : public MapSource {
  public:
   std::size_t size() const override { return domains.size(); }

@@ -112,7 +112,7 @@ std::vector<std::string> Environment::variable_names() const {
 }
 
 std::vector<std::string> Environment::function_names() const {
-  // Nobody means those of authorization: there is no authorizer.
+  // Functions of authorization are no suggestion: there is no authorizer.
   const auto of_use = [](const Overload& overload) {
     return overload.parameters.empty() ||
            !overload.parameters.front()->name.starts_with("kubernetes.authorization.");

@@ -1,4 +1,4 @@
-// What names an expression may use: variables, object types with fields, functions.
+// The names that an expression may use: variables, object types with fields, functions.
 //
 // Built once, then immutable and shared by all threads.
 #pragma once
@@ -17,17 +17,17 @@ namespace berth::cel {
 
 class Regex;
 
-// What an implementation of a function may use besides its arguments.
+// What the implementation of a function may use besides its arguments.
 class Runtime {
  public:
   virtual ~Runtime() = default;
-  // A compiled pattern, valid for this evaluation; a null pointer and the reason when RE2 refuses it.
+  // A compiled pattern, valid for this evaluation; null and the reason when RE2 refuses it.
   virtual const Regex* regex(std::string_view pattern, std::string& reason) = 0;
 };
 
 // The arguments may be moved from.
 using Implementation = Value (*)(std::span<Value> args, Runtime& runtime);
-// What a cost depends on: the kind and size of an argument, real or the largest possible.
+// The input of a cost: the kind and size of an argument, real or the largest possible.
 struct Extent {
   Kind kind = Kind::Null;
   std::uint64_t size = 1;
@@ -48,7 +48,7 @@ using CallCost = std::uint64_t (*)(std::span<const Extent> args, const Extent& r
 struct FunctionRow {
   const char* name;
   const char* signature;
-  Implementation run;  // null for the few that the evaluator itself does
+  Implementation run;  // null for the few that the evaluator implements itself
   CallCost cost = nullptr;
 };
 
@@ -60,7 +60,7 @@ struct Overload {
   Implementation run = nullptr;
   CallCost cost = nullptr;
 
-  // Whether values of these kinds may be passed; element types are not looked at.
+  // Whether values of these kinds may be passed; element types are ignored.
   bool accepts(std::span<const Value> args) const;
 };
 
@@ -76,14 +76,14 @@ class Environment {
   void declare_object(std::string name, std::vector<Field> fields);
   void declare_functions(std::span<const FunctionRow> rows);
 
-  // -1 when there is none.
+  // -1 when not declared.
   int variable_index(std::string_view name) const;
   const TypeRef& variable_type(int index) const { return variables_[static_cast<std::size_t>(index)].type; }
-  // Null pointer when the type is not declared.
+  // Null when the type is not declared.
   const std::vector<Field>* fields_of(std::string_view object) const;
   const std::vector<Overload>* functions(std::string_view name) const;
 
-  // Every declared name that could stand for an unknown one.
+  // Every declared name that may have been meant by an unknown one.
   std::vector<std::string> variable_names() const;
   std::vector<std::string> function_names() const;
 
@@ -96,8 +96,7 @@ class Environment {
 // CEL's own operators and functions, and the libraries that Kubernetes adds.
 void declare_standard_library(Environment& environment);
 
-// Up to `kNearestMax` of `names` that look most like `name`, best first; names that look nothing like it are
-// left out.
+// Up to `kNearestMax` of `names` that are most similar to `name`, best first; dissimilar names are left out.
 inline constexpr std::size_t kNearestMax = 3;
 std::vector<std::string> nearest_names(std::string_view name, std::vector<std::string> names);
 

@@ -71,7 +71,7 @@ class Estimator {
  private:
   void charge(std::uint64_t cost) { cost_ = plus(cost_, cost); }
 
-  // What is below a device's field or a container.
+  // The extent of an entry of a device's field or a container.
   static Extent entry_of(const Node& node, const Extent& target) {
     Extent entry{kind_of(node.type), kDeviceEntriesMax, nullptr, kAttributeIdSizeMax};
     if (target.is(Kind::Object) && node.type->kind == TypeKind::Map) entry.item_size = kDomainSizeMax;
@@ -117,8 +117,7 @@ class Estimator {
     return yes.size > no.size ? yes : no;
   }
 
-  // No function of the libraries yields more than all its arguments together, apart from lists.range and
-  // replace.
+  // No library function returns more than all its arguments together, apart from lists.range and replace.
   static Extent result_of(const Node& node, const std::vector<Extent>& args) {
     Extent result{is_dyn(node.type) ? Kind::String : kind_of(node.type), 1, nullptr, 1};
     const bool sized =

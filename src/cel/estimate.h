@@ -1,4 +1,4 @@
-// The most that an expression can cost, from its tree and the largest sizes of a device's fields.
+// The largest possible cost of an expression, from its tree and the largest sizes of a device's fields.
 //
 // Cost: one walk. Saturates instead of overflowing. Source: KEP-4381; the sizes are those of the DRA API's
 // limits.
@@ -16,7 +16,7 @@ inline constexpr std::uint64_t kDeviceEntriesMax = 32;
 inline constexpr std::uint64_t kAttributeTextMax = 64;
 inline constexpr std::uint64_t kAttributeListMax = 48;
 
-// `root` is checked, and not folded yet: what is constant counts as it does in Kubernetes.
+// `root` is checked but not folded: constants cost what they cost in Kubernetes.
 std::uint64_t estimate_cost(const Node& root, int slot_count);
 
 }  // namespace berth::cel

@@ -11,11 +11,11 @@
 namespace berth::cel {
 namespace {
 
-// Patterns that are made at run time and kept for the rest of one evaluation.
+// Patterns built at run time that are cached for the rest of one evaluation.
 constexpr std::size_t kPatternsMax = 64;
 constexpr std::size_t kArgsMax = 5;
 
-// The position a value names in a list; false when it names none.
+// The list position that a value denotes; false when it denotes none.
 bool list_index(const Value& key, std::int64_t& index) {
   if (key.is(Kind::Int)) {
     index = key.as_int();
@@ -362,7 +362,8 @@ Value Evaluator::comprehension(const Node& node) {
   return evaluate(*node.args[kResult]);
 }
 
-// Runs the steps; an error only when the budget is spent. An error of a step stays in the accumulator.
+// Runs the steps; returns an error only when the budget is spent. An error of a step stays in the
+// accumulator.
 Value Evaluator::fold(const Node& node, const Value& range) {
   Value& accumulator = slots_[static_cast<std::size_t>(node.accumulator_slot)];
   Value& first = slots_[static_cast<std::size_t>(node.slot)];

@@ -15,12 +15,12 @@
 
 namespace berth::cel {
 
-// Kubernetes' advice behind "no such key: …"; a hint of ours follows it.
+// Kubernetes' advice after "no such key: …"; a hint of Berth follows it.
 inline constexpr std::string_view kMissingKeyAdvice =
     ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for "
     "optional fields";
 
-// Whether cel-go's planner makes an attribute of the node; such reads cost less.
+// Whether cel-go's planner turns the node into an attribute; such reads cost less.
 bool is_attribute(const Node& node);
 
 using PatternCache = std::map<std::string, std::shared_ptr<const Regex>, std::less<>>;
@@ -31,7 +31,7 @@ class Evaluator : public Runtime {
             std::span<const Value> variables, int slot_count, std::uint64_t cost_limit);
 
   Value evaluate(const Node& node);
-  // Makes the variable of an enclosing cel.bind known, for evaluating a part of what is below it.
+  // Declares the variable of an enclosing cel.bind, before one of its subexpressions is evaluated.
   void bind(const Node& comprehension);
 
   std::uint64_t cost() const { return cost_; }
@@ -42,12 +42,11 @@ class Evaluator : public Runtime {
  private:
   friend class LoweredProgram;
 
-  // A bound expression is evaluated when its name is first read: an error in one that is not read does not
-  // count.
+  // A bound expression is evaluated at the first read of its name: the error of an unread one is ignored.
   struct Binding {
     const Node* start = nullptr;  // null once evaluated
     std::uint64_t cost = 0;
-    bool is_repeated = false;  // every reading costs as if the expression stood there
+    bool is_repeated = false;  // every read costs as much as the expression in its place
   };
   void read_bound(const Node& node, Binding& binding);
 
@@ -56,7 +55,7 @@ class Evaluator : public Runtime {
   Value presence(const Node& node);
   Value call(const Node& node);
   Value logic(const Node& node, bool decisive);
-  // Of && and || whose left side did not decide.
+  // For && and || whose left side did not decide.
   Value combined(Value left, Value right, bool decisive) const;
   Value choice(const Node& node);
   Value index(const Node& node);
@@ -68,7 +67,7 @@ class Evaluator : public Runtime {
   Value comprehension(const Node& node);
   Value fold(const Node& node, const Value& range);
 
-  // The field or entry; optional targets stay optional.
+  // The field or entry; an optional target gives an optional.
   Value looked_up(const Node& node, const Value& target, const Value& key);
   bool find_in(const Node& node, const Value& target, const Value& key, Value& out, Value& fault) const;
   Value budget_error() const;

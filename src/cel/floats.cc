@@ -14,7 +14,7 @@ bool is_hexadecimal_digit(char c) {
   return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
-// Takes a literal of Go's grammar apart; `digits` is what std::strtod reads: without underscores.
+// Scans a literal of Go's grammar; `digits` is the input for std::strtod: without underscores.
 class FloatScanner {
  public:
   explicit FloatScanner(std::string_view text) : rest_(text) {}
@@ -47,7 +47,7 @@ class FloatScanner {
     rest_.remove_prefix(1);
     after_digit_ = false;
   }
-  // An underscore stands between two digits, or between the base's prefix and a digit.
+  // An underscore must be between two digits, or between the base's prefix and a digit.
   std::size_t run_of_digits(std::string& digits, bool (*is_digit_of_base)(char)) {
     std::size_t count = 0;
     for (; !rest_.empty(); rest_.remove_prefix(1)) {

@@ -1,5 +1,4 @@
-// The text of a floating-point number, by the grammar of Go's strconv.ParseFloat, as cel-go's double() reads
-// it.
+// Parses a floating-point number by the grammar of Go's strconv.ParseFloat, which cel-go's double() uses.
 #pragma once
 
 #include <optional>
@@ -7,7 +6,7 @@
 
 namespace berth::cel {
 
-// Nothing when `text` is no number, or one beyond the largest. Cost: linear.
+// Nothing when `text` is not a number or is out of range. Cost: linear.
 std::optional<double> parse_float(std::string_view text);
 
 }  // namespace berth::cel

@@ -15,7 +15,7 @@ struct Row {
   std::optional<double> value;
 };
 
-// What strconv.ParseFloat of Go 1.26 answered.
+// Results of strconv.ParseFloat of Go 1.26.
 TEST(Floats, AreReadAsGoReadsThem) {
   const Row kRows[] = {
       {".5", 0.5},    {"5.", 5},        {"-2.5e3", -2500},  {"0x1p4", 16},       {"0X1P+4", 16},

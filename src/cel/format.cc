@@ -57,7 +57,7 @@ Parsed parse_clauses(std::string_view format) {
 struct Rule {
   char verb;
   const char* text;
-  std::string_view kinds;  // the type names that may be passed, between spaces
+  std::string_view kinds;  // the accepted type names, between spaces
 };
 constexpr Rule kRules[] = {
     {'s',
@@ -114,7 +114,7 @@ std::string based(const Value& value, unsigned base, bool upper) {
   return (number < 0 ? "-" : "") + digits(size, base, upper);
 }
 
-// %f and %e take a double, or the name of one that has no digits.
+// %f and %e accept a double, or the name of a value without digits.
 struct NamedDouble {
   std::string_view name;
   double value;
@@ -143,7 +143,7 @@ std::string fixed(double value, int precision) {
   return text;
 }
 
-// "1.500000 × 10⁰⁰", as the English locale writes it.
+// "1.500000 × 10⁰⁰", the form of the English locale.
 std::string scientific(double value, int precision) {
   if (!std::isfinite(value)) return special_double(value);
   std::string text(static_cast<std::size_t>(precision) + 32, '\0');
@@ -199,7 +199,7 @@ std::string plain(const Value& value, bool nested) {
   }
 }
 
-// Empty when `value` and everything in it may be printed; else the name of the first type that may not.
+// Empty when `value` and everything in it is printable; else the name of the first type that is not.
 std::string_view unprintable(const Rule& rule, const Value& value) {
   const bool number = rule.verb == 'f' || rule.verb == 'e';
   if (!names(rule.kinds, value.type_name()) || (number && value.is(Kind::String) && !named_double(value)))

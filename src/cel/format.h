@@ -1,5 +1,5 @@
-// string.format(): verbs %s %d %f %e %b %x %X %o and %%, checked when the expression is compiled where types
-// are known. Source: cel-go's strings extension, version 2.
+// string.format(): verbs %s %d %f %e %b %x %X %o and %%, checked at compile time where types are known.
+// Source: cel-go's strings extension, version 2.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct FormatFault {
   int arg = -1;  // -1: the format itself
   std::string message;
 };
-// The first way in which arguments of these types cannot be formatted.
+// The first reason why arguments of these types cannot be formatted.
 std::optional<FormatFault> check_format(std::string_view format, std::span<const TypeRef> args);
 
 }  // namespace berth::cel

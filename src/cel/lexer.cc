@@ -136,7 +136,7 @@ class Lexer {
     return std::nullopt;
   }
 
-  // After a backslash. Octal and hexadecimal escapes name bytes in bytes literals, code points in strings.
+  // After a backslash. Octal and hexadecimal escapes denote bytes in bytes literals, code points in strings.
   bool lex_escape(std::string& content, bool bytes) {
     static constexpr std::string_view kFrom = "abfnrtv\\'\"`?";
     static constexpr std::string_view kTo = "\a\b\f\n\r\t\v\\'\"`?";
@@ -187,9 +187,9 @@ std::optional<Diagnostic> tokenize(std::string_view text, std::vector<Token>& to
   return Lexer(text, tokens).run();
 }
 
-Position position_of(std::string_view text, std::uint32_t offset) {
+SourceLocation location_of(std::string_view text, std::uint32_t offset) {
   if (text.empty()) return {1, 0};
-  Position position;
+  SourceLocation position;
   for (std::uint32_t i = 0; i < offset && i < text.size(); ++i) {
     if (text[i] == '\n')
       ++position.line, position.column = 1;
@@ -200,7 +200,7 @@ Position position_of(std::string_view text, std::uint32_t offset) {
 }
 
 std::string render(std::string_view text, const Diagnostic& fault) {
-  const Position position = position_of(text, fault.offset);
+  const SourceLocation position = location_of(text, fault.offset);
   std::string out = "ERROR: <input>:" + std::to_string(position.line) + ":" +
                     std::to_string(position.column) + ": " + fault.message;
   if (text.empty()) return out;

@@ -23,20 +23,20 @@ struct Token {
   std::uint32_t offset = 0;  // in bytes
 };
 
-// A fault at a byte offset. Expressions are never echoed here; see render().
+// An error at a byte offset. It never quotes the expression; see render().
 struct Diagnostic {
   std::uint32_t offset = 0;
   std::string message;
 };
 
-// The tokens, ended by one End token, or the first fault.
+// Writes the tokens, with an End token last, or returns the first error.
 std::optional<Diagnostic> tokenize(std::string_view text, std::vector<Token>& tokens);
 
-struct Position {
+struct SourceLocation {
   int line = 1;    // from 1
   int column = 1;  // from 1, in code points
 };
-Position position_of(std::string_view text, std::uint32_t offset);
+SourceLocation location_of(std::string_view text, std::uint32_t offset);
 
 // "ERROR: <input>:1:3: message", the line and a marker, as cel-go prints it.
 std::string render(std::string_view text, const Diagnostic& fault);

@@ -1,5 +1,5 @@
-// The function tables, one a library. Rows of one name keep their order: the first that accepts the arguments
-// runs.
+// The function tables, one per library. Rows of one name keep their order: the first that accepts the
+// arguments runs.
 #pragma once
 
 #include <span>
@@ -18,14 +18,14 @@ std::span<const FunctionRow> optional_rows();        // optional.of, value, hasV
 std::span<const FunctionRow> amount_rows();          // quantity, semver
 std::span<const FunctionRow> network_rows();         // ip, cidr
 std::span<const FunctionRow> url_rows();             // url
-std::span<const FunctionRow> authorization_rows();   // path, check, allowed…: nothing to run on
+std::span<const FunctionRow> authorization_rows();   // path, check, allowed…: no authorizer exists
 std::span<const FunctionRow> named_format_rows();    // format.dns1123Label()…
 
-// Costs that several libraries use, as cel-go and Kubernetes count them.
+// Costs that several libraries use, as cel-go and Kubernetes compute them.
 std::uint64_t cost_of_traversal(std::span<const Extent> args,
                                 const Extent& result);  // a tenth of the first's size
 std::uint64_t cost_of_two_traversals(std::span<const Extent> args, const Extent& result);
-// Every item once; Kubernetes rounds down here, so texts under ten bytes are free.
+// Each item once; Kubernetes rounds down here, so texts under ten bytes are free.
 std::uint64_t cost_of_items(std::span<const Extent> args, const Extent& result);
 std::uint64_t cost_of_regex(std::span<const Extent> args, const Extent& result);  // text by pattern
 std::uint64_t tenth(std::uint64_t size);                                          // rounded up

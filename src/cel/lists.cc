@@ -36,7 +36,7 @@ Value is_sorted(Args a, Runtime&) {
   return Value::of_bool(true);
 }
 
-// The `+` of one kind; null pointer for kinds that have none here.
+// The `+` of one kind; null for kinds without one here.
 Implementation addition_of(Kind kind) {
   const std::string_view wanted = kind == Kind::Int        ? "(int, int) int"
                                   : kind == Kind::Uint     ? "(uint, uint) uint"

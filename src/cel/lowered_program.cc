@@ -7,10 +7,10 @@
 namespace berth::cel {
 namespace {
 
-// What the tree walker charges for a variable, and for each selection below it.
+// The tree walker's cost of a variable, and of each selection below it.
 constexpr std::uint64_t kReadCost = 1;
 constexpr std::uint64_t kFieldCost = 2 * kReadCost, kDomainCost = 3 * kReadCost, kEntryCost = 4 * kReadCost;
-// Texts of up to this many bytes cost 1 to compare.
+// Comparing texts of up to this many bytes costs 1.
 constexpr std::size_t kCheapText = 10;
 
 // `variable.field` of a declared object, as written without an optional.
@@ -20,7 +20,7 @@ bool is_field(const Node& node) {
   return target.kind == NodeKind::Identifier && target.slot < 0 && target.type->kind == TypeKind::Object;
 }
 
-// Selection or index by a literal text, in a map that is no optional one.
+// Selection or index by a literal text, in a map that is not optional.
 bool is_look_up(const Node& node, Value& key) {
   const bool select = node.kind == NodeKind::Select || node.kind == NodeKind::Presence;
   if (node.is_optional || node.args.empty() || is_optional(node.args[0]->type)) return false;
@@ -108,8 +108,8 @@ bool LoweredProgram::lower_call(const Node& node, Step& step) {
   return false;
 }
 
-// One evaluation. Wherever a step does not know, the cost goes back to where the step began and the tree
-// walker takes the node from there.
+// One evaluation. When a step cannot handle its operands, the cost is reset to the start of the step and the
+// tree walker evaluates the node.
 class LoweredProgram::Machine {
  public:
   Machine(const std::vector<Step>& steps, Evaluator& evaluator)
@@ -175,7 +175,7 @@ class LoweredProgram::Machine {
     return found;
   }
 
-  // An error of an operand ends a strict call, whose own cost is 1 then.
+  // An operand's error ends a strict call; the call itself costs 1 then.
   Value failed(Value fault) {
     if (evaluator_.is_over_budget()) return evaluator_.budget_error();
     ++cost_;

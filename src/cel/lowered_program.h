@@ -1,5 +1,5 @@
 // A checked tree lowered for speed: reads of the device's entries, comparisons and logic as a flat list of
-// steps; what is none of these is left to the tree walker, and so is every step whose operands are unusual.
+// steps. The tree walker evaluates every other node, and every step with unusual operands.
 //
 // Owner: a Program, immutable, shared by threads. Cost of a step some 10 ns. The value, the error and the
 // cost are the tree walker's.
@@ -15,20 +15,20 @@ namespace berth::cel {
 
 class LoweredProgram {
  public:
-  // `root` is folded, and outlives the code.
+  // `root` is folded and outlives this object.
   explicit LoweredProgram(const Node& root);
   // Adds the cost to the evaluator's.
   Value run(Evaluator& evaluator) const;
 
  private:
   enum class Op : std::uint8_t {
-    Walk,      // the tree walker does it
+    Walk,      // left to the tree walker
     Constant,  // node.constant
     Field,     // of the object that a variable holds
     Entry,     // of a map in a map in a field of such an object
     HasEntry,
     Equal,  // or not
-    Less,   // of two ints: `order` says which comparison
+    Less,   // of two ints; `order` is the operator
     Not,
     And,
     Or,

@@ -43,7 +43,7 @@ NodeRef list_of(std::uint32_t offset, NodeRef item) {
   return node;
 }
 
-// A macro call taken apart: the receiver, the one or two variables, the expressions behind them.
+// The parts of a macro call: the receiver, the one or two variables, the expressions after them.
 struct Parts {
   std::uint32_t offset = 0;
   NodeRef target;
@@ -126,7 +126,7 @@ NodeRef bound(std::uint32_t at, std::string variable, NodeRef value, NodeRef bod
   return node;
 }
 
-// The receiver is bound, not copied: chains would double with every link.
+// The receiver is bound, not copied: a copy would double with every link of a chain.
 NodeRef opt_map_with(Parts& p, NodeRef present) {
   const auto at = p.offset;
   NodeRef has = member_call(at, "hasValue", name(at, "@target"));

@@ -1,5 +1,5 @@
-// Message literals: protobuf's wrappers, Timestamp and Duration. Declared objects have a type but cannot be
-// made.
+// Message literals: protobuf's wrappers, Timestamp and Duration. Declared objects have a type but no
+// literals.
 #pragma once
 
 #include <string_view>
@@ -10,10 +10,10 @@
 
 namespace berth::cel {
 
-// The type of `name{…}` and its fields; null pointer for an unknown name.
+// The type of `name{…}` and its fields; null for an unknown name.
 TypeRef message_type(std::string_view name, const Environment& environment, std::vector<Field>& fields);
 
-// The value of a message literal whose field values are `values`.
+// The value of a message literal with these field values.
 Value message_value(const Node& node, std::span<const Value> values);
 
 }  // namespace berth::cel

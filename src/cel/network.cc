@@ -18,7 +18,7 @@ struct Address {
   friend bool operator==(const Address&, const Address&) = default;
 };
 
-// Writes four bytes, or says what is wrong.
+// Writes four bytes, or returns the error.
 std::string parse_v4(std::string_view text, std::uint8_t* out) {
   std::size_t field = 0;
   int value = 0, digits = 0;
@@ -100,7 +100,7 @@ bool is_mapped(const Address& address) {
   return address.bytes[10] == 0xFF && address.bytes[11] == 0xFF;
 }
 
-// The fault in Go's words, or empty.
+// The error in Go's words, or empty.
 std::string parse_address(std::string_view text, Address& address) {
   for (const char c : text) {
     if (c == '.') {
@@ -113,7 +113,7 @@ std::string parse_address(std::string_view text, Address& address) {
   return "unable to parse IP";
 }
 
-// Kubernetes refuses zones and IPv4-mapped addresses beyond what Go does.
+// Kubernetes refuses zones and IPv4-mapped addresses, which Go accepts.
 std::string checked_address(std::string_view text, Address& address) {
   const std::string quoted = "\"" + std::string(text) + "\"";
   const std::size_t zone = text.find('%');

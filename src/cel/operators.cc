@@ -114,7 +114,7 @@ Value differs(Args a, Runtime&) {
   return Value::of_bool(!equal(a[0], a[1]));
 }
 
-// Comparison for one operator; `Accept` says which orders are true.
+// The comparison of one operator; `Accept` lists the orders for which it is true.
 template <bool (*Accept)(Order)>
 Value ordered(Args a, Runtime&) {
   const Order order = compare(a[0], a[1]);
@@ -208,7 +208,7 @@ Value map_insert_map(Args a, Runtime& runtime) {
     name, "(duration, duration) bool", ordered<accept>, order_cost          \
   }
 
-// In cel-go's order: the first overload that fits says what an operand of unknown type is.
+// In cel-go's order: the first matching overload determines the type of an unknown operand.
 constexpr FunctionRow kOperatorsRows[] = {
     {"_&&_", "(bool, bool) bool", nullptr},
     {"_||_", "(bool, bool) bool", nullptr},

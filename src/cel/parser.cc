@@ -43,7 +43,7 @@ bool contains(const Container& container, std::string_view text) {
   return std::find(container.begin(), container.end(), text) != container.end();
 }
 
-// Recursive descent; after the first fault every function returns null.
+// Recursive descent; after the first error every function returns null.
 class Parser {
  public:
   explicit Parser(const std::vector<Token>& tokens) : tokens_(tokens) {}
@@ -61,7 +61,7 @@ class Parser {
   }
 
  private:
-  // Counts one level of nesting for as long as it lives.
+  // Counts one level of nesting during its lifetime.
   class Level {
    public:
     explicit Level(Parser& parser) : parser_(parser) { ++parser_.depth_; }
@@ -111,7 +111,7 @@ class Parser {
     return deepest;
   }
 
-  // Left-leaning chains nest without nesting calls of this parser; the tree's own depth bounds them.
+  // Left-leaning chains nest without nested calls of this parser; the tree's own depth bounds them.
   NodeRef measured(NodeRef node) {
     if (!node) return nullptr;
     node->depth = std::max<std::uint16_t>(node->depth, static_cast<std::uint16_t>(depth_of_args(*node) + 1));
@@ -145,7 +145,7 @@ class Parser {
     return balanced(strength == kOrStrength ? "_||_" : "_&&_", terms, offsets, 0, terms.size() - 1);
   }
 
-  // The tree of terms[low..high]; log-deep, so that long chains do not count as nesting.
+  // The tree of terms[low..high]; logarithmic depth, so that long chains do not count as nesting.
   NodeRef balanced(std::string_view function, std::vector<NodeRef>& terms,
                    const std::vector<std::uint32_t>& offsets, std::size_t low, std::size_t high) {
     if (low == high) return std::move(terms[low]);

@@ -1,6 +1,6 @@
-// From text to syntax tree: operator precedence, macros expanded, && and || chains balanced.
+// Parses text into a syntax tree: operator precedence, macros expanded, && and || chains balanced.
 //
-// Cost: linear in the text, apart from macros, which copy nothing but simple names.
+// Cost: linear in the text, apart from macros, which copy only simple names.
 // Refuses nesting over kNestingMax, so that every later walk may recurse.
 // Source: the CEL language definition; macros of cel-go's standard, optional, bindings, lists and
 // two-variable sets.

@@ -106,7 +106,7 @@ TEST(Parser, LongFlatChainsAreFine) {
   EXPECT_EQ(compile(dra_environment(), repeated("!", 8000) + "true").index(), 0u);
 }
 
-// Fragments joined at random reach deeper than random bytes.
+// Random sequences of fragments reach further into the parser than random bytes.
 const std::vector<std::string>& fragments() {
   static const std::vector<std::string> kFragments = {"device",
                                                       ".attributes",

@@ -8,14 +8,14 @@
 namespace berth::cel {
 namespace {
 
-// How far a chain of selections has come: the device, a map of domains, or one domain.
+// The current position of a chain of selections: the device, a map of domains, or one domain.
 struct AccessPath {
   enum class Level : std::uint8_t { Device, Domains, Entries } level = Level::Device;
   DeviceField field = kDeviceDriver;
   std::string domain;
 };
 
-// The literal text under which a selection or an index looks; nothing when it is computed.
+// The literal key of a selection or an index; nothing when it is computed.
 std::optional<std::string> literal_key(const Node& node) {
   if (node.kind == NodeKind::Select || node.kind == NodeKind::Presence) return node.name;
   const bool is_index = node.special == Special::Index || node.special == Special::OptionalIndex;
@@ -156,7 +156,7 @@ class Splitter {
     return AccessPath{AccessPath::Level::Domains, static_cast<DeviceField>(node.field_index), ""};
   }
 
-  // What a look-up below a place reads; nothing when the node is none.
+  // What a look-up reads; nothing when the node is not a look-up.
   std::optional<Seen> looked_up(const Node& node) {
     const bool member = is_call(node, "@in", 2);
     const bool literal =

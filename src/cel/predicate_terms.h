@@ -1,9 +1,8 @@
-// A device selector as logic over parts, each with what it reads of the device: a part that reads one
+// A device selector as logic over terms, each with the attributes that it reads: a term that reads one
 // attribute needs one evaluation for every distinct value of that attribute, not one for every device.
 //
-// Cost: one walk of the tree, and an evaluation of a part is the tree walker's. Threads: immutable, shared.
-// The parts' answers combine to the program's own: an error in one side of && or || is absorbed as CEL has
-// it.
+// Cost: one walk of the tree; a term is evaluated by the tree walker. Threads: immutable, shared. The results
+// of the terms combine to the program's: && and || absorb an error of one side, as in CEL.
 #pragma once
 
 #include <compare>
@@ -20,7 +19,7 @@ namespace berth::cel {
 
 struct Node;
 
-// A value that is no bool is an error wherever a selector can put it.
+// A result that is no bool is an error wherever a selector may have it.
 enum class TruthValue : std::uint8_t { False, True, Error };
 
 // A field of the device, or one entry of its attributes or capacity.
@@ -31,8 +30,8 @@ struct AttributeRef {
 };
 
 enum class TermKind : std::uint8_t {
-  Leaf,    // evaluate() answers
-  Domain,  // "has the device an entry in reads[0].domain?": `'d' in device.attributes`
+  Leaf,    // evaluated by evaluate()
+  Domain,  // whether the device has an entry in reads[0].domain: `'d' in device.attributes`
   And,     // of all parts, left to right
   Or,
   Not,     // parts[0]
@@ -44,21 +43,21 @@ class PredicateTerm {
   TermKind kind = TermKind::Leaf;
   std::vector<PredicateTerm> parts;
 
-  // Leaf: sorted, each once. With reads_all it may look at anything, and `reads` is empty.
+  // Leaf: sorted, each once. With reads_all it may read anything, and `reads` is empty.
   std::vector<AttributeRef> reads;
   bool reads_all = false;
-  // Leaf of one reading that is just `reading == constant` (or != with `is_negated`): true for that value,
-  // false for every other, an error where the device has none.
+  // Leaf of a single comparison `attribute == constant` (or != with `is_negated`): true for that value, false
+  // for every other, an error where the device has none.
   std::optional<Value> equals;
   bool is_negated = false;
 
   struct TermResult {
     TruthValue verdict = TruthValue::Error;
-    std::uint64_t cost = 0;  // above the limit: the verdict means nothing
+    std::uint64_t cost = 0;  // above the limit: the verdict is meaningless
   };
-  // Of a leaf or a domain, whose answer needs the whole device. `device` need only have what is read.
+  // For a leaf, or a domain that needs the whole device. `device` needs only the attributes that are read.
   TermResult evaluate(const ObjectSource& device, std::uint64_t cost_limit) const;
-  // The most that deciding `reading == constant` can cost.
+  // The largest possible cost of `attribute == constant`.
   std::uint64_t cost_of_equals() const;
 
  private:
@@ -69,8 +68,8 @@ class PredicateTerm {
   std::vector<const Node*> binds_;  // the enclosing cel.bind, outermost first
 };
 
-// `program` is of dra_environment() or one with the same variable. Parts of one leaf that reads everything
-// are possible for any program: split() always answers.
+// `program` is of dra_environment() or of one with the same variable. split() never fails: any program may
+// become a single leaf that reads everything.
 PredicateTerm split(const Program& program);
 
 }  // namespace berth::cel

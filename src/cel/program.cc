@@ -15,13 +15,13 @@ constexpr std::array<std::string_view, 10> kFoldedCalls = {"int",   "uint",     
                                                            "bytes", "timestamp", "duration", "type",   "dyn"};
 
 CompileError error_of(std::string_view text, const std::vector<Diagnostic>& faults) {
-  const Position position = position_of(text, faults[0].offset);
+  const SourceLocation position = location_of(text, faults[0].offset);
   CompileError error{position.line, position.column, faults[0].message, "compilation failed: "};
   for (std::size_t i = 0; i < faults.size(); ++i) error.text += (i ? "\n" : "") + render(text, faults[i]);
   return error;
 }
 
-// A hint stands behind Kubernetes' advice.
+// A hint follows Kubernetes' advice.
 Failure runtime_failure(std::string_view text) {
   const std::size_t advice = text.find(kMissingKeyAdvice);
   const std::size_t end = advice == text.npos ? text.size() : advice + kMissingKeyAdvice.size();
@@ -32,8 +32,8 @@ CompileError plain_error(std::string text) {
   return CompileError{1, 1, text, text};
 }
 
-// Replaces what is constant by its value, as cel-go's planner does: that decides which errors appear at
-// compile time and what is free of charge.
+// Replaces constants by their values, like cel-go's planner: this decides which errors appear at compile time
+// and which nodes are free of charge.
 class Folder {
  public:
   explicit Folder(Program::Impl& impl) : impl_(impl) {}

@@ -1,8 +1,8 @@
 // A compiled expression: compile once, evaluate often, from any thread.
 //
-// Cost: compilation is linear in the text times the overloads of each call; an evaluation costs what it
-// charges. Bounds: kExpressionBytesMax, kNestingMax, the cost limit, kTextBytesMax, kItemsMax. Source:
-// KEP-4381 device selectors; CEL as Kubernetes configures it.
+// Cost: compilation is linear in the text times the overloads of each call; an evaluation takes time in
+// proportion to its CEL cost. Bounds: kExpressionBytesMax, kNestingMax, the cost limit, kTextBytesMax,
+// kItemsMax. Source: KEP-4381 device selectors; CEL as Kubernetes configures it.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ namespace berth::cel {
 struct CompileError {
   int line = 0;
   int column = 0;
-  std::string message;  // the first fault, without its place
-  std::string text;     // every fault, as Kubernetes prints it
+  std::string message;  // the first error, without its position
+  std::string text;     // every error, as Kubernetes prints it
 };
 
-// What the result must be: a selector wants bool, or a dynamic value that turns out to be one.
+// The required result: bool for a selector, or a dynamic value that evaluates to one.
 enum class ResultRule : std::uint8_t { Selector, Any };
 
 struct CostBudget {
@@ -37,7 +37,7 @@ enum class FailureClass : std::uint8_t { Runtime, Cost };
 struct Failure {
   FailureClass failure_class = FailureClass::Runtime;
   std::string text;  // Kubernetes' sentence
-  std::string hint;  // what was probably meant, in our words; empty where nothing is known
+  std::string hint;  // the probable intention, in Berth's words; empty where unknown
 
   std::string text_and_hint() const { return hint.empty() ? text : text + "; " + hint; }
 };
@@ -47,21 +47,20 @@ struct EvalResult {
   std::uint64_t cost = 0;
 
   bool ok() const { return outcome.index() == 0; }
-  // The value must be there.
+  // Only for a result without an error.
   const Value& value() const { return std::get<Value>(outcome); }
   const Failure& failure() const { return std::get<Failure>(outcome); }
 };
 
 class Program {
  public:
-  // `variables` are in the environment's order. Values made from them may borrow; use the result before they
-  // go.
+  // `variables` are in the environment's order. The result may borrow from them; use it while they live.
   EvalResult evaluate(std::span<const Value> variables, CostBudget budget = {}) const;
-  // The same by the tree walker alone: slower, and the judge.
+  // The same by the tree walker alone: slower, and the judge of the lowered program.
   EvalResult walk(std::span<const Value> variables, CostBudget budget = {}) const;
 
-  // The most an evaluation can cost on a device within the API's limits; above kSelectorCostMax the API
-  // server refuses. An estimate: sizes of intermediate values are bounded from above, not followed exactly.
+  // An upper bound of the cost on a device within the API's limits; the API server refuses more than
+  // kSelectorCostMax. An estimate: sizes of intermediate values are bounded from above, not tracked exactly.
   std::uint64_t estimated_cost() const;
   // The static type of the result, as in "map(string, int)".
   std::string result_type() const;

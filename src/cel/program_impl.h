@@ -1,4 +1,4 @@
-// What a Program holds. For the phases behind the compiler only.
+// The contents of a Program. Only for the phases after the compiler.
 #pragma once
 
 #include <optional>

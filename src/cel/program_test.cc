@@ -54,11 +54,11 @@ TEST(Evaluation, Devices) {
   for (const auto& [text, expected] : kCases) EXPECT_EQ(answer(text), expected) << text;
 }
 
-// Asked of the real environment for new expressions, with and without the two gates.
+// Results of the real environment for new expressions, with and without the two gates.
 TEST(Environments, GatesTakeFromNewExpressions) {
   struct Row {
     const char* text;
-    const char* without_lists;  // the complaint; empty: legal
+    const char* without_lists;  // the error; empty: legal
     const char* without_capacity;
   };
   const std::string no_range =
@@ -92,7 +92,7 @@ TEST(Environments, GatesTakeFromNewExpressions) {
   }
 }
 
-// The authorization library is declared, and nothing is there to ask it of.
+// The authorization library is declared, but no variable holds an authorizer.
 TEST(Environments, AuthorizationHasNoAuthorizer) {
   const std::string s = "device.attributes['gpu.example.com'].model";
   const std::vector<std::pair<std::string, std::string>> rows = {

@@ -1,5 +1,5 @@
-// Compares with answers recorded from the real environment: value and error class must agree; of costs and
-// error texts at least as many as did so far.
+// Compares with results recorded from the real environment: value and error class must agree; the number of
+// equal costs and error texts must not fall.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -63,7 +63,7 @@ Answer recorded_answer(const Json& line) {
   return {std::string(expect.string_at("error")), std::string(expect.string_at("text"))};
 }
 
-// Where we answer otherwise on purpose.
+// Intended differences.
 struct Difference {
   const char* expression;
   const char* ours;

@@ -11,7 +11,7 @@ class Re2Regex : public Regex {
       : pattern_(re2::StringPiece(pattern.data(), pattern.size()), options()) {}
 
   bool ok() const { return pattern_.ok(); }
-  // In the words of Go's regexp, which is what users of Kubernetes see.
+  // In the words of Go's regexp, which users of Kubernetes see.
   std::string reason() const {
     std::string text = pattern_.error();
     switch (pattern_.error_code()) {

@@ -1,4 +1,4 @@
-// RE2 patterns behind a type of ours, so that no header shows the library.
+// RE2 patterns behind Berth's own type, so that no header includes the library.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace berth::cel {
 
-// Memory one compiled pattern may use.
+// The memory limit of one compiled pattern.
 inline constexpr std::int64_t kRegexBytesMax = 4 * 1024 * 1024;
 
 class Regex {
  public:
-  // Null pointer and a reason when the pattern is refused.
+  // Null and a reason when the pattern is refused.
   static std::shared_ptr<const Regex> compile(std::string_view pattern, std::string& reason);
   virtual ~Regex() = default;
 

@@ -15,7 +15,7 @@ constexpr std::int64_t kNanosPerSecond = 1000000000;
 constexpr std::int64_t kFirstSecond = -62135596800;  // 0001-01-01T00:00:00Z
 constexpr std::int64_t kLastSecond = 253402300799;   // 9999-12-31T23:59:59Z
 
-// The digits at the front as a number; false unless exactly `count` digits are there.
+// Removes the leading digits and returns them as a number; false unless there are exactly `count`.
 bool take_digits(std::string_view& text, std::size_t count, int& number) {
   if (text.size() < count) return false;
   number = 0;
@@ -133,7 +133,7 @@ std::int64_t nth_sunday(std::chrono::year year, unsigned month, unsigned n) {
   return sys_days{year / std::chrono::month{month} / Sunday[n]}.time_since_epoch().count();
 }
 
-// Zones by rule, current law: enough for selectors, which have no clock and compare constants.
+// Time zones by rule, current law: enough for selectors, which have no clock and compare constants.
 struct Zone {
   std::string_view name;
   int standard_minutes;

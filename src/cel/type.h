@@ -50,25 +50,25 @@ TypeRef wrapper_type(TypeRef primitive);
 TypeRef type_parameter(std::string name);
 
 bool is_dyn(const TypeRef& type);
-// A dynamic type that macros do not range over: protobuf's Any.
+// A dynamic type that macros cannot range over: protobuf's Any.
 bool is_any(const TypeRef& type);
 bool is_optional(const TypeRef& type);
 bool same_type(const TypeRef& a, const TypeRef& b);
 
-// "map(string, list(int))", as error messages show it.
+// "map(string, list(int))", the form of error messages.
 std::string type_text(const TypeRef& type);
 
-// What a type's text in a function table means: "list(A)", "map(K, V)", "optional(T)", "quantity", "dyn",
-// "any"… One capital letter is a type parameter. A text that is none of these is our mistake.
+// Parses a type in a function table: "list(A)", "map(K, V)", "optional(T)", "quantity", "dyn", "any"… One
+// capital letter is a type parameter. Asserts that the text is one of these.
 TypeRef parse_type(std::string_view text);
 
 // Bindings of type parameters, found by assignments.
 class Substitution {
  public:
-  // Whether a value of type `from` may stand where `to` is wanted. Keeps new bindings only on success.
+  // Whether a value of type `from` may be used where `to` is required. Keeps new bindings only on success.
   bool assign(const TypeRef& from, const TypeRef& to);
   bool assign_all(const std::vector<TypeRef>& from, const std::vector<TypeRef>& to);
-  // `type` with bound parameters replaced; free ones become dyn when asked.
+  // `type` with bound parameters replaced; free ones become dyn with ToDyn.
   enum class Free { Keep, ToDyn };
   TypeRef apply(const TypeRef& type, Free free) const;
 

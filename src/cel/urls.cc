@@ -95,7 +95,7 @@ std::string host_fault(std::string_view host) {
   return "";
 }
 
-// The fault in Go's words, or empty.
+// The error in Go's words, or empty.
 std::string parse(std::string_view text, Parts& parts) {
   for (const char c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return "net/url: invalid control character in URL";

@@ -1,6 +1,6 @@
 // UTF-8: check, count, decode and encode code points.
 //
-// Cost: linear. The decoders want valid text; expressions and API strings are checked where they enter.
+// Cost: linear. The decoders require valid text; expressions and API strings are checked on input.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ Order reversed(Order order) {
   return order;
 }
 
-// Integers meet doubles as doubles, as in cel-go: beyond 2^53 neighbours are equal.
+// An integer and a double compare as doubles, as in cel-go: neighbours beyond 2^53 are equal.
 Order compare_doubles(double a, double b) {
   return std::isnan(a) || std::isnan(b) ? Order::NotANumber : order_of(a, b);
 }

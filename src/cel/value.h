@@ -1,4 +1,4 @@
-// A CEL value: what literals, attributes and calls yield.
+// A CEL value: the result of literals, attributes and calls.
 //
 // Cost: 40 bytes; scalars, borrowed strings and borrowed sources need no heap. Copies share.
 // Threads: a value may be read by many; sources must be immutable while any value refers to them.
@@ -40,7 +40,7 @@ enum class Kind : std::uint8_t {
   Error,  // only inside an evaluation
 };
 
-// Items by position. Implement it to hand a column to an expression without copying.
+// Items by position. An implementation can pass a column to an expression without a copy.
 class ListSource {
  public:
   virtual ~ListSource() = default;
@@ -54,9 +54,9 @@ class MapSource {
   virtual ~MapSource() = default;
   virtual std::size_t size() const = 0;
   virtual Value key_at(std::size_t index) const = 0;
-  // Writes the value under `key` to `out`; false when there is none.
+  // Writes the value of `key` to `out`; false when absent.
   virtual bool find(const Value& key, Value& out) const = 0;
-  // What `in` answers. Differs from find() for DRA domains: an unknown one reads as an empty map.
+  // The result of `in`. Differs from find() for DRA domains: an unknown one reads as an empty map.
   virtual bool contains(const Value& key) const;
   // A sentence after "no such key", or empty.
   virtual std::string missing_key_hint(const Value& key) const;
@@ -70,7 +70,7 @@ class ObjectSource {
   // The field at its position in the declared ObjectType.
   virtual Value field(std::size_t index) const;
   virtual bool equals(const ObjectSource& other) const;
-  // What size-dependent costs count; 1 for an object without a size.
+  // The size for size-dependent costs; 1 for an object without a size.
   virtual std::size_t size() const { return 1; }
 };
 
@@ -103,7 +103,7 @@ class Value {
   static Value none();
   static Value error(std::string text);
 
-  // These refer to what the caller keeps alive for as long as the value or any copy of it is used.
+  // These refer to memory that the caller keeps alive as long as the value or any copy of it is used.
   static Value borrow_string(std::string_view text);
   static Value borrow_list(const ListSource& list);
   static Value borrow_map(const MapSource& map);
@@ -170,13 +170,13 @@ Order compare(const Value& a, const Value& b);
 // Equal values have equal hashes.
 std::size_t hash_of(const Value& value);
 
-// What size() and size-dependent costs count: code points, bytes, items, entries; 1 for anything else.
+// The size for size() and for size-dependent costs: code points, bytes, items, entries; 1 for anything else.
 std::size_t size_of(const Value& value);
 std::size_t code_point_count(std::string_view text);
 
-// What string() gives for scalars; other kinds as in debug_text.
+// The result of string() for scalars; debug_text for other kinds.
 std::string text_of(const Value& value);
-// The shortest decimal text that reads back as the same double, as Go prints it.
+// The shortest decimal text that parses to the same double, as Go prints it.
 std::string double_text(double value);
 
 // For messages and tests: strings quoted, maps in their order.

@@ -140,8 +140,8 @@ void ApiServerComponent::stop(Duration grace) {
   server_->close_watches();
   if (transport_) transport_->stop(grace);
   transport_.reset();
-  // Work of the pool may submit to the store and the store's answers may post to the pool: both end in this
-  // order.
+  // Work of the pool may submit to the store, and the store's results may post to the pool: this order ends
+  // both.
   pool_->stop();
   store_.reset();
   server_.reset();

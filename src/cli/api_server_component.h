@@ -1,4 +1,4 @@
-// The API server as a part of the process: store, pool, routes, transport, kubeconfig.
+// The API server as a component of the process: store, pool, routes, transport, kubeconfig.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@ namespace berth::cli {
 struct ServerOptions {
   std::string data_directory;  // empty: in memory
   std::string listen = "127.0.0.1:0";
-  std::string kubeconfig;                // written once the server is ready; empty: nowhere
-  bool kubeconfig_is_temporary = false;  // it goes with its folder when the server stops
+  std::string kubeconfig;                // written once the server is ready; empty: none
+  bool kubeconfig_is_temporary = false;  // removed with its folder when the server stops
   std::string audit_log;
   std::size_t watch_window_events = store::StoreOptions{}.watch_window_events;
   bool insecure = false;
@@ -35,18 +35,17 @@ class RequestCounts;
 // Owner: the main thread. Serves from start() until stop().
 class ApiServerComponent {
  public:
-  // Opens the store and makes the default objects; nothing is reachable yet.
+  // Opens the store and creates the default objects; nothing is reachable yet.
   static Result<std::unique_ptr<ApiServerComponent>> open(ServerOptions options, const api::Gates& gates);
   ~ApiServerComponent();
 
-  // Binds and answers requests; /readyz says no until ready().
+  // Binds and serves requests; /readyz fails until ready().
   Status start();
-  // /readyz says ok, and the kubeconfig appears.
+  // /readyz succeeds, and the kubeconfig is written.
   Status ready();
   void stop(Duration grace);
 
-  // What /metrics tells beside the server's own, and further pages; empty takes it back. Called on the
-  // server's threads.
+  // Metrics beside the server's own, and further pages; empty removes them. Called on the server's threads.
   struct Shown {
     std::function<void(MetricsText&)> metrics;
     std::function<std::optional<std::string>(std::string_view path)> pages;
@@ -57,7 +56,7 @@ class ApiServerComponent {
   store::Store& store() { return *store_; }
   // "https://127.0.0.1:6443"
   const std::string& url() const { return url_; }
-  // Where the kubeconfig is written; empty when nowhere.
+  // Where the kubeconfig is written; empty for none.
   const std::string& kubeconfig() const { return options_.kubeconfig; }
   // Empty in memory.
   const std::string& data_directory() const { return options_.data_directory; }

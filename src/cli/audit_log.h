@@ -1,4 +1,4 @@
-// One JSON line per request, in the order of their answers: what `--audit-log` writes.
+// One JSON line per request, in the order of the responses: the lines of `--audit-log`.
 #pragma once
 
 #include <string>

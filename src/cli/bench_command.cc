@@ -21,7 +21,7 @@ struct BenchCommand {
   std::string output = "table";
 };
 
-// A directory for one run of a measurement, gone at its end.
+// A temporary directory for one measurement.
 class ScratchDirectory {
  public:
   explicit ScratchDirectory(const char* purpose) {
@@ -45,7 +45,7 @@ struct Run {
   std::size_t offered_per_s;
 };
 constexpr Run kRuns[] = {{"sustained", 0}, {"offered", 500}};  // throughput, then latency under a steady load
-constexpr double kOthersShareMax = 0.1;                        // above it figures are not worth comparing
+constexpr double kOthersShareMax = 0.1;                        // figures with more are not comparable
 
 void tell_progress(const bench::DraFillShape& shape) {
   const std::string pace = shape.offered_per_s == 0 ? "as fast as they are taken"
@@ -54,7 +54,7 @@ void tell_progress(const bench::DraFillShape& shape) {
                shape.pods_before, shape.pods_measured, pace.c_str());
 }
 
-// A control plane as of `berth up`, on a durable store, without its simulated nodes.
+// A control plane like that of `berth up`, on a durable store, without simulated nodes.
 Result<bench::DraFillResult> measure(const bench::DraFillShape& shape) {
   tell_progress(shape);
   const ScratchDirectory directory("dra-fill-");

@@ -58,7 +58,7 @@ int run(int argc, char** argv) {
   Commands commands;
   add_components(app, commands);
   add_tools(app, commands);
-  // CLI11 would say that a subcommand is missing, not which one it does not know.
+  // CLI11's message says that a subcommand is missing, not which one is unknown.
   const std::string_view first = argc > 1 ? argv[1] : "-";
   const auto is_first = [first](const CLI::App* command) { return command->get_name() == first; };
   if (!first.starts_with('-') && app.get_subcommands(is_first).empty()) {

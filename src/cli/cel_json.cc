@@ -18,7 +18,7 @@ Error wrong(std::string_view member, std::string_view why) {
   return Error(ErrorCode::Invalid, std::string(member), std::string(why));
 }
 
-// A number as JSON has it, or its text.
+// A JSON number, or its text.
 template <class T>
 Result<T> number_of(std::string_view member, const Json& json) {
   T value{};
@@ -88,7 +88,7 @@ cel::TypeRef dyn() {
   return cel::simple_type(TypeKind::Dyn);
 }
 
-// Members of a JSON object are entries with a text as key; an array holds [key, value] pairs.
+// Members of a JSON object are entries with text keys; an array holds [key, value] pairs.
 Result<TypedValue> map_of(const Json& json) {
   cel::MapBuilder map;
   if (json.is_object()) {
@@ -117,7 +117,7 @@ Result<Value> attribute_of(const Json& json) {
   if (const Json* text = json.find("version")) {
     const Result<SemVer> version = text->is_string() ? parse_semver(text->as_string())
                                                      : Result<SemVer>(wrong("version", "must be a string"));
-    // What cannot be parsed fails when an expression reads it.
+    // A text that does not parse fails when an expression reads it.
     return version ? Value::of_semver(*version) : Value::error(std::string(version.error().message()));
   }
   for (const char* scalar : {"string", "int", "bool"})

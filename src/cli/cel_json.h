@@ -1,8 +1,7 @@
 // CEL values in JSON lines: typed values and devices in, results out.
 //
 // Source: outer surface, `berth cel`. A typed value has one member that names its kind: {"int":"1"},
-// {"list":[{"string":"a"}]}. Plain results: int and uint are strings, bytes base64, as protobuf's JSON has
-// them.
+// {"list":[{"string":"a"}]}. Plain results: int and uint are strings, bytes base64, as in protobuf's JSON.
 #pragma once
 
 #include "base/json.h"

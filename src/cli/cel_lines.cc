@@ -7,7 +7,7 @@
 namespace berth::cli {
 namespace {
 
-// Answers with an error, whatever was asked.
+// Adds an error to the answer, whatever the request.
 Json failed(Json answer, const char* error_class, std::string_view text) {
   answer["error"] = error_class;
   answer["text"] = text;

@@ -25,7 +25,7 @@ void add_flag(CLI::App& command, const ConfigurationField& field, Component comp
   option->type_name(std::string(type_name(field)));
   const bool many =
       std::holds_alternative<ListField>(field.type) || std::holds_alternative<GatesField>(field.type);
-  // A switch that stands alone would be given its default.
+  // A switch without a value would otherwise get its default.
   const bool toggle = std::holds_alternative<SwitchField>(field.type);
   if (!toggle) option->default_str(default_text(field, component));
   option->expected(toggle ? 0 : 1, many ? CLI::detail::expected_max_vector_size : 1);

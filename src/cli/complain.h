@@ -1,4 +1,4 @@
-// What a command says when it fails.
+// The message of a failed command.
 #pragma once
 
 #include "base/result.h"

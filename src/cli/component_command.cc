@@ -26,7 +26,7 @@ constexpr Duration kStepPeriod = Duration::millis(100);
 constexpr Duration kStopGrace = Duration::millis(1500);
 constexpr Duration kHeadStart = Duration::seconds(1);
 constexpr Duration kHeadStartPeriod = Duration::millis(5);
-constexpr Duration kReleaseLimit = Duration::millis(400);  // of the two seconds that a stop may take
+constexpr Duration kReleaseLimit = Duration::millis(400);  // of the two seconds for a stop
 
 plane::ControlPlaneOptions part_options(Component component, const Configuration& config) {
   plane::ControlPlaneOptions options = plane_options(config);
@@ -47,7 +47,7 @@ client::ElectionOptions election_options(const Configuration& config) {
   return options;
 }
 
-// Whether this process leads, and its term; shared with the pages' thread.
+// Whether this process leads, and its term; shared with the status server's thread.
 struct Term {
   std::atomic<bool> leads = false;
   std::atomic<std::uint64_t> epoch = 0;
@@ -68,7 +68,7 @@ std::string metrics_of(const ControlPlaneLoops& plane, const Term& term, const S
   return text.take();
 }
 
-// Where the agent looks for the node's plugin sockets becomes a link to kubelet's folder.
+// The folder of the agent's plugin sockets becomes a link to kubelet's.
 Status link_to_kubelet(const std::string& nodes_directory, const Configuration& config) {
   std::error_code trouble;
   if (!std::filesystem::is_directory(config.kubelet_directory, trouble))
@@ -83,7 +83,7 @@ Status link_to_kubelet(const std::string& nodes_directory, const Configuration& 
                "cannot be made a link to " + config.kubelet_directory + ": " + trouble.message());
 }
 
-// The agent of the one node; null for the other parts.
+// The agent of the node; null for the other components.
 Result<std::unique_ptr<health::NodeAgents>> start_agent(Component component, const Configuration& config,
                                                         health::HealthFeed& feed, const Clock& clock) {
   if (component != Component::NodeAgent) return std::unique_ptr<health::NodeAgents>();
@@ -93,8 +93,8 @@ Result<std::unique_ptr<health::NodeAgents>> start_agent(Component component, con
   return health::NodeAgents::start(folder, {config.node}, feed, clock, health_timing(config));
 }
 
-// Steps the election until it is known who leads, for a short while: who leads from the start need not list
-// everything twice.
+// Steps the election until the leader is known, for a short while: a process that leads from the start need
+// not list everything twice.
 LeaderState first_state(LeaderElectionRunner& leading, const Clock& clock, const StopSignal& stop) {
   const Time end = clock.monotonic() + kHeadStart;
   for (;;) {

@@ -1,5 +1,5 @@
-// `berth scheduler`, `berth binder` and `berth node-agent`: a part of the control plane against an API server
-// elsewhere.
+// `berth scheduler`, `berth binder` and `berth node-agent`: a component of the control plane against an API
+// server elsewhere.
 #pragma once
 
 #include "cli/configuration.h"

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kApiVersion = "config.berth.dev/v1alpha1", kKind = "BerthConfiguration";
 constexpr std::size_t kConfigurationBytesMax = 1u << 20;
 
-// A pair of fields of which the first may not exceed the second.
+// Two fields; the first may not exceed the second.
 struct Order {
   Duration Configuration::* low;
   Duration Configuration::* high;
@@ -37,7 +37,7 @@ const ConfigurationField* find_field(std::string_view path) {
   return nullptr;
 }
 
-// Whether fields that the part knows stand below `path`; an empty path is the whole file.
+// Whether the component has fields below `path`; an empty path is the whole file.
 bool is_section(std::string_view path, Component component) {
   const std::string prefix = std::string(path) + ".";
   return std::any_of(configuration_fields().begin(), configuration_fields().end(),
@@ -57,7 +57,7 @@ std::string parts_with(std::string_view path) {
   return parts;
 }
 
-// How many bytes both begin with: for "did you mean".
+// The length of the common prefix: for "did you mean".
 std::size_t common(std::string_view a, std::string_view b) {
   const auto [left, right] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   (void)right;
@@ -78,7 +78,7 @@ std::string nearest_path(std::string_view path, Component component) {
   return std::string(nearest);
 }
 
-// The first pair that is the wrong way round.
+// The first pair in the wrong order.
 const Order* wrong_order(Component component, const Configuration& configuration) {
   for (const Order& order : kOrders)
     if (field_of(order.low).known_to(component) && configuration.*order.low > configuration.*order.high)
@@ -92,7 +92,7 @@ std::string too_long(const Order& order, Component component, const Configuratio
          std::string(high.path) + ", which is " + value_of(high, component, configuration).as_string();
 }
 
-// One document being read over a configuration.
+// Reads one document over a configuration.
 class Reader {
  public:
   Reader(Component component, std::string_view text, const std::string& file, int document,
@@ -163,7 +163,7 @@ class Reader {
                              (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
   }
 
-  // The gate stands in quotes where the sentence begins.
+  // The message begins with the gate in quotes.
   Error refused_gate(const Error& error) const {
     const std::string& message = error.message();
     const std::size_t end = message.find('"', 1);
@@ -193,12 +193,12 @@ Status apply_flags(Component component, const GivenFlags& flags, Configuration& 
   return {};
 }
 
-// "`text`", or a dash where there is nothing.
+// "`text`", or a dash for an empty text.
 std::string code(std::string_view text) {
   return text.empty() ? "–" : "`" + std::string(text) + "`";
 }
 
-// Of each part, where they differ.
+// By component, where they differ.
 std::string defaults_text(const ConfigurationField& field) {
   if (std::holds_alternative<GatesField>(field.type)) return "of the part";
   std::string all;

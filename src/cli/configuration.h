@@ -1,8 +1,9 @@
-// What a running part of Berth is told, as one table: kind BerthConfiguration, config.berth.dev/v1alpha1.
+// The configuration of a running component, as one table: kind BerthConfiguration, config.berth.dev/v1alpha1.
 //
-// A row of configuration.def is a field: where it stands in the file, its flag, its type with bounds, which
-// parts know it, its default, what it means. Members, flags, parsing, printing and the page
-// docs/configuration.md all derive from the rows. Pure but for effective_configuration, which reads one file.
+// A row of configuration.def is a field: its path in the file, its flag, its type with bounds, the components
+// that have it, its default, its meaning. Members, flags, parsing, printing and the page
+// docs/configuration.md all derive from the rows. Pure, apart from effective_configuration, which reads one
+// file.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +21,14 @@ namespace berth::cli {
 
 enum class Component : std::uint8_t { Up, ApiServer, Scheduler, Binder, NodeAgent };
 inline constexpr std::size_t kComponentCount = 5;
-// As the command is called: "node-agent".
+// The name of its command: "node-agent".
 std::string_view name_of(Component component);
-// What the feature gates of the part start from.
+// The defaults of the component's feature gates.
 api::GateDefaults gate_defaults(Component component);
 
 struct Configuration;
 
-// What a text must be; only a path may be empty, and not as the entry of a list.
+// The rule for a text; only a path may be empty, and not as the entry of a list.
 enum class TextRule : std::uint8_t { Path, Listen, Label, Subdomain };
 
 struct TextField {
@@ -65,7 +66,7 @@ struct GatesField {
   Value Configuration::* member;
 };
 
-// One member a field; docs/configuration.md says what each means.
+// One member per field; docs/configuration.md documents each.
 struct Configuration {
 #define FIELD(type, member, ...) type::Value member{};
 #include "cli/configuration.def"
@@ -87,29 +88,29 @@ struct ConfigurationField {
   std::string_view long_flag() const { return flag.substr(flag.find("--")); }
 };
 
-// In the order of printing; the fields of a section stand together.
+// In the order of printing; the fields of a section are adjacent.
 std::span<const ConfigurationField> configuration_fields();
 
 Configuration default_configuration(Component component);
 
-// Flags by row, with their values as given; an empty value is a flag that stands alone.
+// Flags by row, with their values as given; an empty value is a flag without a value.
 using GivenFlags = std::map<const ConfigurationField*, std::vector<std::string>>;
 
-// The defaults, changed by `file` (empty: none), changed by the flags. An error of a flag has the flag as its
-// path and one of the file the file, document, line and field: "berth.yaml:4: document 1:
+// The defaults, overridden by `file` (empty: none), overridden by the flags. An error of a flag has the flag
+// as its path and one of the file the file, document, line and field: "berth.yaml:4: document 1:
 // binding.gangTimeout".
 Result<Configuration> effective_configuration(Component component, const std::string& file,
                                               const GivenFlags& flags);
 
-// Reads one BerthConfiguration over `configuration`. Refuses other kinds, fields that the part does not know,
-// values of a wrong type or beyond their bounds, keys that stand twice and further documents.
+// Reads one BerthConfiguration over `configuration`. Refuses other kinds, fields that the component does not
+// have, values of a wrong type or beyond their bounds, duplicate keys and further documents.
 Status apply_configuration(Component component, std::string_view text, const std::string& file,
                            Configuration& configuration);
 
-// Every field that the part knows, and every gate, in YAML. Reading it back gives the same text.
+// Every field of the component, and every gate, in YAML. Reading it back gives the same text.
 std::string configuration_text(Component component, const Configuration& configuration);
 
-// The fields as a table in Markdown, which stands in docs/configuration.md.
+// The fields as the Markdown table of docs/configuration.md.
 std::string configuration_reference();
 
 // The gates of a configuration that effective_configuration accepted.

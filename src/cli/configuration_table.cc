@@ -56,7 +56,7 @@ std::span<const ConfigurationField> configuration_fields() {
   return kFields;
 }
 
-// What other rooms decide for themselves is asked of them.
+// The defaults of other rooms are taken from their options.
 Configuration default_configuration(Component component) {
   const plane::ControlPlaneOptions plane;
   const health::HealthTiming health;

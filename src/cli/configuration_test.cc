@@ -23,7 +23,7 @@ const ConfigurationField* row_of(std::string_view path) {
   return nullptr;
 }
 
-// A text that a flag of this field takes and that is not its default.
+// A text that a flag of this field accepts and that is not its default.
 std::vector<std::string> other_value(const ConfigurationField& field, Component component) {
   if (const auto* text = std::get_if<TextField>(&field.type))
     return {text->rule == TextRule::Path     ? "/some where/\"x\""
@@ -152,7 +152,7 @@ TEST(Configuration, ReachesTheLoops) {
 }
 
 struct Wrong {
-  std::string text;   // after the head, unless it has one itself
+  std::string text;   // after the head, unless it has its own
   std::string place;  // "f:3: document 1: field"
   std::string says;
 };

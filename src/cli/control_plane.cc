@@ -11,12 +11,12 @@ namespace {
 
 constexpr Duration kFiguresPeriod = Duration::seconds(1);
 
-// What one loop shows of its engine, from time to time.
+// A loop's snapshot of its engine, refreshed periodically.
 template <class Figures>
 class Shown {
  public:
   explicit Shown(const Clock& clock) : clock_(clock) {}
-  // On the loop's thread.
+  // Called on the loop's thread.
   template <class Take>
   void refresh(Take take) {
     const Time now = clock_.monotonic();

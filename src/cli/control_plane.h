@@ -17,32 +17,32 @@ class DecisionSink;
 
 namespace berth::cli {
 
-// What a configuration says to the loops and to the nodes' agents.
+// The options of a configuration for the loops and the nodes' agents.
 plane::ControlPlaneOptions plane_options(const Configuration& configuration);
 health::HealthTiming health_timing(const Configuration& configuration);
 
 // Owner: the main thread. Runs from construction until stop().
 class ControlPlaneLoops {
  public:
-  // All outlive it; `decisions` (or null) keeps every decision. Deciders run on wall time of `clock`. Without
-  // a leadership the loops follow and decide nothing until lead().
+  // All outlive it; `decisions` (or null) stores every decision. Deciders run on wall time of `clock`.
+  // Without a leadership the loops follow and decide nothing until lead().
   ControlPlaneLoops(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
                     plane::ControlPlaneOptions options,
                     std::optional<client::Leadership> leadership = client::Leadership{},
                     explain::DecisionSink* decisions = nullptr);
   ~ControlPlaneLoops();
 
-  // Every loop has seen every list.
+  // Every loop has received every list.
   bool synced() const;
-  // Leads from now on, once everything was listed again.
+  // Leads once everything has been listed again.
   void lead(client::Leadership leadership);
-  // Thread-safe. Figures are about a second old.
+  // Thread-safe. Values are about a second old.
   void write_metrics(MetricsText& text) const;
-  // Thread-safe: what the scheduler decided of one pod or group (explain/decision_history.h).
+  // Thread-safe: the scheduler's decisions about one pod or group (explain/decision_history.h).
   std::optional<std::string> page(std::string_view path) const;
-  // Lines of the decision log of an earlier process.
+  // Adds lines of the decision log of an earlier process.
   void remember(std::string_view decisions);
-  // Lets writes under way end, at most `grace`.
+  // Waits for writes in flight, at most `grace`.
   void stop(Duration grace);
 
  private:

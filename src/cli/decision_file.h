@@ -1,8 +1,8 @@
 // The decision log on disk: one JSON line a decision, appended, in the data directory.
 //
 // Owner: the scheduler's thread, which only adds to a buffer while it decides; flush() writes between
-// decisions. A process that dies loses at most what it decided since its last step: those decisions are not
-// in the API either, or stand there with their ids.
+// decisions. A process that dies loses at most the decisions since its last step: these are either not in the
+// API, or their objects have their ids.
 #pragma once
 
 #include <memory>
@@ -13,16 +13,16 @@
 
 namespace berth::cli {
 
-inline constexpr std::size_t kDecisionFileBytesMax = 64u << 20;  // then a new file is begun, one old is kept
+inline constexpr std::size_t kDecisionFileBytesMax = 64u << 20;  // then a new file begins, one old is kept
 inline constexpr std::size_t kDecisionBytesRead = 4u << 20;
-// What waits for the end of a step; more is written at once.
+// The buffer until the end of a step; more is written at once.
 inline constexpr std::size_t kDecisionBufferBytesMax = 4u << 20;
 
 class DecisionFile final : public explain::DecisionSink {
  public:
   static Result<std::unique_ptr<DecisionFile>> open(const std::string& directory);
 
-  // The end of the log as an earlier process left it: whole lines, at most kDecisionBytesRead.
+  // The end of an earlier process's log: whole lines, at most kDecisionBytesRead.
   static std::string tail(const std::string& directory);
 
   void append(std::string_view line) override;

@@ -15,7 +15,7 @@ namespace berth::cli {
 namespace {
 
 struct DoctorCommand {
-  std::string kubeconfig;  // empty: as kubectl finds it
+  std::string kubeconfig;  // empty: the same search as kubectl's
   install::DoctorOptions options;
 };
 

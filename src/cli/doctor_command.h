@@ -1,4 +1,4 @@
-// `berth doctor`: what keeps Berth from scheduling on a cluster.
+// `berth doctor`: what prevents Berth from scheduling on a cluster.
 #pragma once
 
 #include "cli/commands.h"

@@ -22,11 +22,11 @@ namespace berth::cli {
 namespace {
 
 struct ExplainCommand {
-  std::string kind;  // pod or podgroup, or kubectl's short words for them
+  std::string kind;  // pod or podgroup, or kubectl's short names for them
   std::string name;
   std::string ns;          // empty: the kubeconfig's
-  std::string kubeconfig;  // empty: as kubectl finds it
-  std::string server;      // where the scheduler's record is served; empty: the API server
+  std::string kubeconfig;  // empty: the same search as kubectl's
+  std::string server;      // serves the scheduler's record; empty: the API server
   std::string output = "table";
 };
 
@@ -70,7 +70,7 @@ std::string shown(const ExplainCommand& command, api::Kind kind, const Json& exp
   return explain::explanation_text(explanation, detail, colour_wanted());
 }
 
-// 1 when there is no such object.
+// 1 when the object does not exist.
 int run_explain(const ExplainCommand& command) {
   const auto* row = std::find_if(std::begin(kKinds), std::end(kKinds),
                                  [&](const KindWord& known) { return known.word == command.kind; });

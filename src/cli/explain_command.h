@@ -1,4 +1,4 @@
-// `berth explain pod|podgroup NAME`: why it waits, or why it is there.
+// `berth explain pod|podgroup NAME`: why it waits, or why it is on its node.
 #pragma once
 
 #include "cli/commands.h"

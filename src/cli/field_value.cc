@@ -105,7 +105,7 @@ Status set(const ListField& field, const std::vector<std::string>& texts, Config
   return {};
 }
 
-// The gates themselves are judged together, once file and flags are known.
+// The gates are validated together, once file and flags are known.
 void add_gates(const GatesField& field, const std::string& text, Configuration& configuration) {
   std::string& all = configuration.*field.member;
   all.append(all.empty() || text.empty() ? "" : ",").append(text);

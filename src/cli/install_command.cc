@@ -22,7 +22,7 @@ namespace berth::cli {
 namespace {
 
 struct InstallCommand {
-  std::string kubeconfig;  // empty: as kubectl finds it
+  std::string kubeconfig;  // empty: the same search as kubectl's
   std::string ns = std::string(install::kNamespaceDefault);
   std::string image = std::string("berth:") + kBerthVersion;
   std::int64_t replicas = 2;
@@ -32,7 +32,7 @@ struct InstallCommand {
   bool service_monitor = false;
   bool dashboards = false;
   bool dry_run = false;
-  bool crds = false;  // of uninstall
+  bool crds = false;  // for uninstall
 };
 
 struct CrdsCommand {

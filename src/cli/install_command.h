@@ -1,4 +1,4 @@
-// `berth crds`, `berth install`, `berth uninstall`: what Berth consists of on a cluster.
+// `berth crds`, `berth install`, `berth uninstall`: Berth's objects on a cluster.
 #pragma once
 
 #include "cli/commands.h"

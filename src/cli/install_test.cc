@@ -1,4 +1,4 @@
-// What an installation says, against what the other rooms do: columns, rules and rights.
+// An installation compared with the other rooms: columns, rules and rights.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -27,7 +27,7 @@ constexpr const char* kChartFolder = "deploy/helm/berth/";
 TEST(Installation, PrintsTheColumnsOfTheEmbeddedServer) {
   const api::ResourceInfo* resource = api::find_resource("scheduling.berth.dev", "v1alpha1", "bindrequests");
   ASSERT_NE(resource, nullptr);
-  const auto served = server::columns_of(*resource).columns.subspan(1);  // Name stands there by itself
+  const auto served = server::columns_of(*resource).columns.subspan(1);  // Name is implicit there
   const auto defined = install::bind_request_columns();
   ASSERT_EQ(served.size(), defined.size());
   for (std::size_t i = 0; i < served.size(); ++i) {
@@ -46,7 +46,7 @@ TEST(Chart, IsTheOneOfTheTree) {
     EXPECT_TRUE(entry.is_directory() || files.contains(entry.path())) << entry.path();
 }
 
-// A document as `berth cel` takes variables.
+// A document in the form of `berth cel` variables.
 Json cel_variable(const Json& value) {
   if (value.is_object()) {
     Json map = Json::object();
@@ -63,7 +63,7 @@ Json cel_variable(const Json& value) {
   return Json::object({{"string", value}});
 }
 
-// The messages of the definition's rules that the change breaks.
+// The messages of the definition's rules that the change violates.
 std::vector<std::string> broken_rules(const Json& next, const Json& old) {
   std::vector<std::string> broken;
   const Json crd = install::bind_request_crd();
@@ -119,7 +119,7 @@ TEST(Installation, RulesOfTheDefinitionAreThoseOfTheEmbeddedServer) {
   }
 }
 
-// Remembers what is watched; answers nothing.
+// Records the watches; answers nothing.
 class WatchRecorder final : public client::ApiClient {
  public:
   void submit(client::ApiRequest, std::function<void(client::ApiReply)>) override {}

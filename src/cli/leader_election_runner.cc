@@ -68,13 +68,13 @@ void LeaderElectionRunner::release(Duration limit) {
     return log(LogLevel::Warning, "writes are unanswered: the Lease is left to run out",
                {{"writes", std::to_string(writes)}});
   const Time end = clock_.monotonic() + limit;
-  // Without the answer to a renewal the release would name a resourceVersion of before it.
+  // Without the response to a renewal the release would name an older resourceVersion.
   if (under_way_)
     if (const std::optional<client::ApiReply> reply = next_answer(limit))
       election_.answered(*reply, clock_.monotonic());
   std::optional<client::ApiRequest> request = election_.release(clock_.now(), clock_.monotonic());
   if (!request) return;
-  inbox_ = std::make_shared<Inbox>();  // an answer still on its way is of no interest
+  inbox_ = std::make_shared<Inbox>();  // a response in flight is ignored
   send(std::move(*request));
   (void)next_answer(std::max(Duration(), end - clock_.monotonic()));
 }

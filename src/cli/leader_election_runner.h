@@ -1,5 +1,5 @@
-// Whether this process leads: a LeaderElection with a client that sends its requests, and the fence that it
-// opens for the writes of the others.
+// Whether this process leads: a LeaderElection with a client that sends its requests, and the fence for the
+// writes of the others.
 #pragma once
 
 #include <memory>
@@ -14,30 +14,31 @@
 namespace berth::cli {
 
 enum class LeaderState {
-  Unknown,  // nobody is known to lead
+  Unknown,  // no leader is known
   Follows,
   Leads,
-  Lost,  // it led and does not any more: for good
+  Lost,  // it has led and never will again
 };
 
-// Owner: the main thread, which calls step() every now and then. Blocks only in release().
+// Owner: the main thread, which calls step() periodically. Blocks only in release().
 class LeaderElectionRunner {
  public:
-  // Both outlive it; `clock` also outlives what is under way in `client`.
+  // Both outlive it; `clock` also outlives requests in flight in `client`.
   LeaderElectionRunner(client::ApiClient& client, const Clock& clock, client::ElectionOptions options);
-  // Sends what is due.
+  // Sends the requests that are due.
   LeaderState step();
   client::Leadership leadership() const { return {election_.epoch()}; }
   // For everything but the Lease: it writes as long as this process leads.
   client::ApiClient& fenced_client() { return fenced_; }
-  // Closes the fence and gives leadership back, waiting at most `limit` for the answer. Not while a write is
-  // unanswered: it could land beside what the next leader does, which then waits until the Lease has run out.
+  // Closes the fence and releases the Lease, waiting at most `limit` for the response. Does nothing while a
+  // write is unanswered: it could land beside the next leader's writes, so that leader waits until the Lease
+  // has expired.
   void release(Duration limit);
 
  private:
   struct Inbox;
   void send(client::ApiRequest request);
-  // The answer that came, waiting for it at most until then.
+  // The response, if it arrives before the deadline.
   std::optional<client::ApiReply> next_answer(Duration limit);
 
   client::ApiClient& client_;
@@ -48,10 +49,10 @@ class LeaderElectionRunner {
   client::FencedClient fenced_;
   bool led_ = false;
   std::shared_ptr<Inbox> inbox_;
-  bool under_way_ = false;  // a request, until its answer was taken
+  bool under_way_ = false;  // a request, until its response was taken
 };
 
-// Of this process: the machine's name and a random part.
+// The identity of this process: the machine's name and a random part.
 std::string own_identity(Random& random);
 
 }  // namespace berth::cli

@@ -1,4 +1,4 @@
-// A file that only grows, line by line.
+// An append-only file of lines.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,15 @@
 
 namespace berth::cli {
 
-// Thread-safe. Lines are written as they come; a full disk is logged once and stops nobody.
+// Thread-safe. Lines are written as they come; a full disk is logged once and blocks no caller.
 class LineFile {
  public:
-  // With `bytes_max` the file is renamed to "<file>.1" once it has grown so far, over an older one of that
-  // name; 0: it grows for ever. `what` names it in errors and logs.
+  // With `bytes_max` the file is renamed to "<file>.1" once it has reached that size, replacing an older one;
+  // 0: no limit. `what` names it in errors and logs.
   static Result<std::unique_ptr<LineFile>> open(std::string file, std::string what,
                                                 std::size_t bytes_max = 0);
   virtual ~LineFile() = default;
-  // `lines` end with a newline each.
+  // Every line in `lines` ends with a newline.
   virtual void append(std::string_view lines) = 0;
 };
 

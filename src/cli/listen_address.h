@@ -9,14 +9,14 @@
 namespace berth::cli {
 
 struct ListenAddress {
-  std::string address;  // without brackets; "0.0.0.0" when the text names none
+  std::string address;  // without brackets; "0.0.0.0" when the text has none
   std::uint16_t port = 0;
 };
 
 // Refuses (Invalid, path "--listen") anything else.
 Result<ListenAddress> parse_listen(const std::string& text);
 
-// Whether only this machine reaches it: 127.0.0.0/8, ::1 and "localhost".
+// Whether only this machine can reach it: 127.0.0.0/8, ::1 and "localhost".
 bool is_loopback(const ListenAddress& listen);
 
 // "https://[::1]:6443"

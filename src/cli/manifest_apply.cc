@@ -21,7 +21,7 @@ client::ApiRequest create_request(const Manifest& manifest) {
   return request;
 }
 
-// As `kubectl apply` changes what is there: members that the manifest names are set, the others stay.
+// Changes an existing object like `kubectl apply`: members in the manifest are set, the others stay.
 client::ApiRequest change_request(const Manifest& manifest) {
   client::ApiRequest request = create_request(manifest);
   Json object = manifest.object;
@@ -43,7 +43,7 @@ client::ApiReply apply(client::ApiClient& client, const Manifest& manifest) {
   return reply.reason == "AlreadyExists" ? answer_to(client, change_request(manifest)) : reply;
 }
 
-// The field that a refusal is about: what stands before the first ": " behind "is invalid: ".
+// The field of a refusal: the text before the first ": " after "is invalid: ".
 std::string_view field_of(std::string_view message) {
   constexpr std::string_view kMark = "is invalid: ";
   const std::size_t mark = message.find(kMark);
@@ -58,7 +58,7 @@ store::Key key_of(const Manifest& manifest) {
           std::string(manifest.object.part("metadata").string_at("name"))};
 }
 
-// What rules of other objects read, and what the manifests will change.
+// Objects that rules of other objects read, and those that the manifests will change.
 std::vector<Json> context_objects(const store::Store& store, const std::vector<Manifest>& manifests) {
   std::vector<Json> objects = stored_objects(store, "namespaces");
   for (Json& object : stored_objects(store, "priorityclasses.scheduling.k8s.io"))

@@ -1,4 +1,4 @@
-// Manifests become objects: all of them or none.
+// Applies manifests: all of them or none.
 #pragma once
 
 #include <vector>
@@ -9,14 +9,14 @@
 
 namespace berth::cli {
 
-// Tries all of them on a server of their own in memory, beside the objects of `store` that rules read
-// (namespaces, priority classes) or that the manifests will change. The first refusal is the error, with its
-// place. Changes nothing in `store`.
+// Tries all of them on a separate server in memory, with the objects of `store` that rules read (namespaces,
+// priority classes) or that the manifests will change. The first refusal is the error, with its place.
+// Changes nothing in `store`.
 Status try_manifests(const std::vector<Manifest>& manifests, const api::Gates& gates,
                      const store::Store& store);
 
-// Creates the objects that do not exist; in those that do, sets the members that the manifest names, except
-// status. Blocks until every answer is there.
+// Creates the objects that do not exist; in existing ones it sets the members that the manifest names, except
+// status. Blocks until every response has arrived.
 Status store_manifests(const std::vector<Manifest>& manifests, client::ApiClient& client);
 
 }  // namespace berth::cli

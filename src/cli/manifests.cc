@@ -1,11 +1,13 @@
 #include "cli/manifests.h"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 
 #include "api/decode.h"
 #include "api/yaml.h"
+#include "base/text_file.h"
 #include "server/served.h"
 
 namespace berth::cli {
@@ -15,17 +17,12 @@ constexpr std::size_t kManifestBytesMax = 512u << 20;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::string_view kListSuffix = "List";
 
-Result<std::string> read_text(const std::string& path) {
-  std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rbe");
-  if (!file) return Error(ErrorCode::NotFound, path, "cannot be opened");
-  std::string text;
-  char buffer[1 << 16];
-  std::size_t got = 0;
-  while ((got = std::fread(buffer, 1, sizeof buffer, file)) > 0 && text.size() <= kManifestBytesMax)
-    text.append(buffer, got);
-  if (file != stdin) std::fclose(file);
-  if (text.size() > kManifestBytesMax) return Error(ErrorCode::TooLarge, path, "is larger than 512 MiB");
-  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+Result<std::string> manifest_text(const std::string& path) {
+  Result<std::string> text = path == "-" ? read_text(STDIN_FILENO, path, kManifestBytesMax)
+                                         : read_text_file(path, kManifestBytesMax);
+  if (!text && text.error().code() == ErrorCode::NotFound)
+    return Error(ErrorCode::NotFound, path, "cannot be opened");
+  if (text && text->starts_with(kByteOrderMark)) text->erase(0, kByteOrderMark.size());
   return text;
 }
 
@@ -59,7 +56,7 @@ bool is_list(const Json& object) {
   return object.string_at("kind").ends_with(kListSuffix) && object.part("items").is_array();
 }
 
-// The items of a List, or of a PodList, where the list says what they are.
+// The items of a List, or of a PodList, whose items have the list's kind.
 void append_items(Manifest list, std::vector<Manifest>& manifests) {
   const std::string api_version(list.object.string_at("apiVersion"));
   std::string kind(list.object.string_at("kind"));
@@ -129,7 +126,7 @@ Result<std::vector<Manifest>> read_manifests(const std::vector<std::string>& pat
   for (const std::string& path : paths) {
     const std::vector<std::string> files = TRY(files_of(path));
     for (const std::string& file : files) {
-      auto text = std::make_shared<const std::string>(TRY(read_text(file)));
+      auto text = std::make_shared<const std::string>(TRY(manifest_text(file)));
       std::vector<api::YamlDocument> documents = TRY(api::parse_yaml_documents(*text, file));
       for (api::YamlDocument& document : documents) {
         Manifest manifest{std::move(document.value), nullptr, file, text, document.number, ""};

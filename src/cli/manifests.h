@@ -13,28 +13,28 @@
 namespace berth::cli {
 
 struct Manifest {
-  Json object;  // as written, lists taken apart
+  Json object;  // as written, lists expanded
   const api::ResourceInfo* resource = nullptr;
   std::string file;
   std::shared_ptr<const std::string> text;  // of the whole file
   int document = 1;                         // counted from one
-  std::string item;                         // "items[3]" when it stands in a list
+  std::string item;                         // "items[3]" for an item of a list
 };
 
-// "pods.yaml:14: document 2: spec.nodeName: Pod default/web": where the value at `path` stands.
+// "pods.yaml:14: document 2: spec.nodeName: Pod default/web": the place of the value at `path`.
 std::string place_of(const Manifest& manifest, std::string_view path);
 
-// What is wrong at `path`, with its place.
+// The error at `path`, with its place.
 Error refused(const Manifest& manifest, std::string_view path, const std::string& why);
-// As a server would see it: "default" where a namespace is missing, empty where the kind has none.
+// As the server sees it: "default" where a namespace is missing, empty for a cluster-scoped kind.
 std::string namespace_of(const Manifest& manifest);
 
 // Finds the resource. Refuses kinds that are not served and fields that a kind does not have.
 Status check_manifest(Manifest& manifest, const api::Gates& gates);
 
-// Every object of the files; a folder stands for its *.yaml, *.yml and *.json, by name. Refuses unreadable
-// files, text that is no YAML, kinds that are not served and fields that a kind does not have, each with
-// file, document, line and field path. Namespaces come first, then the order of the files.
+// Every object of the files; a folder means its *.yaml, *.yml and *.json, by name. Refuses unreadable files,
+// text that is no YAML, kinds that are not served and fields that a kind does not have, each with file,
+// document, line and field path. Namespaces come first, then the order of the files.
 Result<std::vector<Manifest>> read_manifests(const std::vector<std::string>& paths, const api::Gates& gates);
 
 }  // namespace berth::cli

@@ -30,7 +30,7 @@ Result<std::vector<Manifest>> read(const std::string& text) {
   return read_manifests({file.path()}, api::Gates(api::GateDefaults::Up));
 }
 
-// As many as it takes for a cost that grows with their square to be noticed: it would be hours.
+// So many items that quadratic cost would be noticed: it would take hours.
 TEST(Manifests, AListOfManyItemsCostsWhatTheItemsCost) {
   constexpr int kItems = 20'000;
   std::string text = R"({"apiVersion":"v1","kind":"List","items":[)";

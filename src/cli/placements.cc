@@ -7,8 +7,8 @@
 namespace berth::cli {
 namespace {
 
-// What a line says about a pod; a pod is printed again when this changes. What an unschedulable pod waits for
-// says its event, in more words than its condition.
+// The state in a pod's line; the pod is printed again when it changes. For an unschedulable pod its event has
+// the reason, with more detail than its condition.
 std::string state_of(const api::Pod& pod) {
   if (pod.meta.deleting()) return "";
   if (pod.bound()) return pod.phase + " on " + pod.node_name;
@@ -19,7 +19,7 @@ std::string state_of(const api::Pod& pod) {
 
 }  // namespace
 
-// What was printed of the pods that exist, by UID. Thread-safe: receivers are called on any thread.
+// The printed state of existing pods, by UID. Thread-safe: receivers are called on any thread.
 class PlacementPrinter::Lines {
  public:
   void see(const api::Pod& pod) {
@@ -82,7 +82,7 @@ class PlacementPrinter::PodReceiver final : public client::WatchReceiver {
 class PlacementPrinter::EventReceiver final : public client::WatchReceiver {
  public:
   explicit EventReceiver(Lines& lines) : lines_(lines) {}
-  // Events of before say nothing of now.
+  // Events from before the list do not describe the current state.
   void on_list(std::vector<api::RawPtr>, std::uint64_t) override {}
   void on_changes(std::vector<client::RawChange> changes) override {
     for (const client::RawChange& change : changes) {

@@ -1,4 +1,5 @@
-// Prints placements as they happen: a line for each pod that gets its node, starts to run, or waits and why.
+// Prints placements as they happen: a line for each pod that gets a node, starts to run, or waits, with the
+// reason.
 #pragma once
 
 #include <memory>
@@ -7,7 +8,7 @@
 
 namespace berth::cli {
 
-// Prints on stdout, from the client's threads, until it is destroyed.
+// Prints on stdout, from the client's threads, until its destruction.
 class PlacementPrinter {
  public:
   explicit PlacementPrinter(client::ApiClient& client);

@@ -5,8 +5,8 @@
 
 namespace berth::cli {
 
-// 0: everything is placed or gated. 1: something is not, the output is complete; or the input is bad, with
-// file, document, line, object and field on stderr. 2: wrong usage.
+// 0: everything is placed or gated. 1: something is not, and the output is complete; or the input is bad,
+// with file, document, line, object and field on stderr. 2: wrong usage.
 void add_plan(CLI::App& app, Commands& commands);
 
 }  // namespace berth::cli

@@ -14,7 +14,7 @@
 namespace berth::cli {
 namespace {
 
-// The object as a server would store it: in the storage version, canonical, with defaults.
+// The object in the form that a server stores: the storage version, canonical, with defaults.
 Json stored_form(Manifest& manifest) {
   const api::ResourceInfo& stored = server::storage_of(*manifest.resource);
   Result<api::Decoded> decoded = api::decode_document(manifest.resource->type(), std::move(manifest.object));
@@ -25,7 +25,7 @@ Json stored_form(Manifest& manifest) {
   return document;
 }
 
-// Of all other objects, objections to one look at its namespace only.
+// Validation of an object reads no other object but its namespace.
 std::optional<Json> namespace_among(const std::vector<planning::Document>& read, std::string_view resource,
                                     std::string_view name) {
   if (resource != "namespaces") return std::nullopt;
@@ -38,7 +38,7 @@ std::vector<Json> no_others(std::string_view, std::string_view) {
   return {};
 }
 
-// What a server would say against creating the object.
+// The errors that a server would return for creating the object.
 api::FieldErrors objections(const api::ResourceInfo& resource, const Json& document,
                             const api::RuleContext& ctx) {
   const api::ResourceInfo& stored = server::storage_of(resource);
@@ -54,12 +54,12 @@ planning::Document stored_document(Manifest& manifest) {
   Json& metadata = document.object["metadata"];
   if (resource.namespaced && metadata.string_at("namespace").empty()) metadata["namespace"] = "default";
   if (document.kind == api::Kind::Node) controllers::complete_simulated_node(document.object);
-  // place_of still asks for kind and name.
+  // place_of still needs kind and name.
   manifest.object = Json::object({{"kind", resource.kind}, {"metadata", metadata}});
   return document;
 }
 
-// One object twice is refused, with both places.
+// Refuses a duplicate object, with both places.
 Status refuse_repeated(const std::vector<Manifest>& manifests) {
   std::map<std::tuple<std::string_view, std::string, std::string>, const Manifest*> seen;
   for (const Manifest& manifest : manifests) {

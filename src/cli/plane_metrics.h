@@ -1,4 +1,4 @@
-// What the loops of a control plane count, as metrics. Kubernetes' own names where Kubernetes has one.
+// Counters of a control plane's loops as metrics. Kubernetes' own names where Kubernetes has one.
 #pragma once
 
 #include "base/metrics.h"

@@ -12,7 +12,7 @@ struct VerbRow {
   std::string_view audited;
   std::string_view counted;
 };
-// What the audit log calls a verb, and kube-apiserver's metrics.
+// A verb in the audit log, and in kube-apiserver's metrics.
 constexpr VerbRow kVerbRows[] = {
     {"create", "POST"}, {"delete", "DELETE"}, {"deletecollection", "DELETECOLLECTION"},
     {"get", "GET"},     {"list", "LIST"},     {"patch", "PATCH"},
@@ -25,7 +25,7 @@ std::string_view counted_verb(std::string_view audited) {
   return audited;
 }
 
-// Takes the text up to `mark` off `text`.
+// Removes the text up to `mark` from `text` and returns it.
 std::string_view up_to(std::string_view& text, char mark) {
   const std::size_t end = std::min(text.find(mark), text.size());
   const std::string_view component = text.substr(0, end);

@@ -1,4 +1,4 @@
-// How many requests an API server answered, as metrics.
+// The number of requests that an API server has served, as metrics.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Blocking requests to one server, for commands that ask and end.
+// Blocking requests to one server, for short-lived commands.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,11 @@ namespace berth::cli {
 // Owner: one command, on its thread.
 class ServerCalls {
  public:
-  // `clock` outlives it. `command` stands in the user agent. Refuses what HttpFetcher refuses.
+  // `clock` outlives it. `command` is part of the user agent. Refuses what HttpFetcher refuses.
   static Result<ServerCalls> open(client::ClusterAccess access, std::string_view command, const Clock& clock);
 
   client::HttpReply call(client::HttpFetch fetch);
-  // Null for what is not there. Refuses every answer but 200 and 404.
+  // Null for an absent object. Refuses every response but 200 and 404.
   Result<Json> get(std::string target);
   void pause(Duration time);
   const std::string& server() const { return server_; }

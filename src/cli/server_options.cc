@@ -7,7 +7,7 @@ namespace berth::cli {
 std::string state_directory() {
   const char* state = std::getenv("XDG_STATE_HOME");
   const char* home = std::getenv("HOME");
-  const bool absolute = state && *state == '/';  // the XDG specification: any other is ignored
+  const bool absolute = state && *state == '/';  // the XDG specification: a relative path is ignored
   return absolute ? std::string(state) + "/berth" : std::string(home ? home : ".") + "/.local/state/berth";
 }
 

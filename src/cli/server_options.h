@@ -1,4 +1,4 @@
-// What a configuration says to the API server of this process.
+// The options of this process's API server, from a configuration.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace berth::cli {
 
-// With the data directory (none in memory, else the given one, else the user's state directory) and the
-// kubeconfig filled in: the given file, else one in the data directory, else one in a new temporary folder.
+// Fills in the data directory (none in memory, else the given one, else the user's state directory) and the
+// kubeconfig: the given file, else one in the data directory, else one in a new temporary folder.
 ServerOptions server_options(const Configuration& configuration);
 
 // "$XDG_STATE_HOME/berth", else "~/.local/state/berth".

@@ -1,5 +1,5 @@
-// The simulated nodes of `berth up`, as objects of the store: those that --nodes made, now or earlier, and
-// those of manifests.
+// The simulated nodes of `berth up`, as objects of the store: those of --nodes, now or earlier, and those of
+// manifests.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct SimulatedNodes {
 };
 SimulatedNodes simulated_nodes(const store::Store& store);
 
-// Creates those of node-1 to node-`count` that are not in `store`. Blocks until every answer is there.
+// Creates those of node-1 to node-`count` that `store` lacks. Blocks until every response has arrived.
 Status make_simulated_nodes(std::size_t count, const store::Store& store, client::ApiClient& client);
 
 }  // namespace berth::cli

@@ -1,8 +1,8 @@
-// /healthz, /livez, /readyz, /metrics and perhaps more of a part.
+// /healthz, /livez, /readyz, /metrics and further pages of a component.
 //
-// Plain HTTP on loopback. On any other address, where a kubelet probes and Prometheus collects: TLS with a
-// certificate made at the start that nobody has signed, as kube-scheduler does, and only those four pages,
-// because requests bear no user there.
+// Plain HTTP on loopback. On any other address, for a kubelet's probes and Prometheus: TLS with a self-signed
+// certificate made at the start, like kube-scheduler's, and only those four pages, because requests there
+// have no user.
 #pragma once
 
 #include <functional>
@@ -16,14 +16,14 @@ namespace berth::cli {
 
 struct StatusPages {
   std::function<bool()> ready;
-  std::function<std::string()> metrics;  // in the text form of Prometheus
-  // JSON of further pages, by path; none: no such page. Loopback only.
+  std::function<std::string()> metrics;  // in Prometheus' text format
+  // Further pages in JSON, by path; none: no such page. Loopback only.
   std::function<std::optional<std::string>(std::string_view path)> pages;
 };
 
 class StatusServer {
  public:
-  // Serves until it is destroyed. The functions are called on its threads. `now` is of the certificate.
+  // Serves until its destruction. The functions are called on its threads. `now` is for the certificate.
   // Refuses what parse_listen and Transport::listen refuse.
   static Result<std::unique_ptr<StatusServer>> open(const std::string& listen, StatusPages pages, Time now);
   ~StatusServer();

@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM as something to wait for. Made before any thread, so that all of them inherit the mask.
+// SIGINT and SIGTERM as a waitable object. Created before any thread, so that all of them inherit the mask.
 #pragma once
 
 #include "base/time.h"
@@ -9,7 +9,7 @@ class StopSignal {
  public:
   StopSignal();
   void wait() const;
-  // True when a signal came within `limit`.
+  // True when a signal arrived within `limit`.
   bool wait_for(Duration limit) const;
 
  private:

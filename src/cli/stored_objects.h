@@ -9,7 +9,8 @@
 
 namespace berth::cli {
 
-// All of `resource`, such as "nodes" or "priorityclasses.scheduling.k8s.io". Cost: parses each of them.
+// All objects of `resource`, such as "nodes" or "priorityclasses.scheduling.k8s.io". Cost: parses each of
+// them.
 std::vector<Json> stored_objects(const store::Store& store, std::string_view resource);
 
 }  // namespace berth::cli

@@ -38,7 +38,7 @@ Result<std::optional<std::vector<std::string>>> wait_for_nodes(const store::Stor
   }
 }
 
-// The agents of the simulated nodes; null in memory without --nodes-dir: there is no place for their sockets.
+// The agents of the simulated nodes; null in memory without --nodes-dir: their sockets have no folder.
 Result<std::unique_ptr<health::NodeAgents>> start_agents(const Configuration& config,
                                                          const ApiServerComponent& component,
                                                          std::vector<std::string> nodes,
@@ -49,7 +49,7 @@ Result<std::unique_ptr<health::NodeAgents>> start_agents(const Configuration& co
   return health::NodeAgents::start(folder, std::move(nodes), feed, clock, health_timing(config));
 }
 
-// Null in memory: there is no place for it.
+// Null in memory: there is no data directory.
 Result<std::unique_ptr<DecisionFile>> open_decisions(const ApiServerComponent& component) {
   if (component.data_directory().empty()) return std::unique_ptr<DecisionFile>();
   return DecisionFile::open(component.data_directory());
@@ -63,7 +63,7 @@ void print_welcome(const ApiServerComponent& component, std::size_t nodes) {
   std::fflush(stdout);
 }
 
-// Shows the plane's metrics and pages with the server's as long as both are there.
+// Shows the plane's metrics and pages with the server's as long as both exist.
 class PlaneShown {
  public:
   PlaneShown(ApiServerComponent& component, const ControlPlaneLoops& plane) : component_(component) {

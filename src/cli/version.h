@@ -1,4 +1,4 @@
-// The versions that Berth states.
+// The versions that Berth reports.
 #pragma once
 
 namespace berth::cli {

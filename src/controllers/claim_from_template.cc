@@ -9,10 +9,10 @@ namespace berth::controllers {
 
 namespace {
 
-// Names that another owner may have taken are passed over this often.
+// Attempts to find a name that no other owner uses.
 constexpr int kNameTriesMax = 8;
 
-// What asks for claims: a pod, or a group of pods.
+// The owner of generated claims: a pod or a pod group.
 struct Owner {
   Kind kind;
   const api::ObjectMeta& meta;
@@ -42,7 +42,7 @@ std::string free_name(const View& view, const Owner& owner, const std::string& e
   return name;
 }
 
-// The delete-protection finalizer is on it from the start: that saves the binder a write before the
+// The delete-protection finalizer is set from the start, which saves the binder a write before the
 // allocation.
 Json claim_object(const Owner& owner, const std::string& entry, const api::ResourceClaimTemplate& from,
                   const std::string& name) {
@@ -76,7 +76,7 @@ client::EventNote missing_template(const Owner& owner, const Wanted& wanted) {
   return event;
 }
 
-// The claim's name; makes the claim, or notes that its template is missing (then nothing).
+// The claim's name; creates the claim, or reports that its template is missing (then nothing).
 std::optional<std::string> provide(const View& view, const Owner& owner, const Wanted& wanted,
                                    Effects& effects) {
   if (const api::ResourceClaim* claim = existing_claim(view, owner, wanted.name)) return claim->meta.name;
@@ -110,7 +110,7 @@ void pods_of_template(const View& view, const Delta& delta, Keys& keys) {
       if (claim.template_name == delta.key.name) keys.push_back(client::key_of(Kind::Pod, at->second->meta));
 }
 
-// The owner of a changed claim, when it is of this kind.
+// The owner of a changed claim, when it has this kind.
 std::optional<api::ObjectKey> owner_of(const Delta& delta, Kind kind) {
   const auto& object = delta.after ? *delta.after : *delta.before;
   const api::OwnerReference* owner = api::meta_of(object).controller();
@@ -182,7 +182,7 @@ class ClaimFromTemplate final : public client::Reconciler {
     const Wanted wanted{claim.name, claim.template_name};
     if (!pod.group.empty()) {
       const api::PodGroup* group = view.pod_groups.find(pod.meta.ns, pod.group);
-      if (!group) return std::nullopt;  // whose claim it is cannot be known yet
+      if (!group) return std::nullopt;  // the claim's owner cannot be known yet
       if (api::shared_entry(*group, claim)) {
         const api::ResourceClaim* shared = existing_claim(view, {Kind::PodGroup, group->meta}, claim.name);
         return shared ? std::optional(shared->meta.name) : std::nullopt;

@@ -21,8 +21,8 @@ bool uses_no_more(const api::Pod& pod) {
   return pod.finished() || (pod.meta.deleting() && !pod.bound());
 }
 
-// The watch of pods may be behind that of claims: what is not in the view is looked up before it counts as
-// gone.
+// The watch of pods may be behind that of claims: a consumer that is missing from the view is read from the
+// API before it counts as gone.
 Presence presence_of(const View& view, const std::string& ns, const api::ClaimConsumer& consumer) {
   if (consumer.api_group.empty() && consumer.resource == "pods") {
     const api::Pod* pod = view.pods.find(ns, consumer.name);
@@ -33,7 +33,7 @@ Presence presence_of(const View& view, const std::string& ns, const api::ClaimCo
     const api::PodGroup* group = view.pod_groups.find(ns, consumer.name);
     return group && group->meta.uid == consumer.uid ? Presence::Using : Presence::Unseen;
   }
-  return Presence::Using;  // somebody else's to judge
+  return Presence::Using;  // another component's consumer
 }
 
 api::ObjectKey key_of(const std::string& ns, const api::ClaimConsumer& consumer) {
@@ -51,7 +51,7 @@ bool replaced(const Delta& delta) {
   return delta.before && delta.after && api::meta_of(*delta.before).uid != api::meta_of(*delta.after).uid;
 }
 
-// A pod that was bound around the scheduler never had its claims reserved.
+// A pod that was bound without the scheduler never had its claims reserved.
 bool bypassed_scheduler(const api::ResourceClaim& claim, const api::Pod& pod) {
   if (!pod.bound() || pod.finished() || pod.meta.deleting() || api::is_reserved_for(claim, pod)) return false;
   const api::OwnerReference* owner = claim.meta.controller();
@@ -112,8 +112,8 @@ class ClaimRelease final : public client::Reconciler {
     const bool lost_some = consumers.rest.size() < claim->reserved_for.size();
     const bool gained_some = add_bypassing(view, *claim, consumers.rest);
     const bool free = consumers.rest.empty();
-    // A live allocation that nobody uses yet may be somebody's preparation; who frees it is the binder's
-    // ClaimDeallocator.
+    // An allocation without consumers may be a preparation: the binder's ClaimDeallocator decides when it is
+    // freed.
     const bool idle = claim->allocation && claim->meta.deleting();
     const bool to_free = free && (idle || lost_some || (!claim->allocation && !claim->devices.empty()));
     if (to_free)
@@ -121,7 +121,7 @@ class ClaimRelease final : public client::Reconciler {
     else if (lost_some || gained_some)
       effects.then(client::keep_consumers(*claim, consumers.rest));
     const bool protected_still = claim->meta.has_finalizer(api::kClaimFinalizer);
-    // An unallocated live claim keeps it: it was put on at creation, for the allocation to come.
+    // An unallocated live claim keeps its finalizer: it was set at creation, for the later allocation.
     if (free && protected_still && (to_free || claim->meta.deleting())) {
       client::Write drop = drop_finalizer(key, claim->meta, api::kClaimFinalizer);
       drop.on_previous_version = to_free;

@@ -24,7 +24,7 @@ std::vector<ServedResource> watched_resources() {
     bool known = false;
     for (const ServedResource& other : served)
       known |= other.resource.group == resource.group && other.resource.resource == resource.plural;
-    // The same events are served in two groups.
+    // Events are served in two API groups.
     if (!watchable || known || resource.group == "events.k8s.io") continue;
     served.push_back(
         {{std::string(resource.group), std::string(resource.version), std::string(resource.plural)},

@@ -1,8 +1,8 @@
-// The controllers of the embedded control plane: what kube-controller-manager and kubelets do on a real
+// The controllers of the embedded control plane: the work of kube-controller-manager and kubelets on a real
 // cluster.
 //
-// Each is a Reconciler for the engine; what it remembers is derived and may be lost at the price of a
-// repeated read. controllers.def has a row for each.
+// Each is a Reconciler for the engine; its state is derived and may be lost at the price of a repeated read.
+// controllers.def has a row for each.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace berth::controllers {
 
-// The words of every controller.
+// Names that every controller uses.
 using api::Kind;
 using client::Delta;
 using client::Effects;
@@ -27,14 +27,14 @@ inline constexpr std::string_view kFabricReadyAfterAnnotation = "berth.dev/fabri
 inline constexpr std::string_view kFabricFailAfterAnnotation = "berth.dev/fabric-fail-after";
 inline constexpr std::string_view kNodeLeaseNamespace = "kube-node-lease";
 
-// One served resource, for the controllers that care for all of them.
+// One served resource, for the controllers of all resources.
 struct ServedResource {
   api::ResourceRef resource;
   std::string kind;
   bool namespaced = true;
 };
 
-// What a controller stands in for: kube-controller-manager, or the kubelets and drivers of simulated nodes.
+// What a controller replaces: kube-controller-manager, or the kubelets and drivers of simulated nodes.
 enum class ControllerGroup { Cluster, SimulatedNodes };
 
 #define CONTROLLER(group, name) std::unique_ptr<client::Reconciler> make_##name();
@@ -48,16 +48,16 @@ struct ControllerRow {
 };
 std::span<const ControllerRow> controller_rows();
 
-// Every resource of the type table that can be watched and deleted, once a kind.
+// Every resource of the type table that can be watched and deleted, one per kind.
 std::vector<ServedResource> watched_resources();
 
-// The two that care for all kinds, over some of them.
+// The two controllers of all kinds, over some of them.
 std::unique_ptr<client::Reconciler> make_garbage_collector(std::vector<ServedResource> resources);
 std::unique_ptr<client::Reconciler> make_namespace_finalizer(std::vector<ServedResource> resources);
 
 // The Node object of the n-th simulated node (from 1).
 Json simulated_node_object(std::size_t n);
-// What the node offers once its agent has seen it, where the object does not say; only simulated nodes.
+// Fills in what the agent of a simulated node reports and the object lacks; only for simulated nodes.
 void complete_simulated_node(Json& node);
 
 }  // namespace berth::controllers

@@ -5,7 +5,7 @@
 namespace berth::controllers {
 namespace {
 
-// A hundred years: longer tolerations are for ever.
+// A hundred years: a longer toleration has no end.
 constexpr std::int64_t kTolerationSecondsMax = 3'153'600'000;
 
 const api::Device* published(const client::View& view, const api::DeviceResult& result) {

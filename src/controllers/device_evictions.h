@@ -1,4 +1,4 @@
-// When the taints of its devices end a pod. Pure functions of the view.
+// When a device taint evicts a pod. Pure functions of the view.
 #pragma once
 
 #include <optional>
@@ -17,13 +17,14 @@ struct DeviceEviction {
 
 using TaintRuleList = std::vector<const api::DeviceTaintRule*>;
 
-// Whether the rule can evict users of this device. A rule without selector evicts nobody, though it keeps new
-// users away: as shipped.
+// Whether the rule can evict users of this device. A rule without selector evicts no pod, though it blocks
+// new pods: as in Kubernetes.
 bool may_evict(const api::DeviceTaintRule& rule, const api::DeviceResult& result);
 bool may_evict(const api::DeviceTaintRule& rule, const api::ResourceClaim& claim);
 
-// The earliest untolerated NoExecute taint of the pod's devices, of slices in their newest generation and of
-// `rules`; nothing for a pod that is not bound, ends, or holds no such device. Cost: O(devices of the pools).
+// The earliest untolerated NoExecute taint of the pod's devices, from slices of the newest generation and
+// from `rules`; nothing for a pod that is unbound or terminating or has no such device. Cost: O(devices of
+// the pools).
 std::optional<DeviceEviction> device_eviction(const client::View& view, const api::Pod& pod,
                                               const TaintRuleList& rules);
 

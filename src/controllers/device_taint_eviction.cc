@@ -9,7 +9,7 @@ namespace berth::controllers {
 
 namespace {
 
-// A rule's condition is written at most this often while its spec stays.
+// A rule's condition is written at most once per period while its spec is unchanged.
 constexpr Duration kRuleStatusPeriod = Duration::seconds(10);
 constexpr std::string_view kEventReason = "DeviceTaintManagerEviction";
 constexpr std::string_view kComponent = "device-taint-eviction-controller";  // in events
@@ -35,7 +35,7 @@ bool has_evicting_taint(const api::ResourceSlice* slice) {
          });
 }
 
-// Once a pod has a node, nothing but its claims' objects changes when it must go.
+// A bound pod's eviction time depends on changes of its claims only.
 void on_pod(const View& view, const Delta& delta, Keys& keys) {
   const auto* before = client::object_of<api::Pod>(delta.before);
   const auto* after = client::object_of<api::Pod>(delta.after);
@@ -100,11 +100,11 @@ class DeviceTaintEviction final : public client::Reconciler {
   }
 
  private:
-  // What this process decided about a pod.
+  // The decision of this process about a pod.
   struct Decided {
     std::string uid;
     std::set<std::string> rules;
-    bool deleted = false;  // asked for
+    bool deleted = false;  // the delete was sent
   };
   struct Evicted {
     std::string rule_uid;
@@ -131,7 +131,7 @@ class DeviceTaintEviction final : public client::Reconciler {
     return rules;
   }
 
-  // The condition behind those that stand already.
+  // The condition, appended to the existing ones.
   static Json with_condition(const api::Pod& pod, const api::Condition& wanted) {
     JsonArray order;
     for (const api::Condition& standing : pod.conditions)
@@ -192,7 +192,7 @@ class DeviceTaintEviction final : public client::Reconciler {
     Effects effects;
     const api::Condition* standing = api::find_condition(rule.conditions, kEvictionInProgress);
     if (standing && standing->observed_generation == rule.meta.generation) {
-      if (rule.taint.effect == "None") return effects;  // a dry run is told once
+      if (rule.taint.effect == "None") return effects;  // a dry run is reported once
       const Time due = standing->last_transition + kRuleStatusPeriod;
       effects.wake_at = due;
       if (standing->last_transition.is_set() && now < due) return effects;

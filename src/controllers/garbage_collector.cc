@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kForeground = "foregroundDeletion";
 constexpr std::string_view kOrphan = "orphan";
 
-// Dependents that one run of their owner treats; the rest follow when these are done.
+// Dependents per run of their owner; the next run continues with the rest.
 constexpr std::size_t kDependentsPerRunMax = 500;
 
 std::string_view group_of(std::string_view api_version) {
@@ -24,12 +24,12 @@ bool waits_for_dependents(const api::ObjectMeta& meta) {
   return meta.deleting() && (meta.has_finalizer(kForeground) || meta.has_finalizer(kOrphan));
 }
 
-// What the owner references of one object say of it.
+// The result of an object's owner references.
 struct Owners {
-  bool solid = false;                                          // one owner lives
-  bool waiting = false;                                        // one owner waits for this object to go
+  bool solid = false;                                          // an owner exists
+  bool waiting = false;                                        // an owner waits for this object's deletion
   std::vector<std::pair<api::ObjectKey, std::string>> absent;  // with their UIDs
-  std::vector<api::OwnerReference> keep;                       // those of living owners
+  std::vector<api::OwnerReference> keep;                       // those of existing owners
 };
 
 class GarbageCollector final : public client::Reconciler {
@@ -64,7 +64,7 @@ class GarbageCollector final : public client::Reconciler {
   }
 
  private:
-  // Keeps the index of dependents: called once for every change, in order.
+  // Updates the index of dependents: called once for every change, in order.
   void note(const Delta& delta) const {
     if (delta.before)
       for (const api::OwnerReference& owner : api::meta_of(*delta.before).owners) {
@@ -101,7 +101,7 @@ class GarbageCollector final : public client::Reconciler {
     return found == dependents_.end() ? kNone : found->second;
   }
 
-  // Nothing for a kind that is not served, or a namespaced owner of a cluster-scoped object.
+  // Nothing for a kind that is not served, and for a namespaced owner of a cluster-scoped object.
   std::optional<api::ObjectKey> key_of(const api::OwnerReference& owner, const std::string& ns) const {
     const auto found = by_kind_.find(std::pair(std::string(group_of(owner.api_version)), owner.kind));
     if (found == by_kind_.end()) return std::nullopt;
@@ -184,7 +184,7 @@ class GarbageCollector final : public client::Reconciler {
 
   std::vector<ServedResource> resources_;
   std::map<std::pair<std::string, std::string>, const ServedResource*> by_kind_;
-  // By the owner's UID. Changed by the interests, which the engine calls once a change.
+  // By the owner's UID. Changed by the interests, which the engine calls once per change.
   mutable std::map<std::string, std::set<api::ObjectKey>> dependents_;
 };
 

@@ -9,9 +9,9 @@ namespace berth::controllers {
 namespace {
 
 constexpr std::string_view kFinalizer = "kubernetes";
-// Deletes of one run; the rest follow when these are done.
+// Deletes per run; the next run continues with the rest.
 constexpr std::size_t kDeletesPerRunMax = 500;
-// How long a namespace must have looked empty: watches of different resources may be behind one another.
+// How long a namespace must look empty: watches of different resources may be behind one another.
 constexpr Duration kEmptyFor = Duration::millis(200);
 
 class NamespaceFinalizer final : public client::Reconciler {

@@ -27,7 +27,7 @@ client::Write patch_status(const api::ObjectKey& key, Json status, std::string_v
 
 std::string derived_name(std::string_view first, std::string_view second, std::string_view seed) {
   constexpr std::size_t kPartsBytesMax = 55, kHashCharacters = 5;
-  constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";  // no vowels: no words
+  constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";  // no vowels, so no words
   if (first.size() + second.size() > kPartsBytesMax) {
     const std::size_t short_max = kPartsBytesMax / 2;
     const std::size_t first_max = std::max(short_max, kPartsBytesMax - std::min(second.size(), short_max));

@@ -7,7 +7,7 @@
 
 namespace berth::controllers {
 
-// Takes one finalizer off, on exactly the version that is known.
+// Removes one finalizer, with the known version as precondition.
 client::Write drop_finalizer(const api::ObjectKey& key, const api::ObjectMeta& meta,
                              std::string_view finalizer);
 
@@ -17,8 +17,7 @@ using client::unless_exists;
 client::Write patch_status(const api::ObjectKey& key, Json status, std::string_view uid,
                            std::uint64_t if_version = 0);
 
-// A name of at most 63 characters, `<first>-<second>-<hash of seed>`; both parts are cut alike when they are
-// long.
+// A name of at most 63 characters, `<first>-<second>-<hash of seed>`; long parts are truncated alike.
 std::string derived_name(std::string_view first, std::string_view second, std::string_view seed);
 
 }  // namespace berth::controllers

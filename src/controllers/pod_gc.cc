@@ -7,8 +7,7 @@ namespace berth::controllers {
 
 namespace {
 
-// How long a node must have been away before its living pods are ended; as in kube-controller-manager's pod
-// GC.
+// How long a node must be absent before its living pods are deleted; as in kube-controller-manager's pod GC.
 constexpr Duration kNodeAwayMax = Duration::seconds(40);
 
 class PodGc final : public client::Reconciler {
@@ -34,7 +33,7 @@ class PodGc final : public client::Reconciler {
     const bool away = pod && pod->bound() && !node;
     if (!away) away_since_.erase(key);
     if (!pod || !pod->bound()) return Effects::nothing();
-    // With grace 0 it only waits for finalizers that others hold.
+    // With grace 0 it only waits for finalizers of others.
     const bool ending = pod->meta.deleting() && pod->meta.deletion_grace_s.value_or(0) > 0;
     if (ending && (away || is_simulated(*node))) return Effects::write(key, end_now(key, *pod));
     if (!away || pod->meta.deleting()) return Effects::nothing();
@@ -50,7 +49,7 @@ class PodGc final : public client::Reconciler {
     return client::delete_object(key, pod.meta.uid, 0);
   }
 
-  std::map<api::ObjectKey, Time> away_since_;  // bound pods whose node is not there
+  std::map<api::ObjectKey, Time> away_since_;  // bound pods whose node is absent
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the simulated node agent's parts share.
+// What the parts of the simulated node agent share.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 namespace berth::controllers {
 
 bool is_simulated(const api::Node& node);
-// The addresses that a simulated node and its pods report: derived from names, so that they never change.
+// The addresses that a simulated node and its pods report: derived from names, so they never change.
 std::string simulated_host_ip(std::string_view node_name);
 std::string simulated_pod_ip(std::string_view pod_uid);
 
-// The duration that the annotation says; nothing when it is absent, wrong or negative.
+// The duration in the annotation; nothing when it is absent, malformed or negative.
 std::optional<Duration> annotated_duration(const api::ObjectMeta& meta, std::string_view annotation);
 
 }  // namespace berth::controllers

@@ -9,7 +9,7 @@ namespace berth::controllers {
 
 namespace {
 
-// How the fabric treats one allocated device.
+// How the fabric handles one allocated device.
 struct Plan {
   std::optional<Duration> ready_after;
   std::optional<Duration> fail_after;
@@ -30,7 +30,7 @@ std::string_view class_of(const api::ResourceClaim& claim, std::string_view resu
   return {};
 }
 
-// The claim's own annotation, else that of the first consumer that has one, else that of the device's class.
+// The claim's own annotation, else that of the first consumer with one, else that of the device's class.
 Plan plan_for(const View& view, const api::ResourceClaim& claim, const api::DeviceResult& result) {
   if (const Plan own = plan_of(claim.meta); own.any()) return own;
   for (const api::ClaimConsumer& consumer : claim.reserved_for) {
@@ -61,7 +61,7 @@ Json& entry_for(JsonArray& devices, const api::DeviceResult& result) {
   return devices.emplace_back(std::move(entry));
 }
 
-// True when something was changed.
+// True when a condition changed.
 bool set_true(Json& entry, const std::vector<std::string>& types, std::string_view reason,
               std::string_view message, Time now) {
   Json& conditions = entry["conditions"];
@@ -86,8 +86,7 @@ bool set_true(Json& entry, const std::vector<std::string>& types, std::string_vi
   return changed;
 }
 
-// What the fabric has done to one device by now; the next moment at which it does something goes into
-// `wake_at`.
+// Applies what the fabric has done to one device by now; `wake_at` gets the time of its next action.
 bool attach(JsonArray& devices, const api::DeviceResult& result, const Plan& plan, Time allocated, Time now,
             std::optional<Time>& wake_at) {
   const auto due = [&](const std::optional<Duration>& after) {

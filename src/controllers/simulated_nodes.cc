@@ -11,8 +11,8 @@ namespace berth::controllers {
 
 namespace {
 
-// Kubelets renew every 10 s a lease of 40 s. So many nodes in one process would write without end: from 200
-// nodes on the period grows so that all together renew about 20 times a second.
+// Kubelets renew a lease of 40 s every 10 s. That many nodes in one process would write constantly: above 200
+// nodes the period grows so that all together renew about 20 times a second.
 constexpr Duration kRenewPeriodMin = Duration::seconds(10);
 constexpr std::int64_t kRenewalsPerSecondMax = 20;
 constexpr std::int64_t kLeasePeriods = 4;
@@ -70,7 +70,7 @@ Json status_of(const api::Node& node, Time now) {
       Json::array({Json::object({{"type", "InternalIP"}, {"address", simulated_host_ip(node.meta.name)}}),
                    Json::object({{"type", "Hostname"}, {"address", node.meta.name}})});
   status["nodeInfo"] = node_info(node.meta.name);
-  // What a kubelet of 1.37 declares by default and a pod's fields can need.
+  // What a kubelet of 1.37 declares by default and pod fields can require.
   if (node.declared_features.empty())
     status["declaredFeatures"] = Json::array({"RestartAllContainersOnContainerExits"});
   return status;

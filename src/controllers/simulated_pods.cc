@@ -54,7 +54,7 @@ JsonArray statuses(const api::Pod& pod, ContainerState state, Time started, Time
   return all;
 }
 
-// Init containers have ended well, sidecars run as long as the pod does.
+// Init containers have succeeded; sidecars run as long as the pod does.
 JsonArray init_statuses(const api::Pod& pod, ContainerState state, Time started, Time ended) {
   JsonArray all;
   for (const api::Container& container : pod.init_containers) {
@@ -84,7 +84,7 @@ Json running_status(const api::Pod& pod, Time now) {
   return status;
 }
 
-// What was known of a container's devices when it ended stays in its status.
+// The status keeps the last known devices of an ended container.
 void keep_device_health(const api::Pod& pod, Json& status) {
   constexpr std::string_view kHealth = "allocatedResourcesStatus";
   const Result<Json> before = parse_json(*pod.raw);
@@ -113,7 +113,7 @@ Json succeeded_status(const api::Pod& pod, Time started, Time now) {
   return status;
 }
 
-// Stands on the version: a status that lands late does not make a pod run that has ended.
+// Has the version as precondition: a late status must not restart an ended pod.
 client::Write change_status(const api::ObjectKey& key, const api::Pod& pod, Json status) {
   return patch_status(key, std::move(status), pod.meta.uid, pod.meta.resource_version);
 }

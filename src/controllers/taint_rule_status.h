@@ -1,5 +1,5 @@
-// What a DeviceTaintRule's condition EvictionInProgress says. Source: kube-controller-manager 1.37, whose
-// words clients match.
+// The text of a DeviceTaintRule's condition EvictionInProgress. Source: kube-controller-manager 1.37; clients
+// match its words.
 #pragma once
 
 #include "controllers/device_evictions.h"
@@ -12,11 +12,12 @@ struct TaintRuleProgress {
   std::size_t pods_pending = 0;
   std::size_t namespaces_pending = 0;
   std::size_t pods_evicted = 0;       // by this process
-  std::size_t devices_published = 0;  // the two only for a rule without effect
+  std::size_t devices_published = 0;  // this and the next only for a rule with effect None
   std::size_t devices_allocated = 0;
 };
 
-// Counts what the rule does, or would do if its effect is None. Cost: O(claims), and for None O(slices).
+// Counts the evictions of the rule, or of a dry run if its effect is None. Cost: O(claims), and for None
+// O(slices).
 TaintRuleProgress progress_of(const client::View& view, const api::DeviceTaintRule& rule);
 
 api::Condition eviction_condition(const api::DeviceTaintRule& rule, const TaintRuleProgress& progress,

@@ -60,7 +60,7 @@ AllocationVerdict Allocator::allocate(const AllocationRequest& any, model::NodeI
   if (explain == Explain::Words) {
     no.reason = search.why();
     no.certificate = search.certificate();
-    // What blocks several requests together says more than the last request's devices do.
+    // A block of several requests together is a better reason than the refused devices of the last request.
     if (no.certificate->request.empty()) no.reason = to_words(*no.certificate);
   }
   return no;

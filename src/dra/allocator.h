@@ -3,8 +3,8 @@
 //
 // Order: claims, requests, alternatives as written; devices without binding conditions first, then by whether
 // their pool has devices with binding conditions, driver, pool, slice name, place in the slice. Owner: one
-// decider, on one thread. Reads the cluster and its ledger, an open transaction included; changes neither:
-// the caller charges what was chosen. Source: KEP-4381, KEP-4815, KEP-5007, KEP-5963.
+// decider, on one thread. Reads the cluster and its ledger, including an open transaction; changes neither:
+// the caller charges the chosen devices. Source: KEP-4381, KEP-4815, KEP-5007, KEP-5963.
 #pragma once
 
 #include <memory>
@@ -33,7 +33,7 @@ using ClaimPtr = std::shared_ptr<const api::ResourceClaim>;
 struct ClaimResult {
   ClaimPtr claim;
   std::shared_ptr<const api::Allocation> allocation;
-  // Per request, the alternative of firstAvailable that was taken; 0 for a plain request.
+  // Per request, the chosen alternative of firstAvailable; 0 for a plain request.
   std::vector<std::uint32_t> alternatives;
 };
 
@@ -41,18 +41,17 @@ struct ClaimResult {
 struct Allocations {
   std::vector<ClaimResult> claims;
 };
-// No choice of devices on this node works.
+// No choice of devices on this node satisfies the request.
 struct Impossible {
-  std::string reason;                      // for people; empty when not asked for
-  std::optional<Certificate> certificate;  // the proof; only when asked for
+  std::string reason;                      // for people; empty unless requested
+  std::optional<Certificate> certificate;  // the proof; only when requested
   bool invalid_pools =
       false;  // pools of this node break the rules of a pool: "invalid resource pools were encountered"
 };
-// The whole attempt is void, on every node: the error of Kubernetes' allocator, word for word where tests
-// match it.
+// Ends the attempt on every node: the error of Kubernetes' allocator, verbatim where tests match it.
 struct AllocationError {
   std::string error;
-  std::string hint = {};  // ours: what was probably meant; empty where nothing is known
+  std::string hint = {};  // Berth's: the probable intention; empty where unknown
 };
 struct OutOfBudget {
   std::size_t steps = 0;
@@ -61,11 +60,11 @@ using AllocationVerdict = std::variant<Allocations, Impossible, AllocationError,
 
 enum class Explain : std::uint8_t { Nothing, Words };
 
-// One pod's claims, checked and compiled against the device classes as they are. Holds while they stay.
+// One pod's claims, checked and compiled against the current device classes. Valid until these change.
 class AllocationRequest {
  public:
-  // Equal for lists of claims with equal specs under equal device classes, whatever the claims are called:
-  // such lists get the same kind of verdict on every node. Never 0; of one Allocator.
+  // Equal for lists of claims with equal specs under equal device classes, whatever the claims' names: such
+  // lists get the same kind of verdict on every node. Never 0; valid for one Allocator.
   std::uint64_t signature() const { return signature_; }
 
  protected:
@@ -76,11 +75,11 @@ class AllocationRequest {
   std::uint64_t signature_;
 };
 
-// Entries that an allocator keeps to be faster next time.
+// The sizes of an allocator's caches.
 struct CacheSizes {
   std::size_t nodes = 0;          // with their devices, at most kNodesKeptMax
-  std::size_t slices = 0;         // of these nodes, and as many more
-  std::size_t selector_sets = 0;  // of known claim specs, and as many more
+  std::size_t slices = 0;         // of these nodes, and up to twice as many
+  std::size_t selector_sets = 0;  // of known claim specs, and up to twice as many
   std::size_t claim_specs = 0;    // at most kCompiledSpecsMax
 };
 
@@ -93,25 +92,25 @@ class Allocator {
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
 
-  // Unallocated claims, in the order to allocate. The error is what Failed would carry.
+  // Unallocated claims, in the order to allocate. The error is the one that Failed would carry.
   Result<std::shared_ptr<const AllocationRequest>> prepare(std::span<const ClaimPtr> claims);
-  // With Explain::Nothing a "no" costs no words. Cost: a few µs for a plain request on a node with ten
+  // With Explain::Nothing a "no" builds no texts. Cost: a few µs for a plain request on a node with ten
   // devices.
   AllocationVerdict allocate(const AllocationRequest& compiled, model::NodeId node,
                              Explain explain = Explain::Words);
-  // Changes whenever the verdict on any request could change on this node: labels and features, slices, what
-  // is taken of a pool that the node sees, by an undo too. Device classes are the compiled spec's. Never 0.
-  // Cost: a few comparisons; after a change what allocate() would have paid.
+  // Changes whenever the verdict on any request could change on this node: labels and features, slices,
+  // reservations in a pool that the node sees, also by undo. Device classes belong to the compiled spec.
+  // Never 0. Cost: a few comparisons; after a change the work that allocate() would do.
   std::uint64_t stamp(model::NodeId node);
-  // How much is remembered now: each has a bound, whatever comes and goes.
+  // Current sizes; each is bounded.
   CacheSizes cache_sizes() const;
-  // How many steps the latest search took.
+  // The steps of the latest search.
   std::size_t latest_steps() const;
 
   void set_steps_max(std::size_t steps);
-  // From the next allocate() on. Until it is called: Reference.
+  // Effective from the next allocate() on. Default: Reference.
   void set_scoring(DeviceScoring scoring);
-  // Goes without the plain search that answers most requests at once: for tests of the search behind it.
+  // Disables the plain search, which answers most requests: for tests of the search behind it.
   void skip_plain_search();
   const DeviceGates& gates() const;
 

@@ -1,4 +1,4 @@
-// Stories with their reasons, and what a transaction shows to the next pod.
+// Stories with their reasons, and what the next pod sees of a transaction.
 #include <gtest/gtest.h>
 
 #include "dra/test_world.h"
@@ -123,7 +123,7 @@ TEST_F(AllocatorTest, WithTheGateOffRecordedGroupsStillHoldTheirCounterSet) {
   counters.meta.name = "counters";
   counters.slice_count = devices.slice_count = 2;
   counters.shared_counters.push_back({"set", {{"memory", Quantity::of(80)}}});
-  for (api::Device& device : devices.devices)  // the driver took the groups out after the downgrade
+  for (api::Device& device : devices.devices)  // the driver removed the groups after the downgrade
     device.consumes.push_back({"set", {{"memory", Quantity::of(20)}}, {}});
   world.put(api::Kind::ResourceSlice, counters);
   world.put(api::Kind::ResourceSlice, devices);
@@ -196,8 +196,8 @@ TEST_F(AllocatorTest, RunningOutOfStepsIsNotANo) {
   EXPECT_EQ(text(allocate(claim("many", 8))), "out of budget");
 }
 
-// Partitions that draw much of one counter and little of another, all of them different: each counter alone
-// could feed what is wanted, both together cannot. Trying would be all subsets.
+// Different partitions that draw much of one counter and little of another: each counter alone suffices, both
+// together do not. A search would try all subsets.
 TEST_F(AllocatorTest, SeveralScarceCountersAreWeighedTogether) {
   struct Row {
     int devices, wanted, pairs, slack;
@@ -213,7 +213,7 @@ TEST_F(AllocatorTest, SeveralScarceCountersAreWeighedTogether) {
     sets.slice_count = partitions.slice_count = 2;
     api::CounterSet& set = sets.shared_counters.emplace_back();
     set.name = "set";
-    const int both = 199 + devices;  // that a device draws of the two counters of a pair
+    const int both = 199 + devices;  // what a device draws of the two counters of a pair
     for (int pair = 0; pair < pairs; ++pair) {
       const std::string one = "a" + std::to_string(pair), other = "b" + std::to_string(pair);
       set.counters[one] = Quantity::of(both * wanted / 2 + slack);

@@ -1,4 +1,4 @@
-// What is remembered stays bounded while nodes, slices, classes, claims and expressions come and go.
+// Caches stay bounded while nodes, slices, classes, claims and expressions come and go.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -110,7 +110,7 @@ TEST_F(Bounds, SelectorListsAndShapesThatNobodyAsksForAreForgotten) {
   EXPECT_LE(most_sets, 2 * kCompiledSpecsMax + kSetsBeforeSweep);
 }
 
-// A slot that another list uses now: the answers are the new list's, and claims are told apart.
+// A slot that another list reuses: the results are the new list's, and claims stay distinct.
 TEST_F(Bounds, ASlotUsedAgainAnswersForItsNewList) {
   DeviceColumns columns;
   SelectorCache selector_cache(columns, selectors);
@@ -119,7 +119,7 @@ TEST_F(Bounds, ASlotUsedAgainAnswersForItsNewList) {
   const SelectorSetRef hold = selector_cache.reference(held);
   std::set<std::uint64_t> numbers;
   for (std::size_t i = 0; i < 3 * kSetsBeforeSweep; ++i) {
-    std::vector<std::string> list;  // each another one, of selectors that say yes
+    std::vector<std::string> list;  // each a different one, of selectors that are true
     for (std::size_t bit = 0; bit < 16; ++bit) list.push_back((i >> bit) % 2 == 0 ? "true" : "has idx");
     if (i % 3 == 0) list.push_back("false");
     const SelectorSetId id = selector_cache.intern({}, list);
@@ -128,6 +128,36 @@ TEST_F(Bounds, ASlotUsedAgainAnswersForItsNewList) {
     ASSERT_TRUE(selector_cache.of(rows, held).match.any());
   }
   EXPECT_EQ(selector_cache.slots(), kSetsBeforeSweep);
+}
+
+TEST_F(Bounds, TheLeastRecentlyUsedResultsAreEvicted) {
+  DeviceColumns columns;
+  SelectorCache selector_cache(columns, selectors);
+  const SliceRows rows = columns.admit(std::make_shared<const api::ResourceSlice>(slice_for("n")));
+  const auto evaluations_of = [&](std::size_t list) {
+    const std::size_t before = selectors.evaluations;
+    selector_cache.of(rows,
+                      selector_cache.intern({}, {"device.driver == \"d" + std::to_string(list) + "\""}));
+    return selectors.evaluations - before;
+  };
+  for (std::size_t list = 0; list < kAnsweredSetsMax; ++list) ASSERT_EQ(evaluations_of(list), 1u);
+  EXPECT_EQ(evaluations_of(0), 0u) << "all fit";
+  EXPECT_EQ(evaluations_of(kAnsweredSetsMax), 1u);
+  EXPECT_EQ(evaluations_of(0), 0u) << "used after list 1";
+  EXPECT_EQ(evaluations_of(1), 1u) << "evicted";
+}
+
+// The text of an error may be read after the results were evicted, and before a slice changes.
+TEST_F(Bounds, AnErrorsTextIsNotTakenForResults) {
+  DeviceColumns columns;
+  SelectorCache selector_cache(columns, selectors);
+  const auto slice = std::make_shared<const api::ResourceSlice>(slice_for("n"));
+  const SliceRows rows = columns.admit(slice);
+  const SelectorSetId id = selector_cache.intern({}, {"error"});
+  EXPECT_NE(selector_cache.fault_of(id, "d", slice->devices[0]).text, "");
+  const SliceRows later = columns.admit(std::make_shared<const api::ResourceSlice>(slice_for("m")));
+  EXPECT_TRUE(selector_cache.of(rows, id).error.any());
+  EXPECT_TRUE(selector_cache.of(later, id).error.any());
 }
 
 TEST_F(Bounds, ASliceKeepsSomeDerivedAttributes) {

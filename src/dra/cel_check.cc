@@ -9,7 +9,7 @@
 namespace berth::dra {
 namespace {
 
-// Result types of a derived attribute that are known to be no attribute value are refused; dynamic ones pass.
+// Result types that are statically no attribute value are refused; dynamic ones pass.
 bool can_be_attribute(std::string_view type) {
   constexpr std::string_view kList = "list(";
   if (type.starts_with(kList)) type = type.substr(kList.size(), type.size() - kList.size() - 1);

@@ -1,5 +1,5 @@
-// What admission says of the CEL expressions of classes and claims: an api::CelCheck by the compiler that the
-// allocator uses.
+// Admission's check of the CEL expressions of classes and claims: an api::CelCheck that uses the allocator's
+// compiler.
 #pragma once
 
 #include "api/cel_check.h"

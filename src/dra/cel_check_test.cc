@@ -1,4 +1,4 @@
-// Expressions of claims and classes as the API server admits them: the rules of the kinds with the compiler.
+// Admission of the expressions of claims and classes: the rules of the kinds with the compiler.
 #include "dra/cel_check.h"
 
 #include <gtest/gtest.h>

@@ -58,12 +58,12 @@ api::AttributeValue attribute_of(const Value& value) {
   }
 }
 
-// Programs by text, or what is wrong with the text.
+// Programs by text, or the compiler's error for the text.
 class RecentPrograms {
  public:
   explicit RecentPrograms(cel::ResultRule rule) : rule_(rule) {}
 
-  // Holds until the next call.
+  // Valid until the next call.
   const Result<cel::Program>& of(std::string_view text) {
     return recent_.at(text, [&] { return compiled(text); });
   }

@@ -13,16 +13,16 @@
 
 namespace berth::dra {
 
-// What blocks. `need` and `have` count devices unless the kind says otherwise.
+// What blocks the claim. `need` and `have` count devices unless the kind says otherwise.
 enum class CertificateKind : std::uint8_t {
-  Count,       // fewer usable free devices than asked for; items: those there are
+  Count,       // fewer usable free devices than requested; items: these devices
   Match,       // no value of the attribute has enough devices; items: the best value's devices
-  Distinct,    // fewer distinct values of the attribute than devices asked for; items: the values
+  Distinct,    // fewer distinct values of the attribute than devices requested; items: the values
   Counter,     // a shared counter: need and have in the counter's own unit, have = what is left of it
   Capacity,    // a device capacity: need and have in the capacity's unit, have = the most that is left
   Group,       // compatibility groups: items: the members whose groups exclude every candidate
-  Taint,       // devices that would do bear taints nobody tolerates; items: device and taint
-  Selector,    // too few devices pass the class's and the request's selectors; items: the nearest misses
+  Taint,       // too many devices bear untolerated taints; items: device and taint
+  Selector,    // too few devices pass the selectors of class and request; items: the nearest misses
   ClaimLimit,  // more than 32 results in one claim, or more than 256 consumers of one
   Class,       // a device class does not exist
 };
@@ -30,16 +30,16 @@ enum class CertificateKind : std::uint8_t {
 std::string_view name_of(CertificateKind kind);
 
 enum class Proof : std::uint8_t {
-  Numbers,  // need > have alone shows it
-  Search,   // every choice was tried; leaving out what `kind` names would make it possible. need: devices
-            // wanted, have: the most that could be had at once
+  Numbers,  // need > have is the whole proof
+  Search,   // every choice was tried; without the rule of `kind` a solution exists. need: devices wanted,
+            // have: the most that fit at once
 };
 
 struct Certificate {
   CertificateKind kind = CertificateKind::Count;
   std::string claim;    // object name of the claim that cannot be satisfied; empty when several block
-  std::string request;  // "request" or "request/alternative"; empty when several together block
-  std::string subject;  // attribute, counter ("set/counter"), capacity or class; empty where none
+  std::string request;  // "request" or "request/alternative"; empty when several requests together block
+  std::string subject;  // attribute, counter ("set/counter"), capacity or class; empty where none applies
   Quantity need;
   Quantity have;
   std::vector<std::string> items;  // at most kCertificateItemsMax, in search order

@@ -14,7 +14,7 @@ Error refuse(const api::ResourceClaim& claim, const std::string& request, std::s
   return Error(ErrorCode::Invalid, text + ": " + std::string(why));
 }
 
-// Why a request cannot be answered here at all; empty when it can.
+// Why a request is not supported at all; empty when it is.
 std::string_view unsupported(const DeviceGates& gates, const api::DeviceRequest& request,
                              const api::DeviceSubRequest& sub) {
   if (request.prioritized && !gates.prioritized_list) return "has subrequests, but the feature is disabled";
@@ -45,8 +45,8 @@ Result<CompiledSubRequest> compile_sub(const model::Cluster& cluster, Inventory&
   return compiled;
 }
 
-// Which values of a device the constraint sees for this sub-request: a derived attribute of its name before
-// the device's own.
+// The value of a device that the constraint compares for this sub-request: a derived attribute of its name
+// takes precedence over the device's own.
 std::uint32_t variant_for(const api::DeviceSubRequest& sub, CompiledConstraint& constraint) {
   for (const auto& [name, expression] : sub.derived_attributes) {
     if (name != constraint.attribute) continue;
@@ -100,7 +100,8 @@ Result<std::vector<CompiledRequest>> compile_requests(const model::Cluster& clus
   return requests;
 }
 
-// Every field of the spec that a search reads, so that equal keys are equal specs. Sizes stand before lists.
+// Every field of the spec that a search reads, so that equal keys are equal specs. Lists are prefixed with
+// their size.
 void write_key(const std::vector<std::string>& texts, std::string& key) {
   append_key(key, static_cast<std::uint64_t>(texts.size()));
   for (const std::string& text : texts) append_key(key, text);
@@ -110,7 +111,7 @@ void write_tolerations(const api::DeviceSubRequest& sub, std::string& key) {
   for (const api::Toleration& toleration : sub.tolerations) {
     for (const std::string* text : {&toleration.key, &toleration.op, &toleration.value, &toleration.effect})
       append_key(key, *text);
-    // The result copies them, so their time counts as well.
+    // The result contains the tolerations, so their time is part of the key.
     append_key(key, static_cast<std::uint64_t>(toleration.seconds.value_or(-1)));
   }
 }

@@ -1,5 +1,5 @@
 // One pod's claims, compiled: classes resolved, selectors compiled, names made. Claims with equal specs share
-// what was compiled.
+// the compiled spec.
 //
 // Owner: one Allocator. Cost of a claim whose spec is known: its key, some 0.2 µs for a plain request.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace berth::dra {
 
-// Which constraint of the claim covers a request, and which of a device's values counts there.
+// A constraint of the claim that covers a request, and which of a device's values it compares.
 struct Covering {
   std::uint32_t constraint = 0;  // of CompiledClaimSpec::constraints
   std::uint32_t variant = 0;     // of the value table
@@ -41,17 +41,17 @@ struct CompiledRequest {
 struct CompiledConstraint {
   bool is_match = false;
   std::string attribute;
-  std::vector<std::string> derived;  // expressions for that name: variants 1 and on
-  std::string table_key;             // equal keys, equal value tables
+  std::vector<std::string> derived;  // expressions for that name: variants 1 and up
+  std::string table_key;             // equal keys have equal value tables
 };
 
-// What all claims with one spec have in common. `like` keeps the specs alive that the requests point into.
+// The part that all claims with one spec share. `like` owns the specs that the requests point into.
 struct CompiledClaimSpec {
   std::uint32_t id = 0;
   ClaimPtr like;
   std::vector<CompiledRequest> requests;
   std::vector<CompiledConstraint> constraints;  // as in the claim
-  std::uint64_t classes_stamp = 0;              // when the classes were last found to be those of `requests`
+  std::uint64_t classes_stamp = 0;  // when the classes were last found equal to those of `requests`
 };
 using CompiledClaimSpecPtr = std::shared_ptr<const CompiledClaimSpec>;
 
@@ -67,14 +67,13 @@ struct CompiledAllocationRequest final : AllocationRequest {
   std::vector<CompiledClaim> claims;
 };
 
-// Compiled specs that are remembered; beyond it all are forgotten, and known specs get new numbers.
+// Compiled specs that are cached; beyond it the cache is cleared, and known specs get new numbers.
 inline constexpr std::size_t kCompiledSpecsMax = 4096;
 
-// Kinds of sub-requests that are told apart; beyond it all compiled specs are forgotten and kinds are counted
-// anew.
+// Distinct kinds of sub-requests; beyond it all compiled specs are dropped and kinds are numbered anew.
 inline constexpr std::size_t kKindsMax = 16 * kCompiledSpecsMax;
 
-// Compiled claims by what they ask for.
+// Compiled claims by spec.
 class ClaimCompiler {
  public:
   Result<CompiledClaimSpecPtr> of(const model::Cluster& cluster, Inventory& inventory,
@@ -87,7 +86,7 @@ class ClaimCompiler {
   bool classes_hold(const model::Cluster& cluster, CompiledClaimSpec& compiled_spec) const;
   void number_kinds(const SelectorCache& selector_cache, CompiledClaimSpec& compiled_spec);
 
-  std::string key_;  // reused
+  std::string key_;  // scratch
   std::uint32_t last_spec_ = 0;
   std::uint64_t last_number_ = 0;
   std::unordered_map<std::string, std::shared_ptr<CompiledClaimSpec>> specs_;
@@ -96,7 +95,7 @@ class ClaimCompiler {
   std::uint32_t last_kind_ = 0;
 };
 
-// "claim ns/name": how errors begin.
+// "claim ns/name": the start of errors.
 std::string text_of(const api::ResourceClaim& claim);
 
 }  // namespace berth::dra

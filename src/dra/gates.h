@@ -1,6 +1,7 @@
-// Which features are on: Kubernetes' gates by feature, with their defaults in 1.37, and what a node declares.
+// The features that are on: Kubernetes' gates by feature, with their defaults in 1.37, and a node's declared
+// features.
 //
-// Plain data; anyone may include it.
+// Plain data; every room may include it.
 #pragma once
 
 namespace berth::api {
@@ -31,7 +32,7 @@ struct DeviceGates {
 // By Kubernetes' gate names.
 DeviceGates gates_of(const api::Gates& gates);
 
-// Whether the node declares that it can do with devices whose node operations are skipped. Source:
+// Whether the node declares support for devices whose node operations are skipped. Source:
 // DRAOptionalNodeOperations.
 bool can_skip_operations(const model::NodeRow& node);
 

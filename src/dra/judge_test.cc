@@ -1,5 +1,5 @@
-// The fast allocator says yes exactly when the judge does, on random small worlds; each yes is checked by
-// itself.
+// The fast allocator finds a solution exactly when the judge does, on random small worlds; each solution is
+// verified by itself.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -138,7 +138,7 @@ api::ResourceClaim any_claim(int index) {
   }
   if (any_one_in(3)) claim.constraints.push_back({{}, any_below(2) ? "d0/numa" : "d0/idx", ""});
   if (any_one_in(6)) claim.constraints.push_back({{}, "", "d0/numa"});
-  if (any_one_in(8)) {  // what the attribute's name says is made from another attribute
+  if (any_one_in(8)) {  // the named attribute is derived from another one
     claim.constraints.push_back({{"r0"}, "x/side", ""});
     for (api::DeviceSubRequest& sub : claim.requests[0].alternatives)
       sub.derived_attributes.emplace_back("x/side", any_one_in(2) ? "numa" : "d0/idx");
@@ -175,7 +175,7 @@ struct Scene {
     for (int i = 0; i < slices; ++i) made.push_back(any_slice(i, counters));
     if (counters) add_counter_sets(made);
     for (api::ResourceSlice& slice : made) {
-      // Mostly complete pools: the count that is true for this driver and pool.
+      // Mostly complete pools: the slice count that is right for this driver and pool.
       const auto same_pool = [&](const api::ResourceSlice& other) {
         return other.driver == slice.driver && other.pool == slice.pool &&
                other.generation == slice.generation;
@@ -316,7 +316,7 @@ std::string describe(const Scene& scene) {
   return text;
 }
 
-// One random world; counts what kind it was.
+// One random world; counts its kind.
 void compare_once(const Scene& scene, std::map<std::string, int>& seen) {
   PlainSelectors selectors;
   SeededRandom random(1);
@@ -363,8 +363,8 @@ void compare_once(const Scene& scene, std::map<std::string, int>& seen) {
   }
 }
 
-// Many interchangeable devices among devices and requests: what the symmetry-pruned search leaves out must
-// not be missed.
+// Many interchangeable devices among devices and requests: the symmetry-pruned search must not lose what it
+// prunes.
 struct InterchangeableScene : Scene {
   InterchangeableScene() : Scene(Empty{}) {
     gates.compatibility_groups = true;
@@ -444,7 +444,7 @@ TEST(Judge, AgreesOnInterchangeableDevices) {
   EXPECT_GT(seen["no"], 20);
 }
 
-// Partitions of two pieces of hardware, and devices to share, some of them in use: where the choice matters.
+// Partitions of two pieces of hardware and shareable devices, some in use: worlds where the choice matters.
 struct PartitionScene : Scene {
   PartitionScene() : Scene(Empty{}) {
     gates.compatibility_groups = any_one_in(2);
@@ -517,7 +517,7 @@ TEST(Judge, AgreesOnPartitions) {
   EXPECT_GT(seen["no"], 20);
 }
 
-// What an allocation says as the judge would say it.
+// An allocation in the judge's form.
 std::vector<judge::Chosen> chosen_in(const Allocations& allocations, const judge::JudgedWorld& world,
                                      std::span<const ClaimPtr> claims) {
   const std::vector<judge::Candidate> candidates = judge::gather(world).candidates;
@@ -538,7 +538,7 @@ std::vector<judge::Chosen> chosen_in(const Allocations& allocations, const judge
   return chosen;
 }
 
-// Scoring changes which devices are taken, never whether; and no allocation is better than the one taken.
+// Scoring changes which devices are chosen, never whether; and no allocation is better than the chosen one.
 void compare_scored(const Scene& scene, std::map<std::string, int>& seen) {
   constexpr std::size_t kChoicesMax = 300;
   PlainSelectors selectors;
@@ -606,8 +606,8 @@ TEST(Judge, NoAllocationFragmentsLess) {
   EXPECT_GT(seen["a choice"], 40);
 }
 
-// Who looks at a device with admin access takes none: the numbers are those of the other requests, even where
-// more devices of one value could be looked at.
+// A request with admin access reserves no device: the numbers are those of the other requests, even where
+// more devices of one value are visible.
 TEST(Judge, CertificateOfAMatchBesideAdminAccess) {
   Scene scene{Scene::Empty{}};
   scene.put_nodes();
@@ -657,7 +657,7 @@ TEST(Judge, CertificateOfAMatchBesideAdminAccess) {
   EXPECT_EQ(judge::complaint_about(scene.for_judge(selectors), scene.claims, shown), "");
 }
 
-// A device that nobody can have and one that somebody has: neither is usable and free.
+// A device that is unusable and one that is in use: neither is usable and free.
 TEST(Judge, CertificateCountsWhatIsUsableAndFree) {
   Scene scene{Scene::Empty{}};
   scene.put_nodes();
@@ -704,7 +704,7 @@ TEST(Judge, AgreesOnRandomWorlds) {
   }));
   RecordProperty("yes", seen["yes"]);
   for (const auto& [kind, count] : seen) std::printf("%s %d\n", kind.c_str(), count);
-  // A generator that makes only one kind of world would judge nothing.
+  // A generator that makes only one kind of world would test nothing.
   EXPECT_GT(seen["yes"], 40);
   EXPECT_GT(seen["no"], 40);
 }

@@ -1,4 +1,4 @@
-// Bugs that Kubernetes' allocator had, by the number of their report: none of them is here.
+// Bugs of Kubernetes' allocator, by the number of their report: Berth has none of them.
 #include <gtest/gtest.h>
 
 #include "dra/test_world.h"
@@ -27,7 +27,7 @@ class KnownBugs : public ::testing::Test {
     for (const std::string& name : devices) made.devices.emplace_back().name = name;
     return made;
   }
-  // Puts the devices with a set of counters beside them.
+  // Adds the devices and a counter set for them.
   void put(api::ResourceSlice devices, std::int64_t memory) { put(std::move(devices), Quantity::of(memory)); }
   void put(api::ResourceSlice devices, Quantity memory) {
     api::ResourceSlice sets = devices;
@@ -131,7 +131,7 @@ TEST_F(KnownBugs, K139034_K140433_AShareWithoutCapacityDrawsItsCountersOnce) {
   EXPECT_EQ(devices_of(claim(2)), "shared shared");
 }
 
-// Once more without anybody holding a share before: the first share of this very allocation draws.
+// The same without a share before: the first share of this very allocation draws.
 TEST_F(KnownBugs, K140436_SharesOfOneAllocationDrawOnce) {
   api::ResourceSlice devices = slice("d", {"shared", "other"});
   devices.devices[0].allow_multiple = true;
@@ -157,8 +157,8 @@ TEST_F(KnownBugs, K140431_ACounterIsGivenBackWhenAConstraintRefuses) {
   EXPECT_EQ(devices_of(wanted), "a c");
 }
 
-// What a decision took is taken for the next one, before anybody has written it down: in the transaction, as
-// an assumption, and no longer when the decision is forgotten.
+// The next decision sees what a decision reserved, before any object is written: in the transaction, as an
+// assumption, and no longer when the decision is forgotten.
 TEST_F(KnownBugs, K133602_K136269_K133586_ADeviceInFlightIsNotGivenTwice) {
   world.put(api::Kind::ResourceSlice, slice("d", {"a", "b"}));
   api::Pod pod;
@@ -192,7 +192,7 @@ TEST_F(KnownBugs, K133602_K136269_K133586_ADeviceInFlightIsNotGivenTwice) {
   EXPECT_EQ(device(), "a");
 }
 
-// Counters are those of the generation that each node sees, also with one allocator for both.
+// Counters belong to the generation that each node sees, also with one allocator for both nodes.
 TEST_F(KnownBugs, K140434_CountersBelongToTheGenerationOfTheNode) {
   api::Node second;
   second.meta.name = "m";
@@ -260,8 +260,8 @@ TEST_F(KnownBugs, K139166_TheConfigOfAnAlternativeStaysWithIt) {
   EXPECT_EQ(kept, R"(small ["r0/small"]; both ["r0"]; all []; )");
 }
 
-// The reference's scoring met claims without an allocation there. Here a pod's allocated claims are no part
-// of the allocation request, whichever scoring chooses for the others.
+// The reference's scoring failed on claims without an allocation. A pod's allocated claims are no part of the
+// allocation request here, whichever scoring is used.
 TEST_F(KnownBugs, K139016_K139017_AllocatedClaimsBesideOthers) {
   world.put(api::Kind::ResourceSlice, slice("d", {"a", "b"}));
   hold("d", "a");
@@ -286,7 +286,7 @@ TEST_F(KnownBugs, K139016_K139017_AllocatedClaimsBesideOthers) {
   }
 }
 
-// An allocation has room for one term: such a device is left out, and the attempt goes on.
+// An allocation has room for one term: such a device is left out, and the attempt continues.
 TEST_F(KnownBugs, K141212_K141213_K141214_K141338_ANodeSelectorOfSeveralTermsIsNoEnd) {
   const auto term = [](const char* label) {
     return api::NodeSelectorTerm{{{label, "DoesNotExist", {}}}, {}};
@@ -299,7 +299,7 @@ TEST_F(KnownBugs, K141212_K141213_K141214_K141338_ANodeSelectorOfSeveralTermsIsN
   world.put(api::Kind::ResourceSlice, devices);
   EXPECT_EQ(devices_of(claim(1)), "one");
   EXPECT_EQ(devices_of(claim(2)), "none");
-  devices.devices[0].binds_to_node = true;  // then the node's name stands in the allocation
+  devices.devices[0].binds_to_node = true;  // then the allocation holds the node's name
   world.put(api::Kind::ResourceSlice, devices);
   EXPECT_EQ(devices_of(claim(2)), "several one");
 }

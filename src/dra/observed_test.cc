@@ -1,4 +1,4 @@
-// The answers of Kubernetes' own allocator (k8s.io/dynamic-resource-allocation v0.37.0) on small recorded
+// The results of Kubernetes' own allocator (k8s.io/dynamic-resource-allocation v0.37.0) on small recorded
 // worlds.
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ std::string verdict_text(const AllocationVerdict& verdict) {
   return "out of budget";
 }
 
-// Where we answer otherwise on purpose, with the reason.
+// Intended differences, with their reasons.
 constexpr std::string_view kSharedBefore =
     "a device with live shares is in use, also when it is no longer shareable";
 constexpr std::string_view kPlainFirst =
@@ -82,7 +82,7 @@ TEST_P(Observed, VerdictsAgree) {
           EXPECT_NE(got, want) << where << " is listed as different";
           continue;
         }
-        // Kubernetes' sentence first; ours may follow.
+        // Kubernetes' sentence first; Berth's may follow.
         const bool same = got == want || (want.starts_with("error") && got.starts_with(want));
         agree += same ? 1 : 0;
         EXPECT_TRUE(same) << where << ": got " << got << ", want " << want;
@@ -94,7 +94,7 @@ TEST_P(Observed, VerdictsAgree) {
   std::printf("agree %zu, different %zu\n", agree, different);
   EXPECT_EQ(agree, 1366u);
 }
-// Every "no" of a recorded world comes with a certificate that is true.
+// Every "no" of a recorded world has a true certificate.
 TEST_P(Observed, CertificatesAreTrue) {
   std::map<std::string, int> seen;
   for (const Json& recorded : recorded_worlds()) {

@@ -75,7 +75,7 @@ const JsonArray& items(const Json& json) {
   return json.is_array() ? json.as_array() : kNone;
 }
 
-// Of the classes first, each class once, then of the claim: drivers let later entries win.
+// Those of the classes first, each class once, then the claim's: drivers let later entries win.
 Json configs_for(const CompiledClaim& claim, std::uint32_t index, const Search& search) {
   std::vector<std::pair<const api::DeviceClass*, std::vector<std::string>>> classes;
   for (std::uint32_t r = 0; r < claim.requests.size(); ++r) {
@@ -90,7 +90,7 @@ Json configs_for(const CompiledClaim& claim, std::uint32_t index, const Search& 
   }
   JsonArray configs;
   for (auto& [device_class, requests] : classes) {
-    if (requests.size() == claim.requests.size()) requests.clear();  // empty says all
+    if (requests.size() == claim.requests.size()) requests.clear();  // empty means all
     for (const Json& config : items(device_class->config))
       configs.push_back(config_entry("FromClass", requests, config));
   }

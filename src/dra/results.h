@@ -1,6 +1,6 @@
-// What a solution writes into the claims.
+// Writes a solution into the claims.
 //
-// Free function of the search's solution. `random` gives the share ids. Cost: the allocations' own objects.
+// A free function of the search's solution. `random` gives the share ids. Cost: the allocations' own objects.
 // Source: resource.k8s.io/v1 AllocationResult; KEP-5963 for the snapshot.
 #pragma once
 

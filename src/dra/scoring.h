@@ -1,7 +1,7 @@
-// Which of several allocations on one node is taken.
+// The choice between several allocations on one node.
 //
-// Plain data; anyone may include it. Whether a claim can be had does not depend on it. Source: KEP-4381
-// leaves the choice to the allocator; Kubernetes has no scoring of devices.
+// Plain data; every room may include it. Whether a claim can be satisfied does not depend on it. Source:
+// KEP-4381 leaves the choice to the allocator; Kubernetes has no scoring of devices.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace berth::dra {
 
 enum class DeviceScoring : std::uint8_t {
   Reference,         // the first in Kubernetes' order of search (allocator.h)
-  LeastFragmenting,  // what leaves counters and shared devices most useful (docs/devices.md); deterministic
+  LeastFragmenting,  // keeps counters and shared devices most useful (docs/devices.md); deterministic
 };
 
 struct DeviceScoringName {
@@ -29,13 +29,13 @@ inline constexpr std::array<DeviceScoringName, 2> kDeviceScorings = {{
 constexpr std::string_view name_of(DeviceScoring scoring) {
   return kDeviceScorings[static_cast<std::size_t>(scoring)].name;
 }
-// Nothing for a name that is not in the table; case counts.
+// Nothing for a name that is not in the table; case-sensitive.
 constexpr std::optional<DeviceScoring> device_scoring_of(std::string_view name) {
   for (const DeviceScoringName& row : kDeviceScorings)
     if (row.name == name) return row.scoring;
   return std::nullopt;
 }
-// All names, for a message about another one: "Reference, LeastFragmenting".
+// All names, for the message about an unknown one: "Reference, LeastFragmenting".
 inline std::string device_scoring_names() {
   std::string names;
   for (const DeviceScoringName& row : kDeviceScorings)

@@ -1,5 +1,5 @@
-// Which allocation is taken where several are possible: small worlds where the first one strands what the
-// least fragmenting one leaves.
+// The choice between several allocations: small worlds where the first allocation strands devices that the
+// least fragmenting one keeps usable.
 #include "dra/scoring.h"
 
 #include <gtest/gtest.h>
@@ -137,7 +137,7 @@ class Scoring : public ::testing::Test {
       names += (names.empty() ? "" : " ") + result.device;
     return names;
   }
-  // What each scoring takes for `first`, and whether `then` can be had afterwards.
+  // The choice of each scoring for `first`, and whether `then` fits afterwards.
   void expect_stranded(const api::ResourceClaim& first, const std::string& by_reference,
                        const std::string& by_least, const api::ResourceClaim& then) {
     const auto after = [&](DeviceScoring scoring, const std::string& taken) {
@@ -233,7 +233,7 @@ TEST_F(Scoring, AGroupGoesWhereItHoldsAlready) {
   expect_stranded(claim({one("r", "mig")}), "gpu-0-1-0", "gpu-1-1-1", claim({one("r", "vgpu")}));
 }
 
-// A share of a device that has no capacity costs nothing; still nobody else's device is opened for it.
+// A share of a device without capacities costs nothing; still no unused device is chosen for it.
 TEST_F(Scoring, AShareWithoutCapacityGoesToADeviceInUse) {
   api::ResourceSlice devices = slice();
   for (const char* name : {"a", "b"}) {
@@ -269,7 +269,7 @@ TEST_F(Scoring, EquallyGoodOnesAreTakenInTheReferencesOrder) {
               "gpu-0");
 }
 
-// A device that gives to a counter makes it matter who comes first: then the first allocation stands.
+// A negative draw makes the order of allocations matter: the reference's first allocation is kept.
 TEST_F(Scoring, APoolWithAGiverKeepsTheReferencesChoice) {
   api::ResourceSlice devices = slice();
   for (const int size : {8, 1, 1}) add_partition(devices, 0, size, 0);
@@ -280,8 +280,8 @@ TEST_F(Scoring, APoolWithAGiverKeepsTheReferencesChoice) {
   EXPECT_EQ(devices_of(claim({one("r")}), DeviceScoring::LeastFragmenting), "gpu-0-8-0");
 }
 
-// Sixteen of 64 partitions: far more allocations than are compared. The best so far is valid, is the same
-// every time, and here keeps to as few GPUs as there can be.
+// Sixteen of 64 partitions: far more allocations than are compared. The best so far is valid, deterministic,
+// and here uses as few GPUs as possible.
 TEST_F(Scoring, EndsWithTheBestSoFar) {
   api::ResourceSlice devices = slice();
   for (int at = 0; at < 8; ++at)

@@ -18,11 +18,11 @@ class VectorSelector {
  public:
   virtual ~VectorSelector() = default;
   // Ones for the rows of words [first, first + words) where the selector is true, or fails. Rows without a
-  // device may answer anything.
+  // device may have any result.
   virtual void evaluate(std::size_t first, std::size_t words, std::uint64_t* yes, std::uint64_t* error) = 0;
-  // The most that answering so many words can cost now, in units of CEL's cost: some 20 ns each.
+  // An upper bound of the cost of evaluating so many words now, in units of CEL's cost: some 20 ns each.
   virtual std::uint64_t work(std::size_t words) const = 0;
-  // From now on every answer looks only at the devices of its words, not at all values there are.
+  // From now on every evaluation reads only the devices of its words, not all distinct values.
   virtual void go_by_device() = 0;
   // The same for one device, with the error's text.
   virtual Result<bool> evaluate(std::string_view driver, const api::Device& device) = 0;
@@ -31,15 +31,15 @@ class VectorSelector {
 class SelectorEvaluator {
  public:
   virtual ~SelectorEvaluator() = default;
-  // The error is the compiler's, or a run-time error of the expression on this device: fatal for a scheduling
-  // attempt, never "no match".
+  // The error is the compiler's, or a run-time error of the expression on this device: it ends a scheduling
+  // attempt and never means "no match".
   virtual Result<bool> evaluate(std::string_view text, std::string_view driver,
                                 const api::Device& device) = 0;
-  // The same for derived attributes, whose expressions yield an attribute's value.
+  // The same for derived attributes, whose expressions return an attribute's value.
   virtual Result<api::AttributeValue> derive(std::string_view text, std::string_view driver,
                                              const api::Device& device) = 0;
 
-  // `columns` and this evaluator outlive the answer. Unless an evaluator knows better: device by device.
+  // `columns` and this evaluator outlive the result. The default evaluates device by device.
   virtual Result<std::unique_ptr<VectorSelector>> over(const DeviceColumns& columns, std::string_view text);
 };
 

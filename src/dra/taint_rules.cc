@@ -16,7 +16,7 @@ bool selects_any(const api::DeviceTaintRule& rule, const api::ResourceSlice& sli
          });
 }
 
-// What placing looks at: a status that changed is no news.
+// Placement depends on the spec only: a changed status is ignored.
 bool same_spec(const api::DeviceTaintRule& a, const api::DeviceTaintRule& b) {
   return a.meta.uid == b.meta.uid && a.meta.generation == b.meta.generation;
 }

@@ -1,11 +1,11 @@
-// DeviceTaintRules as taints of the devices that they select: stands between the watch and the cluster.
+// DeviceTaintRules as taints of the devices that they select: a stage between the watch and the cluster.
 //
-// Owner: one decider, on one thread. Every slice that the cluster sees bears the taints of its rules behind
-// its own, rules by name; a slice that no rule selects is passed on as it is, shared. A rule that changes
-// makes new versions of the slices that it selects and selected, and of no others, so caches of other slices
-// stay. Rules whose effect keeps no pod away (None, effects that this release does not know) change nothing.
-// A rule without selector selects every device, as Kubernetes' slice tracker has it. Cost: a slice O(log n +
-// rules + devices selected); a rule O(slices). Source: KEP-5055.
+// Owner: one decider, on one thread. Every slice that the cluster sees has the taints of its rules after its
+// own, rules by name; a slice that no rule selects is passed on unchanged and shared. A changed rule makes
+// new versions of the slices that it selects or selected, and of no others, so caches of other slices stay
+// valid. Rules whose effect blocks no pod (None, effects that this release does not know) change nothing. A
+// rule without selector selects every device, as in Kubernetes' slice tracker. Cost: a slice O(log n + rules
+// + devices selected); a rule O(slices). Source: KEP-5055.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ namespace berth::dra {
 
 class TaintRules {
  public:
-  // Hands the change to the cluster; every kind goes through here.
+  // Passes the change to the cluster; every kind goes through here.
   void apply(const client::Delta& delta, model::Cluster& cluster);
 
  private:

@@ -101,7 +101,7 @@ TEST(TaintRules, OnlyAffectedSlicesGetANewVersion) {
   EXPECT_EQ(bench.taints("p2", "s2"), "a:own,r b:r");
   EXPECT_EQ(bench.seen("p3", "s3"), other);
   EXPECT_EQ(bench.cluster.pool(bench.cluster.find_pool("d.io", "p3")).stamp, stamp);
-  // A new status of the rule is no change of any device.
+  // A new status of the rule changes no device.
   const auto second = bench.seen("p2", "s2");
   bench.rule("r", R"("deviceSelector":{"pool":"p2"},)", "NoSchedule", 2);
   EXPECT_EQ(bench.seen("p2", "s2"), second);

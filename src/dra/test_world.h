@@ -1,4 +1,4 @@
-// For tests: a cluster built from objects, and selectors that tests can read at a glance.
+// For tests: a cluster built from objects, and readable selectors.
 #pragma once
 
 #include <map>
@@ -72,7 +72,7 @@ class TestWorld {
     return claims;
   }
 
-  // Everything as the judge wants it. This world and `selectors` outlive it.
+  // The world in the judge's form. This world and `selectors` outlive it.
   judge::JudgedWorld for_judge(const std::string& node, SelectorEvaluator& selectors,
                                const DeviceGates& gates) const {
     judge::JudgedWorld judged;

@@ -19,7 +19,7 @@ enum class Meaning {
   Accepted,
   Again,     // not carried out; the same request may be sent again
   Lost,      // may or may not have been carried out
-  Outdated,  // the server holds something else than the view
+  Outdated,  // the view differs from the server's state
   Refused,
 };
 
@@ -29,12 +29,12 @@ Meaning meaning_of(const ApiReply& reply, const Write& write) {
   if (reply.delivery == Delivery::NotSent) return Meaning::Again;
   if (reply.delivery == Delivery::Lost || reply.code == kGatewayTimeout) return Meaning::Lost;
   if (reply.ok()) return Meaning::Accepted;
-  // An error inside the server does not say how far the write came.
+  // An error inside the server leaves open whether the write was stored.
   const bool inside = reply.code >= 500 && reply.code != kUnavailable && reply.code != kNotImplemented;
   if (write.mark && inside) return Meaning::Lost;
   const auto& fine = write.fine_reasons;
   if (std::find(fine.begin(), fine.end(), reply.reason) != fine.end()) return Meaning::Accepted;
-  // Without a Status nobody who knows the object has answered.
+  // A response without a Status does not come from the API server's storage.
   const bool unknown_path = reply.code == kNotFound && reply.reason.empty();
   if (reply.code == kThrottled || reply.code >= 500 || unknown_path) return Meaning::Again;
   if (reply.reason == "Conflict" || reply.reason == "AlreadyExists" || reply.reason == "NotFound")
@@ -42,8 +42,8 @@ Meaning meaning_of(const ApiReply& reply, const Write& write) {
   return Meaning::Refused;
 }
 
-// Whether the request that answers with this object removed it: nothing holds a deleted object without
-// finalizers and grace. The answer of the last finalizer's removal bears the old version or that of the
+// Whether the request whose response has this object removed it: no server keeps a deleted object without
+// finalizers and grace. The response to the last finalizer's removal has the old version or that of the
 // deletion.
 bool is_gone(Verb verb, const api::TypedObject& object) {
   const api::ObjectMeta& meta = api::meta_of(object);
@@ -60,12 +60,12 @@ std::uint64_t version_of(const ClientAnswer& answer) {
   return decoded ? api::meta_of(*decoded).resource_version : 0;
 }
 
-// Only a Status says that there is no such object; a 404 of something in between does not.
+// Only a Status proves that the object does not exist; a 404 of an intermediary does not.
 bool says_missing(const ApiReply& reply) {
   return reply.delivery == Delivery::Answered && reply.code == 404 && reply.reason == "NotFound";
 }
 
-// Whether the object as read says that the write was carried out.
+// Whether the object as read shows that the write was carried out.
 bool bears(const client::Write::Mark& mark, const ApiReply& reply) {
   const Result<Json> object = reply.object ? parse_json(*reply.object) : Result<Json>(Json());
   const Json* at = object.ok() ? &*object : nullptr;
@@ -73,7 +73,7 @@ bool bears(const client::Write::Mark& mark, const ApiReply& reply) {
   return at && at->is_string() && at->as_string() == mark.text;
 }
 
-// The version that an update stands on; empty for a create.
+// The version that an update requires; empty for a create.
 std::string base_version(const ApiRequest& request) {
   if (request.verb == Verb::Create) return {};
   const Json body = parse_json(request.body).value_or(Json());
@@ -98,12 +98,12 @@ api::ObjectKey target_of(const ApiRequest& request) {
 }
 
 struct EffectExecutor::ChainRun {
-  bool reading = false;  // the object is being read again; a repeat repeats that read
-  bool unknown = false;  // a copy of the current write may have been carried out, or may still be
+  bool reading = false;  // the object is being read again; a retry repeats that read
+  bool unknown = false;  // a copy of the current write may have been, or may still be, carried out
   std::size_t next = 0;
   std::uint32_t attempts = 0;
-  std::uint64_t version = 0;  // of the previous write's answer
-  std::string uid_before;     // of the object that the current write is about
+  std::uint64_t version = 0;  // of the previous write's response
+  std::string uid_before;     // of the current write's target
   RunResult result = RunResult::Fine;
   client::ChainOutcome outcome;
 };
@@ -250,7 +250,7 @@ void EffectExecutor::on_written(ChainRef chain_ref, Flight& flight, ClientAnswer
   end_chain(chain_ref, flight, RunResult::Failed);
 }
 
-// Decides the fate of a write with a mark by the object as it was read.
+// Decides the fate of a write with a mark from the object as read.
 void EffectExecutor::on_mark_read(ChainRef chain_ref, Flight& flight, const ClientAnswer& answer, Time now) {
   ChainRun& run = flight.runs[chain_ref.chain];
   const Write& write = flight.current(chain_ref.chain);
@@ -266,7 +266,7 @@ void EffectExecutor::on_mark_read(ChainRef chain_ref, Flight& flight, const Clie
   run.reading = false;
   const bool ours = bears(*write.mark, answer.reply) || has(KnownDefect::AlreadyExistsCountsAsOurs);
   if (answer.object && ours) return accept(chain_ref, flight, answer);
-  // A create lands only where nothing stands, an update only on its version.
+  // A create can succeed only while no object exists, an update only on its version.
   const bool may_land =
       missing ? write.request.verb == Verb::Create
               : answer.object && std::to_string(api::meta_of(*answer.object).resource_version) ==

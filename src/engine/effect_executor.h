@@ -1,10 +1,10 @@
-// Carries out the writes of Effects: chains side by side, writes of a chain in order, retries.
+// Carries out the writes of Effects: chains concurrently, writes of a chain in order, with retries.
 //
-// Owner: one engine, on one thread. Cost: a few microseconds a write beside the client's own.
-// A write is sent again only when it was not sent, was throttled (429) or met a server error (5xx except
-// 504). When the view may be behind what the server holds (Conflict, AlreadyExists, NotFound, a lost answer)
-// the object is read again and put into the view before the chain counts as ended. A write with a mark
-// (client::Write) does not end before its fate is known.
+// Owner: one engine, on one thread. Cost: a few microseconds a write besides the client's own. A write is
+// sent again only when it was not sent, was throttled (429) or met a server error (5xx except 504). When the
+// view may be behind the server (Conflict, AlreadyExists, NotFound, a lost response) the object is read again
+// and put into the view before the chain ends. A write with a mark (client::Write) does not end before its
+// fate is known.
 #pragma once
 
 #include <deque>
@@ -20,13 +20,13 @@
 
 namespace berth::engine {
 
-inline constexpr std::size_t kWritesInFlightMax = 256;  // unless told otherwise
+inline constexpr std::size_t kWritesInFlightMax = 256;  // the default
 inline constexpr std::uint32_t kWriteAttemptsMax = 5;
 inline constexpr Duration kWriteBackoffBase = Duration::millis(50);
 inline constexpr Duration kWriteBackoffCap = Duration::seconds(5);
 
 struct EffectExecutorCounters {
-  std::uint64_t writes = 0;  // requests that change something, repeats included
+  std::uint64_t writes = 0;  // requests that change something, retries included
   std::uint64_t accepted = 0;
   std::uint64_t repeated = 0;
   std::uint64_t conflicts = 0;
@@ -35,11 +35,11 @@ struct EffectExecutorCounters {
   std::uint64_t refreshes = 0;
 };
 
-// How the executor tells its engine what answers showed.
+// Reports to the engine what responses show.
 class ViewPort {
  public:
   virtual ~ViewPort() = default;
-  // Whether objects of this key's kind are kept; answers of others are not decoded.
+  // Whether the view has objects of this key's kind; responses of others are not decoded.
   virtual bool keeps(const api::ObjectKey& key) const = 0;
   virtual const api::ObjectMeta* known(const api::ObjectKey& key) const = 0;
   virtual void learn(const api::ObjectKey& key, api::TypedObject object) = 0;
@@ -47,7 +47,7 @@ class ViewPort {
   virtual void forget(const api::ObjectKey& key, const std::string& uid) = 0;
 };
 
-// The object that a request is about.
+// The target of a request.
 api::ObjectKey target_of(const client::ApiRequest& request);
 
 class EffectExecutor {
@@ -66,7 +66,7 @@ class EffectExecutor {
   // Starts the chains (at least one) and returns the flight's number.
   std::uint64_t start(client::Effects effects);
   void on_answer(ClientAnswer answer, Time now);
-  // Sends the repeats that are due.
+  // Sends the retries that are due.
   void wake_due(Time now);
   std::optional<Time> next_wake() const;
   // Flights that ended since the last call, in order.
@@ -102,7 +102,7 @@ class EffectExecutor {
   client::ApiClient& client_;
   std::shared_ptr<Mailbox> mailbox_;
   ViewPort& port_;
-  const std::shared_ptr<api::DecodedVersions> decoded_;  // also of answers that come after its end
+  const std::shared_ptr<api::DecodedVersions> decoded_;  // also of responses that arrive after its end
   const std::size_t writes_in_flight_max_;
   std::uint64_t last_flight_ = 0;
   std::size_t in_flight_ = 0;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr Time kEndOfTime = Time::from_micros(INT64_MAX);
 
-// The counters of the stateful decider stand after those of the reconcilers.
+// The counters of the stateful decider follow those of the reconcilers.
 RunResult worse(RunResult a, RunResult b) {
   return std::max(a, b);
 }
@@ -156,7 +156,7 @@ void Engine::take(Message message) {
     executor_.on_answer(std::move(answer), now_);
 }
 
-// What is under way goes on, as far as the client lets it; its keys do not run again.
+// Work in flight continues, as far as the client permits; its keys do not run again.
 void Engine::change_term(const TermChange& change) {
   leading_ = change.leading;
   leadership_ = change.leadership;
@@ -185,7 +185,7 @@ void Engine::take_batch(const TypedBatch& batch) {
   for (const TypedChange& change : batch.changes) {
     const api::ObjectMeta& meta = api::meta_of(change.object);
     if (change.kind == ChangeKind::Deleted) {
-      tombstones_.add(meta.uid);  // an answer that was given before may still be on its way
+      tombstones_.add(meta.uid);  // an earlier response may still arrive
       if (const auto delta = view_.erase(change.key, meta.resource_version)) publish(*feed, *delta);
     } else if (!tombstones_.has(meta.uid)) {
       if (const auto delta = view_.put(change.key, change.object)) publish(*feed, *delta);
@@ -198,7 +198,7 @@ void Engine::take_batch(const TypedBatch& batch) {
   feed->listed_at = std::max(feed->listed_at, batch.resource_version);
 }
 
-// What a list does not name is gone, unless it is newer than the list.
+// An object that a list lacks is gone, unless it is newer than the list.
 void Engine::drop_unlisted(const TypedBatch& list) {
   Feed& feed = *find_feed(list.of, list.resource);
   std::set<client::NamedKey> listed;
@@ -220,7 +220,8 @@ void Engine::publish(Feed& feed, const Delta& delta) {
   decider_wanted_ = begun_;
 }
 
-// Who names keys may keep an index of what it has seen: it hears of every change, also while following.
+// A reconciler that names keys may keep an index of what it has seen: it gets every change, also as a
+// follower.
 void Engine::wake_keys(Feed& feed, const Delta& delta) {
   for (const Route& route : feed.routes) {
     scratch_keys_.clear();
@@ -230,7 +231,7 @@ void Engine::wake_keys(Feed& feed, const Delta& delta) {
   }
 }
 
-// Deciders meet the first state kind by kind and name by name, in whatever order the lists came; a term
+// Deciders see the first state kind by kind and name by name, in whatever order the lists arrived; a term
 // begins with a run of every key.
 void Engine::begin_if_listed() {
   if ((lists_missing_ > 0 && !has(KnownDefect::FirstCycleBeforeCaches)) || !attached_) return;
@@ -269,7 +270,7 @@ void Engine::learn(const api::ObjectKey& key, api::TypedObject object) {
   const api::ObjectMeta& meta = api::meta_of(object);
   Feed& feed = *find_feed(key.kind, key.resource);
   const api::ObjectMeta* there = known(key);
-  // A list that is newer than the answer would have named the object.
+  // A list that is newer than the response would contain the object.
   const bool unlisted = meta.resource_version <= feed.listed_at && (!there || there->uid != meta.uid);
   if (unlisted || tombstones_.has(meta.uid)) return;
   if (const auto delta = view_.put(key, std::move(object))) publish(feed, *delta);

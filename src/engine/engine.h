@@ -1,10 +1,11 @@
-// Runs deciders: feeds them from watches, carries out their effects, tells them what came of it.
+// Runs deciders: feeds them from watches, carries out their effects, reports the results to them.
 //
-// Owner: the thread or simulator that calls step(). Owns no thread and reads no clock. Only the
-// mailbox is touched by others. Cost: a run of a key costs a few microseconds beside the decider's own; no
-// step scans all keys. Promises: no decider runs before every list arrived that was asked for after the term
-// began; a key never runs twice at once, nor while its writes are under way; the answers of its writes are in
-// the view before it runs again. A follower keeps the view, and nothing that grows with what came and went.
+// Owner: the thread or simulator that calls step(). Owns no thread and reads no clock. Other threads access
+// only the mailbox. Cost: a run of a key costs a few microseconds besides the decider's own; no step scans
+// all keys. Promises: no decider runs before all lists that were requested after the start of the term have
+// arrived; a key never runs twice at once, nor while its writes are in flight; the responses to its writes
+// are in the view before it runs again. A follower keeps the view, and nothing that grows with deleted
+// objects.
 #pragma once
 
 #include <array>
@@ -32,14 +33,14 @@ struct EngineOptions {
   std::string instance = "berth";
   std::size_t writes_in_flight_max = kWritesInFlightMax;
   EventPacing event_pacing = {};
-  // Shared with the hub and other engines. Null: an own one.
+  // Shared with the informers and other engines. Null: not shared.
   std::shared_ptr<api::DecodedVersions> decoded = nullptr;
 };
 
 struct DeciderCounters {
   std::string name;
   std::uint64_t runs = 0;
-  std::uint64_t failed_runs = 0;  // retry asked for, or a chain not accepted
+  std::uint64_t failed_runs = 0;  // the decider requested a retry, or a chain was not accepted
 };
 
 struct EngineCounters {
@@ -61,40 +62,40 @@ class Engine final : private ViewPort {
   void add(client::StatefulDecider& decider);
   void attach_to(SharedInformers& informers);
 
-  // Does a bounded piece of work. True when there is more to do at once. When `now` is earlier than before (a
-  // clock was corrected), deadlines of before mean nothing: everything that is parked runs.
+  // Does a bounded amount of work. True when more work is ready. When `now` is earlier than in the last call
+  // (a clock was corrected), earlier deadlines are void: everything that is parked runs.
   bool step(Time now) {
     receive();
     return work(now);
   }
-  // The two halves of step(), for callers that read the time in between: messages are then judged by a clock
-  // that was read after, as an answer may have set that clock.
+  // The two halves of step(), for callers that read the time in between: messages are then handled at a time
+  // that was read later, as a response may have set that clock.
   void receive();
   bool work(Time now);
-  // When step() is wanted again if no message comes before.
+  // When step() must be called next if no message arrives before.
   std::optional<Time> next_wake() const;
-  // Every resource has been listed; also of a follower.
+  // Every resource has been listed; also true of a follower.
   bool synced() const { return synced_; }
-  // Called, on any thread, when a message comes in.
+  // Called, on any thread, when a message arrives.
   void on_message(std::function<void()> notify) { mailbox_->on_message(std::move(notify)); }
-  // On any thread: tells the reconciler of this name that something outside the API changed. Its signalled()
-  // names the keys that run. Senders fold repeats: every call is a message.
+  // On any thread: signals the reconciler of this name that something outside the API changed. Its
+  // signalled() names the keys that run. Senders fold repeats: every call is a message.
   void wake(std::string_view reconciler, api::ObjectKey about) {
     mailbox_->push(Signal{std::string(reconciler), std::move(about)});
   }
 
-  // On any thread; leads without it, as Leadership{0}. A term that begins waits until each resource was
-  // listed again: the caller sees to it that no older list comes after this call (SharedInformers::relist).
+  // On any thread; without a call it leads as Leadership{0}. A new term waits until each resource has been
+  // listed again: the caller ensures that no older list arrives after this call (SharedInformers::relist).
   void lead(Leading leading, client::Leadership leadership = {}) {
     mailbox_->push(TermChange{leading, leadership});
   }
-  // Runs nothing new from now on; effects under way are carried to their end until `deadline`.
+  // Starts nothing new from now on; effects in flight are completed until `deadline`.
   void begin_stop(Time deadline);
   bool stopped(Time now) const;
 
   const client::View& view() const { return view_; }
   EngineCounters counters() const;
-  // Nothing waits, nothing is under way, except deadlines.
+  // Nothing waits or is in flight, apart from deadlines.
   bool idle() const;
 
  private:
@@ -136,7 +137,7 @@ class Engine final : private ViewPort {
   client::View view_;
   Time now_;
   std::shared_ptr<Mailbox> mailbox_;
-  std::vector<Message> received_;  // by receive(), until work()
+  std::vector<Message> received_;  // from receive() to work()
   EffectExecutor executor_;
   EventRecorder recorder_;
   std::uint64_t writes_seen_ = 0;
@@ -144,7 +145,7 @@ class Engine final : private ViewPort {
   WorkQueue queue_;
   std::vector<std::unique_ptr<client::Reconciler>> reconcilers_;
   client::StatefulDecider* decider_ = nullptr;
-  std::vector<DeciderCounters> decider_counters_;  // the reconcilers', then the stateful decider's
+  std::vector<DeciderCounters> decider_counters_;  // of the reconcilers, then of the stateful decider
   std::deque<Feed> feeds_;                         // stable addresses
   std::array<Feed*, api::kTypedKindCount> typed_feeds_{};
   std::map<api::ResourceRef, Feed*> other_feeds_;

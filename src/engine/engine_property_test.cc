@@ -1,5 +1,5 @@
 // Whatever is lost, refused, delayed or reordered, and whenever terms end and begin: the engine never has two
-// writes of a key under way, and when the trouble ends the world is as its reconciler wants it.
+// writes of a key in flight, and after the faults the cluster is as its reconciler requires.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -23,8 +23,8 @@ std::string pod_name(std::size_t n) {
   return "p" + std::to_string(n);
 }
 
-// Pods say how often (annotation "want"): an odd number wants a claim of the pod's name, an even one none;
-// the pod's label follows at last, on the version of the write before.
+// Pods have a number (annotation "want"): an odd one wants a claim of the pod's name, an even one none; the
+// pod's label is written last, on the version of the write before.
 class Follower final : public client::Reconciler {
  public:
   std::string_view name() const override { return "follower"; }
@@ -126,7 +126,7 @@ struct Chaos {
   }
 };
 
-// The claim of a pod has its name: two waiting requests of one name are two effects of one key.
+// A pod's claim has its name: two waiting requests with one name are two effects of one key.
 bool one_request_a_key(const testing::FakeApi& api) {
   std::map<std::string, int> waiting;
   for (const std::string& name : api.waiting_names())

@@ -15,7 +15,7 @@ using client::View;
 using testing::EngineFixture;
 using testing::InjectedFault;
 
-// A reconciler of pods whose decision the test writes down.
+// A reconciler of pods with decisions that the test sets.
 class Scripted final : public client::Reconciler {
  public:
   using Decide = std::function<Effects(const View&, const api::ObjectKey&, Time)>;
@@ -281,7 +281,7 @@ TEST(Engine, AnAnswerThatComesAfterTheNewsOfTheDeletionBringsNothingBack) {
   EXPECT_EQ(fixture.engine.view().pods.size(), 0u);
 }
 
-// A list says what there is: an answer from before it is news only of an object that the list names too.
+// A list is complete: a response from before it is applied only to an object that the list contains too.
 TEST(Engine, AnAnswerFromBeforeAListBringsNothingBack) {
   for (const bool replaced : {true, false}) {
     EngineFixture fixture;
@@ -308,7 +308,7 @@ TEST(Engine, AnAnswerFromBeforeAListBringsNothingBack) {
   }
 }
 
-// The same of an object that no watch ever told of.
+// The same for an object that no watch ever delivered.
 TEST(Engine, ACreateAnsweredAfterAListWithoutItBringsNothingBack) {
   EngineFixture fixture;
   bool asked = false;
@@ -382,7 +382,7 @@ TEST(Engine, WhereWritesWaitChainsThatBeganAndUrgentOnesGoFirst) {
   EXPECT_EQ(fixture.api.arrived.back().name, "new");
 }
 
-// A marked create of pod "made" that says "mine"; `faults` strike one request after the other.
+// A marked create of pod "made" with spec.said "mine"; `faults` apply to one request after the other.
 struct MarkedCreate {
   explicit MarkedCreate(std::vector<InjectedFault> strikes) : faults(std::move(strikes)) {
     fixture.api.put(Kind::Pod, kPodA);
@@ -412,7 +412,7 @@ struct MarkedCreate {
   std::vector<InjectedFault> faults;
   std::size_t next = 0;
   int runs = 0;
-  bool ok = true;  // settle() is told of failures only
+  bool ok = true;  // settle() gets failures only
 };
 
 TEST(Engine, AMarkedWriteIsFollowedUntilItsFateIsKnown) {
@@ -440,7 +440,7 @@ TEST(Engine, AMarkedWriteThatMeetsAnotherOnesObjectIsNotAccepted) {
   EXPECT_TRUE(create.fixture.engine.view().pods.find("d", "made")) << "what stands there is in the view";
 }
 
-// The test before shows what is right.
+// The previous test shows the correct behaviour.
 TEST(MuseumByHand, AlreadyExistsCountsAsOurs) {
   const WithDefect defect(KnownDefect::AlreadyExistsCountsAsOurs);
   MarkedCreate create({});
@@ -572,7 +572,7 @@ TEST(Engine, AStatefulDeciderMeetsEveryChangeAndEveryOutcome) {
   EXPECT_EQ(labeller.settled, (std::vector<std::string>{"b ok done", "a failed NotFoundgone"}));
 }
 
-// The view of a follower may be behind what its predecessor wrote: it leads on lists of its own term.
+// A follower's view may be behind the writes of its predecessor: it leads on lists of its own term.
 TEST(Engine, ATermBeginsWithListsOfItsOwn) {
   EngineFixture fixture;
   Labeller labeller;
@@ -592,7 +592,7 @@ TEST(Engine, ATermBeginsWithListsOfItsOwn) {
   EXPECT_EQ(labeller.applied, (std::vector<std::string>{"a new", "b new"})) << "the model is warm";
   EXPECT_TRUE(fixture.engine.synced());
 
-  // What the watches of the follower have not told yet.
+  // Changes that the follower's watches have not delivered yet.
   fixture.api.remove(api::ref_of(Kind::Pod), "d", "a");
   fixture.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"c"}})");
   labeller.applied.clear();
@@ -667,7 +667,7 @@ TEST(Engine, ATermThatEndsLeavesNothingToRun) {
   EXPECT_EQ(label_of(fixture.engine.view().pods.find("d", "a")), "done");
 }
 
-// A watch that began anew does not know that there were objects.
+// A new watch does not know that objects existed.
 TEST(SharedInformers, AResourceThatIsNotServedAnyMoreTakesNothingAway) {
   EngineFixture fixture;
   int runs = 0;

@@ -177,7 +177,7 @@ void EventRecorder::on_answer(const ClientAnswer& answer, Time) {
   if (!series) return;
   series->under_way = false;
   const bool swept = answer.reply.reason == "NotFound" && series->sent_count > 1;
-  if (!answer.reply.ok() && !exists) series->sent_count = 0;  // the next one creates it
+  if (!answer.reply.ok() && !exists) series->sent_count = 0;  // the next event creates it
   if (swept || (answer.reply.ok() && series->count > series->sent_count)) send(key, *series);
 }
 

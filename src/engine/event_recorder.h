@@ -1,6 +1,6 @@
 // Writes core/v1 Events for EventNotes: best effort, repeats folded into a count, memory and rate bounded.
 //
-// Owner: one engine, on one thread. A note that a bound turns away is counted, never waited for.
+// Owner: one engine, on one thread. A note beyond a bound is dropped and counted, never waited for.
 // Source: core/v1 Event; folding and the per-object rate follow client-go's recorder (25 at once, then one
 // per 5 min).
 #pragma once
@@ -17,19 +17,19 @@
 
 namespace berth::engine {
 
-inline constexpr std::size_t kEventSeriesMax = 4096;   // remembered for folding
-inline constexpr std::size_t kEventSourcesMax = 4096;  // objects whose rate is remembered
+inline constexpr std::size_t kEventSeriesMax = 4096;   // stored for folding
+inline constexpr std::size_t kEventSourcesMax = 4096;  // objects with a stored rate
 inline constexpr std::size_t kEventsInFlightMax = 128;
 inline constexpr std::int64_t kEventBurst = 25;
 inline constexpr Duration kEventRefill = Duration::minutes(5);
 inline constexpr std::size_t kEventMessageBytesMax = 1024;
 inline constexpr std::size_t kEventNameBytesMax = 253;
 
-// Events that wait for a pause between writes; one more is dropped.
+// Events that wait for a pause between writes; further ones are dropped.
 inline constexpr std::size_t kEventsWaitingMax = 4096;
 
-// Whether events stand back behind writes that matter. Zero: none do, and what kEventsInFlightMax turns away
-// is dropped. Else, until writes have paused for `pause`, so many events leave a second; the others wait.
+// Whether events yield to writes. Zero: they do not, and events beyond kEventsInFlightMax are dropped. Else
+// at most this many events per second are sent until writes have paused for `pause`; the others wait.
 struct EventPacing {
   std::int64_t per_second_while_busy = 0;
   Duration pause = Duration::millis(100);
@@ -39,12 +39,12 @@ struct EventCounters {
   std::uint64_t noted = 0;
   std::uint64_t sent = 0;
   std::uint64_t dropped = 0;  // by a bound
-  std::uint64_t failed = 0;   // the server did not take it
+  std::uint64_t failed = 0;   // refused by the server
 };
 
 class EventRecorder {
  public:
-  // `component` stands in source.component and reportingComponent of notes that name none, `instance` in
+  // `component` is the source.component and reportingComponent of notes without one, `instance` the
   // reportingInstance.
   EventRecorder(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox, std::string component,
                 std::string instance, EventPacing pacing = {});
@@ -52,12 +52,12 @@ class EventRecorder {
   void note(const client::EventNote& note, Time now);
   void on_answer(const ClientAnswer& answer, Time now);
 
-  // Sends of what waits as much as may leave now. `last_write`: when the latest write that matters more left.
+  // Sends as many waiting events as permitted. `last_write`: when the latest write with precedence was sent.
   void send_waiting(Time last_write, Time now);
-  // When send_waiting() is worth another call, answers apart.
+  // When send_waiting() should be called next, apart from responses.
   std::optional<Time> next_wake() const;
 
-  // Under way or waiting.
+  // In flight or waiting.
   std::size_t unsent() const { return in_flight_.size() + waiting_.size(); }
   const EventCounters& counters() const { return counters_; }
 
@@ -85,7 +85,7 @@ class EventRecorder {
   std::string component_;
   std::string instance_;
   const EventPacing pacing_;
-  std::deque<std::string> waiting_;  // series, each once: they are under_way
+  std::deque<std::string> waiting_;  // series, each once
   Time next_while_busy_;
   Time busy_until_;
   LruMap<Series> series_{kEventSeriesMax};

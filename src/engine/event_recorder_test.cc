@@ -90,7 +90,7 @@ TEST(EventRecorder, AnEventThatWasSweptIsMadeAgain) {
   EXPECT_EQ(desk.api.all(kEvents)[0]->int_at("count"), 2);
 }
 
-// 100 events while writes are under way, then none.
+// 100 events while writes are in flight, then none.
 TEST(EventRecorder, EventsStandBackBehindWrites) {
   Desk desk;
   EventRecorder paced(desk.api, desk.mailbox, "berth-scheduler", "host-1", {.per_second_while_busy = 50});
@@ -100,7 +100,7 @@ TEST(EventRecorder, EventsStandBackBehindWrites) {
         paced.on_answer(std::get<ClientAnswer>(message), desk.clock.now());
   };
   for (int i = 0; i < 100; ++i) paced.note(waits("waits", "pod-" + std::to_string(i)), desk.clock.now());
-  paced.note(waits("waits", "pod-0"), desk.clock.now());  // folded into the one that waits
+  paced.note(waits("waits", "pod-0"), desk.clock.now());  // folded into the waiting one
   for (int i = 0; i < 100; ++i) {
     paced.send_waiting(desk.clock.now(), desk.clock.now());
     ASSERT_TRUE(paced.next_wake().has_value());

@@ -22,7 +22,7 @@ struct Loop::State {
   std::condition_variable changed;
   bool messages = false;
   bool synced = false;
-  bool stopping = false;  // the loop's own
+  bool stopping = false;  // set by the loop itself
   std::optional<Time> stop_deadline;
   EngineCounters counters;
   std::function<void()> observe;

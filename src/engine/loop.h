@@ -1,4 +1,4 @@
-// A thread that steps one engine: sleeps until a message comes or a deadline is due.
+// A thread that steps one engine: it sleeps until a message arrives or a deadline is due.
 #pragma once
 
 #include <functional>
@@ -10,19 +10,18 @@
 
 namespace berth::engine {
 
-// The longest sleep: bounds what a step of the clock can do to a deadline.
+// The longest sleep: it bounds the effect of a clock step on a deadline.
 inline constexpr Duration kLoopSleepMax = Duration::seconds(1);
 
 class Loop {
  public:
-  // Both outlive the loop. `name` is the thread's, cut to 15 bytes. The thread starts at once; only it
-  // touches the engine from here on.
-  // `observe` is called on it between steps, before it sleeps.
+  // Both outlive the loop. `name` is the thread's, truncated to 15 bytes. The thread starts at once; only it
+  // may use the engine from then on. It calls `observe` between steps, before it sleeps.
   Loop(Engine& engine, const Clock& clock, std::string name, std::function<void()> observe = {});
-  // Stops within no grace.
+  // Stops without a grace period.
   ~Loop();
 
-  // Blocks until effects under way are carried out, at most `grace`. Safe to call twice.
+  // Blocks until effects in flight are completed, at most `grace`. Safe to call twice.
   void stop(Duration grace);
   // Whether every list has arrived; for readiness. Thread-safe.
   bool synced() const;
@@ -31,7 +30,7 @@ class Loop {
 
  private:
   struct State;
-  std::shared_ptr<State> state_;  // shared with notifications on their way
+  std::shared_ptr<State> state_;  // shared with notifications in flight
 };
 
 }  // namespace berth::engine

@@ -1,4 +1,4 @@
-// What reaches an engine from other threads: decoded watch changes and the answers of its writes.
+// Messages to an engine from other threads: decoded watch events and responses to its writes.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ struct TypedChange {
 
 enum class BatchKind {
   List,     // the complete state of the resource
-  Changes,  // what changed since
+  Changes,  // changes since the previous message
 };
 
 struct TypedBatch {
@@ -34,16 +34,16 @@ using BatchPtr = std::shared_ptr<const TypedBatch>;
 
 enum class RequestPurpose { Write, Refresh, Event };
 
-// The answer of one request. `flight` and `part` are the sender's.
+// The response to one request. `flight` and `part` are the sender's.
 struct ClientAnswer {
   RequestPurpose purpose = RequestPurpose::Write;
   std::uint64_t flight = 0;
   std::uint32_t part = 0;
   client::ApiReply reply;
-  std::optional<api::TypedObject> object;  // reply.object, when the engine keeps objects of its kind
+  std::optional<api::TypedObject> object;  // reply.object, when the view has objects of its kind
 };
 
-// Something outside the API changed that a reconciler reads.
+// A change outside the API that a reconciler reads.
 struct Signal {
   std::string reconciler;  // its name
   api::ObjectKey about;
@@ -54,7 +54,7 @@ enum class Leading {
   Yes,
 };
 
-// A term begins or ends. Lists that come after it were asked for after it.
+// A term begins or ends. Lists that arrive after it were requested after it.
 struct TermChange {
   Leading leading = Leading::Yes;
   client::Leadership leadership;
@@ -63,17 +63,17 @@ struct TermChange {
 using Message = std::variant<BatchPtr, ClientAnswer, Signal, TermChange>;
 
 // Thread-safe, in order of arrival. Bounded by its senders: one message a request in flight, one a watch
-// delivery, one a signal that was not read yet, one a term.
+// delivery, one an unread signal, one a term.
 class Mailbox {
  public:
   Mailbox();
   ~Mailbox();
 
   void push(Message message);
-  // Everything that waits, oldest first.
+  // Removes and returns all messages, oldest first.
   std::vector<Message> drain();
   bool empty() const;
-  // Called, on the sender's thread, when a message meets an empty box.
+  // Called, on the sender's thread, when a message arrives in an empty mailbox.
   void on_message(std::function<void()> notify);
 
  private:

@@ -50,7 +50,7 @@ class SharedInformers::Informer final : public client::WatchReceiver {
     send(std::move(batch));
   }
 
-  // A new watch of a resource that was listed before does not know that there were objects.
+  // A new watch of a resource that was listed before does not know that objects existed.
   void on_not_served() override {
     auto nothing = fresh(BatchKind::List);
     if (has(KnownDefect::MissingListFreesAll)) nothing->resource_version = UINT64_MAX;
@@ -89,8 +89,8 @@ class SharedInformers::Informer final : public client::WatchReceiver {
 
   api::ResourceRef resource_;
   api::Kind kind_;
-  api::DecodedVersions& decoded_;     // the hub's
-  std::atomic<bool> listed_ = false;  // some time; on the client's threads
+  api::DecodedVersions& decoded_;     // of the SharedInformers
+  std::atomic<bool> listed_ = false;  // at least once; set on the client's threads
   std::vector<std::shared_ptr<Mailbox>> mailboxes_;
   std::unique_ptr<client::Subscription> subscription_;
 };

@@ -1,4 +1,4 @@
-// UIDs of objects that are known to be gone: news of them that come late bring nothing back.
+// UIDs of objects that are known to be gone, so that late news cannot bring them back.
 //
 // Keeps the latest kTombstonesMax, as 64-bit hashes: about 50 bytes each, so less than 1 MiB an engine. Two
 // UIDs share a hash with a chance of 2^-50 in a full table; an API server draws them at random.

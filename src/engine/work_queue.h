@@ -1,5 +1,4 @@
-// The keys that want to run: each once, never twice at a time, with backoff after failures and deadlines to
-// wake at.
+// The keys to run: each once, never twice at a time, with backoff after failures and deadlines.
 //
 // Owner: one engine, on one thread. Cost: O(1) to add and take a key, O(log parked) for deadlines.
 #pragma once
@@ -14,13 +13,13 @@
 
 namespace berth::engine {
 
-// Of a key whose runs fail (base/backoff.h).
+// For a key whose runs fail (base/backoff.h).
 inline constexpr Duration kKeyBackoffBase = Duration::millis(10);
 inline constexpr Duration kKeyBackoffCap = Duration::seconds(30);
 
 enum class RunResult {
   Fine,
-  Stale,   // the key decided on an old state that has been read again: the first such run repeats at once
+  Stale,   // the decision used an old state that has been read again: the first such run repeats at once
   Failed,  // repeats after the backoff
 };
 
@@ -42,16 +41,16 @@ class WorkQueue {
     std::optional<Deadlines::iterator> parked;
   };
 
-  // Wants a run of the key. While the key is running, it runs once more afterwards.
+  // Requests a run of the key. A running key runs once more afterwards.
   void add(std::uint32_t reconciler, const api::ObjectKey& key);
-  // Moves every key whose deadline has come to the queue.
+  // Queues every key whose deadline has come.
   void wake_due(Time now);
   // The oldest waiting key, now running; null when none waits. Valid until done().
   Entry* take();
   // Ends a run. `wake_at` parks the key until then.
   void done(Entry* entry, RunResult result, std::optional<Time> wake_at, Time now);
 
-  // Forgets every key that does not run; what runs does not run again.
+  // Drops every key that is not running; running ones do not run again.
   void clear();
 
   bool ready() const { return !queue_.empty(); }

@@ -11,7 +11,7 @@ using scheduling::DecisionKind;
 
 constexpr std::string_view kDecisionPages = "/berth/v1alpha1/decisions/";
 
-// The pages' words for what decisions are about.
+// The names of the pages for subjects of decisions.
 struct Subject {
   std::string_view page;
   DecisionKind kind;
@@ -36,7 +36,7 @@ void DecisionHistory::gated(scheduling::GateRecord record) {
   const Key key{record.kind, record.ns, record.name};
   const auto found = gates_.find(key);
   if (found != gates_.end()) {
-    // Said again: it began when it was said first.
+    // A repeated reason keeps its first time.
     found->second.why = std::move(record.why);
   } else if (gates_.size() < kGatesKeptMax) {
     gates_.emplace(key, std::move(record));

@@ -1,7 +1,7 @@
 // The latest decisions by pod and group: the page that `berth explain` reads.
 //
-// Thread-safe: the scheduler's thread writes, servers ask. Cost: a decision is written as one line of JSON, a
-// few microseconds; a question walks the lines that are kept.
+// Thread-safe: the scheduler's thread writes, server threads read. Cost: a decision is written as one line of
+// JSON, a few microseconds; a query walks the stored lines.
 #pragma once
 
 #include <deque>
@@ -18,22 +18,23 @@ namespace berth::explain {
 
 inline constexpr std::size_t kDecisionsKeptMax = 16384;  // of all pods and groups
 inline constexpr std::size_t kDecisionsAnsweredMax = 8;  // of one
-inline constexpr std::size_t kGatesKeptMax = 16384;      // further ones are not remembered
+inline constexpr std::size_t kGatesKeptMax = 16384;      // further ones are not stored
 
 class DecisionHistory final : public scheduling::DecisionLog {
  public:
-  // `sink` (or null) gets every line and outlives the history.
+  // `sink` (or null) receives every line and outlives the history.
   explicit DecisionHistory(DecisionSink* sink) : sink_(sink) {}
 
   void append(scheduling::DecisionRecord record) override;
   void gated(scheduling::GateRecord record) override;
   // On the scheduler's thread, between decisions.
   void flush();
-  // Lines of a decision log, the oldest first, as older than what is known; what is no decision is left out.
+  // Adds lines of a decision log, oldest first, before the known ones; lines that are no decision are
+  // skipped.
   void remember(std::string_view lines);
 
-  // {"decisions":[the latest first],"attempts":3,"gate":{"time":…,"why":…}}; attempts and gate where there
-  // are any.
+  // {"decisions":[the latest first],"attempts":3,"gate":{"time":…,"why":…}}; attempts and gate only where
+  // they exist.
   std::string about(scheduling::DecisionKind kind, std::string_view ns, std::string_view name) const;
 
  private:
@@ -46,12 +47,12 @@ class DecisionHistory final : public scheduling::DecisionLog {
   DecisionSink* const sink_;
   mutable std::mutex mutex_;
   std::deque<RecordedDecision> kept_;
-  std::map<Key, scheduling::GateRecord> gates_;  // of what was not decided since
+  std::map<Key, scheduling::GateRecord> gates_;  // of entities without a later decision
 };
 
-// "/berth/v1alpha1/decisions/pods/NAMESPACE/NAME", or podgroups: where the page about it stands.
+// "/berth/v1alpha1/decisions/pods/NAMESPACE/NAME", or podgroups: the path of its page.
 std::string decision_path(scheduling::DecisionKind kind, std::string_view ns, std::string_view name);
-// The page at `path`; none when no decision page can stand there.
+// The page at `path`; none for a path that is not a decision page's.
 std::optional<std::string> decision_page(const DecisionHistory& history, std::string_view path);
 
 }  // namespace berth::explain

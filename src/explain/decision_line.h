@@ -1,4 +1,4 @@
-// A decision as one line of JSON: what the decision log on disk holds and the pages of decisions show.
+// A decision as one line of JSON: the format of the decision log on disk and of the decision pages.
 //
 // Pure. Source: outer surface, "an append-only decision log that `explain`, replay and the dashboard read".
 #pragma once
@@ -13,11 +13,11 @@ namespace berth::explain {
 // With its newline.
 std::string decision_line(const scheduling::DecisionRecord& record);
 
-// Where the lines of decisions are kept beyond the process.
+// Stores the lines of decisions outside the process.
 class DecisionSink {
  public:
   virtual ~DecisionSink() = default;
-  // A whole line. Called while the scheduler decides: it does not wait for a disk.
+  // A whole line. Called during scheduling: it must not wait for a disk.
   virtual void append(std::string_view line) = 0;
   // Called between decisions.
   virtual void flush() = 0;

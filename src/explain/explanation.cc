@@ -22,7 +22,7 @@ std::string age(Time since, Time now) {
   return human_age(std::max(Duration(), now - since));
 }
 
-// One pod, decoded, with what belongs to it.
+// One pod, decoded, with its related objects.
 struct Sight {
   explicit Sight(const PodFacts& facts) : facts(facts), pod(api::decode_pod(facts.pod, nullptr)) {
     if (!facts.bind_request.is_null()) request = api::decode_bind_request(facts.bind_request, nullptr);
@@ -34,7 +34,7 @@ struct Sight {
   std::vector<api::ResourceClaim> claims;
 };
 
-// The decision that the bind request carries out, else the latest; null when there is none.
+// The decision that the bind request carries out, else the latest; null without one.
 const Json* decision_of(const Json& record, std::string_view id) {
   const JsonArray& decisions = record.items_at("decisions");
   for (const Json& decision : decisions)
@@ -42,7 +42,7 @@ const Json* decision_of(const Json& record, std::string_view id) {
   return decisions.empty() ? nullptr : &decisions.front();
 }
 
-// Kubernetes' own sentence: the message without Berth's end.
+// Kubernetes' own sentence: the message without Berth's explanation.
 std::string sentence_of(const Json& decision) {
   std::string message(decision.string_at("message"));
   const std::string_view own = decision.string_at("explanation");
@@ -51,7 +51,7 @@ std::string sentence_of(const Json& decision) {
   return message;
 }
 
-// Berth's words about one member of the group that was decided; empty where none are on record.
+// Berth's explanation for one member of the decided group; empty where none is recorded.
 std::string_view member_explanation(const Json* decision, std::string_view pod) {
   if (!decision) return "";
   for (const Json& member : decision->items_at("members"))
@@ -64,8 +64,8 @@ std::string_view event_time(const Json& event) {
   return last.empty() ? event.string_at("eventTime") : last;
 }
 
-// What the pod was told: the latest event about its condition, which goes on behind the condition's sentence;
-// else the condition's alone.
+// The message for the pod: the latest event about its condition, which extends the condition's sentence; else
+// the condition's alone.
 std::string told_of(const Sight& sight, const api::Condition& condition) {
   const Json* latest = nullptr;
   for (const Json& event : sight.facts.events.items_at("items")) {
@@ -169,7 +169,7 @@ struct Step {
   Time time;
 };
 
-// When the last binding condition came true; not set while one is missing, and where there are none.
+// When the last binding condition became true; not set while one is missing, and without conditions.
 Time ready_at(const std::vector<api::ResourceClaim>& claims) {
   Time latest;
   for (const api::ResourceClaim& claim : claims) {
@@ -193,7 +193,7 @@ Time started_at(const Json& pod) {
   return first;
 }
 
-// What happened when. Stored times have whole seconds; two of one second are less than one apart.
+// The steps with their times. Stored times are whole seconds; two in one second are less than one apart.
 Json steps_json(const Sight& sight, const Json* decision) {
   std::vector<Step> steps = {{"created", sight.pod.meta.created}};
   if (decision)
@@ -331,7 +331,7 @@ Json explain_group(const GroupFacts& facts, Time now) {
     Json row = Json::object({});
     for (const std::string_view key : {"name", "state", "summary", "node", "devices"})
       if (const Json* value = whole.find(key)) row[key] = *value;
-    // What this one member was told.
+    // The message for this member.
     if (const api::Pod pod = api::decode_pod(member.pod, nullptr); !pod.bound())
       if (const api::Condition* config = api::find_condition(pod.conditions, "PodScheduled")) {
         const std::string_view own = member_explanation(decision, pod.meta.name);

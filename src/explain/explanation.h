@@ -1,6 +1,6 @@
-// Why a pod or a group waits, or why it is where it is: what is known of it, put together and put in words.
+// Why a pod or a group waits, or why it is on its node: combines what is known and writes it as text.
 //
-// Pure: objects and the scheduler's record come in, one document comes out, and its text for a terminal.
+// Pure: objects and the scheduler's record in, one document out, and its text for a terminal.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,14 @@
 
 namespace berth::explain {
 
-// What was read of one pod. Objects as the API has them; null where there is none.
+// What was read of one pod. Objects as the API returns them; null where absent.
 struct PodFacts {
   Json pod;
   Json bind_request;
   std::vector<Json> claims;
-  Json record;        // the scheduler's page about the pod (decision_history.h); null: nobody serves it
+  Json record;        // the scheduler's page about the pod (decision_history.h); null: not served
   Json group_record;  // about the pod's group
-  Json events;        // the EventList about a pod that waits where nobody serves a record; null: not read
+  Json events;        // the EventList about a pending pod when no record is served; null: not read
 };
 
 struct GroupFacts {
@@ -29,9 +29,9 @@ struct GroupFacts {
 };
 
 // {"kind":"Pod","namespace","name","state","summary","node","group","decision":{…},"member","refused":[…],
-//  "waitsFor":{…},"bindRequest":{…},"devices":[…],"steps":[{"step","time","took"}],"history":[…]}; what does
-// not apply is absent. "member" is what the decision about its group says of this pod. `now` is what ages are
-// counted from.
+// "waitsFor":{…},"bindRequest":{…},"devices":[…],"steps":[{"step","time","took"}],"history":[…]}; fields that
+// do not apply are absent. "member" is the part about this pod of its group's decision. Ages are relative to
+// `now`.
 Json explain_pod(const PodFacts& facts, Time now);
 // {"kind":"PodGroup",…,"members":[{"name","state","summary","node","devices"}]}
 Json explain_group(const GroupFacts& facts, Time now);

@@ -179,7 +179,7 @@ constexpr const char* kTold =
     R"({"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable",)"
     R"("message":"0/1 x."}]})";
 
-// The condition has Kubernetes' sentence alone; the event that goes with it has Berth's words behind it.
+// The condition has Kubernetes' sentence alone; its event appends Berth's explanation.
 TEST(Explanation, WithoutARecordTellsWhatTheLatestEventSays) {
   PodFacts facts = facts_of("");
   facts.pod["status"] = json_of(kTold);

@@ -12,7 +12,7 @@ constexpr std::size_t kExamplesShownMax = 3;
 
 using Cells = std::vector<std::string>;
 
-// Appends to one text; knows whether colours are wanted.
+// Appends to one text, with or without colours.
 class Page {
  public:
   explicit Page(Colour colour) : colour_(colour) {}
@@ -28,7 +28,7 @@ class Page {
     return (good ? "\033[32m" : "\033[33m") + text + "\033[0m";
   }
 
-  // Indented, in lines of at most kLineColumns where words allow it.
+  // Indented, in lines of at most kLineColumns where word boundaries allow it.
   void wrapped(std::string_view text, std::size_t indent) {
     const std::size_t room = kLineColumns - indent;
     while (!text.empty()) {
@@ -42,7 +42,7 @@ class Page {
     }
   }
 
-  // Columns as wide as they need to be; the first row is the head.
+  // Columns as wide as necessary; the first row is the header.
   void table(const std::vector<Cells>& rows) {
     std::vector<std::size_t> widths(rows.front().size(), 0);
     for (const Cells& row : rows)

@@ -20,7 +20,7 @@ std::string escaped(std::string_view segment) {
   return percent_encoded(segment, kPlainInSegment);
 }
 
-// Of one object, or without a name of all in the namespace, or without that of all there are.
+// The path of one object; without a name of all in the namespace; without a namespace of all.
 std::string url_path(api::Kind kind, const std::string& ns, const std::string& name = {}) {
   return client::path_of(
       {.verb = client::Verb::Get, .resource = api::ref_of(kind), .ns = escaped(ns), .name = escaped(name)});
@@ -33,7 +33,7 @@ std::string events_path(const api::Pod& pod) {
          "%2Creason%3DFailedScheduling&limit=" + std::to_string(kEventsReadMax);
 }
 
-// One question being answered.
+// One question, while it is being answered.
 class Inquiry {
  public:
   Inquiry(const Question& question, const PageReaders& read) : question_(question), read_(read) {}

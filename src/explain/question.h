@@ -1,6 +1,6 @@
-// The question why a pod or a group waits, or is where it is: which pages answer it, and what they come to.
+// The question why a pod or a group waits or is on its node: reads the pages that answer it.
 //
-// Reads one page after the other through the functions that it is given; knows no socket and no clock.
+// Reads one page after the other through the given functions; uses no socket and no clock.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace berth::explain {
 
-// The document at a path such as "/api/v1/namespaces/ns/pods/p"; null where the server has none. Blocks.
+// The document at a path such as "/api/v1/namespaces/ns/pods/p"; null when it does not exist. Blocks.
 using PageReader = std::function<Result<Json>(const std::string& path)>;
 
 struct PageReaders {
@@ -26,10 +26,10 @@ struct Question {
   std::string name;
 };
 
-// What explain_pod or explain_group says of the object. Refuses an object that does not exist (NotFound, with
-// the namespace of one that has its name), and fails with the first page that cannot be read. Cost: a pod one
-// read, and one each for its record, group, bind request and claims, and its events where there is no record;
-// a group one list of the pods and one of the bind requests of its namespace.
+// The result of explain_pod or explain_group for the object. Refuses an object that does not exist (NotFound,
+// naming the namespace of one with its name), and fails with the first page that cannot be read. Cost: for a
+// pod one read each for itself, its record, group, bind request and claims, and its events without a record;
+// for a group one list of the pods and one of the bind requests of its namespace.
 Result<Json> answer(const Question& question, const PageReaders& read, Time now);
 
 }  // namespace berth::explain

@@ -17,7 +17,7 @@ const std::string kEvents =
 
 using Paths = std::vector<std::string>;
 
-// Serves what it is given by path, and notes what was asked for.
+// Serves the given pages by path and records the requests.
 class Pages {
  public:
   std::map<std::string, std::string> served;

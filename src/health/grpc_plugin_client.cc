@@ -38,8 +38,7 @@ Error error_of(const grpc::Status& status) {
   return Error(unsupported ? ErrorCode::Unsupported : ErrorCode::Unavailable, text);
 }
 
-// A channel of its own for each use: a socket that was replaced must not meet the connection to its
-// forerunner.
+// A separate channel for each use: a replaced socket must not get the connection of the previous one.
 std::shared_ptr<grpc::Channel> channel_to(const std::string& socket) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -73,7 +72,7 @@ void keep_callback_threads() {
   (void)kept;
 }
 
-// The calls under way, so that they can be cancelled and waited for.
+// The calls in flight, so that they can be cancelled and waited for.
 class Calls {
  public:
   void begin(grpc::ClientContext* context) {
@@ -134,8 +133,8 @@ std::string bytes_of(const grpc::ByteBuffer& buffer) {
   return bytes;
 }
 
-// One stream. The hold keeps the call open while no read is under way; it is let go exactly once. Deletes
-// itself when gRPC is done with it.
+// One stream. A hold keeps the call open while no read is pending; it is released exactly once. The object
+// deletes itself when gRPC is done with it.
 class WatchCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   WatchCall(Calls& calls, const std::string& socket, HealthService service,
@@ -158,7 +157,7 @@ class WatchCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::B
     }
     StartRead(&response_);
   }
-  // No handler is called any more once this returned; the call may be gone.
+  // After it returns no handler is called; the call may be deleted.
   void close() {
     context_.TryCancel();
     bool release = false;
@@ -194,7 +193,7 @@ class WatchCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::B
   }
 
  private:
-  // The owner and gRPC leave once each; the last one deletes.
+  // The owner and gRPC each call it once; the last one deletes.
   void leave() {
     if (users_.fetch_sub(1) == 1) delete this;
   }

@@ -1,5 +1,5 @@
-// What a driver reports about its devices, as plain values: no gRPC type leaves this room.
-// Source: KEP-4680; wire form in proto/dra_health_v1.proto.
+// A driver's report about its devices, as plain values: no gRPC type leaves this room.
+// Source: KEP-4680; wire format in proto/dra_health_v1.proto.
 #pragma once
 
 #include <compare>
@@ -32,16 +32,16 @@ struct DeviceHealth {
 struct DeviceReport {
   DeviceName name;
   DeviceHealth health;
-  std::int64_t timeout_s = 0;  // after which the report is stale; 0 or less: the default
+  std::int64_t timeout_s = 0;  // the report is stale after it; 0 or less: the default
 };
 
-// One message of a driver: complete by its contract, in fact often a part.
+// One message of a driver: complete by its contract, often partial in practice.
 using Reports = std::vector<DeviceReport>;
 
-// The API server refuses a longer one, and the whole status with it.
+// The API server refuses a longer message, and the whole status with it.
 inline constexpr std::size_t kMessageBytesMax = 1024;
 
-// Cut to kMessageBytesMax on the border of a character; a cut text ends in three dots.
+// Truncated to kMessageBytesMax at a character boundary; a truncated text ends in three dots.
 std::string bounded_message(std::string text);
 
 }  // namespace berth::health

@@ -41,7 +41,7 @@ DeviceHealth HealthSnapshot::of(std::string_view driver, const DeviceName& name)
                                                         : " has not reported the health of this device"))};
 }
 
-// Stale strictly after the timeout: a report just in time keeps the device known.
+// Stale strictly after the timeout: a report exactly at the deadline keeps the device known.
 Time HealthCache::due_at(const TrackedDevice& entry) {
   const Duration span = entry.stale ? forget_after(entry.timeout) : entry.timeout;
   return entry.reported + span + Duration::micros(1);

@@ -1,9 +1,9 @@
-// What is known of the health of one node's devices, and when it stops being known.
+// The known health of one node's devices, and when it becomes stale.
 //
-// Owner: one thread. Pure: time is passed in (monotonic, never earlier than in the call before). Every report
-// carries a deadline; a device silent past it is Unknown until it is reported again. What counts as a change
-// is what readers see, so a recovery after a silence is one. Cost: O(log n) a reported device and an expired
-// deadline. Source: KEP-4680, kubelet's healthinfo cache.
+// Owner: one thread. Pure: time is passed in (monotonic, never earlier than in the previous call). Every
+// report has a deadline; a device without a report until then is Unknown until its next report. A change is a
+// difference that readers see, so a recovery after a silence is one. Cost: O(log n) a reported device and an
+// expired deadline. Source: KEP-4680, kubelet's healthinfo cache.
 #pragma once
 
 #include <map>
@@ -22,21 +22,21 @@ inline constexpr Duration kHealthTimeoutDefault = Duration::seconds(30);
 inline constexpr Duration kHealthTimeoutMin = Duration::seconds(1);
 inline constexpr Duration kHealthTimeoutMax = Duration::minutes(24 * 60);
 inline constexpr std::size_t kDevicesPerDriverMax = 8192;
-// A device that was silent for this many timeouts, and at least for kForgetAfterMin, is dropped.
+// A device without a report for this many timeouts, and at least for kForgetAfterMin, is dropped.
 inline constexpr std::int64_t kForgetAfterTimeouts = 10;
 inline constexpr Duration kForgetAfterMin = Duration::minutes(60);
 
-// What a node's agent may be told otherwise.
+// Timing that a node's agent may configure.
 struct HealthTiming {
-  Duration timeout = kHealthTimeoutDefault;           // of reports that name none
-  Duration stream_retry_base = Duration::seconds(5);  // before a broken stream is opened again, then doubled
+  Duration timeout = kHealthTimeoutDefault;           // of reports without their own
+  Duration stream_retry_base = Duration::seconds(5);  // before a broken stream is reopened, then doubled
   Duration stream_retry_max = Duration::seconds(30);
 };
 
-// How a driver's reports reach us; a stale device's message says so.
+// The state of a driver's reports; the message of a stale device names it.
 enum class StreamState : std::uint8_t {
   Up,
-  Down,         // broken, being opened again
+  Down,         // broken, being reopened
   Gone,         // no instance of the driver is registered
   Unsupported,  // the newest instance offers no health service
 };
@@ -50,11 +50,11 @@ struct DriverHealth {
 struct HealthSnapshot {
   std::map<std::string, DriverHealth, std::less<>> drivers;
 
-  // Unknown, with a message that says why, for what nobody reported.
+  // Unknown, with a message that says why, for a device without a report.
   DeviceHealth of(std::string_view driver, const DeviceName& name) const;
 };
 
-// The time after which a report is stale: `otherwise` for 0 and less, else between the bounds.
+// When a report becomes stale: `otherwise` for 0 and less, else clamped to the bounds.
 Duration clamped_timeout(std::int64_t seconds, Duration otherwise = kHealthTimeoutDefault);
 
 class HealthCache {
@@ -63,15 +63,15 @@ class HealthCache {
 
   explicit HealthCache(Duration timeout = kHealthTimeoutDefault) : timeout_(timeout) {}
 
-  // Takes in one message; of two reports on one device the later counts. Reports on devices beyond
-  // kDevicesPerDriverMax are left out and counted.
+  // Applies one message; the later of two reports on one device wins. Reports on devices beyond
+  // kDevicesPerDriverMax are dropped and counted.
   Visible update(std::string_view driver, const Reports& reports, Time now);
-  // Readers see a change only where a driver is new, or is now unsupported: then its reports are dropped at
-  // once. In every other state they age.
+  // Readers see a change only for a new driver, or for one that becomes Unsupported: then its reports are
+  // dropped at once. In every other state they age.
   Visible note_stream(std::string_view driver, StreamState stream, Time now);
-  // Makes stale what is due.
+  // Marks overdue devices as stale.
   Visible expire(Time now);
-  // When expire() has work next.
+  // When expire() must be called next.
   std::optional<Time> next_deadline() const;
 
   std::shared_ptr<const HealthSnapshot> snapshot() const;
@@ -97,9 +97,9 @@ class HealthCache {
   static Time due_at(const TrackedDevice& entry);
   Visible take(const std::string& name, Driver& driver, const DeviceReport& report, Time now);
 
-  Duration timeout_;  // of reports that name none
+  Duration timeout_;  // of reports without their own
   std::map<std::string, Driver, std::less<>> drivers_;
-  std::set<Due> due_;  // one per entry: its staleness, then its end
+  std::set<Due> due_;  // one per entry: when it becomes stale, then when it is dropped
   std::size_t refused_ = 0;
 };
 

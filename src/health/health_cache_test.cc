@@ -123,7 +123,7 @@ TEST(Message, IsCutOnTheBorderOfACharacter) {
   EXPECT_EQ(cut.substr(cut.size() - 6), "\u20ac...");
 }
 
-// The slow twin: keeps the newest report of every device and works out what readers see from the rules.
+// The judge: keeps the newest report of every device and computes what readers see from the rules.
 struct Judge {
   struct Kept {
     DeviceReport report;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kCancelCheckPeriod(20);
 
-// The devices' state, numbered, so that each stream sends every version it has not sent.
+// The devices' state with a version, so that each stream sends every version that it has not sent yet.
 struct Board {
   std::mutex mutex;
   std::condition_variable changed;
@@ -50,7 +50,7 @@ class Registration final : public pluginregistration::Registration::Service {
   const HealthDriverOptions& options_;
 };
 
-// Both versions of the service have one shape.
+// Both versions of the service have the same shape.
 template <class Service, class Request, class Response>
 class HealthServiceOf final : public Service {
  public:

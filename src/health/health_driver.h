@@ -1,7 +1,6 @@
-// A DRA driver's node side that reports what it is told: for tests and for trying things out.
+// A DRA driver's node side with scripted reports: for tests and experiments.
 //
-// Serves registration and health on one socket. Thread-safe. It reports its newest state to every new stream
-// at once.
+// Serves registration and health on one socket. Thread-safe. Every new stream gets its newest state at once.
 #pragma once
 
 #include <memory>
@@ -22,12 +21,12 @@ struct HealthDriverOptions {
 class HealthDriver {
  public:
   static Result<std::unique_ptr<HealthDriver>> serve(HealthDriverOptions options);
-  // Ends the streams and takes the socket away.
+  // Ends the streams and removes the socket.
   ~HealthDriver();
 
-  // Sends the whole state, with these reports in it; silent streams stay open.
+  // Merges these reports into the state and sends all of it; silenced streams stay open.
   void report(const Reports& reports);
-  // What registration said so far: "registered", or the refusal.
+  // Registration results so far: "registered", or the refusal.
   std::vector<std::string> answers() const;
   std::size_t streams() const;
 

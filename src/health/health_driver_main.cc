@@ -1,6 +1,6 @@
-// health-driver: plays a DRA driver's node side by hand. Devices begin Healthy; lines on stdin change them:
+// health-driver: plays a DRA driver's node side by hand. Devices start Healthy; lines on stdin change them:
 // "gpu-1 Unhealthy xid 79", "gpu-1 Healthy", "gpu-1 Unknown", "restart" (serves the socket anew), "silence"
-// (stops the heartbeat), "speak" (resumes it). Ends with stdin.
+// (stops the heartbeat), "speak" (resumes it). Ends at the end of stdin.
 #include <poll.h>
 #include <unistd.h>
 

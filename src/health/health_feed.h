@@ -1,7 +1,7 @@
-// The newest health of every node that has plugins: from the threads that hear of it to the reconciler that
+// The newest health of every node that has plugins: from the threads that receive it to the reconciler that
 // writes it.
 //
-// Thread-safe; holds its lock for a look-up only. Nodes without a plugin have no entry.
+// Thread-safe; holds its lock only for a look-up. Nodes without a plugin have no entry.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ class HealthFeed {
  public:
   using Snapshot = std::shared_ptr<const HealthSnapshot>;
   // Called on the publisher's thread when a node's health changed and was read since the last call for that
-  // node. Waits for a call under way; an empty function ends the calls.
+  // node. Setting it waits for a call in progress; an empty function ends the calls.
   void on_change(std::function<void(const std::string& node)> wake);
 
   void publish(const std::string& node, Snapshot snapshot);

@@ -13,13 +13,12 @@ using client::Delta;
 using client::Effects;
 using client::View;
 
-// The same content is offered again this often within a period: the engine repeats a key whose write met a
-// conflict.
+// How often one period may emit the same content again: the engine repeats a key whose write met a conflict.
 constexpr int kRepeatsPerPeriodMax = 3;
 
 using PodStatusLists = std::map<std::string, ResourceStatus>;  // by container; "" is the pod's own
 
-// One status list field and the containers that it is about.
+// One status list field and its containers.
 struct StatusField {
   std::string_view name;
   const std::vector<api::Container>* containers;
@@ -30,10 +29,10 @@ struct PodMemory {
   PodStatusLists offered;
   Time offered_at;
   int repeats = 0;
-  std::map<std::string, Health> told;  // by place and device: what the newest event said
+  std::map<std::string, Health> told;  // by position and device: the health in the newest event
 };
 
-// What one run finds out before it decides whether to write.
+// The findings of one run, before it decides whether to write.
 struct Draft {
   Json patch = Json::object();
   PodStatusLists wanted;
@@ -94,7 +93,7 @@ void HealthReporter::signalled(const View& view, const api::ObjectKey& about,
 Effects HealthReporter::reconcile(const View& view, const api::ObjectKey& key, Time now) {
   const api::Pod* pod = view.pods.find(key.ns, key.name);
   const client::NamedKey name{key.ns, key.name};
-  // A finished pod keeps the lists that it ended with.
+  // A finished pod keeps its last lists.
   if (!pod || !concerns(*pod) || pod->finished()) {
     memories_.erase(name);
     return Effects::nothing();
@@ -174,8 +173,7 @@ bool HealthReporter::may_write(const PodMemory& memory, const PodStatusLists& wa
   return memory.offered == wanted && memory.repeats < kRepeatsPerPeriodMax;
 }
 
-// An event tells of a device that became sick, or well after that was told; a device of unknown health is no
-// news.
+// An event reports that a device became unhealthy, or healthy after such an event; Unknown is not reported.
 void HealthReporter::note_transitions(Effects& effects, PodMemory& memory, const api::ObjectKey& key,
                                       const Draft& draft) {
   for (const auto& [container, lists] : draft.wanted) {

@@ -1,11 +1,10 @@
 // Writes the health of a pod's devices into its status: the reconciler "node-agent", one key a pod.
 //
-// Serves pods on the nodes that the feed knows, from when their container statuses exist until they finish.
-// One entry per claim a container names ("claim:<pod claim>" or "claim:<pod claim>/<request>"), its devices
-// as
-// "<driver>/<pool>/<device>", both sorted; regular and restartable init containers. At most one write a pod
-// and kStatusWritePeriod, none when nothing changed; it resends every container status of the version it saw,
-// because the lists are atomic. Emits DeviceUnhealthy and DeviceHealthy events on transitions. Source:
+// Handles pods on the nodes in the feed, from when their container statuses exist until they finish. One
+// entry per claim that a container names ("claim:<pod claim>" or "claim:<pod claim>/<request>"), its devices
+// as "<driver>/<pool>/<device>", both sorted; regular and restartable init containers. At most one write a
+// pod and kStatusWritePeriod, none when nothing changed; it resends every container status of the version it
+// saw, because the lists are atomic. Emits DeviceUnhealthy and DeviceHealthy events on transitions. Source:
 // core/v1 ContainerStatus.allocatedResourcesStatus, KEP-4680.
 #pragma once
 
@@ -20,11 +19,12 @@ inline constexpr Duration kStatusWritePeriod = Duration::seconds(1);
 inline constexpr std::size_t kHealthEventsPerRunMax = 8;  // of one pod, in one write
 inline constexpr std::string_view kReporterName = "node-agent";
 
-// Whether status.allocatedResourcesStatus is written too: the devices of claims that no container names
-// (gate BerthPodLevelHealth; only for servers that know the field).
+// Whether status.allocatedResourcesStatus is written too: the devices of claims that no container names (gate
+// BerthPodLevelHealth; only for servers with the field).
 enum class PodLevelHealth { Omit, Write };
 
-// `feed` outlives it. Signals about a Node (Engine::wake) wake the pods on it, those with sick devices first.
+// `feed` outlives it. Signals about a Node (Engine::wake) run the keys of its pods, those with unhealthy
+// devices first.
 std::unique_ptr<client::Reconciler> make_health_reporter(HealthFeed& feed, PodLevelHealth pod_level);
 
 }  // namespace berth::health

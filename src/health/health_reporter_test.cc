@@ -63,7 +63,7 @@ struct Bench {
     feed.publish("node-1", cache.snapshot());
   }
   client::Effects run() { return reporter->reconcile(view, kPodKey, now); }
-  // Puts what the write says into the view, as the API server would.
+  // Applies the write to the view, like the API server.
   void accept(const client::Effects& effects) {
     ASSERT_EQ(effects.chains.size(), 1u);
     Json object = *parse_json(*view.pods.find("d", "p")->raw);

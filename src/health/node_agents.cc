@@ -17,9 +17,9 @@ namespace berth::health {
 namespace {
 
 constexpr Duration kSleepMax = Duration::seconds(10);
-constexpr std::size_t kSocketNameBytesMin = 12;  // what a driver's socket needs at least
+constexpr std::size_t kSocketNameBytesMin = 12;  // the minimum for a driver's socket
 
-// Work for the agents' thread from gRPC's. Bounded by its senders: one for each call under way.
+// Work for the agents' thread from gRPC's threads. Bounded by its senders: one for each call in flight.
 class Inbox {
  public:
   using Work = std::function<void()>;
@@ -62,7 +62,7 @@ struct NodeAgents::Loop {
   HealthFeed& feed;
   const Clock& clock;
   const HealthTiming timing;
-  std::shared_ptr<Inbox> inbox = std::make_shared<Inbox>();  // answers on their way keep it
+  std::shared_ptr<Inbox> inbox = std::make_shared<Inbox>();  // answers in flight keep it alive
   std::unique_ptr<SocketWatcher> watcher;
   std::unique_ptr<PluginClient> client;
   std::map<std::string, std::unique_ptr<NodePlugins>> nodes;  // with a socket, now or before
@@ -101,7 +101,7 @@ void NodeAgents::Loop::sleep() {
   Duration pause = kSleepMax;
   for (const auto& [node, plugins] : nodes)
     if (const auto wake = plugins->next_wake()) pause = std::min(pause, *wake - clock.monotonic());
-  constexpr std::int64_t kRoundUp = 1;  // a sleep that ends early would run twice
+  constexpr std::int64_t kRoundUp = 1;  // waking up early would run the loop twice
   pollfd watched[] = {{watcher->descriptor(), POLLIN, 0}, {inbox->descriptor(), POLLIN, 0}};
   ::poll(watched, std::size(watched), static_cast<int>(std::max<std::int64_t>(pause.millis() + kRoundUp, 0)));
 }

@@ -1,7 +1,7 @@
-// The node agents of one process: watches the plugin folders of its nodes and feeds what drivers report.
+// The node agents of one process: watches the plugin folders of its nodes and publishes the drivers' reports.
 //
-// Owns one thread and gRPC's. Publishes into the feed from that thread. Costs one inotify instance and a
-// watch for each of the first kNodeFoldersMax nodes while nobody registers.
+// Owns one thread and gRPC's. Publishes into the feed from that thread. Costs one inotify instance and one
+// inotify watch for each of the first kNodeFoldersMax nodes while no plugin registers.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@ namespace berth::health {
 
 class NodeAgents {
  public:
-  // Makes <nodes_dir>/<node>/plugins_registry and .../device-plugins (see socket_watcher.h). `feed` and
-  // `clock` outlive it. Refuses a folder that cannot be made or watched; warns when the folders are too long
+  // Creates <nodes_dir>/<node>/plugins_registry and .../device-plugins (see socket_watcher.h). `feed` and
+  // `clock` outlive it. Refuses a folder that cannot be created or watched; warns when the paths are too long
   // for unix sockets.
   static Result<std::unique_ptr<NodeAgents>> start(const std::string& nodes_dir,
                                                    std::vector<std::string> nodes, HealthFeed& feed,

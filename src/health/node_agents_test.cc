@@ -35,7 +35,7 @@ DeviceReport reported(const char* device, Health health, std::int64_t timeout_s 
   return {{"node-1", device}, {health, std::move(message)}, timeout_s};
 }
 
-// Two nodes whose agents run, and everything that readers of gpu-1's health saw.
+// Two nodes with running agents, and everything that readers of gpu-1's health saw.
 struct Agents : ::testing::Test {
   void SetUp() override {
     const char* base = std::getenv("TMPDIR");
@@ -215,7 +215,7 @@ TEST_F(Agents, AMessageOfTooManyDevicesIsNotTakenIn) {
   EXPECT_TRUE(shows("Unhealthy")) << "the agent goes on";
 }
 
-// A socket that answers every connection with noise.
+// A socket that answers every connection with garbage.
 struct Noise {
   explicit Noise(const std::string& path) : descriptor(::socket(AF_UNIX, SOCK_STREAM, 0)) {
     sockaddr_un address{};

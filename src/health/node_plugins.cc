@@ -11,7 +11,7 @@ namespace {
 
 struct KnownService {
   std::string_view name;
-  std::optional<HealthService> health;  // none: preparation of devices, which simulated nodes need not
+  std::optional<HealthService> health;  // none: it only prepares devices, which simulated nodes do not need
 };
 
 constexpr std::string_view kPluginType = "DRAPlugin";
@@ -23,7 +23,7 @@ const KnownService kKnownServices[] = {
     {"v1alpha1.NodeHealth", HealthService::Kep},
 };
 
-// What can stand in a pod's status without its refusal.
+// Whether a pod's status with this name passes validation.
 bool sound(const DeviceName& name) {
   const bool pool = !name.pool.empty() && name.pool.size() <= api::kDnsSubdomainBytesMax;
   return pool && api::dns_label_problems(name.device).empty();
@@ -135,7 +135,7 @@ void NodePlugins::on_info(const std::string& path, std::uint64_t generation, con
   });
 }
 
-// Brings the streams in line with which instance is the newest.
+// Updates the streams after a change of the newest instance.
 void NodePlugins::choose(const std::string& name, Time now) {
   Driver& driver = drivers_.at(name);
   const bool none = driver.instances.empty();

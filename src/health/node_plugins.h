@@ -1,10 +1,9 @@
-// The plugins of one node: registers the sockets that appear, keeps one health stream a driver, ages what it
-// heard.
+// The plugins of one node: registers new sockets, keeps one health stream a driver, ages the reports.
 //
-// Owner: one thread, on which `post` also brings every answer of the client. Reads no clock. A driver's
-// newest instance is listened to; the one before is heard until the newer one's first message or
-// kHandOverMax. A plugin that sends too much or nonsense loses its stream and is asked again after a backoff;
-// its reports age meanwhile. Source: kubelet pluginmanager and DRA manager, KEP-4680.
+// Owner: one thread, on which `post` also delivers every response of the client. Reads no clock. The stream
+// of a driver's newest instance is read; that of the previous one is kept until the newer one's first message
+// or kHandOverMax. A plugin that sends too much or malformed data loses its stream and is contacted again
+// after a backoff; its reports age meanwhile. Source: kubelet pluginmanager and DRA manager, KEP-4680.
 #pragma once
 
 #include <functional>
@@ -27,16 +26,16 @@ inline constexpr int kMessagesPerSecondMax = 200;  // of one driver
 
 class NodePlugins {
  public:
-  // Runs `work` on the owner's thread with the time then; nothing once the owner is gone.
+  // Runs `work` on the owner's thread with the time of that moment; never after the owner's destruction.
   using Post = std::function<void(std::function<void(NodePlugins&, Time)> work)>;
   // `client` and `feed` outlive it.
   NodePlugins(std::string node, PluginClient& client, HealthFeed& feed, Post post, HealthTiming timing = {});
   ~NodePlugins();
 
-  // A socket of that path is there now; whatever stood there before is gone.
+  // A socket with this path appeared; the previous one with the path is gone.
   void appeared(const std::string& path, Time now);
   void vanished(const std::string& path, Time now);
-  // Retries, hand-overs and silences that are due.
+  // Runs due retries, hand-overs and timeouts.
   void step(Time now);
   std::optional<Time> next_wake() const;
 
@@ -58,11 +57,11 @@ class NodePlugins {
     std::unique_ptr<PluginClient::Stream> stream;
     std::uint32_t failures = 0;
     std::optional<Time> retry_at;
-    Time second;  // the window in which messages are counted
+    Time second;  // start of the window in which messages are counted
     int messages = 0;
   };
   struct Driver {
-    std::vector<Instance> instances;  // the newest last
+    std::vector<Instance> instances;  // newest last
     std::optional<Listening> current;
     std::optional<Listening> successor;
     Time hand_over_by;

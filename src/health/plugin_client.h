@@ -1,8 +1,7 @@
-// Calls to the plugins of a node: introduction, registration answers, health streams. No gRPC type stands
-// here.
+// Calls to the plugins of a node: GetInfo, registration status, health streams. It contains no gRPC type.
 //
-// Answers come on threads of the implementation, never within the call. Twins: the real one speaks gRPC over
-// unix sockets; tests bring their own. Source: kubelet plugin registration v1, KEP-4680.
+// Responses arrive on threads of the implementation, never within the call. The real implementation speaks
+// gRPC over unix sockets; tests bring their own. Source: kubelet plugin registration v1, KEP-4680.
 #pragma once
 
 #include <functional>
@@ -15,7 +14,7 @@
 
 namespace berth::health {
 
-inline constexpr Duration kIntroduceTimeout = Duration::seconds(11);  // 10 s to connect, 1 s to answer
+inline constexpr Duration kIntroduceTimeout = Duration::seconds(11);  // 10 s to connect, 1 s for the response
 inline constexpr Duration kNotifyTimeout = Duration::seconds(5);
 inline constexpr int kStreamMessageBytesMax = 4 * 1024 * 1024;
 inline constexpr std::size_t kSocketPathBytesMax = 107;  // sockaddr_un, without the closing zero
@@ -27,18 +26,18 @@ struct PluginInfo {
   std::vector<std::string> services;
 };
 
-// The health services that we speak.
+// The supported versions of the health service.
 enum class HealthService : std::uint8_t { V1, V1Alpha1, Kep };
 
 enum class Registered { Yes, No };
 
 class PluginClient {
  public:
-  // An open stream; ends, without a further call of its functions' owner, when destroyed.
+  // An open stream; after its destruction its functions are not called.
   class Stream {
    public:
     virtual ~Stream() = default;
-    // Asks for the next message; once at the start and once after each message.
+    // Requests the next message; called once at the start and once after each message.
     virtual void next() = 0;
   };
   struct StreamHandlers {
@@ -56,7 +55,7 @@ class PluginClient {
                                         StreamHandlers handlers) = 0;
 };
 
-// Its destructor cancels every call and waits for the answers.
+// Its destructor cancels every call and waits for their ends.
 std::unique_ptr<PluginClient> make_grpc_plugin_client();
 
 }  // namespace berth::health

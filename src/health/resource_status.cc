@@ -21,7 +21,7 @@ const api::Allocation* allocation_of(const client::View& view, const api::Pod& p
   return nullptr;
 }
 
-// The request that a result answers, without the alternative that was taken.
+// The request of a result, without the chosen alternative.
 std::string_view base_request(const api::DeviceResult& result) {
   return std::string_view(result.request).substr(0, result.request.find('/'));
 }

@@ -1,4 +1,4 @@
-// The lists of device health in a pod's status: what should stand there, and what does.
+// The lists of device health in a pod's status: the wanted and the current ones.
 //
 // Pure. Source: core/v1 ResourceStatus; resourceID is the documented "<driver>/<pool>/<device>".
 #pragma once
@@ -12,11 +12,11 @@
 
 namespace berth::health {
 
-// By entry name ("claim:<pod claim>[/<request>]"), then by resource id. Sorted, so the same state is the same
-// text.
+// By entry name ("claim:<pod claim>[/<request>]"), then by resource id. Sorted, so that equal states give
+// equal text.
 using ResourceStatus = std::map<std::string, std::map<std::string, DeviceHealth>>;
 
-// For one container. A device that appears twice under one name has its worst health. Claims that are not
+// For one container. A device that occurs twice under one name has its worst health. Claims that are not
 // allocated, or not reserved for this pod or its group, have no entry.
 ResourceStatus wanted_status(const client::View& view, const api::Pod& pod, const api::Container& container,
                              const HealthSnapshot& health);
@@ -24,9 +24,9 @@ ResourceStatus wanted_status(const client::View& view, const api::Pod& pod, cons
 ResourceStatus wanted_pod_level_status(const client::View& view, const api::Pod& pod,
                                        const HealthSnapshot& health);
 
-// The claim entries of a status' allocatedResourcesStatus; others (device plugins') are left out.
+// The claim entries of a status' allocatedResourcesStatus; others (of device plugins) are left out.
 ResourceStatus claim_entries(const Json& status);
-// Puts `wanted` in place of the claim entries; others stay. Removes an empty list.
+// Replaces the claim entries by `wanted`; others stay. Removes an empty list.
 void set_claim_entries(Json& status, const ResourceStatus& wanted);
 
 // Whether one of the pod's devices is Unhealthy.

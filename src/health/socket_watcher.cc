@@ -19,7 +19,7 @@ Error failed(const std::string& path, const char* what) {
   return Error(ErrorCode::Internal, path, std::string(what) + ": " + std::strerror(errno));
 }
 
-// With its parents; readable by its owner only where it is new.
+// Creates parents too; only new folders become readable by their owner alone.
 Status make_folder(const std::string& path) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
@@ -80,7 +80,7 @@ void SocketWatcher::walk(const Folder& folder) {
   for (const std::string& name : names_in(folder.path)) on_name(folder, name, 0);
 }
 
-// Events were lost: compares what stands there with what was known.
+// Events were lost: compares the existing sockets with the known ones.
 void SocketWatcher::look_again() {
   for (const auto& [path, node] : std::map(sockets_)) {
     struct stat about{};
@@ -114,7 +114,7 @@ void SocketWatcher::on_name(const Folder& folder, const std::string& name, unsig
   }
   if (!S_ISSOCK(about.st_mode)) return;
   const bool known = !sockets_.emplace(path, folder.node).second;
-  // Without an event it is the one that is known; with one it was replaced.
+  // Without an event the socket is the known one; with an event it was replaced.
   if (!known || mask != 0) found_.push_back({SocketChange::What::Appeared, folder.node, path});
 }
 

@@ -1,9 +1,8 @@
-// Which plugin sockets stand in the plugins_registry folders of many nodes: one inotify instance for all.
+// The plugin sockets in the plugins_registry folders of many nodes: one inotify instance for all.
 //
-// Owner: one thread. Makes the folders of the first kNodeFoldersMax nodes; those of another node are made,
-// and watched, once somebody makes <root>/<node>. Names that begin with a dot and what is no socket are
-// ignored; sub-folders are watched too, to a depth of kFolderDepthMax. Sockets that stood there before are
-// found at once.
+// Owner: one thread. Creates the folders of the first kNodeFoldersMax nodes; those of another node are
+// created and watched once <root>/<node> exists. Names with a leading dot and files that are no socket are
+// ignored; sub-folders are watched too, to a depth of kFolderDepthMax. Existing sockets are reported at once.
 #pragma once
 
 #include <cstddef>
@@ -30,13 +29,13 @@ struct SocketChange {
 
 class SocketWatcher {
  public:
-  // Refuses a folder that cannot be made or watched.
+  // Refuses a folder that cannot be created or watched.
   static Result<std::unique_ptr<SocketWatcher>> open(std::string root, std::vector<std::string> nodes);
   ~SocketWatcher();
 
-  // Readable when changes() has news.
+  // Readable when changes() has a result.
   int descriptor() const { return descriptor_; }
-  // What changed since the call before, in order. Does not wait.
+  // The changes since the previous call, in order. Does not wait.
   std::vector<SocketChange> changes();
 
  private:

@@ -10,7 +10,7 @@ namespace berth::install {
 namespace {
 
 constexpr std::string_view kApplyType = "application/apply-patch+yaml";
-// Parts of field paths, as conflicts name them, that are an operator's to choose.
+// Fields, as paths of conflicts, that an operator may choose.
 constexpr std::string_view kOperatorsFields[] = {".spec.replicas", "].resources."};
 
 bool is_operators(std::string_view field) {
@@ -18,7 +18,7 @@ bool is_operators(std::string_view field) {
                      [&](std::string_view part) { return field.find(part) != std::string_view::npos; });
 }
 
-// The item of a list that `[key="value"]` names; null pointer for other forms and for none.
+// The item of a list that `[key="value"]` selects; null for other forms and without one.
 Json* item_of(Json& list, std::string_view selector) {
   const std::size_t equals = selector.find("=\"");
   if (!list.is_array() || equals == std::string_view::npos || !selector.ends_with('"')) return nullptr;
@@ -29,7 +29,7 @@ Json* item_of(Json& list, std::string_view selector) {
   return nullptr;
 }
 
-// Takes the member at a conflict's path out: ".spec.template.spec.containers[name=\"a\"].resources.limits".
+// Removes the member at a conflict's path: ".spec.template.spec.containers[name=\"a\"].resources.limits".
 void erase_field(Json& object, std::string_view path) {
   Json* at = &object;
   while (at && !path.empty()) {
@@ -58,7 +58,7 @@ client::HttpReply send_apply(const ServerCall& call, const Json& object, bool fo
   return send_json(call, "PATCH", target, object, kApplyType);
 }
 
-// The fields that other managers keep, taken out of `object`.
+// Removes the fields that other managers keep from `object` and returns them.
 std::vector<std::string> leave_to_operators(const client::HttpReply& conflict, Json& object) {
   std::vector<std::string> left;
   const Result<Json> status = parse_json(conflict.body);

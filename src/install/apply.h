@@ -1,4 +1,4 @@
-// Puts objects on a cluster by server-side apply, and takes them away again.
+// Applies objects to a cluster by server-side apply, and removes them again.
 //
 // Owner: one command, on its thread; every call blocks. Source: Kubernetes API concepts (server-side apply,
 // conflicts, preconditions of a delete).
@@ -20,22 +20,21 @@ struct Applied {
   std::string note;  // for a person; empty: nothing to add
 };
 
-// Applies the object as the field manager `berth`. What another manager has set is taken over, but for fields
-// that are an operator's to choose (replicas, resources of a container): those stay theirs, and the note
-// names them. A namespace that is there and was not made by Berth stays as it is.
-// Refuses what the API server refuses, with the object as the path.
+// Applies the object as the field manager `berth`. Fields of another manager are taken over, but for those
+// that an operator may choose (replicas, resources of a container): these stay the operator's, and the note
+// names them. An existing namespace that Berth did not create stays as it is. Refuses what the API server
+// refuses, with the object as the path.
 Result<Applied> apply_object(const ServerCall& call, const Json& object);
 
 inline constexpr int kEstablishedChecksMax = 60;
 inline constexpr Duration kEstablishedPause = Duration::millis(250);
-// Waits until the API server serves a CustomResourceDefinition. Refuses (Unavailable) when it did not after
-// kEstablishedChecksMax looks, `pause` apart.
+// Waits until the API server serves a CustomResourceDefinition. Refuses (Unavailable) when it does not after
+// kEstablishedChecksMax checks, `pause` apart.
 Status wait_established(const ServerCall& call, const Json& definition,
                         const std::function<void(Duration)>& pause);
 
 enum class BindRequestCrd { KeepWhileUsed, Delete };
-// Deletes the object when Berth's label says that it is ours; nothing (Unchanged) when it is not
-// there or is being deleted.
+// Deletes the object if it has Berth's label; Unchanged when it has not, does not exist or is being deleted.
 // A CustomResourceDefinition stays while it has objects, unless `crd` says otherwise.
 Result<Applied> remove_object(const ServerCall& call, const Json& object, BindRequestCrd crd);
 

@@ -9,14 +9,14 @@
 namespace berth::install {
 namespace {
 
-// Stands in an object where a value of the chart goes. YAML writes it without quotes.
+// A placeholder in an object for a value of the chart. YAML writes it without quotes.
 constexpr std::string_view kTokenStart = "BERTH-VALUE-";
 constexpr std::string_view kTokenEnd = "-END";
 
 struct ChartValue {
   std::string_view name;
-  std::string_view token;       // in objects; empty: switches an object
-  std::string_view expression;  // of the template; a line with one that may be empty is left out then
+  std::string_view token;       // in objects; empty: controls an object
+  std::string_view expression;  // of the template; the line of an empty value is left out
   bool optional;
   std::string_view initial;  // YAML
   std::string_view meaning;
@@ -83,12 +83,12 @@ std::string template_text(const Json& object) {
   return text;
 }
 
-// When the chart has the object; empty: always.
+// When the chart contains the object; empty: always.
 std::string condition_of(const InstallObject& entry) {
   if (entry.presence == Presence::NodeAgent) return ".Values.nodeAgent.enabled";
   if (entry.presence == Presence::ServiceMonitor) return ".Values.serviceMonitor.enabled";
   if (entry.presence == Presence::Dashboards) return ".Values.dashboards.enabled";
-  // Helm itself makes the release's.
+  // Helm itself creates the release's namespace.
   if (entry.object.string_at("kind") == "Namespace")
     return "and .Values.namespace (ne .Values.namespace .Release.Namespace)";
   return "";
@@ -109,7 +109,7 @@ std::string file_name(const Json& object) {
 
 ChartFile template_file(InstallObject entry) {
   const std::string condition = condition_of(entry);
-  // A definition that goes takes every BindRequest with it.
+  // Deleting the definition deletes every BindRequest.
   if (entry.object.string_at("kind") == "CustomResourceDefinition")
     entry.object["metadata"]["annotations"] = Json::object({{"helm.sh/resource-policy", "keep"}});
   std::string text = template_text(entry.object);
@@ -128,7 +128,7 @@ std::string chart_yaml(std::string_view version) {
                     {"description", "A scheduler of accelerator workloads, with its binder"}}));
 }
 
-// What stands for a value that is not a scalar, or that is made.
+// The initial value of one that is not a scalar, or that is computed.
 std::string initial_of(const ChartValue& value, std::string_view version) {
   if (value.name == "image") return "berth:" + std::string(version);
   return std::string(value.initial);

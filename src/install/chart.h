@@ -1,6 +1,6 @@
-// The Helm chart of Berth, from the objects of an installation: expressions stand where values do.
+// The Helm chart of Berth: the objects of an installation with template expressions in place of values.
 //
-// Pure, any thread. deploy/helm/berth is what chart_files() gives; a test says when it differs. Source:
+// Pure, any thread. deploy/helm/berth is the output of chart_files(); a test fails when it differs. Source:
 // Helm's chart format (apiVersion v2).
 #pragma once
 
@@ -15,7 +15,7 @@ struct ChartFile {
   std::string text;
 };
 
-// Chart.yaml, values.yaml, README.md, and a template an object. `version` is the program's.
+// Chart.yaml, values.yaml, README.md, and one template per object. `version` is the program's.
 std::vector<ChartFile> chart_files(std::string_view version);
 
 }  // namespace berth::install

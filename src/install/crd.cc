@@ -35,7 +35,7 @@ enum class Limit : std::uint8_t {
   Step,
 };
 
-// Where the schema is narrowed. A path names members; `[]` steps into the items of a list.
+// Where the schema is restricted. A path names members; `[]` steps into the items of a list.
 struct Bound {
   std::string_view path;
   Limit limit;
@@ -123,7 +123,7 @@ Json cel_rule(std::string rule, std::string_view message, std::string_view path)
   return Json::object({{"rule", std::move(rule)}, {"message", message}, {"fieldPath", path}});
 }
 
-// What CEL reads of an optional member, of a size that the API server can bound: optionals have none.
+// The CEL text for an optional member, with a size that the API server can bound: optionals have none.
 std::string member_or(std::string_view owner, std::string_view name, std::string_view otherwise) {
   const std::string member = std::string(owner) + "." + std::string(name);
   return "(has(" + member + ") ? " + member + " : " + std::string(otherwise) + ")";
@@ -134,8 +134,8 @@ std::string same_member(std::string_view name) {
   return "has(" + is + ") == has(" + was + ") && (!has(" + is + ") || " + is + " == " + was + ")";
 }
 
-// True where every member of the decision but those that may change by themselves is what it was. Not the
-// members of a gang's record: their schema is open, and nobody changes them.
+// True where every member of the decision is unchanged, apart from those that may change by themselves.
+// Members of a gang's record are not compared: their schema is open, and nothing changes them.
 std::string same_decision(const api::TypeInfo& spec) {
   std::string rule;
   for (const api::FieldInfo& field : spec.fields()) {
@@ -181,7 +181,7 @@ const api::TypeInfo& own_type(std::string_view name) {
 Json request_schema() {
   Json schema = structural_schema(own_type("BindRequest"));
   for (const Bound& bound : kBounds) narrow(schema_of_path(schema, bound.path), bound);
-  schema["properties"]["spec"].as_object().erase("required");  // a rule of CEL says it: records have members
+  schema["properties"]["spec"].as_object().erase("required");  // a CEL rule requires it: records have members
   schema["x-kubernetes-validations"] = cel_rules(own_type("BindRequestSpec"));
   return schema;
 }

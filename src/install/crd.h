@@ -1,8 +1,8 @@
 // The CustomResourceDefinition of BindRequests: schema from the type table, bounds and rules of the embedded
 // server (api/kinds/scheduling_bind_request.cc) as OpenAPI constraints and CEL.
 //
-// Pure, any thread. Differs from the embedded server: the status of a decision that was replaced stays until
-// the binder writes the next one (a status subresource is not for updates to clear); readers tell it by
+// Pure, any thread. Differs from the embedded server: the status of a replaced decision stays until the
+// binder writes the next one (an update cannot clear a status subresource); readers compare
 // status.decisionID.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace berth::install {
 
 inline constexpr std::string_view kBindRequestCrd = "bindrequests.scheduling.berth.dev";
 
-// As the embedded server prints them; `Name` stands first by itself.
+// As the embedded server prints them; `Name` is implicit and first.
 struct PrinterColumn {
   std::string_view name;
   std::string_view type;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kServerName = "the API server";
 
-// What a resource is for: absent, that is missing.
+// The purpose of a resource: the capability that its absence removes.
 struct Capability {
   std::string_view group_version;
   std::string_view resource;
@@ -30,7 +30,7 @@ constexpr Capability kCapabilities[] = {
      "--runtime-config=scheduling.k8s.io/v1beta1=true"},
 };
 
-// "37+" is 37; -1 for what begins without a digit.
+// "37+" is 37; -1 for a text that does not begin with a digit.
 int leading_number(std::string_view text) {
   int number = -1;
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -45,7 +45,7 @@ struct Greeting {
 void check_clock(Examination& exam, const Greeting& greeting) {
   const Time date = greeting.reply.date;
   if (!date.is_set()) return;
-  // A Date has whole seconds, cut.
+  // A Date header has whole seconds, truncated.
   const Duration ahead = date - greeting.answered;
   const Duration behind = greeting.asked - (date + Duration::seconds(1));
   if (std::max(ahead, behind) <= kClockSkewMax) return;
@@ -56,7 +56,7 @@ void check_clock(Examination& exam, const Greeting& greeting) {
              "not");
 }
 
-// False when nothing more can be asked.
+// False when no further check is possible.
 bool check_server(Examination& exam, const Greeting& greeting) {
   const client::HttpReply& reply = greeting.reply;
   const std::string server(kServerName);

@@ -1,6 +1,6 @@
-// What keeps Berth from scheduling on a cluster, or will: one finding a line, with what to do.
+// What prevents Berth from scheduling on a cluster, now or later: one finding per line, with advice.
 //
-// Owner: one command, on its thread; every call blocks. Reads only, but for access reviews, which the API
+// Owner: one command, on its thread; every call blocks. Reads only, apart from access reviews, which the API
 // server answers and does not store. Bounds: lists by kPagesMax, kLeftoversMax.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace berth::install {
 
 inline constexpr int kKubernetesMinorMin = 34;  // of 1: DRA v1
 inline constexpr Duration kClockSkewMax = Duration::seconds(5);
-inline constexpr std::size_t kLeftoversMax = 500;  // BindRequests whose pods are looked for
+inline constexpr std::size_t kLeftoversMax = 500;  // BindRequests whose pods are looked up
 inline constexpr std::size_t kNamesShownMax = 5;
 
 enum class Severity { Warns, Blocks };
@@ -23,7 +23,7 @@ enum class Severity { Warns, Blocks };
 struct Finding {
   Severity severity = Severity::Warns;
   std::string where;   // the object or the server
-  std::string what;    // what is the matter with it
+  std::string what;    // the problem
   std::string advice;  // what to do
 };
 
@@ -32,7 +32,7 @@ std::string to_line(const Finding& finding);
 
 struct DoctorOptions {
   std::string ns = std::string(kNamespaceDefault);
-  std::string scheduler_name = "berth";  // where no Deployment says another one
+  std::string scheduler_name = "berth";  // without a Deployment that names another
 };
 
 struct Diagnosis {

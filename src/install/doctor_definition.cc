@@ -41,7 +41,7 @@ bool is_established(const Json& definition) {
   });
 }
 
-// As Berth's own API server does, which has no definitions.
+// Berth's own API server does so without definitions.
 bool serves_bind_requests(Examination& exam) {
   const std::optional<Json> group = exam.read("/apis/scheduling.berth.dev/v1alpha1");
   return group && !group->items_at("resources").empty();

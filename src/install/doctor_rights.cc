@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kReviews = "/apis/authorization.k8s.io/v1/";
 
-// Whose rights are asked for: those of a service account where that is allowed, else the asker's own.
+// Reviews access: for service accounts where that is allowed, else for the caller.
 class Reviewer {
  public:
   Reviewer(const Examination& exam, Account account, bool account_exists)
@@ -97,8 +97,8 @@ void check_rights(Examination& exam) {
         "/api/v1/namespaces/" + exam.options.ns + "/serviceaccounts/" + std::string(name_of(account));
     const Result<Json> found = get_json(exam.call, path);
     const bool exists = found && !found->is_null();
-    // A scheduler may run elsewhere, with these credentials; a node agent that is not installed is not
-    // missed.
+    // A scheduler may run elsewhere with these credentials; a node agent that is not installed needs no
+    // rights.
     if (exists || account == Account::Scheduler) check_account(exam, account, exists);
   }
 }

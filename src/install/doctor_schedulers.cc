@@ -12,7 +12,7 @@ constexpr std::string_view kNameSelector = "?labelSelector=app.kubernetes.io%2Fn
 constexpr std::string_view kKubeSchedulerLease =
     "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler";
 
-// The names by which pods ask for the scheduler of this Deployment.
+// The scheduler names that this Deployment serves.
 std::set<std::string> scheduler_names(const Json& deployment) {
   std::set<std::string> names;
   const Json& pod = deployment.part("spec").part("template").part("spec");
@@ -23,7 +23,7 @@ std::set<std::string> scheduler_names(const Json& deployment) {
   return names;
 }
 
-// Who holds the Lease now; empty when nobody does.
+// The current holder of the Lease; empty without one.
 std::string holder_of(const Json& lease, Time now) {
   const Json& spec = lease.part("spec");
   const Result<Time> renewed = parse_time(spec.string_at("renewTime"));
@@ -72,7 +72,7 @@ void check_deployment(Examination& exam, const Json& deployment) {
   check_lease(exam, deployment);
 }
 
-// Other Deployments of Berth whose pods ask for one of `names`.
+// Other Deployments of Berth that serve one of `names`.
 void check_other_berths(Examination& exam, const std::set<std::string>& names) {
   const std::optional<JsonArray> deployments =
       exam.list("/apis/apps/v1/deployments" + std::string(kNameSelector));

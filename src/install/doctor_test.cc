@@ -26,7 +26,7 @@ Json lease(const std::string& holder, Time renewed) {
                                               {"renewTime", format_micro_time(renewed)}})}});
 }
 
-// A cluster on which Berth is installed and well.
+// A cluster with a correct installation of Berth.
 class Doctor : public ::testing::Test {
  protected:
   Doctor() : clock_(parse_time("2026-05-01T12:00:00Z").value()) {
@@ -48,7 +48,7 @@ class Doctor : public ::testing::Test {
   }
 
   Diagnosis diagnosis() { return diagnose(options_, server_.call(), clock_); }
-  // The one finding that there is.
+  // The only finding.
   std::string finding(Severity severity) {
     const Diagnosis found = diagnosis();
     if (found.findings.size() != 1) return std::to_string(found.findings.size()) + " findings";

@@ -1,5 +1,4 @@
-// What the checks of `berth doctor` share: how they read, and where findings go. Only doctor*.cc include
-// this.
+// The base of the checks of `berth doctor`: reads, and a list of findings. Only doctor*.cc include this.
 #pragma once
 
 #include <optional>
@@ -12,17 +11,17 @@ namespace berth::install {
 struct Examination {
   const DoctorOptions& options;
   const ServerCall& call;
-  Time now;  // the API server's, where it told
+  Time now;  // the API server's, if it sent one
   Diagnosis& diagnosis;
 
   void blocks(std::string where, std::string what, std::string advice);
   void warns(std::string where, std::string what, std::string advice);
-  // Nothing when it could not be read, which is a finding. Null for what is not there.
+  // Nothing when it could not be read, which is a finding. Null for an absent object.
   std::optional<Json> read(const std::string& target);
   std::optional<JsonArray> list(const std::string& target);
 };
 
-// Up to kNamesShownMax of the names, and how many there are besides.
+// Up to kNamesShownMax of the names, and the number of further ones.
 std::string shortened(const std::vector<std::string>& names);
 
 void check_definition(Examination& exam);

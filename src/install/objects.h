@@ -1,8 +1,8 @@
 // The objects of an installation, in the order in which they are applied.
 //
-// Pure, any thread. `berth install` sends them, `berth install --dry-run` prints them, and the chart is made
-// of them (chart.h). Source: Kubernetes' Pod Security Standards (profile restricted, but for the node agent,
-// which needs the node's plugin sockets).
+// Pure, any thread. `berth install` sends them, `berth install --dry-run` prints them, and the chart is
+// generated from them (chart.h). Source: Kubernetes' Pod Security Standards (profile restricted, but for the
+// node agent, which needs the node's plugin sockets).
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ inline constexpr std::string_view kManagedByLabel = "app.kubernetes.io/managed-b
 inline constexpr std::string_view kLeaseName = "berth-scheduler";
 inline constexpr std::int64_t kReplicasMax = 9;
 
-// Values are Json: a chart puts expressions in place of some.
+// Values are Json: a chart replaces some by expressions.
 struct InstallOptions {
   std::string ns = std::string(kNamespaceDefault);
   Json image = "berth:latest";
-  Json replicas = 2;  // one leads, the others stand by
+  Json replicas = 2;  // one leads, the others are on standby
   std::string scheduler_name = "berth";
   std::string feature_gates;  // of the scheduler: "A=true,B=false"; empty: the release's defaults
   Json resources = default_resources();
@@ -46,15 +46,15 @@ struct InstallObject {
   Presence presence = Presence::Always;
 };
 
-// Everything that an installation may consist of: definitions first, then the namespace, accounts and roles,
+// Every object that an installation may contain: definitions first, then the namespace, accounts and roles,
 // workloads last.
 std::vector<InstallObject> all_objects(const InstallOptions& options);
-// What the options ask for.
+// The objects that the options select.
 std::vector<Json> installation(const InstallOptions& options);
 
 // "Deployment berth-system/berth-scheduler": for people.
 std::string title_of(const Json& object);
-// The URL path of the object. Pluralization is a table of the kinds that an installation has.
+// The URL path of the object. Plural names come from a table of the kinds of an installation.
 std::string path_of(const Json& object);
 // "deployment.apps/berth-scheduler", as kubectl prints it.
 std::string printed_name(const Json& object);

@@ -35,7 +35,7 @@ std::set<std::string> members(const Json& object) {
   return names;
 }
 
-// Every member of a document that its type does not have, below `path`.
+// Every member of a document that its type lacks, below `path`.
 void find_unknown(const api::TypeInfo& type, const Json& value, const std::string& path,
                   std::vector<std::string>& unknown) {
   if (!value.is_object()) return;
@@ -145,7 +145,7 @@ TEST(Crd, HasEveryFieldOfTheTypeTable) {
   EXPECT_NE(version.part("subresources").find("status"), nullptr);
 }
 
-// A schema is structural when every level says its type, or that it takes anything.
+// A schema is structural when every level has a type or accepts anything.
 void expect_structural(const Json& schema, const std::string& path) {
   const bool open = schema.bool_at("x-kubernetes-int-or-string");
   EXPECT_TRUE(open || !schema.string_at("type").empty()) << path;

@@ -8,7 +8,7 @@ ErrorCode code_of_status(int status) {
   return status == 409 ? ErrorCode::Conflict : ErrorCode::Unavailable;
 }
 
-// The characters of a continue token that a query does not take as they are.
+// Escapes the characters of a continue token that a query does not allow.
 std::string query_encoded(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string encoded;

@@ -1,4 +1,4 @@
-// How this room talks to an API server: one blocking call, so that tests answer from a table.
+// Calls of an API server: one blocking function, so that tests answer from a table.
 #pragma once
 
 #include <functional>
@@ -15,12 +15,12 @@ using ServerCall = std::function<client::HttpReply(client::HttpFetch)>;
 
 inline constexpr std::size_t kPageObjects = 500;
 inline constexpr std::size_t kPagesMax = 200;
-inline constexpr std::size_t kShownBytesMax = 300;  // of an answer that is no Status
+inline constexpr std::size_t kShownBytesMax = 300;  // of a response that is not a Status
 
-// "answers 403: pods is forbidden: …", or why nothing was answered.
+// "answers 403: pods is forbidden: …", or why there is no response.
 std::string trouble_of(const client::HttpReply& reply);
-// The answered document; null for 404. Refuses (Forbidden) 401 and 403, (Conflict) 409, (Unavailable) every
-// other failure, with `what` as the path.
+// The document of the response; null for 404. Refuses (Forbidden) 401 and 403, (Conflict) 409, (Unavailable)
+// every other failure, with `what` as the path.
 Result<Json> answered_json(const client::HttpReply& reply, std::string_view what);
 
 Result<Json> get_json(const ServerCall& call, const std::string& target);
@@ -28,7 +28,7 @@ Result<Json> get_json(const ServerCall& call, const std::string& target);
 client::HttpReply send_json(const ServerCall& call, std::string method, std::string target, const Json& body,
                             std::string_view content_type = "application/json");
 // Every item of a list, page by page; empty when the resource is not served. Refuses what answered_json
-// refuses, and (TooLarge) more than kPagesMax pages. `target` has no limit of its own.
+// refuses, and (TooLarge) more than kPagesMax pages. `target` must not set a limit.
 Result<JsonArray> list_json(const ServerCall& call, const std::string& target);
 
 }  // namespace berth::install

@@ -9,7 +9,8 @@ constexpr std::string_view kKubeletDirectory = "/var/lib/kubelet";
 constexpr std::string_view kNodesDirectory = "/run/berth/nodes";
 constexpr std::string_view kPortName = "https-status";
 constexpr std::int64_t kUser = 65532;  // nobody's in common images
-// Two seconds of Berth's own (INTERFACE: SIGTERM), the Lease given back, and the rest for a slow API server.
+// Two seconds of Berth's own (INTERFACE: SIGTERM), the release of the Lease, and the rest for a slow API
+// server.
 constexpr std::int64_t kGraceSeconds = 10;
 
 Json named(std::string_view api_version, std::string_view kind, std::string_view name,
@@ -19,7 +20,7 @@ Json named(std::string_view api_version, std::string_view kind, std::string_view
                        {"metadata", Json::object({{"name", name}, {"namespace", options.ns}})}});
 }
 
-// The labels by which workloads find their pods: never change, a selector is immutable.
+// The labels by which workloads select their pods: they never change, because a selector is immutable.
 Json selector_labels(std::string_view component) {
   return Json::object({{"app.kubernetes.io/name", component}, {"app.kubernetes.io/part-of", "berth"}});
 }
@@ -46,7 +47,7 @@ Json container(Account account, Json args, const InstallOptions& options) {
                      {{"name", kPortName}, {"containerPort", kStatusPort}, {"protocol", "TCP"}})})},
        {"livenessProbe", probe("/healthz", 10, 6)},
        {"readinessProbe", probe("/readyz", 5, 3)},
-       // Lists of a large cluster take their time: five minutes.
+       // Lists of a large cluster take time: five minutes.
        {"startupProbe", probe("/healthz", 5, 60)},
        {"securityContext", std::move(security)}});
 }
@@ -66,7 +67,7 @@ Json toleration(std::string_view key, std::string_view effect) {
 
 struct HostFolder {
   std::string_view name;
-  std::string_view folder;  // below kubelet's
+  std::string_view folder;  // relative to kubelet's
 };
 constexpr HostFolder kHostFolders[] = {
     {"registry", "plugins_registry"}, {"plugins", "plugins"}, {"device-plugins", "device-plugins"}};
@@ -120,8 +121,8 @@ Json disruption_budget(const InstallOptions& options) {
   return budget;
 }
 
-// Nothing comes in but probes and metrics. Nothing is said of what goes out: manifests do not know where the
-// API server is.
+// Only probes and metrics may come in. Outgoing traffic is not restricted: manifests do not know the API
+// server's address.
 Json network_policy(const InstallOptions& options) {
   const Json port = Json::object({{"port", kStatusPort}, {"protocol", "TCP"}});
   Json policy = named("networking.k8s.io/v1", "NetworkPolicy", name_of(Account::Scheduler), options);
@@ -142,7 +143,7 @@ Json metrics_service(const InstallOptions& options) {
   return service;
 }
 
-// The certificate is the process's own, made when it starts: there is nobody to have signed it.
+// The process makes its own certificate when it starts, so no authority has signed it.
 Json service_monitor(const InstallOptions& options) {
   Json monitor = named("monitoring.coreos.com/v1", "ServiceMonitor", name_of(Account::Scheduler), options);
   monitor["spec"] = Json::object(
@@ -154,7 +155,7 @@ Json service_monitor(const InstallOptions& options) {
   return monitor;
 }
 
-// Root without any capability: plugin sockets belong to root. It reads three of kubelet's folders.
+// Root without any capability: plugin sockets belong to root. It reads three folders of kubelet.
 Json node_agent_daemon_set(const InstallOptions& options) {
   const std::string nodes(kNodesDirectory);
   Json args = Json::array({"node-agent", "--node=$(NODE_NAME)", "--nodes-dir=" + nodes,

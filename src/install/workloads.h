@@ -1,4 +1,4 @@
-// What runs: the scheduler's Deployment with what stands around it, and the node agent's DaemonSet. Only
+// The workloads: the scheduler's Deployment with its related objects, and the node agent's DaemonSet. Only
 // objects.cc includes this.
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace berth::install {
 
-inline constexpr std::int64_t kStatusPort = 10259;  // as kube-scheduler's
+inline constexpr std::int64_t kStatusPort = 10259;  // the port of kube-scheduler
 
-// Labels of every object; a part's own name is its component and selects its pods.
+// Labels of every object; a workload's own name is its component and selects its pods.
 Json labels_of(std::string_view component, const InstallOptions& options);
 
 Json scheduler_deployment(const InstallOptions& options);

@@ -106,8 +106,8 @@ class Audit::Look {
     }
   }
 
-  // Each object of the view is in the model, as it is. Slices are compared by version: rules may have added
-  // taints.
+  // Each object of the view is in the model, unchanged. Slices are compared by version: device taint rules
+  // may have added taints.
   template <class T, class Held>
   void objects(const client::Indexer<T>& table, api::Kind kind, const Held& held) {
     for (auto at = table.all().upper_bound(audit_.after_); at != table.all().end() && left_ > 0; ++at) {
@@ -138,7 +138,7 @@ class Audit::Look {
     apply_({client::key_of(kind, known->meta), api::TypedObject(known), std::nullopt});
   }
 
-  // Charges of the pods that it lists add up, and they are its own.
+  // The charges of the listed pods add up to the node's, and each listed pod is charged to this node.
   void node_row(NodeId node) {
     const auto live = cluster_.node(node).live;
     if (live && !view_.nodes.find("", live->meta.name)) gone(api::Kind::Node, live);
@@ -177,7 +177,8 @@ class Audit::Look {
     ledger_.changes_.note(node);
   }
 
-  // Each listed holder reserves the device, and the device's sums are the sums of its holders.
+  // Each listed holder has the device in its reservation, and the device's sums are the sums over its
+  // holders.
   void device_row(DeviceId device) {
     const DeviceUse& use = ledger_.device(device);
     DeviceUse sum;
@@ -234,7 +235,7 @@ class Audit::Look {
       if (!view_.bind_requests.find(request->meta.ns, name)) gone(api::Kind::BindRequest, request);
   }
 
-  // It is charged where its object, its bind request or the decision under way says.
+  // The pod is charged where its object, its bind request or the decision under way says.
   void pod_row(PodId pod) {
     requests_gone(cluster_.pod(pod).bind_requests);
     if (const auto live = cluster_.pod(pod).live; live && !view_.pods.find(live->meta.ns, live->meta.name))
@@ -253,7 +254,7 @@ class Audit::Look {
       say("charge of pod " + key.text(), "other amounts", "what it asks for");
   }
 
-  // It holds what its object, a bind request or a decision under way says.
+  // The claim's reservation is that of its object, a bind request or a decision under way.
   void claim_row(ClaimId claim) {
     const ClaimRow& row = cluster_.claim(claim);
     requests_gone(row.bind_requests);

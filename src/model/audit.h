@@ -1,11 +1,9 @@
-// The model against the live objects that it is made of: finds rows that say something else, and makes them
-// anew.
+// Compares the model with the live objects that it is made of: finds rows that differ and rebuilds them.
 //
-// A row that is wrong is a defect of this program, and without an audit it would stay wrong until a restart.
-// Each call looks at a bounded number of rows and goes on where the last one stopped, round and round; which
-// rows follows from their order alone, so the same calls make the same repairs. Owner: the
-// Cluster's owner, on its thread, outside of transactions. Cost: O(rows looked at); a row that is wrong
-// O(rows).
+// A wrong row is a defect of this program; without an audit it would stay wrong until a restart. Each call
+// checks a bounded number of rows and continues where the previous one stopped, cyclically. The order of rows
+// alone selects them, so the same calls make the same repairs. Owner: the Cluster's owner, on its thread,
+// outside of transactions. Cost: O(rows checked); a wrong row O(rows).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +16,7 @@
 
 namespace berth::model {
 
-// What was wrong, and is right now.
+// A difference that was found and repaired.
 struct Repair {
   std::string row;  // "pod default/web", "device gpu.example.com/node-1/gpu-0"
   std::string was;
@@ -27,17 +25,17 @@ struct Repair {
 
 class Audit {
  public:
-  // How a change of a live object reaches the cluster: Cluster::apply, or what stands before it.
+  // Applies a change of a live object to the cluster: Cluster::apply, or a function that ends in it.
   using Apply = std::function<void(const client::Delta&)>;
 
-  // Looks at up to `rows` rows.
+  // Checks up to `rows` rows.
   std::vector<Repair> look(const client::View& view, Cluster& cluster, std::size_t rows, const Apply& apply);
-  // Times that every row was looked at.
+  // Completed passes over every row.
   std::uint64_t rounds() const { return rounds_; }
 
  private:
   class Look;
-  // What is looked at, in this order: objects of the view by name, then rows of the model by number.
+  // The order of the checks: objects of the view by name, then rows of the model by number.
   enum class AuditPhase : std::uint8_t {
     Nodes,
     Slices,
@@ -54,7 +52,7 @@ class Audit {
   };
 
   AuditPhase part_ = AuditPhase::Nodes;
-  client::NamedKey after_;  // the object that was looked at last
+  client::NamedKey after_;  // the object checked last
   std::uint32_t next_row_ = 0;
   std::uint64_t rounds_ = 0;
 };

@@ -1,8 +1,8 @@
-// Which nodes and pools changed, in order: a reader that was there before looks at those alone. The one
-// change log of the cluster: tentative charges and their undoing stand in it as well.
+// Which nodes and pools changed, in order: a reader that has kept its position visits those alone. It is the
+// cluster's only change log: tentative charges and their undo are in it as well.
 //
-// Owner: one Ledger, on one thread. A bounded ring: a reader that fell behind learns that it did, and starts
-// afresh. Cost: a note one store; memory 4 bytes each of kChangesMax.
+// Owner: one Ledger, on one thread. A bounded ring: a reader that fell too far behind is told so and reads
+// everything. Cost: an entry one store; memory 4 bytes each of kChangesMax.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ class Changes {
 
   void note(NodeId node) { add(node.index() << 1); }
   void note(PoolId pool) { add(pool.index() << 1 | 1); }
-  // Behind the latest; what a reader that has seen all keeps.
+  // The position after the latest entry; a reader that is up to date keeps it.
   std::uint64_t end() const { return end_; }
-  // False when some of what came since `from` is lost; then nothing is visited.
+  // False when entries since `from` were overwritten; then nothing is visited.
   template <class OnNode, class OnPool>
   bool visit_since(std::uint64_t from, OnNode on_node, OnPool on_pool) const {
     if (end_ - from > kChangesMax) return false;

@@ -159,7 +159,7 @@ void Cluster::apply_pod(const api::Pod* before, const std::shared_ptr<const api:
   if (after) drop_confirmed(after->meta.uid);
   retire_if_unused(id);
   if (before && !after) {
-    // A try for its extended resources may have made the row.
+    // An attempt with the pod's extended resources may have made the row.
     const std::string name = api::extended_claim_name(before->meta.name, before->meta.uid);
     if (const ClaimId made = find_claim(before->meta.ns, name); made.valid()) retire_if_unused(made);
   }
@@ -191,7 +191,7 @@ void Cluster::detach_request(const api::BindRequest& request) {
 void Cluster::apply_request(const BindRequestPtr& before, const BindRequestPtr& after) {
   if (before) detach_request(*before);
   if (after) attach_request(after);
-  // The binding may still be on its way to us when its record is gone already.
+  // The watch of bind requests may be ahead: the record is deleted before the binding is seen.
   if (before && !after && before->phase == api::BindPhase::Succeeded) keep_as_assumption(*before);
   for (const BindRequestPtr& request : {before, after}) {
     if (!request) continue;

@@ -1,5 +1,4 @@
-// The cluster in memory as columns: nodes, pods, device pools, claims, and where each entry of the ledger
-// comes from.
+// The cluster in memory as columns: nodes, pods, device pools, claims, and the source of each ledger entry.
 //
 // Owner: one decider, on one thread. Fed by View deltas in any order of kinds. A pod's place and a claim's
 // allocation are a pure function of the live objects, the live bind requests and the open assumptions, in
@@ -21,29 +20,29 @@
 
 namespace berth::model {
 
-// Whether what devices take of their node counts: DRANodeAllocatableResources.
+// Whether the node resources that devices consume are counted: DRANodeAllocatableResources.
 enum class NodeAllocatable : std::uint8_t { Ignored, Counted };
 
 class Cluster {
  public:
   explicit Cluster(NodeAllocatable counting = NodeAllocatable::Ignored) : counting_(counting) {}
 
-  // Refused (asserted) while a transaction is open.
+  // Asserts that no transaction is open.
   void apply(const client::Delta& delta);
 
   const Ledger& ledger() const { return ledger_; }
   // For Ledger::Transaction.
   Ledger& ledger() { return ledger_; }
-  // The request holds what it names: it has not failed for good, and its pod lives and is the one it was made
-  // for.
+  // True while the request reserves what it names: it has not failed for good, and its pod is alive and is
+  // the one it was made for.
   bool is_effective(const api::BindRequest& request) const;
-  // Ends the transaction and writes its steps down as assumptions of `decision`; the effect on the ledger is
-  // the same, except that tentative removals are back.
+  // Ends the transaction and records its steps as assumptions of `decision`; the ledger keeps their effect,
+  // but tentative removals are restored.
   void commit(Ledger::Transaction& transaction, std::string_view decision);
-  // Drops what is still assumed of a decision, or of one pod of it.
+  // Drops the open assumptions of a decision, or of one pod of it.
   void forget(std::string_view decision);
   void forget(std::string_view decision, std::string_view pod_uid);
-  // Takes an assumption as it was: for replay and rebuild.
+  // Adds an assumption unchanged: for replay and rebuild.
   void assume(Assumption assumption);
   const std::map<std::string, Assumption>& assumptions() const { return assumptions_; }  // by pod UID
 
@@ -55,7 +54,7 @@ class Cluster {
   const DeviceRow& device(DeviceId id) const { return devices_[id.index()]; }
   std::size_t device_count() const { return devices_.size(); }
   const std::map<std::string, std::shared_ptr<const api::DeviceClass>>& classes() const { return classes_; }
-  // Live nodes by name; the order for every loop over nodes.
+  // Live nodes by name; every loop over nodes uses this order.
   const std::map<std::string, NodeId, std::less<>>& live_nodes() const { return live_nodes_; }
 
   NodeId find_node(std::string_view name) const { return node_names_.find(name); }
@@ -64,23 +63,23 @@ class Cluster {
   ClaimId claim_id(const client::NamedKey& key);  // makes the row
   PoolId find_pool(std::string_view driver, std::string_view pool) const;
   DeviceId find_device(std::string_view driver, std::string_view pool, std::string_view device) const;
-  // What the newest generation of its pool says of the device; null when no slice has it.
+  // The device in the newest generation of its pool; null when no slice of it has the device.
   const api::Device* find_offer(std::string_view driver, std::string_view pool,
                                 std::string_view device) const;
-  // Whether any device takes of its node, and that counts.
+  // Whether a device consumes resources of its node and these are counted.
   bool devices_take_of_nodes() const { return counting_ == NodeAllocatable::Counted && taking_slices_ > 0; }
-  // What a live pod is charged with devices that take this of its node. Holds until the next call.
+  // The charges of a live pod whose devices consume this of its node. Valid until the next call.
   const ResourceAmounts& charges(PodId pod, const NodeAllocatablePtr& by_devices);
   // Pools with a slice that has this node's name; unordered by name.
   std::vector<PoolId> pools_of(NodeId id) const;
   // Pools with a slice that is not tied to one node by nodeName, by driver and name.
   const std::map<std::pair<std::string, std::string>, PoolId>& shared_pools() const { return shared_pools_; }
   std::uint64_t shared_pools_stamp() const { return shared_pools_stamp_; }
-  // Changes when a live node comes or goes.
+  // Changes when a live node is added or removed.
   std::uint64_t node_set_stamp() const { return node_set_stamp_; }
 
-  // How far reaches what changed: to nodes that are listed, also to devices that any node may see, or (it was
-  // too long ago) anywhere.
+  // The scope of a change: the listed nodes, also devices that any node may use, or (the log was overwritten)
+  // everything.
   enum class ChangeScope : std::uint8_t { Nodes, AllDevices, Unknown };
   // Appends the nodes that changed since `from`, a position in ledger().changes(), each at least once.
   // Classes and the set of nodes have stamps of their own.
@@ -89,10 +88,10 @@ class Cluster {
 
   const ResourceNames& resources() const { return resources_; }
   const Names<CapacityId>& capacities() const { return capacities_; }
-  // Turns an allocation into ids; makes rows for devices and capacities that no slice names.
+  // Turns an allocation into ids; makes rows for devices and capacities that are in no slice.
   ClaimReservationPtr reservation_for(std::shared_ptr<const api::Allocation> allocation);
 
-  // Canonical text of everything a decision could see, sorted by names: equal states give equal texts.
+  // Canonical text of everything that a decision can read, sorted by names: equal states give equal texts.
   std::string to_text() const;
 
  private:
@@ -134,7 +133,7 @@ class Cluster {
   DeviceId device_id(PoolId pool, std::string_view name);
 
   NodeAllocatable counting_;
-  std::size_t taking_slices_ = 0;  // with a device that takes of its node
+  std::size_t taking_slices_ = 0;  // slices with a device that consumes resources of its node
   Ledger ledger_;
   ResourceNames resources_;
   Names<CapacityId> capacities_;
@@ -153,7 +152,7 @@ class Cluster {
   std::vector<DeviceRow> devices_;
   std::map<std::string, std::shared_ptr<const api::DeviceClass>> classes_;
   std::map<std::string, Assumption> assumptions_;
-  ResourceAmounts charges_;  // of the latest charges()
+  ResourceAmounts charges_;  // result of the latest charges()
   std::uint64_t stamp_ = 0;
   std::uint64_t shared_pools_stamp_ = 0;
   std::uint64_t node_set_stamp_ = 0;

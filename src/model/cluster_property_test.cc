@@ -1,4 +1,4 @@
-// Any history of deltas, decisions and undone attempts leaves what a rebuild from the live objects gives.
+// Any history of deltas, decisions and undone attempts gives the state of a rebuild from the live objects.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -38,7 +38,7 @@ class History {
 
   std::string rebuilt() const {
     Cluster fresh(NodeAllocatable::Counted);
-    // Kinds in another order than they came.
+    // Feeds kinds in another order than they arrived in.
     feed(fresh, view.bind_requests, api::Kind::BindRequest);
     feed(fresh, view.claims, api::Kind::ResourceClaim);
     feed(fresh, view.pods, api::Kind::Pod);
@@ -173,7 +173,7 @@ class History {
     put(api::Kind::ResourceSlice, slice);
   }
 
-  // A transaction with savepoints; what is undone must leave no trace, what stays becomes an assumption.
+  // A transaction with savepoints: what is undone leaves no trace, the rest becomes an assumption.
   void decide() {
     const std::string before = cluster.to_text();
     Ledger::Transaction transaction(cluster.ledger());
@@ -239,7 +239,7 @@ class History {
   std::uint64_t version_ = 0;
 };
 
-// What a decision reads of one node, as stamps: its row, its charges, its own pools and their charges.
+// Everything that a decision reads of one node, as stamps: its row, its charges, its own pools and theirs.
 std::vector<std::uint64_t> stamps_of(const Cluster& cluster, NodeId id) {
   const NodeRow& row = cluster.node(id);
   std::vector<std::uint64_t> stamps = {reinterpret_cast<std::uintptr_t>(row.live.get()), row.labels_stamp,

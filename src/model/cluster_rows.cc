@@ -6,7 +6,7 @@
 namespace berth::model {
 namespace {
 
-// The id of `key`, on a free row when there is one.
+// The id of `key`, in a free row if one exists.
 template <class Id, class Row>
 Id row_of(std::map<client::NamedKey, Id>& ids, std::vector<Row>& rows, std::vector<Id>& free,
           const client::NamedKey& key) {

@@ -23,7 +23,7 @@ struct StringHash {
   std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
 };
 
-// Text to dense id and back. An id is never given to another text: what refers to it may outlive the thing.
+// Text to dense id and back. An id is never reused for another text: references may outlive the object.
 template <class Id>
 class Names {
  public:
@@ -35,7 +35,7 @@ class Names {
     ids_.emplace(std::string(text), id);
     return id;
   }
-  // None when the text was never interned.
+  // none() when the text was never interned.
   Id find(std::string_view text) const {
     const auto found = ids_.find(text);
     return found == ids_.end() ? Id::none() : found->second;

@@ -76,7 +76,7 @@ void Ledger::change_requested(NodeId node, ResourceId resource, std::int64_t by)
   if (row.size() <= resource.index()) row.resize(resource.index() + 1);
   std::int64_t& value = row[resource.index()];
   record({Undo::Requested, node.index(), resource.index(), value, 0});
-  // More than kAmountMax pods of kAmountMax wrap around rather than overflow.
+  // 128 charges of kAmountMax exceed 64 bits: the sum wraps around instead of overflowing.
   value = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) + static_cast<std::uint64_t>(by));
 }
 

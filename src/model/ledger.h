@@ -1,10 +1,9 @@
-// What is taken: resources of nodes, devices by claims. All tentative change goes through
+// What is in use: resources of nodes, devices of claims. All tentative changes go through
 // Ledger::Transaction.
 //
-// Owner: one Cluster, on one thread. The ledger holds the effect only; where an entry comes from (a bound
-// pod, a bind request, an assumption) and which source wins is the Cluster's to say (cluster.h). Undo
-// restores old values from a journal. Cost: place, allocate and their undo O(resources of the pod), O(devices
-// of the claim).
+// Owner: one Cluster, on one thread. The ledger holds the effect only; the Cluster decides which source of an
+// entry (a bound pod, a bind request, an assumption) wins (cluster.h). Undo restores old values from a
+// journal. Cost: place, allocate and their undo O(resources of the pod), O(devices of the claim).
 #pragma once
 
 #include <memory>
@@ -24,7 +23,7 @@ struct CapacityAmount {
   friend bool operator==(const CapacityAmount&, const CapacityAmount&) = default;
 };
 
-// Admin access is recorded in the claim's reservation but takes nothing.
+// Admin access is recorded in the claim's reservation but reserves nothing.
 enum class DeviceUseKind : std::uint8_t { Dedicated, Share, Admin };
 
 struct ReservedDevice {
@@ -33,7 +32,7 @@ struct ReservedDevice {
   std::vector<CapacityAmount> consumed;  // of a share; sorted by capacity
 };
 
-// What a pod's devices take of its node. Null: nothing.
+// What a pod's devices consume of its node. Null: nothing.
 using NodeAllocatablePtr = std::shared_ptr<const api::NodeAllocatableClaims>;
 
 // One claim's allocation with its devices as ids, in the order of allocation->results.
@@ -51,8 +50,8 @@ struct NodeUse {
 struct DeviceUse {
   std::int32_t dedicated = 0;
   std::int32_t shares = 0;
-  std::vector<ClaimId> holders;          // ascending; once per result that takes the device
-  std::vector<CapacityAmount> consumed;  // sorted by capacity; by all shares together
+  std::vector<ClaimId> holders;          // ascending; once per result that reserves the device
+  std::vector<CapacityAmount> consumed;  // sorted by capacity; the sum over all shares
   bool free() const { return dedicated == 0 && shares == 0; }
 };
 
@@ -60,30 +59,30 @@ class Ledger {
  public:
   class Transaction;
 
-  // Rows that nothing was ever charged to read as empty.
+  // A row without charges reads as empty.
   const NodeUse& node(NodeId node) const;
   const DeviceUse& device(DeviceId device) const;
-  // True when any claim takes the device. One byte a device: the search's first test.
+  // True when any claim reserves the device. One byte a device: the search's first test.
   bool busy(DeviceId device) const { return device.index() < busy_.size() && busy_[device.index()] != 0; }
-  // Where the pod is charged; none when nowhere.
+  // The node that the pod is charged to; none() without one.
   NodeId node_of(PodId pod) const;
-  // Null when the claim takes nothing.
+  // Null when the claim reserves nothing.
   const ClaimReservationPtr& reservation(ClaimId claim) const;
-  // Changes whenever a device of the pool is taken or given back, also by undo.
+  // Changes whenever a device of the pool is reserved or released, also by undo.
   std::uint64_t pool_stamp(PoolId pool) const;
   // Changes with every charge to the node's resources, also by undo.
   std::uint64_t node_stamp(NodeId node) const;
   bool in_transaction() const { return open_ != nullptr; }
-  // Null when none is open.
+  // Null without an open transaction.
   Transaction* open_transaction() { return open_; }
-  // A note for every stamp that changed, and for what the Cluster changes of a node itself.
+  // One entry for every stamp that changed, and for every change of a node that the Cluster itself makes.
   const Changes& changes() const { return changes_; }
   Changes& changes() { return changes_; }
 
-  // Which pool a device belongs to; told once, before the device is charged.
+  // Sets the pool of a device: called once, before the device is charged.
   void device_belongs_to(DeviceId device, PoolId pool);
 
-  // Makes the charge of one pod or claim what it should be; for the Cluster, outside of transactions.
+  // Sets the charge of one pod or claim; called by the Cluster, outside of transactions.
   void update_pod(PodId pod, NodeId node, const ResourceAmounts& requests);
   void update_claim(ClaimId claim, ClaimReservationPtr reservation);
 
@@ -133,21 +132,21 @@ class Ledger {
 
   Transaction* open_ = nullptr;
   std::vector<UndoRecord> journal_;
-  // What an UndoRecord cannot hold, in journal order.
+  // Values too large for an UndoRecord, in journal order.
   std::vector<ClaimReservationPtr> old_reservations_;
   std::vector<PodCharge> old_charges_;
   std::vector<std::vector<CapacityAmount>> old_consumed_;
 };
 
-// Tentative change with nested savepoints. One at a time; its end without commit (Cluster::commit) undoes it
-// all.
+// A tentative change with nested savepoints. At most one is open; the destructor undoes what Cluster::commit
+// did not keep.
 class Ledger::Transaction {
  public:
   struct Savepoint {
     std::size_t journal;
     std::size_t steps;
   };
-  // One pod placed or one claim allocated, in the order it was done; what a commit turns into assumptions.
+  // One pod placed or one claim allocated, in order; a commit turns these into assumptions.
   struct Step {
     PodId pod;
     NodeId node;    // none for a claim
@@ -162,25 +161,25 @@ class Ledger::Transaction {
   Transaction& operator=(const Transaction&) = delete;
 
   Savepoint savepoint() const { return {ledger_.journal_.size(), steps_.size()}; }
-  // Undoes everything since `to`, which was taken in this transaction and not undone itself.
+  // Undoes everything since `to`, a savepoint of this transaction that was not undone itself.
   void roll_back_to(Savepoint to);
 
-  // Charges the pod to the node; a pod that was charged elsewhere moves. `requests` is all of it, what its
-  // devices take (Cluster::charges) included.
+  // Charges the pod to the node; a pod that was charged elsewhere moves. `requests` is the whole charge,
+  // including what its devices consume (Cluster::charges).
   void place(PodId pod, NodeId node, const ResourceAmounts& requests,
              NodeAllocatablePtr by_devices = nullptr);
-  // Takes the devices for a claim of `pod`. Refuses nothing: over-use is for the allocator to prevent.
+  // Reserves the devices for a claim of `pod`. Refuses nothing: the allocator prevents over-use.
   void allocate(PodId pod, ClaimId claim, ClaimReservationPtr reservation);
-  // As if the pod (or the claim's allocation) were not there: what preemption tries. Never becomes an
+  // Removes the pod's charge (or the claim's reservation), as preemption tries it. Never becomes an
   // assumption.
   void remove_pod(PodId pod);
   void remove_claim(ClaimId claim);
-  // As if somebody had the device: what a choice is to stay away from. Never becomes an assumption.
+  // Marks the device as in use, so that the allocator avoids it. Never becomes an assumption.
   void hide(DeviceId device);
 
   const std::vector<Step>& steps() const { return steps_; }
 
-  // Undoes everything and closes; later calls do nothing. The Cluster's commit uses it.
+  // Undoes everything and closes; later calls do nothing. Cluster::commit uses it.
   void end();
 
  private:

@@ -1,4 +1,4 @@
-// From slices, allocations and a pod's containers to what the pod is charged, wherever that is written down.
+// From slices, allocations and a pod's containers to the pod's charges, whichever object records them.
 #include "model/node_allocatable.h"
 
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 namespace berth::model {
 namespace {
 
-// Names with a blank are no resource's.
+// No resource has a name with a blank.
 constexpr const char* kUnaskedCpuName = "cpu unasked";
 constexpr const char* kUnaskedMemoryName = "memory unasked";
 

@@ -14,8 +14,8 @@ inline constexpr ResourceId kCpu{0};  // millicores
 inline constexpr ResourceId kMemory{1};
 inline constexpr ResourceId kEphemeralStorage{2};
 inline constexpr ResourceId kPodSlots{3};  // "pods"
-// What kube-scheduler's scores count for containers that name no request: kCpuFloor and kMemoryFloor each. No
-// node offers it, no filter asks for it.
+// What kube-scheduler's scores count for containers without requests: kCpuFloor and kMemoryFloor each. No
+// node offers it and no filter reads it.
 inline constexpr ResourceId kCpuUnasked{4};
 inline constexpr ResourceId kMemoryUnasked{5};
 inline constexpr std::int64_t kCpuFloor = 100;                   // millicores
@@ -24,8 +24,8 @@ inline bool is_asked(ResourceId resource) {
   return resource != kCpuUnasked && resource != kMemoryUnasked;
 }
 
-// What one pod is charged of a resource at most, and a node offers at most: more than any machine has, so
-// that many of them add up, and a hundred times one is a number.
+// The largest charge of one pod, and the largest offer of a node, of one resource: more than any machine has,
+// yet a hundred times the amount fits into 64 bits.
 inline constexpr std::int64_t kAmountMax = std::int64_t{1} << 56;
 
 struct ResourceAmount {
@@ -53,8 +53,8 @@ class ResourceNames {
   std::size_t size() const { return names_.size(); }
 
   ResourceAmounts amounts(const api::ResourceMap& map);
-  // What a pod is charged: its effective requests, its slot, what it did not ask for, and what its devices
-  // take of the node.
+  // The charges of a pod: its effective requests, its pod slot, the floors for containers without requests,
+  // and what its devices consume of the node.
   ResourceAmounts charges(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices = {});
   ResourceRow row(const api::ResourceMap& map);
 

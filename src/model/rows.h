@@ -1,4 +1,4 @@
-// The rows of a Cluster's columns, and what it keeps of decisions under way (cluster.h).
+// The rows of a Cluster's columns, and the record of decisions under way (cluster.h).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ struct NodeRow {
   std::shared_ptr<const api::Node> live;  // null: only referred to
   ResourceRow allocatable;
   bool ready = false;
-  // Change with the node's labels and features, and with the slices of every pool that has one for this node.
+  // Changes with the node's labels and features, and with the slices of every pool that has one for this
+  // node.
   std::uint64_t labels_stamp = 0;
   std::uint64_t slices_stamp = 0;
   std::map<PoolId, std::uint32_t> local_pools;  // slices with this nodeName
@@ -30,7 +31,7 @@ using BindRequestPtr = std::shared_ptr<const api::BindRequest>;
 struct PodRow {
   client::NamedKey key;
   std::shared_ptr<const api::Pod> live;
-  ResourceAmounts requests;                             // its charges, but for what devices take
+  ResourceAmounts requests;                             // its charges without those of devices
   std::map<std::string, BindRequestPtr> bind_requests;  // by name, those that name this pod
 };
 
@@ -62,8 +63,8 @@ struct DeviceRow {
   std::string name;
 };
 
-// A decision that no live object shows yet: outstanding until the pod is bound and its claims are allocated,
-// its bind request is there, the pod is gone or finished, or the decision is forgotten.
+// A decision that no live object shows yet. It ends when the pod is bound and its claims are allocated, when
+// its bind request exists, when the pod is gone or finished, or when the decision is forgotten.
 struct Assumption {
   std::string decision;
   client::NamedKey pod;

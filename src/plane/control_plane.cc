@@ -60,7 +60,7 @@ void add_node_agents(Engine& engine, const api::Gates& gates, health::HealthFeed
   });
 }
 
-// Logs what the scheduler had to repair, and passes everything on.
+// Logs the scheduler's repairs and forwards every call.
 class RepairLog final : public scheduling::DecisionLog {
  public:
   explicit RepairLog(scheduling::DecisionLog* next) : next_(next) {}
@@ -100,7 +100,7 @@ struct ControlPlane::Parts {
   scheduling::Scheduler scheduler;
   std::unique_ptr<Engine> scheduling;
   std::unique_ptr<Engine> controllers;
-  const binding::Binder* binder = nullptr;  // its engine's
+  const binding::Binder* binder = nullptr;  // owned by its engine
   health::HealthFeed* health = nullptr;
   const std::shared_ptr<api::DecodedVersions> decoded;
   engine::SharedInformers informers;

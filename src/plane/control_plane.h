@@ -1,7 +1,7 @@
-// Which deciders make up a control plane, on two engines: the scheduler's own, and one for all others.
+// The composition of a control plane from deciders on two engines: one for the scheduler, one for all others.
 //
-// The same composition runs in `berth up` (a thread for each engine), in the parts that run alone and in the
-// simulator (one thread for all).
+// The same composition runs in `berth up` (a thread for each engine), in the components that run alone and in
+// the simulator (one thread for all).
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class Binder;
 namespace berth::plane {
 
 // Where the record of a binding is kept. Always: one BindRequest object a pod. WhenWaiting: in memory unless
-// the binding waits, is tried again or fails (binding/memory_requests.h); needs scheduler and binder here.
+// the binding waits, is retried or fails (binding/memory_requests.h); needs scheduler and binder here.
 enum class BindRequests { Always, WhenWaiting };
 
 struct ControlPlaneOptions {
@@ -41,30 +41,30 @@ struct ControlPlaneOptions {
   scheduling::SchedulerOptions scheduling = {};  // its names, gates and binding_timeout follow the others
   std::size_t writes_in_flight_max = engine::kWritesInFlightMax;  // of each engine
   engine::EventPacing event_pacing = {};                          // of each engine
-  // What drivers report of the nodes here; outlives the control plane. Null: nobody listens to drivers.
+  // Reports of drivers on the nodes here; outlives the control plane. Null: no drivers are watched.
   health::HealthFeed* health = nullptr;
-  // Hears of every decision, on the scheduler's thread; outlives the control plane. Null: nobody.
+  // Receives every decision, on the scheduler's thread; outlives the control plane. Null: none.
   scheduling::DecisionLog* decisions = nullptr;
-  // Shared with other control planes of one program. Null: an own one.
+  // Shared with other control planes of one program. Null: not shared.
   std::shared_ptr<api::DecodedVersions> decoded = nullptr;
 };
 
-// Owner: one thread until start(); after that the engines belong to who steps them.
+// Owner: one thread until start(); after that the engines belong to the callers of their step().
 class ControlPlane {
  public:
-  // `client` and `gates` outlive it. Without both a scheduler and a binder BindRequests are objects always.
+  // `client` and `gates` outlive it. Without a scheduler and a binder BindRequests are always objects.
   ControlPlane(client::ApiClient& client, const api::Gates& gates, ControlPlaneOptions options);
   ~ControlPlane();
 
-  // Begins to watch.
+  // Starts the watches.
   void start();
-  // On the thread of start(), before or after it. Leads as Leadership{0} without it. A term that begins lists
-  // everything afresh; no decider runs before those lists came.
+  // Called on the thread of start(), before or after it. Without a call it leads as Leadership{0}. A new term
+  // lists everything again; no decider runs before these lists have arrived.
   void lead(engine::Leading leading, client::Leadership leadership = {});
-  // No message comes after it returns.
+  // No message arrives after it returns.
   void stop_watching();
 
-  // Null when the options leave it empty.
+  // Null when the options disable it.
   engine::Engine* scheduling();
   engine::Engine* controllers();
 
@@ -72,10 +72,10 @@ class ControlPlane {
   const scheduling::SchedulingQueue& queue() const;
   const scheduling::DecisionRing& decisions() const;
   const scheduling::Scheduler& scheduler() const;
-  // Null without a binder; for who steps the controllers.
+  // Null without a binder; for the thread that steps the controllers.
   const binding::Binder* binder() const;
 
-  // For one thread that runs both: a bounded piece of work each; true when there is more to do at once.
+  // For one thread that runs both: a bounded amount of work each; true when more work is ready.
   bool step(Time now);
   std::optional<Time> next_wake() const;
 

@@ -20,7 +20,7 @@ NodeVerdict verdict_of(const CycleState& state, NodeId node, NodeId chosen) {
   if (verdict.reason.empty())
     for (const scheduling::RefusedFor& refused : fit_error.reasons)
       verdict.reason += (verdict.reason.empty() ? "" : ", ") + refused.reason;
-  // The first filter that refuses a node is the only one.
+  // The first filter that refuses a node is the only one recorded.
   const scheduling::Diagnosis& diagnosis = state.diagnosis;
   verdict.plugin = diagnosis.ended_by();
   if (verdict.plugin.empty() && diagnosis.size() > 0)
@@ -28,7 +28,7 @@ NodeVerdict verdict_of(const CycleState& state, NodeId node, NodeId chosen) {
   return verdict;
 }
 
-// Smaller is nearer to a yes.
+// Smaller is closer to a solution.
 bool nearer(const dra::Certificate& a, const dra::Certificate& b) {
   return a.need - a.have < b.need - b.have;
 }
@@ -60,7 +60,7 @@ std::optional<Proof> device_proof(const scheduling::PodCycle& cycle, CycleState&
                dra::to_words(*best)};
 }
 
-// One item a reason: "3 nodes: Insufficient cpu (n1, n2, n3)".
+// One item per reason: "3 nodes: Insufficient cpu (n1, n2, n3)".
 Proof nodes_proof(const model::Cluster& cluster, const scheduling::FitError& fit_error,
                   std::size_t node_count) {
   Proof proof{"Nodes", "", "", "", Quantity::of(1), Quantity(), {}, "none of the nodes will do"};
@@ -99,7 +99,7 @@ Proof full_claim(const api::ResourceClaim& claim, std::size_t consumers) {
   return proof;
 }
 
-// What refuses a pod before any node: a claim without room, a missing class.
+// A reason that precedes all nodes: a claim without free consumers, a missing class.
 std::optional<Proof> proof_before_nodes(const CycleState& state) {
   const api::Pod& pod = *state.pod;
   for (const api::PodClaim& named : pod.claims) {

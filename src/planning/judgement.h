@@ -1,6 +1,6 @@
 // Why a pod fits no node, or which nodes it fits: verdicts per node, and the proof of a "no".
 //
-// Reads the cluster, changes nothing that stays. Cost: one decision a node; a proof asks the allocator for at
+// Reads the cluster; every change is undone. Cost: one decision a node; a proof calls the allocator for at
 // most kNodesProvedMax nodes.
 #pragma once
 
@@ -14,12 +14,12 @@ namespace berth::planning {
 // Nodes, by name, whose devices are searched for the smallest blocking set.
 inline constexpr std::size_t kNodesProvedMax = 64;
 
-// Every node alone, before the pod is placed. Sorted by name.
+// Judges every node by itself, before the pod is placed. Sorted by name.
 std::vector<NodeVerdict> judge_nodes(const scheduling::PodCycle& cycle,
                                      const scheduling::SchedulingContext& context, const api::Pod& pod,
                                      std::span<const model::NodeId> nodes);
 
-// Of a pod that was refused: `attempt` as it ended, what all refusals come to, all nodes by name.
+// For a refused pod: `attempt` after it ended, its FitError, all nodes by name.
 std::optional<Proof> prove(const scheduling::PodCycle& cycle, scheduling::CycleState& state,
                            const scheduling::FitError& fit_error, std::span<const model::NodeId> nodes);
 

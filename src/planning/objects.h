@@ -14,7 +14,7 @@ struct Placing {
   const std::string& decision_id;
 };
 
-// Whole documents, as `kubectl apply` would take them.
+// Whole documents, in the form that `kubectl apply` accepts.
 Json bound_pod(const api::Pod& pod);
 Json allocated_claim(const api::ResourceClaim& claim);
 Json bind_request(const Placing& placing, const scheduling::SchedulingContext& context);

@@ -21,7 +21,7 @@ std::string derived_uid(std::string_view text) {
   return random.uuid();
 }
 
-// Objects come in the order in which they refer to each other; pods last.
+// Objects are loaded in the order of their references; pods last.
 bool is_planned(api::Kind kind) {
   return kind != api::Kind::Other && kind != api::Kind::Lease;
 }
@@ -105,7 +105,7 @@ api::Kind OfflineCluster::kind_of(std::string_view resource) {
   return api::kind_of_resource(group, resource.substr(0, dot));
 }
 
-// Priorities as the API server fills them in; a pod that bears one already keeps it.
+// Priorities as the API server sets them; a pod that has one keeps it.
 void OfflineCluster::admit(const PlanOptions& options) {
   const auto read = [this](std::string_view resource, std::string_view ns,
                            std::string_view name) -> std::optional<Json> {
@@ -146,7 +146,7 @@ void OfflineCluster::make_claims() {
   }
 }
 
-// The claim `<pod>-<entry>`; one that the pod owns already is taken as it is.
+// The claim `<pod>-<entry>`; an existing claim of the pod is used as it is.
 void OfflineCluster::make_claim(Json& pod, const Json& entry, std::string_view from) {
   const Json& metadata = pod.part("metadata");
   const std::string ns(metadata.string_at("namespace"));
@@ -210,7 +210,7 @@ void OfflineCluster::put(api::Kind kind, T object) {
     taint_rules_.apply(*delta, cluster_);
 }
 
-// The claim that the binder would make, and what the pod's status says of it.
+// The claim that the binder would create, and the entry of the pod's status for it.
 api::ResourceClaim OfflineCluster::extended_claim(const api::Pod& pod,
                                                   const scheduling::ClaimChoice& choice) const {
   const std::string& name = cluster_.claim(choice.claim).key.name;

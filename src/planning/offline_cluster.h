@@ -1,7 +1,7 @@
-// A cluster made from documents: everything that the scheduler's view and model would hold after a first
-// list.
+// A cluster made from documents: the contents of the scheduler's view and model after a first list.
 //
-// Owner: one plan. Source: what the API server and the claim controller do before a scheduler sees an object.
+// Owner: one plan. Source: the API server and the claim controller, as far as they run before a scheduler
+// sees an object.
 #pragma once
 
 #include <map>
@@ -19,18 +19,18 @@ namespace berth::planning {
 class OfflineCluster {
  public:
   explicit OfflineCluster(model::NodeAllocatable counting) : cluster_(counting) {}
-  // Sorts, completes (namespace, uid, version, priority), makes the claims of templates, decodes. The error
-  // names the object that stands there twice.
+  // Sorts, completes (namespace, uid, version, priority), creates the claims of templates, decodes. The error
+  // names an object that occurs twice.
   static Result<std::unique_ptr<OfflineCluster>> make(std::vector<Document> documents,
                                                       const PlanOptions& options);
 
   const client::View& view() const { return view_; }
   model::Cluster& cluster() { return cluster_; }
   Time now() const { return now_; }
-  // The pod runs on the node from now on, and its claims have these allocations and the pod as a consumer.
+  // Binds the pod to the node; its claims get these allocations and the pod as a consumer.
   void bind(const api::Pod& pod, const std::string& node, const std::vector<scheduling::ClaimChoice>& claims,
             const model::NodeAllocatablePtr& by_devices);
-  // Why a pod cannot be decided at all ("no PriorityClass with name x was found"); empty when it can.
+  // Why a pod cannot be decided at all ("no PriorityClass with name x was found"); empty otherwise.
   const std::string& trouble_of(const client::NamedKey& pod) const;
 
  private:

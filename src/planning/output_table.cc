@@ -53,7 +53,7 @@ std::string proof_text(const Proof& proof) {
   return text + ": " + proof.words;
 }
 
-// Indented, in lines of at most kLineColumns where words allow it.
+// Indented, in lines of at most kLineColumns where word boundaries allow it.
 void append_wrapped(std::string& out, std::string_view text) {
   while (!text.empty()) {
     std::size_t end = text.size();

@@ -1,6 +1,6 @@
 // Decides offline what Berth would do with every pending pod of a described cluster.
 //
-// A pure function: no clock, no API, no entropy. The order of the documents never matters; the same documents
+// A pure function: no clock, no API, no entropy. The order of the documents has no effect; the same documents
 // and options give the same plan on every machine. Source: outer surface, `berth plan`.
 #pragma once
 
@@ -25,13 +25,13 @@ namespace berth::planning {
 struct Document {
   api::Kind kind = api::Kind::Other;
   Json object;
-  std::string trouble = {};  // why the API server would refuse it; decides a pod as Error
+  std::string trouble = {};  // why the API server would refuse it; the pod's decision is Error
 };
 
 enum class Verdicts : std::uint8_t { None, Summary, All };
 
 struct PlanOptions {
-  Time now;  // not set: the newest timestamp of the documents, else 2000-01-01
+  Time now;  // unset: the newest timestamp of the documents, else 2000-01-01
   std::uint64_t seed = 0;
   Verdicts verdicts = Verdicts::None;
   const api::Gates* gates = nullptr;  // for defaults of priorities
@@ -51,7 +51,7 @@ struct PlannedClaim {
 struct PlannedPod {
   std::string ns;
   std::string name;
-  std::string node;  // empty: nowhere
+  std::string node;  // empty: none
   std::vector<PlannedClaim> claims;
 };
 
@@ -62,7 +62,7 @@ struct NodeVerdict {
   std::string reason;
 };
 
-// How many nodes share one verdict.
+// The number of nodes that share one verdict.
 struct VerdictCount {
   bool feasible = false;
   std::string plugin, reason;
@@ -78,7 +78,7 @@ struct Proof {
   std::string claim, request, node;
   Quantity need, have;
   std::vector<std::string> items;
-  std::string words;  // for a person
+  std::string words;  // the same as a sentence
 };
 
 struct Decision {
@@ -88,7 +88,7 @@ struct Decision {
   ResultKind result = ResultKind::Unschedulable;
   std::string reason;
   std::string message;      // Kubernetes' own sentence first, then the explanation
-  std::string explanation;  // Berth's words alone; empty where the message is all
+  std::string explanation;  // Berth's part alone; empty where the message has no other part
   std::vector<std::pair<std::string, std::string>> topology;  // key and value
   std::int64_t score = 0;
   std::vector<PlannedPod> pods;
@@ -103,14 +103,14 @@ struct Plan {
   bool complete() const;
 };
 
-// What is wrong with the documents as a whole (the same object twice) is an error; what is wrong with one pod
-// is its decision. Cost: reading 20 µs an object, a decision 10 µs to 1 ms.
+// A fault of the documents as a whole (the same object twice) is an error; a fault of one pod is its
+// decision. Cost: reading 20 µs an object, a decision 10 µs to 1 ms.
 Result<Plan> make_plan(std::vector<Document> documents, const PlanOptions& options,
                        dra::SelectorEvaluator& selectors);
 
-// One document with all decisions, as the outer surface promises.
+// One document with all decisions, in the form of the outer surface.
 Json to_json(const Plan& plan, Verdicts verdicts);
-// For people: one line a decision, its reason below, a total at the end.
+// For people: one line per decision, its reason below, a total at the end.
 std::string to_table(const Plan& plan, Verdicts verdicts);
 
 }  // namespace berth::planning

@@ -110,7 +110,7 @@ TEST(Plan, EachDecisionSeesTheOnesBefore) {
   EXPECT_FALSE(plan.complete());
 }
 
-// A claim on half of the shareable device is the tighter fit where its other half is taken.
+// A claim on half of the shareable device is the tighter fit where its other half is in use.
 TEST(Plan, TheScoringSaysWhichDevices) {
   const std::string text = std::string(kCluster) + R"(
 ---
@@ -363,11 +363,11 @@ TEST(Plan, RecordedWorldsGetTheirVerdicts) {
     PlanOptions options;
     options.verdicts = Verdicts::All;
     std::vector<Document> documents = documents_of(context.items_at("objects"));
-    for (Document& document : documents)  // the recorded worlds are about devices alone
+    for (Document& document : documents)  // the recorded worlds contain only devices
       if (document.kind == api::Kind::Node)
         document.object["status"]["allocatable"] = Json::object({{"cpu", "64"}, {"pods", "110"}});
     const Plan plan = plan_of(std::move(documents), options);
-    // Later pods see what the first one took.
+    // Later pods see the allocation of the first one.
     const Json& expected = context.items_at("expect").at(0);
     const Decision& decision = plan.decisions.at(0);
     ASSERT_EQ(decision.name, expected.string_at("name"));
@@ -380,7 +380,7 @@ TEST(Plan, RecordedWorldsGetTheirVerdicts) {
     }
   }
   EXPECT_GT(judged, 600u);
-  // Of the cases that dra's observed_test.cc lists with their reasons, those of first pods.
+  // The differences that dra's observed_test.cc lists with their reasons, as far as they concern first pods.
   EXPECT_EQ(different, (std::set<std::string>{"b-formerly-shareable-nocap p n1",
                                               "b2-formerly-shareable-cap-left p n1", "case-1-18 pod-0 n4"}));
 }

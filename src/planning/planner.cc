@@ -20,7 +20,7 @@ using scheduling::PreEnqueueResult;
 constexpr std::array<std::string_view, 6> kResultNames = {"Placed", "Preempting", "Unschedulable",
                                                           "Error",  "Gated",      "Unknown"};
 
-// Share ids depend on the pod or group of the turn and on the seed alone.
+// Share ids depend only on the pod or group of the turn and on the seed.
 std::uint64_t seed_of(const Turn& turn, std::uint64_t seed) {
   return fnv1a(turn.entry.key.ns + "/" + turn.entry.key.name, kFnvStart ^ seed);
 }
@@ -119,7 +119,7 @@ void Planner::decide_pod(const api::Pod& pod, Decision& decision) {
     decision.verdicts = judge_nodes(core_.pod_cycle(), context_, pod, nodes);
   scheduling::PodDecision decided;
   {
-    // Undone at its end: what is placed counts from the objects on.
+    // Undone at its end: the objects carry what was placed.
     model::Ledger::Transaction transaction(cluster.ledger());
     decided = core_.decide_pod(context_, pod, {}, transaction);
   }
@@ -150,7 +150,7 @@ void Planner::refuse_pod(const scheduling::PodDecision& refused, std::span<const
 
 void Planner::place(const Chosen& chosen, const api::BindGroup& group, const std::string& id,
                     PlannedPod& planned) {
-  const api::Pod pod = chosen.pod;  // binding replaces the view's
+  const api::Pod pod = chosen.pod;  // bind() replaces the view's
   planned.node = offline_.cluster().node(chosen.node).name;
   for (const scheduling::ClaimChoice& choice : chosen.claims) {
     const model::ClaimRow& row = offline_.cluster().claim(choice.claim);
@@ -163,7 +163,7 @@ void Planner::place(const Chosen& chosen, const api::BindGroup& group, const std
       bind_request({pod, planned.node, chosen.claims, chosen.node_allocatable, group, id}, context_));
 }
 
-// Each once, as everything was decided: pods in their order, their claims, the bind requests.
+// Each object once, in its final state: pods in their order, their claims, the bind requests.
 std::vector<Json> Planner::objects() const {
   std::vector<Json> pods, claims;
   std::set<std::string> seen;

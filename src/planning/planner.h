@@ -1,6 +1,6 @@
-// The decisions of one plan, one after the other: each sees what the ones before have taken.
+// The decisions of one plan, one after the other: each sees the results of the earlier ones.
 //
-// Owner: one call of make_plan. Deterministic. Asks the scheduler's own core.
+// Owner: one call of make_plan. Deterministic. Uses the scheduler's own core.
 #pragma once
 
 #include "planning/offline_cluster.h"
@@ -9,7 +9,7 @@
 
 namespace berth::planning {
 
-// One turn: a pod that stands alone, or a group with its waiting pods.
+// One turn: a pod without a group, or a group with its pending pods.
 struct Turn {
   scheduling::QueuedEntity entry;
   std::shared_ptr<const api::Pod> pod;   // of a pod
@@ -19,7 +19,7 @@ struct Turn {
 scheduling::GroupMembers members_of(const client::View& view, const model::Cluster& cluster,
                                     const scheduling::EntityKey& group);
 
-// Pending pods and groups, as the scheduler's queue orders them.
+// Pending pods and groups, in the order of the scheduler's queue.
 std::vector<Turn> turns_of(const client::View& view, const model::Cluster& cluster);
 
 class Planner {
@@ -28,7 +28,7 @@ class Planner {
   Plan run();
 
  private:
-  // False when the pod cannot be tried now; the decision says why.
+  // False when the pod cannot be tried now; the decision gives the reason.
   bool may_be_tried(const api::Pod& pod, Decision& decision) const;
   void decide_pod(const api::Pod& pod, Decision& decision);
   void refuse_pod(const scheduling::PodDecision& refused, std::span<const model::NodeId> nodes,
@@ -50,7 +50,7 @@ class Planner {
   scheduling::DecisionCore core_;
   scheduling::SchedulingContext context_;
   std::vector<Json> bind_requests_;
-  std::vector<client::NamedKey> placed_;  // pods, in the order of their placing
+  std::vector<client::NamedKey> placed_;  // pods, in the order of their placement
   Plan plan_;
 };
 

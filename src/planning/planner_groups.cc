@@ -21,7 +21,7 @@ Proof too_few(const api::PodGroup& group, const GroupMembers& members) {
 
 }  // namespace
 
-// Of whichever scheduler: a plan is about the cluster, and writes nothing.
+// Members of any scheduler: a plan is about the cluster, and writes nothing.
 GroupMembers members_of(const client::View& view, const model::Cluster& cluster,
                         const scheduling::EntityKey& group) {
   const scheduling::GroupQuestions questions{[](const api::Pod&) { return true; },

@@ -28,7 +28,7 @@ std::string sentence(const User& user, const AccessAttributes& attributes) {
   return text.append("in the namespace \"").append(attributes.ns).append("\"");
 }
 
-// Every authenticated user may ask about itself.
+// Every authenticated user may review its own access.
 bool asks_about_self(const AccessAttributes& attributes) {
   const bool group =
       attributes.group == "authorization.k8s.io" || attributes.group == "authentication.k8s.io";

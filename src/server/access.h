@@ -1,7 +1,8 @@
 // Authentication and authorization.
 //
-// There is one administrator (group system:masters) and no roles: everyone else may only discover and ask
-// about themselves. Pure, any thread. Source: answers of kube-apiserver 1.37 with RBAC and no bindings.
+// There is one administrator (group system:masters) and no roles: all other users may only read discovery and
+// review their own access. Pure, any thread. Source: responses of kube-apiserver 1.37 with RBAC and no
+// bindings.
 #pragma once
 
 #include <string>
@@ -20,15 +21,15 @@ struct AccessAttributes {
   std::string_view name;
 };
 
-// The user that the transport established, or the one whom the administrator impersonates. Without
-// credentials system:anonymous; 401 for a token, since none is ever given out; 403 for a user that may not
+// The user that the transport established, or the one that the administrator impersonates. Without
+// credentials system:anonymous; 401 for a token, since none is ever issued; 403 for a user that may not
 // impersonate.
 ApiResult<User> authenticate(const HttpRequest& request);
 
 bool is_administrator(const User& user);
 // 403 in the reference's words unless `user` may.
 ApiResult<void> authorize(const User& user, const AccessAttributes& attributes);
-// For paths that are no resource.
+// For paths that are not a resource.
 ApiResult<void> authorize_path(const User& user, std::string_view method, std::string_view path);
 
 }  // namespace berth::server

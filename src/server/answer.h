@@ -1,4 +1,4 @@
-// What a verb of the registry comes to, and who is told.
+// The result of a registry verb, and its callback.
 #pragma once
 
 #include <functional>
@@ -14,14 +14,14 @@ namespace berth::server {
 struct Answer {
   int code = 200;
   store::ObjectPtr object;  // null with `document`
-  std::string document;     // an answer that is no stored object (dry run, Status of a delete)
+  std::string document;     // a response without a stored object (dry run, Status of a delete)
   std::vector<std::string> warnings;
 };
 
-// Takes an Answer or an ApiStatus: `done(not_found(…))`.
+// Accepts an Answer or an ApiStatus: `done(not_found(…))`.
 using Done = std::function<void(ApiResult<Answer>)>;
 
-// Hands the refusal of a write's first part to `done`. What was not refused calls `done` by itself.
+// Passes the refusal of a write's first part to `done`. An accepted write calls `done` itself.
 inline void answer_refusal(const ApiResult<void>& begun, const Done& done) {
   if (!begun) done(begun.error());
 }

@@ -17,7 +17,7 @@ HttpResponse no_such_page() {
   return text_response(404, "404 page not found\n");
 }
 
-// Below a served group the 404 is a Status.
+// Below a served group the 404 has a Status.
 HttpResponse no_such_resource(std::string_view group, const api::Gates& gates) {
   for (const api::ResourceInfo& resource : api::resources())
     if (resource.group == group && is_served(resource, gates)) return path_not_found().to_response();

@@ -1,5 +1,5 @@
-// The Kubernetes API over one store: health, discovery and pages are answered here, requests of resources by
-// the ResourceHandler.
+// The Kubernetes API over one store: serves health, discovery and pages itself, and requests of resources
+// through the ResourceHandler.
 //
 // Thread-safe; `handle` runs on any pool thread. Owner: the process that also owns the store and the
 // transport.
@@ -22,13 +22,13 @@ namespace berth::server {
 
 struct ApiServerOptions {
   Audit audit;
-  // Resources whose creation is answered with a Warning: nothing here acts on them.
+  // Whether a create returns a Warning for resources that no controller here handles.
   bool warn_unacted = false;
-  // The text of /metrics, in Prometheus' form; any thread. Empty: there is no such page.
+  // The text of /metrics, in Prometheus' format; any thread. Empty: no such page.
   std::function<std::string()> metrics;
   // The JSON of further pages, by path; any thread. None: no such page.
   std::function<std::optional<std::string>(std::string_view path)> pages;
-  // Of JSON text whose parsed form is kept (recent_documents.h); 0: none.
+  // Bytes of JSON text whose parsed form is cached (recent_documents.h); 0: none.
   std::size_t recent_documents_bytes = 0;
 };
 
@@ -37,21 +37,21 @@ class ApiServer final : public HttpHandler {
   ApiServer(Registry::Dependencies world, ApiServerOptions options);
 
   void handle(HttpRequest request, std::shared_ptr<HttpExchange> exchange) override;
-  // Makes the namespaces and priority classes that a new cluster has. Waits for the store; not on a
-  // synchronous store's callback.
+  // Creates the namespaces and priority classes of a new cluster. Waits for the store; not on a synchronous
+  // store's callback.
   Status make_default_objects();
   // Watch timeouts and bookmarks; about every 200 ms.
   void tick(Time monotonic_now) { watches_.tick(monotonic_now); }
   std::size_t open_watches() const { return watches_.open_count(); }
   void close_watches() { watches_.close_all(); }
-  // What /readyz says from now on.
+  // Sets the result of /readyz.
   void set_ready(bool ready) { ready_ = ready; }
 
   Registry& registry() { return registry_; }
 
  private:
   HttpResponse health(std::string_view path) const;
-  // Of a path that names no resource: discovery, metrics and other pages.
+  // For a path that names no resource: discovery, metrics and other pages.
   ApiResult<HttpResponse> page(const HttpRequest& request, const ParsedPath& path) const;
 
   Registry registry_;

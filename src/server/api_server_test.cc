@@ -9,7 +9,7 @@
 namespace berth::server {
 namespace {
 
-// Keeps what the server says.
+// Records the response.
 class Recorded final : public HttpExchange {
  public:
   void respond(HttpResponse said) override { response = std::move(said); }
@@ -297,7 +297,7 @@ TEST_F(ApiServerTest, EveryEventOfAWatchIsOneLineWhateverItsForm) {
   }
 }
 
-// A pod that no node runs goes at once, marked; its log is nobody's, and nobody can enter it.
+// A pod without a node is deleted at once, with a deletion timestamp; it has no log and no exec.
 TEST_F(ApiServerTest, APodThatNoNodeRunsGoesMarkedAndHasNoLog) {
   const std::string pods = "/api/v1/namespaces/default/pods";
   ask(request("POST", pods, R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})"));
@@ -334,7 +334,7 @@ TEST_F(ApiServerTest, SchemasReferOnlyToSchemasThatAreThere) {
   EXPECT_TRUE(result.part("properties").find("compatibilityGroups"));
 }
 
-// The version that a page showed has left the window: what remains can still be listed, as it is now.
+// The version of a page has left the window: the rest can still be listed, in its current state.
 TEST(ExpiredList, GoesOnBehindTheLastPage) {
   store::StoreOptions small;
   small.synchronous = true;

@@ -1,4 +1,4 @@
-// Server-side apply: what a request must say before anything is merged. Nothing is merged yet.
+// Server-side apply: validation of a request before the merge. Nothing is merged yet.
 #pragma once
 
 #include <string_view>
@@ -15,8 +15,8 @@ inline constexpr std::string_view kApplyNotServed =
 // Whether a PATCH is a server-side apply.
 bool is_apply(const HttpRequest& request);
 
-// Refuses an apply request that names no manager, no object or another one; in the words and in the order of
-// the reference. Pure.
+// Refuses an apply request without a manager, without an object or with another object; in the words and in
+// the order of the reference. Pure.
 ApiResult<void> check_apply(const HttpRequest& request, const ObjectTarget& target);
 
 }  // namespace berth::server

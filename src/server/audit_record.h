@@ -1,4 +1,4 @@
-// One line of the audit log: who asked for what, and what was answered.
+// One line of the audit log: the user, the request and the response.
 #pragma once
 
 #include <functional>

@@ -22,7 +22,7 @@ void set_scheduled(Json& pod, Time now) {
   conditions.as_array().push_back(std::move(scheduled));
 }
 
-// What a binding says of the pod and wants of it.
+// The contents of a Binding.
 struct RequestedBinding {
   ObjectTarget pod;
   std::string node;
@@ -59,7 +59,7 @@ ApiResult<Json> bound(const RequestedBinding& asked, const Json& current) {
       metadata_of(pod)["annotations"][annotation.key] = annotation.value;
   set_scheduled(pod, asked.now);
   pod["status"].as_object().erase("nominatedNodeName");
-  // Members where the API writes them: what is stored is canonical, and later writes share it.
+  // Puts members in the API's order: stored objects are canonical, and later writes share the document.
   Result<api::Decoded> canonical = api::decode_document(asked.pod.resource->type(), std::move(pod), current);
   if (!canonical) return internal_error(canonical.error().text());
   return std::move(canonical->document);

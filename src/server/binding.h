@@ -1,4 +1,4 @@
-// The subresource pods/binding: the only way a pod gets its node.
+// The subresource pods/binding: the only way to set a pod's node.
 //
 // Pure, any thread. Source: core/v1 Binding; k8s.io/kubernetes registry/core/pod (refusals observed).
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace berth::server {
 
-// What `binding` changes in the pod: node, annotations and the condition PodScheduled. Refuses a binding of
+// The change of `binding` to the pod: node, annotations and the condition PodScheduled. Refuses a binding of
 // another pod and one without a node; the change refuses a pod that is bound, gated or being deleted.
 ApiResult<Registry::Change> binding_change(const ObjectTarget& pod, const Json& binding, Time now);
 

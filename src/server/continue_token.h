@@ -1,4 +1,4 @@
-// The opaque position of a paged list.
+// The opaque position in a paged list.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct ContinuePoint {
   store::Key after;
 };
 
-// URL-safe base64 of JSON {v, rv, start}, the form that Kubernetes uses.
+// URL-safe base64 of JSON {v, rv, start}, Kubernetes' format.
 std::string encode_continue(const ContinuePoint& point);
 Result<ContinuePoint> decode_continue(std::string_view token, std::string_view resource);
 

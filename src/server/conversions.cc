@@ -72,7 +72,7 @@ void unfold(Json& item, std::string_view key) {
   for (JsonMember& member : moved.as_object()) item[member.key] = std::move(member.value);
 }
 
-// v1beta1 keeps what a device has in `basic`.
+// v1beta1 has a device's fields in `basic`.
 void slice_to_stored(Json& slice) {
   if (JsonArray* devices = array_at(slice, {"spec", "devices"}))
     for (Json& device : *devices) unfold(device, "basic");
@@ -129,7 +129,7 @@ constexpr Conversion kConversions[] = {
     {"resource.k8s.io", "v1beta1", "resourceclaimtemplates", template_to_stored, template_to_served},
 };
 
-// An empty resource: every one of the version.
+// An empty resource means every one of the version.
 struct Deprecation {
   std::string_view group, version, resource, since, gone;
 };
@@ -147,7 +147,7 @@ const Conversion* conversion_of(const api::ResourceInfo& resource) {
   return nullptr;
 }
 
-// Canonical in the version of `resource`: members in order, zero values written as that version does.
+// Canonical in the version of `resource`: members in order, zero values written like that version does.
 Json canonical(const api::ResourceInfo& resource, Json document) {
   document["kind"] = resource.kind;
   document["apiVersion"] = api_version_of(resource);

@@ -1,7 +1,7 @@
-// One stored shape per kind, several served versions: the way between them.
+// Conversion between the one stored shape of a kind and its served versions.
 //
-// Pure, any thread. Versions of one shape cost nothing; the others a rebuilt document.
-// Source: the conversion functions of Kubernetes 1.37 (k8s.io/kubernetes pkg/apis), answers observed.
+// Pure, any thread. Versions of the stored shape cost nothing; others a rebuilt document. Source: the
+// conversion functions of Kubernetes 1.37 (k8s.io/kubernetes pkg/apis), responses observed.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,12 @@ namespace berth::server {
 // True when objects of this version differ in shape from the stored ones.
 bool needs_conversion(const api::ResourceInfo& resource);
 
-// A canonical document of `resource`'s version, as it is stored: kind, apiVersion and shape.
+// A canonical document of `resource`'s version in its stored form: kind, apiVersion and shape.
 Json to_stored_shape(const api::ResourceInfo& resource, Json document);
-// A stored document as `resource`'s version shows it.
+// A stored document in the form of `resource`'s version.
 Json to_served_shape(const api::ResourceInfo& resource, Json document);
 
-// The Warning of a version that a later release drops.
+// The Warning of a version that a later release removes.
 std::optional<std::string> deprecation_of(const api::ResourceInfo& resource);
 
 }  // namespace berth::server

@@ -15,7 +15,7 @@ Json default_namespace(const char* name) {
                        {"status", Json::object({{"phase", "Active"}})}});
 }
 
-// Above what users may give.
+// Above the priorities that users may set.
 Json system_priority(const char* name, std::int64_t value, const char* description) {
   return Json::object({{"kind", "PriorityClass"},
                        {"apiVersion", "scheduling.k8s.io/v1"},

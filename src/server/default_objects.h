@@ -1,4 +1,4 @@
-// The namespaces and priority classes that a new cluster has.
+// The namespaces and priority classes of a new cluster.
 #pragma once
 
 #include "base/result.h"
@@ -6,7 +6,7 @@
 
 namespace berth::server {
 
-// Makes those that are missing. Waits for the store; not on a synchronous store's callback.
+// Creates the missing ones. Waits for the store; not on a synchronous store's callback.
 Status make_default_objects(Registry& registry);
 
 }  // namespace berth::server

@@ -11,7 +11,7 @@ bool is_core(const ObjectTarget& target, std::string_view plural) {
   return target.resource->group.empty() && target.resource->plural == plural;
 }
 
-// Whether a deleted object has to wait: for finalizers, of a namespace also those of its spec, or for its
+// Whether a deleted object must wait: for finalizers, for a namespace also those of its spec, or for its
 // grace period.
 bool holds_deletion(const ObjectTarget& target, const Json& object) {
   if (has_finalizers(object) || metadata_of(object).int_at(kGraceMember, 0) > 0) return true;

@@ -1,7 +1,7 @@
-// What a DELETE makes of an object, and when a deletion that waits is complete.
+// The effect of a DELETE on an object, and the completion of a pending deletion.
 //
 // Pure, any thread. Source: k8s.io/apiserver registry/rest BeforeDelete and the pods' graceful deletion;
-// answers observed.
+// responses observed.
 #pragma once
 
 #include "base/json.h"
@@ -12,23 +12,23 @@
 
 namespace berth::server {
 
-// An object as its deletion leaves it.
+// An object after its deletion began.
 struct Deletion {
   Json object;
   bool waits = false;     // marked, and stored until finalizers are gone and the grace period is over
-  bool graceful = false;  // of a kind with grace periods: the answer is the object
+  bool graceful = false;  // the kind has grace periods: the response is the object
 };
 
-// 409 when the uid or the version that the client names is not the stored one.
+// 409 when the client's uid or version differs from the stored one.
 ApiResult<void> check_preconditions(const ObjectTarget& target, const DeleteOptions& options,
                                     const store::Object& current);
 
-// The propagation becomes finalizers. A grace period that runs already is only ever shortened, and by a
-// request that names one.
+// Turns the propagation into finalizers. A running grace period is only ever shortened, and only by a request
+// that names one.
 Deletion begin_deletion(const ObjectTarget& target, const DeleteOptions& options, const Json& before,
                         Time now);
 
-// The object was deleted, and its last finalizer has gone.
+// The object was deleted, and its last finalizer was removed.
 bool deletion_is_complete(const ObjectTarget& target, const Json& object);
 
 }  // namespace berth::server

@@ -12,7 +12,7 @@
 namespace berth::server {
 namespace {
 
-// The order in which a real server lists its groups; groups not named follow by name.
+// The order in which kube-apiserver lists its groups; other groups follow by name.
 constexpr std::array<std::string_view, 20> kGroupOrder = {"apps",
                                                           "events.k8s.io",
                                                           "authentication.k8s.io",
@@ -34,11 +34,11 @@ constexpr std::array<std::string_view, 20> kGroupOrder = {"apps",
                                                           "flowcontrol.apiserver.k8s.io",
                                                           "scheduling.berth.dev"};
 
-// Aggregated discovery lists them in another order than the plain one.
+// Aggregated discovery has another order than the plain one.
 constexpr std::array<std::string_view, 6> kAggregatedFirst = {
     "events.k8s.io", "batch", "policy", "scheduling.k8s.io", "coordination.k8s.io", "resource.k8s.io"};
 
-// A subresource whose kind is not its resource's, or whose verbs are not get, patch and update.
+// A subresource with a kind other than its resource's, or with verbs other than get, patch and update.
 struct SubresourceForm {
   std::string_view name, group, version, kind, verbs;
 };

@@ -1,4 +1,4 @@
-// What the server says about itself: groups, versions, resources, OpenAPI, version.
+// The server's description of itself: groups, versions, resources, OpenAPI, version.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@ class Gates;
 
 namespace berth::server {
 
-// Answers /api, /apis, group and group-version documents in both forms, /openapi/v2, /openapi/v3/…, /version.
-// Nothing when the path is none of these.
+// Serves /api, /apis, group and group-version documents in both forms, /openapi/v2, /openapi/v3/…, /version.
+// Nothing for any other path.
 std::optional<HttpResponse> discovery(const HttpRequest& request, const ParsedPath& path,
                                       const api::Gates& gates);
 

@@ -1,5 +1,5 @@
-// HTTP as the API server sees it: a request comes in, an exchange takes the answer. The transport
-// (server/transport) and the in-process client both drive this interface; nothing here knows sockets.
+// HTTP for the API server: a request and an exchange for its response. The transport (server/transport) and
+// the in-process client both drive this interface; nothing here knows sockets.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace berth::server {
 
-// Who asks, as established by the transport (client certificate, bearer token) or by --insecure.
+// The user, as established by the transport (client certificate, bearer token) or by --insecure.
 struct User {
   std::string name;
   std::vector<std::string> groups;
@@ -28,7 +28,7 @@ struct HttpRequest {
   std::string body;
   User user;
 
-  // The first value of the header, compared without case; empty when absent.
+  // The first value of the header, case-insensitive; empty when absent.
   std::string_view header(std::string_view name) const;
   // The first value of the query parameter; null when absent.
   const std::string* parameter(std::string_view name) const;
@@ -40,31 +40,31 @@ struct HttpResponse {
   std::string body;
 };
 
-// One request's way back. Every method may be called from any thread, also after the peer has gone.
-// Exactly one of respond() or begin_stream() is called, once.
+// The response side of one request. Every method may be called from any thread, also after the peer has
+// disconnected. Exactly one of respond() or begin_stream() is called, once.
 class HttpExchange {
  public:
   virtual ~HttpExchange() = default;
 
   virtual void respond(HttpResponse response) = 0;
 
-  // A chunked answer of unknown length (watches).
+  // A chunked response of unknown length (watches).
   virtual void begin_stream(int status, Headers headers) = 0;
-  // Queues one chunk. False when the peer has gone or when more than kStreamBufferBytesMax wait unsent:
-  // the stream is then closed and the caller stops.
+  // Queues one chunk. False when the peer has disconnected or more than kStreamBufferBytesMax are unsent: the
+  // stream is then closed and the caller stops.
   virtual bool send(std::string chunk) = 0;
   virtual void end_stream() = 0;
-  // Called once, when the peer has gone or the stream was closed; at once if that already happened.
+  // Called once, when the peer has disconnected or the stream was closed; at once if that already happened.
   virtual void on_close(std::function<void()> callback) = 0;
 };
 
 inline constexpr std::size_t kStreamBufferBytesMax = 8u << 20;
-inline constexpr std::size_t kBodyBytesMax = 3u << 20;  // larger bodies are answered 413
+inline constexpr std::size_t kBodyBytesMax = 3u << 20;  // larger bodies get 413
 
 class HttpHandler {
  public:
   virtual ~HttpHandler() = default;
-  // Called on a pool thread; must not block on anything but short computation.
+  // Called on a pool thread; must not block, apart from short computations.
   virtual void handle(HttpRequest request, std::shared_ptr<HttpExchange> exchange) = 0;
 };
 

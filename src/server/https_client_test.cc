@@ -1,4 +1,4 @@
-// The HTTPS client against this server on loopback, and against answers that a script gives.
+// The HTTPS client with this server on loopback, and with scripted responses.
 #include "client/https_client.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 namespace berth::server {
 namespace {
 
-// "kind/name", of objects as a decoder would see them.
+// "kind/name" of objects as a decoder sees them.
 std::string name_of(const api::RawPtr& raw) {
   const Json object = parse_json(*raw).value();
   return std::string(object.string_at("kind")) + "/" +
@@ -44,7 +44,7 @@ class Listener final : public client::WatchReceiver {
   Heard trouble;
 };
 
-// Takes its time over the first event: until `go_on`, or 10 s.
+// Blocks in the first event until `go_on`, or for 10 s.
 class SlowListener final : public client::WatchReceiver {
  public:
   void on_list(std::vector<api::RawPtr>, std::uint64_t) override { heard.put("list"); }
@@ -115,8 +115,8 @@ client::ApiRequest create(const std::string& name) {
   return {client::Verb::Create, kConfigMaps, "default", name, "", R"({"metadata":{"name":")" + name + "\"}}"};
 }
 
-// Keeps a port of loopback for one test while no server listens on it: bound, so that nobody is given it, but
-// not listening, so that connections are refused and a server may take it (SO_REUSEADDR).
+// Reserves a port of loopback for one test while no server listens on it: bound, so that no other socket gets
+// it, but not listening, so that connections are refused and a server may bind it (SO_REUSEADDR).
 class HeldPort {
  public:
   HeldPort() : file_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -254,7 +254,7 @@ TEST_F(HttpsClient, ListsAgainWhenHistoryIsGone) {
   EXPECT_EQ(listener.heard.take(), "list");
   stop();
   port = other.number;
-  start();  // where the listener is not
+  start();  // on another port than the listener
   const auto writer = connect(port, clock);
   for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"})
     EXPECT_TRUE(call(*writer, create(name)).ok());
@@ -296,7 +296,7 @@ class ScriptedApi final : public HttpHandler {
   std::vector<Step> steps_;
   std::size_t next_ = 0;
   std::vector<std::shared_ptr<HttpExchange>> held_;
-  std::unique_ptr<Transport> transport_;  // the last member: its threads end before what they use
+  std::unique_ptr<Transport> transport_;  // last, so that its threads end before the members they use
 };
 
 ScriptedApi::Step gives(int code, std::string body, Headers headers = {}) {
@@ -373,7 +373,7 @@ const std::string kRefused = R"({"kind":"Status","reason":"NotFound","message":"
 const std::string kTooOld =
     "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"message\":\"too old\"}}\n";
 
-// A server that restarts, or a proxy before it, may say 404 of what it served a moment ago.
+// A server that restarts, or a proxy in front of it, may return 404 for what it served a moment ago.
 TEST(HttpsClientScript, ARefusedListAfterAGoodOneTakesNothingAway) {
   for (const int code : {404, 403, 500, 503}) {
     SCOPED_TRACE(code);

@@ -33,7 +33,7 @@ api::RawPtr raw_of(const store::ObjectPtr& object) {
   return api::RawPtr(object, &object->bytes);
 }
 
-// A watch straight on the store. Lists again when it fell out of the window.
+// A watch directly on the store. Lists again after it left the window.
 class StoreSubscription final : public client::Subscription, public store::WatchSink {
  public:
   StoreSubscription(store::Store& store, std::string resource, client::WatchReceiver& receiver)
@@ -56,10 +56,10 @@ class StoreSubscription final : public client::Subscription, public store::Watch
     }
   }
 
-  void on_events(std::span<const store::EventPtr> events, store::Revision) override {
+  void on_events(std::span<const store::WatchEventPtr> events, store::Revision) override {
     std::vector<client::RawChange> changes;
     changes.reserve(events.size());
-    for (const store::EventPtr& event : events) {
+    for (const store::WatchEventPtr& event : events) {
       const auto kind = static_cast<client::ChangeKind>(event->kind);
       changes.push_back({kind, raw_of(event->object)});
     }

@@ -1,4 +1,4 @@
-// ApiClient of the same process: no sockets, the same requests, checks and answers.
+// An ApiClient in the server's process: no sockets, the same requests, checks and responses.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace berth::server {
 
-// `server` outlives the client. Requests run on the server's executor; watches come from the store's
-// committer. `user` is what the audit log shows.
+// `server` outlives the client. Requests run on the server's executor; watch events come from the store's
+// committer. `user` appears in the audit log.
 std::unique_ptr<client::ApiClient> make_in_process_client(ApiServer& server, std::string user);
 
 }  // namespace berth::server

@@ -7,7 +7,7 @@
 namespace berth::server {
 namespace {
 
-// A whole API server on one thread: what the simulator and these tests run on.
+// A whole API server on one thread, as in the simulator.
 class InProcess : public testing::Test {
  protected:
   InProcess() {

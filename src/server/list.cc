@@ -38,7 +38,7 @@ std::string list_body(const Registry& registry, const ObjectTarget& target, cons
   return body.append("]}\n");
 }
 
-// The version has left the window. Behind a page (`after`) the client may go on with the newest version.
+// The version has left the window. After a page (`after`) the client may continue with the newest version.
 ApiStatus expired_list(const std::optional<store::Key>& after) {
   if (!after) return expired("The resourceVersion for the provided list is too old.");
   ApiStatus status = expired(

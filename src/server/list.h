@@ -1,4 +1,4 @@
-// LIST: one page of the objects of a resource, at the version that was asked for.
+// LIST: one page of the objects of a resource, at the requested version.
 #pragma once
 
 #include "server/list_options.h"

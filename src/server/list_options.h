@@ -26,7 +26,7 @@ struct ListOptions {
   std::int64_t timeout_s = 0;
 };
 
-// 400 or 422 with the text that clients know, or the options.
+// 400 or 422 with the text that clients match, or the options.
 ApiResult<ListOptions> read_list_options(const HttpRequest& request);
 
 }  // namespace berth::server

@@ -6,7 +6,7 @@
 namespace berth::server {
 namespace {
 
-// Both selectors, and the name that they fix when they do.
+// Both selectors, and the name that they require, if any.
 struct Selection {
   api::LabelSelector labels;
   api::FieldSelector fields;

@@ -10,11 +10,11 @@
 
 namespace berth::server {
 
-// True for objects that the selectors select; empty when they select everything. Parses the object only when
-// there is a selector. Pure, any thread.
+// True for selected objects; empty when there is no selector. Parses the object only for a selector. Pure,
+// any thread.
 using Matcher = std::function<bool(const store::Object&)>;
 
-// `name` fixes the object's name unless it is empty. 400 for a selector that does not parse.
+// `name`, unless empty, is the required name of the object. 400 for a selector that does not parse.
 ApiResult<Matcher> make_matcher(const api::ResourceInfo& resource, const std::string& label_selector,
                                 const std::string& field_selector, const std::string& name);
 

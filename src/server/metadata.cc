@@ -100,7 +100,7 @@ void restore_system_fields(Json& next, const Json& before) {
   for (std::string_view key : {"name", "namespace", "uid", "creationTimestamp", "generation"})
     copy_or_erase(metadata, old, key);
   metadata.as_object().erase("selfLink");
-  // A begun deletion stays; beginning one by an update is what validation refuses.
+  // A deletion in progress stays; validation refuses an update that begins one.
   if (is_deleting(before)) copy_or_erase(metadata, old, "deletionTimestamp");
   if (!metadata.find("deletionGracePeriodSeconds"))
     copy_or_erase(metadata, old, "deletionGracePeriodSeconds");

@@ -9,7 +9,7 @@
 namespace berth::server {
 namespace {
 
-// Of each row of the table, the row that its objects are stored as: the first of its group and plural.
+// For each row of the table the row of its stored version: the first of its group and plural.
 std::vector<const api::ResourceInfo*> storage_rows() {
   const std::span<const api::ResourceInfo> rows = api::resources();
   std::map<std::pair<std::string_view, std::string_view>, const api::ResourceInfo*> first;

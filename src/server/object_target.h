@@ -1,4 +1,4 @@
-// Which object a request names, and where it is stored.
+// The object of a request, and its place in the store.
 //
 // Every served version of a kind shares one key space and one stored shape. Pure, any thread.
 #pragma once
@@ -22,7 +22,7 @@ struct ObjectTarget {
   ResourceName resource_name() const { return {resource->group, resource->plural}; }
 };
 
-// The version that objects of the resource are stored in. `resource` is a row of the type table.
+// The stored version of the resource. `resource` is a row of the type table.
 const api::ResourceInfo& storage_of(const api::ResourceInfo& resource);
 // "pods", "resourceclaims.resource.k8s.io".
 std::string storage_resource(const api::ResourceInfo& resource);

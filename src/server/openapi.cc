@@ -29,9 +29,9 @@ std::string group_version_path(const api::ResourceInfo& resource) {
   return "apis/" + std::string(resource.group) + "/" + std::string(resource.version);
 }
 
-// Changes whenever a document may: clients keep documents by it. Rows of gates decide what is served.
+// Changes whenever a document may: clients cache documents by it. Gates decide which kinds are served.
 std::string documents_hash(const api::Gates& gates) {
-  constexpr int kRevision = 2;  // of the way documents are made
+  constexpr int kRevision = 2;  // of the generator of documents
   std::uint64_t hash = 14695981039346656037u + kRevision;
   for (const api::GateInfo& gate : api::gate_table())
     hash = (hash ^ static_cast<std::uint64_t>(gates.enabled(gate.name) ? 2 : 1)) * 1099511628211u;
@@ -91,7 +91,7 @@ Json content(std::initializer_list<std::string_view> media_types, const std::str
   return Json::object({{"content", std::move(all)}});
 }
 
-// One PATCH operation per kind: what kubectl looks for before it asks the server to validate fields.
+// One PATCH operation per kind: kubectl checks for it before it lets the server validate fields.
 Json path_item(const api::ResourceInfo& resource) {
   const std::string word = group_word(resource.group);
   const std::string object = schema_name(resource.type());

@@ -1,4 +1,5 @@
-// OpenAPI as far as clients need it: kubectl's probe for field validation, and `kubectl explain`'s schemas.
+// OpenAPI as far as clients need it: kubectl's probe for field validation, and the schemas of `kubectl
+// explain`.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,7 @@ class Gates;
 
 namespace berth::server {
 
-// Nothing when the path is none of /openapi/v2, /openapi/v3 and below.
+// Nothing for a path other than /openapi/v2, /openapi/v3 and below.
 std::optional<HttpResponse> openapi(const HttpRequest& request, const api::Gates& gates);
 
 }  // namespace berth::server

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.";
 
-// The types that Go gives a form of their own; all other texts and numbers stand in their field.
+// Types to which Go gives a schema of their own; all other texts and numbers are inlined in their field.
 struct NamedScalar {
   api::ValueKind kind;
   std::string_view name;
@@ -51,7 +51,7 @@ std::string reference(std::string_view name) {
   return "#/components/schemas/" + std::string(name);
 }
 
-// Schemas found so far, and those still to be written.
+// Schemas referenced so far, and those still to be written.
 class Schemas {
  public:
   explicit Schemas(const api::Gates& gates) : gates_(gates) {}
@@ -79,7 +79,7 @@ class Schemas {
     return !field.gate.starts_with("Berth") || gates_.enabled(field.gate);
   }
 
-  // Where every field says whether it is optional, leaving out zero values means nothing.
+  // In a type whose every field has an explicit optionality, omitting zero values means nothing.
   static bool is_optional(const api::TypeInfo& type, const api::FieldInfo& field) {
     const bool all_marked = type.group == "resource.k8s.io" && field.json != "metadata";
     const bool leaves_out = field.is(api::kOmitEmpty) || field.is(api::kOmitZero);
@@ -170,7 +170,7 @@ class Schemas {
     }
   }
 
-  // One value, whatever holds it.
+  // One value, without its list or map.
   Json value(const api::FieldInfo& field) {
     if (const NamedScalar* row = named_scalar(field.kind)) {
       found_.try_emplace(std::string(row->name), named_schema(*row));

@@ -1,7 +1,7 @@
-// OpenAPI v3 schemas of the API types, from the type table: what `kubectl explain` and typed patches read.
+// OpenAPI v3 schemas of the API types, from the type table: used by `kubectl explain` and typed patches.
 //
-// Without descriptions: those are Kubernetes' own sentences. Pure, any thread. Cost: one walk of the types
-// that the kinds of a group version reach. Source: OpenAPI documents observed from kube-apiserver 1.37.
+// Without descriptions: those are Kubernetes' own text. Pure, any thread. Cost: one walk of all types
+// reachable from the kinds of a group version. Source: OpenAPI documents observed from kube-apiserver 1.37.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ namespace berth::server {
 
 // "io.k8s.api.core.v1.Pod".
 std::string schema_name(const api::TypeInfo& type);
-// The schemas of every kind of the group version and of all that they consist of, by name.
+// The schemas of every kind of the group version and of all reachable types, by name.
 Json schemas_of(std::string_view group, std::string_view version, const api::Gates& gates);
 
 }  // namespace berth::server

@@ -31,8 +31,8 @@ Result<Json> patched(api::PatchType type, const api::ResourceInfo& resource, con
   return api::apply_strategic_merge_patch(resource.type(), current, patch);
 }
 
-// A patch that leads to no object of the kind: the text quotes the whole patched document, or a strategic
-// patch itself, as the reference does.
+// A patch whose result is no object of the kind: the text quotes the whole patched document, or a strategic
+// patch itself, like the reference.
 ApiStatus refused_result(api::PatchType type, const Json& document, const std::string& patch,
                          std::string_view why) {
   std::string quoted = to_string(document);
@@ -41,8 +41,8 @@ ApiStatus refused_result(api::PatchType type, const Json& document, const std::s
   return invalid("", "", "", {api::invalid("patch", quoted, why)});
 }
 
-// A patch may not make an object of another kind. The reference reads the result as what it says it is, and
-// complains of the first thing that does not fit.
+// A patch may not change the object's kind. The reference decodes the result as the kind that it names, and
+// reports the first field that does not fit.
 ApiResult<void> check_same_kind(const api::ResourceInfo& resource, api::PatchType type, const Json& document,
                                 const std::string& patch) {
   const std::string_view kind = document.string_at("kind");

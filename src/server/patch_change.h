@@ -11,9 +11,8 @@
 
 namespace berth::server {
 
-// Applies the body to the object as the version of `resource` shows it. 415 for a media type that is no
-// patch. `warnings`, which outlives the change, gets the strict errors of the latest call. Not for
-// is_apply().
+// Applies the body to the object in the version of `resource`. 415 for a media type that is no patch.
+// `warnings`, which outlives the change, gets the strict errors of the latest call. Not for is_apply().
 Registry::Change patch_change(const HttpRequest& request, const api::ResourceInfo& resource,
                               FieldValidation validation, std::vector<std::string>& warnings);
 

@@ -35,7 +35,7 @@ TEST(RecentDocuments, WhatWasWrittenIsNotParsed) {
   EXPECT_FALSE(recent.document_of(object)->shares_with(document));
 }
 
-// 1.0 is written as "1", and reads back as an integer.
+// 1.0 is written as "1", which parses to an integer.
 TEST(RecentDocuments, WhatReadsBackOtherwiseIsParsed) {
   RecentDocuments recent(kBytesMax);
   const Json document = Json::object({{"a", Json::array({Json(1.0)})}});

@@ -40,7 +40,7 @@ api::RuleContext Registry::context(const ObjectTarget& target, const WriteOption
 void Registry::keep(const store::Object& object, Json written) {
   if (!recent_->keeps()) return;
   set_revision(written, std::to_string(object.revision));
-  // A copy: what was just written to would not be shared by its readers.
+  // A copy: a document that was just written to cannot be shared with its readers.
   recent_->wrote(object, Json(std::as_const(written)));
 }
 

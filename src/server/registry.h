@@ -1,8 +1,8 @@
 // The verbs of the API on stored objects: create, update, patch, delete, get; one implementation for every
 // kind.
 //
-// What differs per kind stands in api/kind_rules.h. Thread-safe; every call may run on any pool thread.
-// Answers of writes come on the store's committer thread and must only be handed over.
+// api/kind_rules.h has the differences between kinds. Thread-safe; every call may run on any pool thread.
+// Responses to writes come on the store's committer thread and must only be enqueued.
 #pragma once
 
 #include <functional>
@@ -42,9 +42,9 @@ class Registry {
 
   // `body`: a canonical document of the storage version.
   void create(ObjectTarget target, Json body, WriteOptions options, Done done);
-  // Replaces the object, or makes it where the kind allows that.
+  // Replaces the object, or creates it where the kind allows that.
   void update(ObjectTarget target, Json body, WriteOptions options, Done done);
-  // `change` turns the current document into the wanted one; called again when a writer came between.
+  // Turns the current document into the wanted one; called again after a concurrent write.
   using Change = std::function<ApiResult<Json>(const Json& current)>;
   void modify(ObjectTarget target, Change change, WriteOptions options, Done done);
   void remove(ObjectTarget target, DeleteOptions options, WriteOptions write_options, Done done);
@@ -61,7 +61,7 @@ class Registry {
   struct Update;    // one update, with its retries
   struct Removal;   // one delete, with its retries
 
-  // One try of each: what is not refused answers by itself.
+  // One attempt of each: an accepted one answers by itself.
   ApiResult<void> try_create(const std::shared_ptr<Creation>& creation);
   ApiResult<void> try_update(const std::shared_ptr<Update>& update);
   ApiResult<void> try_remove(const std::shared_ptr<Removal>& removal);
@@ -73,17 +73,17 @@ class Registry {
 
   void attempt_update(const std::shared_ptr<Update>& update);
   ApiResult<void> apply_rules(Update& update, Json& next, const Json& before) const;
-  void submit_update(std::shared_ptr<Update> update, store::Write write, Json written);
+  void submit_update(std::shared_ptr<Update> update, store::WriteRequest write, Json written);
 
   void attempt_removal(const std::shared_ptr<Removal>& removal);
-  void submit_removal(std::shared_ptr<Removal> removal, store::Write write);
+  void submit_removal(std::shared_ptr<Removal> removal, store::WriteRequest write);
 
   api::RuleContext context(const ObjectTarget& target, const WriteOptions& options) const;
   // On the committer's thread.
   void keep(const store::Object& object, Json written);
 
   Dependencies dependencies_;
-  std::shared_ptr<RecentDocuments> recent_;  // also of writes whose answers are on their way
+  std::shared_ptr<RecentDocuments> recent_;  // also used by writes in flight
 };
 
 }  // namespace berth::server

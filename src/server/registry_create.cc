@@ -1,4 +1,4 @@
-// POST of an object: system fields, admission, validation, and other names for a generateName that is taken.
+// POST of an object: system fields, admission, validation, and new names when a generated one exists.
 #include "server/metadata.h"
 #include "server/registry.h"
 #include "server/write_errors.h"
@@ -99,8 +99,8 @@ ApiResult<void> Registry::check_namespace(const ObjectTarget& target) const {
 }
 
 void Registry::submit_create(std::shared_ptr<Creation> creation) {
-  store::Write write;
-  write.kind = store::Write::Kind::Create;
+  store::WriteRequest write;
+  write.kind = store::WriteRequest::Kind::Create;
   write.key = key_of(creation->target);
   write.uid = metadata_of(std::as_const(creation->object)).string_at("uid");
   Json written = in_stored_order(creation->object);

@@ -1,4 +1,4 @@
-// DELETE: an object goes at once, or is marked and waits for finalizers and for its grace period.
+// DELETE: an object is removed at once, or marked until its finalizers and its grace period end.
 #include "server/deletion.h"
 #include "server/metadata.h"
 #include "server/registry.h"
@@ -19,9 +19,9 @@ struct Registry::Removal {
   WriteOptions write_options;
   Done done;
   int tries_left = kUpdateTriesMax;
-  // Of the latest try:
+  // Of the latest attempt:
   std::vector<std::string> warnings;
-  std::string response_body;  // empty: the answer is the object as it is written
+  std::string response_body;  // empty: the response is the object as written
 };
 
 void Registry::remove(ObjectTarget target, DeleteOptions options, WriteOptions write_options, Done done) {
@@ -67,8 +67,8 @@ ApiResult<void> Registry::try_remove(const std::shared_ptr<Removal>& removal) {
                          .warnings = std::move(removal->warnings)});
     return {};
   }
-  store::Write write;
-  write.kind = deletion.waits ? store::Write::Kind::Update : store::Write::Kind::Delete;
+  store::WriteRequest write;
+  write.kind = deletion.waits ? store::WriteRequest::Kind::Update : store::WriteRequest::Kind::Delete;
   write.key = key_of(target);
   write.expected = current->revision;
   write.draft = draft_of(in_stored_order(std::move(deletion.object)));
@@ -76,7 +76,7 @@ ApiResult<void> Registry::try_remove(const std::shared_ptr<Removal>& removal) {
   return {};
 }
 
-void Registry::submit_removal(std::shared_ptr<Removal> removal, store::Write write) {
+void Registry::submit_removal(std::shared_ptr<Removal> removal, store::WriteRequest write) {
   dependencies_.store.submit(std::move(write), [this, removal = std::move(removal)](store::WriteResult made) {
     const bool raced = !made && made.error().code() == ErrorCode::Conflict;
     if (raced && --removal->tries_left > 0)

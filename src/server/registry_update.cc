@@ -1,4 +1,4 @@
-// PUT and PATCH: the current object is read, changed, judged and written, again when a writer came between.
+// PUT and PATCH: reads, changes, checks and writes the current object, again after a concurrent write.
 #include "server/deletion.h"
 #include "server/metadata.h"
 #include "server/registry.h"
@@ -15,7 +15,7 @@ struct Registry::Update {
   int tries_left = kUpdateTriesMax;
   std::vector<std::string> warnings;  // of the latest try
 
-  // Refuses a document that names another object or another version than the stored one.
+  // Refuses a document with another identity or version than the stored object.
   ApiResult<void> check_identity(const store::Object& current, const Json& next) const;
 };
 
@@ -67,8 +67,9 @@ ApiResult<void> Registry::try_update(const std::shared_ptr<Update>& update) {
     update->done(Answer{.document = to_string(next), .warnings = std::move(update->warnings)});
     return {};
   }
-  store::Write write;
-  write.kind = deletion_is_complete(target, next) ? store::Write::Kind::Delete : store::Write::Kind::Update;
+  store::WriteRequest write;
+  write.kind = deletion_is_complete(target, next) ? store::WriteRequest::Kind::Delete
+                                                  : store::WriteRequest::Kind::Update;
   write.key = key_of(target);
   write.expected = current->revision;
   Json written = in_stored_order(std::move(next));
@@ -94,7 +95,7 @@ ApiResult<void> Registry::Update::check_identity(const store::Object& current, c
   }
   const std::string_view version = metadata.string_at("resourceVersion");
   const bool unversioned = version.empty() || version == "0";
-  // Refused in the name of the resource, not of the kind.
+  // The refusal names the resource, not the kind.
   if (unversioned && replaces && rules_of(target).needs_version_on_update)
     return invalid(target.resource->group, target.resource->plural, target.name,
                    {api::invalid("metadata.resourceVersion", 0, "must be specified for an update")});
@@ -103,8 +104,8 @@ ApiResult<void> Registry::Update::check_identity(const store::Object& current, c
   return {};
 }
 
-// What the kind clears, fills in and refuses. A write of the status changes nothing else, and others not the
-// status; the binding passes as it is.
+// The kind's clearing, defaults and validation. A write of the status changes nothing else, and other writes
+// not the status; the binding is not checked.
 ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& before) const {
   const ObjectTarget& target = update.target;
   const api::KindRules& rules = rules_of(target);
@@ -132,10 +133,10 @@ ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& be
   return {};
 }
 
-void Registry::submit_update(std::shared_ptr<Update> update, store::Write write, Json written) {
-  const bool removes = write.kind == store::Write::Kind::Delete;
+void Registry::submit_update(std::shared_ptr<Update> update, store::WriteRequest write, Json written) {
+  const bool removes = write.kind == store::WriteRequest::Kind::Delete;
   const store::Revision replaced = write.expected;
-  // The answer of the update that ends a deletion keeps the version it was based on.
+  // The response to the update that ends a deletion has the version that it was based on.
   std::string last_state = removes ? write.draft.head + std::to_string(replaced) + write.draft.tail : "";
   dependencies_.store.submit(
       std::move(write), [this, update = std::move(update), last_state = std::move(last_state), removes,

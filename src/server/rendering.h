@@ -1,4 +1,4 @@
-// How the client wants objects shown, from its Accept header, and single objects shown that way.
+// The requested form of objects, from the Accept header, and the rendering of single objects.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace berth::server {
 
-// How objects are shown: as they are, as Table rows or as metadata alone.
+// The form of objects: unchanged, as Table rows or as metadata alone.
 enum class Form { Object, Table, Metadata, MetadataList };
 enum class Encoding { Json, Yaml };
 struct Rendering {
@@ -22,8 +22,8 @@ struct Rendering {
   enum class Include { None, Metadata, Object } include = Include::Metadata;  // Table rows
 };
 
-// 406 when nothing offered is understood. Protobuf alone is answered in JSON: every client of built-in kinds
-// takes it.
+// 406 when no offered media type is supported. A request for protobuf alone gets JSON, which every client of
+// built-in kinds accepts.
 ApiResult<Rendering> rendering_of(const HttpRequest& request);
 // 406 for PartialObjectMetadata of a list, or its list form of one object. The form is Metadata afterwards.
 ApiResult<void> check_metadata_form(Rendering& rendering, const api::ResourceInfo& resource, bool is_list);
@@ -32,7 +32,7 @@ ApiResult<void> check_metadata_form(Rendering& rendering, const api::ResourceInf
 std::string render_one(const api::ResourceInfo& resource, const store::ObjectPtr& object,
                        const std::string& stored, Rendering rendering, Time now);
 
-// Turns a JSON answer into YAML; what is no JSON stays.
+// Turns a JSON response into YAML; other bodies stay.
 void encode_as_yaml(HttpResponse& response);
 
 // 299 - "text", escaped.

@@ -20,7 +20,7 @@ Result<api::Decoded> decode_yaml(const api::TypeInfo& type, std::string_view bod
   const std::vector<std::string>& duplicates = documents->front().duplicate_keys;
   Result<api::Decoded> decoded = api::decode_document(type, std::move(documents->front().value));
   if (!decoded || duplicates.empty()) return decoded;
-  // All of them are one error of the reference's YAML reader.
+  // The reference's YAML reader reports all of them as one error.
   std::string text = "yaml: unmarshal errors:";
   for (const std::string& duplicate : duplicates) text += "\n  " + duplicate;
   decoded->strict_errors.insert(decoded->strict_errors.begin(), std::move(text));
@@ -52,15 +52,15 @@ ApiStatus not_of_type(const api::TypeInfo& type, std::string_view kind, std::str
                      "\" cannot be handled as a " + std::string(type.name) + ": " + why);
 }
 
-// Go's name of the little struct that a body is first read into.
+// Go's name of the struct that the reference reads a body into first.
 constexpr std::string_view kTypeMetaOfGo =
     R"(struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" })";
 
-// Why JSON text gives no object of the type. A text that is no object at all has no kind yet.
+// Why JSON text does not decode to the type. A text that is no object at all has no kind yet.
 ApiStatus refused_json(const api::TypeInfo& type, std::string_view body, const Error& error) {
   const std::string_view reason = error.message();
   const Result<Json> document = parse_json(body);
-  // A number that our parser cannot hold is a type error too.
+  // A number that Berth's parser cannot hold is a type error too.
   const bool is_typed = !document && reason.rfind("json: cannot unmarshal ", 0) == 0;
   const bool is_object = document && (document->is_object() || document->is_null());
   if (is_object || is_typed) return not_of_type(type, type.name, type.version, std::string(reason));
@@ -97,7 +97,7 @@ std::string_view internal_package(std::string_view group) {
   return group.empty() ? "core" : group.substr(0, group.find('.'));
 }
 
-// kind and apiVersion of a body may be missing, but must not be another's.
+// kind and apiVersion of a body may be missing, but must not differ.
 ApiResult<void> check_type(const Json& document, const api::ResourceInfo& resource) {
   const std::string expected = api_version_of(resource);
   std::string_view kind = document.string_at("kind"), api_version = document.string_at("apiVersion");

@@ -30,7 +30,7 @@ ApiResult<ReadBody> read_object(const HttpRequest& request, const api::ResourceI
 // The body as a document of another type (Binding, DeleteOptions, Eviction…); null for an empty body.
 ApiResult<Json> read_document(const HttpRequest& request, const api::TypeInfo& type);
 
-// A document of `resource`'s version as it is stored, with its defaults.
+// The stored form of a document of `resource`'s version, with its defaults.
 Json to_storage(const api::ResourceInfo& resource, Json document);
 
 }  // namespace berth::server

@@ -1,4 +1,4 @@
-// What a URL path names.
+// Parses a URL path.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ enum class PathKind {
   Group,         // /apis/GROUP
   GroupVersion,  // /api/v1, /apis/GROUP/VERSION
   Resource,      // something below a group version
-  Other,         // anything else: /version, /healthz, /openapi/v3…
+  Other,         // /version, /healthz, /openapi/v3…
 };
 
 struct ParsedPath {
@@ -31,7 +31,7 @@ struct ParsedPath {
   ResourcePath resource;
 };
 
-// `path` is percent-decoded. Never fails: what fits nothing is Other.
+// `path` is percent-decoded. Never fails: an unknown path is Other.
 ParsedPath parse_path(std::string_view path);
 
 }  // namespace berth::server

@@ -6,7 +6,7 @@
 namespace berth::server {
 namespace {
 
-// Kubernetes' verb of the request, as authorization and audit name it.
+// Kubernetes' verb of the request, for authorization and audit.
 std::string_view verb_of(const HttpRequest& request, const ResourcePath& path) {
   const bool one = !path.name.empty();
   if (request.method == "POST") return "create";
@@ -30,7 +30,7 @@ bool allows(const api::ResourceInfo& resource, std::string_view verb) {
   return found;
 }
 
-// Refuses the form of a list for one object, and the reverse. Watches and deletes take either.
+// Refuses the list form for one object, and the reverse. Watches and deletes accept either.
 ApiResult<void> check_form(ResourceCall& call) {
   const bool reads = call.request.method == "GET";
   if (call.verb != "watch" && call.request.method != "DELETE")

@@ -1,7 +1,6 @@
-// Requests of resources: verb, access and form are checked here, then the registry, a list or a watch
-// answers.
+// Requests of resources: checks verb, access and form, then calls the registry, a list or a watch.
 //
-// Owner: ApiServer. Any pool thread. Every request is answered once and is one audit record.
+// Owner: ApiServer. Any pool thread. Every request gets one response and one audit record.
 #pragma once
 
 #include <memory>
@@ -25,9 +24,9 @@ struct ResourceCall {
   ObjectTarget target;
   std::string_view verb;  // as in AuditRecord
   Rendering rendering;
-  std::string created;  // the name in a create's body, or the one that it got
+  std::string created;  // the name in a create's body, or the generated one
   std::vector<std::string> warnings;
-  std::vector<std::string> patch_warnings;  // of the latest try
+  std::vector<std::string> patch_warnings;  // of the latest attempt
 
   void warn(std::vector<std::string> more);
 };
@@ -37,14 +36,14 @@ class ResourceHandler {
   // `registry` and `watches` outlive it. `warn_unacted`: ApiServerOptions::warn_unacted.
   ResourceHandler(Registry& registry, WatchHub& watches, Audit audit, bool warn_unacted);
 
-  // `resource` is what `path` names, and served.
+  // `resource` is the one of `path`, and served.
   void handle(HttpRequest request, const api::ResourceInfo& resource, const ResourcePath& path,
               std::shared_ptr<HttpExchange> exchange);
 
  private:
   using Call = std::shared_ptr<ResourceCall>;
 
-  // What is not refused answers by itself, now or when the store has decided.
+  // An accepted request is answered by itself, now or when the store has decided.
   ApiResult<void> route(const Call& call);
   ApiResult<void> route_collection(const Call& call);
   ApiResult<void> route_object(const Call& call);
@@ -66,7 +65,7 @@ class ResourceHandler {
   ApiResult<void> bind(const Call& call);
   ApiResult<void> evict(const Call& call);
   ApiResult<void> scale(const Call& call);
-  // What a node would answer of its pod.
+  // The endpoints that a node serves for its pod.
   ApiResult<void> log(const Call& call);
   ApiResult<void> connect(const Call& call);
   ApiResult<bool> runs_on_a_node(const ObjectTarget& pod) const;

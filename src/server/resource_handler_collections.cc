@@ -9,14 +9,13 @@
 namespace berth::server {
 namespace {
 
-// The deletes of one collection: answered when all have their answers, with the first refusal if there is
-// one.
+// The deletes of one collection: answered when all have finished, with the first refusal if there is one.
 struct CollectionRemoval {
   std::mutex mutex;
   std::size_t left = 0;
   ApiResult<void> outcome;
 
-  // The outcome of the whole with the last answer; nothing before. Gone already is no failure.
+  // The outcome of the whole with the last one; nothing before. An absent object is no failure.
   std::optional<ApiResult<void>> finish(const ApiResult<Answer>& removed) {
     const std::lock_guard lock(mutex);
     const bool refused = !removed && removed.error().code != 404;

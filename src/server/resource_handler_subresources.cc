@@ -1,4 +1,4 @@
-// Subresources that are no plain part of the object: binding, eviction, scale, and what a node would answer.
+// Subresources that are not part of the object: binding, eviction, scale, and those that a node serves.
 #include "server/apply.h"
 #include "server/binding.h"
 #include "server/eviction.h"
@@ -38,7 +38,7 @@ ApiResult<void> ResourceHandler::evict(const Call& call) {
   return {};
 }
 
-// What POSTs of subresources answer: a Status, not the object.
+// The response to POSTs of subresources: a Status, not the object.
 void ResourceHandler::answer_done(const Call& call, ApiResult<Answer> done) {
   if (done) {
     done->code = 201;
@@ -81,7 +81,7 @@ ApiResult<bool> ResourceHandler::runs_on_a_node(const ObjectTarget& pod) const {
 }
 
 ApiResult<void> ResourceHandler::log(const Call& call) {
-  // Without a node there is nobody to ask: no content.
+  // Without a node there is no kubelet to call: no content.
   const bool bound = TRY(runs_on_a_node(call->target));
   respond(call, bound ? text_response(200, "simulated pod: it writes no logs\n") : HttpResponse{204, {}, ""});
   return {};

@@ -56,7 +56,7 @@ ApiResult<Json> self(const Json&, const User& user) {
   return Json::object({{"userInfo", Json::object({{"username", user.name}, {"groups", std::move(groups)}})}});
 }
 
-// No token was ever given out.
+// No token is ever issued.
 ApiResult<Json> token(const Json&, const User&) {
   return Json::object({{"user", Json::object()}, {"error", "invalid bearer token"}});
 }

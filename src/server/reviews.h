@@ -1,4 +1,5 @@
-// Reviews: requests that are answered at once and never stored (who am I, may I, is this token good).
+// Reviews: requests that are answered at once and never stored (SelfSubjectReview, access reviews,
+// TokenReview).
 //
 // Pure, any thread. Source: authorization.k8s.io/v1, authentication.k8s.io/v1; answers observed.
 #pragma once

@@ -43,7 +43,7 @@ std::string selector_text(const Json& selector) {
   return text;
 }
 
-// `object` with the replicas that `scale` asks for.
+// `object` with the replicas of `scale`.
 ApiResult<Json> scaled(const Json& object, const Json& scale) {
   const std::string name(metadata_of(object).string_at("name"));
   const std::string_view kind = scale.string_at("kind");

@@ -1,5 +1,5 @@
-// The subresource scale: how many replicas a Deployment, ReplicaSet, StatefulSet or ReplicationController
-// has, and nothing else of it.
+// The subresource scale: the replicas of a Deployment, ReplicaSet, StatefulSet or ReplicationController, and
+// nothing else of it.
 //
 // Pure, any thread. Source: autoscaling/v1 Scale.
 #pragma once
@@ -9,11 +9,11 @@
 
 namespace berth::server {
 
-// The Scale of `object`, which makes pods.
+// The Scale of `object`, which is a workload.
 Json scale_of(const Json& object);
 
-// What a PUT or PATCH of the Scale changes in the object. Refuses what is no Scale, another name, replicas
-// below zero, and media types that are no patch (415).
+// The change of a PUT or PATCH of the Scale to the object. Refuses a body that is no Scale, another name,
+// negative replicas, and media types that are no patch (415).
 ApiResult<Registry::Change> scale_change(const HttpRequest& request);
 
 }  // namespace berth::server

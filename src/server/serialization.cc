@@ -14,7 +14,7 @@ std::string type_prefix(std::string_view group, std::string_view version, std::s
   return prefix.append(version).append("\",");
 }
 
-// What stands behind kind and apiVersion; both stand first in every stored object (draft_of).
+// The text after kind and apiVersion; both are first in every stored object (draft_of).
 std::string_view behind_type(const std::string& stored) {
   const std::size_t metadata = stored.find("\"metadata\":");
   return std::string_view(stored).substr(metadata == std::string::npos ? 1 : metadata);

@@ -1,4 +1,4 @@
-// Stored bytes to wire bytes: versions, list items, metadata-only forms and Tables.
+// From stored bytes to response bodies: versions, list items, metadata-only forms and Tables.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@
 
 namespace berth::server {
 
-// The object in the version of `resource` (which the client asked for). Copies bytes; parses only when the
-// stored version differs in shape.
+// The object in the version of `resource` (the requested one). Copies bytes; parses only when the stored
+// version differs in shape.
 std::string object_bytes(const api::ResourceInfo& resource, const std::string& stored);
-// Without kind and apiVersion, as items of a typed list are written.
+// Without kind and apiVersion, for items of a typed list.
 std::string item_bytes(const api::ResourceInfo& resource, const std::string& stored);
 // PartialObjectMetadata.
 std::string metadata_bytes(const std::string& stored);

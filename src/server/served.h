@@ -1,4 +1,4 @@
-// Which API versions and resources this server serves, by feature gates.
+// The API versions and resources that this server serves, by feature gates.
 #pragma once
 
 #include "api/type_table.h"
@@ -12,7 +12,7 @@ namespace berth::server {
 // Source: the feature gates of Kubernetes 1.37.
 bool is_served(const api::ResourceInfo& resource, const api::Gates& gates);
 
-// False for kinds that are stored although nothing in the embedded control plane acts on them.
+// False for kinds that are stored although no controller of the embedded control plane handles them.
 bool has_controller(const api::ResourceInfo& resource);
 
 }  // namespace berth::server

@@ -1,4 +1,4 @@
-// metav1.Status answers: what the API server says instead of an object.
+// metav1.Status responses: errors of the API server.
 // Source: k8s.io/apimachinery api/errors (codes, reasons and message forms that clients match).
 #pragma once
 
@@ -28,13 +28,13 @@ struct ApiStatus {
   std::string name, group, kind;  // of details
   std::vector<StatusCause> causes;
   int retry_after_s = 0;
-  std::string continue_token;  // of an expired list: where a list of another version may go on
+  std::string continue_token;  // of an expired list: a list of another version may continue with it
 
   Json to_json() const;
   HttpResponse to_response() const;
 };
 
-// What a request comes to: a value, or the Status that refuses it. TRY hands the refusal upward.
+// The result of a request: a value, or the Status that refuses it. TRY returns the refusal upward.
 template <class T>
 using ApiResult = Result<T, ApiStatus>;
 
@@ -55,18 +55,18 @@ ApiStatus bad_request(std::string_view message);
 ApiStatus forbidden(ResourceName resource, std::string_view name, std::string_view detail);
 ApiStatus method_not_allowed();
 ApiStatus unsupported_media_type(std::string_view accepted);
-// A PATCH whose body is no kind of patch.
+// A PATCH with a media type that is no patch.
 ApiStatus no_patch_type();
 ApiStatus not_acceptable(std::string_view accepted);
 ApiStatus expired(std::string_view message);
 ApiStatus too_large_version(std::uint64_t asked, std::uint64_t current);
-// 500 without a reason: what the reference answers with a plain Go error.
+// 500 without a reason: the reference's response to a plain Go error.
 ApiStatus plain_error(std::string_view message);
 ApiStatus internal_error(std::string_view message);
 ApiStatus not_implemented(std::string_view message);
 ApiStatus unavailable(std::string_view message);
 
-// "pods", or "resourceclaims.resource.k8s.io": how messages name a resource.
+// "pods", or "resourceclaims.resource.k8s.io": the name of a resource in messages.
 std::string qualified(ResourceName resource);
 
 // The Status of a successful delete.

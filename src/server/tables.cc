@@ -7,7 +7,7 @@
 namespace berth::server {
 namespace {
 
-// The members of an object; none of anything else.
+// The members of an object; empty for anything else.
 const JsonObject& members_of(const Json& json) {
   static const JsonObject kNone;
   return json.is_object() ? json.as_object() : kNone;

@@ -1,7 +1,7 @@
-// The columns that `kubectl get` prints: one table of rows per resource.
+// The columns of `kubectl get`: one table of rows per resource.
 //
 // Pure, any thread. Source: the server-side printers of Kubernetes 1.37 (columns and cells observed);
-// BindRequest's are our own.
+// BindRequest's are Berth's own.
 #pragma once
 
 #include <span>
@@ -23,7 +23,7 @@ struct TableColumn {
 
 struct TableColumns {
   std::span<const TableColumn> columns;
-  // One cell per column, as the server renders it (ages against `now`).
+  // One cell per column, rendered by the server (ages against `now`).
   JsonArray (*cells)(const Json& object, Time now);
 };
 
@@ -36,7 +36,7 @@ struct TableRow {
 inline constexpr TableColumn kName{"Name", "string", 0, true};
 inline constexpr TableColumn kAge{"Age"};
 
-// Of what makes pods and of volumes (tables_workloads.cc).
+// For workloads and volumes (tables_workloads.cc).
 std::span<const TableRow> workload_rows();
 
 // Name and Age for a resource without columns of its own.
@@ -46,14 +46,14 @@ Json definitions_json(const TableColumns& columns);
 // Cells of the pod: Ready, Status, Restarts and the rest (tables_pod.cc).
 JsonArray pod_cells(const Json& pod, Time now);
 
-// What cells are made of.
+// Building blocks of cells.
 std::string name_of(const Json& object);
 // "38s" since creation; "<unknown>" without a time.
 std::string age_of(const Json& object, Time now);
 std::string since(std::string_view time, Time now);
-// "a=1,b=2" in order of the keys; "<none>" without any.
+// "a=1,b=2" sorted by key; "<none>" when empty.
 std::string labels_text(const Json& labels);
-// Containers, images and selector of what makes pods.
+// Containers, images and selector of a workload.
 void append_template(JsonArray& cells, const Json& spec);
 // `text`, or `otherwise` when it is empty.
 std::string or_else(std::string_view text, std::string_view otherwise);

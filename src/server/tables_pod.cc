@@ -1,11 +1,11 @@
-// What `kubectl get pods` shows: the one printer with a story in it.
+// The cells of `kubectl get pods`, the only printer with logic.
 #include "server/metadata.h"
 #include "server/tables.h"
 
 namespace berth::server {
 namespace {
 
-// What the containers' states add up to.
+// The summary of the containers' states.
 struct PodSummary {
   std::string reason;
   std::int64_t ready = 0;
@@ -41,7 +41,7 @@ std::string ended_reason(const Json& terminated) {
   return "ExitCode:" + std::to_string(terminated.int_at("exitCode"));
 }
 
-// True while an init container holds the pod back. `sidecars` collects what restartable ones count.
+// True while an init container blocks the pod. `sidecars` collects the counts of restartable ones.
 bool sum_init_containers(const Json& spec, const Json& status, PodSummary& summary, PodSummary& sidecars) {
   const JsonArray& containers = status.items_at("initContainerStatuses");
   for (std::size_t i = 0; i < containers.size(); ++i) {

@@ -1,4 +1,4 @@
-// Columns of what makes pods and of volumes. Source: the server-side printers of Kubernetes.
+// Columns of workloads and volumes. Source: the server-side printers of Kubernetes.
 #include <array>
 
 #include "server/metadata.h"

@@ -1,4 +1,4 @@
-// For tests: lines that other threads put, taken in order.
+// For tests: a queue of lines from other threads.
 #pragma once
 
 #include <chrono>

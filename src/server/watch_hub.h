@@ -1,4 +1,4 @@
-// Every open watch: ends them at their time, sends bookmarks, closes those whose peer does not read.
+// Every open watch: ends them at their timeout, sends bookmarks, closes those whose peer does not read.
 //
 // Owner: ApiServer. Thread-safe.
 #pragma once

@@ -28,7 +28,7 @@ WatchStream::WatchStream(const Registry& registry, ObjectTarget target, ListOpti
 void WatchStream::start() {
   exchange_->begin_stream(200, {{"Content-Type", "application/json"}});
   store::Revision from = options_.version.value_or(0);
-  // sendInitialEvents=false asks for news only, also without a version.
+  // sendInitialEvents=false requests only new events, also without a version.
   const bool only_news = options_.send_initial_events == false;
   if (from == 0 && only_news) from = registry_.store().revision();
   if (from == 0 || options_.send_initial_events == true) {
@@ -48,13 +48,13 @@ void WatchStream::start() {
   if (!closed_) handle_ = std::move(handle).value();
 }
 
-void WatchStream::on_events(std::span<const store::EventPtr> events, store::Revision progress) {
+void WatchStream::on_events(std::span<const store::WatchEventPtr> events, store::Revision progress) {
   bool wake = false;
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     progress_ = progress;
-    for (const store::EventPtr& event : events) {
+    for (const store::WatchEventPtr& event : events) {
       const store::Key& key = event->object->key;
       const bool elsewhere = (!target_.ns.empty() && key.ns != target_.ns) ||
                              (!target_.name.empty() && key.name != target_.name);
@@ -116,7 +116,7 @@ std::optional<store::Revision> WatchStream::send_state() {
 
 void WatchStream::drain() {
   for (;;) {
-    std::deque<store::EventPtr> events;
+    std::deque<store::WatchEventPtr> events;
     {
       const std::lock_guard lock(mutex_);
       draining_ = !overrun_ && !queue_.empty() && !closed_;
@@ -124,13 +124,13 @@ void WatchStream::drain() {
       if (!draining_ && !overrun_) return;
     }
     if (events.empty()) return close();
-    for (const store::EventPtr& event : events)
+    for (const store::WatchEventPtr& event : events)
       if (!send(*event)) return close();
   }
 }
 
-bool WatchStream::send(const store::Event& event) {
-  const bool deleted = event.kind == store::Event::Kind::Deleted;
+bool WatchStream::send(const store::WatchEvent& event) {
+  const bool deleted = event.kind == store::WatchEvent::Kind::Deleted;
   const bool now_in = !deleted && (!matches_ || matches_(*event.object));
   const bool was_in = event.previous && (!matches_ || matches_(*event.previous));
   if (!now_in && !was_in) return true;
@@ -138,7 +138,7 @@ bool WatchStream::send(const store::Event& event) {
   return exchange_->send(frame("DELETED", deleted ? shown(event.object) : shown(left_behind(event))));
 }
 
-store::ObjectPtr WatchStream::left_behind(const store::Event& event) {
+store::ObjectPtr WatchStream::left_behind(const store::WatchEvent& event) {
   auto object = std::make_shared<store::Object>(*event.previous);
   const std::string old_version = "\"resourceVersion\":\"" + std::to_string(event.previous->revision) + "\"";
   const std::size_t at = object->bytes.find(old_version);

@@ -1,6 +1,6 @@
 // One open watch: the state at its start, then every event after it, as lines of JSON.
 //
-// Owner: WatchHub. Events come on the committer's thread into a bounded queue; a pool thread turns them into
+// Owner: WatchHub. Events arrive on the committer's thread in a bounded queue; a pool thread renders them as
 // lines. Source: the watch events and bookmarks of k8s.io/apiserver; texts observed.
 #pragma once
 
@@ -33,7 +33,7 @@ class WatchStream final : public store::WatchSink, public std::enable_shared_fro
               Matcher matches, std::shared_ptr<HttpExchange> exchange);
   // The state at the start, then everything after it.
   void start();
-  void on_events(std::span<const store::EventPtr> events, store::Revision progress) override;
+  void on_events(std::span<const store::WatchEventPtr> events, store::Revision progress) override;
   // False when the stream has ended.
   bool tick(Time now);
   void close();
@@ -43,10 +43,10 @@ class WatchStream final : public store::WatchSink, public std::enable_shared_fro
   // The revision of the state that was sent; nothing when the stream broke.
   std::optional<store::Revision> send_state();
   void drain();
-  bool send(const store::Event& event);
-  // What a watcher with a selector sees of an object that left its selection: the state before, the version
-  // after.
-  static store::ObjectPtr left_behind(const store::Event& event);
+  bool send(const store::WatchEvent& event);
+  // The event of a watcher with a selector for an object that left its selection: the state before, the
+  // version after.
+  static store::ObjectPtr left_behind(const store::WatchEvent& event);
   std::string shown(const store::ObjectPtr& object);
   void send_bookmark(bool ends_initial_events);
 
@@ -57,10 +57,10 @@ class WatchStream final : public store::WatchSink, public std::enable_shared_fro
   const Matcher matches_;
   const std::shared_ptr<HttpExchange> exchange_;
   Time ends_at_, bookmark_at_;
-  bool columns_sent_ = false;  // only the sender's
+  bool columns_sent_ = false;  // used only by the sender
 
   mutable std::mutex mutex_;
-  std::deque<store::EventPtr> queue_;
+  std::deque<store::WatchEventPtr> queue_;
   store::Revision progress_ = 0;
   bool draining_ = false;
   bool overrun_ = false;

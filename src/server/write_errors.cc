@@ -3,7 +3,7 @@
 namespace berth::server {
 namespace {
 
-// How the reference's storage names an object: a few messages show it.
+// The reference storage's name of an object, which a few messages contain.
 std::string registry_key(const ObjectTarget& target) {
   struct Renamed {
     std::string_view resource, stored_as;

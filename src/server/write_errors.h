@@ -1,4 +1,4 @@
-// Why a write is refused, in the words that clients know.
+// Why a write is refused, in the words that clients match.
 //
 // Pure, any thread. Source: k8s.io/apiserver registry/generic/registry and storage (message forms).
 #pragma once
@@ -19,9 +19,9 @@ ApiResult<void> check_admission(const ObjectTarget& target, const std::optional<
 // 422 when there are errors.
 ApiResult<void> check_fields(const ObjectTarget& target, const api::FieldErrors& errors);
 
-// What the store answered to a write that it refused.
+// The Status of a write that the store refused.
 ApiStatus store_error(const ObjectTarget& target, const Error& error);
-// The object has another uid than the client says.
+// The object has another uid than the client's.
 ApiStatus uid_conflict(const ObjectTarget& target, std::string_view asked, std::string_view found);
 
 }  // namespace berth::server

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kFieldManagerBytesMax = 128;
 
-// The query says the same as the body, for clients that send none.
+// The query has the same options as the body, for clients that send none.
 void read_delete_query(const HttpRequest& request, Json& body) {
   for (const auto& [key, value] : request.query) {
     if (key == "dryRun") body["dryRun"] = Json::array({value});

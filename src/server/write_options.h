@@ -1,5 +1,4 @@
-// What a write request asks for beside its object: CreateOptions, UpdateOptions, PatchOptions and
-// DeleteOptions of meta/v1.
+// The options of a write request: CreateOptions, UpdateOptions, PatchOptions and DeleteOptions of meta/v1.
 //
 // Pure, any thread. Source: the validation of these options in Kubernetes 1.37.
 #pragma once
@@ -38,7 +37,7 @@ ApiResult<FieldValidation> field_validation_of(const HttpRequest& request, std::
 
 // A document of DeleteOptions that has been checked.
 DeleteOptions delete_options_of(const Json& body);
-// Of the body and of the query, which says the same for clients that send no body.
+// From the body and the query, which has the same options for clients that send no body.
 ApiResult<DeleteOptions> read_delete_options(const HttpRequest& request);
 
 }  // namespace berth::server

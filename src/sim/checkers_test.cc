@@ -1,4 +1,4 @@
-// The invariant checkers see what they are for: each row breaks one thing by hand, in a world without
+// The invariant checkers detect what they are for: each row breaks one thing by hand, in a world without
 // deciders.
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ struct RequestState {
 class Checked : public testing::Test {
  protected:
   Checked() {
-    heard_ = world_->history().listen("", [this](const store::Event& event) {
+    heard_ = world_->history().listen("", [this](const store::WatchEvent& event) {
       checker_.apply(event, world_->now(), {world_->network().landing_of, world_->now()});
     });
     for (const Json& object : storm_basics(cluster_)) world_->create(object);
@@ -68,7 +68,7 @@ class Checked : public testing::Test {
         world_->create(storm_claim(Json::object({{"name", name}, {"need", need}})));
     EXPECT_TRUE(reply.ok()) << reply.message;
   }
-  // "gpu-1", "first=gpu-1" for another request than the claim's first, "nic-0*40" for a share of so much.
+  // "gpu-1", "first=gpu-1" for a request other than the claim's first, "nic-0*40" for a share of that amount.
   static Json result(std::string device, const std::string& request, bool of_net) {
     Json result = Json::object({{"request", request}});
     if (const std::size_t at = device.find('='); at != std::string::npos) {
@@ -84,7 +84,7 @@ class Checked : public testing::Test {
     result["consumedCapacity"] = Json::object({{"bandwidth", device.substr(star + 1)}});
     return result;
   }
-  // Of node-1, or of the network; usable on one node.
+  // On node-1, or on the network; usable on one node.
   void allocate(const std::string& claim, const std::vector<std::string>& devices, const std::string& pod,
                 const std::string& request = "gpu", const char* node = "node-1") {
     JsonArray results;
@@ -103,7 +103,7 @@ class Checked : public testing::Test {
     if (finalizer_) patch(Kind::ResourceClaim, claim, kept);
     patch(Kind::ResourceClaim, claim, body, "status");
   }
-  // A BindRequest of the pod; a write of the store, so that no rule of the server stands between.
+  // A BindRequest of the pod; a write of the store, which no rule of the server validates.
   void request(const std::string& name, const std::string& pod, std::int64_t epoch, RequestState state = {}) {
     const std::string decision = "d" + std::to_string(epoch) + "-" + name;
     Json object = Json::object({{"kind", "BindRequest"}});
@@ -119,7 +119,7 @@ class Checked : public testing::Test {
     auto written = std::make_shared<store::Object>();
     written->key = {"bindrequests.scheduling.berth.dev", "default", name};
     written->bytes = to_string(object);
-    checker_.apply({store::Event::Kind::Modified, written, nullptr}, world_->now());
+    checker_.apply({store::WatchEvent::Kind::Modified, written, nullptr}, world_->now());
   }
   void expect_broken(const std::string& words) {
     ASSERT_EQ(checker_.broken().size(), 1u) << "expected: " << words;
@@ -343,7 +343,7 @@ TEST_F(Checked, AGangThatBeginsInPart) {
   expect_broken("I4: g-0 of gang g is bound while 1 of the 2 members");
 }
 
-// What was decided alone waits for nobody, however late it is bound and whatever its group says by then.
+// A single decision waits for no member, however late it is bound and whatever its group says by then.
 TEST_F(Checked, AGangWhoseMinimumGrowsBehindADecision) {
   for (const std::int64_t size : {1, 2}) {
     const std::string group = "g" + std::to_string(size), member = group + "-0";
@@ -458,7 +458,7 @@ TEST_F(Checked, WhoIsOvertakenForTooLong) {
   expect_broken("I12: pod first has waited for");
 }
 
-// What becomes of the decision is not the scheduler's order.
+// The scheduler's order does not depend on what happens to a decision.
 TEST_F(Checked, WhoWasDecidedInBetweenIsNotOvertaken) {
   world_->create(storm_pod(
       Json::object({{"name", "first"}, {"cpuMillis", 9000}, {"priority", "critical"}, {"runS", 10}})));

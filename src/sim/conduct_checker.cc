@@ -7,7 +7,7 @@ namespace {
 
 constexpr Duration kMinute = Duration::minutes(1);
 
-// The message without its numbers, whatever the order of its parts.
+// The message without its numbers, independent of the order of its parts.
 std::string kind_of(const std::string& message) {
   std::string letters;
   for (const char c : message)

@@ -1,8 +1,8 @@
-// What the control plane may not do although no device or pod comes to harm by it: write conditions for
-// numbers, repeat without counting, say what is not yet true.
+// Misconduct of the control plane that harms no device or pod: writing a condition to change a number only,
+// repeating without counting, reporting what is not yet true.
 //
-// Judges by what is stored, like SafetyChecker, which owns it and adds the time. Each call answers with a
-// sentence, or with nothing.
+// Judges the stored state, like SafetyChecker, which owns it and adds the time. Each call returns a sentence,
+// or nothing.
 #pragma once
 
 #include <map>
@@ -14,8 +14,8 @@
 
 namespace berth::sim {
 
-// Of one condition in a minute of virtual time, where only numbers change. The product's own limit is two;
-// each restart tells everything anew.
+// Writes of one condition in a minute of virtual time that change numbers only. The product's own limit is
+// two; each restart reports everything again.
 inline constexpr std::size_t kRewordingsAMinuteMax = 12;
 
 class ConductChecker {
@@ -23,11 +23,11 @@ class ConductChecker {
   struct Told {
     std::string status, reason, message;
   };
-  // `object` says this by now, as it did before or not.
+  // `object` has this condition now, as before or not.
   std::string told(const std::string& object, const Told& now_told, Time now);
   // A further attempt is counted.
   static std::string attempted(const StoredRequest& before, const StoredRequest& after);
-  // `there` members of `min` are bound, or are excused.
+  // `there` members of `min` are bound or excused.
   static std::string group_told(const StoredGroup* before, const StoredGroup& after, std::int64_t there,
                                 std::int64_t min);
 

@@ -1,4 +1,4 @@
-// Virtual time: what happens next, and when. Two events of one moment happen in the order they were made.
+// Virtual time: the next event and its time. Two events of one moment run in the order of their creation.
 //
 // Owner: one simulated world, on one thread. Cost: O(log waiting) an event.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace berth::sim {
 
-// More waiting events are a loop that feeds itself.
+// More waiting events mean a loop that feeds itself.
 inline constexpr std::size_t kEventsWaitingMax = 1'000'000;
 
 class EventQueue {
@@ -22,7 +22,7 @@ class EventQueue {
   explicit EventQueue(Time start) : now_(start) {}
 
   Time now() const { return now_; }
-  // A time that has passed means now.
+  // A past time means now.
   void at(Time when, Action action);
   void after(Duration delay, Action action) { at(now_ + delay, std::move(action)); }
   // When the next event is due; nothing when none waits.

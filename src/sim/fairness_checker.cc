@@ -15,7 +15,7 @@ bool waits(const StoredPod& pod) {
 
 }  // namespace
 
-// A decision stands that may yet bind the pod.
+// A decision exists that may still bind the pod.
 bool FairnessChecker::is_decided(const StoredPod& pod) const {
   const auto names = state_.requests_of_pod.find(pod.uid);
   if (names == state_.requests_of_pod.end()) return false;
@@ -25,7 +25,7 @@ bool FairnessChecker::is_decided(const StoredPod& pod) const {
   });
 }
 
-// None (no members) when several share the highest priority: nothing is promised among equals.
+// None (no members) when several share the highest priority: equals have no order.
 FairnessChecker::QueuedWork FairnessChecker::highest_waiting() const {
   QueuedWork highest;
   bool alone = true;
@@ -46,7 +46,7 @@ FairnessChecker::QueuedWork FairnessChecker::highest_waiting() const {
       if (waits(pod)) entry.members.push_back(&pod);
       begun |= !pod.node.empty() || is_decided(pod);
     }
-    // A gang that has begun or is decided, and one that is not complete, wait for something else as well.
+    // A gang that has begun, is decided or is incomplete also waits for something else.
     if (group.min == 0 || begun || static_cast<std::int64_t>(entry.members.size()) < group.min) continue;
     offer(std::move(entry));
   }

@@ -1,12 +1,12 @@
-// I12: nobody is overtaken for ever. Whoever has the highest priority of all that wait, and would stand if
-// nothing of lower priority ran that ends by itself, is bound while lower priorities are, within
-// kOvertakenMax.
+// I12: no entry is overtaken for ever. The entry with the highest priority of all that wait is bound within
+// kOvertakenMax of lower priorities being bound, if it would fit without the lower priorities that end by
+// themselves.
 //
-// A scheduler that begins anew knows nothing of the time before, and the time begins anew as well; so it does
-// where room was found and the binding then failed.
+// A restarted scheduler knows nothing of the time before, so the time starts again; it also starts again when
+// the entry was placed and its binding failed.
 //
 // Judged at every binding, from the stored state alone. Owner: one storm. Cost: O(pods) a binding; a search
-// for room once that time is over.
+// for a placement once that time is over.
 #pragma once
 
 #include <map>
@@ -18,10 +18,11 @@
 
 namespace berth::sim {
 
-// The product keeps room after 20 s, and then pods must end: they run for up to a minute, and a fault may
-// keep anybody from working for as long.
+// The product reserves room after 20 s, and then pods must end: they run for up to a minute, and a fault may
+// stop all progress for as long.
 inline constexpr Duration kOvertakenMax = Duration::seconds(240);
-// Where a pod of lower priority runs for ever: the product cannot know, and may keep room on its node first.
+// The limit where a pod of lower priority runs for ever: the product cannot know this, and may reserve room
+// on its node first.
 inline constexpr Duration kOvertakenBesideEndlessMax = Duration::seconds(480);
 
 class FairnessChecker {
@@ -29,11 +30,11 @@ class FairnessChecker {
   // `state` outlives it.
   explicit FairnessChecker(const StoredState& state) : state_(state) {}
 
-  // A pod was bound. A sentence when somebody was overtaken for too long; else empty.
+  // A pod was bound. Returns a sentence when an entry was overtaken for too long; else empty.
   std::string bound(const StoredPod& pod, Time now);
   // A bind request for this pod was written.
   void decided(const StoredPod& pod);
-  // A scheduler was started again, or went on after a pause.
+  // A scheduler was restarted, or continued after a pause.
   void scheduler_interrupted() { overtaken_.clear(); }
 
  private:
@@ -49,9 +50,9 @@ class FairnessChecker {
   bool beside_endless(const QueuedWork& entry) const;
 
   const StoredState& state_;
-  std::string overtaken_;  // the entry that waits at the head
+  std::string overtaken_;  // the entry at the head of the queue
   Time since_;             // its first overtaking
-  Time asked_;             // when room was looked for last
+  Time asked_;             // the time of the latest search for a placement
 };
 
 }  // namespace berth::sim

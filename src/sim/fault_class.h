@@ -1,4 +1,4 @@
-// The kinds of trouble that the simulator makes, by name: the rows of its statistics and of stored plans.
+// The simulator's faults, by name: the rows of its statistics and of stored plans.
 #pragma once
 
 #include <array>
@@ -10,11 +10,11 @@ namespace berth::sim {
 
 enum class FaultClass : std::uint8_t {
   // of one request
-  RequestLost,  // never lands, and nobody can tell
-  RequestLate,  // lands after its sender was told that it is lost
-  AnswerLost,   // carried out, but the answer does not come
-  AnswerLate,   // carried out, and the answer comes after later watch events
-  NotSent,      // refused before it left
+  RequestLost,  // never arrives; the sender cannot know
+  RequestLate,  // arrives after its sender gave it up
+  AnswerLost,   // carried out, the response is lost
+  AnswerLate,   // carried out, the response arrives after later watch events
+  NotSent,      // refused before it was sent
   Reset,        // the connection broke: carried out or not
   Forbidden,    // 403
   NotFound,     // 404 of a proxy: no Status
@@ -28,10 +28,10 @@ enum class FaultClass : std::uint8_t {
   WritesSlow,   // a write waits for its turn at the client
   // of one watch
   WatchLag,
-  WatchBatch,   // part of what is due is held back
+  WatchBatch,   // part of the pending events is held back
   WatchBroken,  // ends and is resumed
   WatchGone,    // 410: lists again
-  ListOld,      // that list is of an older revision
+  ListOld,      // the next list is of an older revision
   EventRepeated,
   // of one process
   Killed,
@@ -53,7 +53,7 @@ enum class FaultClass : std::uint8_t {
   SliceRepublished,
   DeviceLost,
   DeviceTainted,
-  ClaimRivalled,  // allocated by somebody else
+  ClaimRivalled,  // allocated by another scheduler
 };
 inline constexpr std::size_t kFaultClassCount = static_cast<std::size_t>(FaultClass::ClaimRivalled) + 1;
 

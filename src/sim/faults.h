@@ -1,4 +1,4 @@
-// An API client that misbehaves as networks and servers do, by seed.
+// An API client with seeded faults of networks and servers.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@ namespace berth::sim {
 
 // Chances in 1/1000 of one write.
 struct FaultRates {
-  std::uint32_t lost_answer = 0;   // carried out, but the answer does not come
-  std::uint32_t lost_request = 0;  // not carried out, and nobody can tell
-  std::uint32_t not_sent = 0;      // refused before it left
+  std::uint32_t lost_answer = 0;   // carried out, the response is lost
+  std::uint32_t lost_request = 0;  // not carried out; the sender cannot know
+  std::uint32_t not_sent = 0;      // refused before it was sent
   std::uint32_t throttled = 0;     // 429
   std::uint32_t server_error = 0;  // 500
 };
 
-// What an API server made of the writes to one resource.
+// The results of the writes to one resource.
 struct WriteCounts {
   std::uint64_t accepted = 0;
   std::uint64_t conflicts = 0;  // 409
   std::uint64_t refused = 0;    // otherwise
 };
 
-// One thread. `inner` outlives it. Watches pass unharmed.
+// One thread. `inner` outlives it. Watches have no faults.
 class FaultyClient final : public client::ApiClient {
  public:
   FaultyClient(client::ApiClient& inner, FaultRates rates, std::uint64_t seed)
@@ -43,7 +43,7 @@ class FaultyClient final : public client::ApiClient {
   // By plural name of the resource.
   const std::map<std::string, WriteCounts, std::less<>>& counts() const { return counts_; }
   // The process behind this client dies at its `nth` write from now to `resource` (plural; any when empty):
-  // that one and all later ones are not carried out, and nobody answers. 0: it lives, again.
+  // that one and all later ones are not carried out and get no response. 0: it is alive again.
   void die_at_write(std::uint64_t nth, std::string resource) {
     writes_to_live_ = nth;
     deadly_resource_ = std::move(resource);

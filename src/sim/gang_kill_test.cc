@@ -1,5 +1,5 @@
-// The deciders die at every single write between a gang's creation and its running, and start again at once:
-// the gang runs as a whole in one rack, nothing is left over, nobody is avoided.
+// The deciders are killed at every single write between a gang's creation and its running, and restart at
+// once: the gang runs as a whole in one rack, nothing is left over, no node is avoided.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -13,10 +13,10 @@ namespace berth::sim {
 namespace {
 
 constexpr int kMembers = 4;
-// The binder gives a gang that was cut off 15 s; a node that were avoided would be so for 30.
+// The binder gives an interrupted gang 15 s; an avoided node stays avoided for 30 s.
 constexpr Duration kPatience = Duration::seconds(25);
 
-// Two gangs that need a rack each, whole: the first runs, the second is yet to be created.
+// Two gangs that need a whole rack each: the first runs, the second is created later.
 std::unique_ptr<World> half_full() {
   auto world = World::make({}).value();
   const std::string given = source_path("tests/stories/given/");
@@ -62,7 +62,8 @@ std::string complaint(World& world) {
   return "";
 }
 
-// Kills at write `nth`, and once more at write `again` after that (not at all when 0). How many came.
+// Kills at write `nth`, and once more at write `again` after that (not at all when 0). Returns the number of
+// kills.
 int kills_survived(std::uint64_t nth, std::uint64_t again, Duration patience) {
   const auto world = half_full();
   create_gang(*world, "first");

@@ -16,14 +16,14 @@ namespace {
 
 constexpr Duration kHop = Duration::millis(2);           // one way, at least
 constexpr Duration kHopMax = Duration::millis(40);       // one way, on a usual day
-constexpr Duration kTimeoutMin = Duration::millis(500);  // until a sender calls a request lost
+constexpr Duration kTimeoutMin = Duration::millis(500);  // until a sender gives a request up
 constexpr Duration kTimeoutMax = Duration::seconds(10);
-constexpr Duration kLateMax = Duration::seconds(30);  // after its sender gave up
+constexpr Duration kLateMax = Duration::seconds(30);  // after its sender gave it up
 constexpr Duration kAnswerLateMax = Duration::seconds(8);
 constexpr std::uint64_t kRetryAfterMax = 5;  // seconds
-constexpr std::uint64_t kBufferedOneIn = 3;  // requests under way when their sender is killed
+constexpr std::uint64_t kBufferedOneIn = 3;  // requests in flight when their sender is killed
 
-// Faults of a write, in the order in which one number of chance picks them.
+// Faults of a write, in the order in which one random number selects them.
 constexpr std::array kWriteFaults = {
     FaultClass::RequestLost, FaultClass::RequestLate, FaultClass::AnswerLost, FaultClass::AnswerLate,
     FaultClass::NotSent,     FaultClass::Reset,       FaultClass::Forbidden,  FaultClass::NotFound,
@@ -46,7 +46,7 @@ ApiReply refused(int code, std::string reason, int retry_after_s = 0) {
   return reply;
 }
 
-// Generated parts of names are left out: a plan from which a pod was dropped gives other UIDs.
+// Without generated parts of names: a plan without one of its pods gives other UIDs.
 std::string about(const ApiRequest& request) {
   std::string text = std::to_string(static_cast<int>(request.verb));
   text.append("/").append(request.resource.resource).append("/").append(request.subresource).append("/");
@@ -77,12 +77,12 @@ struct HostileClient::Link : std::enable_shared_from_this<Link> {
     std::function<void(ApiReply)> done;
     std::uint64_t chance = 0;
     bool read = false;
-    Time left = {};  // the process
+    Time left = {};  // when it left the process
   };
   using CallPtr = std::shared_ptr<Call>;
 
   void submit(CallPtr call);
-  // Counts what is on its way to the API server.
+  // Counts the requests in flight.
   void count_under_way(const Call& call, std::size_t more) const {
     if (call.request.verb != client::Verb::Create) return;
     if (call.request.resource.resource == "bindrequests") network.shared.creates_under_way += more;
@@ -94,7 +94,7 @@ struct HostileClient::Link : std::enable_shared_from_this<Link> {
   void strike(FaultClass fault, const CallPtr& call);
   void refuse(FaultClass fault, const CallPtr& call);
   void answer(const CallPtr& call, ApiReply reply, Duration after);
-  // Carries it out after `delay`, and passes on what `change` makes of the answer, `later` after that.
+  // Carries it out after `delay`, and delivers `change` of the response, `later` after that.
   void land(const CallPtr& call, Duration delay, Duration later, std::function<ApiReply(ApiReply)> change);
   void carry_out(const Call& call, ApiReply& answered);
   Duration hop(const Call& call, std::uint64_t salt) const {
@@ -105,9 +105,9 @@ struct HostileClient::Link : std::enable_shared_from_this<Link> {
   EventQueue& events;
   bool dead = false;
   bool paused = false;
-  Time next_turn;             // of a write, when writes are slow
+  Time next_turn;             // of writes, when writes are slow
   std::size_t waiting = 0;    // for their turn
-  std::vector<CallPtr> held;  // not sent because the process stands still
+  std::vector<CallPtr> held;  // not sent because the process is paused
 };
 
 void HostileClient::Link::submit(CallPtr call) {
@@ -141,7 +141,7 @@ bool HostileClient::Link::dies_of(const Call& call) {
 void HostileClient::Link::depart(const CallPtr& call) {
   if (dead) return;
   if (paused) return held.push_back(call);
-  // Here it leaves the process: what was permitted may land whenever it likes.
+  // It leaves the process here: a permitted request may arrive at any time.
   const bool permitted = !call->request.permit || call->request.permit->granted();
   call->request.permit.reset();
   call->left = events.now();
@@ -233,7 +233,7 @@ void HostileClient::Link::land(const CallPtr& call, Duration delay, Duration lat
   events.after(delay, [self = shared_from_this(), call, later, change = std::move(change)] {
     self->count_under_way(*call, std::size_t{0} - 1);
     if (self->network.shared.is_out()) return self->answer(call, undelivered(Delivery::Lost), kHopMax);
-    // A part of what a killed process had sent was still in its own buffers.
+    // Part of what a killed process had sent was still in its own buffers.
     if (self->dead && chance_of(call->chance, "buffered", 0) % kBufferedOneIn == 0) return;
     ApiReply answered;
     if (call->request.resource.resource == "events" && !self->network.shared.keeps_events)

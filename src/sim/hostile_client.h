@@ -1,9 +1,9 @@
-// An API client of one process in virtual time: requests and answers take time, get lost, land late or are
-// refused; watches lag, break, repeat themselves and list again from older states.
+// An API client of one process in virtual time: requests and responses take time, get lost, arrive late or
+// are refused; watches lag, break, repeat events and list again from older states.
 //
-// Owner: one process of a simulated world, on one thread. When the client is destroyed its process is dead:
-// it hears nothing any more, and what it had sent lands all the same. Promises what client-go and the API
-// server promise: one object's versions arrive in order, and a list is never older than what this watch has
+// Owner: one process of a simulated world, on one thread. Destroying the client kills its process: it
+// receives nothing any more, and requests that it sent still arrive. Keeps the promises of client-go and the
+// API server: one object's versions arrive in order, and a list is never older than what this watch has
 // shown.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace berth::sim {
 
-// Requests of one client that wait for their turn; more are a process that does not bound its writes.
+// Requests of one client that wait for their turn; more mean that a process does not bound its writes.
 inline constexpr std::size_t kRequestsWaitingMax = 20'000;
 
 class HostileClient final : public client::ApiClient {
@@ -27,7 +27,7 @@ class HostileClient final : public client::ApiClient {
   std::unique_ptr<client::Subscription> list_and_watch(api::ResourceRef resource,
                                                        client::WatchReceiver& receiver) override;
 
-  // SIGSTOP: what was not sent yet is not sent before resume().
+  // SIGSTOP: requests that were not sent yet are sent after resume().
   void pause();
   void resume();
 

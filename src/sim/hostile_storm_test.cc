@@ -1,4 +1,4 @@
-// Storms from seeds, and that their plans and digests can be trusted.
+// Storms from seeds, and checks that their plans and digests are reliable.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -44,12 +44,12 @@ TEST(HostileStorm, EverySeedIsSurvived) {
   expect_survived(1, seeds);
 }
 
-// One process decides and binds, and keeps in memory what does not wait.
+// One process schedules and binds, and keeps in memory every binding that does not wait.
 TEST(HostileStorm, SeedsWithRecordsInMemoryAreSurvived) {
   expect_survived(kInMemorySeeds + 1, kSeedsDefault);
 }
 
-// What storms had found, shrunk: tests/storms/*.yaml.
+// Shrunk plans of earlier failures: tests/storms/*.yaml.
 TEST(HostileStorm, EveryStoredPlanIsSurvived) {
   const std::string folder = source_path("tests/storms");
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -88,7 +88,7 @@ TEST(HostileStorm, TheSameSeedGivesTheSameBytes) {
   }
 }
 
-// A step with `when` waits for its state, and is about the pod that is in it.
+// A step with `when` waits for its state, and applies to the pod in that state.
 TEST(HostileStorm, AStepIsAimedAtAState) {
   StormPlan plan = make_storm_plan(5);
   plan.steps.clear();
@@ -108,8 +108,8 @@ TEST(HostileStorm, AStepIsAimedAtAState) {
   EXPECT_EQ(result.coverage[binding][deleted], 1u);
 }
 
-// Where there is room for everybody, users only add and nobody is evicted: what is done in the end does not
-// depend on who was killed on the way.
+// Where everything fits, users only add and no pod is evicted: the final state does not depend on which
+// processes were killed.
 TEST(HostileStorm, ARestartEndsAsNoRestart) {
   for (const std::uint64_t seed : {11, 12, 13, 14, 15, 16}) {
     StormPlan plan = make_storm_plan(seed);
@@ -118,14 +118,14 @@ TEST(HostileStorm, ARestartEndsAsNoRestart) {
     plan.cpus_per_node = 64;
     std::erase_if(plan.steps, [](const Json& step) {
       const std::string_view what = step.string_at("do");
-      // What waits for a state strikes somebody else in the other run.
+      // A step that waits for a state affects another pod in the other run.
       return step.find("when") || what == "rival" || what == "edit-group" ||
              what.find("delete") != what.npos || what == "recreate-pod" || what == "resize-pod" ||
              what == "taint-devices" || what.find("node") != what.npos;
     });
     for (Json& step : plan.steps) {
       if (step.string_at("do") != "pod") continue;
-      const bool member = step.find("group");  // a late one would wait for ever for members that have ended
+      const bool member = step.find("group");  // a late one would wait for ever for finished ones
       step["runS"] = member ? 0 : 10;
       step["need"] = member ? "" : "one-gpu";
     }

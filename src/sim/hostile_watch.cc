@@ -28,7 +28,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
         history_(network.shared.history.of(resource_)) {}
 
   void start() {
-    heard_ = network_.shared.history.listen(resource_, [this](const store::Event&) { want_delivery(); });
+    heard_ = network_.shared.history.listen(resource_, [this](const store::WatchEvent&) { want_delivery(); });
     events_.after(span(kDeliveryMin, kDeliveryMax), [self = shared_from_this()] { self->list(); });
   }
   void end() {
@@ -46,7 +46,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::uint64_t chance() { return chance_of(network_.shared.seed, salt_, ++network_.seen[salt_]); }
   Duration span(Duration low, Duration high) { return span_of(chance(), low, high); }
 
-  // Asks the server for the whole state; the answer is on its way for a moment.
+  // Requests the whole state from the server; the response takes a moment.
   void list() {
     if (ended_) return;
     if (network_.shared.is_out())
@@ -115,7 +115,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     receiver_.on_changes(std::move(changes));
   }
 
-  // The last events once more, each only when it is still the newest of its object.
+  // Repeats the last events, each only while it is the newest of its object.
   void repeat() {
     std::vector<client::RawChange> changes;
     for (std::size_t i = next_ - std::min(next_, kRepeatedMax); i < next_; ++i) {
@@ -123,17 +123,17 @@ class Stream : public std::enable_shared_from_this<Stream> {
       const bool newest =
           std::none_of(history_.begin() + static_cast<std::ptrdiff_t>(i) + 1,
                        history_.begin() + static_cast<std::ptrdiff_t>(next_),
-                       [&](const store::EventPtr& later) { return later->object->key == key; });
+                       [&](const store::WatchEventPtr& later) { return later->object->key == key; });
       if (newest) changes.push_back(change_of(*history_[i]));
     }
     if (!changes.empty()) receiver_.on_changes(std::move(changes));
   }
 
-  static client::RawChange change_of(const store::Event& event) {
+  static client::RawChange change_of(const store::WatchEvent& event) {
     return {static_cast<client::ChangeKind>(event.kind), raw_of(event.object)};
   }
 
-  // The stream ends. It is resumed where it was, or begins with a list when history is gone.
+  // The stream ends. It is resumed, or begins with a list when the history is gone.
   void fall(FaultClass how) {
     down_ = true;
     receiver_.on_trouble("injected fault");
@@ -141,7 +141,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     events_.at(until + span(kDeliveryMin, kDownMax), [self = shared_from_this(), how] {
       if (self->ended_) return;
       if (how == FaultClass::WatchGone) {
-        self->receiver_.on_not_served();  // something in between answers the list with 404 first
+        self->receiver_.on_not_served();  // a proxy answers the list with 404 first
         return self->list();
       }
       if (self->network_.shared.is_out()) return self->fall(how);
@@ -155,10 +155,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const std::string resource_;
   const std::string salt_;
   client::WatchReceiver& receiver_;
-  const std::vector<store::EventPtr>& history_;
+  const std::vector<store::WatchEventPtr>& history_;
   std::shared_ptr<void> heard_;
   std::size_t next_ = 0;      // of history_
-  store::Revision seen_ = 0;  // the newest that the receiver has
+  store::Revision seen_ = 0;  // the newest revision that the receiver has
   bool listed_ = false;
   bool down_ = false;
   bool scheduled_ = false;

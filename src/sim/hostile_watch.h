@@ -8,7 +8,7 @@
 
 namespace berth::sim {
 
-// `receiver` lives as long as the subscription. The first list is of a state not older than the call.
+// `receiver` lives as long as the subscription. The first list is not older than the call.
 std::unique_ptr<client::Subscription> hostile_watch(ProcessNetwork& network, const api::ResourceRef& resource,
                                                     client::WatchReceiver& receiver);
 

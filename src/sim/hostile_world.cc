@@ -60,7 +60,7 @@ struct HostileWorld::Parts {
   std::unique_ptr<client::ApiClient> berth;
   std::unique_ptr<client::ApiClient> user;
   SharedNetwork shared;
-  // Processes share what they decode: it follows from the bytes alone.
+  // Processes share decoded objects: decoding depends on the bytes alone.
   std::shared_ptr<api::DecodedVersions> decoded = std::make_shared<api::DecodedVersions>();
   std::deque<ProcessNetwork> networks;  // stable addresses
   std::vector<std::unique_ptr<Process>> processes;

@@ -43,7 +43,7 @@ std::string device_name(const std::string& driver, const std::string& pool, cons
   return driver + "/" + pool + "/" + device;
 }
 
-// What live allocations take of one device; admin access takes nothing.
+// The uses of one device by live allocations; admin access does not count.
 struct Held {
   std::vector<std::string> whole;   // claims
   std::vector<std::string> shares;  // claims, one a share

@@ -1,4 +1,4 @@
-// What must hold in a world at every moment that a person could look: checked from the API's objects alone.
+// Invariants of a world at every moment that a person could look: checked from the API's objects alone.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace berth::sim {
 
-// Sentences about what is broken, sorted; empty when all is well.
+// Sentences about violations, sorted; empty without one.
 //  * a device is allocated by at most one claim (no shares in these worlds);
 //  * counters of a set are not overdrawn, and its allocated devices have a group in common or none has one;
 //  * a bound pod's claims are allocated, reserved for it, and usable on its node;

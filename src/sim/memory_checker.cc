@@ -18,7 +18,7 @@ class MemoryCheck {
   void check_view(Kind kind, const std::vector<store::ObjectPtr>& stored) {
     for (const store::ObjectPtr& object : stored) {
       const api::ObjectKey key{kind, object->key.ns, object->key.name, {}};
-      if (!members_of_record(*parse_json(object->bytes)).empty()) continue;  // seen as what is in it
+      if (!members_of_record(*parse_json(object->bytes)).empty()) continue;  // reported by member
       const std::optional<api::TypedObject> known = view_.find(key);
       const std::uint64_t version = known ? api::meta_of(*known).resource_version : 0;
       if (version != object->revision)

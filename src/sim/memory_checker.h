@@ -1,7 +1,7 @@
-// I16: what schedulers believe at rest is what is stored.
+// I16: the state in schedulers' memory equals the stored state at rest.
 //
 // Their views have every object in its newest version, and their models the same pods on the same nodes and
-// the same devices in use as the stored JSON says. What audits repaired before is told at once, by the storm.
+// the same devices in use as the stored JSON. The storm reports repairs of audits at once.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace berth::sim {
 
-// Sentences; of processes that run. Cost: reads every object.
+// Sentences about running processes. Cost: reads every object.
 std::vector<std::string> broken_memories(HostileWorld& world, const SafetyChecker& checker);
 
 }  // namespace berth::sim

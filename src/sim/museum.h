@@ -10,8 +10,8 @@ struct KnownDefectRow;
 
 namespace berth::sim {
 
-// Beginnings of sentences that do not count as having found it: those of other invariants, for any change
-// makes some storm come out otherwise.
+// Prefixes of sentences that do not count as detection: those of other invariants, because any change alters
+// the course of some storm.
 std::vector<std::string> not_finding(const KnownDefectRow& row);
 
 }  // namespace berth::sim

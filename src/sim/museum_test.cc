@@ -1,5 +1,5 @@
-// Every defect of the museum is found again: its stored plan breaks an invariant with the defect switched on,
-// and nothing without it. docs/reliability.md#museum lists them.
+// Every defect of the museum is detected again: its stored plan breaks an invariant with the defect switched
+// on, and none without it. docs/reliability.md#museum lists them.
 #include <gtest/gtest.h>
 
 #include <filesystem>

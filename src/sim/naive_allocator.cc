@@ -82,7 +82,7 @@ bool covers(const StoredConstraint& constraint, const std::string& name) {
          });
 }
 
-// Whether devices agree (or all differ) in what the constraint names.
+// Whether the devices agree (or all differ) in the constraint's attribute.
 bool holds(const StoredConstraint& constraint, const std::vector<const StoredDevice*>& devices) {
   const bool match = !constraint.match.empty();
   const std::string& name = match ? constraint.match : constraint.distinct;
@@ -172,7 +172,7 @@ std::vector<const StoredDevice*> usable_devices(const StoredState& state) {
   return usable;
 }
 
-// --- an allocation that stands ---
+// --- a valid allocation ---
 
 namespace {
 
@@ -270,7 +270,7 @@ std::string fault_of_allocation(const StoredState& state, const StoredClaim& cla
   return AllocationFault(state, claim).find();
 }
 
-// --- what could be allocated ---
+// --- a possible allocation ---
 
 DevicesInUse::DevicesInUse(const StoredState& state) : state_(state), usable_(usable_devices(state)) {
   std::sort(usable_.begin(), usable_.end(), [](auto* a, auto* b) { return a->key < b->key; });
@@ -376,7 +376,7 @@ bool DevicesInUse::is_used(const std::string& key) const {
   return use != use_.end() && (use->second.whole || use->second.shares > 0);
 }
 
-// What the devices in use draw from the counter of `draw`.
+// The draws of the devices in use from the counter of `draw`.
 std::vector<const StoredDraw*> DevicesInUse::draws_beside(const StoredDraw& draw) const {
   std::vector<const StoredDraw*> draws;
   for (const std::string& key : state_.devices_of_set.at(draw.set)) {
@@ -387,16 +387,16 @@ std::vector<const StoredDraw*> DevicesInUse::draws_beside(const StoredDraw& draw
   return draws;
 }
 
-// Once `amount` more is drawn than the devices in use do.
+// Whether the counter would be overdrawn by `amount` on top of the devices in use.
 bool DevicesInUse::is_overdrawn(const StoredDraw& draw, std::int64_t amount) const {
   for (const StoredDraw* other : draws_beside(draw)) amount += other->amount;
   const auto whole = state_.counters.find(draw.set + " " + draw.counter);
   return whole == state_.counters.end() || amount > whole->second;
 }
 
-// Counters and groups of the sets that it draws from, beside the devices that are in use. In Kubernetes a
-// counter below nothing (its driver took a device back, and gave it again) keeps all devices of the pool away
-// that draw counters.
+// Counters and groups of the sets that it draws from, together with the devices in use. In Kubernetes a
+// negative counter (its driver removed a device and published it again) blocks all devices of the pool that
+// draw counters.
 bool DevicesInUse::is_fed(const StoredDevice& device) const {
   for (const StoredDraw& draw : device.draws) {
     if (overdrawn_pools_.contains(pool_of(draw.set))) return false;

@@ -1,8 +1,8 @@
-// Devices for claims, and whether an allocation is right, by the plainest reading of the rules: everything is
-// tried, nothing is kept. What the storms' checkers judge by; shares no code with the allocator or CEL.
+// Allocates devices and validates allocations by the plainest reading of the rules: tries everything, caches
+// nothing. The reference of the storms' checkers; shares no code with the allocator or CEL.
 //
-// Knows the selectors that storms use (storm_needs.cc), each as a predicate written by hand. Owner: one
-// checker. Cost: DevicesInUse O(devices); a search at most kNaiveStepsMax devices.
+// Knows the selectors that storms use (storm_needs.cc), each as a hand-written predicate. Owner: one checker.
+// Cost: DevicesInUse O(devices); a search at most kNaiveStepsMax devices.
 #pragma once
 
 #include <span>
@@ -19,26 +19,26 @@ enum class Naive : std::uint8_t { No, Yes, Unknown };  // Unknown: out of steps
 
 // Whether there is a predicate for this CEL text.
 bool knows_selector(std::string_view selector);
-// Whether the class and the selectors want this device. False where a selector or the class is not known.
+// Whether the class and the selectors accept this device. False for an unknown selector or class.
 bool is_selected(const StoredState& state, const StoredWant& want, const StoredDevice& device);
 bool is_tolerated(const StoredWant& want, const StoredTaint& taint);
-// What a share takes when this is asked for; false when the device's policy refuses it.
+// The consumption of a share with this request; false when the device's policy refuses it.
 bool share_of(const StoredDevice& device, const StoredAmounts& asked, StoredAmounts& amounts);
 
-// Of complete pools in their newest generation, by key.
+// Devices of complete pools in their newest generation, by key.
 std::vector<const StoredDevice*> usable_devices(const StoredState& state);
 
-// What is wrong with an allocation by itself: requests, selectors, taints of drivers, shares, constraints,
-// nodes. Empty: nothing. Devices that were never published are not judged.
+// The fault of an allocation by itself: requests, selectors, taints of drivers, shares, constraints, nodes.
+// Empty without one. Devices that were never published are not judged.
 std::string fault_of_allocation(const StoredState& state, const StoredClaim& claim);
 
-// What claims have, and what a trial takes on top of it.
+// The devices of existing allocations, and of a trial on top of them.
 class DevicesInUse {
  public:
-  // Of every claim that is allocated. `state` outlives it.
+  // Of every allocated claim. `state` outlives it.
   explicit DevicesInUse(const StoredState& state);
 
-  // Devices for all of these requests on the node, or for none of them. Yes: they are taken.
+  // Allocates devices for all of these requests on the node, or for none of them. Yes: they are taken.
   Naive allocate(std::span<const StoredClaim* const> claims, const std::string& node);
 
  private:

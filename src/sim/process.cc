@@ -7,19 +7,19 @@
 namespace berth::sim {
 namespace {
 
-// Longer than the product's own: fewer writes an hour of virtual time. Their order is what matters.
+// Longer than the product's own: fewer writes an hour of virtual time. Only their order matters.
 constexpr Duration kLease = Duration::seconds(45);
 constexpr Duration kRenewDeadline = Duration::seconds(30);
 constexpr Duration kRetry = Duration::seconds(8);
-constexpr Duration kPoll = Duration::millis(500);             // the product looks every 100 ms
-constexpr Duration kPollAfterWaking = Duration::millis(100);  // a woken leader may work for that long
+constexpr Duration kPoll = Duration::millis(500);             // the product polls every 100 ms
+constexpr Duration kPollAfterWaking = Duration::millis(100);  // a resumed leader may work for that long
 constexpr Duration kRestart = Duration::seconds(2);
 constexpr Duration kRestartMax = Duration::seconds(8);
-constexpr Duration kWakeMin = Duration::millis(1);  // two wakes of a process are no closer
+constexpr Duration kWakeMin = Duration::millis(1);  // between two wake-ups of a process
 
 }  // namespace
 
-// The world's time as a monotonic clock: what Leases are judged on.
+// The world's time as a monotonic clock: the clock of Leases.
 class WorldClock final : public Clock {
  public:
   explicit WorldClock(const EventQueue& events) : events_(events) {}

@@ -1,8 +1,8 @@
-// One operating-system process of a simulated world: parts of the control plane behind a hostile network,
-// with a clock of its own and, when it is one of several, a Lease to lead by.
+// One operating-system process of a simulated world: components of the control plane behind a hostile
+// network, with a clock of its own and, when it is one of several, a Lease.
 //
-// Owner: one HostileWorld, on one thread. A killed process leaves nothing but the requests that it had sent.
-// One that stops leading dies at once and is started again, as kube-scheduler is.
+// Owner: one HostileWorld, on one thread. A killed process leaves only the requests that it had sent. A
+// process that stops leading exits at once and is restarted, like kube-scheduler.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace berth::sim {
 struct ProcessOptions {
   std::string name;
   plane::ControlPlaneOptions parts;
-  std::string lease;          // empty: leads without being elected
+  std::string lease;          // empty: leads without an election
   Duration clock_ahead = {};  // of the world's time; negative: behind
 };
 
@@ -29,13 +29,13 @@ class Process {
   Process(ProcessNetwork& network, const api::Gates& gates, ProcessOptions options);
   ~Process();
 
-  // Begins with an empty view. Only when it does not run.
+  // Starts with an empty view. Only while stopped.
   void start();
   // SIGKILL.
   void kill();
-  // SIGTERM: gives the Lease back and ends, without waiting for answers.
+  // SIGTERM: releases the Lease and ends, without waiting for responses.
   void stop();
-  // SIGSTOP: the clock goes on, the process does not. Until resume().
+  // SIGSTOP until resume(): its clock continues, the process does not.
   void pause();
   void resume();
   void jump_clock(Duration by) { clock_ahead_ = clock_ahead_ + by; }
@@ -44,14 +44,14 @@ class Process {
   bool runs() const { return incarnation_ != nullptr; }
   bool paused() const { return paused_; }
   bool leads() const;
-  // Times that a scheduler in this process began without a memory, or went on after a pause.
+  // How often a scheduler in this process started without memory, or continued after a pause.
   int scheduler_interruptions() const { return options_.parts.scheduler ? starts_ + resumes_ : 0; }
   // Null while it does not run.
   plane::ControlPlane* plane();
   const std::string& name() const { return options_.name; }
   ProcessNetwork& network() { return network_; }
 
-  // Works off what is due. True when it did anything.
+  // Does the due work. True when there was any.
   bool step();
   // In the world's time; nothing when only a message could wake it.
   std::optional<Time> next_wake() const;
@@ -74,7 +74,7 @@ class Process {
   std::shared_ptr<Incarnation> incarnation_;  // null: not running
 };
 
-// Steps of one process at one moment; one that needs more never comes to rest, which is a defect.
+// Steps of one process at one moment; more mean that it never comes to rest, which is a defect.
 inline constexpr std::size_t kProcessStepsMax = 50'000;
 
 }  // namespace berth::sim

@@ -1,7 +1,6 @@
-// What drivers report of the health of their devices, in virtual time: the node agents of a simulated
-// cluster, without sockets.
+// Drivers' reports of device health in virtual time: the node agents of a simulated cluster, without sockets.
 //
-// Owner: one world, one thread. Keeps a HealthCache a node, as an agent does, and publishes what changed.
+// Owner: one world, one thread. Keeps a HealthCache a node, like an agent, and publishes changes.
 #pragma once
 
 #include <map>
@@ -18,9 +17,9 @@ class ReportedHealth {
   // One message of a driver, at a moment of virtual time.
   void report(const std::string& node, const std::string& driver, const health::Reports& reports, Time now);
   void note_stream(const std::string& node, const std::string& driver, health::StreamState stream, Time now);
-  // Makes stale what is due.
+  // Marks overdue devices as stale.
   void expire(Time now);
-  // When expire() has work next.
+  // When expire() must be called next.
   std::optional<Time> next_deadline() const;
 
  private:

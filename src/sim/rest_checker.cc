@@ -28,7 +28,7 @@ class Room {
     }
   }
 
-  // Takes the first node of the domain that fits. False: none, nothing is taken.
+  // Places the pod on the first node of the domain that fits. False: none does, and nothing is taken.
   bool place(const StoredPod& pod, const std::string& key, const std::string& domain,
              NodeOrder order = NodeOrder::FirstName) {
     for (const std::string& name : nodes_in(order)) {
@@ -75,7 +75,7 @@ class Room {
       const auto found = state_.claims.find(name);
       if (found == state_.claims.end()) {
         if (pod.whole_gpus == 0) return false;
-        continue;  // the binder makes that one
+        continue;  // the binder creates that one
       }
       const StoredClaim& claim = found->second;
       if (claim.allocated) {
@@ -83,7 +83,7 @@ class Room {
         continue;
       }
       if (const auto taken = shared_.find(name); taken != shared_.end()) {
-        if (taken->second != node) return false;  // perhaps usable here too
+        if (taken->second != node) return false;  // may be usable here too
         continue;
       }
       wanted.push_back(&claim);
@@ -101,7 +101,7 @@ class Room {
   const StoredState& state_;
   std::map<std::string, Free> free_;
   DevicesInUse devices_;
-  std::map<std::string, std::string> shared_;  // claims that this trial allocates: the node
+  std::map<std::string, std::string> shared_;  // claims that this trial allocates, with their node
 };
 
 std::set<std::string> domains_of(const StoredState& state, const std::string& key) {
@@ -112,8 +112,8 @@ std::set<std::string> domains_of(const StoredState& state, const std::string& ke
   return domains;
 }
 
-// Members of a gang are placed one after another and none is moved again, as in Kubernetes: a gang of unlike
-// members may fit in one order and not in another. Only one that fits whatever the order fits here.
+// Members of a gang are placed one after another and never moved again, as in Kubernetes: a gang of different
+// members may fit in one order and not in another. Here only a gang that fits in every order fits.
 bool fit_in(const StoredState& state, std::vector<const StoredPod*> pods, const std::string& key,
             const std::string& domain) {
   const auto all_fit = [&](NodeOrder order) {
@@ -150,7 +150,7 @@ class RestCheck {
     if (pod.priority >= highest_waiting_) say(std::move(sentence));
   }
 
-  // A pod that waits although every object that it needs is there.
+  // A pod that waits although every object that it needs exists.
   static bool waits(const StoredPod& pod) { return pod.node.empty() && !pod.deleting && !pod.finished(); }
 
   void check_pods() {
@@ -167,7 +167,7 @@ class RestCheck {
     }
   }
 
-  // Of no gang: on its own. A basic group with a key goes where its members are.
+  // A pod without a gang. A basic group with a key is placed where its members are.
   void check_single(const StoredPod& pod) {
     const StoredGroup* group = pod.group.empty() ? nullptr : &state_.groups.at(pod.group);
     const std::string key = group ? group->key : "";
@@ -182,7 +182,7 @@ class RestCheck {
   struct Members {
     std::int64_t bound = 0, running = 0;  // finished ones are bound, and do not run
     std::vector<const StoredPod*> waiting;
-    std::set<std::string> domains;  // of those that run
+    std::set<std::string> domains;  // of running members
   };
   Members count_members(const StoredGroup& group) const {
     Members count;
@@ -212,8 +212,8 @@ class RestCheck {
     if (members.bound >= group.min && group.scheduled != "True")
       say("I17: gang " + group.name + " is bound and its condition PodGroupInitiallyScheduled says \"" +
           group.scheduled + "\"");
-    // Finished members count for nothing any more, as in kube-scheduler, whose informer leaves them out: a
-    // late one then waits for as many others as its gang began with.
+    // Finished members do not count any more, as in kube-scheduler, whose informer leaves them out: a late
+    // member then waits for as many others as its gang began with.
     if (members.running + ssize(members.waiting) < group.min || members.waiting.empty()) return;
     if (!group.key.empty() && members.domains.size() > 1) return;  // a node changed its domain
     const std::set<std::string> domains =
@@ -254,11 +254,11 @@ class RestCheck {
     for (const auto& [name, request] : state_.requests) {
       const StoredPod* pod = state_.pod_by_uid(request.pod_uid);
       if (!pod) say("I6: bind request " + name + " is left, its pod is gone");
-      // Where one of an earlier process was in its memory, this one finds the pod bound elsewhere.
+      // A record in the memory of an earlier process is lost; this process finds the pod bound elsewhere.
       else if (!pod->node.empty() && request.phase != "Succeeded" &&
                (request.phase != "Failed" || request.node == pod->node))
         say("I17: bind request " + name + " of a bound pod says " + request.phase + " " + request.step);
-      // A decision that failed stays until another takes its place, or the pod goes.
+      // A failed decision stays until another one replaces it, or the pod is deleted.
       else if (pod->node.empty() && request.phase != "Failed")
         say("I6: bind request " + name + " (" + request.phase + " " + request.step +
             ") is left, its pod waits");

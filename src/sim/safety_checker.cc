@@ -9,8 +9,9 @@
 namespace berth::sim {
 namespace {
 
-// Excuses: a member that its user deleted, or whose node went, may have been counted by a binder that could
-// not know yet. Watches lag 30 s, a request that is called lost lands up to 40 s later, slow writes queue.
+// Excuses: a binder may have counted a member that its user deleted, or whose node was removed, before it
+// could know. Watches lag 30 s, a request that its sender gave up arrives up to 40 s later, slow writes
+// queue.
 constexpr Duration kUnknowing = Duration::seconds(150);
 
 std::string rejoin(const std::set<std::string>& names) {
@@ -43,7 +44,7 @@ Json SafetyChecker::document_of(const store::ObjectPtr& object) const {
   return parser_ ? parser_(object) : parse_json(object->bytes).value_or(Json());
 }
 
-void SafetyChecker::apply(const store::Event& event, Time now, const Writer& writer) {
+void SafetyChecker::apply(const store::WatchEvent& event, Time now, const Writer& writer) {
   struct Row {
     std::string_view resource;
     void (SafetyChecker::*handler)(const std::string& name, const Json* object);
@@ -65,7 +66,7 @@ void SafetyChecker::apply(const store::Event& event, Time now, const Writer& wri
   for (const Row& row : kRows) {
     if (row.resource != key.resource) continue;
     check_rate(key);
-    const bool gone = event.kind == store::Event::Kind::Deleted;
+    const bool gone = event.kind == store::WatchEvent::Kind::Deleted;
     const Json object = gone ? Json() : document_of(event.object);
     return (this->*row.handler)(local_name(key.ns, key.name), gone ? nullptr : &object);
   }
@@ -73,7 +74,7 @@ void SafetyChecker::apply(const store::Event& event, Time now, const Writer& wri
 
 namespace {
 
-// The Lease that a process needs to write; empty: none.
+// The Lease that a process needs for writing; empty: none.
 std::string lease_of(const std::string& process) {
   const std::string part = process.substr(0, process.find('-'));
   return part == "scheduler" || part == "binder" ? "berth-" + part : "";
@@ -85,7 +86,7 @@ bool is_free_of_terms(const std::string& resource) {
 
 }  // namespace
 
-// What leaves a process leaves it while it holds its Lease.
+// A process must hold its Lease when a write leaves it.
 void SafetyChecker::check_writer(const store::Key& key, const Writer& writer) {
   const std::string lease = lease_of(writer.process);
   if (lease.empty() || is_free_of_terms(key.resource)) return;
@@ -119,7 +120,7 @@ void SafetyChecker::repaired(const std::string& row, const std::string& was, con
   say("I16: a scheduler's model was wrong in " + row + ": " + was + " instead of " + is);
 }
 
-// A decision of an older term that landed in a newer one is withdrawn before anything comes of it.
+// A decision of an older term that arrives in a newer one is withdrawn before it has any effect.
 void SafetyChecker::check_term_of(const StoredPod& pod) {
   const auto names = state_.requests_of_pod.find(pod.uid);
   if (names == state_.requests_of_pod.end()) return;
@@ -150,7 +151,7 @@ void SafetyChecker::claim_event(const std::string& name, const Json* object) {
   claim_changed(before ? &*before : nullptr, &state_.claims.at(name));
 }
 
-// A device that was ready may say otherwise later: what was bound on the strength of it stays right.
+// A device that was ready may report otherwise later: bindings that relied on it remain right.
 void SafetyChecker::keep_attached(const StoredClaim& before, StoredClaim& after) {
   for (const StoredResult& result : after.results) {
     const auto told = before.true_.find(result.device);
@@ -160,7 +161,7 @@ void SafetyChecker::keep_attached(const StoredClaim& before, StoredClaim& after)
   }
 }
 
-// Requests in memory, and those of a gang's record, are judged by what comes of them.
+// Requests in memory, and those of a gang's record, are judged by their results.
 void SafetyChecker::request_event(const std::string& name, const Json* object) {
   if (!object) {
     state_.gang_records.erase(name);
@@ -267,7 +268,7 @@ void SafetyChecker::check_claims_of(const StoredPod& pod) {
 
 void SafetyChecker::check_node_of(const StoredPod& pod) {
   const StoredNode* node = find(state_.nodes, pod.node);
-  if (!node) return;  // gone while the binding was under way
+  if (!node) return;  // deleted during the binding
   const Time* decided = find(decided_at_, pod.uid);
   std::int64_t cpu_millis = 0, pods = 0;
   for (const auto& [name, other] : state_.pods) {
@@ -280,7 +281,7 @@ void SafetyChecker::check_node_of(const StoredPod& pod) {
         std::to_string(pods) + " pods, which is more than it offers, since pod " + pod.name + " is bound");
 }
 
-// The least that a scheduler may have decided by. `decided`: when it did, if that is known.
+// The smallest amount that a scheduler may have used. `decided`: when it decided, if known.
 std::int64_t SafetyChecker::least_known(const std::map<std::string, OldAmount>& old, const std::string& key,
                                         std::int64_t now, const Time* decided) const {
   const OldAmount* before = find(old, key);
@@ -311,7 +312,7 @@ void SafetyChecker::check_gang_of(const StoredPod& pod, const StoredGroup& group
         " members that it needs are bound or prepared (not: " + rejoin(missing) + ")");
 }
 
-// By the labels that nodes have now, or by those that they had when members were bound there.
+// By the nodes' current labels, or by those at the time when members were bound there.
 void SafetyChecker::check_domain_of(const StoredPod& pod, const StoredGroup& group) {
   std::set<std::string> now, at_bind;
   for (const std::string& name : state_.members[group.name]) {
@@ -385,7 +386,7 @@ void SafetyChecker::check_allocation(const StoredClaim& claim) {
       if (want.all) check_all(claim, want);
 }
 
-// An All request has every device that it selects, on the node of those that it has.
+// An All request has every device that it selects, on the node of its devices.
 void SafetyChecker::check_all(const StoredClaim& claim, const StoredWant& want) {
   std::set<std::string> has;
   std::string node;
@@ -402,8 +403,8 @@ void SafetyChecker::check_all(const StoredClaim& claim, const StoredWant& want) 
           device->key);
 }
 
-// Only pods that have ended have it: who sees those end before it sees their claim allocated may give its
-// shares and counters away until the claim is cleared.
+// Only finished pods have it: a scheduler that sees those finish before it sees their claim allocated may
+// give its shares and counters away until the claim is deallocated.
 bool SafetyChecker::is_left_over(const std::string& name) const {
   const StoredClaim& claim = state_.claims.at(name);
   return !claim.reserved.empty() &&
@@ -469,7 +470,7 @@ void SafetyChecker::request_changed(const StoredRequest* before, const StoredReq
         (pod->node.empty() ? "is not bound" : "is bound to " + pod->node));
 }
 
-// A member that is decided alone waits for nobody: later edits of its group do not reach it.
+// A member with a single decision waits for no other member: later edits of its group do not affect it.
 void SafetyChecker::note_minimum(const StoredRequest& request) {
   min_when_decided_.erase(request.pod_uid);
   const StoredPod* pod = request.group_size == 1 ? state_.pod_by_uid(request.pod_uid) : nullptr;
@@ -499,7 +500,7 @@ void SafetyChecker::slice_changed(const std::string& name, const StoredSlice& af
     if (published.count(device.key) == 0) absent_.insert(device.key);
 }
 
-// Counters and groups of a device that its driver took back are unknown, also while a claim holds it.
+// Counters and groups of a device that its driver removed are unknown, also while a claim holds it.
 bool SafetyChecker::was_published(const std::string& device) const {
   if (absent_.count(device) > 0) return false;
   const Time* returned = find(returned_, device);

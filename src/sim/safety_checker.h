@@ -1,11 +1,10 @@
-// What must hold after every single write, checked from the stored JSON as it is written.
+// What must hold after every single write, checked from the stored JSON at the write.
 //
-// Sentences begin with the invariant: I1 devices, shares, counters and compatibility groups; I2 what a claim
-// asks for; I3 a bound pod's claims;
-// I4 a gang begins whole; I5 one topology domain; I7 a pod is bound once, and within what its node offers;
-// I8 terms of leaders; I15 writes of an object; I16 repairs of models; I17 conditions and phases tell the
-// truth. Also what ConductChecker says. What users, drivers and rivals do themselves is not held against the
-// control plane: see Excuses in the .cc file. Owner: one storm. Cost: some microseconds a write.
+// Sentences begin with the invariant: I1 devices, shares, counters and compatibility groups; I2 a claim's
+// requests; I3 a bound pod's claims; I4 a gang begins whole; I5 one topology domain; I7 a pod is bound once,
+// and within its node's allocatable; I8 terms of leaders; I15 writes of an object; I16 repairs of models; I17
+// conditions and phases are true. Includes the sentences of ConductChecker. Actions of users, drivers and
+// rivals are excused: see Excuses in the .cc file. Owner: one storm. Cost: some microseconds a write.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +21,9 @@
 
 namespace berth::sim {
 
-inline constexpr std::size_t kBrokenMax = 8;  // sentences that are kept
+inline constexpr std::size_t kBrokenMax = 8;  // further ones are dropped
 
-// Who wrote: a process, and when the request left it. Empty: a user, a driver, a rival.
+// The writer: a process, and when the request left it. Empty: a user, a driver, a rival.
 struct Writer {
   std::string process;
   Time left;
@@ -35,28 +34,28 @@ inline constexpr std::uint32_t kWritesAMinuteMax = 60;
 
 class SafetyChecker {
  public:
-  // Sentences that begin with a text in `ignored` are not kept: for who looks behind a known defect.
+  // Sentences that begin with a text in `ignored` are dropped: for searching beyond a known defect.
   using Parser = std::function<Json(const store::ObjectPtr& object)>;
-  // `parser`: gives what parse_json() makes of an object's bytes. Empty: parse_json().
+  // `parser`: returns the result of parse_json() for an object's bytes. Empty: parse_json().
   explicit SafetyChecker(std::vector<std::string> ignored = {}, Parser parser = nullptr)
       : ignored_(std::move(ignored)), parser_(std::move(parser)) {}
 
   // One event of the store, at a moment of virtual time.
-  void apply(const store::Event& event, Time now, const Writer& writer = {});
-  // A scheduler found a row of its model wrong, and made it anew.
+  void apply(const store::WatchEvent& event, Time now, const Writer& writer = {});
+  // A scheduler found a wrong row in its model, and rebuilt it.
   void repaired(const std::string& row, const std::string& was, const std::string& is);
 
   const StoredState& state() const { return state_; }
   const std::vector<std::string>& broken() const { return broken_; }
   void scheduler_interrupted() { fairness_.scheduler_interrupted(); }
-  // What a rival allocated: the control plane could not know, and two schedulers may always race.
+  // A rival's allocation: the control plane could not know, and two schedulers may always race.
   void excuse_claim(const std::string& uid) { rivalled_.insert(uid); }
-  // Members of this group that are gone, or whose node is: it may stay below its minimum by so many.
+  // Members of this group that are gone, or whose node is: it may stay below its minimum by that many.
   std::int64_t lost_members(const std::string& group) const {
     const auto lost = lost_.find(group);
     return lost == lost_.end() ? 0 : static_cast<std::int64_t>(lost->second.size());
   }
-  // An edit after its first binding changes nothing about what a gang was promised.
+  // An edit after the first binding does not change the minimum of a gang.
   std::int64_t min_when_begun(const StoredGroup& group) const {
     const auto begun = begun_.find(group.uid);
     return begun == begun_.end() ? group.min : std::min(begun->second, group.min);
@@ -69,7 +68,7 @@ class SafetyChecker {
   void say_if(std::string sentence) {
     if (!sentence.empty()) say(std::move(sentence));
   }
-  // What one object says now; null: it is gone.
+  // The current state of one object; null: deleted.
   void pod_event(const std::string& name, const Json* object);
   void claim_event(const std::string& name, const Json* object);
   void request_event(const std::string& name, const Json* object);
@@ -112,13 +111,13 @@ class SafetyChecker {
   Time now_;
   store::Revision revision_ = 0;
   std::vector<std::string> broken_;
-  std::set<std::string> rivalled_;                        // UIDs of claims
-  std::map<std::string, std::int64_t> begun_;             // by UID of the group: its minimum then
-  std::map<std::string, Time> decided_at_;                // by UID of a pod: its latest request
+  std::set<std::string> rivalled_;             // UIDs of claims
+  std::map<std::string, std::int64_t> begun_;  // by UID of the group: its minimum then
+  std::map<std::string, Time> decided_at_;     // by UID of a pod: when its latest request was written
   std::map<std::string, std::int64_t> min_when_decided_;  // by UID of a pod: of its group
   std::map<std::string, Time> relabelled_;                // nodes
   std::map<std::string, std::string> domain_at_bind_;     // by UID of the pod
-  std::map<std::string, std::vector<Time>> lost_;         // group: when members that had requests went
+  std::map<std::string, std::vector<Time>> lost_;         // group: when members with requests were deleted
   struct OldAmount {
     std::int64_t amount = 0;
     Time changed;
@@ -130,16 +129,16 @@ class SafetyChecker {
 
   std::map<std::string, OldAmount> old_min_;  // group: before an edit
   std::map<std::string, OldAmount> old_cpu_;  // UID of a pod: before a resize
-  std::set<std::string> absent_;              // devices that their driver took back
-  std::map<std::string, Time> returned_;      // devices that were absent, by when they came again
-  // Of parts' Leases: by name, who holds it since when.
+  std::set<std::string> absent_;              // devices that their driver removed
+  std::map<std::string, Time> returned_;      // devices that were absent, with the time of their return
+  // The components' Leases by name: the holder, and since when.
   struct Holder {
     std::string process;
     Time since;
   };
   std::map<std::string, std::vector<Holder>> lease_holders_;
   std::int64_t latest_epoch_ = 0;
-  std::map<std::string, Time> superseded_;  // requests of an older term that landed in a newer one
+  std::map<std::string, Time> superseded_;  // requests of an older term that arrived in a newer one
   struct Minute {
     std::int64_t minute = 0;
     std::uint32_t writes = 0;

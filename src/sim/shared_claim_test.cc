@@ -1,4 +1,4 @@
-// 256 pods, the most that one claim can have, that want it at the same moment: counted in writes.
+// 256 pods, the maximum for one claim, that want it at the same moment: counted in writes.
 #include <gtest/gtest.h>
 
 #include "base/testing/source_dir.h"

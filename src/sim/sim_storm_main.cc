@@ -1,4 +1,4 @@
-// One worker of the storm: tools/storm.py starts several and adds up what they print.
+// One worker of the storm: tools/storm.py starts several and adds up their output.
 //
 //   sim-storm run FIRST STEP COUNT    seeds FIRST, FIRST+STEP, …: one JSON line before and after each
 //   sim-storm only SEED|FILE [trace]  one storm; what broke; with every write and fault
@@ -7,8 +7,8 @@
 //
 //   sim-storm defects                 names of the museum, each with the invariants that see it
 //
-// Words --ignore=TEXT behind them: sentences that begin so are not held against a storm. --defect=NAME: one
-// of the museum is switched on, and only the invariants that see it are judged.
+// Options after them: --ignore=TEXT drops sentences with this prefix. --defect=NAME switches on one of the
+// museum, and judges only the invariants that detect it.
 #include <cstdio>
 #include <fstream>
 #include <optional>

@@ -85,7 +85,7 @@ std::vector<StoredWant> read_wants(const Json& request) {
   return wants;
 }
 
-// One text a value, with its type, so that equal texts are equal values.
+// One text per value, with its type, so that equal texts are equal values.
 std::set<std::string> values_of(const Json& attribute) {
   std::set<std::string> values;
   if (!attribute.is_object()) return values;
@@ -385,7 +385,7 @@ bool StoredState::is_held(const std::string& claim_name, const StoredPod& pod) c
 }
 
 bool StoredState::is_prepared(const StoredPod& pod) const {
-  // The claim for extended resources is made and held by the same rungs as the others.
+  // The claim for extended resources is created and reserved by the same steps as the others.
   return has_request(pod) && pod.claims_known &&
          std::all_of(pod.claims.begin(), pod.claims.end(),
                      [&](const std::string& claim) { return is_held(claim, pod); });

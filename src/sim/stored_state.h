@@ -1,7 +1,7 @@
-// What the stored objects say, read from their JSON and nothing else: what the invariant checkers look at.
+// The stored objects, read from their JSON and nothing else: the input of the invariant checkers.
 //
-// Shares no code with the model, the allocator, the typed decoders or the binder, so that a mistake there
-// cannot hide itself. Owner: one storm. Cost: one JSON document an event.
+// Shares no code with the model, the allocator, the typed decoders or the binder, so that no mistake there is
+// hidden. Owner: one storm. Cost: one JSON document an event.
 #pragma once
 
 #include <array>
@@ -41,9 +41,9 @@ struct StoredTaint {
   std::string key, value, effect;
 };
 
-// What a claim asks for under one name.
+// A claim's request under one name.
 struct StoredWant {
-  std::string name;  // "request" or "request/alternative", as results have it
+  std::string name;  // "request" or "request/alternative", as in results
   std::string device_class;
   std::vector<std::string> selectors;  // CEL
   std::int64_t count = 1;
@@ -68,7 +68,7 @@ struct StoredClaim {
   std::string name, uid, owner_uid;
   bool deleting = false;
   bool allocated = false;
-  bool has_finalizer = false;  // that keeps it while it is in use
+  bool has_finalizer = false;  // that protects it while it is in use
   std::vector<StoredResult> results;
   Json node_selector;
   std::set<std::string> reserved;                      // UIDs
@@ -80,7 +80,7 @@ struct StoredClaim {
 struct StoredRequest {
   std::string name, pod_name, pod_uid, node, phase, step, decision;
   std::int64_t epoch = 0, failed_attempts = 0, group_size = 0;  // members of its decision
-  std::string next_attempt;                                     // of the standing decision
+  std::string next_attempt;                                     // of the current decision
   bool is_failing() const { return phase == "Failed" || step == "RollingBack" || step == "RolledBack"; }
   bool is_live() const { return phase != "Succeeded" && phase != "Failed"; }
 };
@@ -105,7 +105,7 @@ struct StoredDraw {
   std::set<std::string> groups;
 };
 
-// How a share's amount follows from what was asked: the first step from `min` that reaches it.
+// A share's amount as a function of the request: the first step from `min` that reaches it.
 struct StoredRange {
   std::int64_t fallback = 0, min = 0, step = 0, max = 0;
 };
@@ -122,7 +122,7 @@ struct StoredDevice {
   bool tainted() const { return !taints.empty(); }
 };
 
-// A DeviceTaintRule; what is empty names all.
+// A DeviceTaintRule; an empty field matches everything.
 struct StoredTaintRule {
   std::string driver, pool, device;
   StoredTaint taint;
@@ -144,7 +144,7 @@ struct StoredSlice {
 inline constexpr std::array<std::string_view, 8> kStepNames = {
     "", "Reserving", "WaitingForDevices", "WaitingForGang", "Binding", "Bound", "RollingBack", "RolledBack"};
 
-// Objects of the namespace "default" and cluster-scoped ones go by their name, others by "namespace/name".
+// Objects of the namespace "default" and cluster-scoped ones are known by name, others by "namespace/name".
 class StoredState {
  public:
   std::map<std::string, StoredPod> pods;
@@ -164,17 +164,17 @@ class StoredState {
   std::map<std::string, std::int64_t> counters;                      // ever published
   std::map<std::string, std::set<std::string>> devices_of_set;       // "driver/pool/set": keys
 
-  const StoredPod* pod_by_uid(const std::string& uid) const;  // null when there is none
+  const StoredPod* pod_by_uid(const std::string& uid) const;  // null when none exists
   bool selects(const Json& node_selector, const std::string& node) const;
-  // Where the binder is with a request, as an index of kStepNames. Steps that it does not write down are read
-  // from the objects.
+  // The binder's progress with a request, as an index of kStepNames. Steps that it does not record are
+  // derived from the objects.
   std::size_t step_of(const StoredRequest& request) const;
-  bool has_request(const StoredPod& pod) const;  // one that is not failing; in a record of a gang it cannot
+  bool has_request(const StoredPod& pod) const;  // that is not failing; one in a record of a gang cannot fail
   // By this consumer of the claim, or by one of them: the pod itself, or its group.
   bool is_entry_of(const StoredClaim& claim, const std::string& uid, const StoredPod& pod) const;
   bool has_reserved(const StoredClaim& claim, const StoredPod& pod) const;
   bool is_held(const std::string& claim, const StoredPod& pod) const;  // allocated to it, devices attached
-  // As the barrier of gangs wants it: a request that is not failing and every claim held.
+  // As the gang barrier requires: a request that is not failing and every claim held.
   bool is_prepared(const StoredPod& pod) const;
   void put_pod(StoredPod pod);
   void erase_pod(const std::string& name);
@@ -185,7 +185,7 @@ class StoredState {
   void put_slice(const std::string& name, StoredSlice slice);
 };
 
-// By which objects are known here.
+// The name of an object in this class.
 std::string local_name(std::string_view ns, std::string_view name);
 StoredPod read_pod(const Json& object);
 StoredClaim read_claim(const Json& object);

@@ -16,15 +16,15 @@ namespace {
 using api::Kind;
 using client::Verb;
 
-constexpr Duration kSlice = Duration::seconds(5);            // between two looks at what is broken
+constexpr Duration kSlice = Duration::seconds(5);            // between two checks for violations
 constexpr Duration kBindingTimeout = Duration::seconds(60);  // of devices that never become ready
-constexpr Duration kRestsAgain = Duration::seconds(60);      // until the next look at room that is kept
-constexpr int kLooksBesideKeptRoom = 4;                      // longer than room is kept that nobody leaves
+constexpr Duration kRestsAgain = Duration::seconds(60);      // until the next check while room is reserved
+constexpr int kLooksBesideKeptRoom = 4;                      // longer than room stays reserved without use
 constexpr Duration kRepublishGap = Duration::millis(700);    // between the two slices of a pool
 constexpr std::uint64_t kEventsKeptOneIn = 8;                // seeds
 constexpr Duration kSettleFirst = Duration::seconds(5);      // before the first step
 
-// Hears what schedulers had to repair in their models.
+// Receives the schedulers' repairs of their models.
 class RepairsHeard final : public scheduling::DecisionLog {
  public:
   explicit RepairsHeard(SafetyChecker& checker) : checker_(checker) {}
@@ -48,7 +48,7 @@ class Storm {
     cluster_.gpus_per_node = plan.gpus_per_node;
     cluster_.cpus_per_node = plan.cpus_per_node;
     world_ = HostileWorld::make({plan.seed, ""}).value();
-    heard_ = world_->history().listen("", [this](const store::Event& event) { on_write(event); });
+    heard_ = world_->history().listen("", [this](const store::WatchEvent& event) { on_write(event); });
     world_->network().keeps_events = plan.seed % kEventsKeptOneIn == 0;
     world_->network().note = [this](FaultClass fault) { note(fault); };
     world_->network().departed = [this] { look_at_aimed(); };
@@ -96,15 +96,15 @@ class Storm {
   };
   static Handler handler_of(std::string_view name);
 
-  // False as soon as a write broke something.
+  // False as soon as a write broke an invariant.
   bool advance(Time end) {
     while (world_->now() < end && checker_.broken().empty())
       world_->run_until(std::min(end, world_->now() + kSlice));
     return checker_.broken().empty();
   }
 
-  // Room that is kept for a higher priority may stand idle for a while: who would fit is held against the
-  // storm when nobody was bound for longer than room is kept that nobody leaves.
+  // Room that is reserved for a higher priority may be idle for a while: unplaced pods that fit count as a
+  // violation when no pod was bound for longer than room stays reserved without use.
   void judge_rest(Time end) {
     result_.at_rest = true;
     result_.broken = broken_at_rest(checker_, KeptRoom::Possible);
@@ -125,7 +125,7 @@ class Storm {
                     [&](const std::string& sentence) { return sentence.starts_with(prefix); });
   }
 
-  void on_write(const store::Event& event) {
+  void on_write(const store::WatchEvent& event) {
     ++result_.writes;
     if (options_.trace)
       options_.trace(format_micro_time(world_->now()) + " " + std::to_string(static_cast<int>(event.kind)) +
@@ -166,7 +166,7 @@ class Storm {
 
   // --- steps that wait for a state ---
 
-  // Carries a step out, or keeps it until its state is there.
+  // Carries a step out, or keeps it until its state is reached.
   void begin(const Json& step, Handler handler) {
     const std::string_view wanted = step.string_at("when");
     if (wanted.empty()) return (this->*handler)(step);
@@ -174,7 +174,7 @@ class Storm {
     aimed_.push_back({static_cast<std::size_t>(row - kStormStates.begin()), handler, &step});
     look_at_aimed();
   }
-  // Inside a write, so what is due happens behind it, in the same moment.
+  // It runs inside a write, so due steps are queued behind it, in the same moment.
   void look_at_aimed() {
     if (aimed_.empty() || healed_) return;
     const States now = states();
@@ -186,7 +186,7 @@ class Storm {
         });
     std::erase_if(aimed_, [&](const Aimed& aimed) { return now[aimed.state]; });
   }
-  // The step about the pod whose request is in this state, its group and its node, where it names none.
+  // The step with the pod whose request is in this state, its group and its node, where it names none.
   Json aimed_at(const Json& step, std::size_t row) const {
     const StoredState& state = checker_.state();
     Json aimed = step;
@@ -214,7 +214,7 @@ class Storm {
     }
   }
 
-  // A node's lease that needs no renewal: heartbeats are no part of what is tried here, and many.
+  // A node's lease that needs no renewal: heartbeats are many and not under test.
   static Json standing_lease(const std::string& node) {
     Json lease = Json::object({{"apiVersion", "coordination.k8s.io/v1"}, {"kind", "Lease"}});
     lease["metadata"] = Json::object({{"name", node}, {"namespace", "kube-node-lease"}});
@@ -337,7 +337,7 @@ class Storm {
     if (patch(Kind::PodGroup, name_in(step), body).ok()) note(FaultClass::GroupEdited);
   }
 
-  // Another scheduler that takes one free GPU for a claim of its own, and gives it back later.
+  // Another scheduler that takes one free GPU for a claim of its own, and releases it later.
   void do_rival(const Json& step) {
     const StoredState& state = checker_.state();
     for (const auto& [slice_name, slice] : state.slices)
@@ -371,7 +371,7 @@ class Storm {
     remove(Kind::ResourceClaim, name);
   }
 
-  // What is attached says for a moment that it is not; the fabric corrects it.
+  // An attached device is briefly reported as detached; the fabric corrects it.
   void do_flap_fabric(const Json&) {
     const auto claims = checker_.state().claims;
     for (const auto& [name, claim] : claims) {
@@ -399,7 +399,7 @@ class Storm {
       create(standing_lease(storm_node_name(number)));
     });
   }
-  // Changes a node until the time is over.
+  // Changes a node for the given time.
   void change_node(const Json& step, const Json& body, const Json& back) {
     if (!patch(Kind::Node, node_name_in(step), body).ok()) return;
     note(FaultClass::NodeChanged);
@@ -551,8 +551,8 @@ class Storm {
     world_->network().outage_until = world_->now() + lasting(step);
   }
 
-  // All trouble ends: what was broken is whole, what was away is back, and clocks agree again. Steps that
-  // last longer end by themselves, and find nothing left to do.
+  // Ends all faults: what was broken is repaired, what was removed returns, and clocks agree again. Steps
+  // that last longer end by themselves, and have nothing left to do.
   void heal() {
     healed_ = true;
     world_->network().outage_until = world_->now();
@@ -574,7 +574,7 @@ class Storm {
       back["metadata"]["labels"] = storm_node(cluster_, node).part("metadata").part("labels");
       patch(Kind::Node, storm_node_name(node), back);
     }
-    // Devices that never become ready keep their pods waiting for ever, and others out.
+    // Devices that never become ready keep their pods waiting for ever, and block others.
     for (const auto& [name, words] : made_) {
       const std::string_view fabric = words.string_at("fabric");
       if (fabric == "never" || fabric.starts_with("fail") || fabric == kReadyTooLate) remove(Kind::Pod, name);
@@ -589,7 +589,7 @@ class Storm {
   RepairsHeard repairs_{checker_};
   StormResult result_;
   std::shared_ptr<void> heard_;
-  std::map<std::string, Json> made_;  // pods, by name: their words
+  std::map<std::string, Json> made_;  // pods, by name: their short forms
   std::map<int, std::int64_t> generations_;
   std::vector<Aimed> aimed_;
   bool healed_ = false;

@@ -12,14 +12,14 @@
 
 namespace berth::sim {
 
-// What was going on somewhere when a fault struck: the steps of bind requests that are not done, and these.
+// The state of the system when a fault struck: the steps of unfinished bind requests, and these.
 inline constexpr std::array<std::string_view, 11> kStormStates = {
     "decided",     "Reserving",  "WaitingForDevices", "WaitingForGang", "Binding", "Bound",
     "RollingBack", "RolledBack", "creating",          "refused",        "nothing"};
 using Coverage = std::array<std::array<std::uint64_t, kFaultClassCount>, kStormStates.size()>;
 
 struct StormResult {
-  std::vector<std::string> broken;  // sentences; empty: everything held
+  std::vector<std::string> broken;  // sentences; empty: no violation
   bool at_rest = false;             // found at the end, not at a write
   FaultCounts faults = {};
   Coverage coverage = {};
@@ -28,18 +28,18 @@ struct StormResult {
   std::uint64_t pods = 0;  // created
   std::uint64_t bindings = 0;
   std::set<std::string> done;  // pods that run at the end, or have finished
-  std::uint64_t digest = 0;    // of every object at the end: the same for the same plan
+  std::uint64_t digest = 0;    // of every object at the end: equal for equal plans
 };
 
 struct StormOptions {
-  std::function<void(const std::string&)> trace = nullptr;  // hears of every write and fault, for a person
-  std::vector<std::string> ignored = {};  // beginnings of sentences that are not held against the storm
+  std::function<void(const std::string&)> trace = nullptr;  // called for every write and fault, for a person
+  std::vector<std::string> ignored = {};                    // prefixes of sentences that do not count
 };
 
-// The same without what happens to processes: none is killed, stopped or paused, no clock jumps.
+// The plan without faults of processes: none is killed, stopped or paused, no clock jumps.
 StormPlan without_process_faults(StormPlan plan);
 
-// Refuses a step that it does not know. Ends early when a write breaks an invariant.
+// Refuses unknown steps. Ends early when a write breaks an invariant.
 Result<StormResult> run_storm(const StormPlan& plan, const StormOptions& options = {});
 
 }  // namespace berth::sim

@@ -8,7 +8,7 @@
 namespace berth::sim {
 namespace {
 
-// Devices of a kind are chosen by their attribute `type`; `$type` stands for that attribute, `$of` for the
+// Devices of a kind are selected by their attribute `type`; `$type` stands for that attribute, `$of` for the
 // attributes, `$holds` for the capacity of the driver.
 constexpr std::string_view kNeeds = R"(
 mig-1g:

@@ -1,6 +1,6 @@
-// What the pods of storms ask of devices, by name: rows of the table in storm_needs.cc.
+// The device requests of the pods in storms, by name: rows of the table in storm_needs.cc.
 //
-// Pure, any thread; the table is read once a program.
+// Pure, any thread; the table is read once per program.
 #pragma once
 
 #include <span>

@@ -69,7 +69,7 @@ Json shared_device(const std::string& name, const char* type) {
                        {"capacity", Json::object({{"bandwidth", amount("100")}})}});
 }
 
-// What must not be taken comes first, so that it is tried, and refused.
+// Devices that must not be allocated come first, so that they are tried and refused.
 JsonArray node_devices(const StormCluster& cluster, int number, const std::vector<std::string>& without) {
   JsonArray devices;
   const auto add = [&](Json device) {
@@ -210,7 +210,7 @@ std::vector<Json> storm_basics(const StormCluster& cluster) {
                            fabric_slice(cluster),
                            net_slice()};
   for (const StormNeed& need : storm_needs()) {
-    const bool looks = need.name == "look-at-all";  // refused where users may not
+    const bool looks = need.name == "look-at-all";  // refused where users have no admin access
     if (!looks) all.push_back(claim_template(need, "default"));
     if (looks || need.name == "one-gpu") all.push_back(claim_template(need, kStormNamespace));
   }
@@ -219,7 +219,7 @@ std::vector<Json> storm_basics(const StormCluster& cluster) {
 
 namespace {
 
-// One need of a pod, the number-th.
+// One need of a pod, the `number`-th.
 void add_need(std::string_view need, std::size_t number, Json& spec, Json& container) {
   constexpr std::string_view kShared = "claim/";
   if (need == "extended") {

@@ -1,10 +1,10 @@
-// The objects of storms: a cluster of racks with several kinds of devices, and what users ask of it.
+// The objects of storms: a cluster of racks with several kinds of devices, and what users request of it.
 //
 // Pure. Device kinds, by their attribute `type`: `gpu` (whole ones that differ in model, memory, firmware,
 // NUMA node, links and board; one on odd nodes is degraded, by a taint), `mig-1g`, `vgpu` and `whole` (one
-// more GPU a node, cut in one of these ways), `shared-nic` and `nic` (of the same lanes: shares of one, or
-// the other), `uplink` (any node, shares), `fabric` (any node, with binding conditions). A need is a row of
-// storm_needs.h.
+// more GPU a node, partitioned in one of these ways), `shared-nic` and `nic` (of the same lanes: shares of
+// one, or the other), `uplink` (any node, shares), `fabric` (any node, with binding conditions). A need is a
+// row of storm_needs.h.
 #pragma once
 
 #include <string>
@@ -22,10 +22,10 @@ struct StormCluster {
   int fabric_cards = 4;
 };
 
-// Beside "default"; its users may look at devices that are in use.
+// A second namespace; its users have admin access to devices.
 inline constexpr std::string_view kStormNamespace = "team-b";
 
-// The fabric attaches at the very moment at which the binder gives up.
+// The fabric attaches exactly when the binder gives up.
 inline constexpr std::string_view kReadyTooLate = "ready-after 60s";
 
 std::string storm_node_name(int number);  // from 1
@@ -33,15 +33,14 @@ Json storm_node(const StormCluster& cluster, int number);
 // The pool of one node: its counters' slice and its devices' slice. Devices named in `without` are left out.
 std::vector<Json> storm_slices(const StormCluster& cluster, int number, std::int64_t generation,
                                const std::vector<std::string>& without);
-// What does not belong to one node: a namespace, device classes, claim templates, priority classes, slices.
+// Objects that belong to no node: a namespace, device classes, claim templates, priority classes, slices.
 std::vector<Json> storm_basics(const StormCluster& cluster);
 
 // Names of namespaced objects may begin with a namespace: "team-b/pod-3".
 //
-// {name, group, need, cpuMillis, runS, priority, fabric} as a Pod. `need`: empty, or needs joined
-// by
-// "+", each of which is a row of storm_needs.h, "extended" (an extended resource) or "claim/NAME" (a claim
-// that pods share).
+// {name, group, need, cpuMillis, runS, priority, fabric} as a Pod. `need`: empty, or needs joined by "+",
+// each of which is a row of storm_needs.h, "extended" (an extended resource) or "claim/NAME" (a claim that
+// pods share).
 Json storm_pod(const Json& words);
 // {name, min, topology, priority, claim} as a PodGroup; without `min` its policy is basic. Its
 // members whose need is `claim` share one claim.

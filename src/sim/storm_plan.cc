@@ -43,7 +43,7 @@ class Maker {
     make_cluster_changes();
     make_process_trouble();
     make_network_trouble();
-    // I12's limit holds beside the trouble of the others; with more of it the critical gang waits longer.
+    // I12's limit allows for the faults of the others; with more of them the critical gang waits longer.
     make_aimed();
     std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
                      [](const Json& a, const Json& b) { return a.int_at("atMs") < b.int_at("atMs"); });
@@ -76,7 +76,7 @@ class Maker {
     plan_.binders = row.binders;
   }
 
-  // Small enough that devices run out, and that choices have to be taken back.
+  // Small enough that devices run out, and that choices must be undone.
   void choose_cluster() {
     struct Row {
       int racks, nodes, gpus, cpus;
@@ -149,7 +149,7 @@ class Maker {
     }
   }
 
-  // Needs most of a rack, while smaller pods of lower priority keep coming.
+  // Needs most of a rack, while smaller pods of lower priority keep arriving.
   void make_critical_gang() {
     const std::int64_t at = 30'000 + below(60'000);
     const std::int64_t members = plan_.nodes_per_rack * (plan_.gpus_per_node / 2);
@@ -283,7 +283,7 @@ class Maker {
     if (chance(40)) step(below(kTroubleMs - 20'000), "outage").append("forMs", 100 + below(15'000));
   }
 
-  // Who writes in a state.
+  // The writing component in a state.
   std::string writer_in(std::string_view state) {
     if (plan_.schedulers == 0 || chance(15)) return process();
     const bool scheduler =
@@ -292,7 +292,7 @@ class Maker {
     return (scheduler ? "scheduler-" : "binder-") + std::to_string(1 + pick(count));
   }
 
-  // Faults that wait until a binding is at a certain step, and strike it there.
+  // Faults that wait until a binding is at a certain step, and strike then.
   void make_aimed() {
     for (int i = kAimedMin + pick(kAimedMore); i > 0; --i) {
       const AimedKind& kind = kAimedKinds[random_.below(kAimedKinds.size())];
@@ -303,7 +303,7 @@ class Maker {
       if (kind.of_process) aimed.append("process", writer);
       aimed.append("forMs", kind.least_ms + below(kind.more_ms));
       kind.rest(*this, aimed, i);
-      // Pods of requests are found when the state is there; else somebody is named now.
+      // Pods of requests are selected in the state; otherwise one is named now.
       const bool of_request = std::find(kStepNames.begin() + 1, kStepNames.end(), state) != kStepNames.end();
       if (kind.of_pod && !of_request && state != "decided")
         aimed.append("name", names_[random_.below(names_.size())]);
@@ -372,7 +372,7 @@ class Maker {
   SeededRandom random_;
   StormPlan plan_;
   int pods_ = 0;
-  bool contended_ = false;  // something critical comes, and nothing but it runs for ever
+  bool contended_ = false;  // a critical gang exists, and only it runs for ever
   std::vector<std::string> names_;
   std::vector<std::string> groups_;
 };
@@ -381,7 +381,7 @@ class Maker {
 
 namespace {
 
-// What befell a binder befalls the scheduler of its number, or the last one.
+// A binder's faults go to the scheduler with its number, or to the last one.
 StormPlan with_binders_in_schedulers(StormPlan plan) {
   constexpr std::string_view kBinder = "binder-";
   for (Json& step : plan.steps)

@@ -1,8 +1,8 @@
-// What happens in one storm and when: made from a seed, written to and read from a file that a person can
-// edit.
+// What happens in one storm and when: generated from a seed, written to and read from a file that a person
+// can edit.
 //
-// Pure. A step is a JSON object {atMs, do, …}; docs of the words: src/sim/README.md. Steps do not depend on
-// each other's chance, so any of them can be left out.
+// Pure. A step is a JSON object {atMs, do, …}; src/sim/README.md documents the words. The random numbers of
+// steps are independent, so any step can be left out.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ namespace berth::sim {
 
 struct StormPlan {
   std::uint64_t seed = 1;
-  int schedulers = 0;  // with a Lease when there are two; 0: one process does everything
+  int schedulers = 0;  // with a Lease when there are two; 0: one process runs everything
   int binders = 0;
-  bool in_memory = false;  // every scheduler binds, and keeps what does not wait in memory: no binders
+  bool in_memory = false;  // every scheduler binds, and stores only bindings that wait: no binders
   int racks = 3;
   int nodes_per_rack = 3;
   int gpus_per_node = 4;
@@ -26,11 +26,11 @@ struct StormPlan {
   std::vector<Json> steps;  // by time
 };
 
-// All trouble ends, and users stop.
+// All faults end, and users stop.
 inline constexpr Duration kStormHeals = Duration::seconds(480);
-// From then on everything must have come to rest.
+// From then on everything must be at rest.
 inline constexpr Duration kStormRests = Duration::seconds(300);
-// Who waits beside room that may be kept for a higher priority must have it by then, one after the other.
+// Pods that wait beside room reserved for a higher priority must be placed by then, one after the other.
 inline constexpr Duration kStormRestsMax = Duration::seconds(1800);
 
 // Plans of these seeds and of higher ones are in_memory.
@@ -39,7 +39,7 @@ inline constexpr std::uint64_t kInMemorySeeds = 1'000'000;
 StormPlan make_storm_plan(std::uint64_t seed);
 
 std::string storm_plan_text(const StormPlan& plan);
-// Refuses what is no plan, naming `file`.
+// Refuses a text that is no plan, naming `file`.
 Result<StormPlan> parse_storm_plan(std::string_view text, std::string_view file);
 
 }  // namespace berth::sim

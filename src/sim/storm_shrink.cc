@@ -7,7 +7,7 @@
 namespace berth::sim {
 namespace {
 
-// The sentence without names, numbers and what stands in brackets.
+// The sentence without names, numbers and text in brackets.
 std::string invariant_of(const std::string& sentence) {
   std::string kept, word;
   for (const char c : sentence.substr(sentence.find(' '), sentence.find('(') - sentence.find(' ')) + ' ') {

@@ -1,4 +1,4 @@
-// Makes the plan of a failed storm as small as it gets while it still fails in the same way.
+// Minimizes the plan of a failed storm while it still fails in the same way.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ struct ShrunkStorm {
   int runs = 0;
 };
 
-// "The same way" is the same sentence but for its names and numbers. Drops steps in ever smaller
-// pieces (delta debugging). Cost: up to kShrinkRunsMax storms.
+// "The same way" is the same sentence apart from names and numbers. Drops steps in ever smaller pieces (delta
+// debugging). Cost: up to kShrinkRunsMax storms.
 Result<ShrunkStorm> shrink_storm(StormPlan plan, std::vector<std::string> ignored = {});
 
 }  // namespace berth::sim

@@ -18,7 +18,7 @@ const std::string kGiven = source_path("tests/stories/given/");
 constexpr int kRoundsDefault = 12;
 constexpr int kStepsPerRound = 40;
 
-// Users who create and delete whatever they like, while requests and answers get lost and processes die.
+// Users who create and delete at random, while requests and responses get lost and processes die.
 class Storm {
  public:
   explicit Storm(std::uint64_t seed) : random_(seed) {
@@ -72,7 +72,7 @@ class Storm {
     return broken.empty() ? "" : broken.front();
   }
 
-  // After the storm: nobody waits who could run.
+  // After the storm: no pod waits that could run.
   std::string calm() {
     world_->stop_faults();
     world_->advance(Duration::minutes(12));
@@ -88,7 +88,7 @@ class Storm {
     return "";
   }
 
-  // A pool of devices breaks, or is well again.
+  // A pool of devices breaks, or recovers.
   void turn_taint() {
     const api::ResourceRef rules = api::ref_of(api::Kind::DeviceTaintRule);
     if (!world_->read(rules, "", "broken").is_null()) {
@@ -105,7 +105,7 @@ class Storm {
   }
 
   std::string text() { return world_->text(); }
-  // Probes that the storm did something: pods that ran at its end, faults that struck.
+  // Evidence that the storm did something: pods that ran at its end, faults that struck.
   int ran() const { return ran_; }
   std::uint64_t faults() const { return world_->faults(); }
 

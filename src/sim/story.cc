@@ -52,7 +52,7 @@ bool is_one_of(const std::array<std::string_view, kCount>& words, std::string_vi
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// What short words of an expectation mean for an object.
+// The state of an object in the short words of an expectation.
 std::string word_of(World& world, const Json& object, std::string_view word) {
   if (word == "event") return failed_scheduling_event(world, object);
   if (word == "phase") {
@@ -253,7 +253,7 @@ class Runner {
 
   World& world_;
   const std::string given_directory_;
-  bool deadly_ = false;  // a kill was asked for
+  bool deadly_ = false;  // a kill was requested
 };
 
 }  // namespace

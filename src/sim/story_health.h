@@ -1,4 +1,4 @@
-// The step `health` of a story: what a driver reports of its devices.
+// The step `health` of a story: a driver's report about its devices.
 #pragma once
 
 #include "base/json.h"

@@ -1,4 +1,4 @@
-// `berth plan` and the live scheduler say the same of the end of every story.
+// `berth plan` and the live scheduler agree at the end of every story.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -19,7 +19,7 @@ const std::string kPlannedStories = source_path("tests/stories");
 using api::Kind;
 using planning::ResultKind;
 
-// Longer than a sweep of the queue and than a condition keeps its words: what stands then is of now.
+// Longer than a sweep of the queue and than a condition keeps its text, so every condition is current.
 constexpr Duration kAtRest = Duration::minutes(11);
 
 std::vector<planning::Document> documents_of(World& world) {
@@ -38,11 +38,11 @@ std::string condition_message(const Json& object, std::string_view type) {
 }
 
 struct Refused {
-  std::string condition;  // Kubernetes' sentence; of a group that came to its minimum empty
+  std::string condition;  // Kubernetes' sentence; empty for a group that reached its minimum
   std::string event;      // of the pod, or of a member of the group
 };
 
-// By "pod/ns/name" and "group/ns/name": what the live scheduler said of what it could not place.
+// By "pod/ns/name" and "group/ns/name": the live scheduler's refusals.
 std::map<std::string, Refused> refused_live(World& world) {
   std::map<std::string, Refused> refused;
   for (const Json& pod : world.read_all(api::ref_of(Kind::Pod))) {
@@ -84,7 +84,7 @@ void compare(World& world) {
     }
     const auto& [condition, event] = found->second;
     EXPECT_NE(decision.result, ResultKind::Placed) << key_of(decision) << " waits: " << condition;
-    // A group that came to its minimum keeps its condition, whatever becomes of more members.
+    // A group that reached its minimum keeps its condition, whatever happens to further members.
     if (condition.empty()) continue;
     EXPECT_EQ(decision.message, scheduling::joined(condition, decision.explanation)) << key_of(decision);
     const bool told = decision.group ? event.ends_with(decision.explanation) : event == decision.message;

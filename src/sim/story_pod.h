@@ -10,7 +10,7 @@ namespace berth::sim {
 //  names.
 Json story_pod(const Json& words);
 
-// A PodGroup of four pods that want one rack, all or none.
+// A PodGroup of four pods that need one rack, all or none.
 Json story_gang(const std::string& name);
 
 }  // namespace berth::sim

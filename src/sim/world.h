@@ -20,43 +20,43 @@ struct WorldOptions {
   std::uint64_t seed = 1;
   std::string feature_gates;  // changes from the defaults of `berth up`
   std::string decider_gates;  // further changes, for the deciders only: version skew
-  FaultRates faults;          // none unless said
+  FaultRates faults;          // the default is none
 };
 
 class World {
  public:
-  // Refuses feature gates that are none.
+  // Refuses unknown feature gates.
   static Result<std::unique_ptr<World>> make(WorldOptions options);
   ~World();
 
   // A request of a user: no faults, answered at once.
   client::ApiReply call(client::ApiRequest request);
-  // Creates the object that the document describes (apiVersion, kind, metadata…).
+  // Creates the object of the document (apiVersion, kind, metadata…).
   client::ApiReply create(const Json& object);
   // The object's document; null when it does not exist.
   Json read(const api::ResourceRef& resource, const std::string& ns, const std::string& name);
   std::vector<Json> read_all(const api::ResourceRef& resource);
 
-  // What drivers say of their devices; heard by the deciders as node agents tell it.
+  // Drivers' reports about their devices; the deciders get them like those of node agents.
   ReportedHealth& reported_health();
 
-  // Lets time pass: runs every decider whenever it has something to do. Returns at once when they die.
+  // Advances time: runs every decider whenever it has work. Returns at once when they die.
   void advance(Duration time);
-  // Every decider dies, with what it knew and what it had under way, and starts again from the API.
+  // Kills every decider with its memory and its requests in flight, and starts them again from the API.
   void restart_deciders();
-  // The same with other gates than the API server's: changes from the world's. Refuses what are none.
+  // The same with other gates than the API server's: changes from the world's. Refuses unknown ones.
   Status restart_deciders(const std::string& gates);
-  // The deciders die at their `nth` write from now to a resource (plural; any when empty), which does not
-  // happen any more; restart_deciders() starts them again.
+  // Kills the deciders at their `nth` write from now to a resource (plural; any when empty), which is not
+  // carried out; restart_deciders() starts them again.
   void kill_at_write(std::uint64_t nth, std::string resource = "");
   bool killed() const;
   void stop_faults();
   Time now() const;
   // Of the deciders.
   const api::Gates& gates() const;
-  // Every object, one a line: what two runs of one seed must agree on.
+  // Every object, one per line: equal for two runs of one seed.
   std::string text();
-  // What the API server made of the deciders' writes to a resource, by its plural name.
+  // The results of the deciders' writes to a resource, by its plural name.
   WriteCounts writes_to(std::string_view resource) const;
   std::uint64_t faults() const;
 
@@ -66,7 +66,7 @@ class World {
   std::unique_ptr<Parts> parts_;
 };
 
-// Steps of one settle(); a world that needs more at one instant never comes to rest, which is a defect.
+// Steps of one settle(); more at one instant mean that the world never comes to rest, which is a defect.
 inline constexpr std::size_t kStepsPerInstantMax = 200'000;
 
 }  // namespace berth::sim

@@ -12,7 +12,7 @@ WriteHistory::WriteHistory(store::Store& store) {
 
 std::size_t WriteHistory::behind(const std::string& resource, store::Revision revision) {
   const auto& events = shelf(resource).events;
-  const auto newer = [](store::Revision of, const store::EventPtr& event) {
+  const auto newer = [](store::Revision of, const store::WatchEventPtr& event) {
     return of < event->object->revision;
   };
   const auto first = std::upper_bound(events.begin(), events.end(), revision, newer);
@@ -25,9 +25,9 @@ std::shared_ptr<void> WriteHistory::listen(const std::string& resource, Listener
   return kept;
 }
 
-void WriteHistory::tell(Shelf& shelf, const store::Event& event) {
+void WriteHistory::tell(Shelf& shelf, const store::WatchEvent& event) {
   bool ended = false;
-  // By index: a listener may add one.
+  // By index: a listener may add another one.
   for (std::size_t i = 0; i < shelf.listeners.size(); ++i) {
     if (const auto listener = shelf.listeners[i].lock())
       (*listener)(event);
@@ -37,8 +37,8 @@ void WriteHistory::tell(Shelf& shelf, const store::Event& event) {
   if (ended) std::erase_if(shelf.listeners, [](const auto& listener) { return listener.expired(); });
 }
 
-void WriteHistory::on_events(std::span<const store::EventPtr> events, store::Revision) {
-  for (const store::EventPtr& event : events) {
+void WriteHistory::on_events(std::span<const store::WatchEventPtr> events, store::Revision) {
+  for (const store::WatchEventPtr& event : events) {
     Shelf& of = shelf(event->object->key.resource);
     of.events.push_back(event);
     tell(shelf(""), *event);

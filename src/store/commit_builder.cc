@@ -27,11 +27,11 @@ Error refusal(ErrorCode code, const Key& key, const std::string& reason) {
   return Error(code, text_of(key) + " " + reason);
 }
 
-Status check(const Write& write, const Object* current) {
+Status check(const WriteRequest& write, const Object* current) {
   if (const std::size_t bytes = write.draft.head.size() + write.draft.tail.size(); bytes > kObjectBytesMax)
     return refusal(ErrorCode::TooLarge, write.key,
                    "has " + std::to_string(bytes) + " bytes; the most is " + std::to_string(kObjectBytesMax));
-  if (write.kind == Write::Kind::Create)
+  if (write.kind == WriteRequest::Kind::Create)
     return current == nullptr ? Status() : refusal(ErrorCode::Exists, write.key, "exists already");
   if (current == nullptr) return refusal(ErrorCode::NotFound, write.key, "does not exist");
   if (write.expected != 0 && write.expected != current->revision)
@@ -49,10 +49,10 @@ std::string bytes_of(Draft draft, Revision revision) {
   return bytes.append(digits, end).append(draft.tail);
 }
 
-constexpr Event::Kind event_of(Write::Kind kind) {
-  return kind == Write::Kind::Create   ? Event::Kind::Added
-         : kind == Write::Kind::Update ? Event::Kind::Modified
-                                       : Event::Kind::Deleted;
+constexpr WatchEvent::Kind event_of(WriteRequest::Kind kind) {
+  return kind == WriteRequest::Kind::Create   ? WatchEvent::Kind::Added
+         : kind == WriteRequest::Kind::Update ? WatchEvent::Kind::Modified
+                                              : WatchEvent::Kind::Deleted;
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ ObjectPtr CommitBuilder::current(const Key& key) const {
   return index_.current(key);
 }
 
-WriteResult CommitBuilder::add(Write write) {
+WriteResult CommitBuilder::add(WriteRequest write) {
   ObjectPtr previous = current(write.key);
   TRY(check(write, previous.get()));
   auto object = std::make_shared<Object>();
@@ -94,9 +94,9 @@ WriteResult CommitBuilder::add(Write write) {
   object->key = std::move(write.key);
   object->bytes = bytes_of(std::move(write.draft), next_);
   ++next_;
-  const Event::Kind kind = event_of(write.kind);
-  overlay_->changed.insert_or_assign(&object->key, kind == Event::Kind::Deleted ? nullptr : object);
-  events_.push_back(std::make_shared<const Event>(Event{kind, object, std::move(previous)}));
+  const WatchEvent::Kind kind = event_of(write.kind);
+  overlay_->changed.insert_or_assign(&object->key, kind == WatchEvent::Kind::Deleted ? nullptr : object);
+  events_.push_back(std::make_shared<const WatchEvent>(WatchEvent{kind, object, std::move(previous)}));
   return ObjectPtr(std::move(object));
 }
 

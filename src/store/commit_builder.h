@@ -1,6 +1,6 @@
-// Decides the writes of one commit in order, each against the state that the writes before it leave behind.
+// Evaluates the writes of one commit in order, each against the state that the earlier ones leave.
 //
-// Owner: the committer. Nothing it answers is durable yet. Cost: one lookup and two allocations a write.
+// Owner: the committer. Its results are not durable yet. Cost: one lookup and two allocations a write.
 #pragma once
 
 #include <memory>
@@ -19,13 +19,13 @@ class CommitBuilder {
   CommitBuilder(const CommitBuilder&) = delete;
   CommitBuilder& operator=(const CommitBuilder&) = delete;
 
-  // Forgets the latest commit; the next write gets the revision after the memory's.
+  // Drops the latest commit; the next write gets the revision after the index's.
   void begin();
   // The new version with its revision, or why the write is refused (store.h). A refused write changes
   // nothing.
-  WriteResult add(Write write);
-  // What the accepted writes since begin() do, by revision.
-  const std::vector<EventPtr>& events() const { return events_; }
+  WriteResult add(WriteRequest write);
+  // The events of the accepted writes since begin(), by revision.
+  const std::vector<WatchEventPtr>& events() const { return events_; }
 
  private:
   struct Overlay;
@@ -34,7 +34,7 @@ class CommitBuilder {
 
   const ObjectIndex& index_;
   std::unique_ptr<Overlay> overlay_;
-  std::vector<EventPtr> events_;
+  std::vector<WatchEventPtr> events_;
   Revision next_ = 0;
 };
 

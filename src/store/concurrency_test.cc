@@ -1,5 +1,4 @@
-// Writers, readers, lists and watches at the same time. Small enough for the thread sanitizer, which is its
-// point.
+// Concurrent writers, readers, lists and watches. Small enough for the thread sanitizer, its purpose.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,9 +19,9 @@ void write_and_read(Store& store, int writer) {
   for (int i = 0; i < kWritesEach; ++i) {
     const Key key = pod("w" + std::to_string(writer) + "-" + std::to_string(i % 40));
     const ObjectPtr before = store.get(key);
-    Write write = before ? update(key, before->revision) : create(key);
+    WriteRequest write = before ? update(key, before->revision) : create(key);
     if (before && i % 7 == 0) write = remove(key, before->revision);
-    const bool removes = write.kind == Write::Kind::Delete;
+    const bool removes = write.kind == WriteRequest::Kind::Delete;
     const WriteResult result = store.write(std::move(write));
     ASSERT_TRUE(result.ok()) << result.error().text();
     EXPECT_EQ(store.get(key), removes ? nullptr : *result);

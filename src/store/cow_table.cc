@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kChunkObjectsMax = 64;
 
-// Negative, zero or positive: where the object lies relative to (ns, name).
+// Negative, zero or positive: the position of the object relative to (ns, name).
 int order(const Object& object, std::string_view ns, std::string_view name) {
   const int by_namespace = std::string_view(object.key.ns).compare(ns);
   return by_namespace != 0 ? by_namespace : std::string_view(object.key.name).compare(name);
@@ -80,7 +80,7 @@ void CowTable::put(ObjectPtr object, std::uint64_t epoch) {
   objects.insert(place, std::move(object));
   ++size_;
   if (objects.size() <= kChunkObjectsMax) return;
-  // Names often arrive in order; then the left part stays full.
+  // Names often arrive in ascending order; then the left chunk stays full.
   const auto keep = static_cast<std::ptrdiff_t>(appended ? kChunkObjectsMax : objects.size() / 2);
   auto right = std::make_shared<Chunk>(Chunk{epoch, {}});
   right->objects.reserve(kChunkObjectsMax + 1);

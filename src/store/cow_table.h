@@ -1,10 +1,9 @@
-// The current objects of one resource, ordered by namespace and name, with snapshots that cost nothing to
-// take.
+// The current objects of one resource, ordered by namespace and name, with O(1) snapshots.
 //
-// A sequence of short sorted chunks, copied on write: taking a snapshot starts a new epoch, and the owner
-// copies what is older than the epoch before it changes it. Nobody reading means nothing is copied. Owner:
-// ObjectIndex. A `const CowTable` never changes and may be read by any thread. Cost: find O(log n); put and
-// erase O(log n + chunk), and O(chunks) for the first change after a snapshot.
+// A sequence of short sorted chunks, copied on write: a snapshot starts a new epoch, and the owner copies
+// chunks older than the epoch before it changes them. Without readers nothing is copied. Owner: ObjectIndex.
+// A `const CowTable` never changes and may be read by any thread. Cost: find O(log n); put and erase O(log n
+// + chunk), and O(chunks) for the first change after a snapshot.
 #pragma once
 
 #include <cstddef>
@@ -36,13 +35,13 @@ class CowTable {
   Position first_behind_namespace(std::string_view ns) const;
   const ObjectPtr& at(Position position) const { return chunks_[position.chunk]->objects[position.index]; }
   Position next(Position position) const;
-  // How many objects lie in [from, to).
+  // The number of objects in [from, to).
   std::size_t distance(Position from, Position to) const;
 
-  // Inserts or replaces. `epoch` never falls; what an earlier epoch made is left untouched, for its
+  // Inserts or replaces. `epoch` never decreases; chunks of an earlier epoch stay unchanged, for its
   // snapshots.
   void put(ObjectPtr object, std::uint64_t epoch);
-  // The object must be there.
+  // The object must exist.
   void erase(const Key& key, std::uint64_t epoch);
 
  private:
@@ -51,7 +50,7 @@ class CowTable {
     std::vector<ObjectPtr> objects;  // never empty
   };
 
-  // The first object for which `before` does not hold; it holds for a prefix of the table.
+  // The first object for which `before` is false; it is true for a prefix of the table.
   template <class Before>
   Position first_where_not(Before before) const;
   Chunk& own_chunk(std::size_t index, std::uint64_t epoch);

@@ -25,7 +25,7 @@ Twin contents(const CowTable& table) {
   return contents;
 }
 
-// Thousands of objects in many chunks, changed at random; snapshots taken on the way must never change.
+// Thousands of objects in many chunks with random changes; snapshots taken meanwhile must never change.
 TEST(CowTable, EqualsAMapAndKeepsItsSnapshots) {
   constexpr int kChanges = 20'000;
   constexpr int kNames = 3'000;
@@ -36,7 +36,7 @@ TEST(CowTable, EqualsAMapAndKeepsItsSnapshots) {
   std::vector<std::pair<std::unique_ptr<CowTable>, Twin>> snapshots;
   for (int change = 1; change <= kChanges; ++change) {
     const std::string ns(1, static_cast<char>('a' + random.below(3)));
-    // A stretch of ascending names first, then anything.
+    // First a run of ascending names, then random ones.
     const std::uint64_t number = change < kNames ? static_cast<std::uint64_t>(change) : random.below(kNames);
     const std::string name = std::to_string(10'000 + number);
     const auto known = twin.find({ns, name});

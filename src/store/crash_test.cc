@@ -1,4 +1,5 @@
-// Kills a program that writes to a store, at random moments, and checks that every promise it heard was kept.
+// Kills a program that writes to a store, at random moments, and checks that every acknowledgement still
+// holds.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -20,13 +21,13 @@ constexpr int kRounds = 200;
 constexpr std::uint64_t kLinesBeforeKillMax = 400;
 constexpr int kRoundsOfOneDirectory = 25;
 
-// BERTH_CRASH_ROUNDS asks for more, or fewer.
+// BERTH_CRASH_ROUNDS sets the number.
 int rounds() {
   const char* asked = getenv("BERTH_CRASH_ROUNDS");
   return asked == nullptr ? kRounds : atoi(asked);
 }
 
-// What the child's lines promise. Names are used once, so a deleted object never comes back.
+// The promises in the child's lines. Names are used once, so a deleted object never reappears.
 struct Promises {
   Revision newest = 0;
   std::map<std::string, Revision> versions;  // by name: the newest acknowledged one
@@ -76,7 +77,8 @@ struct Promises {
   }
 };
 
-// Starts the child, hears `lines_before_kill` lines, kills it, and hears what it had still said.
+// Starts the child, reads `lines_before_kill` lines, kills it, and reads the lines that it had already
+// written.
 void run_and_kill(const std::string& program, const std::string& directory, int run,
                   std::uint64_t lines_before_kill, Promises& promises) {
   int ends[2];

@@ -1,4 +1,4 @@
-// The store anyone can check by reading: a vector of every version there ever was. For tests; slow on
+// A store that can be verified by reading: a vector of every version ever written. For tests; slow on
 // purpose.
 #pragma once
 
@@ -15,23 +15,24 @@ namespace berth::store {
 class Judge {
  public:
   struct Version {
-    Event::Kind kind = Event::Kind::Added;
+    WatchEvent::Kind kind = WatchEvent::Kind::Added;
     Object object;
   };
 
-  // The version a write makes, or the code of its refusal.
+  // The version that a write creates, or the code of its refusal.
   struct Expected {
     std::optional<Object> made;
     ErrorCode refused = ErrorCode::Internal;
   };
 
-  Expected write(const Write& write) {
+  Expected write(const WriteRequest& write) {
     const std::optional<Object> current = at(write.key, revision());
     if (write.draft.head.size() + write.draft.tail.size() > kObjectBytesMax)
       return {.refused = ErrorCode::TooLarge};
-    if (write.kind == Write::Kind::Create && current) return {.refused = ErrorCode::Exists};
-    if (write.kind != Write::Kind::Create && !current) return {.refused = ErrorCode::NotFound};
-    if (write.kind != Write::Kind::Create && write.expected != 0 && write.expected != current->revision)
+    if (write.kind == WriteRequest::Kind::Create && current) return {.refused = ErrorCode::Exists};
+    if (write.kind != WriteRequest::Kind::Create && !current) return {.refused = ErrorCode::NotFound};
+    if (write.kind != WriteRequest::Kind::Create && write.expected != 0 &&
+        write.expected != current->revision)
       return {.refused = ErrorCode::Conflict};
     Object made;
     made.key = write.key;
@@ -39,9 +40,9 @@ class Judge {
     made.uid = current ? current->uid : write.uid;
     made.created = current ? current->created : made.revision;
     made.bytes = write.draft.head + std::to_string(made.revision) + write.draft.tail;
-    const Event::Kind kind = write.kind == Write::Kind::Create   ? Event::Kind::Added
-                             : write.kind == Write::Kind::Update ? Event::Kind::Modified
-                                                                 : Event::Kind::Deleted;
+    const WatchEvent::Kind kind = write.kind == WriteRequest::Kind::Create   ? WatchEvent::Kind::Added
+                                  : write.kind == WriteRequest::Kind::Update ? WatchEvent::Kind::Modified
+                                                                             : WatchEvent::Kind::Deleted;
     versions_.push_back({kind, made});
     return {.made = made};
   }
@@ -53,7 +54,7 @@ class Judge {
     for (const Version& version : versions_) {
       if (version.object.revision > revision || version.object.key != key) continue;
       found.reset();
-      if (version.kind != Event::Kind::Deleted) found = version.object;
+      if (version.kind != WatchEvent::Kind::Deleted) found = version.object;
     }
     return found;
   }
@@ -63,7 +64,7 @@ class Judge {
     std::map<Key, Object> state;
     for (const Version& version : versions_) {
       if (version.object.revision > revision) break;
-      if (version.kind == Event::Kind::Deleted) {
+      if (version.kind == WatchEvent::Kind::Deleted) {
         state.erase(version.object.key);
       } else {
         state.insert_or_assign(version.object.key, version.object);
@@ -75,7 +76,7 @@ class Judge {
     return objects;
   }
 
-  // As Store::list without its window.
+  // Like Store::list, without its window.
   ListPage list(const ListQuery& query) const {
     ListPage page;
     page.revision = query.at.value_or(revision());
@@ -94,7 +95,7 @@ class Judge {
     return page;
   }
 
-  // What a watch of `resource` (empty: all) sees behind `from`.
+  // The events of a watch of `resource` (empty: all) after `from`.
   std::vector<Version> events_behind(const std::string& resource, Revision from) const {
     std::vector<Version> events;
     for (const Version& version : versions_) {
@@ -104,7 +105,7 @@ class Judge {
     return events;
   }
 
-  // Unhappens everything behind `revision`.
+  // Removes everything after `revision`.
   void forget_behind(Revision revision) {
     std::erase_if(versions_, [&](const Version& version) { return version.object.revision > revision; });
   }

@@ -1,6 +1,6 @@
 // The store equals its judge on random histories: writes, pages, old lists, watches from anywhere, reopening.
 #include <gtest/gtest.h>
-// gtest first: rapidcheck's macros need it.
+// gtest must come first: rapidcheck's macros need it.
 #include <rapidcheck/gtest.h>
 
 #include "store/simulated_disk.h"
@@ -22,7 +22,7 @@ Key random_key() {
           "n" + std::to_string(any(150))};
 }
 
-Write random_write(const Judge& judge) {
+WriteRequest random_write(const Judge& judge) {
   Key key = random_key();
   const std::optional<Object> current = judge.at(key, judge.revision());
   Revision expected = any(3) == 0 ? 0 : static_cast<Revision>(any(60));
@@ -35,7 +35,7 @@ Write random_write(const Judge& judge) {
 }
 
 void check_write(Store& store, Judge& judge) {
-  Write write = random_write(judge);
+  WriteRequest write = random_write(judge);
   const Judge::Expected verdict = judge.write(write);
   const WriteResult result = store.write(std::move(write));
   RC_ASSERT(result.ok() == verdict.made.has_value());
@@ -73,7 +73,7 @@ void check_list(const Store& store, const Judge& judge) {
     RC_ASSERT(same(*page->objects[i], *expected.objects[i]));
 }
 
-// Watches from `from` and compares what comes of the past with the judge.
+// Watches from `from` and compares the past events with the judge.
 void check_watch(Store& store, const Judge& judge) {
   const std::string resource = any(4) == 0 ? "" : kJudgedResources[static_cast<std::size_t>(any(3))];
   const Revision from = static_cast<Revision>(any(static_cast<int>(store.revision()) + 1));
@@ -85,7 +85,7 @@ void check_watch(Store& store, const Judge& judge) {
   }
   RC_ASSERT(handle.ok());
   const std::vector<Judge::Version> expected = judge.events_behind(resource, from);
-  const std::vector<EventPtr> events = sink.events();
+  const std::vector<WatchEventPtr> events = sink.events();
   RC_ASSERT(events.size() == expected.size());
   RC_ASSERT(sink.progress() == store.revision());
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -104,12 +104,12 @@ RC_GTEST_PROP(StoreJudge, EqualsTheStore, ()) {
                              .synchronous = true};
   std::unique_ptr<Store> store = open_store(options, &disk).value();
   Judge judge;
-  RememberingSink follower;  // of everything, over all reopenings
+  RememberingSink follower;  // of everything, across all reopenings
   auto following = store->watch("", 0, follower).value();
   for (int step = any(kStepsMax); step > 0; --step) {
     const int what = any(12);
     if (what < 8) {
-      // Some histories need many objects, or chunks never split.
+      // Chunks split only with many objects: some histories need many.
       for (int writes = 1 + any(8); writes > 0; --writes) check_write(*store, judge);
     } else if (what < 10) {
       check_list(*store, judge);

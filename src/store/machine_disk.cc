@@ -29,7 +29,7 @@ auto retried(Call call) {
   return answer;
 }
 
-// Entries of a directory are data of the directory: a new or removed file is durable only after this.
+// Directory entries are data of the directory: a new or removed file is durable only after this.
 Status sync_parent_of(const std::string& path) {
   std::string parent = std::filesystem::path(path).parent_path().string();
   if (parent.empty()) parent = ".";

@@ -9,8 +9,7 @@ namespace {
 
 using Name = std::pair<std::string_view, std::string_view>;  // ns, name
 
-// Table states before the newer events, for the names that those events changed; null where there was no
-// object.
+// Table states before the newer events, for the names that those events changed; null without an object.
 using Undone = std::map<Name, ObjectPtr>;
 
 Name name_of(const Object& object) {
@@ -18,9 +17,9 @@ Name name_of(const Object& object) {
 }
 
 // The views point into the events.
-Undone undo(const std::vector<EventPtr>& newer) {
+Undone undo(const std::vector<WatchEventPtr>& newer) {
   Undone undone;
-  for (const EventPtr& event : newer) undone.try_emplace(name_of(*event->object), event->previous);
+  for (const WatchEventPtr& event : newer) undone.try_emplace(name_of(*event->object), event->previous);
   return undone;
 }
 
@@ -30,7 +29,7 @@ auto first_behind(const Events& events, Revision from, RevisionOf revision_of) {
                               [&](const auto& entry) { return revision_of(entry) <= from; });
 }
 
-// Walks a table and what is to be undone in it, in order of names, as if it were one.
+// Iterates over a table with some events undone, in order of names, as over one table.
 class Walk {
  public:
   Walk(const CowTable& table, const Undone& undone, const ListQuery& query)
@@ -62,7 +61,7 @@ class Walk {
     }
   }
 
-  // How many next() would still give.
+  // The number of objects that next() will still return.
   std::size_t remaining() {
     if (undo_ == until_) return table_.distance(position_, end_);
     std::size_t count = 0;
@@ -121,19 +120,19 @@ ObjectPtr ObjectIndex::current(const Key& key) const {
   return found == nullptr ? nullptr : found->table->find(key.ns, key.name);
 }
 
-void ObjectIndex::publish(std::span<const EventPtr> events) {
+void ObjectIndex::publish(std::span<const WatchEventPtr> events) {
   if (events.empty()) return;
-  std::vector<EventPtr> dropped;  // freed after the lock
+  std::vector<WatchEventPtr> dropped;  // freed after the lock
   std::unique_lock lock(mutex_);
-  for (const EventPtr& event : events) {
+  for (const WatchEventPtr& event : events) {
     const Object& object = *event->object;
     auto found = resource_indexes_.find(object.key.resource);
     if (found == resource_indexes_.end()) found = resource_indexes_.try_emplace(object.key.resource).first;
     ResourceIndex& resource_index = found->second;
-    if (event->kind == Event::Kind::Deleted) {
+    if (event->kind == WatchEvent::Kind::Deleted) {
       own_table(resource_index).erase(object.key, resource_index.epoch);
     } else {
-      CowTable& table = own_table(resource_index);  // before the epoch is read: it may begin one
+      CowTable& table = own_table(resource_index);  // before the epoch is read: it may start a new one
       table.put(event->object, resource_index.epoch);
     }
     resource_index.events.push_back(event);
@@ -192,7 +191,7 @@ Result<ObjectIndex::Snapshot> ObjectIndex::snapshot(const ListQuery& query) cons
   found->lent.store(true, std::memory_order_relaxed);
   taken.table = found->table;
   const auto newer = first_behind(found->events, taken.revision,
-                                  [](const EventPtr& event) { return event->object->revision; });
+                                  [](const WatchEventPtr& event) { return event->object->revision; });
   taken.newer.assign(newer, found->events.end());
   return taken;
 }
@@ -226,7 +225,7 @@ Result<ObjectIndex::Backlog> ObjectIndex::events_behind(std::string_view resourc
     for (auto kept = first; kept != window_.end(); ++kept) backlog.events.push_back(kept->event);
   } else if (const ResourceIndex* found = resource_index(resource)) {
     const auto first =
-        first_behind(found->events, from, [](const EventPtr& event) { return event->object->revision; });
+        first_behind(found->events, from, [](const WatchEventPtr& event) { return event->object->revision; });
     backlog.events.assign(first, found->events.end());
   }
   return backlog;

@@ -1,9 +1,9 @@
-// Every current object, and the window of past events from which watches start and old lists are rebuilt.
+// Every current object, and the window of past events for watches and lists of old revisions.
 //
-// Owner: the committer, the only one that changes it. Anybody may read: a reader holds the lock shared while
-// it takes a snapshot or finds one object, never while it walks, filters or waits; the committer holds it
-// alone while it enters one commit, which is already durable. So readers wait microseconds, and never for the
-// disk. A list of the past and a new watch copy pointers to the events since then under the lock.
+// Owner: the committer, the only writer. Any thread may read: a reader holds the lock shared while it takes a
+// snapshot or finds one object, never while it iterates, filters or waits; the committer holds it exclusively
+// while it enters one commit, which is already durable. So readers wait microseconds, and never for the disk.
+// A list of an old revision and a new watch copy pointers to the events since then under the lock.
 #pragma once
 
 #include <atomic>
@@ -27,13 +27,13 @@ class ObjectIndex {
  public:
   explicit ObjectIndex(std::size_t window_events_max) : window_events_max_(window_events_max) {}
 
-  // Fills an empty memory; the window starts at `revision`. Two objects of one key are Internal.
+  // Fills an empty index; the window starts at `revision`. Two objects of one key are Internal.
   Status load(std::vector<ObjectPtr> objects, Revision revision);
 
-  // The committer's own reads and its one change: the events of a commit, by revision, all newer than
+  // The committer's own reads and its only change: the events of a commit, by revision, all newer than
   // revision().
   ObjectPtr current(const Key& key) const;
-  void publish(std::span<const EventPtr> events);
+  void publish(std::span<const WatchEventPtr> events);
 
   // As in store.h.
   ObjectPtr get(const Key& key) const;
@@ -42,12 +42,12 @@ class ObjectIndex {
   Revision oldest_watchable() const;
   std::size_t count(std::string_view resource) const;
 
-  // The kept events of `resource` (empty: all) behind `from`, up to `revision`.
+  // The retained events of `resource` (empty: all) after `from`, up to `revision`.
   struct Backlog {
-    std::vector<EventPtr> events;
+    std::vector<WatchEventPtr> events;
     Revision revision = 0;
   };
-  // Gone when some are no longer kept. Cost: what it returns.
+  // Gone when some are no longer retained. Cost: proportional to the result.
   Result<Backlog> events_behind(std::string_view resource, Revision from) const;
 
  private:
@@ -55,15 +55,15 @@ class ObjectIndex {
     std::shared_ptr<CowTable> table = std::make_shared<CowTable>();
     std::uint64_t epoch = 0;
     mutable std::atomic<bool> lent = false;  // a snapshot of `table` was taken in this epoch
-    std::deque<EventPtr> events;             // those of the window that concern this resource
+    std::deque<WatchEventPtr> events;        // the window's events of this resource
   };
   struct WindowEvent {
-    EventPtr event;
+    WatchEventPtr event;
     ResourceIndex* resource_index;
   };
   struct Snapshot {
     std::shared_ptr<const CowTable> table;
-    std::vector<EventPtr> newer;  // to be undone
+    std::vector<WatchEventPtr> newer;  // to be undone
     Revision revision = 0;
   };
 
@@ -75,7 +75,7 @@ class ObjectIndex {
   mutable std::shared_mutex mutex_;
   const std::size_t window_events_max_;
   std::map<std::string, ResourceIndex, std::less<>>
-      resource_indexes_;            // entries stay: the window points at them
+      resource_indexes_;            // entries are never removed: the window points at them
   std::deque<WindowEvent> window_;  // by revision
   Revision oldest_watchable_ = 0;
   std::atomic<Revision> revision_ = 0;

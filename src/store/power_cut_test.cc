@@ -1,5 +1,4 @@
-// What the simulated disk does to a store: power cuts, torn writes, syncs that lie, each operation failing
-// once.
+// A store on the simulated disk: power cuts, torn writes, syncs that lie, each operation failing once.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -18,12 +17,12 @@ constexpr std::uint64_t kChangesBeforeCutMax = 60;
 constexpr int kWritesOfARound = 40;
 constexpr std::uint64_t kKeys = 24;
 constexpr std::uint64_t kContentBytesMax = 6'000;  // some need overflow pages
-constexpr std::size_t kLogBytesMax = 64 * 1024;    // so that tidying happens in most rounds
+constexpr std::size_t kLogBytesMax = 64 * 1024;    // so that most rounds checkpoint
 constexpr std::uint64_t kOperationsMax = 5'000;    // of one workload; the loop over all of them ends before
 
 const std::vector<std::string> kCutResources = {"pods"};
 
-// A disk, the store on it as it comes and goes, and what must be true of both.
+// A disk, the store on it across reopenings, and the invariants of both.
 class PowerCutHarness {
  public:
   PowerCutHarness(std::uint64_t seed, SimulatedDisk::Syncs syncs) : disk_(seed, syncs), random_(seed) {}
@@ -31,7 +30,7 @@ class PowerCutHarness {
   SimulatedDisk& disk() { return disk_; }
   SeededRandom& random() { return random_; }
 
-  // Opens, writes, closes. Whatever the disk does meanwhile, every answer must be the judge's or a failed
+  // Opens, writes, closes. Whatever the disk does meanwhile, every result must be the judge's or a failed
   // disk's.
   void work(int writes) {
     Result<std::unique_ptr<Store>> opened =
@@ -45,7 +44,7 @@ class PowerCutHarness {
     seen_ = std::max(seen_, sink.progress());
   }
 
-  // Opens without faults and says what is wrong; empty when nothing is.
+  // Opens without faults and returns the violation; empty when there is none.
   std::string violation() {
     if (!wrong_answer_.empty()) return wrong_answer_;
     const Result<std::unique_ptr<Store>> opened =
@@ -67,7 +66,7 @@ class PowerCutHarness {
   void submit(Store& store) {
     Key key = pod("n" + std::to_string(random_.below(kKeys)));
     std::string content(random_.below(kContentBytesMax), static_cast<char>('a' + random_.below(26)));
-    Write write = remove(key);
+    WriteRequest write = remove(key);
     if (const std::uint64_t kind = random_.below(4); kind < 2) {
       write = update(key, 0, std::move(content));
     } else if (kind == 2) {
@@ -75,7 +74,7 @@ class PowerCutHarness {
     }
     const Judge::Expected verdict = judge_.write(write);
     const auto note = [this, verdict](const WriteResult& result) { check(verdict, result); };
-    // Waiting now and then makes commits of one write beside those of many.
+    // Waiting occasionally gives commits of one write beside those of many.
     if (random_.below(4) == 0) {
       note(store.write(std::move(write)));
     } else {
@@ -83,7 +82,8 @@ class PowerCutHarness {
     }
   }
 
-  // The committer's thread or ours, never both at once: a waiting submit() comes after all answers before it.
+  // On the committer's thread or this one, never both at once: a waiting submit() returns after all earlier
+  // results.
   void check(const Judge::Expected& verdict, const WriteResult& result) {
     if (!result.ok()) {
       const ErrorCode code = result.error().code();
@@ -104,41 +104,41 @@ class PowerCutHarness {
   std::atomic<Revision> acknowledged_ = 0;
 };
 
-// How many of the rounds end with a violation; the first one is described.
-struct Outcome {
+// The number of rounds that end with a violation; the first one is described.
+struct PowerCutTally {
   int cuts = 0;
   int violations = 0;
   std::string first;
 };
 
-Outcome cut_power(int rounds, SimulatedDisk::Syncs syncs) {
-  Outcome outcome;
+PowerCutTally cut_power(int rounds, SimulatedDisk::Syncs syncs) {
+  PowerCutTally tally;
   for (int round = 0; round < rounds;) {
     PowerCutHarness world(static_cast<std::uint64_t>(round), syncs);
     for (int i = 0; i < kRoundsOfOneDisk && round < rounds; ++i, ++round) {
       world.disk().cut_power_before_change(1 + world.random().below(kChangesBeforeCutMax));
       world.work(kWritesOfARound);
-      outcome.cuts += world.disk().fault_pending() ? 0 : 1;
+      tally.cuts += world.disk().fault_pending() ? 0 : 1;
       world.disk().power_on();
       const std::string violation = world.violation();
       if (violation.empty()) continue;
-      if (outcome.violations++ == 0) outcome.first = "round " + std::to_string(round) + ": " + violation;
-      round += kRoundsOfOneDisk - i;  // nothing on this disk can be trusted any more
+      if (tally.violations++ == 0) tally.first = "round " + std::to_string(round) + ": " + violation;
+      round += kRoundsOfOneDisk - i;  // this disk cannot be trusted any more
       break;
     }
   }
-  return outcome;
+  return tally;
 }
 
 TEST(PowerCut, LosesNothingThatWasAcknowledged) {
-  const Outcome outcome = cut_power(kCutsDefault, SimulatedDisk::Syncs::Honoured);
-  EXPECT_EQ(outcome.violations, 0) << outcome.first;
-  EXPECT_GT(outcome.cuts, kCutsDefault / 4) << "the power must go off while the store works";
+  const PowerCutTally tally = cut_power(kCutsDefault, SimulatedDisk::Syncs::Honoured);
+  EXPECT_EQ(tally.violations, 0) << tally.first;
+  EXPECT_GT(tally.cuts, kCutsDefault / 4) << "the power must go off while the store works";
 }
 
 TEST(PowerCut, ALossWouldBeSeen) {
-  const Outcome outcome = cut_power(kLyingRounds, SimulatedDisk::Syncs::Ignored);
-  EXPECT_GT(outcome.violations, 0)
+  const PowerCutTally tally = cut_power(kLyingRounds, SimulatedDisk::Syncs::Ignored);
+  EXPECT_GT(tally.violations, 0)
       << "a disk that lies about syncs loses data, and the check above must notice";
 }
 
@@ -148,7 +148,7 @@ void fail_each_operation(Afterwards afterwards) {
   std::uint64_t operation = 1;
   for (; operation < kOperationsMax; ++operation) {
     PowerCutHarness world(operation, SimulatedDisk::Syncs::Honoured);
-    world.work(3);  // something to lose
+    world.work(3);  // some data to lose
     world.disk().fail_operation(operation);
     world.work(10);
     if (world.disk().fault_pending()) break;

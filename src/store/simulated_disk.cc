@@ -6,7 +6,7 @@
 namespace berth::store {
 namespace {
 
-constexpr std::size_t kSectorBytes = 512;  // what a disk writes whole or not at all
+constexpr std::size_t kSectorBytes = 512;  // a disk writes a sector whole or not at all
 
 }  // namespace
 

@@ -1,7 +1,7 @@
-// A disk in memory that forgets what was not synced when its power is cut, and fails on request.
+// A disk in memory that loses unsynced data when its power is cut, and fails on request.
 //
-// The twin of machine_disk() for the simulator and the tests. Deterministic: the same seed and calls give the
-// same damage. Thread-safe. Files opened before a power cut answer only errors afterwards.
+// Replaces machine_disk() in the simulator and in tests. Deterministic: the same seed and calls give the same
+// damage. Thread-safe. Files opened before a power cut return only errors afterwards.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,21 @@ namespace berth::store {
 
 class SimulatedDisk final : public Disk {
  public:
-  // A disk that ignores syncs lies about them: for tests that prove that a loss would be seen.
+  // Ignored: the disk lies about syncs, for tests that prove that a loss is detected.
   enum class Syncs { Honoured, Ignored };
 
   explicit SimulatedDisk(std::uint64_t seed, Syncs syncs = Syncs::Honoured) : random_(seed), syncs_(syncs) {}
 
-  // Power goes off right before the `count`-th change (write, truncate, sync, create, remove) from now,
+  // Cuts the power right before the `count`-th change (write, truncate, sync, create, remove) from now,
   // counted from 1; until power_on() every call fails.
   void cut_power_before_change(std::uint64_t count);
-  // Cuts the power now when it is still on, then decides for each unsynced write, in order, whether it
-  // reached the medium: all of it, nothing, or a random subset of its sectors. Clears pending faults and
-  // gives back all locks.
+  // Cuts the power if it is still on, then decides for each unsynced write, in order, whether it reached the
+  // medium: all of it, nothing, or a random subset of its sectors. Clears pending faults and releases all
+  // locks.
   void power_on();
   // The `count`-th operation (reads too) from now, counted from 1, fails once and changes nothing.
   void fail_operation(std::uint64_t count);
-  // Whether the fault asked for has not happened yet.
+  // Whether the requested fault has not happened yet.
   bool fault_pending() const;
 
   Status make_directory(const std::string& path) override;
@@ -68,8 +68,8 @@ class SimulatedDisk final : public Disk {
   std::map<std::string, std::shared_ptr<Content>> files_;
   bool powered_ = true;
   std::uint64_t power_cycle_ = 0;
-  std::uint64_t changes_until_cut_ = 0;         // 0: no cut asked for
-  std::uint64_t operations_until_failure_ = 0;  // 0: no failure asked for
+  std::uint64_t changes_until_cut_ = 0;         // 0: no cut requested
+  std::uint64_t operations_until_failure_ = 0;  // 0: no failure requested
 };
 
 }  // namespace berth::store

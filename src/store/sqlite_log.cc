@@ -13,9 +13,10 @@ constexpr int kSchema = 1;
 constexpr int kApplicationId = 0x42727468;  // "Brth"
 constexpr const char* kFileName = "berth.db";
 constexpr std::size_t kPageBytes = 4096;
-constexpr std::size_t kUsefulShare = 8;  // tidying pays, when quiet, from this part of the log's bound on
+constexpr std::size_t kUsefulShare = 8;  // an idle checkpoint pays from this fraction of the log's bound on
 
-// Exclusive locking comes first: it keeps the WAL index off shared memory. Tidying is ours (checkpoint()).
+// Exclusive locking comes first: it keeps the WAL index off shared memory. Checkpoints are explicit
+// (checkpoint()).
 constexpr const char* kConnectionSetup =
     "PRAGMA locking_mode = EXCLUSIVE;"
     "PRAGMA page_size = 4096;"
@@ -107,13 +108,13 @@ class SqliteLogFile final : public SqliteLog {
     return contents;
   }
 
-  Status commit(std::span<const EventPtr> events, Revision revision) override {
+  Status commit(std::span<const WatchEventPtr> events, Revision revision) override {
     TRY(step(begin_));
-    for (const EventPtr& event : events) {
+    for (const WatchEventPtr& event : events) {
       const Object& object = *event->object;
-      Statement& statement = event->kind == Event::Kind::Deleted ? remove_ : put_;
+      Statement& statement = event->kind == WatchEvent::Kind::Deleted ? remove_ : put_;
       sqlite3_bind_int64(statement.get(), 1, static_cast<sqlite3_int64>(object.created));
-      if (event->kind != Event::Kind::Deleted) bind_version(object);
+      if (event->kind != WatchEvent::Kind::Deleted) bind_version(object);
       TRY(step(statement));
     }
     sqlite3_bind_int64(advance_.get(), 1, static_cast<sqlite3_int64>(revision));
@@ -138,7 +139,7 @@ class SqliteLogFile final : public SqliteLog {
     return SQLITE_OK;
   }
 
-  // Reads only, so that a refused file stays as it is.
+  // Reads only, so that a refused file stays unchanged.
   Status check_schema() {
     const std::int64_t schema = TRY(number("PRAGMA user_version"));
     const std::int64_t application = TRY(number("PRAGMA application_id"));
@@ -211,7 +212,7 @@ class SqliteLogFile final : public SqliteLog {
   std::string path_;
   Vfs vfs_;
   Connection connection_;
-  Statement put_, remove_, advance_, begin_, commit_;  // behind the connection: finished before it closes
+  Statement put_, remove_, advance_, begin_, commit_;  // after the connection: finalized before it closes
   bool empty_ = false;
   std::size_t log_pages_ = 0;
 };

@@ -1,8 +1,8 @@
 // The durable record of the store: every current object and the newest revision, in one SQLite database.
 //
-// An object is one row, found by the revision of its create, so that creates append and nothing else needs an
-// index. One thread at a time. After a failed commit the journal must not be used again: what is durable is
-// then unknown.
+// An object is one row with the revision of its create as key, so that creates append and no other index is
+// needed. One thread at a time. After a failed commit the log must not be used again: it is then unknown what
+// is durable.
 #pragma once
 
 #include <memory>
@@ -25,19 +25,19 @@ class SqliteLog {
 
   virtual ~SqliteLog() = default;
 
-  // Opens or makes the database in `directory` and keeps it locked. Refuses one that another opener holds
+  // Opens or creates the database in `directory` and keeps it locked. Refuses one that another opener holds
   // (Unavailable), a newer schema and a foreign file (Unsupported).
   static Result<std::unique_ptr<SqliteLog>> open(const std::string& directory, Disk& disk,
                                                  std::size_t log_bytes_max);
 
   virtual Result<Contents> load() = 0;
-  // Returns once the events and the revision would survive a power cut; all of them or none. `events` are
-  // those of one commit, in order. Cost: a few microseconds an event and one sync.
-  virtual Status commit(std::span<const EventPtr> events, Revision revision) = 0;
+  // Returns when the events and the revision are durable; all of them or none. `events` are those of one
+  // commit, in order. Cost: a few microseconds an event and one sync.
+  virtual Status commit(std::span<const WatchEventPtr> events, Revision revision) = 0;
 
-  // The write-ahead log has grown: checkpoint() when nothing else waits.
+  // The write-ahead log has grown: call checkpoint() when nothing else waits.
   virtual bool checkpoint_useful() const = 0;
-  // It has reached `log_bytes_max`: checkpoint() must not wait for quiet.
+  // The log has reached `log_bytes_max`: checkpoint() must not wait for an idle moment.
   virtual bool checkpoint_due() const = 0;
   // Moves the write-ahead log into the database. Cost: two syncs and a copy of the log.
   virtual Status checkpoint() = 0;

@@ -14,11 +14,11 @@
 namespace berth::store {
 namespace {
 
-// No write for this long means that tidying the journal delays nobody.
+// After this long without a write a checkpoint delays nobody.
 constexpr std::chrono::milliseconds kQuietBeforeCheckpoint(20);
 
 struct Pending {
-  Write write;
+  WriteRequest write;
   std::function<void(WriteResult)> done;
 };
 
@@ -49,7 +49,7 @@ class CommittingStore final : public Store {
     return {};
   }
 
-  void submit(Write write, std::function<void(WriteResult)> done) override {
+  void submit(WriteRequest write, std::function<void(WriteResult)> done) override {
     {
       std::unique_lock lock(mutex_);
       if (waiting_ < options_.queue_writes_max) {
@@ -88,7 +88,7 @@ class CommittingStore final : public Store {
   }
 
  private:
-  // A write submitted from inside a callback waits until the one at hand is finished.
+  // A write submitted from inside a callback waits until the current one is finished.
   void commit_inline() {
     if (std::exchange(committing_, true)) return;
     while (!queue_.empty()) {
@@ -114,7 +114,7 @@ class CommittingStore final : public Store {
     }
   }
 
-  // Waits for work and takes all of it; tidies the journal when there is none for a while. False: stop.
+  // Waits for work and takes all of it; runs a checkpoint when there is none for a while. False: stop.
   bool take(std::vector<Pending>& taken) {
     const auto has_work = [this] { return !queue_.empty() || new_watch_ || stopping_; };
     std::unique_lock lock(mutex_);
@@ -150,7 +150,7 @@ class CommittingStore final : public Store {
     commit_builder_.begin();
     outcomes_.clear();
     for (Pending& pending : batch) outcomes_.push_back(decide(std::move(pending.write)));
-    const std::vector<EventPtr>& events = commit_builder_.events();
+    const std::vector<WatchEventPtr>& events = commit_builder_.events();
     if (!events.empty()) publish(events);
     {
       std::lock_guard lock(mutex_);
@@ -159,13 +159,13 @@ class CommittingStore final : public Store {
     for (std::size_t i = 0; i < batch.size(); ++i) batch[i].done(std::move(outcomes_[i]));
   }
 
-  WriteResult decide(Write write) {
+  WriteResult decide(WriteRequest write) {
     if (failed_) return *failed_;
     return commit_builder_.add(std::move(write));
   }
 
-  // What failed may have decided any outcome of the commit, refusals too: all of them are taken back.
-  void publish(const std::vector<EventPtr>& events) {
+  // The failed commit may have decided any outcome in it, refusals too: all of them are withdrawn.
+  void publish(const std::vector<WatchEventPtr>& events) {
     const Revision revision = events.back()->object->revision;
     if (log_) {
       if (Status durable = log_->commit(events, revision); !durable.ok()) {
@@ -182,7 +182,7 @@ class CommittingStore final : public Store {
   ObjectIndex index_;
   Watches watches_;
 
-  // The committer's.
+  // Used by the committer only.
   CommitBuilder commit_builder_;
   std::unique_ptr<SqliteLog> log_;  // null: in memory only
   std::vector<WriteResult> outcomes_;
@@ -192,7 +192,7 @@ class CommittingStore final : public Store {
   std::mutex mutex_;
   std::condition_variable work_;
   std::vector<Pending> queue_;
-  std::size_t waiting_ = 0;  // queued, or taken and not yet answered
+  std::size_t waiting_ = 0;  // queued, or taken and without a result yet
   bool asleep_ = false;      // the committer needs to be woken
   bool new_watch_ = false;
   bool stopping_ = false;
@@ -201,14 +201,14 @@ class CommittingStore final : public Store {
 
 }  // namespace
 
-WriteResult Store::write(Write write) {
+WriteResult Store::write(WriteRequest write) {
   std::mutex mutex;
   std::condition_variable answered;
   std::optional<WriteResult> outcome;
   submit(std::move(write), [&](WriteResult result) {
     std::lock_guard lock(mutex);
     outcome.emplace(std::move(result));
-    answered.notify_one();  // under the lock: behind it the waiter may be gone
+    answered.notify_one();  // under the lock: once it is released the waiter may be gone
   });
   std::unique_lock lock(mutex);
   answered.wait(lock, [&] { return outcome.has_value(); });

@@ -1,7 +1,7 @@
-// Versioned objects with a watch window: the memory of the API server.
+// Versioned objects with a watch window: the storage of the API server.
 //
-// Every accepted write gets the next revision, one sequence over all kinds; it never moves backwards, also
-// over restarts. Writes are decided by one committer in submission order and acknowledged once they are
+// Every accepted write gets the next revision, one sequence over all kinds that never goes backwards, also
+// across restarts. One committer evaluates writes in submission order and acknowledges them once they are
 // durable (group commit); readers and watchers see only durable state. Reads are snapshots and never wait for
 // writers. Thread-safe. Source: resourceVersion rules of the Kubernetes API (docs/api-server.md#versions).
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace berth::store {
 
-// What names an object: `resource` is "pods" or "resourceclaims.resource.k8s.io" (plural[.group], no version:
+// The key of an object: `resource` is "pods" or "resourceclaims.resource.k8s.io" (plural[.group], no version:
 // all versions of a kind share one store); `ns` is empty for cluster-scoped objects. Ordered by resource, ns,
 // name.
 struct Key {
@@ -43,49 +43,48 @@ using ObjectPtr = std::shared_ptr<const Object>;
 
 // The bytes of a version before its revision is known: the store writes head + decimal revision + tail.
 struct Draft {
-  std::string head;  // becomes the object's bytes: reserve() room for the rest to spare a copy
+  std::string head;  // becomes the object's bytes: reserve() room for the rest to avoid a copy
   std::string tail;
 };
 
-// More bytes in one object answer TooLarge.
+// An object with more bytes is TooLarge.
 inline constexpr std::size_t kObjectBytesMax = 8 * 1024 * 1024;
 
-struct Write {
+struct WriteRequest {
   enum class Kind { Create, Update, Delete };
   Kind kind = Kind::Create;
   Key key;
   std::string uid;  // Create: the new object's
-  // Update, Delete: the version that was read; another one stored means Conflict. 0 accepts any.
+  // Update, Delete: the version that was read; Conflict when the stored one differs. 0 accepts any.
   Revision expected = 0;
-  Draft draft;  // Delete: the last state, as watchers will see it
+  Draft draft;  // Delete: the last state, for watchers
 };
 
 // Create of an existing key: Exists. Update or Delete of an absent key: NotFound. Another version: Conflict.
 // Unavailable: too many writes wait. Internal: the disk failed; the store then refuses every later write.
 using WriteResult = Result<ObjectPtr>;
 
-struct Event {
+struct WatchEvent {
   enum class Kind { Added, Modified, Deleted };
   Kind kind = Kind::Added;
   ObjectPtr object;    // Deleted: the last state with the revision of the delete
   ObjectPtr previous;  // null for Added
 };
-using EventPtr = std::shared_ptr<const Event>;
+using WatchEventPtr = std::shared_ptr<const WatchEvent>;
 
 // Receives the events of one watch, in order, on the committer's thread (a synchronous store: inline, the
-// past ones before watch() returns). Must only hand them over.
+// past ones before watch() returns). It must only enqueue them.
 class WatchSink {
  public:
   virtual ~WatchSink() = default;
-  // `progress`: every event up to this revision, of any resource, has now been delivered. Called once a
-  // commit, also without events when only others' resources changed, and once at the start with those of the
-  // past.
-  virtual void on_events(std::span<const EventPtr> events, Revision progress) = 0;
+  // `progress`: every event up to this revision, of any resource, has been delivered. Called once a commit,
+  // also without events when only other resources changed, and once at the start with the past events.
+  virtual void on_events(std::span<const WatchEventPtr> events, Revision progress) = 0;
 };
 
-// Ends its watch when destroyed; after that the sink is not called again. So the destructor waits for a call
-// under way: destroy it without holding a lock that the sink takes. The sink itself may destroy it. May
-// outlive the store.
+// The destructor ends the watch and waits for a call in progress; after that the sink is not called again.
+// Destroy it without holding a lock that the sink takes. The sink itself may destroy it. May outlive the
+// store.
 class WatchHandle {
  public:
   virtual ~WatchHandle() = default;
@@ -95,7 +94,7 @@ struct ListQuery {
   std::string resource;
   std::string ns;                             // empty: all namespaces
   std::optional<Revision> at;                 // absent: the newest state
-  std::optional<Key> after;                   // continue behind this key
+  std::optional<Key> after;                   // continue after this key
   std::size_t limit = 0;                      // 0: no limit
   std::function<bool(const Object&)> accept;  // applied before the limit; empty: all
 };
@@ -104,17 +103,16 @@ struct ListPage {
   std::vector<ObjectPtr> objects;  // by ns, then name
   Revision revision = 0;           // the state that this page shows
   bool more = false;
-  std::size_t remaining = 0;  // behind this page; 0 when `accept` is set
+  std::size_t remaining = 0;  // after this page; 0 when `accept` is set
 };
 
 struct StoreOptions {
-  std::string directory;                      // empty: in memory only
-  std::size_t watch_window_events = 100'000;  // events kept for watches and old lists
-  std::size_t queue_writes_max = 16'384;      // waiting writes; more answer Unavailable
-  std::size_t batch_writes_max = 1'024;       // writes of one group commit
-  std::size_t log_bytes_max =
-      16 * 1024 * 1024;  // of the journal's write-ahead log before it is tidied under load
-  // No thread: submit() decides and answers inline, each write a commit of its own. One thread only.
+  std::string directory;                         // empty: in memory only
+  std::size_t watch_window_events = 100'000;     // events kept for watches and old lists
+  std::size_t queue_writes_max = 16'384;         // waiting writes; more answer Unavailable
+  std::size_t batch_writes_max = 1'024;          // writes of one group commit
+  std::size_t log_bytes_max = 16 * 1024 * 1024;  // of the write-ahead log before a checkpoint under load
+  // No thread: submit() returns after the result, each write is a commit of its own. One thread only.
   bool synchronous = false;
 };
 
@@ -124,29 +122,29 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // Decides the write in turn and calls `done` once its outcome is durable (on the committer's thread, or
-  // inline when synchronous). `done` must only hand over.
-  virtual void submit(Write write, std::function<void(WriteResult)> done) = 0;
-  // Waits for the outcome. Not from a callback of this store, which would wait for itself.
-  WriteResult write(Write write);
+  // Evaluates the write in order and calls `done` once its outcome is durable (on the committer's thread, or
+  // inline when synchronous). `done` must only enqueue.
+  virtual void submit(WriteRequest write, std::function<void(WriteResult)> done) = 0;
+  // Waits for the outcome. Deadlocks in a callback of this store.
+  WriteResult write(WriteRequest write);
 
   // Null when absent.
   virtual ObjectPtr get(const Key& key) const = 0;
-  // Gone when `at` has left the window; Invalid when it lies in the future.
+  // Gone when `at` has left the window; Invalid when it is in the future.
   virtual Result<ListPage> list(const ListQuery& query) const = 0;
   // Delivers all events of `resource` (empty: of every resource) with a revision above `from`.
-  // Gone when they are no longer kept. A future revision waits silently.
+  // Gone when they are no longer retained. A watch from a future revision waits without an error.
   virtual Result<std::unique_ptr<WatchHandle>> watch(std::string resource, Revision from,
                                                      WatchSink& sink) = 0;
 
   virtual Revision revision() const = 0;
-  // The oldest revision from which a watch can still start.
+  // The oldest revision from which a watch can start.
   virtual Revision oldest_watchable() const = 0;
-  // Objects of a resource; all when empty.
+  // The number of objects of a resource; of all when empty.
   virtual std::size_t count(std::string_view resource) const = 0;
 };
 
-// Opens or makes the store. Refuses, with a clear sentence, a directory of a newer schema or one in use.
+// Opens or creates the store. Refuses, with a clear sentence, a directory of a newer schema or one in use.
 Result<std::unique_ptr<Store>> open_store(StoreOptions options, Disk* disk = nullptr);
 
 }  // namespace berth::store

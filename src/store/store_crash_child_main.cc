@@ -1,8 +1,9 @@
-// Writes to a store under load until it is killed, and says what it was promised: the child of crash_test.cc.
+// Writes to a store under load until it is killed, and prints its acknowledgements: the child of
+// crash_test.cc.
 //
-// Usage: store-crash-child DIRECTORY RUN DESCRIPTOR. One line to that open descriptor for each fact, at once:
-// "open REVISION", "deleting NAME" before a delete is submitted, "created|updated|deleted NAME REVISION" for
-// each acknowledgement.
+// Usage: store-crash-child DIRECTORY RUN DESCRIPTOR. One unbuffered line to that open descriptor for each
+// fact: "open REVISION", "deleting NAME" before a delete is submitted, "created|updated|deleted NAME
+// REVISION" for each acknowledgement.
 #include <unistd.h>
 
 #include <atomic>
@@ -19,10 +20,10 @@ namespace {
 constexpr std::int64_t kInFlightMax = 64;
 constexpr std::int64_t kUpdateEvery = 3;
 constexpr std::int64_t kDeleteEvery = 5;
-constexpr std::int64_t kLifeObjects = 40;  // an object is deleted this many creates later
+constexpr std::int64_t kLifeObjects = 40;  // an object is deleted after this many further creates
 constexpr std::size_t kContentBytes = 1'500;
 constexpr std::size_t kLogBytesMax = 1024 * 1024;
-constexpr std::int64_t kObjectsMax = 1'000'000;  // nobody lets it live that long
+constexpr std::int64_t kObjectsMax = 1'000'000;  // killed long before
 
 // Lines are shorter than a pipe's atomic write.
 void say(int descriptor, const std::string& line) {
@@ -36,22 +37,22 @@ class Child {
 
   void work() {
     for (std::int64_t i = 0; i < kObjectsMax; ++i) {
-      submit(Write::Kind::Create, i);
-      if (i % kUpdateEvery == 0) submit(Write::Kind::Update, i);
-      if (i % kDeleteEvery == 0 && i >= kLifeObjects) submit(Write::Kind::Delete, i - kLifeObjects);
+      submit(WriteRequest::Kind::Create, i);
+      if (i % kUpdateEvery == 0) submit(WriteRequest::Kind::Update, i);
+      if (i % kDeleteEvery == 0 && i >= kLifeObjects) submit(WriteRequest::Kind::Delete, i - kLifeObjects);
     }
   }
 
  private:
-  void submit(Write::Kind kind, std::int64_t number) {
+  void submit(WriteRequest::Kind kind, std::int64_t number) {
     while (in_flight_.load() >= kInFlightMax) std::this_thread::yield();
     ++in_flight_;
     const std::string name = "r" + run_ + "-" + std::to_string(number);
-    if (kind == Write::Kind::Delete) say(descriptor_, "deleting " + name);
-    const char* const fact = kind == Write::Kind::Create   ? "created "
-                             : kind == Write::Kind::Update ? "updated "
-                                                           : "deleted ";
-    Write write{.kind = kind, .key = {"pods", "crash", name}, .uid = "u"};
+    if (kind == WriteRequest::Kind::Delete) say(descriptor_, "deleting " + name);
+    const char* const fact = kind == WriteRequest::Kind::Create   ? "created "
+                             : kind == WriteRequest::Kind::Update ? "updated "
+                                                                  : "deleted ";
+    WriteRequest write{.kind = kind, .key = {"pods", "crash", name}, .uid = "u"};
     write.draft = {std::string(kContentBytes, 'c') + "@", ""};
     store_.submit(std::move(write), [this, fact, name](const WriteResult& result) {
       if (!result.ok()) std::_Exit(2);

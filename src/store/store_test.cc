@@ -32,7 +32,7 @@ using Names = std::vector<std::string>;
 
 struct Step {
   const char* what;
-  Write write;
+  WriteRequest write;
   std::optional<ErrorCode> refused;
 };
 
@@ -144,9 +144,9 @@ TEST(Store, WatchesFromAPastTheNewestAndAFutureRevision) {
   EXPECT_EQ(everything.events().size(), 4u);
   EXPECT_EQ(nodes.events().size(), 1u);
   EXPECT_EQ(past.progress(), 4u) << "events of other resources move progress too";
-  const std::vector<EventPtr> events = past.events();
+  const std::vector<WatchEventPtr> events = past.events();
   EXPECT_EQ(events[1]->previous, events[0]->object);
-  EXPECT_EQ(events[2]->kind, Event::Kind::Deleted);
+  EXPECT_EQ(events[2]->kind, WatchEvent::Kind::Deleted);
   EXPECT_EQ(events[2]->object->bytes, "gone@3;");
   handles.clear();
   ASSERT_TRUE(store->write(create(pod("z"))).ok());
@@ -156,7 +156,7 @@ TEST(Store, WatchesFromAPastTheNewestAndAFutureRevision) {
 // Ends its own watch on the first event.
 class LeavingSink final : public WatchSink {
  public:
-  void on_events(std::span<const EventPtr> events, Revision) override {
+  void on_events(std::span<const WatchEventPtr> events, Revision) override {
     seen += events.size();
     handle.reset();
   }
@@ -180,7 +180,7 @@ TEST(Store, SurvivesAReopenWithItsRevision) {
   Judge judge;
   {
     std::unique_ptr<Store> store = opened(options);
-    for (Write write : {create(pod("a")), create(pod("b")), update(pod("a")), remove(pod("b"))}) {
+    for (WriteRequest write : {create(pod("a")), create(pod("b")), update(pod("a")), remove(pod("b"))}) {
       judge.write(write);
       ASSERT_TRUE(store->write(std::move(write)).ok());
     }
@@ -268,7 +268,7 @@ TEST(Store, ADiskThatFailsStopsWritesNotReads) {
   EXPECT_EQ(store->get(pod("b")), nullptr);
 }
 
-// Holds the committer inside a callback until it is let go.
+// Blocks the committer inside a callback until it is released.
 class Gate {
  public:
   void wait() {

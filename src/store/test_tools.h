@@ -1,4 +1,5 @@
-// What the store's tests share: short ways to say a write, a sink that remembers, a directory that goes away.
+// Shared tools of the store's tests: short constructors of writes, a sink that records, a temporary
+// directory.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,29 +20,32 @@ inline Key pod(std::string name, std::string ns = "default") {
   return {"pods", std::move(ns), std::move(name)};
 }
 
-inline Write create(Key key, std::string content = "x") {
+inline WriteRequest create(Key key, std::string content = "x") {
   std::string uid = "uid-of-" + key.name;
-  return {.kind = Write::Kind::Create,
+  return {.kind = WriteRequest::Kind::Create,
           .key = std::move(key),
           .uid = std::move(uid),
           .draft = {content + "@", ";"}};
 }
-inline Write update(Key key, Revision expected = 0, std::string content = "y") {
-  return {.kind = Write::Kind::Update,
+inline WriteRequest update(Key key, Revision expected = 0, std::string content = "y") {
+  return {.kind = WriteRequest::Kind::Update,
           .key = std::move(key),
           .expected = expected,
           .draft = {content + "@", ";"}};
 }
-inline Write remove(Key key, Revision expected = 0) {
-  return {.kind = Write::Kind::Delete, .key = std::move(key), .expected = expected, .draft = {"gone@", ";"}};
+inline WriteRequest remove(Key key, Revision expected = 0) {
+  return {.kind = WriteRequest::Kind::Delete,
+          .key = std::move(key),
+          .expected = expected,
+          .draft = {"gone@", ";"}};
 }
 
-// Remembers everything it is told; checks that revisions only rise.
+// Records every call; checks that revisions only rise.
 class RememberingSink final : public WatchSink {
  public:
-  void on_events(std::span<const EventPtr> events, Revision progress) override {
+  void on_events(std::span<const WatchEventPtr> events, Revision progress) override {
     std::lock_guard lock(mutex_);
-    for (const EventPtr& event : events) {
+    for (const WatchEventPtr& event : events) {
       EXPECT_GT(event->object->revision, newest_) << "an event came twice or late";
       newest_ = event->object->revision;
       events_.push_back(event);
@@ -50,7 +54,7 @@ class RememberingSink final : public WatchSink {
     EXPECT_GE(progress, progress_) << "progress moved backwards";
     progress_ = progress;
   }
-  std::vector<EventPtr> events() const {
+  std::vector<WatchEventPtr> events() const {
     std::lock_guard lock(mutex_);
     return events_;
   }
@@ -61,7 +65,7 @@ class RememberingSink final : public WatchSink {
 
  private:
   mutable std::mutex mutex_;
-  std::vector<EventPtr> events_;
+  std::vector<WatchEventPtr> events_;
   Revision newest_ = 0;
   Revision progress_ = 0;
 };
@@ -79,8 +83,7 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-// The first difference between what the store holds now and the judge's state at its revision; empty when
-// none.
+// The first difference between the store's contents and the judge's state at its revision; empty when equal.
 inline std::string difference(const Store& store, const Judge& judge,
                               const std::vector<std::string>& resources) {
   std::vector<ObjectPtr> held;

@@ -24,7 +24,7 @@ constexpr int kPathBytesMax = 4096;
 constexpr int kReportedSectorBytes = 4096;
 constexpr std::size_t kGatheredBytesMax = 256 * 1024;
 
-// SQLite allocates this, as raw memory of szOsFile bytes.
+// SQLite allocates this as raw memory of szOsFile bytes.
 struct OpenFile {
   sqlite3_file base;
   Vfs::State* state;
@@ -107,7 +107,7 @@ int file_size(sqlite3_file* file, sqlite3_int64* size) {
   return SQLITE_OK;
 }
 
-// Any level is the one exclusive lock: there is a single connection, and it keeps the lock until it closes.
+// Every level is the one exclusive lock: there is a single connection, which keeps the lock until it closes.
 int lock_file(sqlite3_file* file, int) {
   OpenFile& open = open_file(file);
   const Status done = open.file->lock();
@@ -195,7 +195,7 @@ int random_bytes(sqlite3_vfs*, int count, char* out) {
   return count;
 }
 
-// The store's statements use neither pauses nor the date.
+// The store's statements use neither sleep nor the date.
 int sleep_microseconds(sqlite3_vfs*, int) {
   return 0;
 }

@@ -1,9 +1,9 @@
-// Lets SQLite work on a Disk: a registered sqlite3_vfs whose every file operation goes to that Disk.
+// SQLite on a Disk: a registered sqlite3_vfs that forwards every file operation to that Disk.
 //
-// For one connection at a time in exclusive locking mode: the WAL index lives on SQLite's heap, so no shared
-// memory is offered. A file's writes that follow one another are gathered and reach the Disk as one, before
-// any other operation on that file can see or sync them. That asks for synchronous=FULL: without its sync at
-// each commit, a commit could end while its writes are still gathered.
+// For one connection at a time in exclusive locking mode: the WAL index is on SQLite's heap, so no shared
+// memory is offered. Contiguous writes of a file are buffered and reach the Disk as one, before any other
+// operation on that file can see or sync them. This requires synchronous=FULL: without its sync at each
+// commit, a commit could end with buffered writes.
 #pragma once
 
 #include <memory>
@@ -22,9 +22,9 @@ class Vfs {
   Vfs(const Vfs&) = delete;
   Vfs& operator=(const Vfs&) = delete;
 
-  // What sqlite3_open_v2 takes. Unique in the process.
+  // The name for sqlite3_open_v2. Unique in the process.
   const char* name() const;
-  // Why the latest operation that failed did so; null when none has.
+  // The error of the latest failed operation; null without one.
   const Error* last_failure() const;
 
   struct State;

@@ -6,25 +6,25 @@ namespace berth::store {
 
 struct Watches::Watch {
   std::string resource;
-  // Held while the sink is called, so that the end of the handle waits for it. Recursive: a sink may end its
-  // own watch.
+  // Held while the sink is called, so that the handle's destructor waits for it. Recursive: a sink may end
+  // its own watch.
   std::recursive_mutex mutex;
   WatchSink* sink = nullptr;  // null: ended
-  std::vector<EventPtr> backlog;
+  std::vector<WatchEventPtr> backlog;
   Revision backlog_revision = 0;
-  Revision delivered = 0;  // everything up to here has been handed over or was not asked for
-  bool greeted = false;    // the backlog has been handed over
+  Revision delivered = 0;  // every event up to here was delivered or not requested
+  bool greeted = false;    // the backlog was delivered
 
   void greet() {
     greeted = true;
-    const std::vector<EventPtr> events = std::move(backlog);
+    const std::vector<WatchEventPtr> events = std::move(backlog);
     backlog.clear();
     if (backlog_revision < delivered) return;
     delivered = backlog_revision;
     if (sink != nullptr) sink->on_events(events, delivered);
   }
 
-  void hand_over(std::span<const EventPtr> events, Revision progress) {
+  void hand_over(std::span<const WatchEventPtr> events, Revision progress) {
     std::lock_guard lock(mutex);
     if (!greeted) greet();
     if (sink == nullptr || progress <= delivered) return;
@@ -37,7 +37,7 @@ struct Watches::Watch {
 struct Watches::Registry {
   std::mutex mutex;
   std::vector<std::shared_ptr<Watch>> watches;
-  std::vector<std::shared_ptr<Watch>> new_watches;  // not yet attended
+  std::vector<std::shared_ptr<Watch>> new_watches;  // attend() has not processed them yet
   std::atomic<std::uint64_t> version = 0;
 };
 
@@ -103,16 +103,16 @@ void Watches::refresh() {
     subscribers_[watch->resource].watches.push_back(watch);
 }
 
-void Watches::deliver(std::span<const EventPtr> events, Revision progress) {
+void Watches::deliver(std::span<const WatchEventPtr> events, Revision progress) {
   refresh();
   if (subscribers_.empty()) return;
-  for (const EventPtr& event : events) {
+  for (const WatchEventPtr& event : events) {
     const auto found = subscribers_.find(event->object->key.resource);
     if (found != subscribers_.end()) found->second.events.push_back(event);
   }
   for (auto& [resource, subscribers] : subscribers_) {
-    const std::span<const EventPtr> theirs =
-        resource.empty() ? events : std::span<const EventPtr>(subscribers.events);
+    const std::span<const WatchEventPtr> theirs =
+        resource.empty() ? events : std::span<const WatchEventPtr>(subscribers.events);
     for (const std::shared_ptr<Watch>& watch : subscribers.watches) watch->hand_over(theirs, progress);
     subscribers.events.clear();
   }

@@ -1,8 +1,8 @@
-// Who watches, and handing events over to them.
+// The open watches, and the delivery of events to them.
 //
-// add() and the end of a handle come from any thread; deliver() and attend() only from the committer (or the
-// one thread of a synchronous store). Cost of a commit: one call of each sink, and one copy of an event
-// pointer for each resource somebody watches, however many watch it.
+// add() and the destruction of a handle may happen on any thread; deliver() and attend() only on the
+// committer (or the one thread of a synchronous store). Cost of a commit: one call of each sink, and one copy
+// of an event pointer for each watched resource, however many watch it.
 #pragma once
 
 #include <atomic>
@@ -22,30 +22,30 @@ namespace berth::store {
 
 class Watches {
  public:
-  // Registers a watch; attend() gives it what has happened since `from`, deliver() what happens from now on.
+  // Registers a watch; attend() delivers the events since `from`, deliver() the later ones.
   Result<std::unique_ptr<WatchHandle>> add(const ObjectIndex& index, std::string resource, Revision from,
                                            WatchSink& sink);
-  // Hands their backlogs to new watches.
+  // Delivers their backlogs to new watches.
   void attend();
-  // Tells every watch about one commit, already in memory.
-  void deliver(std::span<const EventPtr> events, Revision progress);
+  // Delivers one commit, already in the index, to every watch.
+  void deliver(std::span<const WatchEventPtr> events, Revision progress);
 
  private:
   struct Watch;
   struct Registry;
   class Handle;
 
-  // The watches of one resource, and the events of the commit at hand that concern it.
+  // The watches of one resource, and the events of the current commit for it.
   struct Subscribers {
     std::vector<std::shared_ptr<Watch>> watches;
-    std::vector<EventPtr> events;
+    std::vector<WatchEventPtr> events;
   };
 
   void refresh();
 
   std::shared_ptr<Registry> registry_ = make_registry();
   static std::shared_ptr<Registry> make_registry();
-  // The committer's own copy of the registry, renewed when that has changed.
+  // The committer's own copy of the registry, renewed when the registry has changed.
   std::map<std::string, Subscribers, std::less<>> subscribers_;
   std::uint64_t seen_version_ = 0;
 };

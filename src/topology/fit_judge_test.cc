@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kNodes = 12;
 
-// What a node is at one moment.
+// The state of a node.
 struct NodeState {
   bool there = false;
   std::string block, rack;  // empty: no label
@@ -79,7 +79,7 @@ TEST(FitJudge, SumsEqualARecountAfterAnyChanges) {
       state.rack = *rc::gen::elementOf(std::vector<std::string>{"", "r1", "r2", "r3"});
       state.room = *rc::gen::inRange<std::int64_t>(0, 9);
       model.change(*rc::gen::inRange<std::uint32_t>(0, kNodes), state);
-      // Readers come at any time.
+      // Readers may come after any change.
       if (*rc::gen::inRange(0, 3) == 0) {
         model.catch_up();
         RC_ASSERT(model.counted() == model.recounted());

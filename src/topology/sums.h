@@ -1,8 +1,8 @@
-// Amounts per node, summed up the domain tree as nodes change: how many pods of one signature a domain could
-// take, how full it is.
+// Amounts per node, summed up the domain tree as nodes change: how many pods of one signature fit into a
+// domain, how much of it is in use.
 //
-// Owner: the scheduler. Cost: one changed node O(levels), read from the cluster's change log when asked; no
-// walk over a domain's nodes, ever.
+// Owner: the scheduler. Cost: O(levels) for one changed node, read from the cluster's change log on demand; a
+// domain's nodes are never walked.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 
 namespace berth::topology {
 
-// `Amount` adds and subtracts exactly and is zero when default-made.
+// `Amount` adds and subtracts exactly; its default value is zero.
 template <class Amount>
 class DomainSums {
  public:
-  // Replaces what `node` counted for, in the domain where it stands in `tree` now.
+  // Replaces the amount of `node`, in its current domain of `tree`.
   void set(const Tree& tree, NodeId node, const Amount& amount) {
     if (node.index() >= nodes_.size()) nodes_.resize(node.index() + 1);
     if (sums_.size() < tree.domain_count()) sums_.resize(tree.domain_count());
@@ -39,7 +39,7 @@ class DomainSums {
                                                                           : Amount{};
   }
 
-  // Asks `recount(node)` once for every node that changed since the last call, or for all of `node_count`
+  // Calls `recount(node)` once for every node that changed since the last call, or for all of `node_count`
   // ids.
   template <class Recount>
   void catch_up(const Tree& tree, const model::Changes& changes, std::size_t node_count, Recount recount) {
@@ -64,12 +64,12 @@ class DomainSums {
   };
   std::vector<NodeShare> nodes_;
   std::vector<Amount> sums_;
-  std::vector<NodeId> changed_;  // of catch_up()
+  std::vector<NodeId> changed_;  // scratch of catch_up()
   std::uint64_t position_ = 0;   // in the change log
   bool counted_ = false;
 };
 
-// How many pods of one shape each domain could take.
+// How many pods of one signature fit into each domain.
 using FitCounts = DomainSums<std::int64_t>;
 
 }  // namespace berth::topology

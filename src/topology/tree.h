@@ -1,4 +1,4 @@
-// Which nodes belong together: the tree of domains that node labels span.
+// Which nodes belong together: the tree of domains that node labels form.
 //
 // Owner: the scheduler, on its thread. Cost: one node change O(levels + nodes of its leaf), lookups O(1).
 // Source: KEP-5732 (one key today: a tree of one level below the root).
@@ -36,15 +36,15 @@ class Tree {
 
   // Places the node by its labels, or moves it. A node that lacks a label of any level belongs to no domain.
   void put(NodeId node, std::string_view name, const api::StringMap& labels);
-  // Nothing when the node is unknown.
+  // Does nothing for an unknown node.
   void remove(NodeId node);
 
   const std::vector<std::string>& keys() const { return keys_; }
   static DomainId root() { return DomainId(0); }
   const Domain& domain(DomainId id) const { return domains_[id.index()]; }
-  // Ids below this number are in use or were; a left id is given to a later domain.
+  // One above the highest id ever used; the id of a removed domain is reused.
   std::size_t domain_count() const { return domains_.size(); }
-  // None for a node without a domain.
+  // none() for a node without a domain.
   DomainId leaf_of(NodeId node) const;
   // "r7", or "block-1/r7" below several levels.
   std::string path_of(DomainId id) const;

@@ -23,7 +23,7 @@ void prepare_namespace(Json& object, const RuleContext&) {
   put_name_label(object);
 }
 
-// The finalizers end through "finalize" only.
+// The subresource "finalize" is the only way to remove the finalizers.
 void prepare_namespace_update(Json& next, const Json& old, const RuleContext& ctx) {
   put_name_label(next);
   if (ctx.subresource == "finalize") return;

@@ -13,7 +13,7 @@ constexpr std::string_view kFrozen = "field is immutable when `immutable` is set
 
 struct SecretType {
   std::string_view type;
-  std::string_view key;  // that must be there
+  std::string_view key;  // a required key
 };
 constexpr SecretType kSecretTypes[] = {{"kubernetes.io/dockercfg", ".dockercfg"},
                                        {"kubernetes.io/dockerconfigjson", ".dockerconfigjson"},
@@ -21,7 +21,7 @@ constexpr SecretType kSecretTypes[] = {{"kubernetes.io/dockercfg", ".dockercfg"}
                                        {"kubernetes.io/tls", "tls.crt"},
                                        {"kubernetes.io/tls", "tls.key"}};
 
-// Every entry of the member: its key, and what it adds to the size.
+// Every entry of the member: its key, and its part of the size.
 FieldErrors check_entries(const Json& object, std::string_view member, std::size_t& size) {
   FieldErrors errors;
   for (const JsonMember& entry : entries(present(object, member))) {
@@ -61,7 +61,7 @@ FieldErrors validate_map_update(const Json& next, const Json& old, const RuleCon
   return errors;
 }
 
-// stringData is a way to write data: it is never stored.
+// stringData is write-only: it is never stored.
 void set_secret_defaults(Json& secret) {
   static const TypeInfo& type = core_type("Secret");
   if (const Json* texts = present(secret, "stringData")) {

@@ -1,4 +1,4 @@
-// Rules of events: core/v1 is where they are stored, events.k8s.io/v1 asks for more.
+// Rules of events: they are stored as core/v1; events.k8s.io/v1 requires more.
 #include "api/kinds/core_kinds.h"
 #include "api/kinds/core_parts.h"
 
@@ -18,7 +18,7 @@ FieldErrors check_word(const std::string& path, const Json& event, std::string_v
   return {invalid(path, "", "can have at most " + std::to_string(kWordBytesMax) + " characters")};
 }
 
-// Events of the shape that recorders write today have a time.
+// Events in the form that current recorders write have a time.
 FieldErrors check_reported(const Json& event, const RuleContext& ctx) {
   const std::string controller =
       ctx.request_group == kNewGroup ? "reportingController" : "reportingComponent";
@@ -73,7 +73,7 @@ FieldErrors validate_create(const Json& event, const RuleContext& ctx) {
   return errors;
 }
 
-// Through events.k8s.io only the series of an event may go on.
+// Through events.k8s.io only the series of an event may change.
 FieldErrors validate_update(const Json& next, const Json& old, const RuleContext& ctx) {
   FieldErrors errors = check_event(next, ctx);
   if (ctx.request_group != kNewGroup) return errors;

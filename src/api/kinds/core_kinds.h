@@ -1,4 +1,4 @@
-// The rows that make up core_rules() (kinds/core.cc); one .cc file each. Pods are in pod.h.
+// The rows of core_rules() (kinds/core.cc); one .cc file each. Pods are in pod.h.
 #pragma once
 
 #include "api/kind_rules.h"

@@ -17,7 +17,7 @@ constexpr std::int64_t kPortMax = 65535;
 constexpr std::size_t kConfigKeyBytesMax = 253;
 
 constexpr std::string_view kContainerResources[] = {"cpu", "memory", "ephemeral-storage"};
-// What a quota may name, too.
+// Further names that a quota may use.
 constexpr std::string_view kStandardResources[] = {
     "pods",    "services",   "replicationcontrollers", "resourcequotas",
     "secrets", "configmaps", "persistentvolumeclaims", "storage"};
@@ -97,7 +97,7 @@ FieldErrors check_compared_value(const FieldPath& path, std::string_view value) 
     errors.push_back(invalid(path, value, "must be non-empty"));
   else if (!is_decimal_integer(value))
     errors.push_back(invalid(path, value, "must be a valid decimal integer in canonical form"));
-  std::string_view read = value;  // Go reads a plus as well
+  std::string_view read = value;  // Go accepts a plus as well
   if (read.starts_with('+') && !read.starts_with("+-")) read.remove_prefix(1);
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(read.data(), read.data() + read.size(), number);

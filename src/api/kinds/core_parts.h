@@ -1,4 +1,4 @@
-// Checks and defaults that kinds of core share with the templates of other kinds.
+// Checks and defaults that core kinds share with the templates of other kinds.
 //
 // Pure functions over canonical documents. Source: k8s.io/kubernetes pkg/apis/core validation and defaults
 // (1.37); the texts are those recorded from kube-apiserver.
@@ -16,7 +16,7 @@ namespace berth::api {
 // A type of core/v1.
 const TypeInfo& core_type(std::string_view name);
 
-// Puts `value` where the member is absent or null.
+// Sets `value` where the member is absent or null.
 void put_default(Json& object, const TypeInfo& type, std::string_view key, Json value);
 
 // "example.com/gpu": not of kubernetes.io and not a plain word. Whole units only, never overcommitted.
@@ -40,7 +40,7 @@ FieldErrors check_spread(const FieldPath& path, const JsonArray& constraints);
 // A key of ConfigMap or Secret data.
 NameProblems config_key_problems(std::string_view key);
 
-// One entry in which the number must not be below zero, else none.
+// One entry for a negative number, else none.
 FieldErrors check_not_negative(const std::string& path, const Json& object, std::string_view key);
 // "field is immutable" where the member differs.
 FieldErrors check_immutable(const std::string& path, const Json* next, const Json* old);

@@ -1,5 +1,4 @@
-// Rules of core/v1 Service. Nothing serves the addresses; they are given so that clients see what they
-// expect.
+// Rules of core/v1 Service. Nothing serves the addresses; they are assigned because clients expect them.
 #include <array>
 #include <cstdint>
 #include <set>
@@ -11,7 +10,7 @@
 namespace berth::api {
 namespace {
 
-// 10.96.0.0/16 without its first addresses, which clusters keep for themselves.
+// 10.96.0.0/16 without its first addresses, which clusters reserve.
 constexpr std::uint32_t kAddressFirst = 256;
 constexpr std::uint32_t kAddressCount = 65000;
 
@@ -76,7 +75,7 @@ void prepare_create(Json& service, const RuleContext& ctx) {
   put_addresses(spec, asked.empty() ? free_address(service, ctx) : asked);
 }
 
-// Manifests seldom name the address: it stays.
+// Manifests seldom have the address: it stays.
 void prepare_update(Json& next, const Json& old, const RuleContext&) {
   Json& spec = *present(next, "spec");
   const Json* stored = present(old, "spec");

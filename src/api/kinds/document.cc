@@ -83,7 +83,7 @@ const JsonArray& items(const Json* object, std::string_view key) {
 
 JsonArray& items(Json& object, std::string_view key) {
   const Json* list = present(std::as_const(object), key);
-  // Nobody appends to a list that is not there.
+  // A list that does not exist gets no new items.
   return list && list->is_array() ? object.find(key)->as_array() : const_cast<JsonArray&>(kNoItems);
 }
 
@@ -124,11 +124,11 @@ void put(Json& object, const TypeInfo& type, std::string_view key, Json value) {
 }
 
 Json go_form(const Json& value, const TypeInfo& type) {
-  if (type.group == "meta.k8s.io") return value;  // its Go type has JSON names, too
+  if (type.group == "meta.k8s.io") return value;  // its Go type has JSON names as well
   Json out = Json::object();
   for (const FieldInfo& field : type.fields()) {
     if (field.json == "metadata" && field.kind == ValueKind::Message) {
-      // Embedded: its members stand among the others.
+      // Embedded: its members are inlined.
       for (const JsonMember& member : entries(present(value, field.json)))
         out.as_object().append(member.key, member.value);
       continue;

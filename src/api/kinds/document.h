@@ -1,4 +1,4 @@
-// Reading and changing canonical documents in the rules of a kind.
+// Functions to read and change canonical documents in the rules of a kind.
 //
 // A null member counts as absent: the API writes some absent members as null. Pure functions.
 #pragma once
@@ -11,11 +11,11 @@
 
 namespace berth::api {
 
-// The member, or a null pointer when it is absent or null.
+// The member, or null when it is absent or null.
 const Json* present(const Json& object, std::string_view key);
 const Json* present(const Json* object, std::string_view key);
 Json* present(Json& object, std::string_view key);
-// Follows members; a null pointer as soon as one is absent.
+// Follows members; null as soon as one is absent.
 const Json* present_at(const Json& object, std::initializer_list<std::string_view> keys);
 Json* present_at(Json& object, std::initializer_list<std::string_view> keys);
 // The items of a list member, none when absent.
@@ -27,10 +27,10 @@ const JsonObject& entries(const Json* map);
 bool same(const Json* a, const Json* b);
 // The member's value for a message: JSON null when absent.
 Json value_or_null(const Json* value);
-// The item of `list` whose string member `key` is `value`; a null pointer when there is none.
+// The item of `list` whose string member `key` is `value`; null without one.
 const Json* item_named(const JsonArray& list, std::string_view key, std::string_view value);
 
-// Sets a member where the API writes it. `object` is a canonical document of `type`.
+// Sets a member at its place in the API's order. `object` is a canonical document of `type`.
 void put(Json& object, const TypeInfo& type, std::string_view key, Json value);
 
 // The value as Go prints its internal type: every field, by its Go name. Some texts of Kubernetes contain it.

@@ -63,7 +63,7 @@ NameProblems extended_resource(std::string_view text) {
   if (text.substr(0, slash + 1).ends_with("kubernetes.io/"))
     return {"must not have \"kubernetes.io/\" domain"};
   if (text.starts_with("requests.")) return {"must not have \"requests.\" prefix"};
-  // Quotas count it as "requests." and its name, which must be a qualified name, too.
+  // Quotas count it as "requests." and its name, which must be a qualified name as well.
   return qualified_name_problems("requests." + std::string(text));
 }
 

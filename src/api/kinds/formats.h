@@ -1,7 +1,7 @@
 // Formats of fields beyond names.h, and field errors made from formats.
 //
-// Each function returns what is wrong, in Kubernetes' order; empty means fine. Pure. Source: apimachinery
-// util/validation and the formats of declarative validation (1.37).
+// Each function returns the problems, in Kubernetes' order; empty for a valid text. Pure. Source:
+// apimachinery util/validation and the formats of declarative validation (1.37).
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace berth::api {
 
 using Format = NameProblems (*)(std::string_view text);
 
-// Upper case is fine (driver names in fields with declarative rules).
+// Accepts upper case (driver names in fields with declarative rules).
 NameProblems caseless_subdomain(std::string_view text);
 NameProblems c_identifier(std::string_view text);
 NameProblems lower_case_uuid(std::string_view text);
@@ -23,12 +23,12 @@ NameProblems pool_segments(std::string_view text);
 // "vendor.com/name" outside of kubernetes.io.
 NameProblems extended_resource(std::string_view text);
 
-// One Invalid entry for each complaint.
+// One Invalid entry for each problem.
 FieldErrors check_format(const std::string& path, std::string_view text, Format format);
 // Required when empty, else its format.
 FieldErrors check_required(const std::string& path, std::string_view text, Format format);
 
-// Labels as ObjectMeta has them: keys are label keys, values label values. `labels` may be null.
+// Labels of an ObjectMeta: keys are label keys, values label values. `labels` may be null.
 FieldErrors check_labels(const std::string& path, const Json* labels);
 // Annotations: keys in any case, 256 KiB together.
 FieldErrors check_annotations(const std::string& path, const Json* annotations);

@@ -1,4 +1,4 @@
-// Every field that a gate of device allocation owns, with the gate on and off, on create and on update.
+// Every field that a gate of device allocation controls, with the gate on and off, on create and on update.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -18,7 +18,7 @@ struct Row {
   const char* kind;
   const char* field;  // path of the gated member
   std::string object;
-  // The field error when the member is dropped from a new object; empty: it is good without.
+  // The field error when the member is dropped from a new object; empty: it is valid without.
   const char* refused_without = "";
 };
 
@@ -257,7 +257,7 @@ class GateRows : public testing::Test {
     EXPECT_TRUE(decoded.ok()) << row.object << ": " << decoded.error().text();
     return decoded.ok() ? decoded->document : Json::object();
   }
-  // The object as it is stored while the gate is off.
+  // The stored object while the gate is off.
   static Json without_field(const Row& row) {
     Json object = decoded(row);
     const Gates off = Gates::parse(GateDefaults::Up, row.gate, GateLocks::Ignored).value();
@@ -289,7 +289,7 @@ class GateRows : public testing::Test {
             },
             [](auto, auto) { return std::vector<Json>(); }};
   }
-  // What is stored of `next`.
+  // The stored form of `next`.
   static Json updated(const Row& row, Json next, const Json& old, const Gates& gates) {
     const RuleContext ctx = context(gates);
     if (in_status(row))
@@ -350,7 +350,7 @@ TEST_F(GateRows, TemplatesAreTreatedAsTheirClaims) {
   }
 }
 
-// One use anywhere in the stored object keeps the whole new value.
+// A single use anywhere in the stored object keeps the whole new value.
 TEST_F(GateRows, OneUseKeepsEveryMemberOfTheFeature) {
   const auto slice_of = [](const std::string& devices) {
     return decode_json(*find_kind(kResource, "ResourceSlice"),
@@ -364,7 +364,7 @@ TEST_F(GateRows, OneUseKeepsEveryMemberOfTheFeature) {
   Json next = slice_of(R"({"name":"b","consumesCounters":[{"counterSet":"s","counters":{}}]})");
   slices.prepare_update(next, old, context(off));
   EXPECT_TRUE(has(next, "spec.devices.0.consumesCounters"));
-  // The groups are a feature of their own: their gate went off with the one they need.
+  // The groups are a feature of their own: their gate went off with the gate that they need.
   next = slice_of(R"({"name":"b","consumesCounters":[{"counterSet":"s","compatibilityGroups":["x"]}]})");
   slices.prepare_update(next, old, context(off));
   EXPECT_TRUE(has(next, "spec.devices.0.consumesCounters"));

@@ -1,6 +1,5 @@
-// Slices and claims that mean harm or were made by a broken driver: each ends in the named error that the
-// reference gives, or is stored as the reference stores it. Sizes are such that work beyond linear would
-// show.
+// Malicious slices and claims, and those of broken drivers: each ends in the error that the reference gives,
+// or is stored as the reference stores it. Sizes are large enough to expose superlinear work.
 #include <gtest/gtest.h>
 
 #include "api/decode.h"
@@ -13,11 +12,11 @@ namespace berth::api {
 namespace {
 
 constexpr const char* kVersion = "resource.k8s.io/v1";
-constexpr std::size_t kBodyBytes = 256u << 10;  // enough for quadratic work to show
+constexpr std::size_t kBodyBytes = 256u << 10;  // enough to expose quadratic work
 
 class Hostile : public testing::Test {
  protected:
-  // "path: text" of each refusal, or what the decoder says.
+  // "path: text" of each refusal, or the decoder's error.
   std::string refusals(const char* kind, const std::string& text, std::size_t shown_max = 4) {
     const Result<Decoded> decoded = decode_json(*find_kind(kVersion, kind), text);
     if (!decoded) return "decode: " + std::string(decoded.error().message());
@@ -103,7 +102,7 @@ TEST_F(Hostile, NamesThatAppearTwice) {
             "spec.devices.constraints[0].requests[1]: Duplicate value: \"r\"");
 }
 
-// Counter sets may be in another slice of the pool: only the allocator can tell that one is missing. A set
+// Counter sets may be in another slice of the pool: only the allocator can know that one is missing. A set
 // consumes nothing, so there are no cycles to refuse.
 TEST_F(Hostile, CountersThatLeadNowhereAreStored) {
   EXPECT_EQ(device(R"("consumesCounters":[{"counterSet":"nowhere","counters":{"m":{"value":"1"}}}])"), "");
@@ -170,7 +169,7 @@ TEST_F(Hostile, ListsThatAreTooLong) {
       claim("\"requests\":[" + as_many_as_fit(R"({"name":"r-#","exactly":{"deviceClassName":"x"}})") + "]")
           .substr(0, std::string("spec.devices.requests: Too many: ").size()),
       "spec.devices.requests: Too many: ");
-  // Each of many derived attributes looks for constraints; a list that is refused is not searched.
+  // Each of many derived attributes searches the constraints; a refused list is not searched.
   EXPECT_NE(
       claim(R"("requests":[{"name":"r","exactly":{"deviceClassName":"x","derivedAttributes":[)" +
             repeated(R"({"name":"d.io/a#","expression":"1"})", 32) + R"(]}}],"constraints":[{"requests":[)" +
@@ -224,7 +223,7 @@ TEST_F(Hostile, ExpressionsOfHostileSizeAreNotCompiled) {
             "claim exceeds cost limit");
 }
 
-// A class keeps what an earlier release compiled; any change of the list makes all of it new.
+// A class keeps the expressions that an earlier release compiled; any change of the list makes all of it new.
 TEST_F(Hostile, StoredSelectorsAreCompiledAgainOnlyWhenTheirListChanges) {
   static int compiled = 0;
   compiled = 0;

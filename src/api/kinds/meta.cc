@@ -1,4 +1,5 @@
-// metadata, as every kind is checked. Source: k8s.io/apimachinery api/validation (texts observed from 1.37).
+// Validation of metadata for every kind. Source: k8s.io/apimachinery api/validation (texts observed from
+// 1.37).
 #include <algorithm>
 #include <array>
 
@@ -30,7 +31,7 @@ NameProblems name_problems(NameRule rule, std::string_view name) {
       break;
   }
   NameProblems problems = dns_subdomain_problems(name);
-  // Object names are counted in the reference's older words.
+  // The limit on object names has the reference's older wording.
   if (name.size() > kDnsSubdomainBytesMax)
     problems.front() = "must be no more than " + std::to_string(kDnsSubdomainBytesMax) + " characters";
   return problems;

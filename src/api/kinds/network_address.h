@@ -7,7 +7,8 @@
 
 namespace berth::api {
 
-// "10.9.8.7/24" or "2001:db8::1/64" as Go would print it; nothing when it is no address with a prefix length.
+// "10.9.8.7/24" or "2001:db8::1/64" as Go prints it; nothing for a text that is no address with a prefix
+// length.
 std::optional<std::string> canonical_interface_address(std::string_view text);
 
 }  // namespace berth::api

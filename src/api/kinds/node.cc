@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kNotReady = "node.kubernetes.io/not-ready";
 constexpr std::string_view kAmountLists[] = {"capacity", "allocatable"};
 
-// podCIDR is the first of podCIDRs; when they differ, podCIDR counts.
+// podCIDR is the first of podCIDRs; when they differ, podCIDR wins.
 void join_ranges(Json& spec) {
   static const TypeInfo& type = core_type("NodeSpec");
   const std::string range(spec.string_at("podCIDR"));
@@ -37,7 +37,7 @@ bool is_not_ready_taint(const Json& taint) {
   return taint.string_at("key") == kNotReady && taint.string_at("effect") == "NoSchedule";
 }
 
-// A node takes no pods before it has said that it is ready.
+// A node accepts no pods before its status is Ready.
 std::optional<Rejection> admit_create(Json& node, const RuleContext&) {
   static const TypeInfo& type = core_type("Node");
   static const TypeInfo& spec_type = core_type("NodeSpec");
@@ -55,8 +55,8 @@ bool is_ready(const Json& node) {
   return ready && ready->string_at("status") == "True";
 }
 
-// Metadata may change through the status subresource. The node controller's part: a ready node loses the
-// taint that it got when it was made.
+// Metadata may change through the status subresource. In place of the node controller: a ready node loses the
+// taint that it got when it was created.
 void prepare_status_update(Json& next, const Json& old, const RuleContext&) {
   static const TypeInfo& type = core_type("Node");
   if (const Json* spec = present(old, "spec"); !same(present(next, "spec"), spec))

@@ -16,7 +16,7 @@ constexpr std::string_view kUnreachable = "node.kubernetes.io/unreachable";
 constexpr int kDefaultTolerationSeconds = 300;
 constexpr std::string_view kPriorityClasses = "priorityclasses.scheduling.k8s.io";
 
-// What a kubelet's absence means to a pod unless it says otherwise: five minutes.
+// The default reaction of a pod to an absent kubelet: eviction after five minutes.
 void add_default_toleration(Json& spec, std::string_view key) {
   put_default(spec, core_type("PodSpec"), "tolerations", Json::array());
   JsonArray& tolerations = items(spec, "tolerations");
@@ -49,7 +49,7 @@ Priority of_class(const Json& object) {
   return priority;
 }
 
-// Of several defaults the lowest value counts.
+// Of several defaults the lowest value wins.
 Priority global_default(const RuleContext& ctx) {
   std::optional<Priority> found;
   for (const Json& object : ctx.list(kPriorityClasses, ""))
@@ -96,7 +96,7 @@ std::optional<Rejection> admit_create(Json& pod, const RuleContext& ctx) {
   return std::nullopt;
 }
 
-// Every write of a pod passes this: what defaults gave once comes back when a patch leaves it out.
+// Every write of a pod passes this: defaults that were set once are restored when a patch omits them.
 std::optional<Rejection> admit_update(Json& next, const Json& old, const RuleContext&) {
   static const TypeInfo& type = core_type("PodSpec");
   Json& spec = next["spec"];
@@ -228,7 +228,7 @@ FieldErrors check_group(const FieldPath& path, const Json& group) {
   return check_format(at, name->as_string(), dns_subdomain_problems);
 }
 
-// The volumes' sources are each other's alternatives; what they point to is not looked into.
+// A volume has exactly one source; the contents of the source are not validated.
 FieldErrors check_volumes(const FieldPath& path, const JsonArray& volumes) {
   FieldErrors errors;
   for (std::size_t i = 0; i < volumes.size(); ++i) {

@@ -14,16 +14,16 @@ std::string_view qos_class_of(const Json& pod);
 void set_pod_spec_defaults(Json& spec);
 // The same for the `template` member of `spec`.
 void set_template_defaults(Json& spec);
-// Defaults of a whole pod: requests from limits, and the address that podIPs and podIP share.
+// Defaults of a whole pod: requests from limits, and the common address of podIPs and podIP.
 void set_pod_defaults(Json& pod);
 
 // A pod spec; `old` is null at creation. `pod_name` is empty for a template.
 FieldErrors check_pod_spec(const FieldPath& path, const Json& spec, std::string_view pod_name);
 FieldErrors check_containers(const FieldPath& path, const Json& spec, std::string_view list);
 
-// Updates of the main endpoint. Only what Kubernetes allows may differ.
+// Updates of the main endpoint. Only the fields that Kubernetes permits may differ.
 FieldErrors validate_pod_update(const Json& next, const Json& old, const RuleContext& ctx);
-// Cost: only what differs from `old` is looked into.
+// Cost: only differences from `old` are validated.
 FieldErrors validate_pod_status_update(const Json& next, const Json& old, const RuleContext& ctx);
 
 }  // namespace berth::api

@@ -104,7 +104,7 @@ void set_volume_defaults(Json& volume) {
     put_default(*claim, core_type("PersistentVolumeClaimSpec"), "volumeMode", "Filesystem");
 }
 
-// podIP is the first of podIPs; when they differ, podIP counts.
+// podIP is the first of podIPs; when they differ, podIP wins.
 void join_addresses(Json& status) {
   static const TypeInfo& type = core_type("PodStatus");
   const std::string ip(status.string_at("podIP"));

@@ -48,7 +48,7 @@ FieldErrors check_node_affinity(const FieldPath& path, const Json& affinity) {
     append(errors, check_weight(at, preferred[i]));
     const Json* preference = present(preferred[i], "preference");
     if (!preference) continue;
-    // One term in the place of a list of terms: its entries have the same rules.
+    // A single term in place of a list of terms: its entries have the same rules.
     const Json selector = Json::object({{"nodeSelectorTerms", Json::array({*preference})}});
     FieldErrors found = check_node_selector(at, selector);
     const std::string listed = at.child("nodeSelectorTerms").index(0);

@@ -1,4 +1,4 @@
-// What may change in a pod once it is there.
+// The changes that an existing pod permits.
 #include <algorithm>
 #include <set>
 
@@ -15,7 +15,7 @@ constexpr std::string_view kMayChange =
 constexpr std::string_view kOnlyAdditions = "only additions are allowed (no mutations or deletions)";
 constexpr std::string_view kRequiredAffinity = "requiredDuringSchedulingIgnoredDuringExecution";
 
-// Sets or removes a member so that it is as in `old`.
+// Sets or removes a member so that it equals that of `old`.
 void take(Json& object, const Json* old, std::string_view key) {
   if (const Json* value = present(old, key))
     object[key] = *value;
@@ -70,7 +70,7 @@ FieldErrors check_added_selector(const FieldPath& path, const Json& next, const 
   return {};
 }
 
-// A term that says nothing must stay so: anything added to it would widen it.
+// An empty term must stay empty: any addition would widen it.
 bool only_adds(const Json& next, const Json& old) {
   bool old_is_empty = true;
   bool next_is_empty = true;
@@ -102,7 +102,7 @@ FieldErrors check_affinity_change(const FieldPath& path, const Json* next, const
   return errors;
 }
 
-// The rules of pods that wait at a gate; what they allow is made as in `old`, so that it counts as unchanged.
+// The rules of gated pods; permitted changes are reverted to `old`, so that they count as unchanged.
 FieldErrors check_gated_change(const FieldPath& path, Json& munged, const Json& old) {
   FieldErrors errors = check_added_selector(path, munged, old);
   take(munged, &old, "nodeSelector");
@@ -121,7 +121,7 @@ FieldErrors check_gated_change(const FieldPath& path, Json& munged, const Json& 
   return errors;
 }
 
-// `spec` with everything that may change as in `old`.
+// `spec` with every changeable field as in `old`.
 Json without_changeable(const Json& spec, const Json& old) {
   Json munged = spec;
   for (std::string_view list : {"containers", "initContainers"}) {
@@ -138,7 +138,7 @@ Json without_changeable(const Json& spec, const Json& old) {
   return munged;
 }
 
-// One line for each member that differs, in the order of the API: the value asked for and the one that stays.
+// One line for each different member, in the order of the API: the requested value and the one that stays.
 std::string differences(const Json& next, const Json& old) {
   std::string lines;
   for (const FieldInfo& field : core_type("PodSpec").fields()) {

@@ -43,7 +43,7 @@ FieldErrors check_mode(const FieldPath& path, const Json& request) {
 
 constexpr std::uint64_t kDerivedCostMax = 1000000;  // of all derived attributes of a claim
 
-// What the derived attributes of a claim cost together, and what refers to them.
+// The total cost of a claim's derived attributes, and the references to them.
 struct Derivation {
   const JsonArray& constraints;
   std::uint64_t cost = 0;
@@ -57,7 +57,7 @@ bool is_used(const Derivation& derivation, std::string_view attribute, std::stri
             text_at(constraint, "distinctAttribute") != attribute)
           return false;
         const JsonArray& names = items(&constraint, "requests");
-        if (names.size() > kRequestNamesMax) return false;  // refused for that
+        if (names.size() > kRequestNamesMax) return false;  // refused for that reason
         const auto has = [&](const std::string& name) {
           return std::find(names.begin(), names.end(), Json(name)) != names.end();
         };
@@ -198,7 +198,7 @@ void prepare_claim(Json& claim, const RuleContext& ctx) {
   drop_gated_fields(resource_type("ResourceClaim"), claim, nullptr, ctx.gates);
 }
 
-// Of the metadata of a template only labels and annotations are meant.
+// Of a template's metadata only labels and annotations apply.
 FieldErrors check_template_metadata(const FieldPath& path, const Json* metadata) {
   FieldErrors errors;
   if (!metadata) return errors;

@@ -15,7 +15,7 @@ constexpr std::size_t kInterfaceNameBytesMax = 256;
 constexpr std::size_t kHardwareAddressBytesMax = 128;
 constexpr std::size_t kAddressesMax = 16;
 
-// What names an allocated device.
+// The key of an allocated device.
 constexpr std::string_view kDeviceKey[] = {"driver", "pool", "device", "shareID"};
 
 using DeviceKey = std::array<std::string_view, 4>;
@@ -175,7 +175,7 @@ FieldErrors check_admin_results(const Json& next, const Json* allocation, const 
 
 constexpr std::string_view kSnapshot = "compatibilityGroups";
 
-// Clients that do not know the snapshot of groups write the rest back without it: that changes nothing.
+// Clients that do not know the snapshot of groups write the rest back without it: the snapshot stays.
 void keep_snapshot(Json& allocation, const Json& old_allocation) {
   const JsonArray& results = results_of(&allocation);
   const bool any =
@@ -231,7 +231,7 @@ void prepare_claim_status(Json& next, const Json& old, const RuleContext& ctx) {
   const Json* old_allocation = present_at(old, {"status", "allocation"});
   if (allocation && old_allocation) keep_snapshot(*allocation, *old_allocation);
   if (Json* devices = present(new_status, "devices"); devices && !same(allocation, old_allocation)) {
-    // A state outlives its device only until the allocation changes; what is newly said of a strange device
+    // A state outlives its device only until the allocation changes; a new state of an unallocated device
     // stays, and is refused.
     std::erase_if(devices->as_array(), [&](const Json& device) {
       return !is_allocated(allocation, device) && is_allocated(old_allocation, device);

@@ -1,4 +1,5 @@
-// What Kubernetes 1.37 answered to writes of the DRA and workload kinds, against the rules alone: no server.
+// Recorded responses of Kubernetes 1.37 to writes of the DRA and workload kinds, compared with the rules
+// alone: no server.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -22,7 +23,7 @@ constexpr const char* kGatesOn =
     "TopologyAwareWorkloadScheduling=true,CompositePodGroup=true,DRAWorkloadResourceClaims=true,"
     "PodGroupPreemptionPolicy=true,DRAResourcePoolStatus=true,WorkloadWithJob=true";
 
-// The server's half of the answer, not the rules': decoding's warnings, routing, conversion.
+// Parts of a response that the server makes, not the rules: decoding's warnings, routing, conversion.
 const std::set<std::string> kNotCovered = {
     // An empty list is the same as none in a canonical document.
     "20-slice stored/empty-lists",
@@ -34,7 +35,7 @@ const std::set<std::string> kNotCovered = {
     // Strict decoding is the server's.
     "25-kep-5963 as-written/claim-strict",
     "07-events-leases-priority lease/fraction",
-    // Values of earlier answers, names, times and namespaces are the server's, too.
+    // Values of earlier responses, names, times and namespaces are the server's as well.
     "03-crud configmap/replace-fresh",
     "03-crud configmap/replace-system-fields",
     "03-crud create-refused/no-name",
@@ -44,7 +45,7 @@ const std::set<std::string> kNotCovered = {
 
 const Json* recorded_now = nullptr;
 
-// Room api has no compiler: this one says what the recorded answer says of the expression.
+// Room api has no compiler: this one returns the recorded verdict about the expression.
 CelVerdict recorded_verdict(std::string_view expression, CelUse, const Gates&) {
   const std::string prefix = "Invalid value: " + to_string(Json(expression)) + ": ";
   CelVerdict verdict;
@@ -95,7 +96,7 @@ Url parse_url(std::string path) {
   return url;
 }
 
-struct Outcome {
+struct ReplayedWrite {
   int status = 0;
   Json document;
   FieldErrors errors;
@@ -103,7 +104,7 @@ struct Outcome {
   std::vector<std::string> warnings;
 };
 
-// The order of a write in the API server, over a map instead of a store.
+// The steps of a write in the API server, over a map instead of a store.
 class Replay {
  public:
   explicit Replay(const Gates& gates) : gates_(gates) {
@@ -111,7 +112,7 @@ class Replay {
     objects_["priorityclasses.scheduling.k8s.io//system-cluster-critical"] = system_class(2000000000);
   }
 
-  Outcome write(const Json& step, const Url& url, const ResourceInfo& resource) {
+  ReplayedWrite write(const Json& step, const Url& url, const ResourceInfo& resource) {
     const KindRules& rules = rules_of(url.group, url.plural);
     const std::string_view method = step.string_at("method");
     const std::string key = key_of(url);
@@ -178,8 +179,8 @@ class Replay {
     return ctx;
   }
 
-  Outcome create(const Json& body, const Url& url, const ResourceInfo& resource, const KindRules& rules,
-                 const std::string& key) {
+  ReplayedWrite create(const Json& body, const Url& url, const ResourceInfo& resource, const KindRules& rules,
+                       const std::string& key) {
     Result<Decoded> decoded = decode_document(resource.type(), body);
     if (!decoded) return {400, {}, {}, decoded.error().message(), {}};
     Json object = std::move(decoded->document);
@@ -197,14 +198,14 @@ class Replay {
     FieldErrors errors = validate_meta(object, resource.namespaced, rules.name_rule);
     if (rules.validate_create) append(errors, rules.validate_create(object, ctx));
     if (!errors.empty()) return {422, {}, std::move(errors), "", {}};
-    Outcome outcome{201, object, {}, "", {}};
+    ReplayedWrite outcome{201, object, {}, "", {}};
     if (rules.warnings) outcome.warnings = rules.warnings(object, nullptr, ctx);
     objects_[key + std::string(object["metadata"].string_at("name"))] = std::move(object);
     return outcome;
   }
 
-  Outcome update(Json body, const Json& old, const Url& url, const ResourceInfo& resource,
-                 const KindRules& rules, const std::string& key) {
+  ReplayedWrite update(Json body, const Json& old, const Url& url, const ResourceInfo& resource,
+                       const KindRules& rules, const std::string& key) {
     Result<Decoded> decoded = decode_document(resource.type(), std::move(body));
     if (!decoded) return {400, {}, {}, decoded.error().message(), {}};
     Json next = std::move(decoded->document);
@@ -243,7 +244,7 @@ class Replay {
 
 enum class Extra { Allowed, Refused };
 
-// Empty when `got` has what was recorded; else the first difference.
+// Empty when `got` equals the recording; else the first difference.
 std::string difference(const Json& want, const Json& got, Extra extra, const std::string& path) {
   if (want.is_string() && want.as_string().starts_with("<")) return got.is_string() ? "" : path + ": missing";
   if (want.is_object() && got.is_object()) {
@@ -295,7 +296,7 @@ std::string document_difference(const Json& step, const Json& want, const Json& 
   return "";
 }
 
-// What follows a line break is a dump of Go structs: not recorded.
+// The text after a line break is a dump of Go structs, which is not compared.
 std::string_view without_diff(std::string_view message) {
   return message.substr(0, message.find('\n'));
 }
@@ -313,7 +314,7 @@ std::string causes_difference(const Json& want, const FieldErrors& errors) {
   return equal ? "" : "want " + std::string(want.string_at("message")) + got;
 }
 
-std::string judge(const Json& step, const Json& recorded, const Outcome& outcome) {
+std::string judge(const Json& step, const Json& recorded, const ReplayedWrite& outcome) {
   const Json* body = recorded.find("body");
   if (recorded.int_at("status") != outcome.status) {
     std::string text = "status: want " + std::to_string(recorded.int_at("status")) + " " +
@@ -340,7 +341,7 @@ struct Theme {
 
 class Observed : public testing::TestWithParam<Theme> {};
 
-// What the server does around the rules: binding, deletion with a grace period, eviction, dry runs.
+// The server's work around the rules: binding, deletion with a grace period, eviction, dry runs.
 const std::set<std::string> kServerCases = {"06-pods binding", "06-pods delete", "06-pods eviction",
                                             "03-crud dry-run", "03-crud generate-name"};
 
@@ -352,7 +353,7 @@ bool is_ours(const Url& url) {
   return kGroups.contains(url.group) && kSubresources.contains(url.subresource);
 }
 
-// Conflicts, routing and bodies that are no JSON: found before or after the rules.
+// Conflicts, routing and bodies that are no JSON: detected before or after the rules.
 bool is_of_server(const Json& step, const Json* answer) {
   const std::int64_t status = answer ? answer->int_at("status") : 0;
   return !step.find("body") || status == 409 || status == 500 || status == 404 ||
@@ -398,7 +399,7 @@ TEST_P(Observed, RulesAnswerAsRecorded) {
       EXPECT_TRUE(listed) << name;
       continue;
     }
-    const Outcome outcome = replay.write(step, url, *resource);
+    const ReplayedWrite outcome = replay.write(step, url, *resource);
     if (answer == recorded.end()) {
       EXPECT_LT(outcome.status, 300) << name << " prepares what follows";
       continue;

@@ -164,7 +164,7 @@ FieldErrors check_qualified_name(const std::string& path, std::string_view name)
   if (const std::size_t slash = name.find('/'); slash != std::string_view::npos) {
     const std::string_view domain = name.substr(0, slash);
     id = name.substr(slash + 1);
-    // More than one slash is not looked into.
+    // More than one slash is not validated here.
     if (id.find('/') != std::string_view::npos) return {};
     append(errors, domain.empty() ? FieldErrors{invalid(path, "", "the domain must not be empty")}
                                   : check_driver(path, domain));
@@ -264,7 +264,7 @@ void check_selectors(const FieldPath& path, const Json& owner, const Json* old, 
                      Findings& findings) {
   const JsonArray& selectors = items(&owner, "selectors");
   const FieldPath list = path.child("selectors");
-  // Any change, of the order too, makes all of them new.
+  // Any change, even of the order, makes all of them new.
   const bool stored = old && selectors == items(old, "selectors");
   append(findings.declared, check_count(list, selectors.size(), kSelectorsMax));
   if (selectors.size() > kSelectorsMax) return;

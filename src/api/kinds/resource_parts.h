@@ -1,7 +1,7 @@
 // Checks that several kinds of resource.k8s.io share.
 //
-// Kubernetes reports what its hand-written checks find first, then what the declarative rules of the types
-// find: `Findings` keeps the two apart. Pure functions over canonical documents of resource.k8s.io/v1.
+// Kubernetes reports the findings of its hand-written checks first, then those of the types' declarative
+// rules: `Findings` keeps the two apart. Pure functions over canonical documents of resource.k8s.io/v1.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Findings {
   FieldErrors by_hand;
   FieldErrors declared;
 
-  // What clients see.
+  // All of them, in the clients' order.
   FieldErrors all() &&;
 };
 
@@ -42,7 +42,7 @@ FieldErrors check_pool_name(const std::string& path, std::string_view pool);
 // "name" or "domain/name" of an attribute or capacity.
 FieldErrors check_qualified_name(const std::string& path, std::string_view name);
 FieldErrors check_full_name(const std::string& path, std::string_view name);
-// At most `count_max` items; the entry that Kubernetes answers otherwise.
+// At most `count_max` items; the entry that Kubernetes returns otherwise.
 FieldErrors check_count(const std::string& path, std::size_t count, std::size_t count_max);
 // Exactly one of `names` is present in `object`.
 FieldErrors check_union(const std::string& path, const Json& object,
@@ -54,7 +54,7 @@ void check_tolerations(const FieldPath& path, const Json& owner, Findings& findi
 FieldErrors check_binding_conditions(const FieldPath& path, const Json& owner);
 // `opaque` of a configuration entry.
 void check_opaque(const FieldPath& path, const Json& entry, Findings& findings);
-// A free JSON object of bounded size. `value` may be null: then it is required.
+// A free-form JSON object of bounded size. `value` may be null: then it is required.
 FieldErrors check_parameters(const std::string& path, const Json* value);
 // Not compiled again when `old` has exactly the same list.
 void check_selectors(const FieldPath& path, const Json& owner, const Json* old, const RuleContext& ctx,

@@ -20,12 +20,12 @@ std::optional<Quantity> quantity_at(const Json& object, std::string_view key) {
   return quantity ? std::optional(*quantity) : std::nullopt;
 }
 
-// Whether amounts are compared in thousandths: fractions are known at all only with the gate.
+// Whether amounts are compared in thousandths: only the gate enables fractions.
 bool knows_fractions(const Gates& gates) {
   return gates.enabled("DRAFractionalCapacityRange");
 }
 
-// What tells two amounts apart, as the reference prints it.
+// The identity of an amount, as the reference prints it.
 std::string amount_key(Quantity value, const Gates& gates) {
   if (!knows_fractions(gates) || value.is_integer()) return std::to_string(value.ceil_units());
   const std::string millis = std::to_string(value.ceil_millis());
@@ -63,7 +63,7 @@ FieldErrors check_valid_values(const FieldPath& path, Quantity value_default, Qu
   return errors;
 }
 
-// A range of amounts; what its author left out is absent.
+// A range of amounts; omitted bounds are absent.
 struct AmountRange {
   Quantity value_default;
   std::optional<Quantity> min, max, step;

@@ -35,7 +35,7 @@ FieldErrors validate_update(const Json& next, const Json& old, const RuleContext
   return {invalid("spec", nullptr, "field is immutable")};
 }
 
-// The answer is written once.
+// The status is written once.
 FieldErrors validate_status(const Json& next, const Json& old, const RuleContext&) {
   const Json* status = present(next, "status");
   const Json* stored = present(old, "status");

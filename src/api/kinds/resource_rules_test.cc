@@ -1,4 +1,4 @@
-// What the recordings do not show: odd documents, fields of gates that were off, order of members.
+// Cases without a recording: odd documents, fields of gates that were off, order of members.
 #include <gtest/gtest.h>
 
 #include "api/decode.h"
@@ -172,7 +172,7 @@ TEST_F(Rules, TheDefaultPriorityClassIsWrittenDown) {
   EXPECT_EQ(to_string(*group.find("spec")),
             R"({"schedulingPolicy":{"basic":{}},"priorityClassName":"low","priority":7,)"
             R"("preemptionPolicy":"Never"})");
-  // Once more changes nothing: the finalizer stands once.
+  // A second call changes nothing: the finalizer exists once.
   const Json before = group;
   ctx.read = [](auto, auto, auto) -> std::optional<Json> {
     return *parse_json(R"({"metadata":{"name":"low"},"value":7,"preemptionPolicy":"Never"})");

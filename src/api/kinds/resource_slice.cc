@@ -24,20 +24,19 @@ constexpr std::size_t kSharedSetsMax = 8;
 constexpr std::string_view kNodeFields[] = {"nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"};
 constexpr std::string_view kListAttributes[] = {"ints", "bools", "strings", "versions"};
 
-// A slice being checked. `old_spec` may be null: it is being made.
+// A slice under validation. `old_spec` is null for a create.
 struct Offer {
   const Json& spec;
   const Json* old_spec;
   const RuleContext& ctx;
 
-  // Whether the body names a list that it leaves empty.
+  // Whether the body has the list without items.
   bool names_empty(std::string_view path) const {
     return std::find(ctx.empty_lists.begin(), ctx.empty_lists.end(), path) != ctx.empty_lists.end();
   }
 };
 
-// The fields among nodeName, nodeSelector, allNodes, perDeviceNodeSelection that are set; complains of empty
-// ones.
+// The fields among nodeName, nodeSelector, allNodes, perDeviceNodeSelection that are set; reports empty ones.
 std::string check_node_fields(const FieldPath& path, const Json& owner, int& count, FieldErrors& errors) {
   std::string set;
   for (std::string_view name : kNodeFields) {
@@ -251,7 +250,7 @@ FieldErrors check_overhead(const FieldPath& path, const Json& overhead) {
   return errors;
 }
 
-// What a node gives to pods by itself: cpu, memory, ephemeral-storage and huge pages.
+// The resources that a node itself provides: cpu, memory, ephemeral-storage and huge pages.
 bool is_of_node(std::string_view resource) {
   return resource == "cpu" || resource == "memory" || resource == "ephemeral-storage" ||
          resource.starts_with("hugepages-");
@@ -398,7 +397,7 @@ FieldErrors validate(const Json& slice, const Json* old, const RuleContext& ctx)
   return std::move(findings).all();
 }
 
-// Taints say since when they hold.
+// Sets timeAdded of taints.
 void stamp_taints(Json& slice, Time now) {
   Json* spec = present(slice, "spec");
   if (!spec) return;

@@ -99,7 +99,7 @@ Json spec_of(const Json& request) {
   return spec && spec->is_object() ? *spec : Json::object();
 }
 
-// What the scheduler may say of a decision after it was made is left out.
+// The decision without the fields that the scheduler may change later.
 Json decision_of(Json spec) {
   spec.as_object().erase("withdrawn");
   spec.as_object().erase("epoch");
@@ -111,7 +111,7 @@ bool has_failed(const Json& request) {
   return status && status->string_at("phase") == "Failed";
 }
 
-// A decision may be withdrawn and taken over by a later term; another may only take its place after it
+// A decision may be withdrawn and taken over by a later term; another decision may replace it only after it
 // failed.
 FieldErrors validate_update(const Json& next, const Json& old, const RuleContext& ctx) {
   const Json spec = spec_of(next), before = spec_of(old);
@@ -133,7 +133,7 @@ FieldErrors validate_update(const Json& next, const Json& old, const RuleContext
   return validate(next, ctx);
 }
 
-// The status of a decision does not describe the one that takes its place.
+// A replaced decision's status does not describe the new one.
 void prepare_update(Json& next, const Json& old, const RuleContext&) {
   if (spec_of(next).string_at("decisionID") != spec_of(old).string_at("decisionID"))
     next.as_object().erase("status");

@@ -10,7 +10,7 @@ KindRules priority_class_rules();
 KindRules workload_kind_rules();
 KindRules pod_group_rules();
 KindRules composite_pod_group_rules();
-// Spec is the scheduler's decision and never changes; the binder owns status.
+// The scheduler owns spec and replaces only a failed decision, as a whole; the binder owns status.
 KindRules bind_request_rules();
 
 }  // namespace berth::api

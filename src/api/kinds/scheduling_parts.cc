@@ -48,14 +48,14 @@ FieldErrors check_group_claims(const FieldPath& path, const JsonArray& claims) {
   return errors;
 }
 
-// The class named in `spec`, or the default one; null when neither is there.
+// The class named in `spec`, or the default one; null without either.
 std::optional<Json> class_of(Json& spec, const TypeInfo& type, const RuleContext& ctx) {
   constexpr std::string_view kResource = "priorityclasses.scheduling.k8s.io";
   if (const std::string_view name = text_at(spec, "priorityClassName"); !name.empty())
     return ctx.read(kResource, "", name);
   std::optional<Json> found;
   for (Json& candidate : ctx.list(kResource, "")) {
-    // Of several defaults the lowest value counts.
+    // Of several defaults the lowest value wins.
     const bool lower = !found || candidate.int_at("value") < found->int_at("value");
     if (candidate.bool_at("globalDefault") && lower) found = std::move(candidate);
   }

@@ -23,17 +23,17 @@ const Json& spec_of(const Json& workload) {
   return spec ? *spec : kNone;
 }
 
-// Levels of templates below and with this one.
+// The number of template levels from this one down.
 int depth_of(const Json& composite) {
   int below = items(&composite, kGroups).empty() ? 0 : 1;
   for (const Json& child : items(&composite, kComposites)) below = std::max(below, depth_of(child));
   return below + 1;
 }
 
-// What is checked over the whole tree.
+// State of the checks over the whole tree.
 struct Tree {
   std::set<std::string> names;
-  const Json* first = nullptr;  // the template whose priority all others must have
+  const Json* first = nullptr;  // all others must have its priority
   bool one_priority = true;
   FieldErrors errors;
 
@@ -48,7 +48,7 @@ struct Tree {
   }
 };
 
-// Names that stand twice in one list are told by the list itself.
+// Duplicate names in one list are reported by the list itself.
 void walk(const FieldPath& path, const Json& owner, Tree& tree) {
   for (std::string_view list : {kGroups, kComposites}) {
     const JsonArray& templates = items(&owner, list);
@@ -115,7 +115,7 @@ FieldErrors validate(const Json& workload, const RuleContext&) {
   const FieldPath path("spec");
   const Json& spec = spec_of(workload);
   FieldErrors errors = check_depth(path, spec);
-  // A tree that is too deep is not looked into.
+  // A tree that is too deep is not validated further.
   if (!errors.empty()) return errors;
   Tree tree;
   walk(path, spec, tree);

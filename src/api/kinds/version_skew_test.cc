@@ -1,5 +1,5 @@
-// The table of KEP-5963's version skew, as far as it is the API server's. Its "old" server knows no groups at
-// all; every row of a new one is here.
+// The table of KEP-5963's version skew, as far as it concerns the API server. Its "old" server knows no
+// groups at all; every row of a new one is here.
 #include <gtest/gtest.h>
 
 #include "api/decode.h"
@@ -74,7 +74,7 @@ TEST_F(VersionSkew, ServerWithGateOffStripsBothFieldsOnWritesForEveryScheduler) 
   EXPECT_FALSE(claim_has_groups(written));
 }
 
-// The document says "strips on writes" without exception; 1.37 keeps what is in use, and so do we.
+// The document says "strips on writes" without exception; 1.37 keeps what is in use, and so does Berth.
 TEST_F(VersionSkew, ServerWithGateOffKeepsGroupsThatWereStoredUnlikeTheDocument) {
   const Gates off = with("DRADeviceCompatibilityGroups=false");
   Json next = slice();
@@ -106,7 +106,7 @@ TEST_F(VersionSkew, AnOldClientThatWritesAStatusBackDoesNotLoseTheSnapshot) {
   const Json written = stored_status(claim(allocation("") + reserved), old, with(""));
   EXPECT_TRUE(claim_has_groups(written));
   EXPECT_TRUE(present_at(written, {"status", "reservedFor"}));
-  // What does change an allocation is refused as ever.
+  // A real change of an allocation is still refused.
   Json other = claim(R"("allocation":{"devices":{"results":[{"request":"r","driver":"d.io","pool":"p",)"
                      R"("device":"b"}]}})");
   const Gates on = with("");

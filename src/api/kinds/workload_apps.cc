@@ -1,4 +1,5 @@
-// Defaults of apps/v1 and CronJob: enough for apply, diff and describe. Nothing acts on these objects here.
+// Defaults of apps/v1 and CronJob: enough for apply, diff and describe. No controller here handles these
+// objects.
 #include "api/kinds/core_parts.h"
 #include "api/kinds/pod.h"
 #include "api/kinds/workload_kinds.h"
@@ -13,13 +14,13 @@ const TypeInfo& apps_type(std::string_view name) {
   return table_type("apps", "v1", name);
 }
 
-// The spec, made when absent.
+// The spec, created when absent.
 Json& spec_of(Json& object, const TypeInfo& type) {
   put_default(object, type, "spec", Json::object());
   return *present(object, "spec");
 }
 
-// The strategy of an update: RollingUpdate unless it says otherwise; its limits, made when absent.
+// The strategy of an update: RollingUpdate by default; its limits, created when absent.
 Json* rolling_update(Json& spec, const TypeInfo& spec_type, std::string_view key, const TypeInfo& type) {
   put_default(spec, spec_type, key, Json::object());
   Json& strategy = *present(spec, key);

@@ -39,14 +39,14 @@ void set_defaults(Json& job) {
   put_default(spec, type, "podReplacementPolicy",
               present(spec, "podFailurePolicy") ? "Failed" : "TerminatingOrFailed");
   set_template_defaults(spec);
-  // Labels of the pods are the job's own, unless it has some.
+  // The job's labels default to those of its pods.
   const Json* labels = present_at(spec, {"template", "metadata", "labels"});
   Json& metadata = member(job, batch_type("Job"), "metadata");
   if (!entries(labels).empty() && entries(present(metadata, "labels")).empty())
     put(metadata, meta_type("ObjectMeta"), "labels", Json(*labels));
 }
 
-// The pods of a job are found by its uid.
+// The selector matches the pods of a job by its uid.
 void add_selector(Json& job) {
   Json& metadata = job["metadata"];
   Json& spec = job["spec"];

@@ -1,4 +1,4 @@
-// The rows that make up workload_rules() (kinds/workload.cc).
+// The rows of workload_rules() (kinds/workload.cc).
 #pragma once
 
 #include <vector>
@@ -8,6 +8,6 @@
 namespace berth::api {
 
 KindRules job_rules();                // workload_job.cc
-std::vector<KindRules> apps_rules();  // workload_apps.cc: deployments and their like, cron jobs
+std::vector<KindRules> apps_rules();  // workload_apps.cc: deployments and similar kinds, cron jobs
 
 }  // namespace berth::api

@@ -97,7 +97,7 @@ bool failed_for_good(const BindRequest& request) {
 }
 
 std::string extended_claim_name(std::string_view pod_name, std::string_view pod_uid) {
-  constexpr std::size_t kBaseMax = 58;  // as the API server cuts generated names
+  constexpr std::size_t kBaseMax = 58;  // the length at which the API server truncates generated names
   std::string name = std::string(pod_name).append("-extended-resources-").substr(0, kBaseMax);
   const bool numbered = pod_uid.size() >= 8;
   return name.append(numbered ? pod_uid.substr(0, 8) : pod_uid);

@@ -1,4 +1,4 @@
-// The other core kinds that decisions read: nodes, namespaces, leases, priority classes, groups of pods.
+// The other core kinds that decisions read: nodes, namespaces, leases, priority classes, pod groups.
 #pragma once
 
 #include "api/types/meta.h"
@@ -63,7 +63,7 @@ struct PodGroup {
   std::vector<Condition> conditions;
 };
 
-// Only what garbage collection and namespace finalization need of any kind.
+// The fields of any kind that garbage collection and namespace finalization need.
 struct AnyObject {
   RawPtr raw;
   ObjectMeta meta;

@@ -15,7 +15,7 @@ bool is_about(const AllocatedDeviceStatus& status, const DeviceResult& result) {
   return status.driver == result.driver && status.pool == result.pool && status.device == result.device;
 }
 
-// The entry of this very share stands before one that names no share.
+// The entry of this very share takes precedence over one without a share.
 const AllocatedDeviceStatus* status_of(const ResourceClaim& claim, const DeviceResult& result) {
   const AllocatedDeviceStatus* loose = nullptr;
   for (const AllocatedDeviceStatus& status : claim.devices) {

@@ -1,8 +1,8 @@
-// Whether the devices of an allocated claim are ready to be bound to (KEP-5007).
+// Whether the devices of an allocated claim are ready for binding (KEP-5007).
 //
-// What counts is the snapshot in the allocation, not the slice. A failure on any device stands before "not
-// yet" on another. Status entries are matched by driver, pool, device and, where both sides have one,
-// shareID.
+// The snapshot in the allocation is authoritative, not the slice. A failure of any device takes precedence
+// over "not yet" of another. Status entries are matched by driver, pool, device and, where both sides have
+// one, shareID.
 #pragma once
 
 #include <optional>
@@ -20,15 +20,15 @@ struct ConditionFailure {
   std::string message;
 };
 
-// The binder's reasons for a wait that ended so.
+// The binder's reasons for a wait that ended this way.
 inline constexpr std::string_view kBindingConditionsFailed = "BindingConditionsFailed";
 inline constexpr std::string_view kBindingTimeout = "BindingTimeout";
 
-// "device binding failed: claim=c, reason=R, message=\"m\"", as kube-scheduler says it.
+// "device binding failed: claim=c, reason=R, message=\"m\"", kube-scheduler's text.
 std::string failure_text(const std::string& claim, const ConditionFailure& failure);
 
 struct DeviceReadiness {
-  std::optional<ConditionFailure> failure;  // the first in order of results
+  std::optional<ConditionFailure> failure;  // the first, in order of results
   std::string pending_device;               // the first that is not ready; empty: all are
   std::string pending_condition;
 
@@ -38,7 +38,7 @@ struct DeviceReadiness {
 // A claim without allocation, and results without binding conditions, are ready.
 DeviceReadiness readiness_of(const ResourceClaim& claim);
 
-// allocationTimestamp + timeout; not set while there is no timestamp.
+// allocationTimestamp + timeout; not set without a timestamp.
 Time binding_deadline(const ResourceClaim& claim, Duration timeout);
 
 }  // namespace berth::api

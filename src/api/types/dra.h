@@ -125,7 +125,7 @@ struct DeviceResult {
 
 struct Allocation {
   std::vector<DeviceResult> results;
-  Json config;  // devices.config as it is; null when there is none
+  Json config;  // devices.config as it is; null when absent
   std::optional<NodeSelector> node_selector;
   Time timestamp;  // allocationTimestamp
 };
@@ -158,7 +158,7 @@ struct ResourceClaim {
 struct ResourceClaimTemplate {
   RawPtr raw;
   ObjectMeta meta;
-  StringMap labels, annotations;  // of the claims to make
+  StringMap labels, annotations;  // of the claims to create
   Json spec;                      // ResourceClaimSpec as it is
 };
 

@@ -1,6 +1,6 @@
-// What every Kubernetes object carries, and the small shared shapes of the typed kinds.
+// The common part of every Kubernetes object, and the small shared structs of the typed kinds.
 //
-// Typed structs exist only for the kinds Berth reasons about. They are read views: `raw` keeps the whole
+// Typed structs exist only for the kinds that Berth reasons about. They are read views: `raw` keeps the whole
 // object, so fields that Berth does not model survive every read-modify-write. Immutable once decoded, shared
 // between threads.
 #pragma once
@@ -67,7 +67,7 @@ struct Condition {
   friend bool operator==(const Condition&, const Condition&) = default;
 };
 
-// Null when there is no condition of this type.
+// Null without a condition of this type.
 const Condition* find_condition(const std::vector<Condition>& conditions, std::string_view type);
 bool condition_is_true(const std::vector<Condition>& conditions, std::string_view type);
 
@@ -100,7 +100,7 @@ std::optional<std::int64_t> to_int(std::string_view text);
 std::vector<Condition> decode_conditions(const JsonArray& items);
 NodeSelector decode_node_selector(const Json& selector);
 StringMap decode_string_map(const Json* map);
-// Quantities that do not parse are left out: the API server has refused them already.
+// Quantities that do not parse are left out: the API server has refused them.
 // None when the field is absent or no quantity.
 std::optional<Quantity> decode_quantity(const Json& object, std::string_view field);
 ResourceMap decode_resource_map(const Json* map);

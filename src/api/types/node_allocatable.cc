@@ -8,7 +8,7 @@ namespace {
 using Wide = unsigned __int128;
 
 constexpr Wide kNano = 1'000'000'000;
-// Where sums of quantities saturate too.
+// The limit at which sums of quantities saturate as well.
 constexpr Wide kProductMax = (static_cast<Wide>(1) << 126) - 1;
 
 Wide magnitude(__int128 value) {

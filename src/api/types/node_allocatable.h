@@ -1,5 +1,5 @@
-// What devices take of their node's own cpu, memory and so on: how a slice says it, what a pod's status
-// records. Source: KEP-5517, resource.k8s.io/v1 Device.nodeAllocatableResources, core/v1
+// The node resources (cpu, memory and so on) that devices consume: as published in a slice, and as recorded
+// in a pod's status. Source: KEP-5517, resource.k8s.io/v1 Device.nodeAllocatableResources, core/v1
 // PodStatus.nodeAllocatableResourceClaimStatuses.
 #pragma once
 
@@ -13,14 +13,14 @@
 
 namespace berth::api {
 
-// The device is itself so much of the resource: counted once per claim, which no second pod may use. By
-// capacity: what the claim consumes of `capacity_key`, times `multiplier`; else `multiplier` per device.
+// The device is itself an amount of the resource: counted once per claim, which no second pod may use. By
+// capacity: the claim's consumption of `capacity_key`, times `multiplier`; else `multiplier` per device.
 struct NodeAllocatableMapping {
   std::string capacity_key;
   Quantity multiplier;
 };
 
-// What comes on top: once per pod that uses the claim, and per container of it that names the claim.
+// Additional amounts: once per pod that uses the claim, and per container of it that names the claim.
 struct NodeAllocatableOverhead {
   std::optional<Quantity> per_pod, per_container;
   friend bool operator==(const NodeAllocatableOverhead&, const NodeAllocatableOverhead&) = default;
@@ -32,7 +32,7 @@ struct NodeAllocatableResource {
 };
 using NodeAllocatableResources = std::map<std::string, NodeAllocatableResource>;  // by resource
 
-// One entry of the pod's status: what the devices of one claim take for this pod.
+// One entry of the pod's status: what the devices of one claim consume for this pod.
 struct NodeAllocatableClaim {
   std::string claim_name;
   std::vector<std::string> containers;  // that name the claim, init containers first
@@ -44,9 +44,9 @@ using NodeAllocatableClaims = std::vector<NodeAllocatableClaim>;  // by claim_na
 
 // Exact to nano units, rounded away from zero, saturating like a sum of quantities. Keeps the format of `a`.
 Quantity product(Quantity a, Quantity b);
-// What all of it comes to; a negative amount counts as none.
+// The sum of all entries; a negative amount counts as zero.
 ResourceMap amounts_of(const NodeAllocatableClaims& claims);
-// What one container may use of it: every mapping, and overhead once per pod and once for itself.
+// The part that one container may use: every mapping, and overhead once per pod and once for itself.
 ResourceMap amounts_of(const NodeAllocatableClaims& claims, std::string_view container);
 
 NodeAllocatableResources decode_node_allocatable_resources(const Json& map);

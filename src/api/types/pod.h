@@ -1,4 +1,4 @@
-// core/v1 Pod, as far as placing, binding and reporting need it.
+// core/v1 Pod, as far as placement, binding and reporting need it.
 #pragma once
 
 #include "api/types/node_allocatable.h"
@@ -19,7 +19,7 @@ struct Container {
   bool restartable_init = false;  // an init container with restartPolicy Always
 };
 
-// A port of the node that a container listens on.
+// A node port that a container listens on.
 struct HostPort {
   std::int32_t port = 0;
   std::string protocol;  // TCP, UDP, SCTP
@@ -42,7 +42,7 @@ struct Taint {
   Time added;
 };
 
-// Canonical decimal: no leading zeros, no sign but '-', not "-0". What Gt and Lt compare.
+// Canonical decimal: no leading zeros, no sign but '-', not "-0". The operand of Gt and Lt.
 bool is_decimal_integer(std::string_view text);
 bool tolerates(const Toleration& toleration, const Taint& taint);
 bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint);
@@ -76,7 +76,7 @@ struct Pod {
   std::vector<Container> containers;
   std::vector<Container> init_containers;
   std::vector<HostPort> host_ports;  // of containers and sidecars
-  // What a node must declare in status.declaredFeatures; names of static lifetime. Source: KEP-5328.
+  // Features that a node must declare in status.declaredFeatures; names of static lifetime. Source: KEP-5328.
   std::vector<std::string_view> required_features;
   ResourceMap overhead;
   std::optional<ResourceMap> pod_level_requests, pod_level_limits;
@@ -95,17 +95,17 @@ struct Pod {
   bool bound() const { return !node_name.empty(); }
 };
 
-// What the scheduler subtracts from a node: containers, init containers, sidecars, overhead and pod-level
-// requests by the rules of core/v1 (docs/scheduling.md#requests), and what its devices take of the node,
-// which pod-level requests cover. Without the pod itself.
+// The pod's charge on a node: containers, init containers, sidecars, overhead and pod-level requests by the
+// rules of core/v1 (docs/scheduling.md#requests), and what its devices consume of the node, which pod-level
+// requests cover. Without the pod slot itself.
 ResourceMap effective_requests(const Pod& pod, const NodeAllocatableClaims& by_devices = {});
-// What pod-level requests must cover: all containers together, and the devices.
+// The amounts that pod-level requests must cover: all containers together, and the devices.
 ResourceMap container_requests(const Pod& pod, const NodeAllocatableClaims& by_devices);
-// The same sum of what containers may use at most.
+// The same sum of the containers' limits.
 ResourceMap container_limits(const Pod& pod);
 
-// The ResourceClaim object behind a pod claim: by name, or by status for one from a template. Empty while
-// unknown.
+// The name of the ResourceClaim of a pod claim: from the spec, or from the status for one made from a
+// template. Empty while unknown.
 std::string claim_object_name(const Pod& pod, const PodClaim& claim);
 
 Pod decode_pod(const Json& object, RawPtr raw);

@@ -1,4 +1,4 @@
-// resource.k8s.io/v1 DeviceTaintRule: a taint for devices that an administrator picks, not their driver.
+// resource.k8s.io/v1 DeviceTaintRule: a taint for devices that an administrator selects, not their driver.
 // Source: KEP-5055.
 #pragma once
 
@@ -7,8 +7,8 @@
 namespace berth::api {
 
 // Absent members of spec.deviceSelector are empty here; all empty selects every device. `nil_selector`: the
-// rule has none at all, which Kubernetes' slice tracker takes as every device and its eviction controller as
-// none.
+// rule has no selector at all, which Kubernetes' slice tracker reads as every device and its eviction
+// controller as none.
 struct DeviceTaintRule {
   RawPtr raw;
   ObjectMeta meta;

@@ -1,4 +1,4 @@
-// Where the sources are, for tests that read recorded data, stories and documents.
+// The location of the sources, for tests that read recorded data, stories and documents.
 #pragma once
 
 #include <string>

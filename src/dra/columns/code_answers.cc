@@ -79,7 +79,7 @@ struct Wanted {
     std::uint64_t bits = 0;
     for (std::size_t i = 0; i < kRowsPerWord; ++i) {
       std::uint32_t code = 0;
-      std::memcpy(&code, rows + i * kWidth, kWidth);  // little end first, as the columns are read
+      std::memcpy(&code, rows + i * kWidth, kWidth);  // little-endian, like the reads of the columns
       bits |= std::uint64_t{set.contains(code)} << i;
     }
     return bits;
@@ -99,7 +99,7 @@ void compare(const std::uint8_t* rows, std::size_t words, const CodeSet& yes_set
 }
 
 #ifdef __SSE2__
-// One-byte codes, at most one code a set: the usual case, with wider registers where there are any.
+// One-byte codes, at most one code a set: the usual case, with wider registers where available.
 __attribute__((target("avx2"))) void compare_one(const std::uint8_t* rows, std::size_t words,
                                                  const CodeSet& yes_set, const CodeSet& error_set,
                                                  std::uint64_t* yes, std::uint64_t* error) {

@@ -1,7 +1,7 @@
-// What a part of a selector answers to every code of one column, and which rows that makes, 64 at a time.
+// The result of one selector term for every code of one column, and the rows that match, 64 at a time.
 //
-// Owner: one selector. Cost: a compare a code for 16 rows of one-byte codes; where both a set of codes and
-// its complement are long, a table look-up a row.
+// Owner: one selector. Cost: one compare per code for 16 rows of one-byte codes; a table look-up per row
+// where both a set of codes and its complement are long.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace berth::dra {
 
-// Longer sets are looked up in the table.
+// Longer sets use the look-up table.
 inline constexpr std::size_t kComparesMax = 8;
 
 // A few codes, or all codes but a few.
@@ -29,14 +29,14 @@ class CodeAnswers {
   // `column == constant`: true for `hit`, which may be kNoValue for none; an error for no value.
   static CodeAnswers equality(std::uint32_t hit, bool is_negated);
 
-  // The answer of code size().
+  // Adds the result of the next code, size().
   void add(cel::TruthValue verdict);
   std::uint32_t size() const { return static_cast<std::uint32_t>(table_.size()); }
   // After the last add(), before match().
   void finalize();
 
-  // Ones for the rows of words [first, first + words) that answer true, or an error. A null column has no
-  // values.
+  // Ones for the rows of words [first, first + words) with this result: true, or an error. A null column has
+  // no values.
   void match(const Column* column, std::size_t first, std::size_t words, std::uint64_t* yes,
              std::uint64_t* error) const;
 

@@ -12,9 +12,9 @@ using cel::PredicateTerm;
 using cel::TermKind;
 using cel::TruthValue;
 
-// The logic between parts works on this many words at a time, which stay in the first cache.
+// The logic between terms works on blocks of this many words, which stay in the first-level cache.
 constexpr std::size_t kBlockWords = 64;
-// A node of logic costs at most this besides what it looks at.
+// A logic node costs at most this, besides its operands.
 constexpr std::uint64_t kLogicCost = 2;
 
 void append_code(std::string& key, std::uint32_t code) {
@@ -38,11 +38,11 @@ struct ColumnarSelector::Bits {
   }
 };
 
-// A part with what is known about it.
+// A term with its cached results.
 struct ColumnarSelector::Step {
   const PredicateTerm* part = nullptr;  // null: the whole program
   std::vector<Step> steps;
-  std::vector<const Column*> columns;  // of the part's readings; null while there is none
+  std::vector<const Column*> columns;  // of the term's attribute references; null without a column
   bool by_device = false;
   std::unique_ptr<ReadView> view;
   CodeAnswers answers;
@@ -108,7 +108,7 @@ std::uint64_t ColumnarSelector::epochs(const Step& step) const {
   return sum;
 }
 
-// Makes tables as long as their dictionaries.
+// Grows tables to the size of their dictionaries.
 void ColumnarSelector::refresh(Step& step) {
   for (Step& inner : step.steps) refresh(inner);
   if (!step.is_leaf() && !step.by_device) return;
@@ -175,7 +175,7 @@ void ColumnarSelector::evaluate(std::size_t first, std::size_t words, std::uint6
   }
 }
 
-// How many times parts are evaluated at most, were these words answered now.
+// The most evaluations of terms that the results of these words need now.
 std::uint64_t ColumnarSelector::evaluations(const Step& step, std::size_t words) const {
   std::uint64_t count = 0;
   for (const Step& inner : step.steps) count += evaluations(inner, words);
@@ -218,7 +218,7 @@ void ColumnarSelector::run(Step& step, WordRange words, Bits bits) {
                      bits.yes, bits.error);
 }
 
-// An error counts unless another part decides. Stops where no row can change any more.
+// An error counts unless another term decides. Stops where no row can change any more.
 void ColumnarSelector::run_logic(Step& step, WordRange words, Bits bits) {
   const std::size_t count = words.last - words.first;
   const bool is_and = step.part->kind == TermKind::And;
@@ -264,7 +264,7 @@ void ColumnarSelector::run_domain(const Step& step, WordRange words, Bits bits) 
   }
 }
 
-// The answer for step.key, which was given before or is worked out now.
+// The result for step.key: cached, or computed now.
 template <class WorkOut>
 TruthValue ColumnarSelector::known(Step& step, WorkOut work_out) {
   if (step.key == step.last_key) return step.last;
@@ -296,8 +296,7 @@ void ColumnarSelector::run_tuples(Step& step, WordRange words, Bits bits) {
   }
 }
 
-// Devices with the same value in every column answer alike; the key has the same length when columns are
-// added.
+// Devices with equal values in every column have equal results; adding columns keeps the key's length.
 void ColumnarSelector::run_devices(Step& step, WordRange words, Bits bits) {
   bits.clear(words);
   columns_.for_each_device(

@@ -1,9 +1,9 @@
-// A CEL selector over the columns of all devices: every part of it is answered once for each distinct value
-// of what it reads, and the rows follow from their codes.
+// A CEL selector over the columns of all devices: each term is evaluated once for each distinct value that it
+// reads, and the results of rows follow from their codes.
 //
-// Owner: one selector set of an Inventory, on one thread. Cost: an evaluation of a part per new value, then
-// about 0.05 ns a device and comparison; a part that reads several attributes costs one look-up a device, and
-// one that may read everything one evaluation per distinct device. Answers are the tree walker's, device by
+// Owner: one selector set of an Inventory, on one thread. Cost: an evaluation of a term per new value, then
+// about 0.05 ns a device and comparison; a term that reads several attributes costs one look-up a device, and
+// one that may read everything one evaluation per distinct device. Results are the tree walker's, device by
 // device, errors and the cost limit included. Source: KEP-4381; docs/performance.md.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace berth::dra {
 
-// Distinct devices or combinations of values whose answers one part keeps; beyond it, it starts again.
+// Distinct devices or combinations of values whose results one term caches; beyond it the cache is cleared.
 inline constexpr std::size_t kClassesMax = 65536;
 
 class ColumnarSelector final : public VectorSelector {
@@ -56,11 +56,11 @@ class ColumnarSelector final : public VectorSelector {
   cel::Program program_;
   cel::PredicateTerm part_;
   std::unique_ptr<Step> root_;
-  std::unique_ptr<Step> whole_;  // the program as one part that reads everything
+  std::unique_ptr<Step> whole_;  // the program as one term that reads everything
   std::size_t columns_seen_ = 0;
-  std::uint64_t node_cost_ = 0;  // of the logic between the parts
+  std::uint64_t node_cost_ = 0;  // of the logic between the terms
   bool only_equalities_ = true;
-  // The cost limit is near, or there are too many values: the whole program runs for the devices asked for.
+  // The cost limit is near, or there are too many values: the whole program runs for the requested devices.
   bool device_by_device_ = false;
 };
 

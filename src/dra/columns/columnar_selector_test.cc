@@ -1,4 +1,4 @@
-// The columnar answers are the tree walker's, device by device: on random devices, selectors and updates.
+// Columnar results equal the tree walker's, device by device: on random devices, selectors and updates.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -160,7 +160,7 @@ std::string any_expression(int depth) {
   }
 }
 
-// What the tree walker says: 't', 'f' or 'e'.
+// The tree walker's result: 't', 'f' or 'e'.
 char judged(const cel::Program& program, std::string_view driver, const api::Device& device) {
   const cel::DeviceRecord record = record_of(driver, device);
   const cel::Value variables[] = {cel::Value::borrow_object(record)};
@@ -233,7 +233,7 @@ TEST(Columnar, AgreesWithTheTreeWalker) {
   EXPECT_GT(tally.answers['e'], 1000);
 }
 
-// Answers of one selector for slices of one device each, as letters.
+// Results of one selector for slices of one device each, as letters.
 std::string letters(const std::string& text, const std::vector<api::Device>& devices) {
   DeviceColumns columns;
   CelSelectors evaluator;
@@ -350,8 +350,8 @@ TEST(Columnar, TheCostLimitIsThatOfTheWholeSelector) {
             "e");
 }
 
-// A device of its own kind each, and a selector whose every evaluation is long: only who is asked for is
-// looked at. Answering all rows would take minutes.
+// Every device is of its own kind, and every evaluation is long: only the requested devices are evaluated.
+// All rows would take minutes.
 TEST(Columnar, DearSelectorsAreAnsweredSliceBySlice) {
   constexpr int kSlices = 400, kDevices = 128;
   DeviceColumns columns;

@@ -1,8 +1,8 @@
-// What selectors read of all devices, as columns of small codes: the driver, allowMultipleAllocations, and
-// one column for every attribute and capacity name.
+// The attributes that selectors read, of all devices, as columns of small codes: the driver,
+// allowMultipleAllocations, and one column for every attribute and capacity name.
 //
-// Each slice version has a run of rows while its SliceRows lives. A code stands for one distinct typed value
-// of its column; code 0 says that the device has none.
+// Each slice version has a run of rows while its SliceRows lives. A code represents one distinct typed value
+// of its column; code 0 means that the device has none.
 // Owner: one Inventory, on one thread. Cost: admitting a slice is O(its attributes), no allocation for known
 // values. Memory: docs/performance.md. Source: KEP-4381; a name without a domain has the driver's.
 #pragma once
@@ -23,9 +23,9 @@ namespace berth::dra {
 inline constexpr std::uint32_t kRowsPerWord = 64;
 // Attributes beyond this many names have no column; selectors read them from the devices.
 inline constexpr std::size_t kColumnsMax = 512;
-// Changes that are remembered one by one.
+// Changes that are recorded individually.
 inline constexpr std::size_t kChangesMax = 512;
-// A dictionary is rebuilt when it holds twice the values that the rows in use can have, and this many more.
+// A dictionary is rebuilt when it holds more than 2 · (rows in use + this) values.
 inline constexpr std::uint32_t kSpareValues = 4096;
 
 class Column {
@@ -40,7 +40,7 @@ class Column {
   std::uint32_t rows() const { return rows_; }
   const std::uint8_t* codes() const { return codes_.data(); }
   std::uint32_t code(std::uint32_t row) const;
-  // Changes when codes get other meanings; until then a code keeps its value.
+  // Changes when codes are reassigned; until then a code keeps its value.
   std::uint64_t epoch() const { return epoch_; }
 
  private:
@@ -60,7 +60,7 @@ class Column {
 
 class DeviceColumns;
 
-// A slice's run of rows, for as long as this lives. The columns must live longer.
+// A slice's run of rows during the lifetime of this object. The columns must outlive it.
 class SliceRows {
  public:
   SliceRows() = default;
@@ -94,19 +94,19 @@ class DeviceColumns {
  public:
   DeviceColumns();
 
-  // The first kSliceDevicesMax devices of the slice. `before` is the version that this one follows, if it is
-  // still known: most values are the same.
+  // Admits the first kSliceDevicesMax devices of the slice. `before` is the previous version, if it is still
+  // known: most values are the same.
   SliceRows admit(std::shared_ptr<const api::ResourceSlice> slice, const SliceRows* before = nullptr);
 
   std::size_t words() const { return (free_.end() + kRowsPerWord - 1) / kRowsPerWord; }
-  // Null pointer: no device ever had such a value, or it was left out.
+  // Null when no device ever had such a value, or the name has no column.
   const Column* find(const cel::AttributeRef& name) const;
   bool left_some_out() const { return left_some_out_; }
   std::span<const std::unique_ptr<Column>> columns() const { return columns_; }
 
   // Counts the slices admitted so far.
   std::uint64_t version() const { return version_; }
-  // The words with rows that were admitted after `version`; false when that is too long ago.
+  // The words with rows that were admitted after `version`; false when these are no longer recorded.
   bool changes_since(std::uint64_t version, std::vector<WordRange>& out) const;
 
   // visit(row, slice, device) for each device in use of these words.

@@ -1,4 +1,4 @@
-// The distinct values of one column, each under a small number.
+// The distinct values of one column, each with a small number.
 //
 // Owner: one Column. Code 0 is "no value"; codes count up from 1 and are never given to another value.
 // Cost: a look-up one hash; a value 16 bytes, 6 to 12 in the index, and its text.
@@ -17,18 +17,18 @@ inline constexpr std::uint32_t kNoValue = 0;
 
 class Dictionary {
  public:
-  // Codes are below this.
+  // All codes are below this.
   std::uint32_t size() const { return static_cast<std::uint32_t>(entries_.size()); }
-  // kNoValue when it is not here.
+  // kNoValue when absent.
   std::uint32_t find(const ValueKey& key) const;
-  // Whether the code stands for this attribute or amount.
+  // Whether the code represents this attribute or amount.
   template <class Value>
   bool holds(std::uint32_t code, const Value& value) const {
     return is_key_of(key_at(code), value);
   }
-  // A key that is not here yet. `value` is the value itself where the key is Encoded.
+  // Adds an absent key. `value` is the value itself where the key is Encoded.
   std::uint32_t add(const ValueKey& key, cel::Value value);
-  // Of a code above 0; texts are borrowed from here.
+  // The value of a code above 0; it borrows texts from the dictionary.
   cel::Value at(std::uint32_t code) const;
   ValueKey key_at(std::uint32_t code) const {
     const DictionaryValue& entry = entries_[code];

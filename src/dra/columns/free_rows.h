@@ -1,4 +1,4 @@
-// Rows of the columns that no slice uses, joined where they touch.
+// Rows of the columns that no slice uses; adjacent runs are merged.
 //
 // Owner: DeviceColumns. Cost: O(log of the number of gaps).
 #pragma once
@@ -12,10 +12,11 @@ namespace berth::dra {
 
 class FreeRows {
  public:
-  // The first of `count` rows in a run: from the smallest gap that is large enough, else at the end.
+  // Allocates a run of `count` rows and returns its first: in the smallest gap that is large enough, else at
+  // the end.
   std::uint32_t take(std::uint32_t count);
   void give(std::uint32_t begin, std::uint32_t count);
-  // One behind the last row that was ever in use.
+  // One past the highest row ever in use.
   std::uint32_t end() const { return end_; }
   std::uint32_t in_use() const { return in_use_; }
 

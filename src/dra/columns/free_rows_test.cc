@@ -10,7 +10,7 @@
 namespace berth::dra {
 namespace {
 
-// The same by looking at every row.
+// The same by a scan of every row.
 class EveryRow {
  public:
   std::uint32_t take(std::uint32_t count) {

@@ -27,7 +27,7 @@ class Mask {
   constexpr std::size_t count() const {
     return static_cast<std::size_t>(std::popcount(words_[0]) + std::popcount(words_[1]));
   }
-  // The first member at `from` or behind it; kSliceDevicesMax when there is none.
+  // The first member at or after `from`; kSliceDevicesMax without one.
   constexpr std::size_t next(std::size_t from) const {
     for (std::size_t word = from / 64; word < 2; ++word) {
       const std::uint64_t cut =
@@ -36,7 +36,7 @@ class Mask {
     }
     return kSliceDevicesMax;
   }
-  // Members at `from` and behind it.
+  // Members at or after `from`.
   constexpr Mask from(std::size_t from) const {
     Mask mask = *this;
     for (std::size_t word = 0; word < 2; ++word) {

@@ -5,7 +5,7 @@ namespace berth::dra {
 using cel::Kind;
 using cel::Value;
 
-// One domain's entries among the readings.
+// One domain's entries among the attribute references.
 class ReadView::Entries final : public cel::MapSource {
  public:
   std::size_t size() const override { return ids_.size(); }
@@ -25,7 +25,7 @@ class ReadView::Entries final : public cel::MapSource {
   std::vector<std::pair<std::string_view, const std::optional<Value>*>> ids_;
 };
 
-// Every domain is found; one that is not among the readings is empty.
+// Every domain is found; one without attribute references is empty.
 class ReadView::Domains final : public cel::MapSource {
  public:
   std::size_t size() const override { return domains_.size(); }

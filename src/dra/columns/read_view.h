@@ -1,6 +1,6 @@
-// A device that has only the values that one part of a selector reads.
+// A device with only the values that one term of a selector reads.
 //
-// Owner: one part, on one thread; values are replaced between evaluations.
+// Owner: one term, on one thread; values are replaced between evaluations.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class ReadView final : public cel::ObjectSource {
   ReadView(const ReadView&) = delete;
   ReadView& operator=(const ReadView&) = delete;
 
-  // By position of the reading; nothing: the device has no such entry.
+  // By position of the attribute reference; nullopt: the device has no such entry.
   void set(std::size_t reading, std::optional<cel::Value> value);
 
   std::string_view type_name() const override { return cel::kDeviceTypeName; }

@@ -1,6 +1,7 @@
 #include "dra/columns/selector_cache.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace berth::dra {
 namespace {
@@ -8,7 +9,7 @@ namespace {
 constexpr std::size_t kBlockWords = 256;
 constexpr std::uint64_t kAllRows = ~std::uint64_t{0};
 
-// The bits of a slice's rows. `words` has two more words than there are rows for.
+// The bits of a slice's rows. `words` has two words beyond its rows.
 Mask mask_at(const std::vector<std::uint64_t>& words, const SliceRows& rows) {
   if (rows.count() == 0) return Mask();
   const std::size_t word = rows.begin() / kRowsPerWord;
@@ -25,19 +26,19 @@ Mask mask_at(const std::vector<std::uint64_t>& words, const SliceRows& rows) {
 
 }  // namespace
 
-// What is known of all rows.
+// The cached results of all rows.
 struct SelectorCache::Answers {
   std::vector<Result<std::unique_ptr<VectorSelector>>> programs;
   std::vector<std::uint64_t> match, error;
   bool by_slice = false;
-  std::vector<bool> answered;  // by word, when by slice
-  std::uint64_t version = 0;
+  std::vector<bool> answered;            // by word, when by slice
+  std::optional<std::uint64_t> version;  // of the columns; none: no row is evaluated yet
   std::uint64_t used = 0;
 };
 
 struct SelectorCache::Set {
   std::uint64_t number = 0;
-  std::size_t of_class = 0;  // how many of `texts` come from the class
+  std::size_t of_class = 0;  // how many of `texts` are the class's; these come first
   std::vector<std::string> texts;
   SelectorSetRef reference = std::make_shared<int>();
   std::unique_ptr<Answers> answers;
@@ -110,7 +111,6 @@ SelectorCache::Answers& SelectorCache::answers_of(Set& set) {
     answered_.push_back(&set);
     for (const std::string& text : set.texts)
       set.answers->programs.push_back(evaluator_.over(columns_, text));
-    set.answers->version = columns_.version() + 1;  // nothing is answered yet
   }
   set.answers->used = ++uses_;
   return *set.answers;
@@ -129,8 +129,7 @@ void SelectorCache::catch_up(Answers& answers) {
   answers.error.resize(words + 2);
   changes_.clear();
   std::size_t changed = 0;
-  const bool known =
-      answers.version <= columns_.version() && columns_.changes_since(answers.version, changes_);
+  const bool known = answers.version && columns_.changes_since(*answers.version, changes_);
   for (const WordRange& range : changes_) changed += range.last - range.first;
   if (!known || changed > words) {
     changes_.assign(1, {0, words});
@@ -169,7 +168,7 @@ void SelectorCache::answer_slice(Answers& answers, const SliceRows& rows) const 
   }
 }
 
-// A selector says nothing about a device that one before it has refused.
+// A selector is not evaluated for a device that an earlier one refused.
 void SelectorCache::answer(Answers& answers, WordRange words) const {
   std::uint64_t yes[kBlockWords], error[kBlockWords];
   for (std::size_t at = words.first; at < words.last; at += kBlockWords) {

@@ -41,7 +41,7 @@ struct ToValue {
   }
 };
 
-// Each kind of value starts with a letter of its own; the parts of a list are as long as they say.
+// Each kind of value starts with a letter of its own; the parts of a list are prefixed with their length.
 struct ToKey {
   std::string& scratch;
 

@@ -1,4 +1,4 @@
-// An attribute's value in the terms of CEL, and whether two values are the same one.
+// An attribute's value as a CEL value, and the equality of two values.
 //
 // Cost: a scalar needs no heap, a list one vector. Source: KEP-4381 attributes, KEP-5491 lists.
 #pragma once
@@ -16,16 +16,16 @@ namespace berth::dra {
 
 enum class Ownership : std::uint8_t { Borrowed, Owned };
 
-// Nothing for no value, and for a version that does not parse: it is left out, as the API server has refused
-// it. Borrowed: texts refer to `value`.
+// Nothing for an absent value, and for a version that does not parse (the API server refuses it). Borrowed:
+// texts refer to `value`.
 std::optional<cel::Value> cel_value(const api::AttributeValue& value, Ownership ownership);
 
-// A selector's run-time error, as Kubernetes says it; a hint is its cause.
+// A selector's run-time error, in Kubernetes' words; a hint is its cause.
 Error runtime_error(const cel::Failure& failure);
 // The device as a selector sees it; borrows from `device`.
 cel::DeviceRecord record_of(std::string_view driver, const api::Device& device);
 
-// Equal texts; inline, because most texts here are short and equal.
+// Equality of texts; inline, because most texts here are short and equal.
 inline bool same_text(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   const auto word_at = [](std::string_view text, std::size_t at) {
@@ -44,7 +44,7 @@ inline bool same_text(std::string_view a, std::string_view b) {
   return word_at(a, a.size() - kWord) == word_at(b, a.size() - kWord);
 }
 
-// What tells one typed value from another: a number, or text that is unambiguous within its form.
+// A key that identifies a typed value: a number, or text that is unambiguous within its form.
 struct ValueKey {
   enum class Form : std::uint8_t { None, Int, Bool, Text, Encoded } form = Form::None;
   std::int64_t number = 0;
@@ -54,13 +54,13 @@ struct ValueKey {
   }
 };
 
-// `scratch` holds the text of what is not text itself, until the next use.
+// `scratch` holds the text of a value that is not text itself, until its next use.
 ValueKey key_of(const api::AttributeValue& value, std::string& scratch);
 ValueKey key_of(const Quantity& amount, std::string& scratch);
-// Whether key_of(value) is `key`, without making it where that is easy.
+// Whether key_of(value) is `key`; most keys need not be built for that.
 bool is_key_of(const ValueKey& key, const api::AttributeValue& value);
 bool is_key_of(const ValueKey& key, const Quantity& amount);
-// Of an int, bool or string.
+// For an int, bool or string.
 ValueKey key_of(const cel::Value& scalar);
 
 }  // namespace berth::dra

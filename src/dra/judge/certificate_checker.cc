@@ -33,7 +33,7 @@ struct CertificateChecker {
           if (claims[c]->meta.name == certificate.claim && certificate.request == full)
             return check_request(c, sub);
         }
-    // Several requests together: that nothing else has been claimed is all that can be looked at from here.
+    // Several requests together: only the kind can be checked here.
     return certificate.kind == CertificateKind::Count || certificate.kind == CertificateKind::Counter
                ? ""
                : "no request named";
@@ -70,8 +70,8 @@ struct CertificateChecker {
         if (certificate.need != devices(std::max<std::size_t>(wanted, 1))) return "another number is needed";
         return certificate.have == devices(left[certificate.kind]) ? "" : "another number is there";
       case CertificateKind::Count:
-        if (!alone) return {};  // with others
-        // Too few on the node at all; or a policy refuses the amount, which is too few devices as well.
+        if (!alone) return {};  // blocked together with others
+        // The node has too few such devices; or a policy refuses the amount, which leaves too few as well.
         for (const CertificateKind kind :
              {CertificateKind::Selector, CertificateKind::Count, CertificateKind::Capacity})
           if (certificate.have == devices(left[kind])) return {};
@@ -133,13 +133,13 @@ struct CertificateChecker {
     std::map<std::string, std::set<const api::Device*>> holders;  // by value
     std::size_t covered = 0;
     for (const api::DeviceRequest& request : claims[c]->requests) {
-      if (request.alternatives[0].admin_access) continue;  // takes no device; the others agree without it
+      if (request.alternatives[0].admin_access) continue;  // reserves no device; the others agree without it
       std::size_t least = ~std::size_t{0}, covering = 0;
       for (const api::DeviceSubRequest& sub : request.alternatives) {
         least = std::min(least, static_cast<std::size_t>(sub.count));
         if (!constraint_covers(constraint, request.name, request.prioritized ? sub.name : "")) continue;
         ++covering;
-        if (!sub.derived_attributes.empty()) return true;  // seen by the search only
+        if (!sub.derived_attributes.empty()) return true;  // only the search considers them
       }
       if (covering != request.alternatives.size()) continue;
       covered += least;

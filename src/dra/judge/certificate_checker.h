@@ -1,4 +1,4 @@
-// Whether the certificate of a "no" is true, worked out from the objects alone.
+// Verifies the certificate of a "no" from the objects alone.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace berth::dra::judge {
 
-// Empty when the claims cannot be had and the certificate's numbers are what they say; else what is wrong.
+// Empty when the claims cannot be satisfied and the certificate's numbers are right; else what is wrong.
 std::string complaint_about(const JudgedWorld& world, std::span<const ClaimPtr> claims,
                             const Certificate& certificate);
 

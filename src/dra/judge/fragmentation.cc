@@ -32,7 +32,7 @@ struct Members {
 };
 
 // One pool, before or after the choice.
-struct Pool {
+struct PoolWorth {
   const JudgedWorld& world;
   std::vector<const ResourceSlice*> slices;
   std::map<const Device*, Use> uses = {};
@@ -145,10 +145,10 @@ struct Pool {
 }  // namespace
 
 Loss loss_of(const JudgedWorld& world, std::span<const ClaimPtr> claims, const std::vector<Chosen>& chosen) {
-  std::map<std::pair<std::string, std::string>, Pool> pools;
+  std::map<std::pair<std::string, std::string>, PoolWorth> pools;
   for (const Candidate& candidate : gather(world).candidates) {
     const auto [at, added] =
-        pools.try_emplace({candidate.slice->driver, candidate.slice->pool}, Pool{world, candidate.pool});
+        pools.try_emplace({candidate.slice->driver, candidate.slice->pool}, PoolWorth{world, candidate.pool});
     if (!added) continue;
     at->second.declare();
     at->second.hold_allocated();
@@ -158,7 +158,7 @@ Loss loss_of(const JudgedWorld& world, std::span<const ClaimPtr> claims, const s
   for (const Chosen& one : chosen) {
     const api::DeviceSubRequest& sub = claims[one.claim]->requests[one.request].alternatives[one.alternative];
     if (sub.admin_access) continue;
-    Pool& pool = pools.at({one.slice->driver, one.slice->pool});
+    PoolWorth& pool = pools.at({one.slice->driver, one.slice->pool});
     loss.fresh += pool.uses.contains(one.device) ? 0 : 1;
     loss.with_binding_conditions +=
         one.device->binding_conditions.empty() && one.device->binding_failure_conditions.empty() ? 0 : 1;

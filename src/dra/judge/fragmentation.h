@@ -1,6 +1,6 @@
-// How much an allocation takes of what a node's pools are good for, worked out anew from the objects.
+// How much an allocation reduces the use of a node's pools, recomputed from the objects.
 //
-// Source: docs/devices.md, "Which of several", straight.
+// Source: docs/devices.md, "Which of several", literally.
 #pragma once
 
 #include <compare>
@@ -12,7 +12,7 @@
 
 namespace berth::dra::judge {
 
-// Less is better, in this order.
+// Less is better, in the order of the fields.
 struct Loss {
   std::int64_t with_binding_conditions = 0;
   std::int64_t lost = 0;  // in millionths of a whole

@@ -47,7 +47,7 @@ class Judge {
       Looked& looked = seen.emplace_back();
       looked.slice = one.slice;
       looked.device = one.device;
-      looked.selected = selected(one, sub) != 0 && one.here;  // an error might be a yes
+      looked.selected = selected(one, sub) != 0 && one.here;  // an error might be a match
       if (!looked.selected) continue;
       looked.free = able(one) && !in_use(c, one, sub);
       looked.tolerated = tolerated(one, sub);
@@ -113,7 +113,7 @@ class Judge {
     }
     return true;
   }
-  // Pools with devices with binding conditions last, and no further preference.
+  // Pools that have devices with binding conditions are last; there is no other preference.
   std::vector<std::size_t> slice_by_slice() const {
     std::vector<std::size_t> order(candidates_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -130,7 +130,7 @@ class Judge {
                                                 : static_cast<std::size_t>(sub.count);
   }
 
-  // 1 found, 0 not, 2 too large. Stops everything when error_ is set.
+  // 1 found, 0 not found, 2 too large. An error (error_ is set) ends the search.
   int enter(std::size_t c, std::size_t r) {
     if (c == claims_.size()) {
       if (only_) every_.push_back(chosen_);
@@ -172,7 +172,7 @@ class Judge {
     }
     return 0;
   }
-  // A listing of every choice goes on without the device that failed.
+  // A listing of every choice continues without the device that failed.
   bool fails() {
     if (only_) error_ = false;
     return error_;
@@ -220,7 +220,7 @@ class Judge {
   bool admissible(std::size_t c, std::size_t r, std::size_t a, const Candidate& candidate) {
     const api::DeviceSubRequest& sub = claims_[c]->requests[r].alternatives[a];
     if (in_use(c, candidate, sub)) return false;
-    const bool must = sub.mode == api::AllocationMode::All;  // its capacity is looked at last
+    const bool must = sub.mode == api::AllocationMode::All;  // its capacity is checked last
     if ((!must && !capacity_fits(candidate, sub)) || !able(candidate)) return false;
     if (!pool_fits(candidate)) return false;
     if (!tolerated(candidate, sub)) return false;
@@ -232,7 +232,7 @@ class Judge {
     return (world_.gates.partitionable_devices || candidate.device->consumes.empty()) &&
            one_term(candidate) && (candidate.slice->skip_node_operations.empty() || skips_operations());
   }
-  // Several terms cannot be told in the one term of an allocation, unless that names the node anyway.
+  // An allocation has one term, which cannot represent several, unless it names the node anyway.
   bool one_term(const Candidate& candidate) const {
     const bool own = candidate.slice->per_device_node_selection;
     const auto& selector = own ? candidate.device->node_selector : candidate.slice->node_selector;

@@ -1,7 +1,7 @@
-// A slow obvious allocator to judge the fast one by: no cache, no bitmap, no journal. Everything is worked
-// out anew from the objects for every device that is tried.
+// A slow, obvious allocator to judge the fast one by: no cache, no bitmap, no journal. Everything is
+// recomputed from the objects for every device that is tried.
 //
-// Source: resource.k8s.io/v1 and KEP-4381, 4815, 5007, 5075, 5963, straight; the same search order as
+// Source: resource.k8s.io/v1 and KEP-4381, 4815, 5007, 5075, 5963, literally; the same search order as
 // allocator.h.
 #pragma once
 
@@ -38,9 +38,9 @@ struct Judgement {
 // Exponential: for worlds of a few devices.
 Judgement allocate(const JudgedWorld& world, std::span<const ClaimPtr> claims);
 
-// By claim and request: which alternative.
+// The alternative, by claim and request.
 using Alternatives = std::vector<std::vector<std::size_t>>;
-// All choices of devices with these alternatives, at most so many; devices that err are left out.
+// All choices of devices with these alternatives, up to `most`; devices with an error are left out.
 std::vector<std::vector<Chosen>> every_choice(const JudgedWorld& world, std::span<const ClaimPtr> claims,
                                               const Alternatives& alternatives, std::size_t most);
 

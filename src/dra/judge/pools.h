@@ -1,4 +1,4 @@
-// The devices that a node can use, worked out anew from the slices.
+// The devices that a node can use, recomputed from the slices.
 //
 // Source: KEP-4381 pools and generations, KEP-4815 per-device node selection, KEP-5007 order.
 #pragma once

@@ -15,7 +15,7 @@ bool counts_in(Wide nanos, Wide step) {
 }
 
 // The range rule of a policy. Kubernetes computes in int64: in thousandths where the whole policy can be
-// written so, else in units; a wish that cannot be written is an error.
+// written so, else in units; a request that cannot be written is an error.
 RuleResult in_range(Wide wish, const api::CapacityPolicy& policy, Wide& taken) {
   const Wide min = policy.range_min->nanos();
   taken = std::max(wish, min);

@@ -18,17 +18,17 @@ using Amounts = std::map<std::string, Quantity>;
 
 enum class RuleResult { Yes, No, Error };
 
-// What one share takes of every capacity of the device. `wishes` may name only capacities that the device
+// What one share consumes of every capacity of the device. `wishes` may name only capacities that the device
 // has.
 RuleResult share_of(const api::Device& device, const Amounts& wishes, Amounts& taken);
-// Whether the device as a whole is at least what is wished.
+// Whether the whole device has at least the requested amounts.
 RuleResult is_large_enough(const api::Device& device, const Amounts& wishes);
-// Whether it has what is wished as long as nobody else has a share.
+// Whether it has the requested amounts while it has no other share.
 RuleResult fits_unused(const api::Device& device, bool shareable, const Amounts& wishes);
 
 // The set of values that a constraint compares; empty when it cannot.
 std::set<std::string> value_set(const api::AttributeValue& value, bool lists_are_sets);
-// Looked up as the device's driver would write it: with its domain, or bare.
+// Looked up under the name that the device's driver would use: with its domain, or bare.
 std::optional<api::AttributeValue> attribute_named(const api::Device& device, const std::string& driver,
                                                    const std::string& name);
 // All sets have a member in common; no two sets have one.

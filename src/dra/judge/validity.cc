@@ -168,7 +168,7 @@ struct Checker {
           const auto held = held_on(name);
           const bool mine = device.name == one.candidate->device->name;
           held_before = held_before || (mine && !held.empty());
-          // Devices with admin access draw again; a shared device draws once.
+          // Admin access draws again; a shared device draws once.
           std::size_t times = held.empty() ? 0 : 1;
           for (const Granted& other : granted)
             if (other.candidate->device == &device) times += shareable(device) && times > 0 ? 0 : 1;
@@ -195,7 +195,7 @@ struct Checker {
   void check_groups(const std::string& name, const std::vector<std::vector<std::string>>& members) {
     const bool grouped = std::any_of(members.begin(), members.end(), [](auto& one) { return !one.empty(); });
     const bool ungrouped = std::any_of(members.begin(), members.end(), [](auto& one) { return one.empty(); });
-    if (grouped && ungrouped) return;  // was inconsistent before: the first member decides, not seen here
+    if (grouped && ungrouped) return;  // inconsistent already: the first member decides, unseen here
     if (!grouped) return;
     const bool common = std::any_of(members[0].begin(), members[0].end(), [&](const std::string& group) {
       return std::all_of(members.begin(), members.end(), [&](const std::vector<std::string>& member) {

@@ -1,4 +1,4 @@
-// Whether an allocation may stand, looked at as a finished thing: no search, no order of choice.
+// Whether a finished allocation is valid: no search, no order of choice.
 //
 // Source: KEP-4381, 4815, 5075, 5963, straight from the objects.
 #pragma once
@@ -10,7 +10,8 @@
 
 namespace berth::dra::judge {
 
-// Empty when every rule holds for all claims together with what is allocated already; else what does not.
+// Empty when every rule holds for all claims together with the existing allocations; else the rule that is
+// broken.
 std::string complaint_about(const JudgedWorld& world, std::span<const ClaimPtr> claims,
                             const Allocations& allocations);
 

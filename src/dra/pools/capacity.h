@@ -1,4 +1,4 @@
-// What a share of a device draws from its capacities. Source: KEP-5075.
+// What a share of a device consumes of its capacities. Source: KEP-5075.
 #pragma once
 
 #include <map>
@@ -12,16 +12,16 @@ namespace berth::dra {
 
 using CapacityMap = std::map<std::string, Quantity>;
 
-// One amount per capacity of the device: what is requested, rounded up by the capacity's policy; without a
-// request the policy's default, else the whole value. Nothing when the device lacks a requested capacity or a
-// policy refuses the amount. The error is fatal for the attempt: an amount that Kubernetes' integer
-// arithmetic cannot hold, or a negative request.
+// One amount per capacity of the device: the request, rounded up by the capacity's policy; without a request
+// the policy's default, else the whole value. Nothing when the device lacks a requested capacity or a policy
+// refuses the amount. The error ends the attempt: an amount that Kubernetes' integer arithmetic cannot hold,
+// or a negative request.
 Result<std::optional<CapacityMap>> share_amounts(const api::Device& device, const CapacityMap& requested);
 
-// Whether a device that is taken as a whole has what is requested.
+// Whether a device that is allocated as a whole has the requested amounts.
 Result<bool> large_enough(const api::Device& device, const CapacityMap& requested);
 
-// Whether one share of a device of which nothing is taken has what is requested.
+// Whether one share of an otherwise unused device has the requested amounts.
 Result<bool> share_fits_unused(const api::Device& device, const CapacityMap& requested);
 
 }  // namespace berth::dra

@@ -31,7 +31,7 @@ std::string_view refusal_of(const Slice& slice, const api::Device& device, const
                             const model::NodeRow& node) {
   constexpr std::string_view kFeature = "it needs a feature that the node or the scheduler lacks";
   if (!gates.partitionable_devices && !device.consumes.empty()) return kFeature;
-  // An allocation has one term, so that several (any of them would do) cannot be told in it.
+  // An allocation has one term: alternatives (several terms, any of which suffices) cannot be written in it.
   const api::NodeSelector* selector = node_scope_of(slice, device, gates).selector;
   if (selector && selector->terms.size() != 1) return "its node selector has not exactly one term";
   if (slice.live->skip_node_operations.empty()) return {};
@@ -68,7 +68,7 @@ Eligibility EligibilityCheck::of(const CompiledSubRequest& sub, DeviceRef place)
   const api::Device& device = devices.device_at(place);
   if (!refusal_of(slice, device, gates, cluster.node(node)).empty()) return Eligibility::Feature;
   if (blocked) return Eligibility::InUse;
-  // Kubernetes looks at amounts before taints; only an error shows that.
+  // Kubernetes checks amounts before taints, which only an error makes visible.
   const Eligibility capacity = of_capacity(sub, place);
   if (capacity == Eligibility::Error) return Eligibility::Error;
   if (gates.device_taints && untolerated(device, sub.spec->tolerations)) return Eligibility::Taint;

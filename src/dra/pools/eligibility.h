@@ -1,6 +1,6 @@
-// Why one device alone does not do for one request, as things stand: the first rule that refuses it.
+// The first rule that makes one device unusable for one request, by itself.
 //
-// Looks at the node and the ledger only, never at what a search has chosen: what is refused here is refused
+// Reads the node and the ledger only, never the choices of a search: a device that is refused here is refused
 // in every search, unless a device draws a negative amount from a counter (such pools pass here).
 #pragma once
 
@@ -11,7 +11,7 @@ namespace berth::dra {
 
 // In the order of the rules.
 enum class Eligibility : std::uint8_t {
-  Selector,  // the class's or the request's selectors say no
+  Selector,  // the selectors of the class or the request are false
   Feature,   // needs a feature that the node or the scheduler lacks
   InUse,
   Taint,
@@ -19,7 +19,7 @@ enum class Eligibility : std::uint8_t {
   Counter,
   Group,
   Fits,
-  Error,  // Kubernetes ends the attempt when it looks at this device
+  Error,  // Kubernetes ends the attempt when it evaluates this device
 };
 
 struct EligibilityCheck {
@@ -35,18 +35,18 @@ struct EligibilityCheck {
   Eligibility of_capacity(const CompiledSubRequest& sub, DeviceRef place) const;
 };
 
-// The first taint that keeps the device away; null when there is none.
+// The first untolerated taint that blocks the device; null without one.
 const api::Taint* untolerated(const api::Device& device, const std::vector<api::Toleration>& tolerations);
 // What all shares of the device together consume of a capacity.
 Quantity consumed_of(const model::DeviceUse& use, model::CapacityId capacity);
-// Why nobody can have the device on this node, whatever is free: a gate that is off, a feature that the node
-// lacks, or a node selector that no claim's allocation could take over. Empty when somebody can.
+// Why no request can use the device on this node, whatever is free: a gate that is off, a feature that the
+// node lacks, or a node selector that an allocation cannot represent. Empty for a usable device.
 std::string_view refusal_of(const Slice& slice, const api::Device& device, const DeviceGates& gates,
                             const model::NodeRow& node);
-// Which nodes can use the device once it is allocated.
+// The nodes that can use the device once it is allocated.
 struct NodeScope {
   bool one_node = false;                        // only the node that it was chosen for
-  const api::NodeSelector* selector = nullptr;  // null: no such limit
+  const api::NodeSelector* selector = nullptr;  // null: any node
 };
 NodeScope node_scope_of(const Slice& slice, const api::Device& device, const DeviceGates& gates);
 

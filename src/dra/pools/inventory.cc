@@ -55,7 +55,7 @@ bool consumes_unknown(const api::Device& device, const CounterSets& sets) {
   return false;
 }
 
-// A name is declared twice, a counter is consumed that is not declared, or a slice is too large.
+// True when a name is declared twice, an undeclared counter is consumed, or a slice is too large.
 bool contradicts_itself(const NodePool& pool) {
   CounterSets sets;
   for (const SlicePtr& slice : pool.slices)
@@ -111,7 +111,7 @@ std::unique_ptr<NodeDevices> Inventory::build(model::NodeId id) {
   return devices;
 }
 
-// Slices of a feature that is off do not exist: their pool turns incomplete.
+// Slices of a disabled feature do not exist: their pool becomes incomplete.
 bool Inventory::dropped(const ResourceSlice& slice) const {
   if (!gates_.partitionable_devices && (slice.per_device_node_selection || !slice.shared_counters.empty()))
     return true;
@@ -121,7 +121,7 @@ bool Inventory::dropped(const ResourceSlice& slice) const {
 std::optional<NodePool> Inventory::gather(model::PoolId id, const NodeRow& node) {
   const model::PoolRow& row = cluster_.pool(id);
   std::int64_t generation = -1, highest = -1;
-  const ResourceSlice* first = nullptr;  // its slice count stands; slices with a nodeName come first
+  const ResourceSlice* first = nullptr;  // its slice count decides; slices with a nodeName come first
   std::size_t kept = 0;
   for (const auto& [name, slice] : row.slices) {
     if (dropped(*slice.live)) continue;
@@ -245,7 +245,7 @@ void Inventory::order(NodeDevices& devices) const {
   // Devices without binding conditions of pools without any, then of mixed pools, then those with binding
   // conditions.
   for (int pass = 0; pass < 3; ++pass) {
-    if (pass == 2 && !gates_.binding_conditions) break;  // without the gate they cannot be chosen at all
+    if (pass == 2 && !gates_.binding_conditions) break;  // without the gate they are not candidates
     for (std::uint32_t p = 0; p < devices.pools.size(); ++p) {
       const NodePool& pool = devices.pools[p];
       if (pool.state != PoolState::Usable || pool.has_binding_conditions != (pass > 0)) continue;
@@ -279,7 +279,7 @@ void Inventory::refresh(NodeDevices& devices, std::uint32_t index) {
   if (!pool.set_names.empty()) charge_baseline(pool);
 }
 
-// The groups that the allocated device counts with: its claim's snapshot, or what the slice says now.
+// The groups of the allocated device: its claim's snapshot, else those of the current slice.
 std::vector<std::uint32_t> Inventory::groups_of(NodePool& pool, const CounterDraw& draw,
                                                 model::DeviceId device) const {
   const model::DeviceRow& row = cluster_.device(device);
@@ -310,7 +310,7 @@ void Inventory::charge_baseline(NodePool& pool) {
       if (has(KnownDefect::CountersForgetShares) && cluster_.ledger().device(device).shares > 0) continue;
       for (const CounterDraw& draw : pool.draws[s][i]) {
         for (const auto& [slot, amount] : draw.counters) pool.available[slot] -= amount;
-        // With the gate off slices with groups are not here; what claims recorded still holds.
+        // With the gate off no slice has groups here; the snapshots of claims still hold.
         pool.groups[draw.set].admit(groups_of(pool, draw, device));
       }
     }

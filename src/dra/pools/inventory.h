@@ -1,9 +1,8 @@
-// The devices of every node that was asked about. Built once per node and slice version, kept until one of
-// its inputs changes.
+// The devices of every requested node. Built once per node and slice version, kept until an input changes.
 //
-// Owner: one Allocator. Cost of a node that is known: a comparison of stamps per pool; of a pool that the
-// ledger changed, a pass over its devices. Source: KEP-4381 pools and generations, KEP-4815 counters,
-// KEP-5963 groups.
+// Owner: one Allocator. Cost of a known node: a comparison of stamps per pool; of a pool with changed
+// reservations, a pass over its devices. Source: KEP-4381 pools and generations, KEP-4815 counters, KEP-5963
+// groups.
 #pragma once
 
 #include <map>
@@ -18,14 +17,15 @@
 
 namespace berth::dra {
 
-// Derived attributes whose values a slice version keeps; with one more all are worked out again.
+// Derived attributes whose values a slice version caches; one more clears the cache.
 inline constexpr std::size_t kDerivedMax = 16;
-// Value tables of a node that are kept from search to search.
+// Value tables of a node that are cached between searches.
 inline constexpr std::size_t kValueTablesMax = 16;
-// Slices that no node uses any more are dropped when this many, or twice the last rest, are held.
+// Slices that no node uses are dropped when this many slices, or twice the number left by the last sweep, are
+// held.
 inline constexpr std::size_t kSlicesBeforeSweep = 4096;
-// Nodes that are gone are forgotten when this many, or twice the last rest, are kept; and of more than the
-// latter bound the half that was asked for the longest ago.
+// Deleted nodes are dropped when this many nodes, or twice the number left by the last sweep, are held;
+// beyond kNodesKeptMax the least recently used half is dropped.
 inline constexpr std::size_t kNodesBeforeSweep = 1024;
 inline constexpr std::size_t kNodesKeptMax = 65536;
 
@@ -34,18 +34,18 @@ class Inventory {
   Inventory(const model::Cluster& cluster, SelectorEvaluator& evaluator, DeviceGates gates)
       : cluster_(cluster), evaluator_(evaluator), gates_(gates), selector_cache_(columns_, evaluator) {}
 
-  // Current with slices and ledger. The reference holds until the next call.
+  // Current with slices and ledger. The reference is valid until the next call.
   NodeDevices& of(model::NodeId node);
   std::size_t kept_nodes() const { return kept_nodes_; }
   std::size_t kept_slices() const { return slices_.size(); }
   SelectorCache& selector_cache() { return selector_cache_; }
   const SelectorCache& selector_cache() const { return selector_cache_; }
   Selected selected(const Slice& slice, SelectorSetId set) { return selector_cache_.of(slice.rows, set); }
-  // Of a device of the slice that `selected` calls an error.
+  // For a device of the slice that `selected` reports as an error.
   SelectorFault fault_of(const Slice& slice, SelectorSetId set, std::size_t device) {
     return selector_cache_.fault_of(set, slice.live->driver, slice.live->devices[device]);
   }
-  // The values of a constraint's attribute; `derived` are variants 1 and on. Holds until trim_values().
+  // The values of a constraint's attribute; `derived` are variants 1 and up. Valid until trim_values().
   const ValueTable& values(NodeDevices& devices, const std::string& table_key, const std::string& attribute,
                            const std::vector<std::string>& derived);
   void trim_values(NodeDevices& devices) const;

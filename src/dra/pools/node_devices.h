@@ -1,7 +1,7 @@
 // The devices that one node can use, in search order, with what is left of the counters and groups of their
 // pools.
 //
-// Owner: the Inventory, which keeps it current; everybody else reads. Source: KEP-4381, KEP-4815, KEP-5963.
+// Owner: the Inventory, which keeps it current; all others only read. Source: KEP-4381, KEP-4815, KEP-5963.
 #pragma once
 
 #include <compare>
@@ -17,14 +17,14 @@
 
 namespace berth::dra {
 
-// One version of one slice, with what was computed from it alone.
+// One version of one slice, with the results that depend on it alone.
 struct Slice {
   std::shared_ptr<const api::ResourceSlice> live;
   std::vector<model::DeviceId> devices;
   Mask shareable;
   Mask has_binding_conditions;
   SliceRows rows;
-  // By expression: what it yields on each device.
+  // By expression: its result for each device.
   std::map<std::string, std::vector<Result<api::AttributeValue>>> derived;
 };
 using SlicePtr = std::shared_ptr<Slice>;
@@ -71,15 +71,14 @@ struct NodePool {
   std::vector<Quantity> declared;
   model::Names<DenseId<struct GroupTag>> group_names;
   std::vector<std::vector<CounterDraws>> draws;  // by slice and device
-  bool negative_draws = false;                   // a device gives to a counter
+  bool negative_draws = false;                   // a device draws a negative amount from a counter
   std::shared_ptr<const PoolSizes> sizes;        // null until allocations are compared
 
   // The state of the ledger at `stamp`.
   std::uint64_t stamp = ~std::uint64_t{0};
   std::vector<Quantity> available;
   std::vector<GroupState> groups;
-  bool overdrawn =
-      false;  // a counter is negative: nothing that draws counters fits (as the reference has it)
+  bool overdrawn = false;  // a counter is negative: no device that draws counters fits (as in the reference)
 };
 
 // A run of devices of one slice, all with or all without binding conditions.
@@ -87,12 +86,12 @@ struct DeviceRun {
   std::uint32_t pool = 0;   // of NodeDevices::pools
   std::uint32_t slice = 0;  // of NodePool::slices
   std::uint32_t base = 0;   // flat number of the slice's first device
-  Mask mask;                // devices to look at
+  Mask mask;                // devices to try
   Mask here;                // of these, the ones that this node may use
   Mask blocked;             // in use and not shareable; current with the pool's stamp
 };
 
-// A device by its place in the search order.
+// A device by its position in the search order.
 struct DeviceRef {
   std::uint32_t device_run = 0;  // of NodeDevices::order
   std::size_t device = 0;        // of the slice
@@ -106,9 +105,9 @@ struct NodeDevices {
   std::vector<std::unique_ptr<ValueTable>> values;
   std::vector<SlicePtr> slices;    // those with devices here, in the order of flat numbers
   std::uint32_t device_count = 0;  // of flat numbers
-  // No device draws on counters, can be shared or has conditions: to any scoring they are all the same.
+  // No device draws on counters, is shareable or has binding conditions: every scoring rates them equally.
   bool uniform = true;
-  std::uint64_t stamp = 0;  // another number with every change of anything above
+  std::uint64_t stamp = 0;  // changes with every field above
   std::uint64_t labels_stamp = 0, slices_stamp = 0, shared_pools_stamp = 0;
   std::uint64_t used = 0;  // the latest use
 

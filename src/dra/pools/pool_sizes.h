@@ -1,9 +1,9 @@
-// How large each device of a pool is: the part of its counter sets that it draws. The definition stands in
+// The size of each device of a pool: the fraction of its counter sets that it draws. Definition:
 // docs/devices.md, "Which of several".
 //
 // Owner: the pool, from the first comparison of allocations on. Cost: O(draws of the pool's devices), once
 // per version of its slices. Source: FGD (fragmentation gradient descent), with a pool's own devices as the
-// mix of what will be asked for.
+// expected mix of requests.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace berth::dra {
 
-// In millionths of a whole counter set; a device that draws on none is a whole.
+// In millionths of a whole counter set; a device that draws on none counts as a whole.
 using Millionths = std::int64_t;
 inline constexpr Millionths kWhole = 1'000'000;
 
-// The part of the whole that `part` is, rounded down; 0 to kWhole.
+// The fraction `part` of `whole`, rounded down; 0 to kWhole.
 Millionths part_of(Quantity part, Quantity whole);
 
-// Sizes of all devices of a pool, and which of them draw on each counter set. Of the slices alone.
+// Sizes of all devices of a pool, and which of them draw on each counter set. Depends on the slices alone.
 struct PoolSizes {
   explicit PoolSizes(const NodePool& pool);
   struct Member {

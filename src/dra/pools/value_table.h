@@ -16,18 +16,18 @@
 
 namespace berth::dra {
 
-// Exact name, else its bare id when its domain is the device's driver. Null when the device has no such
-// attribute.
+// The attribute of the exact name, else of its bare id when its domain is the device's driver. Null when
+// absent.
 const api::AttributeValue* attribute_of(const api::Device& device, std::string_view driver,
                                         std::string_view name);
 
 enum class ListAttributes : std::uint8_t { Refused, AsSets };
 
-// A device can have several values for one name: its own, and what derived attributes of that name yield.
-// Variant 0 is its own.
+// A device can have several values for one name: its own (variant 0), and the results of derived attributes
+// of that name.
 class ValueTable {
  public:
-  // `devices`: how many flat device numbers there are.
+  // `devices`: the number of flat device numbers.
   ValueTable(std::string key, std::size_t devices) : key_(std::move(key)), devices_(devices) {}
 
   const std::string& key() const { return key_; }
@@ -39,7 +39,7 @@ class ValueTable {
   // Why a derived attribute has no value; null when it has one.
   const std::string* error(std::uint32_t variant, std::size_t device) const;
   bool has_errors() const { return !errors_.empty(); }
-  // Numbers are below this.
+  // All value numbers are below this.
   std::uint32_t value_count() const { return value_count_; }
 
   // Fills the table: one variant after the other, the devices of each in order.
@@ -57,7 +57,7 @@ class ValueTable {
     ValueTable& table_;
     ListAttributes lists_;
     std::unordered_map<std::string, std::uint32_t> numbers_;
-    std::string key_;  // reused
+    std::string key_;  // scratch
   };
 
  private:
@@ -69,7 +69,7 @@ class ValueTable {
   std::uint32_t value_count_ = 0;
   std::vector<ValueSpan> entries_;
   std::vector<std::uint32_t> ids_;
-  std::vector<std::pair<std::size_t, std::string>> errors_;  // by place in entries_, ascending
+  std::vector<std::pair<std::size_t, std::string>> errors_;  // by position in entries_, ascending
 };
 
 // The tables of a request's constraints, by claim and constraint.

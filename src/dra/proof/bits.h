@@ -1,4 +1,4 @@
-// A set of small numbers, as long as it has to be.
+// A growable set of small numbers.
 #pragma once
 
 #include <bit>
@@ -22,7 +22,7 @@ class Bits {
     for (const std::uint64_t word : words_) sum += static_cast<std::size_t>(std::popcount(word));
     return sum;
   }
-  // The first member at `from` or behind it; end() when there is none.
+  // The first member at or after `from`; end() without one.
   std::size_t next(std::size_t from) const {
     for (std::size_t word = from / 64; word < words_.size(); ++word) {
       const std::uint64_t cut =

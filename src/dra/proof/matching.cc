@@ -87,7 +87,7 @@ void Matching::unfix(std::uint32_t slot, std::uint32_t place) {
   if (bottleneck_of_[place] != kNone) --bottleneck_load_[bottleneck_of_[place]];
 }
 
-// What can serve less than before loses slots that are not fixed.
+// A place with less capacity than before loses slots that are not fixed.
 void Matching::evict_overload() {
   for (std::uint32_t bottleneck = 0; bottleneck < bottleneck_max_.size(); ++bottleneck)
     for (const std::uint32_t place : members_[bottleneck])
@@ -112,7 +112,7 @@ bool Matching::repair() {
   return true;
 }
 
-// Some owner of the place goes elsewhere, by as many further moves as that takes.
+// Moves some owner of the place elsewhere, with as many further moves as necessary.
 bool Matching::move_an_owner(std::uint32_t place) {
   for (std::uint32_t owner = first_owner_[place]; owner != kNone; owner = next_[owner])
     if (!fixed_[owner] && augment(owner)) return true;

@@ -1,10 +1,10 @@
-// Which needed devices can be had at once: an assignment of slots (one needed device each) to places (devices
+// The needed devices that fit at once: an assignment of slots (one needed device each) to places (devices
 // that could serve), kept complete while the search fixes slots one by one.
 //
-// A relaxation: it knows who accepts what, how often a place can be taken, and how many of a bottleneck of
-// places a shared counter can feed together; nothing else. When it cannot be completed, there is no solution,
-// and the last attempt is Hall's proof: a set of slots that together accept too little. Owner: one search.
-// Cost of repair: O(slots), and O(places) for each slot that must move.
+// A relaxation: it knows who accepts what, the multiplicity of a place, and how many places of a bottleneck a
+// shared counter can feed together; nothing else. When it cannot be completed, there is no solution, and the
+// last attempt is Hall's proof: a set of slots that together accept too little. Owner: one search. Cost of
+// repair: O(slots), and O(places) for each slot that must move.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,21 @@ class Matching {
   // below `bottlenecks`.
   void reset(std::vector<std::uint32_t> multiplicity, std::vector<std::uint32_t> bottleneck_of,
              std::size_t bottlenecks);
-  // A slot that may be served by any place in `accepts`, which outlives it and may change before repair().
+  // Adds a slot that any place in `accepts` can serve; `accepts` outlives the slot and may change before
+  // repair().
   std::uint32_t add_slot(const Bits* accepts);
   void set_bottleneck(std::uint32_t bottleneck, std::uint32_t capacity) {
     bottleneck_max_[bottleneck] = capacity;
   }
 
-  // The search takes a place for a slot, or (kNone) besides all slots.
+  // The search uses a place for a slot, or (kNone) in addition to all slots.
   void fix(std::uint32_t slot, std::uint32_t place);
   void unfix(std::uint32_t slot, std::uint32_t place);
-  // True when every slot has a place; false leaves blocked_slots() and blocked_places().
+  // True when every slot has a place; false sets blocked_slots() and blocked_places().
   bool repair();
 
   std::size_t fixed_in(std::uint32_t bottleneck) const { return bottleneck_fixed_[bottleneck]; }
-  // After repair() said no: slots that only accept blocked_places(), and what those can serve together.
+  // After a false repair(): slots that only accept blocked_places(), and what those can serve together.
   const std::vector<std::uint32_t>& blocked_slots() const { return blocked_slots_; }
   const Bits& blocked_places() const { return visited_; }
   const std::vector<std::uint8_t>& blocked_bottlenecks() const { return bottleneck_visited_; }

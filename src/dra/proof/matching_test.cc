@@ -29,7 +29,7 @@ struct SmallCase {
         if (random.below(2) == 0) slot.set(place);
   }
 
-  // By trying everything, from slot `at` on; only the slots of `which` count.
+  // Tries everything from slot `at` on; only the slots of `which` count.
   bool can_serve(const std::vector<std::uint32_t>& which, std::size_t at, std::vector<std::uint32_t>& load,
                  std::vector<std::uint32_t>& bottleneck_load) const {
     if (at == which.size()) return true;
@@ -58,7 +58,7 @@ std::vector<std::uint32_t> first(std::size_t count) {
   return slots;
 }
 
-// Hall's proof: the blocked slots accept blocked places alone, and are more than those can serve together.
+// Hall's proof: the blocked slots accept only blocked places, and are more than those can serve together.
 void expect_proof(const SmallCase& small, const Matching& matching) {
   const std::vector<std::uint32_t>& slots = matching.blocked_slots();
   EXPECT_FALSE(small.can_serve(slots));

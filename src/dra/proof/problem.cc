@@ -84,7 +84,7 @@ void Problem::find_groups(const CompiledAllocationRequest& compiled, const Colle
       for (const CompiledSubRequest& sub : request.alternatives) {
         const bool all = sub.spec->mode == api::AllocationMode::All;
         std::size_t count = all ? collected.at(&sub).size() : static_cast<std::size_t>(sub.spec->count);
-        if (sub.spec->admin_access) count = 0;  // takes nothing from others
+        if (sub.spec->admin_access) count = 0;  // reserves nothing
         group.count = std::min(group.count, static_cast<std::uint32_t>(count));
         group.accepts |= accepted(sub);
         if (!all || request.alternatives.size() > 1 || sub.spec->admin_access) continue;
@@ -101,7 +101,7 @@ void Problem::find_groups(const CompiledAllocationRequest& compiled, const Colle
     }
 }
 
-// A shareable device serves as often as its scarcest capacity allows the smallest amounts asked for.
+// A shareable device serves as often as its scarcest capacity allows the smallest requested amounts.
 void Problem::count_multiplicity(const CompiledAllocationRequest& compiled) {
   constexpr std::uint32_t kUnlimited = 1u << 30;
   multiplicity.assign(places.size(), 1);
@@ -149,7 +149,7 @@ bool Problem::counts_shares(std::uint32_t place) const {
   return eligibility_check_.devices.slice_at(places[place]).shareable.test(places[place].device);
 }
 
-// Each device that is taken as a whole joins the bottleneck of its scarcest counter.
+// Each device that is allocated as a whole joins the bottleneck of its scarcest counter.
 void Problem::find_bottlenecks(const CompiledAllocationRequest& compiled) {
   for_each_sub(compiled,
                [&](const CompiledSubRequest& sub) { any_admin = any_admin || sub.spec->admin_access; });
@@ -233,7 +233,7 @@ void Problem::write_shares(const CompiledAllocationRequest& compiled, std::uint3
 
 void Problem::find_classes(const CompiledAllocationRequest& compiled, const ConstraintValues& values) {
   std::vector<const ValueTable*> tables;
-  std::vector<std::vector<std::uint32_t>> holders;  // by table and value: places that have it
+  std::vector<std::vector<std::uint32_t>> holders;  // by table and value: the places with it
   std::vector<std::uint32_t> variants;
   for (std::size_t c = 0; c < values.size(); ++c)
     for (std::size_t k = 0; k < values[c].size(); ++k) {
@@ -254,7 +254,7 @@ void Problem::find_classes(const CompiledAllocationRequest& compiled, const Cons
     for (const Bits& bits : accepted_) key += bits.test(place) ? '1' : '0';
     const DeviceRun& device_run = eligibility_check_.devices.order[places[place].device_run];
     const NodePool& pool = eligibility_check_.devices.pools[device_run.pool];
-    // Equal-looking devices of a pool with counters are interchangeable only on the same counters.
+    // Devices of a pool with counters that look equal are interchangeable only when their draws are equal.
     if (!pool.draws.empty() && !pool.draws[device_run.slice][places[place].device].empty())
       write_draws(place, key);
     append(Matching::kNone, key);
@@ -272,8 +272,8 @@ void Problem::find_classes(const CompiledAllocationRequest& compiled, const Cons
   classes = static_cast<std::uint32_t>(known.size());
 }
 
-// The slot groups that a constraint covers whatever alternatives are taken, all seeing the same values. Empty
-// when some see others (derived attributes): then only the search can tell.
+// The slot groups that a constraint covers under every choice of alternatives, all with the same variant.
+// Empty when variants differ (derived attributes): then only the search can decide.
 std::vector<SlotGroup*> Problem::covered_by(const CompiledAllocationRequest& compiled, std::uint32_t claim,
                                             std::uint32_t constraint, std::uint32_t& variant) {
   std::vector<SlotGroup*> covered;

@@ -1,6 +1,6 @@
-// One allocation request on one node as numbers: places (devices that could serve), what accepts them, which
-// are interchangeable, and what is shared. Built when a search turns out not to be trivial, and for the proof
-// of a "no".
+// One allocation request on one node as numbers: places (devices that could serve), the slots that accept
+// them, which are interchangeable, and what is shared. Built when the plain search does not finish, and for
+// the proof of a "no".
 //
 // Owner: one search. Cost: O(kinds of requests × devices), some tens of µs for 128 devices.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace berth::dra {
 
-// The devices that requests for all devices have to take.
+// The devices that All requests must take.
 using Collected = std::map<const CompiledSubRequest*, std::vector<DeviceRef>>;
 
 // Places fed by one shared counter. `draws` ascends.
@@ -31,7 +31,7 @@ struct SlotGroup {
   std::uint32_t claim = 0, request = 0;
   std::uint32_t first = 0, count = 0;
   Bits accepts;                        // by any alternative
-  std::vector<Bits> each;              // by slot, for a request for all devices; else empty
+  std::vector<Bits> each;              // by slot, for an All request; else empty
   std::vector<std::uint32_t> matches;  // of Problem::matches, those that cover every alternative
 };
 
@@ -41,9 +41,9 @@ struct MatchGroup {
   std::size_t covered = 0;                             // slots
   std::vector<std::pair<std::uint32_t, Bits>> values;  // ascending; and their places
   Bits places;                                         // of any of them
-  std::size_t best = 0;                                // the most places that one value has
+  std::size_t best = 0;                                // the largest number of places with one value
   std::uint32_t best_value = Matching::kNone;
-  Bits open;  // places of the covered slots, whatever their value
+  Bits open;  // places of the covered slots, with any value
 };
 
 class Problem {
@@ -51,14 +51,14 @@ class Problem {
   Problem(const CompiledAllocationRequest& compiled, const EligibilityCheck& eligibility_check,
           const ConstraintValues& values, const Collected& collected);
 
-  // A device in play would end the attempt with an error, or gives where others draw, so that it matters what
-  // is tried first: then only the plain order of search is right.
+  // A device in play would end the attempt with an error, or has a negative draw beside positive ones, so
+  // that the order of trials matters: only the plain search order is right.
   bool may_err = false;
 
   std::vector<DeviceRef> places;        // in search order
   std::vector<std::uint32_t> class_of;  // equal: interchangeable in every respect that this request can see
   std::uint32_t classes = 0;
-  std::vector<std::uint32_t> multiplicity;  // how often a place can be taken, at most
+  std::vector<std::uint32_t> multiplicity;  // how often a place can be used, at most
   std::vector<std::uint32_t> bottleneck_of;
   std::vector<CounterBottleneck> bottlenecks;  // of whole devices, each device in one
   std::vector<CounterBottleneck>
@@ -67,7 +67,7 @@ class Problem {
   std::vector<SlotGroup> groups;
   std::vector<MatchGroup> matches;
 
-  // The places that the sub-request accepts, taken alone and without constraints.
+  // The places that the sub-request accepts by itself, without constraints.
   const Bits& accepted(const CompiledSubRequest& sub) const { return accepted_[kinds_.at(sub.kind)]; }
   std::uint32_t place_of(std::uint32_t flat) const { return place_of_[flat]; }
   std::uint32_t flat_of(std::uint32_t place) const {
@@ -75,7 +75,7 @@ class Problem {
            static_cast<std::uint32_t>(places[place].device);
   }
   const EligibilityCheck& eligibility_check() const { return eligibility_check_; }
-  // How many of the bottleneck's places, without those in `used`, `left` can feed at most.
+  // The most places of the bottleneck, without those in `used`, that `left` can feed.
   static std::uint32_t fed(const CounterBottleneck& bottleneck, Quantity left, const Bits* used);
 
  private:

@@ -95,11 +95,11 @@ std::optional<Certificate> Prover::of_sub(const CompiledClaim& claim, const Comp
       ++left;
     }
   }
-  // A request for all devices of none is about the selectors; sizes belong to its selection.
+  // An All request without any device is blocked by its selectors; sizes belong to its selection.
   const std::size_t wanted = std::max<std::size_t>(need, 1);
   for (std::size_t eligibility = 0; eligibility < index_of(Eligibility::Fits); ++eligibility) {
     left -= refused[eligibility].size();
-    // A device without its feature counts with those in use: what is left is usable and free.
+    // A device without its feature counts as in use: the rest is usable and free.
     if (left >= wanted || static_cast<Eligibility>(eligibility) == Eligibility::Feature) continue;
     Certificate out = of_eligibility(sub, static_cast<Eligibility>(eligibility), refused, wanted, left);
     out.claim = claim.claim->meta.name;
@@ -116,7 +116,7 @@ Certificate Prover::of_eligibility(const CompiledSubRequest& sub, Eligibility el
   out.need = count_of(need);
   out.have = count_of(have);
   const std::vector<DeviceRef>& here = refused[index_of(eligibility)];
-  // The node has too few devices, whatever the selectors say.
+  // The node has too few devices, whatever the selectors.
   if (eligibility == Eligibility::Selector && here.empty()) out.kind = CertificateKind::Count;
   if (eligibility == Eligibility::Capacity && !capacity_numbers(sub, refused, need, have, out))
     out.kind = CertificateKind::Count;
@@ -143,8 +143,8 @@ Certificate Prover::of_eligibility(const CompiledSubRequest& sub, Eligibility el
   return out;
 }
 
-// The first requested capacity of which too few devices have enough: the amount requested, and the most that
-// a further device has. False when no such amount shows it (a policy refuses).
+// The first requested capacity that too few devices have enough of: the requested amount, and the largest
+// amount of a further device. False when no amount shows it (a policy refuses).
 bool Prover::capacity_numbers(const CompiledSubRequest& sub, const Counts& refused, std::size_t need,
                               std::size_t have, Certificate& out) const {
   const EligibilityCheck& eligibility_check = problem_.eligibility_check();
@@ -165,7 +165,7 @@ bool Prover::capacity_numbers(const CompiledSubRequest& sub, const Counts& refus
                  : capacity->second.value;
       if (left < requested) short_of.emplace_back(left, place);
     }
-    // All devices that this rule refuses lack it, so that one more of them would be needed.
+    // All devices that this rule refuses lack the capacity, so one more of them is needed.
     if (short_of.size() != refused[index_of(Eligibility::Capacity)].size() || have >= need) continue;
     out.subject = name;
     out.need = requested;
@@ -195,7 +195,7 @@ void Prover::counter_numbers(const Counts& refused, Certificate& out) const {
         first = false;
       }
     if (!first || !pool.overdrawn) continue;
-    // A counter that is below nothing blocks all that draw from the pool.
+    // A negative counter blocks every device that draws from the pool.
     for (std::size_t counter = 0; counter < pool.available.size(); ++counter) {
       if (!pool.available[counter].is_negative()) continue;
       out.subject = pool.counter_names[counter];
@@ -225,7 +225,7 @@ void Prover::group_members(const Counts& refused, Certificate& out) const {
   }
 }
 
-// The requests that block: one name when it is one request, one claim when it is one claim.
+// The blocking requests: a request name when it is one request, a claim name when it is one claim.
 void Prover::name_slots(const Refutation& no, Certificate& out) const {
   const CompiledClaim* claim = nullptr;
   const CompiledRequest* request = nullptr;

@@ -1,6 +1,6 @@
-// The certificate of a "no": first what blocks one request alone, then what blocks several by counting.
+// The certificate of a "no": first one request that is blocked by itself, then several that counting blocks.
 //
-// Owner: none; works on what a search has built. Cost: a pass over the devices for each kind of request.
+// Owner: none; reads what a search has built. Cost: a pass over the devices for each kind of request.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,9 @@ class Prover {
          const Collected& collected)
       : compiled_(compiled), problem_(problem), values_(values), collected_(collected) {}
 
-  // Nothing when only a search can tell.
+  // Nothing when only a search can prove the "no".
   std::optional<Certificate> by_numbers();
-  // For devices: bare names where the node has one pool.
+  // Device names: bare where the node has one pool.
   std::string name_of(DeviceRef place) const;
 
  private:

@@ -37,7 +37,7 @@ const SlotGroup& Relaxation::group_of_slot(std::uint32_t slot) const {
   return *found;
 }
 
-// What every group with a match constraint accepts under `mask_`.
+// The places that every group with a match constraint accepts under `mask_`.
 void Relaxation::restrict_all(std::uint32_t match, const Bits* only) {
   for (std::size_t g = 0; g < problem_.groups.size(); ++g) {
     const SlotGroup& group = problem_.groups[g];
@@ -77,7 +77,8 @@ Refutation Relaxation::blocked() const {
   const std::vector<std::uint8_t>& bottlenecks = matching_.blocked_bottlenecks();
   const auto first = std::find(bottlenecks.begin(), bottlenecks.end(), 1);
   if (first == bottlenecks.end()) return no;
-  // Counters feed fewer places than there are. One that feeds all of them is named with its amounts.
+  // The counters feed fewer places than there are. A single one that feeds all of them is named with its
+  // amounts.
   const CounterBottleneck& bottleneck =
       problem_.bottlenecks[static_cast<std::size_t>(first - bottlenecks.begin())];
   no.kind = CertificateKind::Counter;
@@ -111,8 +112,7 @@ std::optional<Refutation> Relaxation::refute_distincts() const {
   return std::nullopt;
 }
 
-// No value has enough places that all slots can have theirs, each with values of its own where that is asked
-// for.
+// No value has enough places for all slots, where each slot also needs distinct values if that is requested.
 std::optional<Refutation> Relaxation::refute_match(std::uint32_t m) {
   const MatchGroup& match = problem_.matches[m];
   std::size_t had = 0;  // the most slots that one value could serve
@@ -140,7 +140,7 @@ std::optional<Refutation> Relaxation::refute_match(std::uint32_t m) {
   return no;
 }
 
-// Each slot needs a value that no other slot has: slots matched to values.
+// Each slot needs a value that no other slot has: a matching of slots and values.
 std::optional<Refutation> Relaxation::refute_distinct(std::uint32_t claim, std::uint32_t constraint) const {
   const ValueTable& table = *values_[claim][constraint];
   Matching by_value;

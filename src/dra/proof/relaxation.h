@@ -1,8 +1,8 @@
-// Reasons for a "no" that can be seen without a search: too few devices, values, or too little of a counter
-// for all slots together.
+// Proofs of a "no" without a search: too few devices or values, or too little of a counter for all slots
+// together.
 //
-// Sound, not complete: when nothing is found the search has to tell. Source: Hall's theorem on who accepts
-// what.
+// Sound, not complete: without a refutation the search has to decide. Source: Hall's theorem on the places
+// that slots accept.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,12 @@
 
 namespace berth::dra {
 
-// Why the slots cannot be had at once.
+// Why the slots cannot be served at once.
 struct Refutation {
   CertificateKind kind = CertificateKind::Count;
-  // need > have (or the amounts) alone show it; else it takes several values or counters.
+  // need > have (or the amounts) is the whole proof; else it involves several values or counters.
   bool by_numbers = true;
-  std::vector<std::uint32_t> slots;       // that together ask too much
+  std::vector<std::uint32_t> slots;       // that together request too much
   Bits places;                            // all that they accept
   std::size_t need = 0, have = 0;         // devices
   std::uint32_t claim = 0;                // Match, Distinct
@@ -29,7 +29,7 @@ struct Refutation {
   Quantity need_amount, have_amount;      // Counter
 };
 
-// Scarce counters that are weighed against each other, and how often the weights are changed.
+// Scarce counters that are combined with weights, and how often the weights are adjusted.
 inline constexpr std::size_t kMixedCountersMax = 64;
 inline constexpr std::size_t kMixtureRoundsMax = 32;
 
@@ -39,7 +39,7 @@ class Relaxation {
              const ConstraintValues& values);
 
   std::optional<Refutation> refute();
-  // While a search runs. `constraints` by claim; `left` gives what is left of (pool, counter).
+  // For use during a search. `constraints` by claim; `left` returns what is left of (pool, counter).
   Matching& matching() { return matching_; }
   template <class Left>
   bool still_possible(const std::vector<std::vector<ConstraintState>>& constraints, const Bits& used,
@@ -53,7 +53,7 @@ class Relaxation {
     restrict_to(constraints);
     return matching_.repair();
   }
-  // What the groups accept under the constraints as they are now.
+  // The places that the groups accept under the current constraints.
   void restrict_to(const std::vector<std::vector<ConstraintState>>& constraints);
   const Bits& accepts(std::uint32_t group) const {
     return problem_.groups[group].matches.empty() ? problem_.groups[group].accepts : now_[group];
@@ -65,7 +65,7 @@ class Relaxation {
   std::optional<Refutation> refute_match(std::uint32_t match);
   std::optional<Refutation> refute_distincts() const;
   std::optional<Refutation> refute_distinct(std::uint32_t claim, std::uint32_t constraint) const;
-  // Slots that accept the same places, and how many they are.
+  // Slots that accept the same places, and their number.
   struct Alike {
     const Bits* places;
     std::size_t count;

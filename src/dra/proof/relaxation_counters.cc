@@ -1,4 +1,4 @@
-// How little the slots can draw from scarce counters: from each alone, and from several weighed together.
+// The least that the slots draw from scarce counters: from each alone, and from several combined.
 #include <algorithm>
 
 #include "dra/pools/pool_sizes.h"
@@ -9,13 +9,13 @@ namespace {
 
 constexpr std::int64_t kLeastWeight = kWhole / 1000, kMostWeight = kWhole * 1000;
 
-// Of a place; a shareable device, which may draw for others already, weighs nothing.
+// A place with its draw; a shareable device, which may draw for others already, counts as zero.
 struct Weighed {
   std::int64_t weight = 0;
   std::uint32_t place = 0;
 };
 
-// The smallest places that `count` slots can have, each place as often as it serves.
+// The smallest places that `count` slots can have, each place up to its multiplicity.
 std::vector<Weighed> smallest(const Bits& set, std::size_t count, const std::vector<std::int64_t>& weights,
                               const std::vector<std::uint32_t>& multiplicity) {
   std::vector<Weighed> sorted, chosen;
@@ -32,7 +32,7 @@ std::vector<Weighed> smallest(const Bits& set, std::size_t count, const std::vec
 
 }  // namespace
 
-// Slots that accept the same places take different ones.
+// Slots that accept the same places use different ones.
 std::vector<Relaxation::Alike> Relaxation::alike() const {
   std::vector<Alike> sets;
   for (std::uint32_t g = 0; g < problem_.groups.size(); ++g) {
@@ -52,7 +52,8 @@ std::vector<Relaxation::Alike> Relaxation::alike() const {
   return sets;
 }
 
-// The least that all slots together draw from one counter, so as many of the smallest as there are slots.
+// The least that all slots together draw from one counter: the sum over as many of the smallest as there are
+// slots.
 std::optional<Refutation> Relaxation::refute_counters() const {
   const std::vector<Alike> sets = problem_.scarce.empty() ? std::vector<Alike>() : alike();
   for (const CounterBottleneck& bottleneck : problem_.scarce) {
@@ -73,7 +74,7 @@ std::optional<Refutation> Relaxation::refute_counters() const {
     }
     const Quantity have =
         problem_.eligibility_check().devices.pools[bottleneck.pool].available[bottleneck.counter];
-    if (need.is_zero() || need <= have) continue;  // an overdrawn counter hurts only who draws
+    if (need.is_zero() || need <= have) continue;  // an overdrawn counter blocks only devices that draw on it
     Refutation no;
     no.kind = CertificateKind::Counter;
     no.pool = bottleneck.pool;
@@ -86,9 +87,9 @@ std::optional<Refutation> Relaxation::refute_counters() const {
   return refute_mixture(sets);
 }
 
-// Any choice keeps to every counter, so also to any sum of them with weights. Draws count in millionths of
-// what is left, rounded down: what is too much then is too much. The weights go up where the least choice
-// draws too much (multiplicative weights), down elsewhere.
+// Every valid choice respects every counter, so also every weighted sum of counters. Draws are in millionths
+// of what is left, rounded down, so an excess is real. The weights rise where the least choice draws too much
+// (multiplicative weights), and fall elsewhere.
 std::optional<Refutation> Relaxation::refute_mixture(const std::vector<Alike>& sets) const {
   struct Counter {
     const CounterBottleneck* bottleneck;

@@ -38,7 +38,7 @@ void BranchAndBound::restore_best() {
   }
 }
 
-// A request with admin access takes nothing.
+// A request with admin access reserves nothing.
 void BranchAndBound::count_in(const Pick& pick) {
   if (!context_.sub(pick.at).spec->admin_access) fragmentation_.take(pick.place, pick.consumed);
 }
@@ -46,7 +46,7 @@ void BranchAndBound::count_out(const Pick& pick) {
   if (!context_.sub(pick.at).spec->admin_access) fragmentation_.undo_last();
 }
 
-// False when there is nothing to choose, or too much to look at.
+// False when there is nothing to choose, or too much to try.
 bool BranchAndBound::find_wanted() {
   for (std::uint32_t c = 0; c < context_.compiled->claims.size(); ++c)
     for (std::uint32_t r = 0; r < context_.compiled->claims[c].requests.size(); ++r) {
@@ -60,7 +60,7 @@ bool BranchAndBound::find_wanted() {
   return !wanted_.empty();
 }
 
-// The bound of a request: each part of the score by itself, from the devices that cost least in it.
+// The bound of a request: each field of the score by itself, from the devices that cost least in it.
 bool BranchAndBound::find_least(Wanted& wanted) {
   const std::vector<DeviceRef> places = candidates(wanted.at, 0);
   tried_ += places.size();
@@ -80,8 +80,7 @@ bool BranchAndBound::find_least(Wanted& wanted) {
   return true;
 }
 
-// Devices that the request's selectors accept and nobody has; of a request for all, those behind the `taken`
-// first.
+// Free devices that pass the request's selectors; for an All request, those after its first `taken` devices.
 std::vector<DeviceRef> BranchAndBound::candidates(RequestRef at, std::size_t taken) const {
   const CompiledSubRequest& sub = context_.sub(at);
   if (sub.spec->mode == api::AllocationMode::All) {
@@ -98,7 +97,7 @@ std::vector<DeviceRef> BranchAndBound::candidates(RequestRef at, std::size_t tak
   return places;
 }
 
-// What can come next, best first; of equally good ones in the order of search.
+// The possible next devices, best first; equal ones in search order.
 std::vector<BranchAndBound::Option> BranchAndBound::options(const Wanted& wanted, std::size_t taken) {
   std::vector<Option> found;
   std::vector<DeviceRef> places = candidates(wanted.at, taken);
@@ -108,7 +107,7 @@ std::vector<BranchAndBound::Option> BranchAndBound::options(const Wanted& wanted
     if (is_at_a_bound()) break;
     ++tried_;
     if (trial_.take(wanted.at, place) != TrialResult::Passed) {
-      context_.error.clear();  // now that another device did, one that errs is only one that does not do
+      context_.error.clear();  // once another device passed, an error excludes the device only
       continue;
     }
     count_in(state_.picks().back());
@@ -124,7 +123,7 @@ std::vector<BranchAndBound::Option> BranchAndBound::options(const Wanted& wanted
 void BranchAndBound::branch(std::size_t request, std::size_t taken) {
   if (request == wanted_.size()) {
     ++compared_;
-    return keep_as_best();  // its score is less than the best, or it would have been cut off
+    return keep_as_best();  // its score is below the best, or the branch was cut
   }
   Wanted& wanted = wanted_[request];
   if (taken == wanted.count) return branch(request + 1, 0);

@@ -1,9 +1,9 @@
-// From the first solution to the best: other devices for the same alternatives, cheapest first, without what
-// cannot cost less than the best so far.
+// From the first solution to the best: other devices for the same alternatives, cheapest first, without
+// branches that cannot cost less than the best so far.
 //
-// Owner: one Search, for one run. Cost: two bounds, about 5 ms; at either end the best allocation so far
-// stays, which is at first the one that the search found. Source: branch and bound; docs/devices.md, "Which
-// of several".
+// Owner: one Search, for one run. Cost: two bounds, about 5 ms; when one is reached, the best allocation so
+// far is the result (at first the one that the search found). Source: branch and bound; docs/devices.md,
+// "Which of several".
 #pragma once
 
 #include <vector>
@@ -13,22 +13,22 @@
 
 namespace berth::dra {
 
-// Allocations of one decision that are compared, and devices that are tried for them.
+// The most allocations compared for one decision, and the most devices tried for them.
 inline constexpr std::size_t kAllocationsComparedMax = 512;
 inline constexpr std::size_t kScoringTriesMax = 8192;
 
 class BranchAndBound {
  public:
-  // The state has a solution. Nobody listens to the trial's refusals.
+  // The state must have a solution. What the trial refuses is not recorded.
   BranchAndBound(SearchContext& context, SearchState& state, DeviceTrial& trial)
       : context_(context), state_(state), trial_(trial), fragmentation_(context.cluster, *context.devices) {}
 
-  // Whether allocations on the node can score differently, and trying in another order is right there: no
-  // device gives to a counter.
+  // Whether allocations on the node can score differently, and another order of trials is allowed there: no
+  // device has a negative draw.
   static bool applies_to(const NodeDevices& devices);
 
   // Leaves the best allocation found in the state, its picks in the order of requests and devices. Its steps
-  // count as the context's, beyond the budget.
+  // are added to the context's, beyond the budget.
   void improve();
 
  private:
@@ -36,15 +36,15 @@ class BranchAndBound {
   struct Wanted {
     RequestRef at;
     std::size_t count = 0;
-    std::vector<AllocationScore> least;  // by how many devices are missing
-    AllocationScore later;               // the least of all requests behind it
+    std::vector<AllocationScore> least;  // by the number of missing devices
+    AllocationScore later;               // the sum of the least scores of all later requests
     std::vector<DeviceRef> left_out;     // tried before, in this request
   };
   struct Chosen {
     RequestRef at;
     DeviceRef place;
   };
-  // A device that would do next, and the score with it.
+  // A candidate for the next device, and the score with it.
   struct Option {
     DeviceRef place;
     AllocationScore score;

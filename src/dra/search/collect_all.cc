@@ -1,4 +1,4 @@
-// What requests for all devices have to take (search_context.h).
+// The devices that All requests must take (search_context.h).
 #include <algorithm>
 #include <tuple>
 

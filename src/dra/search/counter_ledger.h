@@ -1,5 +1,5 @@
 // What is left of the counters and compatibility groups of a node's pools while devices are being chosen,
-// with the journal that takes every charge back.
+// with the undo journal.
 //
 // Owner: one SearchState or FragmentationScore, on one thread. Cost: charge and undo O(counters of the
 // device), no allocation once the journal has grown; the first charge of a pool copies its counters. Source:
@@ -15,16 +15,16 @@ namespace berth::dra {
 
 class CounterLedger {
  public:
-  // Sizes of the journals at some time.
+  // Sizes of the journals at one moment.
   struct Mark {
     std::size_t counters = 0, groups = 0;
   };
 
-  // Nothing charged: what is left is what the node's pools say. `devices` stays as it is until the next
+  // Drops all charges: the pools of the node say what is left. `devices` must not change until the next
   // reset.
   void reset(const NodeDevices& devices);
 
-  // By counter, and by counter set, of the pool.
+  // Of the pool, by counter and by counter set.
   const std::vector<Quantity>& available(std::uint32_t pool) const {
     return copies_[pool].copied ? copies_[pool].available : devices_->pools[pool].available;
   }
@@ -34,11 +34,11 @@ class CounterLedger {
   // Whether all counters have enough left and all counter sets admit the groups.
   bool admits(std::uint32_t pool, const CounterDraws& draws) const;
 
-  // Charges without a check: what is left can be less than nothing then.
+  // Charges without a check: the rest may become negative.
   void charge(std::uint32_t pool, const CounterDraws& draws);
   Mark mark() const { return {counter_journal_.size(), group_journal_.size()}; }
-  // Takes back every charge since the mark, latest first. Restores what was, never adds back: an intersection
-  // of groups has no inverse.
+  // Undoes every charge since the mark, latest first. Restores old values and never adds back: an
+  // intersection of groups has no inverse.
   void undo_to(Mark mark);
 
  private:

@@ -41,7 +41,7 @@ TrialResult DeviceTrial::check_share(RequestRef at, DeviceRef place, Pick& pick)
   return TrialResult::Passed;
 }
 
-// Groups and counters of the pool, of which a further share of the same device draws nothing.
+// Groups and counters of the pool; a further share of the same device draws nothing of them.
 TrialResult DeviceTrial::check_draws(RequestRef at, DeviceRef place) {
   const std::uint32_t index = context_.devices->order[place.device_run].pool;
   const NodePool& pool = context_.devices->pools[index];
@@ -66,7 +66,7 @@ TrialResult DeviceTrial::check_draws(RequestRef at, DeviceRef place) {
   return TrialResult::Passed;
 }
 
-// A derivation that failed is looked at only now, as in Kubernetes.
+// A failed derivation is reported only now, as in Kubernetes.
 TrialResult DeviceTrial::check_constraints(RequestRef at, DeviceRef place) {
   const std::vector<Covering>& coverings = context_.sub(at).constraints;
   const std::uint32_t flat = context_.devices->flat_at(place);
@@ -80,7 +80,7 @@ TrialResult DeviceTrial::check_constraints(RequestRef at, DeviceRef place) {
     state_.undo_constraints(at, k);
     const std::string& name = context_.compiled->claims[at.claim].compiled_spec->constraints[index].attribute;
     if (error) return fail(derivation_error(context_, place, name, *error));
-    if (!context_.error.empty()) return TrialResult::Fatal;  // of a proof's try without an earlier rule
+    if (!context_.error.empty()) return TrialResult::Fatal;  // in a proof's try without an earlier rule
     return refuse(at, place, [&] { return constraint_text(constraint.is_match(), name); });
   }
   return TrialResult::Passed;
@@ -92,8 +92,8 @@ TrialResult DeviceTrial::take(RequestRef at, DeviceRef place) {
   const api::Device& device = slice.live->devices[place.device];
   if (state_.in_use(at, place)) return refuse(at, place, [] { return std::string(kTaken); });
   Pick pick{at, place};
-  // Kubernetes looks at what is left of a device that must be had only after the constraints, whose refusal
-  // ends the attempt.
+  // For a device that must be allocated Kubernetes checks the remaining capacity only after the constraints,
+  // whose refusal ends the attempt.
   const bool must = sub.spec->mode == api::AllocationMode::All;
   if (!must)
     if (const TrialResult result = check_capacity(at, place, pick); result != TrialResult::Passed)

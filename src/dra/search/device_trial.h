@@ -1,8 +1,8 @@
 // Tries one device for one request: the rules in Kubernetes' order (in use, capacity, features, groups,
-// counters, taints, constraints). A device that passes is taken.
+// counters, taints, constraints). A device that passes is picked.
 //
-// Owner: one Search, on one thread. Cost: the rules that apply to the device; the text of a refusal only
-// where somebody will read it. Source: KEP-4381, KEP-4815, KEP-5055, KEP-5075, KEP-5963.
+// Owner: one Search, on one thread. Cost: the rules that apply to the device; the text of a refusal only when
+// it is recorded. Source: KEP-4381, KEP-4815, KEP-5055, KEP-5075, KEP-5963.
 #pragma once
 
 #include "dra/search/nearest_miss.h"
@@ -21,7 +21,7 @@ class DeviceTrial {
   DeviceTrial(SearchContext& context, SearchState& state, NearestMiss& nearest_miss)
       : context_(context), state_(state), nearest_miss_(nearest_miss) {}
 
-  // Passed: the state has one pick more. Otherwise the state is as before, and the reason is noted.
+  // Passed: the state has one pick more. Otherwise the state is unchanged, and the reason is recorded.
   TrialResult take(RequestRef at, DeviceRef place);
 
  private:

@@ -26,7 +26,7 @@ bool FragmentationScore::feeds(std::uint32_t pool, const CounterDraws& draws) co
   return draws.empty() || (!devices_.pools[pool].overdrawn && counters_.admits(pool, draws));
 }
 
-// Of a shareable device: the part that is left of the capacity that has the least left.
+// For a shareable device: the remaining fraction of its scarcest capacity.
 Millionths FragmentationScore::left_of(std::uint32_t pool, PoolSizes::Member member) const {
   const Slice& slice = *devices_.pools[pool].slices[member.slice];
   const model::DeviceUse& use = cluster_.ledger().device(slice.devices[member.device]);
@@ -67,7 +67,7 @@ void FragmentationScore::remember_worth(std::uint32_t pool, PoolSizes::Member me
 
 void FragmentationScore::update_worth(std::uint32_t pool, PoolSizes::Member member) {
   Millionths& worth = worths_[pool][member.index].worth;
-  if (worth == 0) return;  // what is taken gives nothing back
+  if (worth == 0) return;  // charges only lower it
   const Millionths now = worth_of(pool, member);
   if (now == worth) return;
   worth_journal_.push_back({pool, member.index, worth});
@@ -112,7 +112,7 @@ void FragmentationScore::undo_last() {
   taken_.pop_back();
 }
 
-// A share can come cheap on a device that is in use, whatever it costs now.
+// A share may cost little on a device that is in use, whatever it costs now.
 AllocationScore FragmentationScore::least_of(DeviceRef place) {
   const DeviceRun& run = devices_.order[place.device_run];
   const Slice& slice = devices_.slice_of(run);

@@ -1,9 +1,9 @@
-// What the devices of a node are still good for while an allocation is made up: the measure behind
-// DeviceScoring::LeastFragmenting. The definition stands in docs/devices.md, "Which of several".
+// The remaining use of a node's devices while an allocation is composed: the measure of
+// DeviceScoring::LeastFragmenting. Definition: docs/devices.md, "Which of several".
 //
 // Owner: one BranchAndBound, for one decision. Cost: take and undo O(devices that draw on the same counter
 // sets); the first take from a pool O(its devices). Source: the gradient of FGD (fragmentation gradient
-// descent), with a pool's own devices as the mix of what will be asked for.
+// descent), with a pool's own devices as the expected mix of requests.
 #pragma once
 
 #include <compare>
@@ -16,11 +16,11 @@
 
 namespace berth::dra {
 
-// Less is better; the fields in this order.
+// Less is better; fields are compared in order.
 struct AllocationScore {
   std::int64_t with_binding_conditions = 0;  // devices with binding conditions
-  Millionths lost = 0;     // what the pools' devices are worth before, less what they are worth after
-  std::int64_t fresh = 0;  // devices that nobody used before
+  Millionths lost = 0;                       // worth of the pools' devices before, minus their worth after
+  std::int64_t fresh = 0;                    // devices that were unused before
 
   friend AllocationScore operator+(const AllocationScore& a, const AllocationScore& b) {
     return {a.with_binding_conditions + b.with_binding_conditions, a.lost + b.lost, a.fresh + b.fresh};
@@ -30,20 +30,20 @@ struct AllocationScore {
 
 class FragmentationScore {
  public:
-  // `devices` stays as it is meanwhile. No pool of it has a device that gives to a counter.
+  // `devices` must not change meanwhile. No pool of it has a device with a negative draw.
   FragmentationScore(const model::Cluster& cluster, NodeDevices& devices);
 
-  // The device, or a share of these amounts, is taken: nothing is checked.
+  // Takes the device, or a share of these amounts; checks nothing.
   void take(DeviceRef place, const CapacityMap& consumed);
   void undo_last();
-  // Of all that is taken now.
+  // The score of everything taken now.
   const AllocationScore& score() const { return score_; }
-  // The least that taking the device can add to any score.
+  // A lower bound of what taking the device adds to any score.
   AllocationScore least_of(DeviceRef place);
 
  private:
   struct DeviceWorth {
-    Millionths worth = 0;           // kUnknown until it is asked for
+    Millionths worth = 0;           // kUnknown until it is read
     std::uint32_t times_taken = 0;  // here
   };
   struct Taken {

@@ -7,7 +7,7 @@
 namespace berth::dra {
 namespace {
 
-// Names beyond this many are counted instead.
+// Further names are counted instead.
 constexpr std::size_t kNamesMax = 8;
 
 std::string list_of(std::vector<std::string> names) {

@@ -1,8 +1,8 @@
-// Why a search found nothing, for people: the furthest request that was not satisfied, and why each device
-// was refused there first.
+// Why a search found nothing, for people: the furthest request that was not satisfied, and the first reason
+// for which each device was refused there.
 //
-// Owner: one Search. Cost: nothing while it does not listen; else a text for each device of one request. The
-// texts are sorted: the same state gives the same words.
+// Owner: one Search. Cost: nothing while it does not listen; else a text for each device of one request.
+// Texts are sorted: the same state gives the same words.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,18 @@ namespace berth::dra {
 class NearestMiss {
  public:
   void reset(Explain explain);
-  // What was noted stays.
+  // Keeps what was recorded.
   void stop_listening() { is_listening_ = false; }
 
-  // The search begins with a request: a further one than before begins new notes.
+  // The search begins with a request: one further than before clears the record.
   void enter(RequestRef at);
-  // Whether a refusal for this request is to be noted.
+  // Whether a refusal for this request is recorded.
   bool wants(RequestRef at) const {
     return is_listening_ && at.claim == furthest_.claim && at.request == furthest_.request;
   }
-  // The first reason for a device stands.
+  // The first reason for a device is kept.
   void note(DeviceRef place, std::string why) { reasons_.emplace(place, std::move(why)); }
-  // True once for each alternative: devices that the search need not look at are then tried for their
-  // reasons.
+  // True once for each alternative: devices that the search can skip are then tried for their reasons.
   bool wants_rest(RequestRef at);
 
   // "needs 2 devices of class c, 0 are free (a taken); b: its taint t:NoSchedule is not tolerated". After the
@@ -44,7 +43,7 @@ class NearestMiss {
   std::map<DeviceRef, std::string> reasons_;
 };
 
-// The reason that words() counts with the devices in use.
+// The reason that words() counts as a device in use.
 inline constexpr const char* kTaken = "taken";
 
 }  // namespace berth::dra

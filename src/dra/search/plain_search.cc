@@ -57,7 +57,7 @@ SearchOutcome PlainSearch::take_collected(RequestRef at, std::size_t taken, std:
   return outcome;
 }
 
-// Devices of the run, at `from` and behind it, that the search has to look at for this request.
+// Devices of the run, at or after `from`, that the search has to try for this request.
 Mask PlainSearch::open(const CompiledSubRequest& sub, const Selected& selected, std::uint32_t run,
                        DeviceRef from) const {
   const DeviceRun& device_run = context_.devices->order[run];
@@ -80,7 +80,7 @@ SearchOutcome PlainSearch::take_any(RequestRef at, std::size_t taken, std::size_
     for (std::size_t i = look.next(0); i < kSliceDevicesMax; i = look.next(i + 1)) {
       const DeviceRef place{s, i};
       if (!context_.step()) return SearchOutcome::OutOfBudget;
-      // The selectors are not looked at for a device that this claim has already.
+      // The selectors are not evaluated for a device that this claim already has.
       if (sub.spec->admin_access && state_.in_use(at, place)) continue;
       if (selected.error.test(i)) return fail_on_selector(context_, context_.claim(at), sub, place);
       if (!run.here.test(i)) continue;
@@ -96,7 +96,7 @@ SearchOutcome PlainSearch::take_any(RequestRef at, std::size_t taken, std::size_
   return SearchOutcome::None;
 }
 
-// Whether trying a device can end the attempt, so that none may be left out.
+// Whether trying a device can end the attempt, so that none may be skipped.
 bool PlainSearch::may_err(RequestRef at) const {
   const CompiledSubRequest& sub = context_.sub(at);
   return !sub.spec->capacity.empty() ||
@@ -105,7 +105,7 @@ bool PlainSearch::may_err(RequestRef at) const {
          });
 }
 
-// True when fewer devices are left to look at than are missing. Not when one of them has an error to report.
+// True when fewer devices are left than are missing. Not when one of them has an error to report.
 bool PlainSearch::cannot_suffice(const CompiledSubRequest& sub, DeviceRef from, std::size_t missing) const {
   std::size_t left = 0;
   for (std::uint32_t s = from.device_run; s < context_.devices->order.size(); ++s) {
@@ -119,7 +119,7 @@ bool PlainSearch::cannot_suffice(const CompiledSubRequest& sub, DeviceRef from, 
   return true;
 }
 
-// Tries the devices that the search need not look at, for their reasons only.
+// Tries the devices that the search skips, only for their reasons.
 void PlainSearch::note_rest(RequestRef at, DeviceRef from) {
   const CompiledSubRequest& sub = context_.sub(at);
   for (std::uint32_t s = from.device_run; s < context_.devices->order.size(); ++s) {

@@ -1,5 +1,5 @@
-// Depth first in Kubernetes' order: claims, requests, alternatives and devices as they stand; the first
-// solution wins, every step back restores from the journal.
+// Depth first in Kubernetes' order: claims, requests, alternatives and devices as written; the first solution
+// wins, every backtrack restores from the journal.
 //
 // Owner: one Search, on one thread. Cost: bounded by the context's steps; a plain request costs some word
 // operations a slice and no allocation. Source: KEP-4381 structured parameters.
@@ -14,8 +14,8 @@ class PlainSearch {
   PlainSearch(SearchContext& context, SearchState& state, DeviceTrial& trial, NearestMiss& nearest_miss)
       : context_(context), state_(state), trial_(trial), nearest_miss_(nearest_miss) {}
 
-  // From a state without picks. Found: the state has the solution; else it has no picks, unless the steps
-  // ended it. Never TooLarge.
+  // From a state without picks. Found: the state has the solution; else it has no picks, unless the step
+  // budget ended it. Never TooLarge.
   SearchOutcome run();
 
  private:

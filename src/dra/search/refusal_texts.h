@@ -1,7 +1,7 @@
-// Texts about one device: why a rule refuses it, and the errors of Kubernetes' allocator, word for word.
+// Texts about one device: why a rule refuses it, and the errors of Kubernetes' allocator, verbatim.
 //
-// Free functions of what the search knows at that moment. Cost: strings; a search that notes nothing calls
-// none but for the error that ends it.
+// Free functions of the search's current state. Cost: strings; a search that records nothing calls none but
+// for the error that ends it.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ std::string path_of(const NodeDevices& devices, DeviceRef place);
 SearchOutcome fail_on_selector(SearchContext& context, const api::ResourceClaim& claim,
                                const CompiledSubRequest& sub, DeviceRef place);
 std::string capacity_error(const SearchContext& context, RequestRef at, DeviceRef place, const Error& error);
-// Of a device that an All request must have and a constraint refuses.
+// For a device that an All request must have and a constraint refuses.
 std::string constraint_error(const SearchContext& context, RequestRef at, DeviceRef place);
 std::string derivation_error(const SearchContext& context, DeviceRef place, const std::string& attribute,
                              const std::string& error);
@@ -28,7 +28,7 @@ std::string group_text(const NodePool& pool, const std::string& node, const Coun
                        const GroupState& held);
 std::string short_counter_text(const NodePool& pool, const std::string& node, std::uint32_t counter,
                                const Quantity& left, const Quantity& amount);
-// Of a pool with a counter below nothing, which no device that draws counters fits.
+// For a pool with a negative counter, which no device that draws counters fits.
 std::string overdrawn_text(const NodePool& pool, const std::string& node);
 std::string taint_text(const api::Taint& taint);
 std::string constraint_text(bool is_match, const std::string& attribute);

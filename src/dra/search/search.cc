@@ -16,7 +16,7 @@ SearchOutcome Search::run(const CompiledAllocationRequest& compiled, model::Node
   symmetry_.reset();
   problem_.reset();
   if (!collect_all(context_)) return SearchOutcome::Error;
-  // The plain search answers most requests at once; only for the rest a plan pays.
+  // The plain search answers most requests; a plan pays only for the rest.
   context_.steps_max = std::min(steps_max, plain_budget());
   SearchOutcome outcome = plain_.run();
   if (outcome == SearchOutcome::OutOfBudget && has(KnownDefect::SearchEndReadAsUnschedulable))
@@ -51,7 +51,7 @@ SearchOutcome Search::run_with_plan() {
   state_.undo_all();
   const Problem& problem = set_up_problem();
   if (problem.may_err) return plain_.run();
-  nearest_miss_.stop_listening();  // the plain search has noted what it met
+  nearest_miss_.stop_listening();  // the plain search has recorded its refusals
   return symmetry_.emplace(context_, state_, trial_, problem).run();
 }
 

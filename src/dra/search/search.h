@@ -1,9 +1,9 @@
-// The search for one request's devices on one node: the plain search, then the one with a plan, then the
-// better of several allocations; or why there is none.
+// The search for one request's devices on one node: the plain search, then the symmetry-pruned one, then the
+// best of several allocations; or why there is none.
 //
-// Owner: one Allocator, on one thread; used again for every node, so that a plain request costs no
-// allocation. Cost: bounded by the step budget, and for scoring by the bounds of branch_and_bound.h. Source:
-// KEP-4381 structured parameters.
+// Owner: one Allocator, on one thread; reused for every node, so that a plain request costs no allocation.
+// Cost: bounded by the step budget, and for scoring by the bounds of branch_and_bound.h. Source: KEP-4381
+// structured parameters.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@
 
 namespace berth::dra {
 
-// Steps of the plain search for each device wanted (and as many devices more) before the search is set up
-// anew with all that is known about the problem.
+// Steps of the plain search for each wanted device (and for as many devices more) before the symmetry-pruned
+// search starts.
 inline constexpr std::size_t kPlainStepsPerDevice = 4;
 inline constexpr std::size_t kPlainDevicesMore = 8;
 
@@ -32,7 +32,7 @@ class Search {
   // Never TooLarge.
   SearchOutcome run(const CompiledAllocationRequest& compiled, model::NodeId node, std::size_t steps_max,
                     Explain explain);
-  // 0: the symmetry-pruned search at once. For tests; the answers are the same.
+  // 0: the symmetry-pruned search at once. For tests; the results are the same.
   void set_plain_steps(std::size_t per_device) { plain_steps_ = per_device; }
   void set_scoring(DeviceScoring scoring) { scoring_ = scoring; }
 
@@ -46,9 +46,9 @@ class Search {
   std::uint32_t alternative(std::uint32_t claim, std::uint32_t request) const {
     return state_.alternative(claim, request);
   }
-  // Why it found nothing, when it ran with words.
+  // Why it found nothing, when explanations were requested.
   std::string why() const { return nearest_miss_.words(context_, state_); }
-  // The proof of it. Ends what can be asked about the run.
+  // The proof for it. Invalidates the results of the run.
   Certificate certificate();
 
  private:
@@ -61,8 +61,7 @@ class Search {
   NearestMiss nearest_miss_;
   DeviceTrial trial_{context_, state_, nearest_miss_};
   PlainSearch plain_{context_, state_, trial_, nearest_miss_};
-  // Of the latest run, when it came to that. Freed with the next one: that leaves the heap as it suits the
-  // next.
+  // Of the latest run, if it was needed. Freed when the next run starts, which allocates the same sizes.
   std::optional<Problem> problem_;
   std::optional<SymmetrySearch> symmetry_;
   std::size_t plain_steps_ = kPlainStepsPerDevice;

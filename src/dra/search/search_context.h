@@ -1,7 +1,6 @@
-// One run of a search: what is asked for, of which node, and the budget of steps. Every part of the search
-// works on it.
+// One run of a search: the request, the node, and the budget of steps. Every part of the search uses it.
 //
-// Owner: one Search, on one thread, which sets it up anew for every run.
+// Owner: one Search, on one thread, which resets it for every run.
 #pragma once
 
 #include <optional>
@@ -22,7 +21,7 @@ enum class SearchOutcome : std::uint8_t {
   OutOfBudget,
 };
 
-// One alternative of one request, by place in the allocation request.
+// One alternative of one request, by position in the allocation request.
 struct RequestRef {
   std::uint32_t claim = 0, request = 0, alternative = 0;
 };
@@ -31,20 +30,20 @@ struct SearchContext {
   SearchContext(const model::Cluster& cluster, Inventory& inventory, const DeviceGates& gates)
       : cluster(cluster), inventory(inventory), gates(gates) {}
 
-  // Another request on another node. Cost: O(constraints), and the value tables that the node has not yet.
+  // Another request or node. Cost: O(constraints), and the value tables that the node lacks.
   void reset(const CompiledAllocationRequest& request, model::NodeId on_node, std::size_t most_steps);
 
   // Counts a step; false when the budget is spent.
   bool step() { return ++steps <= steps_max; }
-  // Ends the run with this error of Kubernetes' allocator; the hint is ours.
+  // Ends the run with this error of Kubernetes' allocator; the hint is Berth's.
   SearchOutcome fail(std::string text, std::string with_hint = {});
 
   const CompiledSubRequest& sub(RequestRef at) const {
     return compiled->claims[at.claim].requests[at.request].alternatives[at.alternative];
   }
-  // Devices that the sub-request takes.
+  // The number of devices that the sub-request wants.
   std::size_t wanted(const CompiledSubRequest& sub) const;
-  // By the least demanding alternative.
+  // The same for the least demanding alternative.
   std::size_t wanted_at_least(const CompiledRequest& request) const;
   const api::ResourceClaim& claim(RequestRef at) const { return *compiled->claims[at.claim].claim; }
   Selected selected(const DeviceRun& run, const CompiledSubRequest& sub) const {
@@ -62,15 +61,15 @@ struct SearchContext {
   model::NodeId node;
   ConstraintValues values;
   Collected collected;
-  std::optional<CertificateKind> left_out;  // a rule that a proof does without
+  std::optional<CertificateKind> left_out;  // a rule that a proof disables
   std::size_t steps = 0, steps_max = 0;
   std::string error;
   std::string hint;
 };
 
-// Finds what every request for all devices has to take: known before the search, so that an error there ends
-// the attempt whatever is tried first. False when the context has an error: that, a pool that is not usable,
-// or a claim that wants too many devices.
+// Collects the devices that every All request must take: before the search, so that an error ends the attempt
+// whatever is tried first. False when the context has an error: a collected device failed, a pool is not
+// usable, or a claim wants too many devices.
 bool collect_all(SearchContext& context);
 
 }  // namespace berth::dra

@@ -5,7 +5,7 @@
 namespace berth::dra {
 namespace {
 
-// What was wanted, and the most that could be had at once.
+// The number of wanted devices, and the most that fit at once.
 Certificate numbers_of(const SearchContext& context, std::size_t most_picks) {
   const std::vector<CompiledClaim>& claims = context.compiled->claims;
   std::size_t need = 0, requests = 0;
@@ -23,7 +23,7 @@ Certificate numbers_of(const SearchContext& context, std::size_t most_picks) {
   return out;
 }
 
-// The attribute of the first constraint of this kind; empty for rules that are no constraint.
+// The attribute of the first constraint of this kind; empty for rules other than constraints.
 std::string subject_of(const CompiledAllocationRequest& compiled, CertificateKind rule) {
   for (const CompiledClaim& claim : compiled.claims)
     for (const CompiledConstraint& constraint : claim.compiled_spec->constraints)

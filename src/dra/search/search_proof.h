@@ -1,5 +1,5 @@
-// The proof of a "no" that only a search can show: every choice was tried, and without one rule there would
-// be one.
+// The proof of a "no" that only a search can show: every choice was tried, and disabling one rule gives a
+// solution.
 //
 // Free function over the parts of one Search. Cost: at most kWithoutStepsMax steps for each rule.
 #pragma once
@@ -9,10 +9,11 @@
 
 namespace berth::dra {
 
-// Steps of each try without one rule.
+// Steps of each try with one rule disabled.
 inline constexpr std::size_t kWithoutStepsMax = 512;
 
-// After a search that found nothing, from a state without picks; leaves it so. `prover` names the devices.
+// After a search that found nothing, from a state without picks, which it restores. `prover` names the
+// devices.
 Certificate prove_by_search(SearchContext& context, SearchState& state, PlainSearch& search,
                             const Prover& prover);
 

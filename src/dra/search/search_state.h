@@ -1,8 +1,8 @@
-// What a search has chosen so far, what that takes of the node, and how the latest choice is taken back.
+// The choices of a search so far, what they take of the node, and the undo of the latest one.
 //
-// Owner: one Search, on one thread, used again for every run. Cost: take and undo O(counters, groups and
-// constraints of the device), and O(picks) for one that is shared; no allocation once it has grown. Checks
-// nothing: DeviceTrial has the rules.
+// Owner: one Search, on one thread, reused for every run. Cost: take and undo O(counters, groups and
+// constraints of the device), and O(picks) for a shared one; no allocation once it has grown. Checks nothing:
+// DeviceTrial has the rules.
 #pragma once
 
 #include <vector>
@@ -20,7 +20,7 @@ struct Pick {
   DeviceRef place;
   bool share = false;
   CapacityMap consumed;        // of a share
-  CounterLedger::Mark before;  // of the counters, when it was taken
+  CounterLedger::Mark before;  // of the counters, before the pick
 };
 
 class SearchState {
@@ -30,7 +30,7 @@ class SearchState {
   // Nothing chosen, for the context's request and node.
   void reset();
 
-  // The constraints that cover the request have taken the device in already.
+  // The constraints that cover the request must have added the device before.
   void take(Pick&& pick);
   void undo_last();
   void undo_all();
@@ -40,10 +40,10 @@ class SearchState {
   std::size_t picks_of(std::uint32_t claim) const;
   // The most picks at once since the reset.
   std::size_t most_picks() const { return most_picks_; }
-  // Whole devices of the run that are taken.
+  // Devices of the run that are picked as a whole.
   Mask used(std::uint32_t device_run) const { return used_[device_run]; }
   bool in_use(RequestRef at, DeviceRef place) const;
-  // Whether the device has live shares, so that a further one draws nothing from counters.
+  // Whether the device has live shares, so that another share draws nothing from counters.
   bool carries_share(DeviceRef place) const {
     return context_.devices->is_shareable(place) && has_share(place);
   }
@@ -52,16 +52,16 @@ class SearchState {
   // By claim.
   const std::vector<std::vector<ConstraintState>>& constraints() const { return constraints_; }
   ConstraintState& constraint(std::uint32_t claim, std::uint32_t index) { return constraints_[claim][index]; }
-  // Takes the latest device out of the first `count` constraints that cover the request.
+  // Removes the latest device from the first `count` constraints that cover the request.
   void undo_constraints(RequestRef at, std::size_t count);
 
-  // The alternative that was taken.
+  // The chosen alternative.
   std::uint32_t alternative(std::uint32_t claim, std::uint32_t request) const {
     return alternatives_[claim][request];
   }
   void set_alternative(RequestRef at) { alternatives_[at.claim][at.request] = at.alternative; }
 
-  // Marks the device as used and charges its counters, as take() does. By itself only for the museum.
+  // Marks the device as used and charges its counters, like take(). Called directly only by the museum.
   void charge(DeviceRef place);
 
  private:
@@ -76,7 +76,7 @@ class SearchState {
   std::vector<std::vector<std::uint32_t>> alternatives_;  // by claim and request
 };
 
-// A proof may do without the constraints of one kind.
+// A proof may disable the constraints of one kind.
 inline bool leaves_out(const SearchContext& context, const ConstraintState& constraint) {
   return context.leaves_out(constraint.is_match() ? CertificateKind::Match : CertificateKind::Distinct);
 }

@@ -43,7 +43,7 @@ void SymmetryPruning::find_interchangeable(const CompiledAllocationRequest& comp
         key.push_back(sub.spec->mode == api::AllocationMode::All ? 1 : 0);
         key.push_back(static_cast<std::uint32_t>(sub.constraints.size()));
         for (const Covering& by : sub.constraints) key.insert(key.end(), {by.constraint, by.variant});
-        // Constraints are their claim's own, and so is the limit on results.
+        // Constraints belong to their claim, and so does the limit on results.
         if (!sub.constraints.empty() || alternatives.size() > 1) key[1] = c + 1;
       }
       interchangeable_.back()[0] = set_of(std::move(key), alternatives.size());

@@ -1,10 +1,10 @@
-// What the symmetry-pruned search remembers: which devices are interchangeable with one that failed, which
-// requests are interchangeable, and which states were found to be no-goods.
+// The memory of the symmetry-pruned search: which devices are interchangeable with one that failed, which
+// requests are interchangeable, and which states are no-goods.
 //
-// Owner: one SymmetrySearch, for one run. Each rule only leaves out what cannot hold a solution, so the first
-// solution is that of the plain order. Why interchangeable devices may be left out: exchanging two devices of
-// a class (or two requests that ask the same) turns a solution into a solution; one with the later device in
-// this place would give one with the earlier one, and that was tried.
+// Owner: one SymmetrySearch, for one run. Each rule prunes only branches without a solution, so the first
+// solution is that of the plain order. Interchangeable devices may be pruned because exchanging two devices
+// of a class (or two requests that ask the same) turns a solution into a solution: one with the later device
+// in this position gives one with the earlier device, which was tried.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@
 
 namespace berth::dra {
 
-// No-goods remembered in one search; what comes later is searched anew.
+// No-goods recorded in one search; further states are searched again.
 inline constexpr std::size_t kNoGoodsMax = 1 << 14;
-// Longest description of a state that is remembered, in bytes.
+// Longest description of a recorded state, in bytes.
 inline constexpr std::size_t kStateBytesMax = 4096;
 
 class SymmetryPruning {
@@ -42,14 +42,14 @@ class SymmetryPruning {
     return taken < slots.count ? slots.first + static_cast<std::uint32_t>(taken) : Matching::kNone;
   }
   bool excluded(std::uint32_t group, std::uint32_t alternative, std::uint32_t device_class) const;
-  // Leaves devices of the class out of the rest of this request and, when it was the request's first device,
-  // of requests interchangeable with it, until the mark is gone back to.
+  // Excludes devices of the class from the rest of this request and, when it was the request's first device,
+  // from requests interchangeable with it, until the undo to the mark.
   void exclude(std::uint32_t group, std::uint32_t alternative, std::uint32_t device_class, bool first);
   std::size_t mark() const { return journal_.size(); }
   void back_to(std::size_t mark);
-  // The first alternative that no interchangeable request before has failed with.
+  // The first alternative that no earlier interchangeable request has failed with.
   std::uint32_t first_alternative(std::uint32_t group) const;
-  // So many alternatives more have failed; a negative number takes them back.
+  // Counts that many more failed alternatives; a negative number undoes it.
   void raise_alternative(std::uint32_t group, int by);
 
   void take(std::uint32_t place, std::uint32_t slot, bool whole);
@@ -64,10 +64,10 @@ class SymmetryPruning {
   std::vector<std::uint32_t> first_group_;  // by claim
   std::vector<std::uint32_t> own_row_;      // by group: rows of excluded_
   // By group: up to two sets of interchangeable requests, by what the request asks and by being first in
-  // claims that ask the same; kNone where there is none.
+  // claims that ask the same; kNone without one.
   std::vector<std::array<std::uint32_t, 2>> interchangeable_;
   std::vector<std::uint32_t> interchangeable_row_, interchangeable_floor_;  // by interchangeable set
-  std::vector<std::uint16_t> excluded_;  // by row and class: how many frames exclude it
+  std::vector<std::uint16_t> excluded_;  // by row and class: the number of frames that exclude it
   std::vector<std::pair<std::uint32_t, std::uint32_t>> journal_;
 };
 

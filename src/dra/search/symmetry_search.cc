@@ -47,8 +47,8 @@ SearchOutcome SymmetrySearch::try_alternatives(std::uint32_t claim, std::uint32_
   return outcome;
 }
 
-// All that decides whether the rest can still be found; interchangeable devices look the same in it. False
-// when that is too long, or depends on the order of picks.
+// Everything that decides whether the rest can be found; interchangeable devices look the same in it. False
+// when it is too long, or depends on the order of picks.
 bool SymmetrySearch::describe(std::uint32_t claim, std::uint32_t request, std::size_t in_claim,
                               std::string& key) const {
   if (problem_.any_admin) return false;
@@ -70,7 +70,7 @@ bool SymmetrySearch::describe(std::uint32_t claim, std::uint32_t request, std::s
   return key.size() <= kStateBytesMax;
 }
 
-// Of the devices that have shares in this run: class and consumed capacity.
+// For the devices with shares in this run: class and consumed capacity.
 void SymmetrySearch::describe_shares(std::string& key) const {
   std::vector<std::string> shares;
   for (std::uint32_t place = 0; place < pruning_.uses.size(); ++place) {

@@ -1,9 +1,8 @@
-// The search with a plan: refuted at once where counting shows it, else depth first in the plain order,
-// without what cannot hold a solution (symmetry_pruning.h). Finds the same first solution as the plain
-// search.
+// The symmetry-pruned search: refutes by counting where possible, else searches depth first in the plain
+// order without pruned branches (symmetry_pruning.h). Finds the same first solution as the plain search.
 //
-// Owner: one Search, for one run. Cost: bounded by the context's steps; a repair of the matching a step once
-// something has failed.
+// Owner: one Search, for one run. Cost: bounded by the context's steps; one repair of the matching per step
+// after a failure.
 #pragma once
 
 #include "dra/search/device_trial.h"
@@ -13,7 +12,7 @@ namespace berth::dra {
 
 class SymmetrySearch {
  public:
-  // `problem` is that of the context, and may not err.
+  // `problem` belongs to the context; its may_err is false.
   SymmetrySearch(SearchContext& context, SearchState& state, DeviceTrial& trial, const Problem& problem)
       : context_(context),
         state_(state),

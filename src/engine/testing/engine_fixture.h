@@ -1,4 +1,4 @@
-// One engine over a FakeApi in virtual time: what tests of deciders run in.
+// One engine over a FakeApi in virtual time: the fixture for tests of deciders.
 #pragma once
 
 #include <memory>
@@ -18,19 +18,19 @@ struct EngineFixture {
   SharedInformers informers;
   Engine engine;
 
-  // Attaches the engine and starts the watches; after the deciders were added.
+  // Attaches the engine and starts the watches; call it after adding the deciders.
   void start();
-  // Begins a term, as ControlPlane::lead does.
+  // Begins a term, like ControlPlane::lead.
   void lead(client::Leadership leadership);
-  // Lets requests and watches through, in order, and steps until nothing happens without time passing.
+  // Delivers requests and watches, in order, and steps until nothing more happens at this time.
   void run_until_idle();
   // settle(), then moves from deadline to deadline until `by` has passed.
   void advance(Duration by);
-  // Steps the engine without letting anything through.
+  // Steps the engine without delivering anything.
   void step();
 };
 
-// Steps until there is nothing to do at once.
+// Steps until no work is ready.
 void step_to_rest(Engine& engine, Time now);
 
 // The decoded view of some JSON objects of one kind, for table tests of reconcile().

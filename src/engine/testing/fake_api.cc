@@ -78,7 +78,7 @@ Json body_of(const ApiRequest& request) {
   return *std::move(body);
 }
 
-// The UID and version that `body` names, where it names them, are those of `stored`.
+// The UID and version in `body`, if any, are those of `stored`.
 bool names_version(const Json& body, const Json& stored) {
   const std::string uid = text_at(body, {"metadata", "uid"});
   const std::string version = text_at(body, {"metadata", "resourceVersion"});
@@ -103,7 +103,7 @@ Json merged_conditions(const Json& stored, const JsonArray& patch) {
   return all;
 }
 
-// The patched or replaced object, with what the subresource may not touch taken from the stored one.
+// The patched or replaced object; fields that the subresource may not change come from the stored one.
 Json next_state(const ApiRequest& request, const Json& stored, Json body) {
   Json next = stored;
   if (request.verb == Verb::Update) {
@@ -251,7 +251,7 @@ ApiReply FakeApi::bind(const ApiRequest& request, Json& stored) {
   return reply;
 }
 
-// An update that changes nothing keeps the version; the one that takes the last finalizer removes the object.
+// An update without a change keeps the version; removing the last finalizer removes the object.
 ApiReply FakeApi::store(const api::ResourceRef& resource, Json& stored, Json next) {
   next["metadata"]["resourceVersion"] = text_at(stored, {"metadata", "resourceVersion"});
   const bool holds = has_finalizers(next, "metadata") || has_finalizers(next, "spec") || grace_of(next) > 0;

@@ -1,9 +1,9 @@
 // An API server in memory for tests of deciders: objects, versions, preconditions, finalizers, grace,
 // watches, faults.
 //
-// One thread. Nothing happens by itself: requests and watch changes wait until the test lets them through, in
-// any order it likes. Knows no schema: status and finalize subresources, bindings, merge and JSON patches,
-// deletes, nothing else.
+// One thread. Nothing happens by itself: requests and watch changes wait until the test delivers them, in any
+// order. Knows no schema: status and finalize subresources, bindings, merge and JSON patches, deletes,
+// nothing else.
 #pragma once
 
 #include <deque>
@@ -22,8 +22,8 @@ namespace berth::engine::testing {
 enum class InjectedFault {
   None,
   NotSent,
-  LostDone,     // carried out, the answer is lost
-  LostNotDone,  // not carried out, the answer is lost
+  LostDone,     // carried out, the response is lost
+  LostNotDone,  // not carried out, the response is lost
   Throttled,    // 429
   ServerError,  // 500
   Conflict,     // 409, not carried out
@@ -38,8 +38,8 @@ class FakeApi final : public client::ApiClient {
   std::unique_ptr<client::Subscription> list_and_watch(api::ResourceRef resource,
                                                        client::WatchReceiver& receiver) override;
 
-  // What somebody else does: stored at once, watched later. `object` is JSON text or a value; uid and version
-  // are given when absent.
+  // A change by another client: stored at once, watched later. `object` is JSON text or a value; uid and
+  // version are set when absent.
   void put(const api::ResourceRef& resource, Json object);
   void put(api::Kind kind, std::string_view object);
   void change(api::Kind kind, const std::string& ns, const std::string& name, std::string_view merge_patch);
@@ -49,9 +49,9 @@ class FakeApi final : public client::ApiClient {
   const Json* find(api::Kind kind, const std::string& ns, const std::string& name) const;
   std::vector<const Json*> all(const api::ResourceRef& resource) const;
 
-  // Carries out and answers the n-th waiting request. False when there is none.
+  // Carries out the n-th waiting request and delivers the response. False without such a request.
   bool answer(std::size_t n = 0);
-  // The same in two steps: what is carried out is answered later, so that a watch can be ahead of an answer.
+  // The same in two steps: the response is delivered later, so that a watch can be ahead of it.
   bool carry_out_only(std::size_t n = 0);
   bool release(std::size_t n = 0);
   std::size_t answers_held() const { return held_.size(); }
@@ -67,16 +67,16 @@ class FakeApi final : public client::ApiClient {
   // Answers the n-th watch's list with 404; it lists again at the next deliver().
   void refuse_as_not_served(std::size_t watch);
   std::size_t watches() const { return watches_.size(); }
-  // Forgets what waits on every watch of the resource and lists again.
+  // Drops everything that waits on watches of the resource and lists again.
   void relist(const api::ResourceRef& resource);
 
-  // Asked once per request; none when empty.
+  // Called once per request; none when empty.
   std::function<InjectedFault(const client::ApiRequest&)> fault;
   // Called after each write that was carried out.
   std::function<void(const client::ApiRequest&)> on_accepted;
   // "create v1/pods d/a", with "/status" for a subresource; in order of arrival at the server.
   std::vector<std::string> log;
-  // What arrived, bodies included.
+  // All requests received, bodies included.
   std::vector<client::ApiRequest> arrived;
 
  private:
@@ -108,7 +108,7 @@ class FakeApi final : public client::ApiClient {
   std::uint64_t version_ = 100;
   std::uint64_t uids_ = 0;
   std::deque<Request> requests_;
-  std::deque<std::function<void()>> held_;  // answers
+  std::deque<std::function<void()>> held_;  // responses
   std::vector<std::shared_ptr<Watch>> watches_;
 };
 

@@ -1,4 +1,4 @@
-// An API server of a table: objects by path, and answers that a test puts in their place.
+// An API server made of a table: objects by path, and responses that a test substitutes.
 #pragma once
 
 #include <map>
@@ -11,16 +11,16 @@
 
 namespace berth::install {
 
-// Owner: one test. Knows GET, server-side apply (the whole object is replaced), DELETE and POST of access
+// Owner: one test. Supports GET, server-side apply (replaces the whole object), DELETE and POST of access
 // reviews; lists are the objects below a path.
 class FakeServer {
  public:
   ServerCall call();
 
   void put(const std::string& path, Json object);
-  // Every request of this method whose path begins so is answered like this.
+  // Every request with this method and path prefix gets this response.
   void answer(const std::string& method, const std::string& path, int status, Json body);
-  // An apply without force meets this conflict.
+  // An apply without force gets this conflict.
   void conflict(const std::string& path, std::vector<std::string> fields);
   // Access reviews of these are denied: "patch pods/status", "list nodes".
   std::set<std::string> denied;

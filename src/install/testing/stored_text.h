@@ -1,4 +1,4 @@
-// Files of the tree that are written by this room: compared, or with BERTH_WRITE set written.
+// Files of the tree that this room generates: compared, or with BERTH_WRITE set written.
 #pragma once
 
 #include <string>

@@ -130,7 +130,7 @@ std::string alternative_names(const std::vector<std::string>& hosts) {
   return names;
 }
 
-// A fresh key with a certificate for it; `issuer` null means that it signs itself.
+// A new key with a certificate for it; `issuer` null means self-signed.
 Result<Pair> issue(const Subject& subject, const Purpose& purpose, const std::vector<std::string>& hosts,
                    Time now, const Pair* issuer) {
   Pair pair;
@@ -237,7 +237,8 @@ Status write_pair(const std::string& stem, const Pair& pair) {
   return write_file(stem + ".crt", identity.certificate_pem);
 }
 
-// A CA that is there but cannot be used is the operator's to judge: every kubeconfig handed out trusts it.
+// An existing CA that cannot be used is not replaced: every issued kubeconfig trusts it, so the operator
+// decides.
 Result<Pair> ca_in(const std::string& directory, Time now) {
   const std::string stem = directory + "/ca";
   std::optional<Pair> found = TRY(read_pair(stem));

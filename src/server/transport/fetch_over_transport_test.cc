@@ -1,4 +1,4 @@
-// The two edges against each other: the client room's HttpFetcher and this server, plain and over TLS.
+// The client room's HttpFetcher with this server, plain and over TLS.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -53,7 +53,7 @@ bool may_have_body(int status) {
   return status >= 200 && status != 204 && status != 304;
 }
 
-// A line break inside a value would let an object's text write headers of its own.
+// A line break inside a value would let an object's text inject headers.
 void append_header_text(std::string& out, std::string_view text) {
   for (const char c : text) out += static_cast<unsigned char>(c) < 0x20 && c != '\t' ? ' ' : c;
 }
@@ -64,9 +64,9 @@ std::string chunk_size_line(std::size_t size) {
   return std::string(text.data(), end) + "\r\n";
 }
 
-// "Tue, 15 Nov 1994 08:12:31 GMT", of a time after 1970. Source: RFC 9110 section 5.6.7.
+// "Tue, 15 Nov 1994 08:12:31 GMT", for a time after 1970. Source: RFC 9110 section 5.6.7.
 std::string http_date(Time time) {
-  constexpr std::string_view kDays = "ThuFriSatSunMonTueWed";  // the first of 1970 was a Thursday
+  constexpr std::string_view kDays = "ThuFriSatSunMonTueWed";  // 1970-01-01 was a Thursday
   constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
   constexpr std::int64_t kDaySeconds = 86400;
   const std::string text = format_time(time);  // "1994-11-15T08:12:31Z"
@@ -157,7 +157,7 @@ bool ResponseQueue::send(std::string chunk) {
   if (unsent_ + chunk.size() > kStreamBufferBytesMax) {
     stage_ = Stage::Cut;
     awake_ = true;
-    wake_();  // also when a write is under way: that write is what does not get through
+    wake_();  // also while a write is in flight: that write is the blocked one
     return false;
   }
   if (form_.chunks_known) {

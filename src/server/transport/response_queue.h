@@ -1,4 +1,4 @@
-// The answer of one request on its way from the handler to the connection: a queue of bytes ready for the
+// The response to one request on its way from the handler to the connection: a queue of bytes ready for the
 // wire.
 //
 // Handlers push from any thread through an Exchange; the connection takes from its strand. One mutex, held
@@ -17,47 +17,47 @@
 
 namespace berth::server {
 
-// What the request's own head decides about the shape of its answer.
+// Properties of the response that the request's head determines.
 struct AnswerForm {
   bool body_wanted = true;   // false for HEAD
   bool chunks_known = true;  // false for HTTP/1.0: a stream then ends with the connection
   bool keep_alive = true;
 };
 
-// A metav1.Status of a failure, as JSON: what Kubernetes clients expect as the body of every refusal.
+// A metav1.Status of a failure, as JSON: the body that Kubernetes clients expect of every refusal.
 HttpResponse status_response(int code, std::string_view reason, std::string_view message);
 
 class ResponseQueue {
  public:
-  // `wake` asks the connection to look at next(); it is called with the mutex held and must only post.
-  // `clock` (or null: no Date header) outlives it.
+  // `wake` makes the connection call next(); it is called with the mutex held and must only post. `clock` (or
+  // null: no Date header) outlives it.
   ResponseQueue(AnswerForm form, const Clock* clock, std::function<void()> wake)
       : form_(form), clock_(clock), wake_(std::move(wake)) {}
 
-  // Handler's side: the promises of HttpExchange.
+  // The handler's side: the promises of HttpExchange.
   void respond(HttpResponse response);
   void begin_stream(int status, const Headers& headers);
   bool send(std::string chunk);
   void end_stream();
   void on_close(std::function<void()> callback);
-  // The handler let go of the exchange: an unanswered request gets a 500, an unfinished stream is cut.
+  // The handler dropped the exchange: an unanswered request gets a 500, an unfinished stream is cut.
   void abandon();
 
-  // Connection's side.
+  // The connection's side.
   enum class Next {
-    Bytes,     // `bytes` holds what to write next
+    Bytes,     // `bytes` has the next bytes to write
     Later,     // nothing waits; wake() will be called
-    Finished,  // the answer is complete and the connection can take another request
-    Last,      // the answer is complete and the connection must close
-    Cut,       // the stream broke a bound: close without an end
+    Finished,  // the response is complete and the connection can take another request
+    Last,      // the response is complete and the connection must close
+    Cut,       // the stream exceeded a bound: close without an end
   };
   Next next(std::string& bytes);
   void sent(std::size_t bytes);
   bool is_cut() const;
   bool is_stream() const;
-  // The server stops: a stream ends cleanly, an answer not begun will say "Connection: close".
+  // The server stops: a stream ends cleanly, a response that has not begun gets "Connection: close".
   void retire();
-  // The connection has no more use for this answer. Runs the callback; afterwards wake() is never called.
+  // The connection needs this response no longer. Runs the callback; afterwards wake() is never called.
   void close();
 
  private:
@@ -72,7 +72,7 @@ class ResponseQueue {
   AnswerForm form_;
   const Clock* const clock_;
   std::function<void()> wake_;
-  bool awake_ = true;  // the connection looks at next() without being asked
+  bool awake_ = true;  // the connection calls next() without a wake-up
   bool closed_ = false;
   bool retired_ = false;
   bool stream_ = false;
@@ -82,7 +82,7 @@ class ResponseQueue {
   std::function<void()> callback_;
 };
 
-// What a handler holds; dropping it unanswered is noticed.
+// The handler's handle; dropping it unanswered is detected.
 class Exchange final : public HttpExchange {
  public:
   explicit Exchange(std::shared_ptr<ResponseQueue> response_queue)

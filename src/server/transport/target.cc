@@ -33,7 +33,7 @@ Result<std::string> percent_decode(std::string_view text, Plus plus) {
   return decoded;
 }
 
-// "http://host:port/path" is what a client sends to a proxy; a server has to take it as well.
+// "http://host:port/path" is what a client sends to a proxy; a server must accept it too.
 std::string_view without_authority(std::string_view text) {
   const std::size_t scheme = text.find("://");
   if (scheme == std::string_view::npos || text.starts_with('/')) return text;

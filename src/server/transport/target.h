@@ -18,7 +18,7 @@ struct Target {
   std::vector<std::pair<std::string, std::string>> query;
 };
 
-// Takes the origin form ("/api?watch=1"), the absolute form ("http://host/api") and "*".
+// Accepts the origin form ("/api?watch=1"), the absolute form ("http://host/api") and "*".
 // Refuses (Invalid) other forms, a '%' without two hexadecimal digits, and an encoded NUL.
 Result<Target> parse_target(std::string_view text);
 

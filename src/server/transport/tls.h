@@ -1,4 +1,4 @@
-// TLS as the server speaks it, on OpenSSL's own types: who may connect, and who the peer is.
+// The server's TLS, on OpenSSL's own types: which peers may connect, and who the peer is.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace berth::server {
 struct TlsMaterial {
   std::string certificate_pem;  // the server's, leaf first
   std::string key_pem;
-  std::string client_ca_pem;  // client certificates must chain to one of these; empty: none are asked for
+  std::string client_ca_pem;  // client certificates must chain to one of these; empty: none are requested
 };
 
 struct FreeTlsContext {
@@ -23,12 +23,12 @@ struct FreeTlsContext {
 };
 using TlsContext = std::unique_ptr<ssl_ctx_st, FreeTlsContext>;
 
-// TLS 1.2 or newer, ALPN http/1.1 only (a client that offers others alone is refused), client certificates
+// TLS 1.2 or newer, ALPN http/1.1 only (a client that offers only others is refused), client certificates
 // optional, no session resumption. Refuses (Invalid) material that does not parse or fit together.
 Result<TlsContext> server_tls(const TlsMaterial& material);
 
-// The verified client certificate as Kubernetes reads it: CN is the name, every O a group. No name without
-// one.
+// The user of the verified client certificate, as in Kubernetes: CN is the name, every O a group. No name
+// without a certificate.
 User user_of(const ssl_st* connection);
 
 // Whether a handshake failed because the peer speaks plain HTTP. `error` is OpenSSL's.

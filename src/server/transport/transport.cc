@@ -1,5 +1,5 @@
-// The only file of the room that includes Boost. Asio moves bytes, Beast's parser is fed by hand: that keeps
-// one code path for plain and TLS, and this file at a few seconds to compile.
+// The only file of the room that includes Boost. Asio moves bytes, Beast's parser is fed by hand: that gives
+// one code path for plain and TLS, and keeps this file at a few seconds of compile time.
 #include "server/transport/transport.h"
 
 #include <algorithm>
@@ -40,12 +40,12 @@ using Instant = std::chrono::steady_clock::time_point;
 
 constexpr std::size_t kReadBytes = 8u << 10;
 constexpr Duration kRetiredLinger =
-    Duration::millis(100);  // clients keep idle connections; a stop does not wait
+    Duration::millis(100);  // clients keep idle connections; a stop does not wait for them
 constexpr std::string_view kPlainHttpAnswer =
     "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
 constexpr Instant kNever = Instant::max();
 constexpr auto kAcceptPause =
-    std::chrono::milliseconds(50);  // after an accept failed, usually for want of files
+    std::chrono::milliseconds(50);  // after an accept failed, usually for lack of file descriptors
 
 std::chrono::microseconds chrono_of(Duration duration) {
   return std::chrono::microseconds(duration.micros());
@@ -53,7 +53,7 @@ std::chrono::microseconds chrono_of(Duration duration) {
 
 class Connection;
 
-// What connections share. Outlives them.
+// State shared by connections. Outlives them.
 struct Shared {
   explicit Shared(HttpHandler& the_handler) : handler(the_handler) {}
   void forget(const Connection* connection);
@@ -70,7 +70,7 @@ struct Shared {
   std::map<const Connection*, std::shared_ptr<Connection>> connections;
 };
 
-// One peer. Everything below runs on its strand; at most one read and one write are under way.
+// One peer. Everything below runs on its strand; at most one read and one write are in flight.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(Socket socket, Shared& shared)
@@ -123,7 +123,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string in_;  // read but not parsed
   std::optional<Parser> parser_;
   bool expectation_met_ = false;
-  bool greeting_ = false;                          // `out_` is a "100 Continue", no part of an answer
+  bool greeting_ = false;                          // `out_` is a "100 Continue", not part of a response
   std::shared_ptr<ResponseQueue> response_queue_;  // of the request being answered
   std::string out_;                                // being written
   std::size_t out_done_ = 0;
@@ -202,7 +202,7 @@ void Connection::on_read(error_code error, std::size_t size) {
   if (in_.size() < kPipelinedBytesMax) read();
 }
 
-// The peer sends nothing more. A watch ends with that; an answer under way may still be wanted (`nc -N`).
+// The peer sends nothing more. This ends a watch; another response may still be wanted (`nc -N`).
 void Connection::on_peer_end() {
   peer_ended_ = true;
   if (!response_queue_ || response_queue_->is_stream() || tls_) close();
@@ -219,7 +219,7 @@ void Connection::parse() {
   if (!closed_ && !response_queue_) read();
 }
 
-// Gives the parser what has been read. True when one whole request is there; the rest stays in `in_`.
+// Gives the parser what has been read. True when one whole request is complete; the rest stays in `in_`.
 bool Connection::feed_parser(error_code& error) {
   const bool fresh = !parser_;
   if (in_.empty()) {
@@ -308,7 +308,7 @@ void Connection::dispatch() {
   const auto exchange = std::make_shared<Exchange>(response_queue_);
   try {
     shared_.handler.handle(std::move(request), exchange);
-  } catch (const std::exception& failure) {  // a defect of a handler ends its request, not the process
+  } catch (const std::exception& failure) {  // a handler's defect ends its request, not the process
     log(LogLevel::Error, "a request failed", {{"reason", failure.what()}});
     exchange->respond(status_response(500, "InternalError", "Internal error occurred"));
   }
@@ -329,7 +329,7 @@ void Connection::drain() {
       return write();
     case ResponseQueue::Next::Later:
       if (peer_ended_ && response_queue_->is_stream()) return close();
-      if (in_.size() < kPipelinedBytesMax) read();  // to notice a peer that goes
+      if (in_.size() < kPipelinedBytesMax) read();  // to detect a disconnecting peer
       return;
     case ResponseQueue::Next::Cut:
       return close();
@@ -374,8 +374,7 @@ void Connection::complete(ResponseQueue::Next end) {
   post(&Connection::parse);
 }
 
-// A close with unread input makes the kernel drop the answer that is still on its way: so read first, a
-// while.
+// Closing with unread input makes the kernel drop the response in flight: so it reads for a while first.
 void Connection::linger() {
   if (peer_ended_) return close();
   lingering_ = true;
@@ -387,7 +386,7 @@ void Connection::linger() {
   read();
 }
 
-// The server stops: what is idle goes at once, the rest after its answer.
+// The server stops: idle connections close at once, the others after their response.
 void Connection::retire() {
   if (closed_) return;
   retired_ = true;
@@ -410,7 +409,7 @@ void Connection::set_read_deadline(Duration from_now) {
   arm();
 }
 
-// One timer serves all deadlines and is left alone when a deadline moves away: most never come.
+// One timer serves all deadlines and is not touched when a deadline moves later: most never expire.
 void Connection::arm() {
   const Instant first = std::min(read_deadline_, write_deadline_);
   if (closed_ || first >= watchdog_at_) return;
@@ -451,7 +450,7 @@ class Transport::Pool {
   void admit(Socket socket);
   void retire_all();
 
-  asio::io_context io_;  // destroyed after everything that lives on it
+  asio::io_context io_;  // destroyed after everything that uses it
   Shared shared_;
   Strand strand_ = asio::make_strand(io_);
   Acceptor acceptor_;

@@ -3,7 +3,7 @@
 // Threads: its own pool; the handler is called on it, each connection's requests in order, one at a time.
 // Cost: a request of a warm connection is one read, one parse and one write; an idle watch holds a socket and
 // about 20 KB (60 KB with TLS). Every wait and every buffer has a bound in TransportLimits or a name below.
-// Source: RFC 9112; the answers' bodies are metav1.Status where the transport itself refuses.
+// Source: RFC 9112; the transport's own refusals have metav1.Status bodies.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@
 
 namespace berth::server {
 
-inline constexpr std::size_t kHeaderBytesMax = 64u << 10;      // of one request; more is answered 431
-inline constexpr std::size_t kPipelinedBytesMax = 256u << 10;  // read ahead while an answer is being made
-inline constexpr std::size_t kLingerBytesMax = 32u << 20;  // swallowed after the last answer of a connection
+inline constexpr std::size_t kHeaderBytesMax = 64u << 10;      // of one request; more gets 431
+inline constexpr std::size_t kPipelinedBytesMax = 256u << 10;  // read ahead while a response is being made
+inline constexpr std::size_t kLingerBytesMax = 32u << 20;      // discarded after a connection's last response
 
 struct TransportLimits {
   std::size_t connections_max = 8192;               // more are closed at once
   Duration header_timeout = Duration::seconds(15);  // TLS handshake; first byte to end of the header
   Duration body_timeout = Duration::seconds(60);    // end of the header to end of the body
   Duration idle_timeout = Duration::minutes(10);    // between requests; clients keep connections for long
-  Duration stall_timeout = Duration::seconds(30);   // a write of which the peer takes nothing
-  Duration linger_timeout = Duration::seconds(2);   // for the peer to read a last answer
+  Duration stall_timeout = Duration::seconds(30);   // a write of which the peer reads nothing
+  Duration linger_timeout = Duration::seconds(2);   // for the peer to read a last response
 };
 
 struct TransportOptions {
@@ -36,7 +36,7 @@ struct TransportOptions {
   std::uint16_t port = 0;             // 0: any free one
   std::optional<TlsMaterial> tls;     // absent: plain HTTP, where every request is `insecure_user`'s
   User insecure_user;
-  const Clock* clock = nullptr;  // of the answers' Date, outlives the transport; null: answers bear none
+  const Clock* clock = nullptr;  // for the Date header, outlives the transport; null: no Date
   unsigned threads = 2;
   TransportLimits limits;
 };
@@ -49,9 +49,9 @@ struct Endpoint {
 class Transport {
  public:
   // Starts to serve. `handler` outlives the transport. With TLS, a request without a client certificate has a
-  // user without a name: the handler looks at its Authorization header.
-  // Refuses plain HTTP on an address that is not loopback (Forbidden), material that is not a TLS identity
-  // (Invalid) and an address that cannot be bound (Unavailable).
+  // user without a name: the handler reads its Authorization header. Refuses plain HTTP on an address that is
+  // not loopback (Forbidden), material that is not a TLS identity (Invalid) and an address that cannot be
+  // bound (Unavailable).
   static Result<std::unique_ptr<Transport>> listen(const TransportOptions& options, HttpHandler& handler);
 
   // Stops at once.
@@ -62,9 +62,9 @@ class Transport {
   Endpoint local() const;
   std::size_t connection_count() const;
 
-  // Accepts nothing more, ends streams with a clean last chunk, gives answers under way up to `grace`, closes
-  // the rest and joins its threads. Blocks; not to be called from the handler. Again: nothing happens.
-  // Exchanges that handlers still hold stay usable and do nothing.
+  // Accepts nothing more, ends streams with a clean last chunk, gives responses in flight up to `grace`,
+  // closes the rest and joins its threads. Blocks; not to be called from the handler. A second call does
+  // nothing. Exchanges that handlers still hold stay usable and do nothing.
   void stop(Duration grace);
 
  private:

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kHearMillisMax = 20000;  // a test that waits longer has failed
 
-// A peer of the transport: a blocking socket that says exactly the bytes it is told to.
+// A peer of the transport: a blocking socket that sends exactly the given bytes.
 class TestPeer {
  public:
   explicit TestPeer(const Endpoint& endpoint, int receive_buffer_bytes = 0);
@@ -36,9 +36,9 @@ class TestPeer {
 
   // False when the other side has closed.
   bool say(std::string_view bytes);
-  // Everything up to and including `mark`; what came without it when the connection ended first.
+  // Everything up to and including `mark`; what was read before when the connection ended first.
   std::string hear_through(std::string_view mark);
-  // One answer with Content-Length, whole.
+  // One whole response with Content-Length.
   std::string hear_answer();
   // Everything until the connection ends.
   std::string hear_all();
@@ -123,7 +123,7 @@ void TestPeer::end_sending() {
   ::shutdown(file_, SHUT_WR);
 }
 
-// The part behind the empty line.
+// The part after the empty line.
 std::string body_of(const std::string& answer) {
   const std::size_t end = answer.find("\r\n\r\n");
   return end == std::string::npos ? std::string() : answer.substr(end + 4);
@@ -131,7 +131,7 @@ std::string body_of(const std::string& answer) {
 
 using Work = std::function<void(HttpRequest, std::shared_ptr<HttpExchange>)>;
 
-// Answers with what it is given to do; counts requests.
+// Runs the given function as its response; counts requests.
 class WorkHandler final : public HttpHandler {
  public:
   explicit WorkHandler(Work work) : work_(std::move(work)) {}
@@ -145,7 +145,7 @@ class WorkHandler final : public HttpHandler {
   Work work_;
 };
 
-// What threads of the transport tell the test.
+// A message from threads of the transport to the test.
 class Signal {
  public:
   void raise() {
@@ -603,7 +603,7 @@ class TlsPeer {
     SSL_get0_alpn_selected(ssl_.get(), &name, &size);
     return std::string(reinterpret_cast<const char*>(name), size);
   }
-  // The answer to one request that closes the connection; empty when TLS or HTTP failed.
+  // The response to one request that closes the connection; empty when TLS or HTTP failed.
   std::string ask(std::string_view path) {
     const std::string request =
         "GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
