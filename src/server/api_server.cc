@@ -62,7 +62,7 @@ HttpResponse ApiServer::health(std::string_view path) const {
   if (!path.starts_with("/readyz")) return text_response(200, "ok");
   if (!ready_) return text_response(500, "not ready");
   const Status store = registry_.store().health();
-  return store.ok() ? text_response(200, "ok") : text_response(500, "not ready: " + store.error().text());
+  return store.ok() ? text_response(200, "ok") : text_response(500, "not ready: " + store.error().message());
 }
 
 ApiResult<HttpResponse> ApiServer::page(const HttpRequest& request, const ParsedPath& path) const {
