@@ -9,7 +9,10 @@ namespace {
 constexpr int kWatchTriesMax = 8;
 
 std::string frame(std::string_view type, const std::string& object) {
-  std::string line = "{\"type\":\"";
+  constexpr std::size_t kFrameBytes = 40;  // what is around them, here and in a chunk
+  std::string line;
+  line.reserve(type.size() + object.size() + kFrameBytes);
+  line = "{\"type\":\"";
   return line.append(type).append("\",\"object\":").append(object).append("}\n");
 }
 

@@ -146,6 +146,14 @@ TEST_F(WatchStreamTest, AStateLargerThanAnyBufferArrivesWhole) {
   queue->close();
 }
 
+TEST_F(WatchStreamTest, LinesHaveNoSlack) {
+  constexpr std::size_t kSlackBytesMax = 1000;
+  make("a", std::string(900'000, 'x'));
+  const auto peer = watch(initial_events(), 1);
+  ASSERT_EQ(peer->chunks.size(), 1u);
+  EXPECT_LT(peer->chunks[0].capacity(), peer->chunks[0].size() + kSlackBytesMax);
+}
+
 TEST_F(WatchStreamTest, APeerThatTheWindowOvertakesIsTold) {
   for (const char* name : {"a", "b"}) make(name);
   const auto peer = watch(initial_events(), 1);
