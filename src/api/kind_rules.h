@@ -45,8 +45,8 @@ struct RuleContext {
   std::span<const std::string> empty_lists = {};
 };
 
-// The rule for metadata.name.
-enum class NameRule { Subdomain, Label, Label1035, PathSegment };
+// How metadata.name is checked.
+enum class NameRule { Subdomain, Label, PathSegment };
 
 struct KindRules {
   std::string_view group;

@@ -4,7 +4,9 @@
 
 #include "api/gates.h"
 #include "api/test_cel.h"
+#include "base/base64.h"
 #include "server/tables.h"
+#include "store/simulated_disk.h"
 
 namespace berth::server {
 namespace {
@@ -114,6 +116,91 @@ TEST_F(ApiServerTest, RefusesBadBodies) {
     EXPECT_EQ(said.int_at("code"), row.code) << row.name << ": " << to_string(said);
     EXPECT_NE(said.string_at("message").find(row.says), std::string_view::npos)
         << row.name << ": " << said.string_at("message");
+  }
+}
+
+// As much as Kubernetes says: a body of junk was answered with as many headers.
+TEST_F(ApiServerTest, WarningsAreBounded) {
+  const auto warnings = [&](int fields, int letters) {
+    std::string body = R"({"metadata":{"name":"a"})";
+    for (int i = 0; i < fields; ++i)
+      body += ",\"" + std::to_string(i) + std::string(static_cast<std::size_t>(letters), 'x') + "\":1";
+    std::vector<std::string> said;
+    const auto exchange = ask(request("POST", std::string(kMaps) + "?dryRun=All", body + "}"));
+    for (const auto& [name, value] : exchange->response.headers)
+      if (name == "Warning") said.push_back(value);
+    return said;
+  };
+  EXPECT_EQ(warnings(3, 400).size(), 3u);
+  EXPECT_GT(warnings(3, 400)[0].size(), 400u) << "few are said whole";
+  const std::vector<std::string> many = warnings(1000, 400);
+  EXPECT_EQ(many.size(), kWarningsMax / kWarningOfManyMax);
+  EXPECT_EQ(many[0].size(), kWarningOfManyMax + std::string("299 - \"\\\"").size());
+}
+
+TEST_F(ApiServerTest, ContinueTokensAreNotTrusted) {
+  struct Forged {
+    std::string token;
+    int code;
+    const char* says;
+  };
+  const Forged rows[] = {
+      {R"({"v":"meta.k8s.io/v1","rv":99999999,"start":"default/a"})", 504, "Too large resource version"},
+      {R"({"v":"meta.k8s.io/v1","rv":9223372036854775807,"start":"default/a"})", 504, "Too large resource"},
+      {R"({"v":"meta.k8s.io/v1","rv":0,"start":"default/a"})", 400,
+       "incorrect encoded start resourceVersion"},
+      {R"({"v":"meta.k8s.io/v1","rv":"x","start":"default/a"})", 400, "incorrect encoded start"},
+      {R"({"v":"meta.k8s.io/v1","rv":1,"start":""})", 400, "encoded start key empty"},
+      {R"({"v":"v2","rv":1,"start":"default/a"})", 400, "continue key is not valid"},
+      {"junk", 400, "continue key is not valid"},
+  };
+  for (const Forged& row : rows) {
+    const Json said =
+        answer(request("GET", std::string(kMaps) + "?limit=1&continue=" + base64url_encode(row.token)));
+    EXPECT_EQ(said.int_at("code"), row.code) << row.token << to_string(said);
+    EXPECT_NE(said.string_at("message").find(row.says), std::string_view::npos) << to_string(said);
+  }
+}
+
+TEST_F(ApiServerTest, AWatchOfAnyLengthStaysOpen) {
+  const auto watch =
+      ask(request("GET", std::string(kMaps) + "?watch=true&timeoutSeconds=9223372036854775807"));
+  clock.advance(Duration::minutes(60));
+  server.tick(clock.monotonic());
+  EXPECT_FALSE(watch->ended);
+}
+
+struct Accepted {
+  const char* what;
+  const char* method;
+  const char* path;
+  const char* body;
+};
+
+// Each was refused here once, and Kubernetes 1.37 takes it.
+TEST_F(ApiServerTest, TakesWhatTheReferenceTakes) {
+  const Accepted rows[] = {
+      {"a lease nobody holds", "POST", "/apis/coordination.k8s.io/v1/namespaces/default/leases",
+       R"({"metadata":{"name":"l"},"spec":{"holderIdentity":"","leaseTransitions":3}})"},
+      {"a released lease", "PATCH", "/apis/coordination.k8s.io/v1/namespaces/default/leases/l",
+       R"({"spec":{"holderIdentity":""}})"},
+      {"a service that begins with a digit", "POST", "/api/v1/namespaces/default/services",
+       R"({"metadata":{"name":"1-svc"},"spec":{"ports":[{"port":80}]}})"},
+      {"an event with a name of its recorder's own", "POST", "/api/v1/namespaces/default/events",
+       R"({"metadata":{"name":"Some_Event"},"involvedObject":{"namespace":"default"}})"},
+      {"a timed event about another namespace", "POST", "/api/v1/namespaces/default/events",
+       R"({"metadata":{"name":"e"},"involvedObject":{"namespace":"other"},"reason":"R","action":"A",)"
+       R"("eventTime":"2026-01-01T00:00:00.000000Z","reportingComponent":"c","reportingInstance":"i"})"},
+      {"a node whose provider is still empty", "POST", "/api/v1/nodes",
+       R"({"metadata":{"name":"n"},"spec":{"providerID":""}})"},
+      {"a node that gets its provider", "PATCH", "/api/v1/nodes/n", R"({"spec":{"providerID":"p://1"}})"},
+  };
+  for (const Accepted& row : rows) {
+    HttpRequest asked = request(row.method, row.path, row.body);
+    asked.headers.emplace_back("Content-Type",
+                               asked.method == "PATCH" ? "application/merge-patch+json" : "application/json");
+    const std::shared_ptr<Recorded> exchange = ask(std::move(asked));
+    EXPECT_LT(exchange->response.status, 300) << row.what << ": " << exchange->response.body;
   }
 }
 
@@ -334,7 +421,45 @@ TEST_F(ApiServerTest, SchemasReferOnlyToSchemasThatAreThere) {
   EXPECT_TRUE(result.part("properties").find("compatibilityGroups"));
 }
 
-// The version of a page has left the window: the rest can still be listed, in its current state.
+TEST(FullDisk, FailsWritesAndReadinessUntilThereIsRoom) {
+  store::SimulatedDisk disk(1);
+  store::StoreOptions options;
+  options.directory = "store";
+  options.synchronous = true;
+  const std::unique_ptr<store::Store> store = store::open_store(options, &disk).value();
+  InlineExecutor executor;
+  ManualClock clock{Time::from_seconds(1'700'000'000)};
+  SeededRandom random{7};
+  const api::Gates gates{api::GateDefaults::Up};
+  ApiServer server{{*store, executor, clock, random, gates, api::accept_any_cel}, {}};
+  ASSERT_TRUE(server.make_default_objects().ok());
+  server.set_ready(true);
+  const auto ask = [&](const char* method, const char* path, std::string body = "") {
+    HttpRequest request;
+    request.method = method;
+    request.path = path;
+    request.body = std::move(body);
+    request.user = {"root", {"system:masters"}};
+    auto exchange = std::make_shared<Recorded>();
+    server.handle(std::move(request), exchange);
+    return exchange->response;
+  };
+  const std::string large = R"({"metadata":{"name":"a"},"data":{"k":")" + std::string(500'000, 'x') + "\"}}";
+  disk.fill(true);
+  const HttpResponse refused = ask("POST", kMaps, large);
+  EXPECT_EQ(refused.status, 500);
+  const Json status = parse_json(refused.body).value();
+  EXPECT_EQ(status.string_at("message"), "etcdserver: mvcc: database space exceeded");
+  EXPECT_EQ(status.string_at("reason"), "");
+  EXPECT_EQ(ask("GET", "/readyz").status, 500);
+  EXPECT_EQ(ask("GET", "/readyz").body, "not ready: etcdserver: mvcc: database space exceeded");
+  EXPECT_EQ(ask("GET", "/livez").status, 200);
+  disk.fill(false);
+  EXPECT_EQ(ask("POST", kMaps, large).status, 201);
+  EXPECT_EQ(ask("GET", "/readyz").body, "ok");
+}
+
+// The version that a page showed has left the window: what remains can still be listed, as it is now.
 TEST(ExpiredList, GoesOnBehindTheLastPage) {
   store::StoreOptions small;
   small.synchronous = true;

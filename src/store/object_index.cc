@@ -23,6 +23,16 @@ Undone undo(const std::vector<WatchEventPtr>& newer) {
   return undone;
 }
 
+// What an event keeps in memory besides the objects there are: the version before it, and a deleted one's
+// last.
+std::size_t kept_bytes(const WatchEvent& event) {
+  constexpr std::size_t kEventBytes = 256;
+  std::size_t bytes = kEventBytes;
+  if (event.previous) bytes += event.previous->bytes.size();
+  if (event.kind == WatchEvent::Kind::Deleted) bytes += event.object->bytes.size();
+  return bytes;
+}
+
 template <class Events, class RevisionOf>
 auto first_behind(const Events& events, Revision from, RevisionOf revision_of) {
   return std::partition_point(events.begin(), events.end(),
@@ -83,6 +93,20 @@ class Walk {
   Undone::const_iterator until_;
 };
 
+class StateCursor final : public Cursor {
+ public:
+  StateCursor(std::shared_ptr<const CowTable> table, Revision revision, const ListQuery& query)
+      : table_(std::move(table)), revision_(revision), walk_(*table_, nothing_undone_, query) {}
+  ObjectPtr next() override { return walk_.next(); }
+  Revision revision() const override { return revision_; }
+
+ private:
+  const std::shared_ptr<const CowTable> table_;
+  const Revision revision_;
+  const Undone nothing_undone_;
+  Walk walk_;
+};
+
 }  // namespace
 
 Status ObjectIndex::load(std::vector<ObjectPtr> objects, Revision revision) {
@@ -122,7 +146,7 @@ ObjectPtr ObjectIndex::current(const Key& key) const {
 
 void ObjectIndex::publish(std::span<const WatchEventPtr> events) {
   if (events.empty()) return;
-  std::vector<WatchEventPtr> dropped;  // freed after the lock
+  std::vector<WatchEventPtr> dropped;
   std::unique_lock lock(mutex_);
   for (const WatchEventPtr& event : events) {
     const Object& object = *event->object;
@@ -137,15 +161,27 @@ void ObjectIndex::publish(std::span<const WatchEventPtr> events) {
     }
     resource_index.events.push_back(event);
     window_.push_back({event, &resource_index});
+    window_bytes_ += kept_bytes(*event);
   }
-  while (window_.size() > window_events_max_) {
+  dropped = shorten_window(events.front()->object->revision);
+  revision_.store(events.back()->object->revision, std::memory_order_release);
+}
+
+std::vector<WatchEventPtr> ObjectIndex::shorten_window(Revision newest_commit) {
+  std::vector<WatchEventPtr> dropped;
+  const auto too_large = [&] {
+    if (window_.size() > window_events_max_) return true;
+    return window_bytes_ > window_bytes_max_ && window_.front().event->object->revision < newest_commit;
+  };
+  while (!window_.empty() && too_large()) {
     WindowEvent& oldest = window_.front();
     oldest_watchable_ = oldest.event->object->revision;
+    window_bytes_ -= kept_bytes(*oldest.event);
     oldest.resource_index->events.pop_front();
     dropped.push_back(std::move(oldest.event));
     window_.pop_front();
   }
-  revision_.store(events.back()->object->revision, std::memory_order_release);
+  return dropped;
 }
 
 ObjectPtr ObjectIndex::get(const Key& key) const {
@@ -214,21 +250,35 @@ Result<ListPage> ObjectIndex::list(const ListQuery& query) const {
   return page;
 }
 
-Result<ObjectIndex::Backlog> ObjectIndex::events_behind(std::string_view resource, Revision from) const {
+std::unique_ptr<Cursor> ObjectIndex::open_cursor(std::string_view resource, std::string_view ns) const {
+  ListQuery query;
+  query.resource = resource;
+  query.ns = ns;
+  Result<Snapshot> newest = snapshot(query);
+  BERTH_ASSERT(newest.ok(), "the newest state can always be read");
+  return std::make_unique<StateCursor>(std::move(newest->table), newest->revision, query);
+}
+
+Result<EventPage> ObjectIndex::events_behind(std::string_view resource, Revision from,
+                                             std::size_t limit) const {
   std::shared_lock lock(mutex_);
   TRY(check_kept(from));
-  Backlog backlog;
-  backlog.revision = revision();
+  EventPage page;
+  const auto take = [&](auto kept, auto end, auto event_of) {
+    for (; kept != end && page.events.size() < limit; ++kept) page.events.push_back(event_of(*kept));
+    page.more = kept != end;
+  };
   if (resource.empty()) {
-    const auto first =
-        first_behind(window_, from, [](const WindowEvent& kept) { return kept.event->object->revision; });
-    for (auto kept = first; kept != window_.end(); ++kept) backlog.events.push_back(kept->event);
+    const auto event_of = [](const WindowEvent& kept) { return kept.event; };
+    take(first_behind(window_, from, [](const WindowEvent& kept) { return kept.event->object->revision; }),
+         window_.end(), event_of);
   } else if (const ResourceIndex* found = resource_index(resource)) {
-    const auto first =
-        first_behind(found->events, from, [](const WatchEventPtr& event) { return event->object->revision; });
-    backlog.events.assign(first, found->events.end());
+    const auto event_of = [](const WatchEventPtr& event) { return event; };
+    take(first_behind(found->events, from, [](const WatchEventPtr& event) { return event->object->revision; }),
+         found->events.end(), event_of);
   }
-  return backlog;
+  page.through = page.more ? page.events.back()->object->revision : revision();
+  return page;
 }
 
 }  // namespace berth::store

@@ -25,7 +25,8 @@ namespace berth::store {
 
 class ObjectIndex {
  public:
-  explicit ObjectIndex(std::size_t window_events_max) : window_events_max_(window_events_max) {}
+  ObjectIndex(std::size_t window_events_max, std::size_t window_bytes_max)
+      : window_events_max_(window_events_max), window_bytes_max_(window_bytes_max) {}
 
   // Fills an empty index; the window starts at `revision`. Two objects of one key are Internal.
   Status load(std::vector<ObjectPtr> objects, Revision revision);
@@ -42,13 +43,9 @@ class ObjectIndex {
   Revision oldest_watchable() const;
   std::size_t count(std::string_view resource) const;
 
-  // The retained events of `resource` (empty: all) after `from`, up to `revision`.
-  struct Backlog {
-    std::vector<WatchEventPtr> events;
-    Revision revision = 0;
-  };
-  // Gone when some are no longer retained. Cost: proportional to the result.
-  Result<Backlog> events_behind(std::string_view resource, Revision from) const;
+  std::unique_ptr<Cursor> open_cursor(std::string_view resource, std::string_view ns) const;
+  // Cost: what it returns.
+  Result<EventPage> events_behind(std::string_view resource, Revision from, std::size_t limit) const;
 
  private:
   struct ResourceIndex {
@@ -69,14 +66,18 @@ class ObjectIndex {
 
   const ResourceIndex* resource_index(std::string_view resource) const;
   static CowTable& own_table(ResourceIndex& resource_index);
+  // Takes out what the bounds do not leave room for; to be freed after the lock.
+  std::vector<WatchEventPtr> shorten_window(Revision newest_commit);
   Status check_kept(Revision from) const;
   Result<Snapshot> snapshot(const ListQuery& query) const;
 
   mutable std::shared_mutex mutex_;
   const std::size_t window_events_max_;
+  const std::size_t window_bytes_max_;
   std::map<std::string, ResourceIndex, std::less<>>
       resource_indexes_;            // entries are never removed: the window points at them
   std::deque<WindowEvent> window_;  // by revision
+  std::size_t window_bytes_ = 0;
   Revision oldest_watchable_ = 0;
   std::atomic<Revision> revision_ = 0;
 };

@@ -25,14 +25,17 @@ class SqliteLog {
 
   virtual ~SqliteLog() = default;
 
-  // Opens or creates the database in `directory` and keeps it locked. Refuses one that another opener holds
-  // (Unavailable), a newer schema and a foreign file (Unsupported).
+  // Opens or makes the database in `directory` and keeps it locked. Refuses one that another opener holds
+  // (Unavailable), a newer schema and a foreign file (Unsupported), and unless `accept_loss` one that has
+  // lost commits (Gone): its database or log is missing, or the log is damaged before its end.
   static Result<std::unique_ptr<SqliteLog>> open(const std::string& directory, Disk& disk,
-                                                 std::size_t log_bytes_max);
+                                                 std::size_t log_bytes_max, bool accept_loss);
 
   virtual Result<Contents> load() = 0;
-  // Returns when the events and the revision are durable; all of them or none. `events` are those of one
-  // commit, in order. Cost: a few microseconds an event and one sync.
+  // The newest durable revision.
+  virtual Result<Revision> revision() = 0;
+  // Returns once the events and the revision would survive a power cut; all of them or none. `events` are
+  // those of one commit, in order. Cost: a few microseconds an event and one sync.
   virtual Status commit(std::span<const WatchEventPtr> events, Revision revision) = 0;
 
   // The write-ahead log has grown: call checkpoint() when nothing else waits.

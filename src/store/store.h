@@ -61,8 +61,13 @@ struct WriteRequest {
 };
 
 // Create of an existing key: Exists. Update or Delete of an absent key: NotFound. Another version: Conflict.
-// Unavailable: too many writes wait. Internal: the disk failed; the store then refuses every later write.
+// Unavailable: too many writes wait. Forbidden: the disk is full, and the message is kNoSpace; writes go on
+// once there is room. Internal: the disk failed; the store then refuses every later write. A write that
+// failed with either of the last two may still have reached the disk, and shows up later.
 using WriteResult = Result<ObjectPtr>;
+
+// As Kubernetes clients know it from etcd.
+inline constexpr const char* kNoSpace = "etcdserver: mvcc: database space exceeded";
 
 struct WatchEvent {
   enum class Kind { Added, Modified, Deleted };
@@ -106,13 +111,39 @@ struct ListPage {
   std::size_t remaining = 0;  // after this page; 0 when `accept` is set
 };
 
+// One state of a resource, read object by object in order of ns, then name. Holds that state without a copy:
+// versions replaced since then live on until it is destroyed. One reader at a time; may outlive the store.
+class Cursor {
+ public:
+  virtual ~Cursor() = default;
+  // Null at the end.
+  virtual ObjectPtr next() = 0;
+  // The state that it shows.
+  virtual Revision revision() const = 0;
+};
+
+// Kept events of a resource, by revision.
+struct EventPage {
+  std::vector<WatchEventPtr> events;
+  Revision through = 0;  // every event up to here is on this page or an earlier one; may lie before `from`
+  bool more = false;
+};
+
 struct StoreOptions {
-  std::string directory;                         // empty: in memory only
-  std::size_t watch_window_events = 100'000;     // events kept for watches and old lists
-  std::size_t queue_writes_max = 16'384;         // waiting writes; more answer Unavailable
-  std::size_t batch_writes_max = 1'024;          // writes of one group commit
-  std::size_t log_bytes_max = 16 * 1024 * 1024;  // of the write-ahead log before a checkpoint under load
-  // No thread: submit() returns after the result, each write is a commit of its own. One thread only.
+  std::string directory;                      // empty: in memory only
+  std::size_t watch_window_events = 100'000;  // events kept for watches and old lists
+  // Of versions that only the window keeps, besides those of the newest commit.
+  std::size_t watch_window_bytes = 128 * 1024 * 1024;
+  std::size_t queue_writes_max = 16'384;  // waiting writes; more answer Unavailable
+  std::size_t batch_writes_max = 1'024;   // writes of one group commit
+  std::size_t log_bytes_max =
+      16 * 1024 * 1024;  // of the journal's write-ahead log before it is tidied under load
+  // Goes on with what is left of a directory that has lost something; without it, opening is refused.
+  bool accept_data_loss = false;
+  // What a store in memory begins with. Absent: the microseconds since 1970, which an earlier one cannot have
+  // reached, so that its clients see that theirs is gone; 0 when synchronous.
+  std::optional<Revision> first_revision;
+  // No thread: submit() decides and answers inline, each write a commit of its own. One thread only.
   bool synchronous = false;
 };
 
@@ -132,10 +163,18 @@ class Store {
   virtual ObjectPtr get(const Key& key) const = 0;
   // Gone when `at` has left the window; Invalid when it is in the future.
   virtual Result<ListPage> list(const ListQuery& query) const = 0;
+  // The newest state of a resource; `ns` empty: of all namespaces. Cost: a pointer.
+  virtual std::unique_ptr<Cursor> open_cursor(std::string_view resource, std::string_view ns) const = 0;
+  // At most `limit` events of `resource` (empty: of every resource) behind `from`, which may lie in the
+  // future. Gone when some are no longer kept.
+  virtual Result<EventPage> events(std::string_view resource, Revision from, std::size_t limit) const = 0;
   // Delivers all events of `resource` (empty: of every resource) with a revision above `from`.
   // Gone when they are no longer retained. A watch from a future revision waits without an error.
   virtual Result<std::unique_ptr<WatchHandle>> watch(std::string resource, Revision from,
                                                      WatchSink& sink) = 0;
+
+  // Why no writes are taken now, if so.
+  virtual Status health() const = 0;
 
   virtual Revision revision() const = 0;
   // The oldest revision from which a watch can start.
@@ -144,7 +183,8 @@ class Store {
   virtual std::size_t count(std::string_view resource) const = 0;
 };
 
-// Opens or creates the store. Refuses, with a clear sentence, a directory of a newer schema or one in use.
+// Opens or makes the store. Refuses, with a clear sentence, a directory of a newer schema, one in use, and
+// (Gone) one whose database or write-ahead log is missing or damaged where commits were acknowledged.
 Result<std::unique_ptr<Store>> open_store(StoreOptions options, Disk* disk = nullptr);
 
 }  // namespace berth::store

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <deque>
@@ -16,6 +17,7 @@ namespace berth::store {
 namespace {
 
 std::unique_ptr<Store> opened(StoreOptions options, Disk* disk = nullptr) {
+  if (!options.first_revision) options.first_revision = 0;
   Result<std::unique_ptr<Store>> store = open_store(std::move(options), disk);
   EXPECT_TRUE(store.ok()) << (store.ok() ? "" : store.error().text());
   return std::move(store).value();
@@ -323,6 +325,96 @@ TEST(Store, TakesWritesFromInsideACallbackInTurn) {
     order.push_back((*outer)->revision);
   });
   EXPECT_EQ(order, (std::vector<Revision>{1, 2}));
+}
+
+// What the store says of each name now is what it finds when it is opened again.
+TEST(Store, AFullDiskIsSaidAndPasses) {
+  SimulatedDisk disk(1);
+  std::unique_ptr<Store> store = opened({.directory = "store", .synchronous = true}, &disk);
+  ASSERT_TRUE(store->write(create(pod("a"))).ok());
+  disk.fill(true);
+  for (const char* name : {"b", "c"}) {
+    const WriteResult refused = store->write(create(pod(name), std::string(50'000, 'x')));
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code(), ErrorCode::Forbidden);
+    EXPECT_EQ(refused.error().message(), kNoSpace);
+    EXPECT_FALSE(store->health().ok());
+    EXPECT_NE(store->get(pod("a")), nullptr) << "reads go on";
+  }
+  disk.fill(false);
+  EXPECT_TRUE(store->write(create(pod("d"))).ok());
+  EXPECT_TRUE(store->health().ok());
+  const std::vector<std::string> before = names(*store->list({.resource = "pods"}));
+  store.reset();
+  store = opened({.directory = "store", .synchronous = true}, &disk);
+  EXPECT_EQ(names(*store->list({.resource = "pods"})), before);
+  EXPECT_EQ(before.front(), "default/a");
+  EXPECT_EQ(before.back(), "default/d");
+}
+
+TEST(Store, WritesGoOnWithoutBeingAskedOnceThereIsRoom) {
+  SimulatedDisk disk(1);
+  std::unique_ptr<Store> store = opened({.directory = "store"}, &disk);
+  disk.fill(true);
+  EXPECT_FALSE(store->write(create(pod("a"), std::string(50'000, 'x'))).ok());
+  EXPECT_FALSE(store->health().ok());
+  disk.fill(false);
+  constexpr int kLooksMax = 2'000;
+  for (int i = 0; i < kLooksMax && !store->health().ok(); ++i) ::usleep(10'000);
+  EXPECT_TRUE(store->health().ok());
+}
+
+// A client of the earlier process then sees that its version is gone, not that it lies ahead.
+TEST(Store, EveryStoreInMemoryBeginsAboveAnyEarlierOne) {
+  Revision newest = 0;
+  for (int start = 0; start < 3; ++start) {
+    const auto store = open_store({}).value();
+    EXPECT_GT(store->revision(), newest);
+    EXPECT_EQ(store->oldest_watchable(), store->revision());
+    for (int i = 0; i < 5; ++i) newest = store->write(create(pod(std::to_string(i)))).value()->revision;
+  }
+}
+
+TEST(Store, ACursorReadsOneStateWhateverIsWritten) {
+  const auto store = opened({.synchronous = true});
+  for (const char* name : {"a", "b", "c"}) EXPECT_TRUE(store->write(create(pod(name))).ok());
+  EXPECT_TRUE(store->write(create(pod("x", "other"))).ok());
+  const std::unique_ptr<Cursor> cursor = store->open_cursor("pods", "default");
+  EXPECT_EQ(cursor->revision(), 4u);
+  EXPECT_EQ(cursor->next()->key.name, "a");
+  EXPECT_TRUE(store->write(remove(pod("b"))).ok());
+  EXPECT_TRUE(store->write(update(pod("c"))).ok());
+  EXPECT_TRUE(store->write(create(pod("d"))).ok());
+  EXPECT_EQ(cursor->next()->key.name, "b");
+  EXPECT_EQ(cursor->next()->revision, 3u);
+  EXPECT_EQ(cursor->next(), nullptr);
+}
+
+// A thousand updates of a large object were a thousand large objects.
+TEST(Store, TheWindowIsBoundedInBytes) {
+  const auto store = opened({.watch_window_bytes = 100'000, .synchronous = true});
+  EXPECT_TRUE(store->write(create(pod("a"), std::string(20'000, 'x'))).ok());
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(store->write(update(pod("a"), 0, std::string(20'000, 'y'))).ok());
+  EXPECT_EQ(store->oldest_watchable(), 17u) << "four earlier versions fit";
+  EXPECT_TRUE(store->write(update(pod("a"), 0, std::string(200'000, 'z'))).ok());
+  EXPECT_TRUE(store->write(update(pod("a"))).ok());
+  EXPECT_EQ(store->oldest_watchable(), 22u) << "the newest commit stays, whatever it weighs";
+  EXPECT_EQ(store->events("pods", 22, 9)->events.size(), 1u);
+}
+
+TEST(Store, EventsAreReadInPages) {
+  const auto store = opened({.watch_window_events = 4, .synchronous = true});
+  for (const char* name : {"a", "b", "c", "d", "e"}) EXPECT_TRUE(store->write(create(pod(name))).ok());
+  EXPECT_EQ(store->events("pods", 0, 2).error().code(), ErrorCode::Gone);
+  const EventPage first = store->events("pods", 1, 3).value();
+  ASSERT_EQ(first.events.size(), 3u);
+  EXPECT_TRUE(first.more);
+  EXPECT_EQ(first.through, 4u);
+  const EventPage rest = store->events("", first.through, 3).value();
+  ASSERT_EQ(rest.events.size(), 1u);
+  EXPECT_FALSE(rest.more);
+  EXPECT_EQ(store->events("nodes", 2, 3)->through, 5u);
+  EXPECT_TRUE(store->events("pods", 99, 3)->events.empty()) << "the future is silent";
 }
 
 }  // namespace

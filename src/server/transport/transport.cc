@@ -51,11 +51,25 @@ std::chrono::microseconds chrono_of(Duration duration) {
   return std::chrono::microseconds(duration.micros());
 }
 
+// Whether a browser sends the request for a page that this machine did not serve. Without credentials, that
+// page would else act as the administrator. Other clients name no origin.
+bool is_foreign_origin(std::string_view origin) {
+  if (origin.empty()) return false;
+  const std::size_t scheme = origin.find("://");
+  if (scheme == std::string_view::npos) return true;  // "null": a sandboxed page or a file
+  std::string_view host = origin.substr(scheme + 3);
+  host = host.starts_with('[') ? host.substr(0, host.find(']') + 1) : host.substr(0, host.find(':'));
+  return host != "localhost" && host != "127.0.0.1" && host != "[::1]";
+}
+
 class Connection;
 
 // State shared by connections. Outlives them.
 struct Shared {
   explicit Shared(HttpHandler& the_handler) : handler(the_handler) {}
+  // Counts one more stranger. False when there are enough from that address. The mutex is held.
+  bool admit_stranger(const asio::ip::address& address);
+  void forget_stranger(const asio::ip::address& address);
   void forget(const Connection* connection);
   std::vector<std::shared_ptr<Connection>> everyone();
 
@@ -68,13 +82,17 @@ struct Shared {
   std::mutex mutex;
   std::condition_variable gone;
   std::map<const Connection*, std::shared_ptr<Connection>> connections;
+  std::map<asio::ip::address, std::size_t> strangers;  // connections without credentials, by address
 };
 
 // One peer. Everything below runs on its strand; at most one read and one write are in flight.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(Socket socket, Shared& shared)
-      : shared_(shared), socket_(std::move(socket)), watchdog_(socket_.get_executor()) {
+  Connection(Socket socket, asio::ip::address address, Shared& shared)
+      : shared_(shared),
+        socket_(std::move(socket)),
+        address_(std::move(address)),
+        watchdog_(socket_.get_executor()) {
     if (shared_.tls) tls_.emplace(socket_, *shared_.tls);
   }
 
@@ -94,7 +112,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void parse();
   bool feed_parser(error_code& error);
   void greet_expectation();
+  bool has_unknown_coding() const;
   void refuse(const error_code& error);
+  void refuse(HttpResponse answer);
   AnswerForm form_of_request() const;
   void open_response_queue(AnswerForm form);
   void dispatch();
@@ -106,12 +126,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void linger();
   void retire();
   void close();
+  // It has shown credentials, or is gone.
+  void leave_strangers();
   void set_read_deadline(Duration from_now);
   void arm();
   void on_watchdog();
 
   Shared& shared_;
   Socket socket_;
+  const asio::ip::address address_;
+  bool stranger_ = true;
   std::optional<asio::ssl::stream<Socket&>> tls_;
   Timer watchdog_;
   Instant watchdog_at_ = kNever;
@@ -146,6 +170,19 @@ void Shared::forget(const Connection* connection) {
   if (connections.empty()) gone.notify_all();
 }
 
+bool Shared::admit_stranger(const asio::ip::address& address) {
+  std::size_t& count = strangers[address];
+  if (count >= limits.strangers_per_address_max) return false;
+  ++count;
+  return true;
+}
+
+void Shared::forget_stranger(const asio::ip::address& address) {
+  const std::lock_guard lock(mutex);
+  const auto found = strangers.find(address);
+  if (found != strangers.end() && --found->second == 0) strangers.erase(found);
+}
+
 std::vector<std::shared_ptr<Connection>> Shared::everyone() {
   const std::lock_guard lock(mutex);
   std::vector<std::shared_ptr<Connection>> all;
@@ -175,6 +212,7 @@ void Connection::handshake() {
     }
     if (error || self->closed_) return self->close();
     self->user_ = user_of(self->tls_->native_handle());
+    if (!self->user_.name.empty()) self->leave_strangers();
     self->parse();
   });
 }
@@ -212,6 +250,8 @@ void Connection::parse() {
   if (closed_ || response_queue_ || lingering_) return;
   error_code error;
   const bool complete = feed_parser(error);
+  if (has_unknown_coding())
+    return refuse(status_response(501, "NotImplemented", "Unsupported transfer encoding"));
   if (error) return refuse(error);
   if (complete) return dispatch();
   if (retired_ && !parser_ && in_.empty()) return close();
@@ -256,6 +296,14 @@ void Connection::greet_expectation() {
   write();
 }
 
+// Anything but "chunked" alone: the body would be read as what it is not.
+bool Connection::has_unknown_coding() const {
+  if (!parser_ || !parser_->is_header_done()) return false;
+  const auto [first, last] = parser_->get().equal_range(http::field::transfer_encoding);
+  if (first == last) return false;
+  return std::next(first) != last || !boost::beast::iequals(first->value(), "chunked");
+}
+
 void Connection::refuse(const error_code& error) {
   HttpResponse answer;
   if (error == http::error::body_limit)
@@ -266,6 +314,10 @@ void Connection::refuse(const error_code& error) {
         431, "BadRequest", "the request header is larger than " + std::to_string(kHeaderBytesMax) + " bytes");
   else
     answer = status_response(400, "BadRequest", "the request is not HTTP/1.1: " + error.message());
+  refuse(std::move(answer));
+}
+
+void Connection::refuse(HttpResponse answer) {
   in_.clear();
   open_response_queue({.keep_alive = false});
   response_queue_->respond(std::move(answer));
@@ -288,10 +340,22 @@ void Connection::open_response_queue(AnswerForm form) {
   });
 }
 
+void Connection::leave_strangers() {
+  if (std::exchange(stranger_, false)) shared_.forget_stranger(address_);
+}
+
 void Connection::dispatch() {
+  if (!tls_) leave_strangers();
   const AnswerForm form = form_of_request();
   auto message = parser_->release();
   open_response_queue(form);
+  const auto origin = message[http::field::origin];
+  if (!tls_ && is_foreign_origin({origin.data(), origin.size()})) {
+    response_queue_->respond(
+        status_response(403, "Forbidden",
+                        "requests of other origins are refused where every request is the administrator's"));
+    return drain();
+  }
   Result<Target> target = parse_target({message.target().data(), message.target().size()});
   if (!target) {
     response_queue_->respond(status_response(400, "BadRequest", target.error().message()));
@@ -401,6 +465,7 @@ void Connection::close() {
   watchdog_.cancel();
   socket_.close(ignored);
   if (response_queue_) response_queue_->close();
+  leave_strangers();
   shared_.forget(this);
 }
 
@@ -424,8 +489,11 @@ void Connection::on_watchdog() {
   const Instant now = std::chrono::steady_clock::now();
   if (now < watchdog_at_) return;
   watchdog_at_ = kNever;
-  if (now >= std::min(read_deadline_, write_deadline_)) return close();
-  arm();
+  if (now < std::min(read_deadline_, write_deadline_)) return arm();
+  if (now >= write_deadline_ && response_queue_ && response_queue_->is_stream())
+    log(LogLevel::Warning, "a watch was cut: its peer takes nothing",
+        {{"user", user_.name}, {"seconds", std::to_string(shared_.limits.stall_timeout.whole_seconds())}});
+  close();
 }
 
 }  // namespace
@@ -513,10 +581,14 @@ void Transport::Pool::accept() {
 }
 
 void Transport::Pool::admit(Socket socket) {
-  const auto connection = std::make_shared<Connection>(std::move(socket), shared_);
+  error_code gone;
+  const asio::ip::address address = socket.remote_endpoint(gone).address();
+  if (gone) return;
+  const auto connection = std::make_shared<Connection>(std::move(socket), address, shared_);
   {
     const std::lock_guard lock(shared_.mutex);
     if (stopping_ || shared_.connections.size() >= shared_.limits.connections_max) return;
+    if (!shared_.admit_stranger(address)) return;
     shared_.connections.emplace(connection.get(), connection);
   }
   connection->start();
