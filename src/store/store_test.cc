@@ -3,11 +3,12 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <fstream>
+#include <mutex>
 
 #include "store/disk.h"
 #include "store/simulated_disk.h"
@@ -360,7 +361,11 @@ TEST(Store, WritesGoOnWithoutBeingAskedOnceThereIsRoom) {
   EXPECT_FALSE(store->health().ok());
   disk.fill(false);
   constexpr int kLooksMax = 2'000;
-  for (int i = 0; i < kLooksMax && !store->health().ok(); ++i) ::usleep(10'000);
+  std::mutex mutex;
+  std::condition_variable never;
+  std::unique_lock lock(mutex);
+  for (int i = 0; i < kLooksMax && !store->health().ok(); ++i)
+    never.wait_for(lock, std::chrono::milliseconds(10));
   EXPECT_TRUE(store->health().ok());
 }
 
