@@ -53,12 +53,18 @@ class HttpExchange {
   // Queues one chunk. False when the peer has gone or when more than kStreamBufferBytesMax wait unsent:
   // the stream is then closed and the caller stops.
   virtual bool send(std::string chunk) = 0;
+  // Fewer than kStreamFillBytes wait unsent, or the peer has gone. A sender of much asks before each chunk.
+  virtual bool has_room() const { return true; }
+  // Calls `callback` once when there is room; at once if there is. It must only hand over. A stream that
+  // closes forgets it.
+  virtual void on_room(std::function<void()> callback) { callback(); }
   virtual void end_stream() = 0;
   // Called once, when the peer has gone or the stream was closed; at once if that already happened.
   virtual void on_close(std::function<void()> callback) = 0;
 };
 
 inline constexpr std::size_t kStreamBufferBytesMax = 8u << 20;
+inline constexpr std::size_t kStreamFillBytes = 256u << 10;
 inline constexpr std::size_t kBodyBytesMax = 3u << 20;  // larger bodies are answered 413
 
 class HttpHandler {

@@ -1,12 +1,18 @@
 #include "server/watch_stream.h"
 
+#include "base/log.h"
 #include "server/serialization.h"
 
 namespace berth::server {
 namespace {
 
+constexpr int kWatchTriesMax = 8;
+
 std::string frame(std::string_view type, const std::string& object) {
-  std::string line = "{\"type\":\"";
+  constexpr std::size_t kFrameBytes = 40;  // what is around them, here and in a chunk
+  std::string line;
+  line.reserve(type.size() + object.size() + kFrameBytes);
+  line = "{\"type\":\"";
   return line.append(type).append("\",\"object\":").append(object).append("}\n");
 }
 
@@ -23,60 +29,190 @@ WatchStream::WatchStream(const Registry& registry, ObjectTarget target, ListOpti
   const Time now = registry_.dependencies().clock.monotonic();
   ends_at_ = now + Duration::seconds(options_.timeout_s > 0 ? options_.timeout_s : kWatchTimeoutDefaultS);
   bookmark_at_ = now + Duration::seconds(kBookmarkPeriodS);
+  future_until_ = now + Duration::seconds(kFutureVersionWaitS);
+}
+
+bool WatchStream::set_out() {
+  const store::Store& store = registry_.store();
+  const store::Revision from = options_.version.value_or(0);
+  {
+    const std::lock_guard lock(mutex_);
+    ahead_ = from > store.revision();
+  }
+  const bool wants_state = options_.send_initial_events.value_or(from == 0);
+  if (wants_state && from > store.revision()) {
+    refuse(too_large_version(from, store.revision()));
+    return false;
+  }
+  position_ = from == 0 ? store.revision() : from;
+  if (wants_state) {
+    state_ = store.open_cursor(resource(), target_.ns);
+    position_ = state_->revision();
+  }
+  return true;
 }
 
 void WatchStream::start() {
   exchange_->begin_stream(200, {{"Content-Type", "application/json"}});
-  store::Revision from = options_.version.value_or(0);
-  // sendInitialEvents=false asks for news only, also without a version.
-  const bool only_news = options_.send_initial_events == false;
-  if (from == 0 && only_news) from = registry_.store().revision();
-  if (from == 0 || options_.send_initial_events == true) {
-    const auto sent = send_state();
-    if (!sent) return;
-    from = *sent;
+  if (!set_out()) return close();
+  // Only for its calls: the events themselves are read from the window, behind position_. The window lacks
+  // what was newest a moment ago only when it holds next to nothing.
+  for (int tries = 0; tries < kWatchTriesMax; ++tries) {
+    auto handle = registry_.store().watch(resource(), registry_.store().revision(), *this);
+    if (!handle) continue;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!closed_) handle_ = std::move(handle).value();
+    }
+    return post_turn();
   }
-  auto handle = registry_.store().watch(storage_resource(*target_.resource), from, *this);
-  if (!handle) {
-    const std::string text = "too old resource version: " + std::to_string(from) + " (" +
-                             std::to_string(registry_.store().oldest_watchable()) + ")";
-    exchange_->send(frame("ERROR", to_string(expired(text).to_json())));
-    exchange_->end_stream();
-    return;
-  }
-  const std::lock_guard lock(mutex_);
-  if (!closed_) handle_ = std::move(handle).value();
+  overtaken();
+  close();
 }
 
 void WatchStream::on_events(std::span<const store::EventPtr> events, store::Revision progress) {
-  bool wake = false;
-  {
-    const std::lock_guard lock(mutex_);
-    if (closed_) return;
-    progress_ = progress;
-    for (const store::EventPtr& event : events) {
-      const store::Key& key = event->object->key;
-      const bool elsewhere = (!target_.ns.empty() && key.ns != target_.ns) ||
-                             (!target_.name.empty() && key.name != target_.name);
-      if (!elsewhere) queue_.push_back(event);
-    }
-    overrun_ |= queue_.size() > kWatchQueueEventsMax;
-    wake = !queue_.empty() && !draining_;
-    draining_ |= wake;
-  }
-  if (wake) registry_.dependencies().executor.post([self = shared_from_this()] { self->drain(); });
+  bool concerned = false;
+  for (const store::EventPtr& event : events) concerned |= concerns(event->object->key);
+  if (concerned) return wake();
+  // A watch at rest has sent what concerns it, so its position follows the others' events.
+  const std::lock_guard lock(mutex_);
+  if (!taking_turns_) skipped_to_ = progress;
 }
 
 bool WatchStream::tick(Time now) {
-  if (closed()) return false;
-  const bool over = now >= ends_at_;
-  if (options_.bookmarks && (over || now >= bookmark_at_)) {
-    bookmark_at_ = now + Duration::seconds(kBookmarkPeriodS);
-    send_bookmark(false);
+  bool stuck = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return false;
+    ending_ = now >= ends_at_;
+    const bool due = options_.bookmarks && (ending_ || now >= bookmark_at_);
+    if (due) bookmark_at_ = now + Duration::seconds(kBookmarkPeriodS);
+    bookmark_due_ |= due;
+    stuck = ending_ && full_;
+    const bool waited = ahead_ && now >= future_until_;
+    if (!ending_ && !bookmark_due_ && !waited) return true;
   }
-  if (!over) return true;
-  close();
-  return false;
+  if (stuck)
+    close();
+  else
+    wake();
+  return !closed();
+}
+
+void WatchStream::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    news_ = true;
+    if (closed_ || std::exchange(taking_turns_, true)) return;
+  }
+  post_turn();
+}
+
+void WatchStream::post_turn() {
+  if (auto self = weak_from_this().lock())
+    registry_.dependencies().executor.post([self = std::move(self)] { self->take_turn(); });
+}
+
+void WatchStream::take_turn() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    news_ = false;
+    full_ = false;
+    position_ = std::max(position_, skipped_to_);
+  }
+  Turn turn = state_ ? send_state() : send_events();
+  if (turn == Turn::Idle) turn = come_to_rest();
+  switch (turn) {
+    case Turn::More:
+      return post_turn();
+    case Turn::Full: {
+      {
+        const std::lock_guard lock(mutex_);
+        full_ = true;
+      }
+      return exchange_->on_room([weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->post_turn();
+      });
+    }
+    case Turn::Ended:
+      return close();
+    case Turn::Idle:
+      return;
+  }
+}
+
+bool WatchStream::concerns(const store::Key& key) const {
+  return (target_.ns.empty() || key.ns == target_.ns) && (target_.name.empty() || key.name == target_.name);
+}
+
+WatchStream::Turn WatchStream::send_state() {
+  if (registry_.store().oldest_watchable() > position_) return overtaken();
+  for (std::size_t seen = 0; seen < kWatchTurnMax; ++seen) {
+    if (!exchange_->has_room()) return Turn::Full;
+    const store::ObjectPtr object = state_->next();
+    if (!object) {
+      state_.reset();
+      if (options_.bookmarks && (options_.send_initial_events == true || options_.version))
+        send_bookmark(true);
+      return Turn::More;
+    }
+    if (matches_ && !matches_(*object)) continue;
+    if (!exchange_->send(frame("ADDED", shown(object)))) return Turn::Ended;
+  }
+  return Turn::More;
+}
+
+WatchStream::Turn WatchStream::send_events() {
+  const Result<store::EventPage> page = registry_.store().events(resource(), position_, kWatchTurnMax);
+  if (!page) return overtaken();
+  for (const store::EventPtr& event : page->events) {
+    if (!exchange_->has_room()) return Turn::Full;
+    if (concerns(event->object->key) && !send(*event)) return Turn::Ended;
+    position_ = event->object->revision;
+  }
+  position_ = std::max(position_, page->through);
+  return page->events.empty() ? Turn::Idle : Turn::More;
+}
+
+// Everything has been sent. Nothing is left to do unless there was news meanwhile.
+WatchStream::Turn WatchStream::come_to_rest() {
+  const store::Revision newest = registry_.store().revision();
+  const bool ahead = position_ > newest;
+  if (ahead && registry_.dependencies().clock.monotonic() >= future_until_)
+    return refuse(too_large_version(position_, newest));
+  bool bookmark = false;
+  bool ending = false;
+  {
+    const std::lock_guard lock(mutex_);
+    ahead_ = ahead;
+    bookmark = std::exchange(bookmark_due_, false) && !ahead;
+    ending = ending_;
+  }
+  if (bookmark) send_bookmark(false);
+  if (ending) return Turn::Ended;
+  const std::lock_guard lock(mutex_);
+  if (news_) return Turn::More;
+  taking_turns_ = false;
+  return Turn::Idle;
+}
+
+WatchStream::Turn WatchStream::refuse(const ApiStatus& status) {
+  exchange_->send(frame("ERROR", to_string(status.to_json())));
+  return Turn::Ended;
+}
+
+// A watch that begins behind the window is told so; one that was overtaken read too slowly.
+WatchStream::Turn WatchStream::overtaken() {
+  const store::Revision oldest = registry_.store().oldest_watchable();
+  if (options_.version.value_or(0) != position_)
+    log(LogLevel::Warning, "a watch was cut: more happened than is kept before its peer had read it",
+        {{"resource", resource()},
+         {"namespace", target_.ns},
+         {"version", std::to_string(position_)},
+         {"oldest_version", std::to_string(oldest)}});
+  return refuse(expired("too old resource version: " + std::to_string(position_) + " (" +
+                        std::to_string(oldest) + ")"));
 }
 
 void WatchStream::close() {
@@ -86,7 +222,6 @@ void WatchStream::close() {
     if (closed_) return;
     closed_ = true;
     handle = std::move(handle_);
-    queue_.clear();
   }
   exchange_->end_stream();
 }
@@ -94,39 +229,6 @@ void WatchStream::close() {
 bool WatchStream::closed() const {
   const std::lock_guard lock(mutex_);
   return closed_;
-}
-
-std::optional<store::Revision> WatchStream::send_state() {
-  store::ListQuery query;
-  query.resource = storage_resource(*target_.resource);
-  query.ns = target_.ns;
-  query.accept = matches_;
-  const Result<store::ListPage> page = registry_.store().list(query);
-  if (!page) return std::nullopt;
-  for (const store::ObjectPtr& object : page->objects)
-    if (!exchange_->send(frame("ADDED", shown(object)))) return std::nullopt;
-  {
-    const std::lock_guard lock(mutex_);
-    progress_ = page->revision;
-  }
-  const bool announces_end = options_.bookmarks && (options_.send_initial_events == true || options_.version);
-  if (announces_end) send_bookmark(true);
-  return page->revision;
-}
-
-void WatchStream::drain() {
-  for (;;) {
-    std::deque<store::EventPtr> events;
-    {
-      const std::lock_guard lock(mutex_);
-      draining_ = !overrun_ && !queue_.empty() && !closed_;
-      if (draining_) events.swap(queue_);
-      if (!draining_ && !overrun_) return;
-    }
-    if (events.empty()) return close();
-    for (const store::EventPtr& event : events)
-      if (!send(*event)) return close();
-  }
 }
 
 bool WatchStream::send(const store::Event& event) {
@@ -159,15 +261,9 @@ std::string WatchStream::shown(const store::ObjectPtr& object) {
 }
 
 void WatchStream::send_bookmark(bool ends_initial_events) {
-  store::Revision progress = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!queue_.empty() || draining_) return;
-    progress = progress_;
-  }
-  if (progress == 0) return;
+  if (position_ == 0) return;
   Json metadata =
-      Json::object({{"resourceVersion", std::to_string(progress)}, {"creationTimestamp", Json()}});
+      Json::object({{"resourceVersion", std::to_string(position_)}, {"creationTimestamp", Json()}});
   if (ends_initial_events) metadata["annotations"] = Json::object({{"k8s.io/initial-events-end", "true"}});
   const bool partial = rendering_.form != Form::Object;
   const Json object =

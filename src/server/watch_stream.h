@@ -1,11 +1,13 @@
 // One open watch: the state at its start, then every event after it, as lines of JSON.
 //
-// Owner: WatchHub. Events come on the committer's thread into a bounded queue; a pool thread turns them into
-// lines. Source: the watch events and bookmarks of k8s.io/apiserver; texts observed.
+// Owner: WatchHub. The committer's thread only says that there is news. Pool threads, one at a time, make
+// lines while the peer takes them: of the state from a cursor, of events from the store's window. So a watch
+// keeps a position and at most kStreamFillBytes of unsent lines and one more, whatever there is to send; one
+// that the window has overtaken is cut, and that is logged. Source: the watch events and bookmarks of
+// k8s.io/apiserver; texts observed.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,10 +23,12 @@
 
 namespace berth::server {
 
-inline constexpr std::size_t kWatchQueueEventsMax =
-    50'000;  // undelivered events of one watch; more closes it
+// Objects or events that one turn on a pool thread looks at; then others have theirs.
+inline constexpr std::size_t kWatchTurnMax = 256;
 inline constexpr std::int64_t kBookmarkPeriodS = 60;
 inline constexpr std::int64_t kWatchTimeoutDefaultS = 1800;
+// How long a version beyond the newest is waited for. Source: blockTimeout of the reference's watch cache.
+inline constexpr std::int64_t kFutureVersionWaitS = 3;
 
 class WatchStream final : public store::WatchSink, public std::enable_shared_from_this<WatchStream> {
  public:
@@ -39,16 +43,29 @@ class WatchStream final : public store::WatchSink, public std::enable_shared_fro
   void close();
 
  private:
+  // What a turn came to: there is more; nothing more now; the peer has no room; the stream has ended.
+  enum class Turn { More, Idle, Full, Ended };
+
   bool closed() const;
-  // The revision of the state that was sent; nothing when the stream broke.
-  std::optional<store::Revision> send_state();
-  void drain();
+  bool concerns(const store::Key& key) const;
+  // Decides what is sent first. False when the request ends with its refusal.
+  bool set_out();
+  void wake();
+  void post_turn();
+  void take_turn();
+  Turn send_state();
+  Turn send_events();
+  Turn come_to_rest();
+  // The last event of the stream.
+  Turn refuse(const ApiStatus& status);
+  Turn overtaken();
   bool send(const store::Event& event);
   // What a watcher with a selector sees of an object that left its selection: the state before, the version
   // after.
   static store::ObjectPtr left_behind(const store::Event& event);
   std::string shown(const store::ObjectPtr& object);
   void send_bookmark(bool ends_initial_events);
+  std::string resource() const { return storage_resource(*target_.resource); }
 
   const Registry& registry_;
   const ObjectTarget target_;
@@ -56,14 +73,21 @@ class WatchStream final : public store::WatchSink, public std::enable_shared_fro
   const Rendering rendering_;
   const Matcher matches_;
   const std::shared_ptr<HttpExchange> exchange_;
-  Time ends_at_, bookmark_at_;
-  bool columns_sent_ = false;  // only the sender's
+  Time ends_at_, bookmark_at_, future_until_;
+
+  // Only of the turn under way.
+  std::unique_ptr<store::Cursor> state_;  // what is left of the state at the start
+  store::Revision position_ = 0;          // everything up to here has been sent
+  bool columns_sent_ = false;
 
   mutable std::mutex mutex_;
-  std::deque<store::EventPtr> queue_;
-  store::Revision progress_ = 0;
-  bool draining_ = false;
-  bool overrun_ = false;
+  store::Revision skipped_to_ = 0;  // no event up to here concerns this watch, but for those already sent
+  bool taking_turns_ = true;        // also while the peer has no room
+  bool news_ = false;               // a turn that comes to rest has to look again
+  bool bookmark_due_ = false;
+  bool ending_ = false;  // its time is over
+  bool full_ = false;
+  bool ahead_ = false;  // of every version there is
   bool closed_ = false;
   std::unique_ptr<store::WatchHandle> handle_;
 };

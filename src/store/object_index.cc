@@ -84,6 +84,20 @@ class Walk {
   Undone::const_iterator until_;
 };
 
+class StateCursor final : public Cursor {
+ public:
+  StateCursor(std::shared_ptr<const CowTable> table, Revision revision, const ListQuery& query)
+      : table_(std::move(table)), revision_(revision), walk_(*table_, nothing_undone_, query) {}
+  ObjectPtr next() override { return walk_.next(); }
+  Revision revision() const override { return revision_; }
+
+ private:
+  const std::shared_ptr<const CowTable> table_;
+  const Revision revision_;
+  const Undone nothing_undone_;
+  Walk walk_;
+};
+
 }  // namespace
 
 Status ObjectIndex::load(std::vector<ObjectPtr> objects, Revision revision) {
@@ -215,21 +229,35 @@ Result<ListPage> ObjectIndex::list(const ListQuery& query) const {
   return page;
 }
 
-Result<ObjectIndex::Backlog> ObjectIndex::events_behind(std::string_view resource, Revision from) const {
+std::unique_ptr<Cursor> ObjectIndex::open_cursor(std::string_view resource, std::string_view ns) const {
+  ListQuery query;
+  query.resource = resource;
+  query.ns = ns;
+  Result<Snapshot> newest = snapshot(query);
+  BERTH_ASSERT(newest.ok(), "the newest state can always be read");
+  return std::make_unique<StateCursor>(std::move(newest->table), newest->revision, query);
+}
+
+Result<EventPage> ObjectIndex::events_behind(std::string_view resource, Revision from,
+                                             std::size_t limit) const {
   std::shared_lock lock(mutex_);
   TRY(check_kept(from));
-  Backlog backlog;
-  backlog.revision = revision();
+  EventPage page;
+  const auto take = [&](auto kept, auto end, auto event_of) {
+    for (; kept != end && page.events.size() < limit; ++kept) page.events.push_back(event_of(*kept));
+    page.more = kept != end;
+  };
   if (resource.empty()) {
-    const auto first =
-        first_behind(window_, from, [](const WindowEvent& kept) { return kept.event->object->revision; });
-    for (auto kept = first; kept != window_.end(); ++kept) backlog.events.push_back(kept->event);
+    const auto event_of = [](const WindowEvent& kept) { return kept.event; };
+    take(first_behind(window_, from, [](const WindowEvent& kept) { return kept.event->object->revision; }),
+         window_.end(), event_of);
   } else if (const ResourceIndex* found = resource_index(resource)) {
-    const auto first =
-        first_behind(found->events, from, [](const EventPtr& event) { return event->object->revision; });
-    backlog.events.assign(first, found->events.end());
+    const auto event_of = [](const EventPtr& event) { return event; };
+    take(first_behind(found->events, from, [](const EventPtr& event) { return event->object->revision; }),
+         found->events.end(), event_of);
   }
-  return backlog;
+  page.through = page.more ? page.events.back()->object->revision : revision();
+  return page;
 }
 
 }  // namespace berth::store

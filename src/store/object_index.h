@@ -42,13 +42,9 @@ class ObjectIndex {
   Revision oldest_watchable() const;
   std::size_t count(std::string_view resource) const;
 
-  // The kept events of `resource` (empty: all) behind `from`, up to `revision`.
-  struct Backlog {
-    std::vector<EventPtr> events;
-    Revision revision = 0;
-  };
-  // Gone when some are no longer kept. Cost: what it returns.
-  Result<Backlog> events_behind(std::string_view resource, Revision from) const;
+  std::unique_ptr<Cursor> open_cursor(std::string_view resource, std::string_view ns) const;
+  // Cost: what it returns.
+  Result<EventPage> events_behind(std::string_view resource, Revision from, std::size_t limit) const;
 
  private:
   struct ResourceIndex {

@@ -68,6 +68,12 @@ class CommittingStore final : public Store {
 
   ObjectPtr get(const Key& key) const override { return index_.get(key); }
   Result<ListPage> list(const ListQuery& query) const override { return index_.list(query); }
+  std::unique_ptr<Cursor> open_cursor(std::string_view resource, std::string_view ns) const override {
+    return index_.open_cursor(resource, ns);
+  }
+  Result<EventPage> events(std::string_view resource, Revision from, std::size_t limit) const override {
+    return index_.events_behind(resource, from, limit);
+  }
   Revision revision() const override { return index_.revision(); }
   Revision oldest_watchable() const override { return index_.oldest_watchable(); }
   std::size_t count(std::string_view resource) const override { return index_.count(resource); }

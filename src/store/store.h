@@ -107,6 +107,24 @@ struct ListPage {
   std::size_t remaining = 0;  // behind this page; 0 when `accept` is set
 };
 
+// One state of a resource, read object by object in order of ns, then name. Holds that state without a copy:
+// versions replaced since then live on until it is destroyed. One reader at a time; may outlive the store.
+class Cursor {
+ public:
+  virtual ~Cursor() = default;
+  // Null at the end.
+  virtual ObjectPtr next() = 0;
+  // The state that it shows.
+  virtual Revision revision() const = 0;
+};
+
+// Kept events of a resource, by revision.
+struct EventPage {
+  std::vector<EventPtr> events;
+  Revision through = 0;  // every event up to here is on this page or an earlier one; may lie before `from`
+  bool more = false;
+};
+
 struct StoreOptions {
   std::string directory;                      // empty: in memory only
   std::size_t watch_window_events = 100'000;  // events kept for watches and old lists
@@ -134,6 +152,11 @@ class Store {
   virtual ObjectPtr get(const Key& key) const = 0;
   // Gone when `at` has left the window; Invalid when it lies in the future.
   virtual Result<ListPage> list(const ListQuery& query) const = 0;
+  // The newest state of a resource; `ns` empty: of all namespaces. Cost: a pointer.
+  virtual std::unique_ptr<Cursor> open_cursor(std::string_view resource, std::string_view ns) const = 0;
+  // At most `limit` events of `resource` (empty: of every resource) behind `from`, which may lie in the
+  // future. Gone when some are no longer kept.
+  virtual Result<EventPage> events(std::string_view resource, Revision from, std::size_t limit) const = 0;
   // Delivers all events of `resource` (empty: of every resource) with a revision above `from`.
   // Gone when they are no longer kept. A future revision waits silently.
   virtual Result<std::unique_ptr<WatchHandle>> watch(std::string resource, Revision from,

@@ -325,5 +325,35 @@ TEST(Store, TakesWritesFromInsideACallbackInTurn) {
   EXPECT_EQ(order, (std::vector<Revision>{1, 2}));
 }
 
+TEST(Store, ACursorReadsOneStateWhateverIsWritten) {
+  const auto store = opened({.synchronous = true});
+  for (const char* name : {"a", "b", "c"}) EXPECT_TRUE(store->write(create(pod(name))).ok());
+  EXPECT_TRUE(store->write(create(pod("x", "other"))).ok());
+  const std::unique_ptr<Cursor> cursor = store->open_cursor("pods", "default");
+  EXPECT_EQ(cursor->revision(), 4u);
+  EXPECT_EQ(cursor->next()->key.name, "a");
+  EXPECT_TRUE(store->write(remove(pod("b"))).ok());
+  EXPECT_TRUE(store->write(update(pod("c"))).ok());
+  EXPECT_TRUE(store->write(create(pod("d"))).ok());
+  EXPECT_EQ(cursor->next()->key.name, "b");
+  EXPECT_EQ(cursor->next()->revision, 3u);
+  EXPECT_EQ(cursor->next(), nullptr);
+}
+
+TEST(Store, EventsAreReadInPages) {
+  const auto store = opened({.watch_window_events = 4, .synchronous = true});
+  for (const char* name : {"a", "b", "c", "d", "e"}) EXPECT_TRUE(store->write(create(pod(name))).ok());
+  EXPECT_EQ(store->events("pods", 0, 2).error().code(), ErrorCode::Gone);
+  const EventPage first = store->events("pods", 1, 3).value();
+  ASSERT_EQ(first.events.size(), 3u);
+  EXPECT_TRUE(first.more);
+  EXPECT_EQ(first.through, 4u);
+  const EventPage rest = store->events("", first.through, 3).value();
+  ASSERT_EQ(rest.events.size(), 1u);
+  EXPECT_FALSE(rest.more);
+  EXPECT_EQ(store->events("nodes", 2, 3)->through, 5u);
+  EXPECT_TRUE(store->events("pods", 99, 3)->events.empty()) << "the future is silent";
+}
+
 }  // namespace
 }  // namespace berth::store

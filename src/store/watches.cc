@@ -1,6 +1,7 @@
 #include "store/watches.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace berth::store {
 
@@ -72,9 +73,10 @@ Result<std::unique_ptr<WatchHandle>> Watches::add(const ObjectIndex& index, std:
   watch->sink = &sink;
   // One step for the committer: a commit is either in the backlog or finds the watch registered.
   std::lock_guard lock(registry_->mutex);
-  ObjectIndex::Backlog backlog = TRY(index.events_behind(watch->resource, from));
+  constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  EventPage backlog = TRY(index.events_behind(watch->resource, from, kAll));
   watch->backlog = std::move(backlog.events);
-  watch->backlog_revision = backlog.revision;
+  watch->backlog_revision = backlog.through;
   watch->delivered = from;
   registry_->watches.push_back(watch);
   registry_->new_watches.push_back(watch);

@@ -2,14 +2,19 @@
 
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "base/json.h"
+#include "base/log.h"
 
 namespace berth::server {
 namespace {
 
 // Small pieces are joined up to this size, so that a burst of watch events costs one write.
 constexpr std::size_t kJoinBytesMax = 16u << 10;
+
+// A sender that waits for room goes on when no more than this waits: it then has something to do.
+constexpr std::size_t kRoomAgainBytes = kStreamFillBytes / 2;
 
 struct Phrase {
   int status;
@@ -157,6 +162,8 @@ bool ResponseQueue::send(std::string chunk) {
   if (unsent_ + chunk.size() > kStreamBufferBytesMax) {
     stage_ = Stage::Cut;
     awake_ = true;
+    log(LogLevel::Warning, "a watch was cut: its peer reads too slowly",
+        {{"unsent_bytes", std::to_string(unsent_)}});
     wake_();  // also when a write is under way: that write is what does not get through
     return false;
   }
@@ -167,6 +174,22 @@ bool ResponseQueue::send(std::string chunk) {
   push(std::move(chunk));
   notify();
   return true;
+}
+
+bool ResponseQueue::has_room() const {
+  const std::lock_guard lock(mutex_);
+  return room_left();
+}
+
+void ResponseQueue::on_room(std::function<void()> callback) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!room_left()) {
+      room_callback_ = std::move(callback);
+      return;
+    }
+  }
+  callback();
 }
 
 void ResponseQueue::finish_stream() {
@@ -220,8 +243,14 @@ ResponseQueue::Next ResponseQueue::next(std::string& bytes) {
 }
 
 void ResponseQueue::sent(std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
-  unsent_ -= bytes;
+  std::function<void()> callback;
+  {
+    const std::lock_guard lock(mutex_);
+    unsent_ -= bytes;
+    if (unsent_ > kRoomAgainBytes) return;
+    callback = std::exchange(room_callback_, nullptr);
+  }
+  if (callback) callback();
 }
 
 bool ResponseQueue::is_cut() const {
@@ -252,6 +281,7 @@ void ResponseQueue::close() {
     closed_ = true;
     wake_ = nullptr;
     bytes_.clear();
+    room_callback_ = nullptr;
     callback = std::move(callback_);
   }
   if (callback) callback();

@@ -38,6 +38,8 @@ class ResponseQueue {
   void respond(HttpResponse response);
   void begin_stream(int status, const Headers& headers);
   bool send(std::string chunk);
+  bool has_room() const;
+  void on_room(std::function<void()> callback);
   void end_stream();
   void on_close(std::function<void()> callback);
   // The handler let go of the exchange: an unanswered request gets a 500, an unfinished stream is cut.
@@ -67,6 +69,7 @@ class ResponseQueue {
   void push(std::string bytes);
   void notify();
   void finish_stream();
+  bool room_left() const { return closed_ || stage_ != Stage::Streaming || unsent_ < kStreamFillBytes; }
 
   mutable std::mutex mutex_;
   AnswerForm form_;
@@ -80,6 +83,7 @@ class ResponseQueue {
   std::deque<std::string> bytes_;
   std::size_t unsent_ = 0;
   std::function<void()> callback_;
+  std::function<void()> room_callback_;
 };
 
 // What a handler holds; dropping it unanswered is noticed.
@@ -94,6 +98,8 @@ class Exchange final : public HttpExchange {
   void respond(HttpResponse response) override { response_queue_->respond(std::move(response)); }
   void begin_stream(int status, Headers headers) override { response_queue_->begin_stream(status, headers); }
   bool send(std::string chunk) override { return response_queue_->send(std::move(chunk)); }
+  bool has_room() const override { return response_queue_->has_room(); }
+  void on_room(std::function<void()> callback) override { response_queue_->on_room(std::move(callback)); }
   void end_stream() override { response_queue_->end_stream(); }
   void on_close(std::function<void()> callback) override { response_queue_->on_close(std::move(callback)); }
 

@@ -425,8 +425,11 @@ void Connection::on_watchdog() {
   const Instant now = std::chrono::steady_clock::now();
   if (now < watchdog_at_) return;
   watchdog_at_ = kNever;
-  if (now >= std::min(read_deadline_, write_deadline_)) return close();
-  arm();
+  if (now < std::min(read_deadline_, write_deadline_)) return arm();
+  if (now >= write_deadline_ && response_queue_ && response_queue_->is_stream())
+    log(LogLevel::Warning, "a watch was cut: its peer takes nothing",
+        {{"user", user_.name}, {"seconds", std::to_string(shared_.limits.stall_timeout.whole_seconds())}});
+  close();
 }
 
 }  // namespace
