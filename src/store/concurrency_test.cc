@@ -75,7 +75,7 @@ void run_everything(Store& store) {
 }
 
 TEST(StoreConcurrency, EverythingAtOnceInMemory) {
-  auto store = open_store({.watch_window_events = kWindowEvents}).value();
+  auto store = open_store({.watch_window_events = kWindowEvents, .first_revision = 0}).value();
   run_everything(*store);
 }
 

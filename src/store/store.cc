@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/clock.h"
 #include "store/commit_builder.h"
 #include "store/disk.h"
 #include "store/object_index.h"
@@ -44,6 +45,8 @@ class CommittingStore final : public Store {
     if (log_) {
       SqliteLog::Contents contents = TRY(log_->load());
       TRY(index_.load(std::move(contents.objects), contents.revision));
+    } else {
+      TRY(index_.load({}, first_revision()));
     }
     if (!options_.synchronous) committer_ = std::thread([this] { run(); });
     return {};
@@ -94,6 +97,11 @@ class CommittingStore final : public Store {
   }
 
  private:
+  Revision first_revision() const {
+    if (options_.first_revision) return *options_.first_revision;
+    return options_.synchronous ? 0 : static_cast<Revision>(SystemClock().now().micros());
+  }
+
   // A write submitted from inside a callback waits until the one at hand is finished.
   void commit_inline() {
     if (std::exchange(committing_, true)) return;

@@ -132,6 +132,9 @@ struct StoreOptions {
   std::size_t batch_writes_max = 1'024;       // writes of one group commit
   std::size_t log_bytes_max =
       16 * 1024 * 1024;  // of the journal's write-ahead log before it is tidied under load
+  // What a store in memory begins with. Absent: the microseconds since 1970, which an earlier one cannot have
+  // reached, so that its clients see that theirs is gone; 0 when synchronous.
+  std::optional<Revision> first_revision;
   // No thread: submit() decides and answers inline, each write a commit of its own. One thread only.
   bool synchronous = false;
 };

@@ -16,6 +16,7 @@ namespace berth::store {
 namespace {
 
 std::unique_ptr<Store> opened(StoreOptions options, Disk* disk = nullptr) {
+  if (!options.first_revision) options.first_revision = 0;
   Result<std::unique_ptr<Store>> store = open_store(std::move(options), disk);
   EXPECT_TRUE(store.ok()) << (store.ok() ? "" : store.error().text());
   return std::move(store).value();
@@ -323,6 +324,17 @@ TEST(Store, TakesWritesFromInsideACallbackInTurn) {
     order.push_back((*outer)->revision);
   });
   EXPECT_EQ(order, (std::vector<Revision>{1, 2}));
+}
+
+// A client of the earlier process then sees that its version is gone, not that it lies ahead.
+TEST(Store, EveryStoreInMemoryBeginsAboveAnyEarlierOne) {
+  Revision newest = 0;
+  for (int start = 0; start < 3; ++start) {
+    const auto store = open_store({}).value();
+    EXPECT_GT(store->revision(), newest);
+    EXPECT_EQ(store->oldest_watchable(), store->revision());
+    for (int i = 0; i < 5; ++i) newest = store->write(create(pod(std::to_string(i)))).value()->revision;
+  }
 }
 
 TEST(Store, ACursorReadsOneStateWhateverIsWritten) {

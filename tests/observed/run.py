@@ -52,7 +52,9 @@ class Served:
         self.scratch = tempfile.TemporaryDirectory(prefix="berth-observed-")
         kubeconfig = pathlib.Path(self.scratch.name, "kubeconfig")
         self.log = open(pathlib.Path(self.scratch.name, "log"), "w+")
-        command = [str(berth), part, "--in-memory", "--insecure", "--listen", "127.0.0.1:0",
+        # On disk: a store in memory begins above the version that the recordings take for one of the future.
+        data = pathlib.Path(self.scratch.name, "data")
+        command = [str(berth), part, "--data-dir", str(data), "--insecure", "--listen", "127.0.0.1:0",
                    "--kubeconfig", str(kubeconfig), *more_flags]
         if gates:
             command += ["--feature-gates", ",".join(gate + "=true" for gate in gates)]
