@@ -46,7 +46,7 @@ struct RuleContext {
 };
 
 // How metadata.name is checked.
-enum class NameRule { Subdomain, Label, Label1035, PathSegment };
+enum class NameRule { Subdomain, Label, PathSegment };
 
 struct KindRules {
   std::string_view group;

@@ -42,11 +42,6 @@ constexpr std::string_view kSubdomainRule =
     "start "
     "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-constexpr std::string_view k1035Rule =
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
-    "character, "
-    "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
-    "'[a-z]([-a-z0-9]*[a-z0-9])?')";
 constexpr std::string_view kLabelKeyRule =
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
     "character "
@@ -77,13 +72,6 @@ NameProblems dns_subdomain_problems(std::string_view text) {
   NameProblems problems;
   if (text.size() > kDnsSubdomainBytesMax) problems.push_back(too_long_problem(kDnsSubdomainBytesMax));
   if (!is_dns_subdomain(text)) problems.emplace_back(kSubdomainRule);
-  return problems;
-}
-
-NameProblems dns1035_label_problems(std::string_view text) {
-  NameProblems problems;
-  if (text.size() > kDnsLabelBytesMax) problems.push_back(too_long_problem(kDnsLabelBytesMax));
-  if (!is_dns_label(text) || is_digit(text.front())) problems.emplace_back(k1035Rule);
   return problems;
 }
 

@@ -23,8 +23,6 @@ inline constexpr std::size_t kLabelValueBytesMax = 63;
 NameProblems dns_label_problems(std::string_view text);
 // RFC 1123: "example.com"; the names of most objects.
 NameProblems dns_subdomain_problems(std::string_view text);
-// RFC 1035, which does not begin with a digit: the names of services.
-NameProblems dns1035_label_problems(std::string_view text);
 // "MyName" or "example.com/MyName": keys of labels, taints and annotations; condition types.
 NameProblems qualified_name_problems(std::string_view text);
 NameProblems label_value_problems(std::string_view text);

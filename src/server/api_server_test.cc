@@ -117,6 +117,40 @@ TEST_F(ApiServerTest, RefusesBadBodies) {
   }
 }
 
+struct Accepted {
+  const char* what;
+  const char* method;
+  const char* path;
+  const char* body;
+};
+
+// Each was refused here once, and Kubernetes 1.37 takes it.
+TEST_F(ApiServerTest, TakesWhatTheReferenceTakes) {
+  const Accepted rows[] = {
+      {"a lease nobody holds", "POST", "/apis/coordination.k8s.io/v1/namespaces/default/leases",
+       R"({"metadata":{"name":"l"},"spec":{"holderIdentity":"","leaseTransitions":3}})"},
+      {"a released lease", "PATCH", "/apis/coordination.k8s.io/v1/namespaces/default/leases/l",
+       R"({"spec":{"holderIdentity":""}})"},
+      {"a service that begins with a digit", "POST", "/api/v1/namespaces/default/services",
+       R"({"metadata":{"name":"1-svc"},"spec":{"ports":[{"port":80}]}})"},
+      {"an event with a name of its recorder's own", "POST", "/api/v1/namespaces/default/events",
+       R"({"metadata":{"name":"Some_Event"},"involvedObject":{"namespace":"default"}})"},
+      {"a timed event about another namespace", "POST", "/api/v1/namespaces/default/events",
+       R"({"metadata":{"name":"e"},"involvedObject":{"namespace":"other"},"reason":"R","action":"A",)"
+       R"("eventTime":"2026-01-01T00:00:00.000000Z","reportingComponent":"c","reportingInstance":"i"})"},
+      {"a node whose provider is still empty", "POST", "/api/v1/nodes",
+       R"({"metadata":{"name":"n"},"spec":{"providerID":""}})"},
+      {"a node that gets its provider", "PATCH", "/api/v1/nodes/n", R"({"spec":{"providerID":"p://1"}})"},
+  };
+  for (const Accepted& row : rows) {
+    HttpRequest asked = request(row.method, row.path, row.body);
+    asked.headers.emplace_back("Content-Type",
+                               asked.method == "PATCH" ? "application/merge-patch+json" : "application/json");
+    const std::shared_ptr<Recorded> exchange = ask(std::move(asked));
+    EXPECT_LT(exchange->response.status, 300) << row.what << ": " << exchange->response.body;
+  }
+}
+
 TEST_F(ApiServerTest, KnowsWhoAsks) {
   HttpRequest nobody = request("GET", kMaps);
   nobody.user = {};

@@ -40,7 +40,7 @@ FieldErrors check_event(const Json& event, const RuleContext& ctx) {
   const bool timed = present(event, "eventTime");
   // Objects without a namespace are reported in "default".
   const bool in_default = ns == "default" || (timed ? ns == "kube-system" : ns.empty());
-  const bool agrees = object_ns.empty() ? in_default : object_ns == ns;
+  const bool agrees = object_ns.empty() ? in_default : timed || object_ns == ns;
   FieldErrors errors;
   if (!agrees) errors.push_back(invalid("involvedObject.namespace", object_ns, kOtherNamespace));
   if (timed) append(errors, check_reported(event, ctx));
@@ -60,6 +60,8 @@ FieldErrors check_series(const Json& event) {
 FieldErrors validate_create(const Json& event, const RuleContext& ctx) {
   FieldErrors errors = check_event(event, ctx);
   if (ctx.request_group != kNewGroup) return errors;
+  append(errors,
+         check_format("metadata.name", event.find("metadata")->string_at("name"), dns_subdomain_problems));
   append(errors, check_series(event));
   if (!present(event, "eventTime")) errors.push_back(required("eventTime"));
   const std::string type(event.string_at("type"));
@@ -77,7 +79,7 @@ FieldErrors validate_create(const Json& event, const RuleContext& ctx) {
 FieldErrors validate_update(const Json& next, const Json& old, const RuleContext& ctx) {
   FieldErrors errors = check_event(next, ctx);
   if (ctx.request_group != kNewGroup) return errors;
-  append(errors, check_series(next));
+  if (!same(present(next, "series"), present(old, "series"))) append(errors, check_series(next));
   for (std::string_view key :
        {"involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count", "type",
         "eventTime", "action", "related", "reportingComponent", "reportingInstance"})
@@ -90,6 +92,7 @@ FieldErrors validate_update(const Json& next, const Json& old, const RuleContext
 KindRules event_rules() {
   KindRules rules;
   rules.resource = "events";
+  rules.name_rule = NameRule::PathSegment;  // recorders of core/v1 write what they like
   rules.validate_create = validate_create;
   rules.validate_update = validate_update;
   return rules;

@@ -141,7 +141,7 @@ FieldErrors validate_update(const Json& next, const Json& old, const RuleContext
 KindRules service_rules() {
   KindRules rules;
   rules.resource = "services";
-  rules.name_rule = NameRule::Label1035;
+  rules.name_rule = NameRule::Label;
   rules.answers_deleted_object = true;
   rules.set_defaults = set_defaults;
   rules.prepare_create = prepare_create;

@@ -22,8 +22,6 @@ NameProblems name_problems(NameRule rule, std::string_view name) {
   switch (rule) {
     case NameRule::Label:
       return dns_label_problems(name);
-    case NameRule::Label1035:
-      return dns1035_label_problems(name);
     case NameRule::PathSegment:
       return path_segment_problems(name);
     case NameRule::Subdomain:

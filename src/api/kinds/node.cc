@@ -109,8 +109,8 @@ FieldErrors validate_update(const Json& next, const Json& old, const RuleContext
         forbidden(path.child("podCIDRs"), "node updates may not change podCIDR except from \"\" to valid"));
   else if (ranges_differ)
     append(errors, check_ranges(path.child("podCIDRs"), items(spec, "podCIDRs")));
-  const Json* provider = present(stored, "providerID");
-  if (provider && !same(present(spec, "providerID"), provider))
+  const std::string_view provider = stored ? stored->string_at("providerID") : "";
+  if (!provider.empty() && (!spec || spec->string_at("providerID") != provider))
     errors.push_back(invalid(path.child("providerID"), nullptr, "field cannot be modified once set"));
   return errors;
 }

@@ -9,8 +9,7 @@ FieldErrors validate_lease(const Json& lease, const RuleContext&) {
   if (!spec) return {};
   const FieldPath path("spec");
   FieldErrors errors;
-  if (const Json* holder = present(spec, "holderIdentity"); holder && holder->as_string().empty())
-    errors.push_back(invalid(path.child("holderIdentity"), "", "must not be empty"));
+  // An empty holderIdentity is good: clients release a lease that way.
   if (const Json* seconds = present(spec, "leaseDurationSeconds"); seconds && seconds->as_int() <= 0)
     errors.push_back(invalid(path.child("leaseDurationSeconds"), *seconds, "must be greater than 0"));
   append(errors, check_not_negative(path.child("leaseTransitions"), *spec, "leaseTransitions"));
