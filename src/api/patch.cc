@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/decode_syntax.h"
+#include "api/edit_tree.h"
 
 namespace berth::api {
 namespace {
@@ -68,44 +69,61 @@ std::optional<std::size_t> place_in(std::string_view key, std::size_t count) {
   return static_cast<std::size_t>(*index);
 }
 
-std::size_t elements_in(const Json& value) {
-  std::size_t count = 1;
+// What a value is about, as JSON text, without making the text.
+std::size_t text_bytes(const Json& value) {
+  constexpr std::size_t kPlain = 4;
+  if (value.is_string()) return value.as_string().size() + 2;
+  std::size_t bytes = kPlain;
   if (value.is_array())
-    for (const Json& item : value.as_array()) count += elements_in(item);
+    for (const Json& item : value.as_array()) bytes += 1 + text_bytes(item);
   if (value.is_object())
-    for (const JsonMember& member : value.as_object()) count += elements_in(member.value);
-  return count;
+    for (const JsonMember& member : value.as_object())
+      bytes += member.key.size() + 4 + text_bytes(member.value);
+  return bytes;
+}
+
+std::size_t depth_of(const Json& value) {
+  std::size_t depth = 0;
+  if (value.is_array())
+    for (const Json& item : value.as_array()) depth = std::max(depth, depth_of(item));
+  if (value.is_object())
+    for (const JsonMember& member : value.as_object()) depth = std::max(depth, depth_of(member.value));
+  return depth + 1;
 }
 
 // A member or element by its container.
 struct Spot {
-  Json* container;
+  EditNode* container;
   std::string key;
+  std::size_t depth;  // of what stands there
 
-  Json* value() const {
-    if (container->is_object()) return container->as_object().find(key);
-    const std::optional<std::size_t> at = place_in(key, container->as_array().size());
-    return at ? &container->as_array()[*at] : nullptr;
+  EditNode* value() const {
+    if (container->is_object()) return container->member(key);
+    const std::optional<std::size_t> at = place_in(key, container->element_count());
+    return at ? &container->element(*at) : nullptr;
   }
 };
 
 // Applies the operations of one patch in order.
 class JsonPatch {
  public:
-  explicit JsonPatch(Json& document) : document_(document) {}
+  JsonPatch(const Json& document, std::size_t patch_bytes)
+      : document_(document), deepest_(depth_of(document)), grown_bytes_(patch_bytes) {}
 
   Status apply(const Json& operation) {
     const std::string_view op = operation.string_at("op");
     const Json* given = operation.find("value");
     const Json value = given ? *given : Json();
-    if (op == "add") return add(TRY(find(operation, "path")), value);
+    if (op == "add") return put_at(TRY(find(operation, "path")), value, &JsonPatch::add);
     if (op == "remove") return remove(TRY(find(operation, "path")));
-    if (op == "replace") return replace(TRY(find(operation, "path")), value);
+    if (op == "replace") return put_at(TRY(find(operation, "path")), value, &JsonPatch::replace);
     if (op == "test") return test(TRY(find(operation, "path")), value);
     if (op == "move") return move(operation);
     if (op == "copy") return copy(operation);
     return rejected(fmt::format("unknown operation \"{}\"", op));
   }
+
+  Json result() const { return document_.value(); }
 
  private:
   Result<Spot> find(const Json& operation, std::string_view which) {
@@ -113,13 +131,13 @@ class JsonPatch {
     std::size_t slash = path.find('/');
     if (slash == std::string_view::npos)
       return rejected(fmt::format("{} \"{}\" names no member", which, path));
-    Json* at = &document_;
-    while (true) {
+    EditNode* at = &document_;
+    for (std::size_t depth = 1;; ++depth) {
       const std::size_t end = path.find('/', slash + 1);
       std::string key = pointer_token(path.substr(slash + 1, end - slash - 1));
       if (!at->is_object() && !at->is_array()) return missing(path);
-      if (end == std::string_view::npos) return Spot{at, std::move(key)};
-      at = Spot{at, std::move(key)}.value();
+      if (end == std::string_view::npos) return Spot{at, std::move(key), depth};
+      at = Spot{at, std::move(key), depth}.value();
       if (!at) return missing(path);
       slash = end;
     }
@@ -129,66 +147,81 @@ class JsonPatch {
     return rejected(fmt::format("the document has no {}", path));
   }
 
-  static Status add(const Spot& spot, Json value) {
-    if (spot.container->is_object()) {
-      (*spot.container)[spot.key] = std::move(value);
+  // `depth`: of what is put there, with the place itself.
+  Status check_depth(std::size_t depth) {
+    deepest_ = std::max(deepest_, depth);
+    if (deepest_ <= kJsonDepthMax) return {};
+    return rejected(fmt::format("the result is nested deeper than {} levels", kJsonDepthMax));
+  }
+
+  Status put_at(const Spot& spot, const Json& value, Status (*put)(const Spot&, EditNode)) {
+    TRY(check_depth(spot.depth + depth_of(value)));
+    return put(spot, EditNode(value));
+  }
+
+  static Status add(const Spot& spot, EditNode value) {
+    EditNode& container = *spot.container;
+    if (container.is_object()) {
+      container.set_member(spot.key, std::move(value));
       return {};
     }
-    JsonArray& items = spot.container->as_array();
-    if (spot.key == "-") {
-      items.push_back(std::move(value));
-      return {};
-    }
-    const std::optional<std::size_t> at = place_in(spot.key, items.size() + 1);
+    const std::size_t count = container.element_count();
+    const std::optional<std::size_t> at = spot.key == "-" ? count : place_in(spot.key, count + 1);
     if (!at) return rejected(fmt::format("index {} is out of bounds", spot.key));
-    items.insert(items.begin() + static_cast<std::ptrdiff_t>(*at), std::move(value));
+    container.insert_element(*at, std::move(value));
     return {};
   }
 
   static Status remove(const Spot& spot) {
     if (spot.container->is_object()) {
-      spot.container->as_object().erase(spot.key);
+      spot.container->erase_member(spot.key);
       return {};
     }
-    JsonArray& items = spot.container->as_array();
-    const std::optional<std::size_t> at = place_in(spot.key, items.size());
+    const std::optional<std::size_t> at = place_in(spot.key, spot.container->element_count());
     if (!at) return rejected(fmt::format("index {} is out of bounds", spot.key));
-    items.erase(items.begin() + static_cast<std::ptrdiff_t>(*at));
+    spot.container->erase_element(*at);
     return {};
   }
 
-  static Status replace(const Spot& spot, Json value) {
+  static Status replace(const Spot& spot, EditNode value) {
     if (spot.container->is_object()) return add(spot, std::move(value));
-    Json* old = spot.value();
+    EditNode* old = spot.value();
     if (!old) return rejected(fmt::format("index {} is out of bounds", spot.key));
     *old = std::move(value);
     return {};
   }
 
   static Status test(const Spot& spot, const Json& value) {
-    const Json* found = spot.value();
-    if (found ? *found == value : value.is_null()) return {};
+    EditNode* found = spot.value();
+    if (found ? found->equals(value) : value.is_null()) return {};
     return rejected("a test failed");
   }
 
   Status move(const Json& operation) {
     const Spot from = TRY(find(operation, "from"));
-    const Json* found = from.value();
-    Json value = found ? *found : Json();
-    if (const Status removed = remove(from); !removed) return removed;
-    return add(TRY(find(operation, "path")), std::move(value));
+    EditNode* found = from.value();
+    EditNode value = found ? std::move(*found) : EditNode();
+    TRY(remove(from));
+    const Spot to = TRY(find(operation, "path"));
+    TRY(check_depth(to.depth + deepest_ - std::min(from.depth, deepest_)));
+    return add(to, std::move(value));
   }
 
   Status copy(const Json& operation) {
-    const Json* found = TRY(find(operation, "from")).value();
-    Json value = found ? *found : Json();
-    copied_ += elements_in(value);
-    if (copied_ > kJsonPatchCopiedMax) return Error(ErrorCode::TooLarge, "the patch copies too much");
-    return add(TRY(find(operation, "path")), std::move(value));
+    EditNode* found = TRY(find(operation, "from")).value();
+    const Json value = found ? found->value() : Json();
+    grown_bytes_ += text_bytes(value);
+    if (grown_bytes_ > kPatchGrowthBytesMax)
+      return rejected(
+          fmt::format("Unable to complete the copy, the accumulated size increase of copy is {}, "
+                      "exceeding the limit {}",
+                      grown_bytes_, kPatchGrowthBytesMax));
+    return put_at(TRY(find(operation, "path")), value, &JsonPatch::add);
   }
 
-  Json& document_;
-  std::size_t copied_ = 0;
+  EditNode document_;
+  std::size_t deepest_;  // at least the depth of the document
+  std::size_t grown_bytes_;
 };
 
 void append_go_text(std::string& out, const Json& value) {
@@ -245,7 +278,7 @@ std::optional<PatchType> patch_type_of(std::string_view media_type) {
   return std::nullopt;
 }
 
-Result<Json> apply_json_patch(Json document, std::string_view patch) {
+Result<Json> apply_json_patch(const Json& document, std::string_view patch) {
   const Json operations = TRY(parsed_patch(patch));
   if (!operations.is_array())
     return malformed_patch(fmt::format(
@@ -255,10 +288,9 @@ Result<Json> apply_json_patch(Json document, std::string_view patch) {
     return Error(ErrorCode::TooLarge,
                  fmt::format("The allowed maximum operations in a JSON patch is {}, got {}",
                              kJsonPatchOperationsMax, operations.as_array().size()));
-  JsonPatch work(document);
-  for (const Json& operation : operations.as_array())
-    if (const Status done = work.apply(operation); !done) return done.error();
-  return document;
+  JsonPatch work(document, patch.size());
+  for (const Json& operation : operations.as_array()) TRY(work.apply(operation));
+  return work.result();
 }
 
 Json merge_patched(Json document, const Json& patch) {

@@ -19,8 +19,9 @@
 namespace berth::api {
 
 inline constexpr std::size_t kJsonPatchOperationsMax = 10'000;
-// What copies of one patch may add, in elements: a patch of few lines must not make a giant.
-inline constexpr std::size_t kJsonPatchCopiedMax = 200'000;
+// By which a JSON patch may make a document larger, itself and its copies together: a patch of few lines must
+// not make a giant. Source: JSONPatchMaxCopyBytes of k8s.io/apiserver.
+inline constexpr std::size_t kPatchGrowthBytesMax = 3u << 20;
 
 enum class PatchType { Json, Merge, StrategicMerge, Apply };
 // By media type without parameters; nothing for any other.
@@ -28,7 +29,7 @@ std::optional<PatchType> patch_type_of(std::string_view media_type);
 
 // RFC 6902 with the reference's leniencies: removing an absent member is no error, replacing one adds it,
 // what stands before a path's first slash is ignored, negative indexes count from the end.
-Result<Json> apply_json_patch(Json document, std::string_view patch);
+Result<Json> apply_json_patch(const Json& document, std::string_view patch);
 Result<Json> apply_merge_patch(Json document, std::string_view patch);
 // Directives: $patch, $setElementOrder, $deleteFromPrimitiveList, $retainKeys. New elements go in front.
 Result<Json> apply_strategic_merge_patch(const TypeInfo& type, Json document, std::string_view patch);

@@ -37,12 +37,14 @@ struct Node {
   Json value;
   std::size_t nodes = 1;
   std::size_t depth = 1;
+  std::size_t bytes = 1;  // of the texts in it, and one for each value
 };
 
 // Turns the events of one text into documents.
 class Reader {
  public:
-  explicit Reader(std::string_view text, std::string_view wanted_path = {}) : wanted_(wanted_path) {
+  explicit Reader(std::string_view text, std::string_view wanted_path = {})
+      : aliased_bytes_max_(text.size() * kYamlAliasedBytesFactor), wanted_(wanted_path) {
     yaml_parser_initialize(&parser_);
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
@@ -60,6 +62,7 @@ class Reader {
   Status next(Event& event);
   Result<Node> node(Event& event, std::size_t depth);
   Result<Node> alias(const Event& event, std::size_t depth);
+  Status account(const Node& copied, int line);
   Result<Node> scalar(const Event& event);
   Result<Node> sequence(std::size_t depth);
   Result<Node> mapping(std::size_t depth);
@@ -74,11 +77,13 @@ class Reader {
   yaml_parser_t parser_ = {};
   std::map<std::string, Node, std::less<>> anchors_;
   std::vector<std::string> duplicate_keys_;
+  const std::size_t aliased_bytes_max_;
   std::string_view wanted_;
   std::string path_;
   std::size_t wanted_length_ = 0;
   int wanted_line_ = 0;
   std::size_t aliased_nodes_ = 0;
+  std::size_t aliased_bytes_ = 0;
   int number_ = 0;
 };
 
@@ -142,7 +147,9 @@ Result<Node> Reader::node(Event& event, std::size_t depth) {
     default:
       return refused("a value is missing", line);
   }
-  if (!anchor.empty()) anchors_[anchor] = made;
+  if (anchor.empty()) return made;
+  TRY(account(made, line));
+  anchors_[anchor] = made;
   return made;
 }
 
@@ -153,10 +160,18 @@ Result<Node> Reader::alias(const Event& event, std::size_t depth) {
     return refused(fmt::format("unknown anchor '{}' referenced", name), event.line());
   if (depth + found->second.depth > kYamlDepthMax)
     return refused(fmt::format("nested deeper than {} levels", kYamlDepthMax), event.line());
-  aliased_nodes_ += found->second.nodes;
-  if (aliased_nodes_ > kYamlAliasedNodesMax)
-    return refused(fmt::format("aliases stand for more than {} values", kYamlAliasedNodesMax), event.line());
+  TRY(account(found->second, event.line()));
   return found->second;
+}
+
+// For a copy of the value. The second text is that of the reference's YAML reader.
+Status Reader::account(const Node& copied, int line) {
+  aliased_nodes_ += copied.nodes;
+  if (aliased_nodes_ > kYamlAliasedNodesMax)
+    return refused(fmt::format("aliases stand for more than {} values", kYamlAliasedNodesMax), line);
+  aliased_bytes_ += copied.bytes;
+  if (aliased_bytes_ > aliased_bytes_max_) return refused("document contains excessive aliasing", line);
+  return {};
 }
 
 Result<Node> Reader::scalar(const Event& event) {
@@ -165,8 +180,9 @@ Result<Node> Reader::scalar(const Event& event) {
   const std::string_view tag = view_of(scalar.tag);
   const bool plain =
       scalar.style == YAML_PLAIN_SCALAR_STYLE && (tag.empty() || tag != "tag:yaml.org,2002:str");
-  if (!plain || tag == "!") return Node{Json(text)};
-  return Node{plain_yaml_scalar(text)};
+  Node made{!plain || tag == "!" ? Json(text) : plain_yaml_scalar(text)};
+  made.bytes += text.size();
+  return made;
 }
 
 Result<Node> Reader::inner(const std::string& step, Event& event, std::size_t depth) {
@@ -185,6 +201,7 @@ Result<Node> Reader::sequence(std::size_t depth) {
     if (event.type() == YAML_SEQUENCE_END_EVENT) return made;
     Node item = TRY(inner(fmt::format("[{}]", index), event, depth));
     made.nodes += item.nodes;
+    made.bytes += item.bytes;
     made.depth = std::max(made.depth, item.depth + 1);
     made.value.as_array().push_back(std::move(item.value));
   }
@@ -227,6 +244,7 @@ Result<Node> Reader::mapping(std::size_t depth) {
     TRY(next(event));
     Node value = TRY(inner((path_.empty() ? "" : ".") + key, event, depth));
     made.nodes += value.nodes + 1;
+    made.bytes += value.bytes + key.size() + 1;
     made.depth = std::max(made.depth, value.depth + 1);
     if (is_merge) {
       merged.emplace_back(std::move(value.value), line);

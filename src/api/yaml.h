@@ -15,8 +15,10 @@
 
 namespace berth::api {
 
-// Values that the aliases of one text stand for: what an alias bomb runs into.
+// What the aliases of one text may stand for, in values and in bytes for each byte of the text: what an alias
+// bomb runs into.
 inline constexpr std::size_t kYamlAliasedNodesMax = 200'000;
+inline constexpr std::size_t kYamlAliasedBytesFactor = 16;
 inline constexpr std::size_t kYamlDepthMax = 200;
 
 struct YamlDocument {
