@@ -24,6 +24,16 @@ Undone undo(const std::vector<EventPtr>& newer) {
   return undone;
 }
 
+// What an event keeps in memory besides the objects there are: the version before it, and a deleted one's
+// last.
+std::size_t kept_bytes(const Event& event) {
+  constexpr std::size_t kEventBytes = 256;
+  std::size_t bytes = kEventBytes;
+  if (event.previous) bytes += event.previous->bytes.size();
+  if (event.kind == Event::Kind::Deleted) bytes += event.object->bytes.size();
+  return bytes;
+}
+
 template <class Events, class RevisionOf>
 auto first_behind(const Events& events, Revision from, RevisionOf revision_of) {
   return std::partition_point(events.begin(), events.end(),
@@ -137,7 +147,7 @@ ObjectPtr ObjectIndex::current(const Key& key) const {
 
 void ObjectIndex::publish(std::span<const EventPtr> events) {
   if (events.empty()) return;
-  std::vector<EventPtr> dropped;  // freed after the lock
+  std::vector<EventPtr> dropped;
   std::unique_lock lock(mutex_);
   for (const EventPtr& event : events) {
     const Object& object = *event->object;
@@ -152,15 +162,27 @@ void ObjectIndex::publish(std::span<const EventPtr> events) {
     }
     resource_index.events.push_back(event);
     window_.push_back({event, &resource_index});
+    window_bytes_ += kept_bytes(*event);
   }
-  while (window_.size() > window_events_max_) {
+  dropped = shorten_window(events.front()->object->revision);
+  revision_.store(events.back()->object->revision, std::memory_order_release);
+}
+
+std::vector<EventPtr> ObjectIndex::shorten_window(Revision newest_commit) {
+  std::vector<EventPtr> dropped;
+  const auto too_large = [&] {
+    if (window_.size() > window_events_max_) return true;
+    return window_bytes_ > window_bytes_max_ && window_.front().event->object->revision < newest_commit;
+  };
+  while (!window_.empty() && too_large()) {
     WindowEvent& oldest = window_.front();
     oldest_watchable_ = oldest.event->object->revision;
+    window_bytes_ -= kept_bytes(*oldest.event);
     oldest.resource_index->events.pop_front();
     dropped.push_back(std::move(oldest.event));
     window_.pop_front();
   }
-  revision_.store(events.back()->object->revision, std::memory_order_release);
+  return dropped;
 }
 
 ObjectPtr ObjectIndex::get(const Key& key) const {

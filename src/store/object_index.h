@@ -25,7 +25,8 @@ namespace berth::store {
 
 class ObjectIndex {
  public:
-  explicit ObjectIndex(std::size_t window_events_max) : window_events_max_(window_events_max) {}
+  ObjectIndex(std::size_t window_events_max, std::size_t window_bytes_max)
+      : window_events_max_(window_events_max), window_bytes_max_(window_bytes_max) {}
 
   // Fills an empty memory; the window starts at `revision`. Two objects of one key are Internal.
   Status load(std::vector<ObjectPtr> objects, Revision revision);
@@ -65,14 +66,18 @@ class ObjectIndex {
 
   const ResourceIndex* resource_index(std::string_view resource) const;
   static CowTable& own_table(ResourceIndex& resource_index);
+  // Takes out what the bounds do not leave room for; to be freed after the lock.
+  std::vector<EventPtr> shorten_window(Revision newest_commit);
   Status check_kept(Revision from) const;
   Result<Snapshot> snapshot(const ListQuery& query) const;
 
   mutable std::shared_mutex mutex_;
   const std::size_t window_events_max_;
+  const std::size_t window_bytes_max_;
   std::map<std::string, ResourceIndex, std::less<>>
       resource_indexes_;            // entries stay: the window points at them
   std::deque<WindowEvent> window_;  // by revision
+  std::size_t window_bytes_ = 0;
   Revision oldest_watchable_ = 0;
   std::atomic<Revision> revision_ = 0;
 };

@@ -27,7 +27,7 @@ class CommittingStore final : public Store {
  public:
   CommittingStore(StoreOptions options, std::unique_ptr<SqliteLog> log)
       : options_(std::move(options)),
-        index_(options_.watch_window_events),
+        index_(options_.watch_window_events, options_.watch_window_bytes),
         commit_builder_(index_),
         log_(std::move(log)) {}
 

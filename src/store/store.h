@@ -128,8 +128,10 @@ struct EventPage {
 struct StoreOptions {
   std::string directory;                      // empty: in memory only
   std::size_t watch_window_events = 100'000;  // events kept for watches and old lists
-  std::size_t queue_writes_max = 16'384;      // waiting writes; more answer Unavailable
-  std::size_t batch_writes_max = 1'024;       // writes of one group commit
+  // Of versions that only the window keeps, besides those of the newest commit.
+  std::size_t watch_window_bytes = 128 * 1024 * 1024;
+  std::size_t queue_writes_max = 16'384;  // waiting writes; more answer Unavailable
+  std::size_t batch_writes_max = 1'024;   // writes of one group commit
   std::size_t log_bytes_max =
       16 * 1024 * 1024;  // of the journal's write-ahead log before it is tidied under load
   // What a store in memory begins with. Absent: the microseconds since 1970, which an earlier one cannot have

@@ -352,6 +352,18 @@ TEST(Store, ACursorReadsOneStateWhateverIsWritten) {
   EXPECT_EQ(cursor->next(), nullptr);
 }
 
+// A thousand updates of a large object were a thousand large objects.
+TEST(Store, TheWindowIsBoundedInBytes) {
+  const auto store = opened({.watch_window_bytes = 100'000, .synchronous = true});
+  EXPECT_TRUE(store->write(create(pod("a"), std::string(20'000, 'x'))).ok());
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(store->write(update(pod("a"), 0, std::string(20'000, 'y'))).ok());
+  EXPECT_EQ(store->oldest_watchable(), 17u) << "four earlier versions fit";
+  EXPECT_TRUE(store->write(update(pod("a"), 0, std::string(200'000, 'z'))).ok());
+  EXPECT_TRUE(store->write(update(pod("a"))).ok());
+  EXPECT_EQ(store->oldest_watchable(), 22u) << "the newest commit stays, whatever it weighs";
+  EXPECT_EQ(store->events("pods", 22, 9)->events.size(), 1u);
+}
+
 TEST(Store, EventsAreReadInPages) {
   const auto store = opened({.watch_window_events = 4, .synchronous = true});
   for (const char* name : {"a", "b", "c", "d", "e"}) EXPECT_TRUE(store->write(create(pod(name))).ok());
