@@ -56,6 +56,9 @@ class Connection;
 // What connections share. Outlives them.
 struct Shared {
   explicit Shared(HttpHandler& the_handler) : handler(the_handler) {}
+  // Counts one more stranger. False when there are enough from that address. The mutex is held.
+  bool admit_stranger(const asio::ip::address& address);
+  void forget_stranger(const asio::ip::address& address);
   void forget(const Connection* connection);
   std::vector<std::shared_ptr<Connection>> everyone();
 
@@ -68,13 +71,17 @@ struct Shared {
   std::mutex mutex;
   std::condition_variable gone;
   std::map<const Connection*, std::shared_ptr<Connection>> connections;
+  std::map<asio::ip::address, std::size_t> strangers;  // connections without credentials, by address
 };
 
 // One peer. Everything below runs on its strand; at most one read and one write are under way.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(Socket socket, Shared& shared)
-      : shared_(shared), socket_(std::move(socket)), watchdog_(socket_.get_executor()) {
+  Connection(Socket socket, asio::ip::address address, Shared& shared)
+      : shared_(shared),
+        socket_(std::move(socket)),
+        address_(std::move(address)),
+        watchdog_(socket_.get_executor()) {
     if (shared_.tls) tls_.emplace(socket_, *shared_.tls);
   }
 
@@ -106,12 +113,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void linger();
   void retire();
   void close();
+  // It has shown credentials, or is gone.
+  void leave_strangers();
   void set_read_deadline(Duration from_now);
   void arm();
   void on_watchdog();
 
   Shared& shared_;
   Socket socket_;
+  const asio::ip::address address_;
+  bool stranger_ = true;
   std::optional<asio::ssl::stream<Socket&>> tls_;
   Timer watchdog_;
   Instant watchdog_at_ = kNever;
@@ -146,6 +157,19 @@ void Shared::forget(const Connection* connection) {
   if (connections.empty()) gone.notify_all();
 }
 
+bool Shared::admit_stranger(const asio::ip::address& address) {
+  std::size_t& count = strangers[address];
+  if (count >= limits.strangers_per_address_max) return false;
+  ++count;
+  return true;
+}
+
+void Shared::forget_stranger(const asio::ip::address& address) {
+  const std::lock_guard lock(mutex);
+  const auto found = strangers.find(address);
+  if (found != strangers.end() && --found->second == 0) strangers.erase(found);
+}
+
 std::vector<std::shared_ptr<Connection>> Shared::everyone() {
   const std::lock_guard lock(mutex);
   std::vector<std::shared_ptr<Connection>> all;
@@ -175,6 +199,7 @@ void Connection::handshake() {
     }
     if (error || self->closed_) return self->close();
     self->user_ = user_of(self->tls_->native_handle());
+    if (!self->user_.name.empty()) self->leave_strangers();
     self->parse();
   });
 }
@@ -288,7 +313,12 @@ void Connection::open_response_queue(AnswerForm form) {
   });
 }
 
+void Connection::leave_strangers() {
+  if (std::exchange(stranger_, false)) shared_.forget_stranger(address_);
+}
+
 void Connection::dispatch() {
+  if (!tls_) leave_strangers();
   const AnswerForm form = form_of_request();
   auto message = parser_->release();
   open_response_queue(form);
@@ -402,6 +432,7 @@ void Connection::close() {
   watchdog_.cancel();
   socket_.close(ignored);
   if (response_queue_) response_queue_->close();
+  leave_strangers();
   shared_.forget(this);
 }
 
@@ -517,10 +548,14 @@ void Transport::Pool::accept() {
 }
 
 void Transport::Pool::admit(Socket socket) {
-  const auto connection = std::make_shared<Connection>(std::move(socket), shared_);
+  error_code gone;
+  const asio::ip::address address = socket.remote_endpoint(gone).address();
+  if (gone) return;
+  const auto connection = std::make_shared<Connection>(std::move(socket), address, shared_);
   {
     const std::lock_guard lock(shared_.mutex);
     if (stopping_ || shared_.connections.size() >= shared_.limits.connections_max) return;
+    if (!shared_.admit_stranger(address)) return;
     shared_.connections.emplace(connection.get(), connection);
   }
   connection->start();

@@ -23,7 +23,9 @@ inline constexpr std::size_t kPipelinedBytesMax = 256u << 10;  // read ahead whi
 inline constexpr std::size_t kLingerBytesMax = 32u << 20;  // swallowed after the last answer of a connection
 
 struct TransportLimits {
-  std::size_t connections_max = 8192;               // more are closed at once
+  std::size_t connections_max = 8192;  // more are closed at once
+  // Of one address and without credentials: without a client certificate, or, in plain HTTP, a request.
+  std::size_t strangers_per_address_max = 1024;
   Duration header_timeout = Duration::seconds(15);  // TLS handshake; first byte to end of the header
   Duration body_timeout = Duration::seconds(60);    // end of the header to end of the body
   Duration idle_timeout = Duration::minutes(10);    // between requests; clients keep connections for long

@@ -452,6 +452,25 @@ TEST(Transport, ClosesConnectionsAboveTheBound) {
   EXPECT_EQ(body_of(two.hear_answer()), "GET /still");
 }
 
+// Whoever has asked for something is no stranger, and neither is one that is gone.
+TEST(Transport, ClosesConnectionsOfManyStrangers) {
+  TransportLimits limits;
+  limits.strangers_per_address_max = 2;
+  Serving serving(echo, {.limits = limits});
+  TestPeer known = serving.peer();
+  ASSERT_TRUE(known.say("GET /a HTTP/1.1\r\nHost: x\r\n\r\n"));
+  EXPECT_EQ(body_of(known.hear_answer()), "GET /a");
+  {
+    TestPeer one = serving.peer(), two = serving.peer();
+    serving.wait_for_connections(3);
+    EXPECT_EQ(serving.peer().hear_all(), "");
+  }
+  serving.wait_for_connections(1);
+  TestPeer later = serving.peer();
+  ASSERT_TRUE(later.say("GET /b HTTP/1.1\r\nHost: x\r\n\r\n"));
+  EXPECT_EQ(body_of(later.hear_answer()), "GET /b");
+}
+
 TEST(Transport, HoldsAThousandIdleWatches) {
   constexpr int kWatches = 1000;
   rlimit files{};
