@@ -117,6 +117,25 @@ TEST_F(ApiServerTest, RefusesBadBodies) {
   }
 }
 
+// As much as Kubernetes says: a body of junk was answered with as many headers.
+TEST_F(ApiServerTest, WarningsAreBounded) {
+  const auto warnings = [&](int fields, int letters) {
+    std::string body = R"({"metadata":{"name":"a"})";
+    for (int i = 0; i < fields; ++i)
+      body += ",\"" + std::to_string(i) + std::string(static_cast<std::size_t>(letters), 'x') + "\":1";
+    std::vector<std::string> said;
+    const auto exchange = ask(request("POST", std::string(kMaps) + "?dryRun=All", body + "}"));
+    for (const auto& [name, value] : exchange->response.headers)
+      if (name == "Warning") said.push_back(value);
+    return said;
+  };
+  EXPECT_EQ(warnings(3, 400).size(), 3u);
+  EXPECT_GT(warnings(3, 400)[0].size(), 400u) << "few are said whole";
+  const std::vector<std::string> many = warnings(1000, 400);
+  EXPECT_EQ(many.size(), kWarningsMax / kWarningOfManyMax);
+  EXPECT_EQ(many[0].size(), kWarningOfManyMax + std::string("299 - \"\\\"").size());
+}
+
 struct Accepted {
   const char* what;
   const char* method;

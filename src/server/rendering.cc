@@ -1,6 +1,7 @@
 #include "server/rendering.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "api/yaml_write.h"
 #include "server/serialization.h"
@@ -55,6 +56,30 @@ ApiResult<void> read_include(const std::string& include, Rendering& rendering) {
     return bad_request("Unable to convert to Table as requested: includeObject: Invalid value: \"" + include +
                        "\": must be 'Metadata', 'Object', 'None', or empty");
   return {};
+}
+
+bool begins_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+}
+
+std::size_t character_count(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
+}
+
+std::string_view first_characters(std::string_view text, std::size_t count) {
+  std::size_t at = 0;
+  for (; at < text.size(); ++at)
+    if (begins_character(text[at]) && count-- == 0) break;
+  return text.substr(0, at);
+}
+
+std::string warning_header(std::string_view text) {
+  std::string header = "299 - \"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') header += '\\';
+    header += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return header + "\"";
 }
 
 }  // namespace
@@ -125,13 +150,23 @@ void encode_as_yaml(HttpResponse& response) {
     if (name == "Content-Type") value = "application/yaml";
 }
 
-std::string warning_header(std::string_view text) {
-  std::string header = "299 - \"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') header += '\\';
-    header += c == '\n' || c == '\r' ? ' ' : c;
+void add_warnings(Headers& headers, const std::vector<std::string>& texts) {
+  std::vector<std::string_view> distinct;
+  std::unordered_set<std::string_view> seen;
+  std::size_t characters = 0;
+  for (const std::string& text : texts) {
+    if (text.empty() || !seen.insert(text).second) continue;
+    distinct.push_back(text);
+    characters += character_count(text);
   }
-  return header + "\"";
+  const bool too_many = characters > kWarningsMax;
+  std::size_t written = 0;
+  for (std::string_view text : distinct) {
+    if (written >= kWarningsMax) return;
+    if (too_many) text = first_characters(text, kWarningOfManyMax);
+    written += character_count(text);
+    headers.emplace_back("Warning", warning_header(text));
+  }
 }
 
 }  // namespace berth::server

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/type_table.h"
 #include "base/time.h"
@@ -35,7 +36,11 @@ std::string render_one(const api::ResourceInfo& resource, const store::ObjectPtr
 // Turns a JSON answer into YAML; what is no JSON stays.
 void encode_as_yaml(HttpResponse& response);
 
-// 299 - "text", escaped.
-std::string warning_header(std::string_view text);
+// Of the headers of one answer together, and of each when all of them are more. In characters.
+// Source: apiserver/pkg/endpoints/filters/warning.go.
+inline constexpr std::size_t kWarningsMax = 4 * 1024;
+inline constexpr std::size_t kWarningOfManyMax = 256;
+// A Warning for each text, escaped: 299 - "text". A text is said once.
+void add_warnings(Headers& headers, const std::vector<std::string>& texts);
 
 }  // namespace berth::server

@@ -128,8 +128,7 @@ void ResourceHandler::answer(const Call& call, ApiResult<Answer> made) {
 
 void ResourceHandler::respond(const Call& call, HttpResponse response, store::Revision revision) const {
   audit(*call, response.status, revision);
-  for (const std::string& warning : call->warnings)
-    response.headers.emplace_back("Warning", warning_header(warning));
+  add_warnings(response.headers, call->warnings);
   if (call->rendering.encoding == Encoding::Yaml) encode_as_yaml(response);
   call->exchange->respond(std::move(response));
 }
