@@ -59,8 +59,10 @@ void ApiServer::handle(HttpRequest request, std::shared_ptr<HttpExchange> exchan
 }
 
 HttpResponse ApiServer::health(std::string_view path) const {
-  const bool up = ready_ || path.rfind("/readyz", 0) != 0;
-  return text_response(up ? 200 : 500, up ? "ok" : "not ready");
+  if (!path.starts_with("/readyz")) return text_response(200, "ok");
+  if (!ready_) return text_response(500, "not ready");
+  const Status store = registry_.store().health();
+  return store.ok() ? text_response(200, "ok") : text_response(500, "not ready: " + store.error().message());
 }
 
 ApiResult<HttpResponse> ApiServer::page(const HttpRequest& request, const ParsedPath& path) const {

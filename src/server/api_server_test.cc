@@ -5,6 +5,7 @@
 #include "api/gates.h"
 #include "api/test_cel.h"
 #include "server/tables.h"
+#include "store/simulated_disk.h"
 
 namespace berth::server {
 namespace {
@@ -385,6 +386,44 @@ TEST_F(ApiServerTest, SchemasReferOnlyToSchemasThatAreThere) {
   const Json& result =
       claims.part("components").part("schemas").part("io.k8s.api.resource.v1.DeviceRequestAllocationResult");
   EXPECT_TRUE(result.part("properties").find("compatibilityGroups"));
+}
+
+TEST(FullDisk, FailsWritesAndReadinessUntilThereIsRoom) {
+  store::SimulatedDisk disk(1);
+  store::StoreOptions options;
+  options.directory = "store";
+  options.synchronous = true;
+  const std::unique_ptr<store::Store> store = store::open_store(options, &disk).value();
+  InlineExecutor executor;
+  ManualClock clock{Time::from_seconds(1'700'000'000)};
+  SeededRandom random{7};
+  const api::Gates gates{api::GateDefaults::Up};
+  ApiServer server{{*store, executor, clock, random, gates, api::accept_any_cel}, {}};
+  ASSERT_TRUE(server.make_default_objects().ok());
+  server.set_ready(true);
+  const auto ask = [&](const char* method, const char* path, std::string body = "") {
+    HttpRequest request;
+    request.method = method;
+    request.path = path;
+    request.body = std::move(body);
+    request.user = {"root", {"system:masters"}};
+    auto exchange = std::make_shared<Recorded>();
+    server.handle(std::move(request), exchange);
+    return exchange->response;
+  };
+  const std::string large = R"({"metadata":{"name":"a"},"data":{"k":")" + std::string(500'000, 'x') + "\"}}";
+  disk.fill(true);
+  const HttpResponse refused = ask("POST", kMaps, large);
+  EXPECT_EQ(refused.status, 500);
+  const Json status = parse_json(refused.body).value();
+  EXPECT_EQ(status.string_at("message"), "etcdserver: mvcc: database space exceeded");
+  EXPECT_EQ(status.string_at("reason"), "");
+  EXPECT_EQ(ask("GET", "/readyz").status, 500);
+  EXPECT_EQ(ask("GET", "/readyz").body, "not ready: etcdserver: mvcc: database space exceeded");
+  EXPECT_EQ(ask("GET", "/livez").status, 200);
+  disk.fill(false);
+  EXPECT_EQ(ask("POST", kMaps, large).status, 201);
+  EXPECT_EQ(ask("GET", "/readyz").body, "ok");
 }
 
 // The version that a page showed has left the window: what remains can still be listed, as it is now.

@@ -41,6 +41,8 @@ ApiStatus store_error(const ObjectTarget& target, const Error& error) {
       return not_found(target.resource_name(), target.name);
     case ErrorCode::Conflict:
       return stale(target.resource_name(), target.name);
+    case ErrorCode::Forbidden:
+      return plain_error(error.message());
     case ErrorCode::Unavailable:
       return unavailable(error.text());
     default:

@@ -22,7 +22,7 @@ class DiskFile {
   // file.
   virtual Result<std::size_t> read(std::uint64_t offset, std::span<char> into) = 0;
   // Writes all of `bytes`, growing the file when needed. Lost at a power cut unless synced; bytes outside the
-  // written range are never harmed.
+  // written range are never harmed. TooLarge: the disk has no room.
   virtual Status write(std::uint64_t offset, std::span<const char> bytes) = 0;
   virtual Status truncate(std::uint64_t size) = 0;
   // Returns once everything written to this file would survive a power cut.

@@ -18,8 +18,11 @@ constexpr mode_t kDirectoryMode = 0700;
 
 Error failure_of(const std::string& path, const char* action) {
   const int number = errno;
-  return Error(number == ENOENT ? ErrorCode::NotFound : ErrorCode::Internal, path,
-               std::string("cannot ") + action + ": " + std::generic_category().message(number));
+  const bool full = number == ENOSPC || number == EDQUOT;
+  const ErrorCode code = number == ENOENT ? ErrorCode::NotFound
+                         : full           ? ErrorCode::TooLarge
+                                          : ErrorCode::Internal;
+  return Error(code, path, std::string("cannot ") + action + ": " + std::generic_category().message(number));
 }
 
 template <class Call>
@@ -78,8 +81,9 @@ class MachineFile final : public DiskFile {
   }
 
   Status sync() override {
-    if (retried([&] { return ::fdatasync(fd_); }) < 0) return failure_of(path_, "sync");
-    return {};
+    if (retried([&] { return ::fdatasync(fd_); }) == 0) return {};
+    // Whatever the reason, what was written before is in doubt: no failure that passes.
+    return Error(ErrorCode::Internal, failure_of(path_, "sync").text());
   }
 
   Result<std::uint64_t> size() override {

@@ -64,6 +64,8 @@ class SimulatedFile final : public DiskFile {
   Status change(SimulatedDisk::Change change) {
     std::lock_guard lock(disk_.mutex_);
     TRY(disk_.pass(SimulatedDisk::Operation::Change, power_cycle_));
+    if (disk_.full_ && change.offset + change.bytes.size() > content_->now.size())
+      return Error(ErrorCode::TooLarge, "no room is left on the disk");
     SimulatedDisk::apply(change, content_->now);
     content_->changes.push_back(std::move(change));
     return {};
@@ -132,6 +134,11 @@ void SimulatedDisk::power_on() {
 void SimulatedDisk::fail_operation(std::uint64_t count) {
   std::lock_guard lock(mutex_);
   operations_until_failure_ = count;
+}
+
+void SimulatedDisk::fill(bool full) {
+  std::lock_guard lock(mutex_);
+  full_ = full;
 }
 
 bool SimulatedDisk::fault_pending() const {

@@ -33,6 +33,8 @@ class SimulatedDisk final : public Disk {
   void power_on();
   // The `count`-th operation (reads too) from now, counted from 1, fails once and changes nothing.
   void fail_operation(std::uint64_t count);
+  // Whether files may not grow: writes that would are TooLarge.
+  void fill(bool full);
   // Whether the fault asked for has not happened yet.
   bool fault_pending() const;
 
@@ -67,6 +69,7 @@ class SimulatedDisk final : public Disk {
   Syncs syncs_;
   std::map<std::string, std::shared_ptr<Content>> files_;
   bool powered_ = true;
+  bool full_ = false;
   std::uint64_t power_cycle_ = 0;
   std::uint64_t changes_until_cut_ = 0;         // 0: no cut asked for
   std::uint64_t operations_until_failure_ = 0;  // 0: no failure asked for

@@ -86,7 +86,7 @@ class SqliteLogFile final : public SqliteLog {
 
   Result<Contents> load() override {
     Contents contents;
-    contents.revision = static_cast<Revision>(TRY(number("SELECT revision FROM state WHERE id = 0")));
+    contents.revision = TRY(revision());
     const Statement rows = TRY(
         prepared("SELECT created, revision, resource, ns, name, uid, bytes FROM objects ORDER BY created"));
     int code = SQLITE_OK;
@@ -105,6 +105,10 @@ class SqliteLogFile final : public SqliteLog {
     }
     if (code != SQLITE_DONE) return failure("cannot read the objects");
     return contents;
+  }
+
+  Result<Revision> revision() override {
+    return static_cast<Revision>(TRY(number("SELECT revision FROM state WHERE id = 0")));
   }
 
   Status commit(std::span<const EventPtr> events, Revision revision) override {

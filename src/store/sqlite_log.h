@@ -31,6 +31,8 @@ class SqliteLog {
                                                  std::size_t log_bytes_max);
 
   virtual Result<Contents> load() = 0;
+  // The newest durable revision.
+  virtual Result<Revision> revision() = 0;
   // Returns once the events and the revision would survive a power cut; all of them or none. `events` are
   // those of one commit, in order. Cost: a few microseconds an event and one sync.
   virtual Status commit(std::span<const EventPtr> events, Revision revision) = 0;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "store/commit_builder.h"
 #include "store/disk.h"
 #include "store/object_index.h"
@@ -17,6 +18,14 @@ namespace {
 
 // No write for this long means that tidying the journal delays nobody.
 constexpr std::chrono::milliseconds kQuietBeforeCheckpoint(20);
+// A full disk is looked at again after this long.
+constexpr std::chrono::milliseconds kFullDiskPause(1000);
+
+bool is_for_want_of_room(const Error& error) {
+  for (const Error* at = &error; at != nullptr; at = at->cause())
+    if (at->code() == ErrorCode::TooLarge) return true;
+  return false;
+}
 
 struct Pending {
   Write write;
@@ -25,8 +34,9 @@ struct Pending {
 
 class CommittingStore final : public Store {
  public:
-  CommittingStore(StoreOptions options, std::unique_ptr<SqliteLog> log)
+  CommittingStore(StoreOptions options, Disk& disk, std::unique_ptr<SqliteLog> log)
       : options_(std::move(options)),
+        disk_(disk),
         index_(options_.watch_window_events, options_.watch_window_bytes),
         commit_builder_(index_),
         log_(std::move(log)) {}
@@ -78,6 +88,10 @@ class CommittingStore final : public Store {
     return index_.events_behind(resource, from, limit);
   }
   Revision revision() const override { return index_.revision(); }
+  Status health() const override {
+    std::lock_guard lock(mutex_);
+    return health_;
+  }
   Revision oldest_watchable() const override { return index_.oldest_watchable(); }
   std::size_t count(std::string_view resource) const override { return index_.count(resource); }
 
@@ -108,6 +122,7 @@ class CommittingStore final : public Store {
     while (!queue_.empty()) {
       std::vector<Pending> taken;
       taken.swap(queue_);
+      if (full_) recover();
       for (Pending& next : taken) commit({&next, 1});
       checkpoint_if(log_ && log_->checkpoint_due());
     }
@@ -118,6 +133,7 @@ class CommittingStore final : public Store {
     std::vector<Pending> taken;
     while (take(taken)) {
       watches_.attend();
+      recover_if_due();
       for (std::span<Pending> rest(taken); !rest.empty();) {
         const std::size_t count = std::min(rest.size(), options_.batch_writes_max);
         commit(rest.first(count));
@@ -134,7 +150,12 @@ class CommittingStore final : public Store {
     std::unique_lock lock(mutex_);
     while (!has_work()) {
       asleep_ = true;
-      if (!failed_ && log_ && log_->checkpoint_useful()) {
+      if (full_) {
+        work_.wait_for(lock, kFullDiskPause);
+        lock.unlock();
+        recover_if_due();
+        lock.lock();
+      } else if (!failed_ && log_ && log_->checkpoint_useful()) {
         if (work_.wait_for(lock, kQuietBeforeCheckpoint) == std::cv_status::no_timeout || has_work())
           continue;
         lock.unlock();
@@ -155,9 +176,52 @@ class CommittingStore final : public Store {
     if (Status tidied = log_->checkpoint(); !tidied.ok()) fail(tidied.error());
   }
 
-  void fail(Error cause) {
-    failed_.emplace(Error(ErrorCode::Internal, "the store's disk failed, and it takes no more writes")
-                        .because_of(std::move(cause)));
+  // `in_doubt`: the events of the commit that failed; they may be durable.
+  void fail(const Error& cause, const std::vector<EventPtr>& in_doubt = {}) {
+    full_ = is_for_want_of_room(cause);
+    in_doubt_ = in_doubt;
+    retry_at_ = SystemClock().monotonic() + Duration::millis(kFullDiskPause.count());
+    set_failure((full_ ? Error(ErrorCode::Forbidden, kNoSpace)
+                       : Error(ErrorCode::Internal, "the store's disk failed, and it takes no more writes"))
+                    .because_of(cause));
+    log(LogLevel::Error,
+        full_ ? "the disk is full: no writes are taken until there is room"
+              : "the disk failed: no writes are taken until a restart",
+        {{"reason", cause.text()}});
+  }
+
+  void set_failure(std::optional<Error> failure) {
+    failed_ = std::move(failure);
+    std::lock_guard lock(mutex_);
+    health_ = failed_ ? Status(*failed_) : Status();
+  }
+
+  void recover_if_due() {
+    if (!full_ || SystemClock().monotonic() < retry_at_) return;
+    recover();
+    retry_at_ = SystemClock().monotonic() + Duration::millis(kFullDiskPause.count());
+  }
+
+  // After a full disk. A connection that failed is not used again: what is durable is read anew, and a write
+  // without effect shows whether there is room.
+  void recover() {
+    log_.reset();
+    Result<std::unique_ptr<SqliteLog>> opened =
+        SqliteLog::open(options_.directory, disk_, options_.log_bytes_max);
+    if (!opened) return;
+    const Result<Revision> durable = (*opened)->revision();
+    if (!durable) return;
+    const bool kept = !in_doubt_.empty() && *durable == in_doubt_.back()->object->revision;
+    if (!kept && *durable != index_.revision()) {
+      full_ = false;
+      return set_failure(Error(ErrorCode::Internal, "the store's database is not the one that it was"));
+    }
+    if (!(*opened)->commit({}, *durable).ok()) return;
+    if (kept) show(std::exchange(in_doubt_, {}));
+    log_ = *std::move(opened);
+    full_ = false;
+    set_failure(std::nullopt);
+    log(LogLevel::Info, "the disk has room again: writes go on");
   }
 
   void commit(std::span<Pending> batch) {
@@ -183,16 +247,21 @@ class CommittingStore final : public Store {
     const Revision revision = events.back()->object->revision;
     if (log_) {
       if (Status durable = log_->commit(events, revision); !durable.ok()) {
-        fail(durable.error());
+        fail(durable.error(), events);
         for (WriteResult& outcome : outcomes_) outcome = *failed_;
         return;
       }
     }
+    show(events);
+  }
+
+  void show(const std::vector<EventPtr>& events) {
     index_.publish(events);
-    watches_.deliver(events, revision);
+    watches_.deliver(events, events.back()->object->revision);
   }
 
   const StoreOptions options_;
+  Disk& disk_;
   ObjectIndex index_;
   Watches watches_;
 
@@ -201,9 +270,13 @@ class CommittingStore final : public Store {
   std::unique_ptr<SqliteLog> log_;  // null: in memory only
   std::vector<WriteResult> outcomes_;
   std::optional<Error> failed_;
+  bool full_ = false;  // the failure is want of room
+  std::vector<EventPtr> in_doubt_;
+  Time retry_at_;
   bool committing_ = false;  // synchronous only
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  Status health_;
   std::condition_variable work_;
   std::vector<Pending> queue_;
   std::size_t waiting_ = 0;  // queued, or taken and not yet answered
@@ -231,11 +304,11 @@ WriteResult Store::write(Write write) {
 
 Result<std::unique_ptr<Store>> open_store(StoreOptions options, Disk* disk) {
   BERTH_ASSERT(options.batch_writes_max > 0, "a commit of no writes would never end");
+  Disk& files = disk == nullptr ? machine_disk() : *disk;
   std::unique_ptr<SqliteLog> log;
   if (!options.directory.empty())
-    log = TRY(
-        SqliteLog::open(options.directory, disk == nullptr ? machine_disk() : *disk, options.log_bytes_max));
-  auto store = std::make_unique<CommittingStore>(std::move(options), std::move(log));
+    log = TRY(SqliteLog::open(options.directory, files, options.log_bytes_max));
+  auto store = std::make_unique<CommittingStore>(std::move(options), files, std::move(log));
   TRY(store->start());
   return std::unique_ptr<Store>(std::move(store));
 }

@@ -61,8 +61,13 @@ struct Write {
 };
 
 // Create of an existing key: Exists. Update or Delete of an absent key: NotFound. Another version: Conflict.
-// Unavailable: too many writes wait. Internal: the disk failed; the store then refuses every later write.
+// Unavailable: too many writes wait. Forbidden: the disk is full, and the message is kNoSpace; writes go on
+// once there is room. Internal: the disk failed; the store then refuses every later write. A write that
+// failed with either of the last two may still have reached the disk, and shows up later.
 using WriteResult = Result<ObjectPtr>;
+
+// As Kubernetes clients know it from etcd.
+inline constexpr const char* kNoSpace = "etcdserver: mvcc: database space exceeded";
 
 struct Event {
   enum class Kind { Added, Modified, Deleted };
@@ -166,6 +171,9 @@ class Store {
   // Gone when they are no longer kept. A future revision waits silently.
   virtual Result<std::unique_ptr<WatchHandle>> watch(std::string resource, Revision from,
                                                      WatchSink& sink) = 0;
+
+  // Why no writes are taken now, if so.
+  virtual Status health() const = 0;
 
   virtual Revision revision() const = 0;
   // The oldest revision from which a watch can still start.

@@ -4,9 +4,11 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <fstream>
+#include <mutex>
 
 #include "store/disk.h"
 #include "store/simulated_disk.h"
@@ -324,6 +326,47 @@ TEST(Store, TakesWritesFromInsideACallbackInTurn) {
     order.push_back((*outer)->revision);
   });
   EXPECT_EQ(order, (std::vector<Revision>{1, 2}));
+}
+
+// What the store says of each name now is what it finds when it is opened again.
+TEST(Store, AFullDiskIsSaidAndPasses) {
+  SimulatedDisk disk(1);
+  std::unique_ptr<Store> store = opened({.directory = "store", .synchronous = true}, &disk);
+  ASSERT_TRUE(store->write(create(pod("a"))).ok());
+  disk.fill(true);
+  for (const char* name : {"b", "c"}) {
+    const WriteResult refused = store->write(create(pod(name), std::string(50'000, 'x')));
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code(), ErrorCode::Forbidden);
+    EXPECT_EQ(refused.error().message(), kNoSpace);
+    EXPECT_FALSE(store->health().ok());
+    EXPECT_NE(store->get(pod("a")), nullptr) << "reads go on";
+  }
+  disk.fill(false);
+  EXPECT_TRUE(store->write(create(pod("d"))).ok());
+  EXPECT_TRUE(store->health().ok());
+  const std::vector<std::string> before = names(*store->list({.resource = "pods"}));
+  store.reset();
+  store = opened({.directory = "store", .synchronous = true}, &disk);
+  EXPECT_EQ(names(*store->list({.resource = "pods"})), before);
+  EXPECT_EQ(before.front(), "default/a");
+  EXPECT_EQ(before.back(), "default/d");
+}
+
+TEST(Store, WritesGoOnWithoutBeingAskedOnceThereIsRoom) {
+  SimulatedDisk disk(1);
+  std::unique_ptr<Store> store = opened({.directory = "store"}, &disk);
+  disk.fill(true);
+  EXPECT_FALSE(store->write(create(pod("a"), std::string(50'000, 'x'))).ok());
+  EXPECT_FALSE(store->health().ok());
+  disk.fill(false);
+  constexpr int kLooksMax = 2'000;
+  std::mutex mutex;
+  std::condition_variable never;
+  std::unique_lock lock(mutex);
+  for (int i = 0; i < kLooksMax && !store->health().ok(); ++i)
+    never.wait_for(lock, std::chrono::milliseconds(10));
+  EXPECT_TRUE(store->health().ok());
 }
 
 // A client of the earlier process then sees that its version is gone, not that it lies ahead.

@@ -49,7 +49,9 @@ int flush(OpenFile& open) {
   if (open.gathered->empty()) return SQLITE_OK;
   const Status written = open.file->write(static_cast<std::uint64_t>(open.gathered_at), *open.gathered);
   open.gathered->clear();
-  return written.ok() ? SQLITE_OK : failed(*open.state, written.error(), SQLITE_IOERR_WRITE);
+  if (written.ok()) return SQLITE_OK;
+  const bool full = written.error().code() == ErrorCode::TooLarge;
+  return failed(*open.state, written.error(), full ? SQLITE_FULL : SQLITE_IOERR_WRITE);
 }
 
 int close_file(sqlite3_file* file) {
