@@ -4,6 +4,7 @@
 
 #include "api/gates.h"
 #include "api/test_cel.h"
+#include "base/base64.h"
 #include "server/tables.h"
 #include "store/simulated_disk.h"
 
@@ -135,6 +136,38 @@ TEST_F(ApiServerTest, WarningsAreBounded) {
   const std::vector<std::string> many = warnings(1000, 400);
   EXPECT_EQ(many.size(), kWarningsMax / kWarningOfManyMax);
   EXPECT_EQ(many[0].size(), kWarningOfManyMax + std::string("299 - \"\\\"").size());
+}
+
+TEST_F(ApiServerTest, ContinueTokensAreNotTrusted) {
+  struct Forged {
+    std::string token;
+    int code;
+    const char* says;
+  };
+  const Forged rows[] = {
+      {R"({"v":"meta.k8s.io/v1","rv":99999999,"start":"default/a"})", 504, "Too large resource version"},
+      {R"({"v":"meta.k8s.io/v1","rv":9223372036854775807,"start":"default/a"})", 504, "Too large resource"},
+      {R"({"v":"meta.k8s.io/v1","rv":0,"start":"default/a"})", 400,
+       "incorrect encoded start resourceVersion"},
+      {R"({"v":"meta.k8s.io/v1","rv":"x","start":"default/a"})", 400, "incorrect encoded start"},
+      {R"({"v":"meta.k8s.io/v1","rv":1,"start":""})", 400, "encoded start key empty"},
+      {R"({"v":"v2","rv":1,"start":"default/a"})", 400, "continue key is not valid"},
+      {"junk", 400, "continue key is not valid"},
+  };
+  for (const Forged& row : rows) {
+    const Json said =
+        answer(request("GET", std::string(kMaps) + "?limit=1&continue=" + base64url_encode(row.token)));
+    EXPECT_EQ(said.int_at("code"), row.code) << row.token << to_string(said);
+    EXPECT_NE(said.string_at("message").find(row.says), std::string_view::npos) << to_string(said);
+  }
+}
+
+TEST_F(ApiServerTest, AWatchOfAnyLengthStaysOpen) {
+  const auto watch =
+      ask(request("GET", std::string(kMaps) + "?watch=true&timeoutSeconds=9223372036854775807"));
+  clock.advance(Duration::minutes(60));
+  server.tick(clock.monotonic());
+  EXPECT_FALSE(watch->ended);
 }
 
 struct Accepted {

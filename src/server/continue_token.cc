@@ -24,10 +24,17 @@ Result<ContinuePoint> decode_continue(std::string_view token, std::string_view r
   const Result<Json> json = parse_json(text);
   if (!json) return Error(ErrorCode::Invalid, kRefused + (": " + api::json_syntax_error(text)));
   if (json->string_at("v") != "meta.k8s.io/v1") return refused;
+  const std::int64_t revision = json->int_at("rv");
+  if (revision == 0)
+    return Error(
+        ErrorCode::Invalid,
+        kRefused + std::string(": incorrect encoded start resourceVersion (version meta.k8s.io/v1)"));
   const std::string_view start = json->string_at("start");
+  if (start.empty())
+    return Error(ErrorCode::Invalid,
+                 kRefused + std::string(": encoded start key empty (version meta.k8s.io/v1)"));
   const std::size_t slash = start.find('/');
   if (slash == std::string_view::npos) return refused;
-  const std::int64_t revision = json->int_at("rv");
   return ContinuePoint{
       revision < 0 ? std::nullopt : std::optional(static_cast<store::Revision>(revision)),
       {std::string(resource), std::string(start.substr(0, slash)), std::string(start.substr(slash + 1))}};

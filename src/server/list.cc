@@ -74,7 +74,8 @@ ApiResult<HttpResponse> list(const Registry& registry, const ObjectTarget& targe
   }
   const Result<store::ListPage> page = registry.store().list(query);
   if (!page && page.error().code() == ErrorCode::Gone) return expired_list(query.after);
-  if (!page) return internal_error(page.error().text());
+  // A token of another server, or a forged one: its version lies in the future.
+  if (!page) return too_large_version(query.at.value_or(0), registry.store().revision());
   return json_response(200, list_body(registry, target, *page, options, rendering));
 }
 

@@ -1,5 +1,6 @@
 #include "server/list_options.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace berth::server {
@@ -80,6 +81,7 @@ ApiResult<ListOptions> read_list_options(const HttpRequest& request) {
   options.limit = limit > 0 ? static_cast<std::size_t>(limit) : 0;
   const std::string timeout = value_or_empty(request, "timeoutSeconds");
   if (!timeout.empty() && !read_number(timeout, options.timeout_s)) return not_a_number(timeout, "ParseInt");
+  options.timeout_s = std::min(options.timeout_s, kTimeoutMaxS);
 
   const std::string version = value_or_empty(request, "resourceVersion");
   if (!version.empty()) {

@@ -13,6 +13,8 @@
 
 namespace berth::server {
 
+inline constexpr std::int64_t kTimeoutMaxS = 365 * 24 * 3600;  // more is this much
+
 struct ListOptions {
   std::string label_selector;
   std::string field_selector;

@@ -19,6 +19,7 @@ struct Target {
 };
 
 // Takes the origin form ("/api?watch=1"), the absolute form ("http://host/api") and "*".
+// Bytes that are not UTF-8 become U+FFFD, as Go writes them into JSON: no name and no value has them.
 // Refuses (Invalid) other forms, a '%' without two hexadecimal digits, and an encoded NUL.
 Result<Target> parse_target(std::string_view text);
 

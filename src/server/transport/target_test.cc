@@ -29,6 +29,9 @@ TEST(Target, SplitsAndDecodes) {
       {"http://host?x=1", "/", {{"x", "1"}}},
       {"/proxy/http://inner", "/proxy/http://inner", {}},
       {"*", "*", {}},
+      {"/pods/%ff%fe", "/pods/\xef\xbf\xbd\xef\xbf\xbd", {}},
+      {"/x?a=%e2%82%ac%e2%82", "/x", {{"a", "\xe2\x82\xac\xef\xbf\xbd\xef\xbf\xbd"}}},
+      {"/%c0%af%ed%a0%80", "/\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", {}},
   };
   for (const Case& one : cases) {
     const Result<Target> target = parse_target(one.text);

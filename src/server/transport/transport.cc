@@ -51,6 +51,17 @@ std::chrono::microseconds chrono_of(Duration duration) {
   return std::chrono::microseconds(duration.micros());
 }
 
+// Whether a browser sends the request for a page that this machine did not serve. Without credentials, that
+// page would else act as the administrator. Other clients name no origin.
+bool is_foreign_origin(std::string_view origin) {
+  if (origin.empty()) return false;
+  const std::size_t scheme = origin.find("://");
+  if (scheme == std::string_view::npos) return true;  // "null": a sandboxed page or a file
+  std::string_view host = origin.substr(scheme + 3);
+  host = host.starts_with('[') ? host.substr(0, host.find(']') + 1) : host.substr(0, host.find(':'));
+  return host != "localhost" && host != "127.0.0.1" && host != "[::1]";
+}
+
 class Connection;
 
 // What connections share. Outlives them.
@@ -101,7 +112,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void parse();
   bool feed_parser(error_code& error);
   void greet_expectation();
+  bool has_unknown_coding() const;
   void refuse(const error_code& error);
+  void refuse(HttpResponse answer);
   AnswerForm form_of_request() const;
   void open_response_queue(AnswerForm form);
   void dispatch();
@@ -237,6 +250,8 @@ void Connection::parse() {
   if (closed_ || response_queue_ || lingering_) return;
   error_code error;
   const bool complete = feed_parser(error);
+  if (has_unknown_coding())
+    return refuse(status_response(501, "NotImplemented", "Unsupported transfer encoding"));
   if (error) return refuse(error);
   if (complete) return dispatch();
   if (retired_ && !parser_ && in_.empty()) return close();
@@ -281,6 +296,14 @@ void Connection::greet_expectation() {
   write();
 }
 
+// Anything but "chunked" alone: the body would be read as what it is not.
+bool Connection::has_unknown_coding() const {
+  if (!parser_ || !parser_->is_header_done()) return false;
+  const auto [first, last] = parser_->get().equal_range(http::field::transfer_encoding);
+  if (first == last) return false;
+  return std::next(first) != last || !boost::beast::iequals(first->value(), "chunked");
+}
+
 void Connection::refuse(const error_code& error) {
   HttpResponse answer;
   if (error == http::error::body_limit)
@@ -291,6 +314,10 @@ void Connection::refuse(const error_code& error) {
         431, "BadRequest", "the request header is larger than " + std::to_string(kHeaderBytesMax) + " bytes");
   else
     answer = status_response(400, "BadRequest", "the request is not HTTP/1.1: " + error.message());
+  refuse(std::move(answer));
+}
+
+void Connection::refuse(HttpResponse answer) {
   in_.clear();
   open_response_queue({.keep_alive = false});
   response_queue_->respond(std::move(answer));
@@ -322,6 +349,13 @@ void Connection::dispatch() {
   const AnswerForm form = form_of_request();
   auto message = parser_->release();
   open_response_queue(form);
+  const auto origin = message[http::field::origin];
+  if (!tls_ && is_foreign_origin({origin.data(), origin.size()})) {
+    response_queue_->respond(
+        status_response(403, "Forbidden",
+                        "requests of other origins are refused where every request is the administrator's"));
+    return drain();
+  }
   Result<Target> target = parse_target({message.target().data(), message.target().size()});
   if (!target) {
     response_queue_->respond(status_response(400, "BadRequest", target.error().message()));

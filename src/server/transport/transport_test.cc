@@ -282,6 +282,15 @@ TEST(Transport, RefusesWithAStatus) {
        "POST / HTTP/1.1\r\nContent-Length: " + std::to_string(kBodyBytesMax + 1) + "\r\n\r\n" +
            std::string(kBodyBytesMax + 1, 'x'),
        413, "RequestEntityTooLarge"},
+      {"two codings", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501,
+       "NotImplemented"},
+      {"an unknown coding", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\nx", 501,
+       "NotImplemented"},
+      {"another origin", "POST / HTTP/1.1\r\nHost: x\r\nOrigin: http://evil.example\r\n\r\n", 403,
+       "Forbidden"},
+      {"a name that only looks like ours",
+       "POST / HTTP/1.1\r\nHost: x\r\nOrigin: http://localhost.evil.example:80\r\n\r\n", 403, "Forbidden"},
+      {"no origin to speak of", "POST / HTTP/1.1\r\nHost: x\r\nOrigin: null\r\n\r\n", 403, "Forbidden"},
   };
   for (const Refusal& refusal : refusals) {
     SCOPED_TRACE(refusal.name);
@@ -450,6 +459,16 @@ TEST(Transport, ClosesConnectionsAboveTheBound) {
   EXPECT_EQ(three.hear_all(), "");
   ASSERT_TRUE(two.say("GET /still HTTP/1.1\r\nHost: x\r\n\r\n"));
   EXPECT_EQ(body_of(two.hear_answer()), "GET /still");
+}
+
+TEST(Transport, TakesRequestsOfItsOwnPages) {
+  Serving serving(echo);
+  for (const char* origin : {"http://localhost:8001", "http://127.0.0.1:6443", "http://[::1]:6443"}) {
+    TestPeer peer = serving.peer();
+    ASSERT_TRUE(peer.say("POST /a HTTP/1.1\r\nHost: x\r\nOrigin: " + std::string(origin) +
+                         "\r\nContent-Length: 0\r\n\r\n"));
+    EXPECT_EQ(body_of(peer.hear_answer()), "POST /a") << origin;
+  }
 }
 
 // Whoever has asked for something is no stranger, and neither is one that is gone.
