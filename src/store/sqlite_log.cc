@@ -4,7 +4,9 @@
 
 #include <filesystem>
 
+#include "base/log.h"
 #include "store/vfs.h"
+#include "store/wal_check.h"
 
 namespace berth::store {
 namespace {
@@ -12,6 +14,10 @@ namespace {
 constexpr int kSchema = 1;
 constexpr int kApplicationId = 0x42727468;  // "Brth"
 constexpr const char* kFileName = "berth.db";
+// Beside the database and outside of it: whether there is one, and whether its log is a part of it.
+constexpr const char* kMarkSuffix = ".mark";
+constexpr std::string_view kMarkOpen = "open\n";
+constexpr std::string_view kMarkShut = "shut\n";
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kUsefulShare = 8;  // tidying pays, when quiet, from this part of the log's bound on
 
@@ -20,6 +26,7 @@ constexpr const char* kConnectionSetup =
     "PRAGMA locking_mode = EXCLUSIVE;"
     "PRAGMA page_size = 4096;"
     "PRAGMA temp_store = MEMORY;"
+    "PRAGMA cache_spill = OFF;"  // a commit writes each page once (wal_check.h)
     "PRAGMA cache_size = -32768;";
 constexpr const char* kDatabaseSetup =
     "PRAGMA journal_mode = WAL;"
@@ -58,13 +65,22 @@ std::string text_of(sqlite3_stmt* statement, int column) {
 
 class SqliteLogFile final : public SqliteLog {
  public:
-  SqliteLogFile(std::string directory, Disk& disk, std::size_t log_bytes_max)
+  SqliteLogFile(std::string directory, Disk& disk, std::size_t log_bytes_max, bool accept_loss)
       : log_pages_max_(log_bytes_max / kPageBytes),
+        accept_loss_(accept_loss),
+        disk_(disk),
         directory_(std::move(directory)),
         path_((std::filesystem::path(directory_) / kFileName).string()),
         vfs_(disk) {}
 
+  // The log stays as a file, so that one that is missing was taken away; emptied, it is not missed either.
+  ~SqliteLogFile() override {
+    if (started_ && checkpoint_all().ok()) (void)write_mark(kMarkShut);
+  }
+
   Status start() {
+    const std::string mark = TRY(read_mark());
+    TRY(check_files(mark));
     sqlite3* opened = nullptr;
     const int code =
         sqlite3_open_v2(path_.c_str(), &opened,
@@ -72,7 +88,9 @@ class SqliteLogFile final : public SqliteLog {
     connection_.reset(opened);
     if (code != SQLITE_OK) return failure("cannot open the store");
     TRY(run(kConnectionSetup));
+    sqlite3_db_config(connection_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     TRY(check_schema());
+    TRY(check_log());
     TRY(run(kDatabaseSetup));
     if (empty_) TRY(run(kMakeTables));
     put_ = TRY(prepared("INSERT OR REPLACE INTO objects VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"));
@@ -81,6 +99,13 @@ class SqliteLogFile final : public SqliteLog {
     begin_ = TRY(prepared("BEGIN IMMEDIATE"));
     commit_ = TRY(prepared("COMMIT"));
     sqlite3_wal_hook(connection_.get(), &SqliteLogFile::note_log_pages, this);
+    // What a power cut left behind the last commit goes, so that a log never holds rests of several. A disk
+    // without room leaves it as it is.
+    if (Status emptied = checkpoint_all(); !emptied && !is_full()) return emptied;
+    if (mark != kMarkOpen)
+      if (Status marked = write_mark(kMarkOpen); !marked && marked.error().code() != ErrorCode::TooLarge)
+        return marked;
+    started_ = true;
     return {};
   }
 
@@ -140,6 +165,67 @@ class SqliteLogFile final : public SqliteLog {
   static int note_log_pages(void* self, sqlite3*, const char*, int pages) {
     static_cast<SqliteLogFile*>(self)->log_pages_ = static_cast<std::size_t>(pages);
     return SQLITE_OK;
+  }
+
+  std::string mark_path() const { return path_ + kMarkSuffix; }
+
+  Result<std::string> read_mark() {
+    if (!TRY(disk_.exists(mark_path()))) return std::string();
+    const std::unique_ptr<DiskFile> file = TRY(disk_.open(mark_path(), Disk::Opening::Existing));
+    std::string text(kMarkOpen.size(), '\0');
+    text.resize(TRY(file->read(0, text)));
+    return text;
+  }
+
+  Status write_mark(std::string_view text) {
+    const std::unique_ptr<DiskFile> file = TRY(disk_.open(mark_path(), Disk::Opening::OrCreate));
+    TRY(file->write(0, text));
+    return file->sync();
+  }
+
+  Status lost(const std::string& sentence) const {
+    if (!accept_loss_)
+      return Error(ErrorCode::Gone, path_,
+                   sentence + "; put the file back, or go on with what is left: --accept-data-loss");
+    log(LogLevel::Warning, "data is lost, which was accepted", {{"file", path_}, {"what", sentence}});
+    return {};
+  }
+
+  // Before anything is opened, which would make what is missing.
+  Status check_files(const std::string& mark) {
+    if (mark.empty()) return {};
+    if (!TRY(disk_.exists(path_)))
+      return lost("the database is missing: every object that was stored here is lost");
+    const std::unique_ptr<DiskFile> file = TRY(disk_.open(path_, Disk::Opening::Existing));
+    if (TRY(file->size()) == 0)
+      return lost("the database is empty: every object that was stored here is lost");
+    if (mark != kMarkOpen || TRY(disk_.exists(path_ + "-wal"))) return {};
+    return lost("the write-ahead log is missing: the newest writes are lost");
+  }
+
+  // Behind the first read, which took the lock.
+  Status check_log() {
+    if (!TRY(disk_.exists(path_ + "-wal"))) return {};
+    const std::unique_ptr<DiskFile> file = TRY(disk_.open(path_ + "-wal", Disk::Opening::Existing));
+    const WalReport report = TRY(inspect_wal(*file));
+    if (!report.damaged) return {};
+    return lost("the write-ahead log is damaged: " + std::to_string(report.commits) +
+                " commits can be read, the writes in the " +
+                std::to_string(report.bytes - report.whole_bytes) + " bytes behind them are lost");
+  }
+
+  // Moves the whole log into the database and empties it.
+  Status checkpoint_all() {
+    const int code =
+        sqlite3_wal_checkpoint_v2(connection_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+    if (code != SQLITE_OK) return failure("cannot tidy the write-ahead log");
+    log_pages_ = 0;
+    return {};
+  }
+
+  bool is_full() const {
+    const Error* reason = vfs_.last_failure();
+    return reason != nullptr && reason->code() == ErrorCode::TooLarge;
   }
 
   // Reads only, so that a refused file stays as it is.
@@ -211,23 +297,26 @@ class SqliteLogFile final : public SqliteLog {
   }
 
   const std::size_t log_pages_max_;
+  const bool accept_loss_;
+  Disk& disk_;
   std::string directory_;
   std::string path_;
   Vfs vfs_;
   Connection connection_;
   Statement put_, remove_, advance_, begin_, commit_;  // behind the connection: finished before it closes
   bool empty_ = false;
+  bool started_ = false;
   std::size_t log_pages_ = 0;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<SqliteLog>> SqliteLog::open(const std::string& directory, Disk& disk,
-                                                   std::size_t log_bytes_max) {
+                                                   std::size_t log_bytes_max, bool accept_loss) {
   TRY(disk.make_directory(directory));
-  auto log = std::make_unique<SqliteLogFile>(directory, disk, log_bytes_max);
-  TRY(log->start());
-  return std::unique_ptr<SqliteLog>(std::move(log));
+  auto opened = std::make_unique<SqliteLogFile>(directory, disk, log_bytes_max, accept_loss);
+  TRY(opened->start());
+  return std::unique_ptr<SqliteLog>(std::move(opened));
 }
 
 }  // namespace berth::store

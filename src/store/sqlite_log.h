@@ -26,9 +26,10 @@ class SqliteLog {
   virtual ~SqliteLog() = default;
 
   // Opens or makes the database in `directory` and keeps it locked. Refuses one that another opener holds
-  // (Unavailable), a newer schema and a foreign file (Unsupported).
+  // (Unavailable), a newer schema and a foreign file (Unsupported), and unless `accept_loss` one that has
+  // lost commits (Gone): its database or log is missing, or the log is damaged before its end.
   static Result<std::unique_ptr<SqliteLog>> open(const std::string& directory, Disk& disk,
-                                                 std::size_t log_bytes_max);
+                                                 std::size_t log_bytes_max, bool accept_loss);
 
   virtual Result<Contents> load() = 0;
   // The newest durable revision.

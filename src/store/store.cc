@@ -207,7 +207,7 @@ class CommittingStore final : public Store {
   void recover() {
     log_.reset();
     Result<std::unique_ptr<SqliteLog>> opened =
-        SqliteLog::open(options_.directory, disk_, options_.log_bytes_max);
+        SqliteLog::open(options_.directory, disk_, options_.log_bytes_max, options_.accept_data_loss);
     if (!opened) return;
     const Result<Revision> durable = (*opened)->revision();
     if (!durable) return;
@@ -307,7 +307,7 @@ Result<std::unique_ptr<Store>> open_store(StoreOptions options, Disk* disk) {
   Disk& files = disk == nullptr ? machine_disk() : *disk;
   std::unique_ptr<SqliteLog> log;
   if (!options.directory.empty())
-    log = TRY(SqliteLog::open(options.directory, files, options.log_bytes_max));
+    log = TRY(SqliteLog::open(options.directory, files, options.log_bytes_max, options.accept_data_loss));
   auto store = std::make_unique<CommittingStore>(std::move(options), files, std::move(log));
   TRY(store->start());
   return std::unique_ptr<Store>(std::move(store));

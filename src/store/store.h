@@ -139,6 +139,8 @@ struct StoreOptions {
   std::size_t batch_writes_max = 1'024;   // writes of one group commit
   std::size_t log_bytes_max =
       16 * 1024 * 1024;  // of the journal's write-ahead log before it is tidied under load
+  // Goes on with what is left of a directory that has lost something; without it, opening is refused.
+  bool accept_data_loss = false;
   // What a store in memory begins with. Absent: the microseconds since 1970, which an earlier one cannot have
   // reached, so that its clients see that theirs is gone; 0 when synchronous.
   std::optional<Revision> first_revision;
@@ -182,7 +184,8 @@ class Store {
   virtual std::size_t count(std::string_view resource) const = 0;
 };
 
-// Opens or makes the store. Refuses, with a clear sentence, a directory of a newer schema or one in use.
+// Opens or makes the store. Refuses, with a clear sentence, a directory of a newer schema, one in use, and
+// (Gone) one whose database or write-ahead log is missing or damaged where commits were acknowledged.
 Result<std::unique_ptr<Store>> open_store(StoreOptions options, Disk* disk = nullptr);
 
 }  // namespace berth::store

@@ -1,0 +1,97 @@
+// Directories that have lost something: told from crashes, which lose nothing.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "store/test_tools.h"
+
+namespace berth::store {
+namespace {
+
+// A directory with acknowledged writes, as a killed process leaves it.
+class CrashImage {
+ public:
+  CrashImage() {
+    TemporaryDirectory running;
+    const std::unique_ptr<Store> store = open_store({.directory = running.path()}).value();
+    for (int i = 0; i < kWrites; ++i)
+      EXPECT_TRUE(store->write(create(pod("p" + std::to_string(i)), std::string(9'000, 'x'))).ok());
+    std::filesystem::copy(running.path(), directory_.path(), std::filesystem::copy_options::recursive);
+  }
+  static constexpr int kWrites = 20;
+
+  std::string path(const char* file) const { return directory_.path() + "/" + file; }
+  void damage(const char* file, std::uintmax_t at) const {
+    std::fstream bytes(path(file), std::ios::in | std::ios::out | std::ios::binary);
+    bytes.seekp(static_cast<std::streamoff>(at));
+    bytes.write("\xde\xad\xbe\xef", 4);
+  }
+  Result<std::unique_ptr<Store>> open(bool accept_loss = false) const {
+    return open_store({.directory = directory_.path(), .accept_data_loss = accept_loss});
+  }
+  // Objects there are when the loss is accepted, after the start without that was refused.
+  std::size_t left_after_refusal(const char* sentence) const {
+    EXPECT_FALSE(open().ok());
+    const auto refused = open();
+    EXPECT_FALSE(refused.ok()) << "as often as it is tried";
+    if (refused.ok()) return 0;
+    EXPECT_EQ(refused.error().code(), ErrorCode::Gone);
+    EXPECT_NE(refused.error().text().find(sentence), std::string::npos) << refused.error().text();
+    EXPECT_NE(refused.error().text().find("--accept-data-loss"), std::string::npos);
+    const auto left = open(true);
+    EXPECT_TRUE(left.ok());
+    return left.ok() ? (*left)->count("pods") : 0;
+  }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+TEST(LostData, ACrashLosesNothing) {
+  const CrashImage image;
+  for (int start = 0; start < 2; ++start) EXPECT_EQ((*image.open())->count("pods"), 20u);
+}
+
+TEST(LostData, AMissingOrEmptyDatabaseIsNoNewCluster) {
+  const CrashImage removed;
+  std::filesystem::remove(removed.path("berth.db"));
+  EXPECT_EQ(removed.left_after_refusal("the database is missing"), 0u);
+  const CrashImage emptied;
+  std::filesystem::resize_file(emptied.path("berth.db"), 0);
+  EXPECT_EQ(emptied.left_after_refusal("the database is empty"), 0u);
+}
+
+TEST(LostData, AMissingLogIsSaid) {
+  const CrashImage image;
+  std::filesystem::remove(image.path("berth.db-wal"));
+  EXPECT_LT(image.left_after_refusal("the write-ahead log is missing"), 20u);
+  EXPECT_TRUE(image.open().ok()) << "once accepted, it is done with";
+  std::filesystem::remove(image.path("berth.db-wal"));
+  EXPECT_TRUE(image.open().ok()) << "after a clean end the log holds nothing";
+}
+
+TEST(LostData, ALogDamagedInTheMiddleIsSaid) {
+  const CrashImage image;
+  const std::uintmax_t bytes = std::filesystem::file_size(image.path("berth.db-wal"));
+  image.damage("berth.db-wal", bytes / 2);
+  const std::size_t left = image.left_after_refusal("the write-ahead log is damaged");
+  EXPECT_GT(left, 0u);
+  EXPECT_LT(left, 20u);
+  const CrashImage of_header;
+  of_header.damage("berth.db-wal", 16);
+  EXPECT_EQ(of_header.left_after_refusal("the write-ahead log is damaged"), 0u);
+}
+
+// What a power cut leaves of a commit that nobody was told of.
+TEST(LostData, ATornEndIsNone) {
+  const CrashImage image;
+  const std::uintmax_t bytes = std::filesystem::file_size(image.path("berth.db-wal"));
+  image.damage("berth.db-wal", bytes - 2'000);
+  const auto store = image.open();
+  ASSERT_TRUE(store.ok()) << store.error().text();
+  EXPECT_EQ((*store)->count("pods"), 19u);
+}
+
+}  // namespace
+}  // namespace berth::store
