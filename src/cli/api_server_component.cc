@@ -54,6 +54,7 @@ Result<std::unique_ptr<ApiServerComponent>> ApiServerComponent::open(ServerOptio
   store::StoreOptions store_options;
   store_options.directory = component->options_.data_directory;
   store_options.watch_window_events = component->options_.watch_window_events;
+  store_options.accept_data_loss = component->options_.accept_data_loss;
   component->store_ = TRY(store::open_store(std::move(store_options)));
   component->pool_ = make_thread_pool(kPoolThreads);
   server::ApiServerOptions server_options;

@@ -25,6 +25,7 @@ struct ServerOptions {
   bool kubeconfig_is_temporary = false;  // removed with its folder when the server stops
   std::string audit_log;
   std::size_t watch_window_events = store::StoreOptions{}.watch_window_events;
+  bool accept_data_loss = false;
   bool insecure = false;
   bool warn_unacted = false;
 };

@@ -1,5 +1,8 @@
 #include "cli/line_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -10,6 +13,12 @@
 
 namespace berth::cli {
 namespace {
+
+// Readable by its owner alone: decisions and audit records name users and pods.
+std::FILE* open_for_append(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  return descriptor < 0 ? nullptr : ::fdopen(descriptor, "a");
+}
 
 class OpenLineFile final : public LineFile {
  public:
@@ -36,7 +45,7 @@ class OpenLineFile final : public LineFile {
   void turn_over() {
     if (file_) std::fclose(file_);
     std::rename(path_.c_str(), (path_ + ".1").c_str());
-    file_ = std::fopen(path_.c_str(), "ae");
+    file_ = open_for_append(path_);
     bytes_ = 0;
   }
 
@@ -51,7 +60,7 @@ class OpenLineFile final : public LineFile {
 }  // namespace
 
 Result<std::unique_ptr<LineFile>> LineFile::open(std::string file, std::string what, std::size_t bytes_max) {
-  std::FILE* opened = std::fopen(file.c_str(), "ae");
+  std::FILE* opened = open_for_append(file);
   if (!opened) return Error(ErrorCode::Unavailable, what, file + ": " + std::strerror(errno));
   return std::unique_ptr<LineFile>(
       std::make_unique<OpenLineFile>(opened, std::move(file), std::move(what), bytes_max));

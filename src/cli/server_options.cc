@@ -17,6 +17,7 @@ ServerOptions server_options(const Configuration& configuration) {
   options.kubeconfig = configuration.kubeconfig_written;
   options.audit_log = configuration.audit_log;
   options.watch_window_events = static_cast<std::size_t>(configuration.watch_window_events);
+  options.accept_data_loss = configuration.accept_data_loss;
   options.insecure = configuration.insecure;
   if (!configuration.in_memory)
     options.data_directory =

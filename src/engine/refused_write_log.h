@@ -1,4 +1,4 @@
-// Log lines about writes that the API server refuses for good: a right that was taken away, an admission rule.
+// Log lines about writes that the API server refuses for good: a right taken away, an admission rule.
 //
 // One line for each kind of write and status code in kRefusedWriteQuiet, with the number of those left out.
 // Owner: one engine, on one thread. Memory: kRefusedWriteKindsMax entries.

@@ -274,8 +274,9 @@ Result<EventPage> ObjectIndex::events_behind(std::string_view resource, Revision
          window_.end(), event_of);
   } else if (const ResourceIndex* found = resource_index(resource)) {
     const auto event_of = [](const WatchEventPtr& event) { return event; };
-    take(first_behind(found->events, from, [](const WatchEventPtr& event) { return event->object->revision; }),
-         found->events.end(), event_of);
+    take(
+        first_behind(found->events, from, [](const WatchEventPtr& event) { return event->object->revision; }),
+        found->events.end(), event_of);
   }
   page.through = page.more ? page.events.back()->object->revision : revision();
   return page;

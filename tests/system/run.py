@@ -579,6 +579,32 @@ def killed_and_restarted(directory):
 
 
 @check_alone
+def lost_database(directory):
+    """A data directory without its database is refused, and opened with what is left when told so."""
+    data = directory / "data"
+    cluster = Cluster(directory, "--data-dir", data).start()
+    cluster("create", "configmap", "lost", "--from-literal=n=1")
+    cluster.kill()
+    for file in data.glob("berth.db*"):
+        if not file.name.endswith(".mark"):
+            file.unlink()
+    done = subprocess.run(
+        [str(BERTH), "up", "--data-dir", str(data), "--listen", "127.0.0.1:0"],
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_SECONDS_MAX,
+    )
+    expect(done.returncode == 1, f"exit {done.returncode}: {done.stdout}{done.stderr}")
+    has(done.stderr, "the database is missing", "--accept-data-loss")
+    cluster.start("--accept-data-loss")
+    try:
+        cluster.refused("get", "configmap", "lost")
+        cluster("create", "configmap", "kept", "--from-literal=n=1")
+    finally:
+        cluster.stop()
+
+
+@check_alone
 def terminated(directory):
     """SIGTERM ends it within two seconds, with exit status 0, while a client watches."""
     cluster = Cluster(directory, "--in-memory", "--nodes", "2").start()
