@@ -250,7 +250,7 @@ def writes_of(cluster, account):
     user = "system:serviceaccount:kube-system:" + account
     return [(event["stageTimestamp"], event["objectRef"].get("resource"), event["objectRef"].get("name"))
             for event in cluster.audited()
-            if event["user"]["username"] == user and event["verb"] not in ("get", "list", "watch")
+            if event["user"].get("username") == user and event["verb"] not in ("get", "list", "watch")
             and event["responseStatus"].get("code", 500) < 300]
 
 

@@ -51,7 +51,7 @@ class Rig(ControlPlane):
         user = "system:serviceaccount:%s:%s" % (NAMESPACE, account)
         sent = set()
         for event in self.audited():
-            if event["user"]["username"] != user or "objectRef" not in event:
+            if event["user"].get("username") != user or "objectRef" not in event:
                 continue
             about = event["objectRef"]
             resource = "/".join(filter(None, (about.get("resource"), about.get("subresource"))))

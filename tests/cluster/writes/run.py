@@ -71,7 +71,7 @@ class Counted(ControlPlane):
         counts = collections.Counter()
         for event in self.audited():
             about = event.get("objectRef", {})
-            if event["user"]["username"] != user or about.get("namespace") != ns:
+            if event["user"].get("username") != user or about.get("namespace") != ns:
                 continue
             if event["verb"] in WRITING:
                 verb = event["verb"] if event["responseStatus"]["code"] < 300 else "refused"
