@@ -1,12 +1,12 @@
 """Objects of a load, each as (path of its collection, body)."""
+from api_resources import path_of
 
-CORE, RESOURCE, SCHEDULING = "/api/v1", "/apis/resource.k8s.io/v1", "/apis/scheduling.k8s.io/v1beta1"
 DRIVER, CLASS = "gpu.example.com", "gpu"
 
 
 def device_class():
     expression = 'device.driver == "%s"' % DRIVER
-    return RESOURCE + "/deviceclasses", {"kind": "DeviceClass", "metadata": {"name": CLASS},
+    return path_of("DeviceClass"), {"kind": "DeviceClass", "metadata": {"name": CLASS},
                                          "spec": {"selectors": [{"cel": {"expression": expression}}]}}
 
 
@@ -14,10 +14,10 @@ def node(name, cpus, devices):
     """A node that is ready, and the slice of its devices."""
     size = {"cpu": str(cpus), "memory": "256Gi", "pods": "110"}
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
-    yield CORE + "/nodes", {"kind": "Node", "metadata": {"name": name},
+    yield path_of("Node"), {"kind": "Node", "metadata": {"name": name},
                             "status": {"capacity": size, "allocatable": size, "conditions": [ready]}}
     pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
-    yield RESOURCE + "/resourceslices", {
+    yield path_of("ResourceSlice"), {
         "kind": "ResourceSlice", "metadata": {"name": name},
         "spec": {"driver": DRIVER, "nodeName": name, "pool": pool,
                  "devices": [{"name": "gpu-%d" % i} for i in range(devices)]}}
@@ -28,7 +28,7 @@ def claim_spec():
 
 
 def claim_template(ns, name):
-    return "%s/namespaces/%s/resourceclaimtemplates" % (RESOURCE, ns), {
+    return path_of("ResourceClaimTemplate", ns), {
         "kind": "ResourceClaimTemplate", "metadata": {"name": name}, "spec": {"spec": claim_spec()}}
 
 
@@ -41,17 +41,17 @@ def pod(ns, name, group=None, claim=None):
         container["resources"]["claims"] = [{"name": "gpu"}]
     if group:
         spec["schedulingGroup"] = {"podGroupName": group}
-    return "%s/namespaces/%s/pods" % (CORE, ns), {"kind": "Pod", "metadata": {"name": name}, "spec": spec}
+    return path_of("Pod", ns), {"kind": "Pod", "metadata": {"name": name}, "spec": spec}
 
 
 def claiming_pod(ns, name, group=None):
     """A claim for one device, and the pod that uses it."""
-    yield "%s/namespaces/%s/resourceclaims" % (RESOURCE, ns), {
+    yield path_of("ResourceClaim", ns), {
         "kind": "ResourceClaim", "metadata": {"name": name}, "spec": claim_spec()}
     yield pod(ns, name, group, {"resourceClaimName": name})
 
 
 def pod_group(ns, name, size):
-    return "%s/namespaces/%s/podgroups" % (SCHEDULING, ns), {
+    return path_of("PodGroup", ns), {
         "kind": "PodGroup", "metadata": {"name": name},
         "spec": {"schedulingPolicy": {"gang": {"minCount": size}}}}

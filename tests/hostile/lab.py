@@ -20,6 +20,9 @@ import urllib.error
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from api_resources import path_of
+
 BERTH = os.path.abspath(os.environ.get("BERTH", HERE.parent.parent / "build" / "release" / "berth"))
 EXIT_OK, EXIT_DEFECT, EXIT_SKIPPED = 0, 1, 77
 START_LIMIT_S = 60
@@ -148,21 +151,6 @@ def run(story):
 
 # The API
 
-_CORE, _DRA = "/api/v1", "/apis/resource.k8s.io/v1"
-_RESOURCES = {  # kind -> (group and version, resource, namespaced)
-    "Event": (_CORE, "events", True),
-    "Namespace": (_CORE, "namespaces", False),
-    "Node": (_CORE, "nodes", False),
-    "Pod": (_CORE, "pods", True),
-    "DeviceClass": (_DRA, "deviceclasses", False),
-    "DeviceTaintRule": (_DRA, "devicetaintrules", False),
-    "ResourceClaim": (_DRA, "resourceclaims", True),
-    "ResourceClaimTemplate": (_DRA, "resourceclaimtemplates", True),
-    "ResourceSlice": (_DRA, "resourceslices", False),
-    "PriorityClass": ("/apis/scheduling.k8s.io/v1", "priorityclasses", False),
-    "PodGroup": ("/apis/scheduling.k8s.io/v1beta1", "podgroups", True),
-    "BindRequest": ("/apis/scheduling.berth.dev/v1alpha1", "bindrequests", True),
-}
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 
@@ -187,9 +175,7 @@ class Api:
             return 0, {}
 
     def path(self, kind, name="", subresource="", everywhere=False):
-        group, resource, namespaced = _RESOURCES[kind]
-        namespace = "/namespaces/default" if namespaced and not everywhere else ""
-        return group + namespace + "/" + "/".join(part for part in (resource, name, subresource) if part)
+        return path_of(kind, "" if everywhere else "default", name, subresource)
 
     def create(self, *objects):
         for item in objects:

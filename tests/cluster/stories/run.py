@@ -19,6 +19,7 @@ from dialect import (SIMULATED, difference, documents, gates_of, needs_the_simul
                      seconds, told_by_the_clock, value_at)
 from differs import known_differences
 import suite
+from api_resources import RESOURCES, path_of
 from suite import Failure, Skip, eventually
 
 STORIES = suite.ROOT / "tests" / "stories"
@@ -26,21 +27,8 @@ GIVEN = STORIES / "given"
 MUST_FAIL = STORIES / "dialect" / "wrong-expectation.story"
 # Beside those of the rig: what the stories' API server has, and Kubernetes 1.37 has in alpha.
 RIG_GATES = "DRANodeAllocatableResources=true,TaintTolerationComparisonOperators=true"
-CORE, RESOURCE, SCHEDULING = "/api/v1", "/apis/resource.k8s.io/v1", "/apis/scheduling.k8s.io/"
-# kind in lower case: where it is served, its plural, whether it has a namespace
-KINDS = {
-    "pod": (CORE, "pods", True),
-    "node": (CORE, "nodes", False),
-    "event": (CORE, "events", True),
-    "resourceclaim": (RESOURCE, "resourceclaims", True),
-    "resourceclaimtemplate": (RESOURCE, "resourceclaimtemplates", True),
-    "resourceslice": (RESOURCE, "resourceslices", False),
-    "deviceclass": (RESOURCE, "deviceclasses", False),
-    "devicetaintrule": (RESOURCE, "devicetaintrules", False),
-    "podgroup": (SCHEDULING + "v1beta1", "podgroups", True),
-    "priorityclass": (SCHEDULING + "v1", "priorityclasses", False),
-    "bindrequest": ("/apis/scheduling.berth.dev/v1alpha1", "bindrequests", True),
-}
+# A story may name a kind in lower case.
+KINDS = {kind.lower(): kind for kind in RESOURCES}
 # Quiet: none of these changes.
 WATCHED = ("pod", "resourceclaim", "podgroup", "bindrequest", "devicetaintrule")
 GONE_IN_ORDER = (("pod",), ("resourceclaim", "podgroup", "resourceclaimtemplate"), ("bindrequest",))
@@ -90,11 +78,6 @@ class Server(ControlPlane):
         self.running_with = wanted
 
 
-def path_of(kind, ns, name=""):
-    group, plural, namespaced = KINDS[kind.lower()]
-    return "/".join(filter(None, (group, "namespaces/" + ns if namespaced else "", plural, name)))
-
-
 class Telling:
     """One story while it is told."""
 
@@ -103,18 +86,21 @@ class Telling:
         self.ns = "story-%d" % next(server.spaces)
         self.clusterwide = []  # paths of what has no namespace
         self.seen, self.changed_at = None, time.monotonic()
-        server.call("POST", CORE + "/namespaces", {"metadata": {"name": self.ns}})
+        server.call("POST", path_of("Namespace"), {"metadata": {"name": self.ns}})
+
+    def path(self, kind, name=""):
+        return path_of(KINDS[kind.lower()], self.ns, name)
 
     def create(self, thing):
         metadata = thing["metadata"]
         if metadata.pop("namespace", "default") != "default":
             raise Skip("a second namespace")
-        group, plural, namespaced = KINDS[thing["kind"].lower()]
         if thing["kind"] == "Node":
             self.complete_node(thing)
+        _, _, namespaced = RESOURCES[KINDS[thing["kind"].lower()]]
         if not namespaced:
-            self.clusterwide.append("%s/%s/%s" % (group, plural, metadata["name"]))
-        self.server.call("POST", path_of(thing["kind"], self.ns), thing)
+            self.clusterwide.append(self.path(thing["kind"], metadata["name"]))
+        self.server.call("POST", self.path(thing["kind"]), thing)
 
     @staticmethod
     def complete_node(node):
@@ -134,20 +120,20 @@ class Telling:
         if ns not in ("", "default"):
             raise Skip("a second namespace")
         if plain.startswith("extended:"):
-            pod = self.read(path_of("pod", self.ns, plain.removeprefix("extended:"))) or {}
+            pod = self.read(self.path("pod", plain.removeprefix("extended:"))) or {}
             plain = value_at(pod, "status.extendedResourceClaimStatus.resourceClaimName")
-        return path_of(kind, self.ns, plain) if plain else None
+        return self.path(kind, plain) if plain else None
 
     def read(self, path):
         return self.server.call("GET", path, absent={}) if path else {}
 
     def items(self, kind):
-        return self.server.call("GET", path_of(kind, self.ns))["items"]
+        return self.server.call("GET", self.path(kind))["items"]
 
     def play_kubelet(self, pods):
         """What is bound runs; what is deleted ends at once."""
         for pod in pods:
-            metadata, path = pod["metadata"], path_of("pod", self.ns, pod["metadata"]["name"])
+            metadata, path = pod["metadata"], self.path("pod", pod["metadata"]["name"])
             if not pod["spec"].get("nodeName"):
                 continue
             if "deletionTimestamp" in metadata:
@@ -178,7 +164,7 @@ class Telling:
     def event_about(self, thing):
         """The message of the latest event FailedScheduling about an object."""
         query = "?fieldSelector=reason%3DFailedScheduling,involvedObject.uid%3D" + thing["metadata"]["uid"]
-        events = self.server.call("GET", path_of("event", self.ns) + query)["items"]
+        events = self.server.call("GET", self.path("event") + query)["items"]
         latest = max(events, key=lambda event: int(event["metadata"]["resourceVersion"]), default={})
         return latest.get("message", "")
 
@@ -234,7 +220,7 @@ class Telling:
         """Takes everything away, and looks until it is gone: the next story has nodes of the same names."""
         for kinds in GONE_IN_ORDER:
             for kind in kinds:
-                self.server.call("DELETE", path_of(kind, self.ns), {"gracePeriodSeconds": 0})
+                self.server.call("DELETE", self.path(kind), {"gracePeriodSeconds": 0})
             eventually("gone: " + ", ".join(kinds), lambda of=kinds: not any(map(self.items, of)),
                        GONE_SECONDS_MAX)
         for path in self.clusterwide:

@@ -14,7 +14,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from control_plane import ControlPlane, run_suite
-from objects import CORE, claim_template, claiming_pod, device_class, node, pod, pod_group
+from api_resources import path_of
+from objects import claim_template, claiming_pod, device_class, node, pod, pod_group
 from suite import Failure, eventually
 
 NAMESPACE, ACCOUNT = "berth-system", "berth-scheduler"
@@ -62,7 +63,7 @@ class Counted(ControlPlane):
             list(writers.map(lambda one: self.call("POST", *one), objects))
 
     def bound(self, ns):
-        pods = self.call("GET", "%s/namespaces/%s/pods" % (CORE, ns))["items"]
+        pods = self.call("GET", path_of("Pod", ns))["items"]
         return sum(1 for item in pods if item["spec"].get("nodeName"))
 
     def writes(self, ns):
@@ -82,7 +83,7 @@ class Counted(ControlPlane):
     def counted(self, objects, pods):
         """What Berth wrote until the pods were bound and it had nothing more to write."""
         ns = "count-%d" % next(self.spaces)
-        self.call("POST", CORE + "/namespaces", {"metadata": {"name": ns}})
+        self.call("POST", path_of("Namespace"), {"metadata": {"name": ns}})
         self.create(objects(ns))
         eventually("%d pods are bound" % pods, lambda: self.bound(ns) == pods, BOUND_SECONDS_MAX)
         counts, since = self.writes(ns), time.monotonic()
