@@ -1,10 +1,10 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/utf8.h"
 #include "cel/floats.h"
 #include "cel/libraries.h"
 #include "cel/times.h"
-#include "cel/utf8.h"
 
 namespace berth::cel {
 namespace {

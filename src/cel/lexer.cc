@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/hex.h"
-#include "cel/utf8.h"
+#include "base/utf8.h"
 
 namespace berth::cel {
 namespace {

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
 
+#include "base/utf8.h"
 #include "cel/libraries.h"
 #include "cel/regex.h"
 #include "cel/times.h"
-#include "cel/utf8.h"
 
 namespace berth::cel {
 namespace {

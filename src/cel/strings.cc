@@ -1,10 +1,10 @@
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "cel/format.h"
 #include "cel/libraries.h"
 #include "cel/limits.h"
 #include "cel/regex.h"
-#include "cel/utf8.h"
 
 namespace berth::cel {
 namespace {
@@ -81,7 +81,7 @@ Value char_at(Args a, Runtime&) {
   const std::int64_t index = a[1].as_int();
   if (index < 0 || index > static_cast<std::int64_t>(codes.size())) return out_of_range(index);
   const std::uint32_t* at = codes.data() + index;
-  return text(index == static_cast<std::int64_t>(codes.size()) ? "" : encode(at, at + 1));
+  return text(index == static_cast<std::int64_t>(codes.size()) ? "" : encode_utf8(at, at + 1));
 }
 
 Value index_from(const Value& in, const Value& what, std::int64_t from) {
@@ -199,7 +199,7 @@ Value substring_of(const Value& in, std::int64_t begin, std::int64_t end) {
                         ", end: " + std::to_string(end));
   if (begin < 0 || begin > size) return out_of_range(begin);
   if (end < 0 || end > size) return out_of_range(end);
-  return text(encode(codes.data() + begin, codes.data() + end));
+  return text(encode_utf8(codes.data() + begin, codes.data() + end));
 }
 Value substring_from(Args a, Runtime&) {
   const auto size = static_cast<std::int64_t>(code_point_count(a[0].as_text()));
@@ -221,7 +221,7 @@ Value trim(Args a, Runtime&) {
   const std::uint32_t *begin = codes.data(), *end = codes.data() + codes.size();
   while (begin != end && is_space(*begin)) ++begin;
   while (begin != end && is_space(end[-1])) --end;
-  return text(encode(begin, end));
+  return text(encode_utf8(begin, end));
 }
 
 Value quote(Args a, Runtime&) {

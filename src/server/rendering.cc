@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "api/yaml_write.h"
+#include "base/utf8.h"
 #include "server/serialization.h"
 
 namespace berth::server {
@@ -56,21 +57,6 @@ ApiResult<void> read_include(const std::string& include, Rendering& rendering) {
     return bad_request("Unable to convert to Table as requested: includeObject: Invalid value: \"" + include +
                        "\": must be 'Metadata', 'Object', 'None', or empty");
   return {};
-}
-
-bool begins_character(char c) {
-  return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-}
-
-std::size_t character_count(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
-}
-
-std::string_view first_characters(std::string_view text, std::size_t count) {
-  std::size_t at = 0;
-  for (; at < text.size(); ++at)
-    if (begins_character(text[at]) && count-- == 0) break;
-  return text.substr(0, at);
 }
 
 std::string warning_header(std::string_view text) {
@@ -157,14 +143,14 @@ void add_warnings(Headers& headers, const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     if (text.empty() || !seen.insert(text).second) continue;
     distinct.push_back(text);
-    characters += character_count(text);
+    characters += code_points(text).size();
   }
   const bool too_many = characters > kWarningsMax;
   std::size_t written = 0;
   for (std::string_view text : distinct) {
     if (written >= kWarningsMax) return;
-    if (too_many) text = first_characters(text, kWarningOfManyMax);
-    written += character_count(text);
+    if (too_many) text = text.substr(0, byte_offset(text, kWarningOfManyMax));
+    written += code_points(text).size();
     headers.emplace_back("Warning", warning_header(text));
   }
 }

@@ -1,6 +1,6 @@
 #include "server/transport/target.h"
 
-#include <algorithm>
+#include "base/utf8.h"
 
 namespace berth::server {
 namespace {
@@ -14,31 +14,10 @@ int hex_value(char c) {
   return -1;
 }
 
-// The length of the UTF-8 sequence that `text` begins with; 0 when there is none.
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
-  const bool beyond = (first == 0xed && byte(1) >= 0xa0) || (first == 0xf4 && byte(1) >= 0x90);
-  return overlong || beyond ? 0 : length;
-}
-
-std::string as_utf8(std::string_view bytes) {
-  std::string text;
-  while (!bytes.empty()) {
-    const std::size_t length = sequence_length(bytes);
-    if (length == 0)
-      text += "\xef\xbf\xbd";
-    else
-      text += bytes.substr(0, length);
-    bytes.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return text;
+std::string as_utf8(std::string bytes) {
+  if (is_utf8(bytes)) return bytes;
+  const std::vector<std::uint32_t> codes = code_points(bytes);
+  return encode_utf8(codes.data(), codes.data() + codes.size());
 }
 
 Result<std::string> percent_decode(std::string_view text, Plus plus) {
@@ -59,7 +38,7 @@ Result<std::string> percent_decode(std::string_view text, Plus plus) {
       i += 2;
     }
   }
-  return as_utf8(decoded);
+  return as_utf8(std::move(decoded));
 }
 
 // "http://host:port/path" is what a client sends to a proxy; a server must accept it too.

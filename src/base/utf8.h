@@ -1,6 +1,6 @@
 // UTF-8: check, count, decode and encode code points.
 //
-// Cost: linear. The decoders require valid text; expressions and API strings are checked on input.
+// Cost: linear. The decoders read a byte that is not UTF-8 as U+FFFD, as Go does.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 #include <string_view>
 #include <vector>
 
-namespace berth::cel {
+namespace berth {
 
 // Refuses overlong forms, surrogates and code points beyond U+10FFFF.
 bool is_utf8(std::string_view text);
 void append_code_point(std::string& out, std::uint32_t code);
 std::vector<std::uint32_t> code_points(std::string_view text);
-std::string encode(const std::uint32_t* begin, const std::uint32_t* end);
+std::string encode_utf8(const std::uint32_t* begin, const std::uint32_t* end);
 // The byte offset of the code point at `index`; the size of the text when there are fewer.
 std::size_t byte_offset(std::string_view text, std::size_t index);
 
-}  // namespace berth::cel
+}  // namespace berth

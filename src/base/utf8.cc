@@ -1,6 +1,6 @@
-#include "cel/utf8.h"
+#include "base/utf8.h"
 
-namespace berth::cel {
+namespace berth {
 namespace {
 
 // The code point at the front and its length; length 0 when the bytes are not UTF-8.
@@ -62,7 +62,7 @@ std::vector<std::uint32_t> code_points(std::string_view text) {
   return codes;
 }
 
-std::string encode(const std::uint32_t* begin, const std::uint32_t* end) {
+std::string encode_utf8(const std::uint32_t* begin, const std::uint32_t* end) {
   std::string out;
   for (; begin != end; ++begin) append_code_point(out, *begin);
   return out;
@@ -75,4 +75,4 @@ std::size_t byte_offset(std::string_view text, std::size_t index) {
   return at;
 }
 
-}  // namespace berth::cel
+}  // namespace berth
