@@ -301,7 +301,7 @@ std::vector<Chain> BindCycle::left_to_give_back(const api::BindRequest& failed) 
   if (observation.state == State::Elsewhere) return {};
   // First of all: the answers show whether the pod was bound meanwhile, and then nothing is given back.
   if (observation.state == State::Free && options_.nominations && !observation.pod->nominated_node.empty())
-    return {{pod_key(request_), {nomination(*observation.pod, "")}}};
+    return {{pod_key(request_), {client::nomination_patch(pod_key(request_), observation.pod->meta, "")}}};
   if (observation.state == State::Free && gang_.committed())
     if (auto sealed = seal_pod(*observation.pod, failed)) return {*std::move(sealed)};
   const BindContext context{view_, request_, observation.pod, now_, known_.first_seen, options_, false};

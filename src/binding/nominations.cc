@@ -11,13 +11,6 @@ constexpr Duration kNominationSpacing = Duration::micros(1'000'000 / kNomination
 
 }  // namespace
 
-client::Write nomination(const api::Pod& pod, const std::string& node) {
-  Json patch = Json::object();
-  patch["status"]["nominatedNodeName"] = node.empty() ? Json() : Json(node);
-  return client::merge_patch(client::key_of(api::Kind::Pod, pod.meta), std::move(patch), pod.meta.uid,
-                             pod.meta.resource_version, "status");
-}
-
 void Nominations::add(const api::Pod& pod, const std::string& node, NominationRecord& record, Time now,
                       client::Effects& effects) {
   if (pod.nominated_node == node || !effects.chains.empty()) return;
@@ -31,7 +24,8 @@ void Nominations::add(const api::Pod& pod, const std::string& node, NominationRe
   }
   record.due = now + backoff(kNominationRetryFirst, kNominationRetryMax, ++record.attempts);
   record.under_way = true;
-  effects.chains.push_back({client::key_of(api::Kind::Pod, pod.meta), {nomination(pod, node)}});
+  const api::ObjectKey key = client::key_of(api::Kind::Pod, pod.meta);
+  effects.chains.push_back({key, {client::nomination_patch(key, pod.meta, node)}});
 }
 
 }  // namespace berth::binding

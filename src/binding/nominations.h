@@ -38,7 +38,4 @@ class Nominations {
   Time next_;  // for another pod
 };
 
-// An empty `node` clears the field.
-client::Write nomination(const api::Pod& pod, const std::string& node);
-
 }  // namespace berth::binding

@@ -118,6 +118,12 @@ Write condition_patch(const api::ObjectKey& key, const api::ObjectMeta& seen,
   return write;
 }
 
+Write nomination_patch(const api::ObjectKey& key, const api::ObjectMeta& seen, const std::string& node) {
+  const Json named = node.empty() ? Json() : Json(node);
+  return merge_patch(key, Json::object({{"status", Json::object({{"nominatedNodeName", named}})}}), seen.uid,
+                     seen.resource_version, "status");
+}
+
 Write delete_object(const api::ObjectKey& key, std::string_view uid, std::int64_t grace_s,
                     std::string_view propagation) {
   Write write;

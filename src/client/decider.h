@@ -151,6 +151,8 @@ Write json_patch(const api::ObjectKey& key, const Json& operations, std::string 
 // Stands on the version of `seen`: one that lands late does not take back what was told since.
 Write condition_patch(const api::ObjectKey& key, const api::ObjectMeta& seen,
                       const api::Condition& condition);
+// status.nominatedNodeName of the pod as `seen`, on its version; an empty `node` clears it.
+Write nomination_patch(const api::ObjectKey& key, const api::ObjectMeta& seen, const std::string& node);
 // Refused by the server when the UID differs. `grace_s` only for pods; -1 leaves it to the server.
 Write delete_object(const api::ObjectKey& key, std::string_view uid, std::int64_t grace_s = -1,
                     std::string_view propagation = "");

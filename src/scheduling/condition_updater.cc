@@ -41,9 +41,7 @@ bool shows(const Shown& object, const WantedCondition& wanted) {
 std::vector<client::Write> writes_of(const Shown& object, const WantedCondition& wanted) {
   std::vector<client::Write> writes;
   if (object.nominated && wanted.clears_nomination)
-    writes.push_back(client::merge_patch(
-        wanted.key, Json::object({{"status", Json::object({{"nominatedNodeName", nullptr}})}}), wanted.uid,
-        object.meta->resource_version, "status"));
+    writes.push_back(client::nomination_patch(wanted.key, *object.meta, ""));
   writes.push_back(client::condition_patch(wanted.key, *object.meta, wanted.condition));
   writes.back().on_previous_version = writes.size() > 1;
   return writes;
