@@ -161,11 +161,17 @@ TEST(Binder, AMappedClaimIsNotShared) {
 const char* const kReady = R"({"status":{"devices":[{"driver":"drv","pool":"pool","device":"c",
     "conditions":[{"type":"Attached","status":"True"}]}]}})";
 
+// The pod "p", decided for n1 with its claim "c", whose device has binding conditions.
+struct PodWithClaim : BinderFixture {
+  PodWithClaim() {
+    put(Kind::Node, kNodeN1);
+    add_claim(*this, "c");
+    add_pod(*this, "p", {"c"});
+  }
+};
+
 TEST(Binder, ReservesAClaimWithItsFinalizerFirst) {
-  BinderFixture cluster;
-  cluster.put(Kind::Node, kNodeN1);
-  add_claim(cluster, "c");
-  add_pod(cluster, "p", {"c"});
+  PodWithClaim cluster;
   cluster.run_until_idle(cluster.now());
   EXPECT_EQ(cluster.log, (std::vector<std::string>{"patch resourceclaims c", "patch resourceclaims c/status",
                                                    "patch bindrequests p/status"}));
@@ -188,10 +194,7 @@ TEST(Binder, ReservesAClaimWithItsFinalizerFirst) {
 }
 
 TEST(Binder, AFailedConditionGivesTheClaimBack) {
-  BinderFixture cluster;
-  cluster.put(Kind::Node, kNodeN1);
-  add_claim(cluster, "c");
-  add_pod(cluster, "p", {"c"});
+  PodWithClaim cluster;
   cluster.run_until_idle(cluster.now());
   cluster.change(claim_key("c"),
                  R"({"status":{"devices":[{"driver":"drv","pool":"pool","device":"c","conditions":[
@@ -210,10 +213,7 @@ TEST(Binder, AFailedConditionGivesTheClaimBack) {
 }
 
 TEST(Binder, ConditionsTimeOutFromTheAllocationOnEvenAcrossACrash) {
-  BinderFixture cluster;
-  cluster.put(Kind::Node, kNodeN1);
-  add_claim(cluster, "c");
-  add_pod(cluster, "p", {"c"});
+  PodWithClaim cluster;
   const Time start = cluster.now();
   cluster.run_until_idle(start + Duration::seconds(300));
   cluster.advance_to(start + Duration::seconds(400));
@@ -232,10 +232,7 @@ const char* const kBroken = R"({"status":{"devices":[{"driver":"drv","pool":"poo
     "conditions":[{"type":"Broken","status":"True"}]}]}})";
 
 TEST(Nominations, APodThatWaitsNamesItsNodeUntilThePlacementIsGivenUp) {
-  BinderFixture cluster;
-  cluster.put(Kind::Node, kNodeN1);
-  add_claim(cluster, "c");
-  add_pod(cluster, "p", {"c"});
+  PodWithClaim cluster;
   cluster.run_until_idle(cluster.now());
   EXPECT_EQ(nominated_node(cluster, "p"), "") << "devices that are attached at once cost no write";
   cluster.run_until_idle(cluster.now() + kQuietNomination);
@@ -271,10 +268,7 @@ TEST(Nominations, AMemberThatWaitsForItsGangNamesItsNodeAndAReadyGangCostsNoWrit
 }
 
 TEST(Nominations, ARefusedOneIsTriedSeldomAndDoesNotCountAsAFailedBinding) {
-  BinderFixture cluster;
-  cluster.put(Kind::Node, kNodeN1);
-  add_claim(cluster, "c");
-  add_pod(cluster, "p", {"c"});
+  PodWithClaim cluster;
   cluster.run_until_idle(cluster.now());
   cluster.advance_to(cluster.now() + kQuietNomination);
   cluster.deliver();

@@ -22,12 +22,15 @@ bool told_to_wait(const api::Pod& pod) {
          (condition->reason == "Unschedulable" || condition->reason == "SchedulerError");
 }
 
+bool failed_all(const std::vector<const api::BindRequest*>& requests) {
+  return std::all_of(requests.begin(), requests.end(),
+                     [](const api::BindRequest* request) { return api::failed_for_good(*request); });
+}
+
 // Nothing under way can bind it.
 bool waits(const View& view, const api::Pod& pod) {
   if (pod.bound() || pod.finished() || pod.meta.deleting() || !told_to_wait(pod)) return false;
-  const auto requests = view.bind_requests_of_pod(pod.meta.ns, pod.meta.name);
-  return std::all_of(requests.begin(), requests.end(),
-                     [](const api::BindRequest* request) { return api::failed_for_good(*request); });
+  return failed_all(view.bind_requests_of_pod(pod.meta.ns, pod.meta.name));
 }
 
 // Nobody of the group is placed, or about to be: it waits for another decision.
@@ -37,9 +40,7 @@ bool group_waits(const View& view, const api::ClaimConsumer& group,
   for (const api::Pod* pod : users) {
     if (pod->group != group.name || pod->finished()) continue;
     const auto requests = view.bind_requests_of_pod(pod->meta.ns, pod->meta.name);
-    if (pod->bound() || !std::all_of(requests.begin(), requests.end(),
-                                     [](const auto* request) { return api::failed_for_good(*request); }))
-      return false;
+    if (pod->bound() || !failed_all(requests)) return false;
     waiting |= told_to_wait(*pod) || !requests.empty();
   }
   return waiting;

@@ -90,8 +90,8 @@ ApiReply MemoryRequests::Table::take_member(const Creation& member, const std::s
   if (records_[{member.key.ns, record}].ended.contains(member.key))
     return client::answered_reply(201, to_string(member.object));
   const auto found = kept_.find(member.key);
-  return answer_with(201,
-                     found != kept_.end() ? found->second.raw : keep(member.key, member.object, record).raw);
+  return client::answered_reply(
+      201, found != kept_.end() ? found->second.raw : keep(member.key, member.object, record).raw);
 }
 
 void MemoryRequests::Table::record_stands(const NamedKey& record, const api::RawPtr& object) {
@@ -111,7 +111,8 @@ void MemoryRequests::Table::record_answered(const NamedKey& record, const std::v
     const std::lock_guard lock(mutex_);
     forming_[record.ns].under_way = false;
     for (const Creation& member : members) {
-      if (!stored) break;
+      waiting_bytes_ -= member.bytes;
+      if (!stored) continue;
       answers.push_back(take_member(member, record.name));
     }
     if (stored) record_stands(record, reply.object);
@@ -147,7 +148,7 @@ void MemoryRequests::Table::expand(const Json& record) {
 // The latest first: what it says of a pod counts, and records never change.
 void MemoryRequests::Table::take_records(const std::vector<Json>& gangs, std::uint64_t list_version) {
   std::set<NamedKey> listed;
-  std::map<std::uint64_t, const Json*, std::greater<>> by_version;
+  std::multimap<std::uint64_t, const Json*, std::greater<>> by_version;
   for (const Json& record : gangs) {
     const api::ObjectMeta meta = api::decode_meta(record);
     listed.insert({meta.ns, meta.name});

@@ -56,13 +56,6 @@ NamedKey key_of(const api::ObjectMeta& meta) {
 
 }  // namespace
 
-ApiReply answer_with(int code, api::RawPtr object) {
-  ApiReply reply;
-  reply.code = code;
-  reply.object = std::move(object);
-  return reply;
-}
-
 std::size_t MemoryRequests::Table::size() const {
   const std::lock_guard lock(mutex_);
   return kept_.size();
@@ -120,12 +113,13 @@ void MemoryRequests::Table::displace(const NamedKey& key) {
 // Nothing when the API server is to make an object, and when the answer `waits` for the record of a gang.
 std::optional<ApiReply> MemoryRequests::Table::create(const ApiRequest& request, const NamedKey& key,
                                                       const Done& done, bool& waits) {
-  if (request.verb != Verb::Create || bytes_ + request.body.size() > kMemoryRequestBytesMax)
+  if (request.verb != Verb::Create || bytes_ + waiting_bytes_ + request.body.size() > kMemoryRequestBytesMax)
     return std::nullopt;
   Result<Json> object = parse_json(request.body);
   if (!object) return std::nullopt;
   const api::BindRequest decoded = api::decode_bind_request(*object, nullptr);
-  if (decoded.group.size <= 1) return answer_with(201, keep(key, *std::move(object), "").raw);
+  if (decoded.group.size <= 1) return client::answered_reply(201, keep(key, *std::move(object), "").raw);
+  waiting_bytes_ += request.body.size();
   forming_[key.ns].waiting.push_back({key, *std::move(object), request.body.size(), done});
   waits = true;
   return std::nullopt;
@@ -153,7 +147,7 @@ std::optional<ApiReply> MemoryRequests::Table::change(const ApiRequest& request,
   else
     after.as_object().erase(other_half);
   if (!lasts(api::decode_bind_request(after, nullptr), !kept.record.empty()))
-    return answer_with(200, store(key, std::move(after), client::ChangeKind::Modified).raw);
+    return client::answered_reply(200, store(key, std::move(after), client::ChangeKind::Modified).raw);
   kept.leaving = true;
   leaving = std::move(after);
   raise_epoch(leaving, epoch_);
@@ -176,7 +170,7 @@ std::optional<ApiReply> MemoryRequests::Table::erase(const ApiRequest& request, 
   drop(key);
   const api::RawPtr raw = text_of(last);
   tell(client::ChangeKind::Deleted, raw, last);
-  return answer_with(200, raw);
+  return client::answered_reply(200, raw);
 }
 
 // Create, then the status on its version. A failure before the object exists leaves everything as it was; one
@@ -231,7 +225,7 @@ bool MemoryRequests::Table::answer(const ApiRequest& request, const Done& done) 
     } else if (request.verb == Verb::Create) {
       reply = client::refused_reply(409, "AlreadyExists", "a bind request of this name is in memory");
     } else if (request.verb == Verb::Get) {
-      reply = answer_with(200, found->second.raw);
+      reply = client::answered_reply(200, found->second.raw);
     } else if (request.verb == Verb::Delete) {
       record = found->second.record;
       reply = erase(request, key, found->second);

@@ -15,8 +15,6 @@
 
 namespace berth::binding {
 
-client::ApiReply answer_with(int code, api::RawPtr object);
-
 class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
  public:
   using Done = std::function<void(client::ApiReply)>;
@@ -94,7 +92,8 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   client::ApiClient& inner_;
   mutable std::mutex mutex_;  // also while receivers are called: they only hand over
   std::map<client::NamedKey, Kept> kept_;
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0;          // of what is kept
+  std::size_t waiting_bytes_ = 0;  // of members whose record is not stored yet
   std::set<client::WatchReceiver*> receivers_;
   std::uint64_t uids_ = 0;
   std::uint64_t epoch_ = 0;                 // of the term that this process leads

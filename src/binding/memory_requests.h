@@ -31,7 +31,7 @@
 namespace berth::binding {
 
 inline constexpr std::string_view kInMemoryAnnotation = "scheduling.berth.dev/in-memory";
-// Bytes of all that is kept; beyond, a BindRequest becomes an object.
+// Bytes of all that is kept, or waits for its gang's record; beyond, a BindRequest becomes an object.
 inline constexpr std::size_t kMemoryRequestBytesMax = 64u << 20;
 
 // Of a gang's record: what etcd takes in one object, with room to spare.

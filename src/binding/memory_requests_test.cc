@@ -287,6 +287,16 @@ TEST(MemoryRequests, BeyondTheirBytesObjectsAreMade) {
   EXPECT_EQ(cluster.in_flight(), 1u);
 }
 
+TEST(MemoryRequests, MembersThatWaitForTheirRecordCountToo) {
+  DecidedGang cluster;
+  const std::string text(kMemoryRequestBytesMax / 4, 'x');
+  for (int i = 0; i < 4; ++i)
+    cluster.decide(R"({"metadata":{"namespace":"d","name":"q)" + std::to_string(i) +
+                   R"("},"spec":{"podName":"q","text":")" + text +
+                   R"(","decisionID":"y","group":{"name":"h","uid":"u-h","size":4}}})");
+  EXPECT_EQ(cluster.in_flight(), 2u) << "the record, and the member that has no room";
+}
+
 TEST(MemoryRequests, AListOfObjectsDoesNotForgetThem) {
   Decided cluster;
   cluster.relist_requests();
