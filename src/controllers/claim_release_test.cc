@@ -31,6 +31,14 @@ struct Fixture : ::testing::Test {
     fixture.start();
     fixture.run_until_idle();
   }
+  // The group "g" and the claim "c", allocated and reserved for it.
+  void put_claim_of_group() {
+    fixture.api.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g","uid":"uid-g"}})");
+    fixture.api.put(
+        Kind::ResourceClaim,
+        R"({"metadata":{"namespace":"d","name":"c"},"status":{"allocation":{"devices":{}},"reservedFor":)"
+        R"([{"apiGroup":"scheduling.k8s.io","resource":"podgroups","name":"g","uid":"uid-g"}]}})");
+  }
   const api::ResourceClaim* claim() { return fixture.engine.view().claims.find("d", "c"); }
   std::vector<std::string> consumers() {
     std::vector<std::string> names;
@@ -132,11 +140,7 @@ TEST_F(ClaimRelease, AGeneratedClaimOfAFinishedPodIsDeleted) {
 }
 
 TEST_F(ClaimRelease, AGroupHoldsItsClaimUntilItIsGone) {
-  fixture.api.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g","uid":"uid-g"}})");
-  fixture.api.put(
-      Kind::ResourceClaim,
-      R"({"metadata":{"namespace":"d","name":"c"},"status":{"allocation":{"devices":{}},"reservedFor":)"
-      R"([{"apiGroup":"scheduling.k8s.io","resource":"podgroups","name":"g","uid":"uid-g"}]}})");
+  put_claim_of_group();
   begin();
   EXPECT_TRUE(claim()->allocation.has_value());
   fixture.api.remove(api::ref_of(Kind::PodGroup), "d", "g");
@@ -145,11 +149,7 @@ TEST_F(ClaimRelease, AGroupHoldsItsClaimUntilItIsGone) {
 }
 
 TEST_F(ClaimRelease, AGroupKeepsItsClaimWhenAllItsPodsAreGone) {
-  fixture.api.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g","uid":"uid-g"}})");
-  fixture.api.put(
-      Kind::ResourceClaim,
-      R"({"metadata":{"namespace":"d","name":"c"},"status":{"allocation":{"devices":{}},"reservedFor":)"
-      R"([{"apiGroup":"scheduling.k8s.io","resource":"podgroups","name":"g","uid":"uid-g"}]}})");
+  put_claim_of_group();
   fixture.api.put(Kind::Pod, pod("a", "uid-a",
                                  R"(},"spec":{"nodeName":"n","schedulingGroup":)"
                                  R"({"podGroupName":"g"},"resourceClaims":[)"

@@ -2,10 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "api/gates.h"
-#include "api/test_cel.h"
 #include "base/base64.h"
 #include "server/tables.h"
+#include "server/test_bench.h"
 #include "store/simulated_disk.h"
 
 namespace berth::server {
@@ -30,15 +29,9 @@ class Recorded final : public HttpExchange {
   bool ended = false;
 };
 
-class ApiServerTest : public testing::Test {
+class ApiServerTest : public testing::Test, protected ServerBench {
  protected:
-  ApiServerTest() { EXPECT_TRUE(server.make_default_objects().ok()); }
-
-  static std::unique_ptr<store::Store> open() {
-    store::StoreOptions options;
-    options.synchronous = true;
-    return store::open_store(options).value();
-  }
+  ApiServerTest() : ServerBench({}, {[this](const AuditRecord& record) { audit.push_back(record); }, true}) {}
 
   HttpRequest request(std::string method, std::string path, std::string body = "") const {
     HttpRequest made;
@@ -69,13 +62,6 @@ class ApiServerTest : public testing::Test {
 
   User admin{"root", {"system:masters"}};
   std::vector<AuditRecord> audit;
-  std::unique_ptr<store::Store> store = open();
-  InlineExecutor executor;
-  ManualClock clock{Time::from_seconds(1'700'000'000)};
-  SeededRandom random{7};
-  api::Gates gates{api::GateDefaults::Up};
-  ApiServer server{{*store, executor, clock, random, gates, api::accept_any_cel},
-                   {[this](const AuditRecord& record) { audit.push_back(record); }, true}};
 };
 
 const char* const kMaps = "/api/v1/namespaces/default/configmaps";
@@ -423,25 +409,11 @@ TEST_F(ApiServerTest, SchemasReferOnlyToSchemasThatAreThere) {
 
 TEST(FullDisk, FailsWritesAndReadinessUntilThereIsRoom) {
   store::SimulatedDisk disk(1);
-  store::StoreOptions options;
-  options.directory = "store";
-  options.synchronous = true;
-  const std::unique_ptr<store::Store> store = store::open_store(options, &disk).value();
-  InlineExecutor executor;
-  ManualClock clock{Time::from_seconds(1'700'000'000)};
-  SeededRandom random{7};
-  const api::Gates gates{api::GateDefaults::Up};
-  ApiServer server{{*store, executor, clock, random, gates, api::accept_any_cel}, {}};
-  ASSERT_TRUE(server.make_default_objects().ok());
-  server.set_ready(true);
+  ServerBench bench({.directory = "store"}, {}, &disk);
+  bench.server.set_ready(true);
   const auto ask = [&](const char* method, const char* path, std::string body = "") {
-    HttpRequest request;
-    request.method = method;
-    request.path = path;
-    request.body = std::move(body);
-    request.user = {"root", {"system:masters"}};
     auto exchange = std::make_shared<Recorded>();
-    server.handle(std::move(request), exchange);
+    bench.ask(method, path, {}, std::move(body), exchange);
     return exchange->response;
   };
   const std::string large = R"({"metadata":{"name":"a"},"data":{"k":")" + std::string(500'000, 'x') + "\"}}";
@@ -461,26 +433,10 @@ TEST(FullDisk, FailsWritesAndReadinessUntilThereIsRoom) {
 
 // The version that a page showed has left the window: what remains can still be listed, as it is now.
 TEST(ExpiredList, GoesOnBehindTheLastPage) {
-  store::StoreOptions small;
-  small.synchronous = true;
-  small.watch_window_events = 2;
-  const std::unique_ptr<store::Store> store = store::open_store(small).value();
-  InlineExecutor executor;
-  ManualClock clock{Time::from_seconds(1'700'000'000)};
-  SeededRandom random{7};
-  const api::Gates gates{api::GateDefaults::Up};
-  ApiServer server{{*store, executor, clock, random, gates, api::accept_any_cel}, {}};
-  ASSERT_TRUE(server.make_default_objects().ok());
-  const auto ask = [&](std::string method, std::vector<std::pair<std::string, std::string>> query,
-                       std::string body = "") {
-    HttpRequest request;
-    request.method = std::move(method);
-    request.path = "/api/v1/namespaces/default/configmaps";
-    request.query = std::move(query);
-    request.body = std::move(body);
-    request.user = {"root", {"system:masters"}};
+  ServerBench bench({.watch_window_events = 2});
+  const auto ask = [&](std::string method, Headers query, std::string body = "") {
     auto exchange = std::make_shared<Recorded>();
-    server.handle(std::move(request), exchange);
+    bench.ask(std::move(method), kMaps, std::move(query), std::move(body), exchange);
     return *parse_json(exchange->response.body);
   };
   const auto make = [&](const std::string& name) {

@@ -1,25 +1,15 @@
 #include <gtest/gtest.h>
 
-#include "api/gates.h"
-#include "api/test_cel.h"
 #include "server/in_process_client.h"
+#include "server/test_bench.h"
 
 namespace berth::server {
 namespace {
 
 // A whole API server on one thread, as in the simulator.
-class InProcess : public testing::Test {
+class InProcess : public testing::Test, protected ServerBench {
  protected:
-  InProcess() {
-    EXPECT_TRUE(server.make_default_objects().ok());
-    server.set_ready(true);
-  }
-
-  static std::unique_ptr<store::Store> open() {
-    store::StoreOptions options;
-    options.synchronous = true;
-    return store::open_store(options).value();
-  }
+  InProcess() { server.set_ready(true); }
 
   client::ApiReply call(client::Verb verb, api::ResourceRef resource, std::string ns, std::string name,
                         std::string body, std::string subresource = "") {
@@ -30,12 +20,6 @@ class InProcess : public testing::Test {
     return got;
   }
 
-  std::unique_ptr<store::Store> store = open();
-  InlineExecutor executor;
-  ManualClock clock{Time::from_seconds(1'700'000'000)};
-  SeededRandom random{7};
-  api::Gates gates{api::GateDefaults::Up};
-  ApiServer server{{*store, executor, clock, random, gates, api::accept_any_cel}, {}};
   std::unique_ptr<client::ApiClient> client = make_in_process_client(server, "test");
 };
 

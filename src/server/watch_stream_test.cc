@@ -1,9 +1,7 @@
 // What a watch sends to a peer that reads slowly, or that asks for a version that is not there.
 #include <gtest/gtest.h>
 
-#include "api/gates.h"
-#include "api/test_cel.h"
-#include "server/api_server.h"
+#include "server/test_bench.h"
 #include "server/transport/response_queue.h"
 #include "server/watch_stream.h"
 
@@ -53,26 +51,10 @@ class SlowPeer final : public HttpExchange {
   std::function<void()> go_on_;
 };
 
-class WatchStreamTest : public testing::Test {
+class WatchStreamTest : public testing::Test, protected ServerBench {
  protected:
-  WatchStreamTest() { EXPECT_TRUE(server.make_default_objects().ok()); }
+  WatchStreamTest() : ServerBench({.watch_window_events = 20}) {}
 
-  static std::unique_ptr<store::Store> open() {
-    store::StoreOptions options;
-    options.watch_window_events = 20;
-    options.synchronous = true;
-    return store::open_store(options).value();
-  }
-  void ask(std::string method, std::string path, Headers query, std::string body,
-           std::shared_ptr<HttpExchange> exchange) {
-    HttpRequest request;
-    request.method = std::move(method);
-    request.path = std::move(path);
-    request.query = std::move(query);
-    request.body = std::move(body);
-    request.user = {"root", {"system:masters"}};
-    server.handle(std::move(request), std::move(exchange));
-  }
   void make(const std::string& name, const std::string& value = "") {
     ask("POST", kSlowMaps, {}, R"({"metadata":{"name":")" + name + R"("},"data":{"k":")" + value + "\"}}",
         std::make_shared<SlowPeer>(1));
@@ -91,13 +73,10 @@ class WatchStreamTest : public testing::Test {
             {"resourceVersionMatch", "NotOlderThan"},
             {"allowWatchBookmarks", "true"}};
   }
-
-  std::unique_ptr<store::Store> store = open();
-  InlineExecutor executor;
-  ManualClock clock{Time::from_seconds(1'700'000'000)};
-  SeededRandom random{7};
-  api::Gates gates{api::GateDefaults::Up};
-  ApiServer server{{*store, executor, clock, random, gates, api::accept_any_cel}, {}};
+};
+SeededRandom random{7};
+api::Gates gates{api::GateDefaults::Up};
+ApiServer server{{*store, executor, clock, random, gates, api::accept_any_cel}, {}};
 };
 
 TEST_F(WatchStreamTest, TheStateGoesOutAsThePeerReadsIt) {

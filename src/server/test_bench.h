@@ -1,0 +1,53 @@
+// An API server with its default objects over a store that answers inline, as in a simulated world.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "api/gates.h"
+#include "api/test_cel.h"
+#include "base/executor.h"
+#include "base/random.h"
+#include "server/api_server.h"
+#include "store/store.h"
+
+namespace berth::server {
+
+// `disk` (or null: none) outlives it; the directory is that of `store_options`.
+struct ServerBench {
+  explicit ServerBench(store::StoreOptions store_options = {}, ApiServerOptions options = {},
+                       store::Disk* disk = nullptr)
+      : store(open(std::move(store_options), disk)),
+        server({*store, executor, clock, random, gates, api::accept_any_cel}, std::move(options)) {
+    EXPECT_TRUE(server.make_default_objects().ok());
+  }
+
+  static std::unique_ptr<store::Store> open(store::StoreOptions options, store::Disk* disk) {
+    options.synchronous = true;
+    return store::open_store(std::move(options), disk).value();
+  }
+
+  // As the administrator.
+  void ask(std::string method, std::string path, Headers query, std::string body,
+           std::shared_ptr<HttpExchange> exchange) {
+    HttpRequest request;
+    request.method = std::move(method);
+    request.path = std::move(path);
+    request.query = std::move(query);
+    request.body = std::move(body);
+    request.user = {"root", {"system:masters"}};
+    server.handle(std::move(request), std::move(exchange));
+  }
+
+  std::unique_ptr<store::Store> store;
+  InlineExecutor executor;
+  ManualClock clock{Time::from_seconds(1'700'000'000)};
+  SeededRandom random{7};
+  api::Gates gates{api::GateDefaults::Up};
+  ApiServer server;
+};
+
+}  // namespace berth::server
