@@ -228,6 +228,38 @@ FieldErrors check_group(const FieldPath& path, const Json& group) {
   return check_format(at, name->as_string(), dns_subdomain_problems);
 }
 
+// In the reference's order of validation: of two sources, the later one is refused.
+constexpr std::string_view kVolumeSources[] = {"emptyDir",
+                                               "hostPath",
+                                               "gitRepo",
+                                               "gcePersistentDisk",
+                                               "awsElasticBlockStore",
+                                               "secret",
+                                               "nfs",
+                                               "iscsi",
+                                               "glusterfs",
+                                               "flocker",
+                                               "persistentVolumeClaim",
+                                               "rbd",
+                                               "cinder",
+                                               "cephfs",
+                                               "quobyte",
+                                               "downwardAPI",
+                                               "fc",
+                                               "flexVolume",
+                                               "configMap",
+                                               "azureFile",
+                                               "vsphereVolume",
+                                               "photonPersistentDisk",
+                                               "portworxVolume",
+                                               "azureDisk",
+                                               "storageos",
+                                               "projected",
+                                               "scaleIO",
+                                               "csi",
+                                               "ephemeral",
+                                               "image"};
+
 // A volume has exactly one source; the contents of the source are not validated.
 FieldErrors check_volumes(const FieldPath& path, const JsonArray& volumes) {
   FieldErrors errors;
@@ -238,9 +270,9 @@ FieldErrors check_volumes(const FieldPath& path, const JsonArray& volumes) {
     if (!name.empty() && item_named(volumes, "name", name) != &volumes[i])
       errors.push_back(duplicate(at.child("name"), name));
     bool any = false;
-    for (const JsonMember& member : volumes[i].as_object()) {
-      if (member.key == "name" || member.value.is_null()) continue;
-      if (any) errors.push_back(forbidden(at.child(member.key), "may not specify more than 1 volume type"));
+    for (std::string_view source : kVolumeSources) {
+      if (!present(volumes[i], source)) continue;
+      if (any) errors.push_back(forbidden(at.child(source), "may not specify more than 1 volume type"));
       any = true;
     }
     if (!any) errors.push_back(required(at, "must specify a volume type"));

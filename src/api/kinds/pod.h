@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/kind_rules.h"
+#include "api/names.h"
 
 namespace berth::api {
 
@@ -20,6 +21,9 @@ void set_pod_defaults(Json& pod);
 // A pod spec; `old` is null at creation. `pod_name` is empty for a template.
 FieldErrors check_pod_spec(const FieldPath& path, const Json& spec, std::string_view pod_name);
 FieldErrors check_containers(const FieldPath& path, const Json& spec, std::string_view list);
+// The probes of the container at `at`.
+FieldErrors check_probes(const FieldPath& at, const Json& container);
+NameProblems port_name_problems(std::string_view name);
 
 // Updates of the main endpoint. Only the fields that Kubernetes permits may differ.
 FieldErrors validate_pod_update(const Json& next, const Json& old, const RuleContext& ctx);

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t kPortNameBytesMax = 15;
 
+}  // namespace
+
 NameProblems port_name_problems(std::string_view name) {
   NameProblems problems;
   const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
@@ -26,6 +28,8 @@ NameProblems port_name_problems(std::string_view name) {
     problems.emplace_back("must not begin or end with a hyphen");
   return problems;
 }
+
+namespace {
 
 FieldErrors check_ports(const FieldPath& path, const JsonArray& ports) {
   FieldErrors errors;
@@ -101,6 +105,7 @@ FieldErrors check_container(const FieldPath& at, const Json& container, const Js
                               {"Always", "IfNotPresent", "Never"}));
   if (const Json* resources = present(container, "resources"))
     append(errors, check_resources(at.child("resources"), *resources, items(&spec, "resourceClaims")));
+  append(errors, check_probes(at, container));
   return errors;
 }
 

@@ -97,8 +97,11 @@ FieldErrors check_label_requirement(const FieldPath& path, const Json& requireme
 FieldErrors check_condition(const FieldPath& path, const Json& condition) {
   FieldErrors errors =
       check_required(path.child("type"), text_at(condition, "type"), qualified_name_problems);
-  append(errors,
-         check_enum(path.child("status"), text_at(condition, "status"), {"False", "True", "Unknown"}));
+  const std::string_view status = text_at(condition, "status");
+  if (status.empty())
+    errors.push_back(required(path.child("status")));
+  else
+    append(errors, check_enum(path.child("status"), status, {"False", "True", "Unknown"}));
   if (condition.int_at("observedGeneration") < 0)
     errors.push_back(invalid(path.child("observedGeneration"), condition.int_at("observedGeneration"),
                              "must be greater than or equal to zero"));
