@@ -11,10 +11,7 @@ import concurrent.futures
 import json
 import pathlib
 import re
-import signal
-import subprocess
 import sys
-import tempfile
 import time
 
 import compare
@@ -22,6 +19,7 @@ import record
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import suite
+from served import Served
 
 DATA = suite.ROOT / "tests" / "data" / "observed"
 OPEN = pathlib.Path(__file__).resolve().with_name("open.txt")
@@ -36,51 +34,12 @@ FOLDERS = ((".", EVERY_GATE), ("default-gates", []), ("generic-workload-only", [
 # device that never gets ready is waited for less long than the recorder polls.
 MORE_FLAGS = {"short-history": ["--watch-window", "3"],
               PLANE: ["--feature-gates", "BerthCompatibilityGroupSnapshot=false", "--binding-timeout", "3s"]}
-START_SECONDS_MAX = 20
 SERVERS_AT_ONCE = 6
 TRIES_MAX = 3
 # What Berth says in an event behind Kubernetes' own sentence.
 EXPLANATION = re.compile(r" pod (group )?[a-z0-9.-]+/[a-z0-9.-]+ waits: .*", re.DOTALL)
 TEXTS = ("message", "note")
 CLEAN_UP = ("clean up", "nodes are gone")
-
-
-class Served:
-    """An empty `berth apiserver` or `berth up`, ended on exit."""
-
-    def __init__(self, berth, part, gates, more_flags=()):
-        self.scratch = tempfile.TemporaryDirectory(prefix="berth-observed-")
-        kubeconfig = pathlib.Path(self.scratch.name, "kubeconfig")
-        self.log = open(pathlib.Path(self.scratch.name, "log"), "w+")
-        # On disk: a store in memory begins above the version that the recordings take for one of the future.
-        data = pathlib.Path(self.scratch.name, "data")
-        command = [str(berth), part, "--data-dir", str(data), "--insecure", "--listen", "127.0.0.1:0",
-                   "--kubeconfig", str(kubeconfig), *more_flags]
-        if gates:
-            command += ["--feature-gates", ",".join(gate + "=true" for gate in gates)]
-        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
-        limit = time.monotonic() + START_SECONDS_MAX
-        while not kubeconfig.exists():
-            if self.process.poll() is not None or time.monotonic() > limit:
-                self.log.seek(0)
-                text = self.log.read()
-                self.close()
-                raise RuntimeError("berth apiserver did not start: " + text[-500:])
-            time.sleep(0.02)
-        self.url = re.search(r"server: \"?(http[^\s\"]+)", kubeconfig.read_text())[1]
-
-    def close(self):
-        self.process.send_signal(signal.SIGTERM)
-        try:
-            self.process.wait(5)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.log.close()
-        self.scratch.cleanup()
-
-    def alive(self):
-        return self.process.poll() is None
 
 
 def without_explanation(value):
