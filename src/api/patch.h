@@ -1,10 +1,10 @@
 // Patches of documents: JSON patch, merge patch and strategic merge patch, as the API server applies them.
 //
 // A result is not canonical yet: decode it (decode.h), which also finds its strict errors.
-// Server-side apply (PatchType::Apply) is not here: it needs managed fields. Errors: ErrorCode::Unsupported
-// is 400 (malformed patch), TooLarge 413, Invalid 422, Internal 500; the messages are the reference's. Pure,
-// any thread. Cost: linear in document and patch; lists with merge keys quadratic. Source: RFC 6902, RFC
-// 7386, apimachinery's strategicpatch; observed responses of kube-apiserver 1.37.
+// Server-side apply (PatchType::Apply) is the room apply's: it needs managed fields. Errors:
+// ErrorCode::Unsupported is 400 (malformed patch), TooLarge 413, Invalid 422, Internal 500; the messages are
+// the reference's. Pure, any thread. Cost: linear in document and patch; lists with merge keys quadratic.
+// Source: RFC 6902, RFC 7386, apimachinery's strategicpatch; observed responses of kube-apiserver 1.37.
 #pragma once
 
 #include <optional>

@@ -1,22 +1,25 @@
-// Server-side apply: validation of a request before the merge. Nothing is merged yet.
+// Server-side apply as a change of the registry: reads the configuration, merges it, and names conflicts.
+//
+// Pure. It refuses in the words and in the order of the reference.
 #pragma once
 
-#include <string_view>
+#include <vector>
 
 #include "server/http.h"
 #include "server/object_target.h"
+#include "server/registry.h"
 #include "server/status.h"
+#include "server/write_options.h"
 
 namespace berth::server {
-
-inline constexpr std::string_view kApplyNotServed =
-    "server-side apply is not served yet: use kubectl apply without --server-side";
 
 // Whether a PATCH is a server-side apply.
 bool is_apply(const HttpRequest& request);
 
-// Refuses an apply request without a manager, without an object or with another object; in the words and in
-// the order of the reference. Pure.
-ApiResult<void> check_apply(const HttpRequest& request, const ObjectTarget& target);
+// Refuses a request without a manager, without an object or with one of another kind. `warnings` gets
+// repeated keys, and outlives the change. The document that the change gives has its managedFields.
+ApiResult<Registry::Change> apply_change(const HttpRequest& request, const ObjectTarget& target,
+                                         const WriteOptions& options, FieldValidation validation, Time now,
+                                         std::vector<std::string>& warnings);
 
 }  // namespace berth::server

@@ -27,6 +27,7 @@ struct HttpRequest {
   Headers headers;  // as sent; look up with header()
   std::string body;
   User user;
+  bool in_process = false;  // a loop of this process asks
 
   // The first value of the header, case-insensitive; empty when absent.
   std::string_view header(std::string_view name) const;

@@ -85,6 +85,7 @@ class InProcessClient final : public client::ApiClient {
     if (!form.content_type.empty()) http.headers.emplace_back("Content-Type", form.content_type);
     http.body = std::move(request.body);
     http.user = {user_, {"system:masters"}};
+    http.in_process = true;
     auto exchange = std::make_shared<ReplyExchange>(std::move(done));
     server_.registry().dependencies().executor.post([this, http = std::move(http),
                                                      permit = std::move(request.permit),

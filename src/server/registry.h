@@ -64,6 +64,7 @@ class Registry {
   // One attempt of each: an accepted one answers by itself.
   ApiResult<void> try_create(const std::shared_ptr<Creation>& creation);
   ApiResult<void> try_update(const std::shared_ptr<Update>& update);
+  ApiResult<void> create_instead(const std::shared_ptr<Update>& update);
   ApiResult<void> try_remove(const std::shared_ptr<Removal>& removal);
 
   ApiResult<void> check_namespace(const ObjectTarget& target) const;

@@ -1,4 +1,5 @@
 // POST of an object: system fields, admission, validation, and new names when a generated one exists.
+#include "server/field_ownership.h"
 #include "server/metadata.h"
 #include "server/registry.h"
 #include "server/write_errors.h"
@@ -53,11 +54,11 @@ ApiResult<void> Registry::try_create(const std::shared_ptr<Creation>& creation) 
     metadata["name"] = target.name;
   }
   TRY(check_namespace(target));
+  track_fields(target, creation->options, ctx.now, Json(), object);
   if (target.resource->namespaced) metadata["namespace"] = target.ns;
   metadata["uid"] = dependencies_.random.uuid();
   metadata["creationTimestamp"] = format_time(ctx.now);
-  for (std::string_view key :
-       {"deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink"})
+  for (std::string_view key : {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
     metadata.as_object().erase(key);
   if (rules.has_generation) metadata["generation"] = 1;
 

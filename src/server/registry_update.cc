@@ -1,5 +1,6 @@
 // PUT and PATCH: reads, changes, checks and writes the current object, again after a concurrent write.
 #include "server/deletion.h"
+#include "server/field_ownership.h"
 #include "server/metadata.h"
 #include "server/registry.h"
 #include "server/write_errors.h"
@@ -45,21 +46,17 @@ void Registry::attempt_update(const std::shared_ptr<Update>& update) {
 ApiResult<void> Registry::try_update(const std::shared_ptr<Update>& update) {
   const ObjectTarget& target = update->target;
   const store::ObjectPtr current = dependencies_.store.get(key_of(target));
-  if (!current) {
-    if (!update->replaces || !rules_of(target).create_on_update)
-      return not_found(target.resource_name(), target.name);
-    create(target, TRY(update->change(Json())), update->options, update->done);
-    return {};
-  }
+  if (!current) return create_instead(update);
   const Result<Json> before = document_of(*current);
   if (!before) return internal_error("stored object does not parse: " + before.error().text());
   Json next = TRY(update->change(*before));
   TRY(update->check_identity(*current, next));
+  track_fields(target, update->options, dependencies_.clock.now(), *before, next);
   restore_system_fields(next, *before);
   metadata_of(next)["resourceVersion"] = std::to_string(current->revision);
   TRY(apply_rules(*update, next, *before));
 
-  if (next == *before) {
+  if (next == *before || differ_only_in_managed_times(next, *before)) {
     update->done(Answer{.object = current, .warnings = std::move(update->warnings)});
     return {};
   }
@@ -75,6 +72,23 @@ ApiResult<void> Registry::try_update(const std::shared_ptr<Update>& update) {
   Json written = in_stored_order(std::move(next));
   write.draft = draft_of(written);
   submit_update(update, std::move(write), std::move(written));
+  return {};
+}
+
+// An apply creates an object of any kind, a PUT one of those kinds that allow it. A subresource creates
+// nothing.
+ApiResult<void> Registry::create_instead(const std::shared_ptr<Update>& update) {
+  ObjectTarget& target = update->target;
+  const bool may_create = update->options.is_apply || (update->replaces && rules_of(target).create_on_update);
+  if (!may_create || !target.subresource.empty()) return not_found(target.resource_name(), target.name);
+  Json object = TRY(update->change(Json()));
+  if (update->options.is_apply) metadata_of(object).as_object().erase("resourceVersion");
+  create(target, std::move(object), update->options, [this, update](ApiResult<Answer> made) {
+    // Somebody was faster: what was asked for is a change of their object.
+    const bool raced = !made && made.error().reason == "AlreadyExists" && --update->tries_left > 0;
+    if (!raced) return update->done(std::move(made));
+    dependencies_.executor.post([this, update] { attempt_update(update); });
+  });
   return {};
 }
 
@@ -104,6 +118,24 @@ ApiResult<void> Registry::Update::check_identity(const store::Object& current, c
   return {};
 }
 
+namespace {
+
+// A write of the status changes nothing else, but for what the kind's rules permit, and the owners of fields.
+void keep_all_but_status(const api::KindRules& rules, Json& next, const Json& before,
+                         const api::RuleContext& ctx) {
+  const Json asked_metadata = metadata_of(std::as_const(next));
+  if (rules.prepare_status_update) {
+    rules.prepare_status_update(next, before, ctx);
+  } else {
+    Json kept = before;
+    copy_or_erase(kept, next, "status");
+    next = std::move(kept);
+  }
+  copy_or_erase(metadata_of(next), asked_metadata, "managedFields");
+}
+
+}  // namespace
+
 // The kind's clearing, defaults and validation. A write of the status changes nothing else, and other writes
 // not the status; the binding is not checked.
 ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& before) const {
@@ -111,12 +143,8 @@ ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& be
   const api::KindRules& rules = rules_of(target);
   const api::RuleContext ctx = context(target, update.options);
   const bool status_only = target.subresource == "status", binds = target.subresource == "binding";
-  if (status_only && rules.prepare_status_update) {
-    rules.prepare_status_update(next, before, ctx);
-  } else if (status_only) {
-    Json kept = before;
-    copy_or_erase(kept, next, "status");
-    next = std::move(kept);
+  if (status_only) {
+    keep_all_but_status(rules, next, before, ctx);
   } else {
     if (target.resource->has_subresource("status") && !binds) copy_or_erase(next, before, "status");
     if (rules.admit_update) TRY(check_admission(target, rules.admit_update(next, before, ctx)));

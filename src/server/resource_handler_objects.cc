@@ -70,16 +70,15 @@ ApiResult<void> ResourceHandler::replace(const Call& call) {
 ApiResult<void> ResourceHandler::patch(const Call& call) {
   WriteOptions options = TRY(write_options_of(call->request, "PatchOptions"));
   const FieldValidation validation = TRY(field_validation_of(call->request, "PatchOptions"));
-  if (is_apply(call->request)) {
-    TRY(check_apply(call->request, call->target));
-    return not_implemented(kApplyNotServed);
-  }
-  registry_.modify(call->target,
-                   patch_change(call->request, *call->target.resource, validation, call->patch_warnings),
-                   std::move(options), [this, call](ApiResult<Answer> made) {
-                     call->warn(std::move(call->patch_warnings));
-                     answer(call, std::move(made));
-                   });
+  Registry::Change change =
+      options.is_apply
+          ? TRY(apply_change(call->request, call->target, options, validation,
+                             registry_.dependencies().clock.now(), call->patch_warnings))
+          : patch_change(call->request, *call->target.resource, validation, call->patch_warnings);
+  registry_.modify(call->target, std::move(change), std::move(options), [this, call](ApiResult<Answer> made) {
+    call->warn(std::move(call->patch_warnings));
+    answer(call, std::move(made));
+  });
   return {};
 }
 

@@ -50,17 +50,18 @@ void ResourceHandler::answer_done(const Call& call, ApiResult<Answer> done) {
 
 ApiResult<void> ResourceHandler::scale(const Call& call) {
   const std::string& method = call->request.method;
-  ObjectTarget object = call->target;
-  object.subresource.clear();
   if (method == "GET") {
-    answer_scale(call, registry_.get(object));
+    answer_scale(call, registry_.get(call->target));
     return {};
   }
   if (method != "PUT" && method != "PATCH") return method_not_allowed();
   WriteOptions options =
       TRY(write_options_of(call->request, method == "PUT" ? "UpdateOptions" : "PatchOptions"));
-  if (method == "PATCH" && is_apply(call->request)) return not_implemented(kApplyNotServed);
-  registry_.modify(std::move(object), TRY(scale_change(call->request)), std::move(options),
+  Registry::Change change =
+      options.is_apply ? TRY(apply_change(call->request, call->target, options, FieldValidation::Ignore,
+                                          registry_.dependencies().clock.now(), call->patch_warnings))
+                       : TRY(scale_change(call->request));
+  registry_.modify(call->target, std::move(change), std::move(options),
                    [this, call](ApiResult<Answer> made) { answer_scale(call, std::move(made)); });
   return {};
 }

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "api/type_table.h"
+#include "base/utf8.h"
 #include "server/apply.h"
 #include "server/request_body.h"
 
@@ -22,6 +23,19 @@ void read_delete_query(const HttpRequest& request, Json& body) {
     if (key == "gracePeriodSeconds" && std::from_chars(value.data(), end, grace_s).ptr == end)
       body["gracePeriodSeconds"] = grace_s;
   }
+}
+
+// "kubectl" of "kubectl/v1.37.0 (linux/amd64)": printable characters in front of the first slash.
+std::string manager_of_agent(std::string_view agent) {
+  agent = agent.substr(0, agent.find('/'));
+  std::string manager;
+  for (const std::uint32_t character : code_points(agent)) {
+    if (character < ' ' || character == 0x7f) continue;
+    const std::string bytes = encode_utf8(&character, &character + 1);
+    if (manager.size() + bytes.size() > kFieldManagerBytesMax) break;
+    manager += bytes;
+  }
+  return manager;
 }
 
 ApiResult<void> check_delete_options(const Json& body) {
@@ -66,7 +80,10 @@ ApiResult<WriteOptions> write_options_of(const HttpRequest& request, std::string
   const std::string* manager = request.parameter("fieldManager");
   if (manager && manager->size() > kFieldManagerBytesMax)
     return invalid("meta.k8s.io", options_kind, "", {api::too_long("fieldManager", kFieldManagerBytesMax)});
-  if (request.method == "PATCH" && !is_apply(request) && request.parameter("force"))
+  options.manager = manager && !manager->empty() ? *manager : manager_of_agent(request.header("User-Agent"));
+  options.in_process = request.in_process;
+  options.is_apply = request.method == "PATCH" && is_apply(request);
+  if (request.method == "PATCH" && !options.is_apply && request.parameter("force"))
     return invalid("meta.k8s.io", options_kind, "",
                    {api::forbidden("force", "may not be specified for non-apply patch")});
   return options;

@@ -1,0 +1,92 @@
+// Sets of fields of a document: what a manager owns, what a write changed.
+//
+// A field is a path of elements from the root: `.spec.containers[name="c"].image`. A set may hold a path and
+// paths below it; it holds no node that leads nowhere. Cost of the algebra: linear in both sets. Values, any
+// thread. Source: FieldsV1 of meta/v1 and sigs.k8s.io/structured-merge-diff, whose order and texts these are.
+#pragma once
+
+#include <compare>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace berth::apply {
+
+struct PathElement {
+  // In the order of a set. Index occurs only in sets that clients sent: lists without keys have one owner.
+  enum class Type : std::uint8_t { Field, Key, Value, Index };
+
+  Type type = Type::Field;
+  std::string name;  // Field
+  Json value;        // Key: the keys by name; Value: the item of a set; Index: a number
+
+  static PathElement field(std::string_view name) { return {Type::Field, std::string(name), {}}; }
+
+  // "f:spec", `k:{"name":"c"}`, `v:"x"`, "i:3".
+  std::string serialized() const;
+  // Refuses (Invalid) an unknown type and what is no JSON behind it.
+  static Result<PathElement> parsed(std::string_view text);
+  // ".spec", `[name="c"]`, `[="x"]`, "[3]".
+  std::string text() const;
+
+  std::strong_ordering operator<=>(const PathElement& other) const;
+  bool operator==(const PathElement& other) const { return (*this <=> other) == 0; }
+};
+
+using FieldPath = std::vector<PathElement>;
+std::string text_of(const FieldPath& path);
+
+class FieldSet {
+ public:
+  struct Node;
+
+  FieldSet() = default;
+
+  bool empty() const { return nodes_.empty(); }
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const Node* find(const PathElement& element) const;
+  bool has(std::span<const PathElement> path) const;
+  void insert(std::span<const PathElement> path);
+
+  // Building: nodes in any order, each element once, then sort(). A node without member and children is left
+  // out.
+  void append(PathElement element, bool member, FieldSet children);
+  void sort();
+
+  FieldSet united(const FieldSet& other) const;
+  FieldSet intersected(const FieldSet& other) const;
+  // Without the paths of `other`; what stands below them stays.
+  FieldSet without(const FieldSet& other) const;
+  // Without the paths of `other` and everything below them.
+  FieldSet without_subtrees(const FieldSet& other) const;
+
+  // Every path, a node's members before what stands below them.
+  void for_each(const std::function<void(const FieldPath& path)>& visit) const;
+
+  // FieldsV1: {"f:spec":{".":{},"f:replicas":{}}}.
+  Json to_json() const;
+  // Refuses (Invalid) a value that is no FieldsV1.
+  static Result<FieldSet> from_json(const Json& fields);
+
+  friend bool operator==(const FieldSet& a, const FieldSet& b);
+
+ private:
+  void for_each_below(FieldPath& prefix, const std::function<void(const FieldPath& path)>& visit) const;
+
+  std::vector<Node> nodes_;  // by element
+};
+
+struct FieldSet::Node {
+  PathElement element;
+  bool member = false;  // the path that ends here is in the set
+  FieldSet children;
+
+  bool operator==(const Node&) const = default;
+};
+
+}  // namespace berth::apply

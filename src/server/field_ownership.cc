@@ -1,0 +1,120 @@
+#include "server/field_ownership.h"
+
+#include <map>
+
+#include "api/decode.h"
+#include "server/conversions.h"
+#include "server/metadata.h"
+
+namespace berth::server {
+namespace {
+
+using apply::FieldPath;
+using apply::PathElement;
+
+constexpr std::string_view kBerth = "berth";  // writes of this process' own loops
+
+FieldPath path_of(std::initializer_list<std::string_view> names) {
+  FieldPath path;
+  for (std::string_view name : names) path.push_back(PathElement::field(name));
+  return path;
+}
+
+// A write of the object leaves its status alone; a write of the status leaves alone what the kind's rules
+// take from the stored object.
+apply::FieldSet fields_never_stored(const ObjectTarget& target) {
+  apply::FieldSet fields;
+  if (target.subresource.empty() && target.resource->has_subresource("status"))
+    fields.insert(path_of({"status"}));
+  if (target.subresource != "status") return fields;
+  fields.insert(path_of({"spec"}));
+  if (!rules_of(target).prepare_status_update) {
+    fields.insert(path_of({"metadata"}));
+  } else if (target.resource->plural == "pods") {
+    fields.insert(path_of({"metadata", "deletionTimestamp"}));
+    fields.insert(path_of({"metadata", "ownerReferences"}));
+  }
+  return fields;
+}
+
+std::optional<Json> in_version(const api::ResourceInfo& resource, const Json& document,
+                               std::string_view api_version) {
+  const auto resource_of = [&](std::string_view version) {
+    const std::size_t slash = version.find('/');
+    const bool is_core = slash == std::string_view::npos;
+    return api::find_resource(is_core ? std::string_view() : version.substr(0, slash),
+                              is_core ? version : version.substr(slash + 1), resource.plural);
+  };
+  const api::ResourceInfo* from = resource_of(document.string_at("apiVersion"));
+  const api::ResourceInfo* to = resource_of(api_version);
+  if (!from || !to || &storage_of(*from) != &storage_of(*to)) return std::nullopt;
+  return to_served_shape(*to, to_stored_shape(*from, document));
+}
+
+Json without_times(const Json& list) {
+  if (!list.is_array()) return list;
+  JsonArray entries = list.as_array();
+  for (Json& entry : entries)
+    if (entry.is_object()) entry.as_object().erase("time");
+  return entries;
+}
+
+void set_managed_fields(Json& object, Json list) {
+  if (list.is_null())
+    metadata_of(object).as_object().erase("managedFields");
+  else
+    metadata_of(object)["managedFields"] = std::move(list);
+}
+
+}  // namespace
+
+apply::FieldManager field_manager_of(const ObjectTarget& target, const WriteOptions& options, Time now) {
+  apply::FieldWrite write;
+  write.manager = options.in_process ? kBerth : std::string_view(options.manager);
+  write.subresource = target.subresource;
+  write.api_version = api_version_of(*target.resource);
+  write.kind = target.resource->kind;
+  write.now = format_time(now);
+  write.empty = empty_object_of(*target.resource);
+  write.ignored = fields_never_stored(target);
+  write.converted = [resource = target.resource](const Json& document, std::string_view version) {
+    return in_version(*resource, document, version);
+  };
+  return apply::FieldManager(std::move(write));
+}
+
+const Json& empty_object_of(const api::ResourceInfo& resource) {
+  static const std::map<const api::ResourceInfo*, Json> kObjects = [] {
+    std::map<const api::ResourceInfo*, Json> objects;
+    for (const api::ResourceInfo& row : api::resources()) {
+      Json named = Json::object({{"kind", row.kind}, {"apiVersion", api_version_of(row)}});
+      Result<api::Decoded> decoded = api::decode_document(row.type(), std::move(named));
+      BERTH_ASSERT(decoded.ok(), "an object without fields is one of every kind");
+      objects.emplace(&row, std::move(decoded->document));
+    }
+    return objects;
+  }();
+  return kObjects.at(&resource);
+}
+
+void track_fields(const ObjectTarget& target, const WriteOptions& options, Time now, const Json& before,
+                  Json& next) {
+  if (options.is_apply || target.subresource == "binding") return;
+  const bool is_create = before.is_null();
+  if (is_create && options.in_process) return set_managed_fields(next, {});
+  const api::ResourceInfo& resource = *target.resource;
+  const Json live = is_create ? empty_object_of(resource) : to_served_shape(resource, before);
+  const apply::FieldManager manager = field_manager_of(target, options, now);
+  set_managed_fields(next, manager.after_update(live, to_served_shape(resource, next)));
+}
+
+bool differ_only_in_managed_times(const Json& a, const Json& b) {
+  const Json* left = metadata_of(a).find("managedFields");
+  const Json* right = metadata_of(b).find("managedFields");
+  if (!left || !right || !(without_times(*left) == without_times(*right))) return false;
+  Json replaced = a;
+  metadata_of(replaced)["managedFields"] = *right;
+  return replaced == b;
+}
+
+}  // namespace berth::server
