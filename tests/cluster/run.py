@@ -19,7 +19,7 @@ from differs import known_differences
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 OUT = ROOT / "build" / "test-cluster"
-OWN_SUITES = ("install", "faults", "stories", "writes")  # Berth's own, in folders here
+OWN_SUITES = ("install", "faults", "stories", "writes", "parity")  # Berth's own, in folders here
 SUITES = (*OWN_SUITES, "dra/default", "dra/ga", "dra/api", "dra/all")
 SUITE_TIMEOUT = "30m"
 STATES = ("pass", "fail", "skip")
