@@ -1,5 +1,5 @@
-// Filters that read other nodes: their kept verdicts against judging every node anew, and how many nodes are
-// judged for it.
+// Filters that read other nodes: cached verdicts against judging every node anew, and how many nodes are
+// judged.
 #include "scheduling/filter_scope.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ std::string annotation(const api::Pod& pod, const std::string& key) {
   return found == pod.meta.annotations.end() ? "" : found->second;
 }
 
-// Of the pods that bear the annotation `kind` with one value: how many run in each rack and in all.
+// How many pods whose annotation is `kind` run in each rack and in total.
 struct Census {
   std::map<std::string, std::int64_t> by_rack;  // racks with a node
   std::int64_t total = 0;
@@ -102,7 +102,7 @@ class World12 {
     bench.put_pod(pod, kind_of(kind), R"(,"nodeName":")" + node(i) + "\"");
   }
   const api::Pod& waiting(const std::string& kind) { return bench.put_pod("new-" + kind, kind_of(kind)); }
-  // Where a pod of this kind goes, and how many nodes the filter judged for it.
+  // The node for a pod of this kind, and how many nodes the filter judged.
   std::pair<std::string, int> choose(const std::string& kind) {
     const int before = toy_->judged;
     const std::string chosen = bench.choose(waiting(kind));
@@ -122,7 +122,7 @@ TEST(FilterScope, AChangeRenewsTheDomainAlone) {
   EXPECT_EQ(context.choose("a"), Answer("n00", 0));
   context.run("p", "a", 1);
   EXPECT_EQ(context.choose("a"), Answer("n03", 3));
-  // n01 takes its pod along from r0 to r1.
+  // n01 moves from r0 to r1 with its pod.
   context.label(1, 1);
   EXPECT_EQ(context.choose("a"), Answer("n00", 6));
   context.label(1, -1);
@@ -155,7 +155,7 @@ int pick(int bound) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, bound));
 }
 
-// Something happens to a world.
+// One random change.
 void step(World12& context) {
   const std::string pod = "p" + std::to_string(pick(6));
   switch (pick(4)) {
@@ -188,7 +188,7 @@ TEST_P(FilterScopeProperty, KeptVerdictsAreThoseOfJudgingAnew) {
     for (int i = 0; i < steps; ++i) {
       step(context);
       compare(context);
-      // Also what a transaction takes, and gives back.
+      // Changes inside a transaction and its rollback count too.
       model::Ledger::Transaction transaction(context.bench.cluster.ledger());
       context.bench.begin(*context.bench.view.pods.find("ns", "new-a"));
       const NodeId node = context.bench.index.choose(context.bench.state, {});
