@@ -37,7 +37,7 @@ TEST(Types, PodRequestsFollowInitContainersAndSidecars) {
   EXPECT_EQ(requests.find("memory")->second, *parse_quantity("1Gi"));
 }
 
-TEST(Types, PodsTellWhatTheyWantOfTheNodeBesideResources) {
+TEST(Types, PodsNeedPortsAndFeaturesOfTheNode) {
   const Pod pod = decode_pod(
       *parse_json(R"({"spec":{"hostNetwork":true,"hostUsers":true,"containers":[{"ports":[{"hostPort":80},)"
                   R"({"containerPort":1},{"hostPort":53,"protocol":"UDP","hostIP":"10.0.0.1"}],)"
