@@ -516,7 +516,7 @@ TEST(RackJudge, AFeasibleRackIsFoundExactlyWhenThereIsOne) {
     TestBench bench;
     std::map<std::string, int> room;
     const int nodes = *rc::gen::inRange(1, 8);
-    const int allocation_request = *rc::gen::inRange(1, 4);
+    const int request = *rc::gen::inRange(1, 4);
     for (int i = 0; i < nodes; ++i) {
       const std::string rack = *rc::gen::elementOf(std::vector<std::string>{"", "r1", "r2", "r3"});
       const int cpu = *rc::gen::inRange(0, 7), slots = *rc::gen::inRange(0, 4);
@@ -525,14 +525,14 @@ TEST(RackJudge, AFeasibleRackIsFoundExactlyWhenThereIsOne) {
       if (!rack.empty()) spec.labels["rack"] = rack;
       if (cordoned) spec.spec = R"({"unschedulable":true})";
       bench.put_node(spec);
-      if (!rack.empty() && !cordoned) room[rack] += std::min(cpu / allocation_request, slots);
+      if (!rack.empty() && !cordoned) room[rack] += std::min(cpu / request, slots);
     }
     const int size = *rc::gen::inRange(1, 6);
     bench.put_group("g", size, "rack");
     std::vector<std::string> pods;
     for (int i = 0; i < size; ++i) {
       pods.push_back("p" + std::to_string(i));
-      bench.put_pod({pods.back(), std::to_string(allocation_request), "g"});
+      bench.put_pod({pods.back(), std::to_string(request), "g"});
     }
     bench.run();
     const bool expected =
