@@ -8,6 +8,7 @@
 
 #include "api/canonical.h"
 #include "api/decode.h"
+#include "base/base64.h"
 #include "base/testing/source_dir.h"
 
 namespace berth::api {
@@ -20,19 +21,6 @@ struct Sample {
   std::string json;
 };
 
-std::string from_base64(std::string_view text) {
-  std::string out;
-  std::uint32_t group = 0;
-  int bits = 0;
-  for (const char c : text) {
-    if (c == '=') break;
-    const std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    group = group << 6 | static_cast<std::uint32_t>(alphabet.find(c));
-    if ((bits += 6) >= 8) out += static_cast<char>(group >> (bits -= 8) & 0xff);
-  }
-  return out;
-}
-
 // Written by tools/typegen with the Go types: every kind twice, full and sparse.
 std::vector<Sample> samples() {
   std::ifstream file(source_path("src/api/testdata/samples.txt"));
@@ -43,7 +31,7 @@ std::vector<Sample> samples() {
     Sample sample;
     words >> sample.api_version >> sample.kind >> sample.body >> std::ws;
     std::getline(words, sample.json);
-    sample.body = from_base64(sample.body);
+    sample.body = *base64_decode(sample.body);
     found.push_back(std::move(sample));
   }
   return found;

@@ -25,7 +25,7 @@ std::string pod_text(const api::BindRequest& request) {
   return "pod " + request.meta.ns + "/" + request.pod_name;
 }
 
-// Events take no longer text. Never cut inside a character.
+// Cuts the text to the limit of events, never inside a UTF-8 character.
 std::string within_bound(std::string message) {
   if (message.size() <= kMessageBytesMax) return message;
   std::size_t end = kMessageBytesMax;
@@ -34,13 +34,12 @@ std::string within_bound(std::string message) {
   return message;
 }
 
-// API times have whole seconds; rounded up, so that a stored time is never early.
+// API times have whole seconds; rounding up keeps a stored time from being early.
 Time next_second(Time time) {
   return time.to_second() == time ? time : time.to_second() + Duration::seconds(1);
 }
 
-// On the version of the pod that was seen: a binding that lands late meets another one once its decision was
-// given back (BindCycle::seal_pod).
+// Names the pod's version, so that a late binding meets Conflict after BindCycle::seal_pod.
 Write binding_of(const api::BindRequest& request, const api::Pod& pod) {
   Write write;
   write.request.verb = client::Verb::Create;
@@ -101,10 +100,10 @@ BindCycle::BindCycle(const client::View& view, const api::BindRequest& request, 
 
 Effects BindCycle::step() {
   const PodObservation observation = observe_pod(view_, request_);
-  // Before anything else: a binding whose answer was lost may have been carried out.
+  // First of all: a binding whose answer was lost may have been carried out.
   if (observation.state == State::OnOurNode) return record_success();
   if (request_.step == BindStep::RollingBack) return roll_back();
-  // Once a gang is committed its members go forward: the scheduler did not know of it.
+  // Members of a committed gang only go forward; the scheduler withdrew them before it saw the commit.
   const bool may_fail = !gang_.only_forward();
   if (request_.withdrawn && may_fail)
     return fail({FailureClass::OtherPlacement, std::string(api::kWithdrawn), "the scheduler took it back"});
@@ -115,7 +114,7 @@ Effects BindCycle::step() {
   if (gang_.aborted()) return fail_with_gang();
   if (auto ended = identify(observation)) return *std::move(ended);
   if (known_.write_failure && !known_.write_failure->of_addition) return after_write_failure();
-  // Another process' clock may have set it: no wait is longer than the cap from when it was seen.
+  // The clock of another process may have set it, so the wait is bounded from when this process saw it.
   const Time next = std::min(request_.next_attempt, known_.first_seen + longest_wait());
   waits_ = request_.next_attempt.is_set() && now_ < next;
   return waits_ ? wake(next) : advance(observation);
@@ -127,7 +126,7 @@ std::optional<Effects> BindCycle::identify(const PodObservation& observation) {
   if (observation.state == State::Unknown && late) return wake(seen_by);
   if (observation.state != State::Free) {
     Effects effects = fail({FailureClass::Permanent, std::string(kSuperseded), observation.why});
-    // The watch of pods may be far behind, so a pod that is not in the view is read before it counts as gone.
+    // The watch of pods may lag, so a pod that the view lacks is read before it counts as gone.
     if (observation.state == State::Unknown && !effects.chains.empty())
       effects.chains.front().writes.insert(effects.chains.front().writes.begin(),
                                            client::unless_exists(pod_key(request_), request_.pod_uid));
@@ -183,7 +182,7 @@ Effects BindCycle::wake(Time at) const {
 
 Effects BindCycle::write_status(const api::BindRequest& wanted, IfChanged if_changed) const {
   api::BindRequest status = wanted;
-  // Every member keeps what it knows of the commit: the group may go first.
+  // Each member's status records the commit, because the PodGroup may be deleted before it.
   status.committed = wanted.committed || gang_.only_forward();
   std::optional<Write> write = status_write(request_, status, if_changed);
   return write ? Effects::write(key_, *std::move(write)) : Effects::nothing();
@@ -203,7 +202,7 @@ Effects BindCycle::wait(const Waiting& waiting) {
   return effects;
 }
 
-// GangBarrier commits or aborts; the change of the group wakes this request.
+// GangBarrier commits or aborts; the change of the PodGroup wakes this request.
 Effects BindCycle::wait_for_gang() {
   const Time quiet_until = known_.first_seen + kQuietGangWait;
   if (now_ < quiet_until) return wake(quiet_until);
@@ -271,9 +270,9 @@ Effects BindCycle::fail_with_gang() {
                    std::to_string(request_.group.size) + " members of its gang were asked to be bound"});
 }
 
-// A binding that was sent may have landed, or may still land. This write stands on the version that was seen:
-// it is refused when the pod was bound since, and leaves another version for a binding that is still on its
-// way. The condition says what happened, as kube-scheduler's does.
+// A binding that was sent may have landed, or may still land. This write names the version that was seen: it
+// is refused if the pod was bound since, and gives the pod a new version, which a binding in flight does not
+// match. The condition reports the failure, as kube-scheduler's does.
 std::optional<Chain> BindCycle::seal_pod(const api::Pod& pod, const api::BindRequest& failed) const {
   if (is_sealed(pod, failed)) return std::nullopt;
   const api::Condition condition{"PodScheduled",          "False", "SchedulerError",
@@ -294,12 +293,13 @@ Effects BindCycle::roll_back() const {
   return effects.chains.empty() ? end(request_) : effects;
 }
 
-// Later plugins give back first; the next in line only when nothing of theirs is left.
+// Plugins roll back in reverse order, each only when the later ones have nothing left.
 std::vector<Chain> BindCycle::left_to_give_back(const api::BindRequest& failed) const {
   const PodObservation observation = observe_pod(view_, request_);
-  // A living pod that somebody else bound uses its claims there.
+  // A pod that another client bound uses its claims on that node.
   if (observation.state == State::Elsewhere) return {};
-  // First of all: the answers show whether the pod was bound meanwhile, and then nothing is given back.
+  // These writes come first: their answers show whether the pod was bound meanwhile; then nothing is
+  // released.
   if (observation.state == State::Free && options_.nominations && !observation.pod->nominated_node.empty())
     return {{pod_key(request_), {client::nomination_patch(pod_key(request_), observation.pod->meta, "")}}};
   if (observation.state == State::Free && gang_.committed())

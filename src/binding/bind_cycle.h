@@ -1,4 +1,4 @@
-// One run of one BindRequest: finds the step it stands on and says what to do there.
+// One run of one BindRequest: derives its step from the view and returns the effects of that step.
 #pragma once
 
 #include "binding/binder.h"
@@ -8,15 +8,15 @@
 namespace berth::binding {
 
 inline constexpr std::size_t kMessageBytesMax = 1024;
-// Of a member of a committed gang that the server refuses outright: the others are bound already.
+// Attempts for a member of a committed gang that the server refuses: the others are already bound.
 inline constexpr std::int32_t kForwardAttemptsMax = 8;
 
-// What the view shows of a request's pod.
+// The view's state of a request's pod.
 struct PodObservation {
   enum class State { Free, OnOurNode, Elsewhere, Ending, Unknown };
   State state = State::Unknown;
-  const api::Pod* pod = nullptr;  // the very pod that was decided for
-  std::string why;                // when neither free nor on our node
+  const api::Pod* pod = nullptr;  // the pod decided for; null if Unknown
+  std::string why;                // if neither Free nor OnOurNode
 };
 
 PodObservation observe_pod(const client::View& view, const api::BindRequest& request);
@@ -24,12 +24,11 @@ PodObservation observe_pod(const client::View& view, const api::BindRequest& req
 client::EventNote event_of_pod(const client::View& view, const api::BindRequest& request,
                                std::string_view reason, std::string_view action, std::string message);
 
-// What this process knows of a request beside the view.
+// What this process knows about a request besides the view.
 struct RequestHistory {
-  Time first_seen;  // it met the decision then
-  const WriteFailure* write_failure =
-      nullptr;        // what the last run's writes met; null when they were accepted
-  bool late = false;  // EpochFence::is_late
+  Time first_seen;                              // when this process first saw the decision
+  const WriteFailure* write_failure = nullptr;  // of the last run's writes; null: none
+  bool late = false;                            // EpochFence::is_late
   const PendingAllocations* pending = nullptr;
 };
 
@@ -41,14 +40,14 @@ class BindCycle {
   client::Effects step();
   // The effects of step() bind the pod or record that it is bound.
   bool binds() const { return binds_; }
-  // How the steps before the binding ended in this run; none when they did not.
+  // How the steps before the binding ended in this run; none if they did not end.
   std::optional<PreBindStatus> pre_bind_end() const { return pre_bind_end_; }
   // The effects of step() decide that the binding fails.
   bool fails() const { return fails_; }
   bool waits_for_conditions() const { return waits_for_conditions_; }
-  // The run does nothing but wait, and the request's status says so: the pod is there and may be bound.
+  // The run only waits, and the request's status says so; the pod exists and may be bound.
   bool waits() const { return waits_; }
-  // Of the chain with the binding.
+  // The number of writes before the binding in its chain.
   std::size_t writes_before_binding() const { return writes_before_binding_; }
 
  private:
@@ -60,13 +59,13 @@ class BindCycle {
   client::Effects roll_back() const;
   client::Effects end(api::BindRequest wanted) const;
   client::Effects after_write_failure();
-  // What the pod, the node or the pod's specification end the run with, if they do.
+  // The effects that end the run, if pod, node, group or the pod's specification end it.
   std::optional<client::Effects> identify(const PodObservation& observation);
   client::Effects advance(const PodObservation& observation);
   client::Effects wait(const Waiting& waiting);
   client::Effects wait_for_gang();
   client::Effects bind(const BindContext& context);
-  // `failed`: the request with the reason of its failure.
+  // `failed`: the request with its failure in reason and message.
   std::vector<client::Chain> left_to_give_back(const api::BindRequest& failed) const;
   std::optional<client::Chain> seal_pod(const api::Pod& pod, const api::BindRequest& failed) const;
   Duration longest_wait() const;

@@ -23,7 +23,7 @@ void add_pending(const std::vector<const api::BindRequest*>& requests, Keys& key
     if (!has_ended(*request)) keys.push_back(key_of(*request));
 }
 
-// Nodes change all the time; only that one comes or goes matters here. Cost then: every request.
+// Only the creation and deletion of nodes matter here. Cost: O(requests) for each.
 void keys_of_node(const View& view, const Delta& delta, Keys& keys) {
   if (delta.before && delta.after) return;
   for (const auto& [name, request] : view.bind_requests.all())
@@ -86,10 +86,10 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
     records_.erase(key);
     return effects;
   }
-  const bool stands_for_a_pod = !request->pod_name.empty();  // a record of a gang does not
+  const bool stands_for_a_pod = !request->pod_name.empty();  // the record of a gang does not
   if (request->meta.deleting() || !stands_for_a_pod) return Effects::nothing();
   if (deciding_.contains(request->decision_id) && !is_failing(*request) && Gang(view, *request).undecided()) {
-    Effects effects;  // the change of the group wakes it, too
+    Effects effects;  // the change of the group wakes it too
     effects.wake_at = now + kDecidingPause;
     return effects;
   }
@@ -145,7 +145,7 @@ void Binder::on_outcome(const View& view, const api::ObjectKey& key, const clien
   record.write_failure = std::move(write_failure);
 }
 
-// Only after the fact: an event that says "assigned" is never early.
+// Reports only a binding that succeeded.
 Effects Binder::announce(const View& view, const api::ObjectKey& key, const api::BindRequest& request,
                          Time now) {
   const auto found = records_.find(key);

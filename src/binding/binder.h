@@ -1,12 +1,12 @@
 // Binds pods: one BindRequest each, through the binding process identity → PreBind of the plugins → gang
 // barrier → binding → Succeeded. Decider of the engine; keys are BindRequests.
 //
-// Where a request stands is read from the live objects and its status, so every step may run again after a
-// crash. Nothing blocks: a wait is a deadline plus the changes that end it. A placement that fails is decided
-// in status (step RollingBack), given back, then marked Failed and terminal: never a retry of its own, the
-// scheduler chooses again. Remembered between runs is only what a crash may forget: the class of a refused
-// write, and an event to come. Cost of a run: O(claims of the pod), for the leader of a gang O(claims of all
-// members). Source: the Binder document; KEP-5007.
+// The step of a request is derived from the live objects and its status, so every step may run again after a
+// crash. Nothing blocks: a wait is a deadline plus the changes that end it. The failure of a placement is
+// recorded in status (step RollingBack), its resources are released, then it is Failed and terminal: the
+// binder does not retry it, the scheduler decides again. Memory between runs holds only what a crash may
+// lose: the class of a refused write, and a pending event. Cost of a run: O(claims of the pod), for the
+// leader of a gang O(claims of all members). Source: the Binder document; KEP-5007.
 #pragma once
 
 #include <map>
@@ -21,8 +21,9 @@
 
 namespace berth::binding {
 
-inline constexpr std::string_view kSuperseded = "Superseded";  // another pod, or bound by somebody else
-// A gang that gets through within this time spends no write on saying that it waits.
+// The pod was replaced, or another client bound it.
+inline constexpr std::string_view kSuperseded = "Superseded";
+// A gang that commits within this time does not write that it waits.
 inline constexpr Duration kQuietGangWait = Duration::seconds(2);
 
 class Binder final : public client::Reconciler {
@@ -39,25 +40,25 @@ class Binder final : public client::Reconciler {
   const Plugins& plugins() const { return plugins_; }
   const PreBindMetrics& metrics() const { return metrics_; }
 
-  // A gang is not committed while one of its members gives up or is to be refused, nor does a member give up
-  // while the commit is written: these two exclude each other within a process. Between processes the
-  // versions do.
+  // Within a process, the commit of a gang and the failure of a member exclude each other: a gang is not
+  // committed while a member fails or will be refused, and no member fails while the commit is written.
+  // Between processes the versions do that in part (docs/reliability.md, "What is not promised").
   bool gives_up(const api::BindRequest& request) const;
   void begin_deciding(const std::string& decision) { deciding_.insert(decision); }
   void end_deciding(const std::string& decision) { deciding_.erase(decision); }
 
  private:
-  // Of the decision of a request that has not ended.
+  // About the present decision of a request that has not ended.
   struct RequestRecord {
     std::string uid;
     std::string decision;
     Time first_seen;
-    bool announce = false;  // the binding was asked for: its success is news
-    bool adds = false;      // the last run adds the pod to a claim without standing on its version
-    bool failing = false;   // the last run decided that the binding fails
+    bool announce = false;  // the binding was sent: its success makes an event
+    bool adds = false;      // the last run adds the pod to a claim by a patch without a version
+    bool failing = false;   // the last run recorded that the binding fails
     std::optional<WriteFailure> write_failure = {};
     Time waiting_since = {};  // for binding conditions
-    bool measured = false;    // its figures are counted
+    bool measured = false;    // metrics_ has counted it
     std::size_t writes_before_binding = 0;
     NominationRecord nomination = {};
   };
@@ -72,7 +73,7 @@ class Binder final : public client::Reconciler {
 
   BinderOptions options_;
   Plugins plugins_;
-  std::set<std::string> deciding_;                   // decisions whose outcome GangBarrier writes
+  std::set<std::string> deciding_;                   // decisions whose outcome GangBarrier is writing
   std::map<api::ObjectKey, RequestRecord> records_;  // proportional to requests that have not ended
   PendingAllocations pending_;
   Nominations nominations_;

@@ -1,5 +1,5 @@
-// Crashes between any two writes, lost and refused answers, foreign changes, in any order: afterwards every
-// pod is bound with all its claims or left nothing behind, and a gang is bound as one.
+// Crashes between any two writes, lost and refused answers, and foreign changes in any order: afterwards
+// every pod is bound with all its claims or has left nothing behind, and a gang is bound as a whole.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -22,7 +22,7 @@ using testing::request_key;
 
 constexpr const char* kStranger = "u-stranger";
 
-// Bytes that say what happens next; zeros for ever once they are used up.
+// Bytes that choose the next action; zeros after their end.
 class Tape {
  public:
   explicit Tape(std::vector<std::uint8_t> bytes) : bytes_(std::move(bytes)) {}
@@ -168,7 +168,7 @@ class PropertyHarness {
                                           R"(","status":"True"}]}]}})");
   }
 
-  // Somebody else reserves the claim for a pod of his.
+  // Another client reserves the claim for its own pod.
   void share(const std::string& name) {
     const auto claim = decoded<api::ResourceClaim>(cluster_, claim_key(name));
     if (!claim.allocation || claim.reserved_by(kStranger)) return;
@@ -207,7 +207,7 @@ class PropertyHarness {
   void check_nothing_left(const std::string& pod, const api::BindRequest& request) {
     RC_ASSERT(request.step == api::BindStep::RolledBack);
     RC_ASSERT(api::failed_for_good(request));
-    // What a pod holds that somebody else bound is its own, and the claim controller's to release.
+    // A pod that another client bound keeps its claims; the claim controller releases them.
     if (elsewhere_.count(pod) > 0) return;
     for (const std::string& name : claims_of_.at(pod)) {
       const auto claim = decoded<api::ResourceClaim>(cluster_, claim_key(name));

@@ -32,7 +32,7 @@ std::string status_text(const BinderFixture& cluster, const api::ObjectKey& key)
   return status ? to_string(*status) : "";
 }
 
-// One pod "p" (UID up) with a request to node n1; `claims` names its claims, all of one device each.
+// A pod with a BindRequest for node n1; `claims` names its claims, one device each.
 void add_pod(BinderFixture& cluster, const std::string& name, const std::vector<std::string>& claims,
              const std::string& spec_extra = "") {
   std::string used, allocations;
@@ -60,7 +60,7 @@ void add_group(BinderFixture& cluster, int minimum) {
                   std::to_string(minimum) + "}}}}");
 }
 
-// A node, the gang "g" and members "a" and "b" without claims, of a decision "x" for `size` of them.
+// A node, the gang "g" and its members "a" and "b" without claims, in a decision "x" with `size` members.
 void add_gang_of_two(BinderFixture& cluster, int size) {
   cluster.put(Kind::Node, kNodeN1);
   add_group(cluster, 2);
@@ -97,7 +97,7 @@ const char* const kTaken =
     R"({"nodeAllocatableResourceClaimStatuses":[{"resourceClaimName":"c","containers":["a"],)"
     R"("mapping":[{"name":"cpu","quantity":"2"}]}]})";
 
-TEST(Binder, ThePodSaysWhatItsDevicesTakeOfTheNodeBeforeItIsBound) {
+TEST(Binder, ThePodsStatusHasNodeAllocatableBeforeTheBinding) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c");
@@ -111,7 +111,7 @@ TEST(Binder, ThePodSaysWhatItsDevicesTakeOfTheNodeBeforeItIsBound) {
                                                    "patch bindrequests p/status"}));
 }
 
-// Runs until the binding would be the next write, which is answered with `fault`, and to the end.
+// Runs to the binding, answers it with `fault`, and runs to the end.
 void run_with(BinderFixture& cluster, InjectedFault fault) {
   cluster.deliver();
   while (cluster.in_flight() > 0) {
@@ -122,7 +122,7 @@ void run_with(BinderFixture& cluster, InjectedFault fault) {
   cluster.run_until_idle(cluster.now() + Duration::seconds(600));
 }
 
-TEST(Binder, ARefusedBindingTakesItBackFromThePodsStatus) {
+TEST(Binder, ARefusedBindingClearsNodeAllocatableInThePodsStatus) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c");
@@ -134,7 +134,7 @@ TEST(Binder, ARefusedBindingTakesItBackFromThePodsStatus) {
   EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
 }
 
-TEST(Binder, ALostBindingIsAskedForAgainWithoutTellingThePodTwice) {
+TEST(Binder, ALostBindingIsRepeatedWithoutASecondWriteToThePodsStatus) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c");
@@ -161,7 +161,7 @@ TEST(Binder, AMappedClaimIsNotShared) {
 const char* const kReady = R"({"status":{"devices":[{"driver":"drv","pool":"pool","device":"c",
     "conditions":[{"type":"Attached","status":"True"}]}]}})";
 
-// The pod "p", decided for n1 with its claim "c", whose device has binding conditions.
+// The pod "p", decided for n1, with the claim "c", whose device has binding conditions.
 struct PodWithClaim : BinderFixture {
   PodWithClaim() {
     put(Kind::Node, kNodeN1);
@@ -267,7 +267,7 @@ TEST(Nominations, AMemberThatWaitsForItsGangNamesItsNodeAndAReadyGangCostsNoWrit
   EXPECT_EQ(std::count(ready.log.begin(), ready.log.end(), "patch pods a/status"), 0);
 }
 
-TEST(Nominations, ARefusedOneIsTriedSeldomAndDoesNotCountAsAFailedBinding) {
+TEST(Nominations, ARefusedWriteBacksOffAndIsNoFailedBinding) {
   PodWithClaim cluster;
   cluster.run_until_idle(cluster.now());
   cluster.advance_to(cluster.now() + kQuietNomination);
@@ -281,7 +281,7 @@ TEST(Nominations, ARefusedOneIsTriedSeldomAndDoesNotCountAsAFailedBinding) {
   EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->step, api::BindStep::Bound);
 }
 
-TEST(Nominations, OnesOfManyPodsAreSpreadOverTime) {
+TEST(Nominations, WritesForManyPodsAreSpreadOverTime) {
   Nominations nominations;
   api::Pod pod;
   const Time now = Time::from_seconds(10);
@@ -428,7 +428,7 @@ TEST(Binder, AWithdrawnDecisionIsGivenBackAndMayBeReplaced) {
   cluster.run_until_idle(cluster.now());
   EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
   EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->reason, "Withdrawn");
-  // As on a server that leaves the status alone when another decision takes the place.
+  // As on a server that keeps the status when another decision replaces the spec.
   cluster.change(
       request_key("a"),
       R"({"spec":{"withdrawn":null,"decisionID":"y","group":null,"resourceClaimAllocations":null}})");
@@ -445,7 +445,7 @@ std::string term(std::string_view scheduler, int epoch) {
          R"(","epoch":)" + std::to_string(epoch);
 }
 
-TEST(Binder, WhatAReplacedSchedulerWritesBehindItsSuccessorIsRefused) {
+TEST(Binder, ALateRequestOfAnEarlierTermIsRefused) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);
   for (const char* claim : {"c1", "c2", "c3", "c4"}) add_claim(cluster, claim);
@@ -461,7 +461,7 @@ TEST(Binder, WhatAReplacedSchedulerWritesBehindItsSuccessorIsRefused) {
   for (const char* claim : {"c1", "c2", "c4"}) EXPECT_NE(status_text(cluster, claim_key(claim)), "") << claim;
 }
 
-TEST(Binder, WhatWasBegunIsCarriedOnUnderALaterTerm) {
+TEST(Binder, AStartedRequestContinuesInALaterTerm) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c");
@@ -475,7 +475,7 @@ TEST(Binder, WhatWasBegunIsCarriedOnUnderALaterTerm) {
   EXPECT_EQ(cluster.view().bind_requests.find("d", "begun")->step, api::BindStep::WaitingForDevices);
 }
 
-// Kept in memory under an earlier term, say, and made an object since.
+// For example kept in memory in an earlier term and made an object in this one.
 TEST(Binder, AMemberOfACommittedGangGoesForwardHoweverLateItIsWritten) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);
@@ -505,7 +505,7 @@ TEST(Binder, ADeviceThatAnotherClaimHasIsNotAllocatedAgain) {
   EXPECT_EQ(status_text(cluster, claim_key("c")), "");
 }
 
-// Two claims, each of whose requests wants the device "c".
+// Two pods whose claims are decided for the same device.
 void add_two_for_one_device(BinderFixture& cluster) {
   cluster.put(Kind::Node, kNodeN1);
   for (const char* name : {"p", "q"}) {
@@ -538,7 +538,7 @@ TEST(Binder, ADeviceIsTakenWhileItsAllocationIsOnItsWay) {
       "to");
 }
 
-TEST(Binder, AnAllocationOfARequestThatIsGoneLandsNoMore) {
+TEST(Binder, AnAllocationOfADeletedRequestCannotLand) {
   BinderFixture cluster;
   add_two_for_one_device(cluster);
   cluster.answer("patch resourceclaims c-p");
@@ -559,7 +559,7 @@ constexpr const char* kFailing = R"(,"selectedNode":"n1","decisionID":"x","resou
 constexpr const char* kSealed =
     R"x(,"status":{"conditions":[{"type":"PodScheduled","status":"False","message":"m (decision x)"}]})x";
 
-// A pod of the claim "c" whose decision has failed; a sealed one bears it.
+// A pod that uses the claim "c" and whose decision has failed; `sealed`: it has the sealing condition.
 void add_failing(BinderFixture& cluster, const std::string& name, bool sealed) {
   const std::string meta =
       R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" + name + R"("})";
@@ -569,7 +569,7 @@ void add_failing(BinderFixture& cluster, const std::string& name, bool sealed) {
               meta + R"(,"spec":{"podName":")" + name + R"(","podUID":"u-)" + name + "\"" + kFailing);
 }
 
-TEST(Binder, WhoMayStillBeBoundKeepsItsReservation) {
+TEST(Binder, APodThatMayStillBeBoundKeepsItsReservation) {
   for (const bool other_is_sealed : {false, true}) {
     BinderFixture cluster;
     cluster.put(Kind::Node, kNodeN1);
@@ -586,21 +586,21 @@ TEST(Binder, WhoMayStillBeBoundKeepsItsReservation) {
   }
 }
 
-TEST(Binder, WhoIsNotRollingBackKeepsItsReservation) {
+TEST(Binder, ARequestThatIsNotRollingBackKeepsItsReservation) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c", R"(,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
       "pool":"pool","device":"c"}]}},"reservedFor":[{"resource":"pods","name":"p","uid":"u-p"},
       {"resource":"pods","name":"q","uid":"u-q"}]})");
   add_pod(cluster, "p", {"c"});
-  cluster.remove(pod_key("p"));  // not seen yet, or gone: its own request finds out
+  cluster.remove(pod_key("p"));  // not seen yet, or gone: its own request decides that
   add_failing(cluster, "q", true);
   const client::Effects effects = cluster.decide(request_key("q"));
   ASSERT_EQ(effects.chains.size(), 1u);
   EXPECT_NE(effects.chains[0].writes[0].request.body.find("u-p"), std::string::npos);
 }
 
-TEST(RequestStatus, DecisionsStandOnTheVersionAndFactsDoNot) {
+TEST(RequestStatus, DecisionsNameTheVersionAndFactsDoNot) {
   api::BindRequest now;
   now.meta.ns = "d";
   now.meta.name = "p";
@@ -615,7 +615,7 @@ TEST(RequestStatus, DecisionsStandOnTheVersionAndFactsDoNot) {
   EXPECT_FALSE(status_write(now, now, IfChanged::Refuse));
 }
 
-TEST(Binder, WhatIsGivenBackLeavesNoVersionForALateAllocation) {
+TEST(Binder, ARollbackSealsItsClaimsAgainstLateAllocations) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);
   add_claim(cluster, "c");
@@ -627,8 +627,8 @@ TEST(Binder, WhatIsGivenBackLeavesNoVersionForALateAllocation) {
   EXPECT_GT(cluster.view().claims.find("d", "c")->meta.resource_version, before);
 }
 
-// The commit and the withdrawal were on their way at the same time.
-TEST(Binder, AMemberThatIsWithdrawnBehindTheCommitIsBound) {
+// The commit and the withdrawal were in flight at the same time.
+TEST(Binder, AMemberThatIsWithdrawnAfterTheCommitIsBound) {
   BinderFixture cluster;
   add_gang_of_two(cluster, 2);
   cluster.deliver();
@@ -663,7 +663,7 @@ TEST(Binder, AFailingMemberTakesItsGangDown) {
   EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
 }
 
-// Runs everything until the binding is the next write, and answers it so.
+// Runs to the binding and answers it with `fault`.
 void answer_binding(BinderFixture& cluster, InjectedFault fault) {
   cluster.deliver();
   ASSERT_EQ(cluster.in_flight(), 1u);
@@ -723,7 +723,7 @@ TEST(Binder, ARefusedBindingIsPermanent) {
   EXPECT_EQ(request(cluster).failure, api::FailureClass::Permanent);
 }
 
-TEST(Binder, SaysWhyAPlacementCannotBeHad) {
+TEST(Binder, NamesTheReasonOfAFailedPlacement) {
   const std::string full = [] {
     std::string consumers;
     for (std::size_t i = 0; i < api::kReservedForMax; ++i)
@@ -795,7 +795,7 @@ TEST(Binder, AClaimReservedAsDecidedCostsNoWriteAndOthersKeepTheirs) {
                                       "patch resourceclaims c/status", "patch bindrequests p/status"}));
 }
 
-// A claim in use by pod x, with the allocation that add_pod() asks for.
+// A claim in use by pod x, with the allocation in add_pod()'s request.
 std::string in_use(const std::string& device) {
   return R"({"metadata":{"namespace":"d","name":"c","uid":"u-c","finalizers":[)"
          R"("resource.kubernetes.io/delete-protection"]},"status":{"allocation":{"devices":{"results":)"
@@ -806,7 +806,7 @@ std::string in_use(const std::string& device) {
 TEST(Binder, AddsItsPodToAClaimInUseWhateverElseChangesButTheAllocation) {
   struct Row {
     std::string what;
-    std::string change;  // of the claim, while the addition is under way
+    std::string change;  // of the claim, while the addition is in flight
     std::string reason;  // empty: bound
     std::string consumers;
   };
@@ -858,7 +858,7 @@ TEST(Binder, ALostAdditionIsFoundOrMadeAgain) {
   }
 }
 
-TEST(Binder, AServerThatTakesNoAdditionsGetsWhatStandsOnAVersion) {
+TEST(Binder, ARefusedAdditionIsRepeatedOnTheVersion) {
   BinderFixture cluster({.binding_conditions = false});
   cluster.put(Kind::Node, kNodeN1);
   cluster.put(Kind::ResourceClaim, in_use("c"));

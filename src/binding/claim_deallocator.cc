@@ -15,7 +15,8 @@ using client::Effects;
 using client::View;
 using Keys = std::vector<api::ObjectKey>;
 
-// By the scheduler, or by who gave its binding up; a pod that nobody told anything may be under way.
+// The scheduler or the binder has refused the pod. A pod without that condition may have a decision under
+// way.
 bool told_to_wait(const api::Pod& pod) {
   const api::Condition* condition = api::find_condition(pod.conditions, "PodScheduled");
   return condition && condition->status == "False" &&
@@ -27,13 +28,13 @@ bool failed_all(const std::vector<const api::BindRequest*>& requests) {
                      [](const api::BindRequest* request) { return api::failed_for_good(*request); });
 }
 
-// Nothing under way can bind it.
+// No decision is under way that could bind the pod.
 bool waits(const View& view, const api::Pod& pod) {
   if (pod.bound() || pod.finished() || pod.meta.deleting() || !told_to_wait(pod)) return false;
   return failed_all(view.bind_requests_of_pod(pod.meta.ns, pod.meta.name));
 }
 
-// Nobody of the group is placed, or about to be: it waits for another decision.
+// No member of the group is placed or has an unfinished request, and one waits for a decision.
 bool group_waits(const View& view, const api::ClaimConsumer& group,
                  const std::vector<const api::Pod*>& users) {
   bool waiting = false;
@@ -67,7 +68,7 @@ bool in_vain(const View& view, const api::ResourceClaim& claim) {
          std::all_of(claim.reserved_for.begin(), claim.reserved_for.end(), uses_it_not);
 }
 
-// The claim for extended resources of a try that has ended otherwise than in a binding.
+// The claim for extended resources of an attempt that ended without a binding.
 bool left_over(const View& view, const api::ResourceClaim& claim) {
   if (claim.meta.annotation(api::kExtendedResourceClaimAnnotation).empty() || claim.meta.deleting())
     return false;
@@ -80,7 +81,8 @@ bool left_over(const View& view, const api::ResourceClaim& claim) {
   });
 }
 
-// The end of a member changes nothing in a claim that its group has.
+// A group member that ends wakes its claims too: a claim that is reserved for the group does not change with
+// it.
 void claims_of_pod(const View& view, const Delta& delta, Keys& keys) {
   const auto& object = delta.after ? *delta.after : *delta.before;
   const api::Pod& pod = *std::get<std::shared_ptr<const api::Pod>>(object);

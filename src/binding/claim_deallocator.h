@@ -1,14 +1,13 @@
 // Deallocates claims that no pod uses while a pod that names the claim is unschedulable: the allocation may
-// pin the pod to the wrong nodes.
+// restrict the pod to the wrong nodes.
 //
-// The backstop of the scheduler, which gives up at once what one refused pod alone holds. Only this sees what
-// no single pod holds: a claim whose consumers are several pods that all wait, or a pod that waits with
-// nothing under way (a reservation that outlived its try), an idle one that keeps a pod away beside other
-// reasons, and the claim for extended resources that a try left behind. Those never free themselves.
+// The scheduler deallocates at once what only one refused pod holds. This reconciler handles the rest: a
+// claim reserved for several pods that all wait, a reservation that outlived its attempt, an idle claim that
+// is one of several reasons against a pod, and the claim for extended resources that an attempt left behind.
 //
-// Reconciler; keys are ResourceClaims. A claim that others have reserved is never touched, nor one that a
-// bind request still carries. Memory: since when a claim is seen idle; a crash starts that time again.
-// Source: kube-scheduler's DynamicResources, PostFilter.
+// Reconciler; keys are ResourceClaims. It never touches a claim that another consumer has reserved or that
+// an unfinished BindRequest carries. Memory: the time since when each claim is seen idle; a crash restarts
+// it. Source: kube-scheduler's DynamicResources, PostFilter.
 #pragma once
 
 #include <map>
@@ -18,9 +17,9 @@
 
 namespace berth::binding {
 
-// Enough for the scheduler to have looked at the allocation; it is woken when one appears.
+// Long enough for the scheduler to try the waiting pods with the allocation first.
 inline constexpr Duration kIdleAllocationGrace = Duration::seconds(30);
-// Claims whose idleness is timed at once; another is looked at again after the grace, when there may be room.
+// Claims timed at once; another claim is evaluated again after the grace.
 inline constexpr std::size_t kIdleClaimsMax = 65536;
 
 std::unique_ptr<client::Reconciler> make_claim_deallocator();

@@ -1,4 +1,4 @@
-// What only the backstop sees: claims that no single pod can give up.
+// Claims that the refusal of no single pod deallocates.
 #include "binding/claim_deallocator.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ void put_claim(client::View& view, const std::string& consumers, int version = 9
 const char* const kBoth = R"({"resource":"pods","name":"a","uid":"u-a"},)"
                           R"({"resource":"pods","name":"b","uid":"u-b"})";
 
-TEST(ClaimDeallocator, GivesUpWhatOnlyWaitingPodsHoldOnceTheGraceIsOver) {
+TEST(ClaimDeallocator, DeallocatesAClaimOfWaitingPodsAfterTheGrace) {
   client::View view;
   put_claim(view, kBoth);
   put_pod(view, "a", "");
@@ -50,8 +50,8 @@ TEST(ClaimDeallocator, GivesUpWhatOnlyWaitingPodsHoldOnceTheGraceIsOver) {
             "\n");
 }
 
-// A member of a gang, say, whose gang is too small since: nobody tells it anything else.
-TEST(ClaimDeallocator, GivesUpWhatAPodHoldsWhoseBindingWasGivenUp) {
+// For example a member of a gang that is too small now: no refusal follows.
+TEST(ClaimDeallocator, DeallocatesTheClaimOfAPodWhoseBindingFailed) {
   client::View view;
   put_claim(view, R"({"resource":"pods","name":"a","uid":"u-a"})");
   put_pod(view, "a", "", 7, "SchedulerError");
@@ -60,7 +60,7 @@ TEST(ClaimDeallocator, GivesUpWhatAPodHoldsWhoseBindingWasGivenUp) {
   EXPECT_EQ(idle->reconcile(view, kClaim, kNow + kIdleAllocationGrace).chains.size(), 1u);
 }
 
-TEST(ClaimDeallocator, LeavesWhatSomebodyUsesOrIsAboutTo) {
+TEST(ClaimDeallocator, KeepsClaimsInUseOrOfARequest) {
   struct Row {
     const char* what;
     std::function<void(client::View&)> meddle;
@@ -89,7 +89,7 @@ TEST(ClaimDeallocator, LeavesWhatSomebodyUsesOrIsAboutTo) {
   }
 }
 
-TEST(ClaimDeallocator, GivesUpWhatAGroupHoldsOfWhichNobodyIsPlaced) {
+TEST(ClaimDeallocator, DeallocatesAGroupsClaimWhenNoMemberIsPlaced) {
   const char* const consumer =
       R"({"apiGroup":"scheduling.k8s.io","resource":"podgroups","name":"g","uid":"u-g"})";
   const std::string member = R"("schedulingGroup":{"podGroupName":"g"},)";
@@ -116,7 +116,7 @@ TEST(ClaimDeallocator, GivesUpWhatAGroupHoldsOfWhichNobodyIsPlaced) {
   }
 }
 
-TEST(ClaimDeallocator, TheEndOfAMemberIsReasonToLookAtTheClaimOfItsGroup) {
+TEST(ClaimDeallocator, TheEndOfAMemberWakesTheGroupsClaim) {
   struct Row {
     const char* what;
     std::string spec, phase;

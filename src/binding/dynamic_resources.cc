@@ -52,7 +52,7 @@ bool is_mapped(const api::BindRequest& request, const std::string& claim) {
       [&](const api::NodeAllocatableClaim& one) { return one.claim_name == claim && !one.mapping.empty(); });
 }
 
-// Another claim that has the device, or is about to get it; empty when there is none.
+// The name of another claim that has the device or a pending allocation of it; empty: none.
 std::string holder_of(const BindContext& context, const api::DeviceResult& device,
                       std::string_view claim_uid) {
   for (const api::ResourceClaim* holder : context.view.claims_holding_device(device))
@@ -60,7 +60,7 @@ std::string holder_of(const BindContext& context, const api::DeviceResult& devic
   return context.pending ? context.pending->holder_of(context.view, device, claim_uid) : "";
 }
 
-// Why this claim cannot be had any more, if so.
+// The failure if this claim can no longer be used as decided.
 std::optional<Failed> lost(const BindContext& context, const api::ClaimAllocation& wanted,
                            const api::ResourceClaim& claim) {
   const std::string name = "claim " + wanted.claim_name;
@@ -88,7 +88,7 @@ std::optional<Failed> lost(const BindContext& context, const api::ClaimAllocatio
   return std::nullopt;
 }
 
-// The sentence of kube-scheduler, then where it happened.
+// kube-scheduler's sentence, followed by condition, device and node.
 Failed conditions_failed(const BindContext& context, const std::string& claim,
                          const api::ConditionFailure& failure) {
   return choose_again(std::string(api::kBindingConditionsFailed),
@@ -116,7 +116,7 @@ struct Found {
   const api::ResourceClaim* claim;
 };
 
-// Failures of every claim before time-outs of any.
+// A failure of any claim precedes a timeout of another.
 PreBindResult device_verdict(const BindContext& context, const std::vector<Found>& claims) {
   Waiting waiting{{}, "", "BindingConditionsPending"};
   std::optional<Failed> late;
@@ -136,7 +136,7 @@ PreBindResult device_verdict(const BindContext& context, const std::vector<Found
   return waiting;
 }
 
-// The claim for extended resources may have to be made first.
+// `creates`: chains for extended-resource claims that do not exist yet.
 PreBindResult find_claims(const BindContext& context, std::vector<Found>& found,
                           std::vector<Chain>& creates) {
   for (const api::ClaimAllocation& wanted : context.request.claims) {
@@ -160,13 +160,13 @@ PreBindResult find_claims(const BindContext& context, std::vector<Found>& found,
   return Ready{};
 }
 
-// An allocation that was sent, perhaps by an earlier process, may still land on the version that it stood on:
-// from here on the claim has another.
+// An allocation that was sent, perhaps by an earlier process, may still land on the version that it names;
+// the seal gives the claim a new one.
 std::optional<Chain> seal(const BindContext& context, const api::ResourceClaim& claim) {
   if (claim.meta.deleting() ||
       claim.meta.annotation(client::kGivenUpAnnotation) == context.request.decision_id)
     return std::nullopt;
-  // This process sent nothing after the decision to give up, so any change of the claim since then sealed it.
+  // No allocation is sent after step RollingBack, so any later change of the claim has sealed it.
   if (context.request.step == api::BindStep::RollingBack &&
       claim.meta.resource_version > context.request.meta.resource_version)
     return std::nullopt;
@@ -174,8 +174,7 @@ std::optional<Chain> seal(const BindContext& context, const api::ResourceClaim& 
                {client::seal_claim(claim, context.request.decision_id)}};
 }
 
-// Makes the pod's status say what its devices take of the node (KEP-5517), so that a bound pod has it. None
-// when it says so already.
+// Writes what the pod's devices take of the node (KEP-5517) to the pod's status. None if it is there.
 std::optional<client::Write> write_node_allocatable(const api::Pod& pod,
                                                     const api::NodeAllocatableClaims& wanted) {
   if (pod.node_allocatable == wanted) return std::nullopt;

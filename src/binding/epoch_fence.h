@@ -1,10 +1,11 @@
-// Which bind requests were written by a scheduler that another had replaced by then.
+// Detects BindRequests that a scheduler wrote after another had replaced it.
 //
-// One watch shows bind requests in the order in which they were stored: what an earlier term wrote behind the
-// first request of a later term is refused, untouched. What it wrote before stands. A binder that restarts
-// knows the order only as far as versions tell it and refuses less; the scheduler withdraws what is left.
-// A person's change of an old request's metadata may make it look late: it fails without blame and is decided
-// anew. Owner: the binder, one thread. Cost: O(1) for each of at most kSchedulerNamesMax names.
+// A watch shows BindRequests in the order in which they were stored: a request of an earlier term that was
+// stored after the first request of a later term is refused before any step. Earlier ones are valid. A
+// restarted binder knows the order only from versions and refuses fewer; the scheduler withdraws the rest. A
+// manual change of an old request's metadata may make it look late: it fails, its node is not avoided, and
+// the pod is decided again. Owner: the binder, one thread. Cost: O(1) for each of at most kSchedulerNamesMax
+// names.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +16,19 @@
 
 namespace berth::binding {
 
-inline constexpr std::size_t kSchedulerNamesMax = 64;  // requests of more schedulers are not fenced
+inline constexpr std::size_t kSchedulerNamesMax = 64;  // schedulers beyond it are not fenced
 
 class EpochFence {
  public:
-  // Every request that appears or changes, in the order of the watch.
+  // Call for every request that appears or changes, in the order of the watch.
   void note(const api::BindRequest& request);
-  // Only of a request whose status says nothing yet: what was begun is carried on.
+  // False for a request whose status names its decision: a started one continues.
   bool is_late(const api::BindRequest& request) const;
 
  private:
   struct Term {
     std::uint64_t epoch = 0;
-    std::uint64_t first_version = 0;  // resourceVersion of its first request, as far as seen
+    std::uint64_t first_version = 0;  // lowest resourceVersion seen of its requests
   };
   std::map<std::string, Term, std::less<>> newest_;  // by scheduler name
 };

@@ -1,21 +1,21 @@
-// The claim that stands for a pod's extended resources, as far as the binder's binding process goes: created
-// with a name that follows from the pod, so that a repeated create finds what the lost one made; told in the
-// pod's status before the binding; deleted when the placement fails. Source: KEP-5004.
+// The claim for a pod's extended resources in the binding process: created with a name derived from the pod,
+// so that a repeated create finds the first one's claim; written to the pod's status before the binding;
+// deleted if the placement fails. Source: KEP-5004.
 #pragma once
 
 #include "binding/plugin.h"
 
 namespace berth::binding {
 
-// The claim as seen, when it is this pod's. Null when it is not there, or is somebody else's.
+// The claim in the view if the pod owns it; otherwise null.
 const api::ResourceClaim* find_extended_claim(const BindContext& context, const api::ClaimAllocation& wanted);
 
-// Whether another owner has the name.
+// Whether a claim with this name has another owner.
 bool extended_name_is_taken(const BindContext& context, const api::ClaimAllocation& wanted);
 
 client::Chain create_extended_claim(const BindContext& context, const api::ClaimAllocation& wanted);
 
-// Puts the claim and its mappings into pod.status.extendedResourceClaimStatus; nothing when it stands there.
+// Writes the claim and its mappings to pod.status.extendedResourceClaimStatus; none if they are there.
 std::optional<client::Chain> tell_pod(const BindContext& context, const api::ClaimAllocation& wanted);
 
 }  // namespace berth::binding

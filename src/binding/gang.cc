@@ -20,7 +20,7 @@ const api::PodGroup* group_of(const client::View& view, const api::BindRequest& 
 
 Gang::Gang(const client::View& view, const api::BindRequest& self)
     : view_(view), self_(self), alone_(!has_barrier(self)), outcome_(api::GangOutcome::Undecided) {
-  // The group may be gone by now: a member that knew of the commit keeps to it.
+  // The PodGroup may be deleted by now; a member whose status records the commit stays committed.
   if (alone_ || self.committed || self.phase == api::BindPhase::Succeeded) {
     outcome_ = api::GangOutcome::Committed;
   } else if (const api::PodGroup* group = group_of(view, self)) {

@@ -1,7 +1,7 @@
-// What a BindRequest needs to know of its gang: the members of its decision, and what became of the decision.
+// A BindRequest's view of its gang: the members of its decision, and the decision's outcome.
 //
-// The outcome stands in the PodGroup (api/types/gang_decision.h) and is written by GangBarrier alone; a
-// request only reads it. Source: KEP-4671 (gang); the barrier is Berth's.
+// The outcome is in the PodGroup (api/types/gang_decision.h); only GangBarrier writes it. Source: KEP-4671
+// (gang); the barrier is Berth's.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@
 
 namespace berth::binding {
 
-// Nothing more will happen to this request.
+// The request has succeeded or failed for good.
 bool has_ended(const api::BindRequest& request);
 // Whether members of the request's decision wait for each other.
 bool has_barrier(const api::BindRequest& request);
-// The group that the request names, if it is that very object. Null when it is not seen, or another.
+// The group that the request names. Null if the view lacks it or has another UID.
 const api::PodGroup* group_of(const client::View& view, const api::BindRequest& request);
 
 class Gang {
@@ -26,15 +26,15 @@ class Gang {
   Gang(const client::View& view, const api::BindRequest& self);
 
   bool alone() const { return alone_; }
-  // Members may be bound: the decision is committed, or there is nobody to wait for.
+  // Members may be bound: the decision is committed, or has no barrier.
   bool committed() const { return outcome_ == api::GangOutcome::Committed; }
-  // Committed, with others: what a member was told before, or fails at, does not take it back.
+  // Committed, with a barrier: withdrawals and failures no longer undo it.
   bool only_forward() const { return committed() && !alone_; }
   bool undecided() const { return outcome_ == api::GangOutcome::Undecided; }
   bool aborted() const { return outcome_ == api::GangOutcome::Aborted; }
-  // By namespace and name; those that failed included, while their requests stand.
+  // By namespace and name; failed members included, while their requests exist.
   std::vector<const api::BindRequest*> members() const;
-  // The first member that failed for a reason of its own, for messages; null when none has.
+  // The first member that failed for its own reason, for messages; null: none.
   const api::BindRequest* first_failed_member() const;
 
  private:

@@ -36,14 +36,14 @@ class MemoryRequestCollector final : public client::Reconciler {
   static bool in_memory(const api::BindRequest& request) {
     return request.meta.annotations.contains(std::string(kInMemoryAnnotation));
   }
-  // Without the request of a binding that went well the scheduler would place the pod again.
+  // Without the request of a successful binding the scheduler would place the pod again.
   static bool waited_for(const client::View& view, const api::BindRequest& request) {
     if (request.phase != api::BindPhase::Succeeded) return false;
     const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);
     return pod && pod->meta.uid == request.pod_uid && !pod->bound();
   }
 
-  std::map<api::ObjectKey, Time> ended_;  // since when, of those that are kept
+  std::map<api::ObjectKey, Time> ended_;  // when each kept request was seen ended
 };
 
 }  // namespace

@@ -22,8 +22,7 @@ api::RawPtr text_of(const Json& object) {
   return std::make_shared<const std::string>(to_string(object));
 }
 
-// What others are to see, and what is to survive this process beside the record of its gang. Not that the pod
-// is gone.
+// Whether the status must be visible to others or survive this process. The end of a pod need not.
 bool lasts(const api::BindRequest& request, bool has_record) {
   if (request.phase == api::BindPhase::Succeeded || request.reason == kSuperseded) return false;
   return request.failed_attempts > 0 || request.phase == api::BindPhase::Failed ||
@@ -32,7 +31,7 @@ bool lasts(const api::BindRequest& request, bool has_record) {
          request.step == api::BindStep::RollingBack;
 }
 
-// The object as a stranger would create it.
+// The object without the fields that the API server sets.
 Json without_memory(Json object) {
   JsonObject& metadata = object["metadata"].as_object();
   metadata.erase_if([](const JsonMember& member) {
@@ -42,8 +41,7 @@ Json without_memory(Json object) {
   return object;
 }
 
-// It is written in this term, also where an earlier one decided it, and must not look like a late write of
-// that one.
+// A decision of an earlier term that is written in this one must not look like a late write.
 void raise_epoch(Json& object, std::uint64_t epoch) {
   Json& spec = object["spec"];
   if (static_cast<std::uint64_t>(spec.int_at("epoch")) < epoch)
@@ -101,7 +99,7 @@ void MemoryRequests::Table::drop(const NamedKey& key) {
   kept_.erase(found);
 }
 
-// An object takes its place, whose version may be lower: receivers forget the record first.
+// An object replaces the record. Its version may be lower, so receivers first see the record deleted.
 void MemoryRequests::Table::displace(const NamedKey& key) {
   const auto found = kept_.find(key);
   if (found == kept_.end()) return;
@@ -110,7 +108,7 @@ void MemoryRequests::Table::displace(const NamedKey& key) {
   tell(client::ChangeKind::Deleted, last.raw, last.object);
 }
 
-// Nothing when the API server is to make an object, and when the answer `waits` for the record of a gang.
+// None if the API server must create an object, or if the answer `waits` for the record of a gang.
 std::optional<ApiReply> MemoryRequests::Table::create(const ApiRequest& request, const NamedKey& key,
                                                       const Done& done, bool& waits) {
   if (request.verb != Verb::Create || bytes_ + waiting_bytes_ + request.body.size() > kMemoryRequestBytesMax)
@@ -125,7 +123,7 @@ std::optional<ApiReply> MemoryRequests::Table::create(const ApiRequest& request,
   return std::nullopt;
 }
 
-// Nothing when `leaving` is to be written to an object, which is made first.
+// None if the request must become an object with the status of `leaving`.
 std::optional<ApiReply> MemoryRequests::Table::change(const ApiRequest& request, const NamedKey& key,
                                                       Kept& kept, Json& leaving) {
   const Result<Json> body = parse_json(request.body);
@@ -154,7 +152,7 @@ std::optional<ApiReply> MemoryRequests::Table::change(const ApiRequest& request,
   return std::nullopt;
 }
 
-// Nothing when its record is to be deleted first.
+// None if its gang's record must be deleted first.
 std::optional<ApiReply> MemoryRequests::Table::erase(const ApiRequest& request, const NamedKey& key,
                                                      Kept& kept) {
   const std::string_view uid = std::as_const(kept.object).part("metadata").string_at("uid");
@@ -173,8 +171,8 @@ std::optional<ApiReply> MemoryRequests::Table::erase(const ApiRequest& request, 
   return client::answered_reply(200, raw);
 }
 
-// Create, then the status on its version. A failure before the object exists leaves everything as it was; one
-// behind it meets an object with an empty status, from which the binder goes on.
+// Creates the object, then writes the status on its version. A failure of the create changes nothing; after
+// a failure of the status the binder continues from an object with an empty status.
 void MemoryRequests::Table::move_out(const NamedKey& key, const Json& object, const Done& done) {
   const api::ResourceRef resource = api::ref_of(api::Kind::BindRequest);
   ApiRequest create{.verb = Verb::Create, .resource = resource, .ns = key.ns, .name = key.name};
@@ -194,7 +192,7 @@ void MemoryRequests::Table::move_out(const NamedKey& key, const Json& object, co
         self->displace(key);
         self->tell(client::ChangeKind::Added, reply.object, *created);
       } else if (const auto found = self->kept_.find(key); found != self->kept_.end()) {
-        found->second.leaving = false;  // also when an object exists already: the watch will show it
+        found->second.leaving = false;  // also if an object exists: the watch will show it
       }
     }
     self->delete_ended_records();
@@ -252,7 +250,7 @@ void MemoryRequests::Table::unsubscribe(client::WatchReceiver& receiver) {
   receivers_.erase(&receiver);
 }
 
-// What is kept here is in no list of the API server, and is not gone.
+// Adds the kept requests, which no list of the API server contains.
 void MemoryRequests::Table::pass_list(client::WatchReceiver& receiver, std::vector<api::RawPtr> objects,
                                       std::uint64_t version) {
   {
@@ -276,7 +274,7 @@ void MemoryRequests::Table::pass_list(client::WatchReceiver& receiver, std::vect
   delete_ended_records();
 }
 
-// An object takes the place of what is kept by its name.
+// An object replaces a kept request of its name.
 void MemoryRequests::Table::appeared(const NamedKey& key) {
   objects_.insert(key);
   displace(key);
@@ -306,7 +304,7 @@ void MemoryRequests::Table::pass_change(client::RawChange change, std::vector<cl
   passed.push_back(std::move(change));
   if (!deleted) return appeared(key);
   objects_.erase(key);
-  // The end of an earlier object must not hide what is kept.
+  // The deletion of an earlier object must not hide a kept request.
   if (const auto found = kept_.find(key); found != kept_.end())
     passed.push_back({client::ChangeKind::Added, found->second.raw, found->second.object});
 }

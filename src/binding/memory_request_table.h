@@ -1,4 +1,4 @@
-// What MemoryRequests keeps, and who is told of it. Shared with answers that come late. Thread-safe.
+// The records of MemoryRequests and their receivers. Shared with callbacks of writes in flight. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -21,10 +21,10 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
 
   explicit Table(client::ApiClient& inner) : inner_(inner) {}
 
-  // True when the request was answered here, or will be.
+  // True if the table answers the request, now or later.
   bool answer(const client::ApiRequest& request, const Done& done);
   void lead(std::uint64_t epoch);
-  // Of gangs whose members wait for theirs.
+  // Writes records for gang members that wait for one.
   void write_records();
 
   void subscribe(client::WatchReceiver& receiver);
@@ -37,22 +37,22 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   struct Kept {
     Json object;
     api::RawPtr raw;       // the same as text
-    bool leaving = false;  // becomes an object now: other writes meet Conflict
-    std::string record;    // of its gang, in its namespace, that outlives the process; empty: none
+    bool leaving = false;  // becoming an object: other writes meet Conflict
+    std::string record;    // name of its gang's record in its namespace; empty: none
   };
-  // A member's create that is answered once the gang's record is stored.
+  // A member's create, answered once the gang's record is stored.
   struct Creation {
     client::NamedKey key;
     Json object;
     std::size_t bytes = 0;
     Done done;
   };
-  // A BindRequest object that has the specs of several (api::gang_record_object). Known until it is gone.
+  // A BindRequest object with the specs of several members (api::gang_record_object). Known until it is
+  // gone.
   struct GangRecord {
     std::set<client::NamedKey> members;  // that are kept
-    std::set<client::NamedKey>
-        ended;  // that were: an event of the record that comes late says nothing of them
-    std::uint64_t version = UINT64_MAX;  // at the API server; unknown for a moment
+    std::set<client::NamedKey> ended;    // former members: a late event of the record does not restore them
+    std::uint64_t version = UINT64_MAX;  // at the API server; unknown before the first answer
   };
   struct Forming {
     std::vector<Creation> waiting;
@@ -90,14 +90,14 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   void delete_ended_records();
 
   client::ApiClient& inner_;
-  mutable std::mutex mutex_;  // also while receivers are called: they only hand over
+  mutable std::mutex mutex_;  // held while receivers are called: they only enqueue
   std::map<client::NamedKey, Kept> kept_;
   std::size_t bytes_ = 0;          // of what is kept
   std::size_t waiting_bytes_ = 0;  // of members whose record is not stored yet
   std::set<client::WatchReceiver*> receivers_;
   std::uint64_t uids_ = 0;
   std::uint64_t epoch_ = 0;                 // of the term that this process leads
-  std::uint64_t version_ = 0;               // the latest that was given out, or listed by the API server
+  std::uint64_t version_ = 0;               // the latest, given out here or seen from the API server
   std::set<client::NamedKey> objects_;      // BindRequests that the API server has
   std::map<std::string, Forming> forming_;  // by namespace
   std::map<client::NamedKey, GangRecord> records_;

@@ -12,7 +12,7 @@ bool is_bind_requests(const api::ResourceRef& resource) {
 
 }  // namespace
 
-// Both the API server's watch and what is kept, to one receiver.
+// Merges the API server's watch with the kept requests, for one receiver.
 class MemoryRequests::Watch final : public client::Subscription, public client::WatchReceiver {
  public:
   Watch(std::shared_ptr<Table> table, client::WatchReceiver& receiver)

@@ -1,20 +1,19 @@
-// BindRequests without an object: where one process decides and binds, the record of a binding that needs no
-// waiting stays in its memory (`bindRequests: WhenWaiting`).
+// BindRequests without an object: if one process decides and binds, the BindRequest of a binding that does
+// not wait stays in its memory (`bindRequests: WhenWaiting`).
 //
-// Stands between the engines and the API server, so that scheduler and binder know nothing of it. It keeps a
-// BindRequest at its create. One whose status says that it waits, tries again or failed becomes an object
-// right before that status is written, and stays one: what lasts longer than one write survives the process
-// and is seen by others. Kept ones bear kInMemoryAnnotation and appear in the lists and watches of
-// BindRequests; an object of the same name takes their place. Who ends the process loses them; what is left
-// is a write that may still land. A late binding stands, or meets the pod bound, as kube-scheduler's does;
-// about devices the scheduler seals first (SchedulerOptions::records_in_memory, docs/reliability.md).
+// A client between the engines and the API server, invisible to scheduler and binder. It keeps a BindRequest
+// at its create. A request whose status says that it waits, retries or failed becomes an object before that
+// status is written, and stays one, so it survives the process and others see it. Kept requests have
+// kInMemoryAnnotation and are in the lists and watches of BindRequests; an object of the same name replaces
+// them. They are lost with the process; only writes in flight may still land. A late binding succeeds, or
+// finds the pod bound, as kube-scheduler's; devices are sealed first (SchedulerOptions::records_in_memory,
+// docs/reliability.md).
 //
-// Members of a gang's decision that wait for each other are written down first, all that are submitted before
-// a flush() in one object (api::gang_record_object), those of other gangs of the namespace included: their
-// creates are answered when it is stored, and the next process goes on from it. It is deleted with its last
-// member. make_memory_request_collector()
-// deletes requests that ended.
-// Thread-safe. Cost: a few microseconds a write. Source: architecture section 3, INTERFACE.md.
+// Members of a gang's decision with a barrier get a record first: all that are submitted before a flush(),
+// in one namespace, share one object (api::gang_record_object). Their creates are answered when it is
+// stored, and the next process continues from it. It is deleted with its last member.
+// make_memory_request_collector() deletes requests that ended.
+// Thread-safe. Cost: a few microseconds a write. Source: docs/reliability.md, "Records in memory".
 #pragma once
 
 #include <cstddef>
@@ -31,18 +30,18 @@
 namespace berth::binding {
 
 inline constexpr std::string_view kInMemoryAnnotation = "scheduling.berth.dev/in-memory";
-// Bytes of all that is kept, or waits for its gang's record; beyond, a BindRequest becomes an object.
+// Bytes of all requests that are kept or wait for a record; beyond, a BindRequest is created as an object.
 inline constexpr std::size_t kMemoryRequestBytesMax = 64u << 20;
 
-// Of a gang's record: what etcd takes in one object, with room to spare.
+// Of a gang's record: below etcd's limit of 1.5 MiB for a request.
 inline constexpr std::size_t kGangRecordBytesMax = 1u << 20;
 
-// How long one that ended stays: the scheduler's view of the pod may be behind the binder's.
+// How long an ended request is kept: the scheduler's view of the pod may lag behind the binder's.
 inline constexpr Duration kMemoryRequestGrace = Duration::seconds(5);
 
 class MemoryRequests final : public client::ApiClient {
  public:
-  // `inner` outlives it. Subscriptions end before it; answers of writes under way may come later.
+  // `inner` outlives it. Subscriptions end before it; answers of writes in flight may come later.
   explicit MemoryRequests(client::ApiClient& inner);
   ~MemoryRequests() override;
 
@@ -51,7 +50,8 @@ class MemoryRequests final : public client::ApiClient {
   std::unique_ptr<client::Subscription> list_and_watch(api::ResourceRef resource,
                                                        client::WatchReceiver& receiver) override;
 
-  // From now on objects are made in this term, whoever decided; not for a term that ends.
+  // Objects are created with this term's epoch from now on, also for decisions of earlier terms. Not called
+  // when a term ends.
   void lead(client::Leadership leadership);
 
   std::size_t kept() const;
@@ -63,8 +63,7 @@ class MemoryRequests final : public client::ApiClient {
   const std::shared_ptr<Table> table_;
 };
 
-// Deletes kept BindRequests that ended and of which nobody reads any more: the pod is seen on a node, or
-// gone.
+// Deletes kept BindRequests that ended and are not needed any more: the view shows the pod bound, or gone.
 std::unique_ptr<client::Reconciler> make_memory_request_collector();
 
 }  // namespace berth::binding

@@ -20,7 +20,7 @@ using testing::request_key;
 using testing::Requests;
 using Log = std::vector<std::string>;
 
-// A pod "p", with the claim "c" where devices are given: `device` is the rest of its device result.
+// A pod "p", with the claim "c" if `device` is not empty: the rest of its device result.
 struct Decided : BinderFixture {
   explicit Decided(const std::string& device = "", const std::string& group = "")
       : BinderFixture({}, Requests::InMemory) {
@@ -43,7 +43,7 @@ struct Decided : BinderFixture {
   }
 
   void settle(Duration time = Duration()) { run_until_idle(now() + time); }
-  // The binding is refused for now, and the binder looks at it again.
+  // The binding fails with a server error, and the binder runs again.
   void fail_binding() {
     answer("create pods p/binding", InjectedFault::ServerError);
     advance_to(now() + Duration::millis(200));
@@ -72,7 +72,7 @@ TEST(MemoryRequests, APodWithAClaimCostsTheClaimAndItsBinding) {
             (Log{"patch resourceclaims c", "patch resourceclaims c/status", "create pods p/binding"}));
 }
 
-// Three members of the gang "g", asked for as the scheduler does: one create after the other, none seen yet.
+// Three members of the gang "g", created one after the other as by the scheduler; the binder sees none yet.
 struct DecidedGang : BinderFixture {
   DecidedGang() : BinderFixture({}, Requests::InMemory) {
     put(Kind::Node, kNodeN1);
@@ -89,7 +89,7 @@ struct DecidedGang : BinderFixture {
            R"(","selectedNode":"n1","decisionID":"x","group":{"name":"g","uid":"u-g","size":3}}})";
   }
   void settle(Duration time = Duration()) { run_until_idle(now() + time); }
-  // Of the objects that are BindRequests: their members, 0 for one that is no record.
+  // The number of members of each BindRequest object; 0 if it is not a record.
   std::vector<std::size_t> stored() const {
     std::vector<std::size_t> members;
     for (const Json* object : all(Kind::BindRequest))
@@ -110,7 +110,7 @@ struct DecidedGang : BinderFixture {
 
 TEST(MemoryRequests, AGangCostsItsRecordsItsCommitAndItsBindings) {
   DecidedGang cluster;
-  ASSERT_EQ(cluster.in_flight(), 1u);  // the others wait for this record's answer
+  ASSERT_EQ(cluster.in_flight(), 1u);  // the next record waits for this one's answer
   cluster.answer(0);
   EXPECT_EQ(cluster.kept_in_memory(), 1u);
   cluster.settle();
@@ -123,8 +123,7 @@ TEST(MemoryRequests, AGangCostsItsRecordsItsCommitAndItsBindings) {
   EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{});
 }
 
-// While a record is written, what several gangs submit stands in the next one, as far as one scheduler's term
-// goes.
+// Members that several gangs submit while a record is written share the next one, per scheduler and term.
 TEST(MemoryRequests, SmallGangsShareARecord) {
   DecidedGang cluster;
   for (const std::string gang : {"h", "i"}) {
@@ -197,7 +196,7 @@ TEST(MemoryRequests, AMemberThatFailsBecomesAnObjectAndIsNotTakenFromItsRecordAg
   EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{0});
 }
 
-// The answer of its record's create was lost, and by the time the create is repeated the member has failed.
+// The answer to its record's create was lost, and the member fails before the create is repeated.
 TEST(MemoryRequests, AMemberThatBecameAnObjectIsNotTakenFromALateAnswerAgain) {
   DecidedGang cluster;
   cluster.answer(0, InjectedFault::LostDone);
@@ -213,7 +212,7 @@ TEST(MemoryRequests, AMemberThatBecameAnObjectIsNotTakenFromALateAnswerAgain) {
   EXPECT_EQ(cluster.view().bind_requests.find("d", name)->meta.uid, uid);
 }
 
-TEST(MemoryRequests, WhatALaterTermMakesAnObjectIsOfThatTerm) {
+TEST(MemoryRequests, AnObjectMadeInALaterTermHasItsEpoch) {
   DecidedGang cluster;
   for (int n = 0; n < 3; ++n) {  // the records and the commit
     cluster.answer(0);
@@ -228,7 +227,7 @@ TEST(MemoryRequests, WhatALaterTermMakesAnObjectIsOfThatTerm) {
   EXPECT_EQ(cluster.find(request_key(name))->part("spec").int_at("epoch"), 7);
 }
 
-// Its pod's binding may be news to others for longer than the record stands.
+// Other processes may see the pod's binding only after the record is gone.
 TEST(MemoryRequests, AMemberThatEndedIsNotTakenFromItsRecordAgain) {
   DecidedGang cluster;
   for (int n = 0; n < 3; ++n) {  // the records and the commit
@@ -249,7 +248,7 @@ TEST(MemoryRequests, AMemberThatEndedIsNotTakenFromItsRecordAgain) {
   EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{});
 }
 
-// As a standby sees it: another process has bound them.
+// A standby sees this: another process has bound the members.
 TEST(MemoryRequests, MembersOfARecordThatIsGoneAreForgotten) {
   DecidedGang cluster;
   cluster.answer(0);
@@ -264,7 +263,7 @@ TEST(MemoryRequests, MembersOfARecordThatIsGoneAreForgotten) {
   EXPECT_EQ(cluster.view().bind_requests.size(), 0u);
 }
 
-// The create that was to make it was carried out, though its answer said otherwise.
+// The create of the object was carried out, although its answer reported a failure.
 TEST(MemoryRequests, AnObjectThatAppearsTakesTheirPlaceWhateverItsVersion) {
   Decided cluster;
   cluster.fail_binding();
@@ -322,7 +321,7 @@ TEST(MemoryRequests, TheFirstFailureMakesAnObjectWithItsStatus) {
   EXPECT_EQ(cluster.find(pod_key("p"))->part("spec").string_at("nodeName"), "n1");
 }
 
-// Whatever becomes of the two writes that make the object, the pod is bound in the end, once.
+// With any fault of the two writes that make the object, the pod is bound once.
 TEST(MemoryRequests, MakingTheObjectSurvivesEveryFault) {
   for (const InjectedFault fault :
        {InjectedFault::NotSent, InjectedFault::LostDone, InjectedFault::LostNotDone, InjectedFault::Throttled,
@@ -336,7 +335,7 @@ TEST(MemoryRequests, MakingTheObjectSurvivesEveryFault) {
       EXPECT_EQ(cluster.find(pod_key("p"))->part("spec").string_at("nodeName"), "n1")
           << write << " " << static_cast<int>(fault);
       EXPECT_EQ(cluster.kept_in_memory(), 0u) << write << " " << static_cast<int>(fault);
-      // None where the create failed and the next attempt went well.
+      // There is no object if the create failed and the next attempt succeeded.
       const Json* object = cluster.find(request_key("p"));
       EXPECT_TRUE(!object || object->part("status").string_at("phase") == "Succeeded");
       EXPECT_EQ(std::count(cluster.log.begin(), cluster.log.end(), "create pods p/binding"), 1);

@@ -1,4 +1,4 @@
-// Defects of the museum (base/known_defects.h) that storms meet too rarely, each shown by hand.
+// Defects of the museum (base/known_defects.h) that storms meet too rarely, each shown directly.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -52,7 +52,7 @@ bool has_failed(const BinderFixture& cluster, const std::string& name) {
   return api::failed_for_good(*cluster.view().bind_requests.find("d", name));
 }
 
-// What holds without the defect does not hold with it.
+// `holds` is true without the defect and false with it.
 void expect_shown(KnownDefect defect, const std::function<bool(BinderFixture&)>& holds) {
   BinderFixture without;
   EXPECT_TRUE(holds(without));

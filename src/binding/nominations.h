@@ -1,41 +1,40 @@
-// status.nominatedNodeName of pods whose binding waits: devices that are not attached yet, a gang barrier
-// that is not reached, the time before another attempt. It tells an autoscaler which node is expected
-// (KEP-5278).
+// Writes status.nominatedNodeName of pods whose binding waits: for devices, for the gang barrier, for the
+// next attempt. It tells an autoscaler the expected node (KEP-5278).
 //
-// What is missing follows from the request's status, which says that it waits, and from the pod. The write is
-// a hint, so its failure says nothing about the binding; it stands on the pod's version, and belongs to the
-// run of the request, so that it never meets a binding under way. The API server clears the field with the
-// binding, and a rollback before the request is Failed.
-// Owner: the binder, one thread. Memory: a few words in each request's record.
+// Whether to write follows from the request's status, which says that it waits, and from the pod. The write
+// is a hint, so its failure does not count against the binding. It names the pod's version and is part of
+// the request's run, so it never races with the binding. The API server clears the field at the binding; a
+// rollback clears it before the request is Failed. Owner: the binder, one thread. Memory: one
+// NominationRecord a request.
 #pragma once
 
 #include "client/decider.h"
 
 namespace berth::binding {
 
-// A pod that is bound within this time after its wait was written down costs no write.
+// A pod that is bound within this time after its wait was recorded costs no write.
 inline constexpr Duration kQuietNomination = Duration::seconds(1);
-// In all, so that thousands of members that wait do not stand in the way of bindings.
+// Of all pods together, so that thousands of waiting members do not delay bindings.
 inline constexpr std::int64_t kNominationsPerSecondMax = 100;
-// When the view does not show what was written.
+// Backoff while the view does not show the nomination.
 inline constexpr Duration kNominationRetryFirst = Duration::seconds(1);
 inline constexpr Duration kNominationRetryMax = Duration::seconds(60);
 
-// Of one request's decision.
+// State of one request's decision.
 struct NominationRecord {
-  Time due;  // not set: the request was not seen waiting
+  Time due;  // not set: the request has not waited yet
   std::uint32_t attempts = 0;
-  bool under_way = false;  // the latest run wrote nothing else
+  bool under_way = false;  // the latest run wrote only the nomination
 };
 
 class Nominations {
  public:
-  // Completes a run in which the request only waits: with the write when it is due, else with its time.
+  // For a run in which the request only waits: adds the write if it is due, otherwise the time when it is.
   void add(const api::Pod& pod, const std::string& node, NominationRecord& record, Time now,
            client::Effects& effects);
 
  private:
-  Time next_;  // for another pod
+  Time next_;  // earliest time for another pod
 };
 
 }  // namespace berth::binding

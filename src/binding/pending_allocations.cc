@@ -15,7 +15,7 @@ const api::ResourceClaim* find_claim(const client::View& view, const api::Object
   return claim && claim->meta.uid == uid ? claim : nullptr;
 }
 
-// A copy of the write may have been carried out, or may still be.
+// Whether the write may have been carried out, or may still be.
 bool may_still_land(const client::ApiReply& reply) {
   constexpr int kBadRequest = 400, kTimeout = 408, kThrottled = 429, kServerError = 500;
   const bool refused = reply.code >= kBadRequest && reply.code < kServerError && reply.code != kTimeout &&

@@ -1,12 +1,12 @@
-// Allocations that this process has sent and that its view does not show: their devices count as taken.
+// Allocations that this process has sent and its view does not show yet; their devices count as in use.
 //
-// A view lags behind its own writes while they are slow, and a request may be gone before the write that it
-// asked for lands: two requests would then be given one device, each while the other's allocation is on its
-// way. An entry begins with the write. It ends when the view shows the claim allocated, gone, or on a later
-// version than the write stood on, or when the server refused the write. A write of unknown fate whose
-// request is gone is made impossible by another version of the claim (seal_claim). Only whole devices are
-// kept, no shares and no counters. What an earlier process sent is not known here. Owner: the binder, one
-// thread. Cost: O(log n) a device. Memory: proportional to the claims of requests under way.
+// Writes may be slow, and a request may be gone before its write lands: without this, two requests could get
+// one device, each while the other's allocation is in flight. An entry begins with the write. It ends when
+// the view shows the claim allocated, gone, or with a later version than the write names, or when the server
+// refused the write. A write of unknown fate whose request is gone is prevented by a new version of the
+// claim (seal_claim). Only whole devices are tracked, neither shares nor counters, and only writes of this
+// process. Owner: the binder, one thread. Cost: O(log n) a device. Memory: proportional to the claims of
+// requests under way.
 #pragma once
 
 #include <map>
@@ -21,16 +21,17 @@ namespace berth::binding {
 
 class PendingAllocations {
  public:
-  // What a run of `request` sends, before it is sent. Replaces what its earlier runs sent.
+  // Records the allocations in the effects of a run of `request`, before they are sent. They replace those
+  // of its earlier runs.
   void sent(const client::View& view, const api::BindRequest& request, const client::Effects& effects);
-  // A chain of the last run of this request was not accepted.
+  // Marks the entries whose write in the last run has an unknown fate.
   void failed(const client::View& view, const api::ObjectKey& request, const client::Outcome& outcome);
-  // The run that sent them has ended: forgets what was answered or is shown.
+  // The run that sent them has ended: drops the entries that were answered or that the view shows.
   void answered(const client::View& view, const api::ObjectKey& request);
-  // Of a request that is gone: what keeps its writes of unknown fate from landing. Empty when there are none.
+  // Writes that seal claims against allocations of unknown fate, for a request that is gone.
   std::vector<client::Chain> to_seal(const client::View& view, const api::ObjectKey& request) const;
 
-  // The name of another claim that may be about to get this device; empty when there is none.
+  // The name of another claim with a pending allocation of this device; empty: none.
   std::string holder_of(const client::View& view, const api::DeviceResult& device,
                         std::string_view claim_uid) const;
 
@@ -39,8 +40,8 @@ class PendingAllocations {
     std::string claim_uid;
     std::string decision;
     std::vector<std::string> devices;  // client::device_key
-    bool is_unknown = false;           // the write may land, and its answer is lost
-    std::uint64_t version = 0;         // of the claim, as seen when the answer was lost
+    bool is_unknown = false;           // the answer was lost and the write may land
+    std::uint64_t version = 0;         // of the claim when the answer was lost
   };
   using Claims = std::map<api::ObjectKey, Entry>;
   using Place = std::pair<api::ObjectKey, api::ObjectKey>;  // request, claim

@@ -1,9 +1,9 @@
-// What a binder plugin is: one concern of binding (claims, volumes, …) as a function of what is seen.
+// The interface of binder plugins: one concern of binding (claims, volumes, …) as a function of the view.
 //
-// Plugins keep no state and do no I/O. pre_bind is run again until it is Ready: each run looks at the live
-// objects and asks for the writes that are still missing. The binding process runs plugins in the order of
-// the registry table and takes back in reverse. Source: the Binder document's plugin interface, with Rollback
-// as later versions have it.
+// Plugins keep no state and do no I/O. pre_bind() runs until it is Ready: each run reads the live objects
+// and returns the writes that are still missing. The binding process runs plugins in the order of
+// BinderOptions::plugins and rolls back in reverse. Source: the Binder document's plugin interface, with
+// Rollback as later versions have it.
 #pragma once
 
 #include <memory>
@@ -17,14 +17,13 @@
 
 namespace berth::binding {
 
-// Watches of different kinds do not keep step: what a request names may be seen this much later than the
-// request.
+// Watches of different kinds are not synchronized: objects that a request names may be seen this much later.
 inline constexpr Duration kInformerLagGrace = Duration::seconds(3);
 
 struct BinderOptions {
   Duration binding_timeout =
       Duration::seconds(600);  // from allocationTimestamp to all binding conditions True
-  // How long a gang's decision waits for its next BindRequest: nobody writes them any more then.
+  // How long a gang's decision waits for its next BindRequest; then none is expected any more.
   Duration gang_timeout = Duration::seconds(15);
   Duration retry_base = Duration::seconds(1);  // before the second attempt, then doubled
   Duration retry_cap = Duration::seconds(60);
@@ -33,24 +32,24 @@ struct BinderOptions {
   std::vector<std::string> plugins = {"DynamicResources"};  // in this order
 };
 
-// One run's input. `pod` is the request's pod, alive and not bound; null in rollback when it is gone.
+// The input of a run. `pod` is the request's pod; in pre_bind() it is alive and not bound, in rollback()
+// null if it is gone.
 struct BindContext {
   const client::View& view;
   const api::BindRequest& request;
   const api::Pod* pod;
   Time now;
-  Time first_seen;  // this process met the decision; what is limited in time counts from here
+  Time first_seen;  // when this process first saw the decision; limits count from here
   const BinderOptions& options;
-  bool committed = false;  // the gang's decision stands: going forward
-  bool on_version =
-      false;  // the last addition to a claim was refused: only what stands on a version is written
-  const class PendingAllocations* pending = nullptr;  // null: nothing is sent from here
+  bool committed = false;   // the gang is committed: only forward
+  bool on_version = false;  // the last addition to a claim was refused: the next write names the version
+  const class PendingAllocations* pending = nullptr;  // null: none are tracked
 };
 
 struct Ready {};
 
-// Nothing to do before something that is seen changes, or `until`. With `event_reason` the wait is worth a
-// line in the request's status and an event about the pod.
+// Nothing to do until the view changes or `until` comes. With `event_reason` the wait is recorded in the
+// request's status and in an event about the pod.
 struct Waiting {
   Time until;  // not set: no deadline
   std::string why;
@@ -65,7 +64,7 @@ struct Failed {
 
 using PreBindResult = std::variant<Ready, Waiting, Failed>;
 
-// `chains` not empty: carry them out, then run again; the verdict is Ready then.
+// With `chains`: carry them out, then run again; `verdict` is Ready.
 struct PreBindStep {
   std::vector<client::Chain> chains;
   PreBindResult verdict;
@@ -75,29 +74,29 @@ class Plugin {
  public:
   virtual ~Plugin() = default;
   virtual std::string_view name() const = 0;
-  // Whether the pod makes sense to this plugin; asked before the first step.
+  // Whether the plugin accepts the pod; called in each run, before pre_bind().
   virtual Status validate(const api::Pod& pod) const = 0;
   virtual PreBindStep pre_bind(const BindContext& context) const = 0;
-  // What the pod says before it is bound: writes to it that go right before the binding, in one chain with
-  // it, each on the version of the one before. Rollback takes them back.
+  // Writes to the pod immediately before the binding, in one chain with it, each on the version of the one
+  // before. rollback() undoes them.
   virtual std::vector<client::Write> before_binding(const BindContext&) const { return {}; }
-  // Writes after a successful binding; nobody waits for them. Once, by the process that bound.
+  // Writes after a successful binding; nothing waits for them. Called once, by the process that bound.
   virtual std::vector<client::Chain> post_bind(const BindContext&) const { return {}; }
-  // What is still to be given back of what this request owns; empty when all is.
+  // Writes that release what this request still holds; empty: everything is released.
   virtual std::vector<client::Chain> rollback(const BindContext& context) const = 0;
 };
 
 using Plugins = std::vector<std::unique_ptr<const Plugin>>;
 
-// Refuses a name that is not known or stands twice.
+// Refuses unknown and repeated names.
 Result<Plugins> make_plugins(std::span<const std::string> names);
 
-// All plugins in order, up to the first that is not Ready.
+// Runs all plugins in order, up to the first that is not Ready.
 PreBindStep pre_bind(const Plugins& plugins, const BindContext& context);
 // Nothing is left to write or to wait for before the binding.
 bool is_prepared(const Plugins& plugins, const BindContext& context);
 
-// All plugins in order; the first that refuses ends it.
+// Calls all plugins in order; the first error ends it.
 Status validate(const Plugins& plugins, const api::Pod& pod);
 
 }  // namespace berth::binding

@@ -5,7 +5,7 @@
 namespace berth::binding {
 namespace {
 
-// As kube-scheduler's: 0.1 s, doubled thirteen times.
+// kube-scheduler's buckets: 0.1 s, doubled thirteen times.
 constexpr auto kSeconds = [] {
   std::array<double, 14> bounds{};
   double bound = 0.1;

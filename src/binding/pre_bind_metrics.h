@@ -1,5 +1,5 @@
-// What KEP-5007 asks to count of binding pods with claims: how the wait for their devices ended, and how long
-// all steps before the binding took.
+// KEP-5007's metrics of pods with claims: how the wait for their devices ended, and how long all steps
+// before the binding took.
 //
 // Owner: the binder; a copy is a snapshot. Memory: a row for each driver and profile, at most kDriverRowsMax.
 // Source: KEP-5007, "What specific metrics should inform a rollback?"; kube-scheduler 1.37 for the wait.
@@ -24,16 +24,17 @@ inline constexpr std::size_t kDriverRowsMax = 256;
 class PreBindMetrics {
  public:
   PreBindMetrics();
-  // One attempt at this request ended. `waited`: for binding conditions, of a pod of this schedulerName.
+  // Counts an ended attempt at this request. `waited`: for binding conditions. `profile`: the pod's
+  // schedulerName.
   void count(const api::BindRequest& request, PreBindStatus status, Duration took, Duration waited,
              const std::string& profile);
   void write_metrics(MetricsText& text) const;
 
  private:
   using DriverRow = std::tuple<std::string, std::string, PreBindStatus>;  // profile, driver
-  std::array<std::uint64_t, kPreBindStatusCount> attempts_{};             // that needed binding conditions
-  std::array<std::array<Histogram, 2>, kPreBindStatusCount> took_;        // by status, conditions needed
-  std::map<DriverRow, Histogram> waited_;                                 // once a device
+  std::array<std::uint64_t, kPreBindStatusCount> attempts_{};             // with binding conditions
+  std::array<std::array<Histogram, 2>, kPreBindStatusCount> took_;        // by status; [1]: with conditions
+  std::map<DriverRow, Histogram> waited_;                                 // one observation a device
 };
 
 }  // namespace berth::binding

@@ -19,7 +19,7 @@ void expect_line(const std::string& page, const std::string& line) {
   EXPECT_NE(page.find("\n" + line + "\n"), std::string::npos) << line << "\nis missing in\n" << page;
 }
 
-// A pod of one claim with one device; with `conditions` the device has to get ready first.
+// A pod with a claim of one device; with `conditions` the device must get ready first.
 void add_pod_with_claim(BinderFixture& cluster, const std::string& name, const std::string& conditions) {
   const std::string meta =
       R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" + name + R"("})";

@@ -4,7 +4,7 @@ namespace berth::binding {
 
 namespace {
 
-// A status of an earlier decision is not in the decoded form, but it is to be replaced.
+// The status as stored: decoding drops that of an earlier decision, but the write must replace it.
 Json stored_status(const api::BindRequest& request) {
   if (!request.status_is_stale || !request.raw) {
     Json status = api::bind_request_status(request);

@@ -1,5 +1,5 @@
-// Writes of a BindRequest's status, only what differs, and nothing when nothing does; and what a pod is told
-// of a decision that failed.
+// Status writes of BindRequests, with changed fields only; and the pod condition that seals a failed
+// decision.
 #pragma once
 
 #include <optional>
@@ -10,19 +10,19 @@
 namespace berth::binding {
 
 enum class IfChanged {
-  Refuse,  // another version than `now` is refused: for decisions
-  Write,   // for what is true whatever else happened
+  Refuse,  // the write names the version of `now`: for decisions
+  Write,   // without a version: for facts that no change makes wrong
 };
 
-// The write that turns the status of `now` into that of `wanted`; both are the same object. None when they
-// are equal.
+// The write that changes the status of `now` to that of `wanted`, the same object. None if they are equal.
 std::optional<client::Write> status_write(const api::BindRequest& now, const api::BindRequest& wanted,
                                           IfChanged if_changed);
 
-// What the pod's condition PodScheduled says of a decision that failed. `failed`: with the reason of its
+// The message of the pod's condition PodScheduled for a failed decision. `failed`: the request with its
 // failure as message.
 std::string sealing_message(const api::BindRequest& failed);
-// The pod bears it: a binding that was sent for this decision stands on an older version, and lands no more.
+// Whether the pod has this condition: a binding that was sent for the decision names an older version and
+// meets Conflict.
 bool is_sealed(const api::Pod& pod, const api::BindRequest& failed);
 
 }  // namespace berth::binding

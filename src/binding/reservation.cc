@@ -13,7 +13,7 @@ namespace {
 
 using client::Write;
 
-// A claim in use takes consumers without being told anything else.
+// A claim in use: a consumer can be added without any other write.
 bool is_open(const api::ResourceClaim& claim) {
   return claim.allocation && !claim.reserved_for.empty() && claim.meta.has_finalizer(api::kClaimFinalizer);
 }
@@ -42,8 +42,8 @@ Write reserve_on_version(const BindContext& context, const api::ObjectKey& key,
                              claim.meta.resource_version, "status");
 }
 
-// Its rollback is decided, and no binding of it has landed or can land any more: its pod will never use what
-// it has reserved for this request.
+// The request is rolling back and no binding of it has landed or can land, so its pod will not use the
+// reservation.
 bool gives_back(const client::View& view, const api::BindRequest& request) {
   if (has_ended(request) || request.step != api::BindStep::RollingBack) return false;
   const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);

@@ -20,10 +20,10 @@ bool may_pass(const client::ApiReply& reply) {
 std::optional<WriteFailure> write_failure_of(const client::ChainOutcome& chain, std::size_t before_binding) {
   if (chain.ok || chain.key.kind == api::Kind::BindRequest) return std::nullopt;
   const bool binding = chain.key.kind == api::Kind::Pod;
-  // Behind the binding stands only the request's status.
+  // Only the request's status follows the binding.
   if (binding && chain.writes_accepted > before_binding) return std::nullopt;
   if (!binding && is_race(chain.last)) return std::nullopt;
-  // The pod has another version than the binding stood on: it is read again.
+  // The object has another version than the write names; it was read again.
   if (chain.last.reason == "Conflict") return std::nullopt;
   WriteFailure write_failure;
   if (!may_pass(chain.last)) write_failure.failure = api::FailureClass::Permanent;

@@ -1,4 +1,4 @@
-// What a write that was not accepted means for the attempt it belongs to.
+// What a write that was not accepted means for its attempt.
 #pragma once
 
 #include <optional>
@@ -11,14 +11,14 @@ namespace berth::binding {
 struct WriteFailure {
   api::FailureClass failure = api::FailureClass::SamePlacement;
   std::string message;
-  // Of a patch that stands on no version: the view may be behind, which it cannot tell.
+  // Of a patch without a version: its refusal may come from a view that lags.
   bool of_addition = false;
 };
 
-// The worst of an outcome. None when the attempt did not fail, only raced: a conflict or a lost answer on a
-// claim or on the request itself (they have been read again), or trouble with the request's own status, which
-// could not be recorded there. On the binding a conflict counts: it lasts as long as the pod may not be
-// bound; `before_binding` writes stand before it in its chain.
+// The worst failure of an outcome. None if the attempt only raced: a conflict, on a claim also NotFound,
+// AlreadyExists or a lost answer (the object was read again), or any failure of the request's own status,
+// which could not be recorded there. The binding comes after `before_binding` writes in its chain; writes
+// after it do not count.
 std::optional<WriteFailure> write_failure_of(const client::Outcome& outcome, std::size_t before_binding);
 
 }  // namespace berth::binding

@@ -77,8 +77,8 @@ void add_component(CLI::App& app, Commands& commands, Component component, const
   CLI::App* command = app.add_subcommand(std::string(name_of(component)), what);
   auto config =
       std::make_shared<ComponentCommand>(ComponentCommand{component, std::move(run), "", false, {}});
-  command->add_option("--config", config->file, "a BerthConfiguration; flags change what it says");
-  command->add_flag("--print-config", config->print, "print the effective configuration and end");
+  command->add_option("--config", config->file, "a BerthConfiguration file; flags override it");
+  command->add_flag("--print-config", config->print, "print the effective configuration and exit");
   for (const ConfigurationField& field : configuration_fields())
     if (field.known_to(component)) add_flag(*command, field, component, config->flags);
   commands.emplace(command, [config](const GivenFlags& before) { return run_command(*config, before); });

@@ -43,9 +43,9 @@ int run_doctor(const DoctorCommand& command) {
 }  // namespace
 
 void add_doctor(CLI::App& app, Commands& commands) {
-  CLI::App* doctor = app.add_subcommand("doctor", "tell what keeps Berth from scheduling on a cluster");
+  CLI::App* doctor = app.add_subcommand("doctor", "report what keeps Berth from scheduling on a cluster");
   auto given = std::make_shared<DoctorCommand>();
-  doctor->add_option("--kubeconfig", given->kubeconfig, "file; without it as kubectl");
+  doctor->add_option("--kubeconfig", given->kubeconfig, "file; default: as kubectl");
   doctor->add_option("-n,--namespace", given->options.ns, "namespace of Berth")->capture_default_str();
   doctor
       ->add_option("--scheduler-name", given->options.scheduler_name,

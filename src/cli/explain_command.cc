@@ -88,14 +88,15 @@ int run_explain(const ExplainCommand& command) {
 }  // namespace
 
 void add_explain(CLI::App& app, Commands& commands) {
-  CLI::App* explain = app.add_subcommand("explain", "tell why a pod or a group waits, or why it is there");
+  CLI::App* explain =
+      app.add_subcommand("explain", "explain why a pod or a group waits, or how it was placed");
   auto asked = std::make_shared<ExplainCommand>();
   explain->add_option("kind", asked->kind, "pod or podgroup")->required();
   explain->add_option("name", asked->name, "its name")->required();
-  explain->add_option("-n,--namespace", asked->ns, "without it the kubeconfig's");
-  explain->add_option("--kubeconfig", asked->kubeconfig, "file; without it as kubectl");
+  explain->add_option("-n,--namespace", asked->ns, "default: the kubeconfig's");
+  explain->add_option("--kubeconfig", asked->kubeconfig, "file; default: as kubectl");
   explain->add_option("--server", asked->server,
-                      "URL of a scheduler's own pages, where the API server is not Berth's");
+                      "URL of a scheduler's status server, if the API server is not Berth's");
   explain->add_option("-o,--output", asked->output, "table, wide, json, yaml or name")
       ->check(CLI::IsMember({"table", "wide", "json", "yaml", "name"}));
   add_tool(explain, commands, [asked] { return run_explain(*asked); });

@@ -133,7 +133,7 @@ int run_uninstall(const InstallCommand& command) {
 }
 
 void add_cluster_flags(CLI::App& command, InstallCommand& given) {
-  command.add_option("--kubeconfig", given.kubeconfig, "file; without it as kubectl");
+  command.add_option("--kubeconfig", given.kubeconfig, "file; default: as kubectl");
   command.add_option("-n,--namespace", given.ns, "namespace of Berth")->capture_default_str();
 }
 
@@ -151,28 +151,29 @@ void add_crds(CLI::App& app, Commands& commands) {
 
 void add_install(CLI::App& app, Commands& commands) {
   add_crds(app, commands);
-  CLI::App* install = app.add_subcommand("install", "put Berth on a cluster, or bring it up to date there");
+  CLI::App* install = app.add_subcommand("install", "install or update Berth on a cluster");
   auto given = std::make_shared<InstallCommand>();
   add_cluster_flags(*install, *given);
   install->add_option("--image", given->image, "container image of berth")->capture_default_str();
-  install->add_option("--replicas", given->replicas, "schedulers: one leads, the others stand by")
+  install->add_option("--replicas", given->replicas, "number of schedulers: one leads, the others stand by")
       ->check(CLI::Range(std::int64_t{1}, install::kReplicasMax))
       ->capture_default_str();
   install->add_option("--scheduler-name", given->scheduler_name, "schedulerName of the pods it places")
       ->capture_default_str();
   install->add_option("--feature-gates", given->feature_gates,
-                      "of the scheduler, A=true,B=false; the cluster's, where they are not its release's");
+                      "A=true,B=false for the scheduler: the cluster's gates that differ from its release");
   install->add_flag("--node-agent", given->node_agent,
                     "also a DaemonSet that reports device health, for nodes whose kubelet does not");
   install->add_flag("--service-monitor", given->service_monitor, "also a ServiceMonitor");
   install->add_flag("--dashboards", given->dashboards, "also a ConfigMap with the dashboard of Grafana");
-  install->add_flag("--dry-run", given->dry_run, "print the objects as YAML and contact nobody");
+  install->add_flag("--dry-run", given->dry_run, "print the objects as YAML and send nothing");
   add_tool(install, commands, [given] { return run_install(*given); });
 
-  CLI::App* uninstall = app.add_subcommand("uninstall", "take away what `berth install` put on a cluster");
+  CLI::App* uninstall = app.add_subcommand("uninstall", "remove what `berth install` created on a cluster");
   auto removed = std::make_shared<InstallCommand>();
   add_cluster_flags(*uninstall, *removed);
-  uninstall->add_flag("--crds", removed->crds, "also the definition of BindRequests while there are some");
+  uninstall->add_flag("--crds", removed->crds,
+                      "also delete the definition of BindRequests while there are some");
   add_tool(uninstall, commands, [removed] { return run_uninstall(*removed); });
 }
 

@@ -79,14 +79,14 @@ void add_plan(CLI::App& app, Commands& commands) {
       ->check(CLI::IsMember({"table", "json", "yaml"}));
   command->add_option("--verdicts", plan->verdicts, "none, summary or all: judge every node for every pod")
       ->check(CLI::IsMember({"none", "summary", "all"}));
-  command->add_option("--now", plan->now, "RFC 3339; without it the newest timestamp of the input");
+  command->add_option("--now", plan->now, "RFC 3339; default: the newest timestamp of the input");
   std::vector<std::string> scorings;
   for (const dra::DeviceScoringName& row : dra::kDeviceScorings) scorings.emplace_back(row.name);
   command
       ->add_option("--device-scoring", plan->device_scoring,
                    "which of several allocations on a node: " + dra::device_scoring_names())
       ->check(CLI::IsMember(scorings));
-  command->add_option("--seed", plan->seed, "another one gives other share ids");
+  command->add_option("--seed", plan->seed, "of share ids");
   command->add_option("--feature-gates", plan->feature_gates, "A=true,B=false, with Kubernetes' gate names");
   add_tool(command, commands, [plan] { return run_plan(*plan); });
 }

@@ -59,7 +59,7 @@ TEST_F(ClaimRelease, ConsumersThatLiveStay) {
   EXPECT_TRUE(fixture.api.log.empty());
 }
 
-TEST_F(ClaimRelease, WhoIsGoneFinishedReplacedOrNeverScheduledIsTakenOut) {
+TEST_F(ClaimRelease, ConsumersThatAreGoneFinishedReplacedOrNeverScheduledAreRemoved) {
   const std::string cases[] = {
       "",
       pod("b", "uid-b", R"(},"spec":{"nodeName":"n"},"status":{"phase":"Failed"}})"),

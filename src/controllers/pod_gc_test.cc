@@ -25,7 +25,7 @@ struct Case {
   bool ends_after_a_minute;
 };
 
-TEST(PodGc, WhoEndsAndWhen) {
+TEST(PodGc, WhichPodsEndAndWhen) {
   const Case cases[] = {
       {"deleted on a simulated node", "n", true, true, true},
       {"alive on a simulated node", "n", false, false, false},

@@ -178,7 +178,7 @@ TEST_F(AllocatorTest, TheSnapshotOfAnAllocatedDeviceStandsAboveItsSlice) {
       "holds group old; the device offers new");
 }
 
-TEST_F(AllocatorTest, ConditionedDevicesComeLastAlsoInsideAPool) {
+TEST_F(AllocatorTest, DevicesWithBindingConditionsComeLastAlsoInsideAPool) {
   api::ResourceSlice devices = slice(2);
   devices.devices[0].binding_conditions = {"Attached"};
   devices.devices[0].binding_failure_conditions = {"Failed"};
@@ -254,7 +254,7 @@ TEST_F(AllocatorTest, SelectorsRunOncePerSliceVersion) {
   EXPECT_EQ(selectors.evaluations, 17u);
 }
 
-TEST_F(AllocatorTest, ShapesAreEqualForEqualSpecsUnderEqualClasses) {
+TEST_F(AllocatorTest, EqualSpecsAndClassesShareACompiledClaim) {
   const auto shape_of = [&](const ClaimPtr& wanted) {
     return (*allocator.prepare(std::span(&wanted, 1)))->signature();
   };

@@ -92,7 +92,7 @@ TEST_F(Bounds, TheLongestUnusedOfTooManyNodesAreForgotten) {
   EXPECT_TRUE(allocates(claim, "n0")) << "who was forgotten is looked at again";
 }
 
-TEST_F(Bounds, SelectorListsAndShapesThatNobodyAsksForAreForgotten) {
+TEST_F(Bounds, UnusedSelectorListsAndCompiledClaimsAreEvicted) {
   constexpr std::size_t kRounds = 4 * kCompiledSpecsMax;
   put_node(world, "n");
   world.put(api::Kind::ResourceSlice, slice_for("n"));

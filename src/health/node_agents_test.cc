@@ -177,7 +177,7 @@ TEST_F(Agents, AServiceThatIsOfferedButNotServedIsUnsupported) {
   EXPECT_TRUE(shows("Unknown: driver gpu.example.com offers no health service")) << shown();
 }
 
-TEST_F(Agents, RefusedPluginsHearWhy) {
+TEST_F(Agents, RefusedPluginsGetTheReason) {
   struct Case {
     const char* socket;
     HealthDriverOptions options;

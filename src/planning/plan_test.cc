@@ -358,24 +358,24 @@ TEST(Plan, RecordedWorldsGetTheirVerdicts) {
   std::size_t judged = 0;
   std::set<std::string> different;
   for (std::string line; std::getline(file, line);) {
-    const Json context = *parse_json(line);
-    if (!context.items_at("gatesOff").empty()) continue;
+    const Json world = *parse_json(line);
+    if (!world.items_at("gatesOff").empty()) continue;
     PlanOptions options;
     options.verdicts = Verdicts::All;
-    std::vector<Document> documents = documents_of(context.items_at("objects"));
+    std::vector<Document> documents = documents_of(world.items_at("objects"));
     for (Document& document : documents)  // the recorded worlds contain only devices
       if (document.kind == api::Kind::Node)
         document.object["status"]["allocatable"] = Json::object({{"cpu", "64"}, {"pods", "110"}});
     const Plan plan = plan_of(std::move(documents), options);
     // Later pods see the allocation of the first one.
-    const Json& expected = context.items_at("expect").at(0);
+    const Json& expected = world.items_at("expect").at(0);
     const Decision& decision = plan.decisions.at(0);
     ASSERT_EQ(decision.name, expected.string_at("name"));
     const JsonArray& nodes = expected.items_at("nodes");
     for (std::size_t i = 0; i < nodes.size() && i < decision.verdicts.size(); ++i) {
       ++judged;
       if (decision.verdicts[i].feasible != (nodes[i].string_at("verdict") == "feasible"))
-        different.insert(std::string(context.string_at("case")) + " " + decision.name + " " +
+        different.insert(std::string(world.string_at("case")) + " " + decision.name + " " +
                          std::string(nodes[i].string_at("name")));
     }
   }

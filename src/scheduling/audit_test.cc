@@ -1,4 +1,4 @@
-// The scheduler's audit of its own model: what was damaged is found, told, and right again.
+// The scheduler's audit of its model: damage is found, logged and repaired.
 #include <gtest/gtest.h>
 
 #include "scheduling/test_bench.h"
@@ -29,7 +29,7 @@ class Audited : public testing::Test {
     EXPECT_TRUE(repairs().empty()) << "nothing is wrong yet";
   }
 
-  // No hook for tests in the product: the damage is done to the scheduler's own rows.
+  // The product has no hook for tests, so a const_cast damages the scheduler's rows.
   model::Cluster& cluster() { return const_cast<model::Cluster&>(bench_.scheduler.cluster()); }
   const std::vector<RepairRecord>& repairs() { return repairs_.heard; }
   void audit() {
@@ -88,7 +88,7 @@ TEST_F(Audited, ANodeWhoseSumIsWrong) {
   EXPECT_EQ(cluster().to_text(), right_);
 }
 
-TEST_F(Audited, AChangeThatWasNeverTold) {
+TEST_F(Audited, AChangeThatTheModelMissed) {
   bench_.view.erase({api::Kind::Pod, "default", "b", {}}, 1'000'000);
   audit();
   ASSERT_FALSE(repairs().empty());
@@ -96,7 +96,7 @@ TEST_F(Audited, AChangeThatWasNeverTold) {
   EXPECT_FALSE(cluster().ledger().node_of(cluster().find_pod("default", "b")).valid());
 }
 
-TEST_F(Audited, WhoWaitedForARowThatWasWrongIsTriedAgain) {
+TEST_F(Audited, ARepairWakesTheWaitingPods) {
   bench_.put_claim("d", "gpu", 2);
   bench_.erase(api::Kind::ResourceClaim, "c");
   bench_.erase(api::Kind::Pod, "a");

@@ -7,7 +7,7 @@
 namespace berth::scheduling {
 namespace {
 
-// The binder's words for what became of a claim or of the group: no other node would have been better.
+// The binder's reasons about a claim or the group, not about the node.
 constexpr std::string_view kNotAboutTheNode[] = {
     "ClaimDeleting",  "ClaimAllocatedElsewhere", "ClaimNotShareable", "ClaimDeallocated",
     "ClaimNameTaken", "ClaimFullyReserved",      "ClaimNotFound",     "PodGroupNotFound"};

@@ -1,5 +1,5 @@
-// What a pod stays away from for a while after a failed binding: the devices that did not get ready, for that
-// claim; the node when it was not about devices.
+// What a pod avoids for a while after a failed binding: for its claim the devices that did not get ready;
+// the node if devices were not the reason.
 //
 // Owner: the scheduler. Memory: proportional to the failures of the last cool-down.
 #pragma once
@@ -12,12 +12,12 @@
 
 namespace berth::scheduling {
 
-// Nodes of one pod, devices of one claim; the oldest makes room.
+// Nodes of one pod, devices of one claim; a new entry evicts the oldest.
 inline constexpr std::size_t kAvoidedMax = 32;
 
 class BindFailureAvoidList {
  public:
-  // After a request that failed for good.
+  // Records a request that failed for good. Expires entries.
   void note(const api::BindRequest& request, const model::Cluster& cluster, Time now, Time until);
   void forget(const std::string& uid) { nodes_.erase(uid), devices_.erase(uid); }
 

@@ -1,4 +1,4 @@
-// The life of claims around a decision: full ones, failed ones, idle ones, devices that did not get ready.
+// Claims in decisions: full, failed, idle, and with devices that did not get ready.
 #include <gtest/gtest.h>
 
 #include "scheduling/test_bench.h"
@@ -13,7 +13,7 @@ std::string consumer(const std::string& name) {
   return R"({"resource":"pods","name":")" + name + R"(","uid":"uid-)" + name + "\"}";
 }
 
-// A claim for one device that stands on d0 of pool-s, node n1, with more members of its status.
+// A claim allocated to d0 of pool-s on node n1; `status`: more members of its status.
 void put_allocated(TestBench& bench, const std::string& name, const std::string& status,
                    const std::string& result = "") {
   bench.put(api::Kind::ResourceClaim,
@@ -44,7 +44,7 @@ bool is_allocated(const TestBench& bench, const std::string& claim) {
   return bench.view.claims.find("default", claim)->allocation.has_value();
 }
 
-TEST(Claims, AFullOneRefusesThePodUntilAConsumerGoes) {
+TEST(Claims, AFullClaimRefusesThePodUntilAConsumerLeaves) {
   TestBench bench;
   put_two_nodes(bench);
   std::string consumers;
@@ -97,7 +97,7 @@ TEST(Claims, ASucceededRequestOfAPodThatIsGoneIsNoConsumer) {
   EXPECT_EQ(bench.node_of("p"), "n1") << bench.message_of("p");
 }
 
-TEST(Claims, ConsumersOnTheirWayCount) {
+TEST(Claims, DecidedConsumersCount) {
   TestBench bench;
   put_two_nodes(bench);
   std::string consumers;
@@ -110,7 +110,7 @@ TEST(Claims, ConsumersOnTheirWayCount) {
   EXPECT_EQ(bench.node_of("q"), "");
 }
 
-TEST(Claims, AllFailedOnesOfAPodAreGivenUpAtOnce) {
+TEST(Claims, AllUnusableClaimsOfAPodAreDeallocatedAtOnce) {
   TestBench bench;
   put_two_nodes(bench);
   bench.put_slice("u", "n2", 2);
@@ -134,11 +134,11 @@ TEST(Claims, AllFailedOnesOfAPodAreGivenUpAtOnce) {
 struct Standing {
   const char* name;
   std::string status;
-  bool gets_n1;  // the pod goes to the claim's node
-  bool kept;     // after the first answer
+  bool gets_n1;  // the pod is placed on the claim's node
+  bool kept;     // the allocation remains after the first decision
 };
 
-TEST(Claims, AnUnreadyOneIsUsableUntilItsTimeIsOver) {
+TEST(Claims, AnUnreadyClaimIsUsableUntilItsTimeout) {
   const Standing cases[] = {
       {"ready", device_says("Attached"), true, true},
       {"not ready, in time", "", true, true},
@@ -166,7 +166,7 @@ TEST(Claims, AnUnreadyOneIsUsableUntilItsTimeIsOver) {
   EXPECT_FALSE(is_allocated(late, "c"));
 }
 
-TEST(Claims, AnIdleOneIsGivenUpOnlyWhereThatHelps) {
+TEST(Claims, AnIdleClaimIsDeallocatedOnlyIfThePodThenFits) {
   struct Case {
     const char* name;
     std::string status;

@@ -1,4 +1,4 @@
-// What happens in the cluster that may help a pod which waits, as a set of bits.
+// Changes of the cluster that may help a waiting pod, as a set of bits.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ enum ClusterEvent : std::uint32_t {
   kEventAny = (1u << 6) - 1,
 };
 
-// The events that may resolve what a plugin refuses. Source: kube-scheduler's EventsToRegister.
+// The events that may make a plugin accept a pod that it refused. Source: kube-scheduler's EventsToRegister.
 struct QueueingHint {
   std::uint32_t events = kEventNever;
   bool (*applies)(const api::Pod&) = nullptr;  // null: to every pod

@@ -1,6 +1,6 @@
-// One pod on its way through the extension points: what is asked, what survived so far, what was decided.
+// One pod being placed: the input, the nodes that survive, what was decided.
 //
-// Owner: the scheduler, one thread. Used again from pod to pod, so that a cycle allocates little.
+// Owner: the scheduler, one thread. Buffers are reused from pod to pod.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class Allocator;
 
 namespace berth::scheduling {
 using model::PodId;
-// What every attempt of one decision shares.
+// Shared by all attempts of one decision.
 struct SchedulingContext {
   const client::View& view;
   model::Cluster& cluster;
@@ -26,19 +26,19 @@ struct SchedulingContext {
   Time now = {};  // not set: no allocation is late
   Duration binding_timeout = Duration::seconds(600);
 };
-// Unusable: its devices failed to get ready, or did not in time (KEP-5007).
+// Unusable: its devices failed to get ready, or missed the binding timeout (KEP-5007).
 enum class ClaimState : std::uint8_t { Usable, Unusable };
 
-// One claim of a pod, and what stands or would stand in its status.
+// One claim of a pod, and its allocation or the one that was chosen for it.
 struct ClaimChoice {
   std::string pod_claim;  // name in pod.spec.resourceClaims
   model::ClaimId claim;
   std::shared_ptr<const api::Allocation> allocation;  // null: not allocated yet
   ClaimState state = ClaimState::Usable;
-  std::shared_ptr<const api::ExtendedClaim> extended = nullptr;  // the claim is to be made
+  std::shared_ptr<const api::ExtendedClaim> extended = nullptr;  // not null: the binder creates the claim
 };
 
-// What a decision holds for the pod beside its place, and its BindRequest carries.
+// What a decision reserves for the pod besides its node; the BindRequest carries it.
 struct Reservation {
   std::vector<ClaimChoice> claims;             // all allocated, in the pod's order
   model::NodeAllocatablePtr node_allocatable;  // what their devices take of the node
@@ -48,7 +48,6 @@ struct Reservation {
   }
 };
 
-// One pod being placed: the input, what survived so far, and why the rest did not.
 struct CycleState {
   const SchedulingContext* context = nullptr;
   const api::Pod* pod = nullptr;
@@ -62,7 +61,7 @@ struct CycleState {
   Reservation reservation;      // once a node is reserved
 
   bool over() const { return !diagnosis.error().empty() || diagnosis.refused_everywhere(); }
-  // Keeps the candidates for which `keep(node)` is true, and refuses the others for one reason.
+  // Keeps the candidates for which `keep(node)` is true; refuses the others for this reason.
   template <class Keep>
   void keep_if(const Reason& row, Keep keep) {
     ReasonId reason;

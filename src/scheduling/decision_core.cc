@@ -140,7 +140,7 @@ GroupRefusal group_refusal(const api::PodGroup& group, const GroupOutcome& outco
   refusal.reason = failed ? "SchedulerError" : "Unschedulable";
   refusal.sentence = failed ? outcome.message : outcome.message + preemption_sentence(group);
   refusal.explanation = outcome.explanation;
-  // Members that would have had a node, or were not asked, hear what became of the group.
+  // Members that fit, or were not tried, get the group's sentence.
   refusal.of_members = failed || outcome.without_placements
                            ? outcome.message
                            : "pod group is unschedulable, " + refusal.sentence;

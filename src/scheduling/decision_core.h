@@ -1,9 +1,8 @@
-// The decision for one pod or one group: what the live scheduler and `berth plan` have in common, order and
-// texts included.
+// The decision for one pod or one group, with its texts: the scheduler and `berth plan` share it.
 //
-// Pure: reads the view and the model of its SchedulingContext, changes the caller's transaction alone; knows
-// no queue, log, clock or write. Owner: one scheduler or one plan, one thread. The same inputs in the same
-// order give the same answers. Source: kube-scheduler's scheduling cycle; texts of 1.37.0.
+// Pure: it reads the view and the model of its SchedulingContext and changes only the caller's transaction;
+// it has no queue, log, clock or write. Owner: one scheduler or one plan, one thread. The same inputs in the
+// same order give the same answers. Source: kube-scheduler's scheduling cycle; texts of 1.37.0.
 #pragma once
 
 #include <functional>
@@ -20,7 +19,7 @@
 
 namespace berth::scheduling {
 
-// What a pod is kept away from: failed bindings, and room that is kept for others.
+// What a pod must not use: nodes and devices of failed bindings, and those reserved for others.
 struct AvoidSet {
   std::vector<NodeId> nodes;
   std::vector<model::DeviceId> devices;
@@ -42,18 +41,18 @@ struct PodDecision {
   std::string message() const { return joined(sentence, explanation); }
 };
 
-// What a group that found no place is told.
+// What the condition of a refused group says.
 struct GroupRefusal {
   DecisionResult result = DecisionResult::Unschedulable;  // or Error
   std::string reason;
   std::string sentence;     // Kubernetes' words for the group; of an Error what is wrong
   std::string explanation;  // ours
-  std::string of_members;   // Kubernetes' words for members that have none of their own
+  std::string of_members;   // Kubernetes' words for members without their own
 
   std::string message() const { return joined(sentence, explanation); }
 };
 
-// By TopologyAwareWorkloadScheduling.
+// ByTopology if the gate TopologyAwareWorkloadScheduling is on.
 Placements placements_of(const api::Gates& gates);
 
 struct DecisionOptions {
@@ -69,18 +68,18 @@ class DecisionCore {
   DecisionCore(const DecisionCore&) = delete;
   DecisionCore& operator=(const DecisionCore&) = delete;
 
-  // What share ids of the next decision derive from.
+  // Share ids of the next decision derive from the seed.
   void seed(std::uint64_t seed) { random_ = SeededRandom(seed); }
 
   // The first PreEnqueue plugin that holds the pod back; Open when none does.
   PreEnqueueResult pre_enqueue(const client::View& view, const api::Pod& pod) const;
-  // Of a pod without a group. A placed pod stands in the transaction, its claims in state().reservation;
-  // another leaves the transaction as it was, but for the hidden devices.
+  // For a pod without a group. If it is placed, the transaction has the pod and state().reservation its
+  // claims. Otherwise the transaction is unchanged, except that the avoided devices are hidden.
   PodDecision decide_pod(const SchedulingContext& context, const api::Pod& pod, const AvoidSet& avoid,
                          model::Ledger::Transaction& transaction);
   GroupOutcome decide_group(const SchedulingContext& context, const GroupInput& input,
                             model::Ledger::Transaction& transaction);
-  // The same without words and with no device hidden; the node is none when there is no place.
+  // The same without texts and without hidden devices. None when the pod fits nowhere.
   NodeId place_pod(const SchedulingContext& context, const api::Pod& pod, std::span<const NodeId> avoid,
                    model::Ledger::Transaction& transaction);
   GroupOutcome place_group(const SchedulingContext& context, const GroupInput& input,
@@ -109,18 +108,18 @@ class DecisionCore {
   CycleState state_;
 };
 
-// No node in the ledger and no bind request that stands for one.
+// True if the pod has no node in the ledger and no BindRequest that has not failed.
 bool wants_place(const client::View& view, const model::Cluster& cluster, const api::Pod& pod);
 
-// The pod's or its group's place in the queue. A group that does not exist has its first waiting member's; of
-// another the members are not read.
+// The queue entry of a pod, or of a group. For a group that does not exist (null) the first waiting member
+// gives the priority and the time.
 QueuedEntity queue_entry(const api::Pod& pod);
 QueuedEntity queue_entry(const EntityKey& key, const api::PodGroup* group, const GroupMembers& members);
 
 // Why a group cannot be tried now; empty when it can.
 std::string group_gate(const EntityKey& key, const api::PodGroup* group, const GroupMembers& members);
 
-// `avoid_of`: of each waiting member.
+// `avoid_of` is called for each waiting member.
 GroupInput group_input(const api::PodGroup& group, GroupMembers members,
                        const std::function<AvoidSet(const api::Pod&)>& avoid_of);
 

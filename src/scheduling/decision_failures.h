@@ -1,9 +1,9 @@
-// How often decisions of an entry came to nothing lately: what its backoff follows from.
+// How often decisions of an entry failed lately; its backoff follows from that.
 //
-// The first failure costs nothing, for another place may do, unless the pod is told of it: that stands for as
-// long as kube-scheduler would leave it. Who fails again and again (a binder that does
-// not see yet what the scheduler sees, an API server that refuses) waits longer each time. Owner: the
-// scheduler, one thread. Cost: O(log n), amortized. Memory: entries that failed within kFailuresForgotten.
+// The first silent failure causes no backoff, because another node may work. A failure that the pod's
+// condition reports causes one, so that the condition stays as long as kube-scheduler's would. Each repeated
+// failure (the binder's view lags, the API server refuses) doubles the wait. Owner: the scheduler, one
+// thread. Cost: O(log n), amortized. Memory: entries that failed within kFailuresForgotten.
 #pragma once
 
 #include <deque>
@@ -19,10 +19,10 @@ inline constexpr Duration kFailuresForgotten = Duration::seconds(60);
 class DecisionFailures {
  public:
   enum class Kind : std::uint8_t { Silent, Told };
-  // A decision counts once, however many of its members fail.
+  // Counts a decision once, however many of its members fail.
   void note(const EntityKey& key, const std::string& decision, Kind kind, Time now);
   void forget(const EntityKey& key) { failed_.erase(key); }
-  // Failures behind the first silent one; 0: none that should be waited for.
+  // Failures after the first silent one. 0: no backoff.
   std::uint32_t repeated(const EntityKey& key, Time now) const;
 
  private:

@@ -1,6 +1,7 @@
 // The append-only record of decisions: what `explain`, replay and the dashboard read.
 //
-// Owner: whoever injects the sink; the scheduler only appends. The records hold no pointers into the cluster.
+// Owner: the one who injects the sink; the scheduler only appends. Records hold no pointers into the
+// cluster.
 #pragma once
 
 #include <array>
@@ -37,7 +38,7 @@ inline constexpr std::size_t kMembersExplainedMax = 8;  // of one decision, the 
 struct RefusedNodes {
   struct Example {
     std::string node;
-    std::string why;  // empty where the reason says all
+    std::string why;  // empty: there is nothing to add to the reason
   };
   std::string plugin;
   std::string reason;
@@ -53,15 +54,15 @@ struct DecisionRecord {
   std::string name;
   DecisionResult result = DecisionResult::Placed;
   std::string reason;   // of the condition: Unschedulable, SchedulerError, Scheduled
-  std::string message;  // what the pod or the group was told
+  std::string message;  // of the condition and its event
   std::vector<PlacedPod> placed;
   std::vector<RefusedNodes> refused;  // of a group: for the first member that found no node
-  std::string explanation;            // the end of the message that is Berth's own
+  std::string explanation;            // Berth's own part of the message
   std::uint64_t inputs_digest = 0;
   std::vector<ExplainedMember> members = {};  // of a group: those that were tried and refused
 };
 
-// Why a pod or a group is not tried at all.
+// Why a pod or a group is not tried.
 struct GateRecord {
   Time time;
   DecisionKind kind = DecisionKind::Pod;
@@ -70,7 +71,7 @@ struct GateRecord {
   std::string why;
 };
 
-// The model was not what the live objects say, and is again: a defect of this program.
+// A repaired difference between the model and the live objects: a defect of this program.
 struct RepairRecord {
   Time time;
   std::string row;
@@ -82,7 +83,7 @@ class DecisionLog {
  public:
   virtual ~DecisionLog() = default;
   virtual void append(DecisionRecord record) = 0;
-  // Said again whenever the pod or the group was looked at and still may not be tried.
+  // Called each time the pod or the group is evaluated and still gated.
   virtual void gated(GateRecord) {}
   virtual void repaired(const RepairRecord&) {}
 };
@@ -100,10 +101,10 @@ class DecisionRing final : public DecisionLog {
     ++repairs_;
     if (next_) next_->repaired(record);
   }
-  // Hears of every record too; outlives the ring. Null: nobody.
+  // `next` receives every record too and outlives the ring. Null: none.
   void pass_on_to(DecisionLog* next) { next_ = next; }
   const std::deque<DecisionRecord>& records() const { return records_; }
-  // Null when it was never there or is no longer kept.
+  // Null if there never was one, or it is no longer kept.
   const DecisionRecord* find(std::string_view id) const;
   std::uint64_t count(DecisionResult result) const { return counts_[static_cast<std::size_t>(result)]; }
   std::uint64_t repairs() const { return repairs_; }

@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kPreBind = "running PreBind plugin \"DynamicResources\": ";
 constexpr std::string_view kTimeout = "device binding timeout: context deadline exceeded";
 
-// Of the first claim that says so.
+// The failure in the first claim that reports one.
 std::string failure_of(const client::View& view, const api::BindRequest& request) {
   for (const api::ClaimAllocation& wanted : request.claims) {
     const api::ResourceClaim* claim = view.claims.find(request.meta.ns, wanted.claim_name);

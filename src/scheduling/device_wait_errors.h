@@ -1,7 +1,7 @@
-// What kube-scheduler says of a binding that ended because devices did not get ready.
+// kube-scheduler's sentence for a binding that failed because devices did not get ready.
 //
-// Owner: the scheduler, one thread. Memory: the requests that are rolling back after such an end. Source:
-// KEP-5007; texts of kube-scheduler 1.37.0's PreBind.
+// Owner: the scheduler, one thread. Memory: one sentence for each request that rolls back after such a
+// failure. Source: KEP-5007; texts of kube-scheduler 1.37.0's PreBind.
 #pragma once
 
 #include <map>
@@ -13,9 +13,10 @@ namespace berth::scheduling {
 
 class DeviceWaitErrors {
  public:
-  // Of a request that fails: keeps what its claims say of their devices, which is given back next.
+  // Keeps what the claims of a failing request say about their devices, before the rollback clears it.
   void note(const client::View& view, const api::BindRequest& failing);
-  // The sentence about a request that failed for good; empty when it failed for another reason. Forgets it.
+  // Returns and forgets the sentence for a request that failed for good. Empty: it failed for another
+  // reason.
   std::string take(const api::BindRequest& failed);
   void forget(const api::BindRequest& request) { noted_.erase(request.meta.uid); }
   std::size_t size() const { return noted_.size(); }

@@ -1,6 +1,6 @@
 // Why nodes were refused to one pod, node by node.
 //
-// Owner: one attempt. Cost: a few bytes per refused node and reason; what it all comes to is fit_error.h.
+// Owner: one attempt. Memory: a few bytes per refused node and reason. fit_error.h summarizes it.
 #pragma once
 
 #include <map>
@@ -18,36 +18,36 @@ namespace berth::scheduling {
 using model::NodeId;
 using ReasonId = DenseId<struct ReasonTag>;
 
-// A row of the table and what it is about.
+// A row of the table of reasons with its subjects.
 struct KnownReason {
   const Reason* row = nullptr;
   std::string text;            // Kubernetes', with its subjects
   std::string subject;         // the first one
-  model::ResourceId resource;  // that the nodes have too little of; none: another matter
+  model::ResourceId resource;  // that the nodes lack; none: not about resources
 };
 
 class Diagnosis {
  public:
-  // Forgets all but the ids of reasons.
+  // Forgets everything except the ids of reasons.
   void clear();
   ReasonId reason(const Reason& row, std::string_view subject = {}, std::string_view second = {});
   ReasonId lack_of(const Reason& row, model::ResourceId resource, std::string_view resource_name);
   const KnownReason& reason(ReasonId reason) const { return reasons_[reason.index()]; }
 
   void refuse(NodeId node, ReasonId reason);
-  // One more reason for the node refused last; its refusal is the harder one of both.
+  // Adds a reason to the node that was refused last; the harder FilterStatus of the two counts.
   void add_reason(ReasonId reason);
-  // The pod fits no node at all, whatever the node: a PreFilter's message.
+  // The pod fits no node: a PreFilter's message.
   void refuse_everywhere(const Reason& row, std::string_view subject, std::string_view second = {});
-  // An error that ends the attempt: "running … filter plugin: …". The first one stays.
+  // Ends the attempt with an error: "running … filter plugin: …". Only the first error is kept.
   void fail(std::string_view plugin, std::string message, std::string hint = {});
 
   bool refused_everywhere() const { return !everywhere_.empty(); }
   const std::string& everywhere() const { return everywhere_; }
   const std::string& error() const { return error_; }
-  // What was probably meant, in our words; empty where nothing is known.
+  // What was probably meant, in Berth's words; empty if nothing is known.
   const std::string& hint() const { return hint_; }
-  // Who refused the pod everywhere or failed; empty when nobody did.
+  // The plugin that refused the pod everywhere or failed; empty: none.
   std::string_view ended_by() const { return ended_by_; }
 
   struct Row {
@@ -55,7 +55,7 @@ class Diagnosis {
     FilterStatus refusal;
     std::span<const ReasonId> reasons;
   };
-  // In the order they were refused. The reasons hold until the next refusal.
+  // In the order of the refusals. `reasons` is valid until the next refusal.
   std::size_t size() const { return rows_.size(); }
   Row row(std::size_t i) const {
     const StoredRow& kept = rows_[i];
@@ -73,7 +73,7 @@ class Diagnosis {
                  model::ResourceId resource);
 
   std::vector<KnownReason> reasons_;  // by ReasonId
-  // By row and subjects; for looking up, never walked.
+  // By row and subjects; only looked up, never iterated.
   std::map<const Reason*, std::map<std::string, ReasonId, std::less<>>> ids_;
   std::vector<StoredRow> rows_;
   std::vector<ReasonId> flat_;

@@ -1,4 +1,4 @@
-// What to look at before the next decision: each once, in the order in which something happened to it first.
+// Pods and groups to evaluate before the next decision: each once, in the order of their first change.
 //
 // Owner: the scheduler, one thread. Cost: O(log n) a call.
 #pragma once
@@ -15,7 +15,7 @@ class DirtyEntities {
   void insert(EntityKey key) {
     if (known_.insert(key).second) order_.push_back(std::move(key));
   }
-  // All of them; none are left.
+  // Returns all and removes them.
   std::vector<EntityKey> take() {
     known_.clear();
     return std::exchange(order_, {});

@@ -1,9 +1,9 @@
-// The nodes by name, and for each topology key in use: its tree, how full its domains are, how many pods of a
-// group's signature they could take.
+// The nodes by name, and for each topology key in use: its tree, the use of its domains, and how many pods
+// of a group's signature each domain could take.
 //
-// Owner: the scheduler. Cost: nothing until a group asks; then O(levels) for each node of the cluster's
-// change log that is new since the last time. Memory bounded by kTopologiesMax keys and kFitSignaturesMax
-// signatures each, the least recently used make room.
+// Owner: the scheduler. Cost: O(levels) for each node that the cluster's change log names since the last
+// call. Memory: at most kTopologiesMax keys with kFitSignaturesMax signatures each; the least recently used
+// is evicted.
 #pragma once
 
 #include <functional>
@@ -25,10 +25,10 @@ class Topology {
   Topology(const std::string& key, const model::Cluster& cluster);
 
   const topology::Tree& tree() const { return tree_; }
-  // Nodes and labels as they are now.
+  // Reads the current nodes and labels.
   void catch_up(const model::Cluster& cluster);
   DomainUse use(const model::Cluster& cluster, topology::DomainId domain);
-  // Counts for the signature `signature`, brought up to date; `room` counts one node.
+  // Up-to-date counts for the signature; `room` counts one node.
   const topology::FitCounts& fit(const std::string& signature, const model::Cluster& cluster,
                                  const std::function<std::int64_t(NodeId)>& room);
 
@@ -36,18 +36,18 @@ class Topology {
   topology::Tree tree_;
   topology::DomainSums<DomainUse> use_;
   LruMap<topology::FitCounts> fits_{kFitSignaturesMax};
-  std::uint64_t seen_ = 0;  // of the change log, by the tree
+  std::uint64_t seen_ = 0;  // the tree's position in the change log
 };
 
 class DomainIndex {
  public:
   // Live nodes by name.
   const std::vector<NodeId>& nodes(const model::Cluster& cluster);
-  // The place of a node in nodes(), as of its latest call; kNoRank for one that is not live.
+  // The position of a node in the latest nodes(); kNoRank if it is not live.
   std::uint32_t rank(NodeId node) const {
     return node.index() < ranks_.size() ? ranks_[node.index()] : kNoRank;
   }
-  // Brought up to date. Holds until the next call.
+  // Up to date. The reference is valid until the next call.
   Topology& topology(const std::string& key, const model::Cluster& cluster);
 
  private:

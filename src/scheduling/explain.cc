@@ -29,7 +29,7 @@ std::string waits(const api::Pod& pod) {
   return "pod " + pod.meta.ns + "/" + pod.meta.name + " waits: ";
 }
 
-// Of the nodes that are named.
+// The taints of the named nodes that the pod does not tolerate.
 std::string taints_text(const CycleState& state, const std::vector<NodeId>& nodes) {
   std::set<std::string> texts;
   for (const NodeId node : nodes)
@@ -45,8 +45,8 @@ std::string taints_text(const CycleState& state, const std::vector<NodeId>& node
   return text;
 }
 
-// What the devices of the named nodes lack: "n1: counter set … holds group mig; the device offers vgpu"; one
-// node alone stands before it already.
+// What the devices of the named nodes lack: "n1: counter set … holds group mig; the device offers vgpu";
+// without the name if there is one node.
 std::string devices_text(const model::Cluster& cluster, const RefusedFor& refused) {
   std::string text;
   for (std::size_t i = 0; i < refused.why.size(); ++i) {

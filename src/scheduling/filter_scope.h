@@ -1,11 +1,13 @@
-// What a filter or a score reads of other nodes when it judges one: which kept answers a change renews.
+// What a filter or a score reads of other nodes when it judges one; it decides which cached verdicts a
+// change invalidates.
 //
-// Nothing added: of the node alone. A change of a node or of the pods on it renews the answers on that node.
-// A domain: also of the nodes that share the node's value of a label. A change renews the answers on all
-// nodes of the domain, and of the one that a node left. A node without the label stands alone.
-// The cluster: of any node. Every answer is renewed when the digest of what is read is another one.
-// A filter may add several: spreading reads the pods of a domain, and as digest the least of all domains.
-// Changes are those of model::Changes: what a filter reads beside them needs a note there.
+// Nothing added: the node alone. A change of a node or of its pods invalidates the verdicts on that node.
+// A domain: also the nodes that share the node's value of a label. A change invalidates the verdicts on all
+// nodes of the domain, and of the domain that a node left. A node without the label is in no domain.
+// The cluster: any node. Every verdict is invalid when the digest of what is read changes.
+// A filter may add several: spreading reads the pods of a domain, and as digest the minimum over all
+// domains.
+// Changes are those in model::Changes; if a filter reads anything else, its changes must be added there.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +25,11 @@ using model::NodeId;
 class FilterScope {
  public:
   void clear();
-  // The same keys for all pods that are signed alike.
+  // Pods with equal signatures must add the same keys.
   void add_domain(std::string_view topology_key);
-  // In the order of the plugins; the count of digests is the same for all pods that are signed alike.
+  // In the order of the plugins. Pods with equal signatures must add the same number of digests.
   void add_cluster(std::uint64_t digest) { digests_.push_back(digest); }
-  // Any change of the cluster is another digest.
+  // The digest changes with any change of the cluster.
   void add_cluster(const model::Cluster& cluster) { add_cluster(cluster.ledger().changes().end()); }
 
   bool is_node_alone() const { return topology_keys_.empty() && digests_.empty(); }
@@ -43,13 +45,13 @@ class FilterScope {
 // the nodes.
 class DomainMembers {
  public:
-  // `nodes` by rank; they stay the same while it lives.
+  // `nodes` by rank; they must not change during its lifetime.
   DomainMembers(std::string key, const model::Cluster& cluster, std::span<const NodeId> nodes);
-  // Appends the nodes that share a domain with one that changed, before its change or after it. `ranks`: of
-  // those that changed.
+  // Appends the nodes that share a domain with a changed node, before or after its change. `ranks` names the
+  // changed nodes.
   void widen(const model::Cluster& cluster, std::span<const NodeId> nodes,
              std::span<const std::uint32_t> ranks, std::vector<NodeId>& widened);
-  // Values that are remembered, also of nodes that have another one by now: at most two a node.
+  // Values remembered, former ones included: at most two a node.
   std::size_t values() const { return values_.size(); }
 
  private:

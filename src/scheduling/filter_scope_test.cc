@@ -1,5 +1,5 @@
-// Filters that read other nodes: their kept verdicts against judging every node anew, and how many nodes are
-// judged for it.
+// Filters that read other nodes: cached verdicts against judging every node anew, and how many nodes are
+// judged.
 #include "scheduling/filter_scope.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ std::string annotation(const api::Pod& pod, const std::string& key) {
   return found == pod.meta.annotations.end() ? "" : found->second;
 }
 
-// Of the pods that bear the annotation `kind` with one value: how many run in each rack and in all.
+// How many pods whose annotation is `kind` run in each rack and in total.
 struct Census {
   std::map<std::string, std::int64_t> by_rack;  // racks with a node
   std::int64_t total = 0;
@@ -102,7 +102,7 @@ class World12 {
     bench.put_pod(pod, kind_of(kind), R"(,"nodeName":")" + node(i) + "\"");
   }
   const api::Pod& waiting(const std::string& kind) { return bench.put_pod("new-" + kind, kind_of(kind)); }
-  // Where a pod of this kind goes, and how many nodes the filter judged for it.
+  // The node for a pod of this kind, and how many nodes the filter judged.
   std::pair<std::string, int> choose(const std::string& kind) {
     const int before = toy_->judged;
     const std::string chosen = bench.choose(waiting(kind));
@@ -117,64 +117,64 @@ class World12 {
 using Answer = std::pair<std::string, int>;
 
 TEST(FilterScope, AChangeRenewsTheDomainAlone) {
-  World12 context(Rule::Apart);
-  EXPECT_EQ(context.choose("a"), Answer("n00", 12));
-  EXPECT_EQ(context.choose("a"), Answer("n00", 0));
-  context.run("p", "a", 1);
-  EXPECT_EQ(context.choose("a"), Answer("n03", 3));
-  // n01 takes its pod along from r0 to r1.
-  context.label(1, 1);
-  EXPECT_EQ(context.choose("a"), Answer("n00", 6));
-  context.label(1, -1);
-  EXPECT_EQ(context.choose("a").first, "n00");
-  context.bench.erase(api::Kind::Pod, "ns", "p");
-  EXPECT_EQ(context.choose("a"), Answer("n00", 1));
+  World12 world(Rule::Apart);
+  EXPECT_EQ(world.choose("a"), Answer("n00", 12));
+  EXPECT_EQ(world.choose("a"), Answer("n00", 0));
+  world.run("p", "a", 1);
+  EXPECT_EQ(world.choose("a"), Answer("n03", 3));
+  // n01 moves from r0 to r1 with its pod.
+  world.label(1, 1);
+  EXPECT_EQ(world.choose("a"), Answer("n00", 6));
+  world.label(1, -1);
+  EXPECT_EQ(world.choose("a").first, "n00");
+  world.bench.erase(api::Kind::Pod, "ns", "p");
+  EXPECT_EQ(world.choose("a"), Answer("n00", 1));
 }
 
 TEST(FilterScope, ADigestRenewsTheClusterWhenItChanges) {
-  World12 context(Rule::Spread);
-  EXPECT_EQ(context.choose("a"), Answer("n00", 12));
-  context.run("p0", "a", 0);
-  context.run("p1", "a", 3);
-  EXPECT_EQ(context.choose("a"), Answer("n06", 6));
-  context.run("p2", "a", 6);
-  EXPECT_EQ(context.choose("a"), Answer("n09", 3));
-  context.run("p3", "a", 9);
-  EXPECT_EQ(context.choose("a"), Answer("n01", 12));
+  World12 world(Rule::Spread);
+  EXPECT_EQ(world.choose("a"), Answer("n00", 12));
+  world.run("p0", "a", 0);
+  world.run("p1", "a", 3);
+  EXPECT_EQ(world.choose("a"), Answer("n06", 6));
+  world.run("p2", "a", 6);
+  EXPECT_EQ(world.choose("a"), Answer("n09", 3));
+  world.run("p3", "a", 9);
+  EXPECT_EQ(world.choose("a"), Answer("n01", 12));
 }
 
 TEST(FilterScope, AnyChangeRenewsAFilterOfTheWholeCluster) {
-  World12 context(Rule::Single);
-  EXPECT_EQ(context.choose("a"), Answer("n00", 12));
-  EXPECT_EQ(context.choose("a"), Answer("n00", 0));
-  context.run("p", "a", 11);
-  EXPECT_EQ(context.choose("a"), Answer("0/12 nodes are available: 12 node(s) were too close.", 12));
+  World12 world(Rule::Single);
+  EXPECT_EQ(world.choose("a"), Answer("n00", 12));
+  EXPECT_EQ(world.choose("a"), Answer("n00", 0));
+  world.run("p", "a", 11);
+  EXPECT_EQ(world.choose("a"), Answer("0/12 nodes are available: 12 node(s) were too close.", 12));
 }
 
 int pick(int bound) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, bound));
 }
 
-// Something happens to a world.
-void step(World12& context) {
+// One random change.
+void step(World12& world) {
   const std::string pod = "p" + std::to_string(pick(6));
   switch (pick(4)) {
     case 0:
-      return context.label(pick(12), pick(5) - 1);
+      return world.label(pick(12), pick(5) - 1);
     case 1:
-      return context.bench.erase(api::Kind::Pod, "ns", pod);
+      return world.bench.erase(api::Kind::Pod, "ns", pod);
     case 2:
-      return context.bench.erase(api::Kind::Node, "", World12::node(pick(12)));
+      return world.bench.erase(api::Kind::Node, "", World12::node(pick(12)));
     default:
-      context.bench.erase(api::Kind::Pod, "ns", pod);
-      return context.run(pod, pick(2) == 0 ? "a" : "b", pick(12));
+      world.bench.erase(api::Kind::Pod, "ns", pod);
+      return world.run(pod, pick(2) == 0 ? "a" : "b", pick(12));
   }
 }
 
-void compare(World12& context) {
+void compare(World12& world) {
   for (const char* kind : {"a", "b"}) {
-    const api::Pod& pod = *context.bench.view.pods.find("ns", std::string("new-") + kind);
-    RC_ASSERT(context.bench.choose(pod) == context.bench.choose_anew(pod));
+    const api::Pod& pod = *world.bench.view.pods.find("ns", std::string("new-") + kind);
+    RC_ASSERT(world.bench.choose(pod) == world.bench.choose_anew(pod));
   }
 }
 
@@ -182,18 +182,18 @@ class FilterScopeProperty : public testing::TestWithParam<Rule> {};
 
 TEST_P(FilterScopeProperty, KeptVerdictsAreThoseOfJudgingAnew) {
   EXPECT_TRUE(rc::check("kept and anew agree", [] {
-    World12 context(GetParam());
-    for (const char* kind : {"a", "b"}) context.waiting(kind);
+    World12 world(GetParam());
+    for (const char* kind : {"a", "b"}) world.waiting(kind);
     const int steps = 5 + pick(30);
     for (int i = 0; i < steps; ++i) {
-      step(context);
-      compare(context);
-      // Also what a transaction takes, and gives back.
-      model::Ledger::Transaction transaction(context.bench.cluster.ledger());
-      context.bench.begin(*context.bench.view.pods.find("ns", "new-a"));
-      const NodeId node = context.bench.index.choose(context.bench.state, {});
-      if (node.valid()) RC_ASSERT(context.bench.pods.reserve(context.bench.state, node, transaction));
-      compare(context);
+      step(world);
+      compare(world);
+      // Changes inside a transaction and its rollback count too.
+      model::Ledger::Transaction transaction(world.bench.cluster.ledger());
+      world.bench.begin(*world.bench.view.pods.find("ns", "new-a"));
+      const NodeId node = world.bench.index.choose(world.bench.state, {});
+      if (node.valid()) RC_ASSERT(world.bench.pods.reserve(world.bench.state, node, transaction));
+      compare(world);
     }
   }));
 }

@@ -14,7 +14,7 @@ std::string available(std::size_t node_count) {
   return "0/" + std::to_string(node_count) + " nodes are available:";
 }
 
-// Sorted as texts with their counts, as kube-scheduler does it: "10 x" comes before "2 y".
+// Sorts the texts with their counts, as kube-scheduler does: "10 x" precedes "2 y".
 std::string sorted(std::vector<std::string> parts) {
   std::sort(parts.begin(), parts.end());
   std::string text;
@@ -26,7 +26,7 @@ std::string counted(std::uint32_t count, std::string_view reason) {
   return (std::to_string(count) + " ").append(reason);
 }
 
-// The node with most of the resource free; the first by name of several.
+// The node with most of the resource free; the first by name.
 NodeId nearest(const model::Cluster& cluster, model::ResourceId resource, const std::vector<NodeId>& nodes) {
   const auto room = [&](NodeId node) {
     return free_of(cluster.node(node), cluster.ledger().node(node), resource);

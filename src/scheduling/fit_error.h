@@ -1,7 +1,7 @@
-// What the refusals of all nodes come to for one pod, and Kubernetes' own sentences about it.
+// The summary of all nodes' refusals for one pod, and Kubernetes' sentences for it.
 //
-// A value without pointers into the attempt. Same state, same value: reasons by text, nodes by name.
-// Source: kube-scheduler's FitError and preemption sentences, byte for byte (observed on 1.37.0).
+// A value without pointers into the attempt. The same state gives the same value: reasons by text, nodes by
+// name. Source: kube-scheduler's FitError and preemption sentences, byte for byte (observed on 1.37.0).
 #pragma once
 
 #include <string>
@@ -14,21 +14,21 @@
 
 namespace berth::scheduling {
 
-// Nodes that are named for one reason, and asked why.
+// Nodes that are named for one reason and explained.
 inline constexpr std::size_t kNodesNamedMax = 3;
 
 struct RefusedFor {
   const Reason* row = nullptr;
   std::string reason;          // Kubernetes' text
   std::string subject;         // the row's first
-  model::ResourceId resource;  // that the nodes have too little of; none: another matter
+  model::ResourceId resource;  // that the nodes lack; none: not about resources
   std::uint32_t count = 0;
   std::vector<NodeId> first;     // by name, at most kNodesNamedMax
-  std::vector<std::string> why;  // of each of them, when the filter has words; else empty
-  NodeId nearest;                // who has most of the resource free, first by name
+  std::vector<std::string> why;  // for each of `first`, if the filter explains; else empty
+  NodeId nearest;                // with most of the resource free; the first by name
   friend bool operator==(const RefusedFor&, const RefusedFor&) = default;
 
-  // Of several reasons with one text the first id counts.
+  // If several reasons have one text, the first id counts.
   void note(const KnownReason& known);
 };
 
@@ -41,7 +41,7 @@ struct FitError {
   std::vector<RefusedFor> reasons;  // by text
   friend bool operator==(const FitError&, const FitError&) = default;
 
-  // The same with names, for the record.
+  // The reasons with node names, for DecisionRecord.
   std::vector<RefusedNodes> named(const model::Cluster& cluster) const;
   // "0/4 nodes are available: 1 Insufficient cpu, 3 cannot allocate all claims."
   std::string fit_sentence(std::size_t node_count) const;
@@ -49,7 +49,7 @@ struct FitError {
   std::string preemption_sentence(std::size_t node_count, std::string_view preemption_policy) const;
 };
 
-// Adds up the rows of a diagnosis; `why` stays empty. Cost: O(rows).
+// Summarizes a diagnosis; `why` stays empty. Cost: O(rows).
 FitError add_up(const Diagnosis& diagnosis, const model::Cluster& cluster);
 
 }  // namespace berth::scheduling

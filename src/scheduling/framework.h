@@ -1,6 +1,6 @@
-// The extension points: what a plugin may be asked, and in which order.
+// The extension points of plugins, and their order.
 //
-// Owner: the scheduler, one thread; plugins keep no state but in the slots of an attempt. A filter sees all
+// Owner: the scheduler, one thread; plugins keep state only in the slots of a CycleState. A filter sees all
 // surviving nodes at once, so that it can be a loop over columns. Source: kube-scheduler's framework,
 // KEP-5732 (placements).
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace berth::scheduling {
 
-// May the pod be tried at all?
+// Whether the pod may be tried.
 struct PreEnqueueResult {
   enum class Kind : std::uint8_t { Open, Silent, Reported };
   Kind kind = Kind::Open;
@@ -37,13 +37,13 @@ class PreEnqueue {
 class Plugin {
  public:
   virtual ~Plugin() = default;
-  // As kube-scheduler calls the plugin; static lifetime. Its refusals bear it.
+  // kube-scheduler's name of the plugin; static lifetime.
   virtual std::string_view name() const = 0;
-  // A pod that waits is tried again at the events of all plugins.
+  // A waiting pod is tried again after an event of any plugin.
   virtual QueueingHint events_to_register() const { return {}; }
 };
 
-// Looks at the pod and its claims once, before any node; may refuse it everywhere.
+// Evaluates the pod and its claims once, before any node; may refuse the pod on all nodes.
 class PreFilter : public Plugin {
  public:
   virtual void prepare(CycleState& state) const = 0;
@@ -51,58 +51,58 @@ class PreFilter : public Plugin {
 
 enum class Signing : std::uint8_t { Unsigned, Signed };
 
-// What the answers of a filter or of a score depend on. Answers are kept for each node, for all pods that
-// every plugin signs alike. Source: kube-scheduler's SignPlugin (KEP-5598).
+// What the verdicts of a filter or a score depend on. Verdicts are cached per node for all pods with equal
+// signatures. Source: kube-scheduler's SignPlugin (KEP-5598).
 class SignPlugin : public Plugin {
  public:
-  // After the prefilters: writes all that the plugin reads of the pod and of its claims, as fragments.
-  // Unsigned: its answers on this pod are not kept, and every node is judged anew.
+  // After the prefilters: writes everything that the plugin reads of the pod and of its claims, as
+  // fragments. Unsigned: nothing is cached for this pod, and every node is judged anew.
   virtual Signing sign(const CycleState&, PodSignature&) const { return Signing::Unsigned; }
-  // After the prefilters: what the plugin reads of other nodes than the one it answers for.
+  // After the prefilters: adds what the plugin reads of other nodes than the one it judges.
   virtual void add_scope(const CycleState&, FilterScope&) const {}
 };
 
-// Refuses nodes; cheap per node, asked for all candidates at once. What it says of a node depends on that
-// node, on what it signs and on its scope.
+// Refuses nodes; cheap per node, called for all candidates at once. Its verdict on a node depends only on
+// that node, on what it signs and on its scope.
 class Filter : public SignPlugin {
  public:
   virtual void filter(CycleState& state) const = 0;
 };
 
-// Refuses one node; asked in the order of the scores until a node passes, so that the best node costs one
-// question. Its no is kept like a filter's, until the node, its devices or those of every node change.
+// Refuses one node; called best score first until a node passes, so that usually one call suffices. Its
+// refusal is cached like a filter's, until the node, its devices or shared devices change.
 class LazyFilter : public SignPlugin {
  public:
   virtual bool wanted(const CycleState& state) const = 0;
   virtual bool accepts(CycleState& state, NodeId node) const = 0;
-  // True when Attempt::preference counts: all nodes are asked, and it is added, scaled to 0..100.
+  // True if CycleState::preference counts: all nodes are evaluated, and it is added, scaled to 0..100.
   virtual bool prefers(const CycleState& state) const = 0;
-  // Whether `explain` may add to this reason.
+  // Whether explain() may add to this reason.
   virtual bool explains(const CycleState& state, const Reason& reason) const = 0;
-  // Why it refuses the node, in words; empty when there is nothing to add to the reason.
+  // Why it refuses the node; empty: there is nothing to add to the reason.
   virtual std::string explain(const CycleState& state, NodeId node) const = 0;
 };
 
-// Adds 0..100 times its weight for every candidate, whatever the other candidates are.
+// Adds 0..100 times its weight to every candidate, independently of the other candidates.
 class Score : public SignPlugin {
  public:
   virtual void score(CycleState& state, std::int64_t weight) const = 0;
 };
 
-// Takes what the pod needs on the chosen node beside its place, in their order.
+// Reserves what the pod needs on the chosen node besides its place; called in the order of the plugins.
 class Reserve : public Plugin {
  public:
-  // Charges the transaction and notes in state.reservation what the BindRequest carries. An error ends the
-  // attempt; transaction and reservation are then as they were.
+  // Charges the transaction and records in state.reservation what the BindRequest carries. An error ends the
+  // attempt; the caller then restores transaction and reservation.
   virtual Status reserve(CycleState& state, NodeId node, model::Ledger::Transaction& transaction) const = 0;
-  // A later plugin failed: undoes what `reserve` left elsewhere, in its slots say. In reverse order.
+  // A later plugin failed: undoes what `reserve` left elsewhere, for example in slots. In reverse order.
   virtual void unreserve(CycleState& state, NodeId node) const = 0;
 };
 
-// Of a pod that fits nowhere in the cluster: what to write so that a later attempt may find a place.
+// For a pod that fits nowhere in the cluster: writes after which a later attempt may succeed.
 class PostFilter : public Plugin {
  public:
-  // Whether the pod would fit somewhere now, as the transaction stands.
+  // Whether the pod fits somewhere in the state of the transaction.
   using FitsNow = std::function<bool()>;
   // Leaves the transaction as it was.
   virtual std::vector<client::Chain> after_refusal(const CycleState& state,
@@ -110,7 +110,7 @@ class PostFilter : public Plugin {
                                                    const FitsNow& fits_now) const = 0;
 };
 
-// One row per plugin and extension point, in the order in which they are asked.
+// One row per plugin and extension point, in call order.
 struct PluginSet {
   struct Weighted {
     std::unique_ptr<Score> score;

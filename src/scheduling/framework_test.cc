@@ -1,4 +1,4 @@
-// What the framework promises to a plugin: its slot, its turn in Reserve, its events.
+// What the framework promises a plugin: its slot, the order of Reserve and Unreserve, its events.
 #include "scheduling/framework.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ TEST(StateSlots, AreTypedAndEmptyAfterClear) {
   EXPECT_EQ(moved.read<Others>().count, 0);
 }
 
-// Takes a seat in its slot, or fails.
+// Records the call in its slot, or fails.
 class Seat final : public Reserve {
  public:
   Seat(std::string label, bool fails) : label_(std::move(label)), fails_(fails) {}
@@ -102,7 +102,7 @@ TEST(QueueingHints, APodWaitsForTheEventsOfThePluginsThatReadIt) {
   EXPECT_EQ(bench.plugins.all_events(), kEventAny);
 }
 
-// Waits for slices, whatever the pod asks for.
+// Registers the event SliceChanged for every pod.
 class SliceWatcher final : public Filter {
  public:
   std::string_view name() const override { return "SliceWatcher"; }

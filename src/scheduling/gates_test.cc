@@ -1,4 +1,4 @@
-// kube-scheduler's gates reach the allocator, each its own feature, with 1.37's defaults.
+// Each of kube-scheduler's gates switches its feature of the allocator, with 1.37's defaults.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -73,7 +73,7 @@ GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput&
     Evaluation evaluation = evaluate(run, run.placements[index], ExplainMode::None);
     if (!evaluation.error.empty())
       return error_outcome(input, std::move(evaluation.error), std::move(evaluation.explanation));
-    // What devices take of nodes is no part of the bounds: then all placements are tried.
+    // The bounds do not count what devices take of nodes; if devices do, all placements are tried.
     const bool complete = evaluation.complete && !context.cluster.devices_take_of_nodes();
     if (evaluation.feasible) feasible.emplace(index, std::move(evaluation));
     if (complete) break;
@@ -81,7 +81,7 @@ GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput&
   return feasible.empty() ? give_up(run) : choose_best(run, feasible);
 }
 
-// Whether the filters read the same of every member; then `signature` is what they read.
+// Whether the filters read the same of every member; if so, `signature` contains it.
 bool GroupCycle::sign_alike(const Run& run, PodSignature& signature) const {
   CycleState state;
   PodSignature other;
@@ -247,7 +247,7 @@ void GroupCycle::replay(Run& run, const std::vector<MemberOutcome>& members) {
 
 std::string GroupCycle::refusal_of(const Run& run, const Progress& progress) const {
   const std::string unschedulable = "pod group is unschedulable";
-  // Enough members run already, but none of those that wait found a node: then no placement is blamed.
+  // Enough members have a node, but no waiting member fits: no placement is blamed.
   if (plugins_.placement_state->judge(progress) == Feasibility::Feasible) return unschedulable;
   const std::string reason = plugins_.placement_state->reason(progress);
   if (placements_ == Placements::NodesAlone) return reason;

@@ -1,10 +1,10 @@
-// Places a whole group: candidate placements, every member on each, all or nothing, the best one kept.
+// Places a whole group: tries every member on each candidate placement, and keeps the best feasible one.
 //
-// Owner: the scheduler. All tentative change is in the caller's transaction; a group that finds no place
-// leaves it as it was. Placements that fit counts rule out are not tried. The others are tried from the
-// highest possible score down, and the walk ends at the first that takes every member: nothing after it can
-// score more. The result is the one that trying all of them would give. Source: KEP-4671 (gang), KEP-5732
-// (placements); texts of kube-scheduler 1.37.0.
+// Owner: the scheduler. All tentative changes are in the caller's transaction; a refused group leaves it
+// unchanged. Placements that fit counts rule out are not tried. The others are tried in the order of their
+// highest possible score, and the first that takes every member ends the search: no later one can score
+// more. The result equals that of trying all placements. Source: KEP-4671 (gang), KEP-5732 (placements);
+// texts of kube-scheduler 1.37.0.
 #pragma once
 
 #include <map>
@@ -19,23 +19,23 @@ namespace berth::scheduling {
 
 struct GroupInput {
   const api::PodGroup* group = nullptr;
-  std::vector<const api::Pod*> waiting;              // members to place: priority, age, name
-  std::vector<const api::Pod*> placed;               // members with a place, bound or on their way
-  std::vector<NodeId> occupied;                      // their nodes
-  std::int32_t scheduled = 0;                        // members that count for minCount: bound or committed
-  std::string joins;                                 // the decision at the barrier, whose members count too
+  std::vector<const api::Pod*> waiting;  // members to place: priority, age, name
+  std::vector<const api::Pod*> placed;   // members with a place, bound or on their way
+  std::vector<NodeId> occupied;          // their nodes
+  std::int32_t scheduled = 0;  // members that count for minCount: bound, committed, or at the barrier
+  std::string joins;           // the decision at the barrier that the new members join; empty: none
   std::map<std::string, std::vector<NodeId>> avoid;  // by pod UID
-  std::vector<model::DeviceId> hidden;               // devices that members stay away from
+  std::vector<model::DeviceId> hidden;               // devices that no member may use
 };
 
 struct MemberOutcome {
   NodeId node;                      // none: not placed
   std::vector<ClaimChoice> claims;  // of a placed member
   model::NodeAllocatablePtr node_allocatable;
-  std::string sentence;     // Kubernetes' words for a member that was refused; empty: not tried
+  std::string sentence;     // Kubernetes' words for a refused member; empty: not tried
   std::string explanation;  // ours
   std::vector<RefusedNodes> refused;
-  std::vector<client::Chain> deallocations;  // of one that fits nowhere in the cluster
+  std::vector<client::Chain> deallocations;  // of a member that fits nowhere in the cluster
 };
 
 struct GroupOutcome {
@@ -43,13 +43,13 @@ struct GroupOutcome {
   Kind kind = Kind::Unschedulable;
   std::string placement;               // path of the chosen domain
   std::vector<MemberOutcome> members;  // as GroupInput::waiting
-  std::string message;                 // of the group, Kubernetes' words without those about preemption
-  bool without_placements = false;     // Unschedulable: no domain was there to be tried
+  std::string message;                 // Kubernetes' words for the group, without those about preemption
+  bool without_placements = false;     // Unschedulable because no domain exists
   std::string explanation;             // ours
 };
 
-// Without TopologyAwareWorkloadScheduling there are no placements: topology keys are not read, and
-// kube-scheduler's sentences do not count any.
+// NodesAlone, without the gate TopologyAwareWorkloadScheduling: topology keys are not read, and sentences do
+// not count placements.
 enum class Placements : std::uint8_t { NodesAlone, ByTopology };
 
 class GroupCycle {
@@ -101,7 +101,7 @@ class GroupCycle {
 // The order of a group's members: priority, age, name.
 bool before_in_queue(const api::Pod* a, const api::Pod* b);
 
-// The violated rule when the members do not belong together; empty when they do.
+// The rule that the members violate; empty: none.
 std::string group_error(const GroupInput& input);
 
 }  // namespace berth::scheduling

@@ -1,4 +1,4 @@
-// The scheduler's half that turns a group's outcome into writes.
+// The part of Scheduler that turns a group's outcome into writes.
 #include <algorithm>
 
 #include "base/known_defects.h"
@@ -20,7 +20,7 @@ void explain_member(DecisionRecord& record, const api::Pod& pod, const MemberOut
     record.members.push_back({pod.meta.name, member.explanation});
 }
 
-// That the group is scheduled is written or about to be: enough members have a place.
+// Whether the condition that the group is scheduled is written, or will be: enough members have a place.
 bool is_scheduled(const GroupInput& input) {
   const auto placed = std::max(input.scheduled, static_cast<std::int32_t>(input.placed.size()));
   return placed >= std::max(1, input.group->gang_min.value_or(1)) ||
@@ -75,8 +75,7 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
     record.placed.push_back({pod.meta.name, cluster_.node(member.node).name});
     conditions_.drop(client::key_of(api::Kind::Pod, pod.meta));
   }
-  // Members wait for each other as long as the group has not come to its minimum, and never for a minimum of
-  // one.
+  // Members wait for each other until the group has its minimum; with a minimum of one they never do.
   const std::int32_t minimum = group.gang_min.value_or(1);
   flight.barrier = !input.joins.empty() || (input.scheduled < minimum && minimum > 1) ||
                    (has(KnownDefect::BasicGroupAllOrNothing) && chosen.size() > 1);
@@ -107,7 +106,7 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
   return effects;
 }
 
-// What members stay away from ends by itself, without an event that would wake the group.
+// No event wakes the group when nodes or devices stop being avoided, so it backs off instead.
 void Scheduler::put_back(QueuedEntity entry, const GroupInput& input, Time now) {
   const bool avoids = !input.avoid.empty() || !input.hidden.empty();
   if (avoids && !has(KnownDefect::AvoidedNodesWaitForSweep))

@@ -77,7 +77,7 @@ class Sorting {
     if (members_.unsettled.empty())
       members_.unsettled = "the bind request of member " + request.pod_name + " " + std::string(how);
   }
-  // A decision without a barrier binds each member for itself: it does not hold up the others.
+  // Without a barrier each member is bound by itself, so the decision does not block the others.
   void unsettled(const api::Pod& pod, std::string_view how) {
     const auto assumed = cluster_.assumptions().find(pod.meta.uid);
     if (assumed == cluster_.assumptions().end() || !questions_.gang_under_way(assumed->second.decision))
@@ -108,9 +108,9 @@ GroupMembers group_members(const client::View& view, const model::Cluster& clust
   Sorting sorting(view, cluster, questions, view.pod_groups.find(ns, group));
   for (const api::Pod* pod : view.pods_of_group(ns, group)) sorting.add(*pod);
   GroupMembers members = sorting.take();
-  // When no pod waits, the members without a request are gone: the gang barrier judges those that are left.
+  // If no pod waits, the members without a request are gone, and the gang barrier decides about the rest.
   if (members.waiting.empty()) members.broken.clear();
-  // One that this decision failed for waits until it is decided for the others.
+  // A member that failed in this decision waits until the barrier has decided about the others.
   if (!members.joinable.empty() && members.unsettled.empty() && failed_in(view, members)) {
     members.unsettled = "the others of decision " + members.joinable + " wait at the gang barrier";
   }

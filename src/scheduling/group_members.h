@@ -1,9 +1,8 @@
-// Where the members of a group stand, from the live objects and the scheduler's own assumptions.
+// The state of a group's members, from the live objects and the scheduler's assumptions.
 //
-// A group has one unsettled decision at a time: while a member's request is being written or given back, the
-// group is not decided again. While all of a decision wait at the gang barrier, members that came late may
-// join it: they are prepared beside the others, and bound with them. For minCount only members count that are
-// bound or committed.
+// A group has one unsettled decision at a time: while a member's request is being written or rolled back,
+// the group is not decided again. While all members of a decision wait at the gang barrier, late members may
+// join it: they are prepared and bound with the others. Only bound and committed members count for minCount.
 #pragma once
 
 #include <functional>
@@ -16,7 +15,7 @@
 namespace berth::scheduling {
 
 struct GroupMembers {
-  std::vector<const api::Pod*> waiting;         // to be placed, in no particular order
+  std::vector<const api::Pod*> waiting;         // to be placed, in no order
   std::vector<const api::Pod*> placed;          // they have a node in the ledger
   std::vector<model::NodeId> occupied;          // of `placed`, in the same order
   std::int32_t alive = 0;                       // neither finished nor being deleted
@@ -24,18 +23,17 @@ struct GroupMembers {
   std::int32_t ever_bound = 0;                  // finished ones included
   std::string unsettled;                        // why the group cannot be decided now; empty: it can
   std::string joinable;                         // the decision that waits at the barrier; empty: none
-  std::int32_t at_barrier = 0;                  // members of it
-  std::vector<const api::BindRequest*> broken;  // of decisions that were never written in full
+  std::int32_t at_barrier = 0;                  // members of `joinable`
+  std::vector<const api::BindRequest*> broken;  // of decisions whose requests were not all written
 };
 
 struct GroupQuestions {
   std::function<bool(const api::Pod&)> ours;
-  std::function<bool(const std::string& decision)>
-      gang_under_way;                                            // the requests of a gang are being written
-  std::function<bool(const std::string& decision)> was_written;  // by this process, in full
+  std::function<bool(const std::string& decision)> gang_under_way;  // the gang's requests are being written
+  std::function<bool(const std::string& decision)> was_written;     // by this process, every request
 };
 
-// The pod's request that has not failed for good; null when there is none.
+// The pod's request that has not failed for good; null: none.
 const api::BindRequest* standing_request(const client::View& view, const api::Pod& pod);
 
 // Cost: O(members).

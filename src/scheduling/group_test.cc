@@ -1,4 +1,4 @@
-// Groups: gangs, basic groups, racks, and what each member is told.
+// Groups: gangs, basic groups, racks, and the sentence of each member.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -60,14 +60,14 @@ TEST(Groups, WhyAGroupMayNotBeTriedIsLogged) {
                                                    "g: the gang wants 2 pods, and 1 is there"}));
 }
 
-TEST(Groups, AMissingPodGroupHoldsItsPodsWithoutAWord) {
+TEST(Groups, APodWhosePodGroupIsMissingIsGatedSilently) {
   TestBench bench;
   bench.put_node({"n1"});
   bench.put_pod({"p", "1", "g"});
   EXPECT_TRUE(bench.run().empty());
 }
 
-TEST(Groups, AGatedMemberHoldsTheGroupAndIsToldAlone) {
+TEST(Groups, AGatedMemberGatesItsGroupAndAloneGetsACondition) {
   TestBench bench;
   bench.put_node({"n1"});
   bench.put_group("g", 2);
@@ -78,7 +78,7 @@ TEST(Groups, AGatedMemberHoldsTheGroupAndIsToldAlone) {
   EXPECT_EQ(bench.node_of("a"), "");
 }
 
-TEST(Groups, AGangThatDoesNotFitTellsEveryMember) {
+TEST(Groups, ARefusedGangSetsTheConditionOfEveryMember) {
   TestBench bench;
   bench.put_node({"n1", "2"});
   bench.put_group("g", 2);
@@ -378,7 +378,7 @@ TEST(Groups, AClaimOfTheGroupIsAllocatedOnceForAllMembers) {
 }
 
 // The group "g", a member "a", and the group's claim "c": allocated on n1, which has no room for "a", and
-// reserved for the group and for `others` pods.
+// reserved for the group and `others` pods.
 void put_claim_of_group(TestBench& bench, int others = 0) {
   bench.put_class("gpu", "true");
   for (const char* name : {"n1", "n2"}) bench.put_node({name});
@@ -400,7 +400,7 @@ void put_claim_of_group(TestBench& bench, int others = 0) {
 }
 const std::string kSharesIt = R"(,"resourceClaims":[{"name":"dev","resourceClaimName":"c"}])";
 
-TEST(GroupClaims, AreGivenUpOnlyWhenNoMemberIsPlaced) {
+TEST(GroupClaims, AreDeallocatedOnlyWhenNoMemberIsPlaced) {
   for (const bool placed : {false, true}) {
     TestBench bench;
     put_claim_of_group(bench);
@@ -413,7 +413,7 @@ TEST(GroupClaims, AreGivenUpOnlyWhenNoMemberIsPlaced) {
   }
 }
 
-TEST(GroupClaims, AForeignPodDoesNotGetThemGivenUp) {
+TEST(GroupClaims, AreNotDeallocatedForAPodOutsideTheGroup) {
   TestBench bench;
   put_claim_of_group(bench);
   bench.put_pod({"full", "4", "", R"(,"nodeName":"n1")"});
@@ -466,13 +466,13 @@ TEST(Groups, AnUndoneGangGivesEverythingBackAndComesAgain) {
   EXPECT_EQ(nodes_of(bench, {"a", "b"}), "a:n1 b:n1");
 }
 
-TEST(Groups, AGangWhoseWritingWasCutOffIsDecidedAnewAsAWhole) {
+TEST(Groups, AGangThatWasNotWrittenInFullIsDecidedAgainAsAWhole) {
   TestBench before;
   before.put_node({"n1"});
   before.put_group("g", 2);
   for (const char* pod : {"a", "b"}) before.put_pod({pod, "1", "g"});
   before.run();
-  // The process died between the two bind requests.
+  // The process ended between the two BindRequests.
   TestBench after;
   after.put_node({"n1"});
   after.put_group("g", 2);
@@ -505,18 +505,18 @@ TEST(Groups, AGangWhoseRequestsFailedComesBackTogether) {
     bench.put(api::Kind::BindRequest, to_string(request));
   }
   bench.run();
-  // Each keeps away from its own node only.
+  // Each pod avoids only its own node.
   EXPECT_EQ(nodes_of(bench, {"a", "b"}), "a:n2 b:n1");
   EXPECT_TRUE(bench.events.empty()) << bench.events.front().message;
 }
 
-// The judge: a gang of equal pods finds a rack exactly when, counted by hand, one rack has enough room.
+// A brute-force judge: a gang of equal pods is placed if and only if some rack has room for all of it.
 TEST(RackJudge, AFeasibleRackIsFoundExactlyWhenThereIsOne) {
   EXPECT_TRUE(rc::check("a rack is found iff one exists", [] {
     TestBench bench;
     std::map<std::string, int> room;
     const int nodes = *rc::gen::inRange(1, 8);
-    const int allocation_request = *rc::gen::inRange(1, 4);
+    const int request = *rc::gen::inRange(1, 4);
     for (int i = 0; i < nodes; ++i) {
       const std::string rack = *rc::gen::elementOf(std::vector<std::string>{"", "r1", "r2", "r3"});
       const int cpu = *rc::gen::inRange(0, 7), slots = *rc::gen::inRange(0, 4);
@@ -525,14 +525,14 @@ TEST(RackJudge, AFeasibleRackIsFoundExactlyWhenThereIsOne) {
       if (!rack.empty()) spec.labels["rack"] = rack;
       if (cordoned) spec.spec = R"({"unschedulable":true})";
       bench.put_node(spec);
-      if (!rack.empty() && !cordoned) room[rack] += std::min(cpu / allocation_request, slots);
+      if (!rack.empty() && !cordoned) room[rack] += std::min(cpu / request, slots);
     }
     const int size = *rc::gen::inRange(1, 6);
     bench.put_group("g", size, "rack");
     std::vector<std::string> pods;
     for (int i = 0; i < size; ++i) {
       pods.push_back("p" + std::to_string(i));
-      bench.put_pod({pods.back(), std::to_string(allocation_request), "g"});
+      bench.put_pod({pods.back(), std::to_string(request), "g"});
     }
     bench.run();
     const bool expected =

@@ -1,6 +1,6 @@
-// Everything that enters the scheduler, in order: replaying it gives the same decisions, byte for byte.
+// All inputs of the scheduler, in order: a replay gives the same decisions, byte for byte.
 //
-// Owner: whoever injects the sink. The scheduler hands over each input before it acts on it.
+// Owner: the one who injects the sink. The scheduler records each input before it acts on it.
 #pragma once
 
 #include <vector>
@@ -25,8 +25,7 @@ class InputLog {
   virtual void record(const Input& input) = 0;
 };
 
-// Carries out recorded inputs on a fresh decider and a fresh view, and returns what each Decide answered, as
-// text.
+// Replays recorded inputs on a new decider and a new view. Returns the effects of each Decide as text.
 std::vector<std::string> replay(const std::vector<Input>& inputs, client::StatefulDecider& decider);
 
 }  // namespace berth::scheduling

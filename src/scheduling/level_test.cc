@@ -1,4 +1,4 @@
-// What the scheduler writes besides decisions follows from live objects, until the view shows it.
+// Writes besides decisions are derived from live objects until the view shows them.
 #include <gtest/gtest.h>
 
 #include "scheduling/test_bench.h"
@@ -17,7 +17,7 @@ class Conditions : public testing::Test {
  protected:
   Conditions() { bench_.put_pod({"p"}); }
 
-  // Whether a write is due; it is carried out when `ok`.
+  // Whether a write is due; it is carried out if `ok`.
   bool written(bool ok = true) {
     const client::Effects effects = updater_.due(bench_.view, bench_.now);
     if (effects.chains.empty()) return false;
@@ -64,7 +64,7 @@ TEST_F(Conditions, AreRewordedRarelyWhenOnlyNumbersChanged) {
   EXPECT_TRUE(written());
 }
 
-// The condition keeps its sentence; what the event adds to it changed.
+// The condition keeps its sentence; only the event's own words change.
 TEST_F(Conditions, AnEventGoesOutAloneWhenOnlyItsWordsChanged) {
   const auto want_event = [this](ConditionUpdater& updater, const std::string& words) {
     WantedCondition one = wanted("no room");
@@ -98,7 +98,7 @@ TEST_F(Conditions, OfAPodThatIsGoneAreForgotten) {
   EXPECT_EQ(updater_.size(), 0u);
 }
 
-TEST(WordingClass, IsThatOfTheWordsWithoutNumbersInAnyOrder) {
+TEST(WordingClass, IgnoresNumbersAndTheOrderOfParts) {
   EXPECT_EQ(wording_class("1 Insufficient cpu, 3 node(s) were unschedulable"),
             wording_class("12 node(s) were unschedulable, 4 Insufficient cpu"));
   EXPECT_EQ(wording_class("0/3 nodes are available: 1 Insufficient cpu, 2 Too many pods. preemption: none"),
@@ -111,7 +111,7 @@ EntityKey pod_entry(const std::string& name) {
   return {"default", name, EntityKind::Pod};
 }
 
-TEST(OvertakingGuard, KeepsRoomForWhoIsOvertakenTooLong) {
+TEST(OvertakingGuard, ReservesForAnEntryThatIsOvertakenTooLong) {
   const Duration limit = Duration::seconds(20);
   const Time start = Time::from_seconds(1000);
   OvertakingGuard guard(limit);
@@ -129,7 +129,7 @@ TEST(OvertakingGuard, KeepsRoomForWhoIsOvertakenTooLong) {
   EXPECT_FALSE(guard.forget(pod_entry("high")));
 }
 
-TEST(OvertakingGuard, RoomIsKeptAsLongAsItGetsFree) {
+TEST(OvertakingGuard, AReservationLastsWhilePodsLeaveIt) {
   const Duration limit = Duration::seconds(20);
   const Time start = Time::from_seconds(1000);
   OvertakingGuard guard(limit);
@@ -145,7 +145,7 @@ TEST(OvertakingGuard, RoomIsKeptAsLongAsItGetsFree) {
   EXPECT_TRUE(guard.expire(start + kKeptMax)) << "not for ever";
 }
 
-TEST(OvertakingGuard, RoomThatNobodyLeavesIsGivenUpAndNotTakenAgainSoon) {
+TEST(OvertakingGuard, AnIdleReservationEndsAndTheNextComesLater) {
   const Duration limit = Duration::seconds(20);
   const Time start = Time::from_seconds(1000), over = start + kKeptStillMax;
   OvertakingGuard guard(limit);
@@ -176,8 +176,8 @@ void put_request(TestBench& bench, const std::string& pod, const std::string& de
                                         "}}");
 }
 
-// Seen in a storm: the pod was deleted, its BindRequest collected, and the view of pods 30 s behind.
-TEST(Terms, ARequestThatGoesWhileItsPodStaysIsNotWrittenAgainAtOnceEachTime) {
+// A storm showed it: the pod was deleted, its BindRequest collected, and the view of pods lagged by 30 s.
+TEST(Terms, ARequestDeletedBeforeItsPodCausesABackoff) {
   TestBench bench;
   bench.put_node({"n1"});
   bench.put_pod({"p"});
@@ -197,7 +197,7 @@ TEST(Terms, ARequestThatGoesWhileItsPodStaysIsNotWrittenAgainAtOnceEachTime) {
   EXPECT_EQ(bench.node_of("p"), "n1");
 }
 
-TEST(Terms, ADecisionOfAnEarlierTermThatLandsLateIsTakenBack) {
+TEST(Terms, ADecisionOfAnEarlierTermThatLandsLateIsWithdrawn) {
   TestBench bench;
   bench.put_node({"n1"});
   bench.put_pod({"before"});
@@ -214,7 +214,7 @@ TEST(Terms, ADecisionOfAnEarlierTermThatLandsLateIsTakenBack) {
   EXPECT_FALSE(withdrawn("before")) << "it was listed when the term began";
 }
 
-TEST(Terms, AGangThatWasNeverAskedForInFullIsTakenBack) {
+TEST(Terms, AGangWhoseRequestsWereNeverAllWrittenIsWithdrawn) {
   TestBench bench;
   bench.put_node({"n1"});
   bench.put_group("g", 2);

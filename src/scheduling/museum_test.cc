@@ -1,5 +1,5 @@
-// Defects of the museum (base/known_defects.h), shown by hand: no storm sees the one, because the gang
-// barrier gives up by itself what is not withdrawn; the others need writes that stay on their way for long.
+// Defects of the museum (base/known_defects.h), shown directly. WithdrawalSentOnce is invisible to storms,
+// because the gang barrier aborts what is not withdrawn; the others need writes that are in flight for long.
 #include <gtest/gtest.h>
 
 #include "base/known_defects.h"
@@ -32,7 +32,7 @@ TEST(MuseumByHand, WithdrawalSentOnce) {
   EXPECT_FALSE(is_sent_again());
 }
 
-// Whether a pod waits for the devices that an earlier process may be about to give to another.
+// Whether a pod waits while an earlier process' allocation may still land.
 bool waits_for_seals() {
   SchedulerOptions options;
   options.records_in_memory = true;
@@ -59,7 +59,7 @@ TEST(MuseumByHand, TermNotSealed) {
   EXPECT_FALSE(waits_for_seals());
 }
 
-// Whether a decision about a pod that has its claim already gives the claim another version first.
+// Whether a decision for a pod that its claim is reserved for renews that reservation first.
 bool claim_is_renewed() {
   TestBench bench;
   bench.put_class("gpu.example.com", "true");

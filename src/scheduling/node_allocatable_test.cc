@@ -1,5 +1,5 @@
-// Devices that take cpu and memory of their node (KEP-5517): what fits, what is written down, what is refused
-// in whose words.
+// Devices that take cpu and memory of their node (KEP-5517): what fits, what is recorded, and the sentences
+// of refusals.
 #include <gtest/gtest.h>
 
 #include "scheduling/test_bench.h"
@@ -21,7 +21,7 @@ class NodeAllocatable : public ::testing::Test {
  protected:
   explicit NodeAllocatable(bool on = true) : bench(with_gate(on)) { bench.put_class("gpu", "true"); }
 
-  // Devices d0… on the node; each takes what its text says.
+  // Devices d0… on the node; `takes` has each device's mappings.
   void put_devices(const std::string& node, const std::vector<std::string>& takes) {
     std::string devices;
     for (std::size_t i = 0; i < takes.size(); ++i)
@@ -32,7 +32,7 @@ class NodeAllocatable : public ::testing::Test {
                   R"(","pool":{"name":")" + node + R"(","generation":1,"resourceSliceCount":1},"devices":[)" +
                   devices + "]}}");
   }
-  // A pod with a claim of its own name, which its first `naming` of two containers name.
+  // A pod with a claim of its own name; the first `naming` of its two containers use it.
   void put_pod(const std::string& name, const std::string& cpu, int naming = 1,
                const std::string& more = "") {
     bench.put_claim(name, "gpu");
@@ -57,7 +57,7 @@ class NodeAllocatable : public ::testing::Test {
     EXPECT_FALSE(requests.empty()) << pod << " has no bind request: " << bench.message_of(pod);
     return requests.empty() ? none : *requests.front();
   }
-  // Gone with its claim.
+  // The pod ends and its claim is gone.
   void finish(const std::string& pod) {
     if (!bench.node_of(pod).empty())
       bench.erase(api::Kind::BindRequest, api::bind_request_name(pod, "uid-" + pod));
@@ -80,7 +80,7 @@ class WithoutGate : public NodeAllocatable {
   WithoutGate() : NodeAllocatable(false) {}
 };
 
-TEST_F(WithoutGate, TheFieldSaysNothing) {
+TEST_F(WithoutGate, TheFieldIsIgnored) {
   bench.put_node({"n1", "1"});
   put_devices("n1", {kTwoCpus});
   put_pod("p", "1");
@@ -229,8 +229,8 @@ TEST_F(NodeAllocatable, MembersOfAGangDoNotShareAMappedClaim) {
   told("b", "has a mapped device and cannot be shared across pods");
 }
 
-// Kubernetes tries for ever: the pod's status cannot record a claim that neither the pod nor its status
-// names.
+// kube-scheduler retries without end: the pod's status cannot record a claim that neither the pod nor its
+// status names.
 TEST_F(NodeAllocatable, K141467_ExtendedResourcesAreNotServedByDevicesThatTake) {
   bench.put(api::Kind::DeviceClass,
             R"({"metadata":{"name":"ext"},"spec":{"extendedResourceName":"example.com/gpu",)"
@@ -271,7 +271,7 @@ TEST_F(NodeAllocatable, PodLevelResourcesMustCoverThem) {
   }
 }
 
-TEST_F(NodeAllocatable, AnAmountThatCannotBeToldIsAnError) {
+TEST_F(NodeAllocatable, AnUnknownAmountIsAnError) {
   bench.put_node({"n1", "8"});
   put_devices("n1", {R"({"cpu":{"mapping":{"capacityKey":"cores","capacityMultiplier":"1"}}})"});
   put_pod("p", "1");

@@ -1,5 +1,5 @@
-// Groups on small labelled clusters, beside what kube-scheduler 1.37.0 bound of each: never less, and never
-// less than a whole gang, in one domain, on nodes that have room.
+// Groups on small labelled clusters against what kube-scheduler 1.37.0 bound: never fewer members, never
+// part of a gang, in one domain, on nodes with room.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -23,7 +23,7 @@ Named split(const std::string& key) {
   return {key.substr(0, key.find('/')), key.substr(key.find('/') + 1)};
 }
 
-// The members that have a node now, and the domains they are in.
+// The number of members with a node, and their domains.
 struct Standing {
   int placed = 0;
   std::set<std::string> domains;
@@ -47,8 +47,8 @@ std::int64_t amount_of(const Json& quantity) {
   return parse_quantity(quantity.is_string() ? quantity.as_string() : to_string(quantity))->ceil_millis();
 }
 
-// Counted by hand from the objects: what stands on each node that got a pod, beside what the node has. Others
-// may be given too full.
+// Recounts from the objects: the requests on each node that got a pod against its allocatable. Other nodes
+// may be overfull in the input.
 void check_room(const TestBench& bench) {
   std::map<std::string, std::map<std::string, std::int64_t>> taken;  // of a node, by resource
   std::map<std::string, std::set<std::string>> asked;                // of a node, by pods that it got
@@ -87,7 +87,7 @@ void check_group(const TestBench& bench, const Json& group) {
   if (now.placed > 0) domains.insert(before.domains.begin(), before.domains.end());
   EXPECT_LE(domains.size(), 1u);
   EXPECT_FALSE(domains.contains("(no label)"));
-  // Kubernetes' sentence about a group that got nothing, when it names no placement (their order differs).
+  // Kubernetes' sentence for a refused group, unless it names a placement (their order differs).
   const std::string wanted(group.string_at("message"));
   if (now.placed > 0 || wanted.empty() || wanted.find("first placement") != std::string::npos) return;
   const api::PodGroup* object =

@@ -1,4 +1,4 @@
-// The scheduler's half that finds the room to keep for an entry that is overtaken too long.
+// The part of Scheduler that finds nodes and devices to reserve for an overtaken entry.
 #include "scheduling/claims.h"
 #include "scheduling/scheduler.h"
 
@@ -15,7 +15,7 @@ AvoidSet Scheduler::avoid_set(const api::Pod& pod, Time now) const {
   return avoid;
 }
 
-// As if nothing of lower priority ran. Cost: O(pods), once for each time that room is looked for.
+// Removes all pods of lower priority and their claims. Cost: O(pods), once for each search.
 void Scheduler::remove_lower(const SchedulingContext& context, std::int32_t priority,
                              model::Ledger::Transaction& transaction) {
   for (const auto& [name, pod] : context.view.pods.all()) {
@@ -66,7 +66,8 @@ BackfillReservation Scheduler::room_of_group(const SchedulingContext& context, c
   return room;
 }
 
-// Where the entry would stand if nothing of lower priority ran, apart from these nodes; may be nowhere.
+// The nodes and devices, without `avoided`, that the entry would use if no pod of lower priority ran. Empty:
+// it fits nowhere.
 BackfillReservation Scheduler::find_room(const SchedulingContext& context, const EntityKey& key,
                                          std::span<const NodeId> avoided) {
   model::Ledger::Transaction transaction(cluster_.ledger());

@@ -1,14 +1,14 @@
-// Bounded overtaking: an entry that lower priorities have overtaken for too long gets room kept for it.
+// Bounded overtaking: an entry that lower priorities overtook for too long gets a reservation.
 //
-// A refused entry is overtaken once an entry of lower priority is placed while it waits. After `limit` of
-// that, the nodes and devices on which it would stand if nothing of lower priority ran (the scheduler finds
-// them) are kept: entries of lower priority stay away, until it is placed, is gone, or kKeptMax has passed.
-// Room that nothing leaves for kKeptStillMax would stand idle and help nobody: it is given up, for `limit` no
-// room is kept, and the entry must be overtaken twice as long before the next time. Then room is looked for
-// on other nodes first: what runs on those may run for ever.
-// One entry at a time, the highest priority first, then the one overtaken longest. Owner: the scheduler, one
+// A waiting entry is overtaken when an entry of lower priority is placed. `limit` later it gets a
+// reservation: the nodes and devices that it would use if no pod of lower priority ran (the scheduler finds
+// them). Entries of lower priority do not use these until the entry is placed or gone, or kKeptMax has
+// passed. A reservation that no pod leaves for kKeptStillMax is idle and helps nobody: it ends, no entry
+// gets one for `limit`, and this entry must be overtaken twice as long before its next one. That one is
+// searched on other nodes first, because the pods on the first nodes may never end. One entry at a time has
+// a reservation: the highest priority first, then the one overtaken longest. Owner: the scheduler, one
 // thread. Cost: O(log n) a call, amortized. Memory: proportional to entries that wait. Source: backfilling
-// with a reservation for the head job (EASY); kube-scheduler has nothing like it without preemption.
+// with a reservation for the head job (EASY); kube-scheduler has preemption instead.
 #pragma once
 
 #include <map>
@@ -22,10 +22,10 @@
 
 namespace berth::scheduling {
 
-inline constexpr std::size_t kStarvingLooksMax = 64;  // entries that one look for a starving one visits
+inline constexpr std::size_t kStarvingLooksMax = 64;  // entries visited in one search for a starving one
 inline constexpr Duration kKeptMax = Duration::minutes(10);
 inline constexpr Duration kKeptStillMax = Duration::minutes(2);
-inline constexpr Duration kOvertakenMax = Duration::minutes(10);  // however often room was kept in vain
+inline constexpr Duration kOvertakenMax = Duration::minutes(10);  // the bound of the doubled `limit`
 inline constexpr std::size_t kNodesInVainMax = 1024;              // remembered for an entry
 
 struct BackfillReservation {
@@ -38,26 +38,26 @@ class OvertakingGuard {
   explicit OvertakingGuard(Duration limit) : limit_(limit) {}
 
   void refused(const EntityKey& key, std::int32_t priority);
-  // Placed or gone. True when room was kept for it and is free again.
+  // The entry is placed or gone. True if this ended its reservation.
   bool forget(const EntityKey& key);
   // An entry of this priority was placed.
   void placed(std::int32_t priority, Time now);
 
-  // Who has been overtaken for `limit`, when nothing is kept.
+  // The entry that gets the next reservation, if one is due and there is none.
   std::optional<EntityKey> starving(Time now) const;
   void keep(const EntityKey& key, BackfillReservation room, Time now);
-  // Where room was kept for the entry in vain, until it is placed or kNodesInVainMax is reached.
+  // Nodes that were reserved for the entry in vain; forgotten when it is placed or beyond kNodesInVainMax.
   std::span<const model::NodeId> in_vain_nodes(const EntityKey& key) const;
-  // Room is looked for everywhere again.
+  // The next search covers all nodes again.
   void forget_in_vain_nodes(const EntityKey& key);
-  // It would not fit either way: its time starts again when it is overtaken again.
+  // The entry would not fit even so: its time starts again when it is overtaken again.
   void give_up(const EntityKey& key);
   // A pod left the node.
   void freed(model::NodeId node, Time now);
-  // True when what was kept is free again because its time is over.
+  // True if the reservation ended because its time is over.
   bool expire(Time now);
 
-  // What an entry of this priority stays away from.
+  // Nodes and devices that an entry of this priority must not use.
   std::span<const model::NodeId> kept_nodes(std::int32_t priority) const;
   std::span<const model::DeviceId> kept_devices(std::int32_t priority) const;
   std::optional<Time> next_time() const;
@@ -66,7 +66,7 @@ class OvertakingGuard {
  private:
   struct WaitingEntity {
     std::int32_t priority = 0;
-    std::uint32_t in_vain = 0;  // times that room was kept and given up
+    std::uint32_t in_vain = 0;  // reservations that ended unused
     Time starves_at;            // not set: not overtaken yet
     std::vector<model::NodeId> in_vain_nodes = {};
   };
@@ -87,7 +87,7 @@ class OvertakingGuard {
   std::map<EntityKey, WaitingEntity> waiting_;
   std::set<WaitingOrder> not_overtaken_, overtaken_;
   std::optional<ActiveReservation> kept_;
-  Time keeps_again_at_;  // after room was kept in vain
+  Time keeps_again_at_;  // after a reservation that ended unused
 };
 
 }  // namespace berth::scheduling

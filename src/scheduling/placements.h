@@ -1,5 +1,4 @@
-// The extension points of groups: where a whole group could stand, how far it has come there, how good that
-// is.
+// The extension points of groups: candidate placements, the progress on one, the score of one.
 //
 // Owner: the scheduler, one thread; plugins keep no state between attempts. Source: KEP-5732.
 #pragma once
@@ -28,26 +27,25 @@ struct Placement {
 struct PlacementQuestion {
   const topology::Tree* tree = nullptr;     // null: the group names no topology key
   std::span<const NodeId> all_nodes;        // by name
-  std::span<const api::Pod* const> placed;  // members that have a place
+  std::span<const api::Pod* const> placed;  // members that have a node
   std::span<const NodeId> occupied;         // their nodes
 };
 
 class PlacementGenerator {
  public:
   virtual ~PlacementGenerator() = default;
-  // In a fixed order; none when no node qualifies. An error when the members stand where no placement can
-  // hold them.
+  // In a fixed order; empty if no node qualifies. An error if no placement can hold the members that have a
+  // node.
   virtual Result<std::vector<Placement>> generate(const PlacementQuestion& question) const = 0;
 };
 
-// Bounds from above how many members of a group a node takes. Placements whose sum is too small are not
-// tried.
+// An upper bound of the members that a node takes. Placements whose sum is too small are not tried.
 class FitCounter {
  public:
   virtual ~FitCounter() = default;
   struct Demand {
-    model::ResourceAmounts requests;  // what every one of the pods takes of its node
-    // They may stand where a filter refuses them that was not prepared: filters bound nothing.
+    model::ResourceAmounts requests;  // what every pod takes of its node at least
+    // Filters without prefilters may refuse nodes that the pods fit, so they give no bound.
     bool beyond_filters = false;
   };
   virtual Demand demand(const model::Cluster& cluster, std::span<const api::Pod* const> pods) const = 0;
@@ -55,7 +53,7 @@ class FitCounter {
                                  const model::ResourceAmounts& requests) const = 0;
 };
 
-// How far a group has come on one placement.
+// The progress of a group on one placement.
 struct Progress {
   std::int32_t minimum = 1;
   std::int32_t scheduled = 0;  // before and during this attempt
@@ -69,11 +67,11 @@ class PlacementState {
  public:
   virtual ~PlacementState() = default;
   virtual Feasibility judge(const Progress& progress) const = 0;
-  // Why `judge` said Infeasible.
+  // Why judge() answered Infeasible.
   virtual std::string reason(const Progress& progress) const = 0;
 };
 
-// What a domain holds, cpu and memory, after the group was placed.
+// Cpu and memory of a domain after the group was placed.
 struct DomainUse {
   std::int64_t requested[2] = {};
   std::int64_t allocatable[2] = {};
@@ -86,7 +84,7 @@ struct PlacementResult {
   std::int32_t scheduled = 0;
 };
 
-// 0..100 for each result, given all of them.
+// Adds 0..100 to the total of each result.
 class PlacementScorer {
  public:
   virtual ~PlacementScorer() = default;

@@ -1,4 +1,4 @@
-// The cycle without the scheduler around it, for tests that install plugins of their own.
+// PodCycle and SignatureCache without a scheduler, for tests with their own plugins.
 #pragma once
 
 #include <map>
@@ -21,12 +21,12 @@ class PluginBench {
   void erase(api::Kind kind, const std::string& ns, const std::string& name) {
     if (const auto delta = view.erase({kind, ns, name, {}}, ++version_)) cluster.apply(*delta);
   }
-  // `labels`: members of the object, "rack":"r0".
+  // `labels`: members of metadata.labels: "rack":"r0".
   void put_node(const std::string& name, const std::string& labels) {
     put(api::Kind::Node, R"({"metadata":{"name":")" + name + R"(","labels":{)" + labels +
                              R"(}},"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"9"}}})");
   }
-  // Asks for one cpu. `meta`: more members of metadata, ,"annotations":{…}.
+  // Requests one cpu. `meta`: more members of metadata: ,"annotations":{…}.
   const api::Pod& put_pod(const std::string& name, const std::string& meta = "",
                           const std::string& spec = "") {
     put(api::Kind::Pod, R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":")" + name + "\"" +
@@ -34,12 +34,12 @@ class PluginBench {
                             R"({"cpu":"1"}}}])" + spec + "}}");
     return *view.pods.find("ns", name);
   }
-  // Where the kept verdicts let the pod go, or Kubernetes' sentence; nothing is placed.
+  // The node that the cached verdicts give, or Kubernetes' sentence; places nothing.
   std::string choose(const api::Pod& pod) {
     begin(pod);
     return answer(index.choose(state, {}), index);
   }
-  // The same by judging every node anew.
+  // The same, with every node judged anew.
   std::string choose_anew(const api::Pod& pod) {
     begin(pod);
     const std::vector<NodeId>& nodes = domains.nodes(cluster);

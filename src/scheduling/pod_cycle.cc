@@ -124,7 +124,7 @@ NodeId PodCycle::best_accepted(CycleState& state) const {
   return asks_all(state) ? best_of_all(state) : first_accepted(state);
 }
 
-// Asks every candidate; their preferences count beside the scores.
+// Runs the lazy filters on every candidate; preferences are added to the scores.
 NodeId PodCycle::best_of_all(CycleState& state) const {
   struct Accepted {
     std::size_t candidate;

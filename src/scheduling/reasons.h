@@ -1,7 +1,7 @@
-// Why pods are refused: the table of all reasons, one row each. Nothing reads a sentence back: who needs to
-// know a reason compares rows.
+// The table of all reasons for which pods are refused, one row each. Code compares rows and never parses a
+// sentence.
 //
-// Texts are kube-scheduler's, byte for byte (observed on 1.37.0). A plugin elsewhere brings rows of its own;
+// Texts are kube-scheduler's, byte for byte (observed on 1.37.0). A plugin may define rows in its own file;
 // rows live as long as the process.
 #pragma once
 
@@ -17,8 +17,8 @@ enum class FilterStatus : std::uint8_t { Unschedulable, UnschedulableAndUnresolv
 
 struct Reason {
   std::string_view id;        // unique
-  std::string_view plugin;    // as kube-scheduler calls it; empty: no plugin, the scheduler itself
-  std::string_view text;      // Kubernetes'; each {} stands for a subject
+  std::string_view plugin;    // kube-scheduler's name; empty: the scheduler itself
+  std::string_view text;      // Kubernetes'; each {} is replaced by a subject
   std::string_view singular;  // ours, after "1 of 4 nodes "; empty: the text is quoted
   std::string_view plural;    // ours, after "3 of 4 nodes "
   FilterStatus refusal = FilterStatus::UnschedulableAndUnresolvable;
@@ -26,7 +26,7 @@ struct Reason {
   friend constexpr bool operator==(const Reason& a, const Reason& b) { return a.id == b.id; }
 };
 
-// The text with its subjects, each in the place of one {}.
+// Replaces each {} of the text by a subject.
 std::string with_subjects(std::string_view text, std::string_view first, std::string_view second = {});
 
 inline constexpr std::string_view kDynamicResources = "DynamicResources";
@@ -36,7 +36,7 @@ inline constexpr auto kReasons = std::to_array<Reason>({
      "run as many pods as they may", FilterStatus::Unschedulable},
     {"InsufficientResource", "NodeResourcesFit", "Insufficient {}", "lacks {}", "lack {}",
      FilterStatus::Unschedulable},
-    // The node could not give it if it were empty.
+    // Even an empty node would not have enough.
     {"InsufficientAllocatable", "NodeResourcesFit", "Insufficient {}", "lacks {}", "lack {}"},
     {"NodeAffinityMismatch", "NodeAffinity", "node(s) didn't match Pod's node affinity/selector",
      "does not match its node selector or affinity", "do not match its node selector or affinity"},
@@ -54,19 +54,19 @@ inline constexpr auto kReasons = std::to_array<Reason>({
      FilterStatus::Unschedulable},
     {"CannotAllocateClaims", kDynamicResources, "cannot allocate all claims", "has no devices for its claims",
      "have no devices for its claims"},
-    // The search budget ended first.
+    // The search reached its budget.
     {"SearchEnded", kDynamicResources, "timed out trying to allocate devices",
      "was not searched to the end for devices", "were not searched to the end for devices",
      FilterStatus::Unschedulable},
     {"InvalidResourcePools", kDynamicResources, "invalid resource pools were encountered",
      "offers device pools that break the rules", "offer device pools that break the rules"},
-    // An allocated claim does not reach the node, or not any more.
+    // The node cannot use the devices of an allocated claim.
     {"ClaimElsewhere", kDynamicResources, "resourceclaim not available on the node",
      "cannot reach the devices of its allocated claim", "cannot reach the devices of its allocated claim"},
     {"MappedClaimShared", kDynamicResources,
      "node allocatable resource claim {} has a mapped device and cannot be shared across pods", "", ""},
-    // The pod's status can only record claims that the pod or its status names; Kubernetes finds that out
-    // when it binds.
+    // The pod's status can only record claims that the pod or its status names; kube-scheduler fails at
+    // binding.
     {"DevicesNotRecordable", kDynamicResources,
      "extended resources would be served by devices that take resources of the node", "", ""},
     {"PodRequestExceeded", kDynamicResources,
@@ -81,7 +81,7 @@ inline constexpr auto kReasons = std::to_array<Reason>({
      "pod level limit for {} is insufficient to cover the limit and DRA overhead for container {}", "", ""},
     {"InvalidClaims", kDynamicResources, "{}", "", ""},  // the allocator's error
 
-    // Of the pod, whatever the node.
+    // About the pod, not about a node.
     {"ClaimNotFound", kDynamicResources, "resourceclaim \"{}\" not found", "", ""},
     {"ClaimBeingAllocated", kDynamicResources, "resource claim {} is in the process of being allocated", "",
      ""},

@@ -1,4 +1,4 @@
-// The table of reasons, row by row, and what is made of it.
+// The table of reasons, row by row, and the sentences made from it.
 #include "scheduling/reasons.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ TEST(Reasons, EveryRowIsWhole) {
   }
 }
 
-// Of several rows with one text, only the refusal may differ: their nodes are counted together.
+// Rows with one text may differ only in their FilterStatus: their nodes are counted together.
 TEST(Reasons, OneTextHasOneWording) {
   std::map<std::string_view, std::string_view> wordings;
   for (const Reason& row : kReasons)
@@ -68,9 +68,9 @@ TEST(Diagnosis, NumbersAReasonOnce) {
   EXPECT_EQ(diagnosis.reason(shared, "a"), a);
 }
 
-// The node that could never give it and the one that could are counted together, and told apart for
-// preemption.
-TEST(Diagnosis, WhatANodeCouldNeverGiveIsUnresolvable) {
+// A node that lacks the resource now and one that could never have it are counted together, and separately
+// for preemption.
+TEST(Diagnosis, ARequestBeyondAllocatableIsUnresolvable) {
   PluginBench bench;
   bench.put_node("n0", "");
   bench.put(api::Kind::Node, R"({"metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"500m",)"

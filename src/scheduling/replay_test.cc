@@ -1,5 +1,4 @@
-// Determinism: a replay gives the same bytes, and the order in which independent objects arrive does not
-// matter.
+// Determinism: a replay gives the same bytes, and the arrival order of independent objects does not matter.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,8 +11,8 @@ namespace {
 
 constexpr const char* kClaimPrefix = R"(,"resourceClaims":[{"name":"dev","resourceClaimName":")";
 
-// A random day: nodes, slices, pods and gangs come and go, time passes, some writes fail. Returns every
-// answer.
+// A random day: nodes, slices, pods and gangs come and go, time passes, some writes fail. Returns all
+// effects.
 std::vector<std::string> random_day(TestBench& bench, std::uint64_t seed) {
   SeededRandom random(seed);
   std::vector<std::string> answers;
@@ -78,7 +77,7 @@ TEST(Replay, DecisionIdsDifferAndStandInTheLog) {
     const auto [first, is_new] = ids.try_emplace(record.id, record.name);
     if (record.result == DecisionResult::Undone) {
       EXPECT_FALSE(is_new) << record.id;
-    } else if (!is_new) {  // members that came late join the decision of their group
+    } else if (!is_new) {  // late members join the decision of their group
       EXPECT_EQ(record.kind, DecisionKind::Group) << record.id;
       EXPECT_EQ(record.name, first->second) << record.id;
     }
@@ -88,7 +87,7 @@ TEST(Replay, DecisionIdsDifferAndStandInTheLog) {
     EXPECT_NE(bench.decisions.find(request->decision_id), nullptr);
 }
 
-// As long as no two pods were created in the same second: of those the first to arrive goes first.
+// No two pods are created in one second, because arrival orders those.
 TEST(Order, OfIndependentArrivalsDoesNotChangeAnyDecision) {
   std::map<std::string, std::string> expected;
   std::vector<std::string> words;

@@ -24,7 +24,7 @@ bool same_taints(const std::vector<api::Taint>& a, const std::vector<api::Taint>
   });
 }
 
-// False for heartbeats: nothing that placing looks at has changed.
+// False for heartbeats: no field that decisions read has changed.
 bool matters(const api::Node& before, const api::Node& after) {
   return before.unschedulable != after.unschedulable || before.allocatable != after.allocatable ||
          before.meta.labels != after.meta.labels || !same_taints(before.taints, after.taints) ||
@@ -58,7 +58,7 @@ bool Scheduler::ours(const api::Pod& pod) const {
   return std::find(names.begin(), names.end(), pod.scheduler_name) != names.end();
 }
 
-// A request that failed for good is the place for the next decision.
+// A request that failed for good does not count: the next decision replaces it.
 bool Scheduler::wants_place(const client::View& view, const api::Pod& pod) const {
   return ours(pod) && scheduling::wants_place(view, cluster_, pod);
 }
@@ -90,7 +90,7 @@ void Scheduler::pod_changed(const client::View&, const client::Delta& delta, Tim
   if (before && before->meta.generation != after->meta.generation) queue_.wake_one(entry_of(*after), now);
 }
 
-// Only what a claim frees helps others; its own pods look again whatever changed for them.
+// Only freed devices help other pods. The claim's own pods are evaluated after every change.
 void Scheduler::claim_changed(const client::View& view, const client::Delta& delta, Time now) {
   const auto* before = client::object_of<api::ResourceClaim>(delta.before);
   const auto* after = client::object_of<api::ResourceClaim>(delta.after);
@@ -101,7 +101,7 @@ void Scheduler::claim_changed(const client::View& view, const client::Delta& del
     const bool has_room = before && after && before->reserved_for.size() > after->reserved_for.size();
     if (!before || was_allocated != is_allocated || has_room) queue_.wake_one(entry_of(*pod), now);
   }
-  // The claim for extended resources of an earlier try keeps its pod away until it is gone.
+  // A pod is refused while the extended-resource claim of an earlier attempt exists.
   const api::OwnerReference* owner = before && !after ? before->meta.controller() : nullptr;
   if (const api::Pod* pod = owner ? view.pods.find(delta.key.ns, owner->name) : nullptr) {
     dirty_.insert(entry_of(*pod));
@@ -121,8 +121,8 @@ void Scheduler::request_changed(const client::View& view, const client::Delta& d
   const bool replaced = before && (!after || after->decision_id != before->decision_id);
   if (replaced && view.bind_request_count_of_decision(before->decision_id) == 0)
     written_gangs_.erase(before->decision_id);
-  // Of an earlier term, and not there when this one began: it landed late. What it holds may be somebody
-  // else's by now, so it is taken back and decided again.
+  // A request of an earlier term that appears after this term began landed late. Others may have its place
+  // by now, so it is withdrawn and decided again.
   const bool appeared = after && (!before || after->decision_id != before->decision_id);
   const bool earlier = after && after->epoch > 0 && after->epoch < leadership_.epoch;
   if (appeared && earlier && !has(KnownDefect::FirstListTrusted)) withdrawals_.want(*after, now);
@@ -135,11 +135,12 @@ void Scheduler::request_changed(const client::View& view, const client::Delta& d
     device_waits_.forget(*before);
   if (had_failed || (after && !failed)) return;
   if (after) avoid_list_.note(*after, cluster_, now, now + options_.cool_down);
-  // One that is gone while its pod stays is a failure too: it may be that only this view still has the pod.
+  // A request that is gone while its pod exists counts as a failure too: perhaps only this view still has
+  // the pod.
   request_failed(view, after ? *after : *before, now);
 }
 
-// The pod is told why where kube-scheduler would have been the one who waited for its devices.
+// If the wait for devices failed, the pod gets kube-scheduler's sentence for that.
 void Scheduler::request_failed(const client::View& view, const api::BindRequest& request, Time now) {
   const std::string sentence = device_waits_.take(request);
   const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);
@@ -195,7 +196,7 @@ void Scheduler::begin_leading(const client::View&, client::Leadership leadership
   leadership_ = leadership;
 }
 
-// From here on apply() keeps queue and words too; until now nothing was kept of what came and went.
+// From here on apply() maintains the queue and conditions too; a standby only maintains the model.
 void Scheduler::start(const client::View& view, Time now) {
   leading_ = true;
   for (const auto& [name, pod] : view.pods.all()) dirty_.insert(entry_of(*pod));
@@ -279,7 +280,7 @@ GroupMembers Scheduler::members_of(const client::View& view, const EntityKey& ke
   return group_members(view, cluster_, questions, key.ns, key.name);
 }
 
-// Once enough members are bound or committed; for a group without a minimum, once one is.
+// Sets the condition once minCount members (without a minimum: one) are bound or committed.
 void Scheduler::tell_group_scheduled(const client::View& view, const api::PodGroup& group,
                                      const GroupMembers& members, Time now) {
   const std::int32_t early = has(KnownDefect::GroupScheduledBeforeItIs) ? members.at_barrier : 0;
@@ -309,7 +310,7 @@ void Scheduler::reconsider_group(const client::View& view, const EntityKey& key,
   if (why.empty() || !group) why = group_gate(key, group, members);
   const QueuedEntity entry = queue_entry(key, group, members);
   if (why.empty()) return enqueue(entry, now);
-  forget_overtaken(key, now);  // nothing is kept for who cannot be tried
+  forget_overtaken(key, now);  // a gated entry gets no reservation
   queue_.gate(key, entry.priority, entry.since);
   log_gate(key, std::move(why), now);
 }
@@ -347,7 +348,7 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   if (overtaking_.expire(now)) queue_.wake(kEventPodGone, now);
   if (const std::optional<EntityKey> starving = overtaking_.starving(now))
     keep_room(context_at(view, now), *starving);
-  // Ends: every turn takes an entry, and none comes back without effects.
+  // The loop ends: each turn takes an entry, and none comes back without effects.
   while (std::optional<QueuedEntity> entry = queue_.pop(now)) {
     client::Effects effects = attempt(view, std::move(*entry), now);
     if (effects.empty()) effects = conditions_.due(view, now);
@@ -473,7 +474,7 @@ bool Scheduler::on_other_outcome(const client::Outcome& outcome, Time now) {
     deallocating_.erase(found);
     const bool written = std::all_of(outcome.chains.begin(), outcome.chains.end(),
                                      [](const client::ChainOutcome& chain) { return chain.ok; });
-    // What is still to be given up follows from another try.
+    // The next attempt derives again what to deallocate.
     if (!written) queue_.wake_one(key, now);
     return true;
   }
@@ -499,7 +500,7 @@ void Scheduler::on_outcome(const client::View& view, const client::Outcome& outc
   for (std::size_t i = 0; i < flight.member_uids.size(); ++i) {
     const bool ok = i < outcome.chains.size() && outcome.chains[i].ok;
     written &= ok;
-    // From here on the request stands for the place, if it is there.
+    // From here on the stored request, if there is one, reserves the place.
     cluster_.forget(outcome.decision_id, flight.member_uids[i]);
   }
   dirty_.insert(flight.entry.key);

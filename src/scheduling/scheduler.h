@@ -1,13 +1,12 @@
 // The scheduler: decides where pods and groups of pods go, and writes bind requests. It never binds.
 //
-// One StatefulDecider that owns queue, model and ledger. `decide` takes one entry off the queue and answers
-// with what to write; the decided place counts as taken from then on. Bind requests are written until their
-// fate is known (client::Write::mark); `on_outcome` ends the assumption of those that were not accepted.
-// While a pod is not bound its bind request is the expected result, after a restart too: the model's ledger
-// reads it. Everything else that is written follows from the live objects and is derived again until the view
-// shows it: conditions (ConditionUpdater), decisions to withdraw (Withdrawals), allocations to give up (with
-// the refusal of their pod). Deterministic: the same inputs in the same order give the same bytes; ids come
-// from the inputs.
+// One StatefulDecider that owns queue, model and ledger. decide() takes one entry off the queue and returns
+// the writes; the decided place counts as in use from then on. BindRequests are followed until their fate is
+// known (client::Write::mark); on_outcome() ends the assumption, and from then on a stored request reserves
+// the place. The ledger reads requests of unbound pods, so it survives a restart. All other writes are
+// derived from the live objects until the view shows them: conditions (ConditionUpdater), withdrawals
+// (Withdrawals), deallocations (with the refusal of their pod). Deterministic: the same inputs in the same
+// order give the same bytes; ids come from the inputs.
 #pragma once
 
 #include <map>
@@ -31,18 +30,18 @@
 namespace berth::scheduling {
 
 struct SchedulerOptions {
-  std::vector<std::string> scheduler_names = {"berth"};  // of pods that are ours
-  Duration cool_down = Duration::seconds(30);            // what a failed binding is avoided for
-  Duration binding_timeout = Duration::seconds(600);     // the binder's, for claims that others left behind
-  Duration overtaking_limit = Duration::seconds(20);     // by lower priorities, before room is kept
-  std::optional<std::int32_t> backoff_limit = {};        // of bind requests; not set: the binder's own
-  bool records_in_memory = false;                        // of an earlier process may be lost: TermSeals
+  std::vector<std::string> scheduler_names = {"berth"};  // of pods that it places
+  Duration cool_down = Duration::seconds(30);  // how long a failed binding's node or devices are avoided
+  Duration binding_timeout = Duration::seconds(600);  // the binder's; after it an allocation is unusable
+  Duration overtaking_limit = Duration::seconds(20);  // before an overtaken entry gets a reservation
+  std::optional<std::int32_t> backoff_limit = {};     // of bind requests; not set: the binder's own
+  bool records_in_memory = false;  // BindRequests of an earlier process may be lost: TermSeals
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
   dra::DeviceGates gates = {};
   Placements placements = Placements::ByTopology;
 };
 
-// The model is compared with the live objects, so many rows at a time.
+// How often the model is compared with the live objects, and how many rows at once.
 inline constexpr Duration kAuditEvery = Duration::seconds(5);
 inline constexpr std::size_t kAuditRows = 256;
 
@@ -61,20 +60,20 @@ class Scheduler final : public client::StatefulDecider {
 
   const model::Cluster& cluster() const { return cluster_; }
   const SchedulingQueue& queue() const { return queue_; }
-  // What is kept beside the model: nothing in a standby.
+  // Entries kept besides the model; 0 in a standby.
   std::size_t remembered() const {
     return dirty_.size() + in_flight_.size() + written_gangs_.size() + device_waits_.size();
   }
 
  private:
-  // A decision whose writes are under way.
+  // A decision whose writes are in flight.
   struct InFlight {
     QueuedEntity entry;
     std::vector<std::string> member_uids;  // one a chain, in their order
-    bool barrier = false;                  // they wait for each other
+    bool barrier = false;                  // the members wait for each other
   };
 
-  // What a pod is told when it was refused.
+  // The condition and the event of a refused pod.
   struct SchedulingFailure {
     std::string reason;
     std::string sentence;     // Kubernetes' words
@@ -92,7 +91,7 @@ class Scheduler final : public client::StatefulDecider {
   void request_failed(const client::View& view, const api::BindRequest& request, Time now);
   void request_changed(const client::View& view, const client::Delta& delta, Time now);
   void start(const client::View& view, Time now);
-  // Writes of TermSeals; once none is left, pods that ask for devices are looked at.
+  // Writes of TermSeals; after the last one, pods that ask for devices are evaluated.
   client::Effects seal_term(const client::View& view, Time now);
   void reconsider(const client::View& view, Time now);
   void reconsider_pod(const client::View& view, const EntityKey& key, Time now);
@@ -100,7 +99,7 @@ class Scheduler final : public client::StatefulDecider {
   void tell_group_scheduled(const client::View& view, const api::PodGroup& group, const GroupMembers& members,
                             Time now);
   void tell(const client::View& view, const api::Pod& pod, const SchedulingFailure& refusal, Time now);
-  // Of writes that place nothing; false when the outcome is a decision's.
+  // Handles the outcome of all other writes; false if it belongs to a decision.
   bool on_other_outcome(const client::Outcome& outcome, Time now);
   void reconsider_group(const client::View& view, const EntityKey& key, Time now);
   PreEnqueueResult pre_enqueue(const client::View& view, const api::Pod& pod, Time now);
@@ -128,7 +127,7 @@ class Scheduler final : public client::StatefulDecider {
   void remove_lower(const SchedulingContext& context, std::int32_t priority,
                     model::Ledger::Transaction& transaction);
   void forget_overtaken(const EntityKey& key, Time now);
-  // Failed bindings of the pod, and nodes that are kept for others; not the devices that are.
+  // Nodes and devices of the pod's failed bindings, and nodes reserved for others; not their devices.
   AvoidSet avoid_set(const api::Pod& pod, Time now) const;
   SchedulingContext context_at(const client::View& view, Time now);
   void enqueue(const QueuedEntity& entry, Time now);
@@ -148,25 +147,25 @@ class Scheduler final : public client::StatefulDecider {
   dra::TaintRules taint_rules_;
   DecisionCore core_;  // seeded from the inputs of each decision
   SchedulingQueue queue_;
-  bool leading_ = false;  // apply() does more than keep the model
+  bool leading_ = false;  // apply() keeps the queue and conditions too
   client::Leadership leadership_;
   DirtyEntities dirty_;
   ConditionUpdater conditions_;
   Withdrawals withdrawals_;
   TermSeals seals_;
-  bool sealing_ = false;  // pods that ask for devices wait
+  bool sealing_ = false;  // pods that ask for devices are gated
   OvertakingGuard overtaking_;
   model::Audit audit_;
   Time next_audit_;
   std::map<std::string, InFlight> in_flight_;      // by decision
-  std::map<std::string, EntityKey> deallocating_;  // refused decisions whose deallocations are under way
+  std::map<std::string, EntityKey> deallocating_;  // refused decisions whose deallocations are in flight
   std::set<std::string, std::less<>>
-      written_gangs_;  // decisions that were written in full, while requests of them stand
+      written_gangs_;  // decisions that were written in full and still have requests
   BindFailureAvoidList avoid_list_;
   DecisionFailures failures_;
   DeviceWaitErrors device_waits_;
   std::uint64_t sequence_ = 0;
-  std::uint64_t state_digest_ = 0;  // of all live objects' versions, whatever the order they came in
+  std::uint64_t state_digest_ = 0;  // of all live objects' versions, independent of their order
   std::uint64_t latest_digest_ = 0;
 };
 

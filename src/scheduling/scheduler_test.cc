@@ -1,4 +1,4 @@
-// Pods alone: which node, which words, which writes.
+// Pods without a group: the node, the sentences, the writes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::string selector(const std::string& key, const std::string& value) {
 std::string claim_of(const std::string& name) {
   return R"(,"resourceClaims":[{"name":"dev","resourceClaimName":")" + name + "\"}]";
 }
-// Required node affinity to a node of that name.
+// Required node affinity to the node of this name.
 std::string names_node(const std::string& name) {
   return R"(,"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"
          R"({"nodeSelectorTerms":[)"
@@ -28,7 +28,7 @@ std::string taint(const std::string& key, const std::string& effect) {
   return R"({"taints":[{"key":")" + key + R"(","effect":")" + effect + "\"}]}";
 }
 
-// Kubernetes' sentence, as observed on kube-scheduler 1.37.0: the condition. The event goes on in ours.
+// The condition is Kubernetes' sentence, as observed on kube-scheduler 1.37.0; the event adds ours.
 struct MessageCase {
   std::string name;
   std::vector<NodeSpec> nodes;
@@ -186,7 +186,7 @@ std::string host_ports(const std::string& ports) {
   return R"(,"initContainers":[{"name":"s","restartPolicy":"Always","ports":[)" + ports + "]}]";
 }
 
-// Ports as Kubernetes' table of conflicts has them: number, protocol, and an address or every address.
+// Kubernetes' table of port conflicts: number, protocol, one address or all.
 TEST(Ports, AreTakenOnceANode) {
   const struct {
     const char *name, *taken, *wanted;
@@ -392,7 +392,7 @@ TEST(Devices, AnAssumedDeviceIsNotGivenTwice) {
       << bench.event_of("q");
 }
 
-TEST(Devices, AMissingClaimHoldsThePodWithoutAWord) {
+TEST(Devices, APodWhoseClaimIsMissingIsGatedSilently) {
   TestBench bench;
   bench.put_node({"n1"});
   bench.put_pod({"p", "1", "", claim_of("c")});
@@ -450,7 +450,7 @@ TEST(Devices, AnErrorOnAnyNodeOfASmallClusterEndsTheAttempt) {
   EXPECT_EQ(bench.reason_of("p"), "SchedulerError") << "n1 would do, but kube-scheduler looks at n2 too";
 }
 
-// The pod's bind request, decided for one device of claim c, ends as the binder says.
+// The binder ends the pod's BindRequest, which has one device of claim c, with this step and reason.
 void end_binding(TestBench& bench, const std::string& step, const std::string& reason) {
   Json request = *parse_json(*bench.view.bind_requests_of_pod("default", "p").front()->raw);
   const bool over = step == "RolledBack";
@@ -479,7 +479,7 @@ struct DeviceWaitCase {
   const char* sentence;
 };
 
-TEST(Devices, WhatEndedTheirWaitIsToldInKubernetesWordsForASecond) {
+TEST(Devices, AFailedWaitSetsKubernetesConditionForASecond) {
   for (const auto& [reason, sentence] :
        {DeviceWaitCase{"BindingTimeout", "device binding timeout: context deadline exceeded"},
         DeviceWaitCase{"BindingConditionsFailed",
@@ -493,7 +493,7 @@ TEST(Devices, WhatEndedTheirWaitIsToldInKubernetesWordsForASecond) {
     bench.run();
     put_claim_whose_device_says(bench, "Broken");
     end_binding(bench, "RollingBack", reason);
-    bench.put_claim("c", kGpu);  // the binder gave it back
+    bench.put_claim("c", kGpu);  // the binder deallocated it
     end_binding(bench, "RolledBack", reason);
     bench.run();
     EXPECT_EQ(bench.reason_of("p"), "SchedulerError");
@@ -548,7 +548,7 @@ TEST(Nominated, ARefusedPodLosesItsNodeAlsoWhenItsWordsStayTheSame) {
   EXPECT_EQ(bench.view.pods.find("default", "p")->nominated_node, "");
 }
 
-TEST(Devices, WhatEndedTheirWaitIsToldByThePodsOwnScheduler) {
+TEST(Devices, AFailedWaitIsReportedByThePodsOwnScheduler) {
   SchedulerOptions options;
   options.scheduler_names = {"another"};
   TestBench bench(options);

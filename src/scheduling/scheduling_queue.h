@@ -1,4 +1,4 @@
-// What waits for a decision: pods that stand alone and root groups, in the order they are to be tried.
+// Entities that wait for a decision: pods without a group, and groups, in the order of their attempts.
 //
 // Owner: the scheduler. Cost: O(log n) a call, `wake` O(unschedulable entries). Memory: proportional to
 // waiting pods. Source: kube-scheduler's three queues: active, backoff (1 s doubling to 10 s), unschedulable
@@ -35,37 +35,38 @@ struct QueuedEntity {
   std::int32_t priority = 0;
   Time since;  // of its creation, in whole seconds; the older entry goes first
   std::uint32_t attempts = 0;
-  std::uint64_t arrival = 0;  // counted by the queue that saw it first; 0: not seen by any
+  std::uint64_t arrival = 0;  // counted by the queue; 0: not queued yet
 };
 
-// QueueSort: priority descending, then the older one, then the one that arrived first, as kube-scheduler has
-// it; without arrivals by name, of one name the pod before the group.
+// QueueSort: priority descending, then age, then arrival, as in kube-scheduler; without arrivals by name,
+// the pod before the group of the same name.
 bool queue_sort_less(const QueuedEntity& a, const QueuedEntity& b);
 
 class SchedulingQueue {
  public:
-  // Makes the entry active; a known one keeps its place, and is let out of the gate. Unknown ones arrive in
-  // the order of the calls, here and below.
+  // Makes a new entry active. A known entry keeps its place, except that a gated one is ungated. New entries
+  // arrive in the order of the calls, here and below.
   void add(const EntityKey& key, std::int32_t priority, Time since);
-  // Makes an entry that is not known active after a backoff: its latest `attempts` came to nothing.
+  // Makes a new entry active after the backoff for `attempts` failures.
   void add_after_failures(const EntityKey& key, std::int32_t priority, Time since, std::uint32_t attempts,
                           Time now);
-  // Holds the entry back until `add`: no attempt, no sweep.
+  // Gates the entry until add(): no attempt, no sweep.
   void gate(const EntityKey& key, std::int32_t priority, Time since);
   void erase(const EntityKey& key);
 
-  // The next entry to try, out of the queue; entries whose backoff is over count as active. When none is
-  // active, an entry whose backoff is not due to an error comes early.
+  // Removes and returns the next entry; entries whose backoff is over are active. If none is active, an
+  // entry in a backoff that no error caused comes early.
   std::optional<QueuedEntity> pop(Time now);
-  // Back after an attempt that found no place: waits for one of `hints`, or for the sweep.
+  // Puts back an entry that fits nowhere: it waits for one of the events in `queueing_hints`, or for the
+  // sweep.
   void put_unschedulable(QueuedEntity entry, std::uint32_t queueing_hints, Time now);
-  // Back after a failure that is not about room: comes again after its backoff.
+  // Puts back an entry after an error: it comes again after its backoff.
   void put_after_error(QueuedEntity entry, Time now);
-  // Lets every unschedulable entry that named one of `events` come again, after what is left of its backoff.
+  // Moves every unschedulable entry that waits for one of `events` out, after the rest of its backoff.
   void wake(std::uint32_t events, Time now);
   void wake_one(const EntityKey& key, Time now);
 
-  // When `pop` may have something that it does not have now.
+  // When pop() may next return an entry that it does not return now.
   std::optional<Time> next_time() const;
   bool contains(const EntityKey& key) const { return entries_.contains(key); }
   std::size_t active_count() const { return active_.size(); }
@@ -80,7 +81,7 @@ class SchedulingQueue {
     QueuedEntity entry;
     SubQueue place = SubQueue::Active;
     std::uint32_t queueing_hints = 0;
-    Time ready;  // end of the backoff, end of the stay in the unschedulable pool
+    Time ready;  // end of the backoff or of the time in the unschedulable pool
     Time backoff_end;
   };
   struct Order {

@@ -51,7 +51,7 @@ TEST(SchedulingQueue, AnErrorWaitsItsBackoffEvenWhenNothingElseIsActive) {
   EXPECT_TRUE(queue.pop(kStart + Duration::seconds(1)));
 }
 
-TEST(SchedulingQueue, WhoFailedAgainComesAfterABackoffAlsoOutOfTheGate) {
+TEST(SchedulingQueue, AnEntryThatFailedAgainBacksOffAlsoAfterAGate) {
   SchedulingQueue queue;
   queue.gate(pod("a"), 0, kStart);
   queue.add_after_failures(pod("a"), 0, kStart, 2, kStart);
@@ -97,7 +97,7 @@ TEST(DecisionFailures, CountADecisionOnceAndAreForgotten) {
   EXPECT_EQ(failures.repeated(pod("a"), kStart + kFailuresForgotten), 0u);
 }
 
-TEST(DecisionFailures, OneThatThePodIsToldOfIsWaitedFor) {
+TEST(DecisionFailures, AReportedFailureBacksOffAtOnce) {
   DecisionFailures failures;
   failures.note(pod("a"), "d1", DecisionFailures::Kind::Told, kStart);
   EXPECT_EQ(failures.repeated(pod("a"), kStart), 1u);

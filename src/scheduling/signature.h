@@ -1,7 +1,9 @@
-// What makes pods alike for kept verdicts: the fragments in which each plugin signs what it reads of a pod.
+// The pod signature: fragments in which each plugin writes what it reads of a pod. Pods with equal
+// signatures share cached verdicts.
 //
-// A fragment has a name; one that several plugins read is written once. Owner: one reader, on one thread.
-// Cost: one buffer, reused; no allocation once it has grown. Source: kube-scheduler's SignPlugin (KEP-5598).
+// A fragment has a name; one that several plugins use is written once. Owner: one SignatureCache or
+// GroupCycle, on one thread. Cost: one buffer, reused; no allocation once it has grown. Source:
+// kube-scheduler's SignPlugin (KEP-5598).
 #pragma once
 
 #include <cstdint>
@@ -17,10 +19,10 @@ namespace berth::scheduling {
 class PodSignature {
  public:
   void clear();
-  // Starts the fragment of this name (static lifetime). False when it is written already.
+  // Starts the fragment of this name (static lifetime). False if it is already written.
   bool begin(std::string_view fragment);
-  // Into the fragment that was started last. Texts bear their length, so that parts never run into each
-  // other; a list starts with its size.
+  // Append to the fragment that was started last. Texts have a length prefix, so that adjacent parts stay
+  // distinct; a list starts with its size.
   void put(std::uint64_t number);
   void put(std::string_view text);
   void put(const model::ResourceAmounts& amounts);
@@ -33,7 +35,7 @@ class PodSignature {
   std::vector<std::string_view> fragments_;
 };
 
-// Fragments of fields that more than one plugin reads.
+// Fragments that more than one plugin writes.
 void sign_node_affinity(const api::Pod& pod, PodSignature& signature);
 void sign_tolerations(const api::Pod& pod, PodSignature& signature);
 void sign_requests(const model::ResourceAmounts& requests, PodSignature& signature);

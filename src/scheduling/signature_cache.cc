@@ -10,7 +10,7 @@ namespace berth::scheduling {
 
 namespace {
 
-// The attempt judges nodes with the index's diagnosis while this lives. An error goes back with it.
+// Swaps the cache's diagnosis into the attempt for its lifetime. The destructor copies an error back.
 class Lent {
  public:
   Lent(CycleState& state, Diagnosis& diagnosis) : state_(state), diagnosis_(diagnosis) {
@@ -40,7 +40,7 @@ NodeId SignatureCache::choose(CycleState& state, std::span<const NodeId> avoid) 
   latest_ = nullptr;
   const std::vector<NodeId>& nodes = domains_.nodes(state.context->cluster);
   if (nodes.empty() || !pods_.prepare(state)) return NodeId::none();
-  // Preferences make the score of a node depend on the others.
+  // With preferences the score of a node depends on other nodes.
   signature_.clear();
   if (!avoid.empty() || pods_.has_preferences(state) || !pods_.sign(state, signature_))
     return pods_.choose(state, nodes, avoid);
@@ -50,7 +50,7 @@ NodeId SignatureCache::choose(CycleState& state, std::span<const NodeId> avoid) 
   return pods_.choose(state, nodes, avoid);
 }
 
-// Leaves `latest_` empty when the nodes differ too much to be kept.
+// Leaves `latest_` null if there are too many lists of reasons to cache.
 NodeId SignatureCache::choose_among_kept(CycleState& state) {
   const Lent lent(state, diagnosis_);
   CachedSignature& cached = cached_for();
@@ -61,7 +61,7 @@ NodeId SignatureCache::choose_among_kept(CycleState& state) {
   return node;
 }
 
-// Brings into changed_ the live nodes whose verdicts are to be renewed, each once.
+// Makes changed_ the live nodes whose verdicts must be renewed, each once.
 void SignatureCache::widen_changed(CachedSignature& cached, const CycleState& state) {
   std::sort(changed_.begin(), changed_.end());
   changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
@@ -142,7 +142,7 @@ void SignatureCache::judge(CachedSignature& cached, CycleState& state, std::span
   for (std::size_t i = 0; i < state.diagnosis.size(); ++i) refuse(cached, state, i, false);
 }
 
-// Those whose devices were refused, when devices changed that any node may see.
+// Judges nodes again that a lazy filter refused: devices that any node may use have changed.
 void SignatureCache::readmit(CachedSignature& cached, CycleState& state) {
   if (!pods_.has_lazy_filters(state)) return;
   cached.accepted.assign(cached.accepted.size(), false);
@@ -164,7 +164,7 @@ std::uint8_t SignatureCache::list_of(CachedSignature& cached, const CycleState& 
   };
   auto at = std::find_if(cached.lists.begin(), cached.lists.end(), same);
   if (at == cached.lists.end()) {
-    // One too many marks the signature; it is not used again as it is.
+    // A list beyond the bound marks the signature: its verdicts are not used.
     if (cached.lists.size() > kReasonListsMax)
       at = cached.lists.end() - 1;
     else
@@ -191,7 +191,7 @@ void SignatureCache::refuse(CachedSignature& cached, const CycleState& state, st
           rank, free_of(cluster.node(row.node), cluster.ledger().node(row.node), resource));
 }
 
-// Forgets what was said of the node.
+// Forgets the verdict on the node.
 void SignatureCache::release(CachedSignature& cached, std::uint32_t rank) {
   cached.words.erase(rank);
   cached.accepted[rank] = false;
@@ -202,7 +202,7 @@ void SignatureCache::release(CachedSignature& cached, std::uint32_t rank) {
   cached.verdict[rank] = 0;
 }
 
-// Every candidate that was not asked since it changed. False when one ended the attempt.
+// Runs the lazy filters on every candidate without a verdict of theirs. False if one ended the attempt.
 bool SignatureCache::ask_all(CachedSignature& cached, CycleState& state) {
   const std::vector<NodeId>& nodes = domains_.nodes(state.context->cluster);
   for (std::uint32_t rank = 0; rank < nodes.size(); ++rank) {

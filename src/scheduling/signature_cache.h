@@ -1,12 +1,11 @@
-// Chooses among all nodes without judging them all: what filters, scores and devices say about every node is
-// kept for each pod signature, and only nodes that changed are judged again.
+// Chooses among all nodes without judging all: the verdicts of filters, scores and lazy filters on every
+// node are cached per pod signature, and only changed nodes are judged again.
 //
-// A signature is what all plugins sign of a pod: the bytes of its signature. A pod that one of them does not
-// sign is judged anew on every node. Verdicts that read other nodes are renewed as their FilterScope says.
-// The answer is the one that PodCycle::choose gives over all nodes. Owner: the scheduler, one thread; reads
-// an open transaction like everybody. Cost: a choice O(changed nodes · log n); a new signature, and a known
-// one after a node came or went, one pass over all nodes. Memory: at most kCachedSignaturesMax signatures,
-// some 30 bytes a node each, the least recently used make room.
+// A pod that a plugin does not sign is judged anew on every node. Verdicts that depend on other nodes are
+// renewed by their FilterScope. The answer equals that of PodCycle::choose over all nodes. Owner: the
+// scheduler, one thread; reads include the open transaction. Cost: a choice O(changed nodes · log n); a new
+// signature, and a known one after a node came or went, one pass over all nodes. Memory: at most
+// kCachedSignaturesMax signatures, some 30 bytes a node each; the least recently used is evicted.
 #pragma once
 
 #include <map>
@@ -21,20 +20,20 @@
 namespace berth::scheduling {
 
 inline constexpr std::size_t kCachedSignaturesMax = 32;
-// Different lists of reasons in one signature; a pod with more is judged by the pass over all nodes.
+// Different lists of reasons in one signature; beyond, the pod is judged on all nodes.
 inline constexpr std::size_t kReasonListsMax = 200;
-// Words of refused nodes that one signature keeps.
+// Explanations of refused nodes that one signature keeps.
 inline constexpr std::size_t kWordsKeptMax = 16;
 
 class SignatureCache {
  public:
   SignatureCache(const PodCycle& pods, DomainIndex& domains) : pods_(pods), domains_(domains) {}
 
-  // After PodCycle::begin: the best node of the whole cluster, without those in `avoid`.
+  // After PodCycle::begin(): the best node of the cluster, without those in `avoid`.
   NodeId choose(CycleState& state, std::span<const NodeId> avoid);
-  // Of the latest choose(), which found nothing.
+  // The refusals of the latest choose(), which found no node.
   FitError fit_error(const CycleState& state);
-  // Runs the PostFilter plugins for a pod that choose() found no node for. Leaves the transaction as it was.
+  // Runs the PostFilter plugins for a pod that choose() found no node for. Leaves the transaction unchanged.
   std::vector<client::Chain> post_filter(const CycleState& state, model::Ledger::Transaction& transaction);
 
  private:
@@ -53,10 +52,10 @@ class SignatureCache {
     std::vector<std::uint64_t> digests;  // of FilterScope
     std::vector<DomainMembers> domains;  // one a topology key of FilterScope
     TournamentTree scores;               // of candidates, by rank
-    std::vector<bool> accepted;          // by rank: the lazy filters take the candidate
+    std::vector<bool> accepted;          // by rank: the lazy filters accept the candidate
     std::vector<std::uint8_t> verdict;   // by rank: 0 for a candidate, else 1 + index in lists
     std::vector<ReasonList> lists;
-    std::map<model::ResourceId, TournamentTree> room;  // what is left of it on nodes that lack it, by rank
+    std::map<model::ResourceId, TournamentTree> room;  // the free amount on nodes that lack it, by rank
     std::map<std::uint32_t, std::string> words;        // by rank
   };
 
@@ -77,9 +76,10 @@ class SignatureCache {
 
   const PodCycle& pods_;
   DomainIndex& domains_;
-  Diagnosis diagnosis_;  // of the attempt while its nodes are judged: numbers the reasons of all signatures
+  Diagnosis diagnosis_;  // swapped into the attempt while nodes are judged: one numbering of reasons for all
+                         // signatures
   LruMap<CachedSignature> signatures_{kCachedSignaturesMax};
-  CachedSignature* latest_ = nullptr;  // that the latest choose() used; null when it passed over all nodes
+  CachedSignature* latest_ = nullptr;  // used by the latest choose(); null: it judged all nodes
   PodSignature signature_;
   FilterScope scope_;  // of the latest choose()
   std::vector<NodeId> changed_;

@@ -1,5 +1,4 @@
-// The index against its judge, the pass over all nodes: same node, same devices, same refusals, after any
-// history.
+// SignatureCache against PodCycle over all nodes: the same node, devices and refusals after any history.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -22,11 +21,11 @@ std::string name(const char* prefix, int i) {
   return prefix + std::to_string(i);
 }
 
-// What one way of choosing says.
+// The answer of SignatureCache or of PodCycle.
 struct Answer {
   NodeId node;
   std::vector<std::string> devices;
-  std::string taken;  // of the node, by the devices
+  std::string taken;  // by the devices, of the node
   FitError fit_error;
   std::string words;
   friend bool operator==(const Answer&, const Answer&) = default;
@@ -164,7 +163,7 @@ class History {
       return view_.claims.find(pod.meta.ns, claim.claim_name) != nullptr;
     });
   }
-  // Places a random waiting pod; true when it found a node.
+  // Places a random waiting pod; true if it fits.
   bool place(model::Ledger::Transaction& transaction) {
     const api::Pod* pod = view_.pods.find("ns", name("pod", pick(kPods)));
     if (!pod || pod->bound() || !ready(*pod)) return false;
@@ -229,7 +228,7 @@ class History {
   std::uint64_t version_ = 0;
 };
 
-TEST(SignatureCache, GivesTheAnswerOfThePassOverAllNodes) {
+TEST(SignatureCache, EqualsPodCycleOverAllNodes) {
   EXPECT_TRUE(rc::check("index and pass agree", [] {
     History history;
     const int steps = 10 + pick(60);

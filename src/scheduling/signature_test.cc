@@ -1,4 +1,4 @@
-// Plugins sign what they read: two pods that differ in nothing but what one new filter reads.
+// Plugins sign what they read: two pods differ only in a field that one new filter reads.
 #include "scheduling/signature.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 constexpr Reason kOtherPaint = {"OtherPaint", "Paint", "node(s) had another paint", "has another paint",
                                 "have another paint"};
 
-// Keeps pods to nodes whose label "paint" is the pod's annotation "paint".
+// Accepts nodes whose label "paint" equals the pod's annotation "paint".
 class Paint final : public Filter {
  public:
   explicit Paint(Signing signing) : signing_(signing) {}
@@ -84,8 +84,8 @@ TEST_F(PaintTest, APluginThatSignsIsAskedOnceANode) {
   EXPECT_EQ(paint_->judged, 13);
 }
 
-// A rack of one red and one blue node with room for a pod each takes a red and a blue member. Counted for the
-// red one alone it would be ruled out.
+// A rack of one red and one blue node with room for a pod each takes a red and a blue member. Fit counts for
+// the red member alone would rule it out.
 class PaintedGangTest : public PaintTest, public testing::WithParamInterface<Signing> {};
 
 TEST_P(PaintedGangTest, MembersThatDifferAreNotCountedAsOne) {
@@ -112,8 +112,8 @@ TEST_P(PaintedGangTest, MembersThatDifferAreNotCountedAsOne) {
 
 INSTANTIATE_TEST_SUITE_P(Signing, PaintedGangTest, testing::Values(Signing::Unsigned, Signing::Signed));
 
-// Pods that a default plugin tells apart, each in one field.
-TEST(PodSignature, TellsPodsApartThatAnyDefaultPluginTellsApart) {
+// Pods that differ in one field that a default plugin reads.
+TEST(PodSignature, DiffersWhereADefaultPluginReadsDifferentFields) {
   const auto affinity = [](const std::string& value) {
     return R"(,"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"
            R"({"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"In","values":[")" +

@@ -1,8 +1,8 @@
-// What plugins keep of one pod from one extension point to the next: one slot for each type.
+// State of plugins about one pod between extension points: one slot for each type.
 //
-// A type belongs to one plugin, in whose header it stands; it is default-made and has clear(), which may keep
-// buffers. Owner: one cycle, one thread. Cost: a look-up compares a few addresses; a slot is allocated once
-// and used again. Source: kube-scheduler's CycleState.
+// A type belongs to one plugin and is declared in its header; it has a default constructor and clear(),
+// which may keep buffers. Owner: one cycle, one thread. Cost: a look-up compares a few addresses; a slot is
+// allocated once and used again. Source: kube-scheduler's CycleState.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@ namespace berth::scheduling {
 
 class StateSlots {
  public:
-  // The slot of T: as it was written, or empty after clear().
+  // The slot of T; empty at first and after clear().
   template <class T>
   T& write() {
     if (Typed<T>* known = find<T>()) return known->value;
     slots_.push_back(std::make_unique<Typed<T>>());
     return static_cast<Typed<T>&>(*slots_.back()).value;
   }
-  // The same; an empty T where nobody has written one.
+  // The same, read only; an empty T if there is no slot.
   template <class T>
   const T& read() const {
     static const T kEmpty{};
@@ -33,7 +33,7 @@ class StateSlots {
 
  private:
   template <class T>
-  static constexpr char kTag = 0;  // its address stands for T
+  static constexpr char kTag = 0;  // its address identifies T
 
   struct Slot {
     explicit Slot(const char* tag) : tag(tag) {}

@@ -11,13 +11,13 @@ bool may_be_allocated_late(const api::ResourceClaim& claim) {
   return !claim.allocation && !claim.meta.deleting() && claim.meta.has_finalizer(api::kClaimFinalizer);
 }
 
-// A pod with a BindRequest has its record there.
+// A pod with a BindRequest is known to be decided and needs no seal.
 bool may_be_bound_late(const client::View& view, const api::Pod& pod) {
   return !pod.bound() && !pod.finished() && !pod.meta.deleting() &&
          view.bind_requests_of_pod(pod.meta.ns, pod.meta.name).empty();
 }
 
-// Those that this reservation lets be bound.
+// The pods that this reservation is for.
 std::vector<const api::Pod*> pods_of(const client::View& view, const api::ResourceClaim& claim,
                                      const api::ClaimConsumer& consumer) {
   if (!api::is_group(consumer)) {

@@ -1,13 +1,13 @@
-// What an earlier process may still have on its way, made impossible before a new term decides about devices.
+// Seals objects against late writes of an earlier process, before a new term decides about devices.
 //
-// Where records of bindings are in the memory of one process (binding/memory_requests.h) its successor does
-// not know which claims it was about to allocate, nor which pods it was about to bind. Each of these objects
-// gets another version: a claim without an allocation that bears the finalizer, which goes before every
-// allocation, and a pod without a node and without a BindRequest that a claim is reserved for. From then on a
-// late allocation and a late binding meet Conflict, and what the view shows is all there is.
+// If BindRequests are in the memory of a process (binding/memory_requests.h), its successor does not know
+// which claims were about to be allocated and which pods were about to be bound. So each of these objects
+// gets a new version: every claim without an allocation but with the finalizer, which precedes every
+// allocation, and every pod without a node and without a BindRequest that a claim is reserved for. A late
+// allocation or binding then meets Conflict, and the view shows everything that exists.
 //
-// Owner: the scheduler, one thread. Cost: O(claims) once a term, O(log n) a call after it. Memory:
-// proportional to the writes that are left. Source: docs/reliability.md, "Records in memory".
+// Owner: the scheduler, one thread. Cost: O(claims) once a term, then O(log n) a call. Memory: proportional
+// to the seals that are left. Source: docs/reliability.md, "Records in memory".
 #pragma once
 
 #include <optional>
@@ -22,14 +22,14 @@ inline constexpr std::size_t kSealsPerWriteMax = 64;  // chains of one Effects
 
 class TermSeals {
  public:
-  // `term` stands in the seals; never the same for two processes.
+  // `term` is part of the seals' text; it must be unique to the process.
   void begin(const client::View& view, std::string term, Time now);
-  // While it is, nothing is decided about devices.
+  // While true, nothing is decided about devices.
   bool pending() const { return !writes_.empty(); }
 
-  // Writes that are due, at most kSealsPerWriteMax; forgets what needs none any more.
+  // Writes that are due, at most kSealsPerWriteMax; forgets objects that need no seal any more.
   client::Effects due(const client::View& view, Time now);
-  // What came of the write to this object; false when none is under way.
+  // The result of the write to this object. False if none was under way.
   bool write_done(const api::ObjectKey& key, bool ok, Time now);
   std::optional<Time> next_time() const { return writes_.next_time(); }
 

@@ -1,4 +1,4 @@
-// What an earlier process may have on its way is made impossible before devices are decided about.
+// Late writes of an earlier process are sealed before devices are decided about.
 #include "scheduling/term_seals.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ std::string reserved_for(const std::string& pod, const std::string& uid) {
          pod + R"(","uid":")" + uid + R"("}]})";
 }
 
-// Two pods that ask for devices, one plain pod; a claim that an earlier process was about to allocate.
+// Two pods that ask for devices, one plain pod, and a claim that an earlier process was about to allocate.
 struct Restarted : TestBench {
   explicit Restarted(SchedulerOptions options = records_in_memory()) : TestBench(std::move(options)) {
     put_class(kGpu, "true");
@@ -111,7 +111,8 @@ TEST(TermSeals, ARefusedOneIsWrittenAgainAndOneThatIsNotNeededAnyMoreIsNot) {
   EXPECT_TRUE(seals.write_done(writes.chains[0].key, false, bench.now));
   EXPECT_TRUE(seals.due(bench.view, bench.now).empty());
   EXPECT_EQ(seals.next_time(), bench.now + kRetriedWriteFirst);
-  bench.put(Kind::ResourceClaim, claim("a", kFinalizer, reserved_for("p", "u-p")));  // it had landed
+  bench.put(Kind::ResourceClaim,
+            claim("a", kFinalizer, reserved_for("p", "u-p")));  // the allocation had landed
   EXPECT_TRUE(seals.due(bench.view, bench.now + kRetriedWriteFirst).empty());
   EXPECT_FALSE(seals.pending());
 }

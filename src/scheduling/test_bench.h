@@ -1,5 +1,5 @@
-// A small world for the tests of this room: objects as JSON, a view, the scheduler, and a server that carries
-// out what it writes.
+// A small cluster for the tests of this room: objects as JSON, a view, the scheduler, and a server that
+// carries out its writes.
 #pragma once
 
 #include <functional>
@@ -60,7 +60,7 @@ class TestBench {
   void put(api::Kind kind, const std::string& text);
   void put_node(const NodeSpec& spec);
   void put_pod(const PodSpec& spec);
-  // `minimum` 0: the basic policy. `key`: the topology key, or empty. `created` 0: without a time.
+  // `minimum` 0: the basic policy. `key`: the topology key, or empty. `created` 0: no time.
   void put_group(const std::string& name, int minimum, const std::string& key = "", int priority = 0,
                  int created = 0);
   void put_class(const std::string& name, const std::string& selector);
@@ -71,20 +71,20 @@ class TestBench {
   void erase(api::Kind kind, const std::string& name, const std::string& ns = "default");
 
   client::Effects decide() { return scheduler.decide(view, now); }
-  // Carries out what was decided, and tells the scheduler.
+  // Carries out the writes and reports their outcome to the scheduler.
   void carry_out(const client::Effects& effects);
-  // Decides and carries out until there is nothing to do; returns the texts.
+  // Decides and carries out until there is nothing to do; returns the effects as texts.
   std::vector<std::string> run();
 
-  // What the scheduler wants or has: the node of the pod's bind request, or "".
+  // The node of the pod's BindRequest, or "".
   std::string node_of(const std::string& pod, const std::string& ns = "default") const;
   std::string message_of(const std::string& pod) const;
   std::string reason_of(const std::string& pod) const;
-  // Of the latest event about the pod; "" when there is none.
+  // The message of the latest event about the pod; "": none.
   std::string event_of(const std::string& pod) const;
   std::string group_message(const std::string& group) const;
-  void bind(const std::string& pod);  // as the binder would
-  // As the binder's gang barrier would, for the decision of the pod's bind request.
+  void bind(const std::string& pod);  // as the binder does
+  // As the binder's gang barrier does, for the decision of the pod's BindRequest.
   void commit_gang(const std::string& group, const std::string& pod);
 
   void put_json(api::Kind kind, Json object);

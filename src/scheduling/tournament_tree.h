@@ -1,7 +1,7 @@
-// The first position with the highest key, kept while single keys change.
+// The first position with the highest key, under changes of single keys.
 //
-// Cost: a change O(log n), the best O(1), a fresh start O(n). Memory: 16 bytes a position, rounded up to a
-// power of two.
+// Cost: set() O(log n), best() O(1), start() O(n). Memory: 16 bytes a position, rounded up to a power of
+// two.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace berth::scheduling {
 
 class TournamentTree {
  public:
-  // The key of a position that takes no part.
+  // The key of a position that does not take part.
   static constexpr std::int64_t kOut = std::numeric_limits<std::int64_t>::min();
 
   void start(std::span<const std::int64_t> keys);
   void set(std::size_t position, std::int64_t key);
   std::int64_t key(std::size_t position) const { return keys_[position]; }
   bool empty() const { return keys_.empty() || keys_[winners_[1]] == kOut; }
-  // Not of an empty one.
+  // Requires !empty().
   std::size_t best() const { return winners_[1]; }
 
  private:

@@ -1,8 +1,8 @@
-// Decisions that the scheduler takes back: spec.withdrawn of their bind requests, until the view shows it.
+// Withdraws decisions: writes spec.withdrawn of their BindRequests until the view shows it.
 //
-// The binder gives back what such a request holds and marks it Failed; then the pod is decided again. Owner:
-// the scheduler, one thread. Cost: O(log n) a call. Memory: proportional to the requests that wait for the
-// write.
+// The binder rolls such a request back and marks it Failed; then the pod is decided again. Owner: the
+// scheduler, one thread. Cost: O(log n) a call. Memory: proportional to the withdrawals that the view does
+// not show.
 #pragma once
 
 #include <map>
@@ -18,12 +18,13 @@ inline constexpr std::size_t kWithdrawalsPerWriteMax = 64;  // chains of one Eff
 
 class Withdrawals {
  public:
-  // Of the decision that the request has now. A second call for it changes nothing.
+  // Withdraws the request's present decision. A second call for it changes nothing.
   void want(const api::BindRequest& request, Time now);
 
-  // Writes that are due, at most kWithdrawalsPerWriteMax; forgets what the view shows as done or as gone.
+  // Writes that are due, at most kWithdrawalsPerWriteMax; forgets requests that the view shows as withdrawn
+  // or gone.
   client::Effects due(const client::View& view, Time now);
-  // What came of the write to this request; false when none of it is under way.
+  // The result of the write to this request. False if none was under way.
   bool write_done(const api::ObjectKey& key, bool ok, Time now);
   std::optional<Time> next_time() const { return writes_.next_time(); }
 

@@ -1,4 +1,4 @@
-// What a decision writes: bind requests, claims that it keeps, conditions, events. Never a binding.
+// The writes of a decision: BindRequests, renewed reservations, conditions, events. Never a binding.
 #pragma once
 
 #include <optional>
@@ -20,28 +20,27 @@ struct BindRequestDraft {
 
 inline constexpr std::string_view kGroupScheduled = "PodGroupInitiallyScheduled";
 
-// Makes the pod's bind request say this decision: a create, or an update in place of one that failed for
-// good. It is followed until its fate is known; a request of another decision that stands ends it as not
-// accepted.
+// Writes the decision into the pod's BindRequest: a create, or an update of one that failed for good. The
+// write is followed until its fate is known; a request of another decision ends it as not accepted.
 client::Chain bind_chain(const client::View& view, const BindRequestDraft& binding,
                          const api::BindGroup& group, const std::string& decision, std::uint64_t epoch);
 
-// Puts in front of the bind request what makes its claims safe: one that is reserved for the pod already may
-// look idle, and a deallocation of it may be on its way. `renewed`: claims that this decision has done so
-// for.
+// Puts writes that renew the claims' reservations before the BindRequest: a claim that is already reserved
+// for the pod may look idle, and a deallocation of it may be in flight. `renewed`: claims that this decision
+// has renewed.
 void renew_reservations(const client::View& view, const BindRequestDraft& binding,
                         const std::string& decision, std::set<std::string>& renewed, client::Chain& chain);
 
 std::vector<api::ClaimAllocation> claim_allocations(const SchedulingContext& context,
                                                     const std::vector<ClaimChoice>& claims);
 
-// PodScheduled=False.
+// The condition PodScheduled=False.
 api::Condition pod_unscheduled(const api::Pod& pod, const std::string& reason, const std::string& message,
                                Time now);
-// PodGroupInitiallyScheduled.
+// The condition PodGroupInitiallyScheduled.
 api::Condition group_condition(bool scheduled, const std::string& reason, const std::string& message,
                                Time now);
-// FailedScheduling, with the decision at its end.
+// The event FailedScheduling, annotated with the decision.
 client::EventNote failed_scheduling(const api::Pod& pod, const std::string& message,
                                     const std::string& decision);
 

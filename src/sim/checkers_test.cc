@@ -445,7 +445,7 @@ TEST_F(Checked, AnObjectThatIsWrittenAllTheTime) {
   expect_broken("I15: pods p was written 60 times in a minute");
 }
 
-TEST_F(Checked, WhoIsOvertakenForTooLong) {
+TEST_F(Checked, AnEntryThatIsOvertakenForTooLong) {
   world_->create(storm_pod(
       Json::object({{"name", "first"}, {"cpuMillis", 9000}, {"priority", "critical"}, {"runS", 10}})));
   for (int i = 0; i < 5; ++i) {
@@ -459,7 +459,7 @@ TEST_F(Checked, WhoIsOvertakenForTooLong) {
 }
 
 // The scheduler's order does not depend on what happens to a decision.
-TEST_F(Checked, WhoWasDecidedInBetweenIsNotOvertaken) {
+TEST_F(Checked, AnEntryThatWasTriedInBetweenIsNotOvertaken) {
   world_->create(storm_pod(
       Json::object({{"name", "first"}, {"cpuMillis", 9000}, {"priority", "critical"}, {"runS", 10}})));
   for (int i = 0; i < 8; ++i) {

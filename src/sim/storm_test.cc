@@ -8,6 +8,7 @@
 #include "sim/invariants.h"
 #include "sim/story.h"
 #include "sim/story_pod.h"
+#include "sim/test_plan.h"
 #include "sim/world.h"
 
 namespace berth::sim {
@@ -72,7 +73,7 @@ class Storm {
     return broken.empty() ? "" : broken.front();
   }
 
-  // After the storm: no pod waits that could run.
+  // After the storm: bound pods run, and the planner places none of those that wait.
   std::string calm() {
     world_->stop_faults();
     world_->advance(Duration::minutes(12));
@@ -84,6 +85,12 @@ class Storm {
       const Json* phase = pod.find_path({"status", "phase"});
       if (node && !node->as_string().empty() && phase->as_string() == "Pending")
         return std::string(pod.find("metadata")->string_at("name")) + " is bound but does not run";
+    }
+    const Result<planning::Plan> plan = plan_of(*world_);
+    if (!plan.ok()) return plan.error().text();
+    for (const planning::Decision& decision : plan->decisions) {
+      if (decision.result == planning::ResultKind::Placed) return decision.name + " waits and would fit";
+      waiting_ += decision.result == planning::ResultKind::Unschedulable;
     }
     return "";
   }
@@ -105,8 +112,9 @@ class Storm {
   }
 
   std::string text() { return world_->text(); }
-  // Evidence that the storm did something: pods that ran at its end, faults that struck.
+  // Evidence that the storm did something: pods that ran and entries that waited at its end, injected faults.
   int ran() const { return ran_; }
+  int waiting() const { return waiting_; }
   std::uint64_t faults() const { return world_->faults(); }
 
  private:
@@ -114,11 +122,13 @@ class Storm {
   std::unique_ptr<World> world_;
   int made_ = 0;
   int ran_ = 0;
+  int waiting_ = 0;
 };
 
 TEST(Storm, InvariantsHoldThroughFaultsAndCrashes) {
   const char* said = std::getenv("BERTH_STORM_ROUNDS");
   const int rounds = said ? std::atoi(said) : kRoundsDefault;
+  int waiting = 0;
   for (int round = 1; round <= rounds; ++round) {
     Storm storm(static_cast<std::uint64_t>(round));
     for (int step = 0; step < kStepsPerRound; ++step) {
@@ -127,8 +137,10 @@ TEST(Storm, InvariantsHoldThroughFaultsAndCrashes) {
     }
     ASSERT_EQ(storm.calm(), "") << "seed " << round;
     EXPECT_GT(storm.ran(), 3) << "seed " << round;
+    waiting += storm.waiting();
     EXPECT_GT(storm.faults(), 10u) << "seed " << round;
   }
+  EXPECT_GT(waiting, 0) << "no pod waited at the end of any storm";
 }
 
 TEST(Storm, TheSameSeedGivesTheSameWorld) {

@@ -5,10 +5,9 @@
 
 #include "api/kinds.h"
 #include "base/testing/source_dir.h"
-#include "dra/cel_selectors.h"
-#include "planning/plan.h"
 #include "scheduling/decision_core.h"
 #include "sim/story.h"
+#include "sim/test_plan.h"
 #include "sim/test_stories.h"
 
 namespace berth::sim {
@@ -21,14 +20,6 @@ using planning::ResultKind;
 
 // Longer than a sweep of the queue and than a condition keeps its text, so every condition is current.
 constexpr Duration kAtRest = Duration::minutes(11);
-
-std::vector<planning::Document> documents_of(World& world) {
-  std::vector<planning::Document> documents;
-  for (std::size_t kind = 0; kind < api::kTypedKindCount; ++kind)
-    for (Json& object : world.read_all(api::ref_of(static_cast<Kind>(kind))))
-      documents.push_back({static_cast<Kind>(kind), std::move(object)});
-  return documents;
-}
 
 std::string condition_message(const Json& object, std::string_view type) {
   for (const Json& condition : object.part("status").items_at("conditions"))
@@ -68,12 +59,7 @@ std::string key_of(const planning::Decision& decision) {
 void compare(World& world) {
   world.advance(kAtRest);
   const std::map<std::string, Refused> live = refused_live(world);
-  planning::PlanOptions options;
-  options.now = world.now();
-  options.gates = &world.gates();
-  options.device_gates = dra::gates_of(world.gates());
-  dra::CelSelectors selectors;
-  const Result<planning::Plan> plan = planning::make_plan(documents_of(world), options, selectors);
+  const Result<planning::Plan> plan = plan_of(world);
   ASSERT_TRUE(plan.ok()) << plan.error().text();
   for (const planning::Decision& decision : plan->decisions) {
     const auto found = live.find(key_of(decision));

@@ -37,7 +37,7 @@ TEST(Types, PodRequestsFollowInitContainersAndSidecars) {
   EXPECT_EQ(requests.find("memory")->second, *parse_quantity("1Gi"));
 }
 
-TEST(Types, PodsTellWhatTheyWantOfTheNodeBesideResources) {
+TEST(Types, PodsNeedPortsAndFeaturesOfTheNode) {
   const Pod pod = decode_pod(
       *parse_json(R"({"spec":{"hostNetwork":true,"hostUsers":true,"containers":[{"ports":[{"hostPort":80},)"
                   R"({"containerPort":1},{"hostPort":53,"protocol":"UDP","hostIP":"10.0.0.1"}],)"
@@ -79,6 +79,16 @@ TEST(Types, BindRequestsSurviveARoundTrip) {
       decode<BindRequest>(Kind::BindRequest, to_string(bind_request_object(request)).c_str());
   EXPECT_EQ(to_string(bind_request_object(*decoded)), to_string(bind_request_object(request)));
   EXPECT_EQ(decoded->meta.name, "train-0-0a1b2c3d");
+  EXPECT_EQ(decoded->pod_name + " " + decoded->pod_uid + " " + decoded->node + " " + decoded->decision_id,
+            "train-0 0a1b2c3d-0000-4000-8000-000000000000 node-1 d-1");
+  EXPECT_EQ(decoded->group.name + " " + decoded->group.uid, "train u");
+  EXPECT_EQ(decoded->group.size, 4);
+  EXPECT_EQ(decoded->deadline, request.deadline);
+  EXPECT_EQ(decoded->backoff_limit, 2);
+  ASSERT_EQ(decoded->claims.size(), 1u);
+  EXPECT_EQ(
+      decoded->claims[0].name + " " + decoded->claims[0].claim_name + " " + decoded->claims[0].claim_uid,
+      "gpu train-0-gpu cu");
   EXPECT_EQ(decoded->meta.owners.front().uid, request.pod_uid);
 }
 

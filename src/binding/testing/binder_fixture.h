@@ -1,7 +1,7 @@
-// The binder and the gang barrier on the real engine over an API server in memory: faults, crashes, and
-// answers and watches in any order that the test likes.
+// The binder and the gang barrier on the real engine and an API server in memory, with faults, crashes, and
+// answers and watches in any order.
 //
-// One thread, virtual time. Events are answered at once and stand in `events`.
+// One thread, virtual time. Events are answered at once and collected in `events`.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ struct SeenEvent {
 
 inline constexpr const char* kNodeN1 = R"({"metadata":{"name":"n1"}})";
 
-// Of objects in namespace "d".
+// Keys in namespace "d".
 inline api::ObjectKey request_key(const std::string& name) {
   return {api::Kind::BindRequest, "d", name, {}};
 }
@@ -36,53 +36,54 @@ inline api::ObjectKey claim_key(const std::string& name) {
   return {api::Kind::ResourceClaim, "d", name, {}};
 }
 
-// InMemory: the binder works through MemoryRequests, as beside its scheduler.
+// InMemory: the binder's client is MemoryRequests, as in one process with the scheduler.
 enum class Requests { Objects, InMemory };
 
 class BinderFixture {
  public:
   explicit BinderFixture(BinderOptions options = {}, Requests requests = Requests::Objects);
 
-  // What somebody else does; seen by the binder after deliver(). UID and version are given when absent.
+  // Changes by other clients; the binder sees them after deliver(). Absent UIDs and versions are added.
   void put(api::Kind kind, std::string_view object);
   void change(const api::ObjectKey& key, std::string_view merge_patch);
   void remove(const api::ObjectKey& key);
-  // Everything that was stored is seen, and the keys that it wakes run.
+  // Delivers all watch events and runs the keys that they wake.
   void deliver();
 
   const Json* find(const api::ObjectKey& key) const;
   std::vector<const Json*> all(api::Kind kind) const { return api_.all(api::ref_of(kind)); }
   const client::View& view() const { return engine_->view(); }
   Binder& binder() { return *binder_; }
-  // What a binder that has just seen the stored objects would do for one key. Carries out nothing.
+  // The effects of a new binder that sees the stored objects, for one key. Carries out nothing.
   client::Effects decide(const api::ObjectKey& key) const;
 
-  // What the scheduler of this process writes; deliver() shows it. Only with Requests::InMemory.
+  // Submits a BindRequest as the scheduler of this process; deliver() shows it. Only with
+  // Requests::InMemory.
   void decide(std::string_view bind_request);
   std::size_t kept_in_memory() const { return memory_->kept(); }
-  // A term of the process that keeps them.
+  // Starts a term of the process that keeps them.
   void lead_in_memory(client::Leadership leadership) { memory_->lead(leadership); }
-  // The watch of BindRequests begins anew.
+  // Restarts the watch of BindRequests with a list.
   void relist_requests();
 
-  // Requests that wait to be carried out, reads included.
+  // The number of requests that wait for an answer, reads included.
   std::size_t in_flight() const { return api_.requests_waiting(); }
-  // Carries out and answers the n-th of them (modulo their number); keys that it wakes run. A ServerError or
-  // Refused stands for the engine's repeats of the write as well.
+  // Carries out and answers the n-th of them (modulo their number), then runs the keys that it wakes. A
+  // ServerError also answers the engine's repeats of the write.
   void answer(std::size_t nth, InjectedFault fault = InjectedFault::None);
-  // The one of this line of the log; there is one.
+  // The same for the request with this log line, which must exist.
   void answer(std::string_view line, InjectedFault fault = InjectedFault::None);
-  // A new process: what was sent before may still be carried out.
+  // Starts a new process; earlier requests may still be carried out.
   void crash();
-  // Carries on without faults until nothing moves before `until`; time jumps to what is waited for.
+  // Runs without faults until nothing happens before `until`; time jumps to the next deadline.
   void run_until_idle(Time until);
 
   Time now() const { return clock_.now(); }
   void advance_to(Time time) { clock_.advance_to(time); }
 
-  std::vector<std::string> log;  // "patch resourceclaims c/status": accepted writes of the binder but events
+  std::vector<std::string> log;  // accepted writes except events: "patch resourceclaims c/status"
   std::vector<SeenEvent> events;
-  // Called after each accepted write that is no event.
+  // Called after each accepted write except events.
   std::function<void(const client::ApiRequest&)> on_write;
 
  private:
@@ -100,7 +101,7 @@ class BinderFixture {
   Binder* binder_ = nullptr;  // the engine's
 };
 
-// With UID "u-NAME"; `rest` goes on behind the metadata: ,"status":{…}.
+// Adds a claim with UID "u-NAME"; `rest` follows the metadata: ,"status":{…}.
 void add_claim(BinderFixture& cluster, const std::string& name, const std::string& rest = "");
 
 }  // namespace berth::binding::testing

@@ -352,7 +352,7 @@ TEST(Columnar, TheCostLimitIsThatOfTheWholeSelector) {
 
 // Every device is of its own kind, and every evaluation is long: only the requested devices are evaluated.
 // All rows would take minutes.
-TEST(Columnar, DearSelectorsAreAnsweredSliceBySlice) {
+TEST(Columnar, ExpensiveSelectorsAreEvaluatedSliceBySlice) {
   constexpr int kSlices = 400, kDevices = 128;
   DeviceColumns columns;
   CelSelectors evaluator;

@@ -1,7 +1,6 @@
-// DynamicResources around a decision: the chosen devices are taken with the place; a pod that fits nowhere
-// gives up allocations that keep it away. Source: KEP-4381 (Reserve, PostFilter), KEP-5007 (devices that do
-// not get ready). Beyond kube-scheduler: all failed claims of a pod are given up at once, and a sound
-// allocation only where that can help.
+// DynamicResources, Reserve and PostFilter: reserves the chosen devices; deallocates claims of a pod that
+// fits nowhere. Source: KEP-4381, KEP-5007 (devices that do not get ready). Unlike kube-scheduler, all
+// unusable claims of a pod are deallocated at once, and a usable one only if that lets the pod fit.
 #include <algorithm>
 
 #include "base/assert.h"
@@ -28,7 +27,7 @@ class ClaimReservation final : public Reserve {
         BERTH_ASSERT(next < devices.allocations.size(), "every claim of the ask has an allocation");
         chosen.allocation = devices.allocations[next++];
       }
-      // One that was allocated before stays taken too, though somebody may be giving it back unseen.
+      // A claim that is already allocated is charged too: another client may be deallocating it unseen.
       allocate(state, chosen, transaction);
     }
     if (!pod.extended || !allocation_request_for(state, node) || !pod.extended->chosen) return {};
@@ -54,7 +53,7 @@ client::Chain deallocation(const api::ResourceClaim& claim) {
   return {client::key_of(api::Kind::ResourceClaim, claim.meta), {client::clear_allocation(claim)}};
 }
 
-// Nobody but this pod has it, and nobody is about to.
+// No other pod has reserved the claim or is decided to use it.
 bool is_ours_alone(const SchedulingContext& context, model::ClaimId claim, const api::Pod& pod) {
   const model::ClaimRow& row = context.cluster.claim(claim);
   const bool carried =
@@ -64,9 +63,8 @@ bool is_ours_alone(const SchedulingContext& context, model::ClaimId claim, const
          row.assumed_by.empty() && other_consumers(context, claim, pod) == 0;
 }
 
-// One write for each claim that the refused pod gives up, so that it can be allocated anew: those that are
-// unusable; without any, sound ones, if the pod would fit somewhere without them. Never one that somebody
-// else has reserved or is about to.
+// One write for each claim to deallocate: the unusable ones; if there are none, usable ones if the pod would
+// then fit somewhere. Never a claim that another pod has reserved or is decided to use.
 class ClaimDeallocation final : public PostFilter {
  public:
   std::string_view name() const override { return kDynamicResources; }

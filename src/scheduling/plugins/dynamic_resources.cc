@@ -1,4 +1,4 @@
-// DynamicResources: the pod's claims. Allocated ones bind the pod to their nodes; the others need free
+// DynamicResources: the pod's claims. Allocated claims restrict the pod to their nodes; the others need free
 // devices. Source: KEP-4381; kube-scheduler's plugin for the texts.
 #include <algorithm>
 
@@ -13,7 +13,7 @@
 namespace berth::scheduling::plugins {
 namespace {
 
-// True for a claim that was looked at by the claim controller and found not to be needed.
+// True if the claim controller recorded that this claim is not needed.
 bool not_needed(const api::Pod& pod, const api::PodClaim& claim) {
   return std::any_of(pod.claim_statuses.begin(), pod.claim_statuses.end(),
                      [&](const api::PodClaimStatus& status) {
@@ -46,7 +46,7 @@ class ClaimsExist final : public PreEnqueue {
   }
 };
 
-// A claim that is being allocated by a decision under way may be shared inside one pod group only.
+// While a decision allocates a claim, only pods of the same group may share it.
 bool taken_by_others(const CycleState& state, model::ClaimId claim) {
   const model::Cluster& cluster = state.context->cluster;
   const std::string& group = state.pod->group;
@@ -67,8 +67,8 @@ bool taken_by_others(const CycleState& state, model::ClaimId claim) {
   return false;
 }
 
-// Another claim holds a device of this one. The watch of claims may be behind what was decided since: the
-// allocation that is seen may have been given back.
+// Whether another claim holds a device of this one. The view of claims may lag: the allocation in it may
+// already be released.
 bool has_rival(const model::Cluster& cluster, const model::ClaimReservation& reservation) {
   return std::any_of(reservation.devices.begin(), reservation.devices.end(),
                      [&](const model::ReservedDevice& held) {
@@ -137,7 +137,7 @@ bool skips_node_operations(const api::Allocation& allocation) {
 class DynamicResourcesAllocated final : public Filter {
  public:
   std::string_view name() const override { return kDynamicResources; }
-  // An allocated claim binds its pod to nodes of its own.
+  // An allocated claim has its own set of nodes, so its pod is not signed.
   Signing sign(const CycleState& state, PodSignature&) const override {
     const std::vector<ClaimChoice>& claims = claims_of(state).claims;
     const bool allocated = std::any_of(
@@ -179,7 +179,7 @@ bool is_prioritized(const api::DeviceRequest& request) {
   return request.prioritized;
 }
 
-// The earlier the alternative, the better.
+// Earlier alternatives have a higher preference.
 std::int64_t preference_of(const dra::ClaimResult& result) {
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < result.alternatives.size(); ++i)
@@ -223,7 +223,7 @@ class DynamicResources final : public LazyFilter {
           node, state.diagnosis.reason(reason_row("InvalidClaims"), allocation_request.error().message()));
       return false;
     }
-    // No ask: device plugins serve everything here, or all claims are allocated.
+    // Null: device plugins serve everything here, or all claims are allocated.
     const std::int64_t preference = state.preference;
     if (*allocation_request && !found_devices(state, **allocation_request, node)) return false;
     if (const auto lacking = shortage_by_devices(state, node))
@@ -237,7 +237,7 @@ class DynamicResources final : public LazyFilter {
         reason == reason_row("InsufficientResource") || reason == reason_row("InsufficientAllocatable");
     return lacks && may_take_of_node(state);
   }
-  // Nothing when the node has no room for what the pod itself asks.
+  // Empty if the node has no room for the pod's own requests.
   std::string explain(const CycleState& state, NodeId node) const override {
     if (!fits(state, node, state.context->cluster.pod(state.pod_id).requests)) return "";
     const Result<const dra::AllocationRequest*> allocation_request = allocation_request_for(state, node);
@@ -255,8 +255,8 @@ class DynamicResources final : public LazyFilter {
   }
 
  private:
-  // What was found takes more of `lacking` than the node has: others may take less. Kubernetes ends at the
-  // first choice, which stays when no other fits.
+  // The chosen devices take more of `lacking` than the node has; others may take less. kube-scheduler stops
+  // at the first choice, which is kept if no other fits.
   static void choose_others(CycleState& state, const dra::AllocationRequest& allocation_request, NodeId node,
                             model::ResourceId lacking, std::int64_t preference_before) {
     const std::int64_t preference = state.preference;

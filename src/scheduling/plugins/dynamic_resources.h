@@ -1,5 +1,5 @@
-// The slots of the DynamicResources plugin: what the prefilters found out of a pod's claims, and which
-// devices would be theirs on one node.
+// The slots of the DynamicResources plugin: the pod's claims as the prefilters found them, and the devices
+// chosen for them on one node.
 #pragma once
 
 #include "scheduling/framework.h"
@@ -12,12 +12,11 @@ namespace berth::scheduling::plugins {
 
 struct ExtendedResources;  // plugins/extended_resources.h
 
-// In Attempt::slots.
+// In CycleState::slots.
 struct PodClaims {
-  std::vector<ClaimChoice> claims;  // in the pod's order
-  std::shared_ptr<const dra::AllocationRequest>
-      allocation_request;                       // the claims that the place must allocate; null: none
-  std::shared_ptr<ExtendedResources> extended;  // null: none
+  std::vector<ClaimChoice> claims;                                   // in the pod's order
+  std::shared_ptr<const dra::AllocationRequest> allocation_request;  // the claims to allocate; null: none
+  std::shared_ptr<ExtendedResources> extended;                       // null: none
   void clear() {
     claims.clear();
     allocation_request.reset();
@@ -25,10 +24,10 @@ struct PodClaims {
   }
 };
 
-// In Attempt::node_slots: of the node that was asked last.
+// In CycleState::node_slots: for the node that was judged last.
 struct NodeDevices {
-  std::vector<std::shared_ptr<const api::Allocation>> allocations;  // for what the node must allocate
-  model::NodeAllocatablePtr node_allocatable;                       // what those devices take of the node
+  std::vector<std::shared_ptr<const api::Allocation>> allocations;  // for the claims to allocate
+  model::NodeAllocatablePtr node_allocatable;                       // what the devices take of the node
   void clear() {
     allocations.clear();
     node_allocatable.reset();

@@ -34,7 +34,7 @@ std::int64_t amount_of(const api::Container& container, const std::string& resou
   return found == container.requests.end() ? 0 : found->second.ceil_units();
 }
 
-// The second number counts all resources of the container, in the order of their names.
+// The second number is the resource's position among the container's requests by name.
 std::string request_name(const ContainerAt& at, const std::string& resource) {
   const auto& requests = at.container->requests;
   const auto place = std::distance(requests.begin(), requests.find(resource));
@@ -45,7 +45,7 @@ struct Mapping {
   std::string container, request;
 };
 
-// The claim's requests for one resource, and who uses which.
+// The claim's requests for one resource, and the containers that use them.
 class OneResource {
  public:
   OneResource(const std::vector<ContainerAt>& containers, const std::string& resource) : resource_(resource) {
@@ -79,7 +79,8 @@ class OneResource {
   }
 
  private:
-  // Devices of what runs later first; of the rest, only the largest need of all such containers counts.
+  // Reuses devices of later and lasting containers first; of the remainder, the maximum over all such
+  // containers counts.
   void add_passing(const ContainerAt& at, std::vector<Mapping>& passing) {
     std::int64_t missing = amount_of(*at.container, resource_);
     for (std::size_t i = at.index; i < lasting_.size() && missing > 0; ++i) {

@@ -1,5 +1,4 @@
-// GangScheduling and PodGroupPodsCount: when a placement is enough for a group, and that more members are
-// better.
+// GangScheduling: when a placement is feasible for a group. PodGroupPodsCount: more members score higher.
 #include <algorithm>
 
 #include "base/known_defects.h"

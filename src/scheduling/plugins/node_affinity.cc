@@ -1,5 +1,5 @@
-// NodeAffinity: nodeSelector and the required node affinity. Terms that all name nodes narrow the candidates
-// first.
+// NodeAffinity: nodeSelector and the required node affinity. If all terms name nodes, only these nodes are
+// candidates.
 #include <algorithm>
 #include <set>
 
@@ -10,7 +10,7 @@ namespace {
 
 using Names = std::set<std::string, std::less<>>;
 
-// The node names that one term allows; absent when it does not name nodes.
+// The node names that one term allows; none if it does not name nodes.
 std::optional<Names> names_of(const api::NodeSelectorTerm& term) {
   std::optional<Names> names;
   for (const api::Requirement& field : term.fields) {

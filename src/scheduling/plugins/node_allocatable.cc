@@ -30,7 +30,7 @@ std::vector<model::AllocatedClaim> allocated_claims(const CycleState& state, con
   return claims;
 }
 
-// What the device takes of the resource when it is chosen once, capacity apart.
+// What one allocation of the device takes of the resource. `result` null: not chosen yet.
 Quantity taken_by(const api::Device& device, const std::string& resource, const api::DeviceResult* result) {
   const auto found = device.node_allocatable.find(resource);
   if (found == device.node_allocatable.end()) return {};
@@ -42,7 +42,7 @@ Quantity taken_by(const api::Device& device, const std::string& resource, const 
   if (!takes.mapping) return sum;
   const std::string& key = takes.mapping->capacity_key;
   if (key.empty()) return sum + takes.mapping->multiplier;
-  // Of one that is not chosen yet it is open; it may be nothing.
+  // Before the choice the consumed capacity is unknown and counts as 0.
   if (!result || !result->consumed_capacity.contains(key)) return sum;
   return sum + api::product(result->consumed_capacity.at(key), takes.mapping->multiplier);
 }
@@ -55,7 +55,7 @@ bool extended_claim_takes(const CycleState& state) {
   return !taken || *taken;
 }
 
-// A rule of pod-level resources that the devices would break.
+// A rule of pod-level resources that the devices violate.
 struct Broken {
   const Reason* row = nullptr;  // null: none
   std::string subject, second = {};
@@ -93,7 +93,7 @@ Broken limits_not_covered(const api::Pod& pod, const api::NodeAllocatableClaims&
   return {};
 }
 
-// Notes what is taken. False when the attempt failed.
+// Records what the devices take. False if the attempt failed.
 bool note_taken(CycleState& state) {
   auto taken = model::node_allocatable(state.context->cluster, *state.pod,
                                        allocated_claims(state, devices_of(state).allocations));
@@ -216,8 +216,8 @@ bool is_mapped_elsewhere(const CycleState& state, const ClaimChoice& choice) {
   const model::Cluster& cluster = state.context->cluster;
   if (!cluster.devices_take_of_nodes() || !choice.allocation) return false;
   const model::ClaimRow& row = cluster.claim(choice.claim);
-  // Held without an allocation: another member of the group gets it in this very decision or has it on its
-  // way.
+  // A choice without a stored allocation: another member of the group gets it, in this decision or in one
+  // that is not written yet.
   const bool elsewhere =
       !row.live->allocation || (!row.live->reserved_by(state.pod->meta.uid) &&
                                 other_consumers(*state.context, choice.claim, *state.pod) > 0);

@@ -1,7 +1,7 @@
-// NodeDeclaredFeatures: a pod whose fields need features of the kubelet goes to nodes that declare them.
+// NodeDeclaredFeatures: a pod whose fields need kubelet features fits only nodes that declare them.
 //
-// kube-scheduler asks after the devices, this filter before them, for they are the dearer question: a node
-// that lacks both is counted here.
+// kube-scheduler runs this filter after DynamicResources. Here it runs before the search for devices, which
+// costs more; a node that fails both is counted here.
 #include <algorithm>
 
 #include "scheduling/plugins/plugins.h"

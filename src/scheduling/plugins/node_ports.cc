@@ -1,4 +1,4 @@
-// NodePorts: a pod that asks for ports of the node keeps away from nodes where one of them is taken.
+// NodePorts: refuses nodes on which a host port of the pod is in use.
 #include <algorithm>
 
 #include "scheduling/plugins/plugins.h"

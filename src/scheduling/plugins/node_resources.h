@@ -1,4 +1,4 @@
-// Whether a node has room: for what a pod asks, and for what its devices take with it.
+// Whether a node has room for a pod's requests and for what its devices take.
 #pragma once
 
 #include "scheduling/framework.h"
@@ -6,9 +6,9 @@
 
 namespace berth::scheduling::plugins {
 
-// Whether the node has room for all of this, or devices serve it there.
+// Whether the node has room for all `charges`, or devices serve them there.
 bool fits(const CycleState& state, NodeId node, const model::ResourceAmounts& charges);
-// The same. If not it is refused, with a reason for each resource of which it has too little.
+// The same; otherwise refuses the node, with a reason for each resource that it lacks.
 bool fits_or_is_refused(CycleState& state, NodeId node, const model::ResourceAmounts& charges);
 
 }  // namespace berth::scheduling::plugins

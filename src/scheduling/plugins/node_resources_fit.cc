@@ -1,5 +1,5 @@
-// NodeResourcesFit: pod slots and every requested resource. Asking for more than a node could ever give is
-// not resolvable by eviction.
+// NodeResourcesFit: pod slots and every requested resource. A request beyond the node's allocatable is
+// unresolvable.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -47,7 +47,7 @@ class NodeResourcesFit final : public Filter {
   QueueingHint events_to_register() const override {
     return {kEventNodeAdded | kEventNodeChanged | kEventPodGone};
   }
-  // Which extended resources devices serve differs from node to node.
+  // With extended resources that devices may serve, the verdict depends on more than the requests.
   Signing sign(const CycleState& state, PodSignature& signature) const override {
     sign_requests(state.context->cluster.pod(state.pod_id).requests, signature);
     return claims_of(state).extended ? Signing::Unsigned : Signing::Signed;
@@ -58,8 +58,7 @@ class NodeResourcesFit final : public Filter {
   }
 };
 
-// By cpu, memory and pod slots, and other resources but those that devices may serve where a node offers
-// none.
+// Counts by all resources except those that devices may serve.
 class NodeResourcesFitCounter final : public FitCounter {
  public:
   Demand demand(const model::Cluster& cluster, std::span<const api::Pod* const> pods) const override {
@@ -82,7 +81,7 @@ class NodeResourcesFitCounter final : public FitCounter {
   }
 
  private:
-  // What fits one of the pods fits this.
+  // The minimum over the pods, so that it fits wherever one of them fits.
   static model::ResourceAmounts least_requests(const model::Cluster& cluster,
                                                std::span<const api::Pod* const> pods) {
     std::map<model::ResourceId, std::pair<std::int64_t, std::size_t>> least;
@@ -100,8 +99,8 @@ class NodeResourcesFitCounter final : public FitCounter {
   }
 };
 
-// LeastAllocated over cpu and memory, weight 1 each: the emptier node scores higher. A container that names
-// no request counts with a floor.
+// LeastAllocated over cpu and memory, weight 1 each: emptier nodes score higher. A container without a
+// request counts with kube-scheduler's default.
 class LeastAllocated final : public Score {
   static constexpr model::ResourceId kScored[2] = {model::kCpu, model::kMemory};
   static constexpr model::ResourceId kUnasked[2] = {model::kCpuUnasked, model::kMemoryUnasked};
@@ -135,7 +134,7 @@ class LeastAllocated final : public Score {
   }
 };
 
-// MostAllocated over a whole placement: the fullest domain that takes the group wins.
+// MostAllocated over a whole placement: fuller domains score higher.
 class PlacementMostAllocated final : public PlacementScorer {
  public:
   void score(std::span<const PlacementResult> results, std::span<std::int64_t> totals) const override {
@@ -144,7 +143,7 @@ class PlacementMostAllocated final : public PlacementScorer {
       for (std::size_t r = 0; r < 2; ++r) {
         const std::int64_t whole = results[i].use.allocatable[r];
         if (whole <= 0) continue;
-        // 128 bits: bytes of memory of a large domain times 100.
+        // 128 bits, because the memory of a large domain times 100 may overflow 64.
         sum += static_cast<std::int64_t>(static_cast<__int128>(std::min(results[i].use.requested[r], whole)) *
                                          100 / whole);
         ++weights;

@@ -1,4 +1,4 @@
-// NodeUnschedulable: a cordoned node takes only pods that tolerate its taint.
+// NodeUnschedulable: refuses cordoned nodes unless the pod tolerates their taint.
 #include "scheduling/plugins/plugins.h"
 
 namespace berth::scheduling::plugins {

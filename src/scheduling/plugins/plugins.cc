@@ -3,7 +3,7 @@
 namespace berth::scheduling {
 namespace {
 
-// One overload an extension point.
+// One overload per extension point.
 void add(PluginSet& set, std::unique_ptr<PreEnqueue> plugin) {
   set.gates.push_back(std::move(plugin));
 }

@@ -1,4 +1,4 @@
-// What makes each plugin: a row of plugins.def declares it here and registers it in default_plugins().
+// The factory of each plugin: a row of plugins.def declares it here and registers it in default_plugins().
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// SchedulingGates: a pod with spec.schedulingGates is not tried, and is told so.
+// SchedulingGates: a pod with spec.schedulingGates is not tried; its condition says so.
 #include "scheduling/plugins/plugins.h"
 
 namespace berth::scheduling::plugins {

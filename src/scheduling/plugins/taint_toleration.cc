@@ -1,5 +1,5 @@
-// TaintToleration: NoSchedule and NoExecute taints keep pods away that do not tolerate them. A node that is
-// not ready is kept away from by its taint alone.
+// TaintToleration: refuses nodes with a NoSchedule or NoExecute taint that the pod does not tolerate. No
+// filter reads the Ready condition; the node's taint stands for it.
 #include <algorithm>
 
 #include "scheduling/plugins/plugins.h"

@@ -1,4 +1,4 @@
-// TopologyPlacement: one placement per value of the topology key; members that have a place pin its domain.
+// TopologyPlacement: one placement per value of the topology key; if members have a node, only their domain.
 // Source: KEP-5732. Nodes without the label are in no placement.
 #include "scheduling/plugins/plugins.h"
 
