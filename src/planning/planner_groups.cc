@@ -41,7 +41,8 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
   decision.message = scheduling::group_gate(key, turn.group, members);
   if (decision.message.empty()) decision.message = members.unsettled;
   if (!decision.message.empty()) {
-    if (turn.group && members.unsettled.empty()) decision.certificate = too_few(*turn.group, members);
+    if (turn.group && turn.group->parent.empty() && members.unsettled.empty())
+      decision.certificate = too_few(*turn.group, members);
     return;
   }
   const scheduling::GroupInput input = scheduling::group_input(

@@ -108,8 +108,15 @@ QueuedEntity queue_entry(const EntityKey& key, const api::PodGroup* group, const
   return {key, first->priority, first->meta.created};
 }
 
+std::string held_by_parent(const api::PodGroup& group) {
+  if (group.parent.empty()) return "";
+  return "its parent, CompositePodGroup " + group.parent +
+         ", may constrain it, and composite groups are not scheduled yet";
+}
+
 std::string group_gate(const EntityKey& key, const api::PodGroup* group, const GroupMembers& members) {
   if (!group) return "PodGroup " + key.name + " does not exist";
+  if (std::string held = held_by_parent(*group); !held.empty()) return held;
   if (members.alive >= group->gang_min.value_or(1)) return "";
   return "the gang wants " + std::to_string(*group->gang_min) + " pods, and " +
          std::to_string(members.alive) + (members.alive == 1 ? " is there" : " are there");

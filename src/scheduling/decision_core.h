@@ -116,6 +116,9 @@ bool wants_place(const client::View& view, const model::Cluster& cluster, const 
 QueuedEntity queue_entry(const api::Pod& pod);
 QueuedEntity queue_entry(const EntityKey& key, const api::PodGroup* group, const GroupMembers& members);
 
+// Why a child of a CompositePodGroup waits: its parent's constraints are not read (KEP-6012), and a placement
+// without them could be wrong. Empty for a group without a parent.
+std::string held_by_parent(const api::PodGroup& group);
 // Why a group cannot be tried now; empty when it can.
 std::string group_gate(const EntityKey& key, const api::PodGroup* group, const GroupMembers& members);
 

@@ -293,6 +293,15 @@ void Scheduler::tell_group_scheduled(const client::View& view, const api::PodGro
                    now);
 }
 
+void Scheduler::tell_held_by_parent(const client::View& view, const api::PodGroup& group, Time now) {
+  const std::string why = held_by_parent(group);
+  if (why.empty()) return;
+  conditions_.want(view,
+                   {client::key_of(api::Kind::PodGroup, group.meta), group.meta.uid,
+                    group_condition(false, "Unschedulable", "pod group waits: " + why, now), why},
+                   now);
+}
+
 void Scheduler::reconsider_group(const client::View& view, const EntityKey& key, Time now) {
   const GroupMembers members = members_of(view, key);
   for (const api::BindRequest* request : members.broken) withdrawals_.want(*request, now);
@@ -308,6 +317,7 @@ void Scheduler::reconsider_group(const client::View& view, const EntityKey& key,
     if (const PreEnqueueResult gate = pre_enqueue(view, *pod, now); gate.kind != PreEnqueueResult::Kind::Open)
       why = "member " + pod->meta.name + " waits: " + gate.message;
   if (why.empty() || !group) why = group_gate(key, group, members);
+  if (group) tell_held_by_parent(view, *group, now);
   const QueuedEntity entry = queue_entry(key, group, members);
   if (why.empty()) return enqueue(entry, now);
   forget_overtaken(key, now);  // a gated entry gets no reservation

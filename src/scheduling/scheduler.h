@@ -98,6 +98,7 @@ class Scheduler final : public client::StatefulDecider {
   GroupMembers members_of(const client::View& view, const EntityKey& key) const;
   void tell_group_scheduled(const client::View& view, const api::PodGroup& group, const GroupMembers& members,
                             Time now);
+  void tell_held_by_parent(const client::View& view, const api::PodGroup& group, Time now);
   void tell(const client::View& view, const api::Pod& pod, const SchedulingFailure& refusal, Time now);
   // Handles the outcome of all other writes; false if it belongs to a decision.
   bool on_other_outcome(const client::Outcome& outcome, Time now);
