@@ -117,7 +117,7 @@ TEST(MemoryRequests, AGangCostsItsRecordsItsCommitAndItsBindings) {
   EXPECT_EQ(cluster.stored(), (std::vector<std::size_t>{1, 2}));
   EXPECT_TRUE(cluster.all_bound());
   EXPECT_EQ(cluster.log.size(), 6u);  // two records, the commit, three bindings
-  EXPECT_EQ(cluster.written("patch podgroups g"), 1);
+  EXPECT_EQ(cluster.written("patch podgroups g/status"), 1);
   cluster.settle(kMemoryRequestGrace);
   EXPECT_EQ(cluster.kept_in_memory(), 0u);
   EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{});
@@ -164,7 +164,7 @@ TEST(MemoryRequests, AGangGoesOnInTheNextProcess) {
     cluster.crash();
     cluster.settle(Duration::seconds(1));
     EXPECT_TRUE(cluster.all_bound()) << answers;
-    EXPECT_EQ(cluster.written("patch podgroups g"), 1) << answers;
+    EXPECT_EQ(cluster.written("patch podgroups g/status"), 1) << answers;
     cluster.settle(kMemoryRequestGrace);
     EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{}) << answers;
   }

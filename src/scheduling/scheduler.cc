@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/types/gang_decision.h"
 #include "base/fnv.h"
 #include "base/hex.h"
 #include "base/known_defects.h"
@@ -279,17 +280,18 @@ GroupMembers Scheduler::members_of(const client::View& view, const EntityKey& ke
   return group_members(view, cluster_, questions, key.ns, key.name);
 }
 
-// Once enough members are bound or committed; for a group without a minimum, once one is.
+// Once enough members are bound or committed; for a group without a minimum, once one is. The commit of a
+// gang says it too, but members may be seen bound before the group is seen committed.
 void Scheduler::tell_group_scheduled(const client::View& view, const api::PodGroup& group,
                                      const GroupMembers& members, Time now) {
   const std::int32_t early = has(KnownDefect::GroupScheduledBeforeItIs) ? members.at_barrier : 0;
-  if (std::max(members.scheduled + early, members.ever_bound) < std::max(1, group.gang_min.value_or(1)))
-    return;
-  if (api::condition_is_true(group.conditions, std::string(kGroupScheduled))) return;
-  conditions_.want(view,
-                   {client::key_of(api::Kind::PodGroup, group.meta), group.meta.uid,
-                    group_condition(true, "Scheduled", "", now), ""},
-                   now);
+  const std::int32_t minimum = std::max(1, group.gang_min.value_or(1));
+  if (std::max(members.scheduled + early, members.ever_bound) < minimum) return;
+  const api::ObjectKey key = client::key_of(api::Kind::PodGroup, group.meta);
+  if (api::condition_is_true(group.conditions, api::kGroupScheduled)) return conditions_.drop(key);
+  WantedCondition scheduled{key, group.meta.uid, api::group_condition(true, "Scheduled", "", now), ""};
+  if (minimum > 1) scheduled.grace = kCommitTellsWithin;
+  conditions_.want(view, std::move(scheduled), now);
 }
 
 void Scheduler::reconsider_group(const client::View& view, const EntityKey& key, Time now) {

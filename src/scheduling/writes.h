@@ -18,8 +18,6 @@ struct BindRequestDraft {
   std::optional<std::int32_t> backoff_limit = {};  // not set: the binder's own
 };
 
-inline constexpr std::string_view kGroupScheduled = "PodGroupInitiallyScheduled";
-
 // Makes the pod's bind request say this decision: a create, or an update in place of one that failed for
 // good. It is followed until its fate is known; a request of another decision that stands ends it as not
 // accepted.
@@ -37,9 +35,6 @@ std::vector<api::ClaimAllocation> claim_allocations(const SchedulingContext& con
 
 // PodScheduled=False.
 api::Condition pod_unscheduled(const api::Pod& pod, const std::string& reason, const std::string& message,
-                               Time now);
-// PodGroupInitiallyScheduled.
-api::Condition group_condition(bool scheduled, const std::string& reason, const std::string& message,
                                Time now);
 // FailedScheduling, with the decision at its end.
 client::EventNote failed_scheduling(const api::Pod& pod, const std::string& message,
