@@ -170,6 +170,20 @@ TEST(MemoryRequests, AGangGoesOnInTheNextProcess) {
   }
 }
 
+// As after a switch from WhenWaiting to Always.
+TEST(MemoryRequests, ARecordIsCollectedWhereNobodyTakesItsMembers) {
+  DecidedGang cluster;
+  cluster.answer(0);
+  cluster.answer(0);
+  cluster.crash(Requests::Objects);
+  cluster.settle(kGangRecordLook);
+  EXPECT_EQ(cluster.stored(), (std::vector<std::size_t>{1, 2})) << "their pods wait";
+  for (const std::string name : {"a", "b"}) cluster.change(pod_key(name), R"({"spec":{"nodeName":"n1"}})");
+  cluster.put(Kind::BindRequest, DecidedGang::member("e"));
+  cluster.settle(kGangRecordLook);
+  EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{0}) << "the request of the third";
+}
+
 TEST(MemoryRequests, AGangWhoseRecordIsRefusedGetsObjects) {
   DecidedGang cluster;
   cluster.answer(0, InjectedFault::Refused);

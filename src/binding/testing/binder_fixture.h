@@ -73,7 +73,8 @@ class BinderFixture {
   // The one of this line of the log; there is one.
   void answer(std::string_view line, InjectedFault fault = InjectedFault::None);
   // A new process: what was sent before may still be carried out.
-  void crash();
+  void crash() { crash(requests_); }
+  void crash(Requests next);
   // Carries on without faults until nothing moves before `until`; time jumps to what is waited for.
   void run_until_idle(Time until);
 
@@ -92,7 +93,7 @@ class BinderFixture {
 
   ManualClock clock_{Time::from_seconds(1'000'000)};
   const BinderOptions options_;
-  const Requests requests_;
+  Requests requests_;
   engine::testing::FakeApi api_{clock_};
   std::unique_ptr<MemoryRequests> memory_;
   std::unique_ptr<engine::SharedInformers> informers_;
