@@ -146,7 +146,7 @@ void Scheduler::request_failed(const client::View& view, const api::BindRequest&
   const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);
   if (!pod) return;
   const bool told = !sentence.empty() && ours(*pod) && pod->meta.uid == request.pod_uid && !pod->bound();
-  failures_.note(entry_of(*pod), request.decision_id,
+  failures_.note(entry_of(*pod), request.decision_id, request.pod_uid,
                  told ? DecisionFailures::Kind::Told : DecisionFailures::Kind::Silent, now);
   if (told)
     tell(view, *pod, {"SchedulerError", sentence, explain_error(*pod, request.message), request.decision_id},

@@ -24,7 +24,8 @@ NODES, CPUS_PER_NODE, DEVICES_PER_NODE = 50, 64, 32
 PODS, GANGS, GANG_SIZE = 300, 100, 3
 WRITERS = 4
 BOUND_SECONDS_MAX = 120
-QUIET_SECONDS = 3
+# Longer than what ended stays in memory (kMemoryRequestGrace): the record of a gang is deleted behind it.
+QUIET_SECONDS = 7
 WRITING = ("create", "update", "patch", "delete")
 # How far a run may be off, in shares of the pods: gangs that were decided twice, answers that were lost, pods
 # that waited for a moment on a slow machine. Who writes less for good lowers what is expected.
