@@ -362,8 +362,65 @@ TEST(Binder, AGangIsBoundOnceEveryMemberIsPrepared) {
     EXPECT_NE(cluster.find(pod_key(name))->find_path({"spec", "nodeName"}), nullptr) << name;
     EXPECT_EQ(cluster.view().bind_requests.find("d", name)->step, api::BindStep::Bound);
   }
-  EXPECT_EQ(cluster.view().pod_groups.find("d", "g")->meta.annotation(api::kGangDecisionAnnotation),
-            "Committed x");
+  EXPECT_EQ(api::gang_outcome(*cluster.view().pod_groups.find("d", "g"), "x"), api::GangOutcome::Committed);
+}
+
+std::string condition_text(const BinderFixture& cluster, std::string_view type) {
+  const api::Condition* found =
+      api::find_condition(cluster.view().pod_groups.find("d", "g")->conditions, type);
+  return found ? found->status + "/" + found->reason + "/" + found->message : "";
+}
+
+TEST(Binder, ACommitTellsInTheSameWriteThatTheGroupIsScheduled) {
+  BinderFixture cluster;
+  add_gang_of_two(cluster, 2);
+  cluster.change({Kind::PodGroup, "d", "g", {}}, R"({"status":{"conditions":[
+      {"type":"DisruptionTarget","status":"False","reason":"Other","message":"words"},
+      {"type":"PodGroupInitiallyScheduled","status":"False","reason":"Unschedulable","message":"full"}]}})");
+  cluster.run_until_idle(cluster.now());
+  EXPECT_EQ(std::count(cluster.log.begin(), cluster.log.end(), "patch podgroups g/status"), 1);
+  EXPECT_EQ(std::count(cluster.log.begin(), cluster.log.end(), "patch podgroups g"), 0);
+  EXPECT_EQ(condition_text(cluster, api::kGangCommitted), "True/Committed/x");
+  EXPECT_EQ(condition_text(cluster, api::kGroupScheduled), "True/Scheduled/");
+  EXPECT_EQ(condition_text(cluster, "DisruptionTarget"), "False/Other/words");
+}
+
+TEST(Binder, AnAbortedDecisionSaysNothingOfTheGroup) {
+  BinderFixture cluster;
+  add_gang_of_two(cluster, 2);
+  cluster.change(request_key("a"), R"({"spec":{"withdrawn":true}})");
+  cluster.run_until_idle(cluster.now());
+  EXPECT_EQ(condition_text(cluster, api::kGangCommitted), "False/Aborted/x");
+  EXPECT_EQ(condition_text(cluster, api::kGroupScheduled), "");
+}
+
+// Somebody else wrote to the group meanwhile.
+TEST(Binder, ACommitThatMeetsAConflictIsRepeatedAtOnce) {
+  BinderFixture cluster;
+  add_gang_of_two(cluster, 2);
+  cluster.deliver();
+  cluster.change({Kind::PodGroup, "d", "g", {}}, R"({"metadata":{"labels":{"seen":"yes"}}})");
+  cluster.answer("patch podgroups g/status");
+  EXPECT_EQ(condition_text(cluster, api::kGangCommitted), "");
+  cluster.run_until_idle(cluster.now());
+  EXPECT_EQ(condition_text(cluster, api::kGangCommitted), "True/Committed/x");
+}
+
+// The register holds one outcome, also while that is an annotation.
+TEST(Binder, ADecisionWaitsForTheMembersOfOneThatAnEarlierReleaseCommitted) {
+  BinderFixture cluster;
+  add_gang_of_two(cluster, 2);
+  cluster.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g","uid":"u-g","annotations":{)"
+                              R"("scheduling.berth.dev/decision":"Committed x"}},)"
+                              R"("spec":{"schedulingPolicy":{"gang":{"minCount":2}}}})");
+  const std::string next = R"(,"decisionID":"y","group":{"name":"g","size":2})";
+  for (const char* name : {"e", "f"}) add_pod(cluster, name, {}, next);
+  cluster.deliver();
+  EXPECT_EQ(cluster.decide({Kind::PodGroup, "d", "g", {}}).chains.size(), 0u) << "members of x are not bound";
+  cluster.run_until_idle(cluster.now());
+  for (const char* name : {"a", "b", "e", "f"})
+    EXPECT_EQ(cluster.view().bind_requests.find("d", name)->step, api::BindStep::Bound) << name;
+  EXPECT_EQ(condition_text(cluster, api::kGangCommitted), "True/Committed/y");
 }
 
 TEST(Binder, AMemberThatFailsTakesTheOthersOnlyBelowTheMinimum) {
@@ -475,7 +532,7 @@ TEST(Binder, AStartedRequestContinuesInALaterTerm) {
   EXPECT_EQ(cluster.view().bind_requests.find("d", "begun")->step, api::BindStep::WaitingForDevices);
 }
 
-// For example kept in memory in an earlier term and made an object in this one.
+// For example kept in memory in an earlier term and made an object in this one. An earlier release committed it.
 TEST(Binder, AMemberOfACommittedGangGoesForwardHoweverLateItIsWritten) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);
@@ -634,7 +691,7 @@ TEST(Binder, AMemberThatIsWithdrawnAfterTheCommitIsBound) {
   cluster.deliver();
   cluster.change(request_key("a"), R"({"spec":{"withdrawn":true}})");
   cluster.deliver();
-  cluster.answer("patch podgroups g");
+  cluster.answer("patch podgroups g/status");
   cluster.run_until_idle(cluster.now() + Duration::seconds(60));
   for (const char* name : {"a", "b"})
     EXPECT_EQ(cluster.view().bind_requests.find("d", name)->phase, api::BindPhase::Succeeded) << name;

@@ -57,6 +57,16 @@ bool awaits_request(const View& view, const api::Pod& pod, const std::string& de
   });
 }
 
+// A commit makes the minimum, so it tells in the same write that the group is scheduled: else the scheduler
+// would write that next.
+client::Write write_of(const api::ObjectKey& key, const api::PodGroup& group, const std::string& decision,
+                       GangOutcome outcome, Time now) {
+  std::vector<api::Condition> conditions = {api::gang_condition(group, decision, outcome, now)};
+  if (outcome == GangOutcome::Committed && !api::condition_is_true(group.conditions, api::kGroupScheduled))
+    conditions.push_back(api::group_condition(true, "Scheduled", "", now));
+  return client::conditions_patch(key, group.meta, conditions);
+}
+
 class GangBarrier final : public client::Reconciler {
  public:
   GangBarrier(BinderOptions options, Binder& binder) : options_(std::move(options)), binder_(binder) {}
@@ -128,11 +138,10 @@ std::vector<client::Interest> GangBarrier::interests() const {
 // The first decision, by id, that waits for an outcome; empty when none does, or when the one that was
 // decided last still has members to bind: the register holds one outcome.
 std::string GangBarrier::undecided(const View& view, const api::PodGroup& group) const {
-  const std::string_view decided = api::decided_gang(group);
   std::string first;
   for (const api::BindRequest* request : view.bind_requests_of_group(group.meta.ns, group.meta.name)) {
     if (!has_barrier(*request) || has_ended(*request) || group_of(view, *request) != &group) continue;
-    if (request->decision_id == decided) {
+    if (api::gang_outcome(group, request->decision_id) != GangOutcome::Undecided) {
       if (!is_failing(*request)) return {};
       continue;
     }
@@ -201,12 +210,7 @@ Effects GangBarrier::decide(const View& view, const api::PodGroup& group, const 
   }
   deciding_[key] = decision;
   binder_.begin_deciding(decision);
-  const Json annotations =
-      Json::object({{std::string(api::kGangDecisionAnnotation), api::gang_decision_text(decision, outcome)}});
-  return Effects::write(
-      key,
-      client::merge_patch(key, Json::object({{"metadata", Json::object({{"annotations", annotations}})}}),
-                          group.meta.uid, group.meta.resource_version));
+  return Effects::write(key, write_of(key, group, decision, outcome, now));
 }
 
 Effects GangBarrier::reconcile(const View& view, const api::ObjectKey& key, Time now) {

@@ -66,4 +66,12 @@ class MemoryRequests final : public client::ApiClient {
 // Deletes kept BindRequests that ended and are not needed any more: the view shows the pod bound, or gone.
 std::unique_ptr<client::Reconciler> make_memory_request_collector();
 
+// How often a record of a gang that nobody takes members from is looked at.
+inline constexpr Duration kGangRecordLook = Duration::seconds(30);
+
+// Where every BindRequest is an object (`bindRequests: Always`): deletes the records of gangs that an earlier
+// process left. The scheduler decides their members again; a record goes once each is bound, gone, or has an
+// object.
+std::unique_ptr<client::Reconciler> make_gang_record_collector();
+
 }  // namespace berth::binding

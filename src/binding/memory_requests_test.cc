@@ -117,7 +117,7 @@ TEST(MemoryRequests, AGangCostsItsRecordsItsCommitAndItsBindings) {
   EXPECT_EQ(cluster.stored(), (std::vector<std::size_t>{1, 2}));
   EXPECT_TRUE(cluster.all_bound());
   EXPECT_EQ(cluster.log.size(), 6u);  // two records, the commit, three bindings
-  EXPECT_EQ(cluster.written("patch podgroups g"), 1);
+  EXPECT_EQ(cluster.written("patch podgroups g/status"), 1);
   cluster.settle(kMemoryRequestGrace);
   EXPECT_EQ(cluster.kept_in_memory(), 0u);
   EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{});
@@ -163,10 +163,24 @@ TEST(MemoryRequests, AGangGoesOnInTheNextProcess) {
     cluster.crash();
     cluster.settle(Duration::seconds(1));
     EXPECT_TRUE(cluster.all_bound()) << answers;
-    EXPECT_EQ(cluster.written("patch podgroups g"), 1) << answers;
+    EXPECT_EQ(cluster.written("patch podgroups g/status"), 1) << answers;
     cluster.settle(kMemoryRequestGrace);
     EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{}) << answers;
   }
+}
+
+// As after a switch from WhenWaiting to Always.
+TEST(MemoryRequests, ARecordIsCollectedWhereNobodyTakesItsMembers) {
+  DecidedGang cluster;
+  cluster.answer(0);
+  cluster.answer(0);
+  cluster.crash(Requests::Objects);
+  cluster.settle(kGangRecordLook);
+  EXPECT_EQ(cluster.stored(), (std::vector<std::size_t>{1, 2})) << "their pods wait";
+  for (const std::string name : {"a", "b"}) cluster.change(pod_key(name), R"({"spec":{"nodeName":"n1"}})");
+  cluster.put(Kind::BindRequest, DecidedGang::member("e"));
+  cluster.settle(kGangRecordLook);
+  EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{0}) << "the request of the third";
 }
 
 TEST(MemoryRequests, AGangWhoseRecordIsRefusedGetsObjects) {

@@ -249,6 +249,8 @@ Result<Configuration> effective_configuration(Component component, const std::st
     if (Status read = apply_configuration(component, text, file, configuration); !read) return read.error();
   }
   if (Status set = apply_flags(component, flags, configuration); !set) return set.error();
+  // Who decides cannot keep in memory what another process binds.
+  if (component == Component::Scheduler && !configuration.with_binder) configuration.bind_requests = "Always";
   return configuration;
 }
 

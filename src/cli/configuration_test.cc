@@ -118,6 +118,18 @@ TEST(Configuration, OfAFileIsChangedByFlags) {
   EXPECT_FALSE(gates_of(Component::Scheduler, config).enabled("GenericWorkload"));
 }
 
+TEST(Configuration, NeedsARequestAPodWhereTheBinderIsElsewhere) {
+  GivenFlags flags;
+  const auto in_force = [&flags] {
+    return effective_configuration(Component::Scheduler, "", flags)->bind_requests;
+  };
+  EXPECT_EQ(in_force(), "Always");
+  flags[row_of("bindRequests")] = {"WhenWaiting"};
+  EXPECT_EQ(in_force(), "Always");
+  flags[row_of("scheduler.withBinder")] = {"true"};
+  EXPECT_EQ(in_force(), "WhenWaiting");
+}
+
 TEST(Configuration, ReachesTheLoops) {
   Configuration config = default_configuration(Component::Up);
   const plane::ControlPlaneOptions plain = plane_options(config);

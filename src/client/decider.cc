@@ -105,16 +105,24 @@ Write json_patch(const api::ObjectKey& key, const Json& operations, std::string 
 
 Write condition_patch(const api::ObjectKey& key, const api::ObjectMeta& seen,
                       const api::Condition& condition) {
-  Json item = api::to_json(condition);
-  if (condition.reason.empty()) item["reason"] = nullptr;
-  if (condition.message.empty() && !has(KnownDefect::TrueKeepsOldMessage)) item["message"] = nullptr;
+  return conditions_patch(key, seen, {&condition, 1});
+}
+
+Write conditions_patch(const api::ObjectKey& key, const api::ObjectMeta& seen,
+                       std::span<const api::Condition> conditions) {
+  JsonArray items;
+  for (const api::Condition& condition : conditions) {
+    Json& item = items.emplace_back(api::to_json(condition));
+    if (condition.reason.empty()) item["reason"] = nullptr;
+    if (condition.message.empty() && !has(KnownDefect::TrueKeepsOldMessage)) item["message"] = nullptr;
+  }
   Write write;
   write.request = request_for(Verb::StrategicPatch, key);
   write.request.subresource = "status";
   write.request.body = to_string(Json::object(
       {{"metadata",
         Json::object({{"uid", seen.uid}, {"resourceVersion", std::to_string(seen.resource_version)}})},
-       {"status", Json::object({{"conditions", Json::array({std::move(item)})}})}}));
+       {"status", Json::object({{"conditions", Json(std::move(items))}})}}));
   return write;
 }
 

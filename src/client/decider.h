@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -151,6 +152,9 @@ Write json_patch(const api::ObjectKey& key, const Json& operations, std::string 
 // Stands on the version of `seen`: one that lands late does not take back what was told since.
 Write condition_patch(const api::ObjectKey& key, const api::ObjectMeta& seen,
                       const api::Condition& condition);
+// The same of several at once, each of its own type.
+Write conditions_patch(const api::ObjectKey& key, const api::ObjectMeta& seen,
+                       std::span<const api::Condition> conditions);
 // status.nominatedNodeName of the pod as `seen`, on its version; an empty `node` clears it.
 Write nomination_patch(const api::ObjectKey& key, const api::ObjectMeta& seen, const std::string& node);
 // Refused by the server when the UID differs. `grace_s` only for pods; -1 leaves it to the server.

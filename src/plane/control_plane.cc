@@ -124,7 +124,10 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
     parts_->controllers = std::make_unique<Engine>(through, engine_options);
     if (options.controllers) add_controllers(*parts_->controllers, ControllerGroup::Cluster);
     if (options.binder) parts_->binder = add_binder(*parts_->controllers, gates, options.binding);
-    if (parts_->memory) parts_->controllers->add(binding::make_memory_request_collector());
+    if (parts_->memory)
+      parts_->controllers->add(binding::make_memory_request_collector());
+    else if (options.binder)
+      parts_->controllers->add(binding::make_gang_record_collector());
     if (options.simulated_nodes) add_controllers(*parts_->controllers, ControllerGroup::SimulatedNodes);
     if (options.health && gates.enabled("ResourceHealthStatus")) {
       parts_->health = options.health;

@@ -32,6 +32,10 @@ bool same_words(const api::Condition& a, const api::Condition& b) {
   return a.status == b.status && a.reason == b.reason && a.message == b.message;
 }
 
+bool same_matter(const api::Condition& a, const api::Condition& b) {
+  return a.status == b.status && a.reason == b.reason;
+}
+
 bool shows(const Shown& object, const WantedCondition& wanted) {
   if (object.nominated && wanted.clears_nomination) return false;
   const api::Condition* shown = api::find_condition(*object.conditions, wanted.condition.type);
@@ -83,6 +87,7 @@ void ConditionUpdater::want(const client::View& view, WantedCondition wanted, Ti
     schedule(key, entry, Time());
     entry = PendingCondition{};
   }
+  const bool waits = entry.due.is_set() && same_matter(entry.wanted.condition, wanted.condition);
   entry.wanted = std::move(wanted);
   entry.changed |= entry.under_way;
   const api::Condition* shown = api::find_condition(*object.conditions, entry.wanted.condition.type);
@@ -90,11 +95,11 @@ void ConditionUpdater::want(const client::View& view, WantedCondition wanted, Ti
     if (entry.told_event == event_digest(entry.wanted)) return schedule(key, entry, Time());
     return schedule_rewording(key, entry, now);
   }
-  const bool same_matter = shown && shown->status == entry.wanted.condition.status &&
-                           shown->reason == entry.wanted.condition.reason &&
-                           entry.told_class == entry.wanted.wording_class;
-  if (!same_matter || has(KnownDefect::WordsFollowNumbers)) return schedule(key, entry, now);
-  schedule_rewording(key, entry, now);
+  const bool reworded =
+      shown && same_matter(*shown, entry.wanted.condition) && entry.told_class == entry.wanted.wording_class;
+  if (reworded && !has(KnownDefect::WordsFollowNumbers)) return schedule_rewording(key, entry, now);
+  const Time at = now + entry.wanted.grace;
+  if (!waits || at < entry.due) schedule(key, entry, at);
 }
 
 void ConditionUpdater::schedule_rewording(const api::ObjectKey& key, PendingCondition& entry, Time now) {

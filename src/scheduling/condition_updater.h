@@ -26,6 +26,10 @@ inline constexpr std::int64_t kRewordsPerSecondMax = 50;
 inline constexpr std::size_t kConditionsPerWriteMax = 64;  // chains of one Effects
 inline constexpr Duration kConditionRetryFirst = Duration::millis(200);
 inline constexpr Duration kConditionRetryMax = Duration::seconds(10);
+// That a gang is scheduled stands in the same write as its commit (binding/gang_barrier.h); the scheduler
+// writes it where that was not seen within this time: an earlier release committed, or pods were bound
+// otherwise.
+inline constexpr Duration kCommitTellsWithin = Duration::seconds(1);
 
 struct WantedCondition {
   api::ObjectKey key;  // a Pod or a PodGroup
@@ -36,6 +40,7 @@ struct WantedCondition {
   std::optional<client::EventNote> event = {};
   // Of a pod that was refused: its status.nominatedNodeName goes with it, as kube-scheduler clears it.
   bool clears_nomination = false;
+  Duration grace = {};  // for somebody else to write it first
 };
 
 class ConditionUpdater {

@@ -6,7 +6,8 @@
 
 namespace berth::scheduling {
 
-void DecisionFailures::note(const EntityKey& key, const std::string& decision, Kind kind, Time now) {
+void DecisionFailures::note(const EntityKey& key, const std::string& decision, const std::string& pod_uid,
+                            Kind kind, Time now) {
   for (; !noted_.empty() && noted_.front().first + kFailuresForgotten <= now; noted_.pop_front()) {
     const auto old = failed_.find(noted_.front().second);
     if (old != failed_.end() && old->second.latest + kFailuresForgotten <= now) failed_.erase(old);
@@ -14,8 +15,8 @@ void DecisionFailures::note(const EntityKey& key, const std::string& decision, K
   FailureCount& failed = failed_[key];
   const bool counted = failed.decision == decision;
   if (kind == Kind::Told) failed.count = std::max(failed.count, counted ? 2u : 1u);
-  if (counted) return;
-  failed = {decision, failed.count + 1, now};
+  if (counted && failed.pod_uids.insert(pod_uid).second) return;
+  failed = {decision, failed.count + 1, now, {pod_uid}};
   noted_.emplace_back(now, key);
 }
 

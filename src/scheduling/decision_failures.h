@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 
 #include "scheduling/scheduling_queue.h"
@@ -19,8 +20,10 @@ inline constexpr Duration kFailuresForgotten = Duration::seconds(60);
 class DecisionFailures {
  public:
   enum class Kind : std::uint8_t { Silent, Told };
-  // Counts a decision once, however many of its members fail.
-  void note(const EntityKey& key, const std::string& decision, Kind kind, Time now);
+  // Counts a decision once, however many of its members fail; again when a member fails that has joined it
+  // once more.
+  void note(const EntityKey& key, const std::string& decision, const std::string& pod_uid, Kind kind,
+            Time now);
   void forget(const EntityKey& key) { failed_.erase(key); }
   // Failures after the first silent one. 0: no backoff.
   std::uint32_t repeated(const EntityKey& key, Time now) const;
@@ -30,6 +33,7 @@ class DecisionFailures {
     std::string decision;
     std::uint32_t count = 0;
     Time latest;
+    std::set<std::string, std::less<>> pod_uids;  // that have failed since it was last counted
   };
   std::map<EntityKey, FailureCount> failed_;
   std::deque<std::pair<Time, EntityKey>> noted_;  // by time

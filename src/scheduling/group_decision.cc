@@ -1,6 +1,7 @@
 // The part of Scheduler that turns a group's outcome into writes.
 #include <algorithm>
 
+#include "api/types/gang_decision.h"
 #include "base/known_defects.h"
 #include "scheduling/scheduler.h"
 #include "scheduling/writes.h"
@@ -24,7 +25,7 @@ void explain_member(DecisionRecord& record, const api::Pod& pod, const MemberOut
 bool is_scheduled(const GroupInput& input) {
   const auto placed = std::max(input.scheduled, static_cast<std::int32_t>(input.placed.size()));
   return placed >= std::max(1, input.group->gang_min.value_or(1)) ||
-         api::condition_is_true(input.group->conditions, std::string(kGroupScheduled));
+         api::condition_is_true(input.group->conditions, api::kGroupScheduled);
 }
 
 }  // namespace
@@ -139,7 +140,7 @@ client::Effects Scheduler::refuse_group(const SchedulingContext& context, Queued
     conditions_.want(
         context.view,
         {client::key_of(api::Kind::PodGroup, input.group->meta), input.group->meta.uid,
-         group_condition(false, refusal.reason, refusal.sentence, now), wording_class(outcome.message)},
+         api::group_condition(false, refusal.reason, refusal.sentence, now), wording_class(outcome.message)},
         now);
   record.result = refusal.result;
   record.reason = refusal.reason;

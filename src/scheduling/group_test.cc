@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "api/types/gang_decision.h"
 #include "client/claim_writes.h"
 #include "scheduling/test_bench.h"
 
@@ -39,6 +40,66 @@ TEST(Groups, AGangIsBoundTogether) {
       bench.view.pod_groups.find("default", "g")->conditions, "PodGroupInitiallyScheduled");
   ASSERT_TRUE(condition);
   EXPECT_EQ(condition->status + "/" + condition->reason + "/" + condition->message, "True/Scheduled/");
+}
+
+std::string group_told(const TestBench& bench) {
+  const api::Condition* condition =
+      api::find_condition(bench.view.pod_groups.find("default", "g")->conditions, api::kGroupScheduled);
+  return condition ? condition->status : "";
+}
+
+void put_placed_gang(TestBench& bench) {
+  bench.put_node({"n1", "2"});
+  bench.put_group("g", 2);
+  for (const char* name : {"a", "b"}) bench.put_pod({name, "1", "g"});
+  bench.run();
+}
+
+TEST(Groups, TheCommitTellsThatAGangIsScheduled) {
+  TestBench bench;
+  put_placed_gang(bench);
+  bench.bind("a");
+  bench.bind("b");
+  EXPECT_TRUE(bench.run().empty()) << "the commit was not seen yet";
+  bench.now = bench.now + kCommitTellsWithin - Duration::millis(1);
+  EXPECT_TRUE(bench.run().empty());
+  bench.commit_gang("g", "a");
+  bench.now = bench.now + kConditionRetryMax;
+  EXPECT_TRUE(bench.run().empty());
+}
+
+TEST(Groups, WhatAnEarlierReleaseCommittedIsToldAsScheduled) {
+  TestBench bench;
+  put_placed_gang(bench);
+  const std::string decision = bench.view.bind_requests_of_pod("default", "a").front()->decision_id;
+  Json group = *parse_json(*bench.view.pod_groups.find("default", "g")->raw);
+  group["metadata"]["annotations"][api::kGangDecisionAnnotation] = "Committed " + decision;
+  bench.put_json(api::Kind::PodGroup, group);
+  EXPECT_TRUE(bench.run().empty());
+  bench.now = bench.now + kCommitTellsWithin;
+  bench.run();
+  EXPECT_EQ(group_told(bench), "True");
+}
+
+TEST(Groups, ARefusalThatCouldNotBeWrittenIsNotToldBehindTheCommit) {
+  TestBench bench;
+  bench.put_group("g", 2);
+  for (const char* name : {"a", "b"}) bench.put_pod({name, "1", "g"});
+  const client::Effects refusal = bench.decide();
+  client::Outcome failed;
+  for (const client::Chain& chain : refusal.chains) failed.chains.push_back({chain.key, false, 0, {}});
+  ASSERT_EQ(failed.chains.size(), 3u);
+  bench.scheduler.on_outcome(bench.view, failed, bench.now);
+  bench.put_node({"n1", "2"});
+  while (bench.node_of("a").empty()) {
+    const client::Effects effects = bench.decide();
+    ASSERT_FALSE(effects.chains.empty());
+    bench.carry_out(effects);
+  }
+  bench.commit_gang("g", "a");
+  bench.now = bench.now + kConditionRetryMax;
+  EXPECT_TRUE(bench.run().empty());
+  EXPECT_EQ(group_told(bench), "True");
 }
 
 class Gates final : public DecisionLog {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/types/gang_decision.h"
 #include "base/fnv.h"
 #include "base/hex.h"
 #include "base/known_defects.h"
@@ -146,7 +147,7 @@ void Scheduler::request_failed(const client::View& view, const api::BindRequest&
   const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);
   if (!pod) return;
   const bool told = !sentence.empty() && ours(*pod) && pod->meta.uid == request.pod_uid && !pod->bound();
-  failures_.note(entry_of(*pod), request.decision_id,
+  failures_.note(entry_of(*pod), request.decision_id, request.pod_uid,
                  told ? DecisionFailures::Kind::Told : DecisionFailures::Kind::Silent, now);
   if (told)
     tell(view, *pod, {"SchedulerError", sentence, explain_error(*pod, request.message), request.decision_id},
@@ -280,17 +281,18 @@ GroupMembers Scheduler::members_of(const client::View& view, const EntityKey& ke
   return group_members(view, cluster_, questions, key.ns, key.name);
 }
 
-// Sets the condition once minCount members (without a minimum: one) are bound or committed.
+// Sets the condition once minCount members (without a minimum: one) are bound or committed. The commit of a gang
+// sets it too, but members may be seen bound before the group is seen committed.
 void Scheduler::tell_group_scheduled(const client::View& view, const api::PodGroup& group,
                                      const GroupMembers& members, Time now) {
   const std::int32_t early = has(KnownDefect::GroupScheduledBeforeItIs) ? members.at_barrier : 0;
-  if (std::max(members.scheduled + early, members.ever_bound) < std::max(1, group.gang_min.value_or(1)))
-    return;
-  if (api::condition_is_true(group.conditions, std::string(kGroupScheduled))) return;
-  conditions_.want(view,
-                   {client::key_of(api::Kind::PodGroup, group.meta), group.meta.uid,
-                    group_condition(true, "Scheduled", "", now), ""},
-                   now);
+  const std::int32_t minimum = std::max(1, group.gang_min.value_or(1));
+  if (std::max(members.scheduled + early, members.ever_bound) < minimum) return;
+  const api::ObjectKey key = client::key_of(api::Kind::PodGroup, group.meta);
+  if (api::condition_is_true(group.conditions, api::kGroupScheduled)) return conditions_.drop(key);
+  WantedCondition scheduled{key, group.meta.uid, api::group_condition(true, "Scheduled", "", now), ""};
+  if (minimum > 1) scheduled.grace = kCommitTellsWithin;
+  conditions_.want(view, std::move(scheduled), now);
 }
 
 void Scheduler::tell_held_by_parent(const client::View& view, const api::PodGroup& group, Time now) {
@@ -298,7 +300,7 @@ void Scheduler::tell_held_by_parent(const client::View& view, const api::PodGrou
   if (why.empty()) return;
   conditions_.want(view,
                    {client::key_of(api::Kind::PodGroup, group.meta), group.meta.uid,
-                    group_condition(false, "Unschedulable", "pod group waits: " + why, now), why},
+                    api::group_condition(false, "Unschedulable", "pod group waits: " + why, now), why},
                    now);
 }
 

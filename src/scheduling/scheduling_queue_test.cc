@@ -82,30 +82,40 @@ TEST(SchedulingQueue, WithinASecondOfCreationTheFirstToArriveGoesFirst) {
 TEST(DecisionFailures, CountADecisionOnceAndAreForgotten) {
   DecisionFailures failures;
   EXPECT_EQ(failures.repeated(pod("a"), kStart), 0u);
-  failures.note(pod("a"), "d1", DecisionFailures::Kind::Silent, kStart);
-  failures.note(pod("a"), "d1", DecisionFailures::Kind::Silent, kStart);
+  failures.note(pod("a"), "d1", "u", DecisionFailures::Kind::Silent, kStart);
+  failures.note(pod("a"), "d1", "v", DecisionFailures::Kind::Silent, kStart);
   EXPECT_EQ(failures.repeated(pod("a"), kStart), 0u) << "another place may do";
-  failures.note(pod("a"), "d2", DecisionFailures::Kind::Silent, kStart);
-  failures.note(pod("a"), "d3", DecisionFailures::Kind::Silent, kStart);
+  failures.note(pod("a"), "d2", "u", DecisionFailures::Kind::Silent, kStart);
+  failures.note(pod("a"), "d3", "u", DecisionFailures::Kind::Silent, kStart);
   EXPECT_EQ(failures.repeated(pod("a"), kStart), 2u);
   EXPECT_EQ(failures.repeated(pod("b"), kStart), 0u);
   EXPECT_EQ(failures.repeated(pod("a"), kStart + kFailuresForgotten), 0u);
-  failures.note(pod("a"), "d4", DecisionFailures::Kind::Silent, kStart + kFailuresForgotten);
+  failures.note(pod("a"), "d4", "u", DecisionFailures::Kind::Silent, kStart + kFailuresForgotten);
   EXPECT_EQ(failures.repeated(pod("a"), kStart + kFailuresForgotten), 0u) << "it begins anew";
-  failures.note(pod("a"), "d5", DecisionFailures::Kind::Silent, kStart + kFailuresForgotten);
+  failures.note(pod("a"), "d5", "u", DecisionFailures::Kind::Silent, kStart + kFailuresForgotten);
   failures.forget(pod("a"));
   EXPECT_EQ(failures.repeated(pod("a"), kStart + kFailuresForgotten), 0u);
 }
 
 TEST(DecisionFailures, AReportedFailureBacksOffAtOnce) {
   DecisionFailures failures;
-  failures.note(pod("a"), "d1", DecisionFailures::Kind::Told, kStart);
+  failures.note(pod("a"), "d1", "u", DecisionFailures::Kind::Told, kStart);
   EXPECT_EQ(failures.repeated(pod("a"), kStart), 1u);
-  failures.note(pod("a"), "d1", DecisionFailures::Kind::Told, kStart);
+  failures.note(pod("a"), "d1", "v", DecisionFailures::Kind::Told, kStart);
   EXPECT_EQ(failures.repeated(pod("a"), kStart), 1u) << "two members of one decision";
-  failures.note(pod("b"), "d2", DecisionFailures::Kind::Silent, kStart);
-  failures.note(pod("b"), "d2", DecisionFailures::Kind::Told, kStart);
+  failures.note(pod("b"), "d2", "u", DecisionFailures::Kind::Silent, kStart);
+  failures.note(pod("b"), "d2", "v", DecisionFailures::Kind::Told, kStart);
   EXPECT_EQ(failures.repeated(pod("b"), kStart), 1u);
+}
+
+// The others wait at the barrier: their decision is joined again and again.
+TEST(DecisionFailures, AMemberThatFailsAgainInOneDecisionCountsAgain) {
+  DecisionFailures failures;
+  for (const std::uint32_t repeated : {0u, 1u, 2u}) {
+    for (const char* uid : {"u", "v"})
+      failures.note(pod("a"), "d1", uid, DecisionFailures::Kind::Silent, kStart);
+    EXPECT_EQ(failures.repeated(pod("a"), kStart), repeated);
+  }
 }
 
 TEST(SchedulingQueue, OnlyAHintedEventWakesAnUnschedulableEntry) {

@@ -5,6 +5,17 @@
 #include "scheduling/test_bench.h"
 
 namespace berth::scheduling {
+namespace {
+
+void set_condition(Json& object, const Json& condition) {
+  Json& conditions = object["status"]["conditions"];
+  if (!conditions.is_array()) conditions = Json::array({});
+  for (Json& known : conditions.as_array())
+    if (known.string_at("type") == condition.string_at("type")) return void(known = condition);
+  conditions.as_array().push_back(condition);
+}
+
+}  // namespace
 
 void TestBench::put(api::Kind kind, const std::string& text) {
   const Result<Json> object = parse_json(text);
@@ -115,7 +126,7 @@ void TestBench::write(const client::Write& write) {
   const api::RawPtr raw = kind == api::Kind::Pod ? view.pods.find(request.ns, request.name)->raw
                                                  : view.pod_groups.find(request.ns, request.name)->raw;
   Json object = *parse_json(*raw);
-  object["status"]["conditions"] = Json::array({condition});
+  set_condition(object, condition);
   put_json(kind, std::move(object));
 }
 
@@ -149,9 +160,13 @@ std::string TestBench::node_of(const std::string& pod, const std::string& ns) co
 void TestBench::commit_gang(const std::string& group, const std::string& pod) {
   const auto requests = view.bind_requests_of_pod("default", pod);
   ASSERT_FALSE(requests.empty());
-  Json object = *parse_json(*view.pod_groups.find("default", group)->raw);
-  object["metadata"]["annotations"][api::kGangDecisionAnnotation] =
-      api::gang_decision_text(requests.front()->decision_id, api::GangOutcome::Committed);
+  const api::PodGroup& stored = *view.pod_groups.find("default", group);
+  Json object = *parse_json(*stored.raw);
+  const std::string& decision = requests.front()->decision_id;
+  set_condition(object,
+                api::to_json(api::gang_condition(stored, decision, api::GangOutcome::Committed, now)));
+  if (!api::condition_is_true(stored.conditions, api::kGroupScheduled))
+    set_condition(object, api::to_json(api::group_condition(true, "Scheduled", "", now)));
   put_json(api::Kind::PodGroup, std::move(object));
 }
 

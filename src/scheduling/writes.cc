@@ -60,11 +60,6 @@ api::Condition pod_unscheduled(const api::Pod& pod, const std::string& reason, c
   return {"PodScheduled", "False", reason, message, now, pod.meta.generation};
 }
 
-api::Condition group_condition(bool scheduled, const std::string& reason, const std::string& message,
-                               Time now) {
-  return {std::string(kGroupScheduled), scheduled ? "True" : "False", reason, message, now, 0};
-}
-
 client::EventNote failed_scheduling(const api::Pod& pod, const std::string& message,
                                     const std::string& decision) {
   client::EventNote event;

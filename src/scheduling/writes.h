@@ -18,8 +18,6 @@ struct BindRequestDraft {
   std::optional<std::int32_t> backoff_limit = {};  // not set: the binder's own
 };
 
-inline constexpr std::string_view kGroupScheduled = "PodGroupInitiallyScheduled";
-
 // Writes the decision into the pod's BindRequest: a create, or an update of one that failed for good. The
 // write is followed until its fate is known; a request of another decision ends it as not accepted.
 client::Chain bind_chain(const client::View& view, const BindRequestDraft& binding,
@@ -36,9 +34,6 @@ std::vector<api::ClaimAllocation> claim_allocations(const SchedulingContext& con
 
 // The condition PodScheduled=False.
 api::Condition pod_unscheduled(const api::Pod& pod, const std::string& reason, const std::string& message,
-                               Time now);
-// The condition PodGroupInitiallyScheduled.
-api::Condition group_condition(bool scheduled, const std::string& reason, const std::string& message,
                                Time now);
 // The event FailedScheduling, annotated with the decision.
 client::EventNote failed_scheduling(const api::Pod& pod, const std::string& message,

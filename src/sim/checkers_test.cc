@@ -187,7 +187,7 @@ TEST(Conduct, AGroupIsScheduledWhenItIs) {
   EXPECT_EQ(ConductChecker::group_told(nullptr, group, 2, 2), "");
   EXPECT_NE(ConductChecker::group_told(nullptr, group, 1, 2), "");
   EXPECT_EQ(ConductChecker::group_told(&group, group, 1, 2), "") << "it has been so before";
-  group.outcome = "Committed d1";
+  group.committed = true;
   EXPECT_EQ(ConductChecker::group_told(nullptr, group, 1, 2), "");
   group.scheduled_message = "pod group is unschedulable";
   EXPECT_NE(ConductChecker::group_told(nullptr, group, 2, 2), "");

@@ -271,7 +271,8 @@ StoredGroup read_group(const Json& object) {
     group.scheduled = text(*scheduled, "status");
     group.scheduled_message = text(*scheduled, "message");
   }
-  group.outcome = text(meta.part("annotations"), "scheduling.berth.dev/decision");
+  if (const Json* decided = condition(object.part("status"), "scheduling.berth.dev/GangCommitted"))
+    group.committed = decided->string_at("status") == "True";
   return group;
 }
 

@@ -88,7 +88,7 @@ struct StoredRequest {
 struct StoredGroup {
   std::string name, uid, key, scheduled;  // topology key; condition PodGroupInitiallyScheduled
   std::string scheduled_message;
-  std::string outcome;                 // of its latest decision
+  bool committed = false;              // its latest decision
   std::int64_t min = 0, priority = 0;  // min 0: no gang
 };
 

@@ -3,27 +3,42 @@
 namespace berth::api {
 namespace {
 
-constexpr std::string_view kCommitted = "Committed ";
-constexpr std::string_view kAborted = "Aborted ";
+constexpr std::string_view kCommitted = "Committed";
+constexpr std::string_view kAborted = "Aborted";
+
+bool annotated(const PodGroup& group, std::string_view outcome, std::string_view decision_id) {
+  const std::string_view text = group.meta.annotation(kGangDecisionAnnotation);
+  return text.size() == outcome.size() + 1 + decision_id.size() && text.starts_with(outcome) &&
+         text[outcome.size()] == ' ' && text.ends_with(decision_id);
+}
 
 }  // namespace
 
-std::string_view decided_gang(const PodGroup& group) {
-  std::string_view text = group.meta.annotation(kGangDecisionAnnotation);
-  for (const std::string_view outcome : {kCommitted, kAborted})
-    if (text.starts_with(outcome)) return text.substr(outcome.size());
-  return {};
-}
-
 GangOutcome gang_outcome(const PodGroup& group, std::string_view decision_id) {
-  if (decision_id.empty() || decided_gang(group) != decision_id) return GangOutcome::Undecided;
-  return group.meta.annotation(kGangDecisionAnnotation).starts_with(kCommitted) ? GangOutcome::Committed
-                                                                                : GangOutcome::Aborted;
+  if (decision_id.empty()) return GangOutcome::Undecided;
+  const Condition* told = find_condition(group.conditions, kGangCommitted);
+  if (told && told->message == decision_id)
+    return told->status == "True" ? GangOutcome::Committed : GangOutcome::Aborted;
+  if (annotated(group, kCommitted, decision_id)) return GangOutcome::Committed;
+  return annotated(group, kAborted, decision_id) ? GangOutcome::Aborted : GangOutcome::Undecided;
 }
 
-std::string gang_decision_text(std::string_view decision_id, GangOutcome outcome) {
+Condition gang_condition(const PodGroup& group, std::string_view decision_id, GangOutcome outcome, Time now) {
   BERTH_ASSERT(outcome != GangOutcome::Undecided, "only what is decided is told");
-  return std::string(outcome == GangOutcome::Committed ? kCommitted : kAborted).append(decision_id);
+  const bool committed = outcome == GangOutcome::Committed;
+  Condition condition{std::string(kGangCommitted),
+                      committed ? "True" : "False",
+                      std::string(committed ? kCommitted : kAborted),
+                      std::string(decision_id),
+                      now,
+                      group.meta.generation};
+  const Condition* told = find_condition(group.conditions, kGangCommitted);
+  if (told && told->status == condition.status) condition.last_transition = told->last_transition;
+  return condition;
+}
+
+Condition group_condition(bool scheduled, const std::string& reason, const std::string& message, Time now) {
+  return {std::string(kGroupScheduled), scheduled ? "True" : "False", reason, message, now, 0};
 }
 
 }  // namespace berth::api

@@ -1,10 +1,10 @@
 // The outcome of a gang's decision, for all its members at once.
 //
-// It is an annotation of the PodGroup, written on its resourceVersion: one durable register that the binder
+// It is a condition of the PodGroup, written on its resourceVersion: one durable register that the binder
 // writes and that binder and scheduler read. It outlives every member, every BindRequest and every process.
 // Committed before the first binding of the decision; from then on members are bound, and never released
 // because of each other. Aborted: no member is bound by this decision. A group has one undecided decision at
-// a time.
+// a time. Earlier releases wrote an annotation instead; it is still read.
 #pragma once
 
 #include <string>
@@ -14,15 +14,21 @@
 
 namespace berth::api {
 
+// True: the decision that the message names is committed; False: it is aborted.
+inline constexpr std::string_view kGangCommitted = "scheduling.berth.dev/GangCommitted";
+// Of earlier releases: "Committed ID" or "Aborted ID".
 inline constexpr std::string_view kGangDecisionAnnotation = "scheduling.berth.dev/decision";
+// Kubernetes' condition: True once the minimum of a group was scheduled, for ever.
+inline constexpr std::string_view kGroupScheduled = "PodGroupInitiallyScheduled";
 
 enum class GangOutcome { Undecided, Committed, Aborted };
 
 // The group's outcome for this decision.
 GangOutcome gang_outcome(const PodGroup& group, std::string_view decision_id);
-// The decision of the group's latest outcome; empty without one.
-std::string_view decided_gang(const PodGroup& group);
-// The annotation's value. `outcome` is decided.
-std::string gang_decision_text(std::string_view decision_id, GangOutcome outcome);
+// What says it. `outcome` is decided. As any condition, it keeps the time of its transition while its status
+// stays.
+Condition gang_condition(const PodGroup& group, std::string_view decision_id, GangOutcome outcome, Time now);
+// kGroupScheduled, as the scheduler and the gang barrier tell it.
+Condition group_condition(bool scheduled, const std::string& reason, const std::string& message, Time now);
 
 }  // namespace berth::api

@@ -30,7 +30,7 @@ bool same_write(const ApiRequest& a, const ApiRequest& b) {
 BinderFixture::BinderFixture(BinderOptions options, Requests requests)
     : options_(std::move(options)), requests_(requests) {
   api_.on_accepted = [this](const ApiRequest& request) { accepted(request); };
-  crash();
+  crash(requests);
 }
 
 void BinderFixture::accepted(const ApiRequest& request) {
@@ -44,7 +44,8 @@ void BinderFixture::accepted(const ApiRequest& request) {
   }
 }
 
-void BinderFixture::crash() {
+void BinderFixture::crash(Requests next) {
+  requests_ = next;
   engine_.reset();
   informers_.reset();
   memory_ = requests_ == Requests::InMemory ? std::make_unique<MemoryRequests>(api_) : nullptr;
@@ -55,7 +56,7 @@ void BinderFixture::crash() {
   binder_ = binder.get();
   engine_->add(make_gang_barrier(options_, *binder_));
   engine_->add(std::move(binder));
-  if (memory_) engine_->add(make_memory_request_collector());
+  engine_->add(memory_ ? make_memory_request_collector() : make_gang_record_collector());
   engine_->attach_to(*informers_);
   informers_->start();
 }

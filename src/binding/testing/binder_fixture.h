@@ -74,7 +74,8 @@ class BinderFixture {
   // The same for the request with this log line, which must exist.
   void answer(std::string_view line, InjectedFault fault = InjectedFault::None);
   // Starts a new process; earlier requests may still be carried out.
-  void crash();
+  void crash() { crash(requests_); }
+  void crash(Requests next);
   // Runs without faults until nothing happens before `until`; time jumps to the next deadline.
   void run_until_idle(Time until);
 
@@ -93,7 +94,7 @@ class BinderFixture {
 
   ManualClock clock_{Time::from_seconds(1'000'000)};
   const BinderOptions options_;
-  const Requests requests_;
+  Requests requests_;
   engine::testing::FakeApi api_{clock_};
   std::unique_ptr<MemoryRequests> memory_;
   std::unique_ptr<engine::SharedInformers> informers_;

@@ -24,14 +24,15 @@ NODES, CPUS_PER_NODE, DEVICES_PER_NODE = 50, 64, 32
 PODS, GANGS, GANG_SIZE = 300, 100, 3
 WRITERS = 4
 BOUND_SECONDS_MAX = 120
-QUIET_SECONDS = 3
+# Longer than what ended stays in memory (kMemoryRequestGrace): the record of a gang is deleted behind it.
+QUIET_SECONDS = 7
 WRITING = ("create", "update", "patch", "delete")
 # How far a run may be off, in shares of the pods: gangs that were decided twice, answers that were lost, pods
 # that waited for a moment on a slow machine. Who writes less for good lowers what is expected.
 SLACK = 0.1
 BINDING = {"create pods/binding": 1}
 CLAIM = {"patch resourceclaims": 1, "patch resourceclaims/status": 1}  # the finalizer; the allocation
-GROUP = {"patch podgroups": 1 / GANG_SIZE, "patch podgroups/status": 1 / GANG_SIZE}  # commit; condition
+GROUP = {"patch podgroups/status": 1 / GANG_SIZE}  # the commit, which says that the group is scheduled
 # At most one for a gang: gangs that are decided while one is written share the next.
 RECORD = {"create bindrequests": (0, 1 / GANG_SIZE), "delete bindrequests": (0, 1 / GANG_SIZE)}
 REQUEST = {"create bindrequests": 1, "patch bindrequests/status": 1}
