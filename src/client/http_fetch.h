@@ -66,6 +66,7 @@ struct HttpFetcherOptions {
   Duration connect_timeout = Duration::seconds(10);
   Duration reply_timeout = Duration::seconds(60);         // of a whole fetch; streams have none
   Duration stream_idle_timeout = Duration::seconds(120);  // bookmarks come about every minute
+  std::size_t reply_bytes_max = kReplyBytesMax;
 };
 
 // What a stream tells. The calls come in this order: on_status once, on_bytes, on_end once; on_end alone when
