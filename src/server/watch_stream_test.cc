@@ -74,10 +74,6 @@ class WatchStreamTest : public testing::Test, protected ServerBench {
             {"allowWatchBookmarks", "true"}};
   }
 };
-SeededRandom random{7};
-api::Gates gates{api::GateDefaults::Up};
-ApiServer server{{*store, executor, clock, random, gates, api::accept_any_cel}, {}};
-};
 
 TEST_F(WatchStreamTest, TheStateGoesOutAsThePeerReadsIt) {
   for (const char* name : {"a", "b", "c"}) make(name);
