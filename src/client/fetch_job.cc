@@ -5,17 +5,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/ascii.h"
+
 namespace berth::client {
 namespace {
 
 constexpr Duration kTokenFileAge = Duration::seconds(60);  // rotated tokens overlap for longer than that
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-  return out;
-}
 
 }  // namespace
 
@@ -35,7 +30,7 @@ std::size_t give_body(FetchJob& job, char* room, std::size_t size) {
 bool add_header(FetchJob& job, std::string_view name, std::string_view value) {
   job.header_bytes += name.size() + value.size();
   job.too_large |= job.header_bytes > kReplyHeaderBytesMax;
-  if (!job.too_large) job.reply.headers.emplace_back(lower(name), value);
+  if (!job.too_large) job.reply.headers.emplace_back(to_lower(name), value);
   return !job.too_large;
 }
 

@@ -24,6 +24,7 @@ struct FetchJob {
   std::optional<StreamCallbacks> stream;  // of a stream
   HttpFetcher::StreamId id = 0;           // of a stream
   HttpReply reply;
+  Time deadline;  // monotonic; over HTTP/2
   std::size_t body_sent = 0;
   std::size_t header_bytes = 0;  // of the answer
   bool too_large = false;        // the answer

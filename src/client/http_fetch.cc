@@ -12,6 +12,7 @@
 
 #include "client/curl_transfers.h"
 #include "client/fetch_job.h"
+#include "client/http2_client.h"
 
 namespace berth::client {
 namespace {
@@ -37,8 +38,11 @@ class HttpFetcher::Loop {
  private:
   void run();
   void wake_up(std::unique_lock<std::mutex> lock);
-  std::size_t fetches() const { return transfers_->fetches(); }
+  bool wants_http2() const;
+  std::size_t fetches() const { return transfers_->fetches() + (http2_ ? http2_->fetches() : 0); }
   bool take_work();
+  void begin(std::unique_ptr<FetchJob> job);
+  void work_over_http2();
   void call_due_timers();
   void sleep();
   Duration sleep_at_most();
@@ -61,16 +65,25 @@ class HttpFetcher::Loop {
   int wake_file_ = -1;  // an eventfd
   BearerToken token_;   // the thread's own, as all that follows
   std::unique_ptr<CurlTransfers> transfers_;
-  std::vector<pollfd> files_;
+  std::unique_ptr<Http2Client> http2_;  // null: fetches are transfers, too
+  std::vector<pollfd> files_;           // wake_file_ and those of http2_
   std::thread thread_;
 };
 
 Status HttpFetcher::Loop::start() {
   transfers_ = TRY(CurlTransfers::open(access_, options_, clock_, token_));
+  if (wants_http2()) http2_ = TRY(Http2Client::open(access_, options_, clock_, token_));
   wake_file_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_file_ < 0) return Error(ErrorCode::Unavailable, "no eventfd: too many files are open");
   thread_ = std::thread([this] { run(); });
   return {};
+}
+
+// libcurl knows proxies, and which of the environment's are for this server.
+bool HttpFetcher::Loop::wants_http2() const {
+  const ServerUrl server = parse_server_url(access_.server);
+  const bool has_proxy = !access_.proxy_url.empty() || (environment_names_proxy() && !server.is_loopback());
+  return options_.connections == Connections::Shared && server.is_https && !has_proxy;
 }
 
 void HttpFetcher::Loop::stop() {
@@ -131,6 +144,7 @@ void HttpFetcher::Loop::after(Duration pause, std::function<void()> callback) {
 
 void HttpFetcher::Loop::run() {
   while (take_work()) {
+    if (http2_) work_over_http2();
     transfers_->perform();
     call_due_timers();
     sleep();
@@ -154,9 +168,21 @@ bool HttpFetcher::Loop::take_work() {
       waiting_.pop_front();
     }
   }
-  for (std::unique_ptr<FetchJob>& job : begun) transfers_->begin(std::move(job));
+  for (std::unique_ptr<FetchJob>& job : begun) begin(std::move(job));
   for (const StreamId id : cancelled) transfers_->cancel(id);
   return true;
+}
+
+void HttpFetcher::Loop::begin(std::unique_ptr<FetchJob> job) {
+  if (http2_ && !job->stream) return http2_->begin(std::move(job));
+  transfers_->begin(std::move(job));
+}
+
+void HttpFetcher::Loop::work_over_http2() {
+  http2_->work(std::span(files_).subspan(std::min<std::size_t>(files_.size(), 1)));
+  if (!http2_->is_http1()) return;
+  for (std::unique_ptr<FetchJob>& job : http2_->take_waiting()) transfers_->begin(std::move(job));
+  http2_.reset();
 }
 
 void HttpFetcher::Loop::call_due_timers() {
@@ -172,6 +198,7 @@ void HttpFetcher::Loop::call_due_timers() {
 
 void HttpFetcher::Loop::sleep() {
   files_.assign(1, {.fd = wake_file_, .events = POLLIN, .revents = 0});
+  if (http2_) http2_->append_files(files_);
   transfers_->wait(files_, sleep_at_most());
   if (!files_[0].revents) return;
   std::uint64_t count = 0;
@@ -181,15 +208,19 @@ void HttpFetcher::Loop::sleep() {
 // From here on whoever brings work wakes the thread up.
 Duration HttpFetcher::Loop::sleep_at_most() {
   const Time now = clock_.monotonic();
+  Time until = now + kSleepLongest;
+  if (const Time due = http2_ ? http2_->wakes_at() : Time(); due.is_set()) until = std::min(until, due);
   const std::lock_guard lock(mutex_);
   const bool may_begin = fetches() < kFetchesUnderWayMax && !waiting_.empty();
   if (stopping_ || may_begin || !new_streams_.empty() || !cancelled_.empty()) return Duration();
   asleep_ = true;
-  return timers_.empty() ? kSleepLongest : std::min(kSleepLongest, timers_.begin()->first - now);
+  if (!timers_.empty()) until = std::min(until, timers_.begin()->first);
+  return until - now;
 }
 
 void HttpFetcher::Loop::end_all() {
   transfers_->end_all();
+  if (http2_) http2_->end_all();
   std::deque<std::unique_ptr<FetchJob>> unsent;
   {
     const std::lock_guard lock(mutex_);

@@ -352,7 +352,7 @@ class HttpsClient final : public ApiClient {
     fetch.method = form.method;
     fetch.target = percent_encoded(path_of(request), kPlainInPath);
     fetch.headers = {{"Accept", "application/json"}};
-    // Without a body it would need a connection of its own (HttpFetch::body).
+    // Over HTTP/1.1 a write without a body takes a fresh connection (HttpFetch::body).
     if (request.verb == Verb::Delete && request.body.empty()) request.body = "{}";
     if (!request.body.empty()) fetch.headers.emplace_back("Content-Type", form.content_type);
     fetch.body = std::move(request.body);

@@ -221,6 +221,12 @@ KubeEnvironment KubeEnvironment::of_process() {
   return environment;
 }
 
+bool environment_names_proxy() {
+  for (const char* name : {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"})
+    if (const char* proxy = std::getenv(name); proxy && *proxy) return true;
+  return false;
+}
+
 Result<ClusterAccess> read_kubeconfig(const std::string& explicit_file, const std::string& context,
                                       const KubeEnvironment& environment) {
   Merged merged;

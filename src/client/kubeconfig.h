@@ -38,6 +38,10 @@ struct KubeEnvironment {
   static KubeEnvironment of_process();
 };
 
+// Whether the process's environment names a proxy for https:// servers (https_proxy, all_proxy), whichever
+// servers no_proxy leaves out.
+bool environment_names_proxy();
+
 // Reads `explicit_file` when it is not empty, else the files of KUBECONFIG, else ~/.kube/config, else what a
 // pod finds in its cluster. Of several files the first definition of a name wins; files of a list may be
 // absent. `context` empty: current-context. Relative paths in a file start at that file; "-data" wins over a
