@@ -43,7 +43,7 @@ ExternalProject_Add(static_curl
     -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DCMAKE_C_COMPILER_LAUNCHER=${CMAKE_C_COMPILER_LAUNCHER}
     -DCMAKE_C_FLAGS=-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=
     -DBUILD_SHARED_LIBS=OFF -DBUILD_CURL_EXE=OFF -DBUILD_TESTING=OFF -DENABLE_MANUAL=OFF
-    -DHTTP_ONLY=ON -DUSE_NGHTTP2=ON -DCURL_USE_OPENSSL=ON
+    -DHTTP_ONLY=ON -DUSE_NGHTTP2=OFF -DCURL_USE_OPENSSL=ON
     -DCURL_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt -DCURL_CA_PATH=/etc/ssl/certs
     -DUSE_LIBIDN2=OFF -DCURL_USE_LIBPSL=OFF -DCURL_USE_LIBSSH2=OFF -DCURL_BROTLI=OFF -DCURL_ZSTD=OFF
     -DCURL_ZLIB=OFF
@@ -51,7 +51,6 @@ ExternalProject_Add(static_curl
 ExternalProject_Add_StepDependencies(static_curl configure ${BERTH_SOURCES}/curl/version)
 ExternalProject_Get_Property(static_curl BINARY_DIR)
 add_dependencies(berth static_curl)
-find_library(BERTH_NGHTTP2 libnghttp2.a REQUIRED)
 
 # The archive for a library's path, or an error that names the library.
 function(berth_archive_of library into)
@@ -119,4 +118,4 @@ endfunction()
 
 berth_collect_imported(berth)
 set_property(TARGET CURL::libcurl APPEND PROPERTY INTERFACE_LINK_LIBRARIES
-  ${BERTH_NGHTTP2} OpenSSL::SSL OpenSSL::Crypto)
+  OpenSSL::SSL OpenSSL::Crypto)

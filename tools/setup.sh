@@ -7,9 +7,10 @@ set -euo pipefail
 build=(g++ cmake ninja-build pkg-config ccache mold python3
   libboost1.81-dev libssl-dev libsimdjson-dev libyaml-dev libsqlite3-dev libgrpc++-dev libprotobuf-dev
   protobuf-compiler protobuf-compiler-grpc libre2-dev libspdlog-dev libcli11-dev libfmt-dev
-  libcurl4-openssl-dev prometheus-cpp-dev zlib1g-dev libgtest-dev librapidcheck-dev libbenchmark-dev)
+  libcurl4-openssl-dev libnghttp2-dev prometheus-cpp-dev zlib1g-dev
+  libgtest-dev librapidcheck-dev libbenchmark-dev)
 check=(git clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev lld-19 llvm-19)
-dist=(dpkg-dev libnghttp2-dev ca-certificates)
+dist=(dpkg-dev ca-certificates)
 # By their -dev packages, so that headers and archives have one version.
 from_source=(libcurl4-openssl-dev libsimdjson-dev libfmt-dev libspdlog-dev)
 

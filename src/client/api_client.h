@@ -23,7 +23,7 @@ enum class Verb {
   Get,
 };
 
-// Asked on the sender's own thread, as late as it can: whether a request may still leave this process.
+// Says whether a request may still leave this process. Asked on the sending thread, as late as possible.
 class SendPermit {
  public:
   virtual ~SendPermit() = default;
@@ -64,16 +64,15 @@ struct RawChange {
   Json document = {};  // the same, parsed; null where nobody had to parse it
 };
 
-// Takes a list and then everything that changes, forever; the client lists again by itself when history was
-// lost.
+// Receives a list and then every change. The client lists again by itself when the history that it needs is
+// gone.
 class WatchReceiver {
  public:
   virtual ~WatchReceiver() = default;
-  // The complete state. What is not in it does not exist any more.
+  // The complete state: an object that is not in it does not exist any more.
   virtual void on_list(std::vector<api::RawPtr> objects, std::uint64_t resource_version) = 0;
   virtual void on_changes(std::vector<RawChange> changes) = 0;
-  // The server does not serve the resource (yet): as far as this watch knows there are no objects. It goes on
-  // asking.
+  // The server does not serve the resource (yet), so there are no objects. The client keeps asking.
   virtual void on_not_served() { on_list({}, 0); }
   // The stream broke and will be resumed; for logs and metrics.
   virtual void on_trouble(std::string text) = 0;
@@ -89,7 +88,7 @@ class ApiClient {
  public:
   virtual ~ApiClient() = default;
   virtual void submit(ApiRequest request, std::function<void(ApiReply)> done) = 0;
-  // What was submitted since the last call is not to wait for more; for clients that put requests together.
+  // Sends what was submitted since the last call without waiting for more. For clients that batch requests.
   virtual void flush() {}
   virtual std::unique_ptr<Subscription> list_and_watch(api::ResourceRef resource,
                                                        WatchReceiver& receiver) = 0;

@@ -1,7 +1,7 @@
-// Writes of a ResourceClaim, most of them of its status. Each bears the claim's UID.
+// Writes of a ResourceClaim, most of them of its status. Each names the claim's UID.
 //
-// What takes something away stands on the version that was seen: a consumer that came meanwhile is not lost,
-// and a write that arrives late (its answer was given up) finds another version and does nothing.
+// A write that removes something is conditional on the version that was seen: a consumer that was added
+// meanwhile is not lost, and a write that arrives late (its answer was given up) is refused.
 #pragma once
 
 #include <span>
@@ -12,30 +12,30 @@
 
 namespace berth::client {
 
-// The allocation with all that hangs on it: consumers and the states of its devices.
+// Removes the allocation with its consumers and the states of its devices.
 Write clear_allocation(const api::ResourceClaim& claim);
 
-// Leaves the allocation to these consumers alone.
+// Removes all consumers but these.
 Write keep_consumers(const api::ResourceClaim& claim, std::span<const api::ClaimConsumer> consumers);
 
-// One more consumer, whatever other consumers come and go meanwhile: many add themselves to one claim without
-// a conflict. Made only while the allocation is exactly the one seen; the server refuses it (422) when that
-// is another or gone, when the claim is being deleted or full, and for a consumer that is in the list. The
-// claim that was seen is allocated and has a consumer, for JSON patch appends to lists only. Cost: decodes
-// the claim.
+// Adds a consumer, whatever other consumers are added and removed meanwhile: many writers add to one claim
+// without a conflict. Applies only while the allocation is exactly the one seen; the server refuses it (422)
+// when that is another or gone, when the claim is being deleted or full, and for a consumer that is in the
+// list. The claim that was seen is allocated and has a consumer, for JSON patch appends to lists only. Cost:
+// decodes the claim.
 Write add_consumer(const api::ResourceClaim& claim, const api::ClaimConsumer& consumer);
 
-// On an unallocated claim: what was given up last before it had allocated the claim, a decision or a term.
+// On an unallocated claim: the latest decision or term that was given up before it had allocated the claim.
 inline constexpr std::string_view kGivenUpAnnotation = "scheduling.berth.dev/given-up";
 
-// Gives the claim another version, with `given_up`: an allocation that was sent before lands no more.
+// Gives the claim another version and notes `given_up`: an allocation that was sent before is refused.
 Write seal_claim(const api::ResourceClaim& claim, const std::string& given_up);
 
-// On a claim that was reserved for a pod before it was decided about: the latest decision that stands on
-// that.
+// On a claim that was reserved for a pod before a decision about that pod: the latest decision that relies on
+// the reservation.
 inline constexpr std::string_view kKeptForAnnotation = "scheduling.berth.dev/kept-for";
 
-// Gives the claim another version: a deallocation that was sent before, while it looked idle, lands no more.
+// Gives the claim another version: a deallocation that was sent while the claim looked idle is refused.
 Write renew_reservation(const api::ResourceClaim& claim, const std::string& decision);
 
 }  // namespace berth::client

@@ -44,7 +44,7 @@ struct Write {
 struct Chain {
   api::ObjectKey key;
   std::vector<Write> writes;
-  // It ends what others begin, so where writes wait for their turn it goes before chains that are not urgent.
+  // An urgent chain completes what others began: where writes queue, it goes before chains that are not.
   bool urgent = false;
 };
 
@@ -60,7 +60,7 @@ struct EventNote {
   std::string component;    // who reports; the engine's own name when empty
 };
 
-// What a decider wants done. Chains of different keys run side by side.
+// The writes and events that a decider asks for. Chains of different keys run concurrently.
 struct Effects {
   std::vector<Chain> chains;
   bool stop_on_failure = false;  // chains that did not begin before another failed are not begun
@@ -112,8 +112,8 @@ class Reconciler {
     keys.push_back(about);
   }
   virtual Effects reconcile(const View& view, const api::ObjectKey& key, Time now) = 0;
-  // Told before the key runs again when a chain of its last run was not accepted, for those who class
-  // refusals.
+  // Called before the key runs again when a chain of its last run was not accepted. For reconcilers that
+  // classify refusals.
   virtual void on_outcome(const View& view, const api::ObjectKey& key, const Outcome& outcome, Time now);
 };
 
@@ -129,8 +129,9 @@ class StatefulDecider {
   virtual ~StatefulDecider() = default;
   virtual std::string_view name() const = 0;
   virtual std::vector<Interest> interests() const = 0;  // `keys` is not used
-  // Called once a term, when lists that were asked for after the term began have been applied. Before it,
-  // apply() keeps the model warm and nothing that grows with what came and went; decide() is not called.
+  // Called once a term, when lists that were asked for after the term began have been applied. Before that,
+  // apply() updates the model but keeps nothing that grows with the number of past objects, and decide() is
+  // not called.
   virtual void begin_leading(const View&, Leadership, Time) {}
   virtual void apply(const View& view, const Delta& delta, Time now) = 0;
   virtual Effects decide(const View& view, Time now) = 0;

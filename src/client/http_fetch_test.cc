@@ -7,15 +7,13 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <thread>
+
+#include "client/testing/fetching.h"
 
 namespace berth::client {
 namespace {
-
-constexpr int kWaitMillisMax = 20000;  // a test that waits longer has failed
 
 // A server that reads whole requests and answers each by a script, connection after connection.
 class ScriptedServer {
@@ -99,55 +97,6 @@ std::string ok(const std::string& body) {
          body;
 }
 
-// Where callbacks hand over.
-template <class T>
-class Inbox {
- public:
-  void put(T item) {
-    const std::lock_guard lock(mutex_);
-    items_.push_back(std::move(item));
-    changed_.notify_all();
-  }
-  T take() {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, std::chrono::milliseconds(kWaitMillisMax),
-                           [this] { return !items_.empty(); })) {
-      ADD_FAILURE() << "nothing came";
-      return T();
-    }
-    T item = std::move(items_.front());
-    items_.erase(items_.begin());
-    return item;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<T> items_;
-};
-
-class Fetching {
- public:
-  explicit Fetching(const ClusterAccess& access, HttpFetcherOptions options = {})
-      : fetcher(HttpFetcher::open(access, std::move(options), clock).value()) {}
-  HttpReply fetch(HttpFetch fetch) {
-    Inbox<HttpReply> inbox;
-    fetcher->submit(std::move(fetch), [&](HttpReply reply) { inbox.put(std::move(reply)); });
-    return inbox.take();
-  }
-  // What a stream tells, a line each.
-  StreamCallbacks listener() {
-    return {.on_status = [this](int status,
-                                const HttpHeaders&) { heard.put("status " + std::to_string(status)); },
-            .on_bytes = [this](std::string_view bytes) { heard.put("bytes " + std::string(bytes)); },
-            .on_end = [this](std::string trouble) { heard.put("end " + trouble); }};
-  }
-
-  SystemClock clock;
-  Inbox<std::string> heard;
-  std::unique_ptr<HttpFetcher> fetcher;
-};
-
 TEST(HttpFetcher, SendsAndHearsOnAKeptConnection) {
   Inbox<std::string> seen;
   ScriptedServer server([&](int number, const std::string& request) {
@@ -209,16 +158,6 @@ TEST(HttpFetcher, ALostAnswerIsNeverSentTwice) {
       EXPECT_EQ(server.requests(), 2);
     }
 }
-
-// Granted so many times.
-class CountingPermit final : public SendPermit {
- public:
-  explicit CountingPermit(int times) : left_(times) {}
-  bool granted() const override { return left_-- > 0; }
-
- private:
-  mutable std::atomic<int> left_;
-};
 
 TEST(HttpFetcher, AWriteWhosePermitEndsBeforeItLeavesIsNotSent) {
   struct Case {

@@ -12,7 +12,7 @@
 namespace berth::client {
 namespace {
 
-// The header in seconds; 0 when absent or a date.
+// The Retry-After header in seconds; 0 when it is absent or a date.
 int retry_after_of(const HttpReply& reply) {
   const std::string_view text = reply.header("retry-after");
   int seconds = 0;
@@ -48,7 +48,7 @@ std::uint64_t number_of(const std::string& version) {
   return number;
 }
 
-// Items of a list bear no kind; everything that reads single objects expects one.
+// Items of a list have neither kind nor apiVersion; readers of single objects expect both.
 api::RawPtr listed_object(const Json& item, const std::string& kind, const std::string& api_version) {
   if (!item.string_at("kind").empty()) return std::make_shared<const std::string>(to_string(item));
   Json object = Json::object({{"kind", kind}, {"apiVersion", api_version}});
@@ -58,7 +58,8 @@ api::RawPtr listed_object(const Json& item, const std::string& kind, const std::
   return std::make_shared<const std::string>(to_string(object));
 }
 
-// Of an event's line, which API servers write as {"type":"…","object":…}; copied out without writing it anew.
+// The object's text, cut from an event's line as API servers write it: {"type":"…","object":…}. From any
+// other layout the object is serialized anew.
 api::RawPtr text_of_object(std::string_view line, std::string_view type, const Json& object) {
   const std::string before = R"({"type":")" + std::string(type) + R"(","object":)";
   const bool as_usual = line.starts_with(before) && line.ends_with("}}");
@@ -68,7 +69,8 @@ api::RawPtr text_of_object(std::string_view line, std::string_view type, const J
   return std::make_shared<const std::string>(line);
 }
 
-// One list and watch, for ever. All on the fetcher's thread, except close() and the start.
+// Lists and watches one resource until it is closed. Runs on the fetcher's thread, except start() and
+// close().
 class Reflector : public std::enable_shared_from_this<Reflector> {
  public:
   Reflector(HttpFetcher& fetcher, const Clock& clock, WatchPacing pacing, ServerTime* server_time,
@@ -116,14 +118,14 @@ class Reflector : public std::enable_shared_from_this<Reflector> {
   WatchReceiver* receiver_;
   std::optional<HttpFetcher::StreamId> stream_;
 
-  enum class Paging { Pages, Whole };  // Whole: after a page came too late
+  enum class Paging { Pages, Whole };  // Whole: after the history of a paged list was gone
   Paging paging_ = Paging::Pages;
   std::string continue_;
   std::vector<api::RawPtr> objects_;
   std::string version_;
-  bool listed_ = false;  // some time
+  bool listed_ = false;  // at least once
 
-  HttpReply stream_reply_;  // of the watch that runs; its body holds the incomplete line, or the refusal
+  HttpReply stream_reply_;  // of the open watch; its body holds the incomplete line, or the refusal
   std::string stream_fault_;
   Time stream_began_;
   std::string stream_version_;  // from which it began
@@ -219,7 +221,7 @@ void Reflector::list_failed(const ApiReply& reply) {
     return later(pacing_.absent_pause, &Reflector::begin_list);
   }
   if (reply.code == 410 && paging_ == Paging::Pages) {
-    paging_ = Paging::Whole;  // pages that come too slowly would come too slowly again
+    paging_ = Paging::Whole;  // pages that were too slow once would be too slow again
     return begin_list();
   }
   tell([&](WatchReceiver& receiver) { receiver.on_trouble("list: " + text_of(reply)); });
@@ -276,7 +278,7 @@ void Reflector::take_bytes(std::string_view bytes) {
   });
 }
 
-// False when the stream is of no more use; stream_fault_ then says why.
+// False when the watch cannot go on; stream_fault_ then says why.
 bool Reflector::take_event(std::string_view line, std::vector<RawChange>& changes) {
   if (line.empty()) return true;
   const Result<Json> event = parse_json(line);
@@ -309,7 +311,7 @@ void Reflector::watch_ended(const std::string& trouble) {
     if (!receiver_) return;
   }
   const bool begun = stream_reply_.status == 200;
-  const bool moved = begun && version_ != stream_version_;  // such a watch gets further each time
+  const bool moved = begun && version_ != stream_version_;  // so that every watch advances
   const bool lasted = moved || (begun && clock_.monotonic() - stream_began_ >= pacing_.short_watch);
   if (lasted && trouble.empty() && stream_fault_.empty()) return begin_watch();
   ApiReply refusal;
@@ -352,7 +354,7 @@ class HttpsClient final : public ApiClient {
     fetch.method = form.method;
     fetch.target = percent_encoded(path_of(request), kPlainInPath);
     fetch.headers = {{"Accept", "application/json"}};
-    // Without a body it would need a connection of its own (HttpFetch::body).
+    // Over HTTP/1.1 a write without a body takes a fresh connection (HttpFetch::body).
     if (request.verb == Verb::Delete && request.body.empty()) request.body = "{}";
     if (!request.body.empty()) fetch.headers.emplace_back("Content-Type", form.content_type);
     fetch.body = std::move(request.body);

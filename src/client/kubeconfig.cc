@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kFileBytesMax = 4u << 20;
 constexpr std::size_t kFilesMax = 64;  // in one KUBECONFIG
-// How Berth knows a kubeconfig as its own. The first line, so that an edited copy can opt out by dropping it.
+// First line of a kubeconfig that Berth wrote and may replace; a file without the line is left alone.
 constexpr std::string_view kMarker = "# Written by berth; replaced when it starts again.\n";
 
 // --- The edge to the file system.
@@ -60,7 +60,7 @@ struct NamedEntry {
   Json value;
 };
 
-// Several files seen as one: the first definition of each name, and the first current-context.
+// Several files merged: the first definition of each name, and the first current-context.
 struct Merged {
   std::vector<NamedEntry> clusters, users, contexts;
   std::string current_context;
@@ -108,7 +108,7 @@ std::string path_in(const NamedEntry& entry, std::string_view path) {
                                                : entry.directory + "/" + std::string(path);
 }
 
-// The inline form ("certificate-authority-data") or what the file named by the plain form holds.
+// The inline form ("certificate-authority-data"), or the contents of the file that the plain form names.
 Result<std::string> material(const NamedEntry& entry, const std::string& key) {
   const std::string_view inline_text = entry.value.string_at(key + "-data");
   if (!inline_text.empty()) {
@@ -219,6 +219,12 @@ KubeEnvironment KubeEnvironment::of_process() {
   environment.service_host = value("KUBERNETES_SERVICE_HOST");
   environment.service_port = value("KUBERNETES_SERVICE_PORT");
   return environment;
+}
+
+bool environment_names_proxy() {
+  for (const char* name : {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"})
+    if (const char* proxy = std::getenv(name); proxy && *proxy) return true;
+  return false;
 }
 
 Result<ClusterAccess> read_kubeconfig(const std::string& explicit_file, const std::string& context,

@@ -1,6 +1,6 @@
 // How to reach an API server and as whom: reading kubeconfig files as kubectl does, and writing one.
 //
-// File access is this file's business (the edge to the user's configuration); paths come in, nothing is
+// The only place that reads and writes the user's configuration files; paths are parameters, nothing is
 // global. Source: client-go's clientcmd loading rules (docs.k8s.io, "Organizing Cluster Access Using
 // kubeconfig Files").
 #pragma once
@@ -27,7 +27,7 @@ struct ClusterAccess {
   std::string ns = "default";
 };
 
-// What the environment says; a test brings its own.
+// The environment variables that lead to a configuration; tests set their own values.
 struct KubeEnvironment {
   std::string kubeconfig;    // KUBECONFIG: files, separated by ':'
   std::string home;          // HOME
@@ -37,6 +37,10 @@ struct KubeEnvironment {
 
   static KubeEnvironment of_process();
 };
+
+// Whether the process's environment names a proxy for https:// servers (https_proxy, all_proxy), whichever
+// servers no_proxy leaves out.
+bool environment_names_proxy();
 
 // Reads `explicit_file` when it is not empty, else the files of KUBECONFIG, else ~/.kube/config, else what a
 // pod finds in its cluster. Of several files the first definition of a name wins; files of a list may be

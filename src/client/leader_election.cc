@@ -17,7 +17,7 @@ ApiRequest LeaderElection::request(Verb verb, std::string body) const {
   return {verb, api::ref_of(api::Kind::Lease), options_.ns, options_.name, "", std::move(body)};
 }
 
-// The Lease as it is once we hold it. Unknown fields stay.
+// The Lease with this candidate as its holder. Unknown fields stay.
 Json LeaderElection::claimed(Time wall) const {
   Json lease =
       lease_
@@ -50,7 +50,7 @@ void LeaderElection::answered(const ApiReply& reply, Time monotonic) {
   if (step_ == Step::Read) return read_answered(reply, monotonic);
   next_at_ = monotonic + options_.retry;
   if (!reply.ok()) {
-    step_ = Step::Read;  // somebody else was there first, or it is not known what became of it
+    step_ = Step::Read;  // another candidate was first, or the outcome is unknown
     return;
   }
   observe(reply, monotonic);
@@ -87,7 +87,7 @@ void LeaderElection::observe(const ApiReply& reply, Time monotonic) {
   record_ = std::move(record);
   holder_ = spec.string_at("holderIdentity");
   transitions_seen_ = std::max(transitions_seen_.value_or(0), spec.int_at("leaseTransitions"));
-  if (!holder_.empty() && holder_ != options_.identity) renewed_at_ = Time();  // somebody took it from us
+  if (!holder_.empty() && holder_ != options_.identity) renewed_at_ = Time();  // another candidate took it
   held_for_ = Duration::seconds(spec.int_at("leaseDurationSeconds"));
   lease_ = std::move(lease).value();
 }

@@ -27,9 +27,9 @@ class LeaderElection {
  public:
   explicit LeaderElection(ElectionOptions options) : options_(std::move(options)) {}
 
-  // What to send now. Nothing while an answer is awaited or before it is time.
+  // The request to send now; nothing while an answer is outstanding or the next try is not due.
   std::optional<ApiRequest> next_request(Time wall, Time monotonic);
-  // The answer to the request before.
+  // Takes the answer to the latest request.
   void answered(const ApiReply& reply, Time monotonic);
   bool leads(Time monotonic) const;
   // Until when it leads if no further renewal is accepted; not set when it never led or has released.
@@ -39,7 +39,8 @@ class LeaderElection {
   std::uint64_t epoch() const { return renewed_at_.is_set() ? epoch_ : 0; }
   // The holder as last seen; empty when unknown or none.
   const std::string& holder() const { return holder_; }
-  // What lets others lead at once; nothing when it does not lead. Nothing leads afterwards.
+  // The request that gives the Lease up, so that others can lead at once; nothing when this candidate does
+  // not lead. It does not lead afterwards.
   std::optional<ApiRequest> release(Time wall, Time monotonic);
 
  private:
@@ -59,11 +60,11 @@ class LeaderElection {
   std::optional<Json> lease_;  // as last seen; absent when there is none
   std::string record_;         // its spec, as text
   std::string holder_;
-  Time changed_at_;  // when its spec was first seen to be as it is
+  Time changed_at_;  // when its present spec was first seen
   Duration held_for_;
   Time renewed_at_;
   std::uint64_t epoch_ = 0;
-  std::optional<std::int64_t> transitions_seen_;  // the most of any claim that was seen
+  std::optional<std::int64_t> transitions_seen_;  // the largest of any claim that was seen
 };
 
 }  // namespace berth::client

@@ -1,6 +1,6 @@
 // Stops the writes of a process that does not hold its Lease any more.
 //
-// The renew deadline of the Lease is judged when a write leaves the process, not when it was wanted: a
+// The renew deadline of the Lease is checked when a write leaves the process, not when it was decided: a
 // process that slept through its deadline sends nothing when it wakes, whichever of its threads runs first.
 // Source: client-go's leader election (a leader that cannot renew in time ends); Lamport, leases need a
 // clock.
@@ -19,10 +19,10 @@ class LeaseFence final : public SendPermit {
   // `clock` outlives it. Refuses until it is opened.
   explicit LeaseFence(const Clock& clock) : clock_(clock) {}
 
-  // A renewal was accepted: grants until then, on the monotonic clock. Closes when the deadline before has
-  // passed: a term with a gap has ended.
+  // A renewal was accepted: grants until `deadline`, on the monotonic clock. Closes instead when the previous
+  // deadline has passed, because a term with a gap has ended.
   void open_until(Time deadline);
-  // For ever.
+  // Closes for ever.
   void close() { deadline_micros_.store(kClosed); }
   // Closes for ever when the deadline has passed.
   bool granted() const override;

@@ -68,8 +68,8 @@ class Indexer {
     return indexes_.size() - 1;
   }
 
-  // Returns what stood there before. An object that is not newer than the stored one of the same UID is
-  // ignored and returned itself.
+  // Returns the object that was stored before. An object that is not newer than the stored one of the same
+  // UID is ignored and returned itself.
   Ptr put(Ptr object) {
     const NamedKey key{object->meta.ns, object->meta.name};
     Ptr& slot = objects_[key];
@@ -178,11 +178,11 @@ class View {
                                                               std::string_view claim) const;
   std::vector<const api::BindRequest*> bind_requests_of_pod(std::string_view ns, std::string_view pod) const;
 
-  // Applies a new version; nothing when it is older than what is known.
+  // Applies a new version; returns nothing when it is older than the known one.
   std::optional<Delta> put(const api::ObjectKey& key, api::TypedObject object);
   // `deleted_at`: the version of the deletion; a newer object of that name stays.
   std::optional<Delta> erase(const api::ObjectKey& key, std::uint64_t deleted_at);
-  // The object that stands under `key`, whatever its kind.
+  // The object with this key, whatever its kind.
   std::optional<api::TypedObject> find(const api::ObjectKey& key) const;
   // Every key of one kind (of one resource for Kind::Other).
   std::vector<api::ObjectKey> keys(api::Kind kind, const api::ResourceRef& resource = {}) const;

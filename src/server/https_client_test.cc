@@ -427,7 +427,7 @@ TEST(HttpsClientScript, TheServersDateMovesTheClock) {
   EXPECT_TRUE(format_time(clock.now()).starts_with("1994-11-15T08:1")) << format_time(clock.now());
 }
 
-// A write without a body is sent on a connection of its own (client/http_fetch.h): a handshake for each.
+// A write without a body takes a fresh HTTP/1.1 connection (client/http_fetch.h), a handshake each.
 TEST(HttpsClientScript, ADeleteWithoutOptionsHasABody) {
   Heard bodies;
   ScriptedApi api({[&](const HttpRequest& request, HttpExchange& exchange) {

@@ -22,6 +22,7 @@ QUARANTINED = (
     ("CLI/*", ("cli",)),
     ("prometheus/*", ("base",)),
     ("curl/*", ("client",)),
+    ("nghttp2/*", ("client",)),
     ("yaml.h", ("api",)),
     ("sqlite3.h", ("store",)),
     ("openssl/*", ("client", "server")),
