@@ -61,9 +61,10 @@ bool awaits_request(const View& view, const api::Pod& pod, const std::string& de
 // would write that next.
 client::Write write_of(const api::ObjectKey& key, const api::PodGroup& group, const std::string& decision,
                        GangOutcome outcome, Time now) {
-  std::vector<api::Condition> conditions = {api::gang_condition(group, decision, outcome, now)};
+  std::vector<api::Condition> conditions;  // Kubernetes' own first: new ones are kept in this order
   if (outcome == GangOutcome::Committed && !api::condition_is_true(group.conditions, api::kGroupScheduled))
     conditions.push_back(api::group_condition(true, "Scheduled", "", now));
+  conditions.push_back(api::gang_condition(group, decision, outcome, now));
   return client::conditions_patch(key, group.meta, conditions);
 }
 

@@ -39,6 +39,7 @@ TRIES_MAX = 3
 # What Berth says in an event behind Kubernetes' own sentence.
 EXPLANATION = re.compile(r" pod (group )?[a-z0-9.-]+/[a-z0-9.-]+ waits: .*", re.DOTALL)
 TEXTS = ("message", "note")
+OWN_TYPES = "scheduling.berth.dev/"
 CLEAN_UP = ("clean up", "nodes are gone")
 
 
@@ -50,9 +51,18 @@ def without_explanation(value):
     return [without_explanation(item) for item in value] if isinstance(value, list) else value
 
 
+def without_own_conditions(body):
+    """Without conditions of Berth's own types, which stand behind Kubernetes'."""
+    status = body.get("status") if isinstance(body, dict) else None
+    if isinstance(status, dict) and isinstance(status.get("conditions"), list):
+        status["conditions"] = [condition for condition in status["conditions"]
+                                if not condition.get("type", "").startswith(OWN_TYPES)]
+
+
 def as_kubernetes_says_it(step, got):
-    """Without what Berth adds to a sentence; repeats dropped and events sorted, as the recorder does it."""
+    """Without what Berth adds; repeats dropped and events sorted, as the recorder does it."""
     got = without_explanation(got)
+    without_own_conditions(got["body"])
     for member in step.get("unique") or []:
         if isinstance(got["body"].get(member), list):
             seen = {json.dumps(item, sort_keys=True): item for item in got["body"][member]}
