@@ -46,7 +46,7 @@ Result<std::unique_ptr<health::NodeAgents>> start_agents(const Configuration& co
   std::string folder = config.nodes_directory;
   if (folder.empty() && !component.data_directory().empty()) folder = component.data_directory() + "/nodes";
   if (folder.empty() || nodes.empty()) return std::unique_ptr<health::NodeAgents>();
-  return health::NodeAgents::start(folder, std::move(nodes), feed, clock, health_timing(config));
+  return health::NodeAgents::start({folder, std::move(nodes), health_timing(config)}, feed, clock);
 }
 
 // Null in memory: there is no data directory.

@@ -23,6 +23,9 @@ struct DeviceName {
   friend auto operator<=>(const DeviceName&, const DeviceName&) = default;
 };
 
+// Whether a pod's status with this name passes the API server's validation.
+bool is_reportable(const DeviceName& name);
+
 struct DeviceHealth {
   Health health = Health::Unknown;
   std::string message;

@@ -48,20 +48,24 @@ class Inbox {
 }  // namespace
 
 struct NodeAgents::Loop {
-  Loop(std::unique_ptr<SocketWatcher> watcher, HealthFeed& feed, const Clock& clock, HealthTiming timing)
-      : feed(feed),
+  Loop(NodeAgentsOptions options, std::unique_ptr<SocketWatcher> watcher, HealthFeed& feed,
+       const Clock& clock)
+      : options(std::move(options)),
+        feed(feed),
         clock(clock),
-        timing(timing),
         watcher(std::move(watcher)),
         client(make_grpc_plugin_client()) {}
 
   void run();
   void sleep();
+  void restore(const std::string& node);
   NodePlugins& plugins_of(const std::string& node);
+  NodePlugins::Save save_to(const std::string& node);
+  std::string checkpoint_folder() const { return options.nodes_dir + "/.health"; }
 
+  const NodeAgentsOptions options;
   HealthFeed& feed;
   const Clock& clock;
-  const HealthTiming timing;
   std::shared_ptr<Inbox> inbox = std::make_shared<Inbox>();  // answers in flight keep it alive
   std::unique_ptr<SocketWatcher> watcher;
   std::unique_ptr<PluginClient> client;
@@ -78,8 +82,24 @@ NodePlugins& NodeAgents::Loop::plugins_of(const std::string& node) {
         [this, box = inbox, node](std::function<void(NodePlugins&, Time)> work) {
           box->push([this, node, work = std::move(work)] { work(*nodes.at(node), clock.monotonic()); });
         },
-        timing);
+        save_to(node), options.timing);
   return *plugins;
+}
+
+NodePlugins::Save NodeAgents::Loop::save_to(const std::string& node) {
+  const auto file = std::make_shared<CheckpointFile>(checkpoint_folder(), node);
+  return [this, node, file](const KeptDrivers& drivers) {
+    file->save({node, options.boot_id, clock.now(), clock.monotonic(), drivers});
+  };
+}
+
+// After a checkpoint that is refused nothing is known, and the statuses of the node's pods must say so.
+void NodeAgents::Loop::restore(const std::string& node) {
+  const CheckpointFile::Loaded loaded = CheckpointFile(checkpoint_folder(), node).load();
+  if (loaded.from == CheckpointFile::Loaded::From::Nothing) return;
+  const Time now = clock.monotonic();
+  plugins_of(node).restore(loaded.checkpoint.drivers,
+                           time_since(loaded.checkpoint, options.boot_id, clock.now(), now), now);
 }
 
 void NodeAgents::Loop::run() {
@@ -113,23 +133,25 @@ NodeAgents::NodeAgents(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {
 NodeAgents::~NodeAgents() {
   loop_->inbox->push([loop = loop_.get()] { loop->stopping = true; });
   loop_->thread.join();
+  for (const auto& [node, plugins] : loop_->nodes) plugins->flush(loop_->clock.monotonic());
   loop_->nodes.clear();
   loop_->client.reset();
 }
 
-Result<std::unique_ptr<NodeAgents>> NodeAgents::start(const std::string& nodes_dir,
-                                                      std::vector<std::string> nodes, HealthFeed& feed,
-                                                      const Clock& clock, HealthTiming timing) {
+Result<std::unique_ptr<NodeAgents>> NodeAgents::start(NodeAgentsOptions options, HealthFeed& feed,
+                                                      const Clock& clock) {
   std::size_t longest = 0;
-  for (const std::string& node : nodes) longest = std::max(longest, node.size());
-  const std::string sample = nodes_dir + "/" + std::string(longest, 'n') + "/plugins_registry/";
+  for (const std::string& node : options.nodes) longest = std::max(longest, node.size());
+  const std::string sample = options.nodes_dir + "/" + std::string(longest, 'n') + "/plugins_registry/";
   if (sample.size() + kSocketNameBytesMin > kSocketPathBytesMax)
     log(LogLevel::Warning,
         "the nodes' folder is too deep: paths of plugin sockets are longer than a unix socket's",
-        {{"folder", nodes_dir}});
-  auto watcher = TRY(SocketWatcher::open(nodes_dir, std::move(nodes)));
-  return std::unique_ptr<NodeAgents>(
-      new NodeAgents(std::make_unique<Loop>(std::move(watcher), feed, clock, timing)));
+        {{"folder", options.nodes_dir}});
+  auto watcher = TRY(SocketWatcher::open(options.nodes_dir, options.nodes));
+  TRY(make_folder(options.nodes_dir + "/.health"));
+  auto loop = std::make_unique<Loop>(std::move(options), std::move(watcher), feed, clock);
+  for (const std::string& node : loop->options.nodes) loop->restore(node);
+  return std::unique_ptr<NodeAgents>(new NodeAgents(std::move(loop)));
 }
 
 }  // namespace berth::health

@@ -3,7 +3,9 @@
 // Owner: one thread, on which `post` also delivers every response of the client. Reads no clock. The stream
 // of a driver's newest instance is read; that of the previous one is kept until the newer one's first message
 // or kHandOverMax. A plugin that sends too much or malformed data loses its stream and is contacted again
-// after a backoff; its reports age meanwhile. Source: kubelet pluginmanager and DRA manager, KEP-4680.
+// after a backoff; its reports age meanwhile. A device is in the checkpoint before it is shown; other changes
+// follow within kCheckpointPeriod, repeated reports within kHeartbeatCheckpointPeriod. Source: kubelet
+// pluginmanager and DRA manager, KEP-4680.
 #pragma once
 
 #include <functional>
@@ -22,15 +24,25 @@ inline constexpr std::size_t kPluginSocketsPerNodeMax = 64;
 inline constexpr Duration kRegisterBackoffBase = Duration::millis(200),
                           kRegisterBackoffMax = Duration::seconds(30);
 inline constexpr Duration kHandOverMax = Duration::seconds(60);
+inline constexpr Duration kCheckpointPeriod = Duration::seconds(1);
+inline constexpr Duration kHeartbeatCheckpointPeriod = Duration::seconds(5);
 inline constexpr int kMessagesPerSecondMax = 200;  // of one driver
 
 class NodePlugins {
  public:
   // Runs `work` on the owner's thread with the time of that moment; never after the owner's destruction.
   using Post = std::function<void(std::function<void(NodePlugins&, Time)> work)>;
+  // Writes the node's checkpoint, on the owner's thread.
+  using Save = std::function<void(const KeptDrivers&)>;
   // `client` and `feed` outlive it.
-  NodePlugins(std::string node, PluginClient& client, HealthFeed& feed, Post post, HealthTiming timing = {});
+  NodePlugins(std::string node, PluginClient& client, HealthFeed& feed, Post post, Save save,
+              HealthTiming timing = {});
   ~NodePlugins();
+
+  // Called first, if at all: shows what a checkpoint of `passed` ago still says (HealthCache::restore).
+  void restore(const KeptDrivers& kept, std::optional<Duration> passed, Time now);
+  // Writes what the checkpoint lacks.
+  void flush(Time now);
 
   // A socket with this path appeared; the previous one with the path is gone.
   void appeared(const std::string& path, Time now);
@@ -77,17 +89,23 @@ class NodePlugins {
   Listening* find(Driver& driver, std::uint64_t generation);
   void on_message(const std::string& name, std::uint64_t generation, Reports reports, Time now);
   void on_end(const std::string& name, std::uint64_t generation, const Error& error, Time now);
-  void show(HealthCache::Visible visible);
+  void show(HealthCache::Visible visible, Time now);
+  void save_by(Time due);
+  void save(Time now);
 
   std::string node_;
   PluginClient& client_;
   HealthFeed& feed_;
   Post post_;
+  Save save_;
   HealthTiming timing_;
   HealthCache cache_;
   std::map<std::string, Socket> sockets_;  // by path
   std::map<std::string, Driver> drivers_;
   std::uint64_t last_generation_ = 0;
+  Time saved_at_;
+  std::uint64_t saved_devices_ = 0;  // HealthCache::devices_added() then
+  std::optional<Time> save_due_;
 };
 
 }  // namespace berth::health

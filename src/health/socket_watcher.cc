@@ -19,15 +19,6 @@ Error failed(const std::string& path, const char* what) {
   return Error(ErrorCode::Internal, path, std::string(what) + ": " + std::strerror(errno));
 }
 
-// Creates parents too; only new folders become readable by their owner alone.
-Status make_folder(const std::string& path) {
-  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-    const std::string part = path.substr(0, end);
-    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return failed(part, "the folder cannot be made");
-    if (end == std::string::npos) return {};
-  }
-}
-
 std::vector<std::string> names_in(const std::string& path) {
   std::vector<std::string> names;
   DIR* folder = ::opendir(path.c_str());
@@ -39,6 +30,14 @@ std::vector<std::string> names_in(const std::string& path) {
 }
 
 }  // namespace
+
+Status make_folder(const std::string& path) {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return failed(part, "the folder cannot be made");
+    if (end == std::string::npos) return {};
+  }
+}
 
 Result<std::unique_ptr<SocketWatcher>> SocketWatcher::open(std::string root, std::vector<std::string> nodes) {
   std::unique_ptr<SocketWatcher> watcher(new SocketWatcher(std::move(root)));

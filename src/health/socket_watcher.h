@@ -27,6 +27,9 @@ struct SocketChange {
   std::string path;
 };
 
+// Creates the folder and its parents; new ones are readable by their owner alone.
+Status make_folder(const std::string& path);
+
 class SocketWatcher {
  public:
   // Refuses a folder that cannot be created or watched.
