@@ -41,6 +41,18 @@ DeviceHealth HealthSnapshot::of(std::string_view driver, const DeviceName& name)
                                                         : " has not reported the health of this device"))};
 }
 
+DeviceHealth HealthSnapshot::of_resource(std::string_view resource, std::string_view id) const {
+  const auto found = resources.find(resource);
+  if (found == resources.end())
+    return {Health::Unknown,
+            bounded_message("no device plugin of " + std::string(resource) + " is registered")};
+  const auto device = found->second.devices.find(id);
+  if (device != found->second.devices.end()) return device->second.health;
+  return {Health::Unknown, bounded_message("the device plugin of " + std::string(resource) +
+                                           (found->second.registered ? " does not list this device any more"
+                                                                     : " is not registered any more"))};
+}
+
 // Stale strictly after the timeout: a report exactly at the deadline keeps the device known.
 Time HealthCache::due_at(const TrackedDevice& entry) {
   const Duration span = entry.stale ? forget_after(entry.timeout) : entry.timeout;

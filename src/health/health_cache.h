@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "health/health.h"
+#include "health/plugin_devices.h"
 
 namespace berth::health {
 
@@ -62,9 +63,14 @@ struct DriverHealth {
 // What readers see of a node; immutable.
 struct HealthSnapshot {
   std::map<std::string, DriverHealth, std::less<>> drivers;
+  PluginResources resources;  // of device plugins
+  HeldByContainer held;
+  std::map<std::string, std::string> refused;  // by pod UID: why a container lacks devices of a plugin
 
   // Unknown, with a message that says why, for a device without a report.
   DeviceHealth of(std::string_view driver, const DeviceName& name) const;
+  // The same for a device of a device plugin.
+  DeviceHealth of_resource(std::string_view resource, std::string_view id) const;
 };
 
 // When a report becomes stale: `otherwise` for 0 and less, else clamped to the bounds.

@@ -43,7 +43,9 @@ struct Agents : ::testing::Test {
     ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
     root = pattern;
     feed.on_change([this](const std::string& node) {
-      const std::string now = shown(*feed.latest(node));
+      const auto snapshot = feed.latest(node);
+      if (!snapshot) return;  // the node is served from now on
+      const std::string now = shown(*snapshot);
       const std::lock_guard lock(mutex);
       if (history.empty() || history.back() != now) history.push_back(now);
     });
@@ -54,8 +56,8 @@ struct Agents : ::testing::Test {
     std::filesystem::remove_all(root);
   }
   void start(std::vector<std::string> nodes, std::string boot_id = "this-boot") {
-    auto started =
-        NodeAgents::start({root + "/nodes", std::move(nodes), {}, std::move(boot_id)}, feed, clock);
+    auto started = NodeAgents::start(
+        {root + "/nodes", std::move(nodes), {}, NodeRole::OwnsNodes, std::move(boot_id)}, feed, clock);
     ASSERT_TRUE(started.ok()) << started.error().text();
     agents = std::move(*started);
   }

@@ -1,9 +1,11 @@
 #include "health/node_checkpoint.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 
 #include "api/names.h"
+#include "base/base64.h"
 #include "base/fnv.h"
 #include "base/hex.h"
 #include "base/json.h"
@@ -22,6 +24,18 @@ Error refused(std::string sentence) {
   return Error(ErrorCode::Invalid, "checkpoint", std::move(sentence));
 }
 
+// Counts what is written, up to half the bound of the file: the other half is reserve for escapes.
+class Budget {
+ public:
+  bool take(const Json& item) {
+    bytes_ += to_string(item).size() + 1;
+    return bytes_ <= kCheckpointBytesMax / 2;
+  }
+
+ private:
+  std::size_t bytes_ = 0;
+};
+
 Json device_json(const KeptDevice& device) {
   return Json::object({{"pool", device.name.pool},
                        {"device", device.name.device},
@@ -31,19 +45,60 @@ Json device_json(const KeptDevice& device) {
                        {"ageMicros", device.age.micros()}});
 }
 
-Json drivers_json(const KeptDrivers& drivers) {
-  std::size_t bytes = 0;
+Json drivers_json(const KeptDrivers& drivers, Budget& budget) {
   Json all = Json::object();
   for (const auto& [name, driver] : drivers) {
     JsonArray devices;
     for (const KeptDevice& device : driver.devices) {
       Json item = device_json(device);
-      bytes += to_string(item).size() + 1;
-      if (bytes > kCheckpointBytesMax / 2) break;
+      if (!budget.take(item)) break;
       devices.push_back(std::move(item));
     }
     all[name] = Json::object({{"unsupported", driver.unsupported}, {"devices", std::move(devices)}});
   }
+  return all;
+}
+
+Json plugin_device_json(const std::string& id, const PluginDevice& device) {
+  JsonArray nodes;
+  for (const std::int64_t node : device.numa_nodes) nodes.push_back(node);
+  return Json::object({{"id", id},
+                       {"health", name_of(device.health.health)},
+                       {"message", device.health.message},
+                       {"numaNodes", std::move(nodes)}});
+}
+
+Json resources_json(const KeptResources& resources, Budget& budget) {
+  Json all = Json::object();
+  for (const auto& [name, resource] : resources) {
+    JsonArray devices;
+    for (const auto& [id, device] : resource.devices) {
+      Json item = plugin_device_json(id, device);
+      if (!budget.take(item)) break;
+      devices.push_back(std::move(item));
+    }
+    all[name] = Json::object({{"forgotten", resource.forgotten},
+                              {"unheardMicros", resource.unheard.micros()},
+                              {"devices", std::move(devices)}});
+  }
+  return all;
+}
+
+Json held_json(const HeldByContainer& held, Budget& budget) {
+  JsonArray all;
+  for (const auto& [container, resources] : held)
+    for (const auto& [resource, devices] : resources) {
+      JsonArray ids;
+      for (const std::string& id : devices.ids) ids.push_back(id);
+      Json item = Json::object({{"pod", container.pod_uid},
+                                {"container", container.container},
+                                {"resource", resource},
+                                {"reusable", devices.reusable},
+                                {"ids", std::move(ids)}});
+      item["answer"] = base64_encode(devices.answer);
+      if (!budget.take(item)) item["answer"] = "";
+      all.push_back(std::move(item));
+    }
   return all;
 }
 
@@ -84,6 +139,62 @@ Result<KeptDrivers> decode_drivers(const Json& all) {
   return drivers;
 }
 
+bool is_device_id(std::string_view id) {
+  return !id.empty() && id.size() <= kPluginDeviceIdBytesMax;
+}
+
+Result<KeptResource> decode_resource(const std::string& name, const Json& item) {
+  if (!registration_problem({"v1beta1", "x", name}).empty()) return refused("a resource's name is invalid");
+  const JsonArray& devices = item.items_at("devices");
+  if (devices.size() > kPluginDevicesMax) return refused("a resource has more devices than the bound");
+  KeptResource resource;
+  resource.forgotten = item.bool_at("forgotten");
+  resource.unheard = Duration::micros(item.int_at("unheardMicros", -1));
+  if (resource.unheard < Duration()) return refused("a resource's age is out of its bounds");
+  resource.unheard = std::min(resource.unheard, kHealthTimeoutMax);
+  for (const Json& one : devices) {
+    const std::optional<Health> health = health_named(one.string_at("health"));
+    if (!health) return refused("a device's health is not one of three");
+    if (!is_device_id(one.string_at("id"))) return refused("a device's id is invalid");
+    PluginDevice& device = resource.devices[std::string(one.string_at("id"))];
+    device.health = {*health, bounded_message(std::string(one.string_at("message")))};
+    for (const Json& node : one.items_at("numaNodes"))
+      if (node.is_int()) device.numa_nodes.push_back(node.as_int());
+  }
+  return resource;
+}
+
+Result<KeptResources> decode_resources(const Json& all) {
+  KeptResources resources;
+  if (all.is_null()) return resources;
+  if (!all.is_object() || all.as_object().size() > kPluginResourcesPerNodeMax)
+    return refused("resources are no map of resources");
+  for (const JsonMember& member : all.as_object())
+    resources[member.key] = TRY(decode_resource(member.key, member.value));
+  return resources;
+}
+
+Result<HeldByContainer> decode_held(const JsonArray& all) {
+  HeldByContainer held;
+  for (const Json& item : all) {
+    HeldDevices devices;
+    devices.reusable = item.bool_at("reusable");
+    for (const Json& id : item.items_at("ids")) {
+      if (!id.is_string() || !is_device_id(id.as_string())) return refused("a held device's id is invalid");
+      devices.ids.push_back(id.as_string());
+    }
+    const std::string resource(item.string_at("resource"));
+    const Result<std::string> answer = base64_decode(item.string_at("answer"));
+    if (!answer || answer->size() > kAllocateAnswerBytesMax) return refused("a plugin's answer is no base64");
+    if (!registration_problem({"v1beta1", "x", resource}).empty() || item.string_at("pod").empty())
+      return refused("what a container holds has no pod or no resource");
+    devices.answer = *answer;
+    held[{std::string(item.string_at("pod")), std::string(item.string_at("container"))}].insert_or_assign(
+        resource, std::move(devices));
+  }
+  return held;
+}
+
 // "berth-node-health 1 <16 hexadecimal digits> <bytes>"
 std::string header_of(std::string_view body) {
   return std::string(kFormat) + " " + std::to_string(kCheckpointVersion) + " " + hex_of(fnv1a(body)) + " " +
@@ -113,11 +224,16 @@ Result<std::string_view> body_of(std::string_view text) {
 }  // namespace
 
 std::string encode_checkpoint(const NodeCheckpoint& checkpoint) {
+  Budget budget;
+  Json held = held_json(checkpoint.held, budget);
+  Json resources = resources_json(checkpoint.resources, budget);
   const std::string body = to_string(Json::object({{"node", checkpoint.node},
                                                    {"bootID", checkpoint.boot_id},
                                                    {"wallMicros", checkpoint.wall.micros()},
                                                    {"monotonicMicros", checkpoint.monotonic.micros()},
-                                                   {"drivers", drivers_json(checkpoint.drivers)}}));
+                                                   {"drivers", drivers_json(checkpoint.drivers, budget)},
+                                                   {"resources", std::move(resources)},
+                                                   {"held", std::move(held)}}));
   return header_of(body) + "\n" + body;
 }
 
@@ -133,6 +249,8 @@ Result<NodeCheckpoint> decode_checkpoint(std::string_view text) {
   if (checkpoint.wall < Time::from_micros(0) || checkpoint.monotonic < Time::from_micros(0))
     return refused("its time is before 1970");
   checkpoint.drivers = TRY(decode_drivers(document->part("drivers")));
+  checkpoint.resources = TRY(decode_resources(document->part("resources")));
+  checkpoint.held = TRY(decode_held(document->items_at("held")));
   return checkpoint;
 }
 

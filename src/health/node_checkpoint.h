@@ -10,12 +10,12 @@
 #include <string_view>
 
 #include "base/clock.h"
-#include "health/health_cache.h"
+#include "health/device_plugins.h"
 
 namespace berth::health {
 
 inline constexpr int kCheckpointVersion = 1;
-// Devices beyond it are left out, so they are Unknown after a restart.
+// Devices beyond it are left out, so they are Unknown after a restart; what containers hold comes first.
 inline constexpr std::size_t kCheckpointBytesMax = 16 << 20;
 
 struct NodeCheckpoint {
@@ -24,6 +24,8 @@ struct NodeCheckpoint {
   Time wall;       // when it was made
   Time monotonic;  // the same; comparable within one boot
   KeptDrivers drivers;
+  KeptResources resources;
+  HeldByContainer held;
 };
 
 std::string encode_checkpoint(const NodeCheckpoint& checkpoint);

@@ -25,13 +25,12 @@ const KnownService kKnownServices[] = {
 
 }  // namespace
 
-NodePlugins::NodePlugins(std::string node, PluginClient& client, HealthFeed& feed, Post post, Save save,
+NodePlugins::NodePlugins(std::string node, PluginClient& client, Post post, Observer observer,
                          HealthTiming timing)
     : node_(std::move(node)),
       client_(client),
-      feed_(feed),
       post_(std::move(post)),
-      save_(std::move(save)),
+      observer_(std::move(observer)),
       timing_(timing),
       cache_(timing.timeout) {}
 NodePlugins::~NodePlugins() = default;
@@ -200,7 +199,7 @@ void NodePlugins::on_message(const std::string& name, std::uint64_t generation, 
     listening = &*driver.current;
   }
   show(cache_.update(name, reports, now), now);
-  if (saved_at_ != now) save_by(saved_at_ + kHeartbeatCheckpointPeriod);
+  observer_.heard(now);
   listening->stream->next();
 }
 
@@ -238,7 +237,6 @@ void NodePlugins::step(Time now) {
       if (*listening && due((*listening)->retry_at)) open(name, **listening);
   }
   show(cache_.expire(now), now);
-  if (due(save_due_)) save(now);
 }
 
 std::optional<Time> NodePlugins::next_wake() const {
@@ -246,7 +244,6 @@ std::optional<Time> NodePlugins::next_wake() const {
   const auto earlier = [&next](const std::optional<Time>& at) {
     if (at && (!next || *at < *next)) next = at;
   };
-  earlier(save_due_);
   for (const auto& [path, socket] : sockets_) earlier(socket.retry_at);
   for (const auto& [name, driver] : drivers_) {
     if (driver.successor) earlier(driver.hand_over_by);
@@ -256,35 +253,8 @@ std::optional<Time> NodePlugins::next_wake() const {
   return next;
 }
 
-void NodePlugins::restore(const KeptDrivers& kept, std::optional<Duration> passed, Time now) {
-  cache_.restore(kept, passed, now);
-  feed_.publish(node_, cache_.snapshot());
-}
-
-// A device is in the checkpoint before a pod's status shows it: after a crash the restarted agent knows of
-// it, and its last health does not stay in the status for ever.
 void NodePlugins::show(HealthCache::Visible visible, Time now) {
-  if (visible == HealthCache::Visible::Same) return;
-  if (saved_devices_ != cache_.devices_added())
-    save(now);
-  else
-    save_by(saved_at_.is_set() ? saved_at_ + kCheckpointPeriod : now);
-  feed_.publish(node_, cache_.snapshot());
-}
-
-void NodePlugins::save_by(Time due) {
-  if (!save_due_ || due < *save_due_) save_due_ = due;
-}
-
-void NodePlugins::save(Time now) {
-  save_(cache_.kept(now));
-  saved_at_ = now;
-  saved_devices_ = cache_.devices_added();
-  save_due_.reset();
-}
-
-void NodePlugins::flush(Time now) {
-  if (save_due_) save(now);
+  if (visible == HealthCache::Visible::Changed) observer_.changed(now);
 }
 
 }  // namespace berth::health

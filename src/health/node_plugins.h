@@ -3,9 +3,7 @@
 // Owner: one thread, on which `post` also delivers every response of the client. Reads no clock. The stream
 // of a driver's newest instance is read; that of the previous one is kept until the newer one's first message
 // or kHandOverMax. A plugin that sends too much or malformed data loses its stream and is contacted again
-// after a backoff; its reports age meanwhile. A device is in the checkpoint before it is shown; other changes
-// follow within kCheckpointPeriod, repeated reports within kHeartbeatCheckpointPeriod. Source: kubelet
-// pluginmanager and DRA manager, KEP-4680.
+// after a backoff; its reports age meanwhile. Source: kubelet pluginmanager and DRA manager, KEP-4680.
 #pragma once
 
 #include <functional>
@@ -15,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "health/health_feed.h"
+#include "health/health_cache.h"
 #include "health/plugin_client.h"
 
 namespace berth::health {
@@ -24,25 +22,26 @@ inline constexpr std::size_t kPluginSocketsPerNodeMax = 64;
 inline constexpr Duration kRegisterBackoffBase = Duration::millis(200),
                           kRegisterBackoffMax = Duration::seconds(30);
 inline constexpr Duration kHandOverMax = Duration::seconds(60);
-inline constexpr Duration kCheckpointPeriod = Duration::seconds(1);
-inline constexpr Duration kHeartbeatCheckpointPeriod = Duration::seconds(5);
 inline constexpr int kMessagesPerSecondMax = 200;  // of one driver
 
 class NodePlugins {
  public:
   // Runs `work` on the owner's thread with the time of that moment; never after the owner's destruction.
   using Post = std::function<void(std::function<void(NodePlugins&, Time)> work)>;
-  // Writes the node's checkpoint, on the owner's thread.
-  using Save = std::function<void(const KeptDrivers&)>;
-  // `client` and `feed` outlive it.
-  NodePlugins(std::string node, PluginClient& client, HealthFeed& feed, Post post, Save save,
-              HealthTiming timing = {});
+  // Called on the owner's thread.
+  struct Observer {
+    std::function<void(Time)> changed;  // readers see a difference
+    std::function<void(Time)> heard;    // a report came
+  };
+  // `client` outlives it.
+  NodePlugins(std::string node, PluginClient& client, Post post, Observer observer, HealthTiming timing = {});
   ~NodePlugins();
 
-  // Called first, if at all: shows what a checkpoint of `passed` ago still says (HealthCache::restore).
-  void restore(const KeptDrivers& kept, std::optional<Duration> passed, Time now);
-  // Writes what the checkpoint lacks.
-  void flush(Time now);
+  const HealthCache& cache() const { return cache_; }
+  // Called first, if at all (HealthCache::restore).
+  void restore(const KeptDrivers& kept, std::optional<Duration> passed, Time now) {
+    cache_.restore(kept, passed, now);
+  }
 
   // A socket with this path appeared; the previous one with the path is gone.
   void appeared(const std::string& path, Time now);
@@ -90,22 +89,16 @@ class NodePlugins {
   void on_message(const std::string& name, std::uint64_t generation, Reports reports, Time now);
   void on_end(const std::string& name, std::uint64_t generation, const Error& error, Time now);
   void show(HealthCache::Visible visible, Time now);
-  void save_by(Time due);
-  void save(Time now);
 
   std::string node_;
   PluginClient& client_;
-  HealthFeed& feed_;
   Post post_;
-  Save save_;
+  Observer observer_;
   HealthTiming timing_;
   HealthCache cache_;
   std::map<std::string, Socket> sockets_;  // by path
   std::map<std::string, Driver> drivers_;
   std::uint64_t last_generation_ = 0;
-  Time saved_at_;
-  std::uint64_t saved_devices_ = 0;  // HealthCache::devices_added() then
-  std::optional<Time> save_due_;
 };
 
 }  // namespace berth::health

@@ -93,13 +93,29 @@ class Cluster:
         return self.program("health-driver", "--registry", f"{self.nodes}/{node}/plugins_registry",
                             "--pool", node, "--timeout-seconds", str(timeout), *named)
 
-    def pod(self, name, node, claims=(), requests=None, **spec):
+    def plugin(self, node, resource, *devices):
+        named = [word for device in devices for word in ("--device", device)]
+        return self.program("device-plugin", "--folder", f"{self.nodes}/{node}/device-plugins", "--resource",
+                            resource, *named)
+
+    def amounts(self, node, capacity, allocatable, resource="example.com/gpu"):
+        def told():
+            status = self.call("GET", "/api/v1/nodes/" + node)["status"]
+            return (status["capacity"].get(resource), status["allocatable"].get(resource))
+
+        try:
+            eventually("amounts", lambda: told() == (capacity, allocatable), 40)
+        except Failure:
+            raise Failure(f"{node} has {told()}, not {(capacity, allocatable)}") from None
+
+    def pod(self, name, node, claims=(), requests=None, annotations=None, **spec):
         """A pod on `node`; each claim is a template's name."""
         container = {"name": "work", "image": "i",
                      "resources": {"requests": requests or {"cpu": "1"}, "limits": requests or {},
                                    "claims": [{"name": claim} for claim in claims]}}
         answer = self.call("POST", PODS, {
-            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "annotations": annotations or {}},
             "spec": {"nodeSelector": {"kubernetes.io/hostname": node}, "containers": [container],
                      "resourceClaims": [{"name": claim, "resourceClaimTemplateName": claim}
                                         for claim in claims], **spec}})
@@ -117,7 +133,7 @@ class Cluster:
 
     def shows(self, name, wanted, **where):
         try:
-            eventually("health", lambda: self.health(name, **where) == wanted, 30)
+            eventually("health", lambda: self.health(name, **where) == wanted, 45)
         except Failure:
             raise Failure(f"{name} shows {self.health(name, **where)}, not {wanted}") from None
 
@@ -180,6 +196,84 @@ def a_restart_writes_no_status_when_nothing_changed(berth):
         cluster.driver("node-1", "another-gpu")
         time.sleep(2)
         assert count_versions(cluster, "train") == version, cluster.call("GET", PODS + "/train")
+
+
+@case
+def a_device_plugin_from_registration_to_the_status_of_a_pod(berth):
+    with Cluster(berth, "--health-timeout", "2s") as cluster:
+        plugin = cluster.plugin("node-1", "example.com/gpu", "gpu-1", "gpu-2", "gpu-3")
+        cluster.amounts("node-1", "3", "3")
+        cluster.pod("train", "node-1", requests={"example.com/gpu": "2"})
+        cluster.shows("train", {"example.com/gpu": {"gpu-1": "Healthy", "gpu-2": "Healthy"}})
+        tell(plugin, "gpu-2 Unhealthy")
+        cluster.shows("train", {"example.com/gpu": {"gpu-1": "Healthy", "gpu-2": "Unhealthy"}})
+        cluster.amounts("node-1", "3", "2")
+        plugin.kill()
+        cluster.shows("train", {"example.com/gpu": {"gpu-1": "Unknown", "gpu-2": "Unknown"}})
+        cluster.amounts("node-1", "3", "0")
+        cluster.plugin("node-1", "example.com/gpu", "gpu-1", "gpu-2", "gpu-3")
+        cluster.shows("train", {"example.com/gpu": {"gpu-1": "Healthy", "gpu-2": "Healthy"}})
+        # The third device alone is free; when the first pod goes, two more are.
+        cluster.pod("second", "node-1", requests={"example.com/gpu": "1"})
+        cluster.shows("second", {"example.com/gpu": {"gpu-3": "Healthy"}})
+        cluster.call("DELETE", PODS + "/train?gracePeriodSeconds=0")
+        cluster.pod("third", "node-1", requests={"example.com/gpu": "2"})
+        cluster.shows("third", {"example.com/gpu": {"gpu-1": "Healthy", "gpu-2": "Healthy"}})
+
+
+@case
+def devices_stay_with_their_pods_when_the_agent_is_killed(berth):
+    with Cluster(berth) as cluster:
+        cluster.plugin("node-1", "example.com/gpu", "gpu-1", "gpu-2")
+        cluster.amounts("node-1", "2", "2")
+        cluster.pod("first", "node-1", requests={"example.com/gpu": "1"})
+        cluster.shows("first", {"example.com/gpu": {"gpu-1": "Healthy"}})
+        cluster.pod("second", "node-1", requests={"example.com/gpu": "1"})
+        cluster.shows("second", {"example.com/gpu": {"gpu-2": "Healthy"}})
+        cluster.call("DELETE", PODS + "/first?gracePeriodSeconds=0")
+        cluster.kill()
+        cluster.start()  # the plugin program sees the new socket and registers again
+        cluster.amounts("node-1", "2", "2")
+        cluster.shows("second", {"example.com/gpu": {"gpu-2": "Healthy"}})
+        cluster.pod("third", "node-1", requests={"example.com/gpu": "1"})
+        cluster.shows("third", {"example.com/gpu": {"gpu-1": "Healthy"}})
+
+
+@case
+def nodes_that_come_later_have_plugins_too(berth):
+    with Cluster(berth) as cluster:
+        node = {"apiVersion": "v1", "kind": "Node",
+                "metadata": {"name": "late", "labels": {"berth.dev/simulated": "true",
+                                                        "kubernetes.io/hostname": "late"}}}
+        for plugged in ("late-1", "late-2"):
+            assert cluster.call("POST", "/api/v1/nodes", node)["kind"] == "Node"
+            socket = pathlib.Path(cluster.nodes, "late/device-plugins/kubelet.sock")
+            eventually("the sockets of the new node", socket.exists)
+            plugin = cluster.plugin("late", "example.com/gpu", plugged)
+            cluster.amounts("late", "1", "1")
+            cluster.pod("p", "late", requests={"example.com/gpu": "1"})
+            cluster.shows("p", {"example.com/gpu": {plugged: "Healthy"}})
+            cluster.call("DELETE", PODS + "/p?gracePeriodSeconds=0")
+            cluster.call("DELETE", "/api/v1/nodes/late")
+            eventually("the sockets are gone", lambda: not socket.exists())
+            plugin.kill()
+
+
+@case
+def a_pod_that_ended_keeps_what_it_ended_with(berth):
+    with Cluster(berth) as cluster:
+        plugin = cluster.plugin("node-1", "example.com/gpu", "gpu-1")
+        cluster.amounts("node-1", "1", "1")
+        cluster.pod("short", "node-1", requests={"example.com/gpu": "1"},
+                    annotations={"berth.dev/run-time": "3s"})
+        cluster.shows("short", {"example.com/gpu": {"gpu-1": "Healthy"}})
+        tell(plugin, "gpu-1 Unhealthy")
+        cluster.shows("short", {"example.com/gpu": {"gpu-1": "Unhealthy"}})
+        eventually("it ends", lambda: cluster.call("GET", PODS + "/short")["status"]["phase"] == "Succeeded")
+        tell(plugin, "gpu-1 Healthy")
+        cluster.amounts("node-1", "1", "1")
+        time.sleep(1.5)
+        cluster.shows("short", {"example.com/gpu": {"gpu-1": "Unhealthy"}})
 
 
 def main():
