@@ -17,6 +17,11 @@
 
 namespace berth::health {
 
+// Whether a kubelet has the nodes' device plugins. Where none does, the agents play it: they register device
+// plugins, allocate their devices to the pods of the feed, and serve pod resources; nodes come and go with
+// the feed.
+enum class NodeRole { BesideKubelet, OwnsNodes };
+
 class HealthFeed {
  public:
   using Snapshot = std::shared_ptr<const HealthSnapshot>;

@@ -62,7 +62,8 @@ void note_refusal(Effects& effects, PodMemory& memory, const api::ObjectKey& key
 
 class HealthReporter final : public client::Reconciler {
  public:
-  HealthReporter(HealthFeed& feed, PodLevelHealth pod_level) : feed_(feed), pod_level_(pod_level) {}
+  HealthReporter(HealthFeed& feed, PodLevelHealth pod_level, NodeRole role)
+      : feed_(feed), pod_level_(pod_level), role_(role) {}
 
   std::string_view name() const override { return kReporterName; }
   std::vector<client::Interest> interests() const override;
@@ -87,6 +88,7 @@ class HealthReporter final : public client::Reconciler {
 
   HealthFeed& feed_;
   PodLevelHealth pod_level_;
+  NodeRole role_;
   std::map<client::NamedKey, PodMemory> memories_;  // of pods with a write; dropped with the pod
 };
 
@@ -112,7 +114,10 @@ std::vector<client::Interest> HealthReporter::interests() const {
          {client::object_of<api::Node>(delta.before), client::object_of<api::Node>(delta.after)})
       if (node && api::is_simulated(*node)) return keys.push_back(delta.key);
   };
-  return {{Kind::Pod, {}, pod_keys}, {Kind::ResourceClaim, {}, claim_keys}, {Kind::Node, {}, node_keys}};
+  std::vector<client::Interest> interests = {{Kind::Pod, {}, pod_keys},
+                                             {Kind::ResourceClaim, {}, claim_keys}};
+  if (role_ == NodeRole::OwnsNodes) interests.push_back({Kind::Node, {}, node_keys});
+  return interests;
 }
 
 void HealthReporter::signalled(const View& view, const api::ObjectKey& about,
@@ -270,8 +275,9 @@ void HealthReporter::note_transitions(Effects& effects, PodMemory& memory, const
 
 }  // namespace
 
-std::unique_ptr<client::Reconciler> make_health_reporter(HealthFeed& feed, PodLevelHealth pod_level) {
-  return std::make_unique<HealthReporter>(feed, pod_level);
+std::unique_ptr<client::Reconciler> make_health_reporter(HealthFeed& feed, PodLevelHealth pod_level,
+                                                         NodeRole role) {
+  return std::make_unique<HealthReporter>(feed, pod_level, role);
 }
 
 }  // namespace berth::health

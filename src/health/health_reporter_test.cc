@@ -30,7 +30,7 @@ struct Bench {
   int version = 1;
 
   explicit Bench(PodLevelHealth pod_level = PodLevelHealth::Omit)
-      : reporter(make_health_reporter(feed, pod_level)) {
+      : reporter(make_health_reporter(feed, pod_level, NodeRole::OwnsNodes)) {
     put(view, Kind::ResourceClaim,
         R"({"metadata":{"namespace":"d","name":"p-gpus","uid":"c1","resourceVersion":"5"},)"
         R"("status":{"allocation":)"
@@ -196,7 +196,8 @@ TEST(HealthReporter, EntriesOfDevicePluginsStay) {
 }
 
 constexpr const char* kPluginPod =
-    R"({"metadata":{"namespace":"d","name":"p","uid":"u1","resourceVersion":"9"},"spec":{"nodeName":"node-1",)"
+    R"({"metadata":{"namespace":"d","name":"p","uid":"u1","resourceVersion":"9"},)"
+    R"("spec":{"nodeName":"node-1",)"
     R"("initContainers":[{"name":"i","resources":{"requests":{"example.com/gpu":"1"}}}],)"
     R"("containers":[{"name":"a","resources":{"requests":{"example.com/gpu":"2"}}}],)"
     R"("ephemeralContainers":[{"name":"e"}]},"status":{"phase":"Running",)"
@@ -222,17 +223,16 @@ TEST(HealthReporter, DevicesOfDevicePluginsAreEntriesOfTheirResource) {
   bench.feed.serve("node-1");
   bench.feed.publish("node-1", std::make_shared<const HealthSnapshot>(plugin_snapshot()));
   const client::Effects effects = bench.run();
-  EXPECT_EQ(
-      body(effects),
-      R"({"status":{"containerStatuses":[{"name":"a","allocatedResourcesStatus":)"
+  EXPECT_EQ(body(effects),
+            R"({"status":{"containerStatuses":[{"name":"a","allocatedResourcesStatus":)"
             R"([{"name":"example.com/gpu",)"
-      R"("resources":[{"resourceID":"gpu-1","health":"Healthy"},)"
+            R"("resources":[{"resourceID":"gpu-1","health":"Healthy"},)"
             R"({"resourceID":"gpu-2","health":"Unhealthy"},)"
-      R"({"resourceID":"gpu-gone","health":"Unknown",)"
-      R"("message":"the device plugin of example.com/gpu does not list this device any more"}]}]}],)"
-      R"("initContainerStatuses":[{"name":"i","state":{"terminated":{}},"allocatedResourcesStatus":)"
-      R"([{"name":"example.com/gpu","resources":[{"resourceID":"gpu-1","health":"Healthy"}]}]}]},)"
-      R"("metadata":{"uid":"u1","resourceVersion":"9"}})")
+            R"({"resourceID":"gpu-gone","health":"Unknown",)"
+            R"("message":"the device plugin of example.com/gpu does not list this device any more"}]}]}],)"
+            R"("initContainerStatuses":[{"name":"i","state":{"terminated":{}},"allocatedResourcesStatus":)"
+            R"([{"name":"example.com/gpu","resources":[{"resourceID":"gpu-1","health":"Healthy"}]}]}]},)"
+            R"("metadata":{"uid":"u1","resourceVersion":"9"}})")
       << "an old entry of a node that is ours goes; ephemeral containers have none";
   ASSERT_EQ(effects.events.size(), 1u);
   EXPECT_EQ(effects.events[0].message, "container a, example.com/gpu: device gpu-2 is unhealthy");

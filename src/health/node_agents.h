@@ -17,11 +17,6 @@ namespace berth::health {
 // Nodes whose kubelet sockets are served; the plugins of others find none.
 inline constexpr std::size_t kKubeletSocketsMax = 128;
 
-// Whether a kubelet has the nodes' device plugins. Where none does, the agents play it: they register device
-// plugins, allocate their devices to the pods of the feed, and serve pod resources; nodes come and go with
-// the feed.
-enum class NodeRole { BesideKubelet, OwnsNodes };
-
 struct NodeAgentsOptions {
   std::string nodes_dir;
   std::vector<std::string> nodes;

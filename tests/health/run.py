@@ -21,6 +21,7 @@ from suite import Failure, eventually
 PODS = "/api/v1/namespaces/default/pods"
 START_SECONDS_MAX = 30
 MERGE = "application/merge-patch+json"
+POLICIES = "/apis/scheduling.berth.dev/v1alpha1/devicehealthpolicies"
 CASES = []
 
 
@@ -142,6 +143,11 @@ class Cluster:
         self.call("POST", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates", {
             "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": name},
             "spec": {"spec": {"devices": {"requests": [request]}}}})
+
+
+def policy(name, **spec):
+    return {"apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "DeviceHealthPolicy",
+            "metadata": {"name": name}, "spec": {"driver": "gpu.example.com", **spec}}
 
 
 def tell(program, line):
@@ -274,6 +280,73 @@ def a_pod_that_ended_keeps_what_it_ended_with(berth):
         cluster.amounts("node-1", "1", "1")
         time.sleep(1.5)
         cluster.shows("short", {"example.com/gpu": {"gpu-1": "Unhealthy"}})
+
+
+def go_plugin():
+    """The plugin that is written against k8s.io/kubelet."""
+    if not shutil.which("go"):
+        raise suite.Skip("there is no Go to build it")
+    program = pathlib.Path.home() / ".cache/berth/go-plugin"
+    built = subprocess.run(["go", "build", "-mod=readonly", "-o", program, "."], capture_output=True,
+                           text=True, cwd=suite.ROOT / "tests/health/plugin")
+    if built.returncode:
+        raise suite.Skip("it does not build: " + built.stderr[-300:])
+    return program
+
+
+@case
+def a_plugin_of_kubernetes_own_module(berth):
+    program = go_plugin()
+    with Cluster(berth) as cluster:
+        plugin = cluster.program(program, f"{cluster.nodes}/node-1/device-plugins", "example.com/gpu",
+                                 "gpu-1", "gpu-2", "gpu-3")
+        cluster.amounts("node-1", "3", "3")
+        cluster.pod("train", "node-1", requests={"example.com/gpu": "2"})
+        cluster.shows("train", {"example.com/gpu": {"gpu-1": "Healthy", "gpu-2": "Healthy"}})
+        assert plugin.stdout.readline() == "allocate gpu-1,gpu-2\n"
+        tell(plugin, "pods")
+        assert plugin.stdout.readline() == "pods default/train/work:example.com/gpu=gpu-1,gpu-2@1\n"
+        tell(plugin, "gpu-1 Unhealthy")
+        cluster.shows("train", {"example.com/gpu": {"gpu-1": "Unhealthy", "gpu-2": "Healthy"}})
+        cluster.amounts("node-1", "3", "2")
+
+
+@case
+def a_policy_taints_evicts_and_lifts(berth):
+    with Cluster(berth) as cluster:
+        cluster.template()
+        wrong = cluster.call("POST", POLICIES, policy("wrong", effect="NoExecute"))
+        assert wrong["message"].endswith(
+            "is invalid: spec.budgets.cluster: Required value: effect NoExecute needs a bound"), wrong
+        made = cluster.call("POST", POLICIES, policy("sick", messagePattern="xid *", effect="NoSchedule",
+                                                     holdFor="1s", recoverAfter="2s"))
+        assert made["kind"] == "DeviceHealthPolicy", made
+        cluster.pod("train", "node-1", ["one-gpu"])
+        gpu = device_of(cluster, "train")
+        driver = cluster.driver("node-1", gpu)
+        tell(driver, f"{gpu} Unhealthy xid 79")
+        cluster.shows("train", {"claim:one-gpu": {gpu: "Unhealthy"}})
+        rules = "/apis/resource.k8s.io/v1/devicetaintrules"
+        rule = eventually("a rule", lambda: cluster.call("GET", rules)["items"])[0]
+        assert rule["spec"]["deviceSelector"] == {"driver": "gpu.example.com", "pool": "node-1",
+                                                  "device": gpu}, rule
+        cause = rule["metadata"]["annotations"]["berth.dev/cause"]
+        assert cause == "DeviceHealthPolicy sick: Unhealthy: xid 79", cause
+        told = subprocess.run([berth, "explain", "pod", "train", "--kubeconfig", cluster.kubeconfig],
+                              capture_output=True, text=True).stdout
+        told = " ".join(told.split())  # lines are wrapped
+        assert f"{gpu} is Unhealthy: xid 79" in told and "by DeviceTaintRule device-health-" in told, told
+        harsher = {"spec": {"effect": "NoExecute", "budgets": {"cluster": 1}}}
+        cluster.call("PATCH", POLICIES + "/sick", harsher, MERGE)
+        eventually("the pod goes", lambda: cluster.call("GET", PODS + "/train").get("reason") == "NotFound")
+        cluster.pod("again", "node-1", ["one-gpu"])
+        assert device_of(cluster, "again") != gpu
+        tell(driver, f"{gpu} Healthy")
+        eventually("the taint is lifted", lambda: not cluster.call("GET", rules)["items"])
+        tell(driver, f"{gpu} Unhealthy xid 80")
+        eventually("a rule", lambda: cluster.call("GET", rules)["items"])
+        cluster.call("DELETE", POLICIES + "/sick")
+        eventually("the rules of a policy go with it", lambda: not cluster.call("GET", rules)["items"])
 
 
 def main():
