@@ -336,6 +336,9 @@ def a_policy_taints_evicts_and_lifts(berth):
                               capture_output=True, text=True).stdout
         told = " ".join(told.split())  # lines are wrapped
         assert f"{gpu} is Unhealthy: xid 79" in told and "by DeviceTaintRule device-health-" in told, told
+        events = cluster.call("GET", "/api/v1/events?fieldSelector=involvedObject.kind%3DDeviceHealthPolicy")
+        tainted = f"device gpu.example.com/node-1/{gpu} is tainted NoSchedule"
+        assert tainted in [event["message"] for event in events["items"]], events
         harsher = {"spec": {"effect": "NoExecute", "budgets": {"cluster": 1}}}
         cluster.call("PATCH", POLICIES + "/sick", harsher, MERGE)
         eventually("the pod goes", lambda: cluster.call("GET", PODS + "/train").get("reason") == "NotFound")
