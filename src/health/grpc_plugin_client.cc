@@ -11,6 +11,7 @@
 #include "device_plugin_v1beta1.grpc.pb.h"
 #include "dra_health_v1.pb.h"
 #include "health/plugin_client.h"
+#include "health/plugin_devices.h"
 #include "node_health.pb.h"
 #include "registration.grpc.pb.h"
 
