@@ -44,6 +44,12 @@ constexpr TypeName kMapping = {"", "v1", "ContainerExtendedResourceRequest"};
 constexpr TypeName kStatus = own("BindRequestStatus");
 constexpr TypeName kClaimStep = own("ClaimProgress");
 
+constexpr TypeName kPolicy = own("DeviceHealthPolicy");
+constexpr TypeName kPolicyList = own("DeviceHealthPolicyList");
+constexpr TypeName kPolicySpec = own("DeviceHealthPolicySpec");
+constexpr TypeName kBudgets = own("DeviceHealthBudgets");
+constexpr TypeName kPolicyStatus = own("DeviceHealthPolicyStatus");
+
 constexpr FieldInfo text(std::string_view json, unsigned flags = kOmitEmpty | kOptional) {
   return field(json, "string", ValueKind::String, Shape::One, flags);
 }
@@ -171,6 +177,32 @@ constexpr OverlayRow kRows[] = {
     {kClaimStep, 0, flag("finalizerAdded"), kNoMessage},
     {kClaimStep, 0, flag("allocated"), kNoMessage},
     {kClaimStep, 0, flag("reserved"), kNoMessage},
+
+    {kPolicy, kTopLevel | kHasClient | kClusterScoped, text("kind"), kNoMessage},
+    {kPolicy, 0, text("apiVersion"), kNoMessage},
+    {kPolicy, 0, part("metadata", "v1.ObjectMeta"), kMeta},
+    {kPolicy, 0, part("spec", "v1alpha1.DeviceHealthPolicySpec"), kPolicySpec},
+    {kPolicy, 0, part("status", "v1alpha1.DeviceHealthPolicyStatus", kOmitEmpty | kOmitZero), kPolicyStatus},
+    {kPolicyList, kTopLevel, text("kind"), kNoMessage},
+    {kPolicyList, 0, text("apiVersion"), kNoMessage},
+    {kPolicyList, 0, part("metadata", "v1.ListMeta"), kListMeta},
+    {kPolicyList, 0, parts("items", "[]v1alpha1.DeviceHealthPolicy", "", "", 0), kPolicy},
+    {kPolicySpec, 0, text("driver", 0), kNoMessage},
+    {kPolicySpec, 0, text("health"), kNoMessage},
+    {kPolicySpec, 0, text("messagePattern"), kNoMessage},
+    {kPolicySpec, 0, text("holdFor"), kNoMessage},
+    {kPolicySpec, 0, text("recoverAfter"), kNoMessage},
+    {kPolicySpec, 0, text("effect", 0), kNoMessage},
+    {kPolicySpec, 0, flag("evictUnknown"), kNoMessage},
+    {kPolicySpec, 0, part("budgets", "v1alpha1.DeviceHealthBudgets", kPointer | kOmitEmpty | kOptional),
+     kBudgets},
+    {kBudgets, 0, number("node", kPointer | kOmitEmpty | kOptional), kNoMessage},
+    {kBudgets, 0, number("rack", kPointer | kOmitEmpty | kOptional), kNoMessage},
+    {kBudgets, 0, number("cluster", kPointer | kOmitEmpty | kOptional), kNoMessage},
+    {kBudgets, 0, text("rackLabel"), kNoMessage},
+    {kPolicyStatus, 0, number("matchingDevices"), kNoMessage},
+    {kPolicyStatus, 0, number("taintedDevices"), kNoMessage},
+    {kPolicyStatus, 0, number("devicesOverBudget"), kNoMessage},
 };
 
 }  // namespace

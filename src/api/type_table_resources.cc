@@ -152,6 +152,8 @@ constexpr ResourceInfo kResources[] = {
 
     {"scheduling.berth.dev", "v1alpha1", "bindrequests", "bindrequest", "BindRequest", kNamespaced, "br", "",
      "status", kAll},
+    {"scheduling.berth.dev", "v1alpha1", "devicehealthpolicies", "devicehealthpolicy", "DeviceHealthPolicy",
+     kCluster, "dhp", "", "status", kAll},
     {kScheduling, "v1", "priorityclasses", "priorityclass", "PriorityClass", kCluster, "pc", "", "", kAll},
     {kScheduling, "v1beta1", "podgroups", "podgroup", "PodGroup", kNamespaced, "", "", "status", kAll},
     {kScheduling, "v1beta1", "workloads", "workload", "Workload", kNamespaced, "", "", "", kAll},

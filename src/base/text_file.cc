@@ -1,6 +1,7 @@
 #include "base/text_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -20,7 +21,48 @@ std::string size_text(std::size_t bytes) {
   return bytes % kMiB == 0 ? std::to_string(bytes / kMiB) + " MiB" : std::to_string(bytes) + " bytes";
 }
 
+Error unwritable(const std::string& path) {
+  return Error(ErrorCode::Unavailable, path, std::string("cannot be written: ") + std::strerror(errno));
+}
+
+bool write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t size = ::write(file, text.data(), text.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(size));
+  }
+  return true;
+}
+
+// The entry of a renamed file is durable once its folder is.
+bool sync_folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool synced = ::fsync(descriptor) == 0;
+  ::close(descriptor);
+  return synced;
+}
+
 }  // namespace
+
+Status replace_text_file(const std::string& path, std::string_view text) {
+  constexpr mode_t kOwnerOnly = S_IRUSR | S_IWUSR;
+  const std::string draft = path + ".new";
+  const int file = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOwnerOnly);
+  if (file < 0) return unwritable(draft);
+  const bool whole = ::fchmod(file, kOwnerOnly) == 0 && write_all(file, text) && ::fsync(file) == 0;
+  if (!whole) {
+    const Error error = unwritable(draft);
+    ::close(file);
+    return error;
+  }
+  ::close(file);
+  if (::rename(draft.c_str(), path.c_str()) != 0 || !sync_folder_of(path)) return unwritable(path);
+  return {};
+}
 
 Result<std::string> read_text(int descriptor, const std::string& name, std::size_t bytes_max) {
   std::string text;

@@ -1,8 +1,9 @@
-// Whole text files that a person or another program wrote.
+// Whole text files.
 #pragma once
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -13,5 +14,9 @@ namespace berth {
 Result<std::string> read_text_file(const std::string& path, std::size_t bytes_max);
 // The same from an open descriptor to its end; `name` is the error's path. The descriptor stays open.
 Result<std::string> read_text(int descriptor, const std::string& name, std::size_t bytes_max);
+
+// Replaces the whole file durably, or leaves it as it was: writes and syncs "<path>.new", renames it, syncs
+// the folder. The file is readable by its owner alone. Unavailable with the operating system's message.
+Status replace_text_file(const std::string& path, std::string_view text);
 
 }  // namespace berth

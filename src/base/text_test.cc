@@ -75,5 +75,17 @@ TEST(TextFile, IsReadUpToItsBoundAndNoFurther) {
   EXPECT_EQ(read_text_file(testing::TempDir(), 5).error().code(), ErrorCode::Unavailable) << "a folder";
 }
 
+TEST(TextFile, IsReplacedAsAWholeAndADraftThatWasLeftIsInNobodysWay) {
+  const std::string path = testing::TempDir() + "/replaced-file";
+  std::ofstream(path + ".new") << "a draft of a process that was killed before its rename, and longer";
+  ASSERT_TRUE(replace_text_file(path, "one").ok());
+  EXPECT_EQ(read_text_file(path, 100).value(), "one");
+  ASSERT_TRUE(replace_text_file(path, "").ok());
+  EXPECT_EQ(read_text_file(path, 100).value(), "");
+  EXPECT_EQ(read_text_file(path + ".new", 100).error().code(), ErrorCode::NotFound);
+  EXPECT_EQ(replace_text_file(path + "/in-a-file", "x").error().code(), ErrorCode::Unavailable);
+  EXPECT_EQ(read_text_file(path, 100).value(), "");
+}
+
 }  // namespace
 }  // namespace berth

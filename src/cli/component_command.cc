@@ -90,7 +90,7 @@ Result<std::unique_ptr<health::NodeAgents>> start_agent(Component component, con
   const std::string folder =
       config.nodes_directory.empty() ? state_directory() + "/nodes" : config.nodes_directory;
   if (!config.kubelet_directory.empty()) TRY(link_to_kubelet(folder, config));
-  return health::NodeAgents::start(folder, {config.node}, feed, clock, health_timing(config));
+  return health::NodeAgents::start({folder, {config.node}, health_timing(config)}, feed, clock);
 }
 
 // Steps the election until the leader is known, for a short while: a process that leads from the start need

@@ -45,8 +45,9 @@ Result<std::unique_ptr<health::NodeAgents>> start_agents(const Configuration& co
                                                          health::HealthFeed& feed, const Clock& clock) {
   std::string folder = config.nodes_directory;
   if (folder.empty() && !component.data_directory().empty()) folder = component.data_directory() + "/nodes";
-  if (folder.empty() || nodes.empty()) return std::unique_ptr<health::NodeAgents>();
-  return health::NodeAgents::start(folder, std::move(nodes), feed, clock, health_timing(config));
+  if (folder.empty()) return std::unique_ptr<health::NodeAgents>();
+  return health::NodeAgents::start(
+      {folder, std::move(nodes), health_timing(config), health::NodeRole::OwnsNodes}, feed, clock);
 }
 
 // Null in memory: there is no data directory.

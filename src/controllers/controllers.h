@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "api/types/simulated_node.h"
 #include "client/decider.h"
 
 namespace berth::controllers {
@@ -21,7 +22,7 @@ using client::Effects;
 using client::View;
 using Keys = std::vector<api::ObjectKey>;
 
-inline constexpr std::string_view kSimulatedLabel = "berth.dev/simulated";
+using api::kSimulatedLabel;
 inline constexpr std::string_view kRunTimeAnnotation = "berth.dev/run-time";
 inline constexpr std::string_view kFabricReadyAfterAnnotation = "berth.dev/fabric-ready-after";
 inline constexpr std::string_view kFabricFailAfterAnnotation = "berth.dev/fabric-fail-after";

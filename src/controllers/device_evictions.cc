@@ -38,6 +38,21 @@ void add(std::optional<DeviceEviction>& eviction, Time when, const std::string& 
   if (!rule.empty()) eviction->rules.insert(rule);
 }
 
+void add_evictions(std::optional<DeviceEviction>& eviction, const client::View& view, const api::Pod& pod,
+                   const TaintRuleList& rules) {
+  for (const api::ResourceClaim* claim : claims_held(view, pod))
+    for (const api::DeviceResult& result : claim->allocation->results) {
+      if (const api::Device* device = published(view, result))
+        for (const api::Taint& taint : device->taints)
+          if (taint.effect == api::kNoExecute)
+            if (const auto when = end_of(taint, result.tolerations)) add(eviction, *when, "");
+      for (const api::DeviceTaintRule* rule : rules)
+        if (may_evict(*rule, result))
+          if (const auto when = end_of(rule->taint, result.tolerations))
+            add(eviction, *when, rule->meta.name);
+    }
+}
+
 }  // namespace
 
 bool may_evict(const api::DeviceTaintRule& rule, const api::DeviceResult& result) {
@@ -64,21 +79,19 @@ std::vector<const api::ResourceClaim*> claims_held(const client::View& view, con
   return held;
 }
 
+std::vector<const api::Pod*> disrupted_with(const client::View& view, const api::Pod& pod) {
+  const api::PodGroup* group = pod.group.empty() ? nullptr : view.pod_groups.find(pod.meta.ns, pod.group);
+  if (!group || group->disruption_mode != "all") return {&pod};
+  return view.pods_of_group(pod.meta.ns, pod.group);
+}
+
 std::optional<DeviceEviction> device_eviction(const client::View& view, const api::Pod& pod,
                                               const TaintRuleList& rules) {
   std::optional<DeviceEviction> eviction;
   if (!pod.bound() || pod.meta.deleting() || pod.finished()) return eviction;
-  for (const api::ResourceClaim* claim : claims_held(view, pod))
-    for (const api::DeviceResult& result : claim->allocation->results) {
-      if (const api::Device* device = published(view, result))
-        for (const api::Taint& taint : device->taints)
-          if (taint.effect == api::kNoExecute)
-            if (const auto when = end_of(taint, result.tolerations)) add(eviction, *when, "");
-      for (const api::DeviceTaintRule* rule : rules)
-        if (may_evict(*rule, result))
-          if (const auto when = end_of(rule->taint, result.tolerations))
-            add(eviction, *when, rule->meta.name);
-    }
+  // A member that terminates counts too: the others follow it.
+  for (const api::Pod* member : disrupted_with(view, pod))
+    if (member->bound() && !member->finished()) add_evictions(eviction, view, *member, rules);
   return eviction;
 }
 

@@ -22,9 +22,13 @@ using TaintRuleList = std::vector<const api::DeviceTaintRule*>;
 bool may_evict(const api::DeviceTaintRule& rule, const api::DeviceResult& result);
 bool may_evict(const api::DeviceTaintRule& rule, const api::ResourceClaim& claim);
 
-// The earliest untolerated NoExecute taint of the pod's devices, from slices of the newest generation and
-// from `rules`; nothing for a pod that is unbound or terminating or has no such device. Cost: O(devices of
-// the pools).
+// The pod and those that are disrupted with it: the members of its PodGroup when the group's disruptionMode
+// is `all`, else the pod alone. Source: KEP-5710's rule for preemption; 1.37's eviction does not apply it.
+std::vector<const api::Pod*> disrupted_with(const client::View& view, const api::Pod& pod);
+
+// The earliest untolerated NoExecute taint of the devices of the pod and of those that are disrupted with it,
+// from slices of the newest generation and from `rules`; nothing for a pod that is unbound or terminating or
+// when there is no such device. Cost: O(devices of the pools), for each of these pods.
 std::optional<DeviceEviction> device_eviction(const client::View& view, const api::Pod& pod,
                                               const TaintRuleList& rules);
 

@@ -18,9 +18,11 @@ bool evicts(const api::DeviceTaintRule& rule) {
   return rule.taint.effect == api::kNoExecute;
 }
 
+// With the pods that are evicted with them.
 void users_of(const View& view, const api::ResourceClaim& claim, Keys& keys) {
   for (const api::Pod* pod : view.pods_using_claim(claim.meta.ns, claim.meta.name))
-    keys.push_back(client::key_of(Kind::Pod, pod->meta));
+    for (const api::Pod* member : disrupted_with(view, *pod))
+      keys.push_back(client::key_of(Kind::Pod, member->meta));
 }
 
 void rules_of(const View& view, const api::ResourceClaim& claim, Keys& keys) {

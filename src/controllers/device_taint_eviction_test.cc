@@ -73,6 +73,28 @@ TEST(DeviceEviction, LooksAtTheNewestGenerationAndAtHoldersOnly) {
   EXPECT_FALSE(device_eviction(view, *view.pods.find("d", "b"), {}));
 }
 
+TEST(DeviceEviction, TakesTheMembersOfAGroupThatIsDisruptedAsAUnit) {
+  for (const auto& [mode, together] : {std::pair("all", true), std::pair("single", false)}) {
+    client::View view;
+    put(view, Kind::PodGroup,
+        std::string(R"({"metadata":{"namespace":"d","name":"g","uid":"g1"},)"
+                    R"("spec":{"disruptionMode":{")") +
+            mode + R"(":{}}}})");
+    put(view, Kind::Pod,
+        R"({"metadata":{"namespace":"d","name":"a","uid":"uid-a"},)"
+        R"("spec":{"nodeName":"n","schedulingGroup":{"podGroupName":"g"},)"
+        R"("resourceClaims":[{"name":"c","resourceClaimName":"c"}]}})");
+    put(view, Kind::Pod,
+        R"({"metadata":{"namespace":"d","name":"b","uid":"uid-b"},"spec":{"nodeName":"n",)"
+        R"("schedulingGroup":{"podGroupName":"g"}}})");
+    put(view, Kind::ResourceClaim, claim(""));
+    put(view, Kind::ResourceSlice, slice("s", 1, kBroken));
+    EXPECT_TRUE(device_eviction(view, *view.pods.find("d", "a"), {}));
+    EXPECT_EQ(device_eviction(view, *view.pods.find("d", "b"), {}).has_value(), together) << mode;
+    EXPECT_EQ(disrupted_with(view, *view.pods.find("d", "a")).size(), together ? 2u : 1u);
+  }
+}
+
 TEST(DeviceEviction, SaysItInThePodThenDeletesExactlyThatPod) {
   client::View view;
   put(view, Kind::Pod, kBoundPod);

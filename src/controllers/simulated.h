@@ -6,10 +6,11 @@
 #include <string_view>
 
 #include "api/kinds.h"
+#include "api/types/simulated_node.h"
 
 namespace berth::controllers {
 
-bool is_simulated(const api::Node& node);
+using api::is_simulated;
 // The addresses that a simulated node and its pods report: derived from names, so they never change.
 std::string simulated_host_ip(std::string_view node_name);
 std::string simulated_pod_ip(std::string_view pod_uid);

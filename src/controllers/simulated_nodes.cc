@@ -147,11 +147,6 @@ class SimulatedNodes final : public client::Reconciler {
 
 }  // namespace
 
-bool is_simulated(const api::Node& node) {
-  const auto label = node.meta.labels.find(kSimulatedLabel);
-  return label != node.meta.labels.end() && label->second == "true";
-}
-
 std::string simulated_host_ip(std::string_view node_name) {
   const std::uint64_t hash = stable_hash(node_name);
   return "172.20." + std::to_string(hash % 254 + 1) + "." + std::to_string(hash / 254 % 254 + 1);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/type_table.h"
 #include "base/hex.h"
 #include "base/stable_hash.h"
 
@@ -111,11 +112,10 @@ std::optional<Time> EventRecorder::next_wake() const {
 
 Json EventRecorder::object_of(const Series& series) const {
   const EventNote& note = series.note;
-  const api::KindInfo& info = api::info_of(note.regarding.kind);
   const api::ResourceRef resource =
       note.regarding.kind == api::Kind::Other ? note.regarding.resource : api::ref_of(note.regarding.kind);
-  Json involved =
-      Json::object({{"kind", info.name.empty() ? std::string_view(resource.resource) : info.name}});
+  const api::ResourceInfo* known = api::find_resource(resource.group, resource.version, resource.resource);
+  Json involved = Json::object({{"kind", known ? known->kind : std::string_view(resource.resource)}});
   const std::string& component = note.component.empty() ? component_ : note.component;
   if (!note.regarding.ns.empty()) involved["namespace"] = note.regarding.ns;
   involved["name"] = note.regarding.name;

@@ -115,6 +115,54 @@ void put_record(Json& json, const Json& record, std::string_view id) {
   if (record.items_at("decisions").size() > 1) json["history"] = history_json(record);
 }
 
+// Calls `visit` with every entry of allocatedResourcesStatus[].resources in the pod's status.
+template <class Visit>
+void visit_health(const Json& pod, const Visit& visit) {
+  const Json& status = pod.part("status");
+  const auto visit_lists = [&](const Json& owner) {
+    for (const Json& entry : owner.items_at("allocatedResourcesStatus"))
+      for (const Json& one : entry.items_at("resources")) visit(one);
+  };
+  visit_lists(status);
+  for (const char* field : {"initContainerStatuses", "containerStatuses"})
+    for (const Json& container : status.items_at(field)) visit_lists(container);
+}
+
+// The rules that taint the device now; one of a DeviceHealthPolicy says which.
+Json taints_of(const Json& rules, const api::DeviceResult& result) {
+  Json taints = Json::array();
+  const auto fits = [](const Json& selector, const char* field, const std::string& name) {
+    const std::string_view wanted = selector.string_at(field);
+    return wanted.empty() || wanted == name;
+  };
+  for (const Json& rule : rules.items_at("items")) {
+    const Json& selector = rule.part("spec").part("deviceSelector");
+    const Json& taint = rule.part("spec").part("taint");
+    if (!fits(selector, "driver", result.driver) || !fits(selector, "pool", result.pool) ||
+        !fits(selector, "device", result.device))
+      continue;
+    Json one = Json::object({{"rule", rule.part("metadata").string_at("name")},
+                             {"key", taint.string_at("key")},
+                             {"effect", taint.string_at("effect")}});
+    put(one, "cause", rule.part("metadata").part("annotations").string_at("berth.dev/cause"));
+    taints.as_array().push_back(std::move(one));
+  }
+  return taints;
+}
+
+// What the pod's status says of the device; of several entries the last that is not Healthy.
+void put_health(Json& device, const Sight& sight, const api::DeviceResult& result) {
+  const std::string id = result.driver + "/" + result.pool + "/" + result.device;
+  visit_health(sight.facts.pod, [&](const Json& one) {
+    if (one.string_at("resourceID") != id) return;
+    if (!device.string_at("health").empty() && one.string_at("health") == "Healthy") return;
+    put(device, "health", one.string_at("health"));
+    put(device, "healthMessage", one.string_at("message"));
+  });
+  if (Json taints = taints_of(sight.facts.taint_rules, result); !taints.as_array().empty())
+    device["taints"] = std::move(taints);
+}
+
 Json devices_json(const Sight& sight) {
   Json devices = Json::array();
   const auto add = [&](std::string_view claim, const api::Allocation& allocation) {
@@ -125,6 +173,7 @@ Json devices_json(const Sight& sight) {
                                   {"pool", result.pool},
                                   {"device", result.device}});
       put(device, "shareID", result.share_id);
+      put_health(device, sight, result);
       for (const auto& [name, amount] : result.consumed_capacity)
         device["consumedCapacity"][name] = amount.text();
       devices.as_array().push_back(std::move(device));
@@ -292,6 +341,12 @@ std::string with_group(const api::Pod& pod, const Json* decision) {
 }
 
 }  // namespace
+
+bool has_unhealthy_device(const Json& pod) {
+  bool found = false;
+  visit_health(pod, [&](const Json& one) { found |= one.string_at("health") != "Healthy"; });
+  return found;
+}
 
 Json explain_pod(const PodFacts& facts, Time now) {
   const Sight sight(facts);

@@ -138,6 +138,30 @@ TEST(Explanation, OfAPlacedPodTellsHowFarTheBinderIs) {
   }
 }
 
+TEST(Explanation, ShowsTheHealthOfDevicesAndWhoTaintsThem) {
+  PodFacts facts = facts_of(kPlaced);
+  facts.bind_request = placed_request(R"({"phase":"Succeeded"})");
+  EXPECT_FALSE(has_unhealthy_device(facts.pod));
+  facts.pod["status"]["containerStatuses"] =
+      json_of(R"([{"name":"c","allocatedResourcesStatus":[{"name":"claim:g","resources":[)"
+              R"({"resourceID":"d/po/gpu-1","health":"Unhealthy","message":"xid 79"}]}]}])");
+  EXPECT_TRUE(has_unhealthy_device(facts.pod));
+  facts.taint_rules = json_of(
+      R"({"items":[{"metadata":{"name":"other"},"spec":{"deviceSelector":{"driver":"d","device":"gpu-2"}}},)"
+      R"({"metadata":{"name":"device-health-1",)"
+      R"("annotations":{"berth.dev/cause":"DeviceHealthPolicy sick: x"}},)"
+      R"("spec":{"deviceSelector":{"driver":"d","pool":"po","device":"gpu-1"},)"
+      R"("taint":{"key":"berth.dev/device-health","effect":"NoExecute"}}}]})");
+  const std::string text = explanation_text(explain_pod(facts, kNow), Detail::Table, Colour::No);
+  EXPECT_NE(text.find("DEVICE   HEALTH\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("gpu-1    Unhealthy\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  gpu-1 is Unhealthy: xid 79\n"), std::string::npos) << text;
+  EXPECT_NE(
+      text.find("gpu-1 is tainted berth.dev/device-health:NoExecute by DeviceTaintRule device-health-1"),
+      std::string::npos)
+      << text;
+}
+
 TEST(Explanation, NamesTheBindingConditionThatIsMissing) {
   PodFacts facts = facts_of(kPlaced);
   facts.bind_request = placed_request(R"({"phase":"Pending","step":"WaitingForDevices"})");

@@ -121,20 +121,37 @@ void add_refused(Page& page, const JsonArray& refused, bool of_group) {
     }
 }
 
+void add_health(Page& page, const Json& device) {
+  const std::string name = text_at(device, "device");
+  if (const std::string message = text_at(device, "healthMessage"); !message.empty())
+    page.wrapped(name + " is " + text_at(device, "health") + ": " + message, 2);
+  for (const Json& taint : device.items_at("taints")) {
+    std::string line = name + " is tainted " + text_at(taint, "key") + ":" + text_at(taint, "effect") +
+                       " by DeviceTaintRule " + text_at(taint, "rule");
+    if (const std::string cause = text_at(taint, "cause"); !cause.empty()) line += " (" + cause + ")";
+    page.wrapped(line, 2);
+  }
+}
+
 void add_devices(Page& page, const JsonArray& devices, Detail detail) {
   page.heading("DEVICES");
   const bool wide = detail == Detail::Wide;
+  const bool told = std::any_of(devices.begin(), devices.end(),
+                                [](const Json& device) { return !device.string_at("health").empty(); });
   std::vector<Cells> rows = {{"CLAIM", "REQUEST", "DRIVER", "POOL", "DEVICE"}};
+  if (told) rows.front().push_back("HEALTH");
   if (wide) rows.front().insert(rows.front().end(), {"SHARE", "CONSUMES"});
   for (const Json& device : devices) {
     rows.push_back({text_at(device, "claim"), text_at(device, "request"), text_at(device, "driver"),
                     text_at(device, "pool"), text_at(device, "device")});
+    if (told) rows.back().push_back(or_dash(text_at(device, "health")));
     if (!wide) continue;
     const Json* consumed = device.find("consumedCapacity");
     rows.back().push_back(or_dash(text_at(device, "shareID")));
     rows.back().push_back(consumed ? to_string(*consumed) : "-");
   }
   page.table(rows);
+  for (const Json& device : devices) add_health(page, device);
 }
 
 void add_request(Page& page, const Json& request) {

@@ -56,6 +56,8 @@ class Inquiry {
       if (!claim.is_null()) facts.claims.push_back(std::move(claim));
     }
     if (facts.record.is_null() && !pod.bound()) facts.events = TRY(read_.objects(events_path(pod)));
+    if (has_unhealthy_device(facts.pod))
+      facts.taint_rules = TRY(read_.objects(url_path(api::Kind::DeviceTaintRule, "")));
     return facts;
   }
 

@@ -1,14 +1,17 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <set>
 
+#include "device_plugin_v1beta1.grpc.pb.h"
 #include "dra_health_v1.pb.h"
 #include "health/plugin_client.h"
+#include "health/plugin_devices.h"
 #include "node_health.pb.h"
 #include "registration.grpc.pb.h"
 
@@ -24,6 +27,7 @@ constexpr ServiceRow kServices[] = {
     {HealthService::V1, "/v1.DRAResourceHealth/NodeWatchResources"},
     {HealthService::V1Alpha1, "/v1alpha1.DRAResourceHealth/NodeWatchResources"},
     {HealthService::Kep, "/v1alpha1.NodeHealth/WatchResources"},
+    {HealthService::DevicePlugin, "/v1beta1.DevicePlugin/ListAndWatch"},
 };
 
 const char* method_of(HealthService service) {
@@ -47,13 +51,12 @@ std::shared_ptr<grpc::Channel> channel_to(const std::string& socket) {
   return grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments);
 }
 
-template <class Request, class Response>
+template <class Request, class Response, class Service = pluginregistration::Registration>
 struct Unary {
-  Unary(std::shared_ptr<grpc::Channel> channel, Duration timeout)
-      : stub(pluginregistration::Registration::NewStub(channel)) {
+  Unary(std::shared_ptr<grpc::Channel> channel, Duration timeout) : stub(Service::NewStub(channel)) {
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::microseconds(timeout.micros()));
   }
-  std::unique_ptr<pluginregistration::Registration::Stub> stub;
+  std::unique_ptr<typename Service::Stub> stub;
   grpc::ClientContext context;
   Request request;
   Response response;
@@ -101,7 +104,20 @@ Health health_of(v1::HealthStatus status) {
   return status == v1::UNHEALTHY ? Health::Unhealthy : Health::Unknown;
 }
 
+bool parse_list(const std::string& bytes, Reports& reports) {
+  v1beta1::ListAndWatchResponse message;
+  if (!message.ParseFromString(bytes)) return false;
+  for (const auto& device : message.devices()) {
+    const bool healthy = device.health() == "Healthy";
+    DeviceReport report{{"", device.id()}, {healthy ? Health::Healthy : Health::Unhealthy, ""}};
+    for (const auto& node : device.topology().nodes()) report.numa_nodes.push_back(node.id());
+    reports.push_back(std::move(report));
+  }
+  return true;
+}
+
 bool parse(const std::string& bytes, HealthService service, Reports& reports) {
+  if (service == HealthService::DevicePlugin) return parse_list(bytes, reports);
   if (service == HealthService::Kep) {
     berth::kep4680::WatchResourcesResponse message;
     if (!message.ParseFromString(bytes)) return false;
@@ -219,6 +235,106 @@ class GrpcStream final : public PluginClient::Stream {
   WatchCall* call_;
 };
 
+// Whether the ids are a choice that the call allows.
+bool is_valid_choice(const AllocateCall& call, const std::vector<std::string>& ids) {
+  const std::set<std::string_view> given(ids.begin(), ids.end());
+  std::set<std::string_view> allowed(call.available.begin(), call.available.end());
+  allowed.insert(call.must_include.begin(), call.must_include.end());
+  const auto has = [](const auto& set) { return [&set](const auto& id) { return set.contains(id); }; };
+  return given.size() == ids.size() && static_cast<std::int64_t>(ids.size()) == call.amount &&
+         std::all_of(ids.begin(), ids.end(), has(allowed)) &&
+         (call.must_include.size() > ids.size() ||
+          std::all_of(call.must_include.begin(), call.must_include.end(), has(given)));
+}
+
+// The calls of one allocation, each made when the one before was answered.
+class Allocation : public std::enable_shared_from_this<Allocation> {
+ public:
+  using Answer = std::function<void(Result<AllocateAnswer>)>;
+  Allocation(Calls& calls, std::string socket, AllocateCall call, Answer answer)
+      : calls_(calls), socket_(std::move(socket)), call_(std::move(call)), answer_(std::move(answer)) {}
+
+  void start() {
+    if (!call_.ask_preference) return allocate();
+    v1beta1::PreferredAllocationRequest request;
+    auto& one = *request.add_container_requests();
+    for (const std::string& id : call_.must_include) {
+      one.add_must_include_deviceids(id);
+      one.add_available_deviceids(id);
+    }
+    for (const std::string& id : call_.available) one.add_available_deviceids(id);
+    one.set_allocation_size(static_cast<std::int32_t>(call_.amount));
+    send(&Plugin::GetPreferredAllocation, std::move(request),
+         [](Allocation& self, const v1beta1::PreferredAllocationResponse& response) {
+           if (response.container_responses_size() == 1) {
+             const auto& ids = response.container_responses(0).deviceids();
+             std::vector<std::string> preferred(ids.begin(), ids.end());
+             if (is_valid_choice(self.call_, preferred)) self.call_.chosen = std::move(preferred);
+           }
+           self.allocate();
+         });
+  }
+
+ private:
+  using Plugin = v1beta1::DevicePlugin::StubInterface::async_interface;
+
+  void allocate() {
+    v1beta1::AllocateRequest request;
+    auto& one = *request.add_container_requests();
+    for (const std::string& id : call_.chosen) one.add_devices_ids(id);
+    send(&Plugin::Allocate, std::move(request),
+         [](Allocation& self, const v1beta1::AllocateResponse& response) {
+           if (response.container_responses_size() != 1)
+             return self.answer_(
+                 Error(ErrorCode::Invalid, "the device plugin answered for " +
+                                               std::to_string(response.container_responses_size()) +
+                                               " containers, not for one"));
+           self.response_ = response.container_responses(0).SerializeAsString();
+           if (self.response_.size() > kAllocateAnswerBytesMax)
+             return self.answer_(Error(ErrorCode::TooLarge, "the device plugin's answer is larger than " +
+                                                                std::to_string(kAllocateAnswerBytesMax) +
+                                                                " bytes"));
+           self.pre_start();
+         });
+  }
+  void pre_start() {
+    if (!call_.pre_start) return finish();
+    v1beta1::PreStartContainerRequest request;
+    for (const std::string& id : call_.chosen) request.add_devices_ids(id);
+    send(&Plugin::PreStartContainer, std::move(request),
+         [](Allocation& self, const v1beta1::PreStartContainerResponse&) { self.finish(); });
+  }
+  void finish() {
+    std::sort(call_.chosen.begin(), call_.chosen.end());
+    answer_(AllocateAnswer{std::move(call_.chosen), std::move(response_)});
+  }
+  // An error ends the allocation.
+  template <class Request, class Response, class Then>
+  void send(void (Plugin::*method)(grpc::ClientContext*, const Request*, Response*,
+                                   std::function<void(grpc::Status)>),
+            Request request, Then then) {
+    using Call = Unary<Request, Response, v1beta1::DevicePlugin>;
+    const auto call = std::make_shared<Call>(channel_to(socket_), kAllocateTimeout);
+    call->request = std::move(request);
+    calls_.begin(&call->context);
+    Plugin* plugin = call->stub->async();
+    (plugin->*method)(&call->context, &call->request, &call->response,
+                      [self = shared_from_this(), call, then](const grpc::Status& status) {
+                        if (status.ok())
+                          then(*self, call->response);
+                        else
+                          self->answer_(error_of(status));
+                        self->calls_.end(&call->context);
+                      });
+  }
+
+  Calls& calls_;
+  const std::string socket_;
+  AllocateCall call_;
+  const Answer answer_;
+  std::string response_;
+};
+
 class GrpcPluginClient final : public PluginClient {
  public:
   GrpcPluginClient() { keep_callback_threads(); }
@@ -258,6 +374,11 @@ class GrpcPluginClient final : public PluginClient {
           answer(status.ok() ? Status() : Status(error_of(status)));
           calls_.end(&call->context);
         });
+  }
+
+  void allocate(const std::string& socket, AllocateCall call,
+                std::function<void(Result<AllocateAnswer>)> answer) override {
+    std::make_shared<Allocation>(calls_, socket, std::move(call), std::move(answer))->start();
   }
 
   std::unique_ptr<Stream> watch(const std::string& socket, HealthService service,

@@ -1,5 +1,7 @@
 #include "health/health.h"
 
+#include "api/names.h"
+
 namespace berth::health {
 
 std::string_view name_of(Health health) {
@@ -12,6 +14,11 @@ std::string_view name_of(Health health) {
       return "Unhealthy";
   }
   BERTH_ASSERT(false, "every health has a name");
+}
+
+bool is_reportable(const DeviceName& name) {
+  const bool pool = !name.pool.empty() && name.pool.size() <= api::kDnsSubdomainBytesMax;
+  return pool && api::dns_label_problems(name.device).empty();
 }
 
 std::string bounded_message(std::string text) {

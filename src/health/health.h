@@ -23,6 +23,9 @@ struct DeviceName {
   friend auto operator<=>(const DeviceName&, const DeviceName&) = default;
 };
 
+// Whether a pod's status with this name passes the API server's validation.
+bool is_reportable(const DeviceName& name);
+
 struct DeviceHealth {
   Health health = Health::Unknown;
   std::string message;
@@ -32,7 +35,8 @@ struct DeviceHealth {
 struct DeviceReport {
   DeviceName name;
   DeviceHealth health;
-  std::int64_t timeout_s = 0;  // the report is stale after it; 0 or less: the default
+  std::int64_t timeout_s = 0;                 // the report is stale after it; 0 or less: the default
+  std::vector<std::int64_t> numa_nodes = {};  // told by device plugins alone
 };
 
 // One message of a driver: complete by its contract, often partial in practice.

@@ -41,6 +41,18 @@ DeviceHealth HealthSnapshot::of(std::string_view driver, const DeviceName& name)
                                                         : " has not reported the health of this device"))};
 }
 
+DeviceHealth HealthSnapshot::of_resource(std::string_view resource, std::string_view id) const {
+  const auto found = resources.find(resource);
+  if (found == resources.end())
+    return {Health::Unknown,
+            bounded_message("no device plugin of " + std::string(resource) + " is registered")};
+  const auto device = found->second.devices.find(id);
+  if (device != found->second.devices.end()) return device->second.health;
+  return {Health::Unknown, bounded_message("the device plugin of " + std::string(resource) +
+                                           (found->second.registered ? " does not list this device any more"
+                                                                     : " is not registered any more"))};
+}
+
 // Stale strictly after the timeout: a report exactly at the deadline keeps the device known.
 Time HealthCache::due_at(const TrackedDevice& entry) {
   const Duration span = entry.stale ? forget_after(entry.timeout) : entry.timeout;
@@ -50,7 +62,10 @@ Time HealthCache::due_at(const TrackedDevice& entry) {
 HealthCache::Visible HealthCache::take(const std::string& name, Driver& driver, const DeviceReport& report,
                                        Time now) {
   const auto [at, is_new] = driver.entries.try_emplace(report.name);
-  if (!is_new) due_.erase({due_at(at->second), name, report.name});
+  if (is_new)
+    ++added_;
+  else
+    due_.erase({due_at(at->second), name, report.name});
   at->second = {now, clamped_timeout(report.timeout_s, timeout_), false};
   due_.insert({due_at(at->second), name, report.name});
 
@@ -115,6 +130,47 @@ HealthCache::Visible HealthCache::expire(Time now) {
     due_.insert({due_at(entry), due.driver, due.name});
   }
   return visible;
+}
+
+KeptDrivers HealthCache::kept(Time now) const {
+  KeptDrivers kept;
+  for (const auto& [name, driver] : drivers_) {
+    KeptDriver& copy = kept[name];
+    copy.unsupported = driver.visible.stream == StreamState::Unsupported;
+    copy.devices.reserve(driver.entries.size());
+    for (const auto& [device, entry] : driver.entries)
+      copy.devices.push_back(
+          {device, driver.visible.devices.at(device), entry.timeout, now - entry.reported});
+  }
+  return kept;
+}
+
+void HealthCache::restore_device(const std::string& name, Driver& driver, const KeptDevice& device,
+                                 std::optional<Duration> passed, Time now) {
+  TrackedDevice entry{now, device.timeout, true};
+  DeviceHealth seen{Health::Unknown, "no health report since the node agent started"};
+  if (passed) {
+    const Duration age = device.age + *passed;
+    if (age > forget_after(device.timeout)) return;
+    entry.reported = now - age;
+    entry.stale = age > device.timeout;
+    if (entry.stale)
+      seen.message = silence_text(name, driver.visible.stream, device.timeout);
+    else
+      seen = device.health;
+  }
+  if (!driver.entries.try_emplace(device.name, entry).second) return;
+  driver.visible.devices.emplace(device.name, std::move(seen));
+  due_.insert({due_at(entry), name, device.name});
+}
+
+void HealthCache::restore(const KeptDrivers& kept, std::optional<Duration> passed, Time now) {
+  BERTH_ASSERT(drivers_.empty(), "a cache is restored before its first report");
+  for (const auto& [name, copy] : kept) {
+    Driver& driver = drivers_[name];
+    driver.visible.stream = copy.unsupported ? StreamState::Unsupported : StreamState::Gone;
+    for (const KeptDevice& device : copy.devices) restore_device(name, driver, device, passed, now);
+  }
 }
 
 std::optional<Time> HealthCache::next_deadline() const {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "health/health.h"
+#include "health/plugin_devices.h"
 
 namespace berth::health {
 
@@ -25,6 +26,19 @@ inline constexpr std::size_t kDevicesPerDriverMax = 8192;
 // A device without a report for this many timeouts, and at least for kForgetAfterMin, is dropped.
 inline constexpr std::int64_t kForgetAfterTimeouts = 10;
 inline constexpr Duration kForgetAfterMin = Duration::minutes(60);
+
+// What a checkpoint keeps of a device and of a driver (node_checkpoint.h).
+struct KeptDevice {
+  DeviceName name;
+  DeviceHealth health;
+  Duration timeout;
+  Duration age;  // since its newest report
+};
+struct KeptDriver {
+  bool unsupported = false;  // its newest instance offered no health service
+  std::vector<KeptDevice> devices;
+};
+using KeptDrivers = std::map<std::string, KeptDriver, std::less<>>;
 
 // Timing that a node's agent may configure.
 struct HealthTiming {
@@ -49,9 +63,14 @@ struct DriverHealth {
 // What readers see of a node; immutable.
 struct HealthSnapshot {
   std::map<std::string, DriverHealth, std::less<>> drivers;
+  PluginResources resources;  // of device plugins
+  HeldByContainer held;
+  std::map<std::string, std::string> refused;  // by pod UID: why a container lacks devices of a plugin
 
   // Unknown, with a message that says why, for a device without a report.
   DeviceHealth of(std::string_view driver, const DeviceName& name) const;
+  // The same for a device of a device plugin.
+  DeviceHealth of_resource(std::string_view resource, std::string_view id) const;
 };
 
 // When a report becomes stale: `otherwise` for 0 and less, else clamped to the bounds.
@@ -71,11 +90,19 @@ class HealthCache {
   Visible note_stream(std::string_view driver, StreamState stream, Time now);
   // Marks overdue devices as stale.
   Visible expire(Time now);
+
+  KeptDrivers kept(Time now) const;
+  // Called once, on an empty cache. `passed`: the time since `kept` was made; nothing when it is not known
+  // (another boot, a clock that went backwards): then no report counts and every device is Unknown until its
+  // next one. Otherwise devices are shown as before until the deadline that they had.
+  void restore(const KeptDrivers& kept, std::optional<Duration> passed, Time now);
   // When expire() must be called next.
   std::optional<Time> next_deadline() const;
 
   std::shared_ptr<const HealthSnapshot> snapshot() const;
   std::size_t refused_devices() const { return refused_; }
+  // Devices taken in since the start, restored ones left out.
+  std::uint64_t devices_added() const { return added_; }
 
  private:
   struct TrackedDevice {
@@ -95,12 +122,15 @@ class HealthCache {
     friend auto operator<=>(const Due&, const Due&) = default;
   };
   static Time due_at(const TrackedDevice& entry);
+  void restore_device(const std::string& name, Driver& driver, const KeptDevice& device,
+                      std::optional<Duration> passed, Time now);
   Visible take(const std::string& name, Driver& driver, const DeviceReport& report, Time now);
 
   Duration timeout_;  // of reports without their own
   std::map<std::string, Driver, std::less<>> drivers_;
   std::set<Due> due_;  // one per entry: when it becomes stale, then when it is dropped
   std::size_t refused_ = 0;
+  std::uint64_t added_ = 0;
 };
 
 }  // namespace berth::health

@@ -113,6 +113,56 @@ TEST(HealthCache, MoreDevicesThanTheBoundAreLeftOut) {
   EXPECT_EQ(cache.snapshot()->drivers.at(kDriver).devices.size(), kDevicesPerDriverMax);
 }
 
+TEST(HealthCache, ARestoredDeviceIsShownAsBeforeUntilItsDeadline) {
+  HealthCache before;
+  before.update(kDriver,
+                {report("gpu-1", Health::Healthy, 30), report("gpu-2", Health::Unhealthy, 60, "xid 79")},
+                at(0));
+  before.note_stream("nic.example.com", StreamState::Unsupported, at(0));
+  HealthCache after;
+  // Another process, 8 s later, whose monotonic clock began elsewhere.
+  after.restore(before.kept(at(5)), Duration::seconds(8), at(500));
+  EXPECT_EQ(*after.snapshot()->drivers.at(kDriver).devices.begin(),
+            *before.snapshot()->drivers.at(kDriver).devices.begin());
+  EXPECT_EQ(shown(after, "gpu-2"), "Unhealthy: xid 79");
+  EXPECT_EQ(after.snapshot()->of("nic.example.com", {"node-1", "n"}).message,
+            "driver nic.example.com offers no health service");
+  EXPECT_EQ(after.note_stream(kDriver, StreamState::Down, at(500)), Visible::Same)
+      << "no flap at registration";
+  EXPECT_EQ(after.update(kDriver, {report("gpu-1", Health::Healthy, 30)}, at(501)), Visible::Same);
+  EXPECT_EQ(after.expire(at(501 + 30)), Visible::Same);
+  after.expire(at(500 + 60 - 13));
+  EXPECT_EQ(shown(after, "gpu-1"), "Unknown: no health report for more than 30s");
+  EXPECT_EQ(shown(after, "gpu-2"), "Unhealthy: xid 79");
+  EXPECT_EQ(after.expire(at(500 + 60 - 12)), Visible::Changed);
+}
+
+TEST(HealthCache, ARestoredReportThatIsOverdueIsUnknownAtOnce) {
+  HealthCache before;
+  before.update(kDriver, {report("gpu-1", Health::Healthy, 30)}, at(0));
+  HealthCache after;
+  after.restore(before.kept(at(0)), Duration::seconds(31), at(0));
+  EXPECT_EQ(shown(after),
+            "Unknown: no health report for more than 30s: driver gpu.example.com is not registered "
+            "any more");
+  EXPECT_EQ(after.update(kDriver, {report("gpu-1", Health::Healthy, 30)}, at(1)), Visible::Changed);
+  HealthCache much_later;
+  much_later.restore(before.kept(at(0)), Duration::minutes(61), at(0));
+  EXPECT_TRUE(much_later.snapshot()->drivers.at(kDriver).devices.empty());
+}
+
+TEST(HealthCache, AfterAnotherBootNothingIsHealthyUntilItIsReported) {
+  HealthCache before;
+  before.update(kDriver, {report("gpu-1", Health::Healthy), report("gpu-2", Health::Unhealthy)}, at(0));
+  HealthCache after;
+  after.restore(before.kept(at(0)), std::nullopt, at(7));
+  for (const char* device : {"gpu-1", "gpu-2"})
+    EXPECT_EQ(shown(after, device), "Unknown: no health report since the node agent started");
+  EXPECT_EQ(after.expire(at(7 + 3599)), Visible::Same);
+  EXPECT_EQ(after.update(kDriver, {report("gpu-1", Health::Healthy)}, at(9)), Visible::Changed);
+  EXPECT_EQ(shown(after), "Healthy");
+}
+
 TEST(Message, IsCutOnTheBorderOfACharacter) {
   EXPECT_EQ(bounded_message(std::string(1024, 'x')), std::string(1024, 'x'));
   EXPECT_EQ(bounded_message(std::string(1025, 'x')), std::string(1021, 'x') + "...");

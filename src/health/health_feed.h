@@ -1,5 +1,5 @@
 // The newest health of every node that has plugins: from the threads that receive it to the reconciler that
-// writes it.
+// writes it; and back, the pods of the nodes whose devices are allocated here.
 //
 // Thread-safe; holds its lock only for a look-up. Nodes without a plugin have no entry.
 #pragma once
@@ -8,12 +8,19 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "health/health_cache.h"
 
 namespace berth::health {
+
+// Whether a kubelet has the nodes' device plugins. Where none does, the agents play it: they register device
+// plugins, allocate their devices to the pods of the feed, and serve pod resources; nodes come and go with
+// the feed.
+enum class NodeRole { BesideKubelet, OwnsNodes };
 
 class HealthFeed {
  public:
@@ -25,16 +32,45 @@ class HealthFeed {
   void publish(const std::string& node, Snapshot snapshot);
   // Null for a node without plugins.
   Snapshot latest(std::string_view node);
+  // Of every node that has plugins.
+  std::map<std::string, Snapshot> all();
+  // The same for those who are not woken.
+  Snapshot peek(std::string_view node) const;
+
+  // A simulated node exists, or does not any more. Tells on_nodes().
+  enum class Presence { Here, Gone };
+  void put_node(const std::string& node, Presence presence);
+  std::vector<std::string> nodes() const;
+  // Called on the putter's thread after a change. Setting it waits for a call in progress.
+  void on_nodes(std::function<void(const std::string& node, Presence)> tell);
+
+  // The agent of the node allocates devices itself: no kubelet does. Wakes the reader.
+  void serve(const std::string& node);
+  void stop_serving(const std::string& node);
+  bool serves(std::string_view node) const;
+  // The pods of a node that is served; ignored for others and when nothing changed.
+  using Pods = std::shared_ptr<const NodePods>;
+  void put_pods(const std::string& node, NodePods pods);
+  // Null before the first.
+  Pods pods(std::string_view node) const;
+  // Called on the putter's thread. Setting it waits for a call in progress.
+  void on_pods(std::function<void(const std::string& node)> tell);
 
  private:
+  void wake(const std::string& node);
   struct Slot {
     Snapshot snapshot;
     bool unread = false;
   };
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<std::string, Slot, std::less<>> slots_;
+  std::map<std::string, Pods, std::less<>> served_;
   std::mutex wake_mutex_;  // held during a call
   std::function<void(const std::string&)> wake_;
+  std::set<std::string> nodes_;
+  std::mutex tell_mutex_;  // held during a call
+  std::function<void(const std::string&)> tell_;
+  std::function<void(const std::string&, Presence)> tell_node_;
 };
 
 }  // namespace berth::health

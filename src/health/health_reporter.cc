@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "api/types/simulated_node.h"
+#include "health/node_pods.h"
 #include "health/resource_status.h"
 
 namespace berth::health {
@@ -30,6 +32,7 @@ struct PodMemory {
   Time offered_at;
   int repeats = 0;
   std::map<std::string, Health> told;  // by position and device: the health in the newest event
+  std::string told_refusal;
 };
 
 // The findings of one run, before it decides whether to write.
@@ -41,12 +44,26 @@ struct Draft {
 };
 
 bool concerns(const api::Pod& pod) {
-  return pod.bound() && !pod.claims.empty();
+  return pod.bound() && (!pod.claims.empty() || !pod.extended_claim.empty() || requests_extended(pod));
+}
+
+bool has_ended(const Json& container_status) {
+  return container_status.part("state").find("terminated") != nullptr;
+}
+
+void note_refusal(Effects& effects, PodMemory& memory, const api::ObjectKey& key,
+                  const HealthSnapshot& health) {
+  const auto refused = health.refused.find(memory.uid);
+  if (refused == health.refused.end() || memory.told_refusal == refused->second) return;
+  memory.told_refusal = refused->second;
+  effects.events.push_back({key, "", true, "UnexpectedAdmissionError", "Allocate",
+                            "Allocate failed due to " + refused->second + ", which is unexpected"});
 }
 
 class HealthReporter final : public client::Reconciler {
  public:
-  HealthReporter(HealthFeed& feed, PodLevelHealth pod_level) : feed_(feed), pod_level_(pod_level) {}
+  HealthReporter(HealthFeed& feed, PodLevelHealth pod_level, NodeRole role)
+      : feed_(feed), pod_level_(pod_level), role_(role) {}
 
   std::string_view name() const override { return kReporterName; }
   std::vector<client::Interest> interests() const override;
@@ -55,6 +72,13 @@ class HealthReporter final : public client::Reconciler {
   Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override;
 
  private:
+  Effects reconcile_node(const View& view, const api::ObjectKey& key);
+  Effects write_status(const View& view, const api::ObjectKey& key, const api::Pod& pod, const Json& status,
+                       const HealthSnapshot& health, Time now);
+  PodMemory& memory_of(const client::NamedKey& name, const api::Pod& pod);
+  OwnEntries own(const api::Pod& pod) const {
+    return feed_.serves(pod.node_name) ? OwnEntries::All : OwnEntries::Claims;
+  }
   Draft draft(const View& view, const api::Pod& pod, const Json& status, const HealthSnapshot& health) const;
   void add_field(Draft& draft, const View& view, const api::Pod& pod, const Json& status, StatusField field,
                  const HealthSnapshot& health) const;
@@ -64,23 +88,41 @@ class HealthReporter final : public client::Reconciler {
 
   HealthFeed& feed_;
   PodLevelHealth pod_level_;
+  NodeRole role_;
   std::map<client::NamedKey, PodMemory> memories_;  // of pods with a write; dropped with the pod
 };
 
 std::vector<client::Interest> HealthReporter::interests() const {
-  const auto pod_keys = [](const View&, const Delta& delta, std::vector<api::ObjectKey>& keys) {
-    const auto& pod = delta.after ? *delta.after : *delta.before;
-    if (concerns(*std::get<std::shared_ptr<const api::Pod>>(pod))) keys.push_back(delta.key);
+  const auto node_key = [this](const api::Pod& pod, std::vector<api::ObjectKey>& keys) {
+    if (pod.bound() && feed_.serves(pod.node_name)) keys.push_back({Kind::Node, "", pod.node_name, {}});
   };
-  const auto claim_keys = [](const View& view, const Delta& delta, std::vector<api::ObjectKey>& keys) {
-    for (const api::Pod* pod : view.pods_using_claim(delta.key.ns, delta.key.name))
+  const auto pod_keys = [node_key](const View&, const Delta& delta, std::vector<api::ObjectKey>& keys) {
+    const auto& typed = delta.after ? *delta.after : *delta.before;
+    const api::Pod& pod = *std::get<std::shared_ptr<const api::Pod>>(typed);
+    node_key(pod, keys);
+    if (concerns(pod)) keys.push_back(delta.key);
+  };
+  const auto claim_keys = [node_key](const View& view, const Delta& delta,
+                                     std::vector<api::ObjectKey>& keys) {
+    for (const api::Pod* pod : view.pods_using_claim(delta.key.ns, delta.key.name)) {
+      node_key(*pod, keys);
       if (concerns(*pod)) keys.push_back(client::key_of(Kind::Pod, pod->meta));
+    }
   };
-  return {{Kind::Pod, {}, pod_keys}, {Kind::ResourceClaim, {}, claim_keys}};
+  const auto node_keys = [](const View&, const Delta& delta, std::vector<api::ObjectKey>& keys) {
+    for (const auto* node :
+         {client::object_of<api::Node>(delta.before), client::object_of<api::Node>(delta.after)})
+      if (node && api::is_simulated(*node)) return keys.push_back(delta.key);
+  };
+  std::vector<client::Interest> interests = {{Kind::Pod, {}, pod_keys},
+                                             {Kind::ResourceClaim, {}, claim_keys}};
+  if (role_ == NodeRole::OwnsNodes) interests.push_back({Kind::Node, {}, node_keys});
+  return interests;
 }
 
 void HealthReporter::signalled(const View& view, const api::ObjectKey& about,
                                std::vector<api::ObjectKey>& keys) const {
+  if (feed_.serves(about.name)) keys.push_back(about);
   const HealthFeed::Snapshot health = feed_.latest(about.name);
   if (!health) return;
   std::vector<const api::Pod*> pods = view.pods_on_node(about.name);
@@ -90,24 +132,52 @@ void HealthReporter::signalled(const View& view, const api::ObjectKey& about,
   for (const api::Pod* pod : pods) keys.push_back(client::key_of(Kind::Pod, pod->meta));
 }
 
+// Tells the agent the pods of the node, and the API the amounts that device plugins list.
+Effects HealthReporter::reconcile_node(const View& view, const api::ObjectKey& key) {
+  const api::Node* node = view.nodes.find("", key.name);
+  const bool here = node && api::is_simulated(*node);
+  feed_.put_node(key.name, here ? HealthFeed::Presence::Here : HealthFeed::Presence::Gone);
+  if (!feed_.serves(key.name)) return Effects::nothing();
+  feed_.put_pods(key.name, node_pods(view, key.name));
+  const HealthFeed::Snapshot health = feed_.latest(key.name);
+  if (!health || !node) return Effects::nothing();
+  std::optional<Json> patch = amounts_patch(*node, health->resources);
+  if (!patch) return Effects::nothing();
+  return Effects::write(key, client::merge_patch(key, std::move(*patch), node->meta.uid, 0, "status"));
+}
+
+PodMemory& HealthReporter::memory_of(const client::NamedKey& name, const api::Pod& pod) {
+  PodMemory& memory = memories_[name];
+  if (memory.uid != pod.meta.uid) memory = {pod.meta.uid, {}, {}, 0, {}, {}};
+  return memory;
+}
+
 Effects HealthReporter::reconcile(const View& view, const api::ObjectKey& key, Time now) {
+  if (key.kind == Kind::Node) return reconcile_node(view, key);
   const api::Pod* pod = view.pods.find(key.ns, key.name);
-  const client::NamedKey name{key.ns, key.name};
   // A finished pod keeps its last lists.
   if (!pod || !concerns(*pod) || pod->finished()) {
-    memories_.erase(name);
+    memories_.erase({key.ns, key.name});
     return Effects::nothing();
   }
   const HealthFeed::Snapshot health = feed_.latest(pod->node_name);
   if (!health) return Effects::nothing();
   const Result<Json> object = parse_json(*pod->raw);
   const Json* status = object.ok() ? object->find("status") : nullptr;
-  if (!status || status->items_at("containerStatuses").empty()) return Effects::nothing();
+  Effects effects;
+  if (status && !status->items_at("containerStatuses").empty())
+    effects = write_status(view, key, *pod, *status, *health, now);
+  if (health->refused.contains(pod->meta.uid))
+    note_refusal(effects, memory_of({key.ns, key.name}, *pod), key, *health);
+  for (client::EventNote& note : effects.events) note.regarding_uid = pod->meta.uid;
+  return effects;
+}
 
-  Draft draft = this->draft(view, *pod, *status, *health);
+Effects HealthReporter::write_status(const View& view, const api::ObjectKey& key, const api::Pod& pod,
+                                     const Json& status, const HealthSnapshot& health, Time now) {
+  Draft draft = this->draft(view, pod, status, health);
   if (!draft.changed) return Effects::nothing();
-  PodMemory& memory = memories_[name];
-  if (memory.uid != pod->meta.uid) memory = {pod->meta.uid, {}, {}, 0, {}};
+  PodMemory& memory = memory_of({key.ns, key.name}, pod);
   if (!may_write(memory, draft.wanted, now)) {
     Effects effects;
     effects.wake_at = memory.offered_at + kStatusWritePeriod;
@@ -115,9 +185,8 @@ Effects HealthReporter::reconcile(const View& view, const api::ObjectKey& key, T
   }
   Effects effects =
       Effects::write(key, client::merge_patch(key, Json::object({{"status", std::move(draft.patch)}}),
-                                              pod->meta.uid, pod->meta.resource_version, "status"));
+                                              pod.meta.uid, pod.meta.resource_version, "status"));
   note_transitions(effects, memory, key, draft);
-  for (client::EventNote& note : effects.events) note.regarding_uid = pod->meta.uid;
   memory.repeats = memory.offered == draft.wanted ? memory.repeats + 1 : 0;
   memory.offered = std::move(draft.wanted);
   memory.offered_at = now;
@@ -130,11 +199,12 @@ Draft HealthReporter::draft(const View& view, const api::Pod& pod, const Json& s
   add_field(draft, view, pod, status, {"containerStatuses", &pod.containers}, health);
   add_field(draft, view, pod, status, {"initContainerStatuses", &pod.init_containers}, health);
   if (pod_level_ == PodLevelHealth::Omit) return draft;
-  ResourceStatus before = claim_entries(status), wanted = wanted_pod_level_status(view, pod, health);
+  ResourceStatus before = own_entries(status, OwnEntries::Claims),
+                 wanted = wanted_pod_level_status(view, pod, health);
   if (before != wanted) {
     draft.changed = true;
     Json own = Json::object({{"allocatedResourcesStatus", JsonArray()}});
-    set_claim_entries(own, wanted);
+    set_own_entries(own, wanted, OwnEntries::Claims);
     const Json* list = own.find("allocatedResourcesStatus");
     draft.patch["allocatedResourcesStatus"] = list ? *list : Json();
   }
@@ -146,6 +216,7 @@ Draft HealthReporter::draft(const View& view, const api::Pod& pod, const Json& s
 void HealthReporter::add_field(Draft& draft, const View& view, const api::Pod& pod, const Json& status,
                                StatusField field, const HealthSnapshot& health) const {
   JsonArray statuses = status.items_at(field.name);
+  const OwnEntries own = this->own(pod);
   bool changed = false;
   for (Json& item : statuses) {
     const auto& all = *field.containers;
@@ -153,11 +224,12 @@ void HealthReporter::add_field(Draft& draft, const View& view, const api::Pod& p
       return candidate.name == item.string_at("name");
     });
     if (container == all.end()) continue;
-    if (field.containers == &pod.init_containers && !container->restartable_init) continue;
-    ResourceStatus before = claim_entries(item), wanted = wanted_status(view, pod, *container, health);
+    ResourceStatus before = own_entries(item, own), wanted = wanted_status(view, pod, *container, health);
+    // What a container ended with stays.
+    if (has_ended(item) && !before.empty()) wanted = before;
     if (before != wanted) {
       changed = true;
-      set_claim_entries(item, wanted);
+      set_own_entries(item, wanted, own);
     }
     draft.before.emplace(container->name, std::move(before));
     draft.wanted.emplace(container->name, std::move(wanted));
@@ -203,8 +275,9 @@ void HealthReporter::note_transitions(Effects& effects, PodMemory& memory, const
 
 }  // namespace
 
-std::unique_ptr<client::Reconciler> make_health_reporter(HealthFeed& feed, PodLevelHealth pod_level) {
-  return std::make_unique<HealthReporter>(feed, pod_level);
+std::unique_ptr<client::Reconciler> make_health_reporter(HealthFeed& feed, PodLevelHealth pod_level,
+                                                         NodeRole role) {
+  return std::make_unique<HealthReporter>(feed, pod_level, role);
 }
 
 }  // namespace berth::health

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "health/node_pods.h"
 #include "health/resource_status.h"
 
 namespace berth::health {
@@ -29,7 +30,7 @@ struct Bench {
   int version = 1;
 
   explicit Bench(PodLevelHealth pod_level = PodLevelHealth::Omit)
-      : reporter(make_health_reporter(feed, pod_level)) {
+      : reporter(make_health_reporter(feed, pod_level, NodeRole::OwnsNodes)) {
     put(view, Kind::ResourceClaim,
         R"({"metadata":{"namespace":"d","name":"p-gpus","uid":"c1","resourceVersion":"5"},)"
         R"("status":{"allocation":)"
@@ -167,14 +168,17 @@ TEST(HealthReporter, TellsOfSicknessAndRecoveryButNotOfTheUnknown) {
   }
 }
 
-TEST(HealthReporter, RestartableInitContainersHaveAListAndOthersHaveNone) {
+TEST(HealthReporter, InitContainersHaveAListLikeOthers) {
   Bench bench;
   bench.pod(R"([{"name":"gpus","request":"small"}])",
             R"({"phase":"Running","resourceClaimStatuses":[{"name":"gpus","resourceClaimName":"p-gpus"}],)"
             R"("initContainerStatuses":[{"name":"i"},{"name":"s"}],"containerStatuses":[{"name":"a"}]})");
   bench.report("gpu-3", Health::Healthy);
   const std::string text = body(bench.run());
-  EXPECT_NE(text.find(R"("initContainerStatuses":[{"name":"i"},{"name":"s","allocatedResourcesStatus":)"),
+  EXPECT_NE(text.find(R"({"name":"i","allocatedResourcesStatus":[{"name":"claim:gpus","resources")"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find(R"({"name":"s","allocatedResourcesStatus":[{"name":"claim:gpus/small","resources")"),
             std::string::npos)
       << text;
 }
@@ -183,12 +187,144 @@ TEST(HealthReporter, EntriesOfDevicePluginsStay) {
   Json status =
       *parse_json(R"({"allocatedResourcesStatus":[{"name":"claim:old","resources":[]},)"
                   R"({"name":"acme.com/nic","resources":[{"resourceID":"n1","health":"Healthy"}]}]})");
-  set_claim_entries(status, {});
+  set_own_entries(status, {}, OwnEntries::Claims);
   EXPECT_EQ(to_string(status), R"({"allocatedResourcesStatus":[{"name":"acme.com/nic","resources":)"
                                R"([{"resourceID":"n1","health":"Healthy"}]}]})");
   Json claims_only = *parse_json(R"({"allocatedResourcesStatus":[{"name":"claim:old","resources":[]}]})");
-  set_claim_entries(claims_only, {});
+  set_own_entries(claims_only, {}, OwnEntries::Claims);
   EXPECT_EQ(to_string(claims_only), "{}");
+}
+
+constexpr const char* kPluginPod =
+    R"({"metadata":{"namespace":"d","name":"p","uid":"u1","resourceVersion":"9"},)"
+    R"("spec":{"nodeName":"node-1",)"
+    R"("initContainers":[{"name":"i","resources":{"requests":{"example.com/gpu":"1"}}}],)"
+    R"("containers":[{"name":"a","resources":{"requests":{"example.com/gpu":"2"}}}],)"
+    R"("ephemeralContainers":[{"name":"e"}]},"status":{"phase":"Running",)"
+    R"("initContainerStatuses":[{"name":"i","state":{"terminated":{}}}],)"
+    R"("containerStatuses":[{"name":"a","allocatedResourcesStatus":)"
+    R"([{"name":"x.example.com/old","resources":[]}]}],)"
+    R"("ephemeralContainerStatuses":[{"name":"e"}]}})";
+
+HealthSnapshot plugin_snapshot() {
+  HealthSnapshot snapshot;
+  PluginResource& gpus = snapshot.resources["example.com/gpu"];
+  gpus.registered = true;
+  gpus.devices["gpu-1"] = {{Health::Healthy, ""}, true, {}};
+  gpus.devices["gpu-2"] = {{Health::Unhealthy, ""}, false, {}};
+  snapshot.held[{"u1", "a"}]["example.com/gpu"].ids = {"gpu-1", "gpu-2", "gpu-gone"};
+  snapshot.held[{"u1", "i"}]["example.com/gpu"].ids = {"gpu-1"};
+  return snapshot;
+}
+
+TEST(HealthReporter, DevicesOfDevicePluginsAreEntriesOfTheirResource) {
+  Bench bench;
+  put(bench.view, Kind::Pod, kPluginPod);
+  bench.feed.serve("node-1");
+  bench.feed.publish("node-1", std::make_shared<const HealthSnapshot>(plugin_snapshot()));
+  const client::Effects effects = bench.run();
+  EXPECT_EQ(body(effects),
+            R"({"status":{"containerStatuses":[{"name":"a","allocatedResourcesStatus":)"
+            R"([{"name":"example.com/gpu",)"
+            R"("resources":[{"resourceID":"gpu-1","health":"Healthy"},)"
+            R"({"resourceID":"gpu-2","health":"Unhealthy"},)"
+            R"({"resourceID":"gpu-gone","health":"Unknown",)"
+            R"("message":"the device plugin of example.com/gpu does not list this device any more"}]}]}],)"
+            R"("initContainerStatuses":[{"name":"i","state":{"terminated":{}},"allocatedResourcesStatus":)"
+            R"([{"name":"example.com/gpu","resources":[{"resourceID":"gpu-1","health":"Healthy"}]}]}]},)"
+            R"("metadata":{"uid":"u1","resourceVersion":"9"}})")
+      << "an old entry of a node that is ours goes; ephemeral containers have none";
+  ASSERT_EQ(effects.events.size(), 1u);
+  EXPECT_EQ(effects.events[0].message, "container a, example.com/gpu: device gpu-2 is unhealthy");
+}
+
+TEST(HealthReporter, AContainerThatEndedKeepsItsLastEntries) {
+  Bench bench;
+  bench.version = 9;
+  put(bench.view, Kind::Pod, kPluginPod);
+  bench.feed.serve("node-1");
+  bench.feed.publish("node-1", std::make_shared<const HealthSnapshot>(plugin_snapshot()));
+  bench.accept(bench.run());
+  HealthSnapshot later = plugin_snapshot();
+  later.resources["example.com/gpu"].devices["gpu-1"].health = {Health::Unhealthy, ""};
+  bench.feed.publish("node-1", std::make_shared<const HealthSnapshot>(later));
+  bench.now = bench.now + kStatusWritePeriod;
+  const std::string text = body(bench.run());
+  EXPECT_NE(text.find(R"("gpu-1","health":"Unhealthy")"), std::string::npos) << text;
+  EXPECT_EQ(text.find("initContainerStatuses"), std::string::npos) << text;
+}
+
+TEST(HealthReporter, ARefusedAllocationIsToldOnce) {
+  Bench bench;
+  put(bench.view, Kind::Pod, kPluginPod);
+  HealthSnapshot snapshot;
+  snapshot.refused["u1"] = "no device plugin of example.com/gpu is registered";
+  bench.feed.publish("node-1", std::make_shared<const HealthSnapshot>(snapshot));
+  const client::Effects effects = bench.run();
+  ASSERT_EQ(effects.events.size(), 1u);
+  EXPECT_EQ(effects.events[0].reason, "UnexpectedAdmissionError");
+  EXPECT_EQ(effects.events[0].message,
+            "Allocate failed due to no device plugin of example.com/gpu is registered, which is unexpected");
+  EXPECT_TRUE(bench.run().events.empty());
+}
+
+TEST(HealthReporter, TheClaimOfExtendedResourcesIsShown) {
+  Bench bench;
+  put(bench.view, Kind::Pod,
+      R"({"metadata":{"namespace":"d","name":"p","uid":"u1","resourceVersion":"9"},)"
+      R"("spec":{"nodeName":"node-1",)"
+      R"("containers":[{"name":"a","resources":{"requests":{"example.com/gpu":"1"}}}]},)"
+      R"("status":{"phase":"Running",)"
+      R"("extendedResourceClaimStatus":{"resourceClaimName":"p-gpus","requestMappings":)"
+      R"([{"containerName":"a","resourceName":"example.com/gpu","requestName":"small"}]},)"
+      R"("containerStatuses":[{"name":"a"}]}})");
+  bench.report("gpu-3", Health::Unhealthy, "xid 79");
+  EXPECT_NE(body(bench.run())
+                .find(R"("name":"claim:p-gpus/small","resources":[{"resourceID":)"
+                      R"("gpu.example.com/node-1/gpu-3","health":"Unhealthy","message":"xid 79"}])"),
+            std::string::npos)
+      << body(bench.run());
+  const NodePods pods = node_pods(bench.view, "node-1");
+  ASSERT_EQ(pods.size(), 1u);
+  EXPECT_TRUE(pods[0].containers.at(0).amounts.empty()) << "a DRA driver provides it, no device plugin";
+  EXPECT_EQ(pods[0].containers.at(0).claimed.size(), 2u);
+}
+
+TEST(HealthReporter, TheNodesAmountsFollowTheListsOfDevicePlugins) {
+  Bench bench;
+  const auto node = [&](const std::string& amounts) {
+    put(bench.view, Kind::Node,
+        R"({"metadata":{"name":"node-1","uid":"n1","resourceVersion":")" + std::to_string(++bench.version) +
+            R"(","labels":{"berth.dev/simulated":"true"}},"status":{"capacity":{"cpu":"4")" + amounts +
+            R"(},"allocatable":{"cpu":"4")" + amounts + "}}}");
+  };
+  const api::ObjectKey key{Kind::Node, "", "node-1", {}};
+  const auto patch = [&] { return body(bench.reporter->reconcile(bench.view, key, bench.now)); };
+  node("");
+  EXPECT_EQ(patch(), "") << "nobody serves the node";
+  EXPECT_EQ(bench.feed.nodes(), std::vector<std::string>{"node-1"});
+  bench.feed.serve("node-1");
+  bench.feed.publish("node-1", std::make_shared<const HealthSnapshot>(plugin_snapshot()));
+  EXPECT_EQ(patch(),
+            R"({"status":{"capacity":{"example.com/gpu":"2"},"allocatable":{"example.com/gpu":"1"}},)"
+            R"("metadata":{"uid":"n1"}})");
+  node(R"(,"example.com/gpu":"2")");
+  EXPECT_EQ(patch(), R"({"status":{"allocatable":{"example.com/gpu":"1"}},"metadata":{"uid":"n1"}})");
+  HealthSnapshot without = plugin_snapshot();
+  without.resources["example.com/gpu"].devices.clear();
+  bench.feed.publish("node-1", std::make_shared<const HealthSnapshot>(without));
+  EXPECT_EQ(patch(),
+            R"({"status":{"capacity":{"example.com/gpu":"0"},"allocatable":{"example.com/gpu":"0"}},)"
+            R"("metadata":{"uid":"n1"}})");
+  put(bench.view, Kind::Pod, kPluginPod);
+  patch();
+  ASSERT_EQ(bench.feed.pods("node-1")->size(), 1u);
+  const NodePod& pod = bench.feed.pods("node-1")->front();
+  EXPECT_EQ(pod.containers.at(0).runs, ContainerNeeds::Runs::First);
+  EXPECT_EQ(pod.containers.at(1).amounts.at("example.com/gpu"), 2);
+  bench.view.erase(key, 100);
+  patch();
+  EXPECT_TRUE(bench.feed.nodes().empty());
 }
 
 TEST(HealthReporter, LeavesAloneWhatIsNotItsOwn) {

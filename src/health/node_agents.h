@@ -10,18 +10,30 @@
 
 #include "base/clock.h"
 #include "health/health_feed.h"
+#include "health/node_checkpoint.h"
 
 namespace berth::health {
 
+// Nodes whose kubelet sockets are served; the plugins of others find none.
+inline constexpr std::size_t kKubeletSocketsMax = 128;
+
+struct NodeAgentsOptions {
+  std::string nodes_dir;
+  std::vector<std::string> nodes;
+  HealthTiming timing = {};
+  NodeRole role = NodeRole::BesideKubelet;
+  std::string boot_id = machine_boot_id();
+};
+
 class NodeAgents {
  public:
-  // Creates <nodes_dir>/<node>/plugins_registry and .../device-plugins (see socket_watcher.h). `feed` and
+  // Creates <nodes_dir>/<node>/plugins_registry and .../device-plugins (see socket_watcher.h), and
+  // <nodes_dir>/.health for the checkpoints, whose devices are in the feed when it returns. `feed` and
   // `clock` outlive it. Refuses a folder that cannot be created or watched; warns when the paths are too long
   // for unix sockets.
-  static Result<std::unique_ptr<NodeAgents>> start(const std::string& nodes_dir,
-                                                   std::vector<std::string> nodes, HealthFeed& feed,
-                                                   const Clock& clock, HealthTiming timing = {});
-  // Ends the streams and joins the thread.
+  static Result<std::unique_ptr<NodeAgents>> start(NodeAgentsOptions options, HealthFeed& feed,
+                                                   const Clock& clock);
+  // Ends the streams, joins the thread and writes the checkpoints.
   ~NodeAgents();
 
  private:

@@ -43,7 +43,9 @@ struct Agents : ::testing::Test {
     ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
     root = pattern;
     feed.on_change([this](const std::string& node) {
-      const std::string now = shown(*feed.latest(node));
+      const auto snapshot = feed.latest(node);
+      if (!snapshot) return;  // the node is served from now on
+      const std::string now = shown(*snapshot);
       const std::lock_guard lock(mutex);
       if (history.empty() || history.back() != now) history.push_back(now);
     });
@@ -53,8 +55,9 @@ struct Agents : ::testing::Test {
     agents.reset();
     std::filesystem::remove_all(root);
   }
-  void start(std::vector<std::string> nodes) {
-    auto started = NodeAgents::start(root + "/nodes", std::move(nodes), feed, clock);
+  void start(std::vector<std::string> nodes, std::string boot_id = "this-boot") {
+    auto started = NodeAgents::start(
+        {root + "/nodes", std::move(nodes), {}, NodeRole::OwnsNodes, std::move(boot_id)}, feed, clock);
     ASSERT_TRUE(started.ok()) << started.error().text();
     agents = std::move(*started);
   }
@@ -213,6 +216,45 @@ TEST_F(Agents, AMessageOfTooManyDevicesIsNotTakenIn) {
   EXPECT_EQ(shown(), "Healthy");
   const auto two = driver("b.sock", {reported("gpu-1", Health::Unhealthy)});
   EXPECT_TRUE(shows("Unhealthy")) << "the agent goes on";
+}
+
+TEST_F(Agents, ARestartOfTheAgentIsNoFlap) {
+  auto one = driver("a.sock", {reported("gpu-1", Health::Unhealthy, 60, "xid 79")});
+  ASSERT_TRUE(shows("Unhealthy: xid 79"));
+  const auto before = seen();
+  agents.reset();
+  one.reset();
+  start({"node-1"});
+  EXPECT_EQ(shown(), "Unhealthy: xid 79") << "the plugin is not registered yet";
+  one = driver("a.sock",
+               {reported("gpu-1", Health::Unhealthy, 60, "xid 79"), reported("gpu-2", Health::Healthy)});
+  ASSERT_TRUE(
+      eventually([&] { return feed.latest("node-1")->drivers.at("gpu.example.com").devices.size() == 2; }));
+  EXPECT_EQ(seen(), before);
+}
+
+TEST_F(Agents, AfterAnotherBootAndAfterADamagedCheckpointNothingIsHealthy) {
+  auto one = driver("a.sock", {reported("gpu-1", Health::Healthy)});
+  ASSERT_TRUE(shows("Healthy"));
+  agents.reset();
+  one.reset();
+  start({"node-1"}, "the-next-boot");
+  EXPECT_EQ(shown(), "Unknown: no health report since the node agent started");
+  agents.reset();
+  std::ofstream(root + "/nodes/.health/node-1.checkpoint") << "torn";
+  start({"node-1"});
+  EXPECT_EQ(shown(), "Unknown: no plugin of driver gpu.example.com is registered");
+  EXPECT_TRUE(std::filesystem::exists(root + "/nodes/.health/node-1.checkpoint.refused"));
+  one = driver("a.sock", {reported("gpu-1", Health::Healthy)});
+  EXPECT_TRUE(shows("Healthy")) << shown();
+}
+
+TEST_F(Agents, ADeviceIsInTheCheckpointBeforeItIsShown) {
+  const auto one = driver("a.sock", {reported("gpu-1", Health::Healthy)});
+  ASSERT_TRUE(shows("Healthy"));
+  const auto loaded = CheckpointFile(root + "/nodes/.health", "node-1").load();
+  ASSERT_EQ(loaded.from, CheckpointFile::Loaded::From::File);
+  EXPECT_EQ(loaded.checkpoint.drivers.at("gpu.example.com").devices.size(), 1u);
 }
 
 // A socket that answers every connection with garbage.

@@ -23,20 +23,14 @@ const KnownService kKnownServices[] = {
     {"v1alpha1.NodeHealth", HealthService::Kep},
 };
 
-// Whether a pod's status with this name passes validation.
-bool sound(const DeviceName& name) {
-  const bool pool = !name.pool.empty() && name.pool.size() <= api::kDnsSubdomainBytesMax;
-  return pool && api::dns_label_problems(name.device).empty();
-}
-
 }  // namespace
 
-NodePlugins::NodePlugins(std::string node, PluginClient& client, HealthFeed& feed, Post post,
+NodePlugins::NodePlugins(std::string node, PluginClient& client, Post post, Observer observer,
                          HealthTiming timing)
     : node_(std::move(node)),
       client_(client),
-      feed_(feed),
       post_(std::move(post)),
+      observer_(std::move(observer)),
       timing_(timing),
       cache_(timing.timeout) {}
 NodePlugins::~NodePlugins() = default;
@@ -142,7 +136,7 @@ void NodePlugins::choose(const std::string& name, Time now) {
   if (none || !driver.instances.back().service) {
     driver.current.reset();
     driver.successor.reset();
-    return show(cache_.note_stream(name, none ? StreamState::Gone : StreamState::Unsupported, now));
+    return show(cache_.note_stream(name, none ? StreamState::Gone : StreamState::Unsupported, now), now);
   }
   const Instance& newest = driver.instances.back();
   const auto listens_to = [&](const std::optional<Listening>& listening) {
@@ -152,7 +146,7 @@ void NodePlugins::choose(const std::string& name, Time now) {
   if (listens_to(driver.current)) return driver.successor.reset();
   if (listens_to(driver.successor)) return;
   auto& place = driver.current ? driver.successor : driver.current;
-  if (!driver.current) show(cache_.note_stream(name, StreamState::Down, now));
+  if (!driver.current) show(cache_.note_stream(name, StreamState::Down, now), now);
   place = Listening{};
   place->instance = newest;
   driver.hand_over_by = now + kHandOverMax;
@@ -197,14 +191,15 @@ void NodePlugins::on_message(const std::string& name, std::uint64_t generation, 
   if (reports.size() > kDevicesPerDriverMax)
     return on_end(name, generation, Error(ErrorCode::TooLarge, "more devices in a message than the bound"),
                   now);
-  std::erase_if(reports, [](const DeviceReport& report) { return !sound(report.name); });
+  std::erase_if(reports, [](const DeviceReport& report) { return !is_reportable(report.name); });
   listening->failures = 0;
   if (driver.successor && listening == &*driver.successor) {
     driver.current = std::move(driver.successor);
     driver.successor.reset();
     listening = &*driver.current;
   }
-  show(cache_.update(name, reports, now));
+  show(cache_.update(name, reports, now), now);
+  observer_.heard(now);
   listening->stream->next();
 }
 
@@ -222,7 +217,8 @@ void NodePlugins::on_end(const std::string& name, std::uint64_t generation, cons
   }
   listening->retry_at =
       now + backoff(timing_.stream_retry_base, timing_.stream_retry_max, ++listening->failures);
-  if (driver.current && listening == &*driver.current) show(cache_.note_stream(name, StreamState::Down, now));
+  if (driver.current && listening == &*driver.current)
+    show(cache_.note_stream(name, StreamState::Down, now), now);
 }
 
 void NodePlugins::step(Time now) {
@@ -240,7 +236,7 @@ void NodePlugins::step(Time now) {
     for (auto* listening : {&driver.current, &driver.successor})
       if (*listening && due((*listening)->retry_at)) open(name, **listening);
   }
-  show(cache_.expire(now));
+  show(cache_.expire(now), now);
 }
 
 std::optional<Time> NodePlugins::next_wake() const {
@@ -257,8 +253,8 @@ std::optional<Time> NodePlugins::next_wake() const {
   return next;
 }
 
-void NodePlugins::show(HealthCache::Visible visible) {
-  if (visible == HealthCache::Visible::Changed) feed_.publish(node_, cache_.snapshot());
+void NodePlugins::show(HealthCache::Visible visible, Time now) {
+  if (visible == HealthCache::Visible::Changed) observer_.changed(now);
 }
 
 }  // namespace berth::health

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "health/health_feed.h"
+#include "health/health_cache.h"
 #include "health/plugin_client.h"
 
 namespace berth::health {
@@ -28,9 +28,20 @@ class NodePlugins {
  public:
   // Runs `work` on the owner's thread with the time of that moment; never after the owner's destruction.
   using Post = std::function<void(std::function<void(NodePlugins&, Time)> work)>;
-  // `client` and `feed` outlive it.
-  NodePlugins(std::string node, PluginClient& client, HealthFeed& feed, Post post, HealthTiming timing = {});
+  // Called on the owner's thread.
+  struct Observer {
+    std::function<void(Time)> changed;  // readers see a difference
+    std::function<void(Time)> heard;    // a report came
+  };
+  // `client` outlives it.
+  NodePlugins(std::string node, PluginClient& client, Post post, Observer observer, HealthTiming timing = {});
   ~NodePlugins();
+
+  const HealthCache& cache() const { return cache_; }
+  // Called first, if at all (HealthCache::restore).
+  void restore(const KeptDrivers& kept, std::optional<Duration> passed, Time now) {
+    cache_.restore(kept, passed, now);
+  }
 
   // A socket with this path appeared; the previous one with the path is gone.
   void appeared(const std::string& path, Time now);
@@ -77,12 +88,12 @@ class NodePlugins {
   Listening* find(Driver& driver, std::uint64_t generation);
   void on_message(const std::string& name, std::uint64_t generation, Reports reports, Time now);
   void on_end(const std::string& name, std::uint64_t generation, const Error& error, Time now);
-  void show(HealthCache::Visible visible);
+  void show(HealthCache::Visible visible, Time now);
 
   std::string node_;
   PluginClient& client_;
-  HealthFeed& feed_;
   Post post_;
+  Observer observer_;
   HealthTiming timing_;
   HealthCache cache_;
   std::map<std::string, Socket> sockets_;  // by path

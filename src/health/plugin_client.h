@@ -1,7 +1,9 @@
-// Calls to the plugins of a node: GetInfo, registration status, health streams. It contains no gRPC type.
+// Calls to the plugins of a node: GetInfo, registration status, health streams, allocations. It contains no
+// gRPC type.
 //
 // Responses arrive on threads of the implementation, never within the call. The real implementation speaks
-// gRPC over unix sockets; tests bring their own. Source: kubelet plugin registration v1, KEP-4680.
+// gRPC over unix sockets; tests bring their own. Source: kubelet plugin registration
+// v1, KEP-4680, device plugins v1beta1.
 #pragma once
 
 #include <functional>
@@ -16,6 +18,7 @@ namespace berth::health {
 
 inline constexpr Duration kIntroduceTimeout = Duration::seconds(11);  // 10 s to connect, 1 s for the response
 inline constexpr Duration kNotifyTimeout = Duration::seconds(5);
+inline constexpr Duration kAllocateTimeout = Duration::seconds(30);  // of each call of an allocation
 inline constexpr int kStreamMessageBytesMax = 4 * 1024 * 1024;
 inline constexpr std::size_t kSocketPathBytesMax = 107;  // sockaddr_un, without the closing zero
 
@@ -26,8 +29,22 @@ struct PluginInfo {
   std::vector<std::string> services;
 };
 
-// The supported versions of the health service.
-enum class HealthService : std::uint8_t { V1, V1Alpha1, Kep };
+// The services whose streams tell the health of devices: the versions of the health service of DRA drivers,
+// and ListAndWatch of a device plugin, whose devices have no pool.
+enum class HealthService : std::uint8_t { V1, V1Alpha1, Kep, DevicePlugin };
+
+// The choice of devices for one container, and what its device plugin wants to be asked.
+struct AllocateCall {
+  std::vector<std::string> must_include, available;
+  std::int64_t amount = 0;
+  std::vector<std::string> chosen;  // unless the plugin prefers others
+  bool ask_preference = false;      // GetPreferredAllocation
+  bool pre_start = false;           // PreStartContainer
+};
+struct AllocateAnswer {
+  std::vector<std::string> ids;  // sorted
+  std::string response;          // the bytes of a ContainerAllocateResponse
+};
 
 enum class Registered { Yes, No };
 
@@ -51,6 +68,10 @@ class PluginClient {
   virtual void introduce(const std::string& socket, std::function<void(Result<PluginInfo>)> answer) = 0;
   virtual void notify(const std::string& socket, Registered registered, const std::string& error,
                       std::function<void(Status)> answer) = 0;
+  // Up to three calls: GetPreferredAllocation, Allocate, PreStartContainer. A preference that is no valid
+  // choice is ignored.
+  virtual void allocate(const std::string& socket, AllocateCall call,
+                        std::function<void(Result<AllocateAnswer>)> answer) = 0;
   virtual std::unique_ptr<Stream> watch(const std::string& socket, HealthService service,
                                         StreamHandlers handlers) = 0;
 };

@@ -12,18 +12,13 @@ constexpr std::string_view kClaimPrefix = "claim:";
 
 const api::Allocation* allocation_of(const client::View& view, const api::Pod& pod,
                                      std::string_view pod_claim) {
-  for (const api::PodClaim& claim : pod.claims) {
-    if (claim.name != pod_claim) continue;
-    const api::ResourceClaim* object = view.claims.find(pod.meta.ns, api::claim_object_name(pod, claim));
-    const bool ours = object && object->allocation && api::is_reserved_for(*object, pod);
-    return ours ? &*object->allocation : nullptr;
-  }
+  for (const api::PodClaim& claim : pod.claims)
+    if (claim.name == pod_claim) return allocation_in(view, pod, api::claim_object_name(pod, claim));
   return nullptr;
 }
 
-// The request of a result, without the chosen alternative.
-std::string_view base_request(const api::DeviceResult& result) {
-  return std::string_view(result.request).substr(0, result.request.find('/'));
+bool is_own(std::string_view name, OwnEntries own) {
+  return own == OwnEntries::All || name.starts_with(kClaimPrefix);
 }
 
 void add_claim(ResourceStatus& wanted, const api::Allocation& allocation, const api::ContainerClaim& named,
@@ -57,12 +52,43 @@ Health parse_health(std::string_view text) {
 
 }  // namespace
 
+std::string_view base_request(const api::DeviceResult& result) {
+  return std::string_view(result.request).substr(0, result.request.find('/'));
+}
+
+const api::Allocation* allocation_in(const client::View& view, const api::Pod& pod, std::string_view claim) {
+  const api::ResourceClaim* object = view.claims.find(pod.meta.ns, std::string(claim));
+  const bool ours = object && object->allocation && api::is_reserved_for(*object, pod);
+  return ours ? &*object->allocation : nullptr;
+}
+
+std::vector<ExtendedRequest> extended_requests(const api::Pod& pod) {
+  std::vector<ExtendedRequest> requests;
+  if (pod.extended_claim.empty()) return requests;
+  const Result<Json> object = parse_json(*pod.raw);
+  if (!object) return requests;
+  const Json& told = object->part("status").part("extendedResourceClaimStatus");
+  for (const Json& mapping : told.items_at("requestMappings"))
+    requests.push_back({std::string(mapping.string_at("containerName")),
+                        std::string(mapping.string_at("resourceName")),
+                        std::string(mapping.string_at("requestName"))});
+  return requests;
+}
+
 ResourceStatus wanted_status(const client::View& view, const api::Pod& pod, const api::Container& container,
                              const HealthSnapshot& health) {
   ResourceStatus wanted;
   for (const api::ContainerClaim& named : container.claims)
     if (const api::Allocation* allocation = allocation_of(view, pod, named.name))
       add_claim(wanted, *allocation, named, health);
+  if (!pod.extended_claim.empty())
+    if (const api::Allocation* allocation = allocation_in(view, pod, pod.extended_claim))
+      for (const ExtendedRequest& request : extended_requests(pod))
+        if (request.container == container.name)
+          add_claim(wanted, *allocation, {pod.extended_claim, request.request}, health);
+  if (const auto held = health.held.find({pod.meta.uid, container.name}); held != health.held.end())
+    for (const auto& [resource, devices] : held->second)
+      for (const std::string& id : devices.ids) wanted[resource][id] = health.of_resource(resource, id);
   return wanted;
 }
 
@@ -83,11 +109,11 @@ ResourceStatus wanted_pod_level_status(const client::View& view, const api::Pod&
   return wanted;
 }
 
-ResourceStatus claim_entries(const Json& status) {
+ResourceStatus own_entries(const Json& status, OwnEntries own) {
   ResourceStatus entries;
   for (const Json& entry : status.items_at(kListField)) {
     const std::string name(entry.string_at("name"));
-    if (!name.starts_with(kClaimPrefix)) continue;
+    if (!is_own(name, own)) continue;
     auto& resources = entries[name];
     for (const Json& item : entry.items_at("resources"))
       resources[std::string(item.string_at("resourceID"))] = {parse_health(item.string_at("health")),
@@ -96,11 +122,11 @@ ResourceStatus claim_entries(const Json& status) {
   return entries;
 }
 
-void set_claim_entries(Json& status, const ResourceStatus& wanted) {
+void set_own_entries(Json& status, const ResourceStatus& wanted, OwnEntries own) {
   std::map<std::string, Json> entries;
   for (const Json& entry : status.items_at(kListField)) {
     const std::string name(entry.string_at("name"));
-    if (!name.starts_with(kClaimPrefix)) entries.emplace(name, entry);
+    if (!is_own(name, own)) entries.emplace(name, entry);
   }
   for (const auto& [name, resources] : wanted) entries.emplace(name, entry_json(name, resources));
   JsonArray list;
@@ -112,12 +138,18 @@ void set_claim_entries(Json& status, const ResourceStatus& wanted) {
 }
 
 bool has_sick_device(const client::View& view, const api::Pod& pod, const HealthSnapshot& health) {
-  for (const api::PodClaim& claim : pod.claims) {
-    const api::Allocation* allocation = allocation_of(view, pod, claim.name);
-    if (!allocation) continue;
-    for (const api::DeviceResult& result : allocation->results)
-      if (health.of(result.driver, {result.pool, result.device}).health == Health::Unhealthy) return true;
-  }
+  std::vector<std::string> claims;
+  for (const api::PodClaim& claim : pod.claims) claims.push_back(api::claim_object_name(pod, claim));
+  if (!pod.extended_claim.empty()) claims.push_back(pod.extended_claim);
+  for (const std::string& claim : claims)
+    if (const api::Allocation* allocation = allocation_in(view, pod, claim))
+      for (const api::DeviceResult& result : allocation->results)
+        if (health.of(result.driver, {result.pool, result.device}).health == Health::Unhealthy) return true;
+  for (auto held = health.held.lower_bound({pod.meta.uid, ""});
+       held != health.held.end() && held->first.pod_uid == pod.meta.uid; ++held)
+    for (const auto& [resource, devices] : held->second)
+      for (const std::string& id : devices.ids)
+        if (health.of_resource(resource, id).health == Health::Unhealthy) return true;
   return false;
 }
 

@@ -19,15 +19,6 @@ Error failed(const std::string& path, const char* what) {
   return Error(ErrorCode::Internal, path, std::string(what) + ": " + std::strerror(errno));
 }
 
-// Creates parents too; only new folders become readable by their owner alone.
-Status make_folder(const std::string& path) {
-  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-    const std::string part = path.substr(0, end);
-    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return failed(part, "the folder cannot be made");
-    if (end == std::string::npos) return {};
-  }
-}
-
 std::vector<std::string> names_in(const std::string& path) {
   std::vector<std::string> names;
   DIR* folder = ::opendir(path.c_str());
@@ -39,6 +30,25 @@ std::vector<std::string> names_in(const std::string& path) {
 }
 
 }  // namespace
+
+Status make_folder(const std::string& path) {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return failed(part, "the folder cannot be made");
+    if (end == std::string::npos) return {};
+  }
+}
+
+Status remove_sockets(const std::string& folder) {
+  for (const std::string& name : names_in(folder)) {
+    const std::string path = folder + "/" + name;
+    struct stat about{};
+    if (::lstat(path.c_str(), &about) != 0 || !S_ISSOCK(about.st_mode)) continue;
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT)
+      return failed(path, "an old socket cannot be removed");
+  }
+  return {};
+}
 
 Result<std::unique_ptr<SocketWatcher>> SocketWatcher::open(std::string root, std::vector<std::string> nodes) {
   std::unique_ptr<SocketWatcher> watcher(new SocketWatcher(std::move(root)));
@@ -63,7 +73,36 @@ Status SocketWatcher::serve(const std::string& node) {
   const std::string folder = root_ + "/" + node;
   if (Status made = make_folder(folder + "/device-plugins"); !made) return made;
   if (Status made = make_folder(folder + "/plugins_registry"); !made) return made;
-  return watch({node, folder + "/plugins_registry", 1});
+  TRY(watch({node, folder + "/plugins_registry", 1}));
+  with_folders_.insert(node);
+  return {};
+}
+
+Status SocketWatcher::add(const std::string& node) {
+  if (!nodes_.insert(node).second) return {};
+  struct stat about{};
+  const bool wanted = ::lstat((root_ + "/" + node).c_str(), &about) == 0;
+  if (with_folders_.size() >= kNodeFoldersMax && !wanted) return {};
+  return serve(node);
+}
+
+void SocketWatcher::remove(const std::string& node) {
+  nodes_.erase(node);
+  with_folders_.erase(node);
+  std::erase_if(sockets_, [&](const auto& socket) { return socket.second == node; });
+  std::erase_if(found_, [&](const SocketChange& change) { return change.node == node; });
+  for (auto folder = folders_.begin(); folder != folders_.end();) {
+    if (folder->second.node == node) {
+      ::inotify_rm_watch(descriptor_, folder->first);
+      folder = folders_.erase(folder);
+    } else {
+      ++folder;
+    }
+  }
+}
+
+bool SocketWatcher::has_folders(const std::string& node) const {
+  return with_folders_.contains(node);
 }
 
 Status SocketWatcher::watch(Folder folder) {

@@ -27,11 +27,22 @@ struct SocketChange {
   std::string path;
 };
 
+// Creates the folder and its parents; new ones are readable by their owner alone.
+Status make_folder(const std::string& path);
+// Removes the sockets that a process of before left: plugins watch for that and register again.
+Status remove_sockets(const std::string& folder);
+
 class SocketWatcher {
  public:
   // Refuses a folder that cannot be created or watched.
   static Result<std::unique_ptr<SocketWatcher>> open(std::string root, std::vector<std::string> nodes);
   ~SocketWatcher();
+
+  // A node came or went. The sockets of one that went are forgotten without a change.
+  Status add(const std::string& node);
+  void remove(const std::string& node);
+  // Whether the node's folders are made.
+  bool has_folders(const std::string& node) const;
 
   // Readable when changes() has a result.
   int descriptor() const { return descriptor_; }
@@ -54,6 +65,7 @@ class SocketWatcher {
   std::string root_;
   int descriptor_ = -1;
   std::set<std::string, std::less<>> nodes_;
+  std::set<std::string, std::less<>> with_folders_;
   std::map<int, Folder> folders_;
   std::map<std::string, std::string> sockets_;  // path to node
   std::vector<SocketChange> found_;

@@ -7,6 +7,7 @@
 #include "binding/memory_requests.h"
 #include "controllers/controllers.h"
 #include "dra/cel_selectors.h"
+#include "health/health_policy.h"
 #include "health/health_reporter.h"
 #include "scheduling/scheduler.h"
 
@@ -51,12 +52,19 @@ const binding::Binder* add_binder(Engine& engine, const api::Gates& gates, bindi
   return added;
 }
 
-void add_node_agents(Engine& engine, const api::Gates& gates, health::HealthFeed& feed) {
+// Policies need the agents of all nodes in this process, so they run beside the other controllers.
+void add_node_agents(Engine& engine, const api::Gates& gates, const ControlPlaneOptions& options) {
+  health::HealthFeed& feed = *options.health;
+  const bool policies = options.controllers;
+  const auto role = options.simulated_nodes ? health::NodeRole::OwnsNodes : health::NodeRole::BesideKubelet;
   const bool pod_level = gates.enabled("BerthPodLevelHealth");
   engine.add(health::make_health_reporter(
-      feed, pod_level ? health::PodLevelHealth::Write : health::PodLevelHealth::Omit));
-  feed.on_change([&engine](const std::string& node) {
-    engine.wake(health::kReporterName, {api::Kind::Node, "", node, {}});
+      feed, pod_level ? health::PodLevelHealth::Write : health::PodLevelHealth::Omit, role));
+  if (policies) engine.add(health::make_health_policies(feed));
+  feed.on_change([&engine, policies](const std::string& node) {
+    const api::ObjectKey about{api::Kind::Node, "", node, {}};
+    engine.wake(health::kReporterName, about);
+    if (policies) engine.wake(health::kHealthPolicyName, about);
   });
 }
 
@@ -131,7 +139,7 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
     if (options.simulated_nodes) add_controllers(*parts_->controllers, ControllerGroup::SimulatedNodes);
     if (options.health && gates.enabled("ResourceHealthStatus")) {
       parts_->health = options.health;
-      add_node_agents(*parts_->controllers, gates, *options.health);
+      add_node_agents(*parts_->controllers, gates, options);
     }
     parts_->controllers->attach_to(parts_->informers);
   }

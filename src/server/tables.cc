@@ -228,6 +228,19 @@ JsonArray slice_cells(const Json& slice, Time now) {
           spec.part("pool").string_at("name"), age_of(slice, now)};
 }
 
+JsonArray health_policy_cells(const Json& policy, Time now) {
+  const Json &spec = policy.part("spec"), &status = policy.part("status");
+  const std::string_view health = spec.string_at("health");
+  return {name_of(policy),
+          spec.string_at("driver"),
+          health.empty() ? "Unhealthy" : health,
+          spec.string_at("effect"),
+          status.int_at("matchingDevices"),
+          status.int_at("taintedDevices"),
+          status.int_at("devicesOverBudget"),
+          age_of(policy, now)};
+}
+
 JsonArray taint_rule_cells(const Json& rule, Time now) {
   const Json& taint = rule.part("spec").part("taint");
   return {name_of(rule),
@@ -406,6 +419,14 @@ constexpr TableColumn kTaintRuleColumns[] = {kName, {"Key"}, {"Value"}, {"Effect
 constexpr TableColumn kPoolStatusColumns[] = {
     kName,      {"Driver"},           {"Total"},  {"Available"}, {"Allocated"}, {"Unavailable"},
     {"Errors"}, {"Pools", "integer"}, {"Status"}, {"Completed"}};
+constexpr TableColumn kHealthPolicyColumns[] = {kName,
+                                                {"Driver"},
+                                                {"Health"},
+                                                {"Effect"},
+                                                {"Matching", "integer"},
+                                                {"Tainted", "integer"},
+                                                {"Over-Budget", "integer"},
+                                                kAge};
 constexpr TableColumn kBindRequestColumns[] = {kName,
                                                {"Pod"},
                                                {"Node"},
@@ -436,6 +457,7 @@ constexpr TableRow kRows[] = {
     {"resource.k8s.io", "devicetaintrules", {kTaintRuleColumns, taint_rule_cells}},
     {"resource.k8s.io", "resourcepoolstatusrequests", {kPoolStatusColumns, pool_status_cells}},
     {"scheduling.berth.dev", "bindrequests", {kBindRequestColumns, bind_request_cells}},
+    {"scheduling.berth.dev", "devicehealthpolicies", {kHealthPolicyColumns, health_policy_cells}},
 };
 
 constexpr TableColumns kPlain = {kPlainColumns, plain_cells};

@@ -166,8 +166,20 @@ const Json& spec_of(const Json& pod) {
   return spec ? *spec : kNone;
 }
 
+// "claim:<claim>/<request>" of status.extendedResourceClaimStatus, where the container requests the resource.
+bool is_of_extended_claim(std::string_view name, const Json& container, const Json* extended) {
+  const Json* requests = present(present(container, "resources"), "requests");
+  const std::string claim = extended ? "claim:" + std::string(extended->string_at("resourceClaimName")) : "";
+  for (const Json& mapping : items(extended, "requestMappings")) {
+    if (mapping.string_at("containerName") != container.string_at("name")) continue;
+    const Json* amount = requests ? present(*requests, mapping.string_at("resourceName")) : nullptr;
+    if (name == claim + "/" + std::string(mapping.string_at("requestName")) && amount) return true;
+  }
+  return false;
+}
+
 // "claim:a" or "claim:a/request" of a container's claims, or a resource that it requests.
-bool is_of_container(std::string_view name, const Json* container) {
+bool is_of_container(std::string_view name, const Json* container, const Json* extended) {
   const Json* resources = present(container, "resources");
   if (!name.starts_with("claim:")) {
     const Json* requests = present(resources, "requests");
@@ -179,15 +191,16 @@ bool is_of_container(std::string_view name, const Json* container) {
       known.append("/").append(request);
     if (name == known) return true;
   }
-  return false;
+  return container && is_of_extended_claim(name, *container, extended);
 }
 
-FieldErrors check_health(const FieldPath& path, const JsonArray& resources, const Json* container) {
+FieldErrors check_health(const FieldPath& path, const JsonArray& resources, const Json* container,
+                         const Json* extended) {
   FieldErrors errors;
   for (std::size_t i = 0; i < resources.size(); ++i) {
     const FieldPath at = path.index(i);
     const std::string_view name = resources[i].string_at("name");
-    if (!is_of_container(name, container))
+    if (!is_of_container(name, container, extended))
       errors.push_back(invalid(
           at.child("name"), name,
           name.starts_with("claim:")
@@ -289,7 +302,8 @@ FieldErrors validate_pod_status_update(const Json& next, const Json& old, const 
       append(errors,
              check_health(path.child(list.statuses).index(i).child("allocatedResourcesStatus"),
                           items(&statuses[i], "allocatedResourcesStatus"),
-                          item_named(items(&spec, list.containers), "name", statuses[i].string_at("name"))));
+                          item_named(items(&spec, list.containers), "name", statuses[i].string_at("name")),
+                          status ? present(*status, "extendedResourceClaimStatus") : nullptr));
   }
   return errors;
 }

@@ -198,6 +198,45 @@ TEST_F(Rules, ARecordOfAGangHasMembersAndNoPodOfItsOwn) {
       "spec.members[0].members: Forbidden: may not be nested\n");
 }
 
+TEST_F(Rules, HealthPoliciesNameTheFieldThatIsWrong) {
+  const KindRules& rules = rules_of("scheduling.berth.dev", "devicehealthpolicies");
+  const std::string good = R"("driver":"gpu.example.com","effect":"NoSchedule")";
+  const std::string evicts = R"("driver":"gpu.example.com","effect":"NoExecute")";
+  const std::pair<std::string, std::string> cases[] = {
+      {good, ""},
+      {evicts + R"(,"budgets":{"cluster":2,"node":1,"rack":1,"rackLabel":"example.com/rack"})", ""},
+      {evicts + R"(,"health":"Unknown","evictUnknown":true,"budgets":{"cluster":0})", ""},
+      {"", "spec.driver: Required value\nspec.effect: Required value\n"},
+      {R"("driver":"a b","effect":"Kill")",
+       "spec.driver: Invalid value: \"a b\": a lowercase RFC 1123 subdomain must consist of lower case "
+       "alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. "
+       "'example.com', regex used for validation is "
+       "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')\n"
+       "spec.effect: Unsupported value: \"Kill\": supported values: \"NoExecute\", \"NoSchedule\", "
+       "\"None\"\n"},
+      {good + R"(,"health":"Healthy")",
+       "spec.health: Unsupported value: \"Healthy\": supported values: \"Unhealthy\", \"Unknown\"\n"},
+      {good + R"(,"holdFor":"soon","recoverAfter":"-1s")",
+       "spec.holdFor: Invalid value: \"soon\": must be a duration from 0s to 24h, like 30s\n"
+       "spec.recoverAfter: Invalid value: \"-1s\": must be a duration from 0s to 24h, like 30s\n"},
+      {evicts, "spec.budgets.cluster: Required value: effect NoExecute needs a bound\n"},
+      {evicts + R"(,"health":"Unknown","budgets":{"cluster":2})",
+       "spec.effect: Forbidden: a device of which nobody knows evicts pods only with `evictUnknown: true`\n"},
+      {good + R"(,"budgets":{"node":-1})",
+       "spec.budgets.node: Invalid value: -1: must be greater than or equal to 0\n"},
+      {good + R"(,"budgets":{"rack":1})",
+       "spec.budgets.rackLabel: Required value: names the label of nodes whose value is the rack\n"},
+      {good + R"(,"messagePattern":")" + std::string(257, 'x') + "\"",
+       "spec.messagePattern: Too long: may not be more than 256 bytes\n"},
+  };
+  for (const auto& [spec, errors] : cases)
+    EXPECT_EQ(text_of(rules.validate_create(decoded("scheduling.berth.dev/v1alpha1", "DeviceHealthPolicy",
+                                                    ("{\"spec\":{" + spec + "}}").c_str()),
+                                            ctx)),
+              errors)
+        << spec;
+}
+
 TEST_F(Rules, BindRequestsAreDecisions) {
   const KindRules& rules = rules_of("scheduling.berth.dev", "bindrequests");
   const auto request = [&](const char* text) {

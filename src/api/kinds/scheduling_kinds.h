@@ -1,4 +1,4 @@
-// The kinds of scheduling.k8s.io and BindRequest. Source: types of scheduling.k8s.io v1, v1beta1 and
+// The kinds of scheduling.k8s.io and scheduling.berth.dev. Source: types of scheduling.k8s.io v1, v1beta1 and
 // v1alpha3.
 #pragma once
 
@@ -12,5 +12,6 @@ KindRules pod_group_rules();
 KindRules composite_pod_group_rules();
 // The scheduler owns spec and replaces only a failed decision, as a whole; the binder owns status.
 KindRules bind_request_rules();
+KindRules device_health_policy_rules();
 
 }  // namespace berth::api

@@ -17,6 +17,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/text_file.h"
+
 namespace berth::server {
 namespace {
 
@@ -194,7 +196,7 @@ bool is_good_leaf(const Pair& pair, const Pair& ca, const std::vector<std::strin
   return good;
 }
 
-// --- The edge to the file system: whole small files, mode 0600, replaced by rename.
+// --- The edge to the file system: whole small files.
 
 Error file_error(const std::string& path, const char* sentence) {
   return Error(ErrorCode::Unavailable, path, std::string(sentence) + ": " + std::strerror(errno));
@@ -212,18 +214,6 @@ Result<std::optional<std::string>> read_file(const std::string& path) {
   return std::optional<std::string>(std::move(text));
 }
 
-Status write_file(const std::string& path, const std::string& text) {
-  const std::string draft = path + ".new";
-  const int file = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (file < 0) return file_error(draft, "cannot be written");
-  const bool whole = ::fchmod(file, 0600) == 0 &&
-                     ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                     ::fsync(file) == 0;
-  ::close(file);
-  if (!whole || ::rename(draft.c_str(), path.c_str()) != 0) return file_error(path, "cannot be written");
-  return {};
-}
-
 Result<std::optional<Pair>> read_pair(const std::string& stem) {
   std::optional<std::string> certificate = TRY(read_file(stem + ".crt"));
   std::optional<std::string> key = TRY(read_file(stem + ".key"));
@@ -233,8 +223,8 @@ Result<std::optional<Pair>> read_pair(const std::string& stem) {
 
 Status write_pair(const std::string& stem, const Pair& pair) {
   const Identity identity = pem_of(pair);
-  TRY(write_file(stem + ".key", identity.key_pem));
-  return write_file(stem + ".crt", identity.certificate_pem);
+  TRY(replace_text_file(stem + ".key", identity.key_pem));
+  return replace_text_file(stem + ".crt", identity.certificate_pem);
 }
 
 // An existing CA that cannot be used is not replaced: every issued kubeconfig trusts it, so the operator

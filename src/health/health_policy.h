@@ -1,0 +1,28 @@
+// Acts on device health, where a DeviceHealthPolicy says so: the reconciler "device-health-policy", one key a
+// policy.
+//
+// A device of the policy's driver that matched for `holdFor` gets a DeviceTaintRule of the policy; the rule
+// goes when the device was Healthy for `recoverAfter` in one piece, with its node, or with the policy, which
+// owns it. What follows from a rule is the device-taint eviction's and the scheduler's. Budgets bound how
+// many rules have the effect NoExecute at once; a device beyond them gets NoSchedule. Unknown never ends a
+// rule, and begins one only for a policy of `health: Unknown`. Periods begin anew with the process. Reads the
+// feed: it runs where the agents of all nodes are. Cost of a run: O(devices of the driver + rules).
+#pragma once
+
+#include <memory>
+
+#include "client/decider.h"
+#include "health/health_feed.h"
+
+namespace berth::health {
+
+inline constexpr std::string_view kHealthPolicyName = "device-health-policy";
+inline constexpr std::string_view kHealthTaintKey = "berth.dev/device-health";
+inline constexpr std::string_view kTaintedNodeLabel = "berth.dev/node";
+inline constexpr std::string_view kTaintCauseAnnotation = "berth.dev/cause";
+inline constexpr std::size_t kRuleWritesPerRunMax = 64;
+
+// `feed` outlives it. Signals about a Node (Engine::wake) run every policy.
+std::unique_ptr<client::Reconciler> make_health_policies(HealthFeed& feed);
+
+}  // namespace berth::health

@@ -1,0 +1,182 @@
+#include "health/health_policy.h"
+
+#include <gtest/gtest.h>
+
+#include "api/types/health_policy.h"
+
+namespace berth::health {
+namespace {
+
+using api::Kind;
+
+// A view with one policy, nodes of two racks, and a feed.
+struct PolicyBench {
+  client::View view;
+  HealthFeed feed;
+  std::map<std::string, HealthCache> caches;
+  std::unique_ptr<client::Reconciler> policies = make_health_policies(feed);
+  Time now = Time::from_seconds(1800000000);
+  const api::ObjectKey key{Kind::Other, "", "careful", api::health_policy_resource()};
+  int version = 1;
+
+  explicit PolicyBench(const std::string& spec) {
+    for (const char* node : {"node-1", "node-2", "node-3"})
+      put({Kind::Node, "", node, {}}, std::string(R"({"metadata":{"name":")") + node +
+                                          R"(","uid":"n","labels":{"rack":")" +
+                                          (std::string(node) == "node-3" ? "r2" : "r1") + R"("}}})");
+    put(key,
+        R"({"metadata":{"name":"careful","uid":"p1"},"spec":{"driver":"gpu.example.com",)" + spec + "}}");
+  }
+  void put(const api::ObjectKey& at, const std::string& object) {
+    auto typed = api::decode_typed(at.kind, std::make_shared<const std::string>(object));
+    ASSERT_TRUE(typed.ok());
+    view.put(at, *typed);
+  }
+  void report(const std::string& node, const char* device, Health health, std::string message = "") {
+    caches[node].update("gpu.example.com", {{{node, device}, {health, std::move(message)}, 86400}}, now);
+    feed.publish(node, caches[node].snapshot());
+  }
+  // Runs the policy, applies its writes like the API server, and tells them: "+gpu-1:NoExecute -gpu-2".
+  std::string run() {
+    const client::Effects effects = policies->reconcile(view, key, now);
+    wake_at = effects.wake_at;
+    std::string text;
+    for (const client::Chain& chain : effects.chains) {
+      const client::ApiRequest& request = chain.writes.at(0).request;
+      const Json body = request.body.empty() ? Json::object() : *parse_json(request.body);
+      if (chain.key.kind == Kind::Other) continue;
+      const std::string effect(body.part("spec").part("taint").string_at("effect"));
+      if (request.verb == client::Verb::Create) {
+        Json object = body;
+        object["metadata"]["uid"] = "r" + std::to_string(++version);
+        object["metadata"]["resourceVersion"] = std::to_string(++version);
+        put(chain.key, to_string(object));
+        text += "+" + device(chain.key) + ":" + effect + " ";
+      } else if (request.verb == client::Verb::Delete) {
+        text += "-" + device(chain.key) + " ";
+        view.erase(chain.key, 1000000);
+      } else {
+        Json object = *parse_json(*view.taint_rules.find("", chain.key.name)->raw);
+        object["spec"]["taint"]["effect"] = effect;
+        object["metadata"]["resourceVersion"] = std::to_string(++version);
+        put(chain.key, to_string(object));
+        text += "~" + device(chain.key) + ":" + effect + " ";
+      }
+    }
+    return text;
+  }
+  std::string device(const api::ObjectKey& rule) const {
+    return view.taint_rules.find("", rule.name)->device;
+  }
+  std::string after(std::int64_t seconds) {
+    now = now + Duration::seconds(seconds);
+    return run();
+  }
+  std::optional<Time> wake_at;
+};
+
+TEST(HealthPolicy, TaintsWhatStaysSickAndLiftsWhatStaysHealthy) {
+  PolicyBench bench(R"("messagePattern":"xid *","holdFor":"10s","recoverAfter":"60s","effect":"NoSchedule")");
+  bench.report("node-1", "gpu-1", Health::Unhealthy, "xid 79");
+  bench.report("node-1", "gpu-2", Health::Unhealthy, "too warm");
+  EXPECT_EQ(bench.run(), "");
+  EXPECT_EQ(bench.wake_at, bench.now + Duration::seconds(10));
+  EXPECT_EQ(bench.after(9), "");
+  // A moment of health begins the period anew.
+  bench.report("node-1", "gpu-1", Health::Healthy);
+  EXPECT_EQ(bench.run(), "");
+  bench.report("node-1", "gpu-1", Health::Unhealthy, "xid 80");
+  EXPECT_EQ(bench.after(1), "");
+  EXPECT_EQ(bench.after(10), "+gpu-1:NoSchedule ");
+  EXPECT_EQ(bench.after(100), "") << "once";
+  bench.report("node-1", "gpu-1", Health::Healthy);
+  EXPECT_EQ(bench.run(), "");
+  EXPECT_EQ(bench.wake_at, bench.now + Duration::seconds(60));
+  bench.report("node-1", "gpu-1", Health::Unknown);
+  EXPECT_EQ(bench.after(60), "") << "Unknown is no recovery";
+  bench.report("node-1", "gpu-1", Health::Healthy);
+  EXPECT_EQ(bench.after(1), "");
+  EXPECT_EQ(bench.after(60), "-gpu-1 ");
+}
+
+TEST(HealthPolicy, BudgetsOfNodeRackAndClusterBoundEvictions) {
+  struct Case {
+    std::string budgets, writes;
+  };
+  const Case cases[] = {
+      {R"("cluster":9)", "+a:NoExecute +b:NoExecute +c:NoExecute +d:NoExecute "},
+      {R"("cluster":9,"node":1)", "+a:NoExecute +b:NoSchedule +c:NoExecute +d:NoExecute "},
+      {R"("cluster":9,"rack":2,"rackLabel":"rack")", "+a:NoExecute +b:NoExecute +c:NoSchedule +d:NoExecute "},
+      {R"("cluster":1)", "+a:NoExecute +b:NoSchedule +c:NoSchedule +d:NoSchedule "},
+      {R"("cluster":0)", "+a:NoSchedule +b:NoSchedule +c:NoSchedule +d:NoSchedule "},
+  };
+  for (const Case& c : cases) {
+    PolicyBench bench(R"("effect":"NoExecute","budgets":{)" + c.budgets + "}");
+    bench.report("node-1", "a", Health::Unhealthy);
+    bench.report("node-1", "b", Health::Unhealthy);
+    bench.report("node-2", "c", Health::Unhealthy);
+    bench.report("node-3", "d", Health::Unhealthy);
+    EXPECT_EQ(bench.run(), c.writes) << c.budgets;
+  }
+}
+
+TEST(HealthPolicy, ABudgetThatIsFreeAgainIsTheNextOnesThatStillMatches) {
+  PolicyBench bench(R"("effect":"NoExecute","recoverAfter":"10s","budgets":{"cluster":1})");
+  for (const char* device : {"a", "b", "c"}) bench.report("node-1", device, Health::Unhealthy);
+  EXPECT_EQ(bench.run(), "+a:NoExecute +b:NoSchedule +c:NoSchedule ");
+  EXPECT_EQ(bench.run(), "");
+  bench.report("node-1", "a", Health::Healthy);
+  bench.report("node-1", "b", Health::Unknown);
+  EXPECT_EQ(bench.run(), "");
+  EXPECT_EQ(bench.after(10), "-a ~c:NoExecute ");
+}
+
+TEST(HealthPolicy, UnknownIsForPoliciesAboutItAlone) {
+  PolicyBench sick(R"("effect":"NoExecute","budgets":{"cluster":5})");
+  PolicyBench unknown(R"("effect":"NoSchedule","health":"Unknown")");
+  for (PolicyBench* bench : {&sick, &unknown}) bench->report("node-1", "a", Health::Unknown);
+  EXPECT_EQ(sick.run(), "");
+  EXPECT_EQ(unknown.run(), "+a:NoSchedule ");
+}
+
+TEST(HealthPolicy, ARestartedProcessKeepsTheRulesAndBeginsPeriodsAnew) {
+  PolicyBench bench(R"("effect":"NoSchedule","holdFor":"10s","recoverAfter":"10s")");
+  bench.report("node-1", "a", Health::Unhealthy);
+  bench.run();
+  EXPECT_EQ(bench.after(10), "+a:NoSchedule ");
+  bench.policies = make_health_policies(bench.feed);
+  EXPECT_EQ(bench.after(100), "");
+  bench.report("node-1", "a", Health::Healthy);
+  bench.policies = make_health_policies(bench.feed);
+  EXPECT_EQ(bench.after(100), "");
+  EXPECT_EQ(bench.after(10), "-a ");
+}
+
+TEST(HealthPolicy, RulesGoWithTheirNode) {
+  PolicyBench bench(R"("effect":"NoSchedule")");
+  bench.report("node-1", "a", Health::Unhealthy);
+  EXPECT_EQ(bench.run(), "+a:NoSchedule ");
+  bench.feed.stop_serving("node-1");
+  EXPECT_EQ(bench.after(1000), "") << "an agent that is away says nothing";
+  bench.view.erase({Kind::Node, "", "node-1", {}}, 1000000);
+  EXPECT_EQ(bench.run(), "-a ");
+}
+
+TEST(HealthPolicy, PatternsFitTheWholeMessage) {
+  const std::tuple<const char*, const char*, bool> cases[] = {
+      {"", "anything", true},
+      {"xid 79", "xid 79", true},
+      {"xid 79", "xid 799", false},
+      {"xid *", "xid 79", true},
+      {"*fallen*bus", "x fallen off the bus", true},
+      {"*", "", true},
+      {"a*b*c", "abc-c", true},
+      {"a*b*c", "acb", false},
+      {"xid", "", false},
+  };
+  for (const auto& [pattern, text, fits] : cases)
+    EXPECT_EQ(api::matches_pattern(pattern, text), fits) << pattern << " on " << text;
+}
+
+}  // namespace
+}  // namespace berth::health

@@ -1,0 +1,173 @@
+#include "health/node_agent.h"
+
+#include <algorithm>
+
+#include "base/backoff.h"
+#include "base/log.h"
+
+namespace berth::health {
+
+NodeAgent::NodeAgent(std::string node, const std::string& folder, PluginClient& client, HealthFeed& feed,
+                     Post post, Save save, HealthTiming timing)
+    : node_(std::move(node)),
+      client_(client),
+      feed_(feed),
+      post_(std::move(post)),
+      save_(std::move(save)),
+      drivers_(
+          node_, client,
+          [this](std::function<void(NodePlugins&, Time)> work) {
+            post_([work = std::move(work)](NodeAgent& self, Time now) { work(self.drivers_, now); });
+          },
+          {[this](Time now) {
+             const bool added = saved_devices_ != drivers_.cache().devices_added();
+             changed(added ? Durable::First : Durable::Soon, now);
+           },
+           [this](Time now) { heard(now); }},
+          timing),
+      plugins_(
+          node_, folder + "/device-plugins", client,
+          [this](std::function<void(DevicePlugins&, Time)> work) {
+            post_([work = std::move(work)](NodeAgent& self, Time now) { work(self.plugins_, now); });
+          },
+          [this](Time now) {
+            changed(Durable::Soon, now);
+            for (auto& [uid, refusal] : refusals_) refusal.retry_at = now;
+            allocate(now);
+          },
+          timing) {}
+
+NodeAgent::~NodeAgent() = default;
+
+void NodeAgent::restore(Kept kept, std::optional<Duration> passed, Time now) {
+  drivers_.restore(kept.drivers, passed, now);
+  plugins_.restore(kept.resources, passed, now);
+  allocations_.restore(std::move(kept.held));
+  changed(Durable::Soon, now);
+}
+
+void NodeAgent::pods_changed(Time now) {
+  pods_ = feed_.pods(node_);
+  if (!pods_) return;
+  const bool released = allocations_.retain(*pods_);
+  std::set<std::string_view> uids;
+  for (const NodePod& pod : *pods_) uids.insert(pod.uid);
+  const auto gone = std::erase_if(refusals_, [&](const auto& entry) { return !uids.contains(entry.first); });
+  if (released || gone > 0) changed(Durable::Soon, now);
+  if (released)
+    for (auto& [uid, refusal] : refusals_) refusal.retry_at = now;
+  allocate(now);
+}
+
+void NodeAgent::allocate(Time now) {
+  if (!pods_) return;
+  for (const NodePod& pod : *pods_) {
+    if (allocating_) return;
+    const auto refusal = refusals_.find(pod.uid);
+    if (refusal != refusals_.end() && now < refusal->second.retry_at) continue;
+    if (const auto missing = allocations_.missing(pod, plugins_.resources()))
+      begin(*missing, now);
+    else if (refusal != refusals_.end())
+      refusals_.erase(refusal);
+  }
+}
+
+void NodeAgent::begin(const MissingDevices& missing, Time now) {
+  const PluginRegistration* plugin = plugins_.plugin_of(missing.resource);
+  if (!plugin)
+    return refuse(missing.pod->uid, "no device plugin of " + missing.resource + " is registered", now);
+  auto choice = allocations_.candidates(missing, plugins_.resources().find(missing.resource)->second);
+  if (!choice) return refuse(missing.pod->uid, choice.error().message(), now);
+  AllocateCall call;
+  call.amount = missing.amount;
+  call.chosen = DeviceAllocations::chosen(*choice, missing.amount);
+  call.must_include = std::move(choice->taken_over);
+  call.available = std::move(choice->available);
+  call.ask_preference = plugin->preferences;
+  call.pre_start = plugin->pre_start;
+  allocating_ = true;
+  const ContainerId container{missing.pod->uid, missing.container->name};
+  const bool reusable = missing.container->runs == ContainerNeeds::Runs::First;
+  client_.allocate(
+      plugins_.socket_of(*plugin), std::move(call),
+      [post = post_, container, resource = missing.resource, reusable](Result<AllocateAnswer> answer) {
+        post(
+            [=](NodeAgent& self, Time then) { self.on_answer(container, resource, reusable, answer, then); });
+      });
+}
+
+void NodeAgent::on_answer(const ContainerId& container, const std::string& resource, bool reusable,
+                          const Result<AllocateAnswer>& answer, Time now) {
+  allocating_ = false;
+  const auto& pods = *pods_;
+  const bool there =
+      std::any_of(pods.begin(), pods.end(), [&](const NodePod& pod) { return pod.uid == container.pod_uid; });
+  if (there && answer) {
+    allocations_.hold(container, resource, {answer->ids, reusable, answer->response});
+    refusals_.erase(container.pod_uid);
+    changed(Durable::First, now);
+  } else if (there) {
+    refuse(container.pod_uid, answer.error().message(), now);
+  }
+  allocate(now);
+}
+
+void NodeAgent::refuse(const std::string& pod_uid, const std::string& text, Time now) {
+  Refusal& refusal = refusals_[pod_uid];
+  refusal.retry_at = now + backoff(kAllocateBackoffBase, kAllocateBackoffMax, ++refusal.failures);
+  if (refusal.text == text) return;
+  refusal.text = bounded_message(text);
+  changed(Durable::Soon, now);
+}
+
+void NodeAgent::step(Time now) {
+  drivers_.step(now);
+  plugins_.step(now);
+  allocate(now);
+  if (save_due_ && *save_due_ <= now) save(now);
+}
+
+std::optional<Time> NodeAgent::next_wake() const {
+  std::optional<Time> next = save_due_;
+  const auto earlier = [&next](const std::optional<Time>& at) {
+    if (at && (!next || *at < *next)) next = at;
+  };
+  earlier(drivers_.next_wake());
+  earlier(plugins_.next_wake());
+  if (!allocating_)
+    for (const auto& [uid, refusal] : refusals_) earlier(refusal.retry_at);
+  return next;
+}
+
+// After a crash the restarted agent knows every device that a status shows, so its last health does not stay
+// there for ever.
+void NodeAgent::changed(Durable durable, Time now) {
+  if (durable == Durable::First)
+    save(now);
+  else if (const Time due = saved_at_.is_set() ? saved_at_ + kCheckpointPeriod : now;
+           !save_due_ || due < *save_due_)
+    save_due_ = due;
+  auto snapshot = std::make_shared<HealthSnapshot>(*drivers_.cache().snapshot());
+  snapshot->resources = plugins_.resources();
+  snapshot->held = allocations_.held();
+  for (const auto& [uid, refusal] : refusals_) snapshot->refused.emplace(uid, refusal.text);
+  feed_.publish(node_, std::move(snapshot));
+}
+
+void NodeAgent::heard(Time now) {
+  if (save_due_ || saved_at_ == now) return;
+  save_due_ = saved_at_.is_set() ? saved_at_ + kHeartbeatCheckpointPeriod : now;
+}
+
+void NodeAgent::save(Time now) {
+  save_({drivers_.cache().kept(now), plugins_.kept(now), allocations_.held()});
+  saved_at_ = now;
+  saved_devices_ = drivers_.cache().devices_added();
+  save_due_.reset();
+}
+
+void NodeAgent::flush(Time now) {
+  if (save_due_) save(now);
+}
+
+}  // namespace berth::health

@@ -1,0 +1,19 @@
+// The pods of a node as its agent needs them, and the node's amounts as its device plugins tell them. Pure.
+#pragma once
+
+#include "client/view.h"
+#include "health/health_cache.h"
+
+namespace berth::health {
+
+// Pods that are bound to the node and have not finished. Cost: O(pods of the node).
+NodePods node_pods(const client::View& view, std::string_view node);
+
+// Whether a container of the pod requests an extended resource.
+bool requests_extended(const api::Pod& pod);
+
+// The patch of the node's status that gives capacity (every device) and allocatable (the healthy ones of a
+// registered plugin) of each resource; nothing when the node says so already.
+std::optional<Json> amounts_patch(const api::Node& node, const PluginResources& resources);
+
+}  // namespace berth::health

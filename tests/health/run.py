@@ -1,0 +1,361 @@
+#!/usr/bin/env python3
+"""Device health end to end: the real `berth up`, real plugin programs on real sockets, what a user reads.
+
+Prints `N passed, M failed`. Arguments: parts of the names of cases.
+"""
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import suite
+from suite import Failure, eventually
+
+PODS = "/api/v1/namespaces/default/pods"
+START_SECONDS_MAX = 30
+MERGE = "application/merge-patch+json"
+POLICIES = "/apis/scheduling.berth.dev/v1alpha1/devicehealthpolicies"
+CASES = []
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+class Cluster:
+    """`berth up` with the cluster of examples/, its data on disk: it can be killed and started again."""
+
+    def __init__(self, berth, *flags):
+        self.berth, self.flags = berth, flags
+        self.directory = tempfile.mkdtemp(prefix="h", dir=os.environ.get("TMPDIR"))
+        self.kubeconfig = os.path.join(self.directory, "kubeconfig")
+        self.nodes = os.path.join(self.directory, "n")
+        self.programs = []
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        for program in self.programs:
+            program.kill()
+            program.wait()
+        self.kill()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def start(self, *manifests):
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(self.kubeconfig)
+        self.log = os.path.join(self.directory, "log")
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [self.berth, "up", "--data-dir", os.path.join(self.directory, "data"), "--kubeconfig",
+                 self.kubeconfig, "--insecure", "--listen", "127.0.0.1:0", "--nodes-dir", self.nodes,
+                 "-f", suite.ROOT / "examples/cluster", *self.flags], stdout=log, stderr=log)
+        eventually("the cluster is up", self.is_up, START_SECONDS_MAX)
+        line = next(line for line in open(self.kubeconfig) if "server:" in line)
+        self.address = line.split("//")[1].strip().strip('"')
+
+    def is_up(self):
+        if self.process.poll() is not None:
+            raise Failure("berth up ended: " + pathlib.Path(self.log).read_text()[-600:])
+        return os.path.exists(self.kubeconfig)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def call(self, method, path, body=None, content="application/json"):
+        connection = http.client.HTTPConnection(self.address, timeout=20)
+        try:
+            connection.request(method, path, json.dumps(body) if body is not None else None,
+                               {"Content-Type": content})
+            return json.loads(connection.getresponse().read())
+        finally:
+            connection.close()
+
+    def program(self, name, *arguments):
+        program = subprocess.Popen([self.berth.parent / name, *arguments], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)
+        self.programs.append(program)
+        program.stdout.readline()
+        return program
+
+    def driver(self, node, *devices, timeout=60):
+        named = [word for device in devices for word in ("--device", device)]
+        return self.program("health-driver", "--registry", f"{self.nodes}/{node}/plugins_registry",
+                            "--pool", node, "--timeout-seconds", str(timeout), *named)
+
+    def plugin(self, node, resource, *devices):
+        named = [word for device in devices for word in ("--device", device)]
+        return self.program("device-plugin", "--folder", f"{self.nodes}/{node}/device-plugins", "--resource",
+                            resource, *named)
+
+    def amounts(self, node, capacity, allocatable, resource="example.com/gpu"):
+        def told():
+            status = self.call("GET", "/api/v1/nodes/" + node)["status"]
+            return (status["capacity"].get(resource), status["allocatable"].get(resource))
+
+        try:
+            eventually("amounts", lambda: told() == (capacity, allocatable), 40)
+        except Failure:
+            raise Failure(f"{node} has {told()}, not {(capacity, allocatable)}") from None
+
+    def pod(self, name, node, claims=(), requests=None, annotations=None, **spec):
+        """A pod on `node`; each claim is a template's name."""
+        container = {"name": "work", "image": "i",
+                     "resources": {"requests": requests or {"cpu": "1"}, "limits": requests or {},
+                                   "claims": [{"name": claim} for claim in claims]}}
+        answer = self.call("POST", PODS, {
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "annotations": annotations or {}},
+            "spec": {"nodeSelector": {"kubernetes.io/hostname": node}, "containers": [container],
+                     "resourceClaims": [{"name": claim, "resourceClaimTemplateName": claim}
+                                        for claim in claims], **spec}})
+        assert answer["kind"] == "Pod", answer
+        return answer
+
+    def health(self, name, container="work", field="containerStatuses"):
+        """{entry: {device: health}} of one container."""
+        for status in self.call("GET", PODS + "/" + name).get("status", {}).get(field, []):
+            if status["name"] == container:
+                return {entry["name"]: {one["resourceID"].split("/")[-1]: one["health"]
+                                        for one in entry["resources"]}
+                        for entry in status.get("allocatedResourcesStatus", [])}
+        return None
+
+    def shows(self, name, wanted, **where):
+        try:
+            eventually("health", lambda: self.health(name, **where) == wanted, 45)
+        except Failure:
+            raise Failure(f"{name} shows {self.health(name, **where)}, not {wanted}") from None
+
+    def template(self, name="one-gpu"):
+        request = {"name": "gpu", "exactly": {"deviceClassName": "whole-gpu.example.com"}}
+        self.call("POST", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates", {
+            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": name},
+            "spec": {"spec": {"devices": {"requests": [request]}}}})
+
+
+def policy(name, **spec):
+    return {"apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "DeviceHealthPolicy",
+            "metadata": {"name": name}, "spec": {"driver": "gpu.example.com", **spec}}
+
+
+def tell(program, line):
+    program.stdin.write(line + "\n")
+    program.stdin.flush()
+
+
+def device_of(cluster, pod):
+    """The device that the pod's only claim got."""
+    claim = eventually("a claim", lambda: (cluster.call("GET", PODS + "/" + pod)["status"]
+                                           .get("resourceClaimStatuses")))[0]["resourceClaimName"]
+    claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/"
+    return eventually("an allocation", lambda: cluster.call("GET", claims + claim).get("status", {}).get(
+        "allocation"))["devices"]["results"][0]["device"]
+
+
+def count_versions(cluster, pod):
+    return cluster.call("GET", PODS + "/" + pod)["metadata"]["resourceVersion"]
+
+
+@case
+def a_killed_agent_knows_what_it_showed_and_is_not_believed_for_ever(berth):
+    with Cluster(berth) as cluster:
+        cluster.template()
+        cluster.pod("train", "node-1", ["one-gpu"])
+        gpu = device_of(cluster, "train")
+        driver = cluster.driver("node-1", gpu, timeout=5)
+        cluster.shows("train", {"claim:one-gpu": {gpu: "Healthy"}})
+        tell(driver, f"{gpu} Unhealthy xid 79")
+        cluster.shows("train", {"claim:one-gpu": {gpu: "Unhealthy"}})
+        time.sleep(1.2)  # kCheckpointPeriod
+        driver.kill()
+        cluster.kill()
+        cluster.start()
+        # The driver does not come back: the last report ages, though nobody ever says anything again.
+        cluster.shows("train", {"claim:one-gpu": {gpu: "Unknown"}})
+        cluster.driver("node-1", gpu)
+        cluster.shows("train", {"claim:one-gpu": {gpu: "Healthy"}})
+
+
+@case
+def a_restart_writes_no_status_when_nothing_changed(berth):
+    with Cluster(berth) as cluster:
+        cluster.template()
+        cluster.pod("train", "node-1", ["one-gpu"])
+        gpu = device_of(cluster, "train")
+        cluster.driver("node-1", gpu)
+        cluster.shows("train", {"claim:one-gpu": {gpu: "Healthy"}})
+        version = count_versions(cluster, "train")
+        cluster.kill()
+        cluster.start()
+        cluster.driver("node-1", "another-gpu")
+        time.sleep(2)
+        assert count_versions(cluster, "train") == version, cluster.call("GET", PODS + "/train")
+
+
+@case
+def a_device_plugin_from_registration_to_the_status_of_a_pod(berth):
+    with Cluster(berth, "--health-timeout", "2s") as cluster:
+        plugin = cluster.plugin("node-1", "example.com/gpu", "gpu-1", "gpu-2", "gpu-3")
+        cluster.amounts("node-1", "3", "3")
+        cluster.pod("train", "node-1", requests={"example.com/gpu": "2"})
+        cluster.shows("train", {"example.com/gpu": {"gpu-1": "Healthy", "gpu-2": "Healthy"}})
+        tell(plugin, "gpu-2 Unhealthy")
+        cluster.shows("train", {"example.com/gpu": {"gpu-1": "Healthy", "gpu-2": "Unhealthy"}})
+        cluster.amounts("node-1", "3", "2")
+        plugin.kill()
+        cluster.shows("train", {"example.com/gpu": {"gpu-1": "Unknown", "gpu-2": "Unknown"}})
+        cluster.amounts("node-1", "3", "0")
+        cluster.plugin("node-1", "example.com/gpu", "gpu-1", "gpu-2", "gpu-3")
+        cluster.shows("train", {"example.com/gpu": {"gpu-1": "Healthy", "gpu-2": "Healthy"}})
+        # The third device alone is free; when the first pod goes, two more are.
+        cluster.pod("second", "node-1", requests={"example.com/gpu": "1"})
+        cluster.shows("second", {"example.com/gpu": {"gpu-3": "Healthy"}})
+        cluster.call("DELETE", PODS + "/train?gracePeriodSeconds=0")
+        cluster.pod("third", "node-1", requests={"example.com/gpu": "2"})
+        cluster.shows("third", {"example.com/gpu": {"gpu-1": "Healthy", "gpu-2": "Healthy"}})
+
+
+@case
+def devices_stay_with_their_pods_when_the_agent_is_killed(berth):
+    with Cluster(berth) as cluster:
+        cluster.plugin("node-1", "example.com/gpu", "gpu-1", "gpu-2")
+        cluster.amounts("node-1", "2", "2")
+        cluster.pod("first", "node-1", requests={"example.com/gpu": "1"})
+        cluster.shows("first", {"example.com/gpu": {"gpu-1": "Healthy"}})
+        cluster.pod("second", "node-1", requests={"example.com/gpu": "1"})
+        cluster.shows("second", {"example.com/gpu": {"gpu-2": "Healthy"}})
+        cluster.call("DELETE", PODS + "/first?gracePeriodSeconds=0")
+        cluster.kill()
+        cluster.start()  # the plugin program sees the new socket and registers again
+        cluster.amounts("node-1", "2", "2")
+        cluster.shows("second", {"example.com/gpu": {"gpu-2": "Healthy"}})
+        cluster.pod("third", "node-1", requests={"example.com/gpu": "1"})
+        cluster.shows("third", {"example.com/gpu": {"gpu-1": "Healthy"}})
+
+
+@case
+def nodes_that_come_later_have_plugins_too(berth):
+    with Cluster(berth) as cluster:
+        node = {"apiVersion": "v1", "kind": "Node",
+                "metadata": {"name": "late", "labels": {"berth.dev/simulated": "true",
+                                                        "kubernetes.io/hostname": "late"}}}
+        for plugged in ("late-1", "late-2"):
+            assert cluster.call("POST", "/api/v1/nodes", node)["kind"] == "Node"
+            socket = pathlib.Path(cluster.nodes, "late/device-plugins/kubelet.sock")
+            eventually("the sockets of the new node", socket.exists)
+            plugin = cluster.plugin("late", "example.com/gpu", plugged)
+            cluster.amounts("late", "1", "1")
+            cluster.pod("p", "late", requests={"example.com/gpu": "1"})
+            cluster.shows("p", {"example.com/gpu": {plugged: "Healthy"}})
+            cluster.call("DELETE", PODS + "/p?gracePeriodSeconds=0")
+            cluster.call("DELETE", "/api/v1/nodes/late")
+            eventually("the sockets are gone", lambda: not socket.exists())
+            plugin.kill()
+
+
+@case
+def a_pod_that_ended_keeps_what_it_ended_with(berth):
+    with Cluster(berth) as cluster:
+        plugin = cluster.plugin("node-1", "example.com/gpu", "gpu-1")
+        cluster.amounts("node-1", "1", "1")
+        cluster.pod("short", "node-1", requests={"example.com/gpu": "1"},
+                    annotations={"berth.dev/run-time": "3s"})
+        cluster.shows("short", {"example.com/gpu": {"gpu-1": "Healthy"}})
+        tell(plugin, "gpu-1 Unhealthy")
+        cluster.shows("short", {"example.com/gpu": {"gpu-1": "Unhealthy"}})
+        eventually("it ends", lambda: cluster.call("GET", PODS + "/short")["status"]["phase"] == "Succeeded")
+        tell(plugin, "gpu-1 Healthy")
+        cluster.amounts("node-1", "1", "1")
+        time.sleep(1.5)
+        cluster.shows("short", {"example.com/gpu": {"gpu-1": "Unhealthy"}})
+
+
+def go_plugin():
+    """The plugin that is written against k8s.io/kubelet."""
+    if not shutil.which("go"):
+        raise suite.Skip("there is no Go to build it")
+    program = pathlib.Path.home() / ".cache/berth/go-plugin"
+    built = subprocess.run(["go", "build", "-mod=readonly", "-o", program, "."], capture_output=True,
+                           text=True, cwd=suite.ROOT / "tests/health/plugin")
+    if built.returncode:
+        raise suite.Skip("it does not build: " + built.stderr[-300:])
+    return program
+
+
+@case
+def a_plugin_of_kubernetes_own_module(berth):
+    program = go_plugin()
+    with Cluster(berth) as cluster:
+        plugin = cluster.program(program, f"{cluster.nodes}/node-1/device-plugins", "example.com/gpu",
+                                 "gpu-1", "gpu-2", "gpu-3")
+        cluster.amounts("node-1", "3", "3")
+        cluster.pod("train", "node-1", requests={"example.com/gpu": "2"})
+        cluster.shows("train", {"example.com/gpu": {"gpu-1": "Healthy", "gpu-2": "Healthy"}})
+        assert plugin.stdout.readline() == "allocate gpu-1,gpu-2\n"
+        tell(plugin, "pods")
+        assert plugin.stdout.readline() == "pods default/train/work:example.com/gpu=gpu-1,gpu-2@1\n"
+        tell(plugin, "gpu-1 Unhealthy")
+        cluster.shows("train", {"example.com/gpu": {"gpu-1": "Unhealthy", "gpu-2": "Healthy"}})
+        cluster.amounts("node-1", "3", "2")
+
+
+@case
+def a_policy_taints_evicts_and_lifts(berth):
+    with Cluster(berth) as cluster:
+        cluster.template()
+        wrong = cluster.call("POST", POLICIES, policy("wrong", effect="NoExecute"))
+        assert wrong["message"].endswith(
+            "is invalid: spec.budgets.cluster: Required value: effect NoExecute needs a bound"), wrong
+        made = cluster.call("POST", POLICIES, policy("sick", messagePattern="xid *", effect="NoSchedule",
+                                                     holdFor="1s", recoverAfter="2s"))
+        assert made["kind"] == "DeviceHealthPolicy", made
+        cluster.pod("train", "node-1", ["one-gpu"])
+        gpu = device_of(cluster, "train")
+        driver = cluster.driver("node-1", gpu)
+        tell(driver, f"{gpu} Unhealthy xid 79")
+        cluster.shows("train", {"claim:one-gpu": {gpu: "Unhealthy"}})
+        rules = "/apis/resource.k8s.io/v1/devicetaintrules"
+        rule = eventually("a rule", lambda: cluster.call("GET", rules)["items"])[0]
+        assert rule["spec"]["deviceSelector"] == {"driver": "gpu.example.com", "pool": "node-1",
+                                                  "device": gpu}, rule
+        cause = rule["metadata"]["annotations"]["berth.dev/cause"]
+        assert cause == "DeviceHealthPolicy sick: Unhealthy: xid 79", cause
+        told = subprocess.run([berth, "explain", "pod", "train", "--kubeconfig", cluster.kubeconfig],
+                              capture_output=True, text=True).stdout
+        told = " ".join(told.split())  # lines are wrapped
+        assert f"{gpu} is Unhealthy: xid 79" in told and "by DeviceTaintRule device-health-" in told, told
+        events = cluster.call("GET", "/api/v1/events?fieldSelector=involvedObject.kind%3DDeviceHealthPolicy")
+        tainted = f"device gpu.example.com/node-1/{gpu} is tainted NoSchedule"
+        assert tainted in [event["message"] for event in events["items"]], events
+        harsher = {"spec": {"effect": "NoExecute", "budgets": {"cluster": 1}}}
+        cluster.call("PATCH", POLICIES + "/sick", harsher, MERGE)
+        eventually("the pod goes", lambda: cluster.call("GET", PODS + "/train").get("reason") == "NotFound")
+        cluster.pod("again", "node-1", ["one-gpu"])
+        assert device_of(cluster, "again") != gpu
+        tell(driver, f"{gpu} Healthy")
+        eventually("the taint is lifted", lambda: not cluster.call("GET", rules)["items"])
+        tell(driver, f"{gpu} Unhealthy xid 80")
+        eventually("a rule", lambda: cluster.call("GET", rules)["items"])
+        cluster.call("DELETE", POLICIES + "/sick")
+        eventually("the rules of a policy go with it", lambda: not cluster.call("GET", rules)["items"])
+
+
+def main():
+    chosen = suite.options(__doc__)
+    return suite.run(CASES, chosen.words, chosen.berth)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
