@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "health/device_plugin.h"
@@ -21,23 +23,31 @@ int complain(const std::string& text) {
   return 2;
 }
 
+// Tells a socket from the one before it: a file system may give a new file the number of one that is gone.
+struct SocketId {
+  ino_t number = 0;
+  std::int64_t changed_s = 0, changed_ns = 0;
+  bool operator==(const SocketId&) const = default;
+};
+
 struct Program {
   DevicePluginOptions options;
   std::unique_ptr<DevicePlugin> served;
-  ino_t registered_at = 0;  // 0: not registered
+  std::optional<SocketId> registered_at;
 
   // The agent removes the sockets of plugins when it starts, so a new agent's plugin serves anew.
   void look() {
     struct stat about{};
-    if (::lstat((options.folder + "/kubelet.sock").c_str(), &about) != 0 || about.st_ino == registered_at)
-      return;
-    registered_at = 0;
+    if (::lstat((options.folder + "/kubelet.sock").c_str(), &about) != 0) return;
+    const SocketId found{about.st_ino, about.st_ctim.tv_sec, about.st_ctim.tv_nsec};
+    if (registered_at == found) return;
+    registered_at.reset();
     served.reset();
     auto fresh = DevicePlugin::serve(options);
     if (!fresh) return (void)complain(fresh.error().text());
     served = std::move(*fresh);
     if (Status told = served->register_again(); !told) return (void)complain(told.error().text());
-    registered_at = about.st_ino;
+    registered_at = found;
     std::printf("registered %s\n", options.resource.c_str());
     std::fflush(stdout);
   }
@@ -46,7 +56,7 @@ struct Program {
 
 Status Program::obey(const std::string& line) {
   if (line == "restart") {
-    registered_at = 0;
+    registered_at.reset();
     look();
     return {};
   }
