@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/type_table.h"
 #include "base/hex.h"
 #include "base/stable_hash.h"
 
@@ -23,6 +24,13 @@ std::string series_of(const EventNote& note) {
 
 Json decision_annotation(const std::string& id) {
   return Json::object({{"berth.dev/decision", id}});
+}
+
+// kubectl finds the events of an object by its kind. A kind that nobody knows is named by its resource.
+std::string_view kind_name_of(api::Kind kind, const api::ResourceRef& resource) {
+  if (kind != api::Kind::Other) return api::info_of(kind).name;
+  const api::ResourceInfo* info = api::find_resource(resource.group, resource.version, resource.resource);
+  return info ? info->kind : std::string_view(resource.resource);
 }
 
 std::string cut(std::string text, std::size_t bytes_max) {
@@ -111,11 +119,9 @@ std::optional<Time> EventRecorder::next_wake() const {
 
 Json EventRecorder::object_of(const Series& series) const {
   const EventNote& note = series.note;
-  const api::KindInfo& info = api::info_of(note.regarding.kind);
   const api::ResourceRef resource =
       note.regarding.kind == api::Kind::Other ? note.regarding.resource : api::ref_of(note.regarding.kind);
-  Json involved =
-      Json::object({{"kind", info.name.empty() ? std::string_view(resource.resource) : info.name}});
+  Json involved = Json::object({{"kind", kind_name_of(note.regarding.kind, resource)}});
   const std::string& component = note.component.empty() ? component_ : note.component;
   if (!note.regarding.ns.empty()) involved["namespace"] = note.regarding.ns;
   involved["name"] = note.regarding.name;
