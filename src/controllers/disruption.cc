@@ -2,12 +2,26 @@
 
 #include "controllers/controllers.h"
 #include "controllers/disruption_budget.h"
+#include "controllers/patches.h"
 
 namespace berth::controllers {
 
 namespace {
 
 constexpr std::string_view kDisruptionComponent = "controllermanager";  // in events
+
+constexpr std::string_view kDisruptionTarget = "DisruptionTarget";
+// How long a pod may be said to be disrupted without being deleted.
+constexpr Duration kStaleDisruptionAfter = Duration::minutes(2);
+
+// The condition of a pod that lives on though it was to be deleted. A kubelet that ends a pod needs no
+// deletion.
+const api::Condition* unfulfilled_disruption(const api::Pod& pod) {
+  const api::Condition* target = api::find_condition(pod.conditions, kDisruptionTarget);
+  const bool unfulfilled = target && target->status == "True" && target->reason != "TerminationByKubelet" &&
+                           !pod.meta.deleting() && !pod.finished();
+  return unfulfilled ? target : nullptr;
+}
 
 api::ObjectKey key_of_budget(const client::NamedKey& budget) {
   return {Kind::Other, budget.ns, budget.name, kBudgetResource};
@@ -31,6 +45,7 @@ void budgets_in(const View& view, const std::string& ns, Keys& keys) {
 void on_pod_of_budget(const View& view, const Delta& delta, Keys& keys) {
   const auto* before = client::object_of<api::Pod>(delta.before);
   const auto* after = client::object_of<api::Pod>(delta.after);
+  if (after && unfulfilled_disruption(*after)) keys.push_back(delta.key);
   if (before && after && counts_alike(*before, *after)) return;
   const auto budgets = view.others.find(kBudgetResource);
   if (budgets == view.others.end()) return;
@@ -99,6 +114,7 @@ class Disruption final : public client::Reconciler {
   }
 
   Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override {
+    if (key.kind == Kind::Pod) return look_after_pod(view, key, now);
     const auto budgets = view.others.find(kBudgetResource);
     const api::AnyObject* object =
         budgets == view.others.end() ? nullptr : budgets->second.find(key.ns, key.name);
@@ -113,6 +129,21 @@ class Disruption final : public client::Reconciler {
   }
 
  private:
+  static Effects look_after_pod(const View& view, const api::ObjectKey& key, Time now) {
+    const api::Pod* pod = view.pods.find(key.ns, key.name);
+    const api::Condition* target = pod ? unfulfilled_disruption(*pod) : nullptr;
+    if (!target) return Effects::nothing();
+    Effects effects;
+    const Time due = target->last_transition.is_set() ? target->last_transition + kStaleDisruptionAfter : now;
+    if (now < due) {
+      effects.wake_at = due;
+      return effects;
+    }
+    return Effects::write(
+        key,
+        client::condition_patch(key, pod->meta, {std::string(kDisruptionTarget), "False", "", "", now, 0}));
+  }
+
   // On the version that was read: the API server may have let a pod go since.
   static void write(const api::ObjectKey& key, const DisruptionBudget& budget, Json status,
                     Effects& effects) {

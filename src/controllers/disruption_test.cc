@@ -200,6 +200,40 @@ TEST(DisruptionBudget, AnEvictionBetweenReadAndWriteIsNotOverwritten) {
             nullptr);
 }
 
+TEST(DisruptionBudget, APodThatWasToBeDeletedAndLivesIsNoTargetAfterTwoMinutes) {
+  struct Row {
+    const char* reason;
+    const char* phase;
+    bool ends;
+  };
+  for (const Row& row :
+       {Row{"EvictionByEvictionAPI", "Running", true}, Row{"TerminationByKubelet", "Running", false},
+        Row{"EvictionByEvictionAPI", "Failed", false}}) {
+    SCOPED_TRACE(std::string(row.reason) + " " + row.phase);
+    EngineFixture fixture;
+    fixture.engine.add(make_disruption());
+    fixture.api.put(Kind::Pod, web_pod("p", true));
+    fixture.api.change(Kind::Pod, "d", "p",
+                       R"({"status":{"phase":")" + std::string(row.phase) +
+                           R"(","conditions":[{"type":"DisruptionTarget","status":"True","reason":")" +
+                           row.reason + R"(","message":"m","lastTransitionTime":")" +
+                           format_time(Time::from_seconds(1800000000)) + R"("}]}})");
+    fixture.start();
+    const auto status = [&] {
+      for (const Json& one : fixture.api.find(Kind::Pod, "d", "p")->part("status").items_at("conditions"))
+        if (one.string_at("type") == "DisruptionTarget") return std::string(one.string_at("status"));
+      return std::string("none");
+    };
+    fixture.advance(Duration::seconds(119));
+    EXPECT_EQ(status(), "True");
+    fixture.advance(Duration::seconds(1));
+    EXPECT_EQ(status(), row.ends ? "False" : "True");
+    const std::size_t writes = fixture.api.log.size();
+    fixture.advance(Duration::minutes(5));
+    EXPECT_EQ(fixture.api.log.size(), writes);
+  }
+}
+
 TEST(DisruptionBudget, PrintsSelectorsAsGoDoes) {
   EXPECT_EQ(go_text(*parse_json(R"({"matchLabels":{"b":"2","a":"1"},"matchExpressions":[{"key":"k",)"
                                 R"("operator":"In","values":["x","y"]}]})")),
