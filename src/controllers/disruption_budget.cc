@@ -8,8 +8,12 @@ namespace berth::controllers {
 namespace {
 
 const api::ResourceRef& resource_of(std::string_view plural) {
-  return *std::find_if(kScaledResources.begin(), kScaledResources.end(),
-                       [&](const api::ResourceRef& resource) { return resource.resource == plural; });
+  const auto& scaled = scaled_resources();
+  const auto found = std::find_if(scaled.begin(), scaled.end(), [&](const api::ResourceRef& resource) {
+    return resource.resource == plural;
+  });
+  BERTH_ASSERT(found != scaled.end(), "the served resources with a scale are those of scaled_resources()");
+  return *found;
 }
 
 struct ScaledOwner {
@@ -134,6 +138,19 @@ void keep_disrupted(const DisruptionBudget& budget, const std::vector<const api:
 }
 
 }  // namespace
+
+const api::ResourceRef& budget_resource() {
+  static const api::ResourceRef kBudgets{"policy", "v1", "poddisruptionbudgets"};
+  return kBudgets;
+}
+
+const std::vector<api::ResourceRef>& scaled_resources() {
+  static const std::vector<api::ResourceRef> kScaled = {{"", "v1", "replicationcontrollers"},
+                                                        {"apps", "v1", "deployments"},
+                                                        {"apps", "v1", "replicasets"},
+                                                        {"apps", "v1", "statefulsets"}};
+  return kScaled;
+}
 
 DisruptionBudget decode_budget(const api::AnyObject& object) {
   const Json document = parse_json(*object.raw).value_or(Json::object());

@@ -13,12 +13,10 @@
 
 namespace berth::controllers {
 
-inline const api::ResourceRef kBudgetResource{"policy", "v1", "poddisruptionbudgets"};
-// The kinds of owners whose scale counts, as far as they are served: a budget depends on their spec.replicas.
-inline const std::vector<api::ResourceRef> kScaledResources = {{"", "v1", "replicationcontrollers"},
-                                                               {"apps", "v1", "deployments"},
-                                                               {"apps", "v1", "replicasets"},
-                                                               {"apps", "v1", "statefulsets"}};
+// policy/v1 poddisruptionbudgets.
+const api::ResourceRef& budget_resource();
+// Those of the owners whose scale counts: a budget depends on their spec.replicas.
+const std::vector<api::ResourceRef>& scaled_resources();
 // How long an evicted pod may stay undeleted before it counts again.
 inline constexpr Duration kDeletionTimeout = Duration::minutes(2);
 inline constexpr std::string_view kDisruptionAllowed = "DisruptionAllowed";

@@ -5,6 +5,19 @@
 #include "base/stable_hash.h"
 
 namespace berth::controllers {
+namespace {
+
+// The condition, appended to the existing ones.
+Json with_condition(const api::Pod& pod, const api::Condition& wanted) {
+  JsonArray order;
+  for (const api::Condition& standing : pod.conditions)
+    if (standing.type != wanted.type) order.push_back(Json::object({{"type", standing.type}}));
+  order.push_back(Json::object({{"type", wanted.type}}));
+  return Json::object({{"$setElementOrder/conditions", std::move(order)},
+                       {"conditions", Json::array({api::to_json(wanted)})}});
+}
+
+}  // namespace
 
 client::Write drop_finalizer(const api::ObjectKey& key, const api::ObjectMeta& meta,
                              std::string_view finalizer) {
@@ -24,20 +37,6 @@ client::Write patch_status(const api::ObjectKey& key, Json status, std::string_v
   write.request.verb = client::Verb::StrategicPatch;
   return write;
 }
-
-namespace {
-
-// The condition, appended to the existing ones.
-Json with_condition(const api::Pod& pod, const api::Condition& wanted) {
-  JsonArray order;
-  for (const api::Condition& standing : pod.conditions)
-    if (standing.type != wanted.type) order.push_back(Json::object({{"type", standing.type}}));
-  order.push_back(Json::object({{"type", wanted.type}}));
-  return Json::object({{"$setElementOrder/conditions", std::move(order)},
-                       {"conditions", Json::array({api::to_json(wanted)})}});
-}
-
-}  // namespace
 
 client::Effects delete_disrupted(const api::ObjectKey& key, const api::Pod& pod, std::string_view reason,
                                  std::string_view message, Time now) {
