@@ -133,16 +133,6 @@ class DeviceTaintEviction final : public client::Reconciler {
     return rules;
   }
 
-  // The condition, appended to the existing ones.
-  static Json with_condition(const api::Pod& pod, const api::Condition& wanted) {
-    JsonArray order;
-    for (const api::Condition& standing : pod.conditions)
-      if (standing.type != wanted.type) order.push_back(Json::object({{"type", standing.type}}));
-    order.push_back(Json::object({{"type", wanted.type}}));
-    return Json::object({{"$setElementOrder/conditions", std::move(order)},
-                         {"conditions", Json::array({api::to_json(wanted)})}});
-  }
-
   static client::EventNote event(const api::ObjectKey& key, const api::Pod& pod, std::string message) {
     client::EventNote note{key, pod.meta.uid, false, std::string(kEventReason), "", std::move(message)};
     note.component = kComponent;
@@ -150,18 +140,8 @@ class DeviceTaintEviction final : public client::Reconciler {
   }
 
   static Effects evict(const api::ObjectKey& key, const api::Pod& pod, Time now) {
-    const api::Condition wanted{"DisruptionTarget",
-                                "True",
-                                "DeletionByDeviceTaintManager",
-                                "Device Taint manager: deleting due to NoExecute taint",
-                                now,
-                                0};
-    Effects effects;
-    effects.chains.push_back({key, {}});
-    const api::Condition* standing = api::find_condition(pod.conditions, wanted.type);
-    if (!standing || standing->status != "True" || standing->reason != wanted.reason)
-      effects.then(patch_status(key, with_condition(pod, wanted), pod.meta.uid));
-    effects.then(client::delete_object(key, pod.meta.uid));
+    Effects effects = delete_disrupted(key, pod, "DeletionByDeviceTaintManager",
+                                       "Device Taint manager: deleting due to NoExecute taint", now);
     effects.events.push_back(event(key, pod, "Marking for deletion"));
     return effects;
   }

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "controllers/controllers.h"
+#include "controllers/namespace_conditions.h"
 #include "controllers/patches.h"
 
 namespace berth::controllers {
@@ -13,6 +14,8 @@ constexpr std::string_view kFinalizer = "kubernetes";
 constexpr std::size_t kDeletesPerRunMax = 500;
 // How long a namespace must look empty: watches of different resources may be behind one another.
 constexpr Duration kEmptyFor = Duration::millis(200);
+// What remains is told once a period, from the first on: most namespaces are empty before it ends.
+constexpr Duration kNamespaceStatusPeriod = Duration::seconds(2);
 
 class NamespaceFinalizer final : public client::Reconciler {
  public:
@@ -40,12 +43,14 @@ class NamespaceFinalizer final : public client::Reconciler {
         std::find(ns->finalizers.begin(), ns->finalizers.end(), kFinalizer) != ns->finalizers.end();
     if (!ours) {
       empty_since_.erase(key.name);
+      status_due_.erase(key.name);
       return Effects::nothing();
     }
-    bool empty = true;
-    Effects effects = delete_contents(view, key.name, empty);
-    if (!empty) {
+    NamespaceRemains remains;
+    Effects effects = delete_contents(view, key.name, remains);
+    if (!remains.empty()) {
       empty_since_.erase(key.name);
+      report(key, *ns, remains, now, effects);
       return effects;
     }
     const Time since = empty_since_.try_emplace(key.name, now).first->second;
@@ -59,17 +64,35 @@ class NamespaceFinalizer final : public client::Reconciler {
     return api::kind_of_resource(served.resource.group, served.resource.resource);
   }
 
-  Effects delete_contents(const View& view, const std::string& ns, bool& empty) const {
+  Effects delete_contents(const View& view, const std::string& ns, NamespaceRemains& remains) const {
     Effects effects;
     for (const ServedResource& served : resources_)
       for (const api::ObjectKey& key : view.keys_in(kind_of(served), ns, served.resource)) {
-        empty = false;
         const auto object = view.find(key);
-        if (!object || api::meta_of(*object).deleting()) continue;
-        if (effects.chains.size() == kDeletesPerRunMax) return effects;
-        effects.chains.push_back({key, {client::delete_object(key, api::meta_of(*object).uid)}});
+        if (!object) continue;
+        const api::ObjectMeta& meta = api::meta_of(*object);
+        remains.add(served.resource, meta);
+        if (meta.deleting() || effects.chains.size() == kDeletesPerRunMax) continue;
+        effects.chains.push_back({key, {client::delete_object(key, meta.uid)}});
       }
     return effects;
+  }
+
+  // Beside deletes it says nothing: what they leave is known after them.
+  void report(const api::ObjectKey& key, const api::Namespace& ns, const NamespaceRemains& remains, Time now,
+              Effects& effects) {
+    if (!effects.chains.empty()) return;
+    Time& due = status_due_.try_emplace(key.name, now + kNamespaceStatusPeriod).first->second;
+    if (now < due) {
+      effects.wake_at = due;
+      return;
+    }
+    Json conditions = namespace_conditions(ns, remains, now);
+    if (conditions.is_null()) return;
+    due = now + kNamespaceStatusPeriod;
+    effects.chains.push_back({key,
+                              {patch_status(key, Json::object({{"conditions", std::move(conditions)}}),
+                                            ns.meta.uid, ns.meta.resource_version)}});
   }
 
   static Effects finalize(const api::ObjectKey& key, const api::Namespace& ns) {
@@ -85,7 +108,9 @@ class NamespaceFinalizer final : public client::Reconciler {
   }
 
   std::vector<ServedResource> resources_;
-  std::map<std::string, Time> empty_since_;  // of terminating namespaces
+  // Of terminating namespaces.
+  std::map<std::string, Time> empty_since_;
+  std::map<std::string, Time> status_due_;
 };
 
 }  // namespace

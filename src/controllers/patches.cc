@@ -5,6 +5,19 @@
 #include "base/stable_hash.h"
 
 namespace berth::controllers {
+namespace {
+
+// The condition, appended to the existing ones.
+Json with_condition(const api::Pod& pod, const api::Condition& wanted) {
+  JsonArray order;
+  for (const api::Condition& standing : pod.conditions)
+    if (standing.type != wanted.type) order.push_back(Json::object({{"type", standing.type}}));
+  order.push_back(Json::object({{"type", wanted.type}}));
+  return Json::object({{"$setElementOrder/conditions", std::move(order)},
+                       {"conditions", Json::array({api::to_json(wanted)})}});
+}
+
+}  // namespace
 
 client::Write drop_finalizer(const api::ObjectKey& key, const api::ObjectMeta& meta,
                              std::string_view finalizer) {
@@ -23,6 +36,18 @@ client::Write patch_status(const api::ObjectKey& key, Json status, std::string_v
       client::merge_patch(key, Json::object({{"status", std::move(status)}}), uid, if_version, "status");
   write.request.verb = client::Verb::StrategicPatch;
   return write;
+}
+
+client::Effects delete_disrupted(const api::ObjectKey& key, const api::Pod& pod, std::string_view reason,
+                                 std::string_view message, Time now) {
+  const api::Condition wanted{"DisruptionTarget", "True", std::string(reason), std::string(message), now, 0};
+  client::Effects effects;
+  effects.chains.push_back({key, {}});
+  const api::Condition* standing = api::find_condition(pod.conditions, wanted.type);
+  if (!standing || standing->status != "True" || standing->reason != wanted.reason)
+    effects.then(patch_status(key, with_condition(pod, wanted), pod.meta.uid));
+  effects.then(client::delete_object(key, pod.meta.uid));
+  return effects;
 }
 
 std::string derived_name(std::string_view first, std::string_view second, std::string_view seed) {

@@ -17,6 +17,10 @@ using client::unless_exists;
 client::Write patch_status(const api::ObjectKey& key, Json status, std::string_view uid,
                            std::uint64_t if_version = 0);
 
+// Sets the pod's condition DisruptionTarget, where it does not say this yet, then deletes exactly this pod.
+client::Effects delete_disrupted(const api::ObjectKey& key, const api::Pod& pod, std::string_view reason,
+                                 std::string_view message, Time now);
+
 // A name of at most 63 characters, `<first>-<second>-<hash of seed>`; long parts are truncated alike.
 std::string derived_name(std::string_view first, std::string_view second, std::string_view seed);
 

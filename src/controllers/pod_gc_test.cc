@@ -17,7 +17,7 @@ void put_pod(EngineFixture& fixture, const char* node, bool deleting) {
   fixture.api.put(Kind::Pod, pod + R"(},"spec":{"nodeName":")" + node + R"("}})");
 }
 
-struct Case {
+struct PodGcCase {
   const char* name;
   const char* bound_to;
   bool deleting;
@@ -26,7 +26,7 @@ struct Case {
 };
 
 TEST(PodGc, WhichPodsEndAndWhen) {
-  const Case cases[] = {
+  const PodGcCase cases[] = {
       {"deleted on a simulated node", "n", true, true, true},
       {"alive on a simulated node", "n", false, false, false},
       {"deleted on a real node", "real", true, false, false},
@@ -34,7 +34,7 @@ TEST(PodGc, WhichPodsEndAndWhen) {
       {"alive on an absent node", "absent", false, false, true},
       {"deleted and unbound", "", true, false, false},
   };
-  for (const Case& test : cases) {
+  for (const PodGcCase& test : cases) {
     SCOPED_TRACE(test.name);
     EngineFixture fixture;
     fixture.engine.add(make_pod_gc());

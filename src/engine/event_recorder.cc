@@ -26,6 +26,13 @@ Json decision_annotation(const std::string& id) {
   return Json::object({{"berth.dev/decision", id}});
 }
 
+// kubectl finds the events of an object by its kind. A kind that nobody knows is named by its resource.
+std::string_view kind_name_of(api::Kind kind, const api::ResourceRef& resource) {
+  if (kind != api::Kind::Other) return api::info_of(kind).name;
+  const api::ResourceInfo* info = api::find_resource(resource.group, resource.version, resource.resource);
+  return info ? info->kind : std::string_view(resource.resource);
+}
+
 std::string cut(std::string text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
   while (bytes_max > 0 && (static_cast<unsigned char>(text[bytes_max]) & 0xc0u) == 0x80u) --bytes_max;
@@ -114,8 +121,7 @@ Json EventRecorder::object_of(const Series& series) const {
   const EventNote& note = series.note;
   const api::ResourceRef resource =
       note.regarding.kind == api::Kind::Other ? note.regarding.resource : api::ref_of(note.regarding.kind);
-  const api::ResourceInfo* known = api::find_resource(resource.group, resource.version, resource.resource);
-  Json involved = Json::object({{"kind", known ? known->kind : std::string_view(resource.resource)}});
+  Json involved = Json::object({{"kind", kind_name_of(note.regarding.kind, resource)}});
   const std::string& component = note.component.empty() ? component_ : note.component;
   if (!note.regarding.ns.empty()) involved["namespace"] = note.regarding.ns;
   involved["name"] = note.regarding.name;

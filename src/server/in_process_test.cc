@@ -115,6 +115,107 @@ TEST_F(InProcess, ABudgetHoldsRunningPodsAgainstEviction) {
   EXPECT_EQ(evict("nobody").code, 404);
 }
 
+// One running pod of app "kept" for each name, and a budget of them with this status.
+class Evictions : public InProcess {
+ protected:
+  void give(const std::vector<const char*>& names, const std::string& budget_status,
+            const std::string& spec = "") {
+    for (const char* name : names) {
+      call(client::Verb::Create, kPods, "default", name,
+           R"({"metadata":{"name":")" + std::string(name) +
+               R"(","labels":{"app":"kept"}},)"
+               R"("spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}})");
+      set_ready(name, "True");
+    }
+    call(client::Verb::Create, kBudgets, "default", "b",
+         R"({"metadata":{"name":"b"},"spec":{"minAvailable":1,)" + spec +
+             R"("selector":{"matchLabels":{"app":"kept"}}}})");
+    const client::ApiReply set = call(client::Verb::MergePatch, kBudgets, "default", "b",
+                                      R"({"status":)" + budget_status + "}", "status");
+    ASSERT_EQ(set.code, 200) << set.message;
+  }
+  void set_ready(const char* name, const char* ready) {
+    call(client::Verb::MergePatch, kPods, "default", name,
+         R"({"status":{"phase":"Running","conditions":[{"type":"Ready","status":")" + std::string(ready) +
+             R"("}]}})",
+         "status");
+  }
+  client::ApiReply evict(const char* name, const std::string& options = "{}") {
+    return call(client::Verb::Create, kPods, "default", name,
+                R"({"metadata":{"name":")" + std::string(name) + R"("},"deleteOptions":)" + options + "}",
+                "eviction");
+  }
+  Json read(const api::ResourceRef& resource, const char* name) {
+    const client::ApiReply found = call(client::Verb::Get, resource, "default", name, "");
+    return found.object ? *parse_json(*found.object) : Json();
+  }
+
+  const api::ResourceRef kPods = api::ref_of(api::Kind::Pod);
+  const api::ResourceRef kBudgets{"policy", "v1", "poddisruptionbudgets"};
+};
+
+TEST_F(Evictions, EachTakesOneOfTheBudgetUntilNoneIsLeft) {
+  give({"p", "q"}, R"({"observedGeneration":1,"disruptionsAllowed":1,"currentHealthy":2,"desiredHealthy":1,)"
+                   R"("expectedPods":2})");
+  EXPECT_EQ(evict("p", R"({"dryRun":["All"]})").code, 201);
+  EXPECT_EQ(read(kBudgets, "b").part("status").int_at("disruptionsAllowed"), 1) << "a dry run takes nothing";
+  EXPECT_TRUE(read(kPods, "p").part("status").items_at("conditions").size() == 1);
+
+  EXPECT_EQ(evict("p").code, 201);
+  const Json evicted = read(kPods, "p");
+  EXPECT_FALSE(evicted.part("metadata").string_at("deletionTimestamp").empty());
+  const Json& disrupted = evicted.part("status").items_at("conditions").back();
+  EXPECT_EQ(disrupted.string_at("type"), "DisruptionTarget");
+  EXPECT_EQ(disrupted.string_at("reason"), "EvictionByEvictionAPI");
+  EXPECT_EQ(disrupted.string_at("message"), "Eviction API: evicting");
+  const Json status = read(kBudgets, "b").part("status");
+  EXPECT_EQ(status.int_at("disruptionsAllowed"), 0);
+  EXPECT_FALSE(status.part("disruptedPods").string_at("p").empty());
+  ASSERT_EQ(status.items_at("conditions").size(), 1u);
+  EXPECT_EQ(status.items_at("conditions")[0].string_at("reason"), "InsufficientPods");
+
+  const client::ApiReply refused = evict("q");
+  EXPECT_EQ(refused.code, 429);
+  EXPECT_EQ(refused.message, "Cannot evict pod as it would violate the pod's disruption budget.");
+  EXPECT_EQ(refused.retry_after_s, 0);
+  EXPECT_TRUE(read(kPods, "q").part("metadata").string_at("deletionTimestamp").empty());
+  EXPECT_EQ(evict("p").code, 201) << "it is being deleted";
+}
+
+TEST_F(Evictions, AnOutdatedStatusAllowsNone) {
+  give({"p"}, R"({"observedGeneration":1,"disruptionsAllowed":1,"currentHealthy":2,"desiredHealthy":1})");
+  call(client::Verb::MergePatch, kBudgets, "default", "b", R"({"spec":{"minAvailable":2}})");
+  const client::ApiReply refused = evict("p");
+  EXPECT_EQ(refused.code, 429);
+  EXPECT_EQ(refused.retry_after_s, 10);
+  EXPECT_EQ(read(kBudgets, "b").part("status").int_at("disruptionsAllowed"), 1);
+}
+
+TEST_F(Evictions, APodThatIsNotReadyTakesNothingOfAHealthyBudget) {
+  give({"p", "q"},
+       R"({"observedGeneration":1,"disruptionsAllowed":0,"currentHealthy":1,"desiredHealthy":1})");
+  set_ready("p", "False");
+  EXPECT_EQ(evict("q").code, 429);
+  EXPECT_EQ(evict("p").code, 201);
+  EXPECT_TRUE(read(kBudgets, "b").part("status").part("disruptedPods").is_null());
+}
+
+TEST_F(Evictions, AnUnhealthyBudgetKeepsPodsThatAreNotReadyUnlessItSaysOtherwise) {
+  give({"p"}, R"({"observedGeneration":1,"disruptionsAllowed":0,"currentHealthy":0,"desiredHealthy":1})");
+  set_ready("p", "False");
+  EXPECT_EQ(evict("p").code, 429);
+  call(client::Verb::MergePatch, kBudgets, "default", "b",
+       R"({"spec":{"unhealthyPodEvictionPolicy":"AlwaysAllow"}})");
+  EXPECT_EQ(evict("p").code, 201);
+}
+
+TEST_F(Evictions, TwoBudgetsOfOnePodAreRefused) {
+  give({"p"}, R"({"observedGeneration":1,"disruptionsAllowed":1,"currentHealthy":2,"desiredHealthy":1})");
+  call(client::Verb::Create, kBudgets, "default", "c", R"({"metadata":{"name":"c"},"spec":{"selector":{}}})");
+  EXPECT_EQ(evict("p").code, 500);
+  EXPECT_TRUE(read(kPods, "p").part("metadata").string_at("deletionTimestamp").empty());
+}
+
 TEST_F(InProcess, WhatIsNotServedIsRefusedAndNeverStored) {
   const api::ResourceRef definitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions"};
   EXPECT_EQ(call(client::Verb::Create, definitions, "", "x.ex.io", R"({"metadata":{"name":"x.ex.io"}})").code,

@@ -30,11 +30,10 @@ ApiResult<void> ResourceHandler::evict(const Call& call) {
     return bad_request("name in URL does not match name in Eviction object");
   ObjectTarget pod = call->target;
   pod.subresource.clear();
-  TRY(check_eviction(registry_, pod));
-  WriteOptions options;
-  options.user = call->request.user.name;
-  registry_.remove(std::move(pod), delete_options_of(eviction.part("deleteOptions")), std::move(options),
-                   [this, call](ApiResult<Answer> evicted) { answer_done(call, std::move(evicted)); });
+  DeleteOptions options = delete_options_of(eviction.part("deleteOptions"));
+  options.dry_run |= TRY(write_options_of(call->request, "CreateOptions")).dry_run;
+  evict_pod(registry_, std::move(pod), std::move(options),
+            [this, call](ApiResult<Answer> evicted) { answer_done(call, std::move(evicted)); });
   return {};
 }
 

@@ -37,7 +37,6 @@ bool has_controller(const api::ResourceInfo& resource) {
       {"apps", ""},
       {"autoscaling", ""},
       {"batch", ""},
-      {"policy", ""},
       {"networking.k8s.io", ""},
       {"discovery.k8s.io", ""},
       {"rbac.authorization.k8s.io", ""},

@@ -122,7 +122,8 @@ class Runner {
   Result<std::string> step(const Json& step) {
     if (!step.is_object() || step.as_object().size() != 1)
       return Error(ErrorCode::Invalid,
-                   "a step is one of apply, create, patch, delete, health, settle, kill, restart, expect");
+                   "a step is one of apply, create, patch, delete, evict, health, settle, kill, restart, "
+                   "expect");
     const JsonMember& said = *step.as_object().begin();
     const Json& value = said.value;
     Status done;
@@ -135,6 +136,8 @@ class Runner {
       done = patch_all(value);
     else if (said.key == "delete")
       done = remove(value);
+    else if (said.key == "evict")
+      return evict(value);
     else if (said.key == "health")
       done = report_health(world_, value);
     else if (said.key == "settle")
@@ -191,6 +194,21 @@ class Runner {
         world_.call({client::Verb::Delete, ref_of(name), name.ns, name.name, "", ""});
     if (!reply.ok()) return Error(ErrorCode::Invalid, name.name, reply.message);
     return {};
+  }
+
+  // What differs from the expected codes.
+  Result<std::string> evict(const Json& value) {
+    if (!value.is_object()) return Error(ErrorCode::Invalid, "evict", "takes pod/name: code");
+    for (const JsonMember& member : value.as_object()) {
+      const StoryName name = TRY(parse_name(member.key));
+      const Json eviction = Json::object({{"metadata", Json::object({{"name", name.name}})}});
+      const client::ApiReply reply = world_.call(
+          {client::Verb::Create, ref_of(name), name.ns, name.name, "eviction", to_string(eviction)});
+      if (Json(reply.code) != member.value)
+        return member.key + ": the eviction is answered with " + std::to_string(reply.code) + " " +
+               reply.message + ", expected " + to_string(member.value);
+    }
+    return std::string();
   }
 
   Status settle(const Json& value) {
