@@ -532,7 +532,8 @@ TEST(Binder, AStartedRequestContinuesInALaterTerm) {
   EXPECT_EQ(cluster.view().bind_requests.find("d", "begun")->step, api::BindStep::WaitingForDevices);
 }
 
-// For example kept in memory in an earlier term and made an object in this one. An earlier release committed it.
+// For example kept in memory in an earlier term and made an object in this one. An earlier release has
+// committed it.
 TEST(Binder, AMemberOfACommittedGangGoesForwardHoweverLateItIsWritten) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);

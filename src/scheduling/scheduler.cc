@@ -281,8 +281,8 @@ GroupMembers Scheduler::members_of(const client::View& view, const EntityKey& ke
   return group_members(view, cluster_, questions, key.ns, key.name);
 }
 
-// Sets the condition once minCount members (without a minimum: one) are bound or committed. The commit of a gang
-// sets it too, but members may be seen bound before the group is seen committed.
+// Sets the condition once minCount members (without a minimum: one) are bound or committed. The commit of a
+// gang sets it too, but members may be seen bound before the group is seen committed.
 void Scheduler::tell_group_scheduled(const client::View& view, const api::PodGroup& group,
                                      const GroupMembers& members, Time now) {
   const std::int32_t early = has(KnownDefect::GroupScheduledBeforeItIs) ? members.at_barrier : 0;
