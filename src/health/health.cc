@@ -21,10 +21,10 @@ bool is_reportable(const DeviceName& name) {
   return pool && api::dns_label_problems(name.device).empty();
 }
 
-std::string bounded_message(std::string text) {
-  if (text.size() <= kMessageBytesMax) return text;
+std::string bounded_message(std::string text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
   constexpr std::string_view kDots = "...";
-  std::size_t end = kMessageBytesMax - kDots.size();
+  std::size_t end = bytes_max - kDots.size();
   const auto inside_character = [](char c) { return (static_cast<unsigned char>(c) & 0xc0u) == 0x80u; };
   while (end > 0 && inside_character(text[end])) --end;
   text.resize(end);

@@ -45,7 +45,7 @@ using Reports = std::vector<DeviceReport>;
 // The API server refuses a longer message, and the whole status with it.
 inline constexpr std::size_t kMessageBytesMax = 1024;
 
-// Truncated to kMessageBytesMax at a character boundary; a truncated text ends in three dots.
-std::string bounded_message(std::string text);
+// Truncated to `bytes_max` at a character boundary; a truncated text ends in three dots.
+std::string bounded_message(std::string text, std::size_t bytes_max = kMessageBytesMax);
 
 }  // namespace berth::health

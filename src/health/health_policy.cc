@@ -85,7 +85,7 @@ client::Write new_rule(const DeviceHealthPolicy& policy, const DeviceName& name,
   Json meta = Json::object({{"name", rule_name(policy, name)},
                             {"labels", Json::object({{kTaintedNodeLabel.data(), device.node}})},
                             {"ownerReferences", Json::array({api::to_json(owner)})}});
-  meta["annotations"][kTaintCauseAnnotation] = cause.substr(0, kCauseBytesMax);
+  meta["annotations"][kTaintCauseAnnotation] = bounded_message(std::move(cause), kCauseBytesMax);
   const Json selector =
       Json::object({{"driver", policy.driver}, {"pool", name.pool}, {"device", name.device}});
   const Json taint =

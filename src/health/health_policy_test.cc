@@ -178,5 +178,19 @@ TEST(HealthPolicy, PatternsFitTheWholeMessage) {
     EXPECT_EQ(api::matches_pattern(pattern, text), fits) << pattern << " on " << text;
 }
 
+// Half a character would be refused with the whole rule, for ever.
+TEST(HealthPolicy, CutsALongCauseBetweenCharacters) {
+  std::string euros = "x";
+  for (int n = 0; n < 300; ++n) euros += "\u20ac";
+  PolicyBench bench(R"("health":"Unhealthy","effect":"NoSchedule","holdFor":"0s")");
+  bench.report("node-1", "gpu-1", Health::Unhealthy, euros);
+  const client::Effects effects = bench.policies->reconcile(bench.view, bench.key, bench.now);
+  ASSERT_FALSE(effects.chains.empty());
+  const Json rule = *parse_json(effects.chains[0].writes.at(0).request.body);
+  const std::string_view cause = rule.part("metadata").part("annotations").string_at(kTaintCauseAnnotation);
+  EXPECT_TRUE(cause.ends_with("\u20ac...")) << cause;
+  EXPECT_LE(cause.size(), 512u);
+}
+
 }  // namespace
 }  // namespace berth::health
