@@ -24,9 +24,9 @@ void add_group_of(const api::BindRequest& request, Keys& keys) {
   if (has_barrier(request)) keys.push_back(group_key(request.meta.ns, request.group.name));
 }
 
-// Members of one decision, as far as they are seen.
+// The members of one decision that the view has.
 struct Members {
-  std::vector<const api::BindRequest*> left;  // neither failing nor without their pod; bound ones included
+  std::vector<const api::BindRequest*> left;  // not failing, with their pod; bound ones included
   std::size_t requests = 0;                   // failed ones included
   std::size_t size = 0;                       // as decided
 };
@@ -49,7 +49,7 @@ bool lives(const api::Pod& pod) {
   return !pod.finished() && !pod.meta.deleting();
 }
 
-// Nothing stands for the pod, or only what failed before this decision.
+// The pod has no BindRequest, or only one that failed before this decision.
 bool awaits_request(const View& view, const api::Pod& pod, const std::string& decision) {
   const auto requests = view.bind_requests_of_pod(pod.meta.ns, pod.meta.name);
   return std::none_of(requests.begin(), requests.end(), [&](const api::BindRequest* request) {
@@ -57,8 +57,8 @@ bool awaits_request(const View& view, const api::Pod& pod, const std::string& de
   });
 }
 
-// A commit makes the minimum, so it tells in the same write that the group is scheduled: else the scheduler
-// would write that next.
+// A commit reaches minCount, so the same write says that the group is scheduled: the scheduler would write
+// this next.
 client::Write write_of(const api::ObjectKey& key, const api::PodGroup& group, const std::string& decision,
                        GangOutcome outcome, Time now) {
   std::vector<api::Condition> conditions;  // Kubernetes' own first: new ones are kept in this order
@@ -80,7 +80,7 @@ class GangBarrier final : public client::Reconciler {
   }
 
  private:
-  // A decision whose requests are not all there yet.
+  // A decision with missing requests.
   struct Arrivals {
     std::string decision;
     std::size_t requests = 0;
@@ -95,7 +95,7 @@ class GangBarrier final : public client::Reconciler {
 
   const BinderOptions options_;
   Binder& binder_;
-  // What was written about this group has been answered.
+  // The write of this group's outcome has been answered.
   void decided(const api::ObjectKey& key) {
     if (const auto found = deciding_.find(key); found != deciding_.end()) {
       binder_.end_deciding(found->second);
@@ -103,8 +103,8 @@ class GangBarrier final : public client::Reconciler {
     }
   }
 
-  std::map<api::ObjectKey, std::string> deciding_;  // groups whose outcome is under way
-  std::map<api::ObjectKey, Arrivals> arrivals_;     // proportional to groups that wait for requests
+  std::map<api::ObjectKey, std::string> deciding_;  // groups whose outcome is in flight
+  std::map<api::ObjectKey, Arrivals> arrivals_;     // of groups with missing requests
 };
 
 std::vector<client::Interest> GangBarrier::interests() const {
@@ -136,8 +136,8 @@ std::vector<client::Interest> GangBarrier::interests() const {
            }}};
 }
 
-// The first decision, by id, that waits for an outcome; empty when none does, or when the one that was
-// decided last still has members to bind: the register holds one outcome.
+// The first decision, by id, without an outcome; empty if there is none, or if members of the latest outcome
+// are still to be bound: the register holds one outcome.
 std::string GangBarrier::undecided(const View& view, const api::PodGroup& group) const {
   std::string first;
   for (const api::BindRequest* request : view.bind_requests_of_group(group.meta.ns, group.meta.name)) {
@@ -151,8 +151,8 @@ std::string GangBarrier::undecided(const View& view, const api::PodGroup& group)
   return first;
 }
 
-// Requests that are missing and may still be written: each needs a pod that lives and waits for one. Pods may
-// be seen a little later than requests.
+// The number of missing requests that may still be written: each needs a living pod without a request. The
+// view may get pods a little later than requests.
 std::size_t GangBarrier::still_to_come(const View& view, const api::PodGroup& group,
                                        const std::string& decision, const Members& members,
                                        const Arrivals& arrivals, Time now) const {

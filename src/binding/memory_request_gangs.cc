@@ -1,8 +1,8 @@
 // Records of gangs: the members' BindRequests in one object, which outlives the process that keeps them.
 //
-// Members that are submitted before a flush stand together in one record, whatever their gangs; those that
-// come while it is written stand in the next of their namespace. So many small gangs cost few records, as one
-// large one does, and nobody waits for a number of members (Nagle's algorithm).
+// Members that are submitted before a flush share one record, whatever their gangs; members that are
+// submitted while it is written share the next one of their namespace. So many small gangs cost as few
+// records as a large one, and no member waits for others (Nagle's algorithm).
 #include <algorithm>
 
 #include "binding/memory_request_table.h"
@@ -20,7 +20,7 @@ ApiRequest request_for(Verb verb, const NamedKey& key) {
   return {.verb = verb, .resource = api::ref_of(api::Kind::BindRequest), .ns = key.ns, .name = key.name};
 }
 
-// The record is not to be had, in this form or at all: the members get objects of their own.
+// The record cannot be created: its members get objects of their own.
 bool is_refused(const ApiReply& reply) {
   return reply.code == 400 || reply.code == 403 || reply.code == 413 || reply.code == 422;
 }
@@ -41,7 +41,7 @@ void MemoryRequests::Table::write_records() {
   for (const std::string& ns : ready) write_record(ns);
 }
 
-// Those of one scheduler and epoch, up to the bound, in the order in which they were submitted.
+// Members of one scheduler and epoch, up to the bound, in the order of submission.
 std::vector<MemoryRequests::Table::Creation> MemoryRequests::Table::next_record(const std::string& ns) {
   const std::lock_guard lock(mutex_);
   const auto forming = forming_.find(ns);
@@ -82,7 +82,7 @@ void MemoryRequests::Table::write_record(const std::string& ns) {
   });
 }
 
-// Its record's watch may have been faster than the answer; then the member may have ended, or become an
+// The watch may deliver the record before the create's answer; by then the member may have ended or become an
 // object.
 ApiReply MemoryRequests::Table::take_member(const Creation& member, const std::string& record) {
   if (objects_.contains(member.key))
@@ -102,7 +102,7 @@ void MemoryRequests::Table::record_stands(const NamedKey& record, const api::Raw
     written.version = api::decode_meta(*stored).resource_version;
 }
 
-// AlreadyExists: an earlier copy of it was stored, for its name says what is in it.
+// AlreadyExists: an earlier copy was stored, as the name is derived from the content.
 void MemoryRequests::Table::record_answered(const NamedKey& record, const std::vector<Creation>& members,
                                             const ApiReply& reply) {
   const bool stored = reply.ok() || reply.reason == "AlreadyExists";
@@ -131,7 +131,7 @@ void MemoryRequests::Table::record_answered(const NamedKey& record, const std::v
   write_record(record.ns);
 }
 
-// Members that are known stay as they are: their status is ahead of the record, which has none.
+// Known members stay as they are: the record has no status, they have.
 void MemoryRequests::Table::expand(const Json& record) {
   const api::ObjectMeta meta = api::decode_meta(record);
   const NamedKey name{meta.ns, meta.name};
@@ -145,7 +145,7 @@ void MemoryRequests::Table::expand(const Json& record) {
   if (known.members.empty()) ended_records_.insert(name);
 }
 
-// The latest first: what it says of a pod counts, and records never change.
+// The latest record first: it has precedence for its pods. Records never change.
 void MemoryRequests::Table::take_records(const std::vector<Json>& gangs, std::uint64_t list_version) {
   std::set<NamedKey> listed;
   std::multimap<std::uint64_t, const Json*, std::greater<>> by_version;
@@ -161,7 +161,7 @@ void MemoryRequests::Table::take_records(const std::vector<Json>& gangs, std::ui
   for (const NamedKey& record : gone) record_is_gone(record);
 }
 
-// Of another process, which has bound them; or somebody deleted it, and what was begun here goes on.
+// Another process has bound its members, or a client deleted it: members that have begun here go on.
 void MemoryRequests::Table::record_is_gone(const NamedKey& record) {
   const auto found = records_.find(record);
   if (found == records_.end()) return static_cast<void>(ended_records_.erase(record));
@@ -182,7 +182,7 @@ void MemoryRequests::Table::leave_record(const NamedKey& key, const std::string&
   if (found->second.members.empty()) ended_records_.insert(found->first);
 }
 
-// The last member stays until its record is gone, so that who deletes the member tries again.
+// The last member stays until its record is deleted, so the deletion of the member is repeated.
 void MemoryRequests::Table::delete_record_before(const ApiRequest& request, const std::string& record,
                                                  const Done& done) {
   const auto deleted = [self = shared_from_this(), request, record, done](ApiReply reply) {
@@ -200,8 +200,8 @@ void MemoryRequests::Table::delete_record_before(const ApiRequest& request, cons
   inner_.submit(request_for(Verb::Delete, {request.ns, record}), deleted);
 }
 
-// Those without members that anybody deletes: tried again whenever something happens to BindRequests, and by
-// the next process.
+// Records without members: their deletion is repeated at every change of a BindRequest, and by the next
+// process.
 void MemoryRequests::Table::delete_ended_records() {
   std::set<NamedKey> ended;
   {

@@ -1,13 +1,11 @@
-// What waiting pods and groups are to be told in a condition: written, and written again, until the view
-// shows it.
+// The conditions of waiting pods and groups: each is written until the view shows it.
 //
-// A condition goes out at once when its status, reason or class changes. When only its words changed (numbers
-// that move with every placement of others) it goes out at most once in the interval that its owner names,
-// and all of those together at most kRewordsPerSecondMax times a second; `berth explain` has the live words.
-// An event goes out with the condition that it belongs to. One that says more than the condition goes out
-// alone when only that changed, as seldom as a rewording; what an earlier process told in events is not
-// known, and told again. Owner: the scheduler, one thread. Cost: O(log n) a call. Memory: proportional to the
-// objects that wait.
+// A condition is written at once when its status, reason or class changes. If only its words changed (numbers
+// that move with every placement of others), it is written at most once in the interval that its owner names,
+// and all of these together at most kRewordsPerSecondMax times a second; `berth explain` has the live words.
+// An event is written with its condition. If only the event's additional words changed, it is written alone,
+// at the rate of rewordings. Events of an earlier process are unknown and are repeated. Owner: the scheduler,
+// one thread. Cost: O(log n) a call. Memory: proportional to the waiting objects.
 #pragma once
 
 #include <map>
@@ -20,15 +18,14 @@
 namespace berth::scheduling {
 
 inline constexpr Duration kRewordAfter = Duration::seconds(30);
-// Of a member: its group tells the numbers, and a group may have thousands of members.
+// For members: their group's condition has the numbers, and a group may have thousands of members.
 inline constexpr Duration kMemberRewordAfter = Duration::minutes(5);
 inline constexpr std::int64_t kRewordsPerSecondMax = 50;
 inline constexpr std::size_t kConditionsPerWriteMax = 64;  // chains of one Effects
 inline constexpr Duration kConditionRetryFirst = Duration::millis(200);
 inline constexpr Duration kConditionRetryMax = Duration::seconds(10);
-// That a gang is scheduled stands in the same write as its commit (binding/gang_barrier.h); the scheduler
-// writes it where that was not seen within this time: an earlier release committed, or pods were bound
-// otherwise.
+// The commit of a gang also writes that the group is scheduled (binding/gang_barrier.h). The scheduler writes
+// it if the view lacks it after this time: an earlier release committed, or the pods were bound otherwise.
 inline constexpr Duration kCommitTellsWithin = Duration::seconds(1);
 
 struct WantedCondition {
@@ -38,24 +35,24 @@ struct WantedCondition {
   std::string wording_class;  // equal for words that differ in numbers only
   Duration reword_after = kRewordAfter;
   std::optional<client::EventNote> event = {};
-  // Of a pod that was refused: its status.nominatedNodeName goes with it, as kube-scheduler clears it.
+  // For a refused pod: the write also clears status.nominatedNodeName, as kube-scheduler does.
   bool clears_nomination = false;
   Duration grace = {};  // for somebody else to write it first
 };
 
 class ConditionUpdater {
  public:
-  // Replaces what the object was to be told before.
+  // Replaces the object's wanted condition.
   void want(const client::View& view, WantedCondition wanted, Time now);
-  // The object is not to be told anything any more.
+  // Drops the object's wanted condition.
   void drop(const api::ObjectKey& key);
   void clear();
 
   // Writes that are due, at most kConditionsPerWriteMax; empty when none is.
   client::Effects due(const client::View& view, Time now);
-  // What came of a write to this object.
+  // The outcome of a write to this object.
   void write_done(const api::ObjectKey& key, bool ok, Time now);
-  // When due() may have something that it does not have now.
+  // The earliest time at which due() may return more.
   std::optional<Time> next_time() const;
   std::size_t size() const { return entries_.size(); }
 
