@@ -1,4 +1,4 @@
-// Base64, hexadecimal digits, text files and LruMap.
+// Base64, hexadecimal digits, UTF-8, text files and LruMap.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -7,6 +7,7 @@
 #include "base/hex.h"
 #include "base/lru_map.h"
 #include "base/text_file.h"
+#include "base/utf8.h"
 
 namespace berth {
 namespace {
@@ -35,6 +36,21 @@ TEST(Base64, OfUrlsHasNoPaddingAndOtherCharacters) {
   }
   for (const std::string_view text : {"Z", "Zg==", "Zm9 ", "+//+", "Zm9*"})
     EXPECT_FALSE(base64url_decode(text).ok()) << text;
+}
+
+TEST(Utf8, WhatIsNotIt) {
+  for (const std::string_view text : {"", "a", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x9a\xa2"})
+    EXPECT_TRUE(is_utf8(text)) << text;
+  // A lone continuation, a cut character, an overlong form, a surrogate, beyond U+10FFFF.
+  for (const std::string_view text : {"\x80", "a\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80"})
+    EXPECT_FALSE(is_utf8(text)) << base64_encode(text);
+}
+
+TEST(Utf8, ACutLeavesWholeCharacters) {
+  const std::string_view text = "a\xc3\xa4\xf0\x9f\x9a\xa2";
+  const std::size_t expected[] = {0, 1, 1, 3, 3, 3, 3, 7, 7};
+  for (std::size_t bytes_max = 0; bytes_max < std::size(expected); ++bytes_max)
+    EXPECT_EQ(cut_offset(text, bytes_max), expected[bytes_max]) << bytes_max;
 }
 
 TEST(Hex, DigitsAreReadInBothCasesAndWrittenInOne) {

@@ -25,6 +25,10 @@ Decoded decode(std::string_view text) {
   return {code, length};
 }
 
+bool begins_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
+}
+
 }  // namespace
 
 bool is_utf8(std::string_view text) {
@@ -71,8 +75,14 @@ std::string encode_utf8(const std::uint32_t* begin, const std::uint32_t* end) {
 std::size_t byte_offset(std::string_view text, std::size_t index) {
   std::size_t at = 0;
   for (; index > 0 && at < text.size(); --index)
-    for (++at; at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;) ++at;
+    for (++at; at < text.size() && !begins_character(text[at]);) ++at;
   return at;
+}
+
+std::size_t cut_offset(std::string_view text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text.size();
+  while (bytes_max > 0 && !begins_character(text[bytes_max])) --bytes_max;
+  return bytes_max;
 }
 
 }  // namespace berth

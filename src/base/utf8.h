@@ -17,5 +17,7 @@ std::vector<std::uint32_t> code_points(std::string_view text);
 std::string encode_utf8(const std::uint32_t* begin, const std::uint32_t* end);
 // The byte offset of the code point at `index`; the size of the text when there are fewer.
 std::size_t byte_offset(std::string_view text, std::size_t index);
+// Where to cut a text so that at most `bytes_max` bytes and no part of a character are left.
+std::size_t cut_offset(std::string_view text, std::size_t bytes_max);
 
 }  // namespace berth

@@ -5,6 +5,7 @@
 #include "api/type_table.h"
 #include "base/hex.h"
 #include "base/stable_hash.h"
+#include "base/utf8.h"
 
 namespace berth::engine {
 
@@ -34,9 +35,7 @@ std::string_view kind_name_of(api::Kind kind, const api::ResourceRef& resource) 
 }
 
 std::string cut(std::string text, std::size_t bytes_max) {
-  if (text.size() <= bytes_max) return text;
-  while (bytes_max > 0 && (static_cast<unsigned char>(text[bytes_max]) & 0xc0u) == 0x80u) --bytes_max;
-  text.resize(bytes_max);
+  text.resize(cut_offset(text, bytes_max));
   return text;
 }
 

@@ -1,6 +1,7 @@
 #include "health/health.h"
 
 #include "api/names.h"
+#include "base/utf8.h"
 
 namespace berth::health {
 
@@ -24,10 +25,7 @@ bool is_reportable(const DeviceName& name) {
 std::string bounded_message(std::string text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
   constexpr std::string_view kDots = "...";
-  std::size_t end = bytes_max - kDots.size();
-  const auto inside_character = [](char c) { return (static_cast<unsigned char>(c) & 0xc0u) == 0x80u; };
-  while (end > 0 && inside_character(text[end])) --end;
-  text.resize(end);
+  text.resize(cut_offset(text, bytes_max - kDots.size()));
   text += kDots;
   return text;
 }
