@@ -139,10 +139,9 @@ Json FieldManager::after_update(const Json& live, const Json& next) const {
 
 void FieldManager::track_update(ManagedFields& managed, std::string_view manager, const Json& before,
                                 const Json& after) const {
-  release(managed, nullptr, before, after, true);
-  const FieldSet changed = changed_fields(compare(schema_, before, after))
-                               .without_subtrees(write_.ignored)
-                               .without(system_fields());
+  const Comparison change = compare(schema_, before, after).without_subtrees(write_.ignored);
+  release(managed, nullptr, before, after, change, true);
+  const FieldSet changed = changed_fields(change).without(system_fields());
   if (!changed.empty()) {
     const ManagerId id =
         ManagerId::updater(manager.empty() ? "unknown" : manager, write_.api_version, write_.subresource);
@@ -161,8 +160,8 @@ std::optional<Comparison> FieldManager::comparison_in(std::string_view version, 
 
 // Takes what changed from every manager but `self`. Without `force` nothing changes when something is taken.
 Conflicts FieldManager::release(ManagedFields& managed, const ManagerId* self, const Json& before,
-                                const Json& after, bool force) const {
-  std::map<std::string, std::optional<Comparison>> comparisons;  // by version
+                                const Json& after, const Comparison& change, bool force) const {
+  std::map<std::string, std::optional<Comparison>> comparisons = {{write_.api_version, change}};
   Conflicts conflicts;
   ManagedFields left;
   for (const auto& [id, entry] : managed.entries) {
@@ -215,7 +214,9 @@ std::variant<Applied, Conflicts> FieldManager::apply_to(ManagedFields managed, c
 
   Json next = merged(schema_, live, config);
   if (!last.fields.empty()) next = pruned(next, last, managed);
-  if (Conflicts conflicts = release(managed, &id, live, next, force); !conflicts.empty()) return conflicts;
+  const Comparison change = compare(schema_, live, next).without_subtrees(write_.ignored);
+  if (Conflicts conflicts = release(managed, &id, live, next, change, force); !conflicts.empty())
+    return conflicts;
 
   ManagedEntry& entry = managed.entries[id];
   entry.fields = own.without(system_fields());

@@ -64,8 +64,9 @@ class FieldManager {
  private:
   void track_update(ManagedFields& managed, std::string_view manager, const Json& before,
                     const Json& after) const;
+  // `change`: from `before` to `after` in the write's version, without what is ignored.
   Conflicts release(ManagedFields& managed, const ManagerId* self, const Json& before, const Json& after,
-                    bool force) const;
+                    const Comparison& change, bool force) const;
   std::optional<Comparison> comparison_in(std::string_view version, const Json& before,
                                           const Json& after) const;
   std::variant<Applied, Conflicts> apply_to(ManagedFields managed, const Json& live, const Json& config,

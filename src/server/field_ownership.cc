@@ -40,10 +40,8 @@ apply::FieldSet fields_never_stored(const ObjectTarget& target) {
 std::optional<Json> in_version(const api::ResourceInfo& resource, const Json& document,
                                std::string_view api_version) {
   const auto resource_of = [&](std::string_view version) {
-    const std::size_t slash = version.find('/');
-    const bool is_core = slash == std::string_view::npos;
-    return api::find_resource(is_core ? std::string_view() : version.substr(0, slash),
-                              is_core ? version : version.substr(slash + 1), resource.plural);
+    const api::GroupVersion named = api::group_version_of(version);
+    return api::find_resource(named.group, named.version, resource.plural);
   };
   const api::ResourceInfo* from = resource_of(document.string_at("apiVersion"));
   const api::ResourceInfo* to = resource_of(api_version);
@@ -57,6 +55,10 @@ Json without_times(const Json& list) {
   for (Json& entry : entries)
     if (entry.is_object()) entry.as_object().erase("time");
   return entries;
+}
+
+bool has_managed_fields(const Json& object) {
+  return metadata_of(object).find("managedFields") != nullptr;
 }
 
 void set_managed_fields(Json& object, Json list) {
@@ -102,6 +104,8 @@ void track_fields(const ObjectTarget& target, const WriteOptions& options, Time 
   if (options.is_apply || target.subresource == "binding") return;
   const bool is_create = before.is_null();
   if (is_create && options.in_process) return set_managed_fields(next, {});
+  // Nobody is tracked, and nobody asks for it: as most writes of this process' own loops are.
+  if (!is_create && !has_managed_fields(before) && !has_managed_fields(next)) return;
   const api::ResourceInfo& resource = *target.resource;
   const Json live = is_create ? empty_object_of(resource) : to_served_shape(resource, before);
   const apply::FieldManager manager = field_manager_of(target, options, now);
