@@ -7,6 +7,7 @@
 #include "server/field_ownership.h"
 #include "server/metadata.h"
 #include "server/request_body.h"
+#include "server/write_errors.h"
 
 namespace berth::server {
 namespace {
@@ -61,9 +62,8 @@ ApiResult<void> check_name(const Json& merged, const ObjectTarget& target) {
   if (name.empty())
     return bad_request("the name of the object (" + target.name +
                        " based on URL) was undeterminable: name must be provided");
-  if (name == target.name) return {};
-  return bad_request("the name of the object (" + std::string(name) +
-                     ") does not match the name on the URL (" + target.name + ")");
+  if (name != target.name) return other_name(name, target.name);
+  return {};
 }
 
 ApiResult<Json> read_configuration(const HttpRequest& request, FieldValidation validation,
@@ -75,8 +75,7 @@ ApiResult<Json> read_configuration(const HttpRequest& request, FieldValidation v
   api::YamlDocument& document = documents->front();
   if (validation == FieldValidation::Ignore || document.duplicate_keys.empty())
     return std::move(document.value);
-  std::string text = "yaml: unmarshal errors:";
-  for (const std::string& duplicate : document.duplicate_keys) text += "\n  " + duplicate;
+  std::string text = duplicate_keys_text(document.duplicate_keys);
   if (validation == FieldValidation::Strict) return bad_request("error strict decoding patch: " + text);
   warnings.push_back(std::move(text));
   return std::move(document.value);

@@ -1,6 +1,6 @@
 #include "server/binding.h"
 
-#include "api/decode.h"
+#include "server/conditions.h"
 #include "server/metadata.h"
 #include "server/write_errors.h"
 
@@ -8,18 +8,10 @@ namespace berth::server {
 namespace {
 
 void set_scheduled(Json& pod, Time now) {
-  Json& conditions = pod["status"]["conditions"];
-  if (!conditions.is_array()) conditions = Json::array();
-  Json scheduled = Json::object({{"type", "PodScheduled"},
-                                 {"status", "True"},
-                                 {"lastProbeTime", Json()},
-                                 {"lastTransitionTime", format_time(now)}});
-  for (Json& condition : conditions.as_array())
-    if (condition.string_at("type") == "PodScheduled") {
-      condition = std::move(scheduled);
-      return;
-    }
-  conditions.as_array().push_back(std::move(scheduled));
+  condition_place(pod, "PodScheduled") = Json::object({{"type", "PodScheduled"},
+                                                       {"status", "True"},
+                                                       {"lastProbeTime", Json()},
+                                                       {"lastTransitionTime", format_time(now)}});
 }
 
 // The contents of a Binding.
@@ -59,10 +51,7 @@ ApiResult<Json> bound(const RequestedBinding& asked, const Json& current) {
       metadata_of(pod)["annotations"][annotation.key] = annotation.value;
   set_scheduled(pod, asked.now);
   pod["status"].as_object().erase("nominatedNodeName");
-  // Puts members in the API's order: stored objects are canonical, and later writes share the document.
-  Result<api::Decoded> canonical = api::decode_document(asked.pod.resource->type(), std::move(pod), current);
-  if (!canonical) return internal_error(canonical.error().text());
-  return std::move(canonical->document);
+  return canonical(asked.pod, std::move(pod), current);
 }
 
 }  // namespace

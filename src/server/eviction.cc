@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/decode.h"
 #include "api/selectors.h"
 #include "api/types/meta.h"
+#include "server/conditions.h"
 #include "server/deletion.h"
 #include "server/metadata.h"
 
@@ -46,17 +46,6 @@ bool goes_freely(const Json& pod) {
   return phase == "Pending" || phase == "Succeeded" || phase == "Failed" || is_deleting(pod);
 }
 
-const Json* condition_of(const Json& object, std::string_view type) {
-  for (const Json& condition : object.part("status").items_at("conditions"))
-    if (condition.string_at("type") == type) return &condition;
-  return nullptr;
-}
-
-bool is_ready(const Json& pod) {
-  const Json* ready = condition_of(pod, "Ready");
-  return ready && ready->string_at("status") == "True";
-}
-
 // A pod that is not Ready is not among the healthy ones: its end takes nothing from the budget.
 bool lets_unready_go(const Json& budget) {
   if (budget.part("spec").string_at("unhealthyPodEvictionPolicy") == "AlwaysAllow") return true;
@@ -69,7 +58,7 @@ bool lets_unready_go(const Json& budget) {
 std::string shortage_of(const Json& budget) {
   const std::string_view name = metadata_of(budget).string_at("name");
   const Json& status = budget.part("status");
-  const Json* condition = condition_of(budget, kDisruptionAllowed);
+  const Json* condition = find_condition(status, kDisruptionAllowed);
   const std::string message(
       condition && condition->string_at("status") == "False" ? condition->string_at("message") : "");
   const std::string reason(condition ? condition->string_at("reason") : "");
@@ -104,24 +93,10 @@ ApiResult<void> check_room(const Json& budget) {
 
 // Replaces the condition of this type; the time of its last transition stays while its status does.
 void set_condition(Json& object, Json wanted, Time now) {
-  Json& conditions = object["status"]["conditions"];
-  if (!conditions.is_array()) conditions = Json::array();
-  wanted["lastTransitionTime"] = format_time(now);
-  for (Json& standing : conditions.as_array()) {
-    if (standing.string_at("type") != wanted.string_at("type")) continue;
-    if (standing.string_at("status") == wanted.string_at("status"))
-      wanted["lastTransitionTime"] = standing.string_at("lastTransitionTime");
-    standing = std::move(wanted);
-    return;
-  }
-  conditions.as_array().push_back(std::move(wanted));
-}
-
-// Puts members in the API's order: stored objects are canonical.
-ApiResult<Json> canonical(const ObjectTarget& target, Json object, const Json& before) {
-  Result<api::Decoded> decoded = api::decode_document(target.resource->type(), std::move(object), before);
-  if (!decoded) return internal_error(decoded.error().text());
-  return std::move(decoded->document);
+  Json& standing = condition_place(object, wanted.string_at("type"));
+  const bool stays = standing.string_at("status") == wanted.string_at("status");
+  wanted["lastTransitionTime"] = stays ? Json(standing.string_at("lastTransitionTime")) : format_time(now);
+  standing = std::move(wanted);
 }
 
 ApiResult<Json> with_disruption(const ObjectTarget& target, const Json& budget, const std::string& pod,
@@ -188,7 +163,7 @@ ApiResult<void> Eviction::try_once() {
     return {};
   }
   budget_ = metadata_of(budgets.front()).string_at("name");
-  if (!is_ready(*pod) && lets_unready_go(budgets.front()))
+  if (!condition_is_true(pod->part("status"), "Ready") && lets_unready_go(budgets.front()))
     end_pod(stored->revision);
   else
     take_from(budget_);

@@ -3,6 +3,7 @@
 #include <map>
 #include <vector>
 
+#include "api/decode.h"
 #include "api/kinds.h"
 #include "base/assert.h"
 
@@ -38,6 +39,12 @@ std::string storage_resource(const api::ResourceInfo& resource) {
 
 std::string api_version_of(const api::ResourceInfo& resource) {
   return api::ResourceRef{std::string(resource.group), std::string(resource.version), ""}.api_version();
+}
+
+ApiResult<Json> canonical(const ObjectTarget& target, Json object, const Json& before) {
+  Result<api::Decoded> decoded = api::decode_document(target.resource->type(), std::move(object), before);
+  if (!decoded) return internal_error(decoded.error().text());
+  return std::move(decoded->document);
 }
 
 store::Key key_of(const ObjectTarget& target) {

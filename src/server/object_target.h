@@ -28,6 +28,9 @@ const api::ResourceInfo& storage_of(const api::ResourceInfo& resource);
 std::string storage_resource(const api::ResourceInfo& resource);
 // "v1", "apps/v1".
 std::string api_version_of(const api::ResourceInfo& resource);
+// Members of a changed object in the API's order: stored objects are canonical, and later writes share what
+// they have in common with `before`.
+ApiResult<Json> canonical(const ObjectTarget& target, Json object, const Json& before);
 store::Key key_of(const ObjectTarget& target);
 const api::KindRules& rules_of(const ObjectTarget& target);
 

@@ -95,9 +95,7 @@ ApiResult<void> Registry::create_instead(const std::shared_ptr<Update>& update) 
 ApiResult<void> Registry::Update::check_identity(const store::Object& current, const Json& next) const {
   const Json& metadata = metadata_of(next);
   const std::string_view name = metadata.string_at("name"), ns = metadata.string_at("namespace");
-  if (!name.empty() && name != target.name)
-    return bad_request("the name of the object (" + std::string(name) +
-                       ") does not match the name on the URL (" + target.name + ")");
+  if (!name.empty() && name != target.name) return other_name(name, target.name);
   if (!ns.empty() && ns != target.ns)
     return bad_request(
         "the namespace of the provided object does not match the namespace sent on the request");

@@ -20,10 +20,7 @@ Result<api::Decoded> decode_yaml(const api::TypeInfo& type, std::string_view bod
   const std::vector<std::string>& duplicates = documents->front().duplicate_keys;
   Result<api::Decoded> decoded = api::decode_document(type, std::move(documents->front().value));
   if (!decoded || duplicates.empty()) return decoded;
-  // The reference's YAML reader reports all of them as one error.
-  std::string text = "yaml: unmarshal errors:";
-  for (const std::string& duplicate : duplicates) text += "\n  " + duplicate;
-  decoded->strict_errors.insert(decoded->strict_errors.begin(), std::move(text));
+  decoded->strict_errors.insert(decoded->strict_errors.begin(), duplicate_keys_text(duplicates));
   return decoded;
 }
 
@@ -104,9 +101,7 @@ ApiResult<void> check_type(const Json& document, const api::ResourceInfo& resour
   if (kind.empty()) kind = resource.kind;
   if (api_version.empty()) api_version = expected;
   if (kind == resource.kind && api_version == expected) return {};
-  const std::string_view version = api_version.substr(api_version.find('/') + 1);
-  const std::string_view group =
-      api_version == version ? std::string_view() : api_version.substr(0, api_version.find('/'));
+  const auto [group, version] = api::group_version_of(api_version);
   const api::TypeInfo* known = api::find_kind(api_version, kind);
   if (known && kind == resource.kind && group == resource.group)
     return bad_request("the API version in the data (" + std::string(api_version) +
@@ -116,11 +111,16 @@ ApiResult<void> check_type(const Json& document, const api::ResourceInfo& resour
                                       std::string(resource.kind) + "): unknown conversion"
                                 : "no kind \"" + std::string(kind) + "\" is registered for version \"" +
                                       std::string(api_version) + "\" in scheme \"pkg/runtime/scheme.go:111\"";
-  const std::string_view shown = known ? version : api_version.substr(api_version.find('/') + 1);
-  return not_of_type(resource.type(), kind, shown, why);
+  return not_of_type(resource.type(), kind, version, why);
 }
 
 }  // namespace
+
+std::string duplicate_keys_text(const std::vector<std::string>& duplicate_keys) {
+  std::string text = "yaml: unmarshal errors:";
+  for (const std::string& duplicate : duplicate_keys) text += "\n  " + duplicate;
+  return text;
+}
 
 std::string_view media_type(const HttpRequest& request) {
   std::string_view type = request.header("Content-Type");

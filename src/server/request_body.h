@@ -30,6 +30,9 @@ ApiResult<ReadBody> read_object(const HttpRequest& request, const api::ResourceI
 // The body as a document of another type (Binding, DeleteOptions, Eviction…); null for an empty body.
 ApiResult<Json> read_document(const HttpRequest& request, const api::TypeInfo& type);
 
+// What the reference's YAML reader says of the repeated keys of a body: all of them in one error.
+std::string duplicate_keys_text(const std::vector<std::string>& duplicate_keys);
+
 // The stored form of a document of `resource`'s version, with its defaults.
 Json to_storage(const api::ResourceInfo& resource, Json document);
 

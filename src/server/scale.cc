@@ -5,6 +5,7 @@
 #include "api/patch.h"
 #include "server/metadata.h"
 #include "server/request_body.h"
+#include "server/write_errors.h"
 
 namespace berth::server {
 namespace {
@@ -50,9 +51,7 @@ ApiResult<Json> scaled(const Json& object, const Json& scale) {
   if (!kind.empty() && kind != kKind) return bad_request("expected kind Scale, but got " + std::string(kind));
   const Json& meta = scale.part("metadata");
   const std::string_view asked = meta.string_at("name");
-  if (!asked.empty() && asked != name)
-    return bad_request("the name of the object (" + std::string(asked) +
-                       ") does not match the name on the URL (" + name + ")");
+  if (!asked.empty() && asked != name) return other_name(asked, name);
   const Json* replicas = scale.part("spec").find("replicas");
   if (replicas && !replicas->is_int()) return bad_request("spec.replicas of a Scale is a whole number");
   const std::int64_t wanted = replicas ? replicas->as_int() : 0;

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "server/conditions.h"
 #include "server/metadata.h"
 
 namespace berth::server {
@@ -25,12 +26,6 @@ Json amount_or_na(const Json& spec, std::string_view key) {
   const Json* amount = spec.find(key);
   if (!amount || amount->is_null()) return "N/A";
   return amount->is_int() ? Json(std::to_string(amount->as_int())) : *amount;
-}
-
-bool condition_is_true(const Json& status, std::string_view type) {
-  for (const Json& condition : status.items_at("conditions"))
-    if (condition.string_at("type") == type) return condition.string_at("status") == "True";
-  return false;
 }
 
 JsonArray plain_cells(const Json& object, Time now) {

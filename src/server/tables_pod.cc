@@ -1,4 +1,5 @@
 // The cells of `kubectl get pods`, the only printer with logic.
+#include "server/conditions.h"
 #include "server/metadata.h"
 #include "server/tables.h"
 
@@ -16,12 +17,6 @@ struct PodSummary {
 bool is_sidecar(const Json& spec, std::string_view name) {
   for (const Json& container : spec.items_at("initContainers"))
     if (container.string_at("name") == name) return container.string_at("restartPolicy") == "Always";
-  return false;
-}
-
-bool has_true_condition(const Json& status, std::string_view type) {
-  for (const Json& condition : status.items_at("conditions"))
-    if (condition.string_at("type") == type) return condition.string_at("status") == "True";
   return false;
 }
 
@@ -86,7 +81,7 @@ void sum_containers(const Json& status, PodSummary& summary) {
       ++summary.ready, any_running = true;
   }
   if (summary.reason == "Completed" && any_running)
-    summary.reason = has_true_condition(status, "Ready") ? "Running" : "NotReady";
+    summary.reason = condition_is_true(status, "Ready") ? "Running" : "NotReady";
 }
 
 PodSummary summary_of(const Json& pod) {
@@ -99,7 +94,7 @@ PodSummary summary_of(const Json& pod) {
       summary.reason = "SchedulingGated";
   const bool initializing = sum_init_containers(spec, status, summary, sidecars);
   summary.ready = sidecars.ready;
-  if (!initializing || has_true_condition(status, "Initialized")) {
+  if (!initializing || condition_is_true(status, "Initialized")) {
     summary.restarts = sidecars.restarts;
     summary.last_restart = sidecars.last_restart;
     sum_containers(status, summary);
@@ -116,7 +111,7 @@ std::string readiness_gates(const Json& spec, const Json& status) {
   const JsonArray& gates = spec.items_at("readinessGates");
   if (gates.empty()) return "<none>";
   std::size_t open = 0;
-  for (const Json& gate : gates) open += has_true_condition(status, gate.string_at("conditionType"));
+  for (const Json& gate : gates) open += condition_is_true(status, gate.string_at("conditionType"));
   return std::to_string(open) + "/" + std::to_string(gates.size());
 }
 

@@ -50,6 +50,11 @@ ApiStatus store_error(const ObjectTarget& target, const Error& error) {
   }
 }
 
+ApiStatus other_name(std::string_view asked, std::string_view name_of_url) {
+  return bad_request("the name of the object (" + std::string(asked) +
+                     ") does not match the name on the URL (" + std::string(name_of_url) + ")");
+}
+
 ApiStatus uid_conflict(const ObjectTarget& target, std::string_view asked, std::string_view found) {
   std::string text = "StorageError: invalid object, Code: 4, Key: " + registry_key(target);
   text.append(", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ");
