@@ -83,18 +83,13 @@ class TypeIndex {
   }
 };
 
-struct SplitVersion {
-  std::string_view group;
-  std::string_view version;
-};
+}  // namespace
 
-SplitVersion split(std::string_view api_version) {
+GroupVersion group_version_of(std::string_view api_version) {
   const std::size_t slash = api_version.find('/');
   if (slash == std::string_view::npos) return {{}, api_version};
   return {api_version.substr(0, slash), api_version.substr(slash + 1)};
 }
-
-}  // namespace
 
 const TypeInfo& FieldInfo::type() const {
   BERTH_ASSERT(message != kNoType, "the field's values are of a type of the table");
@@ -122,7 +117,7 @@ const TypeInfo* find_type(std::string_view group, std::string_view version, std:
 }
 
 const TypeInfo* find_kind(std::string_view api_version, std::string_view kind) {
-  const auto [group, version] = split(api_version);
+  const auto [group, version] = group_version_of(api_version);
   const TypeInfo* found = find_type(group, version, kind);
   if (!found) found = find_type("meta.k8s.io", "v1", kind);
   return found && found->is(kTopLevel) ? found : nullptr;

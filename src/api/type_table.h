@@ -93,6 +93,12 @@ struct TypeInfo {
   const FieldInfo* field_by_json(std::string_view json, std::size_t hint = 0) const;
 };
 
+// "apps/v1" in its parts; the group of "v1" is empty. Views into the text.
+struct GroupVersion {
+  std::string_view group, version;
+};
+GroupVersion group_version_of(std::string_view api_version);
+
 std::span<const TypeInfo> types();
 // A kind or a part of one, "" as group for core, "meta.k8s.io" for ObjectMeta, Status, DeleteOptions…
 const TypeInfo* find_type(std::string_view group, std::string_view version, std::string_view name);
@@ -122,6 +128,7 @@ std::span<const ResourceInfo> resources();
 const ResourceInfo* find_resource(std::string_view group, std::string_view version, std::string_view plural);
 const ResourceInfo* find_resource_of_kind(std::string_view group, std::string_view version,
                                           std::string_view kind);
+const ResourceInfo* find_resource_of_kind(std::string_view api_version, std::string_view kind);
 
 // Calls `visit` for each part of a comma separated list.
 template <class Visit>

@@ -206,4 +206,9 @@ const ResourceInfo* find_resource_of_kind(std::string_view group, std::string_vi
   return found == std::end(kResources) ? nullptr : found;
 }
 
+const ResourceInfo* find_resource_of_kind(std::string_view api_version, std::string_view kind) {
+  const auto [group, version] = group_version_of(api_version);
+  return find_resource_of_kind(group, version, kind);
+}
+
 }  // namespace berth::api

@@ -106,10 +106,7 @@ Status check_manifest(Manifest& manifest, const api::Gates& gates) {
   if (api_version.empty())
     return refused(manifest, "apiVersion", "is missing: write the API version, such as v1");
   if (kind.empty()) return refused(manifest, "kind", "is missing: write the kind, such as Pod");
-  const std::size_t slash = api_version.find('/');
-  const std::string group = slash == std::string::npos ? "" : api_version.substr(0, slash);
-  const std::string version = slash == std::string::npos ? api_version : api_version.substr(slash + 1);
-  manifest.resource = api::find_resource_of_kind(group, version, kind);
+  manifest.resource = api::find_resource_of_kind(api_version, kind);
   if (!manifest.resource || !server::is_served(*manifest.resource, gates))
     return refused(manifest, "kind",
                    "no kind \"" + kind + "\" is served in version \"" + api_version +

@@ -186,10 +186,7 @@ class DeviceTaintEviction final : public client::Reconciler {
     effects.wake_at.reset();
     if (progress.pods_pending > 0) effects.wake_at = now + kRuleStatusPeriod;
     const api::Condition wanted = eviction_condition(rule, progress, now);
-    const bool said = standing && standing->status == wanted.status && standing->reason == wanted.reason &&
-                      standing->message == wanted.message &&
-                      standing->observed_generation == wanted.observed_generation;
-    if (said) return effects;
+    if (standing && api::says_the_same(*standing, wanted)) return effects;
     effects.chains.push_back(
         {key,
          {patch_status(key, Json::object({{"conditions", Json::array({api::to_json(wanted)})}}),

@@ -73,29 +73,24 @@ Json entries(const DisruptionBudget& budget, const BudgetStatus& wanted) {
   return wanted.disrupted.empty() ? Json() : patch;
 }
 
-// All conditions, this one replaced; the time of its last transition stays while its status does.
-JsonArray conditions_with(const std::vector<api::Condition>& standing, api::Condition wanted) {
-  JsonArray all;
-  bool replaced = false;
-  for (const api::Condition& condition : standing) {
-    const bool same_type = condition.type == wanted.type;
-    if (same_type && condition.status == wanted.status) wanted.last_transition = condition.last_transition;
-    Json json = api::to_json(same_type ? wanted : condition);
-    json["message"] = same_type ? wanted.message : condition.message;
-    all.push_back(std::move(json));
-    replaced |= same_type;
-  }
-  if (replaced) return all;
-  Json json = api::to_json(wanted);
-  json["message"] = wanted.message;
-  all.push_back(std::move(json));
-  return all;
+// All conditions, this one replaced. The API wants their messages, also empty ones.
+JsonArray conditions_with(std::vector<api::Condition> all, api::Condition wanted) {
+  wanted = api::keeping_transition(all, std::move(wanted));
+  const auto place = std::find_if(
+      all.begin(), all.end(), [&](const api::Condition& condition) { return condition.type == wanted.type; });
+  if (place == all.end())
+    all.push_back(std::move(wanted));
+  else
+    *place = std::move(wanted);
+  JsonArray list;
+  for (const api::Condition& condition : all)
+    list.emplace_back(api::to_json(condition))["message"] = condition.message;
+  return list;
 }
 
 bool stands(const DisruptionBudget& budget, const api::Condition& wanted) {
   const api::Condition* standing = api::find_condition(budget.conditions, wanted.type);
-  return standing && standing->status == wanted.status && standing->reason == wanted.reason &&
-         standing->message == wanted.message && standing->observed_generation == wanted.observed_generation;
+  return standing && api::says_the_same(*standing, wanted);
 }
 
 class Disruption final : public client::Reconciler {

@@ -33,16 +33,6 @@ std::optional<ScaledOwner> find_scaled(const client::View& view, std::string_vie
   return ScaledOwner{ref.uid, document.part("spec").int_at("replicas", 1), object->meta.controller()};
 }
 
-struct GroupVersion {
-  std::string_view group, version;
-};
-
-GroupVersion group_version_of(std::string_view api_version) {
-  const std::size_t slash = api_version.find('/');
-  if (slash == std::string_view::npos) return {"", api_version};
-  return {api_version.substr(0, slash), api_version.substr(slash + 1)};
-}
-
 // A ReplicaSet counts as its Deployment, whose scale holds during a rollout.
 std::optional<ScaledOwner> with_deployment(const client::View& view, const std::string& ns,
                                            std::optional<ScaledOwner> set) {
@@ -52,8 +42,7 @@ std::optional<ScaledOwner> with_deployment(const client::View& view, const std::
 }
 
 Result<ScaledOwner> owner_of(const client::View& view, const api::Pod& pod, const api::OwnerReference& ref) {
-  const GroupVersion version = group_version_of(ref.api_version);
-  const api::ResourceInfo* info = api::find_resource_of_kind(version.group, version.version, ref.kind);
+  const api::ResourceInfo* info = api::find_resource_of_kind(ref.api_version, ref.kind);
   if (!info)
     return Error(ErrorCode::Invalid,
                  "no matches for kind \"" + ref.kind + "\" in version \"" + ref.api_version + "\"");

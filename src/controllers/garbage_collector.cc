@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "api/type_table.h"
 #include "controllers/controllers.h"
 #include "controllers/patches.h"
 
@@ -14,11 +15,6 @@ constexpr std::string_view kOrphan = "orphan";
 
 // Dependents per run of their owner; the next run continues with the rest.
 constexpr std::size_t kDependentsPerRunMax = 500;
-
-std::string_view group_of(std::string_view api_version) {
-  const std::size_t slash = api_version.find('/');
-  return slash == std::string_view::npos ? std::string_view() : api_version.substr(0, slash);
-}
 
 bool waits_for_dependents(const api::ObjectMeta& meta) {
   return meta.deleting() && (meta.has_finalizer(kForeground) || meta.has_finalizer(kOrphan));
@@ -103,7 +99,8 @@ class GarbageCollector final : public client::Reconciler {
 
   // Nothing for a kind that is not served, and for a namespaced owner of a cluster-scoped object.
   std::optional<api::ObjectKey> key_of(const api::OwnerReference& owner, const std::string& ns) const {
-    const auto found = by_kind_.find(std::pair(std::string(group_of(owner.api_version)), owner.kind));
+    const auto found =
+        by_kind_.find(std::pair(std::string(api::group_version_of(owner.api_version).group), owner.kind));
     if (found == by_kind_.end()) return std::nullopt;
     const ServedResource& served = *found->second;
     if (served.namespaced && ns.empty()) return std::nullopt;

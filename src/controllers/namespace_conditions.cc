@@ -65,9 +65,8 @@ Json namespace_conditions(const api::Namespace& ns, const NamespaceRemains& rema
   JsonArray all;
   bool changed = false;
   for (const NamespaceConditionRow& row : kNamespaceConditions) {
-    api::Condition wanted = wanted_condition(row, remains, now);
+    const api::Condition wanted = api::keeping_transition(standing, wanted_condition(row, remains, now));
     const api::Condition* before = api::find_condition(standing, wanted.type);
-    if (before && before->status == wanted.status) wanted.last_transition = before->last_transition;
     changed |= !before || !(*before == wanted);
     all.push_back(api::to_json(wanted));
   }

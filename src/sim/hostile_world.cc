@@ -133,12 +133,8 @@ client::ApiReply HostileWorld::call(client::ApiRequest request) {
 }
 
 client::ApiReply HostileWorld::create(const Json& object) {
-  const std::string api_version(object.string_at("apiVersion"));
-  const std::size_t slash = api_version.find('/');
-  const bool core = slash == std::string::npos;
-  const api::ResourceInfo* resource = api::find_resource_of_kind(
-      core ? "" : api_version.substr(0, slash), core ? api_version : api_version.substr(slash + 1),
-      object.string_at("kind"));
+  const api::ResourceInfo* resource =
+      api::find_resource_of_kind(object.string_at("apiVersion"), object.string_at("kind"));
   BERTH_ASSERT(resource, "storms create what is served");
   const std::string_view ns = object.part("metadata").string_at("namespace");
   client::ApiRequest request;

@@ -87,10 +87,7 @@ client::ApiReply World::call(client::ApiRequest request) {
 
 client::ApiReply World::create(const Json& object) {
   const std::string api_version(object.string_at("apiVersion"));
-  const std::size_t slash = api_version.find('/');
-  const api::ResourceInfo* resource = api::find_resource_of_kind(
-      slash == std::string::npos ? "" : api_version.substr(0, slash),
-      slash == std::string::npos ? api_version : api_version.substr(slash + 1), object.string_at("kind"));
+  const api::ResourceInfo* resource = api::find_resource_of_kind(api_version, object.string_at("kind"));
   client::ApiReply refused;
   refused.code = 404;
   refused.message =

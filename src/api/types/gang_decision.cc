@@ -26,15 +26,9 @@ GangOutcome gang_outcome(const PodGroup& group, std::string_view decision_id) {
 Condition gang_condition(const PodGroup& group, std::string_view decision_id, GangOutcome outcome, Time now) {
   BERTH_ASSERT(outcome != GangOutcome::Undecided, "only what is decided is told");
   const bool committed = outcome == GangOutcome::Committed;
-  Condition condition{std::string(kGangCommitted),
-                      committed ? "True" : "False",
-                      std::string(committed ? kCommitted : kAborted),
-                      std::string(decision_id),
-                      now,
-                      group.meta.generation};
-  const Condition* told = find_condition(group.conditions, kGangCommitted);
-  if (told && told->status == condition.status) condition.last_transition = told->last_transition;
-  return condition;
+  return keeping_transition(group.conditions, {std::string(kGangCommitted), committed ? "True" : "False",
+                                               std::string(committed ? kCommitted : kAborted),
+                                               std::string(decision_id), now, group.meta.generation});
 }
 
 Condition group_condition(bool scheduled, const std::string& reason, const std::string& message, Time now) {

@@ -68,6 +68,17 @@ bool condition_is_true(const std::vector<Condition>& conditions, std::string_vie
   return condition && condition->status == "True";
 }
 
+bool says_the_same(const Condition& a, const Condition& b) {
+  return a.type == b.type && a.status == b.status && a.reason == b.reason && a.message == b.message &&
+         a.observed_generation == b.observed_generation;
+}
+
+Condition keeping_transition(const std::vector<Condition>& standing, Condition wanted) {
+  const Condition* before = find_condition(standing, wanted.type);
+  if (before && before->status == wanted.status) wanted.last_transition = before->last_transition;
+  return wanted;
+}
+
 bool matches(const Requirement& requirement, const StringMap& labels) {
   const auto found = labels.find(requirement.key);
   const bool present = found != labels.end();

@@ -70,6 +70,10 @@ struct Condition {
 // Null without a condition of this type.
 const Condition* find_condition(const std::vector<Condition>& conditions, std::string_view type);
 bool condition_is_true(const std::vector<Condition>& conditions, std::string_view type);
+// Equal in everything but the time of the transition.
+bool says_the_same(const Condition& a, const Condition& b);
+// The condition to write: its transition is that of the standing one of its type while the status stays.
+Condition keeping_transition(const std::vector<Condition>& standing, Condition wanted);
 
 // core/v1 NodeSelectorRequirement and label selector requirement.
 struct Requirement {
