@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/serialized.h"
+
 namespace berth::api {
 
 Result<TypedObject> DecodedVersions::decode(Kind kind, RawPtr raw, const Json& document) {
@@ -35,7 +37,7 @@ Result<TypedObject> DecodedVersions::decode(Kind kind, RawPtr raw, const Json& d
 }
 
 Json DecodedVersions::document_of(const RawPtr& raw) {
-  Json document = parse_json(*raw).value_or(Json());
+  Json document = parse_object(*raw).value_or(Json());
   std::vector<Parsed> left;  // destroyed without the lock
   const std::lock_guard lock(mutex_);
   parsed_.push_back({raw, document});

@@ -1,5 +1,7 @@
 #include "api/kinds.h"
 
+#include "api/serialized.h"
+
 namespace berth::api {
 namespace {
 
@@ -93,7 +95,7 @@ const RawPtr& raw_of(const TypedObject& object) {
 }
 
 Result<TypedObject> decode_typed(Kind kind, RawPtr raw) {
-  const Json document = TRY(parse_json(*raw));
+  const Json document = TRY(parse_object(*raw, ManagedFields::Skip));
   return decode_typed(kind, std::move(raw), document);
 }
 

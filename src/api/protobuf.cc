@@ -8,6 +8,7 @@
 #include "api/canonical.h"
 #include "api/protobuf_wire.h"
 #include "base/base64.h"
+#include "base/utf8.h"
 
 namespace berth::api {
 namespace {
@@ -20,22 +21,6 @@ Error malformed_object(std::string what) {
 
 Error wrong_wire_type(const FieldInfo& field) {
   return malformed_object(fmt::format("field {} has an unexpected wire type", field.json));
-}
-
-bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t size = lead < 0x80                   ? 1
-                             : lead >= 0xc2 && lead < 0xe0 ? 2
-                             : lead >= 0xe0 && lead < 0xf0 ? 3
-                             : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                           : 0;
-    if (size == 0 || i + size > text.size()) return false;
-    for (std::size_t k = 1; k < size; ++k)
-      if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return false;
-    i += size;
-  }
-  return true;
 }
 
 Result<Json> text_value(std::string_view bytes) {
@@ -90,6 +75,7 @@ Result<Json> int_or_string(std::string_view message) {
 
 class Decoder {
  public:
+  explicit Decoder(ManagedFields managed_fields) : managed_fields_(managed_fields) {}
   Result<Json> message(const TypeInfo& type, std::string_view bytes);
 
  private:
@@ -114,6 +100,11 @@ class Decoder {
   Result<Json> special(const FieldInfo& field, std::string_view bytes);
   Result<Json> schema_union(const FieldInfo& field, std::string_view bytes);
 
+  bool is_skipped(const FieldInfo& field) const {
+    return managed_fields_ == ManagedFields::Skip && field.json == "managedFields";
+  }
+
+  const ManagedFields managed_fields_;
   std::size_t depth_ = 0;
 };
 
@@ -128,12 +119,21 @@ Result<Json> Decoder::message(const TypeInfo& type, std::string_view bytes) {
 Status Decoder::fields(const TypeInfo& type, std::string_view bytes, Prefix prefix, Members& members) {
   const std::span<const FieldInfo> all = type.fields();
   WireReader reader(bytes);
+  auto next = all.begin();
   while (!reader.at_end()) {
     const WireField wire = TRY(reader.next());
-    const auto direct = std::find_if(all.begin(), all.end(), [&](const FieldInfo& field) {
+    const auto is_it = [&](const FieldInfo& field) {
       return field.proto == wire.number && prefix.holds(field);
-    });
+    };
+    // Fields come in the order of their numbers, which is nearly the table's.
+    auto direct = std::find_if(next, all.end(), is_it);
+    if (direct == all.end()) {
+      direct = std::find_if(all.begin(), next, is_it);
+      if (direct == next) direct = all.end();
+    }
     if (direct != all.end()) {
+      next = direct;
+      if (is_skipped(*direct)) continue;
       const Status read = append(*direct, wire, members[static_cast<std::size_t>(direct - all.begin())]);
       if (!read) return read;
       continue;
@@ -285,8 +285,12 @@ Result<Json> Decoder::schema_union(const FieldInfo& field, std::string_view byte
 
 }  // namespace
 
+bool is_protobuf(std::string_view body) {
+  return body.starts_with(kPrefix);
+}
+
 Result<ProtobufEnvelope> open_protobuf_envelope(std::string_view body) {
-  if (!body.starts_with(kPrefix))
+  if (!is_protobuf(body))
     return Error(ErrorCode::Invalid,
                  "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]");
   ProtobufEnvelope envelope;
@@ -306,14 +310,30 @@ Result<ProtobufEnvelope> open_protobuf_envelope(std::string_view body) {
   return envelope;
 }
 
-Result<Json> decode_protobuf(const TypeInfo& type, std::string_view message) {
-  return Decoder().message(type, message);
+std::string enclosed_in_envelope(const ProtobufEnvelope& envelope) {
+  std::string type_meta;
+  append_bytes_field(type_meta, 1, envelope.api_version);
+  append_bytes_field(type_meta, 2, envelope.kind);
+  constexpr std::size_t kAroundMax = 40;  // tags, lengths and empty fields
+  std::string body(kPrefix);
+  body.reserve(type_meta.size() + envelope.message.size() + kAroundMax);
+  append_bytes_field(body, 1, type_meta);
+  append_bytes_field(body, 2, envelope.message);
+  // Go writes contentEncoding and contentType although they are empty.
+  append_bytes_field(body, 3, {});
+  append_bytes_field(body, 4, {});
+  return body;
 }
 
-Result<Json> decode_protobuf_body(const TypeInfo& type, std::string_view body) {
+Result<Json> decode_protobuf(const TypeInfo& type, std::string_view message, ManagedFields managed_fields) {
+  return Decoder(managed_fields).message(type, message);
+}
+
+Result<Json> decode_protobuf_body(const TypeInfo& type, std::string_view body, ManagedFields managed_fields) {
   const ProtobufEnvelope envelope = TRY(open_protobuf_envelope(body));
-  Json document = TRY(decode_protobuf(type, envelope.message));
+  Json document = TRY(decode_protobuf(type, envelope.message, managed_fields));
   Json whole = Json::object();
+  whole.as_object().reserve(document.as_object().size() + 2);
   if (!envelope.kind.empty()) whole["kind"] = TRY(text_value(envelope.kind));
   if (!envelope.api_version.empty()) whole["apiVersion"] = TRY(text_value(envelope.api_version));
   for (JsonMember& member : document.as_object())

@@ -1,8 +1,9 @@
 // Kubernetes' protobuf bodies read into canonical documents, through the type table.
 //
-// Typed clients send them for every built-in kind; answers stay JSON. Pure, any thread. Cost: one pass, no
-// schema compilation. Refuses truncated and malformed wire data; skips numbers that the table does not have.
-// Source: k8s.io/apimachinery runtime.Unknown; wire numbers from the Go types' tags.
+// Typed clients send them for every built-in kind, and API servers answer with them. Pure, any thread. Cost:
+// one pass, no schema compilation. Refuses truncated and malformed wire data; skips numbers that the table
+// does not have, so a document from a newer server lacks the fields that this table does not know. Source:
+// k8s.io/apimachinery runtime.Unknown; wire numbers from the Go types' tags.
 #pragma once
 
 #include <string>
@@ -15,6 +16,10 @@
 namespace berth::api {
 
 inline constexpr std::size_t kProtobufDepthMax = 200;
+inline constexpr std::string_view kProtobufMediaType = "application/vnd.kubernetes.protobuf";
+
+// Whether the bytes begin as such a body; no JSON text does.
+bool is_protobuf(std::string_view body);
 
 // What surrounds a message: which kind it is. Views into the body.
 struct ProtobufEnvelope {
@@ -25,9 +30,16 @@ struct ProtobufEnvelope {
 
 // The error is the reference's sentence when the prefix "k8s\0" is missing.
 Result<ProtobufEnvelope> open_protobuf_envelope(std::string_view body);
+// The body of this message.
+std::string enclosed_in_envelope(const ProtobufEnvelope& envelope);
+
+enum class ManagedFields : std::uint8_t { Decode, Skip };
+
 // A canonical document (canonical.h) without kind and apiVersion: the envelope has them.
-Result<Json> decode_protobuf(const TypeInfo& type, std::string_view message);
+Result<Json> decode_protobuf(const TypeInfo& type, std::string_view message,
+                             ManagedFields managed_fields = ManagedFields::Decode);
 // Both, with kind and apiVersion as the envelope says.
-Result<Json> decode_protobuf_body(const TypeInfo& type, std::string_view body);
+Result<Json> decode_protobuf_body(const TypeInfo& type, std::string_view body,
+                                  ManagedFields managed_fields = ManagedFields::Decode);
 
 }  // namespace berth::api

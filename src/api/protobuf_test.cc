@@ -8,6 +8,10 @@
 
 #include "api/canonical.h"
 #include "api/decode.h"
+#include "api/protobuf_encode.h"
+#include "api/protobuf_objects.h"
+#include "api/protobuf_wire.h"
+#include "api/serialized.h"
 #include "base/base64.h"
 #include "base/testing/source_dir.h"
 
@@ -50,6 +54,80 @@ TEST(Protobuf, AgreesWithGoOnEveryKind) {
     const auto envelope = open_protobuf_envelope(sample.body);
     ASSERT_TRUE(envelope.ok());
     EXPECT_EQ(envelope->kind, sample.kind);
+  }
+}
+
+TEST(Protobuf, WhatIsWrittenReadsAsBefore) {
+  std::size_t written = 0;
+  for (const Sample& sample : samples()) {
+    SCOPED_TRACE(sample.api_version + " " + sample.kind);
+    const Result<std::string> body = encode_protobuf_body(*parse_json(sample.json));
+    if (sample.kind.starts_with("CustomResourceDefinition")) continue;
+    ASSERT_TRUE(body.ok()) << body.error().text();
+    EXPECT_EQ(to_string(*parse_object(*body)), sample.json);
+    ++written;
+  }
+  EXPECT_GT(written, 150u);
+}
+
+TEST(Protobuf, WhatCannotBeWrittenIsNamed) {
+  const std::pair<std::string_view, std::string_view> refused[] = {
+      {R"({"kind":"BindRequest","apiVersion":"scheduling.berth.dev/v9"})", "kind"},
+      {R"({"kind":"Pod","apiVersion":"v1","spec":{"hostNetwork":1}})", "hostNetwork"},
+      {R"({"kind":"Pod","apiVersion":"v1","spec":{"priority":"1"}})", "priority"},
+      {R"({"kind":"Pod","apiVersion":"v1","spec":{"nodeName":2}})", "nodeName"},
+      {R"({"kind":"Pod","apiVersion":"v1","spec":{"containers":{}}})", "containers"},
+      {R"({"kind":"Pod","apiVersion":"v1","metadata":{"labels":["a"]}})", "labels"},
+      {R"({"kind":"Pod","apiVersion":"v1","spec":{"newField":true}})", "newField"},
+  };
+  for (const auto& [json, path] : refused) {
+    const Result<std::string> body = encode_protobuf_body(*parse_json(std::string(json)));
+    ASSERT_FALSE(body.ok()) << json;
+    EXPECT_EQ(body.error().path(), path);
+  }
+}
+
+TEST(Protobuf, ManagedFieldsCanBeSkipped) {
+  for (const Sample& sample : samples()) {
+    if (sample.kind != "Node" && sample.kind != "ResourceClaim") continue;
+    Json expected = *parse_json(sample.json);
+    ASSERT_TRUE(expected.part("metadata").find("managedFields"));
+    expected["metadata"].as_object().erase("managedFields");
+    EXPECT_EQ(*parse_object(sample.body, ManagedFields::Skip), expected) << sample.kind;
+  }
+}
+
+// A list as Go writes it, of two of the samples' objects.
+std::string list_body(const Sample& first, const Sample& second) {
+  std::string meta, list;
+  append_bytes_field(meta, 2, "17");
+  append_bytes_field(meta, 3, "more");
+  append_bytes_field(list, 1, meta);
+  append_bytes_field(list, 2, open_protobuf_envelope(first.body)->message);
+  append_bytes_field(list, 2, open_protobuf_envelope(second.body)->message);
+  return enclosed_in_envelope({first.api_version, first.kind + "List", list});
+}
+
+TEST(Protobuf, ItemsOfAListAreObjectsOfTheirOwn) {
+  std::vector<Sample> pods;
+  for (Sample& sample : samples())
+    if (sample.api_version == "v1" && sample.kind == "Pod") pods.push_back(std::move(sample));
+  ASSERT_EQ(pods.size(), 2u);
+  const std::string body = list_body(pods[0], pods[1]);
+  const Result<ProtobufList> list = open_protobuf_list(body);
+  ASSERT_TRUE(list.ok()) << list.error().text();
+  EXPECT_EQ(list->resource_version, "17");
+  EXPECT_EQ(list->next, "more");
+  ASSERT_EQ(list->items.size(), 2u);
+  EXPECT_EQ(*list->items[0], pods[0].body) << "the bytes of the object alone";
+  EXPECT_EQ(*list->items[1], pods[1].body);
+  EXPECT_EQ(protobuf_resource_version(*list->items[0]).value(),
+            parse_json(pods[0].json)->part("metadata").string_at("resourceVersion"));
+  EXPECT_FALSE(open_protobuf_list(pods[0].body).ok()) << "no list";
+  const std::size_t behind_the_items = 4;  // two empty fields
+  for (std::size_t size = 0; size + behind_the_items < body.size(); ++size) {
+    const Result<ProtobufList> cut = open_protobuf_list(std::string_view(body).substr(0, size));
+    EXPECT_TRUE(!cut.ok() || cut->items.empty()) << size;
   }
 }
 

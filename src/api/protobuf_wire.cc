@@ -7,6 +7,10 @@ Error malformed(const char* what) {
   return Error(ErrorCode::Invalid, std::string("malformed protobuf: ") + what);
 }
 
+void append_tag(std::string& message, std::uint32_t number, WireType type) {
+  append_varint(message, std::uint64_t{number} << 3 | static_cast<std::uint64_t>(type));
+}
+
 }  // namespace
 
 Result<std::uint64_t> WireReader::varint() {
@@ -59,6 +63,27 @@ Result<WireField> WireReader::next() {
     }
   }
   return malformed("an unknown wire type");
+}
+
+void append_varint(std::string& message, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) message += static_cast<char>(value | 0x80);
+  message += static_cast<char>(value);
+}
+
+void append_varint_field(std::string& message, std::uint32_t number, std::uint64_t value) {
+  append_tag(message, number, WireType::Varint);
+  append_varint(message, value);
+}
+
+void append_fixed64_field(std::string& message, std::uint32_t number, std::uint64_t value) {
+  append_tag(message, number, WireType::Fixed64);
+  for (int i = 0; i < 8; ++i) message += static_cast<char>(value >> (8 * i));
+}
+
+void append_bytes_field(std::string& message, std::uint32_t number, std::string_view bytes) {
+  append_tag(message, number, WireType::Bytes);
+  append_varint(message, bytes.size());
+  message += bytes;
 }
 
 }  // namespace berth::api

@@ -1,7 +1,8 @@
-// The protobuf wire format, one field at a time. Only for protobuf.cc.
+// The protobuf wire format, one field at a time. Only for the protobuf_*.cc files.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -33,5 +34,11 @@ class WireReader {
 
   std::string_view rest_;
 };
+
+// Append one field, or a bare varint, to a message.
+void append_varint(std::string& message, std::uint64_t value);
+void append_varint_field(std::string& message, std::uint32_t number, std::uint64_t value);
+void append_fixed64_field(std::string& message, std::uint32_t number, std::uint64_t value);
+void append_bytes_field(std::string& message, std::uint32_t number, std::string_view bytes);
 
 }  // namespace berth::api

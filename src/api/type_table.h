@@ -55,6 +55,9 @@ enum TypeFlag : std::uint8_t {
   kAtomicStruct = 1 << 3,   // server-side apply owns it as one
 };
 
+// The group of Berth's own kinds.
+inline constexpr std::string_view kBerthGroup = "scheduling.berth.dev";
+
 inline constexpr std::uint16_t kNoType = 0xffff;
 
 struct TypeInfo;
@@ -121,6 +124,8 @@ struct ResourceInfo {
   // The type of the objects.
   const TypeInfo& type() const;
   bool has_subresource(std::string_view name) const;
+  // False for Berth's own kinds: the objects of custom resources are JSON only.
+  bool has_protobuf() const { return group != kBerthGroup; }
 };
 
 // By group, then version in order of preference, then plural.

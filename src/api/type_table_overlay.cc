@@ -21,7 +21,6 @@ constexpr FieldInfo field(std::string_view json, std::string_view go_type, Value
           static_cast<std::uint16_t>(flags)};
 }
 
-constexpr std::string_view kGroup = "scheduling.berth.dev";
 constexpr std::string_view kVersion = "v1alpha1";
 constexpr TypeName kMeta = {"meta.k8s.io", "v1", "ObjectMeta"};
 constexpr TypeName kListMeta = {"meta.k8s.io", "v1", "ListMeta"};
@@ -30,7 +29,7 @@ constexpr TypeName kAllocation = {"resource.k8s.io", "v1", "AllocationResult"};
 constexpr TypeName kResourceStatus = {"", "v1", "ResourceStatus"};
 constexpr TypeName kNodeAllocatable = {"", "v1", "NodeAllocatableResourceClaimStatus"};
 constexpr TypeName own(std::string_view name) {
-  return {kGroup, kVersion, name};
+  return {kBerthGroup, kVersion, name};
 }
 constexpr TypeName kRequest = own("BindRequest");
 constexpr TypeName kList = own("BindRequestList");

@@ -4,6 +4,8 @@
 #include <map>
 #include <mutex>
 
+#include "api/serialized.h"
+
 namespace berth::cli {
 namespace {
 
@@ -87,7 +89,7 @@ class PlacementPrinter::EventReceiver final : public client::WatchReceiver {
   void on_changes(std::vector<client::RawChange> changes) override {
     for (const client::RawChange& change : changes) {
       if (change.kind == client::ChangeKind::Deleted) continue;
-      const Result<Json> event = parse_json(*change.object);
+      const Result<Json> event = api::parse_object(*change.object);
       if (event && event->string_at("reason") == "FailedScheduling")
         lines_.refused(std::string(event->part("involvedObject").string_at("uid")),
                        event->string_at("message"));

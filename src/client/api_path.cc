@@ -2,7 +2,8 @@
 
 #include <array>
 
-#include "base/json.h"
+#include "api/protobuf_encode.h"
+#include "api/serialized.h"
 
 namespace berth::client {
 namespace {
@@ -24,10 +25,25 @@ std::string version_path(const api::ResourceRef& resource) {
   return (resource.group.empty() ? "/api" : "/apis/" + resource.group) + "/" + resource.version;
 }
 
+bool is_status(std::string_view body) {
+  if (!api::is_protobuf(body)) return body.substr(0, 32).find("\"kind\":\"Status\"") < 4;
+  const Result<api::ProtobufEnvelope> envelope = api::open_protobuf_envelope(body);
+  return envelope && envelope->kind == "Status";
+}
+
 }  // namespace
 
 VerbForm form_of(Verb verb) {
   return kVerbs[static_cast<std::size_t>(verb)];
+}
+
+SentBody sent_body(const ApiRequest& request) {
+  const bool whole = request.verb == Verb::Create || request.verb == Verb::Update;
+  const Result<Json> document = whole ? parse_json(request.body) : Result<Json>(Json());
+  if (document && document->is_object())
+    if (Result<std::string> bytes = api::encode_protobuf_body(*document))
+      return {api::kProtobufMediaType, std::move(bytes).value()};
+  return {form_of(request.verb).content_type, request.body};
 }
 
 std::string path_of(const ApiRequest& request) {
@@ -62,14 +78,12 @@ ApiReply answered_reply(int code, api::RawPtr object) {
 ApiReply answered_reply(int code, std::string body) {
   ApiReply reply;
   reply.code = code;
-  const std::size_t kind = std::string_view(body).substr(0, 32).find("\"kind\":\"Status\"");
-  const bool is_status = kind < 4;
-  if (!is_status && code < 400) {
+  if (!is_status(body) && code < 400) {
     reply.object = std::make_shared<const std::string>(std::move(body));
     return reply;
   }
   if (code < 400) return reply;
-  const Result<Json> status = parse_json(body);
+  const Result<Json> status = api::parse_object(body);
   if (!status || status->string_at("kind") != "Status") {
     reply.message = body.substr(0, kForeignMessageBytesMax);
     return reply;

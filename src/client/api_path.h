@@ -17,6 +17,14 @@ struct VerbForm {
 
 VerbForm form_of(Verb verb);
 
+// A request's body as it is sent: protobuf for creates and updates of built-in kinds that can be written so
+// (protobuf_encode.h), otherwise the JSON that it is.
+struct SentBody {
+  std::string_view content_type;
+  std::string bytes;
+};
+SentBody sent_body(const ApiRequest& request);
+
 // "/apis/apps/v1/namespaces/default/deployments/web/status", not percent-encoded.
 std::string path_of(const ApiRequest& request);
 // Of all objects of a resource, in all namespaces.

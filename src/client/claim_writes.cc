@@ -1,4 +1,5 @@
 #include "client/claim_writes.h"
+#include "api/serialized.h"
 
 namespace berth::client {
 namespace {
@@ -32,7 +33,7 @@ Write keep_consumers(const api::ResourceClaim& claim, std::span<const api::Claim
 Write add_consumer(const api::ResourceClaim& claim, const api::ClaimConsumer& consumer) {
   BERTH_ASSERT(claim.allocation && !claim.reserved_for.empty(), "JSON patch appends to a list that exists");
   // As the server holds it: a field that is not known here takes part.
-  const Json object = claim.raw ? parse_json(*claim.raw).value_or(Json()) : Json();
+  const Json object = claim.raw ? api::parse_object(*claim.raw).value_or(Json()) : Json();
   const Json* allocation = object.find_path({"status", "allocation"});
   const auto operation = [](const char* op, const char* path, Json value) {
     return Json::object({{"op", op}, {"path", path}, {"value", std::move(value)}});

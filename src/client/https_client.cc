@@ -5,12 +5,15 @@
 #include <mutex>
 #include <optional>
 
+#include "api/serialized.h"
 #include "base/hex.h"
-#include "base/json.h"
 #include "client/api_path.h"
+#include "client/serialized_stream.h"
 
 namespace berth::client {
 namespace {
+
+constexpr std::size_t kRefusalBytesMax = 1u << 20;  // of a refused watch; the rest is left out
 
 // The Retry-After header in seconds; 0 when it is absent or a date.
 int retry_after_of(const HttpReply& reply) {
@@ -37,36 +40,10 @@ std::string text_of(const ApiReply& reply) {
   return std::to_string(reply.code) + " " + reply.reason + ": " + reply.message;
 }
 
-std::string version_of(const Json& object) {
-  const Json* metadata = object.find("metadata");
-  return metadata ? std::string(metadata->string_at("resourceVersion")) : std::string();
-}
-
 std::uint64_t number_of(const std::string& version) {
   std::uint64_t number = 0;
   std::from_chars(version.data(), version.data() + version.size(), number);
   return number;
-}
-
-// Items of a list have neither kind nor apiVersion; readers of single objects expect both.
-api::RawPtr listed_object(const Json& item, const std::string& kind, const std::string& api_version) {
-  if (!item.string_at("kind").empty()) return std::make_shared<const std::string>(to_string(item));
-  Json object = Json::object({{"kind", kind}, {"apiVersion", api_version}});
-  for (const JsonMember& member : item.as_object())
-    if (member.key != "kind" && member.key != "apiVersion")
-      object.as_object().append(member.key, member.value);
-  return std::make_shared<const std::string>(to_string(object));
-}
-
-// The object's text, cut from an event's line as API servers write it: {"type":"…","object":…}. From any
-// other layout the object is serialized anew.
-api::RawPtr text_of_object(std::string_view line, std::string_view type, const Json& object) {
-  const std::string before = R"({"type":")" + std::string(type) + R"(","object":)";
-  const bool as_usual = line.starts_with(before) && line.ends_with("}}");
-  if (!as_usual) return std::make_shared<const std::string>(to_string(object));
-  line.remove_prefix(before.size());
-  line.remove_suffix(1);
-  return std::make_shared<const std::string>(line);
 }
 
 // Lists and watches one resource until it is closed. Runs on the fetcher's thread, except start() and
@@ -80,6 +57,7 @@ class Reflector : public std::enable_shared_from_this<Reflector> {
         pacing_(pacing),
         server_time_(server_time),
         path_(path_of(resource)),
+        accepted_(accepted_types(resource)),
         receiver_(&receiver) {}
 
   void start() { later(Duration(), &Reflector::begin_list); }
@@ -96,13 +74,14 @@ class Reflector : public std::enable_shared_from_this<Reflector> {
   void begin_list();
   void ask_for_page();
   void take_page(HttpReply http);
-  bool keep_page(const std::string& page);
+  bool keep_page(const std::string& body);
   void finish_list();
   void list_failed(const ApiReply& reply);
   void begin_watch();
   void take_status(int status, const HttpHeaders& headers);
   void take_bytes(std::string_view bytes);
-  bool take_event(std::string_view line, std::vector<RawChange>& changes);
+  void take_refusal(std::string_view bytes);
+  bool take_event(WatchEvent event, std::vector<RawChange>& changes);
   void watch_ended(const std::string& trouble);
   Duration next_pause();
   template <class Call>
@@ -113,6 +92,7 @@ class Reflector : public std::enable_shared_from_this<Reflector> {
   const WatchPacing pacing_;
   ServerTime* const server_time_;
   const std::string path_;
+  const std::string accepted_;  // media types
 
   std::mutex mutex_;  // guards receiver_ (held while it is called) and stream_
   WatchReceiver* receiver_;
@@ -125,7 +105,8 @@ class Reflector : public std::enable_shared_from_this<Reflector> {
   std::string version_;
   bool listed_ = false;  // at least once
 
-  HttpReply stream_reply_;  // of the open watch; its body holds the incomplete line, or the refusal
+  HttpReply stream_reply_;                  // of the open watch; its body holds a refusal
+  std::optional<WatchEventReader> events_;  // while it is open and not refused
   std::string stream_fault_;
   Time stream_began_;
   std::string stream_version_;  // from which it began
@@ -167,7 +148,7 @@ void Reflector::ask_for_page() {
   fetch.target = percent_encoded(path_, kPlainInPath);
   if (paging_ == Paging::Pages) fetch.target += "?limit=" + std::to_string(pacing_.page_objects);
   if (!continue_.empty()) fetch.target += "&continue=" + percent_encoded(continue_, kPlainInSegment);
-  fetch.headers = {{"Accept", "application/json"}};
+  fetch.headers = {{"Accept", accepted_}};
   fetcher_.submit(std::move(fetch),
                   [self = shared_from_this()](HttpReply reply) { self->take_page(std::move(reply)); });
 }
@@ -186,22 +167,12 @@ void Reflector::take_page(HttpReply http) {
   if (tell([](WatchReceiver&) {})) ask_for_page();
 }
 
-bool Reflector::keep_page(const std::string& page) {
-  const Result<Json> list = parse_json(page);
-  if (!list || !list->is_object()) return false;
-  std::string kind(list->string_at("kind"));
-  if (!kind.ends_with("List")) return false;
-  kind.resize(kind.size() - std::string_view("List").size());
-  const std::string api_version(list->string_at("apiVersion"));
-  const JsonArray& items = list->items_at("items");
-  if (objects_.size() + items.size() > kListedObjectsMax) return false;
-  for (const Json& item : items) {
-    if (!item.is_object()) return false;
-    objects_.push_back(listed_object(item, kind, api_version));
-  }
-  version_ = version_of(*list);
-  const Json* metadata = list->find("metadata");
-  continue_ = metadata ? std::string(metadata->string_at("continue")) : std::string();
+bool Reflector::keep_page(const std::string& body) {
+  Result<ListPage> page = read_list(body);
+  if (!page || objects_.size() + page->objects.size() > kListedObjectsMax) return false;
+  std::move(page->objects.begin(), page->objects.end(), std::back_inserter(objects_));
+  version_ = std::move(page->resource_version);
+  continue_ = std::move(page->next);
   return true;
 }
 
@@ -230,6 +201,7 @@ void Reflector::list_failed(const ApiReply& reply) {
 
 void Reflector::begin_watch() {
   stream_reply_ = {};
+  events_.reset();
   stream_fault_.clear();
   event_code_ = 0;
   stream_began_ = clock_.monotonic();
@@ -238,7 +210,7 @@ void Reflector::begin_watch() {
   fetch.target = percent_encoded(path_, kPlainInPath) + "?watch=1&allowWatchBookmarks=true&resourceVersion=" +
                  percent_encoded(version_, kPlainInSegment) +
                  "&timeoutSeconds=" + std::to_string(pacing_.watch_timeout.whole_seconds());
-  fetch.headers = {{"Accept", "application/json"}};
+  fetch.headers = {{"Accept", accepted_}};
   StreamCallbacks callbacks;
   callbacks.on_status = [self = shared_from_this()](int status, const HttpHeaders& headers) {
     self->take_status(status, headers);
@@ -254,53 +226,44 @@ void Reflector::begin_watch() {
 void Reflector::take_status(int status, const HttpHeaders& headers) {
   stream_reply_.status = status;
   stream_reply_.headers = headers;
+  if (status == 200) events_.emplace(content_type_of(stream_reply_.header("content-type")));
 }
 
 void Reflector::take_bytes(std::string_view bytes) {
   if (!stream_fault_.empty()) return;
-  std::string& pending = stream_reply_.body;
+  if (!events_) return take_refusal(bytes);
   std::vector<RawChange> changes;
-  const bool watching = stream_reply_.status == 200;
-  for (std::size_t end = 0; watching && (end = bytes.find('\n')) != std::string_view::npos;) {
-    pending.append(bytes.substr(0, end));
-    bytes.remove_prefix(end + 1);
-    const bool good = take_event(pending, changes);
-    pending.clear();
-    if (!good) break;
+  events_->add(bytes);
+  for (bool more = true; more;) {
+    Result<std::optional<WatchEvent>> event = events_->next();
+    if (!event) stream_fault_ = event.error().message();
+    more = event && *event && take_event(std::move(**event), changes);
   }
-  if (pending.size() + bytes.size() > kWatchLineBytesMax)
-    stream_fault_ = "an event is longer than can be taken";
-  else if (stream_fault_.empty())
-    pending.append(bytes);
   tell([&](WatchReceiver& receiver) {
     if (!changes.empty()) receiver.on_changes(std::move(changes));
     if (!stream_fault_.empty()) fetcher_.cancel(*stream_);
   });
 }
 
+void Reflector::take_refusal(std::string_view bytes) {
+  if (stream_reply_.body.size() + bytes.size() <= kRefusalBytesMax) stream_reply_.body.append(bytes);
+}
+
 // False when the watch cannot go on; stream_fault_ then says why.
-bool Reflector::take_event(std::string_view line, std::vector<RawChange>& changes) {
-  if (line.empty()) return true;
-  const Result<Json> event = parse_json(line);
-  const Json* object = event ? event->find("object") : nullptr;
-  if (!object || !object->is_object()) {
-    stream_fault_ = "an event cannot be read";
-    return false;
-  }
-  const std::string_view type = event->string_at("type");
-  if (type == "ERROR") {
-    event_code_ = static_cast<int>(object->int_at("code"));
-    stream_fault_ = std::string(object->string_at("message"));
+bool Reflector::take_event(WatchEvent event, std::vector<RawChange>& changes) {
+  if (event.type == "ERROR") {
+    const Json status = api::parse_object(*event.object).value_or(Json());
+    event_code_ = static_cast<int>(status.int_at("code"));
+    stream_fault_ = std::string(status.string_at("message"));
     if (stream_fault_.empty()) stream_fault_ = "the server ended the watch with an error";
     return false;
   }
-  const std::string version = version_of(*object);
-  if (!version.empty()) version_ = version;
-  if (type == "BOOKMARK") return true;
-  const ChangeKind kind = type == "ADDED"     ? ChangeKind::Added
-                          : type == "DELETED" ? ChangeKind::Deleted
-                                              : ChangeKind::Modified;
-  changes.push_back({kind, text_of_object(line, type, *object), *object});
+  if (!event.resource_version.empty()) version_ = std::move(event.resource_version);
+  if (event.type == "BOOKMARK") return true;
+  const ChangeKind kind = event.type == "ADDED"     ? ChangeKind::Added
+                          : event.type == "DELETED" ? ChangeKind::Deleted
+                                                    : ChangeKind::Modified;
+  changes.push_back({kind, std::move(event.object), std::move(event.document)});
   return true;
 }
 
@@ -349,15 +312,15 @@ class HttpsClient final : public ApiClient {
         watches_(std::move(watches)) {}
 
   void submit(ApiRequest request, std::function<void(ApiReply)> done) override {
-    const VerbForm form = form_of(request.verb);
     HttpFetch fetch;
-    fetch.method = form.method;
+    fetch.method = form_of(request.verb).method;
     fetch.target = percent_encoded(path_of(request), kPlainInPath);
-    fetch.headers = {{"Accept", "application/json"}};
+    fetch.headers = {{"Accept", std::string(accepted_types(request.resource))}};
     // Over HTTP/1.1 a write without a body takes a fresh connection (HttpFetch::body).
     if (request.verb == Verb::Delete && request.body.empty()) request.body = "{}";
-    if (!request.body.empty()) fetch.headers.emplace_back("Content-Type", form.content_type);
-    fetch.body = std::move(request.body);
+    SentBody body = sent_body(request);
+    if (!body.bytes.empty()) fetch.headers.emplace_back("Content-Type", body.content_type);
+    fetch.body = std::move(body.bytes);
     fetch.permit = std::move(request.permit);
     requests_->submit(std::move(fetch), [time = server_time_, done = std::move(done)](HttpReply http) {
       if (time) time->heard(http, ServerTime::Answer::Any);

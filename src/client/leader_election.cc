@@ -1,4 +1,5 @@
 #include "client/leader_election.h"
+#include "api/serialized.h"
 
 #include <algorithm>
 
@@ -79,7 +80,7 @@ void LeaderElection::read_answered(const ApiReply& reply, Time monotonic) {
 void LeaderElection::observe(const ApiReply& reply, Time monotonic) {
   lease_.reset();
   if (!reply.object) return;
-  Result<Json> lease = parse_json(*reply.object);
+  Result<Json> lease = api::parse_object(*reply.object);
   if (!lease || !lease->is_object()) return;
   const Json& spec = spec_of(*lease);
   std::string record = to_string(spec);

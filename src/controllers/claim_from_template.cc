@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "api/serialized.h"
 #include "api/types/claim_consumer.h"
 #include "controllers/controllers.h"
 #include "controllers/patches.h"
@@ -223,7 +224,7 @@ class GroupClaimFromTemplate final : public client::Reconciler {
           provide(view, {Kind::PodGroup, group->meta}, {claim.name, claim.template_name}, effects);
       if (name) statuses.push_back(Json::object({{"name", claim.name}, {"resourceClaimName", *name}}));
     }
-    const auto object = parse_json(*group->raw);
+    const auto object = api::parse_object(*group->raw);
     const Json* status = object ? object->find("status") : nullptr;
     if (!statuses.empty() && (!status || status->items_at("resourceClaimStatuses") != statuses)) {
       Json patch = Json::object();

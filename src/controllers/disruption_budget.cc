@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/serialized.h"
 #include "api/type_table.h"
 
 namespace berth::controllers {
@@ -29,7 +30,7 @@ std::optional<ScaledOwner> find_scaled(const client::View& view, std::string_vie
   const api::AnyObject* object =
       resource == view.others.end() ? nullptr : resource->second.find(ns, ref.name);
   if (!object || object->meta.uid != ref.uid) return std::nullopt;
-  const Json document = parse_json(*object->raw).value_or(Json::object());
+  const Json document = api::parse_object(*object->raw).value_or(Json::object());
   return ScaledOwner{ref.uid, document.part("spec").int_at("replicas", 1), object->meta.controller()};
 }
 
@@ -142,7 +143,7 @@ const std::vector<api::ResourceRef>& scaled_resources() {
 }
 
 DisruptionBudget decode_budget(const api::AnyObject& object) {
-  const Json document = parse_json(*object.raw).value_or(Json::object());
+  const Json document = api::parse_object(*object.raw).value_or(Json::object());
   const Json& spec = document.part("spec");
   const Json& status = document.part("status");
   DisruptionBudget budget;

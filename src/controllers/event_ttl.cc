@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "api/serialized.h"
 #include "controllers/controllers.h"
 
 namespace berth::controllers {
@@ -10,7 +11,7 @@ constexpr Duration kEventLife = Duration::minutes(60);
 
 Time last_seen(const api::AnyObject& event) {
   Time last = event.meta.created;
-  const auto object = parse_json(*event.raw);
+  const auto object = api::parse_object(*event.raw);
   if (!object) return last;
   for (const std::string_view field : {"lastTimestamp", "eventTime"})
     last = std::max(last, api::decode_time(object->string_at(field)));

@@ -1,4 +1,5 @@
 #include "controllers/namespace_conditions.h"
+#include "api/serialized.h"
 
 namespace berth::controllers {
 namespace {
@@ -59,7 +60,7 @@ std::string NamespaceRemains::finalizers_text() const {
 }
 
 Json namespace_conditions(const api::Namespace& ns, const NamespaceRemains& remains, Time now) {
-  const Json document = parse_json(*ns.raw).value_or(Json::object());
+  const Json document = api::parse_object(*ns.raw).value_or(Json::object());
   const std::vector<api::Condition> standing =
       api::decode_conditions(document.part("status").items_at("conditions"));
   JsonArray all;

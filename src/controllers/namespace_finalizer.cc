@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "api/serialized.h"
 #include "controllers/controllers.h"
 #include "controllers/namespace_conditions.h"
 #include "controllers/patches.h"
@@ -96,7 +97,7 @@ class NamespaceFinalizer final : public client::Reconciler {
   }
 
   static Effects finalize(const api::ObjectKey& key, const api::Namespace& ns) {
-    auto object = parse_json(*ns.raw);
+    auto object = api::parse_object(*ns.raw);
     BERTH_ASSERT(object.ok(), "what is in the view was decoded");
     std::vector<std::string> rest = ns.finalizers;
     std::erase(rest, kFinalizer);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "api/serialized.h"
 #include "api/types/claim_consumer.h"
 #include "controllers/controllers.h"
 #include "controllers/patches.h"
@@ -152,7 +153,7 @@ class SimulatedFabric final : public client::Reconciler {
 
  private:
   static JsonArray devices_in(const api::ResourceClaim& claim) {
-    const auto object = parse_json(*claim.raw);
+    const auto object = api::parse_object(*claim.raw);
     BERTH_ASSERT(object.ok(), "what is in the view was decoded");
     const Json* status = object->find("status");
     return status ? status->items_at("devices") : JsonArray{};

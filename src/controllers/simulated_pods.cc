@@ -1,3 +1,4 @@
+#include "api/serialized.h"
 #include "base/hex.h"
 #include "base/stable_hash.h"
 #include "controllers/controllers.h"
@@ -87,7 +88,7 @@ Json running_status(const api::Pod& pod, Time now) {
 // The status keeps the last known devices of an ended container.
 void keep_device_health(const api::Pod& pod, Json& status) {
   constexpr std::string_view kHealth = "allocatedResourcesStatus";
-  const Result<Json> before = parse_json(*pod.raw);
+  const Result<Json> before = api::parse_object(*pod.raw);
   for (const char* field : {"initContainerStatuses", "containerStatuses"}) {
     const Json* old = before ? before->find_path({"status", field}) : nullptr;
     Json* now = status.find(field);

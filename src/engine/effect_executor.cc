@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/serialized.h"
 #include "base/backoff.h"
 #include "base/known_defects.h"
 
@@ -67,7 +68,7 @@ bool says_missing(const ApiReply& reply) {
 
 // Whether the object as read shows that the write was carried out.
 bool bears(const client::Write::Mark& mark, const ApiReply& reply) {
-  const Result<Json> object = reply.object ? parse_json(*reply.object) : Result<Json>(Json());
+  const Result<Json> object = reply.object ? api::parse_object(*reply.object) : Result<Json>(Json());
   const Json* at = object.ok() ? &*object : nullptr;
   for (const std::string_view part : mark.path) at = at ? at->find(part) : nullptr;
   return at && at->is_string() && at->as_string() == mark.text;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/serialized.h"
 #include "api/types/health_policy.h"
 #include "base/hex.h"
 #include "base/stable_hash.h"
@@ -265,7 +266,7 @@ class HealthPolicies final : public client::Reconciler {
   Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override {
     const auto others = view.others.find(api::health_policy_resource());
     const api::AnyObject* found = others == view.others.end() ? nullptr : others->second.find("", key.name);
-    const Result<Json> object = found ? parse_json(*found->raw) : Result<Json>(Json());
+    const Result<Json> object = found ? api::parse_object(*found->raw) : Result<Json>(Json());
     // The rules of a policy that goes are collected with it.
     if (!found || !object || found->meta.deleting()) {
       memories_.erase(key.name);

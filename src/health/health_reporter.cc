@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "api/serialized.h"
 #include "api/types/simulated_node.h"
 #include "health/node_pods.h"
 #include "health/resource_status.h"
@@ -162,7 +163,7 @@ Effects HealthReporter::reconcile(const View& view, const api::ObjectKey& key, T
   }
   const HealthFeed::Snapshot health = feed_.latest(pod->node_name);
   if (!health) return Effects::nothing();
-  const Result<Json> object = parse_json(*pod->raw);
+  const Result<Json> object = api::parse_object(*pod->raw);
   const Json* status = object.ok() ? object->find("status") : nullptr;
   Effects effects;
   if (status && !status->items_at("containerStatuses").empty())

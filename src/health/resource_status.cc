@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/serialized.h"
 #include "api/types/claim_consumer.h"
 
 namespace berth::health {
@@ -65,7 +66,7 @@ const api::Allocation* allocation_in(const client::View& view, const api::Pod& p
 std::vector<ExtendedRequest> extended_requests(const api::Pod& pod) {
   std::vector<ExtendedRequest> requests;
   if (pod.extended_claim.empty()) return requests;
-  const Result<Json> object = parse_json(*pod.raw);
+  const Result<Json> object = api::parse_object(*pod.raw);
   if (!object) return requests;
   const Json& told = object->part("status").part("extendedResourceClaimStatus");
   for (const Json& mapping : told.items_at("requestMappings"))

@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, 20> kGroupOrder = {"apps",
                                                           "discovery.k8s.io",
                                                           "resource.k8s.io",
                                                           "flowcontrol.apiserver.k8s.io",
-                                                          "scheduling.berth.dev"};
+                                                          api::kBerthGroup};
 
 // Aggregated discovery has another order than the plain one.
 constexpr std::array<std::string_view, 6> kAggregatedFirst = {

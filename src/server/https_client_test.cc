@@ -10,8 +10,10 @@
 #include <mutex>
 
 #include "api/gates.h"
+#include "api/serialized.h"
 #include "api/test_cel.h"
 #include "base/json.h"
+#include "client/testing/protobuf_answers.h"
 #include "server/api_server.h"
 #include "server/test_heard.h"
 #include "server/transport/transport.h"
@@ -21,7 +23,7 @@ namespace {
 
 // "kind/name" of objects as a decoder sees them.
 std::string name_of(const api::RawPtr& raw) {
-  const Json object = parse_json(*raw).value();
+  const Json object = api::parse_object(*raw).value();
   return std::string(object.string_at("kind")) + "/" +
          std::string(object.find("metadata")->string_at("name"));
 }
@@ -302,9 +304,9 @@ class ScriptedApi final : public HttpHandler {
 ScriptedApi::Step gives(int code, std::string body, Headers headers = {}) {
   return [=](const HttpRequest&, HttpExchange& exchange) { exchange.respond({code, headers, body}); };
 }
-ScriptedApi::Step streams(std::vector<std::string> chunks, bool ends) {
+ScriptedApi::Step streams(std::vector<std::string> chunks, bool ends, Headers headers = {}) {
   return [=](const HttpRequest&, HttpExchange& exchange) {
-    exchange.begin_stream(200, {});
+    exchange.begin_stream(200, headers);
     for (const std::string& chunk : chunks) exchange.send(chunk);
     if (ends) exchange.end_stream();
   };
@@ -352,6 +354,55 @@ TEST(HttpsClientScript, EventsComeInAnyPiecesAndBookmarksMoveTheVersion) {
   for (const char* version :
        {"", " watch=1 resourceVersion=5", " watch=1 resourceVersion=9", "", " watch=1 resourceVersion=20"})
     EXPECT_EQ(api.asked.take(), "/api/v1/configmaps" + std::string(*version ? version : " limit=2"));
+}
+
+TEST(HttpsClientScript, AnswersMayComeInProtobuf) {
+  const Headers body = {{"Content-Type", "application/vnd.kubernetes.protobuf"}};
+  const Headers watch = {{"Content-Type", "application/vnd.kubernetes.protobuf;stream=watch"}};
+  const std::string added = client::protobuf_frame(
+      "ADDED", R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"b","resourceVersion":"6"}})");
+  const std::string expired = client::protobuf_frame(
+      "ERROR", R"({"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"message":"too old"})");
+  const auto accepts = [](ScriptedApi::Step step) {
+    return [step](const HttpRequest& request, HttpExchange& exchange) {
+      EXPECT_EQ(request.header("accept"), "application/vnd.kubernetes.protobuf, application/json");
+      step(request, exchange);
+    };
+  };
+  ScriptedApi api({accepts(gives(200, client::protobuf_body(page("a", "5", "")), body)),
+                   accepts(streams({added.substr(0, 9), added.substr(9) + expired}, false, watch)),
+                   gives(200, page("z", "20", "")), kSilence});
+  SystemClock clock;
+  Listener listener;
+  const auto client = connect(api.port(), clock);
+  const auto subscription = client->list_and_watch(kConfigMaps, listener);
+  for (const char* line : {"list ConfigMap/a", "added ConfigMap/b", "list ConfigMap/z"})
+    EXPECT_EQ(listener.heard.take(), line);
+}
+
+TEST(HttpsClientScript, CreatesOfBuiltInKindsAreProtobuf) {
+  const auto answers = [](const HttpRequest& request, HttpExchange& exchange) {
+    EXPECT_EQ(request.header("content-type"), "application/vnd.kubernetes.protobuf");
+    EXPECT_EQ(api::parse_object(request.body)->part("data").string_at("k"), "v");
+    exchange.respond({409,
+                      {},
+                      client::protobuf_body(R"({"kind":"Status","apiVersion":"v1","reason":"AlreadyExists",)"
+                                            R"("message":"it exists","code":409})")});
+  };
+  ScriptedApi api({answers});
+  SystemClock clock;
+  const auto client = connect(api.port(), clock);
+  client::ApiRequest request{
+      client::Verb::Create,
+      kConfigMaps,
+      "default",
+      "a",
+      "",
+      R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":{"k":"v"}})"};
+  const client::ApiReply reply = call(*client, std::move(request));
+  EXPECT_EQ(reply.code, 409);
+  EXPECT_EQ(reply.reason, "AlreadyExists");
+  EXPECT_EQ(reply.message, "it exists");
 }
 
 TEST(HttpsClientScript, BrokenAnswersAreToldAndTriedAgain) {

@@ -63,7 +63,7 @@ FieldErrors validate(const Json& policy, const RuleContext&) {
 
 KindRules device_health_policy_rules() {
   KindRules rules;
-  rules.group = "scheduling.berth.dev";
+  rules.group = kBerthGroup;
   rules.resource = "devicehealthpolicies";
   rules.has_generation = true;
   rules.prepare_create = [](Json& policy, const RuleContext&) { policy.as_object().erase("status"); };

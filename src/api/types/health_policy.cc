@@ -1,5 +1,7 @@
 #include "api/types/health_policy.h"
 
+#include "api/type_table.h"
+
 namespace berth::api {
 namespace {
 
@@ -17,7 +19,7 @@ std::optional<std::int64_t> count_at(const Json& owner, std::string_view name) {
 }  // namespace
 
 ResourceRef health_policy_resource() {
-  return {"scheduling.berth.dev", "v1alpha1", "devicehealthpolicies"};
+  return {std::string(kBerthGroup), "v1alpha1", "devicehealthpolicies"};
 }
 
 DeviceHealthPolicy decode_health_policy(const Json& object) {

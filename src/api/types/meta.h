@@ -18,7 +18,7 @@
 
 namespace berth::api {
 
-// The JSON bytes of one version of an object, as the API server sent them.
+// The bytes of one version of an object, as the API server sent them: JSON or protobuf (serialized.h).
 using RawPtr = std::shared_ptr<const std::string>;
 
 using StringMap = std::map<std::string, std::string, std::less<>>;
