@@ -42,7 +42,7 @@ ClaimResults all_done(const DriverCall& call) {
   return results;
 }
 
-struct Claims : ::testing::Test {
+struct ClaimPreparation : ::testing::Test {
   // What is called now; the calls are then in `calls`.
   std::string due(NodePods pods, std::int64_t at = 0) {
     cache.retain(pods);
@@ -66,7 +66,7 @@ struct Claims : ::testing::Test {
   std::vector<DriverCall> calls;
 };
 
-TEST_F(Claims, OneCallADriverForAllClaimsOfAPod) {
+TEST_F(ClaimPreparation, OneCallADriverForAllClaimsOfAPod) {
   const NodePod pod =
       user("p", {needs("x"), needs("y", {{"a", kBoth}, {"b", kBoth}}), needs("z", {{"unknown", kBoth}})});
   EXPECT_EQ(due({pod}), "a prepare x y; b prepare y; ");
@@ -78,7 +78,7 @@ TEST_F(Claims, OneCallADriverForAllClaimsOfAPod) {
   EXPECT_EQ(cache.next_wake(), std::nullopt);
 }
 
-TEST_F(Claims, ADriverThatWasNeverKnownChangesNothing) {
+TEST_F(ClaimPreparation, ADriverThatWasNeverKnownChangesNothing) {
   drivers.clear();
   const NodePod pod = user("p", {needs("x")});
   EXPECT_EQ(due({pod}), "");
@@ -86,7 +86,7 @@ TEST_F(Claims, ADriverThatWasNeverKnownChangesNothing) {
   EXPECT_TRUE(cache.infos().empty() && cache.failures().empty());
 }
 
-TEST_F(Claims, ADriverThatLeftIsWaitedForAndNothingIsRemembered) {
+TEST_F(ClaimPreparation, ADriverThatLeftIsWaitedForAndNothingIsRemembered) {
   drivers["a"] = kNo;
   const NodePod pod = user("p", {needs("y", {{"a", kBoth}, {"b", kBoth}})});
   EXPECT_EQ(due({pod}), "");
@@ -98,7 +98,7 @@ TEST_F(Claims, ADriverThatLeftIsWaitedForAndNothingIsRemembered) {
   EXPECT_EQ(due({pod}), "a prepare y; b prepare y; ");
 }
 
-TEST_F(Claims, TheLastPodOfTheClaimUnpreparesIt) {
+TEST_F(ClaimPreparation, TheLastPodOfTheClaimUnpreparesIt) {
   const NodePod one = user("p", {needs("x")}), two = user("q", {needs("x")});
   EXPECT_EQ(due({one, two}), "a prepare x; ") << "the answer counts for both";
   answer(all_done(calls[0]));
@@ -114,7 +114,7 @@ TEST_F(Claims, TheLastPodOfTheClaimUnpreparesIt) {
   EXPECT_EQ(due({one}, 1), "a prepare x; ");
 }
 
-TEST_F(Claims, FailuresAreToldInKubeletsWordsAndRepeatedWithBackoff) {
+TEST_F(ClaimPreparation, FailuresAreToldInKubeletsWordsAndRepeatedWithBackoff) {
   const NodePod pod = user("p", {needs("x"), needs("y")});
   const Error broken(ErrorCode::Unavailable, "connection refused");
   const std::pair<Result<ClaimResults>, std::string> cases[] = {
@@ -140,7 +140,7 @@ TEST_F(Claims, FailuresAreToldInKubeletsWordsAndRepeatedWithBackoff) {
   EXPECT_TRUE(cache.failures().empty());
 }
 
-TEST_F(Claims, UnpreparingIsRepeatedUntilItSucceeds) {
+TEST_F(ClaimPreparation, UnpreparingIsRepeatedUntilItSucceeds) {
   due({user("p", {needs("x")})});
   answer(Error(ErrorCode::Unavailable, "lost"));
   EXPECT_EQ(due({}, 1), "a unprepare x; ") << "it may have been prepared";
@@ -157,7 +157,7 @@ TEST_F(Claims, UnpreparingIsRepeatedUntilItSucceeds) {
   EXPECT_TRUE(cache.infos().empty());
 }
 
-TEST_F(Claims, AClaimWhoseDriverSkipsUnpreparingIsForgotten) {
+TEST_F(ClaimPreparation, AClaimWhoseDriverSkipsUnpreparingIsForgotten) {
   due({user("p", {needs("x", {{"a", NodeOperations::Prepare}})})});
   EXPECT_EQ(due({}), "");
   EXPECT_EQ(cache.infos().size(), 1u) << "the call is in flight";
@@ -166,7 +166,7 @@ TEST_F(Claims, AClaimWhoseDriverSkipsUnpreparingIsForgotten) {
   EXPECT_TRUE(cache.infos().empty());
 }
 
-TEST_F(Claims, APodThatWentDuringItsCallLeavesNoFailure) {
+TEST_F(ClaimPreparation, APodThatWentDuringItsCallLeavesNoFailure) {
   const NodePod pod = user("p", {needs("x")});
   due({pod});
   const DriverCall call = calls[0];
@@ -177,7 +177,7 @@ TEST_F(Claims, APodThatWentDuringItsCallLeavesNoFailure) {
   EXPECT_EQ(due({}, 1), "a unprepare x; ");
 }
 
-TEST_F(Claims, ARestartPreparesAgainOnlyWhatANewBootForgot) {
+TEST_F(ClaimPreparation, ARestartPreparesAgainOnlyWhatANewBootForgot) {
   const NodePod pod = user("p", {needs("x")});
   due({pod});
   answer(ClaimResults{{"uid-x", {"", {{{}, "node-1", "gpu-1", "", {"v.com/gpu=1"}}}}}});
@@ -195,7 +195,7 @@ TEST_F(Claims, ARestartPreparesAgainOnlyWhatANewBootForgot) {
   EXPECT_EQ(due({user("q", {needs("x")})}), "a unprepare x; ") << "its pod is gone";
 }
 
-TEST_F(Claims, CallsAndClaimsOfACallAreBounded) {
+TEST_F(ClaimPreparation, CallsAndClaimsOfACallAreBounded) {
   NodePods pods;
   for (int n = 0; n < 200; ++n)
     pods.push_back(user("p" + std::to_string(n), {needs("x" + std::to_string(n))}));
@@ -349,7 +349,7 @@ struct RandomNode {
   Time now = second(0);
 };
 
-TEST(ClaimsJudge, DriversEndWithTheClaimsOfLivingPodsWhateverHappens) {
+TEST(ClaimPreparationJudge, DriversEndWithTheClaimsOfLivingPodsWhateverHappens) {
   constexpr std::uint64_t kSeeds = 1500;
   for (std::uint64_t seed = 0; seed < kSeeds && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
