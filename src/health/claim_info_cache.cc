@@ -218,7 +218,7 @@ void ClaimInfoCache::take(const DriverCall& call, const ClaimResults& results) {
       continue;
     }
     ClaimDriver& driver = info.drivers.at(call.driver);
-    driver.prepared = !info.pods.empty();
+    driver.prepared = true;
     driver.devices = result->second.devices;
   }
 }

@@ -195,6 +195,21 @@ TEST_F(ClaimPreparation, ARestartPreparesAgainOnlyWhatANewBootForgot) {
   EXPECT_EQ(due({user("q", {needs("x")})}), "a unprepare x; ") << "its pod is gone";
 }
 
+TEST_F(ClaimPreparation, AClaimThatLostItsPodsIsPreparedAgainForTheNext) {
+  ClaimInfos kept;
+  for (std::size_t n = 0; n <= kClaimsPerCallMax; ++n) {
+    const ClaimId id = needs("x" + std::to_string(1000 + n)).id;
+    kept[id.uid] = {id, {"gone"}, {{"a", {kBoth, true, {}}}}};
+  }
+  cache.restore(kept, ClaimInfoCache::Boot::Same);
+  const std::string last = "x" + std::to_string(1000 + kClaimsPerCallMax);
+  due({user("p", {needs(last)})});
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0].claims.size(), kClaimsPerCallMax);
+  EXPECT_EQ(text_of(calls[1]), "a prepare " + last + "; ")
+      << "it may have been unprepared before the restart";
+}
+
 TEST_F(ClaimPreparation, CallsAndClaimsOfACallAreBounded) {
   NodePods pods;
   for (int n = 0; n < 200; ++n)
