@@ -93,16 +93,22 @@ ClaimInfoCache::Entries::iterator ClaimInfoCache::forget_if_done(Entries::iterat
 
 std::vector<DriverCall> ClaimInfoCache::due(const NodePods& pods, const ClaimDrivers& drivers, Time now) {
   std::vector<DriverCall> calls;
-  unprepare_due(drivers, now, calls);
-  for (const NodePod& pod : pods)
+  std::set<std::string_view> needed;
+  for (const NodePod& pod : pods) {
     if (!pod.claims.empty()) prepare_due(pod, drivers, now, calls);
+    for (const NeededClaim& claim : pod.claims) needed.insert(claim.id.uid);
+  }
+  unprepare_due(needed, drivers, now, calls);
   return calls;
 }
 
-void ClaimInfoCache::unprepare_due(const ClaimDrivers& drivers, Time now, std::vector<DriverCall>& calls) {
+// What has begun is completed, also for a pod that needs the claim: it waits.
+void ClaimInfoCache::unprepare_due(const std::set<std::string_view>& needed, const ClaimDrivers& drivers,
+                                   Time now, std::vector<DriverCall>& calls) {
   std::map<std::string, DriverCall> batches;
   for (auto& [uid, entry] : entries_) {
     if (!entry.info.pods.empty() || entry.retry.waits(now)) continue;
+    if (needed.contains(uid) && !entry.unpreparing) continue;
     entry.retry.at.reset();
     for (const auto& [driver, state] : entry.info.drivers) {
       if (entry.in_flight.contains(driver) || !is_registered(drivers, driver)) continue;

@@ -1,12 +1,12 @@
 // Decides which claims of a node its DRA drivers prepare and unprepare, and remembers what they answered.
 //
 // Owner: one thread. Pure: time is passed in. A claim is prepared while a pod of the node needs it, by each
-// driver of its devices that is known on the node, and unprepared once the last of these pods is gone.
-// Whatever a driver is asked to prepare is in infos() before due() returns the call, so a checkpoint that is
-// written in between survives a crash at any point: after a restart every claim there is needed, prepared
-// again if its answer was not kept, or unprepared. A claim has one call in flight a driver. Once its
-// unpreparing has begun it takes no new pod until that is done. Cost of due(): O(claims of the node). Source:
-// kubelet's DRA manager of 1.37 (PrepareResources, UnprepareResources).
+// driver of its devices that is known on the node, and unprepared once no pod needs it any more. What a
+// driver is asked, and for which pods, is in infos() when due() returns: a checkpoint that is written then,
+// before the calls are made and anybody is told, survives a crash at any point. After a restart a claim of it
+// is still prepared where its answer was kept, or it is prepared again, or unprepared. A claim has one call
+// in flight a driver. Once its unpreparing has begun it takes no new pod until that is done. Cost of due():
+// O(claims of the node). Source: kubelet's DRA manager of 1.37 (PrepareResources, UnprepareResources).
 #pragma once
 
 #include <optional>
@@ -75,7 +75,8 @@ class ClaimInfoCache {
   using Entries = std::map<std::string, Entry, std::less<>>;
 
   Entries::iterator forget_if_done(Entries::iterator entry);
-  void unprepare_due(const ClaimDrivers& drivers, Time now, std::vector<DriverCall>& calls);
+  void unprepare_due(const std::set<std::string_view>& needed, const ClaimDrivers& drivers, Time now,
+                     std::vector<DriverCall>& calls);
   void prepare_due(const NodePod& pod, const ClaimDrivers& drivers, Time now, std::vector<DriverCall>& calls);
   const ClaimInfo* find(const std::string& uid) const;
   bool is_prepared(const NodePod& pod, const ClaimDrivers& drivers) const;

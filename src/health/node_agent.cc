@@ -130,11 +130,12 @@ void NodeAgent::refuse(const std::string& pod_uid, const std::string& text, Time
   changed(Durable::Soon, now);
 }
 
-// What a driver is asked to prepare is in the checkpoint first; without it nothing is asked.
+// What a driver is asked, and for which pods, is in the checkpoint first; without it nothing is asked.
 void NodeAgent::call_drivers(Time now) {
   if (!pods_) return;
+  const std::uint64_t version = claims_.version();
   const std::vector<DriverCall> calls = claims_.due(*pods_, drivers_.claim_drivers(), now);
-  if (!calls.empty() && claims_.version() != claims_saved_version_) save(now);
+  if (claims_.version() != version || (!calls.empty() && version != claims_saved_version_)) save(now);
   const bool is_saved = claims_.version() == claims_saved_version_;
   for (const DriverCall& call : calls) {
     if (is_saved)

@@ -436,8 +436,9 @@ def a_report_is_in_the_status_of_every_pod_within_a_second(berth):
         cluster.device_class(driver_name)
         cluster.call("POST", v1 + "resourceslices", {
             "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "shared"},
-            "spec": {"driver": driver_name, "nodeName": "node-1", "devices": [{"name": name} for name in devices],
-                     "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1}}})
+            "spec": {"driver": driver_name, "nodeName": "node-1",
+                     "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1},
+                     "devices": [{"name": name} for name in devices]}})
         driver = cluster.driver("node-1", *devices, flags=["--driver", driver_name])
         for claim in devices:
             request = {"name": "gpu", "exactly": {"deviceClassName": driver_name}}
