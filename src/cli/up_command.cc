@@ -22,19 +22,18 @@ constexpr Duration kPollPeriod = Duration::millis(20);
 constexpr Duration kReadyLimit = Duration::seconds(120);  // for the simulated nodes to become Ready
 constexpr Duration kStopGrace = Duration::millis(1500);
 
-// Names of the simulated nodes once all are Ready; none when a stop signal came first.
-Result<std::optional<std::vector<std::string>>> wait_for_nodes(const store::Store& store,
-                                                               const ControlPlaneLoops& plane,
-                                                               const Clock& clock, const StopSignal& stop) {
+// The number of simulated nodes once all are Ready; none when a stop signal came first.
+Result<std::optional<std::size_t>> wait_for_nodes(const store::Store& store, const ControlPlaneLoops& plane,
+                                                  const Clock& clock, const StopSignal& stop) {
   const Time limit = clock.monotonic() + kReadyLimit;
   for (;;) {
-    SimulatedNodes nodes = simulated_nodes(store);
-    if (plane.synced() && nodes.ready == nodes.names.size()) return std::optional(std::move(nodes.names));
+    const SimulatedNodes nodes = simulated_nodes(store);
+    if (plane.synced() && nodes.ready == nodes.names.size()) return std::optional(nodes.names.size());
     if (clock.monotonic() > limit)
       return Error(ErrorCode::Unavailable, "only " + std::to_string(nodes.ready) + " of " +
                                                std::to_string(nodes.names.size()) +
                                                " simulated nodes became Ready in time");
-    if (stop.wait_for(kPollPeriod)) return std::optional<std::vector<std::string>>();
+    if (stop.wait_for(kPollPeriod)) return std::optional<std::size_t>();
   }
 }
 
@@ -90,18 +89,18 @@ Status serve(const Configuration& config, ApiServerComponent& component,
   plane::ControlPlaneOptions options = plane_options(config);
   options.health = &feed;
   const std::unique_ptr<DecisionFile> decisions = TRY(open_decisions(component));
+  TRY(make_simulated_nodes(static_cast<std::size_t>(config.nodes), component.store(), *own));
+  TRY(store_manifests(manifests, *own));
+  // Before the plane: no pod starts without what the agents remember of its node's drivers.
+  const std::unique_ptr<health::NodeAgents> agents =
+      TRY(start_agents(config, component, simulated_nodes(component.store()).names, feed, clock));
   ControlPlaneLoops plane(*client, clock, gates, options, client::Leadership{}, decisions.get());
   if (decisions) plane.remember(DecisionFile::tail(component.data_directory()));
   const PlaneShown shown(component, plane);
-  TRY(make_simulated_nodes(static_cast<std::size_t>(config.nodes), component.store(), *own));
-  TRY(store_manifests(manifests, *own));
-  std::optional<std::vector<std::string>> nodes = TRY(wait_for_nodes(component.store(), plane, clock, stop));
+  const std::optional<std::size_t> nodes = TRY(wait_for_nodes(component.store(), plane, clock, stop));
   if (!nodes) return {};
-  const std::size_t node_count = nodes->size();
-  const std::unique_ptr<health::NodeAgents> agents =
-      TRY(start_agents(config, component, std::move(*nodes), feed, clock));
   TRY(component.ready());
-  print_welcome(component, node_count);
+  print_welcome(component, *nodes);
   std::optional<PlacementPrinter> printer;
   if (config.watch_placements) printer.emplace(*own);
   stop.wait();

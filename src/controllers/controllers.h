@@ -2,9 +2,10 @@
 // cluster.
 //
 // Each is a Reconciler for the engine; its state is derived and may be lost at the price of a repeated read.
-// controllers.def has a row for each.
+// controllers.def has a row for each that needs nothing but the view.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -55,6 +56,14 @@ std::vector<ServedResource> watched_resources();
 // The two controllers of all kinds, over some of them.
 std::unique_ptr<client::Reconciler> make_garbage_collector(std::vector<ServedResource> resources);
 std::unique_ptr<client::Reconciler> make_namespace_finalizer(std::vector<ServedResource> resources);
+
+// Runs the pods that are bound to simulated nodes. Signals about a Node (Engine::wake) run those of its pods
+// that do not run yet.
+inline constexpr std::string_view kSimulatedPodsName = "simulated-pods";
+// Whether the containers of a bound pod may start; until then they are created. A signal about the pod's node
+// follows when the answer changes for another reason than the view.
+using ContainersMayStart = std::function<bool(const View&, const api::Pod&)>;
+std::unique_ptr<client::Reconciler> make_simulated_pods(ContainersMayStart may_start);
 
 // The Node object of the n-th simulated node (from 1).
 Json simulated_node_object(std::size_t n);

@@ -15,9 +15,11 @@ std::string digest_of(std::string_view seed) {
   return digest;
 }
 
-enum class ContainerState { Running, Completed };
+enum class ContainerState { Creating, Running, Completed };
 
 Json state_json(ContainerState state, const std::string& container_id, Time started, Time ended) {
+  if (state == ContainerState::Creating)
+    return Json::object({{"waiting", Json::object({{"reason", "ContainerCreating"}})}});
   if (state == ContainerState::Running)
     return Json::object({{"running", Json::object({{"startedAt", format_time(started)}})}});
   return Json::object({{"terminated", Json::object({{"exitCode", 0},
@@ -30,15 +32,19 @@ Json state_json(ContainerState state, const std::string& container_id, Time star
 Json container_status(const api::Pod& pod, const api::Container& container, ContainerState state,
                       Time started, Time ended, bool ready) {
   const std::string id = "containerd://" + digest_of(pod.meta.uid + "/" + container.name);
-  return Json::object({{"name", container.name},
-                       {"state", state_json(state, id, started, ended)},
-                       {"lastState", Json::object()},
-                       {"ready", ready},
-                       {"restartCount", 0},
-                       {"image", container.image},
-                       {"imageID", container.image + "@sha256:" + digest_of(container.image)},
-                       {"containerID", id},
-                       {"started", state == ContainerState::Running}});
+  Json json = Json::object({{"name", container.name},
+                            {"state", state_json(state, id, started, ended)},
+                            {"lastState", Json::object()},
+                            {"ready", ready},
+                            {"restartCount", 0},
+                            {"image", container.image},
+                            {"imageID", container.image + "@sha256:" + digest_of(container.image)},
+                            {"containerID", id},
+                            {"started", state == ContainerState::Running}});
+  if (state != ContainerState::Creating) return json;
+  json["imageID"] = "";
+  json.as_object().erase("containerID");
+  return json;
 }
 
 Json condition(std::string_view type, bool status, std::string_view reason, Time since) {
@@ -67,25 +73,40 @@ JsonArray init_statuses(const api::Pod& pod, ContainerState state, Time started,
   return all;
 }
 
-Json running_status(const api::Pod& pod, Time now) {
-  const std::string host_ip = simulated_host_ip(pod.node_name), pod_ip = simulated_pod_ip(pod.meta.uid);
-  JsonArray conditions;
-  for (const char* type : {"PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"})
-    conditions.push_back(condition(type, true, "", now));
-  Json status = Json::object({{"phase", "Running"},
-                              {"conditions", std::move(conditions)},
-                              {"hostIP", host_ip},
-                              {"hostIPs", Json::array({Json::object({{"ip", host_ip}})})},
-                              {"podIP", pod_ip},
-                              {"podIPs", Json::array({Json::object({{"ip", pod_ip}})})},
-                              {"startTime", format_time(now)}});
-  if (!pod.init_containers.empty())
-    status["initContainerStatuses"] = init_statuses(pod, ContainerState::Running, now, now);
-  status["containerStatuses"] = statuses(pod, ContainerState::Running, now, now);
+void set_host_ip(Json& status, const api::Pod& pod) {
+  const std::string ip = simulated_host_ip(pod.node_name);
+  status["hostIP"] = ip;
+  status["hostIPs"] = Json::array({Json::object({{"ip", ip}})});
+}
+
+bool is_created(const api::Pod& pod) {
+  return api::find_condition(pod.conditions, "ContainersReady") != nullptr;
+}
+
+// Of a pod whose containers may not start yet.
+Json created_status(const api::Pod& pod, Time now) {
+  std::string names;
+  for (const api::Container& container : pod.containers) names += (names.empty() ? "" : " ") + container.name;
+  JsonArray conditions = {condition("PodReadyToStartContainers", false, "", now),
+                          pod.init_containers.empty()
+                              ? condition("Initialized", true, "", now)
+                              : condition("Initialized", false, "ContainersNotInitialized", now)};
+  for (const char* type : {"Ready", "ContainersReady"}) {
+    conditions.push_back(condition(type, false, "ContainersNotReady", now));
+    conditions.back()["message"] = "containers with unready status: [" + names + "]";
+  }
+  Json status = Json::object({{"phase", "Pending"}, {"conditions", std::move(conditions)}});
+  set_host_ip(status, pod);
+  status["startTime"] = format_time(now);
+  JsonArray init;
+  for (const api::Container& container : pod.init_containers)
+    init.push_back(container_status(pod, container, ContainerState::Creating, now, now, false));
+  if (!init.empty()) status["initContainerStatuses"] = std::move(init);
+  status["containerStatuses"] = statuses(pod, ContainerState::Creating, now, now);
   return status;
 }
 
-// The status keeps the last known devices of an ended container.
+// The status keeps the last known devices of its containers.
 void keep_device_health(const api::Pod& pod, Json& status) {
   constexpr std::string_view kHealth = "allocatedResourcesStatus";
   const Result<Json> before = api::parse_object(*pod.raw);
@@ -93,12 +114,30 @@ void keep_device_health(const api::Pod& pod, Json& status) {
     const Json* old = before ? before->find_path({"status", field}) : nullptr;
     Json* now = status.find(field);
     if (!old || !old->is_array() || !now) continue;
-    for (const Json& ended : old->as_array())
+    for (const Json& last : old->as_array())
       for (Json& container : now->as_array())
-        if (const Json* health = ended.find(kHealth);
-            health && container.string_at("name") == ended.string_at("name"))
+        if (const Json* health = last.find(kHealth);
+            health && container.string_at("name") == last.string_at("name"))
           container[kHealth] = *health;
   }
+}
+
+Json running_status(const api::Pod& pod, Time now) {
+  const std::string pod_ip = simulated_pod_ip(pod.meta.uid);
+  JsonArray conditions;
+  for (const char* type : {"PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"})
+    conditions.push_back(condition(type, true, "", now));
+  Json status = Json::object({{"phase", "Running"}, {"conditions", std::move(conditions)}});
+  set_host_ip(status, pod);
+  status["podIP"] = pod_ip;
+  status["podIPs"] = Json::array({Json::object({{"ip", pod_ip}})});
+  const bool was_created = is_created(pod);
+  if (!was_created) status["startTime"] = format_time(now);
+  if (!pod.init_containers.empty())
+    status["initContainerStatuses"] = init_statuses(pod, ContainerState::Running, now, now);
+  status["containerStatuses"] = statuses(pod, ContainerState::Running, now, now);
+  if (was_created) keep_device_health(pod, status);
+  return status;
 }
 
 Json succeeded_status(const api::Pod& pod, Time started, Time now) {
@@ -121,20 +160,32 @@ client::Write change_status(const api::ObjectKey& key, const api::Pod& pod, Json
 
 class SimulatedPods final : public client::Reconciler {
  public:
-  std::string_view name() const override { return "simulated-pods"; }
+  explicit SimulatedPods(ContainersMayStart may_start) : may_start_(std::move(may_start)) {}
+
+  std::string_view name() const override { return kSimulatedPodsName; }
 
   std::vector<client::Interest> interests() const override {
-    return {{Kind::Pod,
-             {},
-             [](const View&, const Delta& delta, std::vector<api::ObjectKey>& keys) {
-               if (delta.after && std::get<std::shared_ptr<const api::Pod>>(*delta.after)->bound())
-                 keys.push_back(delta.key);
-             }},
-            {Kind::Node, {}, [](const View& view, const Delta& delta, std::vector<api::ObjectKey>& keys) {
-               if (delta.before) return;
-               for (const api::Pod* pod : view.pods_on_node(delta.key.name))
-                 keys.push_back(client::key_of(Kind::Pod, pod->meta));
-             }}};
+    const auto pod_keys = [](const View&, const Delta& delta, Keys& keys) {
+      if (delta.after && std::get<std::shared_ptr<const api::Pod>>(*delta.after)->bound())
+        keys.push_back(delta.key);
+    };
+    const auto node_keys = [](const View& view, const Delta& delta, Keys& keys) {
+      if (delta.before) return;
+      for (const api::Pod* pod : view.pods_on_node(delta.key.name))
+        keys.push_back(client::key_of(Kind::Pod, pod->meta));
+    };
+    const auto claim_keys = [](const View& view, const Delta& delta, Keys& keys) {
+      for (const api::Pod* pod : view.pods_using_claim(delta.key.ns, delta.key.name))
+        if (waits_to_start(*pod)) keys.push_back(client::key_of(Kind::Pod, pod->meta));
+    };
+    std::vector<client::Interest> interests = {{Kind::Pod, {}, pod_keys}, {Kind::Node, {}, node_keys}};
+    if (may_start_) interests.push_back({Kind::ResourceClaim, {}, claim_keys});
+    return interests;
+  }
+
+  void signalled(const View& view, const api::ObjectKey& about, Keys& keys) const override {
+    for (const api::Pod* pod : view.pods_on_node(about.name))
+      if (waits_to_start(*pod)) keys.push_back(client::key_of(Kind::Pod, pod->meta));
   }
 
   Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override {
@@ -144,8 +195,7 @@ class SimulatedPods final : public client::Reconciler {
     if (!node || !is_simulated(*node)) return Effects::nothing();
 
     const api::Condition* ready = api::find_condition(pod->conditions, "Ready");
-    if (pod->phase != "Running" || !ready || ready->status != "True")
-      return Effects::write(key, change_status(key, *pod, running_status(*pod, now)));
+    if (pod->phase != "Running" || !ready || ready->status != "True") return start(view, key, *pod, now);
 
     const auto run_time = annotated_duration(pod->meta, kRunTimeAnnotation);
     if (!run_time) return Effects::nothing();
@@ -156,12 +206,26 @@ class SimulatedPods final : public client::Reconciler {
     effects.wake_at = end;
     return effects;
   }
+
+ private:
+  static bool waits_to_start(const api::Pod& pod) {
+    return pod.bound() && !pod.finished() && pod.phase != "Running";
+  }
+
+  Effects start(const View& view, const api::ObjectKey& key, const api::Pod& pod, Time now) const {
+    if (!may_start_ || may_start_(view, pod))
+      return Effects::write(key, change_status(key, pod, running_status(pod, now)));
+    if (is_created(pod)) return Effects::nothing();
+    return Effects::write(key, change_status(key, pod, created_status(pod, now)));
+  }
+
+  const ContainersMayStart may_start_;
 };
 
 }  // namespace
 
-std::unique_ptr<client::Reconciler> make_simulated_pods() {
-  return std::make_unique<SimulatedPods>();
+std::unique_ptr<client::Reconciler> make_simulated_pods(ContainersMayStart may_start) {
+  return std::make_unique<SimulatedPods>(std::move(may_start));
 }
 
 }  // namespace berth::controllers

@@ -12,8 +12,9 @@ using engine::testing::EngineFixture;
 
 struct SimulatedPods : ::testing::Test {
   EngineFixture fixture;
+  bool may_start = true;
   void begin(const std::string& annotations = "{}") {
-    fixture.engine.add(make_simulated_pods());
+    fixture.engine.add(make_simulated_pods([this](const auto&, const auto&) { return may_start; }));
     fixture.api.put(api::ref_of(Kind::Node), simulated_node_object(1));
     fixture.api.put(
         Kind::Pod,
@@ -83,6 +84,31 @@ TEST_F(SimulatedPods, TheDeviceHealthThatAContainerEndedWithStays) {
   EXPECT_EQ(status().items_at("containerStatuses").at(0).items_at("allocatedResourcesStatus").size(), 1u);
 }
 
+TEST_F(SimulatedPods, ContainersAreCreatedUntilTheyMayStart) {
+  may_start = false;
+  begin();
+  EXPECT_EQ(status().string_at("phase"), "Pending");
+  EXPECT_EQ(conditions(),
+            "PodScheduled=True PodReadyToStartContainers=False Initialized=False Ready=False "
+            "ContainersReady=False ");
+  const Json* state = status().items_at("containerStatuses").at(0).find("state");
+  EXPECT_EQ(to_string(*state), R"({"waiting":{"reason":"ContainerCreating"}})");
+  EXPECT_EQ(status().items_at("initContainerStatuses").size(), 2u);
+  Json statuses = status().items_at("containerStatuses");
+  statuses.as_array().at(0)["allocatedResourcesStatus"] =
+      Json::array({Json::object({{"name", "claim:g"}, {"resources", JsonArray()}})});
+  const Json patch = Json::object({{"status", Json::object({{"containerStatuses", statuses}})}});
+  fixture.api.change(Kind::Pod, "d", "p", to_string(patch));
+  fixture.advance(Duration::seconds(5));
+  EXPECT_EQ(fixture.api.log.size(), 1u) << "created once";
+  may_start = true;
+  fixture.engine.wake(kSimulatedPodsName, {Kind::Node, "", "node-1", {}});
+  fixture.run_until_idle();
+  EXPECT_EQ(status().string_at("phase"), "Running");
+  EXPECT_EQ(status().string_at("startTime"), "2027-01-15T08:00:00Z");
+  EXPECT_EQ(status().items_at("containerStatuses").at(0).items_at("allocatedResourcesStatus").size(), 1u);
+}
+
 TEST(SimulatedPodsTable, AStatusStandsOnTheVersionThatWasSeen) {
   client::View view;
   engine::testing::put(view, Kind::Node,
@@ -90,7 +116,7 @@ TEST(SimulatedPodsTable, AStatusStandsOnTheVersionThatWasSeen) {
   engine::testing::put(view, Kind::Pod,
                        R"({"metadata":{"namespace":"d","name":"p","uid":"u1","resourceVersion":"77"},)"
                        R"("spec":{"nodeName":"sim","containers":[{"name":"c","image":"app:1"}]}})");
-  const auto pods = make_simulated_pods();
+  const auto pods = make_simulated_pods({});
   const client::Effects effects = pods->reconcile(view, {Kind::Pod, "d", "p"}, Time::from_seconds(1));
   ASSERT_EQ(effects.chains.size(), 1u);
   const std::string& body = effects.chains.front().writes.front().request.body;
@@ -115,9 +141,9 @@ TEST(SimulatedPodsTable, OthersAreLeftAlone) {
     engine::testing::put(view, Kind::Node,
                          R"({"metadata":{"name":"sim","labels":{"berth.dev/simulated":"true"}}})");
     engine::testing::put(view, Kind::Pod, pod);
-    EXPECT_EQ(
-        engine::testing::run(*make_simulated_pods(), view, {Kind::Pod, "d", "p", {}}, Time::from_seconds(1)),
-        "")
+    EXPECT_EQ(engine::testing::run(*make_simulated_pods({}), view, {Kind::Pod, "d", "p", {}},
+                                   Time::from_seconds(1)),
+              "")
         << pod;
   }
 }

@@ -10,6 +10,7 @@
 
 #include "device_plugin_v1beta1.grpc.pb.h"
 #include "dra_health_v1.pb.h"
+#include "dra_v1.pb.h"
 #include "health/plugin_client.h"
 #include "health/plugin_devices.h"
 #include "node_health.pb.h"
@@ -335,6 +336,66 @@ class Allocation : public std::enable_shared_from_this<Allocation> {
   std::string response_;
 };
 
+namespace dra = k8s::io::kubelet::pkg::apis::dra::v1;
+
+std::string method_of(const ClaimCall& call) {
+  const char* version = call.service == ClaimService::V1 ? "v1" : "v1beta1";
+  const char* name =
+      call.operation == ClaimOperation::Prepare ? "NodePrepareResources" : "NodeUnprepareResources";
+  return "/k8s.io.kubelet.pkg.apis.dra." + std::string(version) + ".DRAPlugin/" + name;
+}
+
+ClaimResult result_of(const dra::NodePrepareResourceResponse& response) {
+  if (response.ByteSizeLong() > kClaimAnswerBytesMax)
+    return {"the driver's answer is larger than " + std::to_string(kClaimAnswerBytesMax) + " bytes", {}};
+  ClaimResult result{response.error(), {}};
+  for (const dra::Device& device : response.devices())
+    result.devices.push_back({{device.request_names().begin(), device.request_names().end()},
+                              device.pool_name(),
+                              device.device_name(),
+                              device.share_id(),
+                              {device.cdi_device_ids().begin(), device.cdi_device_ids().end()}});
+  return result;
+}
+ClaimResult result_of(const dra::NodeUnprepareResourceResponse& response) {
+  return {response.error(), {}};
+}
+
+// The messages of v1, whose fields those of v1beta1 are too.
+template <class Request, class Response>
+void call_driver(Calls& calls, const std::string& socket, const ClaimCall& what,
+                 std::function<void(Result<ClaimResults>)> answer) {
+  struct Call {
+    explicit Call(const std::string& socket) : stub(channel_to(socket)) {}
+    grpc::TemplatedGenericStub<Request, Response> stub;
+    grpc::ClientContext context;
+    Request request;
+    Response response;
+  };
+  const auto call = std::make_shared<Call>(socket);
+  call->context.set_deadline(std::chrono::system_clock::now() +
+                             std::chrono::microseconds(kClaimCallTimeout.micros()));
+  for (const ClaimId& claim : what.claims) {
+    dra::Claim& asked = *call->request.add_claims();
+    asked.set_uid(claim.uid);
+    asked.set_namespace_(claim.ns);
+    asked.set_name(claim.name);
+  }
+  calls.begin(&call->context);
+  call->stub.UnaryCall(&call->context, method_of(what), {}, &call->request, &call->response,
+                       [&calls, call, answer = std::move(answer)](const grpc::Status& status) {
+                         if (status.ok()) {
+                           ClaimResults results;
+                           for (const auto& [uid, one] : call->response.claims())
+                             results.emplace(uid, result_of(one));
+                           answer(std::move(results));
+                         } else {
+                           answer(error_of(status));
+                         }
+                         calls.end(&call->context);
+                       });
+}
+
 class GrpcPluginClient final : public PluginClient {
  public:
   GrpcPluginClient() { keep_callback_threads(); }
@@ -379,6 +440,16 @@ class GrpcPluginClient final : public PluginClient {
   void allocate(const std::string& socket, AllocateCall call,
                 std::function<void(Result<AllocateAnswer>)> answer) override {
     std::make_shared<Allocation>(calls_, socket, std::move(call), std::move(answer))->start();
+  }
+
+  void call(const std::string& socket, const ClaimCall& call,
+            std::function<void(Result<ClaimResults>)> answer) override {
+    if (call.operation == ClaimOperation::Prepare)
+      call_driver<dra::NodePrepareResourcesRequest, dra::NodePrepareResourcesResponse>(calls_, socket, call,
+                                                                                       std::move(answer));
+    else
+      call_driver<dra::NodeUnprepareResourcesRequest, dra::NodeUnprepareResourcesResponse>(
+          calls_, socket, call, std::move(answer));
   }
 
   std::unique_ptr<Stream> watch(const std::string& socket, HealthService service,

@@ -66,6 +66,9 @@ struct HealthSnapshot {
   PluginResources resources;  // of device plugins
   HeldByContainer held;
   std::map<std::string, std::string> refused;  // by pod UID: why a container lacks devices of a plugin
+  ClaimDrivers claim_drivers;
+  std::shared_ptr<const ClaimInfos> claims;       // null: none
+  std::map<std::string, std::string> unprepared;  // by pod UID: why a claim is not prepared
 
   // Unknown, with a message that says why, for a device without a report.
   DeviceHealth of(std::string_view driver, const DeviceName& name) const;

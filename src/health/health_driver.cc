@@ -9,6 +9,8 @@
 
 #include "dra_health_v1.grpc.pb.h"
 #include "dra_health_v1alpha1.grpc.pb.h"
+#include "dra_v1.grpc.pb.h"
+#include "dra_v1beta1.grpc.pb.h"
 #include "registration.grpc.pb.h"
 
 namespace berth::health {
@@ -25,6 +27,9 @@ struct Board {
   std::size_t streams = 0;
   bool closing = false;
   std::vector<std::string> answers;
+  std::vector<std::string> calls;
+  std::string claim_error;
+  std::chrono::milliseconds claim_delay{};
 };
 
 class Registration final : public pluginregistration::Registration::Service {
@@ -95,6 +100,60 @@ class HealthServiceOf final : public Service {
   Board& board_;
 };
 
+// Both versions of the service have the same shape but for share ids, which this driver has not.
+template <class Service, class PrepareRequest, class PrepareResponse, class UnprepareRequest,
+          class UnprepareResponse>
+class ClaimServiceOf final : public Service {
+ public:
+  ClaimServiceOf(Board& board, const std::string& driver) : board_(board), driver_(driver) {}
+  grpc::Status NodePrepareResources(grpc::ServerContext*, const PrepareRequest* request,
+                                    PrepareResponse* response) override {
+    const std::unique_lock lock = begin("NodePrepareResources", *request);
+    for (const auto& claim : request->claims()) {
+      auto& result = (*response->mutable_claims())[claim.uid()];
+      result.set_error(board_.claim_error);
+      if (!board_.claim_error.empty()) continue;
+      for (const auto& [name, report] : board_.devices) {
+        auto* device = result.add_devices();
+        device->set_pool_name(name.pool);
+        device->set_device_name(name.device);
+        device->add_cdi_device_ids(driver_ + "/device=" + name.device);
+      }
+    }
+    return grpc::Status::OK;
+  }
+  grpc::Status NodeUnprepareResources(grpc::ServerContext*, const UnprepareRequest* request,
+                                      UnprepareResponse* response) override {
+    const std::unique_lock lock = begin("NodeUnprepareResources", *request);
+    for (const auto& claim : request->claims())
+      (*response->mutable_claims())[claim.uid()].set_error(board_.claim_error);
+    return grpc::Status::OK;
+  }
+
+ private:
+  std::unique_lock<std::mutex> begin(const char* method, const auto& request) {
+    std::string call = method;
+    for (const auto& claim : request.claims())
+      call += (&claim == &request.claims(0) ? " " : ",") + claim.namespace_() + "/" + claim.name();
+    std::unique_lock lock(board_.mutex);
+    board_.calls.push_back(std::move(call));
+    const auto delay = board_.claim_delay;
+    board_.changed.wait_for(lock, delay, [this] { return board_.closing; });
+    return lock;
+  }
+  Board& board_;
+  const std::string& driver_;
+};
+
+namespace dra_v1 = k8s::io::kubelet::pkg::apis::dra::v1;
+namespace dra_v1beta1 = k8s::io::kubelet::pkg::apis::dra::v1beta1;
+using ClaimsV1 = ClaimServiceOf<dra_v1::DRAPlugin::Service, dra_v1::NodePrepareResourcesRequest,
+                                dra_v1::NodePrepareResourcesResponse, dra_v1::NodeUnprepareResourcesRequest,
+                                dra_v1::NodeUnprepareResourcesResponse>;
+using ClaimsV1Beta1 =
+    ClaimServiceOf<dra_v1beta1::DRAPlugin::Service, dra_v1beta1::NodePrepareResourcesRequest,
+                   dra_v1beta1::NodePrepareResourcesResponse, dra_v1beta1::NodeUnprepareResourcesRequest,
+                   dra_v1beta1::NodeUnprepareResourcesResponse>;
 using V1 = HealthServiceOf<v1::DRAResourceHealth::Service, v1::NodeWatchResourcesRequest,
                            v1::NodeWatchResourcesResponse>;
 using V1Alpha1 = HealthServiceOf<v1alpha1::DRAResourceHealth::Service, v1alpha1::NodeWatchResourcesRequest,
@@ -104,12 +163,19 @@ using V1Alpha1 = HealthServiceOf<v1alpha1::DRAResourceHealth::Service, v1alpha1:
 
 struct HealthDriver::Parts {
   explicit Parts(HealthDriverOptions given)
-      : options(std::move(given)), registration(board, options), v1(board), v1alpha1(board) {}
+      : options(std::move(given)),
+        registration(board, options),
+        v1(board),
+        v1alpha1(board),
+        claims_v1(board, options.name),
+        claims_v1beta1(board, options.name) {}
   HealthDriverOptions options;
   Board board;
   Registration registration;
   V1 v1;
   V1Alpha1 v1alpha1;
+  ClaimsV1 claims_v1;
+  ClaimsV1Beta1 claims_v1beta1;
   std::unique_ptr<grpc::Server> server;
 };
 
@@ -125,6 +191,8 @@ Result<std::unique_ptr<HealthDriver>> HealthDriver::serve(HealthDriverOptions op
   for (const std::string& service : parts->options.services) {
     if (service == "v1.DRAResourceHealth") builder.RegisterService(&parts->v1);
     if (service == "v1alpha1.DRAResourceHealth") builder.RegisterService(&parts->v1alpha1);
+    if (service == "v1.DRAPlugin") builder.RegisterService(&parts->claims_v1);
+    if (service == "v1beta1.DRAPlugin") builder.RegisterService(&parts->claims_v1beta1);
   }
   parts->server = builder.BuildAndStart();
   if (!parts->server)
@@ -158,6 +226,17 @@ std::vector<std::string> HealthDriver::answers() const {
 std::size_t HealthDriver::streams() const {
   const std::lock_guard lock(parts_->board.mutex);
   return parts_->board.streams;
+}
+
+std::vector<std::string> HealthDriver::calls() const {
+  const std::lock_guard lock(parts_->board.mutex);
+  return parts_->board.calls;
+}
+
+void HealthDriver::answer_claims(const std::string& error, std::chrono::milliseconds delay) {
+  const std::lock_guard lock(parts_->board.mutex);
+  parts_->board.claim_error = error;
+  parts_->board.claim_delay = delay;
 }
 
 }  // namespace berth::health

@@ -1,8 +1,10 @@
 // A DRA driver's node side with scripted reports: for tests and experiments.
 //
-// Serves registration and health on one socket. Thread-safe. Every new stream gets its newest state at once.
+// Serves registration, health and claims on one socket. Thread-safe. Every new stream gets its newest state
+// at once. It reads no claims: it prepares each as all of its devices.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +31,10 @@ class HealthDriver {
   // Registration results so far: "registered", or the refusal.
   std::vector<std::string> answers() const;
   std::size_t streams() const;
+  // "NodePrepareResources d/a,d/b", "NodeUnprepareResources d/a": the calls so far, by name.
+  std::vector<std::string> calls() const;
+  // From now on every claim of a call fails with `error`, unless it is empty, and calls take `delay`.
+  void answer_claims(const std::string& error, std::chrono::milliseconds delay = {});
 
  private:
   struct Parts;

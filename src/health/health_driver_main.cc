@@ -1,6 +1,7 @@
 // health-driver: plays a DRA driver's node side by hand. Devices start Healthy; lines on stdin change them:
 // "gpu-1 Unhealthy xid 79", "gpu-1 Healthy", "gpu-1 Unknown", "restart" (serves the socket anew), "silence"
-// (stops the heartbeat), "speak" (resumes it). Ends at the end of stdin.
+// (stops the heartbeat), "speak" (resumes it), "claims fail TEXT" and "claims succeed" (the answers about
+// claims), "calls" (prints the calls for claims so far, on one line). Ends at the end of stdin.
 #include <poll.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@ namespace berth::health {
 namespace {
 
 constexpr int kHeartbeatMillis = 5000;
+constexpr std::string_view kClaimsFail = "claims fail ";
 
 int complain(const std::string& text) {
   std::fprintf(stderr, "health-driver: %s\n", text.c_str());
@@ -24,13 +26,21 @@ struct Driver {
   std::string pool = "node-1";
   Reports devices;
   bool silent = false;
+  std::string claim_error;
+  std::chrono::milliseconds claim_delay{};
   std::unique_ptr<HealthDriver> served;
 
   Status start() {
     served.reset();
     served = TRY(HealthDriver::serve(options));
     served->report(devices);
+    served->answer_claims(claim_error, claim_delay);
     return {};
+  }
+  static void print(const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) std::printf("%s; ", line.c_str());
+    std::printf("\n");
+    std::fflush(stdout);
   }
   Status obey(const std::string& line);
 };
@@ -39,6 +49,13 @@ Status Driver::obey(const std::string& line) {
   if (line == "restart") return start();
   if (line == "silence" || line == "speak") {
     silent = line == "silence";
+    return {};
+  }
+  if (line == "calls") return print(served->calls()), Status();
+  if (line == "answers") return print(served->answers()), Status();
+  if (line == "claims succeed" || line.starts_with(kClaimsFail)) {
+    claim_error = line.starts_with(kClaimsFail) ? line.substr(kClaimsFail.size()) : "";
+    served->answer_claims(claim_error, claim_delay);
     return {};
   }
   const std::size_t name_end = line.find(' ');
@@ -103,10 +120,14 @@ int main(int count, char** words) {
       instance = "-" + value;
     else if (flag == "--timeout-seconds")
       timeout_s = std::atoll(value.c_str());
+    else if (flag == "--claim-delay-ms")
+      driver.claim_delay = std::chrono::milliseconds(std::atoll(value.c_str()));
+    else if (flag == "--claim-error")
+      driver.claim_error = value;
     else
       return complain(
           "flags: --registry DIR [--driver D] [--pool P] [--device NAME]... [--instance I] "
-          "[--timeout-seconds N], not " +
+          "[--timeout-seconds N] [--claim-delay-ms N] [--claim-error TEXT], not " +
           flag);
   }
   if (folder.empty()) return complain("--registry names the plugins_registry folder");

@@ -32,8 +32,8 @@ struct PodMemory {
   PodStatusLists offered;
   Time offered_at;
   int repeats = 0;
-  std::map<std::string, Health> told;  // by position and device: the health in the newest event
-  std::string told_refusal;
+  std::map<std::string, Health> told;                // by position and device: the health in the newest event
+  std::map<std::string, std::string> told_failures;  // by reason
 };
 
 // The findings of one run, before it decides whether to write.
@@ -52,13 +52,37 @@ bool has_ended(const Json& container_status) {
   return container_status.part("state").find("terminated") != nullptr;
 }
 
-void note_refusal(Effects& effects, PodMemory& memory, const api::ObjectKey& key,
-                  const HealthSnapshot& health) {
-  const auto refused = health.refused.find(memory.uid);
-  if (refused == health.refused.end() || memory.told_refusal == refused->second) return;
-  memory.told_refusal = refused->second;
-  effects.events.push_back({key, "", true, "UnexpectedAdmissionError", "Allocate",
-                            "Allocate failed due to " + refused->second + ", which is unexpected"});
+// What keeps a pod's containers from their devices, as kubelet tells it. Each text is told once in a row.
+struct StartFailure {
+  std::map<std::string, std::string> HealthSnapshot::* texts;  // by pod UID
+  const char* reason;
+  const char* action;
+  const char* before;
+  const char* after;
+};
+constexpr StartFailure kStartFailures[] = {
+    {&HealthSnapshot::refused, "UnexpectedAdmissionError", "Allocate", "Allocate failed due to ",
+     ", which is unexpected"},
+    {&HealthSnapshot::unprepared, "FailedPrepareDynamicResources", "PrepareDynamicResources",
+     "Failed to prepare dynamic resources: prepare dynamic resources: ", ""},
+};
+
+bool has_start_failure(const HealthSnapshot& health, const std::string& pod_uid) {
+  return std::any_of(std::begin(kStartFailures), std::end(kStartFailures),
+                     [&](const StartFailure& row) { return (health.*row.texts).contains(pod_uid); });
+}
+
+void note_start_failures(Effects& effects, PodMemory& memory, const api::ObjectKey& key,
+                         const HealthSnapshot& health) {
+  for (const StartFailure& row : kStartFailures) {
+    const auto& texts = health.*row.texts;
+    const auto found = texts.find(memory.uid);
+    if (found == texts.end()) continue;
+    if (std::string& told = memory.told_failures[row.reason]; told != found->second) {
+      told = found->second;
+      effects.events.push_back({key, "", true, row.reason, row.action, row.before + told + row.after});
+    }
+  }
 }
 
 class HealthReporter final : public client::Reconciler {
@@ -168,8 +192,8 @@ Effects HealthReporter::reconcile(const View& view, const api::ObjectKey& key, T
   Effects effects;
   if (status && !status->items_at("containerStatuses").empty())
     effects = write_status(view, key, *pod, *status, *health, now);
-  if (health->refused.contains(pod->meta.uid))
-    note_refusal(effects, memory_of({key.ns, key.name}, *pod), key, *health);
+  if (has_start_failure(*health, pod->meta.uid))
+    note_start_failures(effects, memory_of({key.ns, key.name}, *pod), key, *health);
   for (client::EventNote& note : effects.events) note.regarding_uid = pod->meta.uid;
   return effects;
 }

@@ -268,6 +268,73 @@ TEST(HealthReporter, ARefusedAllocationIsToldOnce) {
   EXPECT_TRUE(bench.run().events.empty());
 }
 
+TEST(HealthReporter, AClaimThatIsNotPreparedIsToldOnce) {
+  Bench bench;
+  bench.pod(R"([{"name":"gpus"}])", R"({"phase":"Pending"})");
+  HealthSnapshot snapshot;
+  snapshot.unprepared["u1"] = "DRA driver gpu.example.com is not registered";
+  bench.feed.publish("node-1", std::make_shared<const HealthSnapshot>(snapshot));
+  const client::Effects effects = bench.run();
+  ASSERT_EQ(effects.events.size(), 1u);
+  EXPECT_EQ(effects.events[0].reason, "FailedPrepareDynamicResources");
+  EXPECT_EQ(effects.events[0].message,
+            "Failed to prepare dynamic resources: prepare dynamic resources: "
+            "DRA driver gpu.example.com is not registered");
+  EXPECT_TRUE(bench.run().events.empty());
+}
+
+TEST(NodePods, TheClaimsThatDriversPrepareAreThoseOfThePodWithWhatIsSkipped) {
+  Bench bench;
+  bench.pod(R"([])");
+  const auto drivers_of = [&](const std::string& skipped) {
+    put(bench.view, Kind::ResourceClaim,
+        R"({"metadata":{"namespace":"d","name":"p-gpus","uid":"c1","resourceVersion":")" +
+            std::to_string(++bench.version + 5) +
+            R"("},"status":)"
+            R"({"allocation":{"devices":{"results":[)"
+            R"({"request":"r","driver":"one","pool":"p","device":"d1","skipNodeOperations":[)" +
+            skipped +
+            R"(]},{"request":"r","driver":"one","pool":"p","device":"d2","skipNodeOperations":["*"]},)"
+            R"({"request":"r","driver":"two","pool":"p","device":"d3"}]}},)"
+            R"("reservedFor":[{"resource":"pods","name":"p","uid":"u1"}]}})");
+    std::string text;
+    const NodePods pods = node_pods(bench.view, "node-1");
+    for (const NeededClaim& claim : pods.at(0).claims)
+      for (const auto& [driver, operations] : claim.drivers)
+        text += driver + (operations == NodeOperations::Prepare ? "- " : " ");
+    return text;
+  };
+  EXPECT_EQ(drivers_of(""), "one two ");
+  EXPECT_EQ(drivers_of(R"("NodeUnprepareResources")"), "one- two ");
+  EXPECT_EQ(drivers_of(R"("NodePrepareResources","NodeUnprepareResources")"), "two ");
+  EXPECT_EQ(drivers_of(R"("*")"), "two ");
+}
+
+TEST(NodePods, ContainersStartWhenTheKnownDriversOfTheirNodeHavePreparedTheirClaims) {
+  Bench bench;
+  bench.pod(R"([{"name":"gpus"}])");
+  const api::Pod& pod = *bench.view.pods.find("d", "p");
+  const auto may_start = [&](ClaimDrivers known, bool prepared) {
+    HealthSnapshot snapshot;
+    snapshot.claim_drivers = std::move(known);
+    ClaimInfo info{{"c1", "d", "p-gpus"}, {"u1"}, {}};
+    info.drivers[kReporterDriver].prepared = prepared;
+    snapshot.claims = std::make_shared<const ClaimInfos>(ClaimInfos{{"c1", info}});
+    bench.feed.publish("node-1", std::make_shared<const HealthSnapshot>(snapshot));
+    return containers_may_start(bench.feed, bench.view, pod);
+  };
+  const ClaimDrivers known = {{kReporterDriver, Registered::Yes}};
+  EXPECT_TRUE(may_start(known, false)) << "no agent prepares claims of this node";
+  bench.feed.serve("node-1");
+  EXPECT_FALSE(may_start(known, false));
+  EXPECT_FALSE(may_start({{kReporterDriver, Registered::No}}, false));
+  EXPECT_TRUE(may_start(known, true));
+  EXPECT_TRUE(may_start({}, false));
+  EXPECT_TRUE(may_start({{"other.example.com", Registered::Yes}}, false));
+  bench.view.erase({Kind::ResourceClaim, "d", "p-gpus", {}}, 7);
+  EXPECT_FALSE(may_start(known, true)) << "the view lacks the claim";
+}
+
 TEST(HealthReporter, TheClaimOfExtendedResourcesIsShown) {
   Bench bench;
   put(bench.view, Kind::Pod,

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <tuple>
 
 #include "device_plugin_v1beta1.grpc.pb.h"
 #include "health/socket_watcher.h"
@@ -56,6 +57,23 @@ void add_devices(const std::string& resource, const PluginResource* listed,
   }
 }
 
+// What the claim's driver prepared for the device; null when it did not tell.
+const PreparedDevice* prepared_as(const NodePod& pod, const ClaimedDevice& wanted,
+                                  const HealthSnapshot& health) {
+  for (const NeededClaim& claim : pod.claims) {
+    if (claim.id.name != wanted.claim || !health.claims) continue;
+    const auto info = health.claims->find(claim.id.uid);
+    if (info == health.claims->end()) continue;
+    const auto driver = info->second.drivers.find(wanted.driver);
+    if (driver == info->second.drivers.end()) continue;
+    for (const PreparedDevice& device : driver->second.devices)
+      if (std::tie(device.pool, device.device, device.share_id) ==
+          std::tie(wanted.pool, wanted.device, wanted.share_id))
+        return &device;
+  }
+  return nullptr;
+}
+
 void fill(v1::ContainerResources& out, const ContainerNeeds& container, const NodePod& pod,
           const HealthSnapshot& health) {
   out.set_name(container.name);
@@ -78,6 +96,8 @@ void fill(v1::ContainerResources& out, const ContainerNeeds& container, const No
     resource.set_pool_name(device.pool);
     resource.set_device_name(device.device);
     if (!device.share_id.empty()) resource.set_share_id(device.share_id);
+    if (const PreparedDevice* prepared = prepared_as(pod, device, health))
+      for (const std::string& id : prepared->cdi_ids) resource.add_cdi_devices()->set_name(id);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "health/device_plugin.h"
+#include "health/health_driver.h"
 #include "health/node_agents.h"
 #include "pod_resources_v1.grpc.pb.h"
 
@@ -249,6 +250,32 @@ TEST_F(Plugins, PodResourcesTellWhoHoldsWhat) {
   v1::AllocatableResourcesResponse free;
   ASSERT_TRUE(stub->GetAllocatableResources(&free_context, {}, &free).ok());
   EXPECT_EQ(free.devices_size(), 3) << "one for each NUMA node, and for none";
+}
+
+TEST_F(Plugins, PodResourcesTellTheCdiDevicesOfPreparedClaims) {
+  HealthDriverOptions given;
+  given.socket = root + "/n/node-1/plugins_registry/a.sock";
+  const auto driver = HealthDriver::serve(given);
+  ASSERT_TRUE(driver.ok()) << driver.error().text();
+  (*driver)->report(
+      {{{"node-1", "dev-1"}, {Health::Healthy, ""}}, {{"node-1", "dev-2"}, {Health::Healthy, ""}}});
+  NodePod pod{"u2", "d", "q", {{"b", ContainerNeeds::Runs::Regular, {}, {}}}};
+  pod.containers[0].claimed = {{"q-claim", "gpu.example.com", "node-1", "dev-1", ""}};
+  pod.claims = {{{"c1", "d", "q-claim"}, {{"gpu.example.com", NodeOperations::PrepareAndUnprepare}}}};
+  feed.put_pods("node-1", {pod});
+  const auto stub = v1::PodResourcesLister::NewStub(grpc::CreateChannel(
+      "unix:" + root + "/n/node-1/pod-resources/kubelet.sock", grpc::InsecureChannelCredentials()));
+  v1::ListPodResourcesResponse list;
+  EXPECT_TRUE(comes_true([&] {
+    grpc::ClientContext context;
+    EXPECT_TRUE(stub->List(&context, {}, &list).ok());
+    return list.ShortDebugString().find("cdi_devices") != std::string::npos;
+  }));
+  EXPECT_EQ(list.ShortDebugString(),
+            "pod_resources { name: \"q\" namespace: \"d\" containers { name: \"b\" dynamic_resources { "
+            "claim_name: \"q-claim\" claim_namespace: \"d\" claim_resources { cdi_devices { "
+            "name: \"gpu.example.com/device=dev-1\" } driver_name: \"gpu.example.com\" pool_name: \"node-1\" "
+            "device_name: \"dev-1\" } } } }");
 }
 
 TEST_F(Plugins, NodesComeAndGo) {

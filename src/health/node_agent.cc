@@ -23,7 +23,12 @@ NodeAgent::NodeAgent(std::string node, const std::string& folder, PluginClient& 
              const bool added = saved_devices_ != drivers_.cache().devices_added();
              changed(added ? Durable::First : Durable::Soon, now);
            },
-           [this](Time now) { heard(now); }},
+           [this](Time now) { heard(now); },
+           [this](Time now) {
+             changed(Durable::First, now);
+             claims_.retry_now();
+             call_drivers(now);
+           }},
           timing),
       plugins_(
           node_, folder + "/device-plugins", client,
@@ -43,6 +48,9 @@ void NodeAgent::restore(Kept kept, std::optional<Duration> passed, Time now) {
   drivers_.restore(kept.drivers, passed, now);
   plugins_.restore(kept.resources, passed, now);
   allocations_.restore(std::move(kept.held));
+  claims_.restore(std::move(kept.claims),
+                  passed ? ClaimInfoCache::Boot::Same : ClaimInfoCache::Boot::Another);
+  drivers_.restore_claim_drivers(kept.claim_drivers);
   changed(Durable::Soon, now);
 }
 
@@ -53,10 +61,12 @@ void NodeAgent::pods_changed(Time now) {
   std::set<std::string_view> uids;
   for (const NodePod& pod : *pods_) uids.insert(pod.uid);
   const auto gone = std::erase_if(refusals_, [&](const auto& entry) { return !uids.contains(entry.first); });
-  if (released || gone > 0) changed(Durable::Soon, now);
+  claims_.retain(*pods_);
+  if (released || gone > 0 || claims_.version() != claims_shown_version_) changed(Durable::Soon, now);
   if (released)
     for (auto& [uid, refusal] : refusals_) refusal.retry_at = now;
   allocate(now);
+  call_drivers(now);
 }
 
 void NodeAgent::allocate(Time now) {
@@ -120,10 +130,43 @@ void NodeAgent::refuse(const std::string& pod_uid, const std::string& text, Time
   changed(Durable::Soon, now);
 }
 
+// What a driver is asked, and for which pods, is in the checkpoint first; without it nothing is asked.
+void NodeAgent::call_drivers(Time now) {
+  if (!pods_) return;
+  const std::uint64_t version = claims_.version();
+  const std::vector<DriverCall> calls = claims_.due(*pods_, drivers_.claim_drivers(), now);
+  if (claims_.version() != version || (!calls.empty() && version != claims_saved_version_)) save(now);
+  const bool is_saved = claims_.version() == claims_saved_version_;
+  for (const DriverCall& call : calls) {
+    if (is_saved)
+      send(call);
+    else
+      claims_.answered(call, Error(ErrorCode::Unavailable, "the checkpoint cannot be written"), now);
+  }
+  if (claims_.version() != claims_shown_version_) changed(Durable::Soon, now);
+}
+
+void NodeAgent::send(const DriverCall& call) {
+  const NodePlugins::ClaimEndpoint endpoint = drivers_.claim_endpoint(call.driver);
+  client_.call(endpoint.socket, {endpoint.service, call.operation, call.claims},
+               [post = post_, call](Result<ClaimResults> results) {
+                 post([=](NodeAgent& self, Time now) { self.on_results(call, results, now); });
+               });
+}
+
+void NodeAgent::on_results(const DriverCall& call, const Result<ClaimResults>& results, Time now) {
+  const std::string problem = claims_.answered(call, results, now);
+  if (!problem.empty())
+    log(LogLevel::Warning, "a driver's call for claims failed",
+        {{"node", node_}, {"driver", call.driver}, {"cause", problem}});
+  call_drivers(now);
+}
+
 void NodeAgent::step(Time now) {
   drivers_.step(now);
   plugins_.step(now);
   allocate(now);
+  if (const auto due = claims_.next_wake(); due && *due <= now) call_drivers(now);
   if (save_due_ && *save_due_ <= now) save(now);
 }
 
@@ -134,6 +177,7 @@ std::optional<Time> NodeAgent::next_wake() const {
   };
   earlier(drivers_.next_wake());
   earlier(plugins_.next_wake());
+  if (pods_) earlier(claims_.next_wake());
   if (!allocating_)
     for (const auto& [uid, refusal] : refusals_) earlier(refusal.retry_at);
   return next;
@@ -147,10 +191,21 @@ void NodeAgent::changed(Durable durable, Time now) {
   else if (const Time due = saved_at_.is_set() ? saved_at_ + kCheckpointPeriod : now;
            !save_due_ || due < *save_due_)
     save_due_ = due;
+  publish();
+}
+
+void NodeAgent::publish() {
+  if (claims_.version() != claims_shown_version_) {
+    claims_shown_ = std::make_shared<const ClaimInfos>(claims_.infos());
+    claims_shown_version_ = claims_.version();
+  }
   auto snapshot = std::make_shared<HealthSnapshot>(*drivers_.cache().snapshot());
   snapshot->resources = plugins_.resources();
   snapshot->held = allocations_.held();
   for (const auto& [uid, refusal] : refusals_) snapshot->refused.emplace(uid, refusal.text);
+  snapshot->claim_drivers = drivers_.claim_drivers();
+  snapshot->claims = claims_shown_;
+  for (const auto& [uid, text] : claims_.failures()) snapshot->unprepared.emplace(uid, bounded_message(text));
   feed_.publish(node_, std::move(snapshot));
 }
 
@@ -160,9 +215,13 @@ void NodeAgent::heard(Time now) {
 }
 
 void NodeAgent::save(Time now) {
-  save_({drivers_.cache().kept(now), plugins_.kept(now), allocations_.held()});
+  std::set<std::string> claim_drivers;
+  for (const auto& [name, registered] : drivers_.claim_drivers()) claim_drivers.insert(name);
+  const Status saved = save_({drivers_.cache().kept(now), plugins_.kept(now), allocations_.held(),
+                              claims_.infos(), std::move(claim_drivers)});
   saved_at_ = now;
   saved_devices_ = drivers_.cache().devices_added();
+  if (saved.ok()) claims_saved_version_ = claims_.version();
   save_due_.reset();
 }
 

@@ -1,12 +1,15 @@
-// The agent of one node: its DRA drivers, its device plugins, who holds their devices, and its checkpoint.
+// The agent of one node: its DRA drivers and what they prepared, its device plugins and who holds their
+// devices, and its checkpoint.
 //
 // Owner: one thread, on which `post` also delivers every answer. Reads no clock. Publishes a snapshot after
 // every change that readers see. A device, and what a container holds, is in the checkpoint before it is
-// shown; other changes follow within kCheckpointPeriod, repeated reports within kHeartbeatCheckpointPeriod.
+// shown, a claim before a driver is asked to prepare it; other changes follow within kCheckpointPeriod,
+// repeated reports within kHeartbeatCheckpointPeriod.
 #pragma once
 
 #include <set>
 
+#include "health/claim_info_cache.h"
 #include "health/device_allocations.h"
 #include "health/device_plugins.h"
 #include "health/health_feed.h"
@@ -27,9 +30,11 @@ class NodeAgent {
     KeptDrivers drivers;
     KeptResources resources;
     HeldByContainer held;
+    ClaimInfos claims;
+    std::set<std::string> claim_drivers;
   };
   // Writes the checkpoint, on the owner's thread.
-  using Save = std::function<void(Kept)>;
+  using Save = std::function<Status(Kept)>;
   // `folder` has the node's plugin folders. `client` and `feed` outlive it.
   NodeAgent(std::string node, const std::string& folder, PluginClient& client, HealthFeed& feed, Post post,
             Save save, HealthTiming timing);
@@ -64,7 +69,11 @@ class NodeAgent {
   void on_answer(const ContainerId& container, const std::string& resource, bool reusable,
                  const Result<AllocateAnswer>& answer, Time now);
   void refuse(const std::string& pod_uid, const std::string& text, Time now);
+  void call_drivers(Time now);
+  void send(const DriverCall& call);
+  void on_results(const DriverCall& call, const Result<ClaimResults>& results, Time now);
   void changed(Durable durable, Time now);
+  void publish();
   void heard(Time now);
   void save(Time now);
 
@@ -79,6 +88,9 @@ class NodeAgent {
   HealthFeed::Pods pods_;
   std::map<std::string, Refusal> refusals_;  // by pod UID
   bool allocating_ = false;                  // one call at a time
+  ClaimInfoCache claims_;
+  std::shared_ptr<const ClaimInfos> claims_shown_;
+  std::uint64_t claims_shown_version_ = 0, claims_saved_version_ = 0;
   Time saved_at_;
   std::uint64_t saved_devices_ = 0;  // HealthCache::devices_added() then
   std::optional<Time> save_due_;

@@ -105,8 +105,9 @@ NodeAgent& NodeAgents::Loop::agent_of(const std::string& node) {
         });
       },
       [this, node, file = served.file.get()](NodeAgent::Kept kept) {
-        file->save({node, options.boot_id, clock.now(), clock.monotonic(), std::move(kept.drivers),
-                    std::move(kept.resources), std::move(kept.held)});
+        return file->save({node, options.boot_id, clock.now(), clock.monotonic(), std::move(kept.drivers),
+                           std::move(kept.resources), std::move(kept.held), std::move(kept.claims),
+                           std::move(kept.claim_drivers)});
       },
       options.timing);
   return *served.agent;
@@ -119,8 +120,9 @@ void NodeAgents::Loop::restore(const std::string& node) {
   NodeCheckpoint& kept = loaded.checkpoint;
   const Time now = clock.monotonic();
   const auto passed = time_since(kept, options.boot_id, clock.now(), now);
-  agent_of(node).restore({std::move(kept.drivers), std::move(kept.resources), std::move(kept.held)}, passed,
-                         now);
+  agent_of(node).restore({std::move(kept.drivers), std::move(kept.resources), std::move(kept.held),
+                          std::move(kept.claims), std::move(kept.claim_drivers)},
+                         passed, now);
 }
 
 // Serves the kubelet's sockets, once the node's folders are there.

@@ -257,6 +257,100 @@ TEST_F(Agents, ADeviceIsInTheCheckpointBeforeItIsShown) {
   EXPECT_EQ(loaded.checkpoint.drivers.at("gpu.example.com").devices.size(), 1u);
 }
 
+NodePod claiming(const char* uid, std::vector<std::string> claims) {
+  NodePod pod{uid, "d", uid, {}};
+  for (const std::string& claim : claims)
+    pod.claims.push_back(
+        {{"uid-" + claim, "d", claim}, {{"gpu.example.com", NodeOperations::PrepareAndUnprepare}}});
+  return pod;
+}
+
+// "" when the claim is prepared for the pod, else why it is not.
+std::string unprepared(HealthFeed& feed, const NodePod& pod) {
+  const auto snapshot = feed.peek("node-1");
+  if (!snapshot || !snapshot->claims) return "nothing is known";
+  if (const auto why = snapshot->unprepared.find(pod.uid); why != snapshot->unprepared.end())
+    return why->second;
+  for (const NeededClaim& claim : pod.claims) {
+    const auto info = snapshot->claims->find(claim.id.uid);
+    if (info == snapshot->claims->end() ||
+        !is_prepared_for(&info->second, claim, pod.uid, snapshot->claim_drivers))
+      return claim.id.name + " is not prepared";
+  }
+  return "";
+}
+
+using Lines = std::vector<std::string>;
+
+TEST_F(Agents, ClaimsArePreparedForTheirPodsAndUnpreparedAfterThem) {
+  for (const char* service : {"v1.DRAPlugin", "v1beta1.DRAPlugin"}) {
+    const auto one = driver("a.sock", {reported("gpu-1", Health::Healthy)}, {service});
+    const NodePod pod = claiming("p", {"x", "y"});
+    feed.put_pods("node-1", {pod});
+    ASSERT_TRUE(eventually([&] { return unprepared(feed, pod).empty(); })) << unprepared(feed, pod);
+    EXPECT_EQ(one->calls(), Lines{"NodePrepareResources d/x,d/y"});
+    const ClaimDriver prepared = feed.peek("node-1")->claims->at("uid-x").drivers.at("gpu.example.com");
+    EXPECT_EQ(prepared.devices,
+              (std::vector<PreparedDevice>{{{}, "node-1", "gpu-1", "", {"gpu.example.com/device=gpu-1"}}}));
+    feed.put_pods("node-1", {});
+    EXPECT_TRUE(eventually([&] { return feed.peek("node-1")->claims->empty(); }));
+    EXPECT_EQ(one->calls().back(), "NodeUnprepareResources d/x,d/y");
+  }
+}
+
+TEST_F(Agents, AFailedPreparationIsToldAndRepeated) {
+  const auto one = driver("a.sock", {});
+  one->answer_claims("no GPU left");
+  const NodePod pod = claiming("p", {"x"});
+  feed.put_pods("node-1", {pod});
+  const std::string why = "NodePrepareResources failed for ResourceClaim x: no GPU left";
+  ASSERT_TRUE(eventually([&] { return unprepared(feed, pod) == why; })) << unprepared(feed, pod);
+  one->answer_claims("");
+  EXPECT_TRUE(eventually([&] { return unprepared(feed, pod).empty(); })) << unprepared(feed, pod);
+}
+
+TEST_F(Agents, ClaimsGoToTheNewestInstanceAndWaitForADriverThatLeft) {
+  auto old = driver("old.sock", {});
+  ASSERT_TRUE(eventually([&] { return old->answers().size() == 1; }));
+  auto fresh = driver("new.sock", {});
+  ASSERT_TRUE(eventually([&] { return fresh->answers().size() == 1; }));
+  const NodePod one = claiming("p", {"x"}), two = claiming("q", {"y"}), three = claiming("r", {"z"});
+  feed.put_pods("node-1", {one});
+  ASSERT_TRUE(eventually([&] { return unprepared(feed, one).empty(); }));
+  EXPECT_EQ(fresh->calls(), Lines{"NodePrepareResources d/x"});
+  fresh.reset();
+  feed.put_pods("node-1", {one, two});
+  ASSERT_TRUE(eventually([&] { return unprepared(feed, two).empty(); })) << unprepared(feed, two);
+  EXPECT_EQ(old->calls(), Lines{"NodePrepareResources d/y"});
+  old.reset();
+  const std::string gone = "DRA driver gpu.example.com is not registered";
+  feed.put_pods("node-1", {one, two, three});
+  ASSERT_TRUE(eventually([&] { return unprepared(feed, three) == gone; })) << unprepared(feed, three);
+  EXPECT_EQ(unprepared(feed, one), "");
+  agents.reset();
+  start({"node-1"});
+  feed.put_pods("node-1", {one, three});
+  EXPECT_TRUE(eventually([&] { return unprepared(feed, three) == gone; })) << "it is known after a restart";
+  old = driver("old.sock", {});
+  EXPECT_TRUE(eventually([&] { return unprepared(feed, three).empty(); }));
+  EXPECT_EQ(old->calls(), (Lines{"NodeUnprepareResources d/y", "NodePrepareResources d/z"}));
+}
+
+TEST_F(Agents, WhatAnAgentThatDiedHadAskedForIsUnprepared) {
+  const auto one = driver("a.sock", {});
+  one->answer_claims("", std::chrono::milliseconds(300));
+  feed.put_pods("node-1", {claiming("p", {"x"})});
+  ASSERT_TRUE(eventually([&] { return one->calls().size() == 1; }));
+  std::filesystem::copy(root + "/nodes/.health", root + "/crashed", std::filesystem::copy_options::recursive);
+  agents.reset();
+  std::filesystem::remove_all(root + "/nodes/.health");
+  std::filesystem::rename(root + "/crashed", root + "/nodes/.health");
+  start({"node-1"});
+  feed.put_pods("node-1", {});
+  EXPECT_TRUE(eventually([&] { return one->calls().size() == 2; }));
+  EXPECT_EQ(one->calls().back(), "NodeUnprepareResources d/x");
+}
+
 // A socket that answers every connection with garbage.
 struct Noise {
   explicit Noise(const std::string& path) : descriptor(::socket(AF_UNIX, SOCK_STREAM, 0)) {

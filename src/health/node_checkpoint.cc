@@ -84,21 +84,59 @@ Json resources_json(const KeptResources& resources, Budget& budget) {
   return all;
 }
 
+Json strings_json(const auto& strings) {
+  JsonArray all;
+  for (const std::string& text : strings) all.push_back(text);
+  return all;
+}
+
 Json held_json(const HeldByContainer& held, Budget& budget) {
   JsonArray all;
   for (const auto& [container, resources] : held)
     for (const auto& [resource, devices] : resources) {
-      JsonArray ids;
-      for (const std::string& id : devices.ids) ids.push_back(id);
       Json item = Json::object({{"pod", container.pod_uid},
                                 {"container", container.container},
                                 {"resource", resource},
                                 {"reusable", devices.reusable},
-                                {"ids", std::move(ids)}});
+                                {"ids", strings_json(devices.ids)}});
       item["answer"] = base64_encode(devices.answer);
       if (!budget.take(item)) item["answer"] = "";
       all.push_back(std::move(item));
     }
+  return all;
+}
+
+Json prepared_json(const PreparedDevice& device) {
+  return Json::object({{"requests", strings_json(device.requests)},
+                       {"pool", device.pool},
+                       {"device", device.device},
+                       {"shareID", device.share_id},
+                       {"cdiDeviceIDs", strings_json(device.cdi_ids)}});
+}
+
+// A claim is always written; beyond the budget without its devices, so that it is prepared again.
+Json claims_json(const ClaimInfos& claims, Budget& budget) {
+  JsonArray all;
+  for (const auto& [uid, claim] : claims) {
+    Json drivers = Json::object();
+    for (const auto& [name, driver] : claim.drivers) {
+      JsonArray devices;
+      for (const PreparedDevice& device : driver.devices) devices.push_back(prepared_json(device));
+      Json item = Json::object({{"prepared", driver.prepared},
+                                {"unprepare", driver.operations == NodeOperations::PrepareAndUnprepare},
+                                {"devices", std::move(devices)}});
+      if (!budget.take(item)) {
+        item["prepared"] = false;
+        item["devices"] = JsonArray();
+      }
+      drivers[name] = std::move(item);
+    }
+    all.push_back(Json::object({{"uid", uid},
+                                {"namespace", claim.id.ns},
+                                {"name", claim.id.name},
+                                {"pods", strings_json(claim.pods)},
+                                {"drivers", std::move(drivers)}}));
+  }
   return all;
 }
 
@@ -195,6 +233,48 @@ Result<HeldByContainer> decode_held(const JsonArray& all) {
   return held;
 }
 
+template <class Strings>
+Result<Strings> decode_strings(const JsonArray& items, const char* what) {
+  Strings strings;
+  for (const Json& item : items) {
+    if (!item.is_string()) return refused(std::string(what) + " is no text");
+    strings.insert(strings.end(), item.as_string());
+  }
+  return strings;
+}
+
+Result<ClaimDriver> decode_claim_driver(const Json& item) {
+  ClaimDriver driver;
+  driver.prepared = item.bool_at("prepared");
+  if (!item.bool_at("unprepare")) driver.operations = NodeOperations::Prepare;
+  for (const Json& one : item.items_at("devices")) {
+    PreparedDevice& device = driver.devices.emplace_back();
+    device.requests = TRY(decode_strings<std::vector<std::string>>(one.items_at("requests"), "a request"));
+    device.cdi_ids = TRY(decode_strings<std::vector<std::string>>(one.items_at("cdiDeviceIDs"), "a CDI id"));
+    device.pool = one.string_at("pool");
+    device.device = one.string_at("device");
+    device.share_id = one.string_at("shareID");
+  }
+  return driver;
+}
+
+Result<ClaimInfos> decode_claims(const JsonArray& all) {
+  using PodUids = decltype(ClaimInfo::pods);
+  ClaimInfos claims;
+  for (const Json& item : all) {
+    ClaimInfo claim;
+    claim.id = {std::string(item.string_at("uid")), std::string(item.string_at("namespace")),
+                std::string(item.string_at("name"))};
+    claim.pods = TRY(decode_strings<PodUids>(item.items_at("pods"), "a pod"));
+    const Json& drivers = item.part("drivers");
+    if (claim.id.uid.empty() || !drivers.is_object()) return refused("a claim has no UID or no drivers");
+    for (const JsonMember& member : drivers.as_object())
+      claim.drivers.emplace(member.key, TRY(decode_claim_driver(member.value)));
+    claims.insert_or_assign(claim.id.uid, std::move(claim));
+  }
+  return claims;
+}
+
 // "berth-node-health 1 <16 hexadecimal digits> <bytes>"
 std::string header_of(std::string_view body) {
   return std::string(kFormat) + " " + std::to_string(kCheckpointVersion) + " " + hex_of(fnv1a(body)) + " " +
@@ -226,14 +306,18 @@ Result<std::string_view> body_of(std::string_view text) {
 std::string encode_checkpoint(const NodeCheckpoint& checkpoint) {
   Budget budget;
   Json held = held_json(checkpoint.held, budget);
+  Json claims = claims_json(checkpoint.claims, budget);
   Json resources = resources_json(checkpoint.resources, budget);
-  const std::string body = to_string(Json::object({{"node", checkpoint.node},
-                                                   {"bootID", checkpoint.boot_id},
-                                                   {"wallMicros", checkpoint.wall.micros()},
-                                                   {"monotonicMicros", checkpoint.monotonic.micros()},
-                                                   {"drivers", drivers_json(checkpoint.drivers, budget)},
-                                                   {"resources", std::move(resources)},
-                                                   {"held", std::move(held)}}));
+  const std::string body =
+      to_string(Json::object({{"node", checkpoint.node},
+                              {"bootID", checkpoint.boot_id},
+                              {"wallMicros", checkpoint.wall.micros()},
+                              {"monotonicMicros", checkpoint.monotonic.micros()},
+                              {"drivers", drivers_json(checkpoint.drivers, budget)},
+                              {"resources", std::move(resources)},
+                              {"held", std::move(held)},
+                              {"claims", std::move(claims)},
+                              {"claimDrivers", strings_json(checkpoint.claim_drivers)}}));
   return header_of(body) + "\n" + body;
 }
 
@@ -251,6 +335,9 @@ Result<NodeCheckpoint> decode_checkpoint(std::string_view text) {
   checkpoint.drivers = TRY(decode_drivers(document->part("drivers")));
   checkpoint.resources = TRY(decode_resources(document->part("resources")));
   checkpoint.held = TRY(decode_held(document->items_at("held")));
+  checkpoint.claims = TRY(decode_claims(document->items_at("claims")));
+  checkpoint.claim_drivers =
+      TRY(decode_strings<std::set<std::string>>(document->items_at("claimDrivers"), "a driver"));
   return checkpoint;
 }
 
@@ -286,14 +373,15 @@ CheckpointFile::Loaded CheckpointFile::load() {
   return {Loaded::From::Refused, {}};
 }
 
-void CheckpointFile::save(const NodeCheckpoint& checkpoint) {
-  const Status saved = replace_text_file(path_, encode_checkpoint(checkpoint));
+Status CheckpointFile::save(const NodeCheckpoint& checkpoint) {
+  Status saved = replace_text_file(path_, encode_checkpoint(checkpoint));
   if (saved.ok()) {
     complained_ = false;
   } else if (!std::exchange(complained_, true)) {
     log(LogLevel::Warning, "a checkpoint of device health cannot be written",
         {{"cause", saved.error().text()}});
   }
+  return saved;
 }
 
 void CheckpointFile::remove() {

@@ -15,7 +15,8 @@
 namespace berth::health {
 
 inline constexpr int kCheckpointVersion = 1;
-// Devices beyond it are left out, so they are Unknown after a restart; what containers hold comes first.
+// Devices beyond it are left out, so they are Unknown after a restart; what containers hold and claims come
+// first.
 inline constexpr std::size_t kCheckpointBytesMax = 16 << 20;
 
 struct NodeCheckpoint {
@@ -26,6 +27,8 @@ struct NodeCheckpoint {
   KeptDrivers drivers;
   KeptResources resources;
   HeldByContainer held;
+  ClaimInfos claims;
+  std::set<std::string> claim_drivers;  // known on the node
 };
 
 std::string encode_checkpoint(const NodeCheckpoint& checkpoint);
@@ -56,7 +59,7 @@ class CheckpointFile {
   // one, and logged.
   Loaded load();
   // Durable when it returns. A failure is logged once until a success.
-  void save(const NodeCheckpoint& checkpoint);
+  Status save(const NodeCheckpoint& checkpoint);
   void remove();
 
  private:

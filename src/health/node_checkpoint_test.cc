@@ -30,6 +30,13 @@ NodeCheckpoint sample() {
   checkpoint.drivers["gpu.example.com"].devices = {
       kept("gpu-1", Health::Healthy), kept("gpu-2", Health::Unhealthy, "xid 79 \"\n\u20ac", 86400)};
   checkpoint.drivers["nic.example.com"].unsupported = true;
+  checkpoint.claim_drivers = {"gpu.example.com", "nic.example.com"};
+  ClaimInfo& claim = checkpoint.claims["uid-1"];
+  claim = {{"uid-1", "d", "p-gpus"}, {"pod-1", "pod-2"}, {}};
+  claim.drivers["gpu.example.com"] = {NodeOperations::PrepareAndUnprepare,
+                                      true,
+                                      {{{"big"}, "p", "gpu-1", "share", {"v.com/gpu=1", "v.com/gpu=2"}}}};
+  claim.drivers["nic.example.com"].operations = NodeOperations::Prepare;
   return checkpoint;
 }
 
@@ -62,6 +69,8 @@ TEST(NodeCheckpoint, ReadsBackAsItWasWritten) {
   EXPECT_EQ(second.health, (DeviceHealth{Health::Unhealthy, "xid 79 \"\n\u20ac"}));
   EXPECT_EQ(second.timeout, Duration::seconds(86400));
   EXPECT_TRUE(decoded->drivers.at("nic.example.com").unsupported);
+  EXPECT_EQ(decoded->claims, sample().claims);
+  EXPECT_EQ(decoded->claim_drivers, sample().claim_drivers);
 }
 
 TEST(NodeCheckpoint, OneBitMoreOrLessIsNoticed) {
@@ -154,7 +163,7 @@ TEST(CheckpointFile, WhatIsRefusedIsSetAside) {
     EXPECT_FALSE(std::filesystem::exists(path));
     EXPECT_EQ(std::filesystem::file_size(path + ".refused"), bytes.size());
   }
-  file.save(sample());
+  EXPECT_TRUE(file.save(sample()).ok());
   const CheckpointFile::Loaded loaded = file.load();
   ASSERT_EQ(loaded.from, From::File);
   EXPECT_EQ(loaded.checkpoint.drivers.size(), 2u);
@@ -177,7 +186,7 @@ TEST(CheckpointFile, AKilledWriterLeavesAWholeCheckpoint) {
         checkpoint.monotonic = Time::from_micros(n);
         checkpoint.drivers["gpu.example.com"].devices.resize(static_cast<std::size_t>(n % 50 + 1),
                                                              kept("gpu-1", Health::Healthy));
-        file.save(checkpoint);
+        if (!file.save(checkpoint).ok()) ::_exit(1);
         if (::write(ready[1], "x", 1) != 1) ::_exit(1);
       }
     }

@@ -11,16 +11,17 @@ namespace {
 
 struct KnownService {
   std::string_view name;
-  std::optional<HealthService> health;  // none: it only prepares devices, which simulated nodes do not need
+  std::optional<HealthService> health;
+  std::optional<ClaimService> claims;
 };
 
 constexpr std::string_view kPluginType = "DRAPlugin";
 const KnownService kKnownServices[] = {
-    {"v1.DRAPlugin", std::nullopt},
-    {"v1beta1.DRAPlugin", std::nullopt},
-    {"v1.DRAResourceHealth", HealthService::V1},
-    {"v1alpha1.DRAResourceHealth", HealthService::V1Alpha1},
-    {"v1alpha1.NodeHealth", HealthService::Kep},
+    {"v1.DRAPlugin", std::nullopt, ClaimService::V1},
+    {"v1beta1.DRAPlugin", std::nullopt, ClaimService::V1Beta1},
+    {"v1.DRAResourceHealth", HealthService::V1, std::nullopt},
+    {"v1alpha1.DRAResourceHealth", HealthService::V1Alpha1, std::nullopt},
+    {"v1alpha1.NodeHealth", HealthService::Kep, std::nullopt},
 };
 
 }  // namespace
@@ -62,6 +63,7 @@ void NodePlugins::forget(Socket& socket, const std::string& path, Time now) {
   std::erase_if(drivers_.at(name).instances, [&](const Instance& one) { return one.socket == path; });
   log(LogLevel::Info, "a plugin left", {{"node", node_}, {"driver", name}});
   choose(name, now);
+  update_claim_driver(name, now);
 }
 
 void NodePlugins::introduce(const std::string& path) {
@@ -82,7 +84,7 @@ Result<NodePlugins::Instance> NodePlugins::accepted(const std::string& path, con
     return refuse("plugins of type \"" + info.type + "\" are not handled on this node");
   if (const auto problems = api::dns_subdomain_problems(info.name); !problems.empty())
     return refuse("the driver name \"" + info.name + "\" is invalid: " + problems.front());
-  Instance instance{path, info.endpoint.empty() ? path : info.endpoint, std::nullopt};
+  Instance instance{path, info.endpoint.empty() ? path : info.endpoint, std::nullopt, std::nullopt};
   if (instance.endpoint.size() > kSocketPathBytesMax)
     return refuse("the endpoint is longer than the " + std::to_string(kSocketPathBytesMax) +
                   " bytes of a unix socket");
@@ -92,6 +94,7 @@ Result<NodePlugins::Instance> NodePlugins::accepted(const std::string& path, con
       if (offered != service.name) continue;
       known = true;
       if (!instance.service) instance.service = service.health;
+      if (!instance.claims) instance.claims = service.claims;
     }
   if (!known)
     return refuse("none of the offered services is known; supported_versions names them like v1.DRAPlugin");
@@ -118,6 +121,7 @@ void NodePlugins::on_info(const std::string& path, std::uint64_t generation, con
   drivers_[info->name].instances.push_back(*instance);
   log(LogLevel::Info, "a plugin registered", {{"node", node_}, {"driver", info->name}});
   choose(info->name, now);
+  update_claim_driver(info->name, now);
   client_.notify(path, Registered::Yes, "", [post = post_, path, generation](const Status& told) {
     if (told.ok()) return;
     post([path, generation](NodePlugins& self, Time later) {
@@ -127,6 +131,24 @@ void NodePlugins::on_info(const std::string& path, std::uint64_t generation, con
       self.retry(at->second, later);
     });
   });
+}
+
+void NodePlugins::restore_claim_drivers(const std::set<std::string>& names) {
+  for (const std::string& name : names) claim_drivers_.emplace(name, Registered::No);
+}
+
+// A driver stays known when it leaves: the pods that need it wait for it.
+void NodePlugins::update_claim_driver(const std::string& name, Time now) {
+  const auto& instances = drivers_.at(name).instances;
+  const bool serves = !instances.empty() && instances.back().claims;
+  if (!serves && !claim_drivers_.contains(name)) return;
+  claim_drivers_.insert_or_assign(name, serves ? Registered::Yes : Registered::No);
+  observer_.claims(now);
+}
+
+NodePlugins::ClaimEndpoint NodePlugins::claim_endpoint(const std::string& driver) const {
+  const Instance& newest = drivers_.at(driver).instances.back();
+  return {newest.endpoint, *newest.claims};
 }
 
 // Updates the streams after a change of the newest instance.

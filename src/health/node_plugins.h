@@ -3,13 +3,15 @@
 // Owner: one thread, on which `post` also delivers every response of the client. Reads no clock. The stream
 // of a driver's newest instance is read; that of the previous one is kept until the newer one's first message
 // or kHandOverMax. A plugin that sends too much or malformed data loses its stream and is contacted again
-// after a backoff; its reports age meanwhile. Source: kubelet pluginmanager and DRA manager, KEP-4680.
+// after a backoff; its reports age meanwhile. Claims are the newest instance's too. Source: kubelet
+// pluginmanager and DRA manager, KEP-4680.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,7 @@ class NodePlugins {
   struct Observer {
     std::function<void(Time)> changed;  // readers see a difference
     std::function<void(Time)> heard;    // a report came
+    std::function<void(Time)> claims;   // claim_drivers() changed
   };
   // `client` outlives it.
   NodePlugins(std::string node, PluginClient& client, Post post, Observer observer, HealthTiming timing = {});
@@ -42,6 +45,16 @@ class NodePlugins {
   void restore(const KeptDrivers& kept, std::optional<Duration> passed, Time now) {
     cache_.restore(kept, passed, now);
   }
+
+  // The drivers that registered a service for claims since the node exists; a restart restores their names.
+  const ClaimDrivers& claim_drivers() const { return claim_drivers_; }
+  void restore_claim_drivers(const std::set<std::string>& names);
+  // Whom to call for claims: the newest instance of a registered driver.
+  struct ClaimEndpoint {
+    std::string socket;
+    ClaimService service = ClaimService::V1;
+  };
+  ClaimEndpoint claim_endpoint(const std::string& driver) const;
 
   // A socket with this path appeared; the previous one with the path is gone.
   void appeared(const std::string& path, Time now);
@@ -61,6 +74,7 @@ class NodePlugins {
     std::string socket;
     std::string endpoint;
     std::optional<HealthService> service;
+    std::optional<ClaimService> claims;
   };
   struct Listening {
     std::uint64_t generation = 0;
@@ -84,6 +98,7 @@ class NodePlugins {
   void forget(Socket& socket, const std::string& path, Time now);
   void retry(Socket& socket, Time now);
   void choose(const std::string& name, Time now);
+  void update_claim_driver(const std::string& name, Time now);
   void open(const std::string& name, Listening& listening);
   Listening* find(Driver& driver, std::uint64_t generation);
   void on_message(const std::string& name, std::uint64_t generation, Reports reports, Time now);
@@ -98,6 +113,7 @@ class NodePlugins {
   HealthCache cache_;
   std::map<std::string, Socket> sockets_;  // by path
   std::map<std::string, Driver> drivers_;
+  ClaimDrivers claim_drivers_;
   std::uint64_t last_generation_ = 0;
 };
 

@@ -40,6 +40,28 @@ ContainerNeeds needs_of(const client::View& view, const api::Pod& pod, const api
   return needs;
 }
 
+// The call is skipped where every device of the driver says so.
+bool skips(const api::Allocation& allocation, const std::string& driver, std::string_view operation) {
+  return std::all_of(
+      allocation.results.begin(), allocation.results.end(), [&](const api::DeviceResult& result) {
+        const auto& skipped = result.skip_node_operations;
+        return result.driver != driver || std::any_of(skipped.begin(), skipped.end(), [&](const auto& name) {
+                 return name == operation || name == "*";
+               });
+      });
+}
+
+NeededClaim needed_claim(const api::ResourceClaim& claim) {
+  NeededClaim needed{{claim.meta.uid, claim.meta.ns, claim.meta.name}, {}};
+  for (const api::DeviceResult& result : claim.allocation->results) {
+    const std::string& driver = result.driver;
+    if (needed.drivers.contains(driver) || skips(*claim.allocation, driver, "NodePrepareResources")) continue;
+    const bool unprepare = !skips(*claim.allocation, driver, "NodeUnprepareResources");
+    needed.drivers[driver] = unprepare ? NodeOperations::PrepareAndUnprepare : NodeOperations::Prepare;
+  }
+  return needed;
+}
+
 }  // namespace
 
 bool requests_extended(const api::Pod& pod) {
@@ -49,6 +71,30 @@ bool requests_extended(const api::Pod& pod) {
   };
   return std::any_of(pod.containers.begin(), pod.containers.end(), asks) ||
          std::any_of(pod.init_containers.begin(), pod.init_containers.end(), asks);
+}
+
+std::optional<std::vector<NeededClaim>> needed_claims(const client::View& view, const api::Pod& pod) {
+  std::vector<NeededClaim> needed;
+  for (const std::string& name : claim_names(pod)) {
+    const api::ResourceClaim* claim = claim_in(view, pod, name);
+    if (!claim) return std::nullopt;
+    needed.push_back(needed_claim(*claim));
+  }
+  return needed;
+}
+
+bool containers_may_start(const HealthFeed& feed, const client::View& view, const api::Pod& pod) {
+  if ((pod.claims.empty() && pod.extended_claim.empty()) || !feed.serves(pod.node_name)) return true;
+  const HealthFeed::Snapshot node = feed.peek(pod.node_name);
+  if (!node || node->claim_drivers.empty()) return true;
+  const auto needed = needed_claims(view, pod);
+  return needed && std::all_of(needed->begin(), needed->end(), [&](const NeededClaim& claim) {
+           const ClaimInfo* info = nullptr;
+           if (node->claims)
+             if (const auto found = node->claims->find(claim.id.uid); found != node->claims->end())
+               info = &found->second;
+           return is_prepared_for(info, claim, pod.meta.uid, node->claim_drivers);
+         });
 }
 
 NodePods node_pods(const client::View& view, std::string_view node) {
@@ -61,6 +107,7 @@ NodePods node_pods(const client::View& view, std::string_view node) {
   NodePods pods;
   for (const api::Pod* pod : bound) {
     NodePod one{pod->meta.uid, pod->meta.ns, pod->meta.name, {}};
+    if (auto claims = needed_claims(view, *pod)) one.claims = std::move(*claims);
     const std::vector<ExtendedRequest> extended = extended_requests(*pod);
     using Runs = ContainerNeeds::Runs;
     for (const api::Container& container : pod->init_containers)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "client/view.h"
-#include "health/health_cache.h"
+#include "health/health_feed.h"
 
 namespace berth::health {
 
@@ -11,6 +11,14 @@ NodePods node_pods(const client::View& view, std::string_view node);
 
 // Whether a container of the pod requests an extended resource.
 bool requests_extended(const api::Pod& pod);
+
+// The claims of the pod and the drivers that are called for each; nothing while the view lacks one of them,
+// or its allocation or reservation.
+std::optional<std::vector<NeededClaim>> needed_claims(const client::View& view, const api::Pod& pod);
+
+// Whether the pod's containers may start: every claim is prepared by those of its drivers that are known on
+// the pod's node. Always where no agent prepares claims (HealthFeed::serves).
+bool containers_may_start(const HealthFeed& feed, const client::View& view, const api::Pod& pod);
 
 // The patch of the node's status that gives capacity (every device) and allocatable (the healthy ones of a
 // registered plugin) of each resource; nothing when the node says so already.

@@ -1,9 +1,9 @@
-// Calls to the plugins of a node: GetInfo, registration status, health streams, allocations. It contains no
-// gRPC type.
+// Calls to the plugins of a node: GetInfo, registration status, health streams, allocations, claims. It
+// contains no gRPC type.
 //
 // Responses arrive on threads of the implementation, never within the call. The real implementation speaks
 // gRPC over unix sockets; tests bring their own. Source: kubelet plugin registration
-// v1, KEP-4680, device plugins v1beta1.
+// v1, KEP-4680, device plugins v1beta1, DRA v1 and v1beta1.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,15 @@
 #include <vector>
 
 #include "base/result.h"
+#include "health/claim_info.h"
 #include "health/health.h"
 
 namespace berth::health {
 
 inline constexpr Duration kIntroduceTimeout = Duration::seconds(11);  // 10 s to connect, 1 s for the response
 inline constexpr Duration kNotifyTimeout = Duration::seconds(5);
-inline constexpr Duration kAllocateTimeout = Duration::seconds(30);  // of each call of an allocation
+inline constexpr Duration kAllocateTimeout = Duration::seconds(30);   // of each call of an allocation
+inline constexpr Duration kClaimCallTimeout = Duration::seconds(45);  // as kubelet's
 inline constexpr int kStreamMessageBytesMax = 4 * 1024 * 1024;
 inline constexpr std::size_t kSocketPathBytesMax = 107;  // sockaddr_un, without the closing zero
 
@@ -33,6 +35,14 @@ struct PluginInfo {
 // and ListAndWatch of a device plugin, whose devices have no pool.
 enum class HealthService : std::uint8_t { V1, V1Alpha1, Kep, DevicePlugin };
 
+// The versions of the service by which a DRA driver prepares claims.
+enum class ClaimService : std::uint8_t { V1, V1Beta1 };
+struct ClaimCall {
+  ClaimService service = ClaimService::V1;
+  ClaimOperation operation = ClaimOperation::Prepare;
+  std::vector<ClaimId> claims;
+};
+
 // The choice of devices for one container, and what its device plugin wants to be asked.
 struct AllocateCall {
   std::vector<std::string> must_include, available;
@@ -45,8 +55,6 @@ struct AllocateAnswer {
   std::vector<std::string> ids;  // sorted
   std::string response;          // the bytes of a ContainerAllocateResponse
 };
-
-enum class Registered { Yes, No };
 
 class PluginClient {
  public:
@@ -72,6 +80,10 @@ class PluginClient {
   // choice is ignored.
   virtual void allocate(const std::string& socket, AllocateCall call,
                         std::function<void(Result<AllocateAnswer>)> answer) = 0;
+  // NodePrepareResources or NodeUnprepareResources. A claim's answer beyond kClaimAnswerBytesMax is an error
+  // of that claim.
+  virtual void call(const std::string& socket, const ClaimCall& call,
+                    std::function<void(Result<ClaimResults>)> answer) = 0;
   virtual std::unique_ptr<Stream> watch(const std::string& socket, HealthService service,
                                         StreamHandlers handlers) = 0;
 };

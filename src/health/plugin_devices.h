@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "health/claim_info.h"
 #include "health/health.h"
 
 namespace berth::health {
@@ -68,6 +69,7 @@ struct ContainerNeeds {
 struct NodePod {
   std::string uid, ns, name;
   std::vector<ContainerNeeds> containers;  // in the order in which they start
+  std::vector<NeededClaim> claims = {};    // those in the view, with drivers to call
   friend bool operator==(const NodePod&, const NodePod&) = default;
 };
 using NodePods = std::vector<NodePod>;  // the oldest first

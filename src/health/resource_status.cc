@@ -57,10 +57,22 @@ std::string_view base_request(const api::DeviceResult& result) {
   return std::string_view(result.request).substr(0, result.request.find('/'));
 }
 
-const api::Allocation* allocation_in(const client::View& view, const api::Pod& pod, std::string_view claim) {
+std::vector<std::string> claim_names(const api::Pod& pod) {
+  std::vector<std::string> names;
+  for (const api::PodClaim& claim : pod.claims) names.push_back(api::claim_object_name(pod, claim));
+  if (!pod.extended_claim.empty()) names.push_back(pod.extended_claim);
+  std::erase(names, "");  // templates without a claim
+  return names;
+}
+
+const api::ResourceClaim* claim_in(const client::View& view, const api::Pod& pod, std::string_view claim) {
   const api::ResourceClaim* object = view.claims.find(pod.meta.ns, std::string(claim));
-  const bool ours = object && object->allocation && api::is_reserved_for(*object, pod);
-  return ours ? &*object->allocation : nullptr;
+  return object && object->allocation && api::is_reserved_for(*object, pod) ? object : nullptr;
+}
+
+const api::Allocation* allocation_in(const client::View& view, const api::Pod& pod, std::string_view claim) {
+  const api::ResourceClaim* object = claim_in(view, pod, claim);
+  return object ? &*object->allocation : nullptr;
 }
 
 std::vector<ExtendedRequest> extended_requests(const api::Pod& pod) {
@@ -139,10 +151,7 @@ void set_own_entries(Json& status, const ResourceStatus& wanted, OwnEntries own)
 }
 
 bool has_sick_device(const client::View& view, const api::Pod& pod, const HealthSnapshot& health) {
-  std::vector<std::string> claims;
-  for (const api::PodClaim& claim : pod.claims) claims.push_back(api::claim_object_name(pod, claim));
-  if (!pod.extended_claim.empty()) claims.push_back(pod.extended_claim);
-  for (const std::string& claim : claims)
+  for (const std::string& claim : claim_names(pod))
     if (const api::Allocation* allocation = allocation_in(view, pod, claim))
       for (const api::DeviceResult& result : allocation->results)
         if (health.of(result.driver, {result.pool, result.device}).health == Health::Unhealthy) return true;

@@ -39,6 +39,10 @@ struct ExtendedRequest {
   std::string container, resource, request;
 };
 std::vector<ExtendedRequest> extended_requests(const api::Pod& pod);
+// The names of the pod's claim objects, the one of its extended resources too.
+std::vector<std::string> claim_names(const api::Pod& pod);
+// The pod's claim object of that name; null unless it is allocated, and reserved for the pod or its group.
+const api::ResourceClaim* claim_in(const client::View& view, const api::Pod& pod, std::string_view claim);
 // The allocation of the pod's claim object of that name; null unless it is reserved for the pod or its group.
 const api::Allocation* allocation_in(const client::View& view, const api::Pod& pod, std::string_view claim);
 // A result's request, without the chosen alternative.

@@ -9,6 +9,7 @@
 #include "dra/cel_selectors.h"
 #include "health/health_policy.h"
 #include "health/health_reporter.h"
+#include "health/node_pods.h"
 #include "scheduling/scheduler.h"
 
 namespace berth::plane {
@@ -27,6 +28,17 @@ void add_controllers(Engine& engine, ControllerGroup group) {
 
 bool in_memory(const ControlPlaneOptions& options) {
   return options.bind_requests == BindRequests::WhenWaiting && options.scheduler && options.binder;
+}
+
+// Containers start when the node's agent, if any, has prepared their claims.
+void add_simulated_nodes(Engine& engine, const health::HealthFeed* feed) {
+  add_controllers(engine, ControllerGroup::SimulatedNodes);
+  controllers::ContainersMayStart may_start;
+  if (feed)
+    may_start = [feed](const client::View& view, const api::Pod& pod) {
+      return health::containers_may_start(*feed, view, pod);
+    };
+  engine.add(controllers::make_simulated_pods(std::move(may_start)));
 }
 
 scheduling::SchedulerOptions scheduler_options(const ControlPlaneOptions& options, const api::Gates& gates) {
@@ -61,9 +73,11 @@ void add_node_agents(Engine& engine, const api::Gates& gates, const ControlPlane
   engine.add(health::make_health_reporter(
       feed, pod_level ? health::PodLevelHealth::Write : health::PodLevelHealth::Omit, role));
   if (policies) engine.add(health::make_health_policies(feed));
+  // The reporter first: it reads what is published, and the next publication is told again.
   feed.on_change([&engine, policies](const std::string& node) {
     const api::ObjectKey about{api::Kind::Node, "", node, {}};
     engine.wake(health::kReporterName, about);
+    engine.wake(controllers::kSimulatedPodsName, about);
     if (policies) engine.wake(health::kHealthPolicyName, about);
   });
 }
@@ -136,8 +150,9 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
       parts_->controllers->add(binding::make_memory_request_collector());
     else if (options.binder)
       parts_->controllers->add(binding::make_gang_record_collector());
-    if (options.simulated_nodes) add_controllers(*parts_->controllers, ControllerGroup::SimulatedNodes);
-    if (options.health && gates.enabled("ResourceHealthStatus")) {
+    const bool agents = options.health && gates.enabled("ResourceHealthStatus");
+    if (options.simulated_nodes) add_simulated_nodes(*parts_->controllers, agents ? options.health : nullptr);
+    if (agents) {
       parts_->health = options.health;
       add_node_agents(*parts_->controllers, gates, options);
     }
