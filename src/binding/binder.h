@@ -59,17 +59,20 @@ class Binder final : public client::Reconciler {
     std::optional<WriteFailure> write_failure = {};
     Time waiting_since = {};  // for binding conditions
     bool measured = false;    // metrics_ has counted it
-    std::size_t writes_before_binding = 0;
+    BindWrites bind_writes = {};
+    std::uint32_t post_bind_failures = 0;
+    std::string post_bind_failure = {};
     NominationRecord nomination = {};
   };
 
   Binder(BinderOptions options, Plugins plugins)
       : options_(std::move(options)), plugins_(std::move(plugins)) {}
+  std::vector<client::Interest> own_interests() const;
   RequestRecord& remember(const api::BindRequest& request, Time now);
   void measure(const api::BindRequest& request, RequestRecord& record, const class BindCycle& cycle,
                const client::View& view, Time now);
   client::Effects announce(const client::View& view, const api::ObjectKey& key,
-                           const api::BindRequest& request, Time now);
+                           const api::BindRequest& request);
 
   BinderOptions options_;
   Plugins plugins_;

@@ -192,6 +192,10 @@ class PropertyHarness {
   }
 
   void watch(const client::ApiRequest& request) {
+    if (request.resource.resource == "pods" && request.subresource.empty()) {
+      RC_ASSERT(bindings_.count(request.name) == 1);
+      told_.insert(request.name);
+    }
     if (request.subresource != "binding") return;
     RC_ASSERT(bindings_.insert(request.name).second);
     RC_ASSERT(decoded<api::Pod>(cluster_, pod_key(request.name)).node_allocatable ==
@@ -211,6 +215,7 @@ class PropertyHarness {
   void check_bound(const std::string& pod, const api::BindRequest& request) {
     RC_ASSERT(request.step == api::BindStep::Bound);
     RC_ASSERT(bindings_.count(pod) == 1);
+    RC_ASSERT(told_.count(pod) == 1 || api::find_condition(request.conditions, api::kPostBindCompleted));
     for (const std::string& name : claims_of_.at(pod))
       RC_ASSERT(decoded<api::ResourceClaim>(cluster_, claim_key(name)).reserved_by("u-" + pod));
   }
@@ -233,13 +238,13 @@ class PropertyHarness {
   }
 
   Tape& tape_;
-  BinderFixture cluster_;
+  BinderFixture cluster_{testing::with_telling_plugin()};
   bool fates_unknown_ = false;  // of some writes
   bool conditions_ = false, shared_ = false, gang_ = false;
   std::vector<std::string> pods_, claims_;
   std::map<std::string, std::vector<std::string>> claims_of_;
   std::map<std::string, std::string> pod_text_;
-  std::set<std::string> bindings_, attached_, strangers_, elsewhere_;
+  std::set<std::string> bindings_, told_, attached_, strangers_, elsewhere_;
 };
 
 // A claim was taken for sealed by a request without a decision, and its late allocation stayed.
