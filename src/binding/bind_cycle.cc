@@ -6,6 +6,7 @@
 #include "base/backoff.h"
 #include "base/known_defects.h"
 #include "binding/memory_requests.h"
+#include "binding/request_check.h"
 
 namespace berth::binding {
 namespace {
@@ -142,6 +143,10 @@ std::optional<Effects> BindCycle::identify(const PodObservation& observation) {
     if (late) return wake(seen_by);
     return fail({FailureClass::OtherPlacement, "PodGroupNotFound",
                  "pod group " + request_.group.name + " does not exist any more"});
+  }
+  if (const api::FieldErrors errors = check_request(request_, *observation.pod); !errors.empty()) {
+    if (late) return wake(seen_by);
+    return fail({FailureClass::Permanent, "InvalidRequest", api::to_text(errors)});
   }
   if (const api::FieldErrors errors = validate(plugins_, *observation.pod, options_); !errors.empty())
     return fail({FailureClass::Permanent, "InvalidPod", api::to_text(errors)});

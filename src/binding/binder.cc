@@ -67,7 +67,9 @@ std::vector<client::Interest> Binder::own_interests() const {
           {api::Kind::Pod,
            {},
            [](const View& view, const Delta& delta, Keys& keys) {
-             add_pending(view.bind_requests_of_pod(delta.key.ns, delta.key.name), keys);
+             const auto requests = view.bind_requests_of_pod(delta.key.ns, delta.key.name);
+             if (delta.after) return add_pending(requests, keys);
+             for (const api::BindRequest* request : requests) keys.push_back(key_of(*request));
            }},
           {api::Kind::PodGroup,
            {},
@@ -87,12 +89,7 @@ Binder::RequestRecord& Binder::remember(const api::BindRequest& request, Time no
 Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now) {
   const api::BindRequest* request = view.bind_requests.find(key.ns, key.name);
   pending_.answered(view, key);
-  if (!request || has_ended(*request)) {
-    Effects effects = request ? announce(view, key, *request) : Effects::nothing();
-    for (client::Chain& chain : pending_.to_seal(view, key)) effects.chains.push_back(std::move(chain));
-    records_.erase(key);
-    return effects;
-  }
+  if (!request || has_ended(*request)) return after_end(view, key, request, now);
   const bool stands_for_a_pod = !request->pod_name.empty();  // the record of a gang does not
   if (request->meta.deleting() || !stands_for_a_pod) return Effects::nothing();
   if (deciding_.contains(request->decision_id) && !is_failing(*request) && Gang(view, *request).undecided()) {
@@ -116,6 +113,18 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
   record.nomination.under_way = false;
   if (cycle.waits() && options_.nominations)
     nominations_.add(*observe_pod(view, *request).pod, request->node, record.nomination, now, effects);
+  return effects;
+}
+
+Effects Binder::after_end(const View& view, const api::ObjectKey& key, const api::BindRequest* request,
+                          Time now) {
+  Effects effects = request ? announce(view, key, *request) : Effects::nothing();
+  for (client::Chain& chain : pending_.to_seal(view, key)) effects.chains.push_back(std::move(chain));
+  records_.erase(key);
+  const std::optional<Time> expiry = request ? expiry_of(view, *request) : std::nullopt;
+  if (expiry && now < *expiry) effects.wake_at = expiry;
+  if (expiry && now >= *expiry)
+    effects.chains.push_back({key, {client::delete_object(key, request->meta.uid)}});
   return effects;
 }
 
@@ -153,6 +162,15 @@ void Binder::on_outcome(const View& view, const api::ObjectKey& key, const clien
   if (!write_failure) return;
   write_failure->of_addition = record.adds && write_failure->failure == api::FailureClass::Permanent;
   record.write_failure = std::move(write_failure);
+}
+
+// The end of a request is when its condition Bound became what it is.
+std::optional<Time> Binder::expiry_of(const View& view, const api::BindRequest& request) {
+  if (!request.meta.owners.empty() || request.meta.deleting()) return std::nullopt;
+  const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);
+  if (pod && pod->meta.uid == request.pod_uid) return std::nullopt;
+  const api::Condition* bound = api::find_condition(request.conditions, api::kBound);
+  return (bound ? bound->last_transition : request.meta.created) + kOwnerlessRequestTtl;
 }
 
 // Reports only a binding that succeeded.

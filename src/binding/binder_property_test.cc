@@ -115,9 +115,11 @@ class PropertyHarness {
         gang_ ? R"("decisionID":"x","group":{"name":"g","size":)" + std::to_string(count) + "}," : "";
     cluster_.put(Kind::BindRequest, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"b-)" +
                                         name + R"(","creationTimestamp":")" + format_time(cluster_.now()) +
-                                        R"("},"spec":{"podName":")" + name + R"(","podUID":"u-)" + name +
-                                        R"(","selectedNode":"n1",)" + group + taken +
-                                        R"("resourceClaimAllocations":[)" + allocated + "]}}");
+                                        R"(","ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":")" +
+                                        name + R"(","uid":"u-)" + name + R"("}]},"spec":{"podName":")" +
+                                        name + R"(","podUID":"u-)" + name + R"(","selectedNode":"n1",)" +
+                                        group + taken + R"("resourceClaimAllocations":[)" + allocated +
+                                        "]}}");
   }
 
   void put_pod(const std::string& name, const std::string& uid) {

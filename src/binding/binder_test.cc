@@ -299,6 +299,21 @@ TEST(Binder, AFailedConditionGivesTheClaimBack) {
   EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "p")));
 }
 
+TEST(Binder, ABenignFailureConditionAsksForAnotherDecisionAlone) {
+  BinderFixture cluster({.benign_failure_conditions = {"Broken"}});
+  cluster.put(Kind::Node, kNodeN1);
+  add_claim(cluster, "c");
+  add_pod(cluster, "p", {"c"});
+  cluster.run_until_idle(cluster.now());
+  cluster.change(claim_key("c"), R"({"status":{"devices":[{"driver":"drv","pool":"pool","device":"c",
+      "conditions":[{"type":"Broken","status":"True","reason":"Moved"}]}]}})");
+  cluster.run_until_idle(cluster.now() + kRetryMax);
+  const api::BindRequest& request = *cluster.view().bind_requests.find("d", "p");
+  EXPECT_EQ(request.reason, api::kBenignConditionsFailed);
+  EXPECT_TRUE(api::is_blameless(request.reason));
+  EXPECT_TRUE(api::failed_for_good(request));
+}
+
 TEST(Binder, ConditionsTimeOutFromTheAllocationOnEvenAcrossACrash) {
   PodWithClaim cluster;
   const Time start = cluster.now();
@@ -572,6 +587,7 @@ TEST(Binder, AWithdrawnDecisionIsGivenBackAndMayBeReplaced) {
   cluster.run_until_idle(cluster.now());
   EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
   EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->reason, "Withdrawn");
+  cluster.change(pod_key("a"), R"({"spec":{"resourceClaims":null}})");
   // As on a server that keeps the status when another decision replaces the spec.
   cluster.change(
       request_key("a"),
@@ -768,6 +784,62 @@ TEST(RequestStatus, TheConditionBoundFollowsTheRequest) {
   add_pod(cluster, "q", {});
   cluster.run_until_idle(cluster.now());
   EXPECT_EQ(bound_text(cluster, "q"), "True Bound");
+}
+
+// What the API server accepts of a request that somebody made by hand, and its pod does not fit.
+TEST(RequestCheck, NamesTheFieldsThatDoNotFitThePod) {
+  struct Row {
+    std::string allocations;  // of the request
+    std::string errors;       // in the message; empty: it is bound
+  };
+  const std::string rest = R"(,"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
+      "pool":"pool","device":"c"}]}}})";
+  const std::string c = R"({"name":"c","claimName":"c","claimUID":"u-c")" + rest;
+  const std::string at = "spec.resourceClaimAllocations";
+  const Row rows[] = {
+      {c, ""},
+      {"", at + ": Required value: has no entry for the pod's claim c"},
+      {c + R"(,{"name":"d","claimName":"d","claimUID":"u-d")" + rest, at + "[1].name: Not found: \"d\""},
+      {R"({"name":"c","claimName":"x","claimUID":"u-c")" + rest, at + "[0].claimName: Invalid value: \"x\""},
+      {R"({"name":"c","claimName":"c")" + rest, at + "[0].claimUID: Required value"},
+  };
+  for (const Row& row : rows) {
+    BinderFixture cluster;
+    cluster.put(Kind::Node, kNodeN1);
+    add_claim(cluster, "c");
+    add_claim(cluster, "d");
+    cluster.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"p","uid":"u-p"},"spec":{"resourceClaims":
+        [{"name":"c","resourceClaimName":"c"},{"name":"none","resourceClaimTemplateName":"t"}]},
+        "status":{"resourceClaimStatuses":[{"name":"none"}]}})");
+    cluster.put(Kind::BindRequest, R"({"metadata":{"namespace":"d","name":"p","uid":"b-p"},"spec":{
+        "podName":"p","podUID":"u-p","selectedNode":"n1","resourceClaimAllocations":[)" +
+                                       row.allocations + "]}}");
+    cluster.run_until_idle(cluster.now() + kInformerLagGrace);
+    const api::BindRequest& request = *cluster.view().bind_requests.find("d", "p");
+    EXPECT_EQ(request.phase, row.errors.empty() ? api::BindPhase::Succeeded : api::BindPhase::Failed);
+    EXPECT_EQ(request.reason, row.errors.empty() ? "" : "InvalidRequest") << request.message;
+    EXPECT_NE(request.message.find(row.errors), std::string::npos) << request.message;
+  }
+}
+
+TEST(RequestStatus, ARequestWithoutAnOwnerIsDeletedAfterItsPod) {
+  BinderFixture cluster;
+  cluster.put(Kind::Node, kNodeN1);
+  add_pod(cluster, "p", {});
+  add_pod(cluster, "owned", {});
+  cluster.change(request_key("owned"), R"({"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod",
+      "name":"owned","uid":"u-owned"}]}})");
+  cluster.run_until_idle(cluster.now());
+  const Time ended = cluster.now();
+  cluster.advance_to(ended + kOwnerlessRequestTtl - Duration::minutes(5));
+  cluster.remove(pod_key("p"));
+  cluster.remove(pod_key("owned"));
+  cluster.run_until_idle(ended + kOwnerlessRequestTtl - Duration::seconds(1));
+  EXPECT_NE(cluster.find(request_key("p")), nullptr);
+  cluster.crash();
+  cluster.run_until_idle(ended + kOwnerlessRequestTtl);
+  EXPECT_EQ(cluster.find(request_key("p")), nullptr);
+  EXPECT_NE(cluster.find(request_key("owned")), nullptr);
 }
 
 TEST(RequestStatus, DecisionsNameTheVersionAndFactsDoNot) {

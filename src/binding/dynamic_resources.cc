@@ -91,7 +91,9 @@ std::optional<Failed> lost(const BindContext& context, const api::ClaimAllocatio
 // kube-scheduler's sentence, followed by condition, device and node.
 Failed conditions_failed(const BindContext& context, const std::string& claim,
                          const api::ConditionFailure& failure) {
-  return choose_again(std::string(api::kBindingConditionsFailed),
+  const std::vector<std::string>& benign = context.options.benign_failure_conditions;
+  const bool is_benign = std::find(benign.begin(), benign.end(), failure.condition) != benign.end();
+  return choose_again(std::string(is_benign ? api::kBenignConditionsFailed : api::kBindingConditionsFailed),
                       api::failure_text(claim, failure) + ": condition " + failure.condition + " of device " +
                           failure.device + " on node " + context.request.node + " is True");
 }

@@ -1,6 +1,7 @@
 // The interface of binder plugins: one concern of binding (claims, volumes, …) as a function of the view.
 //
-// Plugins keep no state and do no I/O. pre_bind() runs until it is Ready: each run reads the live objects
+// Plugins keep no state and do no I/O; validate() and mutate() may be called on several threads at once, the
+// others are called on the binder's. pre_bind() runs until it is Ready: each run reads the live objects
 // and returns the writes that are still missing. The binding process runs plugins in the order of
 // BinderOptions::plugins and rolls back in reverse. A program adds plugins of its own to a PluginRegistry
 // (docs/writing-binder-plugins.md). Source: the Binder document's plugin interface, with Rollback as later
@@ -63,6 +64,8 @@ struct BinderOptions {
   Duration gang_timeout = Duration::seconds(15);
   Duration retry_base = Duration::seconds(1);  // before the second attempt, then doubled
   Duration retry_cap = Duration::seconds(60);
+  // Types of failure conditions with which a driver asks for another decision: no device is avoided for them.
+  std::vector<std::string> benign_failure_conditions = {};
   bool binding_conditions = true;  // DRADeviceBindingConditions and DRAResourceClaimDeviceStatus
   bool nominations = true;         // NominatedNodeNameForExpectation
   bool gpu_sharing = false;        // pods may ask for fractions of GPUs (gpu_requests.h)

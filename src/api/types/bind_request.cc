@@ -85,7 +85,7 @@ Json object_of(std::string_view ns, std::string_view name, JsonArray owners, Jso
 
 bool is_blameless(std::string_view reason) {
   return reason == kGangIncomplete || reason == kGangMemberFailed || reason == kWithdrawn ||
-         reason == kDeviceTaken || reason == kStaleEpoch;
+         reason == kDeviceTaken || reason == kStaleEpoch || reason == kBenignConditionsFailed;
 }
 
 bool is_failing(const BindRequest& request) {

@@ -59,6 +59,8 @@ inline constexpr std::string_view kWithdrawn = "Withdrawn";
 inline constexpr std::string_view kDeviceTaken = "DeviceTaken";
 // Written by a scheduler after another one had replaced it.
 inline constexpr std::string_view kStaleEpoch = "StaleEpoch";
+// A device's failure condition that is configured as benign: choose again, and nothing is to be avoided.
+inline constexpr std::string_view kBenignConditionsFailed = "BenignConditionsFailed";
 // Neither the node nor the devices of the request have failed.
 bool is_blameless(std::string_view reason);
 
