@@ -1,3 +1,5 @@
+#include "cli/berth.h"
+
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
@@ -16,18 +18,19 @@
 namespace berth::cli {
 namespace {
 
-void add_components(CLI::App& app, Commands& commands) {
+void add_components(CLI::App& app, Commands& commands, const binding::PluginRegistry& plugins) {
   struct Row {
     Component component;
     const char* what;
     std::function<int(const Configuration&)> run;
   };
-  const auto component = [](Component which) {
-    return [which](const Configuration& config) { return run_component(which, config); };
+  const auto component = [&plugins](Component which) {
+    return [which, &plugins](const Configuration& config) { return run_component(which, config, plugins); };
   };
   const Row rows[] = {
       {Component::ApiServer, "serve the Kubernetes API alone, without controllers", run_apiserver},
-      {Component::Up, "run a whole control plane in this process", run_up},
+      {Component::Up, "run a whole control plane in this process",
+       [&plugins](const Configuration& config) { return run_up(config, plugins); }},
       {Component::Scheduler, "place pods of a cluster elsewhere", component(Component::Scheduler)},
       {Component::Binder, "carry out bind requests of a cluster elsewhere", component(Component::Binder)},
       {Component::NodeAgent, "report the health of one node's devices", component(Component::NodeAgent)},
@@ -49,14 +52,16 @@ void add_tools(CLI::App& app, Commands& commands) {
   });
 }
 
-int run(int argc, char** argv) {
+}  // namespace
+
+int run_berth(int argc, char** argv, const binding::PluginRegistry& plugins) {
   CLI::App app("Berth: an accelerator-workload scheduler for Kubernetes", "berth");
   app.require_subcommand(1);
   app.fallthrough();
   GivenFlags before;
   add_log_flags(app, before);
   Commands commands;
-  add_components(app, commands);
+  add_components(app, commands, plugins);
   add_tools(app, commands);
   // CLI11's message says that a subcommand is missing, not which one is unknown.
   const std::string_view first = argc > 1 ? argv[1] : "-";
@@ -76,9 +81,4 @@ int run(int argc, char** argv) {
   return 2;
 }
 
-}  // namespace
 }  // namespace berth::cli
-
-int main(int argc, char** argv) {
-  return berth::cli::run(argc, argv);
-}

@@ -1,0 +1,5 @@
+#include "cli/berth.h"
+
+int main(int argc, char** argv) {
+  return berth::cli::run_berth(argc, argv);
+}
