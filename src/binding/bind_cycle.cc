@@ -113,6 +113,9 @@ Effects BindCycle::step() {
     return fail({FailureClass::OtherPlacement, std::string(api::kStaleEpoch),
                  "a scheduler decided it in epoch " + std::to_string(request_.epoch) +
                      " and wrote it after a later one had begun"});
+  if (request_.deadline.is_set() && now_ >= request_.deadline && may_fail)
+    return fail({FailureClass::OtherPlacement, "DeadlineExceeded",
+                 "it was not bound by its deadline, " + format_time(request_.deadline)});
   if (gang_.aborted()) return fail_with_gang();
   if (auto ended = identify(observation)) return *std::move(ended);
   if (known_.write_failure && !known_.write_failure->of_addition) return after_write_failure();

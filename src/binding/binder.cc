@@ -104,6 +104,8 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
                              record.post_bind_failures, record.post_bind_failure};
   BindCycle cycle(view, *request, now, known, options_, plugins_);
   Effects effects = cycle.step();
+  if (now < request->deadline)
+    effects.wake_at = std::min(effects.wake_at.value_or(request->deadline), request->deadline);
   pending_.sent(view, *request, effects);
   if (!request->claims.empty()) measure(*request, record, cycle, view, now);
   if (cycle.binds()) record.announce = true;

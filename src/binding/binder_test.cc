@@ -945,6 +945,22 @@ TEST(Binder, AFailedAttemptIsCountedAndWaitsForItsTimeEvenAcrossACrash) {
   EXPECT_EQ(cluster.events.size(), 1u) << "no event of success for a failed attempt";
 }
 
+TEST(Binder, ABindingFailsAtItsDeadlineEvenAcrossACrash) {
+  for (const bool crashes : {false, true}) {
+    BinderFixture cluster;
+    cluster.put(Kind::Node, kNodeN1);
+    add_claim(cluster, "c");
+    const Time deadline = cluster.now() + Duration::seconds(30);
+    add_pod(cluster, "p", {"c"}, R"(,"deadline":")" + format_time(deadline) + "\"");
+    cluster.run_until_idle(deadline - Duration::seconds(1));
+    EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->step, api::BindStep::WaitingForDevices);
+    if (crashes) cluster.crash();
+    cluster.run_until_idle(deadline + kRetryMax);
+    EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->reason, "DeadlineExceeded");
+    EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
+  }
+}
+
 TEST(Binder, ALimitOfZeroIsOneAttempt) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);
