@@ -92,6 +92,15 @@ void append(FieldErrors& errors, FieldErrors more) {
   for (FieldError& error : more) errors.push_back(std::move(error));
 }
 
+std::string to_text(const FieldErrors& errors) {
+  std::string list;
+  for (const FieldError& error : errors) {
+    if (!list.empty()) list += ", ";
+    list += error.path.empty() ? error.body : error.path + ": " + error.body;
+  }
+  return errors.size() > 1 ? "[" + list + "]" : list;
+}
+
 FieldPath FieldPath::child(std::string_view name) const {
   FieldPath path(text_);
   if (!path.text_.empty()) path.text_ += '.';

@@ -47,6 +47,8 @@ FieldError too_long(std::string path, std::size_t bytes_max);
 FieldError too_many(std::string path, std::size_t count, std::size_t count_max);
 
 void append(FieldErrors& errors, FieldErrors more);
+// "spec.a: Required value", or "[spec.a: …, spec.b: …]" of several.
+std::string to_text(const FieldErrors& errors);
 
 // Builds "a.b[3].c" and "a.b[key]" without repeating string arithmetic.
 class FieldPath {

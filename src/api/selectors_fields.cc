@@ -21,7 +21,7 @@ struct FieldLabel {
 };
 
 constexpr std::string_view kEvents = "events.k8s.io";
-constexpr std::string_view kResourceGroup = "resource.k8s.io";
+constexpr std::string_view kDraGroup = "resource.k8s.io";
 
 // Paths are those of the stored shape: events.k8s.io is stored as core events.
 // Source: the conversion functions and field sets of kube-apiserver 1.37.
@@ -65,9 +65,9 @@ constexpr FieldLabel kLabels[] = {
     {kEvents, "Event", "reason", "reason"},
     {kEvents, "Event", "reportingController", "reportingComponent"},
     {kEvents, "Event", "type", "type"},
-    {kResourceGroup, "ResourceSlice", "spec.nodeName", "spec.nodeName"},
-    {kResourceGroup, "ResourceSlice", "spec.driver", "spec.driver"},
-    {kResourceGroup, "ResourceSlice", "spec.pool.name", "spec.pool.name"},
+    {kDraGroup, "ResourceSlice", "spec.nodeName", "spec.nodeName"},
+    {kDraGroup, "ResourceSlice", "spec.driver", "spec.driver"},
+    {kDraGroup, "ResourceSlice", "spec.pool.name", "spec.pool.name"},
     {"certificates.k8s.io", "CertificateSigningRequest", "spec.signerName", "spec.signerName"},
     {"certificates.k8s.io", "ClusterTrustBundle", "spec.signerName", "spec.signerName"},
     {"certificates.k8s.io", "PodCertificateRequest", "spec.signerName", "spec.signerName"},

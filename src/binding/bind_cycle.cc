@@ -5,6 +5,8 @@
 #include "api/types/device_readiness.h"
 #include "base/backoff.h"
 #include "base/known_defects.h"
+#include "binding/memory_requests.h"
+#include "binding/request_check.h"
 
 namespace berth::binding {
 namespace {
@@ -101,7 +103,7 @@ BindCycle::BindCycle(const client::View& view, const api::BindRequest& request, 
 Effects BindCycle::step() {
   const PodObservation observation = observe_pod(view_, request_);
   // First of all: a binding whose answer was lost may have been carried out.
-  if (observation.state == State::OnOurNode) return record_success();
+  if (observation.state == State::OnOurNode) return finish({key_, {}}, observation.pod);
   if (request_.step == BindStep::RollingBack) return roll_back();
   // Members of a committed gang only go forward; the scheduler withdrew them before it saw the commit.
   const bool may_fail = !gang_.only_forward();
@@ -111,6 +113,9 @@ Effects BindCycle::step() {
     return fail({FailureClass::OtherPlacement, std::string(api::kStaleEpoch),
                  "a scheduler decided it in epoch " + std::to_string(request_.epoch) +
                      " and wrote it after a later one had begun"});
+  if (request_.deadline.is_set() && now_ >= request_.deadline && may_fail)
+    return fail({FailureClass::OtherPlacement, "DeadlineExceeded",
+                 "it was not bound by its deadline, " + format_time(request_.deadline)});
   if (gang_.aborted()) return fail_with_gang();
   if (auto ended = identify(observation)) return *std::move(ended);
   if (known_.write_failure && !known_.write_failure->of_addition) return after_write_failure();
@@ -142,16 +147,17 @@ std::optional<Effects> BindCycle::identify(const PodObservation& observation) {
     return fail({FailureClass::OtherPlacement, "PodGroupNotFound",
                  "pod group " + request_.group.name + " does not exist any more"});
   }
-  if (const Status valid = validate(plugins_, *observation.pod); !valid)
-    return fail({FailureClass::Permanent, "InvalidPod", valid.error().text()});
+  if (const api::FieldErrors errors = check_request(request_, *observation.pod); !errors.empty()) {
+    if (late) return wake(seen_by);
+    return fail({FailureClass::Permanent, "InvalidRequest", api::to_text(errors)});
+  }
+  if (const api::FieldErrors errors = validate(plugins_, *observation.pod, options_); !errors.empty())
+    return fail({FailureClass::Permanent, "InvalidPod", api::to_text(errors)});
   return std::nullopt;
 }
 
 Effects BindCycle::advance(const PodObservation& observation) {
-  const bool on_version = known_.write_failure && known_.write_failure->of_addition;
-  const BindContext context{
-      view_,      request_,      observation.pod, now_, known_.first_seen, options_, gang_.only_forward(),
-      on_version, known_.pending};
+  const BindContext context = context_of(observation.pod);
   PreBindStep step = pre_bind(plugins_, context);
   if (auto* failed = std::get_if<Failed>(&step.verdict)) {
     pre_bind_end_ = failed->reason == api::kBindingTimeout ? PreBindStatus::Timeout : PreBindStatus::Failure;
@@ -184,8 +190,19 @@ Effects BindCycle::write_status(const api::BindRequest& wanted, IfChanged if_cha
   api::BindRequest status = wanted;
   // Each member's status records the commit, because the PodGroup may be deleted before it.
   status.committed = wanted.committed || gang_.only_forward();
+  status.observed_generation = request_.meta.generation;
+  set_condition(status, bound_condition(status));
   std::optional<Write> write = status_write(request_, status, if_changed);
   return write ? Effects::write(key_, *std::move(write)) : Effects::nothing();
+}
+
+void BindCycle::set_condition(api::BindRequest& status, api::Condition condition) const {
+  condition.last_transition = now_;
+  condition.observed_generation = request_.meta.generation;
+  condition = api::keeping_transition(status.conditions, std::move(condition));
+  std::erase_if(status.conditions,
+                [&condition](const api::Condition& standing) { return standing.type == condition.type; });
+  status.conditions.push_back(std::move(condition));
 }
 
 Effects BindCycle::wait(const Waiting& waiting) {
@@ -214,24 +231,32 @@ Effects BindCycle::wait_for_gang() {
   return write_status(wanted, IfChanged::Refuse);
 }
 
-Effects BindCycle::bind(const BindContext& context) {
-  binds_ = true;
-  Effects success = record_success();
-  if (has(KnownDefect::RetriedFailureReportedBound) && request_.failed_attempts > 0) return success;
-  Chain chain{pod_key(request_), {}, true};
-  for (const auto& plugin : plugins_)
-    for (Write& write : plugin->before_binding(context)) chain.writes.push_back(std::move(write));
-  writes_before_binding_ = chain.writes.size();
-  chain.writes.push_back(binding_of(request_, *context.pod));
-  for (std::size_t i = 1; i <= writes_before_binding_; ++i) chain.writes[i].on_previous_version = true;
-  for (Chain& recorded : success.chains)
-    for (Write& write : recorded.writes) chain.writes.push_back(std::move(write));
-  Effects effects;
-  effects.chains.push_back(std::move(chain));
-  return effects;
+BindContext BindCycle::context_of(const api::Pod* pod) const {
+  const bool on_version = known_.write_failure && known_.write_failure->of_addition;
+  return {view_,      request_,      pod, now_, known_.first_seen, options_, gang_.only_forward(),
+          on_version, known_.pending};
 }
 
-Effects BindCycle::record_success() {
+Effects BindCycle::bind(const BindContext& context) {
+  // PostBind is repeated after a crash, so the request must outlive the process.
+  const bool in_memory = request_.meta.annotations.contains(kInMemoryAnnotation);
+  if (in_memory && !post_bind(plugins_, context).empty()) return record_that_it_binds();
+  if (has(KnownDefect::RetriedFailureReportedBound) && request_.failed_attempts > 0)
+    return finish({key_, {}}, context.pod);
+  Chain chain{pod_key(request_), before_binding(plugins_, context), true};
+  bind_writes_.before_binding = chain.writes.size();
+  chain.writes.push_back(binding_of(request_, *context.pod));
+  for (std::size_t i = 1; i <= bind_writes_.before_binding; ++i) chain.writes[i].on_previous_version = true;
+  return finish(std::move(chain), context.pod);
+}
+
+Effects BindCycle::record_that_it_binds() {
+  api::BindRequest wanted = request_;
+  wanted.step = BindStep::Binding;
+  return write_status(wanted, IfChanged::Refuse);
+}
+
+Effects BindCycle::finish(Chain chain, const api::Pod* pod) {
   binds_ = true;
   api::BindRequest wanted = request_;
   wanted.phase = BindPhase::Succeeded;
@@ -240,7 +265,19 @@ Effects BindCycle::record_success() {
   wanted.message.clear();
   wanted.failure = FailureClass::None;
   wanted.next_attempt = {};
-  return write_status(wanted, IfChanged::Write);
+  bind_writes_.first_post_bind = chain.writes.size();
+  if (known_.post_bind_failures < kPostBindAttemptsMax) {
+    for (Write& write : post_bind(plugins_, context_of(pod))) chain.writes.push_back(std::move(write));
+  } else {
+    set_condition(wanted, {std::string(api::kPostBindCompleted), "False", "PostBindFailed",
+                           within_bound(known_.post_bind_failure)});
+  }
+  bind_writes_.post_bind = chain.writes.size() - bind_writes_.first_post_bind;
+  for (Chain& recorded : write_status(wanted, IfChanged::Write).chains)
+    for (Write& write : recorded.writes) chain.writes.push_back(std::move(write));
+  Effects effects;
+  if (!chain.writes.empty()) effects.chains.push_back(std::move(chain));
+  return effects;
 }
 
 Effects BindCycle::fail(Failed failed, std::int32_t failed_attempts) {
@@ -304,7 +341,7 @@ std::vector<Chain> BindCycle::left_to_give_back(const api::BindRequest& failed) 
     return {{pod_key(request_), {client::nomination_patch(pod_key(request_), observation.pod->meta, "")}}};
   if (observation.state == State::Free && gang_.committed())
     if (auto sealed = seal_pod(*observation.pod, failed)) return {*std::move(sealed)};
-  const BindContext context{view_, request_, observation.pod, now_, known_.first_seen, options_, false};
+  const BindContext context{view_, request_, observation.pod, now_, known_.first_seen, options_};
   for (auto plugin = plugins_.rbegin(); plugin != plugins_.rend(); ++plugin)
     if (std::vector<Chain> chains = (*plugin)->rollback(context); !chains.empty()) return chains;
   return {};

@@ -30,6 +30,8 @@ struct RequestHistory {
   const WriteFailure* write_failure = nullptr;  // of the last run's writes; null: none
   bool late = false;                            // EpochFence::is_late
   const PendingAllocations* pending = nullptr;
+  std::uint32_t post_bind_failures = 0;  // attempts of PostBind's writes that were not accepted
+  std::string post_bind_failure = {};    // the latest
 };
 
 class BindCycle {
@@ -47,12 +49,16 @@ class BindCycle {
   bool waits_for_conditions() const { return waits_for_conditions_; }
   // The run only waits, and the request's status says so; the pod exists and may be bound.
   bool waits() const { return waits_; }
-  // The number of writes before the binding in its chain.
-  std::size_t writes_before_binding() const { return writes_before_binding_; }
+  const BindWrites& bind_writes() const { return bind_writes_; }
 
  private:
   client::Effects write_status(const api::BindRequest& wanted, IfChanged if_changed) const;
-  client::Effects record_success();
+  // Replaces the condition of its type.
+  void set_condition(api::BindRequest& status, api::Condition condition) const;
+  BindContext context_of(const api::Pod* pod) const;
+  // PostBind and the success, as writes after those of `chain`.
+  client::Effects finish(client::Chain chain, const api::Pod* pod);
+  client::Effects record_that_it_binds();
   client::Effects fail(Failed failed) { return fail(std::move(failed), request_.failed_attempts); }
   client::Effects fail(Failed failed, std::int32_t failed_attempts);
   client::Effects fail_with_gang();
@@ -84,7 +90,7 @@ class BindCycle {
   bool waits_for_conditions_ = false;
   bool waits_ = false;
   std::optional<PreBindStatus> pre_bind_end_;
-  std::size_t writes_before_binding_ = 0;
+  BindWrites bind_writes_;
 };
 
 }  // namespace berth::binding

@@ -40,11 +40,18 @@ bool adds_consumer(const Effects& effects) {
 }  // namespace
 
 Result<std::unique_ptr<Binder>> Binder::make(BinderOptions options) {
-  Plugins plugins = TRY(make_plugins(options.plugins));
+  Plugins plugins = TRY(options.registry.make(options.plugins));
   return std::unique_ptr<Binder>(new Binder(std::move(options), std::move(plugins)));
 }
 
 std::vector<client::Interest> Binder::interests() const {
+  std::vector<client::Interest> interests = own_interests();
+  for (const auto& plugin : plugins_)
+    for (client::Interest& more : plugin->interests()) interests.push_back(std::move(more));
+  return interests;
+}
+
+std::vector<client::Interest> Binder::own_interests() const {
   return {{api::Kind::BindRequest,
            {},
            [fence = fence_.get()](const View&, const Delta& delta, Keys& keys) {
@@ -60,7 +67,9 @@ std::vector<client::Interest> Binder::interests() const {
           {api::Kind::Pod,
            {},
            [](const View& view, const Delta& delta, Keys& keys) {
-             add_pending(view.bind_requests_of_pod(delta.key.ns, delta.key.name), keys);
+             const auto requests = view.bind_requests_of_pod(delta.key.ns, delta.key.name);
+             if (delta.after) return add_pending(requests, keys);
+             for (const api::BindRequest* request : requests) keys.push_back(key_of(*request));
            }},
           {api::Kind::PodGroup,
            {},
@@ -80,12 +89,7 @@ Binder::RequestRecord& Binder::remember(const api::BindRequest& request, Time no
 Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now) {
   const api::BindRequest* request = view.bind_requests.find(key.ns, key.name);
   pending_.answered(view, key);
-  if (!request || has_ended(*request)) {
-    Effects effects = request ? announce(view, key, *request, now) : Effects::nothing();
-    for (client::Chain& chain : pending_.to_seal(view, key)) effects.chains.push_back(std::move(chain));
-    records_.erase(key);
-    return effects;
-  }
+  if (!request || has_ended(*request)) return after_end(view, key, request, now);
   const bool stands_for_a_pod = !request->pod_name.empty();  // the record of a gang does not
   if (request->meta.deleting() || !stands_for_a_pod) return Effects::nothing();
   if (deciding_.contains(request->decision_id) && !is_failing(*request) && Gang(view, *request).undecided()) {
@@ -95,21 +99,34 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
   }
   RequestRecord& record = remember(*request, now);
   const std::optional<WriteFailure> write_failure = std::exchange(record.write_failure, std::nullopt);
-  const RequestHistory known{record.first_seen, write_failure ? &*write_failure : nullptr,
-                             fence_->is_late(*request), &pending_};
+  const RequestHistory known{record.first_seen,         write_failure ? &*write_failure : nullptr,
+                             fence_->is_late(*request), &pending_,
+                             record.post_bind_failures, record.post_bind_failure};
   BindCycle cycle(view, *request, now, known, options_, plugins_);
   Effects effects = cycle.step();
+  if (now < request->deadline)
+    effects.wake_at = std::min(effects.wake_at.value_or(request->deadline), request->deadline);
   pending_.sent(view, *request, effects);
   if (!request->claims.empty()) measure(*request, record, cycle, view, now);
-  if (cycle.binds()) {
-    record.announce = true;
-    record.writes_before_binding = cycle.writes_before_binding();
-  }
+  if (cycle.binds()) record.announce = true;
+  record.bind_writes = cycle.bind_writes();
   record.adds = adds_consumer(effects);
   record.failing = cycle.fails();
   record.nomination.under_way = false;
   if (cycle.waits() && options_.nominations)
     nominations_.add(*observe_pod(view, *request).pod, request->node, record.nomination, now, effects);
+  return effects;
+}
+
+Effects Binder::after_end(const View& view, const api::ObjectKey& key, const api::BindRequest* request,
+                          Time now) {
+  Effects effects = request ? announce(view, key, *request) : Effects::nothing();
+  for (client::Chain& chain : pending_.to_seal(view, key)) effects.chains.push_back(std::move(chain));
+  records_.erase(key);
+  const std::optional<Time> expiry = request ? expiry_of(view, *request) : std::nullopt;
+  if (expiry && now < *expiry) effects.wake_at = expiry;
+  if (expiry && now >= *expiry)
+    effects.chains.push_back({key, {client::delete_object(key, request->meta.uid)}});
   return effects;
 }
 
@@ -139,15 +156,27 @@ void Binder::on_outcome(const View& view, const api::ObjectKey& key, const clien
   if (!request || has_ended(*request)) return;
   RequestRecord& record = remember(*request, now);
   if (record.nomination.under_way) return;
-  std::optional<WriteFailure> write_failure = write_failure_of(outcome, record.writes_before_binding);
+  if (std::optional<std::string> why = post_bind_failure_of(outcome, record.bind_writes)) {
+    ++record.post_bind_failures;
+    record.post_bind_failure = *std::move(why);
+  }
+  std::optional<WriteFailure> write_failure = write_failure_of(outcome, record.bind_writes);
   if (!write_failure) return;
   write_failure->of_addition = record.adds && write_failure->failure == api::FailureClass::Permanent;
   record.write_failure = std::move(write_failure);
 }
 
+// The end of a request is when its condition Bound became what it is.
+std::optional<Time> Binder::expiry_of(const View& view, const api::BindRequest& request) {
+  if (!request.meta.owners.empty() || request.meta.deleting()) return std::nullopt;
+  const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);
+  if (pod && pod->meta.uid == request.pod_uid) return std::nullopt;
+  const api::Condition* bound = api::find_condition(request.conditions, api::kBound);
+  return (bound ? bound->last_transition : request.meta.created) + kOwnerlessRequestTtl;
+}
+
 // Reports only a binding that succeeded.
-Effects Binder::announce(const View& view, const api::ObjectKey& key, const api::BindRequest& request,
-                         Time now) {
+Effects Binder::announce(const View& view, const api::ObjectKey& key, const api::BindRequest& request) {
   const auto found = records_.find(key);
   const bool news = found != records_.end() && found->second.uid == request.meta.uid &&
                     found->second.decision == request.decision_id && found->second.announce;
@@ -156,9 +185,12 @@ Effects Binder::announce(const View& view, const api::ObjectKey& key, const api:
   effects.events.push_back(event_of_pod(
       view, request, "Scheduled", "Binding",
       "Successfully assigned " + request.meta.ns + "/" + request.pod_name + " to " + request.node));
-  const BindContext context{view, request, observe_pod(view, request).pod, now, now, options_, false};
-  for (const auto& plugin : plugins_)
-    for (client::Chain& chain : plugin->post_bind(context)) effects.chains.push_back(std::move(chain));
+  if (const api::Condition* given_up = api::find_condition(request.conditions, api::kPostBindCompleted)) {
+    effects.events.push_back(
+        event_of_pod(view, request, "PostBindFailed", "Binding",
+                     "writes of binder plugins after the binding were given up: " + given_up->message));
+    effects.events.back().warning = true;
+  }
   return effects;
 }
 

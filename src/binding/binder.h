@@ -26,6 +26,10 @@ inline constexpr std::string_view kSuperseded = "Superseded";
 // A gang that commits within this time does not write that it waits.
 inline constexpr Duration kQuietGangWait = Duration::seconds(2);
 
+// An ended request without an owner is deleted this long after its end, once its pod is gone. The garbage
+// collector deletes the others with their pods.
+inline constexpr Duration kOwnerlessRequestTtl = Duration::minutes(10);
+
 class Binder final : public client::Reconciler {
  public:
   // Refuses unknown plugin names.
@@ -59,17 +63,25 @@ class Binder final : public client::Reconciler {
     std::optional<WriteFailure> write_failure = {};
     Time waiting_since = {};  // for binding conditions
     bool measured = false;    // metrics_ has counted it
-    std::size_t writes_before_binding = 0;
+    BindWrites bind_writes = {};
+    std::uint32_t post_bind_failures = 0;
+    std::string post_bind_failure = {};
     NominationRecord nomination = {};
   };
 
   Binder(BinderOptions options, Plugins plugins)
       : options_(std::move(options)), plugins_(std::move(plugins)) {}
+  std::vector<client::Interest> own_interests() const;
   RequestRecord& remember(const api::BindRequest& request, Time now);
   void measure(const api::BindRequest& request, RequestRecord& record, const class BindCycle& cycle,
                const client::View& view, Time now);
+  // `request`: null if it is gone.
+  client::Effects after_end(const client::View& view, const api::ObjectKey& key,
+                            const api::BindRequest* request, Time now);
+  // When the ended request is to be deleted; none while its pod or its owner is responsible.
+  static std::optional<Time> expiry_of(const client::View& view, const api::BindRequest& request);
   client::Effects announce(const client::View& view, const api::ObjectKey& key,
-                           const api::BindRequest& request, Time now);
+                           const api::BindRequest& request);
 
   BinderOptions options_;
   Plugins plugins_;

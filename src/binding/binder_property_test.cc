@@ -115,9 +115,11 @@ class PropertyHarness {
         gang_ ? R"("decisionID":"x","group":{"name":"g","size":)" + std::to_string(count) + "}," : "";
     cluster_.put(Kind::BindRequest, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"b-)" +
                                         name + R"(","creationTimestamp":")" + format_time(cluster_.now()) +
-                                        R"("},"spec":{"podName":")" + name + R"(","podUID":"u-)" + name +
-                                        R"(","selectedNode":"n1",)" + group + taken +
-                                        R"("resourceClaimAllocations":[)" + allocated + "]}}");
+                                        R"(","ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":")" +
+                                        name + R"(","uid":"u-)" + name + R"("}]},"spec":{"podName":")" +
+                                        name + R"(","podUID":"u-)" + name + R"(","selectedNode":"n1",)" +
+                                        group + taken + R"("resourceClaimAllocations":[)" + allocated +
+                                        "]}}");
   }
 
   void put_pod(const std::string& name, const std::string& uid) {
@@ -192,6 +194,10 @@ class PropertyHarness {
   }
 
   void watch(const client::ApiRequest& request) {
+    if (request.resource.resource == "pods" && request.subresource.empty()) {
+      RC_ASSERT(bindings_.count(request.name) == 1);
+      told_.insert(request.name);
+    }
     if (request.subresource != "binding") return;
     RC_ASSERT(bindings_.insert(request.name).second);
     RC_ASSERT(decoded<api::Pod>(cluster_, pod_key(request.name)).node_allocatable ==
@@ -211,6 +217,7 @@ class PropertyHarness {
   void check_bound(const std::string& pod, const api::BindRequest& request) {
     RC_ASSERT(request.step == api::BindStep::Bound);
     RC_ASSERT(bindings_.count(pod) == 1);
+    RC_ASSERT(told_.count(pod) == 1 || api::find_condition(request.conditions, api::kPostBindCompleted));
     for (const std::string& name : claims_of_.at(pod))
       RC_ASSERT(decoded<api::ResourceClaim>(cluster_, claim_key(name)).reserved_by("u-" + pod));
   }
@@ -233,13 +240,13 @@ class PropertyHarness {
   }
 
   Tape& tape_;
-  BinderFixture cluster_;
+  BinderFixture cluster_{testing::with_telling_plugin()};
   bool fates_unknown_ = false;  // of some writes
   bool conditions_ = false, shared_ = false, gang_ = false;
   std::vector<std::string> pods_, claims_;
   std::map<std::string, std::vector<std::string>> claims_of_;
   std::map<std::string, std::string> pod_text_;
-  std::set<std::string> bindings_, attached_, strangers_, elsewhere_;
+  std::set<std::string> bindings_, told_, attached_, strangers_, elsewhere_;
 };
 
 // A claim was taken for sealed by a request without a decision, and its late allocation stayed.

@@ -26,10 +26,20 @@ using testing::request_key;
 
 constexpr Duration kRetryMax = Duration::millis(100);  // more than the engine's first backoff of a key
 
+// Without conditions.
 std::string status_text(const BinderFixture& cluster, const api::ObjectKey& key) {
   const Json* object = cluster.find(key);
-  const Json* status = object ? object->find("status") : nullptr;
-  return status ? to_string(*status) : "";
+  if (!object || !object->find("status")) return "";
+  Json status = object->part("status");
+  status.as_object().erase("conditions");
+  return to_string(status);
+}
+
+// "True Bound", or "" without the condition Bound.
+std::string bound_text(const BinderFixture& cluster, const std::string& name) {
+  const auto& conditions = cluster.view().bind_requests.find("d", name)->conditions;
+  const api::Condition* bound = api::find_condition(conditions, api::kBound);
+  return bound ? bound->status + " " + bound->reason : "";
 }
 
 // A pod with a BindRequest for node n1; `claims` names its claims, one device each.
@@ -79,6 +89,83 @@ TEST(Binder, BindsAPlainPodWithTwoWritesAndOneEvent) {
   ASSERT_EQ(cluster.events.size(), 1u);
   EXPECT_EQ(cluster.events[0].reason, "Scheduled");
   EXPECT_EQ(cluster.events[0].message, "Successfully assigned d/p to n1");
+}
+
+std::string told_node(const BinderFixture& cluster, const std::string& pod) {
+  const Json* told = cluster.find(pod_key(pod))->find_path({"metadata", "annotations", testing::kTold});
+  return told ? told->as_string() : "";
+}
+
+const std::vector<std::string> kBoundAndTold = {"create pods p/binding", "patch pods p",
+                                                "patch bindrequests p/status"};
+
+TEST(PostBind, ItsWritesComeBetweenTheBindingAndTheSuccess) {
+  BinderFixture cluster(testing::with_telling_plugin());
+  cluster.put(Kind::Node, kNodeN1);
+  add_pod(cluster, "p", {});
+  cluster.run_until_idle(cluster.now());
+  EXPECT_EQ(cluster.log, kBoundAndTold);
+  EXPECT_EQ(told_node(cluster, "p"), "n1");
+  cluster.crash();
+  cluster.run_until_idle(cluster.now());
+  EXPECT_EQ(cluster.log, kBoundAndTold);
+}
+
+// The process ends before the n-th write is sent, while it is on its way, or before its answer.
+TEST(PostBind, IsCarriedOutWhereverTheProcessEnds) {
+  for (std::size_t nth = 0; nth < kBoundAndTold.size(); ++nth)
+    for (const InjectedFault fault : {InjectedFault::None, InjectedFault::LostDone,
+                                      InjectedFault::LostNotDone, InjectedFault::ServerError}) {
+      BinderFixture cluster(testing::with_telling_plugin());
+      cluster.put(Kind::Node, kNodeN1);
+      add_pod(cluster, "p", {});
+      cluster.deliver();
+      for (std::size_t i = 0; i < nth; ++i) cluster.answer(0);
+      if (fault != InjectedFault::None) cluster.answer(0, fault);
+      cluster.crash();
+      cluster.run_until_idle(cluster.now() + kRetryMax);
+      EXPECT_EQ(told_node(cluster, "p"), "n1") << nth;
+      EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->phase, api::BindPhase::Succeeded) << nth;
+      const auto told = std::count(cluster.log.begin(), cluster.log.end(), "patch pods p");
+      EXPECT_LE(told, fault == InjectedFault::ServerError ? 3 : 2) << nth;
+    }
+}
+
+TEST(PostBind, WritesThatAreRefusedAreGivenUp) {
+  BinderFixture cluster(testing::with_telling_plugin());
+  cluster.put(Kind::Node, kNodeN1);
+  add_pod(cluster, "p", {});
+  cluster.deliver();
+  cluster.answer("create pods p/binding");
+  for (std::uint32_t attempt = 0; attempt < kPostBindAttemptsMax; ++attempt) {
+    EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->phase, api::BindPhase::Pending);
+    cluster.answer("patch pods p", InjectedFault::Refused);
+    cluster.advance_to(cluster.now() + Duration::seconds(30));
+    cluster.deliver();
+  }
+  cluster.run_until_idle(cluster.now() + kRetryMax);
+  EXPECT_EQ(told_node(cluster, "p"), "");
+  const api::BindRequest& request = *cluster.view().bind_requests.find("d", "p");
+  EXPECT_EQ(request.phase, api::BindPhase::Succeeded);
+  const api::Condition* given_up = api::find_condition(request.conditions, api::kPostBindCompleted);
+  ASSERT_NE(given_up, nullptr);
+  EXPECT_EQ(given_up->status, "False");
+  EXPECT_FALSE(given_up->message.empty());
+  ASSERT_EQ(cluster.events.size(), 2u);
+  EXPECT_EQ(cluster.events[1].reason, "PostBindFailed");
+}
+
+TEST(PostBind, ARequestInMemoryBecomesAnObjectFirst) {
+  BinderFixture cluster(testing::with_telling_plugin(), testing::Requests::InMemory);
+  cluster.put(Kind::Node, kNodeN1);
+  cluster.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"p","uid":"u-p"},"spec":{}})");
+  cluster.deliver();
+  cluster.decide(R"({"metadata":{"namespace":"d","name":"p"},"spec":{"podName":"p","podUID":"u-p",
+      "selectedNode":"n1"}})");
+  cluster.run_until_idle(cluster.now());
+  std::vector<std::string> log = {"create bindrequests p", "patch bindrequests p/status"};
+  log.insert(log.end(), kBoundAndTold.begin(), kBoundAndTold.end());
+  EXPECT_EQ(cluster.log, log);
 }
 
 // A request whose claim "c" has a device without conditions that takes 2 cpu of the node.
@@ -210,6 +297,21 @@ TEST(Binder, AFailedConditionGivesTheClaimBack) {
             R"("phase":"Failed","reason":"BindingConditionsFailed",)"
             R"("failureClass":"OtherPlacement","terminal":true})");
   EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "p")));
+}
+
+TEST(Binder, ABenignFailureConditionAsksForAnotherDecisionAlone) {
+  BinderFixture cluster({.benign_failure_conditions = {"Broken"}});
+  cluster.put(Kind::Node, kNodeN1);
+  add_claim(cluster, "c");
+  add_pod(cluster, "p", {"c"});
+  cluster.run_until_idle(cluster.now());
+  cluster.change(claim_key("c"), R"({"status":{"devices":[{"driver":"drv","pool":"pool","device":"c",
+      "conditions":[{"type":"Broken","status":"True","reason":"Moved"}]}]}})");
+  cluster.run_until_idle(cluster.now() + kRetryMax);
+  const api::BindRequest& request = *cluster.view().bind_requests.find("d", "p");
+  EXPECT_EQ(request.reason, api::kBenignConditionsFailed);
+  EXPECT_TRUE(api::is_blameless(request.reason));
+  EXPECT_TRUE(api::failed_for_good(request));
 }
 
 TEST(Binder, ConditionsTimeOutFromTheAllocationOnEvenAcrossACrash) {
@@ -485,6 +587,7 @@ TEST(Binder, AWithdrawnDecisionIsGivenBackAndMayBeReplaced) {
   cluster.run_until_idle(cluster.now());
   EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
   EXPECT_EQ(cluster.view().bind_requests.find("d", "a")->reason, "Withdrawn");
+  cluster.change(pod_key("a"), R"({"spec":{"resourceClaims":null}})");
   // As on a server that keeps the status when another decision replaces the spec.
   cluster.change(
       request_key("a"),
@@ -658,6 +761,87 @@ TEST(Binder, ARequestThatIsNotRollingBackKeepsItsReservation) {
   EXPECT_NE(effects.chains[0].writes[0].request.body.find("u-p"), std::string::npos);
 }
 
+TEST(RequestStatus, TheConditionBoundFollowsTheRequest) {
+  BinderFixture cluster;
+  cluster.put(Kind::Node, kNodeN1);
+  add_claim(cluster, "c");
+  add_pod(cluster, "p", {"c"});
+  cluster.change(request_key("p"), R"({"metadata":{"generation":3}})");
+  cluster.run_until_idle(cluster.now());
+  EXPECT_EQ(bound_text(cluster, "p"), "False WaitingForDevices");
+  EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->observed_generation, 3);
+  const Time began = cluster.now();
+  cluster.advance_to(began + Duration::seconds(5));
+  cluster.change(claim_key("c"), R"({"status":{"devices":[{"driver":"drv","pool":"pool","device":"c",
+      "conditions":[{"type":"Broken","status":"True","reason":"Cable"}]}]}})");
+  cluster.run_until_idle(cluster.now() + kRetryMax);
+  EXPECT_EQ(bound_text(cluster, "p"), "False BindingConditionsFailed");
+  const auto* failed =
+      api::find_condition(cluster.view().bind_requests.find("d", "p")->conditions, api::kBound);
+  EXPECT_EQ(failed->last_transition, began);
+  EXPECT_EQ(failed->observed_generation, 3);
+
+  add_pod(cluster, "q", {});
+  cluster.run_until_idle(cluster.now());
+  EXPECT_EQ(bound_text(cluster, "q"), "True Bound");
+}
+
+// What the API server accepts of a request that somebody made by hand, and its pod does not fit.
+TEST(RequestCheck, NamesTheFieldsThatDoNotFitThePod) {
+  struct Row {
+    std::string allocations;  // of the request
+    std::string errors;       // in the message; empty: it is bound
+  };
+  const std::string rest = R"(,"allocation":{"devices":{"results":[{"request":"r","driver":"drv",
+      "pool":"pool","device":"c"}]}}})";
+  const std::string c = R"({"name":"c","claimName":"c","claimUID":"u-c")" + rest;
+  const std::string at = "spec.resourceClaimAllocations";
+  const Row rows[] = {
+      {c, ""},
+      {"", at + ": Required value: has no entry for the pod's claim c"},
+      {c + R"(,{"name":"d","claimName":"d","claimUID":"u-d")" + rest, at + "[1].name: Not found: \"d\""},
+      {R"({"name":"c","claimName":"x","claimUID":"u-c")" + rest, at + "[0].claimName: Invalid value: \"x\""},
+      {R"({"name":"c","claimName":"c")" + rest, at + "[0].claimUID: Required value"},
+  };
+  for (const Row& row : rows) {
+    BinderFixture cluster;
+    cluster.put(Kind::Node, kNodeN1);
+    add_claim(cluster, "c");
+    add_claim(cluster, "d");
+    cluster.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"p","uid":"u-p"},"spec":{"resourceClaims":
+        [{"name":"c","resourceClaimName":"c"},{"name":"none","resourceClaimTemplateName":"t"}]},
+        "status":{"resourceClaimStatuses":[{"name":"none"}]}})");
+    cluster.put(Kind::BindRequest, R"({"metadata":{"namespace":"d","name":"p","uid":"b-p"},"spec":{
+        "podName":"p","podUID":"u-p","selectedNode":"n1","resourceClaimAllocations":[)" +
+                                       row.allocations + "]}}");
+    cluster.run_until_idle(cluster.now() + kInformerLagGrace);
+    const api::BindRequest& request = *cluster.view().bind_requests.find("d", "p");
+    EXPECT_EQ(request.phase, row.errors.empty() ? api::BindPhase::Succeeded : api::BindPhase::Failed);
+    EXPECT_EQ(request.reason, row.errors.empty() ? "" : "InvalidRequest") << request.message;
+    EXPECT_NE(request.message.find(row.errors), std::string::npos) << request.message;
+  }
+}
+
+TEST(RequestStatus, ARequestWithoutAnOwnerIsDeletedAfterItsPod) {
+  BinderFixture cluster;
+  cluster.put(Kind::Node, kNodeN1);
+  add_pod(cluster, "p", {});
+  add_pod(cluster, "owned", {});
+  cluster.change(request_key("owned"), R"({"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod",
+      "name":"owned","uid":"u-owned"}]}})");
+  cluster.run_until_idle(cluster.now());
+  const Time ended = cluster.now();
+  cluster.advance_to(ended + kOwnerlessRequestTtl - Duration::minutes(5));
+  cluster.remove(pod_key("p"));
+  cluster.remove(pod_key("owned"));
+  cluster.run_until_idle(ended + kOwnerlessRequestTtl - Duration::seconds(1));
+  EXPECT_NE(cluster.find(request_key("p")), nullptr);
+  cluster.crash();
+  cluster.run_until_idle(ended + kOwnerlessRequestTtl);
+  EXPECT_EQ(cluster.find(request_key("p")), nullptr);
+  EXPECT_NE(cluster.find(request_key("owned")), nullptr);
+}
+
 TEST(RequestStatus, DecisionsNameTheVersionAndFactsDoNot) {
   api::BindRequest now;
   now.meta.ns = "d";
@@ -759,6 +943,22 @@ TEST(Binder, AFailedAttemptIsCountedAndWaitsForItsTimeEvenAcrossACrash) {
   cluster.run_until_idle(next);
   EXPECT_EQ(request(cluster).step, api::BindStep::Bound);
   EXPECT_EQ(cluster.events.size(), 1u) << "no event of success for a failed attempt";
+}
+
+TEST(Binder, ABindingFailsAtItsDeadlineEvenAcrossACrash) {
+  for (const bool crashes : {false, true}) {
+    BinderFixture cluster;
+    cluster.put(Kind::Node, kNodeN1);
+    add_claim(cluster, "c");
+    const Time deadline = cluster.now() + Duration::seconds(30);
+    add_pod(cluster, "p", {"c"}, R"(,"deadline":")" + format_time(deadline) + "\"");
+    cluster.run_until_idle(deadline - Duration::seconds(1));
+    EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->step, api::BindStep::WaitingForDevices);
+    if (crashes) cluster.crash();
+    cluster.run_until_idle(deadline + kRetryMax);
+    EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->reason, "DeadlineExceeded");
+    EXPECT_EQ(status_text(cluster, claim_key("c")), "{}");
+  }
 }
 
 TEST(Binder, ALimitOfZeroIsOneAttempt) {
@@ -926,11 +1126,6 @@ TEST(Binder, ARefusedAdditionIsRepeatedOnTheVersion) {
   cluster.run_until_idle(cluster.now() + kRetryMax);
   EXPECT_EQ(request(cluster).step, api::BindStep::Bound);
   EXPECT_EQ(request(cluster).failed_attempts, 0);
-}
-
-TEST(Binder, RefusesPluginsItDoesNotKnow) {
-  EXPECT_FALSE(Binder::make({.plugins = {"Teleport"}}).ok());
-  EXPECT_FALSE(Binder::make({.plugins = {"DynamicResources", "DynamicResources"}}).ok());
 }
 
 TEST(BindingConditions, AreReadPerShareAndFailuresStandFirst) {

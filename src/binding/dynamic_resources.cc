@@ -91,7 +91,9 @@ std::optional<Failed> lost(const BindContext& context, const api::ClaimAllocatio
 // kube-scheduler's sentence, followed by condition, device and node.
 Failed conditions_failed(const BindContext& context, const std::string& claim,
                          const api::ConditionFailure& failure) {
-  return choose_again(std::string(api::kBindingConditionsFailed),
+  const std::vector<std::string>& benign = context.options.benign_failure_conditions;
+  const bool is_benign = std::find(benign.begin(), benign.end(), failure.condition) != benign.end();
+  return choose_again(std::string(is_benign ? api::kBenignConditionsFailed : api::kBindingConditionsFailed),
                       api::failure_text(claim, failure) + ": condition " + failure.condition + " of device " +
                           failure.device + " on node " + context.request.node + " is True");
 }
@@ -191,25 +193,34 @@ std::optional<client::Write> write_node_allocatable(const api::Pod& pod,
 class DynamicResources final : public Plugin {
  public:
   std::string_view name() const override { return kDynamicResourcesName; }
-  Status validate(const api::Pod& pod) const override;
+  api::FieldErrors validate(const api::Pod& pod, const BinderOptions&) const override;
   PreBindStep pre_bind(const BindContext& context) const override;
   std::vector<client::Write> before_binding(const BindContext& context) const override;
   std::vector<Chain> rollback(const BindContext& context) const override;
 };
 
-Status DynamicResources::validate(const api::Pod& pod) const {
-  for (const api::PodClaim& claim : pod.claims)
-    if (claim.claim_name.empty() == claim.template_name.empty())
-      return Error(ErrorCode::Invalid, "spec.resourceClaims",
-                   "\"" + claim.name + "\" must name either a claim or a template");
-  for (const auto* containers : {&pod.init_containers, &pod.containers})
-    for (const api::Container& container : *containers)
-      for (const api::ContainerClaim& used : container.claims)
-        if (std::none_of(pod.claims.begin(), pod.claims.end(),
-                         [&used](const api::PodClaim& claim) { return claim.name == used.name; }))
-          return Error(ErrorCode::Invalid, "spec.containers",
-                       container.name + " uses the claim \"" + used.name + "\", which the pod does not list");
-  return {};
+api::FieldErrors DynamicResources::validate(const api::Pod& pod, const BinderOptions&) const {
+  api::FieldErrors errors;
+  const api::FieldPath spec("spec");
+  for (std::size_t i = 0; i < pod.claims.size(); ++i)
+    if (pod.claims[i].claim_name.empty() == pod.claims[i].template_name.empty())
+      errors.push_back(api::invalid(spec.child("resourceClaims").index(i), pod.claims[i].name,
+                                    "must name either a claim or a template"));
+  const auto is_listed = [&pod](const api::ContainerClaim& used) {
+    return std::any_of(pod.claims.begin(), pod.claims.end(),
+                       [&used](const api::PodClaim& claim) { return claim.name == used.name; });
+  };
+  const auto check = [&](std::string_view list, const std::vector<api::Container>& containers) {
+    for (std::size_t i = 0; i < containers.size(); ++i)
+      for (const api::ContainerClaim& used : containers[i].claims)
+        if (!is_listed(used))
+          errors.push_back(api::not_found(
+              spec.child(list).index(i).child("resources").child("claims"), used.name,
+              "container " + containers[i].name + " uses a claim that spec.resourceClaims does not list"));
+  };
+  check("initContainers", pod.init_containers);
+  check("containers", pod.containers);
+  return errors;
 }
 
 PreBindStep DynamicResources::pre_bind(const BindContext& context) const {

@@ -2,7 +2,8 @@
 // not wait stays in its memory (`bindRequests: WhenWaiting`).
 //
 // A client between the engines and the API server, invisible to scheduler and binder. It keeps a BindRequest
-// at its create. A request whose status says that it waits, retries or failed becomes an object before that
+// at its create. A request whose status says that it waits, retries, failed or that writes of plugins follow
+// its binding becomes an object before that
 // status is written, and stays one, so it survives the process and others see it. Kept requests have
 // kInMemoryAnnotation and are in the lists and watches of BindRequests; an object of the same name replaces
 // them. They are lost with the process; only writes in flight may still land. A late binding succeeds, or

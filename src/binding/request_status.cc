@@ -33,6 +33,14 @@ std::optional<client::Write> status_write(const api::BindRequest& now, const api
                              Json::object({{"status", std::move(changes)}}), now.meta.uid, version, "status");
 }
 
+api::Condition bound_condition(const api::BindRequest& status) {
+  const std::string type(api::kBound);
+  if (status.phase == api::BindPhase::Succeeded) return {type, "True", "Bound", ""};
+  if (!status.reason.empty()) return {type, "False", status.reason, ""};
+  const std::string_view step = api::name_of(status.step);
+  return {type, "False", std::string(step.empty() ? "Pending" : step), ""};
+}
+
 std::string sealing_message(const api::BindRequest& failed) {
   return failed.message + " (decision " + failed.decision_id + ")";
 }

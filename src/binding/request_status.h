@@ -18,6 +18,9 @@ enum class IfChanged {
 std::optional<client::Write> status_write(const api::BindRequest& now, const api::BindRequest& wanted,
                                           IfChanged if_changed);
 
+// The condition Bound of a request with this status; when it began is not said.
+api::Condition bound_condition(const api::BindRequest& status);
+
 // The message of the pod's condition PodScheduled for a failed decision. `failed`: the request with its
 // failure as message.
 std::string sealing_message(const api::BindRequest& failed);

@@ -17,6 +17,10 @@ bool may_pass(const client::ApiReply& reply) {
          reply.code == kTimeout || reply.code >= kServerError || is_race(reply);
 }
 
+std::string text_of(const client::ApiReply& reply) {
+  return reply.message.empty() ? "no answer from the API server" : reply.message;
+}
+
 std::optional<WriteFailure> write_failure_of(const client::ChainOutcome& chain, std::size_t before_binding) {
   if (chain.ok || chain.key.kind == api::Kind::BindRequest) return std::nullopt;
   const bool binding = chain.key.kind == api::Kind::Pod;
@@ -27,21 +31,29 @@ std::optional<WriteFailure> write_failure_of(const client::ChainOutcome& chain, 
   if (chain.last.reason == "Conflict") return std::nullopt;
   WriteFailure write_failure;
   if (!may_pass(chain.last)) write_failure.failure = api::FailureClass::Permanent;
-  write_failure.message = api::to_text(chain.key) + ": ";
-  write_failure.message += chain.last.message.empty() ? "no answer from the API server" : chain.last.message;
+  write_failure.message = api::to_text(chain.key) + ": " + text_of(chain.last);
   return write_failure;
 }
 
 }  // namespace
 
-std::optional<WriteFailure> write_failure_of(const client::Outcome& outcome, std::size_t before_binding) {
+std::optional<WriteFailure> write_failure_of(const client::Outcome& outcome, const BindWrites& writes) {
   std::optional<WriteFailure> worst;
   for (const client::ChainOutcome& chain : outcome.chains) {
-    std::optional<WriteFailure> write_failure = write_failure_of(chain, before_binding);
+    std::optional<WriteFailure> write_failure = write_failure_of(chain, writes.before_binding);
     if (write_failure && (!worst || write_failure->failure == api::FailureClass::Permanent))
       worst = std::move(write_failure);
   }
   return worst;
+}
+
+std::optional<std::string> post_bind_failure_of(const client::Outcome& outcome, const BindWrites& writes) {
+  if (outcome.chains.size() != 1) return std::nullopt;
+  const client::ChainOutcome& chain = outcome.chains.front();
+  const bool in_post_bind = chain.writes_accepted >= writes.first_post_bind &&
+                            chain.writes_accepted < writes.first_post_bind + writes.post_bind;
+  if (chain.ok || !in_post_bind) return std::nullopt;
+  return text_of(chain.last);
 }
 
 }  // namespace berth::binding

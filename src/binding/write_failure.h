@@ -8,6 +8,13 @@
 
 namespace berth::binding {
 
+// Which writes of the chain that binds or follows a binding are which.
+struct BindWrites {
+  std::size_t before_binding = 0;   // their number
+  std::size_t first_post_bind = 0;  // the place of PostBind's first write
+  std::size_t post_bind = 0;        // the number of these
+};
+
 struct WriteFailure {
   api::FailureClass failure = api::FailureClass::SamePlacement;
   std::string message;
@@ -17,8 +24,9 @@ struct WriteFailure {
 
 // The worst failure of an outcome. None if the attempt only raced: a conflict, on a claim also NotFound,
 // AlreadyExists or a lost answer (the object was read again), or any failure of the request's own status,
-// which could not be recorded there. The binding comes after `before_binding` writes in its chain; writes
-// after it do not count.
-std::optional<WriteFailure> write_failure_of(const client::Outcome& outcome, std::size_t before_binding);
+// which could not be recorded there. Writes after the binding do not count.
+std::optional<WriteFailure> write_failure_of(const client::Outcome& outcome, const BindWrites& writes);
+// Why one of PostBind's writes was not accepted; none if that was not what ended the chain.
+std::optional<std::string> post_bind_failure_of(const client::Outcome& outcome, const BindWrites& writes);
 
 }  // namespace berth::binding

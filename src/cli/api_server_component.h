@@ -16,10 +16,15 @@
 #include "server/transport/transport.h"
 #include "store/store.h"
 
+namespace berth::api {
+class Admission;
+}
+
 namespace berth::cli {
 
 struct ServerOptions {
-  std::string data_directory;  // empty: in memory
+  const api::Admission* pod_admission = nullptr;  // outlives the server; null: none
+  std::string data_directory;                     // empty: in memory
   std::string listen = "127.0.0.1:0";
   std::string kubeconfig;                // written once the server is ready; empty: none
   bool kubeconfig_is_temporary = false;  // removed with its folder when the server stops

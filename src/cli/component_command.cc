@@ -15,6 +15,7 @@
 #include "cli/status_server.h"
 #include "cli/stop_signal.h"
 #include "cli/version.h"
+#include "cli/webhook_server.h"
 #include "client/https_client.h"
 #include "health/node_agents.h"
 
@@ -28,8 +29,9 @@ constexpr Duration kHeadStart = Duration::seconds(1);
 constexpr Duration kHeadStartPeriod = Duration::millis(5);
 constexpr Duration kReleaseLimit = Duration::millis(400);  // of the two seconds for a stop
 
-plane::ControlPlaneOptions part_options(Component component, const Configuration& config) {
-  plane::ControlPlaneOptions options = plane_options(config);
+plane::ControlPlaneOptions part_options(Component component, const Configuration& config,
+                                        const binding::PluginRegistry& plugins) {
+  plane::ControlPlaneOptions options = plane_options(config, plugins);
   options.scheduler = component == Component::Scheduler;
   options.binder = component == Component::Binder || config.with_binder;
   options.controllers = false;
@@ -104,10 +106,30 @@ LeaderState first_state(LeaderElectionRunner& leading, const Clock& clock, const
   }
 }
 
+// Null without --webhook.
+Result<std::unique_ptr<WebhookServer>> start_webhook(const Configuration& config,
+                                                     const binding::PodAdmission& admission) {
+  if (!config.webhook) return std::unique_ptr<WebhookServer>();
+  std::unique_ptr<WebhookServer> webhook = TRY(WebhookServer::open(
+      {config.webhook_listen, config.tls_cert_file, config.tls_private_key_file}, admission));
+  std::printf("Admission reviews are answered on %s/validate and /mutate\n", webhook->url().c_str());
+  return webhook;
+}
+
+// What a component serves and what it may do, while it runs.
+struct Running {
+  ControlPlaneLoops& plane;
+  LeaderElectionRunner* leading;  // null: it leads without an election
+  WebhookServer* webhook;         // null: none
+  Term& term;
+};
+
 // Runs until a signal or the loss of the Lease, which is an error: another process leads or soon will.
-Status serve(const Configuration& config, ControlPlaneLoops& plane, LeaderElectionRunner* leading, Term& term,
+Status serve(const Configuration& config, const Running& running, const Clock& machine,
              const StopSignal& stop) {
+  auto& [plane, leading, webhook, term] = running;
   while (!stop.wait_for(kStepPeriod)) {
+    if (webhook) webhook->reload(machine.monotonic());
     if (!leading) continue;
     const LeaderState state = leading->step();
     if (state == LeaderState::Lost) {
@@ -125,8 +147,10 @@ Status serve(const Configuration& config, ControlPlaneLoops& plane, LeaderElecti
   return {};
 }
 
-Status run(Component component, const Configuration& config, const api::Gates& gates,
-           const StopSignal& stop) {
+Status run(Component component, const Configuration& config, const binding::PluginRegistry& plugins,
+           const api::Gates& gates, const StopSignal& stop) {
+  plane::ControlPlaneOptions options = part_options(component, config, plugins);
+  const auto admission = TRY(pod_admission(options));
   const SystemClock machine;
   SteadyClock clock(machine);
   client::ServerTime server_time(clock);
@@ -148,7 +172,6 @@ Status run(Component component, const Configuration& config, const api::Gates& g
   term.leads = leadership.has_value();
   term.epoch = leadership ? leadership->epoch : 0;
   health::HealthFeed feed;
-  plane::ControlPlaneOptions options = part_options(component, config);
   if (component == Component::NodeAgent) options.health = &feed;
   ControlPlaneLoops plane(leading ? leading->fenced_client() : *client, clock, gates, options, leadership);
   const std::unique_ptr<health::NodeAgents> agent = TRY(start_agent(component, config, feed, machine));
@@ -158,10 +181,11 @@ Status run(Component component, const Configuration& config, const api::Gates& g
                               .metrics = [&] { return metrics_of(plane, term, clock, config); },
                               .pages = [&plane](std::string_view path) { return plane.page(path); }},
                              machine.now()));
+  const std::unique_ptr<WebhookServer> webhook = TRY(start_webhook(config, *admission));
   std::printf("The %s works on %s; health and metrics are on %s\n", std::string(name_of(component)).c_str(),
               access.server.c_str(), pages->url().c_str());
   std::fflush(stdout);
-  TRY(serve(config, plane, leading ? &*leading : nullptr, term, stop));
+  TRY(serve(config, {plane, leading ? &*leading : nullptr, webhook.get(), term}, machine, stop));
   log(LogLevel::Info, "stopping");
   plane.stop(kStopGrace);
   if (leading) leading->release(kReleaseLimit);
@@ -170,13 +194,15 @@ Status run(Component component, const Configuration& config, const api::Gates& g
 
 }  // namespace
 
-int run_component(Component component, const Configuration& configuration) {
+int run_component(Component component, const Configuration& configuration,
+                  const binding::PluginRegistry& plugins) {
   StopSignal stop;
   const api::Gates gates = gates_of(component, configuration);
   if (component == Component::NodeAgent && !gates.enabled("ResourceHealthStatus"))
     return complain(Error(ErrorCode::Invalid, "--feature-gates",
                           "a node agent reports device health: it needs ResourceHealthStatus=true"));
-  if (const Status ran = run(component, configuration, gates, stop); !ran) return complain(ran.error());
+  if (const Status ran = run(component, configuration, plugins, gates, stop); !ran)
+    return complain(ran.error());
   return 0;
 }
 

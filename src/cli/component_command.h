@@ -2,11 +2,13 @@
 // server elsewhere.
 #pragma once
 
+#include "binding/plugin.h"
 #include "cli/configuration.h"
 
 namespace berth::cli {
 
-// Runs until SIGINT or SIGTERM. Returns the exit code.
-int run_component(Component component, const Configuration& configuration);
+// Runs until SIGINT or SIGTERM. Returns the exit code. `plugins`: of a binder.
+int run_component(Component component, const Configuration& configuration,
+                  const binding::PluginRegistry& plugins);
 
 }  // namespace berth::cli

@@ -45,7 +45,8 @@ plane::ControlPlaneOptions with_log(plane::ControlPlaneOptions options, scheduli
 
 }  // namespace
 
-plane::ControlPlaneOptions plane_options(const Configuration& configuration) {
+plane::ControlPlaneOptions plane_options(const Configuration& configuration,
+                                         const binding::PluginRegistry& plugins) {
   plane::ControlPlaneOptions options;
   options.scheduler_names = configuration.scheduler_names;
   if (configuration.bind_requests == "WhenWaiting") options.bind_requests = plane::BindRequests::WhenWaiting;
@@ -60,7 +61,18 @@ plane::ControlPlaneOptions plane_options(const Configuration& configuration) {
   options.binding.gang_timeout = configuration.gang_timeout;
   options.binding.retry_base = configuration.retry_base;
   options.binding.retry_cap = configuration.retry_cap;
+  options.binding.benign_failure_conditions = configuration.benign_failure_conditions;
+  options.binding.gpu_sharing = configuration.gpu_sharing;
+  options.binding.registry = plugins;
+  options.binding.plugins = configuration.binder_plugins;
   return options;
+}
+
+Result<std::unique_ptr<const binding::PodAdmission>> pod_admission(
+    const plane::ControlPlaneOptions& options) {
+  auto admission = binding::PodAdmission::make(options.binding, options.scheduler_names);
+  if (!admission) return Error(ErrorCode::Invalid, "--binder-plugins", admission.error().message());
+  return admission;
 }
 
 health::HealthTiming health_timing(const Configuration& configuration) {

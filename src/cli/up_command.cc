@@ -76,7 +76,7 @@ class PlaneShown {
   ApiServerComponent& component_;
 };
 
-Status serve(const Configuration& config, ApiServerComponent& component,
+Status serve(const Configuration& config, plane::ControlPlaneOptions options, ApiServerComponent& component,
              const std::vector<Manifest>& manifests, const api::Gates& gates, const StopSignal& stop) {
   TRY(try_manifests(manifests, gates, component.store()));
   TRY(component.start());
@@ -86,7 +86,6 @@ Status serve(const Configuration& config, ApiServerComponent& component,
   const auto client = server::make_in_process_client(component.server(), "system:berth");
   const auto own = server::make_in_process_client(component.server(), "kubernetes-admin");
   health::HealthFeed feed;
-  plane::ControlPlaneOptions options = plane_options(config);
   options.health = &feed;
   const std::unique_ptr<DecisionFile> decisions = TRY(open_decisions(component));
   TRY(make_simulated_nodes(static_cast<std::size_t>(config.nodes), component.store(), *own));
@@ -112,16 +111,20 @@ Status serve(const Configuration& config, ApiServerComponent& component,
 
 }  // namespace
 
-int run_up(const Configuration& configuration) {
+int run_up(const Configuration& configuration, const binding::PluginRegistry& plugins) {
   StopSignal stop;
+  const plane::ControlPlaneOptions options = plane_options(configuration, plugins);
+  const auto admission = pod_admission(options);
+  if (!admission) return complain(admission.error());
   const api::Gates gates = gates_of(Component::Up, configuration);
   const Result<std::vector<Manifest>> manifests = read_manifests(configuration.files, gates);
   if (!manifests) return complain(manifests.error()), 1;
   ServerOptions server = server_options(configuration);
   server.warn_unacted = true;
+  server.pod_admission = admission->get();
   Result<std::unique_ptr<ApiServerComponent>> component = ApiServerComponent::open(std::move(server), gates);
   if (!component) return complain(component.error());
-  const Status served = serve(configuration, **component, *manifests, gates, stop);
+  const Status served = serve(configuration, options, **component, *manifests, gates, stop);
   (*component)->stop(Duration::millis(300));
   if (!served) return complain(served.error());
   return 0;

@@ -1,11 +1,13 @@
 // `berth up`: a whole control plane in one process.
 #pragma once
 
+#include "binding/plugin.h"
 #include "cli/configuration.h"
 
 namespace berth::cli {
 
-// Runs until SIGINT or SIGTERM. Returns the exit code.
-int run_up(const Configuration& configuration);
+// Runs until SIGINT or SIGTERM, with these binder plugins, which also look at pods when they are created.
+// Returns the exit code.
+int run_up(const Configuration& configuration, const binding::PluginRegistry& plugins);
 
 }  // namespace berth::cli

@@ -7,10 +7,11 @@
 namespace berth::scheduling {
 namespace {
 
-// The binder's reasons about a claim or the group, not about the node.
+// The binder's reasons about the pod, the request, a claim or the group, not about the node.
 constexpr std::string_view kNotAboutTheNode[] = {
     "ClaimDeleting",  "ClaimAllocatedElsewhere", "ClaimNotShareable", "ClaimDeallocated",
-    "ClaimNameTaken", "ClaimFullyReserved",      "ClaimNotFound",     "PodGroupNotFound"};
+    "ClaimNameTaken", "ClaimFullyReserved",      "ClaimNotFound",     "PodGroupNotFound",
+    "InvalidPod",     "InvalidRequest"};
 
 }  // namespace
 

@@ -326,18 +326,21 @@ TEST(Scheduler, AFailedBindRequestIsReplacedAndItsNodeAvoidedForAWhile) {
   EXPECT_EQ(bench.node_of("p"), "n2");
 }
 
-TEST(Scheduler, ANodeIsNotAvoidedForAClaimThatWasMadeAnew) {
-  TestBench bench;
-  bench.put_node({"n1"});
-  bench.put_node({"n2"});
-  bench.put_pod({"p"});
-  bench.run();
-  ASSERT_EQ(bench.node_of("p"), "n1");
-  Json failed = *parse_json(*bench.view.bind_requests.find("default", "p-uid-p")->raw);
-  failed["status"] = Json::object({{"phase", "Failed"}, {"failedAttempts", 9}, {"reason", "ClaimNotFound"}});
-  bench.put(api::Kind::BindRequest, to_string(failed));
-  ASSERT_EQ(bench.run().size(), 1u);
-  EXPECT_EQ(bench.node_of("p"), "n1");
+// A claim that was made anew, a pod or a request that the binder refuses, a driver that asks to choose again.
+TEST(Scheduler, ANodeIsNotAvoidedForWhatAnotherNodeWouldNotChange) {
+  for (const char* reason : {"ClaimNotFound", "InvalidPod", "InvalidRequest", "BenignConditionsFailed"}) {
+    TestBench bench;
+    bench.put_node({"n1"});
+    bench.put_node({"n2"});
+    bench.put_pod({"p"});
+    bench.run();
+    ASSERT_EQ(bench.node_of("p"), "n1");
+    Json failed = *parse_json(*bench.view.bind_requests.find("default", "p-uid-p")->raw);
+    failed["status"] = Json::object({{"phase", "Failed"}, {"failedAttempts", 9}, {"reason", reason}});
+    bench.put(api::Kind::BindRequest, to_string(failed));
+    ASSERT_EQ(bench.run().size(), 1u) << reason;
+    EXPECT_EQ(bench.node_of("p"), "n1") << reason;
+  }
 }
 
 TEST(Scheduler, AFailedWriteTakesTheDecisionBackAndTriesAgainLater) {

@@ -37,6 +37,11 @@ api::RuleContext Registry::context(const ObjectTarget& target, const WriteOption
   return ctx;
 }
 
+const api::Admission* Registry::admission_of(const ObjectTarget& target) const {
+  const bool is_pod = target.resource->group.empty() && target.resource->plural == "pods";
+  return is_pod && target.subresource.empty() ? dependencies_.pod_admission : nullptr;
+}
+
 void Registry::keep(const store::Object& object, Json written) {
   if (!recent_->keeps()) return;
   set_revision(written, std::to_string(object.revision));

@@ -19,8 +19,9 @@
 #include "store/store.h"
 
 namespace berth::api {
+class Admission;
 class Gates;
-}
+}  // namespace berth::api
 
 namespace berth::server {
 
@@ -36,6 +37,8 @@ class Registry {
     Random& random;
     const api::Gates& gates;
     api::CelCheck check_cel;
+    // Beside the rules of the kind; outlives the registry. Null: none.
+    const api::Admission* pod_admission = nullptr;
   };
   Registry(Dependencies dependencies, std::size_t recent_documents_bytes)
       : dependencies_(dependencies), recent_(std::make_shared<RecentDocuments>(recent_documents_bytes)) {}
@@ -68,6 +71,10 @@ class Registry {
   ApiResult<void> try_remove(const std::shared_ptr<Removal>& removal);
 
   ApiResult<void> check_namespace(const ObjectTarget& target) const;
+  // Null when it looks at no objects of this resource.
+  const api::Admission* admission_of(const ObjectTarget& target) const;
+  // The object with the changes of its admission, with defaults and canonical.
+  ApiResult<Json> mutated(const ObjectTarget& target, const Json& object) const;
   std::string generated_name(const Json& object) const;
   void submit_create(std::shared_ptr<Creation> creation);
   ApiStatus name_is_taken(const ObjectTarget& target) const;

@@ -1,4 +1,5 @@
 // POST of an object: system fields, admission, validation, and new names when a generated one exists.
+#include "api/admission.h"
 #include "server/field_ownership.h"
 #include "server/metadata.h"
 #include "server/registry.h"
@@ -63,9 +64,12 @@ ApiResult<void> Registry::try_create(const std::shared_ptr<Creation>& creation) 
   if (rules.has_generation) metadata["generation"] = 1;
 
   if (rules.admit_create) TRY(check_admission(target, rules.admit_create(object, ctx)));
+  object = TRY(mutated(target, object));
   if (rules.prepare_create) rules.prepare_create(object, ctx);
   api::FieldErrors errors = api::validate_meta(object, target.resource->namespaced, rules.name_rule);
   if (rules.validate_create) api::append(errors, rules.validate_create(object, ctx));
+  if (const api::Admission* admission = admission_of(target))
+    api::append(errors, admission->validate(object, nullptr));
   TRY(check_fields(target, errors));
   if (rules.warnings) creation->warnings = rules.warnings(object, nullptr, ctx);
 
@@ -77,6 +81,15 @@ ApiResult<void> Registry::try_create(const std::shared_ptr<Creation>& creation) 
   creation->done(
       Answer{.code = 201, .document = to_string(object), .warnings = std::move(creation->warnings)});
   return {};
+}
+
+ApiResult<Json> Registry::mutated(const ObjectTarget& target, const Json& object) const {
+  const api::Admission* admission = admission_of(target);
+  Json changed = admission ? admission->mutate(object) : object;
+  if (changed.shares_with(object)) return changed;
+  const api::KindRules& rules = rules_of(target);
+  if (rules.set_defaults) rules.set_defaults(changed);
+  return canonical(target, std::move(changed), object);
 }
 
 std::string Registry::generated_name(const Json& object) const {

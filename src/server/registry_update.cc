@@ -1,4 +1,5 @@
 // PUT and PATCH: reads, changes, checks and writes the current object, again after a concurrent write.
+#include "api/admission.h"
 #include "server/deletion.h"
 #include "server/field_ownership.h"
 #include "server/metadata.h"
@@ -154,6 +155,8 @@ ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& be
   api::FieldErrors errors = api::validate_meta_update(next, before);
   const auto validate = status_only ? rules.validate_status_update : rules.validate_update;
   if (validate && !binds) api::append(errors, validate(next, before, ctx));
+  if (const api::Admission* admission = admission_of(target))
+    api::append(errors, admission->validate(next, &before));
   TRY(check_fields(target, errors));
   if (rules.warnings) update.warnings = rules.warnings(next, &before, ctx);
   return {};

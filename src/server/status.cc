@@ -96,17 +96,13 @@ ApiStatus stale(ResourceName resource, std::string_view name) {
 
 ApiStatus invalid(std::string_view group, std::string_view kind, std::string_view name,
                   const api::FieldErrors& errors) {
-  std::string list;
   std::vector<StatusCause> causes;
-  for (const api::FieldError& error : errors) {
-    if (!list.empty()) list += ", ";
-    list += error.path.empty() ? error.body : error.path + ": " + error.body;
+  for (const api::FieldError& error : errors)
     causes.push_back({std::string(api::cause_reason(error.type)), error.body, error.path});
-  }
   std::string message(kind);
   if (!group.empty()) message.append(".").append(group);
   message.append(" \"").append(name).append("\" is invalid");
-  if (!errors.empty()) message.append(": ").append(errors.size() > 1 ? "[" + list + "]" : list);
+  if (!errors.empty()) message.append(": ").append(api::to_text(errors));
   ApiStatus status = about(make(422, "Invalid", std::move(message)), {group, kind}, name);
   status.causes = std::move(causes);
   return status;

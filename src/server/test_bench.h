@@ -16,12 +16,13 @@
 
 namespace berth::server {
 
-// `disk` (or null: none) outlives it; the directory is that of `store_options`.
+// `disk` and `pods`, the admission of pods, (or null: none) outlive it; the directory is that of
+// `store_options`.
 struct ServerBench {
   explicit ServerBench(store::StoreOptions store_options = {}, ApiServerOptions options = {},
-                       store::Disk* disk = nullptr)
+                       store::Disk* disk = nullptr, const api::Admission* pods = nullptr)
       : store(open(std::move(store_options), disk)),
-        server({*store, executor, clock, random, gates, api::accept_any_cel}, std::move(options)) {
+        server({*store, executor, clock, random, gates, api::accept_any_cel, pods}, std::move(options)) {
     EXPECT_TRUE(server.make_default_objects().ok());
   }
 

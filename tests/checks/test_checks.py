@@ -256,6 +256,10 @@ class Dead(CheckTest):
     def test_sources_belong_to_a_room(self):
         self.accepts(dead, {**ROOM, "src/base/a.cc": ""})
         self.accepts(dead, {"bench/a_bench.cc": "", "fuzz/a_fuzz.cc": ""})
+        listing = "examples/a/CMakeLists.txt"
+        self.accepts(dead, {"examples/a/main.cc": "", listing: "add_executable(a main.cc)"})
+        self.assertEqual(self.found(dead, {"examples/a/main.cc": "", listing: "a(domain.cc)"}),
+                         [("examples/a/main.cc", 1)])
         self.assertEqual(self.found(dead, {"src/attic/a.cc": ""}), [("src/attic/a.cc", 1)])
         self.assertEqual(self.found(dead, {"bench/a.cc": ""}), [("bench/a.cc", 1)])
 

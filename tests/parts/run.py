@@ -6,6 +6,7 @@ Only the standard library. The closing line is "N passed, M failed"; the exit co
 import json
 import pathlib
 import re
+import shutil
 import signal
 import ssl
 import subprocess
@@ -319,6 +320,110 @@ def beyond_loopback_pages_are_encrypted_and_tell_no_decisions(berth):
         assert on_loopback.page(page + "b")[0] == 200, "the page is called otherwise"
 
 
+def a_bind_request_made_by_hand_is_carried_out_or_refused(berth):
+    with Cluster(berth) as cluster:
+        cluster.add_node("n1")
+        cluster.part("binder", "--leader-elect=false").ready()
+        requests = "/apis/scheduling.berth.dev/v1alpha1/namespaces/default/bindrequests"
+
+        def request(pod, **spec):
+            uid = cluster.call("GET", PODS + "/" + pod)["metadata"]["uid"]
+            given = {"podName": pod, "podUID": uid, "selectedNode": "n1", **spec}
+            return cluster.call("POST", requests, {"apiVersion": "scheduling.berth.dev/v1alpha1",
+                                                   "kind": "BindRequest", "metadata": {"name": pod},
+                                                   "spec": given})
+
+        def ended(pod):
+            status = cluster.call("GET", requests + "/" + pod).get("status", {})
+            return status if status.get("phase") in ("Succeeded", "Failed") else None
+
+        cluster.add_pod("good", "nobody")
+        assert request("good")["kind"] == "BindRequest"
+        cluster.bound("good")
+        status = eventually("it succeeds", lambda: ended("good"))
+        assert status["observedGeneration"] == 1, status
+        assert [(c["type"], c["status"]) for c in status["conditions"]] == [("Bound", "True")], status
+
+        cluster.add_pod("bad", "nobody")
+        refused = request("bad", podUID="", backoffLimit=-1)
+        fields = [cause["field"] for cause in refused["details"]["causes"]]
+        assert fields == ["spec.podUID", "spec.backoffLimit"], refused
+        allocation = {"name": "none", "claimName": "none", "allocation": {"devices": {"results": []}}}
+        request("bad", resourceClaimAllocations=[allocation])
+        status = eventually("it fails", lambda: ended("bad"))
+        assert status["reason"] == "InvalidRequest" and status["terminal"], status
+        assert "spec.resourceClaimAllocations[0].name: Not found" in status["message"], status
+        assert not cluster.node_of("bad")
+
+
+def make_certificate(folder, name):
+    """A self-signed certificate for 127.0.0.1 in the files that the binder of this folder reads."""
+    made = subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                           "-nodes", "-days", "1", "-subj", "/CN=" + name, "-addext",
+                           "subjectAltName=IP:127.0.0.1", "-keyout", str(folder / "key"), "-out",
+                           str(folder / "cert")], capture_output=True, text=True, timeout=60)
+    assert made.returncode == 0, made.stderr
+    return (folder / "cert").read_text()
+
+
+def a_binder_answers_admission_reviews(berth):
+    if not shutil.which("openssl"):
+        raise suite.Skip("openssl is missing")
+    with Cluster(berth) as cluster:
+        folder = pathlib.Path(cluster.scratch.name)
+        first = make_certificate(folder, "first")
+        flags = ["--webhook", "--webhook-listen", "127.0.0.1:0", "--tls-cert-file", str(folder / "cert")]
+        binder = cluster.part("binder", "--leader-elect=false", *flags, "--tls-private-key-file",
+                              str(folder / "key"))
+        url = re.search(r"answered on (\S+)/validate", binder.log.read_text())[1]
+
+        def review(path, annotations, certificate, scheduler="berth"):
+            pod = {"metadata": {"name": "p", "annotations": annotations},
+                   "spec": {"schedulerName": scheduler, "containers": [{"name": "c"}]}}
+            request = {"uid": "u-1", "operation": "CREATE", "object": pod,
+                       "resource": {"group": "", "version": "v1", "resource": "pods"}}
+            body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+            return post(path, json.dumps(body), certificate)
+
+        def post(path, body, certificate):
+            json_header = {"Content-Type": "application/json"}
+            request = urllib.request.Request(url + path, body.encode(), json_header)
+            trusting = ssl.create_default_context(cadata=certificate)
+            try:
+                with urllib.request.urlopen(request, timeout=10, context=trusting) as answer:
+                    return answer.status, json.load(answer)["response"]
+            except urllib.error.HTTPError as refused:
+                return refused.code, refused.read().decode()
+
+        code, answer = review("/validate", {"gpu-fraction": "2"}, first)
+        assert code == 200 and answer["uid"] == "u-1" and not answer["allowed"], answer
+        causes = [cause["field"] for cause in answer["status"]["details"]["causes"]]
+        assert causes == ["metadata.annotations[gpu-fraction]"] * 2, answer
+        allowed = {"uid": "u-1", "allowed": True}
+        assert review("/validate", {"gpu-fraction": "2"}, first, "other")[1] == allowed
+        assert review("/mutate", {}, first)[1] == allowed
+        assert post("/validate", "{", first)[0] == 400
+        assert post("/validate", "x" * (4 << 20), first)[0] == 413
+
+        second = make_certificate(folder, "second")
+
+        def served():
+            try:
+                return review("/mutate", {}, second)[0] == 200
+            except urllib.error.URLError:
+                return False
+
+        eventually("the new certificate is served", served)
+        (folder / "cert").write_text("no certificate")
+        eventually("the bad one is reported", lambda: "keeps its certificate" in binder.log.read_text())
+        assert served()
+        assert binder.end() == 0
+        refused = subprocess.run([str(berth), "binder", "--kubeconfig", cluster.kubeconfig, "--webhook"],
+                                 capture_output=True, text=True, timeout=60)
+        assert refused.returncode == 2, refused
+        assert "--tls-cert-file: is needed by --webhook" in refused.stderr, refused
+
+
 def options_are_told_and_checked(berth):
     def run(*arguments):
         return subprocess.run([str(berth)] + list(arguments), capture_output=True, text=True, timeout=60)
@@ -470,7 +575,9 @@ CASES = (a_pod_is_placed_and_bound_by_two_processes, a_killed_binder_is_followed
          one_of_two_schedulers_leads, a_leader_that_slept_through_its_lease_sends_nothing_and_ends,
          parts_outlive_their_api_server,
          a_node_agent_reports_what_a_driver_says,
-         beyond_loopback_pages_are_encrypted_and_tell_no_decisions, options_are_told_and_checked,
+         beyond_loopback_pages_are_encrypted_and_tell_no_decisions,
+         a_bind_request_made_by_hand_is_carried_out_or_refused, a_binder_answers_admission_reviews,
+         options_are_told_and_checked,
          every_part_reads_what_it_prints, a_file_reaches_the_scheduler,
          a_scheduler_explains_what_it_decided, a_control_plane_explains_across_a_restart)
 

@@ -17,6 +17,10 @@ def is_built(tree, path):
     room = room_of(path)
     if room:
         return f"src/{room}/room.cmake" in tree.files
+    folder, name = posixpath.split(path)
+    listing = posixpath.join(folder, "CMakeLists.txt")
+    if listing in tree.files and name in re.split(r"[\s()]+", tree.text(listing)):
+        return True
     return re.fullmatch(r"bench/\w+_bench\.cc|fuzz/\w+_fuzz\.cc", path) is not None
 
 

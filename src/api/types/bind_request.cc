@@ -36,6 +36,7 @@ void decode_status(const Json& status, BindRequest& request) {
   request.terminal = status.bool_at("terminal");
   request.failure = from_name<FailureClass>(kFailures, status.string_at("failureClass"));
   request.committed = status.bool_at("committed");
+  request.observed_generation = status.int_at("observedGeneration");
   request.conditions = decode_conditions(status.items_at("conditions"));
 }
 
@@ -84,7 +85,7 @@ Json object_of(std::string_view ns, std::string_view name, JsonArray owners, Jso
 
 bool is_blameless(std::string_view reason) {
   return reason == kGangIncomplete || reason == kGangMemberFailed || reason == kWithdrawn ||
-         reason == kDeviceTaken || reason == kStaleEpoch;
+         reason == kDeviceTaken || reason == kStaleEpoch || reason == kBenignConditionsFailed;
 }
 
 bool is_failing(const BindRequest& request) {
@@ -236,6 +237,7 @@ Json bind_request_status(const BindRequest& request) {
   if (request.terminal) status["terminal"] = true;
   if (request.failure != FailureClass::None) status["failureClass"] = name_of(request.failure);
   if (request.committed) status["committed"] = true;
+  if (request.observed_generation != 0) status["observedGeneration"] = request.observed_generation;
   if (!request.conditions.empty()) {
     JsonArray conditions;
     for (const Condition& condition : request.conditions) conditions.push_back(to_json(condition));

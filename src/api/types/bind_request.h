@@ -59,8 +59,15 @@ inline constexpr std::string_view kWithdrawn = "Withdrawn";
 inline constexpr std::string_view kDeviceTaken = "DeviceTaken";
 // Written by a scheduler after another one had replaced it.
 inline constexpr std::string_view kStaleEpoch = "StaleEpoch";
+// A device's failure condition that is configured as benign: choose again, and nothing is to be avoided.
+inline constexpr std::string_view kBenignConditionsFailed = "BenignConditionsFailed";
 // Neither the node nor the devices of the request have failed.
 bool is_blameless(std::string_view reason);
+
+// Types of the conditions in status. Bound: always there; its reason is that of the failure, or the step.
+// PostBindCompleted: only False, when plugins' writes after the binding were given up.
+inline constexpr std::string_view kBound = "Bound";
+inline constexpr std::string_view kPostBindCompleted = "PostBindCompleted";
 
 struct BindGroup {
   std::string name;  // PodGroup; empty: the pod has no gang
@@ -99,6 +106,7 @@ struct BindRequest {
   bool committed = false;        // its gang was committed when this status was written
   bool status_is_stale = false;  // the stored status belongs to an earlier decision and reads as empty
   bool status_names_decision = false;
+  std::int64_t observed_generation = 0;  // of the spec that the status is about
   std::vector<Condition> conditions;
 };
 

@@ -160,6 +160,27 @@ void BinderFixture::run_until_idle(Time until) {
   BERTH_ASSERT(false, "the binder never comes to rest");
 }
 
+namespace {
+
+class Telling final : public Plugin {
+ public:
+  std::string_view name() const override { return "Telling"; }
+  std::vector<client::Write> post_bind(const BindContext& context) const override {
+    const Json told = Json::object({{std::string(kTold), context.request.node}});
+    return {client::merge_patch(client::key_of(api::Kind::Pod, context.pod->meta),
+                                Json::object({{"metadata", Json::object({{"annotations", told}})}}),
+                                context.pod->meta.uid, 0)};
+  }
+};
+
+}  // namespace
+
+BinderOptions with_telling_plugin(BinderOptions options) {
+  const Status added = options.registry.add("Telling", [] { return std::make_unique<Telling>(); });
+  BERTH_ASSERT(added.ok(), "no plugin of Berth has that name");
+  return options;
+}
+
 void add_claim(BinderFixture& cluster, const std::string& name, const std::string& rest) {
   cluster.put(api::Kind::ResourceClaim, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" +
                                             name + R"("})" + rest + "}");

@@ -102,6 +102,10 @@ class BinderFixture {
   Binder* binder_ = nullptr;  // the engine's
 };
 
+// The plugin "Telling": PostBind annotates the pod with its node.
+inline constexpr std::string_view kTold = "told";
+BinderOptions with_telling_plugin(BinderOptions options = {});
+
 // Adds a claim with UID "u-NAME"; `rest` follows the metadata: ,"status":{…}.
 void add_claim(BinderFixture& cluster, const std::string& name, const std::string& rest = "");
 

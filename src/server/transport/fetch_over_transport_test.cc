@@ -127,6 +127,22 @@ TEST_P(FetchOverTransport, AServerThatIsNotTrustedGetsNothing) {
   EXPECT_EQ(fetch(*fetcher(access), {.target = "/echo"}).starts_with("not sent"), is_tls());
 }
 
+TEST_P(FetchOverTransport, ANewIdentityIsForLaterConnections) {
+  const Certificates others = generate_certificates({}, clock.now()).value();
+  const TlsMaterial next{others.server.certificate_pem, others.server.key_pem, ""};
+  if (!is_tls()) return;
+  const auto before = fetcher(admin());
+  EXPECT_TRUE(fetch(*before, {.target = "/echo"}).starts_with("answered"));
+  EXPECT_FALSE(transport->use_identity({others.server.certificate_pem, "no key", ""}).ok());
+  EXPECT_TRUE(fetch(*fetcher(admin()), {.target = "/echo"}).starts_with("answered"));
+  ASSERT_TRUE(transport->use_identity(next).ok());
+  EXPECT_TRUE(fetch(*before, {.target = "/echo"}).starts_with("answered"));
+  EXPECT_TRUE(fetch(*fetcher(admin()), {.target = "/echo"}).starts_with("not sent"));
+  client::ClusterAccess access = admin();
+  access.ca_pem = others.ca.certificate_pem;
+  EXPECT_TRUE(fetch(*fetcher(access), {.target = "/echo"}).starts_with("answered"));
+}
+
 TEST_P(FetchOverTransport, StreamsUntilEitherSideEnds) {
   const auto client = fetcher(admin());
   Heard heard;

@@ -511,6 +511,7 @@ class Transport::Pool {
     const std::lock_guard lock(shared_.mutex);
     return shared_.connections.size();
   }
+  Status use_identity(const TlsMaterial& material);
 
  private:
   Status bind(const TransportOptions& options);
@@ -554,13 +555,18 @@ Status Transport::Pool::open(const TransportOptions& options) {
   shared_.limits = options.limits;
   shared_.insecure_user = options.insecure_user;
   shared_.clock = options.clock;
-  if (options.tls) {
-    TlsContext context = TRY(server_tls(*options.tls));
-    shared_.tls.emplace(context.release());
-  }
+  if (options.tls) shared_.tls.emplace(TRY(server_tls(*options.tls)).release());
   TRY(bind(options));
   asio::post(strand_, [this] { accept(); });
   for (unsigned i = 0; i < options.threads; ++i) threads_.emplace_back([this] { io_.run(); });
+  return {};
+}
+
+Status Transport::Pool::use_identity(const TlsMaterial& material) {
+  BERTH_ASSERT(shared_.tls, "it serves TLS");
+  auto context = std::make_shared<asio::ssl::context>(TRY(server_tls(material)).release());
+  // Connections are made on this strand; open ones keep the context that they have.
+  asio::post(strand_, [this, context] { shared_.tls.emplace(std::move(*context)); });
   return {};
 }
 
@@ -633,6 +639,9 @@ Result<std::unique_ptr<Transport>> Transport::listen(const TransportOptions& opt
 
 Endpoint Transport::local() const {
   return pool_->local();
+}
+Status Transport::use_identity(const TlsMaterial& material) {
+  return pool_->use_identity(material);
 }
 std::size_t Transport::connection_count() const {
   return pool_->connection_count();

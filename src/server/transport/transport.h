@@ -61,6 +61,10 @@ class Transport {
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
 
+  // With TLS: later connections get this identity, open ones keep theirs. Refuses (Invalid) material that is
+  // not a TLS identity; then nothing changes. Thread-safe.
+  Status use_identity(const TlsMaterial& material);
+
   Endpoint local() const;
   std::size_t connection_count() const;
 

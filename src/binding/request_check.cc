@@ -1,0 +1,57 @@
+#include "binding/request_check.h"
+
+#include <algorithm>
+
+namespace berth::binding {
+namespace {
+
+const api::PodClaim* claim_of(const api::Pod& pod, const std::string& name) {
+  const auto found = std::find_if(pod.claims.begin(), pod.claims.end(),
+                                  [&name](const api::PodClaim& claim) { return claim.name == name; });
+  return found == pod.claims.end() ? nullptr : &*found;
+}
+
+bool needs_no_claim(const api::Pod& pod, const api::PodClaim& claim) {
+  return std::any_of(pod.claim_statuses.begin(), pod.claim_statuses.end(),
+                     [&claim](const api::PodClaimStatus& status) {
+                       return status.name == claim.name && status.claim_name.empty();
+                     });
+}
+
+api::FieldErrors check_allocation(const api::FieldPath& path, const api::ClaimAllocation& given,
+                                  const api::Pod& pod) {
+  const api::PodClaim* claim = claim_of(pod, given.name);
+  if (!claim)
+    return {
+        api::not_found(path.child("name"), given.name, "the pod's spec.resourceClaims has no such entry")};
+  api::FieldErrors errors;
+  const std::string name = api::claim_object_name(pod, *claim);
+  if (given.claim_name != name)
+    errors.push_back(
+        api::invalid(path.child("claimName"), given.claim_name,
+                     "the pod's claim " + given.name + " is the ResourceClaim \"" + name + "\""));
+  if (given.claim_uid.empty())
+    errors.push_back(api::required(path.child("claimUID"), "the UID of ResourceClaim " + given.claim_name));
+  return errors;
+}
+
+}  // namespace
+
+api::FieldErrors check_request(const api::BindRequest& request, const api::Pod& pod) {
+  const api::FieldPath path("spec.resourceClaimAllocations");
+  api::FieldErrors errors;
+  std::size_t index = 0;
+  for (const api::ClaimAllocation& given : request.claims)
+    if (!given.extended) api::append(errors, check_allocation(path.index(index++), given, pod));
+  for (const api::PodClaim& claim : pod.claims) {
+    const bool given = std::any_of(
+        request.claims.begin(), request.claims.end(),
+        [&claim](const api::ClaimAllocation& one) { return !one.extended && one.name == claim.name; });
+    if (!given && !needs_no_claim(pod, claim))
+      errors.push_back(
+          api::required(path, "has no entry for the pod's claim " + claim.name + ": add its allocation"));
+  }
+  return errors;
+}
+
+}  // namespace berth::binding

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Runs binder plugins in processes: the example of examples/plugins, and admission in `berth up`.
+
+Only the standard library. The closing line is "N passed, M failed"; the exit code is 0 when nothing failed.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import suite
+from served import Served
+from suite import eventually
+
+PODS = "/api/v1/namespaces/default/pods"
+MAPS = "/api/v1/namespaces/default/configmaps"
+REQUESTS = "/apis/scheduling.berth.dev/v1alpha1/namespaces/default/bindrequests"
+NETWORK = "example.com/network"
+TIMEOUT = "example.com/network-timeout"
+MERGE_PATCH = "application/merge-patch+json"
+ADDRESS = "example.com/network-address"
+
+
+class Cluster:
+    """An embedded control plane of one program, with simulated nodes."""
+
+    def __init__(self, program, *flags):
+        self.served = Served(program, "up", [], ("--nodes", "2", *flags))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.served.close()
+
+    def call(self, method, path, body=None, content="application/json"):
+        data = json.dumps(body).encode() if body is not None else None
+        headers = {"Content-Type": content}
+        request = urllib.request.Request(self.served.url + path, data, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as refused:
+            return json.load(refused)
+
+    def add_pod(self, name, annotations, resources=None):
+        container = {"name": "c", "image": "i", "resources": resources or {}}
+        return self.call("POST", PODS, {"kind": "Pod", "apiVersion": "v1",
+                                        "metadata": {"name": name, "annotations": annotations},
+                                        "spec": {"schedulerName": "berth", "containers": [container]}})
+
+    def pod(self, name):
+        return self.call("GET", PODS + "/" + name)
+
+    def node_of(self, name):
+        return self.pod(name)["spec"].get("nodeName")
+
+    def attachment(self, pod):
+        found = self.call("GET", MAPS + "/" + pod + "-network")
+        return found if found["kind"] == "ConfigMap" else None
+
+    def report(self, pod, **data):
+        """What a network controller does."""
+        answer = self.call("PATCH", MAPS + "/" + pod + "-network", {"data": data}, MERGE_PATCH)
+        assert answer["kind"] == "ConfigMap", answer
+
+    def request_of(self, pod):
+        return [item for item in self.call("GET", REQUESTS)["items"] if item["spec"]["podName"] == pod][0]
+
+
+def a_pod_is_bound_when_its_network_is_attached(example, _):
+    with Cluster(example) as cluster:
+        made = cluster.add_pod("p", {NETWORK: "blue"})
+        assert made["metadata"]["annotations"] == {NETWORK: "blue", TIMEOUT: "60"}, made
+        attachment = eventually("an attachment is made", lambda: cluster.attachment("p"))
+        data = attachment["data"]
+        assert data["network"] == "blue" and data["node"].startswith("node-"), data
+        owners = [owner["uid"] for owner in attachment["metadata"]["ownerReferences"]]
+        assert owners == [made["metadata"]["uid"]], attachment
+        plain = cluster.add_pod("plain", {})
+        assert plain["metadata"].get("annotations") is None, plain
+        eventually("a pod without a network is bound", lambda: cluster.node_of("plain"))
+        assert cluster.node_of("p") is None
+        cluster.report("p", state="attached", address="10.0.0.7")
+        eventually("it is bound", lambda: cluster.node_of("p") == data["node"])
+        eventually("PostBind copies the address",
+                   lambda: cluster.pod("p")["metadata"]["annotations"].get(ADDRESS) == "10.0.0.7")
+        eventually("the request succeeds", lambda: cluster.request_of("p")["status"]["phase"] == "Succeeded")
+
+
+def a_failed_attachment_is_deleted_and_the_pod_goes_elsewhere(example, _):
+    with Cluster(example) as cluster:
+        cluster.add_pod("p", {NETWORK: "blue"})
+        first = eventually("an attachment is made", lambda: cluster.attachment("p"))
+        cluster.report("p", state="failed", message="no port left")
+
+        def another():
+            found = cluster.attachment("p")
+            return found and found["metadata"]["uid"] != first["metadata"]["uid"] and found
+
+        second = eventually("another one is made", another)
+        assert second["data"]["node"] != first["data"]["node"], second
+        cluster.report("p", state="attached")
+        eventually("it is bound", lambda: cluster.node_of("p") == second["data"]["node"])
+
+
+def bad_annotations_are_refused_together(example, _):
+    with Cluster(example) as cluster:
+        refused = cluster.add_pod("p", {NETWORK: "Blue!", TIMEOUT: "soon", "gpu-fraction": "nan"},
+                                  {"limits": {"nvidia.com/gpu": "1"}})
+        assert refused["code"] == 422, refused
+        fields = [cause["field"] for cause in refused["details"]["causes"]]
+        for field in ("metadata.annotations[%s]" % NETWORK, "metadata.annotations[%s]" % TIMEOUT,
+                      "metadata.annotations[gpu-fraction]",
+                      "spec.containers[0].resources.limits[nvidia.com/gpu]"):
+            assert field in fields, fields
+
+
+def berth_itself_validates_gpu_requests(_, berth):
+    with Cluster(berth) as cluster:
+        refused = cluster.add_pod("half", {"gpu-fraction": "0.5"})
+        assert refused["code"] == 422 and "GPU sharing is switched off" in refused["message"], refused
+        assert cluster.add_pod("plain", {NETWORK: "Blue!"})["kind"] == "Pod"
+        patched = cluster.call("PATCH", PODS + "/plain", {"metadata": {"annotations": {"gpu-memory": "0"}}},
+                               MERGE_PATCH)
+        assert patched["code"] == 422 and "metadata.annotations[gpu-memory]" in patched["message"], patched
+    with Cluster(berth, "--gpu-sharing") as cluster:
+        assert cluster.add_pod("half", {"gpu-fraction": "0.5"})["kind"] == "Pod"
+        assert cluster.add_pod("whole", {"gpu-fraction": "1"})["code"] == 422
+    with Cluster(berth, "--binder-plugins", "DynamicResources") as cluster:
+        assert cluster.add_pod("half", {"gpu-fraction": "0.5"})["kind"] == "Pod"
+    unknown = subprocess.run([str(berth), "up", "--in-memory", "--binder-plugins", "Teleport"],
+                             capture_output=True, text=True, timeout=60)
+    assert unknown.returncode == 2 and 'no binder plugin is named "Teleport"' in unknown.stderr, unknown
+
+
+CASES = [
+    a_pod_is_bound_when_its_network_is_attached,
+    a_failed_attachment_is_deleted_and_the_pod_goes_elsewhere,
+    bad_annotations_are_refused_together,
+    berth_itself_validates_gpu_requests,
+]
+
+
+def main():
+    chosen = suite.options(__doc__)
+    example = chosen.berth.parent / "examples/plugins/network-attachment/network-attachment"
+    return suite.run(CASES, chosen.words, example, chosen.berth)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
