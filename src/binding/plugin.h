@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "api/field_error.h"
+#include "api/serialized.h"  // View::others have bytes
 #include "client/decider.h"
 
 namespace berth::binding {

@@ -65,7 +65,7 @@ bool belongs_to_pod(const BindContext& context, const api::AnyObject& attachment
 
 // The ConfigMap's data.
 Json data_of(const api::AnyObject& attachment) {
-  return berth::parse_json(*attachment.raw).value_or(Json::object()).part("data");
+  return berth::api::parse_object(*attachment.raw).value_or(Json::object()).part("data");
 }
 
 // Its name follows from the pod, so a repeated create finds the first one; its owner removes it with the pod.
