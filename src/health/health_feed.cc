@@ -59,11 +59,26 @@ void HealthFeed::stop_serving(const std::string& node) {
   const std::lock_guard lock(mutex_);
   served_.erase(node);
   slots_.erase(node);
+  introducing_.erase(node);
 }
 
 bool HealthFeed::serves(std::string_view node) const {
   const std::lock_guard lock(mutex_);
   return served_.contains(node);
+}
+
+void HealthFeed::put_introducing(const std::string& node, bool introducing) {
+  {
+    const std::lock_guard lock(mutex_);
+    const bool changed = introducing ? introducing_.insert(node).second : introducing_.erase(node) > 0;
+    if (!changed) return;
+  }
+  wake(node);
+}
+
+bool HealthFeed::introducing(std::string_view node) const {
+  const std::lock_guard lock(mutex_);
+  return introducing_.contains(node);
 }
 
 void HealthFeed::put_node(const std::string& node, Presence presence) {

@@ -48,6 +48,9 @@ class HealthFeed {
   void serve(const std::string& node);
   void stop_serving(const std::string& node);
   bool serves(std::string_view node) const;
+  // Whether a plugin appeared on the node and nobody knows yet what it is. Wakes the reader at a change.
+  void put_introducing(const std::string& node, bool introducing);
+  bool introducing(std::string_view node) const;
   // The pods of a node that is served; ignored for others and when nothing changed.
   using Pods = std::shared_ptr<const NodePods>;
   void put_pods(const std::string& node, NodePods pods);
@@ -65,6 +68,7 @@ class HealthFeed {
   mutable std::mutex mutex_;
   std::map<std::string, Slot, std::less<>> slots_;
   std::map<std::string, Pods, std::less<>> served_;
+  std::set<std::string, std::less<>> introducing_;
   std::mutex wake_mutex_;  // held during a call
   std::function<void(const std::string&)> wake_;
   std::set<std::string> nodes_;

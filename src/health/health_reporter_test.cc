@@ -330,6 +330,9 @@ TEST(NodePods, ContainersStartWhenTheKnownDriversOfTheirNodeHavePreparedTheirCla
   EXPECT_FALSE(may_start({{kReporterDriver, Registered::No}}, false));
   EXPECT_TRUE(may_start(known, true));
   EXPECT_TRUE(may_start({}, false));
+  bench.feed.put_introducing("node-1", true);
+  EXPECT_FALSE(may_start({}, false)) << "a driver may be there";
+  bench.feed.put_introducing("node-1", false);
   EXPECT_TRUE(may_start({{"other.example.com", Registered::Yes}}, false));
   bench.view.erase({Kind::ResourceClaim, "d", "p-gpus", {}}, 7);
   EXPECT_FALSE(may_start(known, true)) << "the view lacks the claim";

@@ -28,7 +28,8 @@ NodeAgent::NodeAgent(std::string node, const std::string& folder, PluginClient& 
              changed(Durable::First, now);
              claims_.retry_now();
              call_drivers(now);
-           }},
+           },
+           [this](bool introducing) { feed_.put_introducing(node_, introducing); }},
           timing),
       plugins_(
           node_, folder + "/device-plugins", client,

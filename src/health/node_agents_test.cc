@@ -333,7 +333,10 @@ TEST_F(Agents, ClaimsGoToTheNewestInstanceAndWaitForADriverThatLeft) {
   EXPECT_TRUE(eventually([&] { return unprepared(feed, three) == gone; })) << "it is known after a restart";
   old = driver("old.sock", {});
   EXPECT_TRUE(eventually([&] { return unprepared(feed, three).empty(); }));
-  EXPECT_EQ(old->calls(), (Lines{"NodeUnprepareResources d/y", "NodePrepareResources d/z"}));
+  ASSERT_TRUE(eventually([&] { return old->calls().size() == 2; }));
+  Lines called = old->calls();
+  std::sort(called.begin(), called.end());
+  EXPECT_EQ(called, (Lines{"NodePrepareResources d/z", "NodeUnprepareResources d/y"}));
 }
 
 TEST_F(Agents, WhatAnAgentThatDiedHadAskedForIsUnprepared) {
@@ -379,11 +382,23 @@ struct Noise {
   std::thread thread;
 };
 
+TEST_F(Agents, APluginIntroducesItselfUntilItsFirstAnswer) {
+  std::vector<bool> told;
+  feed.on_change([&](const std::string& node) { told.push_back(feed.introducing(node)); });
+  const auto one = driver("a.sock", {});
+  ASSERT_TRUE(eventually([&] { return !one->answers().empty(); }));
+  feed.on_change({});
+  ASSERT_FALSE(told.empty());
+  EXPECT_TRUE(told.front());
+  EXPECT_FALSE(feed.introducing("node-1"));
+}
+
 TEST_F(Agents, NoiseAndFilesAreSurvived) {
   Noise noise(socket("noise.sock"));
   std::ofstream(socket("file.sock")) << "no socket";
   ::mkdir(socket("folder").c_str(), 0700);
   ASSERT_TRUE(eventually([&] { return noise.met >= 2; })) << "it is tried again";
+  EXPECT_TRUE(eventually([&] { return !feed.introducing("node-1"); })) << "it is not waited for";
   const auto hidden = driver(".hidden.sock", {reported("gpu-1", Health::Unhealthy)});
   const auto one = driver("folder/a.sock", {reported("gpu-1", Health::Healthy)});
   EXPECT_TRUE(shows("Healthy")) << shown();

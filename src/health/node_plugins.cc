@@ -48,6 +48,13 @@ void NodePlugins::appeared(const std::string& path, Time now) {
     return log(LogLevel::Warning, "a plugin socket is not used", {{"socket", path}, {"cause", refusal}});
   sockets_[path].generation = ++last_generation_;
   introduce(path);
+  note_introductions();
+}
+
+void NodePlugins::note_introductions() const {
+  observer_.introducing(std::any_of(sockets_.begin(), sockets_.end(), [](const auto& socket) {
+    return socket.second.driver.empty() && socket.second.failures < kIntroductionsAwaited;
+  }));
 }
 
 void NodePlugins::vanished(const std::string& path, Time now) {
@@ -55,6 +62,7 @@ void NodePlugins::vanished(const std::string& path, Time now) {
   if (found == sockets_.end()) return;
   forget(found->second, path, now);
   sockets_.erase(found);
+  note_introductions();
 }
 
 void NodePlugins::forget(Socket& socket, const std::string& path, Time now) {
@@ -76,6 +84,7 @@ void NodePlugins::introduce(const std::string& path) {
 
 void NodePlugins::retry(Socket& socket, Time now) {
   socket.retry_at = now + backoff(kRegisterBackoffBase, kRegisterBackoffMax, ++socket.failures);
+  note_introductions();
 }
 
 Result<NodePlugins::Instance> NodePlugins::accepted(const std::string& path, const PluginInfo& info) const {
@@ -122,6 +131,7 @@ void NodePlugins::on_info(const std::string& path, std::uint64_t generation, con
   log(LogLevel::Info, "a plugin registered", {{"node", node_}, {"driver", info->name}});
   choose(info->name, now);
   update_claim_driver(info->name, now);
+  note_introductions();
   client_.notify(path, Registered::Yes, "", [post = post_, path, generation](const Status& told) {
     if (told.ok()) return;
     post([path, generation](NodePlugins& self, Time later) {

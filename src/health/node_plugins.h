@@ -23,6 +23,8 @@ namespace berth::health {
 inline constexpr std::size_t kPluginSocketsPerNodeMax = 64;
 inline constexpr Duration kRegisterBackoffBase = Duration::millis(200),
                           kRegisterBackoffMax = Duration::seconds(30);
+// Calls until a plugin that does not answer is not waited for: a socket exists a moment before it is served.
+inline constexpr std::uint32_t kIntroductionsAwaited = 2;
 inline constexpr Duration kHandOverMax = Duration::seconds(60);
 inline constexpr int kMessagesPerSecondMax = 200;  // of one driver
 
@@ -35,6 +37,8 @@ class NodePlugins {
     std::function<void(Time)> changed;  // readers see a difference
     std::function<void(Time)> heard;    // a report came
     std::function<void(Time)> claims;   // claim_drivers() changed
+    // Whether a plugin has not answered its first kIntroductionsAwaited calls of GetInfo; repeated.
+    std::function<void(bool)> introducing;
   };
   // `client` outlives it.
   NodePlugins(std::string node, PluginClient& client, Post post, Observer observer, HealthTiming timing = {});
@@ -93,6 +97,7 @@ class NodePlugins {
   };
 
   void introduce(const std::string& path);
+  void note_introductions() const;
   void on_info(const std::string& path, std::uint64_t generation, const Result<PluginInfo>& info, Time now);
   Result<Instance> accepted(const std::string& path, const PluginInfo& info) const;
   void forget(Socket& socket, const std::string& path, Time now);

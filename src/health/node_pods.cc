@@ -85,6 +85,7 @@ std::optional<std::vector<NeededClaim>> needed_claims(const client::View& view, 
 
 bool containers_may_start(const HealthFeed& feed, const client::View& view, const api::Pod& pod) {
   if ((pod.claims.empty() && pod.extended_claim.empty()) || !feed.serves(pod.node_name)) return true;
+  if (feed.introducing(pod.node_name)) return false;
   const HealthFeed::Snapshot node = feed.peek(pod.node_name);
   if (!node || node->claim_drivers.empty()) return true;
   const auto needed = needed_claims(view, pod);

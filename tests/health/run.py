@@ -325,7 +325,6 @@ def a_pod_starts_when_its_claims_are_prepared(berth):
         cluster.pod("before", "node-1", ["one-gpu"])
         cluster.is_in("before", "Running")
         driver = cluster.driver("node-1", "gpu-0", flags=["--claim-error", "no GPU left"])
-        eventually("it is registered", lambda: asked(driver, "answers"))
         cluster.pod("train", "node-1", ["one-gpu"])
         cluster.is_in("train", "ContainerCreating")
         told = eventually("the event", lambda: cluster.events("train", "FailedPrepareDynamicResources"))[0]
