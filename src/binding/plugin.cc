@@ -4,6 +4,7 @@
 #include <array>
 
 #include "binding/dynamic_resources.h"
+#include "binding/volume_binding.h"
 
 namespace berth::binding {
 namespace {
@@ -13,7 +14,8 @@ struct Registered {
   std::unique_ptr<const Plugin> (*make)();
 };
 
-constexpr std::array<Registered, 1> kRegistry = {{
+constexpr std::array<Registered, 2> kRegistry = {{
+    {kVolumeBindingName, make_volume_binding},
     {kDynamicResourcesName, make_dynamic_resources},
 }};
 

@@ -29,7 +29,9 @@ struct BinderOptions {
   Duration retry_cap = Duration::seconds(60);
   bool binding_conditions = true;  // DRADeviceBindingConditions and DRAResourceClaimDeviceStatus
   bool nominations = true;         // NominatedNodeNameForExpectation
-  std::vector<std::string> plugins = {"DynamicResources"};  // in this order
+  // From when this process first saw the decision to all its volumes bound.
+  Duration volume_timeout = Duration::seconds(600);
+  std::vector<std::string> plugins = {"VolumeBinding", "DynamicResources"};  // in this order
 };
 
 // The input of a run. `pod` is the request's pod; in pre_bind() it is alive and not bound, in rollback()
@@ -54,6 +56,7 @@ struct Waiting {
   Time until;  // not set: no deadline
   std::string why;
   std::string event_reason;
+  api::BindStep step = api::BindStep::WaitingForDevices;  // that is recorded
 };
 
 struct Failed {
