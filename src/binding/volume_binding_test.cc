@@ -4,7 +4,6 @@
 
 #include "binding/binder.h"
 #include "binding/testing/binder_fixture.h"
-#include "client/claim_writes.h"
 
 namespace berth::binding {
 namespace {
@@ -22,16 +21,17 @@ constexpr const char* kBound =
 
 enum class Binding { Static, Provisioned };
 
-// Pod "p" with claim "c", decided for node n1 with volume "v", or with one to be provisioned.
-void add_pod(BinderFixture& cluster, Binding binding, const std::string& name = "p") {
+// Of pod "p" with claim "c", decided for node n1 with volume "v", or with one to be provisioned.
+std::string request_text(Binding binding) {
   const std::string volume = binding == Binding::Static ? R"(,"volumeName":"v")" : "";
-  cluster.put(Kind::Pod,
-              R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"u-)" + name + R"("}})");
-  cluster.put(Kind::BindRequest, R"({"metadata":{"namespace":"d","name":")" + name + R"(","uid":"b-)" + name +
-                                     R"("},"spec":{"podName":")" + name + R"(","podUID":"u-)" + name +
-                                     R"(","selectedNode":"n1","decisionID":"d-)" + name +
-                                     R"(","volumeBindings":[{"claimName":"c","claimUID":"u-c")" + volume +
-                                     "}]}}");
+  return R"({"metadata":{"namespace":"d","name":"p","uid":"b-p"},"spec":{"podName":"p","podUID":"u-p",)"
+         R"("selectedNode":"n1","decisionID":"d-p","volumeBindings":[{"claimName":"c","claimUID":"u-c")" +
+         volume + "}]}}";
+}
+
+void add_pod(BinderFixture& cluster, Binding binding) {
+  cluster.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"p","uid":"u-p"}})");
+  cluster.put(Kind::BindRequest, request_text(binding));
 }
 
 void add_volume(BinderFixture& cluster, const std::string& node, const std::string& spec = "") {
@@ -115,6 +115,19 @@ TEST(VolumeBinding, APodWithoutVolumesHasNoFurtherWrite) {
               R"("selectedNode":"n1"}})");
   run(cluster);
   EXPECT_EQ(cluster.log.size(), 2u);
+}
+
+TEST(VolumeBinding, AWaitOfARequestInMemoryIsAnObject) {
+  BinderFixture cluster({}, testing::Requests::InMemory);
+  add_world(cluster);
+  cluster.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"p","uid":"u-p"}})");
+  cluster.deliver();
+  cluster.decide(request_text(Binding::Provisioned));
+  cluster.deliver();
+  EXPECT_EQ(cluster.find(request_key("p")), nullptr);
+  run(cluster);
+  EXPECT_EQ(text_at(cluster, request_key("p"), {"status", "step"}), "WaitingForVolumes");
+  EXPECT_EQ(cluster.view().bind_requests.find("d", "p")->volumes.size(), 1u);
 }
 
 struct FailureCase {
