@@ -19,6 +19,11 @@ constexpr std::array<KindInfo, kTypedKindCount> kKinds = {{
      true},
     {Kind::BindRequest, "BindRequest", "scheduling.berth.dev", "v1alpha1", "bindrequests", true},
     {Kind::DeviceTaintRule, "DeviceTaintRule", "resource.k8s.io", "v1", "devicetaintrules", false},
+    {Kind::PersistentVolumeClaim, "PersistentVolumeClaim", "", "v1", "persistentvolumeclaims", true},
+    {Kind::PersistentVolume, "PersistentVolume", "", "v1", "persistentvolumes", false},
+    {Kind::StorageClass, "StorageClass", "storage.k8s.io", "v1", "storageclasses", false},
+    {Kind::CSIDriver, "CSIDriver", "storage.k8s.io", "v1", "csidrivers", false},
+    {Kind::CSIStorageCapacity, "CSIStorageCapacity", "storage.k8s.io", "v1", "csistoragecapacities", true},
 }};
 
 constexpr KindInfo kOther = {Kind::Other, "", "", "", "", true};
@@ -54,6 +59,16 @@ TypedObject decode_as(Kind kind, const Json& object, RawPtr raw) {
       return share<BindRequest>(object, std::move(raw), decode_bind_request);
     case Kind::DeviceTaintRule:
       return share<DeviceTaintRule>(object, std::move(raw), decode_device_taint_rule);
+    case Kind::PersistentVolumeClaim:
+      return share<PersistentVolumeClaim>(object, std::move(raw), decode_persistent_volume_claim);
+    case Kind::PersistentVolume:
+      return share<PersistentVolume>(object, std::move(raw), decode_persistent_volume);
+    case Kind::StorageClass:
+      return share<StorageClass>(object, std::move(raw), decode_storage_class);
+    case Kind::CSIDriver:
+      return share<CSIDriver>(object, std::move(raw), decode_csi_driver);
+    case Kind::CSIStorageCapacity:
+      return share<CSIStorageCapacity>(object, std::move(raw), decode_csi_storage_capacity);
     case Kind::Other:
       break;
   }

@@ -14,6 +14,7 @@
 #include "api/types/dra.h"
 #include "api/types/pod.h"
 #include "api/types/taint_rule.h"
+#include "api/types/volumes.h"
 
 namespace berth::api {
 
@@ -30,6 +31,11 @@ enum class Kind : std::uint8_t {
   ResourceClaimTemplate,
   BindRequest,
   DeviceTaintRule,
+  PersistentVolumeClaim,
+  PersistentVolume,
+  StorageClass,
+  CSIDriver,
+  CSIStorageCapacity,
   Other,  // any other kind: only its metadata is known (AnyObject)
 };
 inline constexpr std::size_t kTypedKindCount = static_cast<std::size_t>(Kind::Other);
@@ -76,7 +82,10 @@ using TypedObject =
                  std::shared_ptr<const PodGroup>, std::shared_ptr<const ResourceSlice>,
                  std::shared_ptr<const DeviceClass>, std::shared_ptr<const ResourceClaim>,
                  std::shared_ptr<const ResourceClaimTemplate>, std::shared_ptr<const BindRequest>,
-                 std::shared_ptr<const DeviceTaintRule>, std::shared_ptr<const AnyObject>>;
+                 std::shared_ptr<const DeviceTaintRule>, std::shared_ptr<const PersistentVolumeClaim>,
+                 std::shared_ptr<const PersistentVolume>, std::shared_ptr<const StorageClass>,
+                 std::shared_ptr<const CSIDriver>, std::shared_ptr<const CSIStorageCapacity>,
+                 std::shared_ptr<const AnyObject>>;
 
 const ObjectMeta& meta_of(const TypedObject& object);
 const RawPtr& raw_of(const TypedObject& object);

@@ -37,6 +37,7 @@ constexpr TypeName kSpec = own("BindRequestSpec");
 constexpr TypeName kBindGroup = own("BindGroup");
 constexpr TypeName kGpu = own("ReceivedGPU");
 constexpr TypeName kClaim = own("ResourceClaimAllocation");
+constexpr TypeName kVolumeBinding = own("VolumeBinding");
 constexpr TypeName kExtended = own("ExtendedResourceClaim");
 constexpr TypeName kDeviceRequest = {"resource.k8s.io", "v1", "DeviceRequest"};
 constexpr TypeName kMapping = {"", "v1", "ContainerExtendedResourceRequest"};
@@ -135,6 +136,7 @@ constexpr OverlayRow kRows[] = {
     {kSpec, 0,
      part("extendedResourceClaim", "v1alpha1.ExtendedResourceClaim", kPointer | kOmitEmpty | kOptional),
      kExtended},
+    {kSpec, 0, parts("volumeBindings", "[]v1alpha1.VolumeBinding", "claimName"), kVolumeBinding},
     {kSpec, 0,
      parts("nodeAllocatableResourceClaimStatuses", "[]v1.NodeAllocatableResourceClaimStatus",
            "resourceClaimName"),
@@ -153,6 +155,9 @@ constexpr OverlayRow kRows[] = {
     {kClaim, 0, text("claimName"), kNoMessage},
     {kClaim, 0, text("claimUID"), kNoMessage},
     {kClaim, 0, part("allocation", "v1.AllocationResult", kPointer | kOmitEmpty | kOptional), kAllocation},
+    {kVolumeBinding, 0, text("claimName", 0), kNoMessage},
+    {kVolumeBinding, 0, text("claimUID"), kNoMessage},
+    {kVolumeBinding, 0, text("volumeName"), kNoMessage},
     {kExtended, 0, text("claimName", 0), kNoMessage},
     {kExtended, 0, parts("requests", "[]v1.DeviceRequest", ""), kDeviceRequest},
     {kExtended, 0, parts("requestMappings", "[]v1.ContainerExtendedResourceRequest", ""), kMapping},

@@ -169,7 +169,7 @@ Effects BindCycle::advance(const PodObservation& observation) {
     return effects;
   }
   if (const auto* waiting = std::get_if<Waiting>(&step.verdict)) {
-    waits_for_conditions_ = !waiting->event_reason.empty();
+    waits_for_conditions_ = !waiting->event_reason.empty() && waiting->step == BindStep::WaitingForDevices;
     return wait(*waiting);
   }
   pre_bind_end_ = PreBindStatus::Success;
@@ -207,10 +207,10 @@ void BindCycle::set_condition(api::BindRequest& status, api::Condition condition
 
 Effects BindCycle::wait(const Waiting& waiting) {
   Effects effects;
-  waits_ = request_.step == BindStep::WaitingForDevices;
-  if (!waiting.event_reason.empty() && request_.step != BindStep::WaitingForDevices) {
+  waits_ = request_.step == waiting.step;
+  if (!waiting.event_reason.empty() && request_.step != waiting.step) {
     api::BindRequest wanted = request_;
-    wanted.step = BindStep::WaitingForDevices;
+    wanted.step = waiting.step;
     wanted.message = waiting.why;
     effects = write_status(wanted, IfChanged::Refuse);
     effects.events.push_back(event_of_pod(view_, request_, waiting.event_reason, "Scheduling", waiting.why));

@@ -30,6 +30,13 @@ void keys_of_node(const View& view, const Delta& delta, Keys& keys) {
     if (request->node == delta.key.name && !has_ended(*request)) keys.push_back(key_of(*request));
 }
 
+// Requests that bind the volume, and those whose claim names it.
+void keys_of_volume(const View& view, const Delta& delta, Keys& keys) {
+  add_pending(view.bind_requests_of_volume(delta.key.name), keys);
+  for (const api::PersistentVolumeClaim* claim : view.claims_of_volume(delta.key.name))
+    add_pending(view.bind_requests_of_volume_claim(claim->meta.ns, claim->meta.name), keys);
+}
+
 bool adds_consumer(const Effects& effects) {
   return std::any_of(effects.chains.begin(), effects.chains.end(), [](const client::Chain& chain) {
     return chain.key.kind == api::Kind::ResourceClaim && !chain.writes.empty() &&
@@ -76,6 +83,12 @@ std::vector<client::Interest> Binder::own_interests() const {
            [](const View& view, const Delta& delta, Keys& keys) {
              add_pending(view.bind_requests_of_group(delta.key.ns, delta.key.name), keys);
            }},
+          {api::Kind::PersistentVolumeClaim,
+           {},
+           [](const View& view, const Delta& delta, Keys& keys) {
+             add_pending(view.bind_requests_of_volume_claim(delta.key.ns, delta.key.name), keys);
+           }},
+          {api::Kind::PersistentVolume, {}, keys_of_volume},
           {api::Kind::Node, {}, keys_of_node}};
 }
 

@@ -8,6 +8,7 @@
 #include "binding/extended_claim.h"
 #include "binding/pending_allocations.h"
 #include "binding/reservation.h"
+#include "binding/seal.h"
 #include "client/claim_writes.h"
 
 namespace berth::binding {
@@ -162,25 +163,6 @@ PreBindResult find_claims(const BindContext& context, std::vector<Found>& found,
   return Ready{};
 }
 
-// A request that somebody made by hand has no decision.
-const std::string& sealing_id(const api::BindRequest& request) {
-  return request.decision_id.empty() ? request.meta.uid : request.decision_id;
-}
-
-// An allocation that was sent, perhaps by an earlier process, may still land on the version that it names;
-// the seal gives the claim a new one.
-std::optional<Chain> seal(const BindContext& context, const api::ResourceClaim& claim) {
-  if (claim.meta.deleting() ||
-      claim.meta.annotation(client::kGivenUpAnnotation) == sealing_id(context.request))
-    return std::nullopt;
-  // No allocation is sent after step RollingBack, so any later change of the claim has sealed it.
-  if (context.request.step == api::BindStep::RollingBack &&
-      claim.meta.resource_version > context.request.meta.resource_version)
-    return std::nullopt;
-  return Chain{client::key_of(api::Kind::ResourceClaim, claim.meta),
-               {client::seal_claim(claim, sealing_id(context.request))}};
-}
-
 // Writes what the pod's devices take of the node (KEP-5517) to the pod's status. None if it is there.
 std::optional<client::Write> write_node_allocatable(const api::Pod& pod,
                                                     const api::NodeAllocatableClaims& wanted) {
@@ -270,7 +252,8 @@ std::vector<Chain> DynamicResources::rollback(const BindContext& context) const 
     }
     if (!ours && !claim->allocation) {
       if (has(KnownDefect::LateAllocationNotSealed)) continue;
-      if (auto sealed = seal(context, *claim)) chains.push_back(*std::move(sealed));
+      if (auto sealed = seal(context, api::Kind::ResourceClaim, claim->meta))
+        chains.push_back(*std::move(sealed));
       continue;
     }
     const bool unusable = !api::readiness_of(*claim).ready();

@@ -26,6 +26,7 @@ api::RawPtr text_of(const Json& object) {
 bool lasts(const api::BindRequest& request, bool has_record) {
   if (request.phase == api::BindPhase::Succeeded || request.reason == kSuperseded) return false;
   return request.failed_attempts > 0 || request.phase == api::BindPhase::Failed ||
+         request.step == api::BindStep::WaitingForVolumes ||
          request.step == api::BindStep::WaitingForDevices || request.step == api::BindStep::Binding ||
          (request.step == api::BindStep::WaitingForGang && !has_record) ||
          request.step == api::BindStep::RollingBack;

@@ -32,7 +32,7 @@ class PluginRegistry {
  public:
   using Make = std::function<std::unique_ptr<const Plugin>()>;
 
-  // Berth's own: DynamicResources, GpuRequests.
+  // Berth's own: VolumeBinding, DynamicResources, GpuRequests.
   static PluginRegistry in_tree();
 
   // `make` returns a plugin of that name. Refuses (Invalid) an empty or known name, and more than
@@ -69,7 +69,9 @@ struct BinderOptions {
   std::vector<std::string> benign_failure_conditions = {};
   bool binding_conditions = true;  // DRADeviceBindingConditions and DRAResourceClaimDeviceStatus
   bool nominations = true;         // NominatedNodeNameForExpectation
-  bool gpu_sharing = false;        // pods may ask for fractions of GPUs (gpu_requests.h)
+  // From when this process first saw the decision to all its volumes bound.
+  Duration volume_timeout = Duration::seconds(600);
+  bool gpu_sharing = false;  // pods may ask for fractions of GPUs (gpu_requests.h)
   PluginRegistry registry = PluginRegistry::in_tree();
   std::vector<std::string> plugins = {};  // of `registry`, in this order; empty: all
 };
@@ -96,6 +98,7 @@ struct Waiting {
   Time until;  // not set: no deadline
   std::string why;
   std::string event_reason;
+  api::BindStep step = api::BindStep::WaitingForDevices;  // that is recorded
 };
 
 struct Failed {

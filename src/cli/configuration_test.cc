@@ -138,6 +138,7 @@ TEST(Configuration, ReachesTheLoops) {
   config.backoff_limit = 7;
   config.binding_timeout = Duration::seconds(31);
   config.gang_timeout = Duration::seconds(32);
+  config.volume_timeout = Duration::seconds(41);
   config.retry_base = Duration::seconds(33);
   config.retry_cap = Duration::seconds(34);
   config.device_scoring = "LeastFragmenting";
@@ -151,6 +152,7 @@ TEST(Configuration, ReachesTheLoops) {
   EXPECT_EQ(changed.scheduling.backoff_limit, 7);
   EXPECT_EQ(changed.binding.binding_timeout, Duration::seconds(31));
   EXPECT_EQ(changed.binding.gang_timeout, Duration::seconds(32));
+  EXPECT_EQ(changed.binding.volume_timeout, Duration::seconds(41));
   EXPECT_EQ(changed.binding.retry_base, Duration::seconds(33));
   EXPECT_EQ(changed.binding.retry_cap, Duration::seconds(34));
   EXPECT_EQ(changed.scheduling.device_scoring, dra::DeviceScoring::LeastFragmenting);

@@ -58,6 +58,7 @@ plane::ControlPlaneOptions plane_options(const Configuration& configuration,
   if (configuration.backoff_limit != api::kBackoffLimitDefault)
     options.scheduling.backoff_limit = static_cast<std::int32_t>(configuration.backoff_limit);
   options.binding.binding_timeout = configuration.binding_timeout;
+  options.binding.volume_timeout = configuration.volume_timeout;
   options.binding.gang_timeout = configuration.gang_timeout;
   options.binding.retry_base = configuration.retry_base;
   options.binding.retry_cap = configuration.retry_cap;

@@ -10,7 +10,7 @@
 namespace berth::cli {
 
 inline constexpr std::size_t kBindPhaseCount = 3;
-inline constexpr std::size_t kBindStepCount = 8;
+inline constexpr std::size_t kBindStepCount = 9;
 
 // Plain numbers, copied on a loop's thread.
 struct SchedulerFigures {

@@ -10,11 +10,11 @@ Write on_seen_version(const api::ResourceClaim& claim, Json status) {
                      claim.meta.resource_version, "status");
 }
 
-Write annotate(const api::ResourceClaim& claim, std::string_view name, const std::string& text) {
+Write annotate(const api::ObjectKey& key, const api::ObjectMeta& seen, std::string_view name,
+               const std::string& text) {
   const Json annotations = Json::object({{std::string(name), text}});
-  return merge_patch(key_of(api::Kind::ResourceClaim, claim.meta),
-                     Json::object({{"metadata", Json::object({{"annotations", annotations}})}}),
-                     claim.meta.uid, claim.meta.resource_version);
+  return merge_patch(key, Json::object({{"metadata", Json::object({{"annotations", annotations}})}}),
+                     seen.uid, seen.resource_version);
 }
 
 }  // namespace
@@ -46,12 +46,16 @@ Write add_consumer(const api::ResourceClaim& claim, const api::ClaimConsumer& co
                     "status");
 }
 
+Write seal_object(const api::ObjectKey& key, const api::ObjectMeta& seen, const std::string& given_up) {
+  return annotate(key, seen, kGivenUpAnnotation, given_up);
+}
+
 Write seal_claim(const api::ResourceClaim& claim, const std::string& given_up) {
-  return annotate(claim, kGivenUpAnnotation, given_up);
+  return seal_object(key_of(api::Kind::ResourceClaim, claim.meta), claim.meta, given_up);
 }
 
 Write renew_reservation(const api::ResourceClaim& claim, const std::string& decision) {
-  return annotate(claim, kKeptForAnnotation, decision);
+  return annotate(key_of(api::Kind::ResourceClaim, claim.meta), claim.meta, kKeptForAnnotation, decision);
 }
 
 }  // namespace berth::client

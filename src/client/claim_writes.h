@@ -25,10 +25,13 @@ Write keep_consumers(const api::ResourceClaim& claim, std::span<const api::Claim
 // decodes the claim.
 Write add_consumer(const api::ResourceClaim& claim, const api::ClaimConsumer& consumer);
 
-// On an unallocated claim: the latest decision or term that was given up before it had allocated the claim.
+// On an unallocated claim or a free volume: the latest decision or term that was given up before it had got
+// the object.
 inline constexpr std::string_view kGivenUpAnnotation = "scheduling.berth.dev/given-up";
 
-// Gives the claim another version and notes `given_up`: an allocation that was sent before is refused.
+// Gives the object another version and notes `given_up`: what was sent before on its version is refused.
+Write seal_object(const api::ObjectKey& key, const api::ObjectMeta& seen, const std::string& given_up);
+// The same for an allocation of the claim.
 Write seal_claim(const api::ResourceClaim& claim, const std::string& given_up);
 
 // On a claim that was reserved for a pod before a decision about that pod: the latest decision that relies on

@@ -58,6 +58,44 @@ std::vector<std::string> pool_of(const api::ResourceSlice& slice) {
   return {slice.driver + "/" + slice.pool};
 }
 
+std::vector<std::string> volume_claims_of(const api::Pod& pod) {
+  std::vector<std::string> names;
+  for (const api::PodVolume& volume : pod.volumes) names.push_back(pod.meta.ns + "/" + volume.claim_name);
+  return names;
+}
+
+std::vector<std::string> class_of(const api::PersistentVolume& volume) {
+  return {volume.traits.storage_class};
+}
+
+std::vector<std::string> claim_of(const api::PersistentVolume& volume) {
+  if (!volume.claim_ref) return {};
+  return {volume.claim_ref->ns + "/" + volume.claim_ref->name};
+}
+
+std::vector<std::string> volume_of(const api::PersistentVolumeClaim& claim) {
+  if (claim.volume_name.empty()) return {};
+  return {claim.volume_name};
+}
+
+std::vector<std::string> class_of_capacity(const api::CSIStorageCapacity& capacity) {
+  return {capacity.storage_class};
+}
+
+std::vector<std::string> volume_claims_of_request(const api::BindRequest& request) {
+  std::vector<std::string> names;
+  for (const api::VolumeBinding& binding : request.volumes)
+    names.push_back(request.meta.ns + "/" + binding.claim_name);
+  return names;
+}
+
+std::vector<std::string> volumes_of_request(const api::BindRequest& request) {
+  std::vector<std::string> names;
+  for (const api::VolumeBinding& binding : request.volumes)
+    if (!binding.volume.empty()) names.push_back(binding.volume);
+  return names;
+}
+
 std::vector<std::string> pod_of(const api::BindRequest& request) {
   return {request.meta.ns + "/" + request.pod_name};
 }
@@ -91,6 +129,16 @@ auto with_table(ViewType& view, const api::ObjectKey& key, Visit visit) {
       return visit(view.bind_requests);
     case Kind::DeviceTaintRule:
       return visit(view.taint_rules);
+    case Kind::PersistentVolumeClaim:
+      return visit(view.volume_claims);
+    case Kind::PersistentVolume:
+      return visit(view.volumes);
+    case Kind::StorageClass:
+      return visit(view.storage_classes);
+    case Kind::CSIDriver:
+      return visit(view.csi_drivers);
+    case Kind::CSIStorageCapacity:
+      return visit(view.storage_capacities);
     case Kind::Other:
       break;
   }
@@ -131,7 +179,14 @@ View::View()
       requests_by_claim_(bind_requests.add_index(claims_of_request)),
       requests_by_group_(bind_requests.add_index(group_of_request)),
       claims_by_device_(claims.add_index(devices_of)),
-      slices_by_pool_(slices.add_index(pool_of)) {}
+      slices_by_pool_(slices.add_index(pool_of)),
+      pods_by_volume_claim_(pods.add_index(volume_claims_of)),
+      volumes_by_class_(volumes.add_index(class_of)),
+      volumes_by_claim_(volumes.add_index(claim_of)),
+      claims_by_volume_(volume_claims.add_index(volume_of)),
+      capacities_by_class_(storage_capacities.add_index(class_of_capacity)),
+      requests_by_volume_claim_(bind_requests.add_index(volume_claims_of_request)),
+      requests_by_volume_(bind_requests.add_index(volumes_of_request)) {}
 
 std::vector<const api::ResourceSlice*> View::slices_of_pool(std::string_view driver,
                                                             std::string_view pool) const {
@@ -158,6 +213,37 @@ std::vector<const api::Pod*> View::pods_of_group(std::string_view ns, std::strin
 
 std::vector<const api::Pod*> View::pods_using_claim(std::string_view ns, std::string_view claim) const {
   return pods.indexed(pods_by_claim_, std::string(ns).append("/").append(claim));
+}
+
+std::vector<const api::Pod*> View::pods_using_volume_claim(std::string_view ns,
+                                                           std::string_view claim) const {
+  return pods.indexed(pods_by_volume_claim_, std::string(ns).append("/").append(claim));
+}
+
+std::vector<const api::PersistentVolume*> View::volumes_of_class(std::string_view storage_class) const {
+  return volumes.indexed(volumes_by_class_, storage_class);
+}
+
+std::vector<const api::PersistentVolume*> View::volumes_for_claim(std::string_view ns,
+                                                                  std::string_view claim) const {
+  return volumes.indexed(volumes_by_claim_, std::string(ns).append("/").append(claim));
+}
+
+std::vector<const api::PersistentVolumeClaim*> View::claims_of_volume(std::string_view volume) const {
+  return volume_claims.indexed(claims_by_volume_, volume);
+}
+
+std::vector<const api::CSIStorageCapacity*> View::capacities_of_class(std::string_view storage_class) const {
+  return storage_capacities.indexed(capacities_by_class_, storage_class);
+}
+
+std::vector<const api::BindRequest*> View::bind_requests_of_volume_claim(std::string_view ns,
+                                                                         std::string_view claim) const {
+  return bind_requests.indexed(requests_by_volume_claim_, std::string(ns).append("/").append(claim));
+}
+
+std::vector<const api::BindRequest*> View::bind_requests_of_volume(std::string_view volume) const {
+  return bind_requests.indexed(requests_by_volume_, volume);
 }
 
 std::vector<const api::ResourceClaim*> View::claims_owned_by(std::string_view uid) const {

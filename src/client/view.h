@@ -9,113 +9,14 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/kinds.h"
+#include "client/indexer.h"
 
 namespace berth::client {
-
-// Namespace and name. Cluster-scoped objects have an empty namespace.
-struct NamedKey {
-  std::string ns;
-  std::string name;
-  // "namespace/name", or the name alone.
-  std::string text() const { return ns.empty() ? name : ns + "/" + name; }
-  friend auto operator<=>(const NamedKey&, const NamedKey&) = default;
-};
-
-template <class T>
-class Indexer {
- public:
-  using Ptr = std::shared_ptr<const T>;
-  // Which index entries an object has; sorted output is not required.
-  using IndexKeys = std::vector<std::string> (*)(const T&);
-
-  // Null when absent.
-  const T* find(std::string_view ns, std::string_view name) const {
-    const auto found = objects_.find(NamedKey{std::string(ns), std::string(name)});
-    return found == objects_.end() ? nullptr : found->second.get();
-  }
-  Ptr find_shared(std::string_view ns, std::string_view name) const {
-    const auto found = objects_.find(NamedKey{std::string(ns), std::string(name)});
-    return found == objects_.end() ? nullptr : found->second;
-  }
-  const std::map<NamedKey, Ptr>& all() const { return objects_; }
-  std::size_t size() const { return objects_.size(); }
-
-  // Objects under one entry of the index added as the n-th, by namespace/name.
-  std::vector<const T*> indexed(std::size_t index, std::string_view entry) const {
-    std::vector<const T*> found;
-    const auto& entries = indexes_.at(index).entries;
-    const auto at = entries.find(entry);
-    if (at == entries.end()) return found;
-    for (const NamedKey& key : at->second) found.push_back(objects_.at(key).get());
-    return found;
-  }
-
-  std::size_t count_indexed(std::size_t index, std::string_view entry) const {
-    const auto& entries = indexes_.at(index).entries;
-    const auto at = entries.find(entry);
-    return at == entries.end() ? 0 : at->second.size();
-  }
-
-  // Before the first object only.
-  std::size_t add_index(IndexKeys keys) {
-    indexes_.push_back({keys, {}});
-    return indexes_.size() - 1;
-  }
-
-  // Returns the object that was stored before. An object that is not newer than the stored one of the same
-  // UID is ignored and returned itself.
-  Ptr put(Ptr object) {
-    const NamedKey key{object->meta.ns, object->meta.name};
-    Ptr& slot = objects_[key];
-    if (slot && slot->meta.uid == object->meta.uid &&
-        slot->meta.resource_version >= object->meta.resource_version)
-      return object;
-    Ptr before = std::move(slot);
-    slot = std::move(object);
-    reindex(key, before.get(), slot.get());
-    return before;
-  }
-
-  Ptr erase(std::string_view ns, std::string_view name) {
-    const auto found = objects_.find(NamedKey{std::string(ns), std::string(name)});
-    if (found == objects_.end()) return nullptr;
-    reindex(found->first, found->second.get(), nullptr);
-    Ptr before = std::move(found->second);
-    objects_.erase(found);
-    return before;
-  }
-
- private:
-  struct Index {
-    IndexKeys keys;
-    std::map<std::string, std::set<NamedKey>, std::less<>> entries;
-  };
-  // Most changes of an object leave its entries as they are.
-  void reindex(const NamedKey& key, const T* before, const T* after) {
-    for (Index& index : indexes_) {
-      const std::vector<std::string> left = before ? index.keys(*before) : std::vector<std::string>();
-      std::vector<std::string> entered = after ? index.keys(*after) : std::vector<std::string>();
-      if (left == entered) continue;
-      for (const std::string& entry : left) drop(index, entry, key);
-      for (std::string& entry : entered) index.entries[std::move(entry)].insert(key);
-    }
-  }
-  static void drop(Index& index, const std::string& entry, const NamedKey& key) {
-    const auto at = index.entries.find(entry);
-    if (at == index.entries.end()) return;
-    at->second.erase(key);
-    if (at->second.empty()) index.entries.erase(at);
-  }
-
-  std::map<NamedKey, Ptr> objects_;
-  std::vector<Index> indexes_;
-};
 
 // One change of one object; both sides hold the same alternative.
 struct Delta {
@@ -154,6 +55,11 @@ class View {
   Indexer<api::ResourceClaimTemplate> claim_templates;
   Indexer<api::BindRequest> bind_requests;
   Indexer<api::DeviceTaintRule> taint_rules;
+  Indexer<api::PersistentVolumeClaim> volume_claims;
+  Indexer<api::PersistentVolume> volumes;
+  Indexer<api::StorageClass> storage_classes;
+  Indexer<api::CSIDriver> csi_drivers;
+  Indexer<api::CSIStorageCapacity> storage_capacities;
   std::map<api::ResourceRef, Indexer<api::AnyObject>> others;
 
   // Of every generation.
@@ -162,6 +68,16 @@ class View {
   std::vector<const api::Pod*> pods_of_group(std::string_view ns, std::string_view group) const;
   // Pods whose spec or status names this claim object.
   std::vector<const api::Pod*> pods_using_claim(std::string_view ns, std::string_view claim) const;
+  // Pods with a volume that is this PersistentVolumeClaim.
+  std::vector<const api::Pod*> pods_using_volume_claim(std::string_view ns, std::string_view claim) const;
+  // PersistentVolumes of this class (empty: of none), and those whose spec.claimRef has this name.
+  std::vector<const api::PersistentVolume*> volumes_of_class(std::string_view storage_class) const;
+  std::vector<const api::PersistentVolume*> volumes_for_claim(std::string_view ns,
+                                                              std::string_view claim) const;
+  // PersistentVolumeClaims whose spec.volumeName is this one.
+  std::vector<const api::PersistentVolumeClaim*> claims_of_volume(std::string_view volume) const;
+  // Of every driver.
+  std::vector<const api::CSIStorageCapacity*> capacities_of_class(std::string_view storage_class) const;
   // Claims whose controller, or one of whose consumers (status.reservedFor), has this UID.
   std::vector<const api::ResourceClaim*> claims_owned_by(std::string_view uid) const;
   std::vector<const api::ResourceClaim*> claims_reserved_by(std::string_view uid) const;
@@ -176,6 +92,10 @@ class View {
   // Those that name this claim object.
   std::vector<const api::BindRequest*> bind_requests_of_claim(std::string_view ns,
                                                               std::string_view claim) const;
+  // Those that bind this PersistentVolumeClaim, or this PersistentVolume.
+  std::vector<const api::BindRequest*> bind_requests_of_volume_claim(std::string_view ns,
+                                                                     std::string_view claim) const;
+  std::vector<const api::BindRequest*> bind_requests_of_volume(std::string_view volume) const;
   std::vector<const api::BindRequest*> bind_requests_of_pod(std::string_view ns, std::string_view pod) const;
 
   // Applies a new version; returns nothing when it is older than the known one.
@@ -194,6 +114,8 @@ class View {
   std::size_t pods_by_node_, pods_by_group_, pods_by_claim_;
   std::size_t claims_by_owner_, claims_by_consumer_, requests_by_decision_, requests_by_pod_;
   std::size_t requests_by_claim_, requests_by_group_, claims_by_device_, slices_by_pool_;
+  std::size_t pods_by_volume_claim_, volumes_by_class_, volumes_by_claim_, claims_by_volume_;
+  std::size_t capacities_by_class_, requests_by_volume_claim_, requests_by_volume_;
 };
 
 }  // namespace berth::client

@@ -287,6 +287,8 @@ State binding_state(const BindRequest& request, const Json& waiting, Time now) {
                                      std::string(waiting.string_at("device")) +
                                      (since ? ", for " + age(*since, now) + " so far" : "")};
   }
+  if (request.step == BindStep::WaitingForVolumes)
+    return {"WaitingForVolumes", on + "; the binder is " + request.message};
   if (request.step == BindStep::WaitingForGang)
     return {"WaitingForGang", on + "; the binder waits until every member of its gang can be bound"};
   if (request.step == BindStep::RollingBack)

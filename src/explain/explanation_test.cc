@@ -119,6 +119,8 @@ TEST(Explanation, OfAPlacedPodTellsHowFarTheBinderIs) {
            {"{}", "Binding", "is placed on n1; the binder is at work"},
            {R"({"phase":"Pending","step":"WaitingForGang"})", "WaitingForGang",
             "is placed on n1; the binder waits until every member of its gang can be bound"},
+           {R"({"phase":"Pending","step":"WaitingForVolumes","message":"waiting for a volume"})",
+            "WaitingForVolumes", "is placed on n1; the binder is waiting for a volume"},
            {R"({"phase":"Pending","message":"attempt 1 failed: m","nextAttemptTime":"2026-01-01T00:02:00Z"})",
             "Binding", "is placed on n1; attempt 1 failed: m; the next attempt is at 2026-01-01T00:02:00Z"},
            {R"({"phase":"Pending","step":"RollingBack","message":"m"})", "RollingBack",

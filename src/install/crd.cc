@@ -52,6 +52,8 @@ constexpr Bound kBounds[] = {
     {"spec.receivedGPU.count", Limit::NotNegative},
     {"spec.resourceClaimAllocations", Limit::ItemsMax, 64},
     {"spec.resourceClaimAllocations.[].name", Limit::Label},
+    {"spec.volumeBindings", Limit::ItemsMax, 256},
+    {"spec.volumeBindings.[].claimName", Limit::Subdomain},
     {"spec.extendedResourceClaim.claimName", Limit::Subdomain},
     {"spec.nodeAllocatableResourceClaimStatuses", Limit::ItemsMax, 64},
     {"spec.backoffLimit", Limit::NotNegative},
@@ -113,8 +115,8 @@ void narrow(Json& schema, const Bound& bound) {
       schema["enum"] = Json::array({"", "Pending", "Succeeded", "Failed"});
       return;
     case Limit::Step:
-      schema["enum"] = Json::array({"", "Reserving", "WaitingForDevices", "WaitingForGang", "Binding",
-                                    "Bound", "RollingBack", "RolledBack"});
+      schema["enum"] = Json::array({"", "Reserving", "WaitingForVolumes", "WaitingForDevices",
+                                    "WaitingForGang", "Binding", "Bound", "RollingBack", "RolledBack"});
       return;
   }
 }

@@ -13,6 +13,7 @@ using enum Scope;
 constexpr std::string_view kDevices = "resource.k8s.io";
 constexpr std::string_view kGroups = "scheduling.k8s.io";
 constexpr std::string_view kOwn = "scheduling.berth.dev";
+constexpr std::string_view kStorage = "storage.k8s.io";
 constexpr std::string_view kLeases = "coordination.k8s.io";
 
 constexpr Right kRights[] = {
@@ -24,6 +25,14 @@ constexpr Right kRights[] = {
      "condition PodScheduled; the claim of extended resources and what devices take of the node"},
     {Scheduler, Cluster, "", "events", "", "create,patch",
      "FailedScheduling and others, folded into a count"},
+    {Scheduler, Cluster, "", "persistentvolumeclaims", "", "list,watch,patch",
+     "claims of waiting pods; the node for which a volume is provisioned"},
+    {Scheduler, Cluster, "", "persistentvolumes", "", "list,watch,patch",
+     "where volumes can be used; one is reserved for its claim"},
+    {Scheduler, Cluster, kStorage, "storageclasses", "", "list,watch",
+     "when and where volumes are provisioned"},
+    {Scheduler, Cluster, kStorage, "csidrivers", "", "list,watch", "which drivers publish capacities"},
+    {Scheduler, Cluster, kStorage, "csistoragecapacities", "", "list,watch", "free storage of nodes"},
     {Scheduler, Cluster, kDevices, "deviceclasses", "", "list,watch", "what a request may get"},
     {Scheduler, Cluster, kDevices, "resourceslices", "", "list,watch", "which devices there are"},
     {Scheduler, Cluster, kDevices, "devicetaintrules", "", "list,watch", "devices to keep off"},

@@ -210,7 +210,8 @@ void Cluster::keep_as_assumption(const api::BindRequest& request) {
   if (!is_effective(request)) return;
   Assumption assumption{request.decision_id, {request.meta.ns, request.pod_name},
                         request.pod_uid,     request.node,
-                        request.claims,      request.node_allocatable};
+                        request.claims,      request.node_allocatable,
+                        request.volumes};
   if (outstanding(assumption)) assume(std::move(assumption));
 }
 
@@ -350,6 +351,7 @@ void Cluster::commit(Ledger::Transaction& transaction, std::string_view decision
       assumption.node = nodes_[step.node.index()].name;
       assumption.node_allocatable =
           step.node_allocatable ? *step.node_allocatable : api::NodeAllocatableClaims{};
+      if (step.volumes) assumption.volumes = *step.volumes;
     }
     if (!step.claim.valid() || has(KnownDefect::InFlightAllocationDropped)) continue;
     const ClaimRow& claim = claims_[step.claim.index()];

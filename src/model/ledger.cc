@@ -253,15 +253,15 @@ void Ledger::Transaction::roll_back_to(Savepoint to) {
 }
 
 void Ledger::Transaction::place(PodId pod, NodeId node, const ResourceAmounts& requests,
-                                NodeAllocatablePtr by_devices) {
+                                NodeAllocatablePtr by_devices, VolumeBindingsPtr volumes) {
   ledger_.release_pod(pod);
   ledger_.charge_pod(pod, node, requests);
-  steps_.push_back({pod, node, ClaimId::none(), nullptr, std::move(by_devices)});
+  steps_.push_back({pod, node, ClaimId::none(), nullptr, std::move(by_devices), std::move(volumes)});
 }
 
 void Ledger::Transaction::allocate(PodId pod, ClaimId claim, ClaimReservationPtr reservation) {
   BERTH_ASSERT(reservation != nullptr, "an allocation is given");
-  steps_.push_back({pod, NodeId::none(), claim, reservation->allocation, nullptr});
+  steps_.push_back({pod, NodeId::none(), claim, reservation->allocation, nullptr, nullptr});
   ledger_.set_reservation(claim, std::move(reservation));
 }
 

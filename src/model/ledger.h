@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "api/types/dra.h"
+#include "api/types/bind_request.h"
 #include "model/changes.h"
 #include "model/ids.h"
 #include "model/resources.h"
@@ -34,6 +34,9 @@ struct ReservedDevice {
 
 // What a pod's devices consume of its node. Null: nothing.
 using NodeAllocatablePtr = std::shared_ptr<const api::NodeAllocatableClaims>;
+
+// A pod's claims that are to be bound with it. Null: none.
+using VolumeBindingsPtr = std::shared_ptr<const std::vector<api::VolumeBinding>>;
 
 // One claim's allocation with its devices as ids, in the order of allocation->results.
 struct ClaimReservation {
@@ -153,6 +156,7 @@ class Ledger::Transaction {
     ClaimId claim;  // none for a pod
     std::shared_ptr<const api::Allocation> allocation;
     NodeAllocatablePtr node_allocatable;  // of a pod
+    VolumeBindingsPtr volumes;            // of a pod
   };
 
   explicit Transaction(Ledger& ledger);
@@ -166,8 +170,8 @@ class Ledger::Transaction {
 
   // Charges the pod to the node; a pod that was charged elsewhere moves. `requests` is the whole charge,
   // including what its devices consume (Cluster::charges).
-  void place(PodId pod, NodeId node, const ResourceAmounts& requests,
-             NodeAllocatablePtr by_devices = nullptr);
+  void place(PodId pod, NodeId node, const ResourceAmounts& requests, NodeAllocatablePtr by_devices = nullptr,
+             VolumeBindingsPtr volumes = nullptr);
   // Reserves the devices for a claim of `pod`. Refuses nothing: the allocator prevents over-use.
   void allocate(PodId pod, ClaimId claim, ClaimReservationPtr reservation);
   // Removes the pod's charge (or the claim's reservation), as preemption tries it. Never becomes an

@@ -72,6 +72,7 @@ struct Assumption {
   std::string node;
   std::vector<api::ClaimAllocation> claims;
   api::NodeAllocatableClaims node_allocatable = {};
+  std::vector<api::VolumeBinding> volumes = {};
   friend bool operator<(const Assumption& a, const Assumption& b) { return a.pod_uid < b.pod_uid; }
 };
 

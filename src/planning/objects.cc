@@ -36,9 +36,12 @@ Json allocated_claim(const api::ResourceClaim& claim) {
 }
 
 Json bind_request(const Placing& placing, const scheduling::SchedulingContext& context) {
-  const scheduling::BindRequestDraft binding{&placing.pod, placing.node,
+  const scheduling::BindRequestDraft binding{&placing.pod,
+                                             placing.node,
                                              scheduling::claim_allocations(context, placing.claims),
-                                             placing.node_allocatable};
+                                             placing.node_allocatable,
+                                             {},
+                                             placing.volumes};
   const client::Chain chain =
       scheduling::bind_chain(context.view, binding, placing.group, placing.decision_id, 0);
   Result<Json> request = parse_json(chain.writes.front().request.body);

@@ -10,6 +10,7 @@ struct Placing {
   const std::string& node;
   const std::vector<scheduling::ClaimChoice>& claims;
   const model::NodeAllocatablePtr& node_allocatable;
+  const model::VolumeBindingsPtr& volumes;
   const api::BindGroup& group;
   const std::string& decision_id;
 };

@@ -65,6 +65,7 @@ Result<std::unique_ptr<OfflineCluster>> OfflineCluster::make(std::vector<Documen
   if (Status gathered = made->gather(std::move(documents)); !gathered) return gathered.error();
   made->admit(options);
   made->make_claims();
+  made->make_volume_claims();
   if (Status decoded = made->decode(options.device_gates); !decoded) return decoded.error();
   return made;
 }
@@ -189,6 +190,21 @@ void OfflineCluster::make_claim(Json& pod, const Json& entry, std::string_view f
   statuses.as_array().push_back(Json::object({{"name", entry_name}, {"resourceClaimName", name}}));
 }
 
+// The claims of ephemeral volumes, as the controller makes them.
+void OfflineCluster::make_volume_claims() {
+  std::vector<Json> made;
+  for (const auto& [key, object] : documents_)
+    if (key.first == api::Kind::Pod)
+      for (Json& claim : api::ephemeral_claim_objects(object)) made.push_back(std::move(claim));
+  for (Json& claim : made) {
+    Json& metadata = claim["metadata"];
+    const std::string ns(metadata.string_at("namespace")), name(metadata.string_at("name"));
+    metadata["uid"] = derived_uid("PersistentVolumeClaim " + ns + "/" + name);
+    metadata["resourceVersion"] = "1";
+    documents_.try_emplace({api::Kind::PersistentVolumeClaim, {ns, name}}, std::move(claim));
+  }
+}
+
 Status OfflineCluster::decode(const dra::DeviceGates& gates) {
   for (auto& [key, object] : documents_) {
     if (key.first == api::Kind::DeviceTaintRule && !gates.device_taints) continue;
@@ -220,9 +236,25 @@ api::ResourceClaim OfflineCluster::extended_claim(const api::Pod& pod,
   return api::decode_resource_claim(object, std::make_shared<const std::string>(to_string(object)));
 }
 
+void OfflineCluster::bind_volume(const std::string& ns, const std::string& node,
+                                 const api::VolumeBinding& binding) {
+  api::PersistentVolumeClaim claim = *view_.volume_claims.find(ns, binding.claim_name);
+  if (binding.volume.empty()) {
+    claim.meta.annotations[std::string(api::kSelectedNodeAnnotation)] = node;
+  } else {
+    api::PersistentVolume volume = *view_.volumes.find("", binding.volume);
+    volume.claim_ref = {ns, binding.claim_name, binding.claim_uid};
+    put(api::Kind::PersistentVolume, std::move(volume));
+    claim.volume_name = binding.volume;
+    claim.meta.annotations[std::string(api::kBindCompletedAnnotation)] = "yes";
+  }
+  put(api::Kind::PersistentVolumeClaim, std::move(claim));
+}
+
 void OfflineCluster::bind(const api::Pod& pod, const std::string& node,
                           const std::vector<scheduling::ClaimChoice>& claims,
-                          const model::NodeAllocatablePtr& by_devices) {
+                          const model::NodeAllocatablePtr& by_devices,
+                          const model::VolumeBindingsPtr& volumes) {
   api::Pod bound = pod;
   for (const scheduling::ClaimChoice& choice : claims) {
     api::ResourceClaim claim =
@@ -235,6 +267,8 @@ void OfflineCluster::bind(const api::Pod& pod, const std::string& node,
     if (choice.extended) bound = with_extended_claim(pod, claim.meta.name, *choice.extended);
     put(api::Kind::ResourceClaim, std::move(claim));
   }
+  if (volumes)
+    for (const api::VolumeBinding& binding : *volumes) bind_volume(pod.meta.ns, node, binding);
   bound.node_name = node;
   bound.node_allocatable = by_devices ? *by_devices : api::NodeAllocatableClaims{};
   put(api::Kind::Pod, std::move(bound));

@@ -27,9 +27,10 @@ class OfflineCluster {
   const client::View& view() const { return view_; }
   model::Cluster& cluster() { return cluster_; }
   Time now() const { return now_; }
-  // Binds the pod to the node; its claims get these allocations and the pod as a consumer.
+  // Binds the pod to the node; its claims get these allocations and the pod as a consumer, its volume claims
+  // these volumes. For a volume to be provisioned the claim names the node.
   void bind(const api::Pod& pod, const std::string& node, const std::vector<scheduling::ClaimChoice>& claims,
-            const model::NodeAllocatablePtr& by_devices);
+            const model::NodeAllocatablePtr& by_devices, const model::VolumeBindingsPtr& volumes);
   // Why a pod cannot be decided at all ("no PriorityClass with name x was found"); empty otherwise.
   const std::string& trouble_of(const client::NamedKey& pod) const;
 
@@ -41,6 +42,8 @@ class OfflineCluster {
   void admit(const PlanOptions& options);
   void make_claims();
   void make_claim(Json& pod, const Json& entry, std::string_view from);
+  void make_volume_claims();
+  void bind_volume(const std::string& ns, const std::string& node, const api::VolumeBinding& binding);
   template <class T>
   void put(api::Kind kind, T object);
   api::ResourceClaim extended_claim(const api::Pod& pod, const scheduling::ClaimChoice& choice) const;

@@ -221,6 +221,61 @@ TEST(Plan, ExtendedResourcesAreServedByDevices) {
   EXPECT_TRUE(plan.objects.at(0).part("status").part("extendedResourceClaimStatus").is_object());
 }
 
+constexpr std::string_view kVolumes = R"(
+{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: local},
+ provisioner: kubernetes.io/no-provisioner, volumeBindingMode: WaitForFirstConsumer}
+---
+{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: made}, provisioner: x,
+ volumeBindingMode: WaitForFirstConsumer}
+---
+{apiVersion: v1, kind: PersistentVolume, metadata: {name: disk},
+ spec: {storageClassName: local, accessModes: [ReadWriteOnce], capacity: {storage: 9Gi},
+        nodeAffinity: {required:
+          {nodeSelectorTerms: [{matchExpressions: [{key: host, operator: In, values: [n2]}]}]}}}}
+---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a, namespace: default},
+ spec: {storageClassName: local, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
+---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: b, namespace: default},
+ spec: {storageClassName: local, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p1, namespace: default},
+ spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: a}}], containers: [{name: c, image: i}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p2, namespace: default},
+ spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: b}}], containers: [{name: c, image: i}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p3, namespace: default},
+ spec: {volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec:
+                   {storageClassName: made, accessModes: [ReadWriteOnce]}}}}],
+        containers: [{name: c, image: i}]}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {host: n1}},
+ status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2, labels: {host: n2}},
+ status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
+)";
+
+TEST(Plan, VolumesAreGivenOnceAndEphemeralOnesAreMade) {
+  PlanOptions options;
+  options.objects = true;
+  const Plan plan = plan_of(documents_of(kVolumes), options);
+  EXPECT_EQ(decision_of(plan, "p1").pods.at(0).node, "n2");
+  EXPECT_EQ(decision_of(plan, "p2").result, ResultKind::Unschedulable);
+  EXPECT_TRUE(decision_of(plan, "p2")
+                  .message.starts_with(
+                      "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind."))
+      << decision_of(plan, "p2").message;
+  EXPECT_EQ(decision_of(plan, "p3").result, ResultKind::Placed);
+  std::vector<std::string> bindings;
+  for (const Json& object : plan.objects)
+    for (const Json& binding : object.part("spec").items_at("volumeBindings"))
+      bindings.push_back(std::string(binding.string_at("claimName")) + "=" +
+                         std::string(binding.string_at("volumeName")));
+  EXPECT_EQ(bindings, (std::vector<std::string>{"a=disk", "p3-v="}));
+}
+
 TEST(Plan, DevicesTakeOfTheirNode) {
   const std::string cores = R"(
 ---

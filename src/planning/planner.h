@@ -41,6 +41,7 @@ class Planner {
     model::NodeId node;
     const std::vector<scheduling::ClaimChoice>& claims;
     const model::NodeAllocatablePtr& node_allocatable;
+    const model::VolumeBindingsPtr& volumes;
   };
   void place(const Chosen& chosen, const api::BindGroup& group, const std::string& id, PlannedPod& planned);
   std::vector<Json> objects() const;

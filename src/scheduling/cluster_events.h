@@ -17,7 +17,8 @@ enum ClusterEvent : std::uint32_t {
   kEventSliceChanged = 1u << 3,
   kEventClassChanged = 1u << 4,
   kEventClaimChanged = 1u << 5,
-  kEventAny = (1u << 6) - 1,
+  kEventVolumeChanged = 1u << 6,  // volumes, their claims, classes and capacities
+  kEventAny = (1u << 7) - 1,
 };
 
 // The events that may make a plugin accept a pod that it refused. Source: kube-scheduler's EventsToRegister.

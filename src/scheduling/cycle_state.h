@@ -42,9 +42,11 @@ struct ClaimChoice {
 struct Reservation {
   std::vector<ClaimChoice> claims;             // all allocated, in the pod's order
   model::NodeAllocatablePtr node_allocatable;  // what their devices take of the node
+  model::VolumeBindingsPtr volumes;            // the claims to be bound; null: none
   void clear() {
     claims.clear();
     node_allocatable.reset();
+    volumes.reset();
   }
 };
 

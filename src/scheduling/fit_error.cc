@@ -62,6 +62,9 @@ std::string FitError::fit_sentence(std::size_t node_count) const {
 }
 
 std::string FitError::preemption_sentence(std::size_t node_count, std::string_view preemption_policy) const {
+  // VolumeBinding refuses before DynamicResources has looked at the claims; its PostFilter, the first one,
+  // then reports that it finds nothing, which ends the attempt.
+  if (ended_by == kVolumeBinding) return "not found";
   if (preemption_policy == "Never") return "preemption: not eligible due to preemptionPolicy=Never.";
   std::vector<std::string> parts;
   if (!everywhere.empty()) {
@@ -82,7 +85,8 @@ void RefusedFor::note(const KnownReason& known) {
 }
 
 FitError add_up(const Diagnosis& diagnosis, const model::Cluster& cluster) {
-  FitError fit_error{diagnosis.error(), diagnosis.hint(), diagnosis.everywhere(), 0, 0, {}};
+  FitError fit_error{diagnosis.error(),   diagnosis.hint(), diagnosis.everywhere(), 0, 0, {},
+                     diagnosis.ended_by()};
   std::map<std::string_view, RefusedFor> by_text;
   std::map<std::string_view, std::vector<NodeId>> nodes;
   for (std::size_t i = 0; i < diagnosis.size(); ++i) {

@@ -39,6 +39,7 @@ struct FitError {
   std::uint32_t unresolvable = 0;
   std::uint32_t unschedulable = 0;
   std::vector<RefusedFor> reasons;  // by text
+  std::string_view ended_by = {};   // the plugin that refused the pod everywhere; empty: none
   friend bool operator==(const FitError&, const FitError&) = default;
 
   // The reasons with node names, for DecisionRecord.

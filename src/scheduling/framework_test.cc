@@ -98,7 +98,10 @@ TEST(QueueingHints, APodWaitsForTheEventsOfThePluginsThatReadIt) {
   EXPECT_EQ(bench.plugins.events_for(plain), nodes);
   const api::Pod& claims =
       bench.put_pod("claims", "", R"(,"resourceClaims":[{"name":"r","resourceClaimName":"c"}])");
-  EXPECT_EQ(bench.plugins.events_for(claims), kEventAny);
+  EXPECT_EQ(bench.plugins.events_for(claims), kEventAny & ~kEventVolumeChanged);
+  const api::Pod& volumes =
+      bench.put_pod("volumes", "", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}])");
+  EXPECT_EQ(bench.plugins.events_for(volumes), nodes | kEventVolumeChanged);
   EXPECT_EQ(bench.plugins.all_events(), kEventAny);
 }
 

@@ -32,6 +32,7 @@ struct MemberOutcome {
   NodeId node;                      // none: not placed
   std::vector<ClaimChoice> claims;  // of a placed member
   model::NodeAllocatablePtr node_allocatable;
+  model::VolumeBindingsPtr volumes;
   std::string sentence;     // Kubernetes' words for a refused member; empty: not tried
   std::string explanation;  // ours
   std::vector<RefusedNodes> refused;

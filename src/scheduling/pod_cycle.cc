@@ -207,7 +207,8 @@ bool PodCycle::reserve(CycleState& state, NodeId node, model::Ledger::Transactio
     return false;
   }
   const model::NodeAllocatablePtr& by_devices = state.reservation.node_allocatable;
-  transaction.place(state.pod_id, node, state.context->cluster.charges(state.pod_id, by_devices), by_devices);
+  transaction.place(state.pod_id, node, state.context->cluster.charges(state.pod_id, by_devices), by_devices,
+                    state.reservation.volumes);
   return true;
 }
 

@@ -30,6 +30,8 @@ struct Reason {
 std::string with_subjects(std::string_view text, std::string_view first, std::string_view second = {});
 
 inline constexpr std::string_view kDynamicResources = "DynamicResources";
+inline constexpr std::string_view kVolumeBinding = "VolumeBinding";
+inline constexpr std::string_view kVolumeRestrictions = "VolumeRestrictions";
 
 inline constexpr auto kReasons = std::to_array<Reason>({
     {"TooManyPods", "NodeResourcesFit", "Too many pods", "runs as many pods as it may",
@@ -49,6 +51,22 @@ inline constexpr auto kReasons = std::to_array<Reason>({
      "has one of its host ports in use", "have one of its host ports in use", FilterStatus::Unschedulable},
     {"FeaturesNotDeclared", "NodeDeclaredFeatures", "node(s) didn't match Pod's required features",
      "does not declare the features it needs", "do not declare the features it needs"},
+    {"ReadWriteOncePodInUse", kVolumeRestrictions,
+     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by "
+     "another pod",
+     "cannot take it while another pod has its ReadWriteOncePod claim",
+     "cannot take it while another pod has its ReadWriteOncePod claim", FilterStatus::Unschedulable},
+    {"NoVolumeToBind", kVolumeBinding, "node(s) didn't find available persistent volumes to bind",
+     "has no volume for its claims, and none can be provisioned for it",
+     "have no volume for its claims, and none can be provisioned for them"},
+    {"VolumeElsewhere", kVolumeBinding, "node(s) didn't match PersistentVolume's node affinity",
+     "cannot reach the volume of its claim", "cannot reach the volume of its claim"},
+    {"NotEnoughStorage", kVolumeBinding, "node(s) did not have enough free storage",
+     "has too little free storage for its claims", "have too little free storage for its claims"},
+    {"VolumeMissing", kVolumeBinding,
+     "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+     "is refused because the volume of its claim does not exist",
+     "are refused because the volume of its claim does not exist"},
     {"BindFailureAvoided", "", "node(s) are avoided for a while after a failed binding",
      "is avoided for a while after a failed binding", "are avoided for a while after a failed binding",
      FilterStatus::Unschedulable},
@@ -82,6 +100,14 @@ inline constexpr auto kReasons = std::to_array<Reason>({
     {"InvalidClaims", kDynamicResources, "{}", "", ""},  // the allocator's error
 
     // About the pod, not about a node.
+    {"VolumeClaimNotFound", kVolumeBinding, "persistentvolumeclaim \"{}\" not found", "", ""},
+    {"EphemeralClaimNotMade", kVolumeBinding,
+     "waiting for ephemeral volume controller to create the persistentvolumeclaim \"{}\"", "", ""},
+    {"VolumeClaimLost", kVolumeBinding,
+     "persistentvolumeclaim \"{}\" bound to non-existent persistentvolume \"{}\"", "", ""},
+    {"VolumeClaimDeleting", kVolumeBinding, "persistentvolumeclaim \"{}\" is being deleted", "", ""},
+    {"VolumeClaimOfOther", kVolumeBinding, "PVC {} was not created for pod {} (pod is not owner)", "", ""},
+    {"UnboundImmediateClaims", kVolumeBinding, "pod has unbound immediate PersistentVolumeClaims", "", ""},
     {"ClaimNotFound", kDynamicResources, "resourceclaim \"{}\" not found", "", ""},
     {"ClaimBeingAllocated", kDynamicResources, "resource claim {} is in the process of being allocated", "",
      ""},

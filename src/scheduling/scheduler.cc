@@ -48,7 +48,9 @@ std::vector<client::Interest> Scheduler::interests() const {
   std::vector<client::Interest> interests;
   for (const api::Kind kind :
        {api::Kind::Node, api::Kind::DeviceClass, api::Kind::ResourceSlice, api::Kind::ResourceClaim,
-        api::Kind::PodGroup, api::Kind::BindRequest, api::Kind::Pod})
+        api::Kind::PodGroup, api::Kind::PersistentVolumeClaim, api::Kind::PersistentVolume,
+        api::Kind::StorageClass, api::Kind::CSIDriver, api::Kind::CSIStorageCapacity, api::Kind::BindRequest,
+        api::Kind::Pod})
     interests.push_back({kind, {}, {}});
   if (options_.gates.device_taints) interests.push_back({api::Kind::DeviceTaintRule, {}, {}});
   return interests;
@@ -109,6 +111,15 @@ void Scheduler::claim_changed(const client::View& view, const client::Delta& del
     queue_.wake_one(entry_of(*pod), now);
   }
   if (was_allocated && !is_allocated) queue_.wake(kEventClaimChanged, now);
+}
+
+// The claim's own pods are evaluated after every change; one that is gone may leave a volume to others.
+void Scheduler::volume_claim_changed(const client::View& view, const client::Delta& delta, Time now) {
+  for (const api::Pod* pod : view.pods_using_volume_claim(delta.key.ns, delta.key.name)) {
+    dirty_.insert(entry_of(*pod));
+    queue_.wake_one(entry_of(*pod), now);
+  }
+  if (!delta.after) queue_.wake(kEventVolumeChanged, now);
 }
 
 void Scheduler::request_changed(const client::View& view, const client::Delta& delta, Time now) {
@@ -180,6 +191,15 @@ void Scheduler::apply(const client::View& view, const client::Delta& delta, Time
       break;
     case api::Kind::ResourceClaim:
       claim_changed(view, delta, now);
+      break;
+    case api::Kind::PersistentVolumeClaim:
+      volume_claim_changed(view, delta, now);
+      break;
+    case api::Kind::PersistentVolume:
+    case api::Kind::StorageClass:
+    case api::Kind::CSIDriver:
+    case api::Kind::CSIStorageCapacity:
+      queue_.wake(kEventVolumeChanged, now);
       break;
     case api::Kind::ResourceSlice:
     case api::Kind::DeviceTaintRule:
@@ -428,8 +448,12 @@ client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEnti
   effects.decision_id = id;
   const std::string& node_name = cluster_.node(node).name;
   const Reservation& reserved = core_.state().reservation;
-  const BindRequestDraft binding{&pod, node_name, claim_allocations(context, reserved.claims),
-                                 reserved.node_allocatable, options_.backoff_limit};
+  const BindRequestDraft binding{&pod,
+                                 node_name,
+                                 claim_allocations(context, reserved.claims),
+                                 reserved.node_allocatable,
+                                 options_.backoff_limit,
+                                 reserved.volumes};
   effects.chains.push_back(bind_chain(context.view, binding, {}, id, leadership_.epoch));
   std::set<std::string> renewed;
   renew_reservations(context.view, binding, id, renewed, effects.chains.back());

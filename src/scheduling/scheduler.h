@@ -88,6 +88,7 @@ class Scheduler final : public client::StatefulDecider {
 
   void pod_changed(const client::View& view, const client::Delta& delta, Time now);
   void claim_changed(const client::View& view, const client::Delta& delta, Time now);
+  void volume_claim_changed(const client::View& view, const client::Delta& delta, Time now);
   void request_failed(const client::View& view, const api::BindRequest& request, Time now);
   void request_changed(const client::View& view, const client::Delta& delta, Time now);
   void start(const client::View& view, Time now);

@@ -45,7 +45,9 @@ bool has_controller(const api::ResourceInfo& resource) {
       {"apiextensions.k8s.io", ""},
       {"certificates.k8s.io", ""},
       {"flowcontrol.apiserver.k8s.io", ""},
-      {"storage.k8s.io", ""},
+      {"storage.k8s.io", "csinodes"},
+      {"storage.k8s.io", "volumeattachments"},
+      {"storage.k8s.io", "volumeattributesclasses"},
       {"coordination.k8s.io", "leasecandidates"},
       {"resource.k8s.io", "resourcepoolstatusrequests"},
       {"scheduling.k8s.io", "compositepodgroups"},
@@ -54,8 +56,6 @@ bool has_controller(const api::ResourceInfo& resource) {
       {"", "replicationcontrollers"},
       {"", "resourcequotas"},
       {"", "limitranges"},
-      {"", "persistentvolumes"},
-      {"", "persistentvolumeclaims"},
   };
   for (const Unacted& row : kUnacted)
     if (row.group == resource.group && (row.resource.empty() || row.resource == resource.plural))

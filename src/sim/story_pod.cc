@@ -2,6 +2,19 @@
 
 namespace berth::sim {
 
+namespace {
+
+// Each a PersistentVolumeClaim, under its name.
+JsonArray story_volumes(const Json& names) {
+  JsonArray volumes;
+  for (const Json& name : names.is_array() ? names.as_array() : JsonArray{names})
+    volumes.push_back(
+        Json::object({{"name", name}, {"persistentVolumeClaim", Json::object({{"claimName", name}})}}));
+  return volumes;
+}
+
+}  // namespace
+
 Json story_pod(const Json& words) {
   Json metadata = Json::object({{"name", words.string_at("pod")}});
   for (const char* key : {"namespace", "labels", "annotations"})
@@ -28,6 +41,7 @@ Json story_pod(const Json& words) {
     spec["resourceClaims"] = std::move(pod_claims);
     resources["claims"] = std::move(container_claims);
   }
+  if (const Json* names = words.find("volumes")) spec["volumes"] = story_volumes(*names);
   if (const Json* group = words.find("group"))
     spec["schedulingGroup"] = Json::object({{"podGroupName", *group}});
   if (const Json* node = words.find("bound")) spec["nodeName"] = *node;

@@ -50,8 +50,16 @@ KindRules namespace_rules() {
 }  // namespace
 
 std::span<const KindRules> core_rules() {
-  static const std::array kRules = {pod_rules(),    node_rules(),    namespace_rules(), config_map_rules(),
-                                    secret_rules(), service_rules(), event_rules()};
+  static const std::array kRules = {pod_rules(),
+                                    node_rules(),
+                                    namespace_rules(),
+                                    config_map_rules(),
+                                    secret_rules(),
+                                    service_rules(),
+                                    event_rules(),
+                                    persistent_volume_rules(),
+                                    persistent_volume_claim_rules(),
+                                    storage_class_rules()};
   return kRules;
 }
 

@@ -237,6 +237,26 @@ TEST_F(Rules, HealthPoliciesNameTheFieldThatIsWrong) {
         << spec;
 }
 
+TEST_F(Rules, VolumesGetDefaultsAndBeginPending) {
+  const auto made = [&](const char* kind, const char* resource, const char* text) {
+    const bool storage = std::string_view(kind) == "StorageClass";
+    const KindRules& rules = rules_of(storage ? "storage.k8s.io" : "", resource);
+    Json object = decoded(storage ? "storage.k8s.io/v1" : "v1", kind, text);
+    rules.set_defaults(object);
+    if (rules.prepare_create) rules.prepare_create(object, ctx);
+    object.as_object().erase("metadata");
+    return to_string(object);
+  };
+  EXPECT_EQ(made("PersistentVolumeClaim", "persistentvolumeclaims",
+                 R"({"spec":{"volumeMode":"Block"},"status":{"phase":"Bound"}})"),
+            R"({"spec":{"resources":{},"volumeMode":"Block"},"status":{"phase":"Pending"}})");
+  EXPECT_EQ(made("PersistentVolume", "persistentvolumes", R"({"spec":{}})"),
+            R"({"spec":{"persistentVolumeReclaimPolicy":"Retain","volumeMode":"Filesystem"},)"
+            R"("status":{"phase":"Pending"}})");
+  EXPECT_EQ(made("StorageClass", "storageclasses", R"({"provisioner":"p"})"),
+            R"({"provisioner":"p","reclaimPolicy":"Delete","volumeBindingMode":"Immediate"})");
+}
+
 TEST_F(Rules, BindRequestsAreDecisions) {
   const KindRules& rules = rules_of("scheduling.berth.dev", "bindrequests");
   const auto request = [&](const char* text) {
@@ -264,6 +284,14 @@ TEST_F(Rules, BindRequestsAreDecisions) {
   const auto update = [&](const Json& next, const Json& old) {
     return text_of(rules.validate_update(next, old, ctx));
   };
+  const auto binds = [&](const char* volumes) {
+    return text_of(
+        rules.validate_create(decision((std::string(R"("volumeBindings":)") + volumes).c_str()), ctx));
+  };
+  EXPECT_EQ(binds(R"([{"claimName":"a"},{"claimName":"b","volumeName":"v"}])"), "");
+  EXPECT_EQ(binds(R"([{"volumeName":"v"}])"), "spec.volumeBindings[0].claimName: Required value\n");
+  EXPECT_EQ(binds(R"([{"claimName":"a"},{"claimName":"a"}])"),
+            "spec.volumeBindings[1].claimName: Duplicate value: \"a\"\n");
   const Json failed = decision(R"("decisionID":"d1")", R"({"phase":"Failed"})");
   EXPECT_EQ(update(decision(R"("decisionID":"d2")"), failed), "");
   EXPECT_NE(update(decision(R"("decisionID":"d2")"), decision(R"("decisionID":"d1")")), "");
@@ -281,6 +309,7 @@ TEST_F(Rules, BindRequestsAreDecisions) {
     return text_of(rules.validate_status_update(request(text), request(kGood), ctx));
   };
   EXPECT_EQ(status(R"({"status":{"phase":"Pending","step":"WaitingForGang"}})"), "");
+  EXPECT_EQ(status(R"({"status":{"phase":"Pending","step":"WaitingForVolumes"}})"), "");
   EXPECT_EQ(status(R"({"status":{"phase":"","step":""}})"), "");
   EXPECT_NE(status(R"({"status":{"phase":"Odd"}})"), "");
   EXPECT_NE(status(R"({"status":{"step":"Odd"}})"), "");

@@ -9,14 +9,16 @@ namespace {
 
 constexpr std::size_t kConditionsMax = 8;
 constexpr std::size_t kClaimsMax = 64;
+constexpr std::size_t kVolumesMax = 256;
 constexpr std::size_t kMembersMax = 16384;
 constexpr std::size_t kReasonBytesMax = 128;
 constexpr std::size_t kMessageBytesMax = 4096;
 constexpr std::size_t kUidBytesMax = 128;
 
-constexpr BindStep kSteps[] = {
-    BindStep::Reserving, BindStep::WaitingForDevices, BindStep::WaitingForGang, BindStep::Binding,
-    BindStep::Bound,     BindStep::RollingBack,       BindStep::RolledBack};
+constexpr BindStep kSteps[] = {BindStep::Reserving,         BindStep::WaitingForVolumes,
+                               BindStep::WaitingForDevices, BindStep::WaitingForGang,
+                               BindStep::Binding,           BindStep::Bound,
+                               BindStep::RollingBack,       BindStep::RolledBack};
 
 const TypeInfo& request_type(std::string_view name) {
   return table_type("scheduling.berth.dev", "v1alpha1", name);
@@ -44,6 +46,17 @@ FieldErrors check_claims(const FieldPath& path, const JsonArray& claims) {
   return errors;
 }
 
+FieldErrors check_volumes(const FieldPath& path, const JsonArray& volumes) {
+  FieldErrors errors = check_count(path, volumes.size(), kVolumesMax);
+  for (std::size_t i = 0; i < std::min(volumes.size(), kVolumesMax); ++i) {
+    const std::string_view name = text_at(volumes[i], "claimName");
+    append(errors, check_required(path.index(i).child("claimName"), name, dns_subdomain_problems));
+    if (item_named(volumes, "claimName", name) != &volumes[i])
+      errors.push_back(duplicate(path.index(i).child("claimName"), name));
+  }
+  return errors;
+}
+
 FieldErrors check_spec(const FieldPath& path, const Json& spec) {
   FieldErrors errors =
       check_required(path.child("podName"), text_at(spec, "podName"), dns_subdomain_problems);
@@ -61,6 +74,7 @@ FieldErrors check_spec(const FieldPath& path, const Json& spec) {
     append(errors, check_counter(path.child("receivedGPU"), *gpu, "count"));
   append(errors,
          check_claims(path.child("resourceClaimAllocations"), items(&spec, "resourceClaimAllocations")));
+  append(errors, check_volumes(path.child("volumeBindings"), items(&spec, "volumeBindings")));
   if (const Json* made = present(spec, "extendedResourceClaim"))
     append(errors, check_required(path.child("extendedResourceClaim").child("claimName"),
                                   text_at(*made, "claimName"), dns_subdomain_problems));
@@ -144,8 +158,8 @@ FieldErrors check_step(const FieldPath& path, std::string_view step) {
                                  [&](BindStep candidate) { return name_of(candidate) == step; });
   if (step.empty() || known) return {};
   return {not_supported(path, step,
-                        {"", "Reserving", "WaitingForDevices", "WaitingForGang", "Binding", "Bound",
-                         "RollingBack", "RolledBack"})};
+                        {"", "Reserving", "WaitingForVolumes", "WaitingForDevices", "WaitingForGang",
+                         "Binding", "Bound", "RollingBack", "RolledBack"})};
 }
 
 FieldErrors validate_status(const Json& next, const Json&, const RuleContext&) {

@@ -11,8 +11,9 @@ namespace berth::api {
 namespace {
 
 constexpr std::array<std::string_view, 3> kPhases = {"Pending", "Succeeded", "Failed"};
-constexpr std::array<std::string_view, 8> kSteps = {
-    "", "Reserving", "WaitingForDevices", "WaitingForGang", "Binding", "Bound", "RollingBack", "RolledBack"};
+constexpr std::array<std::string_view, 9> kSteps = {
+    "",        "Reserving", "WaitingForVolumes", "WaitingForDevices", "WaitingForGang",
+    "Binding", "Bound",     "RollingBack",       "RolledBack"};
 constexpr std::array<std::string_view, 4> kFailures = {"", "Permanent", "SamePlacement", "OtherPlacement"};
 
 template <class Enum, std::size_t N>
@@ -66,6 +67,13 @@ Json spec_json(const BindRequest& request) {
                                      {"allocation", to_json(claim.allocation)}}));
   }
   if (!claims.empty()) spec["resourceClaimAllocations"] = std::move(claims);
+  JsonArray volumes;
+  for (const VolumeBinding& binding : request.volumes) {
+    Json& item = volumes.emplace_back(
+        Json::object({{"claimName", binding.claim_name}, {"claimUID", binding.claim_uid}}));
+    if (!binding.volume.empty()) item["volumeName"] = binding.volume;
+  }
+  if (!volumes.empty()) spec["volumeBindings"] = std::move(volumes);
   if (!request.node_allocatable.empty())
     spec["nodeAllocatableResourceClaimStatuses"] = to_json(request.node_allocatable);
   if (request.backoff_limit) spec["backoffLimit"] = std::int64_t{*request.backoff_limit};
@@ -85,7 +93,8 @@ Json object_of(std::string_view ns, std::string_view name, JsonArray owners, Jso
 
 bool is_blameless(std::string_view reason) {
   return reason == kGangIncomplete || reason == kGangMemberFailed || reason == kWithdrawn ||
-         reason == kDeviceTaken || reason == kStaleEpoch || reason == kBenignConditionsFailed;
+         reason == kDeviceTaken || reason == kVolumeTaken || reason == kStaleEpoch ||
+         reason == kBenignConditionsFailed;
 }
 
 bool is_failing(const BindRequest& request) {
@@ -146,6 +155,10 @@ BindRequest decode_bind_request(const Json& object, RawPtr raw) {
     request.claims.push_back({"", std::string(made->string_at("claimName")), "",
                               decode_allocation(made->part("allocation")),
                               ExtendedClaim{made->part("requests"), made->part("requestMappings")}});
+  for (const Json& item : spec.items_at("volumeBindings"))
+    request.volumes.push_back({std::string(item.string_at("claimName")),
+                               std::string(item.string_at("claimUID")),
+                               std::string(item.string_at("volumeName"))});
   request.node_allocatable =
       decode_node_allocatable_claims(spec.items_at("nodeAllocatableResourceClaimStatuses"));
   if (const Json* limit = spec.find("backoffLimit"); limit && limit->is_int())

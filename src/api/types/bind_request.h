@@ -28,6 +28,14 @@ struct ClaimAllocation {
   std::optional<ExtendedClaim> extended = std::nullopt;
 };
 
+// A claim of the pod that was not bound when its node was chosen.
+struct VolumeBinding {
+  std::string claim_name;  // the PersistentVolumeClaim
+  std::string claim_uid;
+  std::string volume;  // the PersistentVolume; empty: one is provisioned for the node
+  friend bool operator==(const VolumeBinding&, const VolumeBinding&) = default;
+};
+
 enum class BindPhase { Pending, Succeeded, Failed };
 
 // The steps of the binding process. The current step can always be derived from the live objects.
@@ -35,6 +43,7 @@ enum class BindPhase { Pending, Succeeded, Failed };
 enum class BindStep {
   None,
   Reserving,
+  WaitingForVolumes,
   WaitingForDevices,
   WaitingForGang,
   Binding,
@@ -61,6 +70,11 @@ inline constexpr std::string_view kDeviceTaken = "DeviceTaken";
 inline constexpr std::string_view kStaleEpoch = "StaleEpoch";
 // A device's failure condition that is configured as benign: choose again, and nothing is to be avoided.
 inline constexpr std::string_view kBenignConditionsFailed = "BenignConditionsFailed";
+// The pod's volumes: the provisioner gave up for the node, the wait was too long, or another claim has the
+// volume.
+inline constexpr std::string_view kProvisioningFailed = "ProvisioningFailed";
+inline constexpr std::string_view kVolumeBindingTimeout = "VolumeBindingTimeout";
+inline constexpr std::string_view kVolumeTaken = "VolumeTaken";
 // Neither the node nor the devices of the request have failed.
 bool is_blameless(std::string_view reason);
 
@@ -92,6 +106,7 @@ struct BindRequest {
   std::uint64_t epoch = 0;
   Time deadline;
   std::vector<ClaimAllocation> claims;
+  std::vector<VolumeBinding> volumes;
   NodeAllocatableClaims node_allocatable;     // for the pod's status
   std::optional<std::int32_t> backoff_limit;  // attempts after the first; absent means kBackoffLimitDefault
 

@@ -59,6 +59,15 @@ std::vector<std::string_view> required_features(const Json& spec) {
   return features;
 }
 
+// None for a volume that is no claim.
+std::optional<PodVolume> decode_claim_volume(const Json& item, const std::string& pod_name) {
+  const std::string name(item.string_at("name"));
+  if (const Json* claim = item.find("persistentVolumeClaim"))
+    return PodVolume{name, std::string(claim->string_at("claimName")), false};
+  if (item.find("ephemeral")) return PodVolume{name, pod_name + "-" + name, true};
+  return std::nullopt;
+}
+
 void decode_spec(const Json& spec, Pod& pod) {
   pod.node_name = spec.string_at("nodeName");
   pod.scheduler_name = spec.string_at("schedulerName");
@@ -92,6 +101,8 @@ void decode_spec(const Json& spec, Pod& pod) {
     pod.claims.push_back({std::string(item.string_at("name")),
                           std::string(item.string_at("resourceClaimName")),
                           std::string(item.string_at("resourceClaimTemplateName"))});
+  for (const Json& item : spec.items_at("volumes"))
+    if (auto volume = decode_claim_volume(item, pod.meta.name)) pod.volumes.push_back(*std::move(volume));
   if (const Json* group = spec.find("schedulingGroup")) pod.group = group->string_at("podGroupName");
 }
 

@@ -54,6 +54,13 @@ struct PodClaim {
   std::string template_name;
 };
 
+// A volume of the pod that is a PersistentVolumeClaim.
+struct PodVolume {
+  std::string name;
+  std::string claim_name;  // the PersistentVolumeClaim
+  bool ephemeral = false;  // the claim is made for the pod, and belongs to it
+};
+
 struct PodClaimStatus {
   std::string name;
   std::string claim_name;  // empty: no claim was needed
@@ -82,7 +89,8 @@ struct Pod {
   std::optional<ResourceMap> pod_level_requests, pod_level_limits;
   std::vector<std::string> scheduling_gates;
   std::vector<PodClaim> claims;
-  std::string group;  // spec.schedulingGroup.podGroupName
+  std::vector<PodVolume> volumes;  // those that are claims
+  std::string group;               // spec.schedulingGroup.podGroupName
 
   std::string phase;
   std::string nominated_node;

@@ -75,6 +75,7 @@ TEST(Types, BindRequestsSurviveARoundTrip) {
   request.deadline = Time::from_seconds(1'000'000);
   request.backoff_limit = 2;
   request.claims.push_back({"gpu", "train-0-gpu", "cu", Allocation{}});
+  request.volumes = {{"data", "du", "disk-1"}, {"scratch", "su", ""}};
   const auto decoded =
       decode<BindRequest>(Kind::BindRequest, to_string(bind_request_object(request)).c_str());
   EXPECT_EQ(to_string(bind_request_object(*decoded)), to_string(bind_request_object(request)));
@@ -89,6 +90,7 @@ TEST(Types, BindRequestsSurviveARoundTrip) {
   EXPECT_EQ(
       decoded->claims[0].name + " " + decoded->claims[0].claim_name + " " + decoded->claims[0].claim_uid,
       "gpu train-0-gpu cu");
+  EXPECT_EQ(decoded->volumes, request.volumes);
   EXPECT_EQ(decoded->meta.owners.front().uid, request.pod_uid);
 }
 

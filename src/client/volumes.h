@@ -1,0 +1,55 @@
+// Which volumes a pod's claims have or can get: the facts that scheduler, binder and volume controller share.
+//
+// Pure functions of a View; pointers are valid until the view changes. Source: kube-scheduler's VolumeBinding
+// plugin and k8s.io/component-helpers/storage/volume, 1.37.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "client/view.h"
+
+namespace berth::client {
+
+// Why the pod fits on no node.
+enum class ClaimProblem : std::uint8_t {
+  None,
+  NotFound,    // subject: the claim
+  NotMadeYet,  // of an ephemeral volume; subject: the claim
+  Lost,        // subject: the claim, second: its volume
+  Deleting,    // subject: the claim
+  NotOwned,    // by the pod of its ephemeral volume; subject: claim, second: pod, with namespaces
+  Unbound      // a claim that the volume controller must bind first
+};
+
+struct PodVolumeClaims {
+  ClaimProblem problem = ClaimProblem::None;  // the first one, in the order of the pod's volumes
+  std::string subject, second;
+  // Each claim once. `delayed`, to be bound once a node is chosen: smallest request first.
+  std::vector<const api::PersistentVolumeClaim*> bound, delayed;
+};
+
+// With a problem, `bound` and `delayed` are incomplete. Cost: O(volumes of the pod * log n).
+PodVolumeClaims volume_claims_of(const View& view, const api::Pod& pod);
+
+// The claim's class binds when a pod's node is chosen.
+bool waits_for_consumer(const View& view, const api::PersistentVolumeClaim& claim);
+
+// Whether another claim is about to get the volume.
+using IsTaken = std::function<bool(const api::PersistentVolume&)>;
+
+// The volumes that the claim can be bound to, on whatever node, best first: the one that is reserved for it,
+// alone; otherwise smallest first, then by name. Cost: O(volumes of the claim's class).
+std::vector<const api::PersistentVolume*> volumes_for(const View& view,
+                                                      const api::PersistentVolumeClaim& claim,
+                                                      const IsTaken& is_taken);
+
+enum class Provisioning : std::uint8_t { Possible, Impossible, NotEnoughSpace };
+
+// Whether a volume for the claim can be made for this node: the class has a provisioner, its
+// allowedTopologies select the node, and, where the driver publishes capacities, one of the node's is large
+// enough. Cost: O(capacities of the class).
+Provisioning can_provision(const View& view, const api::PersistentVolumeClaim& claim, const api::Node& node);
+
+}  // namespace berth::client
