@@ -822,6 +822,19 @@ TEST(RequestCheck, NamesTheFieldsThatDoNotFitThePod) {
   }
 }
 
+TEST(RequestCheck, AShareOfAGpuIsRefused) {
+  BinderFixture cluster;
+  cluster.put(Kind::Node, kNodeN1);
+  cluster.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"p","uid":"u-p"}})");
+  cluster.put(Kind::BindRequest, R"({"metadata":{"namespace":"d","name":"p","uid":"b-p"},"spec":{
+      "podName":"p","podUID":"u-p","selectedNode":"n1","receivedResourceType":"Fraction"}})");
+  cluster.run_until_idle(cluster.now() + kInformerLagGrace);
+  const api::BindRequest& request = *cluster.view().bind_requests.find("d", "p");
+  EXPECT_EQ(request.reason, "InvalidRequest");
+  EXPECT_NE(request.message.find("spec.receivedResourceType: Invalid value: \"Fraction\""), std::string::npos)
+      << request.message;
+}
+
 TEST(RequestStatus, ARequestWithoutAnOwnerIsDeletedAfterItsPod) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);

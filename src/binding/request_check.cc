@@ -40,6 +40,9 @@ api::FieldErrors check_allocation(const api::FieldPath& path, const api::ClaimAl
 api::FieldErrors check_request(const api::BindRequest& request, const api::Pod& pod) {
   const api::FieldPath path("spec.resourceClaimAllocations");
   api::FieldErrors errors;
+  if (request.received_resource_type == "Fraction")
+    errors.push_back(api::invalid("spec.receivedResourceType", request.received_resource_type,
+                                  "shares of GPUs are not given out here: must be \"Regular\" or absent"));
   std::size_t index = 0;
   for (const api::ClaimAllocation& given : request.claims)
     if (!given.extended) api::append(errors, check_allocation(path.index(index++), given, pod));

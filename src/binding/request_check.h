@@ -10,8 +10,9 @@
 
 namespace berth::binding {
 
-// Every claim of the pod has its allocation in the request, with the claim's UID, and no other claim has one.
-// `pod` has the request's UID. A view that lags may lack claims that are made from templates.
+// It asks for no share of a GPU. Every claim of the pod has its allocation in the request, with the claim's
+// UID, and no other claim has one. `pod` has the request's UID. A view that lags may lack claims that are
+// made from templates.
 api::FieldErrors check_request(const api::BindRequest& request, const api::Pod& pod);
 
 }  // namespace berth::binding

@@ -1,6 +1,9 @@
 #include "binding/volume_binding.h"
 
+#include <algorithm>
+
 #include "binding/seal.h"
+#include "client/volumes.h"
 
 namespace berth::binding {
 namespace {
@@ -155,6 +158,29 @@ std::optional<Chain> release_claim(const BindContext& context, const PersistentV
                                               {std::string(kBindingForAnnotation), nullptr}})));
 }
 
+// A claim of the pod that waits for its volume and that the request, which others may have written, does not
+// name.
+const PersistentVolumeClaim* undecided_claim(const BindContext& context) {
+  if (context.pod->volumes.empty()) return nullptr;
+  for (const PersistentVolumeClaim* claim : client::volume_claims_of(context.view, *context.pod).delayed) {
+    const auto& decided = context.request.volumes;
+    const auto is_it = [claim](const VolumeBinding& binding) { return binding.claim_uid == claim->meta.uid; };
+    if (std::none_of(decided.begin(), decided.end(), is_it)) return claim;
+  }
+  return nullptr;
+}
+
+// The scheduler may have seen the claim bound already.
+PreBindStep refuse_without(const BindContext& context, const PersistentVolumeClaim& claim) {
+  const Time until = context.first_seen + kInformerLagGrace;
+  const std::string& name = claim.meta.name;
+  if (context.now < until) return {{}, Waiting{until, "claim " + name + " is not seen bound", ""}};
+  return {{},
+          Failed{api::FailureClass::Permanent, "InvalidRequest",
+                 "spec.volumeBindings: Required value: has no entry for the pod's persistentvolumeclaim " +
+                     name + ": add it, with the volume or without one to have it provisioned"}};
+}
+
 class VolumeBindingPlugin final : public Plugin {
  public:
   std::string_view name() const override { return kVolumeBindingName; }
@@ -164,6 +190,7 @@ class VolumeBindingPlugin final : public Plugin {
 
 // A failure of any claim precedes the writes and waits of others.
 PreBindStep VolumeBindingPlugin::pre_bind(const BindContext& context) const {
+  if (const PersistentVolumeClaim* claim = undecided_claim(context)) return refuse_without(context, *claim);
   PreBindStep all{{}, Ready{}};
   std::optional<Waiting> first;
   for (const VolumeBinding& binding : context.request.volumes) {

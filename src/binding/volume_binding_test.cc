@@ -117,6 +117,21 @@ TEST(VolumeBinding, APodWithoutVolumesHasNoFurtherWrite) {
   EXPECT_EQ(cluster.log.size(), 2u);
 }
 
+TEST(VolumeBinding, ARequestThatLeavesOutAClaimIsRefused) {
+  BinderFixture cluster;
+  add_world(cluster);
+  cluster.put(Kind::StorageClass, R"({"metadata":{"name":"fast"},"provisioner":"p.example.com",
+      "volumeBindingMode":"WaitForFirstConsumer"})");
+  cluster.put(Kind::PersistentVolumeClaim, R"({"metadata":{"namespace":"d","name":"other","uid":"u-o"},
+      "spec":{"storageClassName":"fast"}})");
+  cluster.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"p","uid":"u-p"},"spec":{"volumes":[
+      {"name":"x","persistentVolumeClaim":{"claimName":"other"}}]}})");
+  cluster.put(Kind::BindRequest, request_text(Binding::Provisioned));
+  run(cluster);
+  EXPECT_EQ(reason_of(cluster), "InvalidRequest");
+  EXPECT_EQ(selected_node(cluster), "") << "nothing was written for the claim that it has";
+}
+
 TEST(VolumeBinding, AWaitOfARequestInMemoryIsAnObject) {
   BinderFixture cluster({}, testing::Requests::InMemory);
   add_world(cluster);

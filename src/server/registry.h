@@ -74,7 +74,7 @@ class Registry {
   // Null when it looks at no objects of this resource.
   const api::Admission* admission_of(const ObjectTarget& target) const;
   // The object with the changes of its admission, with defaults and canonical.
-  ApiResult<Json> mutated(const ObjectTarget& target, const Json& object) const;
+  ApiResult<Json> mutated(const ObjectTarget& target, const api::Admission& admission, Json object) const;
   std::string generated_name(const Json& object) const;
   void submit_create(std::shared_ptr<Creation> creation);
   ApiStatus name_is_taken(const ObjectTarget& target) const;

@@ -64,12 +64,12 @@ ApiResult<void> Registry::try_create(const std::shared_ptr<Creation>& creation) 
   if (rules.has_generation) metadata["generation"] = 1;
 
   if (rules.admit_create) TRY(check_admission(target, rules.admit_create(object, ctx)));
-  object = TRY(mutated(target, object));
+  const api::Admission* admission = admission_of(target);
+  if (admission) object = TRY(mutated(target, *admission, std::move(object)));
   if (rules.prepare_create) rules.prepare_create(object, ctx);
   api::FieldErrors errors = api::validate_meta(object, target.resource->namespaced, rules.name_rule);
   if (rules.validate_create) api::append(errors, rules.validate_create(object, ctx));
-  if (const api::Admission* admission = admission_of(target))
-    api::append(errors, admission->validate(object, nullptr));
+  if (admission) api::append(errors, admission->validate(object, nullptr));
   TRY(check_fields(target, errors));
   if (rules.warnings) creation->warnings = rules.warnings(object, nullptr, ctx);
 
@@ -83,10 +83,10 @@ ApiResult<void> Registry::try_create(const std::shared_ptr<Creation>& creation) 
   return {};
 }
 
-ApiResult<Json> Registry::mutated(const ObjectTarget& target, const Json& object) const {
-  const api::Admission* admission = admission_of(target);
-  Json changed = admission ? admission->mutate(object) : object;
-  if (changed.shares_with(object)) return changed;
+ApiResult<Json> Registry::mutated(const ObjectTarget& target, const api::Admission& admission,
+                                  Json object) const {
+  Json changed = admission.mutate(object);
+  if (changed == object) return object;
   const api::KindRules& rules = rules_of(target);
   if (rules.set_defaults) rules.set_defaults(changed);
   return canonical(target, std::move(changed), object);

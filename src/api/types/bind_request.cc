@@ -146,6 +146,7 @@ BindRequest decode_bind_request(const Json& object, RawPtr raw) {
   request.withdrawn = spec.bool_at("withdrawn");
   request.scheduler_name = spec.string_at("schedulerName");
   request.epoch = static_cast<std::uint64_t>(spec.int_at("epoch"));
+  request.received_resource_type = spec.string_at("receivedResourceType");
   request.deadline = decode_time(spec.string_at("deadline"));
   for (const Json& item : spec.items_at("resourceClaimAllocations"))
     request.claims.push_back({std::string(item.string_at("name")), std::string(item.string_at("claimName")),

@@ -105,6 +105,7 @@ struct BindRequest {
   std::string scheduler_name;
   std::uint64_t epoch = 0;
   Time deadline;
+  std::string received_resource_type;  // of another scheduler: "Regular", "Fraction"
   std::vector<ClaimAllocation> claims;
   std::vector<VolumeBinding> volumes;
   NodeAllocatableClaims node_allocatable;     // for the pod's status
