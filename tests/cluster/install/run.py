@@ -161,12 +161,35 @@ def leave_what_a_killed_scheduler_leaves(rig):
              {"name": "r", "exactly": {"deviceClassName": "gpu.example.com"}}]}}}))
 
 
+def bind_volumes(rig):
+    """Does what the volume controller and a provisioner do, once the binder has asked for it."""
+    rig.patch_status("pv", "disk", {"status": {"phase": "Available"}})
+
+    def asked():
+        scratch, disk = rig.get("pvc", "scratch")["metadata"], rig.get("pv", "disk")
+        node = scratch.get("annotations", {}).get("volume.kubernetes.io/selected-node")
+        return node == "n1" and disk["spec"].get("claimRef", {}).get("uid") and disk
+    disk = eventually("a volume is reserved and another one asked for", asked)
+    spec = {key: disk["spec"][key] for key in ("storageClassName", "accessModes", "capacity", "hostPath")}
+    claim = rig.get("pvc", "scratch")["metadata"]
+    spec.update({"storageClassName": "made", "claimRef": {"namespace": "default", "name": "scratch",
+                                                          "uid": claim["uid"]}})
+    rig.kubectl("create", "-f", "-", text=json.dumps(
+        {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "made"}, "spec": spec}))
+    for name, volume in (("data", "disk"), ("scratch", "made")):
+        rig.kubectl("patch", "pvc", name, "-p", json.dumps(
+            {"metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+             "spec": {"volumeName": volume}}))
+
+
 def the_scheduler_lives_on_its_rights(rig):
     rig.node("n1", {"cpu": "16", "memory": "64Gi", "pods": "110"})
     rig.kubectl("apply", "--server-side", "-f", str(HERE / "workload.yaml"))
     leave_what_a_killed_scheduler_leaves(rig)
     rig.start("berth-scheduler", "deployment", {"--listen": "0.0.0.0:0"})
     bound(rig, "plain", "claims", "extended", "train-0", "train-1")
+    bind_volumes(rig)
+    bound(rig, "volumes")
     first = parked_on(rig)
     condition_of_claim(rig, "card", "Broken")
     parked_on(rig, other_than=first)
