@@ -152,14 +152,21 @@ TEST(Http2Fetch, WhatADrainingConnectionCarriesDoesNotHoldUpOthers) {
       return peer.go_away(request.stream);
     }
     peer.respond(request.stream, 200, "new");
-    first->respond(held, 200, "old");
+    if (first) std::exchange(first, nullptr)->respond(held, 200, "old");
   });
   Fetching fetching(server.access());
   fetching.begin(post("/old"));
   while (server.requests() == 0) std::this_thread::yield();
   fetching.begin(post("/new"));
   std::set<std::string> ends;
-  for (int i = 0; i < 2; ++i) ends.insert(text_of(fetching.ended.take().second));
+  while (ends.size() < 2) {
+    const HttpReply reply = fetching.ended.take().second;
+    // One that left before the GOAWAY came was refused with it.
+    if (reply.delivery == Delivery::NotSent)
+      fetching.begin(post("/new"));
+    else
+      ends.insert(text_of(reply));
+  }
   EXPECT_EQ(ends, (std::set<std::string>{"answered 200 new", "answered 200 old"}));
 }
 
