@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/random.h"
 
@@ -255,7 +256,7 @@ struct RandomNode {
   void answer_one(std::uint64_t luck) {
     if (in_flight.empty()) return;
     const auto at = in_flight.begin() + static_cast<std::ptrdiff_t>(random.below(in_flight.size()));
-    const DriverCall call = *at;
+    const DriverCall call = std::move(*at);
     in_flight.erase(at);
     ClaimResults results;
     for (const ClaimId& claim : call.claims) {
