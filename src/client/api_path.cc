@@ -4,11 +4,14 @@
 
 #include "api/protobuf_encode.h"
 #include "api/serialized.h"
+#include "api/type_table.h"
 
 namespace berth::client {
 namespace {
 
 constexpr std::size_t kForeignMessageBytesMax = 200;
+constexpr std::string_view kJsonOnly = "application/json";
+constexpr std::string_view kProtobufFirst = "application/vnd.kubernetes.protobuf, application/json";
 
 // By Verb.
 constexpr std::array<VerbForm, 7> kVerbs = {{
@@ -25,6 +28,11 @@ std::string version_path(const api::ResourceRef& resource) {
   return (resource.group.empty() ? "/api" : "/apis/" + resource.group) + "/" + resource.version;
 }
 
+bool has_protobuf(const api::ResourceRef& resource) {
+  const api::ResourceInfo* info = api::find_resource(resource.group, resource.version, resource.resource);
+  return info && info->has_protobuf();
+}
+
 bool is_status(std::string_view body) {
   if (!api::is_protobuf(body)) return body.substr(0, 32).find("\"kind\":\"Status\"") < 4;
   const Result<api::ProtobufEnvelope> envelope = api::open_protobuf_envelope(body);
@@ -37,9 +45,14 @@ VerbForm form_of(Verb verb) {
   return kVerbs[static_cast<std::size_t>(verb)];
 }
 
+std::string_view accepted_types(const api::ResourceRef& resource) {
+  return has_protobuf(resource) ? kProtobufFirst : kJsonOnly;
+}
+
 SentBody sent_body(const ApiRequest& request) {
   const bool whole = request.verb == Verb::Create || request.verb == Verb::Update;
-  const Result<Json> document = whole ? parse_json(request.body) : Result<Json>(Json());
+  const Result<Json> document =
+      whole && has_protobuf(request.resource) ? parse_json(request.body) : Result<Json>(Json());
   if (document && document->is_object())
     if (Result<std::string> bytes = api::encode_protobuf_body(*document))
       return {api::kProtobufMediaType, std::move(bytes).value()};

@@ -17,6 +17,9 @@ struct VerbForm {
 
 VerbForm form_of(Verb verb);
 
+// The Accept header of requests about a resource: protobuf first where its kind is built in.
+std::string_view accepted_types(const api::ResourceRef& resource);
+
 // A request's body as it is sent: protobuf for creates and updates of built-in kinds that can be written so
 // (protobuf_encode.h), otherwise the JSON that it is.
 struct SentBody {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/serialized.h"
 #include "base/hex.h"
 
 namespace berth::client {
@@ -31,6 +32,36 @@ TEST(ApiPath, FollowsTheUrlsOfTheApi) {
 TEST(ApiPath, EncodesWhatAUrlCannotHold) {
   EXPECT_EQ(percent_encoded("/a/system:x@y-._~", kPlainInPath), "/a/system:x@y-._~");
   EXPECT_EQ(percent_encoded("a+b=c&d?e f%", kPlainInPath), "a%2Bb%3Dc%26d%3Fe%20f%25");
+}
+
+TEST(AcceptedTypes, ProtobufForBuiltInKindsAlone) {
+  EXPECT_EQ(accepted_types({"", "v1", "pods"}), "application/vnd.kubernetes.protobuf, application/json");
+  EXPECT_EQ(accepted_types({"scheduling.berth.dev", "v1alpha1", "bindrequests"}), "application/json");
+  EXPECT_EQ(accepted_types({"example.com", "v1", "widgets"}), "application/json");
+}
+
+TEST(SentBody, ProtobufForWholeObjectsOfBuiltInKindsAlone) {
+  const api::ResourceRef pods{"", "v1", "pods"};
+  const auto sent = [](Verb verb, const api::ResourceRef& resource, std::string body) {
+    ApiRequest asked = request(verb, resource, "a", "x");
+    asked.body = std::move(body);
+    return sent_body(asked);
+  };
+  const std::string pod = R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"x"}})";
+  for (const Verb verb : {Verb::Create, Verb::Update}) {
+    const SentBody body = sent(verb, pods, pod);
+    EXPECT_EQ(body.content_type, "application/vnd.kubernetes.protobuf");
+    EXPECT_EQ(api::parse_object(body.bytes)->part("metadata").string_at("name"), "x");
+  }
+  const SentBody patch = sent(Verb::MergePatch, pods, pod);
+  EXPECT_EQ(patch.content_type, "application/merge-patch+json");
+  EXPECT_EQ(patch.bytes, pod);
+  const std::string unknown = R"({"kind":"Pod","apiVersion":"v1","spec":{"newField":1}})";
+  const SentBody whole = sent(Verb::Create, pods, unknown);
+  EXPECT_EQ(whole.content_type, "application/json");
+  EXPECT_EQ(whole.bytes, unknown);
+  // Of a custom resource, whatever its body says.
+  EXPECT_EQ(sent(Verb::Create, {"example.com", "v1", "widgets"}, pod).bytes, pod);
 }
 
 TEST(AnsweredReply, TellsObjectsFromStatuses) {

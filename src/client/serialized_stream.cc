@@ -5,13 +5,9 @@
 
 #include "api/protobuf.h"
 #include "api/protobuf_objects.h"
-#include "api/type_table.h"
 
 namespace berth::client {
 namespace {
-
-constexpr std::string_view kJsonOnly = "application/json";
-constexpr std::string_view kProtobufFirst = "application/vnd.kubernetes.protobuf, application/json";
 
 std::string version_of(const Json& object) {
   return std::string(object.part("metadata").string_at("resourceVersion"));
@@ -77,11 +73,6 @@ Result<WatchEvent> read_protobuf_event(std::string_view frame) {
 
 ContentType content_type_of(std::string_view header) {
   return header.starts_with(api::kProtobufMediaType) ? ContentType::Protobuf : ContentType::Json;
-}
-
-std::string_view accepted_types(const api::ResourceRef& resource) {
-  const api::ResourceInfo* info = api::find_resource(resource.group, resource.version, resource.resource);
-  return info && info->has_protobuf() ? kProtobufFirst : kJsonOnly;
 }
 
 Result<ListPage> read_list(std::string_view body) {

@@ -23,9 +23,6 @@ enum class ContentType : std::uint8_t { Json, Protobuf };
 // Of an answer's header; JSON for everything that is not protobuf.
 ContentType content_type_of(std::string_view header);
 
-// The Accept header of requests about a resource: protobuf first where its kind is built in.
-std::string_view accepted_types(const api::ResourceRef& resource);
-
 // One page of a list. Its objects have kind and apiVersion, which items of JSON lists lack.
 struct ListPage {
   std::string resource_version;

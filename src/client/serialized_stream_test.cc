@@ -96,10 +96,7 @@ TEST(ListPages, AreTheSameInBothForms) {
   EXPECT_FALSE(read_list("half a li").ok());
 }
 
-TEST(AcceptedTypes, ProtobufForBuiltInKindsAlone) {
-  EXPECT_EQ(accepted_types({"", "v1", "pods"}), "application/vnd.kubernetes.protobuf, application/json");
-  EXPECT_EQ(accepted_types({"scheduling.berth.dev", "v1alpha1", "bindrequests"}), "application/json");
-  EXPECT_EQ(accepted_types({"example.com", "v1", "widgets"}), "application/json");
+TEST(ContentTypes, WhatIsNotProtobufIsJson) {
   EXPECT_EQ(content_type_of("application/vnd.kubernetes.protobuf;stream=watch"), ContentType::Protobuf);
   EXPECT_EQ(content_type_of("application/json"), ContentType::Json);
   EXPECT_EQ(content_type_of(""), ContentType::Json);

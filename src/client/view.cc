@@ -3,6 +3,11 @@
 namespace berth::client {
 namespace {
 
+// "<owner>/<name>": the key of an index by namespaced name, or by driver and pool.
+std::string joined(std::string_view owner, std::string_view name) {
+  return std::string(owner).append("/").append(name);
+}
+
 std::vector<std::string> node_of(const api::Pod& pod) {
   if (pod.node_name.empty()) return {};
   return {pod.node_name};
@@ -10,15 +15,15 @@ std::vector<std::string> node_of(const api::Pod& pod) {
 
 std::vector<std::string> group_of(const api::Pod& pod) {
   if (pod.group.empty()) return {};
-  return {pod.meta.ns + "/" + pod.group};
+  return {joined(pod.meta.ns, pod.group)};
 }
 
 std::vector<std::string> claims_of(const api::Pod& pod) {
   std::vector<std::string> names;
   for (const api::PodClaim& claim : pod.claims)
     if (std::string name = claim_object_name(pod, claim); !name.empty())
-      names.push_back(pod.meta.ns + "/" + name);
-  if (!pod.extended_claim.empty()) names.push_back(pod.meta.ns + "/" + pod.extended_claim);
+      names.push_back(joined(pod.meta.ns, name));
+  if (!pod.extended_claim.empty()) names.push_back(joined(pod.meta.ns, pod.extended_claim));
   return names;
 }
 
@@ -45,22 +50,22 @@ std::vector<std::string> decision_of(const api::BindRequest& request) {
 std::vector<std::string> claims_of_request(const api::BindRequest& request) {
   std::vector<std::string> names;
   for (const api::ClaimAllocation& claim : request.claims)
-    names.push_back(request.meta.ns + "/" + claim.claim_name);
+    names.push_back(joined(request.meta.ns, claim.claim_name));
   return names;
 }
 
 std::vector<std::string> group_of_request(const api::BindRequest& request) {
   if (request.group.name.empty()) return {};
-  return {request.meta.ns + "/" + request.group.name};
+  return {joined(request.meta.ns, request.group.name)};
 }
 
 std::vector<std::string> pool_of(const api::ResourceSlice& slice) {
-  return {slice.driver + "/" + slice.pool};
+  return {joined(slice.driver, slice.pool)};
 }
 
 std::vector<std::string> volume_claims_of(const api::Pod& pod) {
   std::vector<std::string> names;
-  for (const api::PodVolume& volume : pod.volumes) names.push_back(pod.meta.ns + "/" + volume.claim_name);
+  for (const api::PodVolume& volume : pod.volumes) names.push_back(joined(pod.meta.ns, volume.claim_name));
   return names;
 }
 
@@ -70,7 +75,7 @@ std::vector<std::string> class_of(const api::PersistentVolume& volume) {
 
 std::vector<std::string> claim_of(const api::PersistentVolume& volume) {
   if (!volume.claim_ref) return {};
-  return {volume.claim_ref->ns + "/" + volume.claim_ref->name};
+  return {joined(volume.claim_ref->ns, volume.claim_ref->name)};
 }
 
 std::vector<std::string> volume_of(const api::PersistentVolumeClaim& claim) {
@@ -85,7 +90,7 @@ std::vector<std::string> class_of_capacity(const api::CSIStorageCapacity& capaci
 std::vector<std::string> volume_claims_of_request(const api::BindRequest& request) {
   std::vector<std::string> names;
   for (const api::VolumeBinding& binding : request.volumes)
-    names.push_back(request.meta.ns + "/" + binding.claim_name);
+    names.push_back(joined(request.meta.ns, binding.claim_name));
   return names;
 }
 
@@ -97,7 +102,7 @@ std::vector<std::string> volumes_of_request(const api::BindRequest& request) {
 }
 
 std::vector<std::string> pod_of(const api::BindRequest& request) {
-  return {request.meta.ns + "/" + request.pod_name};
+  return {joined(request.meta.ns, request.pod_name)};
 }
 
 // Calls `visit` with the table of this kind.
@@ -190,7 +195,7 @@ View::View()
 
 std::vector<const api::ResourceSlice*> View::slices_of_pool(std::string_view driver,
                                                             std::string_view pool) const {
-  return slices.indexed(slices_by_pool_, std::string(driver).append("/").append(pool));
+  return slices.indexed(slices_by_pool_, joined(driver, pool));
 }
 
 std::vector<const api::Pod*> View::pods_on_node(std::string_view node) const {
@@ -204,20 +209,20 @@ std::vector<const api::ResourceClaim*> View::claims_holding_device(const api::De
 
 std::vector<const api::BindRequest*> View::bind_requests_of_group(std::string_view ns,
                                                                   std::string_view group) const {
-  return bind_requests.indexed(requests_by_group_, std::string(ns).append("/").append(group));
+  return bind_requests.indexed(requests_by_group_, joined(ns, group));
 }
 
 std::vector<const api::Pod*> View::pods_of_group(std::string_view ns, std::string_view group) const {
-  return pods.indexed(pods_by_group_, std::string(ns).append("/").append(group));
+  return pods.indexed(pods_by_group_, joined(ns, group));
 }
 
 std::vector<const api::Pod*> View::pods_using_claim(std::string_view ns, std::string_view claim) const {
-  return pods.indexed(pods_by_claim_, std::string(ns).append("/").append(claim));
+  return pods.indexed(pods_by_claim_, joined(ns, claim));
 }
 
 std::vector<const api::Pod*> View::pods_using_volume_claim(std::string_view ns,
                                                            std::string_view claim) const {
-  return pods.indexed(pods_by_volume_claim_, std::string(ns).append("/").append(claim));
+  return pods.indexed(pods_by_volume_claim_, joined(ns, claim));
 }
 
 std::vector<const api::PersistentVolume*> View::volumes_of_class(std::string_view storage_class) const {
@@ -226,7 +231,7 @@ std::vector<const api::PersistentVolume*> View::volumes_of_class(std::string_vie
 
 std::vector<const api::PersistentVolume*> View::volumes_for_claim(std::string_view ns,
                                                                   std::string_view claim) const {
-  return volumes.indexed(volumes_by_claim_, std::string(ns).append("/").append(claim));
+  return volumes.indexed(volumes_by_claim_, joined(ns, claim));
 }
 
 std::vector<const api::PersistentVolumeClaim*> View::claims_of_volume(std::string_view volume) const {
@@ -239,7 +244,7 @@ std::vector<const api::CSIStorageCapacity*> View::capacities_of_class(std::strin
 
 std::vector<const api::BindRequest*> View::bind_requests_of_volume_claim(std::string_view ns,
                                                                          std::string_view claim) const {
-  return bind_requests.indexed(requests_by_volume_claim_, std::string(ns).append("/").append(claim));
+  return bind_requests.indexed(requests_by_volume_claim_, joined(ns, claim));
 }
 
 std::vector<const api::BindRequest*> View::bind_requests_of_volume(std::string_view volume) const {
@@ -264,12 +269,12 @@ std::size_t View::bind_request_count_of_decision(std::string_view decision_id) c
 
 std::vector<const api::BindRequest*> View::bind_requests_of_claim(std::string_view ns,
                                                                   std::string_view claim) const {
-  return bind_requests.indexed(requests_by_claim_, std::string(ns).append("/").append(claim));
+  return bind_requests.indexed(requests_by_claim_, joined(ns, claim));
 }
 
 std::vector<const api::BindRequest*> View::bind_requests_of_pod(std::string_view ns,
                                                                 std::string_view pod) const {
-  return bind_requests.indexed(requests_by_pod_, std::string(ns).append("/").append(pod));
+  return bind_requests.indexed(requests_by_pod_, joined(ns, pod));
 }
 
 std::optional<Delta> View::put(const api::ObjectKey& key, api::TypedObject object) {
