@@ -55,6 +55,10 @@ FieldError invalid(std::string path, const Json& value, std::string_view detail)
 
 FieldError not_supported(std::string path, const Json& value,
                          std::initializer_list<std::string_view> supported) {
+  return not_supported(std::move(path), value, std::span(supported.begin(), supported.size()));
+}
+
+FieldError not_supported(std::string path, const Json& value, std::span<const std::string_view> supported) {
   std::string detail = "supported values: ";
   bool first = true;
   for (std::string_view option : supported) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,7 @@ FieldError required(std::string path, std::string_view detail = "");
 // `value` is printed as Go prints it: strings quoted, numbers plain, structures as JSON.
 FieldError invalid(std::string path, const Json& value, std::string_view detail);
 // Supported values are printed quoted, in the given order.
+FieldError not_supported(std::string path, const Json& value, std::span<const std::string_view> supported);
 FieldError not_supported(std::string path, const Json& value,
                          std::initializer_list<std::string_view> supported);
 FieldError duplicate(std::string path, const Json& value);

@@ -199,10 +199,7 @@ Effects BindCycle::write_status(const api::BindRequest& wanted, IfChanged if_cha
 void BindCycle::set_condition(api::BindRequest& status, api::Condition condition) const {
   condition.last_transition = now_;
   condition.observed_generation = request_.meta.generation;
-  condition = api::keeping_transition(status.conditions, std::move(condition));
-  std::erase_if(status.conditions,
-                [&condition](const api::Condition& standing) { return standing.type == condition.type; });
-  status.conditions.push_back(std::move(condition));
+  api::set_condition(status.conditions, std::move(condition));
 }
 
 Effects BindCycle::wait(const Waiting& waiting) {

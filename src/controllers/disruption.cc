@@ -75,13 +75,7 @@ Json entries(const DisruptionBudget& budget, const BudgetStatus& wanted) {
 
 // All conditions, this one replaced. The API wants their messages, also empty ones.
 JsonArray conditions_with(std::vector<api::Condition> all, api::Condition wanted) {
-  wanted = api::keeping_transition(all, std::move(wanted));
-  const auto place = std::find_if(
-      all.begin(), all.end(), [&](const api::Condition& condition) { return condition.type == wanted.type; });
-  if (place == all.end())
-    all.push_back(std::move(wanted));
-  else
-    *place = std::move(wanted);
+  api::set_condition(all, std::move(wanted));
   JsonArray list;
   for (const api::Condition& condition : all)
     list.emplace_back(api::to_json(condition))["message"] = condition.message;

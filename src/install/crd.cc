@@ -3,13 +3,13 @@
 #include <vector>
 
 #include "api/type_table.h"
+#include "api/types/bind_request.h"
 #include "base/assert.h"
 #include "install/crd_schema.h"
 
 namespace berth::install {
 namespace {
 
-constexpr std::string_view kGroupName = "scheduling.berth.dev";
 constexpr std::string_view kVersionName = "v1alpha1";
 constexpr std::string_view kPlural = "bindrequests";
 
@@ -112,11 +112,12 @@ void narrow(Json& schema, const Bound& bound) {
       schema["minimum"] = 0;
       return;
     case Limit::Phase:
-      schema["enum"] = Json::array({"", "Pending", "Succeeded", "Failed"});
+      schema["enum"] = Json::array({""});
+      for (const std::string_view name : api::phase_names()) schema["enum"].as_array().push_back(name);
       return;
     case Limit::Step:
-      schema["enum"] = Json::array({"", "Reserving", "WaitingForVolumes", "WaitingForDevices",
-                                    "WaitingForGang", "Binding", "Bound", "RollingBack", "RolledBack"});
+      schema["enum"] = Json::array({});
+      for (const std::string_view name : api::step_names()) schema["enum"].as_array().push_back(name);
       return;
   }
 }
@@ -175,7 +176,7 @@ Json cel_rules(const api::TypeInfo& spec) {
 }
 
 const api::TypeInfo& own_type(std::string_view name) {
-  const api::TypeInfo* type = api::find_type(kGroupName, kVersionName, name);
+  const api::TypeInfo* type = api::find_type(api::kBerthGroup, kVersionName, name);
   BERTH_ASSERT(type, "the type table has BindRequests");
   return *type;
 }
@@ -216,7 +217,7 @@ std::span<const PrinterColumn> bind_request_columns() {
 }
 
 Json bind_request_crd() {
-  const api::ResourceInfo* resource = api::find_resource(kGroupName, kVersionName, kPlural);
+  const api::ResourceInfo* resource = api::find_resource(api::kBerthGroup, kVersionName, kPlural);
   BERTH_ASSERT(resource, "the type table serves BindRequests");
   const Json version =
       Json::object({{"name", kVersionName},
@@ -230,7 +231,7 @@ Json bind_request_crd() {
   return Json::object({{"apiVersion", "apiextensions.k8s.io/v1"},
                        {"kind", "CustomResourceDefinition"},
                        {"metadata", Json::object({{"name", kBindRequestCrd}})},
-                       {"spec", Json::object({{"group", kGroupName},
+                       {"spec", Json::object({{"group", api::kBerthGroup},
                                               {"scope", resource->namespaced ? "Namespaced" : "Cluster"},
                                               {"names", names_json(*resource)},
                                               {"versions", Json::array({version})}})}});

@@ -8,8 +8,6 @@
 namespace berth::install {
 namespace {
 
-constexpr std::string_view kOwnGroup = "scheduling.berth.dev";
-
 Json typed(std::string_view type, std::string_view format = {}) {
   Json schema = Json::object({{"type", type}});
   if (!format.empty()) schema["format"] = format;
@@ -87,7 +85,7 @@ bool is_required(const api::TypeInfo& type, const api::FieldInfo& field,
   if (std::find(keys.begin(), keys.end(), field.json) != keys.end()) return true;
   const bool leaves_out = field.is(api::kOmitEmpty) || field.is(api::kOmitZero) || field.is(api::kOptional);
   const bool holds_required = type.is(api::kTopLevel) && field.json == "spec";
-  return type.group == kOwnGroup && (!leaves_out || holds_required);
+  return type.group == api::kBerthGroup && (!leaves_out || holds_required);
 }
 
 Json schema_at(const api::TypeInfo& type, std::span<const std::string_view> keys, int depth) {

@@ -12,7 +12,7 @@ using enum Scope;
 
 constexpr std::string_view kDevices = "resource.k8s.io";
 constexpr std::string_view kGroups = "scheduling.k8s.io";
-constexpr std::string_view kOwn = "scheduling.berth.dev";
+constexpr std::string_view kOwn = api::kBerthGroup;
 constexpr std::string_view kStorage = "storage.k8s.io";
 constexpr std::string_view kLeases = "coordination.k8s.io";
 

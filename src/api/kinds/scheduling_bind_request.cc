@@ -15,13 +15,8 @@ constexpr std::size_t kReasonBytesMax = 128;
 constexpr std::size_t kMessageBytesMax = 4096;
 constexpr std::size_t kUidBytesMax = 128;
 
-constexpr BindStep kSteps[] = {BindStep::Reserving,         BindStep::WaitingForVolumes,
-                               BindStep::WaitingForDevices, BindStep::WaitingForGang,
-                               BindStep::Binding,           BindStep::Bound,
-                               BindStep::RollingBack,       BindStep::RolledBack};
-
 const TypeInfo& request_type(std::string_view name) {
-  return table_type("scheduling.berth.dev", "v1alpha1", name);
+  return table_type(kBerthGroup, "v1alpha1", name);
 }
 
 NameProblems short_text(std::string_view text) {
@@ -154,12 +149,9 @@ void prepare_update(Json& next, const Json& old, const RuleContext&) {
 }
 
 FieldErrors check_step(const FieldPath& path, std::string_view step) {
-  const bool known = std::any_of(std::begin(kSteps), std::end(kSteps),
-                                 [&](BindStep candidate) { return name_of(candidate) == step; });
-  if (step.empty() || known) return {};
-  return {not_supported(path, step,
-                        {"", "Reserving", "WaitingForVolumes", "WaitingForDevices", "WaitingForGang",
-                         "Binding", "Bound", "RollingBack", "RolledBack"})};
+  const std::span<const std::string_view> names = step_names();
+  if (std::find(names.begin(), names.end(), step) != names.end()) return {};
+  return {not_supported(path, step, names)};
 }
 
 FieldErrors validate_status(const Json& next, const Json&, const RuleContext&) {
@@ -187,7 +179,7 @@ FieldErrors validate_status(const Json& next, const Json&, const RuleContext&) {
 
 KindRules bind_request_rules() {
   KindRules rules;
-  rules.group = "scheduling.berth.dev";
+  rules.group = kBerthGroup;
   rules.resource = "bindrequests";
   rules.has_generation = true;
   rules.prepare_create = [](Json& request, const RuleContext& ctx) {

@@ -126,14 +126,19 @@ std::string_view name_of(BindStep step) {
   return kSteps[static_cast<std::size_t>(step)];
 }
 
+std::span<const std::string_view> phase_names() {
+  return kPhases;
+}
+std::span<const std::string_view> step_names() {
+  return kSteps;
+}
+
 std::string_view name_of(FailureClass failure) {
   return kFailures[static_cast<std::size_t>(failure)];
 }
 
 BindRequest decode_bind_request(const Json& object, RawPtr raw) {
-  BindRequest request;
-  request.raw = std::move(raw);
-  request.meta = decode_meta(object);
+  BindRequest request = begin_decoded<BindRequest>(object, std::move(raw));
   if (is_gang_record(object)) return request;
   const Json& spec = object.part("spec");
   request.pod_name = spec.string_at("podName");

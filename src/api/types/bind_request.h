@@ -9,6 +9,8 @@
 // scheduler name and epoch, deadline, progress.
 #pragma once
 
+#include <span>
+
 #include "api/types/dra.h"
 
 namespace berth::api {
@@ -140,6 +142,8 @@ std::string bind_request_name(std::string_view pod_name, std::string_view pod_ui
 
 std::string_view name_of(BindPhase phase);  // "Pending", "Succeeded", "Failed"
 std::string_view name_of(BindStep step);    // "", "Reserving", …
+std::span<const std::string_view> phase_names();
+std::span<const std::string_view> step_names();  // by BindStep
 std::string_view name_of(FailureClass failure);
 
 // For a gang's record only the metadata: it belongs to no pod.

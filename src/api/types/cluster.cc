@@ -1,20 +1,9 @@
 #include "api/types/cluster.h"
 
 namespace berth::api {
-namespace {
-
-template <class T>
-T begin(const Json& object, RawPtr raw) {
-  T decoded;
-  decoded.raw = std::move(raw);
-  decoded.meta = decode_meta(object);
-  return decoded;
-}
-
-}  // namespace
 
 Node decode_node(const Json& object, RawPtr raw) {
-  Node node = begin<Node>(object, std::move(raw));
+  Node node = begin_decoded<Node>(object, std::move(raw));
   const Json& spec = object.part("spec");
   node.unschedulable = spec.bool_at("unschedulable");
   for (const Json& item : spec.items_at("taints")) node.taints.push_back(decode_taint(item));
@@ -27,14 +16,14 @@ Node decode_node(const Json& object, RawPtr raw) {
 }
 
 Namespace decode_namespace(const Json& object, RawPtr raw) {
-  Namespace decoded = begin<Namespace>(object, std::move(raw));
+  Namespace decoded = begin_decoded<Namespace>(object, std::move(raw));
   decoded.phase = object.part("status").string_at("phase");
   decoded.finalizers = decode_strings(object.part("spec").items_at("finalizers"));
   return decoded;
 }
 
 Lease decode_lease(const Json& object, RawPtr raw) {
-  Lease lease = begin<Lease>(object, std::move(raw));
+  Lease lease = begin_decoded<Lease>(object, std::move(raw));
   const Json& spec = object.part("spec");
   lease.holder = spec.string_at("holderIdentity");
   lease.duration_s = static_cast<std::int32_t>(spec.int_at("leaseDurationSeconds"));
@@ -44,7 +33,7 @@ Lease decode_lease(const Json& object, RawPtr raw) {
 }
 
 PriorityClass decode_priority_class(const Json& object, RawPtr raw) {
-  PriorityClass decoded = begin<PriorityClass>(object, std::move(raw));
+  PriorityClass decoded = begin_decoded<PriorityClass>(object, std::move(raw));
   decoded.value = static_cast<std::int32_t>(object.int_at("value"));
   decoded.global_default = object.bool_at("globalDefault");
   decoded.preemption_policy = object.string_at("preemptionPolicy");
@@ -52,7 +41,7 @@ PriorityClass decode_priority_class(const Json& object, RawPtr raw) {
 }
 
 PodGroup decode_pod_group(const Json& object, RawPtr raw) {
-  PodGroup group = begin<PodGroup>(object, std::move(raw));
+  PodGroup group = begin_decoded<PodGroup>(object, std::move(raw));
   const Json& spec = object.part("spec");
   group.parent = spec.string_at("parentCompositePodGroupName");
   if (const Json* gang = spec.find_path({"schedulingPolicy", "gang"}))

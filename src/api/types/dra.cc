@@ -184,9 +184,7 @@ bool ResourceClaim::reserved_by(std::string_view uid) const {
 }
 
 ResourceSlice decode_resource_slice(const Json& object, RawPtr raw) {
-  ResourceSlice slice;
-  slice.raw = std::move(raw);
-  slice.meta = decode_meta(object);
+  ResourceSlice slice = begin_decoded<ResourceSlice>(object, std::move(raw));
   const Json& spec = object.part("spec");
   slice.driver = spec.string_at("driver");
   const Json& pool = spec.part("pool");
@@ -206,9 +204,7 @@ ResourceSlice decode_resource_slice(const Json& object, RawPtr raw) {
 }
 
 DeviceClass decode_device_class(const Json& object, RawPtr raw) {
-  DeviceClass decoded;
-  decoded.raw = std::move(raw);
-  decoded.meta = decode_meta(object);
+  DeviceClass decoded = begin_decoded<DeviceClass>(object, std::move(raw));
   const Json& spec = object.part("spec");
   decoded.selectors = decode_selectors(spec.items_at("selectors"));
   decoded.config = spec.part("config");
@@ -228,9 +224,7 @@ Allocation decode_allocation(const Json& json) {
 }
 
 ResourceClaim decode_resource_claim(const Json& object, RawPtr raw) {
-  ResourceClaim claim;
-  claim.raw = std::move(raw);
-  claim.meta = decode_meta(object);
+  ResourceClaim claim = begin_decoded<ResourceClaim>(object, std::move(raw));
   const Json& devices = object.part("spec").part("devices");
   for (const Json& item : devices.items_at("requests")) claim.requests.push_back(decode_request(item));
   for (const Json& item : devices.items_at("constraints"))
@@ -253,9 +247,7 @@ ResourceClaim decode_resource_claim(const Json& object, RawPtr raw) {
 }
 
 ResourceClaimTemplate decode_resource_claim_template(const Json& object, RawPtr raw) {
-  ResourceClaimTemplate decoded;
-  decoded.raw = std::move(raw);
-  decoded.meta = decode_meta(object);
+  ResourceClaimTemplate decoded = begin_decoded<ResourceClaimTemplate>(object, std::move(raw));
   const Json& spec = object.part("spec");
   const Json& claim_meta = spec.part("metadata");
   decoded.labels = decode_string_map(claim_meta.find("labels"));

@@ -79,6 +79,16 @@ Condition keeping_transition(const std::vector<Condition>& standing, Condition w
   return wanted;
 }
 
+void set_condition(std::vector<Condition>& conditions, Condition wanted) {
+  wanted = keeping_transition(conditions, std::move(wanted));
+  const auto place = std::find_if(conditions.begin(), conditions.end(),
+                                  [&](const Condition& standing) { return standing.type == wanted.type; });
+  if (place == conditions.end())
+    conditions.push_back(std::move(wanted));
+  else
+    *place = std::move(wanted);
+}
+
 bool matches(const Requirement& requirement, const StringMap& labels) {
   const auto found = labels.find(requirement.key);
   const bool present = found != labels.end();

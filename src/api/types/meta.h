@@ -74,6 +74,8 @@ bool condition_is_true(const std::vector<Condition>& conditions, std::string_vie
 bool says_the_same(const Condition& a, const Condition& b);
 // The condition to write: its transition is that of the standing one of its type while the status stays.
 Condition keeping_transition(const std::vector<Condition>& standing, Condition wanted);
+// Puts it in the place of the standing one of its type, or last; the transition as above.
+void set_condition(std::vector<Condition>& conditions, Condition wanted);
 
 // core/v1 NodeSelectorRequirement and label selector requirement.
 struct Requirement {
@@ -99,6 +101,14 @@ bool matches(const Requirement& requirement, const StringMap& labels);
 bool matches(const NodeSelector& selector, const StringMap& labels, std::string_view node_name);
 
 ObjectMeta decode_meta(const Json& object);
+// A typed object with its bytes and metadata; the rest is not decoded.
+template <class T>
+T begin_decoded(const Json& object, RawPtr raw) {
+  T decoded;
+  decoded.raw = std::move(raw);
+  decoded.meta = decode_meta(object);
+  return decoded;
+}
 // Decimal, with '-' or without a sign; nothing for any other text and beyond 64 bits.
 std::optional<std::int64_t> to_int(std::string_view text);
 std::vector<Condition> decode_conditions(const JsonArray& items);

@@ -214,9 +214,7 @@ Taint decode_taint(const Json& item) {
 }
 
 Pod decode_pod(const Json& object, RawPtr raw) {
-  Pod pod;
-  pod.raw = std::move(raw);
-  pod.meta = decode_meta(object);
+  Pod pod = begin_decoded<Pod>(object, std::move(raw));
   if (const Json* spec = object.find("spec")) decode_spec(*spec, pod);
   if (const Json* status = object.find("status")) decode_status(*status, pod);
   return pod;

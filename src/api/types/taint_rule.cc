@@ -3,9 +3,7 @@
 namespace berth::api {
 
 DeviceTaintRule decode_device_taint_rule(const Json& object, RawPtr raw) {
-  DeviceTaintRule rule;
-  rule.raw = std::move(raw);
-  rule.meta = decode_meta(object);
+  DeviceTaintRule rule = begin_decoded<DeviceTaintRule>(object, std::move(raw));
   const Json& spec = object.part("spec");
   const Json& selector = spec.part("deviceSelector");
   rule.nil_selector = !selector.is_object();

@@ -43,9 +43,7 @@ bool PersistentVolumeClaim::has_access_mode(std::string_view mode) const {
 }
 
 PersistentVolumeClaim decode_persistent_volume_claim(const Json& object, RawPtr raw) {
-  PersistentVolumeClaim claim;
-  claim.raw = std::move(raw);
-  claim.meta = decode_meta(object);
+  PersistentVolumeClaim claim = begin_decoded<PersistentVolumeClaim>(object, std::move(raw));
   const Json& spec = object.part("spec");
   claim.traits = decode_traits(spec, claim.meta);
   claim.selector = decode_label_selector(spec, "selector");
@@ -56,9 +54,7 @@ PersistentVolumeClaim decode_persistent_volume_claim(const Json& object, RawPtr 
 }
 
 PersistentVolume decode_persistent_volume(const Json& object, RawPtr raw) {
-  PersistentVolume volume;
-  volume.raw = std::move(raw);
-  volume.meta = decode_meta(object);
+  PersistentVolume volume = begin_decoded<PersistentVolume>(object, std::move(raw));
   const Json& spec = object.part("spec");
   volume.traits = decode_traits(spec, volume.meta);
   volume.capacity = decode_quantity(spec.part("capacity"), "storage").value_or(Quantity());
@@ -73,9 +69,7 @@ PersistentVolume decode_persistent_volume(const Json& object, RawPtr raw) {
 }
 
 StorageClass decode_storage_class(const Json& object, RawPtr raw) {
-  StorageClass decoded;
-  decoded.raw = std::move(raw);
-  decoded.meta = decode_meta(object);
+  StorageClass decoded = begin_decoded<StorageClass>(object, std::move(raw));
   decoded.provisioner = object.string_at("provisioner");
   decoded.parameters = decode_string_map(object.find("parameters"));
   decoded.reclaim_policy = object.string_at("reclaimPolicy");
@@ -86,17 +80,13 @@ StorageClass decode_storage_class(const Json& object, RawPtr raw) {
 }
 
 CSIDriver decode_csi_driver(const Json& object, RawPtr raw) {
-  CSIDriver driver;
-  driver.raw = std::move(raw);
-  driver.meta = decode_meta(object);
+  CSIDriver driver = begin_decoded<CSIDriver>(object, std::move(raw));
   driver.storage_capacity = object.part("spec").bool_at("storageCapacity");
   return driver;
 }
 
 CSIStorageCapacity decode_csi_storage_capacity(const Json& object, RawPtr raw) {
-  CSIStorageCapacity capacity;
-  capacity.raw = std::move(raw);
-  capacity.meta = decode_meta(object);
+  CSIStorageCapacity capacity = begin_decoded<CSIStorageCapacity>(object, std::move(raw));
   capacity.storage_class = object.string_at("storageClassName");
   capacity.nodes = decode_label_selector(object, "nodeTopology");
   capacity.largest = decode_quantity(object, "maximumVolumeSize");
