@@ -62,11 +62,12 @@ class GpuCheck {
 
   void check_whole_gpus(std::string_view list, const std::vector<Container>& containers) {
     for (std::size_t i = 0; i < containers.size(); ++i) {
+      if (!names_resource(containers[i].limits, kGpuResource) &&
+          !names_resource(containers[i].requests, kGpuResource))
+        continue;
       const FieldPath resources = FieldPath("spec").child(list).index(i).child("resources");
       check_amounts(resources, containers[i]);
-      const bool wants_whole = names_resource(containers[i].limits, kGpuResource) ||
-                               names_resource(containers[i].requests, kGpuResource);
-      if (wants_whole && asks_for_share())
+      if (asks_for_share())
         refuse(api::forbidden(resources.child("limits").key(kGpuResource),
                               "may not be set beside the annotations gpu-fraction and gpu-memory: a pod has "
                               "whole GPUs or a share; remove one of them"));
