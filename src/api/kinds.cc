@@ -1,6 +1,7 @@
 #include "api/kinds.h"
 
 #include "api/serialized.h"
+#include "api/type_table.h"
 
 namespace berth::api {
 namespace {
@@ -17,7 +18,7 @@ constexpr std::array<KindInfo, kTypedKindCount> kKinds = {{
     {Kind::ResourceClaim, "ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", true},
     {Kind::ResourceClaimTemplate, "ResourceClaimTemplate", "resource.k8s.io", "v1", "resourceclaimtemplates",
      true},
-    {Kind::BindRequest, "BindRequest", "scheduling.berth.dev", "v1alpha1", "bindrequests", true},
+    {Kind::BindRequest, "BindRequest", kBerthGroup, "v1alpha1", "bindrequests", true},
     {Kind::DeviceTaintRule, "DeviceTaintRule", "resource.k8s.io", "v1", "devicetaintrules", false},
     {Kind::PersistentVolumeClaim, "PersistentVolumeClaim", "", "v1", "persistentvolumeclaims", true},
     {Kind::PersistentVolume, "PersistentVolume", "", "v1", "persistentvolumes", false},

@@ -119,23 +119,16 @@ Result<Json> Decoder::message(const TypeInfo& type, std::string_view bytes) {
 Status Decoder::fields(const TypeInfo& type, std::string_view bytes, Prefix prefix, Members& members) {
   const std::span<const FieldInfo> all = type.fields();
   WireReader reader(bytes);
-  auto next = all.begin();
+  std::size_t at = 0;
   while (!reader.at_end()) {
     const WireField wire = TRY(reader.next());
-    const auto is_it = [&](const FieldInfo& field) {
-      return field.proto == wire.number && prefix.holds(field);
-    };
     // Fields come in the order of their numbers, which is nearly the table's.
-    auto direct = std::find_if(next, all.end(), is_it);
-    if (direct == all.end()) {
-      direct = std::find_if(all.begin(), next, is_it);
-      if (direct == next) direct = all.end();
-    }
-    if (direct != all.end()) {
-      next = direct;
+    const FieldInfo* direct = type.find_field(
+        at, [&](const FieldInfo& field) { return field.proto == wire.number && prefix.holds(field); });
+    if (direct) {
+      at = static_cast<std::size_t>(direct - all.data());
       if (is_skipped(*direct)) continue;
-      const Status read = append(*direct, wire, members[static_cast<std::size_t>(direct - all.begin())]);
-      if (!read) return read;
+      if (const Status read = append(*direct, wire, members[at]); !read) return read;
       continue;
     }
     const bool embedded = prefix.length < 2 && wire.type == WireType::Bytes &&
@@ -329,8 +322,8 @@ Result<Json> decode_protobuf(const TypeInfo& type, std::string_view message, Man
   return Decoder(managed_fields).message(type, message);
 }
 
-Result<Json> decode_protobuf_body(const TypeInfo& type, std::string_view body, ManagedFields managed_fields) {
-  const ProtobufEnvelope envelope = TRY(open_protobuf_envelope(body));
+Result<Json> decode_enclosed(const TypeInfo& type, const ProtobufEnvelope& envelope,
+                             ManagedFields managed_fields) {
   Json document = TRY(decode_protobuf(type, envelope.message, managed_fields));
   Json whole = Json::object();
   whole.as_object().reserve(document.as_object().size() + 2);
@@ -339,6 +332,10 @@ Result<Json> decode_protobuf_body(const TypeInfo& type, std::string_view body, M
   for (JsonMember& member : document.as_object())
     whole.as_object().append(std::move(member.key), std::move(member.value));
   return whole;
+}
+
+Result<Json> decode_protobuf_body(const TypeInfo& type, std::string_view body) {
+  return decode_enclosed(type, TRY(open_protobuf_envelope(body)), ManagedFields::Decode);
 }
 
 }  // namespace berth::api

@@ -38,8 +38,10 @@ enum class ManagedFields : std::uint8_t { Decode, Skip };
 // A canonical document (canonical.h) without kind and apiVersion: the envelope has them.
 Result<Json> decode_protobuf(const TypeInfo& type, std::string_view message,
                              ManagedFields managed_fields = ManagedFields::Decode);
-// Both, with kind and apiVersion as the envelope says.
-Result<Json> decode_protobuf_body(const TypeInfo& type, std::string_view body,
-                                  ManagedFields managed_fields = ManagedFields::Decode);
+// With kind and apiVersion as the envelope says.
+Result<Json> decode_enclosed(const TypeInfo& type, const ProtobufEnvelope& envelope,
+                             ManagedFields managed_fields);
+// The same of a whole body.
+Result<Json> decode_protobuf_body(const TypeInfo& type, std::string_view body);
 
 }  // namespace berth::api

@@ -191,5 +191,23 @@ TEST(Protobuf, BoundsDepth) {
   EXPECT_FALSE(decode_protobuf(schema, nested).ok());
 }
 
+// A definition whose schema is "not" of "not" of … nothing.
+Json nested_definition(std::size_t depth) {
+  Json schema = Json::object();
+  for (std::size_t i = 0; i < depth; ++i) schema = Json::object({{"not", std::move(schema)}});
+  Json version =
+      Json::object({{"name", "v1"}, {"schema", Json::object({{"openAPIV3Schema", std::move(schema)}})}});
+  return Json::object({{"kind", "CustomResourceDefinition"},
+                       {"apiVersion", "apiextensions.k8s.io/v1"},
+                       {"spec", Json::object({{"versions", Json::array({std::move(version)})}})}});
+}
+
+TEST(Protobuf, BoundsTheDepthOfWhatIsWritten) {
+  EXPECT_TRUE(encode_protobuf_body(nested_definition(3)).ok());
+  const Result<std::string> deep = encode_protobuf_body(nested_definition(kProtobufDepthMax));
+  ASSERT_FALSE(deep.ok());
+  EXPECT_EQ(deep.error().code(), ErrorCode::TooLarge);
+}
+
 }  // namespace
 }  // namespace berth::api

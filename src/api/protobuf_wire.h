@@ -1,4 +1,4 @@
-// The protobuf wire format, one field at a time. Only for the protobuf_*.cc files.
+// The protobuf wire format, one field at a time. Only for the protobuf*.cc files and tests.
 #pragma once
 
 #include <cstdint>

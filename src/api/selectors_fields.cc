@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/selectors.h"
+#include "api/type_table.h"
 
 namespace berth::api {
 namespace {
@@ -73,8 +74,8 @@ constexpr FieldLabel kLabels[] = {
     {"certificates.k8s.io", "PodCertificateRequest", "spec.signerName", "spec.signerName"},
     {"certificates.k8s.io", "PodCertificateRequest", "spec.podName", "spec.podName"},
     {"certificates.k8s.io", "PodCertificateRequest", "spec.nodeName", "spec.nodeName"},
-    {"scheduling.berth.dev", "BindRequest", "spec.selectedNode", "spec.selectedNode"},
-    {"scheduling.berth.dev", "BindRequest", "status.phase", "status.phase"},
+    {kBerthGroup, "BindRequest", "spec.selectedNode", "spec.selectedNode"},
+    {kBerthGroup, "BindRequest", "status.phase", "status.phase"},
 };
 
 constexpr std::string_view kMetaLabels[] = {"metadata.name", "metadata.namespace"};

@@ -9,7 +9,7 @@ Result<Json> parse_object(std::string_view bytes, ManagedFields managed_fields) 
   if (!type)
     return Error(ErrorCode::Unsupported, "protobuf of the unknown kind " + std::string(envelope.kind) +
                                              " of " + std::string(envelope.api_version));
-  return decode_protobuf_body(*type, bytes, managed_fields);
+  return decode_enclosed(*type, envelope, managed_fields);
 }
 
 }  // namespace berth::api

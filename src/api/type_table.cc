@@ -101,11 +101,7 @@ std::span<const FieldInfo> TypeInfo::fields() const {
 }
 
 const FieldInfo* TypeInfo::field_by_json(std::string_view json, std::size_t hint) const {
-  const std::span<const FieldInfo> all = fields();
-  for (std::size_t n = 0, i = hint < all.size() ? hint : 0; n < all.size();
-       ++n, i = i + 1 == all.size() ? 0 : i + 1)
-    if (all[i].json == json) return &all[i];
-  return nullptr;
+  return find_field(hint, [json](const FieldInfo& field) { return field.json == json; });
 }
 
 std::span<const TypeInfo> types() {

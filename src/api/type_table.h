@@ -94,6 +94,15 @@ struct TypeInfo {
   std::span<const FieldInfo> fields() const;
   // Null for an unknown name. Names match exactly; the search starts at `hint`.
   const FieldInfo* field_by_json(std::string_view json, std::size_t hint = 0) const;
+  // The first field, from the one at `hint` on and then from the first one, that `is_it` accepts; or null.
+  template <class Is>
+  const FieldInfo* find_field(std::size_t hint, Is is_it) const {
+    const std::span<const FieldInfo> all = fields();
+    for (std::size_t n = 0, i = hint < all.size() ? hint : 0; n < all.size();
+         ++n, i = i + 1 == all.size() ? 0 : i + 1)
+      if (is_it(all[i])) return &all[i];
+    return nullptr;
+  }
 };
 
 // "apps/v1" in its parts; the group of "v1" is empty. Views into the text.

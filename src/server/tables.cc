@@ -451,8 +451,8 @@ constexpr TableRow kRows[] = {
     {"resource.k8s.io", "resourceslices", {kSliceColumns, slice_cells}},
     {"resource.k8s.io", "devicetaintrules", {kTaintRuleColumns, taint_rule_cells}},
     {"resource.k8s.io", "resourcepoolstatusrequests", {kPoolStatusColumns, pool_status_cells}},
-    {"scheduling.berth.dev", "bindrequests", {kBindRequestColumns, bind_request_cells}},
-    {"scheduling.berth.dev", "devicehealthpolicies", {kHealthPolicyColumns, health_policy_cells}},
+    {api::kBerthGroup, "bindrequests", {kBindRequestColumns, bind_request_cells}},
+    {api::kBerthGroup, "devicehealthpolicies", {kHealthPolicyColumns, health_policy_cells}},
 };
 
 constexpr TableColumns kPlain = {kPlainColumns, plain_cells};
