@@ -1,12 +1,26 @@
 """A `berth apiserver` or `berth up` for a suite: empty, on plain HTTP, every request an administrator's."""
+import json
 import pathlib
 import re
 import signal
 import subprocess
 import tempfile
 import time
+import urllib.error
+import urllib.request
 
 START_SECONDS_MAX = 20
+
+
+def call(url, method, body=None, content="application/json"):
+    """The decoded answer of one request; of a refusal its Status."""
+    data = json.dumps(body).encode() if body is not None else None
+    request = urllib.request.Request(url, data, {"Content-Type": content}, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as refused:
+        return json.load(refused)
 
 
 class Served:

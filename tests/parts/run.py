@@ -17,6 +17,7 @@ import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import suite
+from served import call
 from suite import eventually
 
 ROOT = suite.ROOT
@@ -101,14 +102,7 @@ class Cluster:
                        r"metrics are on (\S+)")
 
     def call(self, method, path, body=None, content="application/json"):
-        data = json.dumps(body).encode() if body is not None else None
-        headers = {"Content-Type": content}
-        request = urllib.request.Request(self.server.url + path, data, headers, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as refused:
-            return json.load(refused)
+        return call(self.server.url + path, method, body, content)
 
     def make(self, path, body):
         made = self.call("POST", path, body)
