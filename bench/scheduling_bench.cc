@@ -80,6 +80,33 @@ void GangOf4Anywhere5000Nodes(benchmark::State& state) {
   gang(state, 5000, 50, "");
 }
 
+// The members share a channel of one of 100 domains, each a rack's pool that its nodes reach.
+void GangOf4SharesOneOf100Domains5000Nodes(benchmark::State& state) {
+  constexpr int kDomains = 100;
+  Bench bench;
+  bench.put_nodes(5000, kDomains);
+  bench.put(api::Kind::DeviceClass, R"("name":"channel","uid":"uc")",
+            R"("spec":{"selectors":[{"cel":{"expression":"true"}}]})");
+  for (int i = 0; i < kDomains; ++i) {
+    const std::string n = std::to_string(i);
+    const std::string meta = R"("name":"s)" + n + R"(","uid":"us)" + n + '"';
+    const std::string selector =
+        R"({"matchExpressions":[{"key":"rack","operator":"In","values":["r)" + n + R"("]}]})";
+    bench.put(api::Kind::ResourceSlice, meta,
+              R"("spec":{"driver":"channel.example.com","pool":{"name":"d)" + n +
+                  R"(","generation":1,"resourceSliceCount":1},"nodeSelector":{"nodeSelectorTerms":[)" +
+                  selector + R"(]},"devices":[{"name":"channel-0"}]})");
+  }
+  bench.put(api::Kind::ResourceClaim, R"("name":"shared","namespace":"default","uid":"us")",
+            R"("spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"channel"}}]}})");
+  bench.put(api::Kind::PodGroup, R"("name":"g","namespace":"default","uid":"ug")",
+            R"("spec":{"schedulingPolicy":{"gang":{"minCount":4}}})");
+  for (int i = 0; i < 4; ++i)
+    bench.put_pod("p" + std::to_string(i), R"(,"schedulingGroup":{"podGroupName":"g"},)"
+                                           R"("resourceClaims":[{"name":"c","resourceClaimName":"shared"}])");
+  for (auto _ : state) bench.decide(state);
+}
+
 constexpr int kDevices = 10;
 
 void put_devices(Bench& bench, int nodes) {
@@ -165,6 +192,7 @@ void ColdPod(benchmark::State& state) {
 
 BENCHMARK(GangOf4In50Racks5000Nodes)->Unit(benchmark::kMicrosecond);
 BENCHMARK(GangOf4Anywhere5000Nodes)->Unit(benchmark::kMicrosecond);
+BENCHMARK(GangOf4SharesOneOf100Domains5000Nodes)->Unit(benchmark::kMicrosecond);
 BENCHMARK(PodWithClaim500Nodes)->Arg(0)->Arg(2500)->Arg(4990)->Arg(5000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(WarmPodWithClaim)->ArgsProduct({{500, 5000, 50000}, {0, 16}})->Unit(benchmark::kMicrosecond);
 BENCHMARK(ColdPod)->Arg(500)->Arg(5000)->Arg(50000)->Unit(benchmark::kMicrosecond);

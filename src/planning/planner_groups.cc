@@ -58,6 +58,9 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
   decision.reason = refusal.reason;
   decision.message = refusal.message();
   decision.explanation = refusal.explanation;
+  if (!outcome.out_of_budget) return;
+  decision.result = ResultKind::Unknown;
+  decision.reason = "SearchBudgetEnded";
 }
 
 void Planner::place_group(const scheduling::GroupInput& input, const GroupOutcome& outcome,

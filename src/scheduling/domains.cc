@@ -81,4 +81,9 @@ Topology& DomainIndex::topology(const std::string& key, const model::Cluster& cl
   return topology;
 }
 
+DeviceScopes& DomainIndex::device_scopes(const model::Cluster& cluster) {
+  device_scopes_.catch_up(cluster);
+  return device_scopes_;
+}
+
 }  // namespace berth::scheduling

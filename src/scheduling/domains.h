@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/lru_map.h"
+#include "scheduling/device_scopes.h"
 #include "scheduling/framework.h"
 #include "topology/sums.h"
 
@@ -49,9 +50,12 @@ class DomainIndex {
   }
   // Up to date. The reference is valid until the next call.
   Topology& topology(const std::string& key, const model::Cluster& cluster);
+  // Up to date.
+  DeviceScopes& device_scopes(const model::Cluster& cluster);
 
  private:
   LruMap<Topology> topologies_{kTopologiesMax};
+  DeviceScopes device_scopes_;
   std::vector<NodeId> nodes_;
   std::vector<std::uint32_t> ranks_;
   std::uint64_t nodes_stamp_ = ~std::uint64_t{0};  // the cluster's node_set_stamp of nodes_ and ranks_

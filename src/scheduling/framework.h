@@ -124,6 +124,7 @@ struct PluginSet {
   std::vector<std::unique_ptr<Reserve>> reserves;
   std::vector<std::unique_ptr<PostFilter>> post_filters;
   std::unique_ptr<PlacementGenerator> placement_generator;
+  std::unique_ptr<PlacementRefiner> placement_refiner;
   std::unique_ptr<FitCounter> fit_counter;
   std::unique_ptr<PlacementState> placement_state;
   std::vector<std::unique_ptr<PlacementScorer>> placement_scorers;

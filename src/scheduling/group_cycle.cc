@@ -1,6 +1,8 @@
 #include "scheduling/group_cycle.h"
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
 #include "scheduling/explain.h"
 
@@ -11,10 +13,15 @@ struct GroupCycle::Run {
   const GroupInput& input;
   model::Ledger::Transaction& transaction;
   std::span<const NodeId> all_nodes;
+  GroupFit fit;
   Topology* topology = nullptr;
-  std::vector<Placement> placements;
-  const topology::FitCounts* fit = nullptr;
+  std::vector<Placement> placements;  // before any refinement
+  const topology::FitCounts* counts = nullptr;
+  std::string refusal_of_refined;  // ours
+  bool out_of_budget = false;
+  GroupOutcome failure;  // of kind Error: ends the attempt
 
+  bool failed() const { return !failure.message.empty(); }
   std::int32_t minimum() const { return input.group->gang_min.value_or(1); }
   std::int32_t scheduled() const { return input.scheduled; }
   // Members that must find a node in this attempt for it to succeed.
@@ -58,7 +65,8 @@ std::string group_error(const GroupInput& input) {
 GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput& input,
                              model::Ledger::Transaction& transaction) {
   if (std::string error = group_error(input); !error.empty()) return error_outcome(input, std::move(error));
-  Run run{context, input, transaction, domains_.nodes(context.cluster)};
+  Run run{context, input, transaction, domains_.nodes(context.cluster),
+          GroupFit(plugins_, pods_, context, input.waiting)};
   if (placements_ == Placements::ByTopology && !input.group->topology_keys.empty())
     run.topology = &domains_.topology(input.group->topology_keys.front(), context.cluster);
   auto placements = plugins_.placement_generator->generate(
@@ -66,61 +74,69 @@ GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput&
   if (!placements) return error_outcome(input, placements.error().message());
   run.placements = std::move(*placements);
 
-  std::vector<std::size_t> order = promising(run);
-  order_by_bound(run, order);
-  std::map<std::size_t, Evaluation> feasible;
-  for (const std::size_t index : order) {
-    Evaluation evaluation = evaluate(run, run.placements[index], ExplainMode::None);
-    if (!evaluation.error.empty())
-      return error_outcome(input, std::move(evaluation.error), std::move(evaluation.explanation));
+  const auto attempt = [&](const std::vector<Placement>& candidates, std::vector<std::size_t> indices) {
+    Evaluations feasible = feasible_of(run, candidates, std::move(indices));
+    if (run.failed()) return std::optional(std::move(run.failure));
+    return feasible.empty() ? std::nullopt : std::optional(choose_best(run, candidates, feasible));
+  };
+  const auto attempt_refined = [&](Refine refine) {
+    const std::vector<Placement> candidates = refined(run, refine);
+    std::vector<std::size_t> all(candidates.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return attempt(candidates, std::move(all));
+  };
+  if (auto outcome = attempt_refined(&PlacementRefiner::refine)) return *std::move(outcome);
+  if (auto outcome = attempt(run.placements, promising(run))) return *std::move(outcome);
+  if (auto outcome = attempt_refined(&PlacementRefiner::last_resort)) return *std::move(outcome);
+  return give_up(run);
+}
+
+// Those of the placements that take the group; up to the first that takes every member.
+GroupCycle::Evaluations GroupCycle::feasible_of(Run& run, const std::vector<Placement>& placements,
+                                                std::vector<std::size_t> indices) {
+  order_by_bound(run, placements, indices);
+  Evaluations feasible;
+  for (const std::size_t index : indices) {
+    Evaluation evaluation = evaluate(run, placements[index], ExplainMode::None);
+    if (!evaluation.error.empty()) {
+      run.failure = error_outcome(run.input, std::move(evaluation.error), std::move(evaluation.explanation));
+      return {};
+    }
     // The bounds do not count what devices take of nodes; if devices do, all placements are tried.
-    const bool complete = evaluation.complete && !context.cluster.devices_take_of_nodes();
+    const bool complete = evaluation.complete && !run.context.cluster.devices_take_of_nodes();
     if (evaluation.feasible) feasible.emplace(index, std::move(evaluation));
     if (complete) break;
   }
-  return feasible.empty() ? give_up(run) : choose_best(run, feasible);
-}
-
-// Whether the filters read the same of every member; if so, `signature` contains it.
-bool GroupCycle::sign_alike(const Run& run, PodSignature& signature) const {
-  CycleState state;
-  PodSignature other;
-  return std::all_of(run.input.waiting.begin(), run.input.waiting.end(), [&](const api::Pod* pod) {
-    PodSignature& own = pod == run.input.waiting.front() ? signature : other;
-    own.clear();
-    pods_.begin(state, run.context, *pod);
-    return pods_.sign_filters(state, own) && own.bytes() == signature.bytes();
-  });
+  return feasible;
 }
 
 std::vector<std::size_t> GroupCycle::promising(Run& run) {
   std::vector<std::size_t> indices;
-  if (run.topology) {
-    const model::Cluster& cluster = run.context.cluster;
-    const std::vector<const api::Pod*>& pods = run.input.waiting;
-    const FitCounter::Demand demand = plugins_.fit_counter->demand(cluster, pods);
-    PodSignature signature;
-    const bool alike = !demand.beyond_filters && sign_alike(run, signature);
-    if (!alike) signature.clear();
-    if (signature.begin("LeastRequests")) signature.put(demand.requests);
-    CycleState state;
-    const auto room = [&](NodeId node) -> std::int64_t {
-      if (alike) {
-        pods_.begin(state, run.context, *pods.front());
-        state.candidates = {node};
-        pods_.filter_only(state);
-        if (state.candidates.empty()) return 0;
-      }
-      return plugins_.fit_counter->fit_count(cluster, node, demand.requests);
-    };
-    run.fit = &run.topology->fit(signature.bytes(), cluster, room);
-  }
+  if (run.topology) run.counts = &run.fit.counts(*run.topology);
   for (std::size_t i = 0; i < run.placements.size(); ++i)
-    if (!run.fit || run.fit->sum(run.placements[i].domain) >= run.needed()) indices.push_back(i);
+    if (!run.counts || run.counts->sum(run.placements[i].domain) >= run.needed()) indices.push_back(i);
   return indices;
 }
 
-void GroupCycle::order_by_bound(Run& run, std::vector<std::size_t>& indices) {
+std::vector<Placement> GroupCycle::refined(Run& run, Refine refine) {
+  Refinement found = (*plugins_.placement_refiner.*refine)(
+      {run.context, run.input.waiting, run.placements, run.needed(),
+       [&run](NodeId node) { return run.fit.room(node); }, run.transaction, domains_});
+  if (run.refusal_of_refined.empty()) run.refusal_of_refined = std::move(found.refusal);
+  run.out_of_budget |= !found.complete;
+  return std::move(found.placements);
+}
+
+DomainUse GroupCycle::use_of_placement(const Run& run, const Placement& placement) {
+  const model::Cluster& cluster = run.context.cluster;
+  if (!placement.narrowed && placement.domain.valid()) return run.topology->use(cluster, placement.domain);
+  DomainUse use;
+  for (const NodeId node : placement.nodes) use += use_of(cluster, node);
+  return use;
+}
+
+void GroupCycle::order_by_bound(Run& run, const std::vector<Placement>& placements,
+                                std::vector<std::size_t>& indices) {
   if (indices.size() < 2) return;
   const model::Cluster& cluster = run.context.cluster;
   DomainUse all;
@@ -128,9 +144,9 @@ void GroupCycle::order_by_bound(Run& run, std::vector<std::size_t>& indices) {
     for (const model::ResourceAmount& one :
          cluster.pod(cluster.find_pod(pod->meta.ns, pod->meta.name)).requests)
       if (one.resource.index() < 2) all.requested[one.resource.index()] += one.amount;
-  std::vector<PlacementResult> full(run.placements.size());
+  std::vector<PlacementResult> full(placements.size());
   for (const std::size_t i : indices) {
-    full[i].use = run.topology->use(cluster, run.placements[i].domain);
+    full[i].use = use_of_placement(run, placements[i]);
     full[i].use += all;
     full[i].scheduled = run.scheduled() + static_cast<std::int32_t>(run.input.waiting.size());
   }
@@ -147,7 +163,7 @@ bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t me
   const auto avoided = run.input.avoid.find(pod.meta.uid);
   std::span<const NodeId> avoid;
   if (avoided != run.input.avoid.end()) avoid = avoided->second;
-  const bool anywhere = !placement.domain.valid();
+  const bool anywhere = placement.is_whole_cluster();
   pods_.begin(state_, run.context, pod);
   NodeId node = pods_.choose_nominated(state_, placement.nodes, avoid);
   if (!node.valid() && anywhere) {
@@ -188,9 +204,10 @@ GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement
   evaluation.members.resize(count);
   Progress& progress = evaluation.progress;
   progress = {run.minimum(), run.scheduled(), 0, static_cast<std::int32_t>(count)};
-  if (run.topology && placement.domain.valid())
-    evaluation.result.use = run.topology->use(run.context.cluster, placement.domain);
+  if (!placement.is_whole_cluster()) evaluation.result.use = use_of_placement(run, placement);
   const auto before = run.transaction.savepoint();
+  for (const ProposedAllocation& one : placement.allocations)
+    run.transaction.allocate(one.pod, one.claim, run.context.cluster.reservation_for(one.allocation));
   for (std::size_t i = 0; i < count; ++i) {
     if (plugins_.placement_state->judge(progress) == Feasibility::Infeasible) break;
     const bool placed = try_member(run, placement, i, evaluation, words);
@@ -211,7 +228,8 @@ GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement
   return evaluation;
 }
 
-GroupOutcome GroupCycle::choose_best(Run& run, std::map<std::size_t, Evaluation>& evaluations) {
+GroupOutcome GroupCycle::choose_best(Run& run, const std::vector<Placement>& placements,
+                                     Evaluations& evaluations) {
   std::vector<PlacementResult> results;
   std::vector<std::size_t> indices;
   for (const auto& [index, evaluation] : evaluations) {
@@ -223,10 +241,10 @@ GroupOutcome GroupCycle::choose_best(Run& run, std::map<std::size_t, Evaluation>
     for (const auto& scorer : plugins_.placement_scorers) scorer->score(results, totals);
   const std::size_t best = indices[std::max_element(totals.begin(), totals.end()) - totals.begin()];
   Evaluation& winner = evaluations.at(best);
-  if (!winner.complete) winner = evaluate(run, run.placements[best], ExplainMode::Explain);
+  if (!winner.complete) winner = evaluate(run, placements[best], ExplainMode::Explain);
   GroupOutcome outcome;
   outcome.kind = GroupOutcome::Kind::Placed;
-  outcome.placement = run.placements[best].name;
+  outcome.placement = placements[best].name;
   outcome.members = std::move(winner.members);
   replay(run, outcome.members);
   return outcome;
@@ -257,8 +275,9 @@ std::string GroupCycle::refusal_of(const Run& run, const Progress& progress) con
 }
 
 GroupOutcome GroupCycle::give_up(Run& run) {
+  GroupOutcome outcome;
+  outcome.out_of_budget = run.out_of_budget;
   if (run.placements.empty()) {
-    GroupOutcome outcome;
     outcome.members.resize(run.input.waiting.size());
     outcome.message = "no feasible placements found";
     outcome.without_placements = true;
@@ -268,7 +287,6 @@ GroupOutcome GroupCycle::give_up(Run& run) {
   Evaluation first = evaluate(run, run.placements.front(), ExplainMode::Explain);
   if (!first.error.empty())
     return error_outcome(run.input, std::move(first.error), std::move(first.explanation));
-  GroupOutcome outcome;
   outcome.members = std::move(first.members);
   for (MemberOutcome& member : outcome.members) member.node = NodeId::none();
   outcome.message = refusal_of(run, first.progress);
@@ -277,6 +295,13 @@ GroupOutcome GroupCycle::give_up(Run& run) {
 }
 
 std::string GroupCycle::explain(Run& run) {
+  std::string text = explain_domains(run);
+  if (!run.refusal_of_refined.empty()) text += " " + run.refusal_of_refined;
+  if (run.out_of_budget) text += " The search for placements ended early, so this proves nothing.";
+  return text;
+}
+
+std::string GroupCycle::explain_domains(Run& run) {
   const api::PodGroup& group = *run.input.group;
   std::string text = "pod group " + group.meta.ns + "/" + group.meta.name + " waits: ";
   const std::string pods = std::to_string(run.needed()) + (run.needed() == 1 ? " more pod" : " more pods");
@@ -289,10 +314,10 @@ std::string GroupCycle::explain(Run& run) {
             " it needs";
     const auto closest = std::max_element(run.placements.begin(), run.placements.end(),
                                           [&](const Placement& a, const Placement& b) {
-                                            return run.fit->sum(a.domain) < run.fit->sum(b.domain);
+                                            return run.counts->sum(a.domain) < run.counts->sum(b.domain);
                                           });
     text += "; " + closest->name + " comes closest with room for " +
-            std::to_string(run.fit->sum(closest->domain)) + " by cpu, memory and pod slots";
+            std::to_string(run.counts->sum(closest->domain)) + " by cpu, memory and pod slots";
   }
   const std::size_t unlabelled = run.topology->tree().unlabelled_count();
   if (unlabelled > 0 && !run.placements.empty())

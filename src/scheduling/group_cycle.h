@@ -13,6 +13,7 @@
 
 #include "client/decider.h"
 #include "scheduling/domains.h"
+#include "scheduling/group_fit.h"
 #include "scheduling/signature_cache.h"
 
 namespace berth::scheduling {
@@ -46,6 +47,7 @@ struct GroupOutcome {
   std::vector<MemberOutcome> members;  // as GroupInput::waiting
   std::string message;                 // Kubernetes' words for the group, without those about preemption
   bool without_placements = false;     // Unschedulable because no domain exists
+  bool out_of_budget = false;          // Unschedulable because a search ended early: no proven "no"
   std::string explanation;             // ours
 };
 
@@ -77,18 +79,24 @@ class GroupCycle {
     std::vector<MemberOutcome> members;
   };
   enum class ExplainMode : std::uint8_t { None, Explain };
+  using Evaluations = std::map<std::size_t, Evaluation>;  // by the placement's index
   struct Run;
 
+  Evaluations feasible_of(Run& run, const std::vector<Placement>& placements,
+                          std::vector<std::size_t> indices);
   Evaluation evaluate(Run& run, const Placement& placement, ExplainMode words);
   bool try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
                   ExplainMode words);
-  bool sign_alike(const Run& run, PodSignature& signature) const;
   std::vector<std::size_t> promising(Run& run);
-  void order_by_bound(Run& run, std::vector<std::size_t>& indices);
-  GroupOutcome choose_best(Run& run, std::map<std::size_t, Evaluation>& evaluations);
+  using Refine = Refinement (PlacementRefiner::*)(const RefinementQuestion&) const;
+  std::vector<Placement> refined(Run& run, Refine refine);
+  DomainUse use_of_placement(const Run& run, const Placement& placement);
+  void order_by_bound(Run& run, const std::vector<Placement>& placements, std::vector<std::size_t>& indices);
+  GroupOutcome choose_best(Run& run, const std::vector<Placement>& placements, Evaluations& evaluations);
   GroupOutcome give_up(Run& run);
   std::string refusal_of(const Run& run, const Progress& progress) const;
   std::string explain(Run& run);
+  std::string explain_domains(Run& run);
   void replay(Run& run, const std::vector<MemberOutcome>& members);
 
   const PluginSet& plugins_;

@@ -4,24 +4,39 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "api/types/pod.h"
 #include "base/result.h"
-#include "model/ids.h"
+#include "model/ledger.h"
 #include "topology/tree.h"
 
 namespace berth::scheduling {
 
 using model::NodeId;
+struct SchedulingContext;
+class DomainIndex;
 
-// A set of nodes that could take a whole group.
+// Devices for a claim that several members of a group share. Source: KEP-5732, DraClaimAllocation.
+struct ProposedAllocation {
+  model::PodId pod;  // a member that names the claim
+  model::ClaimId claim;
+  std::shared_ptr<const api::Allocation> allocation;
+};
+
+// A set of nodes that could take a whole group, with the devices that its members would share there.
 struct Placement {
-  std::string name;               // the domain's path; empty: the whole cluster
-  topology::DomainId domain;      // none: the whole cluster
-  std::span<const NodeId> nodes;  // by name; lives as long as the decision
+  std::string name;                                     // the domain's path; empty: the whole cluster
+  topology::DomainId domain;                            // none: the whole cluster
+  std::span<const NodeId> nodes;                        // by name; lives as long as the decision
+  std::shared_ptr<const std::vector<NodeId>> narrowed;  // holds `nodes`; null: all nodes of the domain
+  std::vector<ProposedAllocation> allocations;
+
+  bool is_whole_cluster() const { return !domain.valid() && !narrowed; }
 };
 
 struct PlacementQuestion {
@@ -37,6 +52,34 @@ class PlacementGenerator {
   // In a fixed order; empty if no node qualifies. An error if no placement can hold the members that have a
   // node.
   virtual Result<std::vector<Placement>> generate(const PlacementQuestion& question) const = 0;
+};
+
+// Placements inside others, tried before or after them.
+struct Refinement {
+  std::vector<Placement> placements;
+  bool complete = true;  // false: the search for placements ended early
+  std::string refusal;   // ours, a sentence for when none of them takes the group; empty: nothing to add
+};
+
+struct RefinementQuestion {
+  const SchedulingContext& context;
+  std::span<const api::Pod* const> waiting;
+  std::span<const Placement> parents;
+  std::int64_t needed = 1;                   // members that must find a node
+  std::function<std::int64_t(NodeId)> room;  // an upper bound of the members that a node takes
+  model::Ledger::Transaction& transaction;   // left as it was
+  DomainIndex& domains;
+};
+
+// Narrows placements to those that can serve what the members share. Source: KEP-5732, a generator's
+// parentPlacements.
+class PlacementRefiner {
+ public:
+  virtual ~PlacementRefiner() = default;
+  // Tried before the parents; nothing where the parents need no refinement.
+  virtual Refinement refine(const RefinementQuestion& question) const = 0;
+  // Tried when no parent takes the group.
+  virtual Refinement last_resort(const RefinementQuestion& question) const = 0;
 };
 
 // An upper bound of the members that a node takes. Placements whose sum is too small are not tried.

@@ -181,6 +181,44 @@ TEST_F(Rules, TheDefaultPriorityClassIsWrittenDown) {
   EXPECT_EQ(group, before);
 }
 
+TEST_F(Rules, TheFirstFormOfATopologyConstraintIsValidatedAndStoredInTheShippedFormToo) {
+  const KindRules& rules = rules_of("scheduling.k8s.io", "podgroups");
+  const auto group = [&](const std::string& constraints) {
+    Json made = decoded("scheduling.k8s.io/v1beta1", "PodGroup",
+                        R"({"metadata":{"name":"g"},"spec":{"schedulingPolicy":{"basic":{}},)"
+                        R"("schedulingConstraints":)" +
+                            constraints + "}}");
+    rules.prepare_create(made, ctx);
+    return made;
+  };
+  const auto errors = [&](const std::string& constraints) {
+    return text_of(rules.validate_create(group(constraints), ctx));
+  };
+  const Json made = group(R"({"topologyConstraints":[{"level":"example.com/rack"}]})");
+  EXPECT_EQ(
+      to_string(*made.find_path({"spec", "schedulingConstraints"})),
+      R"({"topology":[{"key":"example.com/rack"}],"topologyConstraints":[{"level":"example.com/rack"}]})");
+  EXPECT_EQ(text_of(rules.validate_create(made, ctx)), "");
+  Json again = made;
+  rules.prepare_update(again, made, ctx);
+  EXPECT_EQ(again, made);
+  const std::string at = "spec.schedulingConstraints.topologyConstraints";
+  EXPECT_EQ(errors(R"({"topologyConstraints":[{}]})"), at + "[0].level: Required value\n");
+  EXPECT_TRUE(errors(R"({"topologyConstraints":[{"level":"not a key"}]})")
+                  .starts_with(at + "[0].level: Invalid value: \"not a key\": name part must consist of"));
+  EXPECT_EQ(errors(R"({"topologyConstraints":[{"level":"a"},{"level":"b"}]})"),
+            at + ": Too many: 2: must have at most 1 item\n");
+  EXPECT_EQ(errors(R"({"topology":[{"key":"a"}],"topologyConstraints":[{"level":"b"}]})"),
+            at + "[0].level: Invalid value: \"b\": must be topology[0].key, or leave one of them out: a "
+                 "group has one "
+                 "topology constraint\n");
+  gates = Gates::parse(GateDefaults::Up, "BerthTopologyConstraintLevel=false").value();
+  EXPECT_EQ(
+      to_string(
+          *group(R"({"topologyConstraints":[{"level":"a"}]})").find_path({"spec", "schedulingConstraints"})),
+      "{}");
+}
+
 TEST_F(Rules, ARecordOfAGangHasMembersAndNoPodOfItsOwn) {
   const KindRules& rules = rules_of("scheduling.berth.dev", "bindrequests");
   const auto errors = [&](const std::string& spec) {

@@ -28,6 +28,19 @@ void set_defaults(Json& group, const TypeInfo& spec_type) {
   if (!present(*spec, "preemptionPolicy")) put(*spec, spec_type, "preemptionPolicy", "PreemptLowerPriority");
 }
 
+// topologyConstraints[].level, KEP-5732's form, is stored as topology[].key as well: what reads the shipped
+// form alone sees the constraint. Validation refuses what is left.
+void convert_level(Json& group) {
+  Json* spec = present(group, "spec");
+  Json* constraints = spec ? present(*spec, "schedulingConstraints") : nullptr;
+  const JsonArray& levels = items(constraints, "topologyConstraints");
+  if (levels.size() != 1 || !items(constraints, "topology").empty()) return;
+  const std::string level(text_at(levels[0], "level"));
+  if (level.empty() || !qualified_name_problems(level).empty()) return;
+  put(*constraints, group_type("PodGroupSchedulingConstraints"), "topology",
+      Json::array({Json::object({{"key", level}})}));
+}
+
 FieldErrors check_parent(const FieldPath& path, const Json& spec) {
   const Json* parent = present(spec, "parentCompositePodGroupName");
   if (!parent) return {};
@@ -132,9 +145,11 @@ KindRules pod_group_rules() {
   rules.prepare_create = [](Json& group, const RuleContext& ctx) {
     group["status"] = Json::object();
     drop_gated_fields(group_type("PodGroup"), group, nullptr, ctx.gates);
+    convert_level(group);
   };
   rules.prepare_update = [](Json& next, const Json& old, const RuleContext& ctx) {
     drop_gated_fields(group_type("PodGroup"), next, &old, ctx.gates);
+    convert_level(next);
   };
   rules.prepare_status_update = [](Json& next, const Json& old, const RuleContext& ctx) {
     prepare_status(next, old, ctx, group_type("PodGroup"));

@@ -21,14 +21,27 @@ FieldErrors check_gang(const FieldPath& path, const Json& gang, GangOf of) {
   return {};
 }
 
-FieldErrors check_topology(const FieldPath& path, const Json& constraints) {
-  const FieldPath list = path.child("topology");
-  const JsonArray& topology = items(&constraints, "topology");
-  FieldErrors errors = check_count(list, topology.size(), kTopologyKeysMax);
+FieldErrors check_label_keys(const FieldPath& list, const JsonArray& constraints, std::string_view member) {
+  FieldErrors errors = check_count(list, constraints.size(), kTopologyKeysMax);
   if (!errors.empty()) return errors;
-  for (std::size_t i = 0; i < topology.size(); ++i)
-    append(errors,
-           check_required(list.index(i).child("key"), text_at(topology[i], "key"), qualified_name_problems));
+  for (std::size_t i = 0; i < constraints.size(); ++i)
+    append(errors, check_required(list.index(i).child(member), text_at(constraints[i], member),
+                                  qualified_name_problems));
+  return errors;
+}
+
+// The shipped form and that of KEP-5732.
+FieldErrors check_topology(const FieldPath& path, const Json& constraints) {
+  const JsonArray& topology = items(&constraints, "topology");
+  const JsonArray& levels = items(&constraints, "topologyConstraints");
+  const FieldPath at = path.child("topologyConstraints");
+  FieldErrors errors = check_label_keys(path.child("topology"), topology, "key");
+  append(errors, check_label_keys(at, levels, "level"));
+  if (errors.empty() && !topology.empty() && !levels.empty() &&
+      text_at(topology[0], "key") != text_at(levels[0], "level"))
+    errors.push_back(
+        invalid(at.index(0).child("level"), levels[0].string_at("level"),
+                "must be topology[0].key, or leave one of them out: a group has one topology constraint"));
   return errors;
 }
 

@@ -49,8 +49,9 @@ PodGroup decode_pod_group(const Json& object, RawPtr raw) {
   const Json& constraints = spec.part("schedulingConstraints");
   for (const Json& item : constraints.items_at("topology"))
     group.topology_keys.emplace_back(item.string_at("key"));
-  for (const Json& item : constraints.items_at("topologyConstraints"))
-    group.topology_keys.emplace_back(item.string_at("level"));
+  if (group.topology_keys.empty())
+    for (const Json& item : constraints.items_at("topologyConstraints"))
+      group.topology_keys.emplace_back(item.string_at("level"));
   for (const Json& item : spec.items_at("resourceClaims"))
     group.claims.push_back({std::string(item.string_at("name")),
                             std::string(item.string_at("resourceClaimName")),

@@ -28,6 +28,9 @@ void add(PluginSet& set, std::unique_ptr<FitCounter> plugin) {
 void add(PluginSet& set, std::unique_ptr<PlacementGenerator> plugin) {
   set.placement_generator = std::move(plugin);
 }
+void add(PluginSet& set, std::unique_ptr<PlacementRefiner> plugin) {
+  set.placement_refiner = std::move(plugin);
+}
 void add(PluginSet& set, std::unique_ptr<PlacementState> plugin) {
   set.placement_state = std::move(plugin);
 }

@@ -8,13 +8,14 @@ namespace {
 const std::string kUndetermined = "cannot determine domain for already scheduled pods: ";
 
 Placement placement_of(const topology::Tree& tree, topology::DomainId domain) {
-  return {tree.path_of(domain), domain, tree.domain(domain).nodes};
+  return {tree.path_of(domain), domain, tree.domain(domain).nodes, nullptr, {}};
 }
 
 class TopologyPlacement final : public PlacementGenerator {
  public:
   Result<std::vector<Placement>> generate(const PlacementQuestion& question) const override {
-    if (!question.tree) return std::vector<Placement>{{"", topology::DomainId::none(), question.all_nodes}};
+    if (!question.tree)
+      return std::vector<Placement>{{"", topology::DomainId::none(), question.all_nodes, nullptr, {}}};
     const topology::Tree& tree = *question.tree;
     topology::DomainId pinned;
     for (std::size_t i = 0; i < question.occupied.size(); ++i) {
