@@ -22,7 +22,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr std::int64_t kEventsWhileBusy = 50;  // as client-go sends them
+constexpr std::int64_t kEventsPerSecond = 50;  // as kube-scheduler, and in bursts of 100
 constexpr Duration kStepPeriod = Duration::millis(100);
 constexpr Duration kStopGrace = Duration::millis(1500);
 constexpr Duration kHeadStart = Duration::seconds(1);
@@ -36,7 +36,7 @@ plane::ControlPlaneOptions part_options(Component component, const Configuration
   options.binder = component == Component::Binder || config.with_binder;
   options.controllers = false;
   options.simulated_nodes = false;
-  options.event_pacing.per_second_while_busy = kEventsWhileBusy;
+  options.event_pacing.per_second = kEventsPerSecond;
   return options;
 }
 

@@ -81,29 +81,38 @@ void EventRecorder::note(const EventNote& note, Time now) {
   series.last = now;
   series.note.decision_id = note.decision_id;
   if (series.under_way) return;
-  const bool paced = pacing_.per_second_while_busy > 0;
-  if (paced ? waiting_.size() >= kEventsWaitingMax : in_flight_.size() >= kEventsInFlightMax) {
+  const bool paced = pacing_.per_second > 0;
+  if (paced ? waiting() >= kEventsWaitingMax : in_flight_.size() >= kEventsInFlightMax) {
     ++counters_.dropped;
     return;
   }
   if (!paced) return send(key, series);
   series.under_way = true;
-  waiting_.push_back(key);
+  waiting_[note.warning ? 0 : 1].push_back(key);
+}
+
+// When a pause permits one more of the burst.
+Time EventRecorder::next_of_burst() const {
+  return std::max(busy_until_, burst_returned_ + interval() * (1 - pacing_.burst));
 }
 
 bool EventRecorder::may_send(Time now) {
   if (in_flight_.size() >= kEventsInFlightMax) return false;
-  if (!busy_until_.is_set() || now >= busy_until_) return true;
-  if (next_while_busy_.is_set() && now < next_while_busy_) return false;
-  next_while_busy_ = now + Duration::millis(1000 / pacing_.per_second_while_busy);
+  if (now >= next_paced_) {
+    next_paced_ = now + interval();
+    return true;
+  }
+  if (now < next_of_burst()) return false;
+  burst_returned_ = std::max(burst_returned_, now) + interval();
   return true;
 }
 
 void EventRecorder::send_waiting(Time last_write, Time now) {
   if (last_write.is_set()) busy_until_ = last_write + pacing_.pause;
-  while (!waiting_.empty() && may_send(now)) {
-    const std::string key = std::move(waiting_.front());
-    waiting_.pop_front();
+  while (waiting() > 0 && may_send(now)) {
+    std::deque<std::string>& line = waiting_[waiting_[0].empty() ? 1 : 0];
+    const std::string key = std::move(line.front());
+    line.pop_front();
     if (Series* series = series_.find(key))
       send(key, *series);
     else
@@ -112,8 +121,8 @@ void EventRecorder::send_waiting(Time last_write, Time now) {
 }
 
 std::optional<Time> EventRecorder::next_wake() const {
-  if (waiting_.empty() || in_flight_.size() >= kEventsInFlightMax) return std::nullopt;
-  return std::min(next_while_busy_, busy_until_);
+  if (waiting() == 0 || in_flight_.size() >= kEventsInFlightMax) return std::nullopt;
+  return std::min(next_paced_, next_of_burst());
 }
 
 Json EventRecorder::object_of(const Series& series) const {

@@ -93,7 +93,7 @@ TEST(EventRecorder, AnEventThatWasSweptIsMadeAgain) {
 // 100 events while writes are in flight, then none.
 TEST(EventRecorder, EventsStandBackBehindWrites) {
   Desk desk;
-  EventRecorder paced(desk.api, desk.mailbox, "berth-scheduler", "host-1", {.per_second_while_busy = 50});
+  EventRecorder paced(desk.api, desk.mailbox, "berth-scheduler", "host-1", {.per_second = 50});
   const auto answer_all = [&] {
     while (desk.api.answer())
       for (Message& message : desk.mailbox->drain())
@@ -120,9 +120,43 @@ TEST(EventRecorder, EventsStandBackBehindWrites) {
   EXPECT_EQ(desk.api.all(kEvents)[0]->int_at("count"), 2);
 }
 
+// Many events in a pause of the writes: the rate holds beyond a burst, which returns with time.
+TEST(EventRecorder, APauseOfTheWritesPermitsOneBurst) {
+  Desk desk;
+  EventRecorder paced(desk.api, desk.mailbox, "berth-scheduler", "host-1", {.per_second = 50, .burst = 20});
+  for (int i = 0; i < 500; ++i) paced.note(waits("waits", "pod-" + std::to_string(i)), desk.clock.now());
+  const auto sent_in = [&](Duration time) {
+    std::size_t sent = 0;
+    for (const Time end = desk.clock.now() + time; desk.clock.now() < end;) {
+      paced.send_waiting(Time(), desk.clock.now());
+      EXPECT_GT(*paced.next_wake(), desk.clock.now());
+      desk.clock.advance(Duration::millis(10));
+      for (; desk.api.answer(); ++sent)
+        for (Message& message : desk.mailbox->drain())
+          paced.on_answer(std::get<ClientAnswer>(message), desk.clock.now());
+    }
+    return sent;
+  };
+  EXPECT_EQ(sent_in(Duration::millis(10)), 21u) << "the burst, and one in its turn";
+  EXPECT_EQ(sent_in(Duration::millis(1000)), 100u);
+}
+
+TEST(EventRecorder, WarningsDoNotWaitForOtherEvents) {
+  Desk desk;
+  EventRecorder paced(desk.api, desk.mailbox, "berth-scheduler", "host-1", {.per_second = 50, .burst = 1});
+  client::EventNote note = waits("waits", "pod-1");
+  note.warning = false;
+  paced.note(note, desk.clock.now());
+  paced.note(waits("waits", "pod-2"), desk.clock.now());
+  paced.send_waiting(desk.clock.now(), desk.clock.now());
+  while (desk.api.answer()) continue;
+  ASSERT_EQ(desk.api.all(kEvents).size(), 1u);
+  EXPECT_EQ(desk.api.all(kEvents)[0]->string_at("type"), "Warning");
+}
+
 TEST(EventRecorder, EventsThatWaitAreBounded) {
   Desk desk;
-  EventRecorder paced(desk.api, desk.mailbox, "berth-scheduler", "host-1", {.per_second_while_busy = 50});
+  EventRecorder paced(desk.api, desk.mailbox, "berth-scheduler", "host-1", {.per_second = 50});
   for (std::size_t i = 0; i < 2 * kEventsWaitingMax; ++i)
     paced.note(waits("waits", "pod-" + std::to_string(i)), desk.clock.now());
   EXPECT_EQ(paced.unsent(), kEventsWaitingMax);
