@@ -74,12 +74,20 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-std::string_view nearest_gate(std::string_view name) {
-  return std::min_element(std::begin(kGates), std::end(kGates),
-                          [&](const GateInfo& a, const GateInfo& b) {
-                            return distance(name, a.name) < distance(name, b.name);
-                          })
-      ->name;
+// A name that is this many edits away from the nearest gate is no misspelling of it.
+constexpr std::size_t kEditsMax = 4;
+
+// "; did you mean …?", or what else to do.
+std::string hint_for(std::string_view name) {
+  const GateInfo* nearest = nullptr;
+  std::size_t edits = kEditsMax;
+  for (const GateInfo& gate : kGates)
+    if (const std::size_t here = distance(name, gate.name); here < edits) {
+      nearest = &gate;
+      edits = here;
+    }
+  if (nearest) return "; did you mean " + std::string(nearest->name) + "?";
+  return "; leave it out: gates that are not listed in docs/kep-matrix.md change nothing in Berth";
 }
 
 Error refused(std::string_view name, std::string_view why) {
@@ -116,9 +124,7 @@ Result<Gates> Gates::parse(GateDefaults defaults, std::string_view text, GateLoc
 
 Status Gates::set(std::string_view name, std::string_view value, GateLocks locks) {
   const std::size_t row = row_of(name);
-  if (row == kNoRow)
-    return refused(name,
-                   "is no feature gate known here; did you mean " + std::string(nearest_gate(name)) + "?");
+  if (row == kNoRow) return refused(name, "is no feature gate known here" + hint_for(name));
   if (value != "true" && value != "false") return refused(name, "takes true or false");
   const bool on = value == "true";
   if (locks == GateLocks::Held && kGates[row].locked && on != kGates[row].on_in_release)

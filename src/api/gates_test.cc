@@ -20,6 +20,7 @@ TEST(Gates, ChangesAreCheckedAndNamed) {
     const char* text;
     const char* says;
   } kRefused[] = {{"DRAPartitionableDevice=true", "did you mean DRAPartitionableDevices?"},
+                  {"Foo=true", "known here; leave it out"},
                   {"GenericWorkload", "write NAME=true"},
                   {"GenericWorkload=yes", "takes true or false"},
                   {"DRAAdminAccess=false", "cannot be changed"},

@@ -18,6 +18,17 @@
 namespace berth::cli {
 namespace {
 
+// Null for an unknown name.
+const CLI::App* find_command(const CLI::App& app, const std::string& name) {
+  const auto found = app.get_subcommands([&name](const CLI::App* one) { return one->get_name() == name; });
+  return found.empty() ? nullptr : found.front();
+}
+
+int complain_unknown(const std::string& command) {
+  std::fprintf(stderr, "berth: there is no command \"%s\"; `berth help` lists them\n", command.c_str());
+  return 2;
+}
+
 void add_components(CLI::App& app, Commands& commands, const binding::PluginRegistry& plugins) {
   struct Row {
     Component component;
@@ -38,6 +49,19 @@ void add_components(CLI::App& app, Commands& commands, const binding::PluginRegi
   for (const Row& row : rows) add_component(app, commands, row.component, row.what, row.run);
 }
 
+int print_version() {
+  std::printf("berth %s (Kubernetes API %s)\n", kBerthVersion, kKubernetesVersion);
+  return 0;
+}
+
+// Before parsing: CLI11 would answer for the command `help` itself.
+int print_help(const CLI::App& app, const std::string& command) {
+  const CLI::App* of = command.empty() ? &app : find_command(app, command);
+  if (!of) return complain_unknown(command);
+  std::fputs(of->help(of == &app ? "" : app.get_name()).c_str(), stdout);
+  return 0;
+}
+
 void add_tools(CLI::App& app, Commands& commands) {
   add_explain(app, commands);
   add_plan(app, commands);
@@ -45,11 +69,8 @@ void add_tools(CLI::App& app, Commands& commands) {
   add_bench(app, commands);
   add_install(app, commands);
   add_doctor(app, commands);
-  CLI::App* version = app.add_subcommand("version", "print the version");
-  add_tool(version, commands, [] {
-    std::printf("berth %s (Kubernetes API %s)\n", kBerthVersion, kKubernetesVersion);
-    return 0;
-  });
+  add_tool(app.add_subcommand("version", "print the version"), commands, print_version);
+  app.add_subcommand("help", "print the commands, or the flags of the one named after it");
 }
 
 }  // namespace
@@ -64,12 +85,14 @@ int run_berth(int argc, char** argv, const binding::PluginRegistry& plugins) {
   add_components(app, commands, plugins);
   add_tools(app, commands);
   // CLI11's message says that a subcommand is missing, not which one is unknown.
-  const std::string_view first = argc > 1 ? argv[1] : "-";
-  const auto is_first = [first](const CLI::App* command) { return command->get_name() == first; };
-  if (!first.starts_with('-') && app.get_subcommands(is_first).empty()) {
-    std::fprintf(stderr, "berth: there is no command \"%s\"; `berth --help` lists them\n", argv[1]);
+  const std::string first = argc > 1 ? argv[1] : "";
+  if (first.empty()) {
+    std::fputs(app.help().c_str(), stderr);
     return 2;
   }
+  if (first == "help") return print_help(app, argc > 2 ? argv[2] : "");
+  if (first == "--version" || first == "-v") return print_version();
+  if (!first.starts_with('-') && !find_command(app, first)) return complain_unknown(first);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kManifestBytesMax = 512u << 20;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::string_view kListSuffix = "List";
+constexpr std::size_t kFilesNamedMax = 8;  // in a note
 
 Result<std::string> manifest_text(const std::string& path) {
   Result<std::string> text = path == "-" ? read_text(STDIN_FILENO, path, kManifestBytesMax)
@@ -26,18 +27,51 @@ Result<std::string> manifest_text(const std::string& path) {
   return text;
 }
 
-Result<std::vector<std::string>> files_of(const std::string& path) {
+bool is_manifest(const std::filesystem::path& path) {
+  const std::string extension = path.extension().string();
+  return extension == ".yaml" || extension == ".yml" || extension == ".json";
+}
+
+std::string counted(std::size_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+struct Folder {
+  std::vector<std::string> files;  // sorted
+  std::size_t folders_left = 0;    // not looked into
+};
+
+Result<Folder> read_folder(const std::string& path, FolderDepth depth) {
+  Folder folder;
   std::error_code error;
-  if (path == "-" || !std::filesystem::is_directory(path, error)) return std::vector<std::string>{path};
-  std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
-    const std::string extension = entry.path().extension().string();
-    if (extension == ".yaml" || extension == ".yml" || extension == ".json")
-      files.push_back(entry.path().string());
+  std::filesystem::recursive_directory_iterator entry(path, error), end;
+  for (; !error && entry != end; entry.increment(error)) {
+    if (entry->is_directory(error)) {
+      if (depth == FolderDepth::Recursive) continue;
+      entry.disable_recursion_pending();
+      ++folder.folders_left;
+    } else if (is_manifest(entry->path())) {
+      folder.files.push_back(entry->path().string());
+    }
+    if (folder.files.size() > kManifestFilesMax)
+      return Error(
+          ErrorCode::TooLarge, path,
+          "has more than " + std::to_string(kManifestFilesMax) + " files: name the folders that are meant");
   }
   if (error) return Error(ErrorCode::NotFound, path, "cannot be read: " + error.message());
-  std::sort(files.begin(), files.end());
-  return files;
+  std::sort(folder.files.begin(), folder.files.end());
+  return folder;
+}
+
+std::string note_of(const std::string& path, const Folder& folder) {
+  std::string note = path + ": " + counted(folder.files.size(), "file") + " read";
+  for (std::size_t i = 0; i < folder.files.size() && i < kFilesNamedMax; ++i)
+    note += (i == 0 ? " (" : ", ") + std::filesystem::path(folder.files[i]).lexically_relative(path).string();
+  if (folder.files.size() > kFilesNamedMax) note += ", …";
+  if (!folder.files.empty()) note += ")";
+  if (folder.folders_left > 0)
+    note += "; " + counted(folder.folders_left, "folder") + " in it left out: -R reads them";
+  return note;
 }
 
 // The path inside `unknown field "spec.junk"`.
@@ -118,21 +152,34 @@ Status check_manifest(Manifest& manifest, const api::Gates& gates) {
   return {};
 }
 
+Result<ManifestFiles> manifest_files(const std::vector<std::string>& paths, FolderDepth depth) {
+  ManifestFiles all;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (path == "-" || !std::filesystem::is_directory(path, error)) {
+      all.files.push_back(path);
+      continue;
+    }
+    Folder folder = TRY(read_folder(path, depth));
+    all.notes.push_back(note_of(path, folder));
+    std::move(folder.files.begin(), folder.files.end(), std::back_inserter(all.files));
+  }
+  return all;
+}
+
 Result<std::vector<Manifest>> read_manifests(const std::vector<std::string>& paths, const api::Gates& gates) {
   std::vector<Manifest> manifests;
-  for (const std::string& path : paths) {
-    const std::vector<std::string> files = TRY(files_of(path));
-    for (const std::string& file : files) {
-      auto text = std::make_shared<const std::string>(TRY(manifest_text(file)));
-      std::vector<api::YamlDocument> documents = TRY(api::parse_yaml_documents(*text, file));
-      for (api::YamlDocument& document : documents) {
-        Manifest manifest{std::move(document.value), nullptr, file, text, document.number, ""};
-        if (!document.duplicate_keys.empty()) return refused(manifest, "", document.duplicate_keys.front());
-        if (manifest.object.is_object() && is_list(manifest.object))
-          append_items(std::move(manifest), manifests);
-        else
-          manifests.push_back(std::move(manifest));
-      }
+  const ManifestFiles sources = TRY(manifest_files(paths, FolderDepth::Top));
+  for (const std::string& file : sources.files) {
+    auto text = std::make_shared<const std::string>(TRY(manifest_text(file)));
+    std::vector<api::YamlDocument> documents = TRY(api::parse_yaml_documents(*text, file));
+    for (api::YamlDocument& document : documents) {
+      Manifest manifest{std::move(document.value), nullptr, file, text, document.number, ""};
+      if (!document.duplicate_keys.empty()) return refused(manifest, "", document.duplicate_keys.front());
+      if (manifest.object.is_object() && is_list(manifest.object))
+        append_items(std::move(manifest), manifests);
+      else
+        manifests.push_back(std::move(manifest));
     }
   }
   for (Manifest& manifest : manifests)

@@ -32,6 +32,21 @@ std::string namespace_of(const Manifest& manifest);
 // Finds the resource. Refuses kinds that are not served and fields that a kind does not have.
 Status check_manifest(Manifest& manifest, const api::Gates& gates);
 
+enum class FolderDepth : std::uint8_t { Top, Recursive };
+
+// Files in a folder, all its folders included.
+inline constexpr std::size_t kManifestFilesMax = 10'000;
+
+// The files that paths of files, folders and - mean.
+struct ManifestFiles {
+  std::vector<std::string> files;
+  std::vector<std::string> notes;  // for people: a sentence for each folder, what was read and what was not
+};
+
+// A folder means its *.yaml, *.yml and *.json by name, with Recursive those of the folders in it too; links
+// to folders are not followed.
+Result<ManifestFiles> manifest_files(const std::vector<std::string>& paths, FolderDepth depth);
+
 // Every object of the files; a folder means its *.yaml, *.yml and *.json, by name. Refuses unreadable files,
 // text that is no YAML, kinds that are not served and fields that a kind does not have, each with file,
 // document, line and field path. Namespaces come first, then the order of the files.

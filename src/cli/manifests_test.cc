@@ -58,5 +58,24 @@ TEST(Manifests, ATypedListSaysWhatItsItemsAreAndNamespacesComeFirst) {
   EXPECT_EQ(manifests->back().object.string_at("apiVersion"), "v1");
 }
 
+TEST(Manifests, AFolderIsReadAtItsTopOrAsAWhole) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "berth-manifests-folder";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder / "b");
+  for (const char* name : {"z.yaml", "a.json", "b/x.yml", "notes.txt"}) std::ofstream(folder / name) << "{}";
+  const auto names = [&](FolderDepth depth) {
+    const ManifestFiles read = manifest_files({folder.string()}, depth).value();
+    std::string text;
+    for (const std::string& file : read.files)
+      text += std::filesystem::path(file).lexically_relative(folder).string() + " ";
+    EXPECT_EQ(read.notes.size(), 1u);
+    return text + read.notes.front().substr(folder.string().size());
+  };
+  EXPECT_EQ(names(FolderDepth::Top),
+            "a.json z.yaml : 2 files read (a.json, z.yaml); 1 folder in it left out: -R reads them");
+  EXPECT_EQ(names(FolderDepth::Recursive), "a.json b/x.yml z.yaml : 3 files read (a.json, b/x.yml, z.yaml)");
+  std::filesystem::remove_all(folder);
+}
+
 }  // namespace
 }  // namespace berth::cli

@@ -15,6 +15,7 @@ namespace {
 
 struct PlanCommand {
   std::vector<std::string> files;
+  bool recursive = false;
   std::string output = "table";   // table, json or yaml
   std::string verdicts = "none";  // none, summary or all
   std::string now;                // RFC 3339; empty: the newest timestamp of the input
@@ -56,7 +57,11 @@ int run_plan(const PlanCommand& command) {
       dra::device_scoring_of(command.device_scoring).value_or(dra::DeviceScoring::Reference);
   options.objects = command.output == "yaml";
 
-  Result<std::vector<Manifest>> manifests = read_manifests(command.files, *gates);
+  const Result<ManifestFiles> sources =
+      manifest_files(command.files, command.recursive ? FolderDepth::Recursive : FolderDepth::Top);
+  if (!sources) return complain(sources.error()), 1;
+  for (const std::string& note : sources->notes) std::fprintf(stderr, "berth: %s\n", note.c_str());
+  Result<std::vector<Manifest>> manifests = read_manifests(sources->files, *gates);
   if (!manifests) return complain(manifests.error()), 1;
   Result<PlanInput> input = plan_input(std::move(*manifests), *gates, options.now);
   if (!input) return complain(input.error()), 1;
@@ -75,6 +80,7 @@ void add_plan(CLI::App& app, Commands& commands) {
   CLI::App* command = app.add_subcommand("plan", "decide offline what would happen to every pending pod");
   auto plan = std::make_shared<PlanCommand>();
   command->add_option("-f,--file", plan->files, "objects: a file, a folder or -")->required();
+  command->add_flag("-R,--recursive", plan->recursive, "read the folders inside a folder too");
   command->add_option("-o,--output", plan->output, "table, json or yaml")
       ->check(CLI::IsMember({"table", "json", "yaml"}));
   command->add_option("--verdicts", plan->verdicts, "none, summary or all: judge every node for every pod")
