@@ -15,7 +15,7 @@ if ! flock --nonblock 9; then
   echo "or end it with Ctrl-C in its terminal" >&2
   exit 1
 fi
-exec "${BERTH:-build/release/berth}" up --in-memory --kubeconfig "$PWD/$kubeconfig" \
-  --nodes-dir "$PWD/build/up/nodes" \
+exec "${BERTH:-build/release/berth}" up --in-memory --cert-dir "$PWD/build/up/pki" \
+  --kubeconfig "$PWD/$kubeconfig" --nodes-dir "$PWD/build/up/nodes" \
   -f examples/cluster -f examples/partitions.yaml -f examples/gang.yaml -f examples/fabric.yaml \
   --watch-placements --log-level warning

@@ -8,28 +8,29 @@
 #include "base/log.h"
 #include "cli/audit_log.h"
 #include "cli/line_file.h"
-#include "cli/listen_address.h"
 #include "cli/request_counts.h"
+#include "cli/served_names.h"
 #include "client/kubeconfig.h"
 #include "dra/cel_check.h"
-#include "server/transport/certificates.h"
 
 namespace berth::cli {
 namespace {
 
 constexpr std::size_t kPoolThreads = 2;
 constexpr auto kTickPeriod = std::chrono::milliseconds(200);
+constexpr int kTicksOfRenewal = 5 * 3600;  // an hour
 
 }  // namespace
 
 class ApiServerComponent::Ticker {
  public:
-  Ticker(server::ApiServer& server, const Clock& clock)
-      : thread_([this, &server, &clock](const std::stop_token& stop) {
+  explicit Ticker(ApiServerComponent& owner)
+      : thread_([this, &owner](const std::stop_token& stop) {
           std::unique_lock lock(mutex_);
-          while (!stop.stop_requested()) {
+          for (int tick = 1; !stop.stop_requested(); ++tick) {
             wake_.wait_for(lock, stop, kTickPeriod, [] { return false; });
-            server.tick(clock.monotonic());
+            owner.server_->tick(owner.clock_.monotonic());
+            if (tick % kTicksOfRenewal == 0) owner.renew_certificates();
           }
         }) {}
 
@@ -75,42 +76,83 @@ Result<std::unique_ptr<ApiServerComponent>> ApiServerComponent::open(ServerOptio
   return component;
 }
 
+Result<server::Certificates> ApiServerComponent::certificates() const {
+  const std::vector<std::string> names = names_of(listen_, options_.tls_names, machine_);
+  return options_.certificate_directory.empty()
+             ? server::generate_certificates(names, clock_.now())
+             : server::certificates_in(options_.certificate_directory, names, clock_.now());
+}
+
+// A port of the last start that others took meanwhile is given up: clients need the new kubeconfig.
+Status ApiServerComponent::bind(server::TransportOptions transport) {
+  const bool any_port = transport.port == 0 && !options_.certificate_directory.empty();
+  if (any_port) transport.port = remembered_port(port_file());
+  auto bound = server::Transport::listen(transport, *server_);
+  if (!bound && any_port && transport.port != 0 && bound.error().code() == ErrorCode::Unavailable) {
+    log(LogLevel::Warning, "the port of the last start is in use: kubeconfigs of then do not work",
+        {{"port", std::to_string(transport.port)}});
+    transport.port = 0;
+    bound = server::Transport::listen(transport, *server_);
+  }
+  if (!bound) return bound.error();
+  transport_ = std::move(*bound);
+  return any_port ? remember_port(port_file(), transport_->local().port) : Status();
+}
+
 Status ApiServerComponent::start() {
   server::TransportOptions transport;
-  const ListenAddress listen = TRY(parse_listen(options_.listen));
-  transport.address = listen.address;
-  transport.port = listen.port;
+  listen_ = TRY(parse_listen(options_.listen));
+  machine_ = machine_addresses();
+  transport.address = listen_.address;
+  transport.port = listen_.port;
   transport.clock = &clock_;
   if (options_.insecure) {
     transport.insecure_user = {"kubernetes-admin", {"system:masters"}};
   } else {
-    const server::Certificates certificates =
-        options_.data_directory.empty()
-            ? TRY(server::generate_certificates({transport.address}, clock_.now()))
-            : TRY(server::certificates_in(options_.data_directory + "/pki", {transport.address},
-                                          clock_.now()));
-    transport.tls = server::TlsMaterial{certificates.server.certificate_pem, certificates.server.key_pem,
-                                        certificates.ca.certificate_pem};
-    ca_pem_ = certificates.ca.certificate_pem;
-    admin_certificate_pem_ = certificates.admin.certificate_pem;
-    admin_key_pem_ = certificates.admin.key_pem;
+    certificates_ = TRY(certificates());
+    transport.tls = server::TlsMaterial{certificates_.server.certificate_pem, certificates_.server.key_pem,
+                                        certificates_.ca.certificate_pem};
   }
-  transport_ = TRY(server::Transport::listen(transport, *server_));
-  const server::Endpoint endpoint = transport_->local();
-  url_ = url_of(options_.insecure ? "http" : "https", endpoint.address, endpoint.port);
-  ticker_ = std::make_unique<Ticker>(*server_, clock_);
+  TRY(bind(std::move(transport)));
+  url_ = url_of(options_.insecure ? "http" : "https",
+                reachable_address(listen_, options_.tls_names, machine_), transport_->local().port);
+  ticker_ = std::make_unique<Ticker>(*this);
   return {};
 }
 
 Status ApiServerComponent::ready() {
   server_->set_ready(true);
+  return write_kubeconfig();
+}
+
+Status ApiServerComponent::write_kubeconfig() const {
   if (options_.kubeconfig.empty()) return {};
   client::ClusterAccess access;
   access.server = url_;
-  access.ca_pem = ca_pem_;
-  access.client_certificate_pem = admin_certificate_pem_;
-  access.client_key_pem = admin_key_pem_;
+  access.ca_pem = certificates_.ca.certificate_pem;
+  access.client_certificate_pem = certificates_.admin.certificate_pem;
+  access.client_key_pem = certificates_.admin.key_pem;
   return client::write_kubeconfig(options_.kubeconfig, access);
+}
+
+// Those that end soon are issued anew; what cannot be renewed now is tried again.
+void ApiServerComponent::renew_certificates() {
+  if (options_.insecure || options_.certificate_directory.empty()) return;
+  Result<server::Certificates> found = certificates();
+  if (found && found->server.certificate_pem == certificates_.server.certificate_pem &&
+      found->admin.certificate_pem == certificates_.admin.certificate_pem)
+    return;
+  Status done = found ? transport_->use_identity(
+                            {found->server.certificate_pem, found->server.key_pem, found->ca.certificate_pem})
+                      : Status(found.error());
+  if (done.ok()) {
+    certificates_ = *std::move(found);
+    done = write_kubeconfig();
+  }
+  if (done.ok())
+    log(LogLevel::Info, "certificates were renewed", {{"folder", options_.certificate_directory}});
+  else
+    log(LogLevel::Warning, "certificates could not be renewed", {{"error", done.error().text()}});
 }
 
 void ApiServerComponent::show(Shown shown) {

@@ -12,7 +12,9 @@
 #include "base/executor.h"
 #include "base/metrics.h"
 #include "base/random.h"
+#include "cli/listen_address.h"
 #include "server/api_server.h"
+#include "server/transport/certificates.h"
 #include "server/transport/transport.h"
 #include "store/store.h"
 
@@ -26,6 +28,8 @@ struct ServerOptions {
   const api::Admission* pod_admission = nullptr;  // outlives the server; null: none
   std::string data_directory;                     // empty: in memory
   std::string listen = "127.0.0.1:0";
+  std::string certificate_directory;     // empty: made anew at every start
+  std::vector<std::string> tls_names;    // of the server's certificate, beside those of the address
   std::string kubeconfig;                // written once the server is ready; empty: none
   bool kubeconfig_is_temporary = false;  // removed with its folder when the server stops
   std::string audit_log;
@@ -71,6 +75,11 @@ class ApiServerComponent {
   std::string metrics();
   std::optional<std::string> page(std::string_view path);
   explicit ApiServerComponent(ServerOptions options, const api::Gates& gates);
+  Result<server::Certificates> certificates() const;
+  void renew_certificates();
+  Status bind(server::TransportOptions transport);
+  Status write_kubeconfig() const;
+  std::string port_file() const { return options_.certificate_directory + "/port"; }
 
   ServerOptions options_;
   const api::Gates& gates_;
@@ -85,9 +94,11 @@ class ApiServerComponent {
   std::unique_ptr<server::ApiServer> server_;
   std::unique_ptr<server::Transport> transport_;
   std::string url_;
-  std::string ca_pem_, admin_certificate_pem_, admin_key_pem_;
+  ListenAddress listen_;
+  std::vector<std::string> machine_;  // addresses and name
+  server::Certificates certificates_;
   class Ticker;
-  std::unique_ptr<Ticker> ticker_;  // watch timeouts and bookmarks
+  std::unique_ptr<Ticker> ticker_;  // watch timeouts and bookmarks, renewed certificates
 };
 
 }  // namespace berth::cli

@@ -50,7 +50,7 @@ Status check_text(TextRule rule, const std::string& text) {
     const Result<ListenAddress> address = parse_listen(text);
     return address ? Status() : Status(refused(address.error().message()));
   }
-  if (rule == TextRule::Path) return {};
+  if (rule == TextRule::Path || (rule == TextRule::Host && is_ip_address(text))) return {};
   const api::NameProblems problems =
       rule == TextRule::Label ? api::dns_label_problems(text) : api::dns_subdomain_problems(text);
   if (!problems.empty()) return refused(in_quotes(text) + " is no name: " + problems.front());

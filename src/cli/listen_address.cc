@@ -1,5 +1,7 @@
 #include "cli/listen_address.h"
 
+#include <arpa/inet.h>
+
 #include <charconv>
 
 namespace berth::cli {
@@ -22,6 +24,11 @@ Result<ListenAddress> parse_listen(const std::string& text) {
 
 bool is_loopback(const ListenAddress& listen) {
   return listen.address.starts_with("127.") || listen.address == "::1" || listen.address == "localhost";
+}
+
+bool is_ip_address(const std::string& text) {
+  unsigned char bytes[sizeof(in6_addr)];
+  return inet_pton(AF_INET, text.c_str(), bytes) == 1 || inet_pton(AF_INET6, text.c_str(), bytes) == 1;
 }
 
 std::string url_of(const std::string& scheme, const std::string& address, std::uint16_t port) {

@@ -19,6 +19,9 @@ Result<ListenAddress> parse_listen(const std::string& text);
 // Whether only this machine can reach it: 127.0.0.0/8, ::1 and "localhost".
 bool is_loopback(const ListenAddress& listen);
 
+// An IPv4 or IPv6 address without brackets.
+bool is_ip_address(const std::string& text);
+
 // "https://[::1]:6443"
 std::string url_of(const std::string& scheme, const std::string& address, std::uint16_t port);
 

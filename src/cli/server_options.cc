@@ -22,6 +22,10 @@ ServerOptions server_options(const Configuration& configuration) {
   if (!configuration.in_memory)
     options.data_directory =
         configuration.data_directory.empty() ? state_directory() : configuration.data_directory;
+  options.certificate_directory = configuration.certificate_directory;
+  options.tls_names = configuration.tls_names;
+  if (options.certificate_directory.empty() && !options.data_directory.empty())
+    options.certificate_directory = options.data_directory + "/pki";
   if (!options.kubeconfig.empty()) return options;
   if (!options.data_directory.empty()) {
     options.kubeconfig = options.data_directory + "/kubeconfig";

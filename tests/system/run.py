@@ -13,6 +13,8 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -635,6 +637,30 @@ def foreign_kubeconfig(directory):
     expect(done.returncode in (1, 2), f"exit {done.returncode}")
     has(done.stderr, "mine")
     expect(mine.read_text().endswith("clusters: []\n"), "the file changed")
+
+
+@check_alone
+def names_and_port_stay(directory):
+    """On all interfaces: the certificate has the given names, and the next start the same port and CA."""
+    servers, authorities = [], []
+    for start in ("first", "second"):
+        kubeconfig = directory / start
+        command = [str(BERTH), "up", "--in-memory", "--cert-dir", str(directory / "pki"), "--listen", "0.0.0.0:0",
+                   "--tls-san", "berth.example.com", "--kubeconfig", str(kubeconfig)]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            suite.eventually("the kubeconfig is written", kubeconfig.exists)
+            servers.append(re.search(r"server: \"(.*)\"", kubeconfig.read_text())[1])
+            authorities.append(directory.joinpath("pki", "ca.crt").read_text())
+            port = int(servers[-1].rsplit(":", 1)[1])
+            trusting = ssl.create_default_context(cadata=authorities[-1])
+            with socket.create_connection(("127.0.0.1", port), timeout=COMMAND_SECONDS_MAX) as plain:
+                trusting.wrap_socket(plain, server_hostname="berth.example.com").close()
+        finally:
+            process.terminate()
+            process.wait(COMMAND_SECONDS_MAX)
+    expect(servers[0].startswith("https://berth.example.com:"), servers[0])
+    expect(servers[0] == servers[1] and authorities[0] == authorities[1], str(servers))
 
 
 def main():
