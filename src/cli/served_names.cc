@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -76,8 +75,10 @@ std::uint16_t remembered_port(const std::string& file) {
 }
 
 Status remember_port(const std::string& file, std::uint16_t port) {
-  // What goes wrong here, the write tells.
-  ::mkdir(std::filesystem::path(file).parent_path().c_str(), S_IRWXU);
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  std::error_code trouble;  // the write tells
+  if (std::filesystem::create_directory(folder, trouble))
+    std::filesystem::permissions(folder, std::filesystem::perms::owner_all, trouble);
   return replace_text_file(file, std::to_string(port) + "\n");
 }
 

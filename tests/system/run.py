@@ -645,8 +645,8 @@ def names_and_port_stay(directory):
     servers, authorities = [], []
     for start in ("first", "second"):
         kubeconfig = directory / start
-        command = [str(BERTH), "up", "--in-memory", "--cert-dir", str(directory / "pki"), "--listen", "0.0.0.0:0",
-                   "--tls-san", "berth.example.com", "--kubeconfig", str(kubeconfig)]
+        command = [str(BERTH), "up", "--in-memory", "--cert-dir", str(directory / "pki"),
+                   "--listen", "0.0.0.0:0", "--tls-san", "berth.example.com", "--kubeconfig", str(kubeconfig)]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             suite.eventually("the kubeconfig is written", kubeconfig.exists)
