@@ -14,15 +14,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   berth::binding::BinderOptions options;
   options.gpu_sharing = true;
   const std::string text(reinterpret_cast<const char*>(bytes), size);
-  for (const std::string_view key : {berth::binding::kGpuFraction, berth::binding::kGpuMemory,
-                                     berth::binding::kGpuFractionDevices, berth::binding::kGpuMps}) {
+  for (const std::string_view key : {berth::api::kGpuFraction, berth::api::kGpuMemory,
+                                     berth::api::kGpuFractionDevices, berth::api::kGpuMps}) {
     berth::api::Pod pod;
     pod.containers.emplace_back();
     pod.meta.annotations.emplace(key, text);
     const berth::api::FieldErrors errors = plugin->validate(pod, options);
     for (const berth::api::FieldError& error : errors)
       if (error.path.empty() || error.body.empty()) std::abort();
-    if (key != berth::binding::kGpuFraction || !errors.empty()) continue;
+    if (key != berth::api::kGpuFraction || !errors.empty()) continue;
     const double share = std::round(std::strtod(text.c_str(), nullptr) * 100) / 100;
     if (!(share >= 0.01 && share <= 0.99)) std::abort();
   }

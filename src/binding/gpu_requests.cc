@@ -1,8 +1,6 @@
 #include "binding/gpu_requests.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <optional>
 
 namespace berth::binding {
@@ -11,25 +9,15 @@ namespace {
 using api::Container;
 using api::FieldErrors;
 using api::FieldPath;
+using api::kGpuFraction;
+using api::kGpuFractionContainer;
+using api::kGpuFractionDevices;
+using api::kGpuMemory;
+using api::kGpuMps;
+using api::kGpuResource;
 
 FieldPath annotation_path(std::string_view key) {
   return FieldPath("metadata.annotations").key(key);
-}
-
-// Decimal digits alone, within 64 bits.
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-// A decimal number; "nan" and "inf" are read as such, hexadecimal forms are not.
-std::optional<double> decimal(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 bool names_resource(const api::ResourceMap& amounts, std::string_view resource) {
@@ -57,7 +45,7 @@ class GpuCheck {
     const auto found = pod_.meta.annotations.find(key);
     return found == pod_.meta.annotations.end() ? nullptr : &found->second;
   }
-  bool asks_for_share() const { return annotation(kGpuFraction) || annotation(kGpuMemory); }
+  bool asks_for_share() const { return api::asks_for_gpu_share(pod_.meta); }
   void refuse(api::FieldError error) { errors_.push_back(std::move(error)); }
 
   void check_whole_gpus(std::string_view list, const std::vector<Container>& containers) {
@@ -106,34 +94,34 @@ class GpuCheck {
 
   void check_fraction(const std::string& text) {
     const FieldPath path = annotation_path(kGpuFraction);
-    const std::optional<double> share = decimal(text);
-    if (!share || !(*share > 0 && *share < 1)) {
+    const std::optional<std::int32_t> hundredths = api::parse_gpu_fraction(text);
+    if (!hundredths) {
       refuse(
           api::invalid(path, text,
                        "must be a decimal number greater than 0 and less than 1, as in \"0.5\"; whole GPUs "
                        "are requested as the limit nvidia.com/gpu"));
       return;
     }
-    const long hundredths = std::lround(*share * 100);
     if (hundredths == 0)
       refuse(api::invalid(path, text, "is rounded to 0.00: shares have two decimals, the smallest is 0.01"));
-    if (hundredths == 100)
+    if (hundredths == api::kWholeGpu)
       refuse(api::invalid(path, text,
                           "is rounded to 1.00: shares have two decimals, the largest is 0.99; a whole GPU is "
                           "requested as the limit nvidia.com/gpu"));
   }
 
   void check_memory(const std::string& text) {
-    if (whole_number(text).value_or(0) > 0) return;
+    if (api::parse_whole_number(text).value_or(0) > 0) return;
     refuse(api::invalid(annotation_path(kGpuMemory), text,
                         "must be a positive whole number of MiB without a unit, as in \"4096\""));
   }
 
   void check_device_count(const std::string& text) {
-    const std::uint64_t count = whole_number(text).value_or(0);
-    if (count > 0 && count <= kGpuFractionDevicesMax) return;
-    refuse(api::invalid(annotation_path(kGpuFractionDevices), text,
-                        "must be a whole number between 1 and " + std::to_string(kGpuFractionDevicesMax)));
+    const std::uint64_t count = api::parse_whole_number(text).value_or(0);
+    if (count > 0 && count <= api::kGpuFractionDevicesMax) return;
+    refuse(
+        api::invalid(annotation_path(kGpuFractionDevices), text,
+                     "must be a whole number between 1 and " + std::to_string(api::kGpuFractionDevicesMax)));
   }
 
   void check_share() {

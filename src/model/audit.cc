@@ -153,12 +153,18 @@ class Audit::Look {
       if (use.requested.size() <= one.resource.index()) use.requested.resize(one.resource.index() + 1);
       use.requested[one.resource.index()] += one.amount;
     }
+    const api::GpuSharePtr& share = ledger_.pods_[pod.index()].gpu_share;
+    if (!share) return;
+    const std::size_t before = use.gpu_groups.size();
+    add_share(use.gpu_groups, *share);
+    if (use.requested.size() <= kGpu.index()) use.requested.resize(kGpu.index() + 1);
+    use.requested[kGpu.index()] += static_cast<std::int64_t>(use.gpu_groups.size() - before);
   }
   static bool same(const NodeUse& a, const NodeUse& b) {
     const std::size_t count = std::max(a.requested.size(), b.requested.size());
     for (std::uint32_t i = 0; i < count; ++i)
       if (amount_in(a.requested, ResourceId(i)) != amount_in(b.requested, ResourceId(i))) return false;
-    return a.pods == b.pods;
+    return a.pods == b.pods && a.gpu_groups == b.gpu_groups;
   }
   static std::string text_of_use(const NodeUse& use) {
     return std::to_string(use.pods.size()) + " pods, " + std::to_string(amount_in(use.requested, kCpu)) +

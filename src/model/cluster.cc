@@ -151,6 +151,10 @@ void Cluster::apply_pod(const api::Pod* before, const std::shared_ptr<const api:
   PodRow& row = pods_[id.index()];
   row.live = after;
   row.requests = after ? resources_.charges(*after) : ResourceAmounts{};
+  row.gpu_share = after && after->bound() ? api::gpu_share_of(*after) : nullptr;
+  // Its GPU is charged as that of its group.
+  if (after && api::is_gpu_reservation(*after))
+    std::erase_if(row.requests, [](const ResourceAmount& one) { return one.resource == kGpu; });
   recompute(id);
   for (const auto& [name, request] : std::map(row.bind_requests))
     for (const api::ClaimAllocation& claim : request->claims)
@@ -211,7 +215,7 @@ void Cluster::keep_as_assumption(const api::BindRequest& request) {
   Assumption assumption{request.decision_id, {request.meta.ns, request.pod_name},
                         request.pod_uid,     request.node,
                         request.claims,      request.node_allocatable,
-                        request.volumes};
+                        request.volumes,     request.gpu_share};
   if (outstanding(assumption)) assume(std::move(assumption));
 }
 
@@ -242,12 +246,16 @@ bool Cluster::outstanding(const Assumption& assumption) const {
 
 Cluster::PodPlacement Cluster::place_of(const PodRow& row) {
   if (!row.live || row.live->finished()) return {};
-  if (row.live->bound()) return {node_id(row.live->node_name), &row.live->node_allocatable};
+  if (row.live->bound()) return {node_id(row.live->node_name), &row.live->node_allocatable, row.gpu_share};
   for (const auto& [name, request] : row.bind_requests)
-    if (is_effective(*request)) return {node_id(request->node), &request->node_allocatable};
+    if (is_effective(*request))
+      return {node_id(request->node), &request->node_allocatable,
+              request->gpu_share.empty() ? nullptr : api::GpuSharePtr(request, &request->gpu_share)};
   const auto assumed = assumptions_.find(row.live->meta.uid);
   if (assumed == assumptions_.end() || assumed->second.node.empty()) return {};
-  return {node_id(assumed->second.node), &assumed->second.node_allocatable};
+  const api::GpuShare& share = assumed->second.gpu_share;
+  return {node_id(assumed->second.node), &assumed->second.node_allocatable,
+          share.empty() ? nullptr : std::make_shared<const api::GpuShare>(share)};
 }
 
 const ResourceAmounts& Cluster::charges(PodId pod, const NodeAllocatablePtr& by_devices) {
@@ -272,8 +280,8 @@ void Cluster::recompute(PodId pod) {
   const PodRow& row = pods_[pod.index()];
   const PodPlacement place = place_of(row);
   if (counting_ == NodeAllocatable::Ignored || !place.by_devices || place.by_devices->empty())
-    return ledger_.update_pod(pod, place.node, row.requests);
-  ledger_.update_pod(pod, place.node, resources_.charges(*row.live, *place.by_devices));
+    return ledger_.update_pod(pod, place.node, row.requests, place.gpu_share);
+  ledger_.update_pod(pod, place.node, resources_.charges(*row.live, *place.by_devices), place.gpu_share);
 }
 
 void Cluster::recompute(ClaimId claim) {
@@ -352,6 +360,7 @@ void Cluster::commit(Ledger::Transaction& transaction, std::string_view decision
       assumption.node_allocatable =
           step.node_allocatable ? *step.node_allocatable : api::NodeAllocatableClaims{};
       if (step.volumes) assumption.volumes = *step.volumes;
+      if (step.gpu_share) assumption.gpu_share = *step.gpu_share;
     }
     if (!step.claim.valid() || has(KnownDefect::InFlightAllocationDropped)) continue;
     const ClaimRow& claim = claims_[step.claim.index()];

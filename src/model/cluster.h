@@ -115,6 +115,7 @@ class Cluster {
   struct PodPlacement {
     NodeId node;
     const api::NodeAllocatableClaims* by_devices = nullptr;
+    api::GpuSharePtr gpu_share = nullptr;
   };
   PodPlacement place_of(const PodRow& row);
   std::shared_ptr<const api::Allocation> allocation_of(const ClaimRow& row) const;

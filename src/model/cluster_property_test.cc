@@ -15,7 +15,9 @@ class History {
  public:
   // One random change; every choice is drawn from rapidcheck, so that failures shrink.
   void step() {
-    switch (pick(9)) {
+    switch (pick(10)) {
+      case 8:
+        return put_reservation_pod();
       case 0:
         return erase_something();
       case 1:
@@ -105,7 +107,30 @@ class History {
     if (pick(3) == 0) pod.node_name = any_node();
     if (pick(5) == 0) pod.phase = "Succeeded";
     pod.node_allocatable = taken();
+    if (pick(3) == 0) {
+      pod.meta.annotations = api::gpu_share_annotations(share());
+      pod.meta.annotations[std::string(api::kGpuFraction)] = "0.5";
+    }
     put(api::Kind::Pod, pod);
+  }
+  // Asks for a whole GPU, which is charged as that of its group.
+  void put_reservation_pod() {
+    api::Pod pod;
+    pod.node_name = any_node();
+    const std::string group = name("gpu-", pick(kNames));
+    pod.meta.ns = api::kGpuReservationNamespace;
+    pod.meta.name = api::gpu_reservation_name(pod.node_name, group);
+    pod.meta.uid = pod.meta.name;
+    pod.meta.annotations[std::string(api::kGpuGroupAnnotation)] = group;
+    pod.containers.emplace_back().requests[std::string(api::kGpuResource)] = Quantity::of(1);
+    if (pick(3) == 0) return erase(api::Kind::Pod, pod.meta.ns, pod.meta.name);
+    put(api::Kind::Pod, pod);
+  }
+  api::GpuShare share() {
+    api::GpuShare share{{name("gpu-", pick(kNames))}, 1 + pick(99)};
+    const std::string second = name("gpu-", pick(kNames));
+    if (second != share.groups[0]) share.groups.push_back(second);
+    return share;
   }
   std::string uid_of(const char* prefix, int i) {
     return name(prefix, i) + "-uid" + std::to_string(pick(4) / 3);
@@ -158,6 +183,7 @@ class History {
     request.decision_id = name("decision", pick(2));
     if (pick(3) > 0) request.claims.push_back({"c", name("k", pod), uid_of("k", pod), allocation()});
     request.node_allocatable = taken();
+    if (pick(3) == 0) request.gpu_share = share();
     request.phase = static_cast<api::BindPhase>(pick(3));
     if (request.phase == api::BindPhase::Failed) request.failed_attempts = pick(2) * 9;
     put(api::Kind::BindRequest, request);
@@ -229,7 +255,9 @@ class History {
   void place(Ledger::Transaction& transaction, PodId pod, NodeId node) {
     NodeAllocatablePtr by_devices;
     if (pick(2) == 0) by_devices = std::make_shared<const api::NodeAllocatableClaims>(taken());
-    transaction.place(pod, node, cluster.charges(pod, by_devices), by_devices);
+    api::GpuSharePtr gpus;
+    if (pick(2) == 0) gpus = std::make_shared<const api::GpuShare>(share());
+    transaction.place(pod, node, cluster.charges(pod, by_devices), by_devices, nullptr, gpus);
   }
   void forget() {
     if (pick(2) == 0) return cluster.forget(name("decision", pick(2)));

@@ -161,6 +161,9 @@ std::string Cluster::nodes_text() const {
     for (std::uint32_t r = 0; r < use.requested.size(); ++r)
       if (use.requested[r] != 0)
         taken.push_back(resources_.text(ResourceId(r)) + "=" + std::to_string(use.requested[r]));
+    for (const GpuGroupUse& group : use.gpu_groups)
+      taken.push_back("group:" + group.name + "=" + std::to_string(group.hundredths) + "/" +
+                      std::to_string(group.members));
     std::sort(taken.begin(), taken.end());
     if (!nodes_[i].live && taken.empty() && use.pods.empty()) continue;
     std::string line = "node " + nodes_[i].name + (nodes_[i].live ? " live" : " unknown");

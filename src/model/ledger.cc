@@ -18,6 +18,10 @@ void insert_sorted(std::vector<Id>& list, Id id) {
   list.insert(std::lower_bound(list.begin(), list.end(), id), id);
 }
 
+bool same_share(const api::GpuSharePtr& a, const api::GpuSharePtr& b) {
+  return a == b || (a && b && *a == *b);
+}
+
 template <class Id>
 void erase_sorted(std::vector<Id>& list, Id id) {
   const auto at = std::lower_bound(list.begin(), list.end(), id);
@@ -58,12 +62,14 @@ void Ledger::device_belongs_to(DeviceId device, PoolId pool) {
   row_at(pool_of_, device) = pool;
 }
 
-void Ledger::update_pod(PodId pod, NodeId node, const ResourceAmounts& requests) {
+void Ledger::update_pod(PodId pod, NodeId node, const ResourceAmounts& requests,
+                        const api::GpuSharePtr& gpu_share) {
   BERTH_ASSERT(!open_, "the world does not change during a transaction");
   const PodCharge& now = row_at(pods_, pod);
-  if (now.node == node && (!node.valid() || now.requests == requests)) return;
+  const bool same_charge = now.requests == requests && same_share(now.gpu_share, gpu_share);
+  if (now.node == node && (!node.valid() || same_charge)) return;
   release_pod(pod);
-  if (node.valid()) charge_pod(pod, node, requests);
+  if (node.valid()) charge_pod(pod, {node, requests, gpu_share});
 }
 
 void Ledger::update_claim(ClaimId claim, ClaimReservationPtr reservation) {
@@ -103,9 +109,27 @@ void Ledger::move_pod(PodId pod, PodCharge to) {
   charge = std::move(to);
 }
 
-void Ledger::charge_pod(PodId pod, NodeId node, const ResourceAmounts& requests) {
-  for (const ResourceAmount& entry : requests) change_requested(node, entry.resource, entry.amount);
-  move_pod(pod, {node, requests});
+void Ledger::change_gpu_groups(NodeId node, const api::GpuSharePtr& share, int sign) {
+  if (!share) return;
+  GpuGroups& groups = row_at(nodes_, node).gpu_groups;
+  if (open_) {
+    record({Undo::GpuGroups, node.index(), 0, 0, 0});
+    old_gpu_groups_.push_back(groups);
+  }
+  const auto before = static_cast<std::int64_t>(groups.size());
+  if (sign > 0)
+    add_share(groups, *share);
+  else
+    remove_share(groups, *share);
+  const std::int64_t opened = static_cast<std::int64_t>(groups.size()) - before;
+  if (opened != 0) change_requested(node, kGpu, opened);
+}
+
+void Ledger::charge_pod(PodId pod, PodCharge charge) {
+  for (const ResourceAmount& entry : charge.requests)
+    change_requested(charge.node, entry.resource, entry.amount);
+  change_gpu_groups(charge.node, charge.gpu_share, +1);
+  move_pod(pod, std::move(charge));
 }
 
 void Ledger::release_pod(PodId pod) {
@@ -113,6 +137,7 @@ void Ledger::release_pod(PodId pod) {
   if (!charge.node.valid()) return;
   for (const ResourceAmount& entry : charge.requests)
     change_requested(charge.node, entry.resource, -entry.amount);
+  change_gpu_groups(charge.node, charge.gpu_share, -1);
   move_pod(pod, {});
 }
 
@@ -200,6 +225,10 @@ void Ledger::undo_to(std::size_t size) {
       case Undo::Requested:
         nodes_[entry.row].requested[entry.detail] = entry.old_value;
         break;
+      case Undo::GpuGroups:
+        nodes_[entry.row].gpu_groups = std::move(old_gpu_groups_.back());
+        old_gpu_groups_.pop_back();
+        break;
       case Undo::PodNode: {
         PodCharge& charge = pods_[entry.row];
         PodCharge& old = old_charges_.back();
@@ -253,15 +282,17 @@ void Ledger::Transaction::roll_back_to(Savepoint to) {
 }
 
 void Ledger::Transaction::place(PodId pod, NodeId node, const ResourceAmounts& requests,
-                                NodeAllocatablePtr by_devices, VolumeBindingsPtr volumes) {
+                                NodeAllocatablePtr by_devices, VolumeBindingsPtr volumes,
+                                api::GpuSharePtr gpu_share) {
   ledger_.release_pod(pod);
-  ledger_.charge_pod(pod, node, requests);
-  steps_.push_back({pod, node, ClaimId::none(), nullptr, std::move(by_devices), std::move(volumes)});
+  ledger_.charge_pod(pod, {node, requests, gpu_share});
+  steps_.push_back(
+      {pod, node, ClaimId::none(), nullptr, std::move(by_devices), std::move(volumes), std::move(gpu_share)});
 }
 
 void Ledger::Transaction::allocate(PodId pod, ClaimId claim, ClaimReservationPtr reservation) {
   BERTH_ASSERT(reservation != nullptr, "an allocation is given");
-  steps_.push_back({pod, NodeId::none(), claim, reservation->allocation, nullptr, nullptr});
+  steps_.push_back({pod, NodeId::none(), claim, reservation->allocation, nullptr, nullptr, nullptr});
   ledger_.set_reservation(claim, std::move(reservation));
 }
 

@@ -12,6 +12,7 @@
 
 #include "api/types/bind_request.h"
 #include "model/changes.h"
+#include "model/gpu_groups.h"
 #include "model/ids.h"
 #include "model/resources.h"
 
@@ -46,7 +47,8 @@ struct ClaimReservation {
 using ClaimReservationPtr = std::shared_ptr<const ClaimReservation>;
 
 struct NodeUse {
-  ResourceRow requested;
+  ResourceRow requested;  // each GPU group counts as one nvidia.com/gpu
+  GpuGroups gpu_groups;
   std::vector<PodId> pods;  // ascending
 };
 
@@ -86,12 +88,13 @@ class Ledger {
   void device_belongs_to(DeviceId device, PoolId pool);
 
   // Sets the charge of one pod or claim; called by the Cluster, outside of transactions.
-  void update_pod(PodId pod, NodeId node, const ResourceAmounts& requests);
+  void update_pod(PodId pod, NodeId node, const ResourceAmounts& requests,
+                  const api::GpuSharePtr& gpu_share = nullptr);
   void update_claim(ClaimId claim, ClaimReservationPtr reservation);
 
  private:
   friend class Audit;
-  enum class Undo : std::uint8_t { Requested, PodNode, Claim, Device, Hidden, Consumed };
+  enum class Undo : std::uint8_t { Requested, GpuGroups, PodNode, Claim, Device, Hidden, Consumed };
   struct UndoRecord {
     Undo kind;
     std::uint32_t row;
@@ -102,10 +105,13 @@ class Ledger {
   struct PodCharge {
     NodeId node;
     ResourceAmounts requests;
+    api::GpuSharePtr gpu_share;
   };
 
-  void charge_pod(PodId pod, NodeId node, const ResourceAmounts& requests);
+  void charge_pod(PodId pod, PodCharge charge);
   void release_pod(PodId pod);
+  // Adds the share to its groups, or (sign -1) removes it; a group takes one GPU of the node.
+  void change_gpu_groups(NodeId node, const api::GpuSharePtr& share, int sign);
   void change_requested(NodeId node, ResourceId resource, std::int64_t by);
   void move_pod(PodId pod, PodCharge to);
   void list_pod(NodeId node, PodId pod);
@@ -139,6 +145,7 @@ class Ledger {
   std::vector<ClaimReservationPtr> old_reservations_;
   std::vector<PodCharge> old_charges_;
   std::vector<std::vector<CapacityAmount>> old_consumed_;
+  std::vector<GpuGroups> old_gpu_groups_;
 };
 
 // A tentative change with nested savepoints. At most one is open; the destructor undoes what Cluster::commit
@@ -157,6 +164,7 @@ class Ledger::Transaction {
     std::shared_ptr<const api::Allocation> allocation;
     NodeAllocatablePtr node_allocatable;  // of a pod
     VolumeBindingsPtr volumes;            // of a pod
+    api::GpuSharePtr gpu_share;           // of a pod
   };
 
   explicit Transaction(Ledger& ledger);
@@ -171,7 +179,7 @@ class Ledger::Transaction {
   // Charges the pod to the node; a pod that was charged elsewhere moves. `requests` is the whole charge,
   // including what its devices consume (Cluster::charges).
   void place(PodId pod, NodeId node, const ResourceAmounts& requests, NodeAllocatablePtr by_devices = nullptr,
-             VolumeBindingsPtr volumes = nullptr);
+             VolumeBindingsPtr volumes = nullptr, api::GpuSharePtr gpu_share = nullptr);
   // Reserves the devices for a claim of `pod`. Refuses nothing: the allocator prevents over-use.
   void allocate(PodId pod, ClaimId claim, ClaimReservationPtr reservation);
   // Removes the pod's charge (or the claim's reservation), as preemption tries it. Never becomes an

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "api/types/gpu_share.h"
+
 namespace berth::model {
 namespace {
 
 // No resource has a name with a blank.
-constexpr const char* kUnaskedCpuName = "cpu unasked";
-constexpr const char* kUnaskedMemoryName = "memory unasked";
+constexpr std::string_view kUnaskedCpuName = "cpu unasked";
+constexpr std::string_view kUnaskedMemoryName = "memory unasked";
 
 void sort(ResourceAmounts& amounts) {
   std::sort(amounts.begin(), amounts.end(),
@@ -34,7 +36,9 @@ void raise_to_floor(std::vector<api::Container>& containers) {
 }  // namespace
 
 ResourceNames::ResourceNames() {
-  for (const char* name : {"cpu", "memory", "ephemeral-storage", "pods", kUnaskedCpuName, kUnaskedMemoryName})
+  for (const std::string_view name :
+       {std::string_view("cpu"), std::string_view("memory"), std::string_view("ephemeral-storage"),
+        std::string_view("pods"), kUnaskedCpuName, kUnaskedMemoryName, api::kGpuResource})
     names_.intern(name);
 }
 

@@ -18,6 +18,7 @@ inline constexpr ResourceId kPodSlots{3};  // "pods"
 // node offers it and no filter reads it.
 inline constexpr ResourceId kCpuUnasked{4};
 inline constexpr ResourceId kMemoryUnasked{5};
+inline constexpr ResourceId kGpu{6};                             // nvidia.com/gpu: whole ones, and GPU groups
 inline constexpr std::int64_t kCpuFloor = 100;                   // millicores
 inline constexpr std::int64_t kMemoryFloor = 200 * 1024 * 1024;  // bytes
 inline bool is_asked(ResourceId resource) {

@@ -32,6 +32,7 @@ struct PodRow {
   client::NamedKey key;
   std::shared_ptr<const api::Pod> live;
   ResourceAmounts requests;                             // its charges without those of devices
+  api::GpuSharePtr gpu_share;                           // of a bound pod
   std::map<std::string, BindRequestPtr> bind_requests;  // by name, those that name this pod
 };
 
@@ -73,6 +74,7 @@ struct Assumption {
   std::vector<api::ClaimAllocation> claims;
   api::NodeAllocatableClaims node_allocatable = {};
   std::vector<api::VolumeBinding> volumes = {};
+  api::GpuShare gpu_share = {};
   friend bool operator<(const Assumption& a, const Assumption& b) { return a.pod_uid < b.pod_uid; }
 };
 

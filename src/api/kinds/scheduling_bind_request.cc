@@ -14,6 +14,7 @@ constexpr std::size_t kMembersMax = 16384;
 constexpr std::size_t kReasonBytesMax = 128;
 constexpr std::size_t kMessageBytesMax = 4096;
 constexpr std::size_t kUidBytesMax = 128;
+constexpr std::size_t kPortionBytesMax = 4;  // "0.50"
 
 const TypeInfo& request_type(std::string_view name) {
   return table_type(kBerthGroup, "v1alpha1", name);
@@ -52,6 +53,22 @@ FieldErrors check_volumes(const FieldPath& path, const JsonArray& volumes) {
   return errors;
 }
 
+FieldErrors check_gpu_share(const FieldPath& path, const Json& spec) {
+  FieldErrors errors;
+  if (const Json* gpu = present(spec, "receivedGPU")) {
+    append(errors, check_counter(path.child("receivedGPU"), *gpu, "count"));
+    if (text_at(*gpu, "portion").size() > kPortionBytesMax)
+      errors.push_back(too_long(path.child("receivedGPU").child("portion"), kPortionBytesMax));
+  }
+  const FieldPath list = path.child("selectedGPUGroups");
+  const JsonArray& groups = items(&spec, "selectedGPUGroups");
+  append(errors, check_count(list, groups.size(), kGpuFractionDevicesMax));
+  for (std::size_t i = 0; i < std::min<std::size_t>(groups.size(), kGpuFractionDevicesMax); ++i)
+    append(errors, check_required(list.index(i), groups[i].is_string() ? groups[i].as_string() : "",
+                                  dns_label_problems));
+  return errors;
+}
+
 FieldErrors check_spec(const FieldPath& path, const Json& spec) {
   FieldErrors errors =
       check_required(path.child("podName"), text_at(spec, "podName"), dns_subdomain_problems);
@@ -65,8 +82,7 @@ FieldErrors check_spec(const FieldPath& path, const Json& spec) {
                                   dns_subdomain_problems));
     append(errors, check_counter(path.child("group"), *group, "size"));
   }
-  if (const Json* gpu = present(spec, "receivedGPU"))
-    append(errors, check_counter(path.child("receivedGPU"), *gpu, "count"));
+  append(errors, check_gpu_share(path, spec));
   append(errors,
          check_claims(path.child("resourceClaimAllocations"), items(&spec, "resourceClaimAllocations")));
   append(errors, check_volumes(path.child("volumeBindings"), items(&spec, "volumeBindings")));

@@ -74,6 +74,12 @@ Json spec_json(const BindRequest& request) {
     if (!binding.volume.empty()) item["volumeName"] = binding.volume;
   }
   if (!volumes.empty()) spec["volumeBindings"] = std::move(volumes);
+  if (!request.gpu_share.empty()) {
+    spec["receivedResourceType"] = kFractionReceived;
+    spec["receivedGPU"] = Json::object({{"count", static_cast<std::int64_t>(request.gpu_share.groups.size())},
+                                        {"portion", gpu_portion(request.gpu_share.hundredths)}});
+    spec["selectedGPUGroups"] = to_json(request.gpu_share.groups);
+  }
   if (!request.node_allocatable.empty())
     spec["nodeAllocatableResourceClaimStatuses"] = to_json(request.node_allocatable);
   if (request.backoff_limit) spec["backoffLimit"] = std::int64_t{*request.backoff_limit};
@@ -94,7 +100,7 @@ Json object_of(std::string_view ns, std::string_view name, JsonArray owners, Jso
 bool is_blameless(std::string_view reason) {
   return reason == kGangIncomplete || reason == kGangMemberFailed || reason == kWithdrawn ||
          reason == kDeviceTaken || reason == kVolumeTaken || reason == kStaleEpoch ||
-         reason == kBenignConditionsFailed;
+         reason == kBenignConditionsFailed || reason == kGpuShareTaken;
 }
 
 bool is_failing(const BindRequest& request) {
@@ -152,6 +158,10 @@ BindRequest decode_bind_request(const Json& object, RawPtr raw) {
   request.scheduler_name = spec.string_at("schedulerName");
   request.epoch = static_cast<std::uint64_t>(spec.int_at("epoch"));
   request.received_resource_type = spec.string_at("receivedResourceType");
+  const Json& gpu = spec.part("receivedGPU");
+  request.received_gpu_count = static_cast<std::int32_t>(gpu.int_at("count"));
+  request.gpu_share.hundredths = parse_gpu_portion(gpu.string_at("portion")).value_or(0);
+  request.gpu_share.groups = decode_strings(spec.items_at("selectedGPUGroups"));
   request.deadline = decode_time(spec.string_at("deadline"));
   for (const Json& item : spec.items_at("resourceClaimAllocations"))
     request.claims.push_back({std::string(item.string_at("name")), std::string(item.string_at("claimName")),

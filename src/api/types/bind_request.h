@@ -12,6 +12,7 @@
 #include <span>
 
 #include "api/types/dra.h"
+#include "api/types/gpu_share.h"
 
 namespace berth::api {
 
@@ -77,6 +78,8 @@ inline constexpr std::string_view kBenignConditionsFailed = "BenignConditionsFai
 inline constexpr std::string_view kProvisioningFailed = "ProvisioningFailed";
 inline constexpr std::string_view kVolumeBindingTimeout = "VolumeBindingTimeout";
 inline constexpr std::string_view kVolumeTaken = "VolumeTaken";
+// Other pods have taken the GPU share meanwhile.
+inline constexpr std::string_view kGpuShareTaken = "GpuShareTaken";
 // Neither the node nor the devices of the request have failed.
 bool is_blameless(std::string_view reason);
 
@@ -107,7 +110,9 @@ struct BindRequest {
   std::string scheduler_name;
   std::uint64_t epoch = 0;
   Time deadline;
-  std::string received_resource_type;  // of another scheduler: "Regular", "Fraction"
+  std::string received_resource_type;  // "Fraction" with a share; of another scheduler also "Regular"
+  std::int32_t received_gpu_count = 0;
+  GpuShare gpu_share;  // 0 hundredths: its portion cannot be read
   std::vector<ClaimAllocation> claims;
   std::vector<VolumeBinding> volumes;
   NodeAllocatableClaims node_allocatable;     // for the pod's status

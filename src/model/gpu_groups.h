@@ -1,0 +1,41 @@
+// The GPU groups of one node: the GPUs that pods share, and how much of each is taken.
+//
+// Pure functions of their arguments. Cost: O(groups of the node); charging one share O(groups) each of its
+// groups. A group exists while a pod has a share of it or a reservation pod holds its GPU.
+// docs/gpu-sharing.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/types/gpu_share.h"
+
+namespace berth::model {
+
+struct GpuGroupUse {
+  std::string name;
+  std::int32_t hundredths = 0;  // the sum over all shares; more than kWholeGpu only by other clients' writes
+  std::int32_t members = 0;     // pods with a share of it, and its reservation pod
+  friend bool operator==(const GpuGroupUse&, const GpuGroupUse&) = default;
+};
+using GpuGroups = std::vector<GpuGroupUse>;  // by name
+
+// Adds one pod's share to its groups; makes those that do not exist.
+void add_share(GpuGroups& groups, const api::GpuShare& share);
+// Undoes an add_share() of an equal share. A group without members ends.
+void remove_share(GpuGroups& groups, const api::GpuShare& share);
+
+struct GpuGroupChoice {
+  std::vector<std::string> groups;   // as many as devices were asked for
+  std::int32_t opened = 0;           // of them groups that do not exist yet
+  std::int32_t hundredths_used = 0;  // the sum of what is taken of the others
+};
+
+// The groups for `devices` shares of this size, one GPU each: first the existing ones in which it fits, the
+// fullest first (of equally full ones by name), then new ones on `free_gpus`. None if there are too few.
+std::optional<GpuGroupChoice> choose_gpu_groups(const GpuGroups& groups, std::int64_t free_gpus,
+                                                std::int32_t hundredths, std::uint32_t devices);
+
+}  // namespace berth::model
