@@ -19,6 +19,9 @@ Json document_of(const api::RawPtr& raw) {
 Json bound_pod(const api::Pod& pod) {
   Json object = document_of(pod.raw);
   object["spec"]["nodeName"] = pod.node_name;
+  if (const api::GpuSharePtr share = api::gpu_share_of(pod))
+    for (const auto& [key, value] : api::gpu_share_annotations(*share))
+      object["metadata"]["annotations"][key] = value;
   if (!pod.node_allocatable.empty())
     object["status"]["nodeAllocatableResourceClaimStatuses"] = api::to_json(pod.node_allocatable);
   return object;
@@ -41,7 +44,8 @@ Json bind_request(const Placing& placing, const scheduling::SchedulingContext& c
                                              scheduling::claim_allocations(context, placing.claims),
                                              placing.node_allocatable,
                                              {},
-                                             placing.volumes};
+                                             placing.volumes,
+                                             placing.gpu_share};
   const client::Chain chain =
       scheduling::bind_chain(context.view, binding, placing.group, placing.decision_id, 0);
   Result<Json> request = parse_json(chain.writes.front().request.body);

@@ -11,6 +11,7 @@ struct Placing {
   const std::vector<scheduling::ClaimChoice>& claims;
   const model::NodeAllocatablePtr& node_allocatable;
   const model::VolumeBindingsPtr& volumes;
+  const api::GpuSharePtr& gpu_share;
   const api::BindGroup& group;
   const std::string& decision_id;
 };

@@ -254,7 +254,7 @@ void OfflineCluster::bind_volume(const std::string& ns, const std::string& node,
 void OfflineCluster::bind(const api::Pod& pod, const std::string& node,
                           const std::vector<scheduling::ClaimChoice>& claims,
                           const model::NodeAllocatablePtr& by_devices,
-                          const model::VolumeBindingsPtr& volumes) {
+                          const model::VolumeBindingsPtr& volumes, const api::GpuSharePtr& gpu_share) {
   api::Pod bound = pod;
   for (const scheduling::ClaimChoice& choice : claims) {
     api::ResourceClaim claim =
@@ -269,6 +269,9 @@ void OfflineCluster::bind(const api::Pod& pod, const std::string& node,
   }
   if (volumes)
     for (const api::VolumeBinding& binding : *volumes) bind_volume(pod.meta.ns, node, binding);
+  if (gpu_share)
+    for (const auto& [key, value] : api::gpu_share_annotations(*gpu_share))
+      bound.meta.annotations[key] = value;
   bound.node_name = node;
   bound.node_allocatable = by_devices ? *by_devices : api::NodeAllocatableClaims{};
   put(api::Kind::Pod, std::move(bound));

@@ -28,9 +28,10 @@ class OfflineCluster {
   model::Cluster& cluster() { return cluster_; }
   Time now() const { return now_; }
   // Binds the pod to the node; its claims get these allocations and the pod as a consumer, its volume claims
-  // these volumes. For a volume to be provisioned the claim names the node.
+  // these volumes, and the pod this share of GPUs. For a volume to be provisioned the claim names the node.
   void bind(const api::Pod& pod, const std::string& node, const std::vector<scheduling::ClaimChoice>& claims,
-            const model::NodeAllocatablePtr& by_devices, const model::VolumeBindingsPtr& volumes);
+            const model::NodeAllocatablePtr& by_devices, const model::VolumeBindingsPtr& volumes,
+            const api::GpuSharePtr& gpu_share);
   // Why a pod cannot be decided at all ("no PriorityClass with name x was found"); empty otherwise.
   const std::string& trouble_of(const client::NamedKey& pod) const;
 

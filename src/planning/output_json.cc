@@ -39,8 +39,12 @@ Json claim_json(const PlannedClaim& claim) {
 Json pod_json(const PlannedPod& pod) {
   Json claims = Json::array();
   for (const PlannedClaim& claim : pod.claims) claims.as_array().push_back(claim_json(claim));
-  return Json::object(
+  Json json = Json::object(
       {{"namespace", pod.ns}, {"name", pod.name}, {"node", pod.node}, {"claims", std::move(claims)}});
+  if (pod.gpu_share)
+    json["gpuShare"] = Json::object({{"groups", strings(pod.gpu_share->groups)},
+                                     {"portion", api::gpu_portion(pod.gpu_share->hundredths)}});
+  return json;
 }
 
 Json proof_json(const Proof& proof) {

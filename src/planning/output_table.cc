@@ -30,6 +30,9 @@ Row row_of(const Decision& decision) {
       nodes.push_back(pod.node);
     for (const PlannedClaim& claim : pod.claims)
       for (const api::DeviceResult& result : claim.allocation->results) devices.push_back(result.device);
+    if (pod.gpu_share)
+      for (const std::string& group : pod.gpu_share->groups)
+        devices.push_back(group + " " + api::gpu_portion(pod.gpu_share->hundredths));
   }
   const std::string name = (decision.group ? "podgroup/" : "pod/") + decision.name;
   return {decision.ns, name, std::string(name_of(decision.result)), shortened(nodes), shortened(devices)};

@@ -53,6 +53,7 @@ struct PlannedPod {
   std::string name;
   std::string node;  // empty: none
   std::vector<PlannedClaim> claims;
+  api::GpuSharePtr gpu_share = nullptr;  // null: none
 };
 
 struct NodeVerdict {

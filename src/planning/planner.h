@@ -42,6 +42,7 @@ class Planner {
     const std::vector<scheduling::ClaimChoice>& claims;
     const model::NodeAllocatablePtr& node_allocatable;
     const model::VolumeBindingsPtr& volumes;
+    const api::GpuSharePtr& gpu_share;
   };
   void place(const Chosen& chosen, const api::BindGroup& group, const std::string& id, PlannedPod& planned);
   std::vector<Json> objects() const;

@@ -43,10 +43,12 @@ struct Reservation {
   std::vector<ClaimChoice> claims;             // all allocated, in the pod's order
   model::NodeAllocatablePtr node_allocatable;  // what their devices take of the node
   model::VolumeBindingsPtr volumes;            // the claims to be bound; null: none
+  api::GpuSharePtr gpu_share;                  // null: it has none
   void clear() {
     claims.clear();
     node_allocatable.reset();
     volumes.reset();
+    gpu_share.reset();
   }
 };
 

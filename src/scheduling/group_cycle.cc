@@ -195,6 +195,7 @@ bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t me
   outcome.claims = state_.reservation.claims;
   outcome.node_allocatable = state_.reservation.node_allocatable;
   outcome.volumes = state_.reservation.volumes;
+  outcome.gpu_share = state_.reservation.gpu_share;
   return true;
 }
 
@@ -257,7 +258,7 @@ void GroupCycle::replay(Run& run, const std::vector<MemberOutcome>& members) {
     const api::Pod& pod = *run.input.waiting[i];
     const PodId id = cluster.find_pod(pod.meta.ns, pod.meta.name);
     run.transaction.place(id, members[i].node, cluster.charges(id, members[i].node_allocatable),
-                          members[i].node_allocatable, members[i].volumes);
+                          members[i].node_allocatable, members[i].volumes, members[i].gpu_share);
     for (const ClaimChoice& choice : members[i].claims)
       if (choice.allocation)
         run.transaction.allocate(id, choice.claim, cluster.reservation_for(choice.allocation));

@@ -34,6 +34,7 @@ struct MemberOutcome {
   std::vector<ClaimChoice> claims;  // of a placed member
   model::NodeAllocatablePtr node_allocatable;
   model::VolumeBindingsPtr volumes;
+  api::GpuSharePtr gpu_share;
   std::string sentence;     // Kubernetes' words for a refused member; empty: not tried
   std::string explanation;  // ours
   std::vector<RefusedNodes> refused;

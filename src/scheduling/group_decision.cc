@@ -94,7 +94,8 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
     const MemberOutcome& member = outcome.members[i];
     const BindRequestDraft binding{
         input.waiting[i],        cluster_.node(member.node).name, claim_allocations(context, member.claims),
-        member.node_allocatable, options_.backoff_limit,          member.volumes};
+        member.node_allocatable, options_.backoff_limit,          member.volumes,
+        member.gpu_share};
     effects.chains.push_back(bind_chain(context.view, binding, bind_group, id, leadership_.epoch));
     renew_reservations(context.view, binding, id, renewed, effects.chains.back());
   }

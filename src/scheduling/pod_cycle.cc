@@ -208,7 +208,7 @@ bool PodCycle::reserve(CycleState& state, NodeId node, model::Ledger::Transactio
   }
   const model::NodeAllocatablePtr& by_devices = state.reservation.node_allocatable;
   transaction.place(state.pod_id, node, state.context->cluster.charges(state.pod_id, by_devices), by_devices,
-                    state.reservation.volumes);
+                    state.reservation.volumes, state.reservation.gpu_share);
   return true;
 }
 

@@ -31,6 +31,7 @@ std::string with_subjects(std::string_view text, std::string_view first, std::st
 
 inline constexpr std::string_view kDynamicResources = "DynamicResources";
 inline constexpr std::string_view kVolumeBinding = "VolumeBinding";
+inline constexpr std::string_view kGpuSharing = "GpuSharing";
 inline constexpr std::string_view kVolumeRestrictions = "VolumeRestrictions";
 
 inline constexpr auto kReasons = std::to_array<Reason>({
@@ -40,6 +41,10 @@ inline constexpr auto kReasons = std::to_array<Reason>({
      FilterStatus::Unschedulable},
     // Even an empty node would not have enough.
     {"InsufficientAllocatable", "NodeResourcesFit", "Insufficient {}", "lacks {}", "lack {}"},
+    {"NoGpuShareLeft", kGpuSharing, "node(s) had no {} left", "has no {} left", "have no {} left",
+     FilterStatus::Unschedulable},
+    // Even without other pods: too few GPUs, or none of which the memory is known to suffice.
+    {"NoGpuShareEver", kGpuSharing, "node(s) had no {}", "has no {}", "have no {}"},
     {"NodeAffinityMismatch", "NodeAffinity", "node(s) didn't match Pod's node affinity/selector",
      "does not match its node selector or affinity", "do not match its node selector or affinity"},
     {"NotNamedByAffinity", "NodeAffinity", "node(s) didn't satisfy plugin(s) [NodeAffinity]",
@@ -100,6 +105,8 @@ inline constexpr auto kReasons = std::to_array<Reason>({
     {"InvalidClaims", kDynamicResources, "{}", "", ""},  // the allocator's error
 
     // About the pod, not about a node.
+    {"InvalidGpuShare", kGpuSharing,
+     "the pod asks for a share of a GPU with annotations that break the rules: see {} and {}", "", ""},
     {"VolumeClaimNotFound", kVolumeBinding, "persistentvolumeclaim \"{}\" not found", "", ""},
     {"EphemeralClaimNotMade", kVolumeBinding,
      "waiting for ephemeral volume controller to create the persistentvolumeclaim \"{}\"", "", ""},

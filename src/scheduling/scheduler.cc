@@ -453,7 +453,8 @@ client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEnti
                                  claim_allocations(context, reserved.claims),
                                  reserved.node_allocatable,
                                  options_.backoff_limit,
-                                 reserved.volumes};
+                                 reserved.volumes,
+                                 reserved.gpu_share};
   effects.chains.push_back(bind_chain(context.view, binding, {}, id, leadership_.epoch));
   std::set<std::string> renewed;
   renew_reservations(context.view, binding, id, renewed, effects.chains.back());

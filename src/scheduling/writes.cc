@@ -34,6 +34,7 @@ client::Chain bind_chain(const client::View& view, const BindRequestDraft& bindi
   request.claims = binding.claims;
   if (binding.node_allocatable) request.node_allocatable = *binding.node_allocatable;
   if (binding.volumes) request.volumes = *binding.volumes;
+  if (binding.gpu_share) request.gpu_share = *binding.gpu_share;
   request.backoff_limit = binding.backoff_limit;
   const api::BindRequest* failed = view.bind_requests.find(pod.ns, request.meta.name);
   client::Write write = client::create(api::Kind::BindRequest, pod.ns, api::bind_request_object(request));

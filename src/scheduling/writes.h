@@ -17,6 +17,7 @@ struct BindRequestDraft {
   model::NodeAllocatablePtr node_allocatable = nullptr;
   std::optional<std::int32_t> backoff_limit = {};  // not set: the binder's own
   model::VolumeBindingsPtr volumes = nullptr;
+  api::GpuSharePtr gpu_share = nullptr;
 };
 
 // Writes the decision into the pod's BindRequest: a create, or an update of one that failed for good. The
