@@ -173,7 +173,8 @@ void Binder::on_outcome(const View& view, const api::ObjectKey& key, const clien
     ++record.post_bind_failures;
     record.post_bind_failure = *std::move(why);
   }
-  std::optional<WriteFailure> write_failure = write_failure_of(outcome, record.bind_writes);
+  std::optional<WriteFailure> write_failure = write_failure_of(
+      outcome, record.bind_writes, {api::Kind::Pod, request->meta.ns, request->pod_name, {}});
   if (!write_failure) return;
   write_failure->of_addition = record.adds && write_failure->failure == api::FailureClass::Permanent;
   record.write_failure = std::move(write_failure);

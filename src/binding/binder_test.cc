@@ -822,7 +822,7 @@ TEST(RequestCheck, NamesTheFieldsThatDoNotFitThePod) {
   }
 }
 
-TEST(RequestCheck, AShareOfAGpuIsRefused) {
+TEST(RequestCheck, AShareOfAGpuIsForPodsThatAskForOne) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);
   cluster.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"p","uid":"u-p"}})");

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "binding/dynamic_resources.h"
 #include "binding/gpu_requests.h"
+#include "binding/gpu_sharing.h"
 #include "binding/volume_binding.h"
 
 namespace berth::binding {
@@ -16,10 +17,11 @@ struct InTree {
   std::unique_ptr<const Plugin> (*make)();
 };
 
-constexpr std::array<InTree, 3> kInTree = {{
+constexpr std::array<InTree, 4> kInTree = {{
     {kVolumeBindingName, make_volume_binding},
     {kDynamicResourcesName, make_dynamic_resources},
     {kGpuRequestsName, make_gpu_requests},
+    {kGpuSharingName, make_gpu_sharing},
 }};
 
 }  // namespace

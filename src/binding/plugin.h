@@ -32,7 +32,7 @@ class PluginRegistry {
  public:
   using Make = std::function<std::unique_ptr<const Plugin>()>;
 
-  // Berth's own: VolumeBinding, DynamicResources, GpuRequests.
+  // Berth's own: VolumeBinding, DynamicResources, GpuRequests, GpuSharing.
   static PluginRegistry in_tree();
 
   // `make` returns a plugin of that name. Refuses (Invalid) an empty or known name, and more than
@@ -58,6 +58,10 @@ inline constexpr Duration kInformerLagGrace = Duration::seconds(3);
 // PostBindCompleted False.
 inline constexpr std::uint32_t kPostBindAttemptsMax = 8;
 
+// Who keeps a shared GPU from others. Ledger: the scheduler's account alone, where no kubelet gives devices
+// out. Pods: a reservation pod for each GPU group (gpu_reservation.h).
+enum class GpuReservations : std::uint8_t { Ledger, Pods };
+
 struct BinderOptions {
   Duration binding_timeout =
       Duration::seconds(600);  // from allocationTimestamp to all binding conditions True
@@ -72,6 +76,10 @@ struct BinderOptions {
   // From when this process first saw the decision to all its volumes bound.
   Duration volume_timeout = Duration::seconds(600);
   bool gpu_sharing = false;  // pods may ask for fractions of GPUs (gpu_requests.h)
+  GpuReservations gpu_reservations = GpuReservations::Ledger;
+  std::string gpu_reservation_image = "registry.k8s.io/pause:3.10";
+  // From when this process first saw the decision until the reservation pod tells its device.
+  Duration gpu_reservation_timeout = Duration::seconds(40);
   PluginRegistry registry = PluginRegistry::in_tree();
   std::vector<std::string> plugins = {};  // of `registry`, in this order; empty: all
 };

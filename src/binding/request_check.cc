@@ -35,14 +35,43 @@ api::FieldErrors check_allocation(const api::FieldPath& path, const api::ClaimAl
   return errors;
 }
 
+api::FieldErrors check_gpu_share(const api::BindRequest& request, const api::Pod& pod) {
+  const std::string& type = request.received_resource_type;
+  const auto asked = api::gpu_share_request(pod.meta);
+  if (!asked && type == api::kFractionReceived)
+    return {api::invalid("spec.receivedResourceType", type,
+                         "the pod asks for no share of a GPU: must be \"Regular\" or absent")};
+  if (!asked) return {};
+  if (type != api::kFractionReceived)
+    return {api::invalid("spec.receivedResourceType", type,
+                         "the pod asks for a share of a GPU: must be \"Fraction\"")};
+  api::FieldErrors errors;
+  const std::int32_t hundredths = request.gpu_share.hundredths;
+  const std::string portion = hundredths > 0 ? api::gpu_portion(hundredths) : "";
+  if (hundredths == 0 || (asked->hundredths > 0 && asked->hundredths != hundredths))
+    errors.push_back(api::invalid(
+        "spec.receivedGPU.portion", portion,
+        asked->hundredths > 0 ? "must be what the pod asks for, " + api::gpu_portion(asked->hundredths)
+                              : "must have two decimals, from 0.01 to 1.00"));
+  if (request.received_gpu_count != static_cast<std::int32_t>(asked->devices))
+    errors.push_back(api::invalid("spec.receivedGPU.count", std::int64_t{request.received_gpu_count},
+                                  "must be what the pod asks for, " + std::to_string(asked->devices)));
+  std::vector<std::string> groups = request.gpu_share.groups;
+  std::sort(groups.begin(), groups.end());
+  const bool distinct = std::adjacent_find(groups.begin(), groups.end()) == groups.end();
+  if (!distinct || groups.size() != asked->devices)
+    errors.push_back(api::invalid(
+        "spec.selectedGPUGroups", static_cast<std::int64_t>(groups.size()),
+        "must name " + std::to_string(asked->devices) + " different groups, one for each device"));
+  return errors;
+}
+
 }  // namespace
 
 api::FieldErrors check_request(const api::BindRequest& request, const api::Pod& pod) {
   const api::FieldPath path("spec.resourceClaimAllocations");
   api::FieldErrors errors;
-  if (request.received_resource_type == "Fraction")
-    errors.push_back(api::invalid("spec.receivedResourceType", request.received_resource_type,
-                                  "shares of GPUs are not given out here: must be \"Regular\" or absent"));
+  api::append(errors, check_gpu_share(request, pod));
   std::size_t index = 0;
   for (const api::ClaimAllocation& given : request.claims)
     if (!given.extended) api::append(errors, check_allocation(path.index(index++), given, pod));

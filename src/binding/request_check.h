@@ -10,9 +10,9 @@
 
 namespace berth::binding {
 
-// It asks for no share of a GPU. Every claim of the pod has its allocation in the request, with the claim's
-// UID, and no other claim has one. `pod` has the request's UID. A view that lags may lack claims that are
-// made from templates.
+// A share of GPUs is the one that the pod asks for, and no pod has one that it did not ask for. Every claim
+// of the pod has its allocation in the request, with the claim's UID, and no other claim has one. `pod` has
+// the request's UID. A view that lags may lack claims that are made from templates.
 api::FieldErrors check_request(const api::BindRequest& request, const api::Pod& pod);
 
 }  // namespace berth::binding

@@ -21,9 +21,10 @@ std::string text_of(const client::ApiReply& reply) {
   return reply.message.empty() ? "no answer from the API server" : reply.message;
 }
 
-std::optional<WriteFailure> write_failure_of(const client::ChainOutcome& chain, std::size_t before_binding) {
+std::optional<WriteFailure> write_failure_of(const client::ChainOutcome& chain, std::size_t before_binding,
+                                             const api::ObjectKey& pod) {
   if (chain.ok || chain.key.kind == api::Kind::BindRequest) return std::nullopt;
-  const bool binding = chain.key.kind == api::Kind::Pod;
+  const bool binding = chain.key == pod;
   // Only the request's status follows the binding.
   if (binding && chain.writes_accepted > before_binding) return std::nullopt;
   if (!binding && is_race(chain.last)) return std::nullopt;
@@ -37,10 +38,11 @@ std::optional<WriteFailure> write_failure_of(const client::ChainOutcome& chain, 
 
 }  // namespace
 
-std::optional<WriteFailure> write_failure_of(const client::Outcome& outcome, const BindWrites& writes) {
+std::optional<WriteFailure> write_failure_of(const client::Outcome& outcome, const BindWrites& writes,
+                                             const api::ObjectKey& pod) {
   std::optional<WriteFailure> worst;
   for (const client::ChainOutcome& chain : outcome.chains) {
-    std::optional<WriteFailure> write_failure = write_failure_of(chain, writes.before_binding);
+    std::optional<WriteFailure> write_failure = write_failure_of(chain, writes.before_binding, pod);
     if (write_failure && (!worst || write_failure->failure == api::FailureClass::Permanent))
       worst = std::move(write_failure);
   }

@@ -64,6 +64,10 @@ plane::ControlPlaneOptions plane_options(const Configuration& configuration,
   options.binding.retry_cap = configuration.retry_cap;
   options.binding.benign_failure_conditions = configuration.benign_failure_conditions;
   options.binding.gpu_sharing = configuration.gpu_sharing;
+  if (configuration.gpu_reservations == "Pods")
+    options.binding.gpu_reservations = binding::GpuReservations::Pods;
+  options.binding.gpu_reservation_image = configuration.gpu_reservation_image;
+  options.binding.gpu_reservation_timeout = configuration.gpu_reservation_timeout;
   options.binding.registry = plugins;
   options.binding.plugins = configuration.binder_plugins;
   return options;

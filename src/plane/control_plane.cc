@@ -4,6 +4,7 @@
 #include "binding/binder.h"
 #include "binding/claim_deallocator.h"
 #include "binding/gang_barrier.h"
+#include "binding/gpu_reservation.h"
 #include "binding/memory_requests.h"
 #include "controllers/controllers.h"
 #include "dra/cel_selectors.h"
@@ -61,6 +62,8 @@ const binding::Binder* add_binder(Engine& engine, const api::Gates& gates, bindi
   engine.add(binding::make_gang_barrier(binding_options, *added));
   engine.add(std::move(binder).value());
   engine.add(binding::make_claim_deallocator());
+  if (binding_options.gpu_reservations == binding::GpuReservations::Pods)
+    engine.add(binding::make_gpu_reservation_keeper());
   return added;
 }
 

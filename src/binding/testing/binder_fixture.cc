@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "binding/gpu_reservation.h"
 #include "engine/testing/engine_fixture.h"
 
 namespace berth::binding::testing {
@@ -15,7 +16,10 @@ bool is_event(const ApiRequest& request) {
 }
 
 std::string log_line(const ApiRequest& request) {
-  std::string line = request.verb == Verb::Create ? "create " : request.verb == Verb::Get ? "get " : "patch ";
+  std::string line = request.verb == Verb::Create   ? "create "
+                     : request.verb == Verb::Get    ? "get "
+                     : request.verb == Verb::Delete ? "delete "
+                                                    : "patch ";
   line += request.resource.resource + " " + request.name;
   if (!request.subresource.empty()) line += "/" + request.subresource;
   return line;
@@ -56,6 +60,7 @@ void BinderFixture::crash(Requests next) {
   binder_ = binder.get();
   engine_->add(make_gang_barrier(options_, *binder_));
   engine_->add(std::move(binder));
+  if (options_.gpu_reservations == GpuReservations::Pods) engine_->add(make_gpu_reservation_keeper());
   engine_->add(memory_ ? make_memory_request_collector() : make_gang_record_collector());
   engine_->attach_to(*informers_);
   informers_->start();

@@ -271,6 +271,9 @@ ApiReply FakeApi::erase(const ApiRequest& request, Json& stored) {
   const Json options = body_of(request);
   const std::string uid = text_at(options, {"preconditions", "uid"});
   if (!uid.empty() && uid != text_at(stored, {"metadata", "uid"})) return status(409, "Conflict");
+  const std::string version = text_at(options, {"preconditions", "resourceVersion"});
+  if (!version.empty() && version != text_at(stored, {"metadata", "resourceVersion"}))
+    return status(409, "Conflict");
   Json next = stored;
   const bool bound = request.resource.resource == "pods" && !text_at(stored, {"spec", "nodeName"}).empty();
   const std::int64_t grace = bound ? options.int_at("gracePeriodSeconds", kGraceDefault) : 0;

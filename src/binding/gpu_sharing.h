@@ -1,0 +1,17 @@
+// Binder plugin for shares of GPUs: writes to the pod which GPU groups it has before the binding, and on a
+// cluster holds each group's GPU with a reservation pod (gpu_reservation.h).
+//
+// A container reads its devices and the size of its share from these annotations by the downward API, so
+// mutate() can add the environment when the pod is created and nothing else is left to make or to delete.
+// Pure. Cost: a few look-ups for a pod without a share; else O(pods of the node). docs/gpu-sharing.md.
+#pragma once
+
+#include "binding/plugin.h"
+
+namespace berth::binding {
+
+inline constexpr std::string_view kGpuSharingName = "GpuSharing";
+
+std::unique_ptr<const Plugin> make_gpu_sharing();
+
+}  // namespace berth::binding
