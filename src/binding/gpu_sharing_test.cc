@@ -113,11 +113,12 @@ TEST(GpuSharing, ARequestHasTheShareThatThePodAsksFor) {
     std::string share;
     std::string error;
   };
+  const std::string type = R"(,"receivedResourceType":"Fraction")";
   const Row rows[] = {
       {"", "spec.receivedResourceType: Invalid value: \"\": the pod asks for a share"},
-      {R"(,"receivedResourceType":"Fraction","receivedGPU":{"count":1,"portion":"0.40"},"selectedGPUGroups":["g"])",
+      {type + R"(,"receivedGPU":{"count":1,"portion":"0.40"},"selectedGPUGroups":["g"])",
        "spec.receivedGPU.portion: Invalid value: \"0.40\": must be what the pod asks for, 0.50"},
-      {R"(,"receivedResourceType":"Fraction","receivedGPU":{"count":1,"portion":"half"},"selectedGPUGroups":["g"])",
+      {type + R"(,"receivedGPU":{"count":1,"portion":"half"},"selectedGPUGroups":["g"])",
        "spec.receivedGPU.portion: Invalid value: \"\""},
       {fraction(R"("g")", 2), "spec.receivedGPU.count: Invalid value: 2: must be what the pod asks for, 1"},
       {fraction(R"("g","h")"), "spec.selectedGPUGroups: Invalid value: 2: must name 1 different groups"},
@@ -241,7 +242,8 @@ TEST(GpuReservation, AUserThatTheViewLacksIsReadFirst) {
   cluster.deliver();
   ASSERT_EQ(cluster.in_flight(), 1u);
   cluster.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"a","uid":"u-a","annotations":{
-      "gpu-fraction":"0.5","scheduling.berth.dev/gpu-groups":"gpu-0","scheduling.berth.dev/gpu-portion":"0.50"}},
+      "gpu-fraction":"0.5","scheduling.berth.dev/gpu-groups":"gpu-0",
+      "scheduling.berth.dev/gpu-portion":"0.50"}},
       "spec":{"nodeName":"n1"}})");
   cluster.answer(0);  // the read, ahead of the watch
   cluster.run();

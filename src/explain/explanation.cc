@@ -188,6 +188,15 @@ Json devices_json(const Sight& sight) {
   return devices;
 }
 
+// Null: the pod has no share of a GPU.
+Json gpu_share_json(const Sight& sight) {
+  const api::GpuSharePtr bound = sight.pod.bound() ? api::gpu_share_of(sight.pod) : nullptr;
+  const api::GpuShare share = bound ? *bound : sight.request ? sight.request->gpu_share : api::GpuShare{};
+  if (share.empty()) return Json();
+  return Json::object(
+      {{"groups", api::to_json(share.groups)}, {"portion", api::gpu_portion(share.hundredths)}});
+}
+
 Json request_json(const BindRequest& request) {
   Json json = Json::object({{"name", request.meta.name}, {"phase", api::name_of(request.phase)}});
   put(json, "step", api::name_of(request.step));
@@ -371,6 +380,7 @@ Json explain_pod(const PodFacts& facts, Time now) {
   if (!waiting.is_null()) json["waitsFor"] = waiting;
   if (sight.request) json["bindRequest"] = request_json(*sight.request);
   if (Json devices = devices_json(sight); !devices.as_array().empty()) json["devices"] = std::move(devices);
+  if (Json share = gpu_share_json(sight); !share.is_null()) json["gpuShare"] = std::move(share);
   json["steps"] = steps_json(sight, decision);
   return json;
 }

@@ -140,6 +140,23 @@ TEST(Explanation, OfAPlacedPodTellsHowFarTheBinderIs) {
   }
 }
 
+TEST(Explanation, ShowsTheShareOfGpusThatWasDecidedOrThatTheBoundPodHas) {
+  PodFacts facts = facts_of(kPlaced);
+  facts.bind_request = placed_request(R"({"phase":"Pending"})");
+  EXPECT_EQ(explain_pod(facts, kNow).find("gpuShare"), nullptr);
+  facts.bind_request["spec"]["selectedGPUGroups"] = json_of(R"(["gpu-0","gpu-2"])");
+  facts.bind_request["spec"]["receivedGPU"] = json_of(R"({"count":2,"portion":"0.50"})");
+  const Json decided = explain_pod(facts, kNow);
+  EXPECT_EQ(to_string(decided.part("gpuShare")), R"({"groups":["gpu-0","gpu-2"],"portion":"0.50"})");
+  EXPECT_NE(explanation_text(decided, Detail::Table, Colour::No).find("0.50 of gpu-0, gpu-2"),
+            std::string::npos);
+  facts.pod["spec"]["nodeName"] = "n1";
+  facts.pod["metadata"]["annotations"] =
+      json_of(R"({"gpu-fraction":"0.25","scheduling.berth.dev/gpu-groups":"gpu-1",)"
+              R"("scheduling.berth.dev/gpu-portion":"0.25"})");
+  EXPECT_EQ(to_string(explain_pod(facts, kNow).part("gpuShare")), R"({"groups":["gpu-1"],"portion":"0.25"})");
+}
+
 TEST(Explanation, ShowsTheHealthOfDevicesAndWhoTaintsThem) {
   PodFacts facts = facts_of(kPlaced);
   facts.bind_request = placed_request(R"({"phase":"Succeeded"})");

@@ -154,6 +154,14 @@ void add_devices(Page& page, const JsonArray& devices, Detail detail) {
   for (const Json& device : devices) add_health(page, device);
 }
 
+void add_gpu_share(Page& page, const Json& share) {
+  page.heading("GPU SHARE");
+  std::string groups;
+  for (const Json& group : share.items_at("groups"))
+    groups.append(groups.empty() ? "" : ", ").append(group.as_string());
+  page.line("  " + text_at(share, "portion") + " of " + groups);
+}
+
 void add_request(Page& page, const Json& request) {
   page.heading("BIND REQUEST");
   std::string line = "  " + text_at(request, "name") + ": " + text_at(request, "phase");
@@ -223,6 +231,7 @@ std::string explanation_text(const Json& explanation, Detail detail, Colour colo
   if (!section("refused").empty()) add_refused(page, section("refused"), of_group);
   if (!section("members").empty()) add_members(page, section("members"), detail);
   if (!section("devices").empty()) add_devices(page, section("devices"), detail);
+  if (const Json* share = explanation.find("gpuShare")) add_gpu_share(page, *share);
   if (const Json* request = explanation.find("bindRequest")) add_request(page, *request);
   if (!section("steps").empty()) add_steps(page, section("steps"));
   if (detail == Detail::Wide && !section("history").empty()) add_history(page, section("history"));

@@ -33,10 +33,8 @@ struct ReservedDevice {
   std::vector<CapacityAmount> consumed;  // of a share; sorted by capacity
 };
 
-// What a pod's devices consume of its node. Null: nothing.
+// What a pod's devices consume of its node, and its claims that are to be bound with it. Null: nothing.
 using NodeAllocatablePtr = std::shared_ptr<const api::NodeAllocatableClaims>;
-
-// A pod's claims that are to be bound with it. Null: none.
 using VolumeBindingsPtr = std::shared_ptr<const std::vector<api::VolumeBinding>>;
 
 // One claim's allocation with its devices as ids, in the order of allocation->results.
@@ -110,8 +108,7 @@ class Ledger {
 
   void charge_pod(PodId pod, PodCharge charge);
   void release_pod(PodId pod);
-  // Adds the share to its groups, or (sign -1) removes it; a group takes one GPU of the node.
-  void change_gpu_groups(NodeId node, const api::GpuSharePtr& share, int sign);
+  void change_gpu_groups(NodeId node, const api::GpuSharePtr& share, int sign);  // -1 removes it
   void change_requested(NodeId node, ResourceId resource, std::int64_t by);
   void move_pod(PodId pod, PodCharge to);
   void list_pod(NodeId node, PodId pod);

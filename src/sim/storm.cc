@@ -230,6 +230,7 @@ class Storm {
     options.parts.scheduler = options.parts.binder = false;
     options.parts.controllers = options.parts.simulated_nodes = false;
     options.parts.binding.binding_timeout = kBindingTimeout;
+    options.parts.binding.gpu_sharing = true;
     options.parts.decisions = &repairs_;
     if (plan_.in_memory) options.parts.bind_requests = plane::BindRequests::WhenWaiting;
     const auto skew = static_cast<std::int64_t>(chance_of(plan_.seed, name + "/clock", 0) % 20'001);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/type_table.h"
+#include "api/types/gpu_share.h"
 #include "api/yaml.h"
 #include "base/ascii.h"
 #include "base/text_file.h"
@@ -44,7 +45,7 @@ api::ResourceRef ref_of(const StoryName& name) {
           std::string(name.resource->plural)};
 }
 
-constexpr std::array<std::string_view, 4> kShortWords = {"phase", "node", "why", "event"};
+constexpr std::array<std::string_view, 5> kShortWords = {"phase", "node", "why", "event", "gpus"};
 constexpr std::array<std::string_view, 2> kContainingWords = {"why", "event"};
 
 template <std::size_t kCount>
@@ -62,6 +63,13 @@ std::string word_of(World& world, const Json& object, std::string_view word) {
   if (word == "node") {
     const Json* node = object.find_path({"spec", "nodeName"});
     return node && node->is_string() ? node->as_string() : "";
+  }
+  if (word == "gpus") {
+    const Json& annotations = object.part("metadata").part("annotations");
+    const std::string_view groups = annotations.string_at(api::kGpuGroupsAnnotation);
+    return groups.empty()
+               ? ""
+               : std::string(groups).append(" ").append(annotations.string_at(api::kGpuPortionAnnotation));
   }
   if (word == "why") {
     const Json* status = object.find("status");

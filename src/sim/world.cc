@@ -45,6 +45,7 @@ struct World::Parts {
   void start() {
     plane::ControlPlaneOptions options;
     options.health = &health.feed();
+    options.binding.gpu_sharing = true;
     plane = std::make_unique<plane::ControlPlane>(faulty, decider_gates, std::move(options));
     plane->start();
   }
