@@ -90,7 +90,9 @@ PreBindStep check_room(const BindContext& context) {
 
 Json annotations_of(const BindContext& context) {
   Json annotations = api::to_json(api::gpu_share_annotations(context.request.gpu_share));
-  if (reserves(context)) annotations[std::string(kGpuDevicesAnnotation)] = reserved_devices(context);
+  // Without a device there is none: what the user wrote there is not the container's environment.
+  annotations[std::string(kGpuDevicesAnnotation)] =
+      reserves(context) ? Json(reserved_devices(context)) : Json(nullptr);
   return annotations;
 }
 

@@ -241,6 +241,10 @@ class Audit::Look {
       if (!view_.bind_requests.find(request->meta.ns, name)) gone(api::Kind::BindRequest, request);
   }
 
+  static bool same_amounts(const Ledger::PodCharge& a, const Ledger::PodCharge& b) {
+    return a.requests == b.requests && same_share(a.gpu_share, b.gpu_share);
+  }
+
   // The pod is charged where its object, its bind request or the decision under way says.
   void pod_row(PodId pod) {
     requests_gone(cluster_.pod(pod).bind_requests);
@@ -249,14 +253,14 @@ class Audit::Look {
     const auto where = [&](NodeId node) { return node.valid() ? cluster_.node(node).name : "nowhere"; };
     const NodeId was = ledger_.node_of(pod);
     if (was.valid() && !std::ranges::binary_search(ledger_.node(was).pods, pod)) recount(was);
-    const ResourceAmounts charged =
-        pod.index() < ledger_.pods_.size() ? ledger_.pods_[pod.index()].requests : ResourceAmounts{};
+    const Ledger::PodCharge charged =
+        pod.index() < ledger_.pods_.size() ? ledger_.pods_[pod.index()] : Ledger::PodCharge{};
     const client::NamedKey key = cluster_.pod(pod).key;
     cluster_.recompute(pod);
     const NodeId is = ledger_.node_of(pod);
     if (was != is)
       say("place of pod " + key.text(), where(was), where(is));
-    else if (is.valid() && charged != ledger_.pods_[pod.index()].requests)
+    else if (is.valid() && !same_amounts(charged, ledger_.pods_[pod.index()]))
       say("charge of pod " + key.text(), "other amounts", "what it asks for");
   }
 

@@ -23,6 +23,10 @@ std::string unused_name(const GpuGroups& groups, std::size_t& next) {
 
 }  // namespace
 
+bool same_share(const api::GpuSharePtr& a, const api::GpuSharePtr& b) {
+  return a == b || (a && b && *a == *b);
+}
+
 void add_share(GpuGroups& groups, const api::GpuShare& share) {
   for (const std::string& name : share.groups) {
     auto at = place_of_group(groups, name);

@@ -14,6 +14,9 @@
 
 namespace berth::model {
 
+// Equal shares, or none twice.
+bool same_share(const api::GpuSharePtr& a, const api::GpuSharePtr& b);
+
 struct GpuGroupUse {
   std::string name;
   std::int32_t hundredths = 0;  // the sum over all shares; more than kWholeGpu only by other clients' writes

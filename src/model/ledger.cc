@@ -18,10 +18,6 @@ void insert_sorted(std::vector<Id>& list, Id id) {
   list.insert(std::lower_bound(list.begin(), list.end(), id), id);
 }
 
-bool same_share(const api::GpuSharePtr& a, const api::GpuSharePtr& b) {
-  return a == b || (a && b && *a == *b);
-}
-
 template <class Id>
 void erase_sorted(std::vector<Id>& list, Id id) {
   const auto at = std::lower_bound(list.begin(), list.end(), id);

@@ -78,6 +78,21 @@ TEST_F(Audited, APodThatIsChargedElsewhere) {
   expect_repaired("place of pod default/b", other, at);
 }
 
+TEST_F(Audited, AGpuGroupThatLooksFullForEver) {
+  bench_.put_node({.name = "g1", .allocatable = R"(,"nvidia.com/gpu":"1")"});
+  bench_.put(api::Kind::Pod, R"({"metadata":{"name":"half","namespace":"default","uid":"half-uid",
+      "annotations":{"gpu-fraction":"0.5"}},"spec":{"schedulerName":"berth","containers":[{"name":"c"}]}})");
+  bench_.run();
+  const std::string right = cluster().to_text();
+  const model::NodeId node = cluster().find_node("g1");
+  const_cast<model::NodeUse&>(cluster().ledger().node(node)).gpu_groups.at(0).hundredths = 100;
+  ASSERT_NE(cluster().to_text(), right);
+  audit();
+  ASSERT_EQ(repairs().size(), 1u);
+  EXPECT_EQ(repairs().front().row, "use of node g1");
+  EXPECT_EQ(cluster().to_text(), right);
+}
+
 TEST_F(Audited, ANodeWhoseSumIsWrong) {
   const model::NodeId node = cluster().ledger().node_of(cluster().find_pod("default", "a"));
   const_cast<model::NodeUse&>(cluster().ledger().node(node)).requested[model::kCpu.index()] += 500;

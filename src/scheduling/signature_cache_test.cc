@@ -101,7 +101,8 @@ class History {
     put(api::Kind::Node, R"({"metadata":{"name":")" + name("n", pick(kNodes)) + R"(","labels":{"rack":"r)" +
                              std::to_string(pick(2)) + R"("}},"spec":)" + spec +
                              R"(,"status":{"allocatable":{"cpu":")" + std::to_string(1 + pick(4)) +
-                             R"(","memory":"4Gi","pods":"3"}}})");
+                             R"(","memory":"4Gi","pods":"3","nvidia.com/gpu":")" + std::to_string(pick(3)) +
+                             "\"}}}");
   }
   void put_slice() {
     const int i = pick(4);
@@ -138,12 +139,17 @@ class History {
     if (pick(5) == 0) more += R"(,"nodeSelector":{"rack":"r0"})";
     if (pick(5) == 0) more += R"(,"tolerations":[{"key":"k","operator":"Exists"}])";
     if (pick(6) == 0) more += R"(,"nodeName":")" + name("n", pick(kNodes)) + "\"";
-    put(api::Kind::Pod,
-        R"({"metadata":{"name":")" + name("pod", i) +
-            R"(","namespace":"ns"},"spec":{"containers":[{"name":"c","resources":{"requests":)"
-            R"({"cpu":")" +
-            std::to_string(1 + pick(2)) + "\"}" +
-            (i % 2 == 0 && pick(2) == 0 ? R"(,"claims":[{"name":"dev"}])" : "") + "}}]" + more + "}}");
+    // Without claims, perhaps a share of a GPU; what it would have if it is bound.
+    const std::string share = R"(,"annotations":{"gpu-fraction":"0.)" + std::to_string(4 + pick(3)) +
+                              R"(","scheduling.berth.dev/gpu-groups":"gpu-0",)"
+                              R"("scheduling.berth.dev/gpu-portion":"0.40"})";
+    put(api::Kind::Pod, R"({"metadata":{"name":")" + name("pod", i) + R"(","namespace":"ns")" +
+                            (i % 2 == 1 && pick(2) == 0 ? share : "") +
+                            R"(},"spec":{"containers":[{"name":"c","resources":{"requests":)"
+                            R"({"cpu":")" +
+                            std::to_string(1 + pick(2)) + "\"}" +
+                            (i % 2 == 0 && pick(2) == 0 ? R"(,"claims":[{"name":"dev"}])" : "") + "}}]" +
+                            more + "}}");
   }
   void erase_something() {
     switch (pick(4)) {
