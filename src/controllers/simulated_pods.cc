@@ -1,4 +1,5 @@
 #include "api/serialized.h"
+#include "api/types/gpu_share.h"
 #include "base/hex.h"
 #include "base/stable_hash.h"
 #include "controllers/controllers.h"
@@ -122,6 +123,15 @@ void keep_device_health(const api::Pod& pod, Json& status) {
   }
 }
 
+// The node's device plugin gives each GPU group a device of its own.
+void give_gpu(const api::Pod& reservation, Json& status) {
+  const std::string device = "GPU-" + hex_of(stable_hash(reservation.meta.name));
+  const Json health = Json::object({{"resourceID", device}, {"health", "Healthy"}});
+  for (Json& container : status["containerStatuses"].as_array())
+    container["allocatedResourcesStatus"] =
+        Json::array({Json::object({{"name", api::kGpuResource}, {"resources", Json::array({health})}})});
+}
+
 Json running_status(const api::Pod& pod, Time now) {
   const std::string pod_ip = simulated_pod_ip(pod.meta.uid);
   JsonArray conditions;
@@ -137,6 +147,7 @@ Json running_status(const api::Pod& pod, Time now) {
     status["initContainerStatuses"] = init_statuses(pod, ContainerState::Running, now, now);
   status["containerStatuses"] = statuses(pod, ContainerState::Running, now, now);
   if (was_created) keep_device_health(pod, status);
+  if (api::is_gpu_reservation(pod)) give_gpu(pod, status);
   return status;
 }
 

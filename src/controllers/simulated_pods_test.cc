@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "api/types/gpu_share.h"
 #include "controllers/controllers.h"
 #include "controllers/simulated.h"
 #include "engine/testing/engine_fixture.h"
@@ -55,6 +56,25 @@ TEST_F(SimulatedPods, ABoundPodRuns) {
   EXPECT_NE(init[1].find_path({"state", "running"}), nullptr);
   fixture.advance(Duration::minutes(60));
   EXPECT_EQ(fixture.api.log.size(), 1u);
+}
+
+TEST_F(SimulatedPods, AReservationPodGetsAGpuOfItsOwn) {
+  begin();
+  const auto device_of = [&](const std::string& group) {
+    const std::string name = api::gpu_reservation_name("node-1", group);
+    fixture.api.put(Kind::Pod, R"({"metadata":{"namespace":"kube-system","name":")" + name + R"(","uid":")" +
+                                   group + R"(","annotations":{"scheduling.berth.dev/gpu-group":")" + group +
+                                   R"("}},"spec":{"nodeName":"node-1","containers":[{"name":"c"}]}})");
+    fixture.run_until_idle();
+    const Json& status = *fixture.api.find(Kind::Pod, "kube-system", name)->find("status");
+    const Json& given = status.items_at("containerStatuses").at(0).items_at("allocatedResourcesStatus").at(0);
+    EXPECT_EQ(given.string_at("name"), "nvidia.com/gpu");
+    return std::string(given.items_at("resources").at(0).string_at("resourceID"));
+  };
+  const std::string first = device_of("gpu-0"), second = device_of("gpu-1");
+  EXPECT_FALSE(first.empty());
+  EXPECT_NE(first, second);
+  EXPECT_EQ(status().items_at("containerStatuses").at(0).find("allocatedResourcesStatus"), nullptr);
 }
 
 TEST_F(SimulatedPods, APodWithARunTimeSucceedsAfterIt) {

@@ -128,6 +128,7 @@ TEST(HostileStorm, ARestartEndsAsNoRestart) {
       const bool member = step.find("group");  // a late one would wait for ever for finished ones
       step["runS"] = member ? 0 : 10;
       step["need"] = member ? "" : "one-gpu";
+      for (const char* gpus : {"share", "shareGpus", "gpus"}) step.as_object().erase(gpus);
     }
     const StormResult with = storm(plan), without = storm(without_process_faults(plan));
     EXPECT_TRUE(with.broken.empty() && without.broken.empty());

@@ -18,13 +18,18 @@ class Room {
  public:
   explicit Room(const StoredState& state) : state_(state), devices_(state) {
     for (const auto& [name, node] : state.nodes)
-      if (node.usable) free_[name] = {node.cpu_millis, node.pods};
+      if (node.usable) free_[name] = {node.cpu_millis, node.pods, node.gpus, {}};
     for (const auto& [name, pod] : state.pods) {
       if (pod.node.empty() || pod.finished()) continue;
       const auto node = free_.find(pod.node);
       if (node == free_.end()) continue;
       node->second.cpu_millis -= pod.cpu_millis;
       --node->second.pods;
+      node->second.gpus -= pod.node_gpus;
+      for (const std::string& group : pod.gpu_groups) {
+        if (!node->second.groups.contains(group)) --node->second.gpus;
+        node->second.groups[group] += pod.share;
+      }
     }
   }
 
@@ -39,7 +44,8 @@ class Room {
         if (label == node.labels.end() || label->second != domain) continue;
       }
       if (free.cpu_millis < pod.cpu_millis || free.pods < 1) continue;
-      if (!take_devices(pod, name)) continue;
+      if (free.gpus < pod.node_gpus || !has_shares(free, pod) || !take_devices(pod, name)) continue;
+      take_gpus(free, pod);
       free.cpu_millis -= pod.cpu_millis;
       --free.pods;
       return true;
@@ -49,8 +55,27 @@ class Room {
 
  private:
   struct Free {
-    std::int64_t cpu_millis = 0, pods = 0;
+    std::int64_t cpu_millis = 0, pods = 0, gpus = 0;
+    std::map<std::string, std::int64_t> groups;  // hundredths taken
   };
+
+  static bool has_room(std::int64_t taken, const StoredPod& pod) { return taken + pod.share <= 100; }
+  static bool has_shares(const Free& free, const StoredPod& pod) {
+    std::int64_t gpus = free.gpus;
+    for (const auto& [group, taken] : free.groups) gpus += has_room(taken, pod) ? 1 : 0;
+    return gpus >= pod.share_gpus;
+  }
+  static void take_gpus(Free& free, const StoredPod& pod) {
+    free.gpus -= pod.node_gpus;
+    std::int64_t left = pod.share_gpus;
+    for (auto& [group, taken] : free.groups)
+      if (left > 0 && has_room(taken, pod)) {
+        taken += pod.share;
+        --left;
+      }
+    for (; left > 0; --left, --free.gpus)
+      free.groups["placed-" + std::to_string(free.groups.size())] = pod.share;
+  }
 
   std::vector<std::string> nodes_in(NodeOrder order) const {
     std::vector<std::string> names;

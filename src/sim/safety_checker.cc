@@ -279,6 +279,31 @@ void SafetyChecker::check_node_of(const StoredPod& pod) {
   if (cpu_millis > node->cpu_millis || pods > node->pods)
     say("I7: node " + pod.node + " is asked for " + std::to_string(cpu_millis) + "m cpu and " +
         std::to_string(pods) + " pods, which is more than it offers, since pod " + pod.name + " is bound");
+  check_gpus_of(pod, *node);
+}
+
+// Each shared GPU is given out at most once, and with the whole ones they are as many as the node has.
+void SafetyChecker::check_gpus_of(const StoredPod& pod, const StoredNode& node) {
+  if (pod.share_gpus == 0 && pod.node_gpus == 0) return;
+  const std::set<std::string> different(pod.gpu_groups.begin(), pod.gpu_groups.end());
+  if (static_cast<std::int64_t>(different.size()) != pod.share_gpus)
+    say("I7: pod " + pod.name + " is bound with " + std::to_string(different.size()) + " GPU groups, not " +
+        std::to_string(pod.share_gpus));
+  std::map<std::string, std::int64_t> groups;
+  std::int64_t whole = 0;
+  for (const auto& [name, other] : state_.pods) {
+    if (other.node != pod.node || other.finished()) continue;
+    whole += other.node_gpus;
+    for (const std::string& group : other.gpu_groups) groups[group] += other.share;
+  }
+  for (const auto& [group, hundredths] : groups)
+    if (hundredths > 100)
+      say("I7: " + group + " of node " + pod.node + " is given out " + std::to_string(hundredths) +
+          " hundredths, since pod " + pod.name + " is bound");
+  if (whole + static_cast<std::int64_t>(groups.size()) > node.gpus)
+    say("I7: node " + pod.node + " has " + std::to_string(node.gpus) + " GPUs, and " + std::to_string(whole) +
+        " whole and " + std::to_string(groups.size()) + " shared ones are in use, since pod " + pod.name +
+        " is bound");
 }
 
 // The smallest amount that a scheduler may have used. `decided`: when it decided, if known.

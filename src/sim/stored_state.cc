@@ -165,6 +165,19 @@ std::string local_name(std::string_view ns, std::string_view name) {
   return std::string(ns) + "/" + std::string(name);
 }
 
+void read_gpu_share(const Json& annotations, StoredPod& pod) {
+  pod.share = millis_of(annotations.string_at("gpu-fraction")) / 10;
+  if (pod.share == 0) return;
+  pod.share_gpus =
+      std::max<std::int64_t>(1, millis_of(annotations.string_at("gpu-fraction-num-devices")) / 1000);
+  std::string groups = text(annotations, "scheduling.berth.dev/gpu-groups");
+  for (std::size_t comma = 0; !groups.empty();
+       groups.erase(0, comma == std::string::npos ? comma : comma + 1)) {
+    comma = groups.find(',');
+    pod.gpu_groups.push_back(groups.substr(0, comma));
+  }
+}
+
 StoredPod read_pod(const Json& object) {
   const Json& meta = object.part("metadata");
   const Json& spec = object.part("spec");
@@ -189,7 +202,9 @@ StoredPod read_pod(const Json& object) {
     const Json& requests = container.part("resources").part("requests");
     pod.cpu_millis += millis_of(requests.string_at("cpu"));
     pod.whole_gpus += millis_of(requests.string_at("example.com/whole")) / 1000;
+    pod.node_gpus += millis_of(requests.string_at("nvidia.com/gpu")) / 1000;
   }
+  read_gpu_share(meta.part("annotations"), pod);
   if (pod.whole_gpus > 0) {
     std::string name = text(status.part("extendedResourceClaimStatus"), "resourceClaimName");
     if (name.empty())
@@ -284,6 +299,7 @@ StoredNode read_node(const Json& object) {
   const Json& offered = object.part("status").part("allocatable");
   node.cpu_millis = millis_of(offered.string_at("cpu"));
   node.pods = millis_of(offered.string_at("pods")) / 1000;
+  node.gpus = millis_of(offered.string_at("nvidia.com/gpu")) / 1000;
   const Json* ready = condition(object.part("status"), "Ready");
   node.usable = ready && ready->string_at("status") == "True" &&
                 !object.part("spec").bool_at("unschedulable") &&

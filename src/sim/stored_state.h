@@ -24,7 +24,10 @@ struct StoredPod {
   std::vector<std::string> claims;  // objects
   std::int64_t priority = 0;
   std::int64_t cpu_millis = 0;
-  std::int64_t whole_gpus = 0;                                 // as an extended resource
+  std::int64_t whole_gpus = 0;             // as an extended resource
+  std::int64_t node_gpus = 0;              // of its node's, nvidia.com/gpu
+  std::int64_t share = 0, share_gpus = 0;  // that it asks for: hundredths, of so many GPUs
+  std::vector<std::string> gpu_groups;     // that it has
   std::string scheduled, scheduled_reason, scheduled_message;  // condition PodScheduled
   bool finished() const { return phase == "Succeeded" || phase == "Failed"; }
   bool runs_or_will() const { return !node.empty() && !finished() && !deleting; }
@@ -95,7 +98,7 @@ struct StoredGroup {
 struct StoredNode {
   std::string name;
   std::map<std::string, std::string> labels;
-  std::int64_t cpu_millis = 0, pods = 0;
+  std::int64_t cpu_millis = 0, pods = 0, gpus = 0;
   bool usable = false;  // Ready, without taints, not cordoned
 };
 

@@ -173,8 +173,10 @@ Json storm_node(const StormCluster& cluster, int number) {
   Json node = named("v1", "Node", name);
   node["metadata"]["labels"] = Json::object(
       {{"berth.dev/simulated", "true"}, {"kubernetes.io/hostname", name}, {"example.com/rack", rack}});
-  const Json amounts =
-      Json::object({{"cpu", std::to_string(cluster.cpus_per_node)}, {"memory", "64Gi"}, {"pods", "40"}});
+  const Json amounts = Json::object({{"cpu", std::to_string(cluster.cpus_per_node)},
+                                     {"memory", "64Gi"},
+                                     {"pods", "40"},
+                                     {"nvidia.com/gpu", std::to_string(kStormNodeGpus)}});
   node["status"] = Json::object({{"capacity", amounts}, {"allocatable", amounts}});
   return node;
 }
@@ -250,6 +252,13 @@ Json storm_pod(const Json& words) {
   Json container = Json::object({{"name", "work"}, {"image", "registry.k8s.io/pause:3.10"}});
   container["resources"]["requests"]["cpu"] = std::to_string(words.int_at("cpuMillis", 100)) + "m";
   Json spec = Json::object({{"schedulerName", "berth"}});
+  if (const std::string_view share = words.string_at("share"); !share.empty()) {
+    pod["metadata"]["annotations"]["gpu-fraction"] = share;
+    pod["metadata"]["annotations"]["gpu-fraction-num-devices"] = std::to_string(words.int_at("shareGpus", 1));
+  }
+  if (const std::int64_t gpus = words.int_at("gpus"); gpus > 0)
+    for (const char* amounts : {"limits", "requests"})
+      container["resources"][amounts]["nvidia.com/gpu"] = std::to_string(gpus);
   std::size_t number = 0;
   for (std::string_view needs = words.string_at("need"); !needs.empty();) {
     const std::size_t plus = needs.find('+');

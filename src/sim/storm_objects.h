@@ -14,6 +14,9 @@
 
 namespace berth::sim {
 
+// Of each node, as nvidia.com/gpu: whole or shared.
+inline constexpr int kStormNodeGpus = 2;
+
 struct StormCluster {
   int racks = 3;
   int nodes_per_rack = 3;
@@ -38,9 +41,9 @@ std::vector<Json> storm_basics(const StormCluster& cluster);
 
 // Names of namespaced objects may begin with a namespace: "team-b/pod-3".
 //
-// {name, group, need, cpuMillis, runS, priority, fabric} as a Pod. `need`: empty, or needs joined by "+",
-// each of which is a row of storm_needs.h, "extended" (an extended resource) or "claim/NAME" (a claim that
-// pods share).
+// {name, group, need, cpuMillis, runS, priority, fabric, share, shareGpus, gpus} as a Pod. `need`: empty, or
+// needs joined by "+", each of which is a row of storm_needs.h, "extended" (an extended resource) or
+// "claim/NAME" (a claim that pods share).
 Json storm_pod(const Json& words);
 // {name, min, topology, priority, claim} as a PodGroup; without `min` its policy is basic. Its
 // members whose need is `claim` share one claim.

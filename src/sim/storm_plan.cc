@@ -114,7 +114,19 @@ class Maker {
                   one_of(std::array{"ready-after 2s", "ready-after 6s", "ready-after 20s", "ready-after 1s",
                                     kReadyTooLate.data(), "fail-after 3s", "never"}));
     if (!priority.empty()) made.append("priority", priority);
+    if (need.empty() && plan_.seed < kInMemorySeeds) add_gpus(name, made);
     names_.push_back(name);
+  }
+
+  // Shares of the node's own GPUs, and whole ones. Functions of the name, so that other steps stay as they
+  // are.
+  void add_gpus(const std::string& name, JsonObject& pod) const {
+    const std::uint64_t what = chance_of(plan_.seed, name + "/gpus", 0) % 100;
+    if (what >= 75) return;
+    if (what >= 60) return pod.append("gpus", 1);
+    constexpr std::array kShares = {"0.5", "0.5", "0.25", "0.3", "0.7", "0.99", "0.01"};
+    pod.append("share", kShares[chance_of(plan_.seed, name + "/share", 0) % kShares.size()]);
+    if (what < 15) pod.append("shareGpus", 2);
   }
 
   std::string priority() { return !chance(15) ? "" : chance(50) ? "high" : "low"; }

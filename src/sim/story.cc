@@ -322,6 +322,7 @@ Result<StoryResult> run_story(const std::string& file, const std::string& given_
   options.seed = static_cast<std::uint64_t>(story.int_at("seed", 1));
   options.feature_gates = story.string_at("gates");
   options.decider_gates = story.string_at("deciderGates");
+  options.gpu_reservation_pods = story.string_at("gpuReservations") == "Pods";
   const std::unique_ptr<World> world = TRY(World::make(options));
   Runner runner(*world, given_directory);
   if (Status given = runner.give(story); !given) return given.error();

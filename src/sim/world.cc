@@ -30,6 +30,7 @@ struct World::Parts {
       : gates(std::move(enabled)),
         decider_gates(std::move(enabled_in_deciders)),
         gate_changes(options.feature_gates),
+        gpu_reservation_pods(options.gpu_reservation_pods),
         random(options.seed),
         store(memory_store()),
         server({*store, executor, clock, random, gates, dra::check_cel}, {}),
@@ -46,6 +47,7 @@ struct World::Parts {
     plane::ControlPlaneOptions options;
     options.health = &health.feed();
     options.binding.gpu_sharing = true;
+    if (gpu_reservation_pods) options.binding.gpu_reservations = binding::GpuReservations::Pods;
     plane = std::make_unique<plane::ControlPlane>(faulty, decider_gates, std::move(options));
     plane->start();
   }
@@ -58,6 +60,7 @@ struct World::Parts {
   api::Gates gates;
   api::Gates decider_gates;
   std::string gate_changes;
+  const bool gpu_reservation_pods;
   ManualClock clock{kStart};
   SeededRandom random;
   InlineExecutor executor;

@@ -18,9 +18,10 @@ namespace berth::sim {
 
 struct WorldOptions {
   std::uint64_t seed = 1;
-  std::string feature_gates;  // changes from the defaults of `berth up`
-  std::string decider_gates;  // further changes, for the deciders only: version skew
-  FaultRates faults;          // the default is none
+  std::string feature_gates;          // changes from the defaults of `berth up`
+  std::string decider_gates;          // further changes, for the deciders only: version skew
+  bool gpu_reservation_pods = false;  // of the binder; else the scheduler's account alone
+  FaultRates faults;                  // the default is none
 };
 
 class World {
