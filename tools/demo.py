@@ -43,7 +43,7 @@ class Cluster:
         self.process = subprocess.Popen(
             [BERTH, "up", "--data-dir", os.path.join(self.directory, "data"), "--kubeconfig", self.kubeconfig,
              "--nodes-dir", os.path.join(self.directory, "n"), "--insecure", "--listen", "127.0.0.1:0",
-             "-f", os.path.join(ROOT, "examples/cluster"), "--log-level", "warning"],
+             "-f", os.path.join(ROOT, "examples/cluster"), "--gpu-sharing", "--log-level", "warning"],
             stdout=self.log, stderr=self.log)
         began = time.monotonic()
         while not os.path.exists(self.kubeconfig):
@@ -195,8 +195,25 @@ def health(cluster):
         driver.terminate()
 
 
+def gpu_groups(pod):
+    return pod["metadata"].get("annotations", {}).get("scheduling.berth.dev/gpu-groups")
+
+
+def sharing(cluster):
+    title("5. Half a GPU, twice on one device")
+    cluster.apply("gpu-sharing/cluster.yaml")
+    cluster.apply("gpu-sharing/pods.yaml")
+    eventually("all three run", lambda: all(phase(cluster.pod(name)) == "Running"
+                                            for name in ("half-a", "half-b", "quarter")))
+    groups = [gpu_groups(cluster.pod(name)) for name in ("half-a", "half-b", "quarter")]
+    eventually("the halves share one GPU, and the quarter is on another one",
+               lambda: groups[0] == groups[1] != groups[2])
+    cluster.show("get", "bindrequests", "-o", "custom-columns=POD:.spec.podName,NODE:.spec.selectedNode,"
+                 "PORTION:.spec.receivedGPU.portion,GPUS:.spec.selectedGPUGroups")
+
+
 def crash(cluster):
-    title("5. kill -9 in the middle of a gang's bind")
+    title("6. kill -9 in the middle of a gang's bind")
     for i in range(4):
         cluster.api("/api/v1/namespaces/default/pods/train-%d" % i, method="DELETE")
     eventually("the first gang is gone",
@@ -220,7 +237,7 @@ def crash(cluster):
     cluster.show("get", "pods", "-o", "wide")
 
 
-SCENES = [partitions, gang, fabric, health, crash]
+SCENES = [partitions, gang, fabric, health, sharing, crash]
 
 
 def main():
