@@ -18,16 +18,14 @@ namespace berth::sim {
 
 struct StoredPod {
   std::string name, uid, node, group, phase;
-  bool deleting = false;
-  bool ends = false;                // by itself, after its run time
-  bool claims_known = true;         // every claim of the spec has an object's name
-  std::vector<std::string> claims;  // objects
+  bool deleting = false, ends = false;  // ends: by itself, after its run time
+  bool claims_known = true;             // every claim of the spec has an object's name
+  std::vector<std::string> claims;      // objects
   std::int64_t priority = 0;
   std::int64_t cpu_millis = 0;
-  std::int64_t whole_gpus = 0;             // as an extended resource
-  std::int64_t node_gpus = 0;              // of its node's, nvidia.com/gpu
-  std::int64_t share = 0, share_gpus = 0;  // that it asks for: hundredths, of so many GPUs
-  std::vector<std::string> gpu_groups;     // that it has
+  std::int64_t whole_gpus = 0, node_gpus = 0;                  // extended: of devices; nvidia.com/gpu
+  std::int64_t share = 0, share_gpus = 0;                      // that it asks for: hundredths, of how many
+  std::vector<std::string> gpu_groups;                         // that it has
   std::string scheduled, scheduled_reason, scheduled_message;  // condition PodScheduled
   bool finished() const { return phase == "Succeeded" || phase == "Failed"; }
   bool runs_or_will() const { return !node.empty() && !finished() && !deleting; }
@@ -120,8 +118,7 @@ struct StoredDevice {
   std::map<std::string, StoredRange> ranges;  // by capacity
   std::vector<StoredDraw> draws;
   std::vector<StoredTaint> taints;
-  bool shared = false;  // allowMultipleAllocations
-  bool binds = false;   // bindsToNode
+  bool shared = false, binds = false;  // allowMultipleAllocations, bindsToNode
   bool tainted() const { return !taints.empty(); }
 };
 

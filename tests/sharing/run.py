@@ -5,16 +5,13 @@ The simulated node tells reservation pods their devices; on the node "real", whi
 script is kubelet. Only the standard library. The closing line is "N passed, M failed"; the exit code is 0
 when nothing failed.
 """
-import json
 import pathlib
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import suite
-from served import Served
+from served import Served, call
 from suite import eventually
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -40,13 +37,7 @@ class Cluster:
         self.served.close()
 
     def call(self, method, path, body=None, content="application/json"):
-        data = json.dumps(body).encode() if body is not None else None
-        request = urllib.request.Request(self.served.url + path, data, {"Content-Type": content}, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as refused:
-            return json.load(refused)
+        return call(self.served.url + path, method, body, content)
 
     def add_pod(self, name, annotations, limits=None, selector=None):
         container = {"name": "work", "image": "i", "resources": {"limits": limits or {}}}
