@@ -19,6 +19,8 @@ SYSTEM_PODS = "/api/v1/namespaces/kube-system/pods"
 REQUESTS = "/apis/scheduling.berth.dev/v1alpha1/namespaces/default/bindrequests"
 MERGE_PATCH = "application/merge-patch+json"
 PREFIX = "scheduling.berth.dev/"
+# Nobody renews the lease of the node "real".
+ON_REAL = {"nodeSelector": {"real": "true"}, "tolerations": [{"operator": "Exists"}]}
 CLUSTER = suite.ROOT / "examples" / "gpu-sharing" / "cluster.yaml"
 
 
@@ -39,12 +41,12 @@ class Cluster:
     def call(self, method, path, body=None, content="application/json"):
         return call(self.served.url + path, method, body, content)
 
-    def add_pod(self, name, annotations, limits=None, selector=None):
+    def add_pod(self, name, annotations, limits=None, **spec):
         container = {"name": "work", "image": "i", "resources": {"limits": limits or {}}}
         made = self.call("POST", PODS, {"kind": "Pod", "apiVersion": "v1",
                                         "metadata": {"name": name, "annotations": annotations},
                                         "spec": {"schedulerName": "berth", "containers": [container],
-                                                 "nodeSelector": selector or {}}})
+                                                 **spec}})
         assert made["kind"] == "Pod", made
         return made
 
@@ -68,7 +70,7 @@ class Cluster:
                 if pod["metadata"]["name"].startswith("gpu-reservation-")]
 
     def add_real_node(self):
-        """A node without a simulated kubelet, the only one that pods of `on_real` can use."""
+        """A node without a simulated kubelet, for pods that are ON_REAL."""
         made = self.call("POST", "/api/v1/nodes", {
             "kind": "Node", "apiVersion": "v1", "metadata": {"name": "real", "labels": {"real": "true"}},
             "status": {"capacity": {"cpu": "8", "memory": "8Gi", "pods": "9", "nvidia.com/gpu": "1"},
@@ -140,7 +142,7 @@ def reservation_pods_hold_the_gpus(berth):
 def the_reservation_pod_may_write_its_device_itself(berth):
     with Cluster(berth, "--gpu-reservations", "Pods") as cluster:
         cluster.add_real_node()
-        cluster.add_pod("a", {"gpu-fraction": "0.5"}, selector={"real": "true"})
+        cluster.add_pod("a", {"gpu-fraction": "0.5"}, **ON_REAL)
         name = eventually("a reservation pod is made", cluster.reservations)[0]["metadata"]["name"]
         assert cluster.call("GET", PODS + "/a")["spec"].get("nodeName") is None
         cluster.call("PATCH", SYSTEM_PODS + "/" + name,
@@ -152,7 +154,7 @@ def the_reservation_pod_may_write_its_device_itself(berth):
 def a_gpu_that_kubelet_refuses_fails_the_binding_at_once(berth):
     with Cluster(berth, "--gpu-reservations", "Pods") as cluster:
         cluster.add_real_node()
-        cluster.add_pod("a", {"gpu-fraction": "0.5"}, selector={"real": "true"})
+        cluster.add_pod("a", {"gpu-fraction": "0.5"}, **ON_REAL)
         name = eventually("a reservation pod is made", cluster.reservations)[0]["metadata"]["name"]
         cluster.call("PATCH", SYSTEM_PODS + "/" + name + "/status",
                      {"status": {"phase": "Failed", "reason": "UnexpectedAdmissionError"}}, MERGE_PATCH)
