@@ -244,15 +244,17 @@ std::string reserved_devices(const BindContext& context) {
   return devices;
 }
 
+// Users that have just left it too: a rollback goes on from there.
 void requests_of_gpu_reservation(const View& view, const Delta& delta, Keys& keys) {
   if (delta.key.ns != api::kGpuReservationNamespace) return;
-  const auto& object = delta.after ? *delta.after : *delta.before;
-  const api::Pod& pod = *std::get<std::shared_ptr<const api::Pod>>(object);
-  if (!api::is_gpu_reservation(pod)) return;
-  for (const User& user : users_of(pod))
-    for (const api::BindRequest* request : view.bind_requests_of_pod(user.pod.ns, user.pod.name))
-      if (request->phase == api::BindPhase::Pending)
-        keys.push_back(client::key_of(api::Kind::BindRequest, request->meta));
+  for (const auto& side : {delta.before, delta.after}) {
+    const auto* pod = client::object_of<api::Pod>(side);
+    if (!pod || !api::is_gpu_reservation(*pod)) continue;
+    for (const User& user : users_of(*pod))
+      for (const api::BindRequest* request : view.bind_requests_of_pod(user.pod.ns, user.pod.name))
+        if (request->phase == api::BindPhase::Pending)
+          keys.push_back(client::key_of(api::Kind::BindRequest, request->meta));
+  }
 }
 
 namespace {

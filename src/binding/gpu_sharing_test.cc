@@ -269,6 +269,7 @@ TEST(GpuReservation, ADeviceThatIsNotToldEndsTheWait) {
   EXPECT_EQ(cluster.status_of("p", "reason"), "");
   cluster.run(Duration::seconds(3));
   EXPECT_EQ(cluster.status_of("p", "reason"), "GpuReservationTimeout");
+  EXPECT_EQ(cluster.status_of("p", "phase"), "Failed") << "the rollback came to its end";
   EXPECT_EQ(cluster.entry_of("p"), "");
 }
 

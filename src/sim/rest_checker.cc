@@ -4,6 +4,7 @@
 #include <array>
 
 #include "sim/naive_allocator.h"
+#include "sim/storm_objects.h"
 
 namespace berth::sim {
 namespace {
@@ -181,6 +182,7 @@ class RestCheck {
   void check_pods() {
     for (const auto& [name, pod] : state_.pods) {
       if (pod.deleting) say("I6: pod " + name + " is still being deleted");
+      if (name.starts_with(kReservationPods)) continue;  // nobody schedules them
       if (pod.runs_or_will() && pod.phase != "Running")
         say("I10: pod " + name + " is bound and does not run");
       if (!pod.node.empty() && pod.scheduled != "True")
@@ -275,7 +277,21 @@ class RestCheck {
     }
     if (told && !runs) say("I6: claim " + claim.name + " is reserved for a group whose members all wait");
   }
+  void check_reservation_pods() {
+    for (const auto& [name, reservation] : state_.pods) {
+      if (!name.starts_with(kReservationPods)) continue;
+      const std::string& group = reservation.gpu_groups.at(0);
+      const bool used = std::any_of(state_.pods.begin(), state_.pods.end(), [&](const auto& one) {
+        const std::vector<std::string>& groups = one.second.gpu_groups;
+        return one.second.share > 0 && one.second.node == reservation.node && !one.second.finished() &&
+               std::find(groups.begin(), groups.end(), group) != groups.end();
+      });
+      if (!used) say("I6: " + name + " is left, and no pod uses " + group + " of " + reservation.node);
+    }
+  }
+
   void check_leaks() {
+    check_reservation_pods();
     for (const auto& [name, request] : state_.requests) {
       const StoredPod* pod = state_.pod_by_uid(request.pod_uid);
       if (!pod) say("I6: bind request " + name + " is left, its pod is gone");

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "sim/naive_allocator.h"
+#include "sim/storm_objects.h"
 
 namespace berth::sim {
 namespace {
@@ -280,6 +281,7 @@ void SafetyChecker::check_node_of(const StoredPod& pod) {
     say("I7: node " + pod.node + " is asked for " + std::to_string(cpu_millis) + "m cpu and " +
         std::to_string(pods) + " pods, which is more than it offers, since pod " + pod.name + " is bound");
   check_gpus_of(pod, *node);
+  check_gpu_devices_of(pod);
 }
 
 // Each shared GPU is given out at most once, and with the whole ones they are as many as the node has.
@@ -304,6 +306,24 @@ void SafetyChecker::check_gpus_of(const StoredPod& pod, const StoredNode& node) 
     say("I7: node " + pod.node + " has " + std::to_string(node.gpus) + " GPUs, and " + std::to_string(whole) +
         " whole and " + std::to_string(groups.size()) + " shared ones are in use, since pod " + pod.name +
         " is bound");
+}
+
+// With reservation pods: all users of a GPU group have the device that its reservation pod holds.
+void SafetyChecker::check_gpu_devices_of(const StoredPod& pod) {
+  for (std::size_t i = 0; i < pod.gpu_devices.size(); ++i) {
+    const std::string& group = pod.gpu_groups.at(i);
+    bool held = false;
+    for (const auto& [name, other] : state_.pods) {
+      const auto at = std::find(other.gpu_groups.begin(), other.gpu_groups.end(), group);
+      if (other.node != pod.node || other.finished() || at == other.gpu_groups.end()) continue;
+      const auto index = static_cast<std::size_t>(at - other.gpu_groups.begin());
+      if (index >= other.gpu_devices.size() || other.gpu_devices[index] != pod.gpu_devices[i])
+        say("I7: pod " + pod.name + " is bound with device " + pod.gpu_devices[i] + " of " + group +
+            " and pod " + name + " has another one");
+      held = held || (name.starts_with(kReservationPods) && !other.deleting);
+    }
+    if (!held) say("I7: pod " + pod.name + " is bound while no reservation pod holds its " + group);
+  }
 }
 
 // The smallest amount that a scheduler may have used. `decided`: when it decided, if known.

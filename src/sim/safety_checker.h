@@ -90,6 +90,7 @@ class SafetyChecker {
   void check_claims_of(const StoredPod& pod);
   void check_node_of(const StoredPod& pod);
   void check_gpus_of(const StoredPod& pod, const StoredNode& node);
+  void check_gpu_devices_of(const StoredPod& pod);
   void check_gang_of(const StoredPod& pod, const StoredGroup& group);
   void check_domain_of(const StoredPod& pod, const StoredGroup& group);
   void claim_changed(const StoredClaim* before, const StoredClaim* after);

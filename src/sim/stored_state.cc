@@ -1,7 +1,10 @@
 #include "sim/stored_state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+
+#include "sim/storm_objects.h"
 
 namespace berth::sim {
 namespace {
@@ -165,17 +168,33 @@ std::string local_name(std::string_view ns, std::string_view name) {
   return std::string(ns) + "/" + std::string(name);
 }
 
-void read_gpu_share(const Json& annotations, StoredPod& pod) {
-  pod.share = millis_of(annotations.string_at("gpu-fraction")) / 10;
-  if (pod.share == 0) return;
-  pod.share_gpus =
-      std::max<std::int64_t>(1, millis_of(annotations.string_at("gpu-fraction-num-devices")) / 1000);
-  std::string groups = text(annotations, "scheduling.berth.dev/gpu-groups");
-  for (std::size_t comma = 0; !groups.empty();
-       groups.erase(0, comma == std::string::npos ? comma : comma + 1)) {
-    comma = groups.find(',');
-    pod.gpu_groups.push_back(groups.substr(0, comma));
+std::vector<std::string> comma_list(std::string_view list) {
+  std::vector<std::string> items;
+  while (!list.empty()) {
+    items.emplace_back(list.substr(0, list.find(',')));
+    list.remove_prefix(std::min(list.size(), items.back().size() + 1));
   }
+  return items;
+}
+
+// A reservation pod has its group and no share of it; the GPU that it asks for is that of the group.
+void read_gpu_share(const Json& object, StoredPod& pod) {
+  const Json& annotations = object.part("metadata").part("annotations");
+  if (pod.name.starts_with(kReservationPods)) {
+    pod.node_gpus = 0;
+    pod.gpu_groups = {text(annotations, "scheduling.berth.dev/gpu-group")};
+    for (const Json& container : object.part("status").items_at("containerStatuses"))
+      for (const Json& given : container.items_at("allocatedResourcesStatus"))
+        for (const Json& device : given.items_at("resources"))
+          pod.gpu_devices.push_back(text(device, "resourceID"));
+    return;
+  }
+  pod.share = std::lround(std::strtod(text(annotations, "gpu-fraction").c_str(), nullptr) * 100);
+  if (pod.share == 0) return;
+  const std::int64_t devices = millis_of(annotations.string_at("gpu-fraction-num-devices")) / 1000;
+  pod.share_gpus = std::max<std::int64_t>(1, devices);
+  pod.gpu_groups = comma_list(annotations.string_at("scheduling.berth.dev/gpu-groups"));
+  pod.gpu_devices = comma_list(annotations.string_at("scheduling.berth.dev/gpu-devices"));
 }
 
 StoredPod read_pod(const Json& object) {
@@ -204,7 +223,7 @@ StoredPod read_pod(const Json& object) {
     pod.whole_gpus += millis_of(requests.string_at("example.com/whole")) / 1000;
     pod.node_gpus += millis_of(requests.string_at("nvidia.com/gpu")) / 1000;
   }
-  read_gpu_share(meta.part("annotations"), pod);
+  read_gpu_share(object, pod);
   if (pod.whole_gpus > 0) {
     std::string name = text(status.part("extendedResourceClaimStatus"), "resourceClaimName");
     if (name.empty())

@@ -25,7 +25,7 @@ struct StoredPod {
   std::int64_t cpu_millis = 0;
   std::int64_t whole_gpus = 0, node_gpus = 0;                  // extended: of devices; nvidia.com/gpu
   std::int64_t share = 0, share_gpus = 0;                      // that it asks for: hundredths, of how many
-  std::vector<std::string> gpu_groups;                         // that it has
+  std::vector<std::string> gpu_groups, gpu_devices;            // that it has
   std::string scheduled, scheduled_reason, scheduled_message;  // condition PodScheduled
   bool finished() const { return phase == "Succeeded" || phase == "Failed"; }
   bool runs_or_will() const { return !node.empty() && !finished() && !deleting; }

@@ -22,6 +22,7 @@ constexpr Duration kRestsAgain = Duration::seconds(60);      // until the next c
 constexpr int kLooksBesideKeptRoom = 4;                      // longer than room stays reserved without use
 constexpr Duration kRepublishGap = Duration::millis(700);    // between the two slices of a pool
 constexpr std::uint64_t kEventsKeptOneIn = 8;                // seeds
+constexpr std::uint64_t kReservationPodsOneIn = 3;           // seeds
 constexpr Duration kSettleFirst = Duration::seconds(5);      // before the first step
 
 // Receives the schedulers' repairs of their models.
@@ -231,6 +232,8 @@ class Storm {
     options.parts.controllers = options.parts.simulated_nodes = false;
     options.parts.binding.binding_timeout = kBindingTimeout;
     options.parts.binding.gpu_sharing = true;
+    if (plan_.seed % kReservationPodsOneIn == 0)
+      options.parts.binding.gpu_reservations = binding::GpuReservations::Pods;
     options.parts.decisions = &repairs_;
     if (plan_.in_memory) options.parts.bind_requests = plane::BindRequests::WhenWaiting;
     const auto skew = static_cast<std::int64_t>(chance_of(plan_.seed, name + "/clock", 0) % 20'001);

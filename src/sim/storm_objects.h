@@ -16,6 +16,8 @@ namespace berth::sim {
 
 // Of each node, as nvidia.com/gpu: whole or shared.
 inline constexpr int kStormNodeGpus = 2;
+// How the names of pods begin that hold shared GPUs.
+inline constexpr std::string_view kReservationPods = "kube-system/gpu-reservation-";
 
 struct StormCluster {
   int racks = 3;
