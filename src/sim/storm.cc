@@ -22,7 +22,7 @@ constexpr Duration kRestsAgain = Duration::seconds(60);      // until the next c
 constexpr int kLooksBesideKeptRoom = 4;                      // longer than room stays reserved without use
 constexpr Duration kRepublishGap = Duration::millis(700);    // between the two slices of a pool
 constexpr std::uint64_t kEventsKeptOneIn = 8;                // seeds
-constexpr std::uint64_t kReservationPodsOneIn = 3;           // seeds
+constexpr std::uint64_t kReservationPodsOneIn = 6;           // seeds, from the third on
 constexpr Duration kSettleFirst = Duration::seconds(5);      // before the first step
 
 // Receives the schedulers' repairs of their models.
@@ -232,7 +232,7 @@ class Storm {
     options.parts.controllers = options.parts.simulated_nodes = false;
     options.parts.binding.binding_timeout = kBindingTimeout;
     options.parts.binding.gpu_sharing = true;
-    if (plan_.seed % kReservationPodsOneIn == 0)
+    if (plan_.seed % kReservationPodsOneIn == 3)
       options.parts.binding.gpu_reservations = binding::GpuReservations::Pods;
     options.parts.decisions = &repairs_;
     if (plan_.in_memory) options.parts.bind_requests = plane::BindRequests::WhenWaiting;
