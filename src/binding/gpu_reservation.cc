@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/types/gpu_share.h"
+#include "client/claim_writes.h"
 
 namespace berth::binding {
 namespace {
@@ -57,8 +58,9 @@ std::vector<User> users_of(const api::Pod& reservation) {
   return users;
 }
 
-// Gone: the view has no such pod. Idle: it cannot use the group any more, or was never to.
-enum class UserState : std::uint8_t { Uses, Idle, Gone };
+// Gone: the view has no such pod. Unbound: the view knows no binding and no request that would bind it here.
+// Both may be lag. Idle: it has ended, or runs without the group.
+enum class UserState : std::uint8_t { Uses, Idle, Unbound, Gone };
 
 UserState state_of(const View& view, const User& user, const std::string& node, const std::string& group) {
   const api::Pod* pod = view.pods.find(user.pod.ns, user.pod.name);
@@ -75,7 +77,7 @@ UserState state_of(const View& view, const User& user, const std::string& node, 
     if (request->pod_uid == user.uid && request->node == node && has_group(request->gpu_share) &&
         !api::failed_for_good(*request))
       return UserState::Uses;
-  return UserState::Idle;
+  return UserState::Unbound;
 }
 
 Chain patch_annotations(const api::ObjectKey& key, const api::ObjectMeta& seen, Json annotations) {
@@ -169,7 +171,7 @@ PreBindStep enter(const BindContext& context, const std::string& group, const ap
     ending = ending || state_of(context.view, user, context.request.node, group) != UserState::Uses;
   }
   if (taken + context.request.gpu_share.hundredths > api::kWholeGpu) {
-    if (ending)
+    if (ending && context.now < context.first_seen + context.options.gpu_reservation_timeout)
       return waiting(context.now + kGpuReservationPoll, "waiting for the end of other pods on " + group);
     return failed(api::kGpuShareTaken, group + " on node " + context.request.node + " has " +
                                            api::gpu_portion(api::kWholeGpu - taken) + " of a GPU left");
@@ -287,6 +289,16 @@ client::Write delete_unchanged(const api::ObjectKey& key, const api::ObjectMeta&
   return write;
 }
 
+// Refused, and its pod read into the view, if the user may use the GPU after all. A pod without a binding
+// gets a new version, on which no binding that was sent before can land.
+std::optional<client::Write> prove(const View& view, const User& user, UserState state,
+                                   const api::ObjectMeta& reservation) {
+  const api::ObjectKey key{api::Kind::Pod, user.pod.ns, user.pod.name, {}};
+  if (state == UserState::Gone && !user.pod.name.empty()) return client::unless_exists(key, user.uid);
+  if (state != UserState::Unbound) return std::nullopt;
+  return client::seal_object(key, view.pods.find(key.ns, key.name)->meta, reservation.name);
+}
+
 class GpuReservationKeeper final : public client::Reconciler {
  public:
   std::string_view name() const override { return kGpuReservationKeeperName; }
@@ -307,9 +319,7 @@ class GpuReservationKeeper final : public client::Reconciler {
       in_use = in_use || state == UserState::Uses;
       if (state == UserState::Uses) continue;
       removed[user.key] = nullptr;
-      if (state == UserState::Gone && !user.pod.name.empty())
-        chain.writes.push_back(
-            client::unless_exists({api::Kind::Pod, user.pod.ns, user.pod.name, {}}, user.uid));
+      if (auto proof = prove(view, user, state, reservation->meta)) chain.writes.push_back(*std::move(proof));
     }
     if (!in_use || reservation->finished()) {
       // Its device is free in any case, so users that are left do not keep one that failed.

@@ -37,7 +37,8 @@ void requests_of_gpu_reservation(const client::View& view, const client::Delta& 
                                  std::vector<api::ObjectKey>& keys);
 
 // Reconciler; keys are reservation pods. Removes entries of pods that do not use the GPU, and deletes the
-// reservation pod with the last one or when it has failed. Before an absent user counts as gone it is read.
+// reservation pod with the last one or when it has failed. Before an absent user counts as gone it is read,
+// and before one without a binding counts as such it gets a new version.
 std::unique_ptr<client::Reconciler> make_gpu_reservation_keeper();
 
 }  // namespace berth::binding

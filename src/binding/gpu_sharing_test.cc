@@ -250,6 +250,23 @@ TEST(GpuReservation, AUserThatTheViewLacksIsReadFirst) {
   EXPECT_TRUE(cluster.log.empty()) << cluster.log.front();
 }
 
+// A request that was kept in memory is gone before the watch shows its binding.
+TEST(GpuReservation, AUserWhoseBindingTheViewLacksKeepsItsReservation) {
+  GpuCluster cluster(GpuReservations::Pods);
+  cluster.add_pod("a");
+  cluster.put(Kind::Pod, R"({"metadata":{"namespace":"kube-system","name":")" + gpu_reservation_key().name +
+                             R"(","uid":"u-r","annotations":{"scheduling.berth.dev/gpu-group":"gpu-0",)"
+                             R"("gpu-user.scheduling.berth.dev/u-a":"0.50 d/a"}},"spec":{"nodeName":"n1"}})");
+  cluster.deliver();
+  ASSERT_EQ(cluster.in_flight(), 1u);  // a write on the version of the pod
+  cluster.change(pod_key("a"), R"({"metadata":{"annotations":{"scheduling.berth.dev/gpu-groups":"gpu-0",
+      "scheduling.berth.dev/gpu-portion":"0.50"}},"spec":{"nodeName":"n1"}})");
+  cluster.answer(0);
+  cluster.run();
+  EXPECT_TRUE(cluster.log.empty()) << cluster.log.front();
+  EXPECT_EQ(cluster.entry_of("a"), "0.50 d/a");
+}
+
 TEST(GpuReservation, ANodeWithoutAFreeGpuFailsAtOnce) {
   GpuCluster cluster(GpuReservations::Pods);
   cluster.add_half("p");

@@ -11,7 +11,7 @@ namespace {
 
 using api::Kind;
 
-constexpr const char* kGpu = "gpu.example.com";
+constexpr const char* kDeviceClass = "gpu.example.com";
 const std::string kFinalizer = R"(,"finalizers":["resource.kubernetes.io/delete-protection"])";
 
 SchedulerOptions records_in_memory() {
@@ -22,7 +22,7 @@ SchedulerOptions records_in_memory() {
 
 std::string claim(const std::string& name, const std::string& meta, const std::string& status = "{}") {
   return R"({"metadata":{"namespace":"default","name":")" + name + R"(","uid":"u-)" + name + "\"" + meta +
-         R"(},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":")" + kGpu +
+         R"(},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":")" + kDeviceClass +
          R"("}}]}},"status":)" + status + "}";
 }
 
@@ -35,7 +35,7 @@ std::string reserved_for(const std::string& pod, const std::string& uid) {
 // Two pods that ask for devices, one plain pod, and a claim that an earlier process was about to allocate.
 struct Restarted : TestBench {
   explicit Restarted(SchedulerOptions options = records_in_memory()) : TestBench(std::move(options)) {
-    put_class(kGpu, "true");
+    put_class(kDeviceClass, "true");
     put_node({"n1"});
     put_slice("s", "n1", 2);
     put(Kind::ResourceClaim, claim("late", kFinalizer));
