@@ -29,7 +29,7 @@ int complain_unknown(const std::string& command) {
   return 2;
 }
 
-void add_components(CLI::App& app, Commands& commands, const binding::PluginRegistry& plugins) {
+void add_components(CLI::App& app, Commands& commands, const Plugins& plugins) {
   struct Row {
     Component component;
     const char* what;
@@ -62,9 +62,9 @@ int print_help(const CLI::App& app, const std::string& command) {
   return 0;
 }
 
-void add_tools(CLI::App& app, Commands& commands) {
+void add_tools(CLI::App& app, Commands& commands, const Plugins& plugins) {
   add_explain(app, commands);
-  add_plan(app, commands);
+  add_plan(app, commands, plugins.scheduler);
   add_cel(app, commands);
   add_bench(app, commands);
   add_install(app, commands);
@@ -75,7 +75,7 @@ void add_tools(CLI::App& app, Commands& commands) {
 
 }  // namespace
 
-int run_berth(int argc, char** argv, const binding::PluginRegistry& plugins) {
+int run_berth(int argc, char** argv, const Plugins& plugins) {
   CLI::App app("Berth: an accelerator-workload scheduler for Kubernetes", "berth");
   app.require_subcommand(1);
   app.fallthrough();
@@ -83,7 +83,7 @@ int run_berth(int argc, char** argv, const binding::PluginRegistry& plugins) {
   add_log_flags(app, before);
   Commands commands;
   add_components(app, commands, plugins);
-  add_tools(app, commands);
+  add_tools(app, commands, plugins);
   // CLI11's message says that a subcommand is missing, not which one is unknown.
   const std::string first = argc > 1 ? argv[1] : "";
   if (first.empty()) {

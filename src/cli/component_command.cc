@@ -30,7 +30,7 @@ constexpr Duration kHeadStartPeriod = Duration::millis(5);
 constexpr Duration kReleaseLimit = Duration::millis(400);  // of the two seconds for a stop
 
 plane::ControlPlaneOptions part_options(Component component, const Configuration& config,
-                                        const binding::PluginRegistry& plugins) {
+                                        const Plugins& plugins) {
   plane::ControlPlaneOptions options = plane_options(config, plugins);
   options.scheduler = component == Component::Scheduler;
   options.binder = component == Component::Binder || config.with_binder;
@@ -147,8 +147,8 @@ Status serve(const Configuration& config, const Running& running, const Clock& m
   return {};
 }
 
-Status run(Component component, const Configuration& config, const binding::PluginRegistry& plugins,
-           const api::Gates& gates, const StopSignal& stop) {
+Status run(Component component, const Configuration& config, const Plugins& plugins, const api::Gates& gates,
+           const StopSignal& stop) {
   plane::ControlPlaneOptions options = part_options(component, config, plugins);
   const auto admission = TRY(pod_admission(options));
   const SystemClock machine;
@@ -194,8 +194,7 @@ Status run(Component component, const Configuration& config, const binding::Plug
 
 }  // namespace
 
-int run_component(Component component, const Configuration& configuration,
-                  const binding::PluginRegistry& plugins) {
+int run_component(Component component, const Configuration& configuration, const Plugins& plugins) {
   StopSignal stop;
   const api::Gates gates = gates_of(component, configuration);
   if (component == Component::NodeAgent && !gates.enabled("ResourceHealthStatus"))

@@ -2,13 +2,12 @@
 // server elsewhere.
 #pragma once
 
-#include "binding/plugin.h"
 #include "cli/configuration.h"
+#include "cli/plugins.h"
 
 namespace berth::cli {
 
 // Runs until SIGINT or SIGTERM. Returns the exit code. `plugins`: of a binder.
-int run_component(Component component, const Configuration& configuration,
-                  const binding::PluginRegistry& plugins);
+int run_component(Component component, const Configuration& configuration, const Plugins& plugins);
 
 }  // namespace berth::cli

@@ -45,14 +45,14 @@ plane::ControlPlaneOptions with_log(plane::ControlPlaneOptions options, scheduli
 
 }  // namespace
 
-plane::ControlPlaneOptions plane_options(const Configuration& configuration,
-                                         const binding::PluginRegistry& plugins) {
+plane::ControlPlaneOptions plane_options(const Configuration& configuration, const Plugins& plugins) {
   plane::ControlPlaneOptions options;
   options.scheduler_names = configuration.scheduler_names;
   if (configuration.bind_requests == "WhenWaiting") options.bind_requests = plane::BindRequests::WhenWaiting;
   options.writes_in_flight_max = static_cast<std::size_t>(configuration.writes_in_flight_max);
   options.scheduling.device_scoring =
       dra::device_scoring_of(configuration.device_scoring).value_or(options.scheduling.device_scoring);
+  options.scheduling.plugins = plugins.scheduler;
   options.scheduling.cool_down = configuration.cool_down;
   options.scheduling.overtaking_limit = configuration.overtaking_limit;
   if (configuration.backoff_limit != api::kBackoffLimitDefault)
@@ -68,7 +68,7 @@ plane::ControlPlaneOptions plane_options(const Configuration& configuration,
     options.binding.gpu_reservations = binding::GpuReservations::Pods;
   options.binding.gpu_reservation_image = configuration.gpu_reservation_image;
   options.binding.gpu_reservation_timeout = configuration.gpu_reservation_timeout;
-  options.binding.registry = plugins;
+  options.binding.registry = plugins.binder;
   options.binding.plugins = configuration.binder_plugins;
   return options;
 }

@@ -9,6 +9,7 @@
 #include "base/metrics.h"
 #include "binding/pod_admission.h"
 #include "cli/configuration.h"
+#include "cli/plugins.h"
 #include "health/health_cache.h"
 #include "plane/control_plane.h"
 
@@ -19,8 +20,7 @@ class DecisionSink;
 namespace berth::cli {
 
 // The options of a configuration for the loops and the nodes' agents.
-plane::ControlPlaneOptions plane_options(const Configuration& configuration,
-                                         const binding::PluginRegistry& plugins);
+plane::ControlPlaneOptions plane_options(const Configuration& configuration, const Plugins& plugins);
 // Admission by the binder plugins of these options. Refuses unknown names, as the flag's error.
 Result<std::unique_ptr<const binding::PodAdmission>> pod_admission(const plane::ControlPlaneOptions& options);
 health::HealthTiming health_timing(const Configuration& configuration);

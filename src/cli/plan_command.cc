@@ -40,7 +40,7 @@ void print(const planning::Plan& plan, const PlanCommand& command) {
   }
 }
 
-int run_plan(const PlanCommand& command) {
+int run_plan(const PlanCommand& command, const scheduling::MakePlugins& plugins) {
   const Result<api::Gates> gates = api::Gates::parse(api::GateDefaults::Up, command.feature_gates);
   if (!gates) return complain(gates.error());
   planning::PlanOptions options;
@@ -50,6 +50,7 @@ int run_plan(const PlanCommand& command) {
     options.now = *now;
   }
   options.seed = command.seed;
+  options.plugins = plugins;
   options.verdicts = verdicts_of(command.verdicts);
   options.gates = &*gates;
   options.device_gates = dra::gates_of(*gates);
@@ -76,7 +77,7 @@ int run_plan(const PlanCommand& command) {
 
 }  // namespace
 
-void add_plan(CLI::App& app, Commands& commands) {
+void add_plan(CLI::App& app, Commands& commands, const scheduling::MakePlugins& plugins) {
   CLI::App* command = app.add_subcommand("plan", "decide offline what would happen to every pending pod");
   auto plan = std::make_shared<PlanCommand>();
   command->add_option("-f,--file", plan->files, "objects: a file, a folder or -")->required();
@@ -94,7 +95,7 @@ void add_plan(CLI::App& app, Commands& commands) {
       ->check(CLI::IsMember(scorings));
   command->add_option("--seed", plan->seed, "of share ids");
   command->add_option("--feature-gates", plan->feature_gates, "A=true,B=false, with Kubernetes' gate names");
-  add_tool(command, commands, [plan] { return run_plan(*plan); });
+  add_tool(command, commands, [plan, plugins] { return run_plan(*plan, plugins); });
 }
 
 }  // namespace berth::cli

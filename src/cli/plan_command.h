@@ -2,11 +2,13 @@
 #pragma once
 
 #include "cli/commands.h"
+#include "scheduling/framework.h"
 
 namespace berth::cli {
 
 // 0: everything is placed or gated. 1: something is not, and the output is complete; or the input is bad,
 // with file, document, line, object and field on stderr. 2: wrong usage.
-void add_plan(CLI::App& app, Commands& commands);
+// `plugins`: the scheduler's.
+void add_plan(CLI::App& app, Commands& commands, const scheduling::MakePlugins& plugins);
 
 }  // namespace berth::cli

@@ -111,7 +111,7 @@ Status serve(const Configuration& config, plane::ControlPlaneOptions options, Ap
 
 }  // namespace
 
-int run_up(const Configuration& configuration, const binding::PluginRegistry& plugins) {
+int run_up(const Configuration& configuration, const Plugins& plugins) {
   StopSignal stop;
   const plane::ControlPlaneOptions options = plane_options(configuration, plugins);
   const auto admission = pod_admission(options);

@@ -18,6 +18,7 @@
 #include "dra/gates.h"
 #include "dra/scoring.h"
 #include "dra/selectors.h"
+#include "scheduling/framework.h"
 
 namespace berth::planning {
 
@@ -38,6 +39,7 @@ struct PlanOptions {
   dra::DeviceGates device_gates = {};
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
   bool objects = false;  // fill Plan::objects
+  scheduling::MakePlugins plugins = scheduling::default_plugins;
 };
 
 enum class ResultKind : std::uint8_t { Placed, Preempting, Unschedulable, Error, Gated, Unknown };

@@ -70,7 +70,8 @@ Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::Selec
     : offline_(offline),
       options_(options),
       core_(offline.cluster(), selectors,
-            {options.device_gates, options.device_scoring, scheduling::placements_of(*options.gates)}),
+            {options.device_gates, options.device_scoring, scheduling::placements_of(*options.gates),
+             options.plugins}),
       context_{offline.view(), offline.cluster(), core_.allocator(), offline.now()} {}
 
 Plan Planner::run() {

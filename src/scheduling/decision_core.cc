@@ -26,7 +26,7 @@ Placements placements_of(const api::Gates& gates) {
 DecisionCore::DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& selectors,
                            const DecisionOptions& options)
     : allocator_(cluster, selectors, random_, options.gates),
-      plugins_(default_plugins()),
+      plugins_(options.plugins()),
       pod_cycle_(plugins_),
       signature_cache_(pod_cycle_, domains_),
       group_cycle_(plugins_, domains_, signature_cache_, options.placements) {

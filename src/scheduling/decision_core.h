@@ -59,6 +59,7 @@ struct DecisionOptions {
   dra::DeviceGates gates = {};
   dra::DeviceScoring scoring = dra::DeviceScoring::Reference;
   Placements placements = Placements::ByTopology;
+  MakePlugins plugins = default_plugins;
 };
 
 class DecisionCore {

@@ -127,7 +127,11 @@ struct PluginSet {
   std::unique_ptr<PlacementRefiner> placement_refiner;
   std::unique_ptr<FitCounter> fit_counter;
   std::unique_ptr<PlacementState> placement_state;
-  std::vector<std::unique_ptr<PlacementScorer>> placement_scorers;
+  struct WeightedPlacementScorer {
+    std::unique_ptr<PlacementScorer> scorer;
+    std::int64_t weight = 1;
+  };
+  std::vector<WeightedPlacementScorer> placement_scorers;
 
   // The events that may help the pod.
   std::uint32_t events_for(const api::Pod& pod) const;
@@ -137,5 +141,9 @@ struct PluginSet {
 
 // The plugins of this cut, in kube-scheduler's order.
 PluginSet default_plugins();
+
+// Makes the plugins of a scheduler or a plan: default_plugins, or a function of somebody else that adds to
+// them (docs/writing-scheduler-plugins.md). Called once for each; every call gives the same plugins.
+using MakePlugins = std::function<PluginSet()>;
 
 }  // namespace berth::scheduling

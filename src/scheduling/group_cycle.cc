@@ -39,6 +39,12 @@ GroupOutcome error_outcome(const GroupInput& input, std::string message, std::st
   return outcome;
 }
 
+std::string out_of_range(const PlacementScorer& scorer, std::int64_t score) {
+  return "plugin \"" + std::string(scorer.name()) + "\" returns an invalid placement score " +
+         std::to_string(score) + ", it should be in the range of [0, " + std::to_string(kPlacementScoreMax) +
+         "]";
+}
+
 }  // namespace
 
 bool before_in_queue(const api::Pod* a, const api::Pod* b) {
@@ -95,6 +101,8 @@ GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput&
 GroupCycle::Evaluations GroupCycle::feasible_of(Run& run, const std::vector<Placement>& placements,
                                                 std::vector<std::size_t> indices) {
   order_by_bound(run, placements, indices);
+  if (run.failed()) return {};
+  const bool first_wins = known_before_placing();
   Evaluations feasible;
   for (const std::size_t index : indices) {
     Evaluation evaluation = evaluate(run, placements[index], ExplainMode::None);
@@ -103,9 +111,9 @@ GroupCycle::Evaluations GroupCycle::feasible_of(Run& run, const std::vector<Plac
       return {};
     }
     // The bounds do not count what devices take of nodes; if devices do, all placements are tried.
-    const bool complete = evaluation.complete && !run.context.cluster.devices_take_of_nodes();
+    const bool last = first_wins && evaluation.complete && !run.context.cluster.devices_take_of_nodes();
     if (evaluation.feasible) feasible.emplace(index, std::move(evaluation));
-    if (complete) break;
+    if (last) break;
   }
   return feasible;
 }
@@ -144,17 +152,41 @@ void GroupCycle::order_by_bound(Run& run, const std::vector<Placement>& placemen
     for (const model::ResourceAmount& one :
          cluster.pod(cluster.find_pod(pod->meta.ns, pod->meta.name)).requests)
       if (one.resource.index() < 2) all.requested[one.resource.index()] += one.amount;
-  std::vector<PlacementResult> full(placements.size());
+  const auto everyone = run.scheduled() + static_cast<std::int32_t>(run.input.waiting.size());
+  std::vector<PlacementResult> full;
+  full.reserve(indices.size());
   for (const std::size_t i : indices) {
-    full[i].use = use_of_placement(run, placements[i]);
-    full[i].use += all;
-    full[i].scheduled = run.scheduled() + static_cast<std::int32_t>(run.input.waiting.size());
+    full.push_back({&placements[i], use_of_placement(run, placements[i]), everyone, {}});
+    full.back().use += all;
   }
-  std::vector<std::int64_t> bounds(full.size());
-  for (const auto& scorer : plugins_.placement_scorers) scorer->score(full, bounds);
+  const std::vector<std::int64_t> totals = total_scores(run, full, Scorers::KnownBeforePlacing);
+  std::vector<std::int64_t> bounds(placements.size());
+  for (std::size_t i = 0; i < indices.size(); ++i) bounds[indices[i]] = totals[i];
   std::sort(indices.begin(), indices.end(), [&](std::size_t a, std::size_t b) {
     return bounds[a] != bounds[b] ? bounds[a] > bounds[b] : a < b;
   });
+}
+
+bool GroupCycle::known_before_placing() const {
+  return std::all_of(plugins_.placement_scorers.begin(), plugins_.placement_scorers.end(),
+                     [](const auto& row) { return row.scorer->known_before_placing(); });
+}
+
+std::vector<std::int64_t> GroupCycle::total_scores(Run& run, std::span<const PlacementResult> results,
+                                                   Scorers which) {
+  const ScoringQuestion question{run.context, *run.input.group, run.input.waiting, results};
+  std::vector<std::int64_t> totals(results.size());
+  for (const auto& [scorer, weight] : plugins_.placement_scorers) {
+    if (which == Scorers::KnownBeforePlacing && !scorer->known_before_placing()) continue;
+    std::vector<std::int64_t> scores(results.size());
+    scorer->score(question, scores);
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      if (scores[i] < 0 || scores[i] > kPlacementScoreMax)
+        run.failure = error_outcome(run.input, out_of_range(*scorer, scores[i]));
+      totals[i] += scores[i] * weight;
+    }
+  }
+  return totals;
 }
 
 bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
@@ -236,10 +268,12 @@ GroupOutcome GroupCycle::choose_best(Run& run, const std::vector<Placement>& pla
   for (const auto& [index, evaluation] : evaluations) {
     indices.push_back(index);
     results.push_back(evaluation.result);
+    results.back().placement = &placements[index];
+    for (const MemberOutcome& member : evaluation.members) results.back().nodes.push_back(member.node);
   }
   std::vector<std::int64_t> totals(results.size());
-  if (results.size() > 1)
-    for (const auto& scorer : plugins_.placement_scorers) scorer->score(results, totals);
+  if (results.size() > 1) totals = total_scores(run, results, Scorers::All);
+  if (run.failed()) return std::move(run.failure);
   const std::size_t best = indices[std::max_element(totals.begin(), totals.end()) - totals.begin()];
   Evaluation& winner = evaluations.at(best);
   if (!winner.complete) winner = evaluate(run, placements[best], ExplainMode::Explain);

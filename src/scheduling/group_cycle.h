@@ -2,9 +2,9 @@
 //
 // Owner: the scheduler. All tentative changes are in the caller's transaction; a refused group leaves it
 // unchanged. Placements that fit counts rule out are not tried. The others are tried in the order of their
-// highest possible score, and the first that takes every member ends the search: no later one can score
-// more. The result equals that of trying all placements. Source: KEP-4671 (gang), KEP-5732 (placements);
-// texts of kube-scheduler 1.37.0.
+// highest possible score, and the first that takes every member ends the search if no later one can score
+// more (PlacementScorer::known_before_placing). The result equals that of trying all placements. Source:
+// KEP-4671 (gang), KEP-5732 (placements); texts of kube-scheduler 1.37.0.
 #pragma once
 
 #include <map>
@@ -93,6 +93,9 @@ class GroupCycle {
   std::vector<Placement> refined(Run& run, Refine refine);
   DomainUse use_of_placement(const Run& run, const Placement& placement);
   void order_by_bound(Run& run, const std::vector<Placement>& placements, std::vector<std::size_t>& indices);
+  enum class Scorers : std::uint8_t { All, KnownBeforePlacing };
+  std::vector<std::int64_t> total_scores(Run& run, std::span<const PlacementResult> results, Scorers which);
+  bool known_before_placing() const;
   GroupOutcome choose_best(Run& run, const std::vector<Placement>& placements, Evaluations& evaluations);
   GroupOutcome give_up(Run& run);
   std::string refusal_of(const Run& run, const Progress& progress) const;

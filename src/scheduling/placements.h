@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/types/pod.h"
@@ -122,16 +123,37 @@ struct DomainUse {
   DomainUse& operator-=(const DomainUse& other);
 };
 
+// A placement that takes the group, and the nodes of its members there. Source: KEP-5732, PodGroupAssignment.
 struct PlacementResult {
+  const Placement* placement = nullptr;
   DomainUse use;
-  std::int32_t scheduled = 0;
+  std::int32_t scheduled = 0;  // members that count for minCount, with this attempt's
+  std::vector<NodeId> nodes;   // of ScoringQuestion::waiting; none: not placed
 };
 
-// Adds 0..100 to the total of each result.
+struct ScoringQuestion {
+  const SchedulingContext& context;
+  const api::PodGroup& group;
+  std::span<const api::Pod* const> waiting;
+  std::span<const PlacementResult> results;
+};
+
+inline constexpr std::int64_t kPlacementScoreMax = 100;
+
+// The result with the highest sum of weighted scores is chosen, of equal ones the first in path order.
+// Source: KEP-5732, PlacementScorerPlugin; an integer as in kube-scheduler, where the document has a float64.
 class PlacementScorer {
  public:
   virtual ~PlacementScorer() = default;
-  virtual void score(std::span<const PlacementResult> results, std::span<std::int64_t> totals) const = 0;
+  // kube-scheduler's name of the plugin, or a stranger's; static lifetime.
+  virtual std::string_view name() const = 0;
+  // True: score() does not read PlacementResult::nodes, and of two results that take every member it prefers
+  // the same one whatever other results there are. If all scorers say so, the search ends at the first
+  // placement that takes every member; otherwise all placements are tried.
+  virtual bool known_before_placing() const { return false; }
+  // Sets one score per result, 0..kPlacementScoreMax; they are 0 before. Others end the attempt with an
+  // error.
+  virtual void score(const ScoringQuestion& question, std::span<std::int64_t> scores) const = 0;
 };
 
 }  // namespace berth::scheduling

@@ -41,7 +41,8 @@ Scheduler::Scheduler(SchedulerOptions options, dra::SelectorEvaluator& selectors
       inputs_(inputs),
       cluster_(options_.gates.node_allocatable_resources ? model::NodeAllocatable::Counted
                                                          : model::NodeAllocatable::Ignored),
-      core_(cluster_, selectors, {options_.gates, options_.device_scoring, options_.placements}),
+      core_(cluster_, selectors,
+            {options_.gates, options_.device_scoring, options_.placements, options_.plugins}),
       overtaking_(options_.overtaking_limit) {}
 
 std::vector<client::Interest> Scheduler::interests() const {

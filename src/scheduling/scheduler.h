@@ -39,6 +39,7 @@ struct SchedulerOptions {
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
   dra::DeviceGates gates = {};
   Placements placements = Placements::ByTopology;
+  MakePlugins plugins = default_plugins;
 };
 
 // How often the model is compared with the live objects, and how many rows at once.

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Runs binder plugins in processes: the example of examples/plugins, and admission in `berth up`.
+"""Runs the plugins of examples/plugins in processes, and admission by plugins in `berth up`.
 
 Only the standard library. The closing line is "N passed, M failed"; the exit code is 0 when nothing failed.
 """
+import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import suite
@@ -19,13 +21,15 @@ NETWORK = "example.com/network"
 TIMEOUT = "example.com/network-timeout"
 MERGE_PATCH = "application/merge-patch+json"
 ADDRESS = "example.com/network-address"
+PREFERRED = "example.com/preferred-domains"
+GROUPS = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
 
 
 class Cluster:
     """An embedded control plane of one program, with simulated nodes."""
 
-    def __init__(self, program, *flags):
-        self.served = Served(program, "up", [], ("--nodes", "2", *flags))
+    def __init__(self, program, *flags, nodes=2):
+        self.served = Served(program, "up", [], ("--nodes", str(nodes), *flags))
 
     def __enter__(self):
         return self
@@ -61,8 +65,16 @@ class Cluster:
         return [item for item in self.call("GET", REQUESTS)["items"] if item["spec"]["podName"] == pod][0]
 
 
-def a_pod_is_bound_when_its_network_is_attached(example, _):
-    with Cluster(example) as cluster:
+class Programs:
+    def __init__(self, berth):
+        folder = berth.parent / "examples/plugins"
+        self.berth = berth
+        self.network_attachment = folder / "network-attachment/network-attachment"
+        self.preferred_domains = folder / "preferred-domains/preferred-domains"
+
+
+def a_pod_is_bound_when_its_network_is_attached(programs):
+    with Cluster(programs.network_attachment) as cluster:
         made = cluster.add_pod("p", {NETWORK: "blue"})
         assert made["metadata"]["annotations"] == {NETWORK: "blue", TIMEOUT: "60"}, made
         attachment = eventually("an attachment is made", lambda: cluster.attachment("p"))
@@ -81,8 +93,8 @@ def a_pod_is_bound_when_its_network_is_attached(example, _):
         eventually("the request succeeds", lambda: cluster.request_of("p")["status"]["phase"] == "Succeeded")
 
 
-def a_failed_attachment_is_deleted_and_the_pod_goes_elsewhere(example, _):
-    with Cluster(example) as cluster:
+def a_failed_attachment_is_deleted_and_the_pod_goes_elsewhere(programs):
+    with Cluster(programs.network_attachment) as cluster:
         cluster.add_pod("p", {NETWORK: "blue"})
         first = eventually("an attachment is made", lambda: cluster.attachment("p"))
         cluster.report("p", state="failed", message="no port left")
@@ -97,8 +109,8 @@ def a_failed_attachment_is_deleted_and_the_pod_goes_elsewhere(example, _):
         eventually("it is bound", lambda: cluster.node_of("p") == second["data"]["node"])
 
 
-def bad_annotations_are_refused_together(example, _):
-    with Cluster(example) as cluster:
+def bad_annotations_are_refused_together(programs):
+    with Cluster(programs.network_attachment) as cluster:
         refused = cluster.add_pod("p", {NETWORK: "Blue!", TIMEOUT: "soon", "gpu-fraction": "nan"},
                                   {"limits": {"nvidia.com/gpu": "1"}})
         assert refused["code"] == 422, refused
@@ -109,7 +121,51 @@ def bad_annotations_are_refused_together(example, _):
             assert field in fields, fields
 
 
-def berth_itself_validates_gpu_requests(_, berth):
+def racks_and_a_gang(preferred):
+    """Two racks of two nodes each, and a gang that fits in either: (nodes, group and pods)."""
+    nodes = [{"apiVersion": "v1", "kind": "Node",
+              "metadata": {"name": "n%d" % i, "labels": {"rack": "rack-" + "aabb"[i],
+                                                         "berth.dev/simulated": "true"}},
+              "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}} for i in range(4)]
+    group = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup",
+             "metadata": {"name": "g", "namespace": "default", "annotations": {PREFERRED: preferred}},
+             "spec": {"schedulingPolicy": {"gang": {"minCount": 2}},
+                      "schedulingConstraints": {"topology": [{"key": "rack"}]}}}
+    pods = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p%d" % i, "namespace": "default"},
+             "spec": {"schedulerName": "berth", "schedulingGroup": {"podGroupName": "g"},
+                      "containers": [{"name": "c", "image": "i"}]}} for i in range(2)]
+    return nodes, [group, *pods]
+
+
+def planned_racks(program, preferred):
+    nodes, gang = racks_and_a_gang(preferred)
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes + gang})
+    plan = subprocess.run([str(program), "plan", "-f", "-", "-o", "json"], input=text, capture_output=True,
+                          text=True, timeout=60)
+    assert plan.returncode == 0, plan.stderr
+    placed = [pod["node"] for one in json.loads(plan.stdout)["decisions"] for pod in one["pods"]]
+    return {"rack-" + "aabb"[int(node[1:])] for node in placed}
+
+
+def a_group_gets_the_first_preferred_domain(programs):
+    assert planned_racks(programs.berth, "rack-b") == {"rack-a"}
+    assert planned_racks(programs.preferred_domains, "rack-b") == {"rack-b"}
+    assert planned_racks(programs.preferred_domains, "rack-c,rack-b,rack-a") == {"rack-b"}
+    assert planned_racks(programs.preferred_domains, ",,") == {"rack-a"}
+    nodes, gang = racks_and_a_gang("rack-b,rack-a")
+    with tempfile.TemporaryDirectory() as folder:
+        manifest = pathlib.Path(folder) / "cluster.json"
+        manifest.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}))
+        with Cluster(programs.preferred_domains, "-f", str(manifest), nodes=0) as cluster:
+            cluster.call("POST", GROUPS, gang[0])
+            for pod in gang[1:]:
+                cluster.call("POST", PODS, pod)
+            eventually("both members are in rack-b",
+                       lambda: {cluster.node_of("p0"), cluster.node_of("p1")} <= {"n2", "n3"})
+
+
+def berth_itself_validates_gpu_requests(programs):
+    berth = programs.berth
     with Cluster(berth) as cluster:
         refused = cluster.add_pod("half", {"gpu-fraction": "0.5"})
         assert refused["code"] == 422 and "GPU sharing is switched off" in refused["message"], refused
@@ -131,14 +187,14 @@ CASES = [
     a_pod_is_bound_when_its_network_is_attached,
     a_failed_attachment_is_deleted_and_the_pod_goes_elsewhere,
     bad_annotations_are_refused_together,
+    a_group_gets_the_first_preferred_domain,
     berth_itself_validates_gpu_requests,
 ]
 
 
 def main():
     chosen = suite.options(__doc__)
-    example = chosen.berth.parent / "examples/plugins/network-attachment/network-attachment"
-    return suite.run(CASES, chosen.words, example, chosen.berth)
+    return suite.run(CASES, chosen.words, Programs(chosen.berth))
 
 
 if __name__ == "__main__":

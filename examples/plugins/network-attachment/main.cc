@@ -5,9 +5,9 @@
 #include "network_attachment.h"
 
 int main(int argc, char** argv) {
-  auto plugins = berth::binding::PluginRegistry::in_tree();
+  berth::cli::Plugins plugins;
   const berth::Status added =
-      plugins.add(std::string(example::kNetworkAttachmentName), example::make_network_attachment);
+      plugins.binder.add(std::string(example::kNetworkAttachmentName), example::make_network_attachment);
   if (!added.ok()) {
     std::fprintf(stderr, "%s\n", added.error().text().c_str());
     return 2;

@@ -24,11 +24,14 @@ class GangScheduling final : public PlacementState {
 
 class PodGroupPodsCount final : public PlacementScorer {
  public:
-  void score(std::span<const PlacementResult> results, std::span<std::int64_t> totals) const override {
+  std::string_view name() const override { return "PodGroupPodsCount"; }
+  bool known_before_placing() const override { return true; }
+  void score(const ScoringQuestion& question, std::span<std::int64_t> scores) const override {
     std::int64_t most = 0;
-    for (const PlacementResult& result : results) most = std::max<std::int64_t>(most, result.scheduled);
+    for (const PlacementResult& one : question.results) most = std::max<std::int64_t>(most, one.scheduled);
     if (most == 0) return;
-    for (std::size_t i = 0; i < results.size(); ++i) totals[i] += results[i].scheduled * 100 / most;
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      scores[i] = question.results[i].scheduled * kPlacementScoreMax / most;
   }
 };
 

@@ -137,18 +137,21 @@ class LeastAllocated final : public Score {
 // MostAllocated over a whole placement: fuller domains score higher.
 class PlacementMostAllocated final : public PlacementScorer {
  public:
-  void score(std::span<const PlacementResult> results, std::span<std::int64_t> totals) const override {
-    for (std::size_t i = 0; i < results.size(); ++i) {
+  std::string_view name() const override { return "NodeResourcesFit"; }
+  bool known_before_placing() const override { return true; }
+  void score(const ScoringQuestion& question, std::span<std::int64_t> scores) const override {
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      const DomainUse& use = question.results[i].use;
       std::int64_t sum = 0, weights = 0;
       for (std::size_t r = 0; r < 2; ++r) {
-        const std::int64_t whole = results[i].use.allocatable[r];
+        const std::int64_t whole = use.allocatable[r];
         if (whole <= 0) continue;
         // 128 bits, because the memory of a large domain times 100 may overflow 64.
-        sum += static_cast<std::int64_t>(static_cast<__int128>(std::min(results[i].use.requested[r], whole)) *
-                                         100 / whole);
+        sum += static_cast<std::int64_t>(static_cast<__int128>(std::min(use.requested[r], whole)) *
+                                         kPlacementScoreMax / whole);
         ++weights;
       }
-      if (weights > 0) totals[i] += sum / weights;
+      if (weights > 0) scores[i] = sum / weights;
     }
   }
 };

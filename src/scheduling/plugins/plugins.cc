@@ -34,9 +34,6 @@ void add(PluginSet& set, std::unique_ptr<PlacementRefiner> plugin) {
 void add(PluginSet& set, std::unique_ptr<PlacementState> plugin) {
   set.placement_state = std::move(plugin);
 }
-void add(PluginSet& set, std::unique_ptr<PlacementScorer> plugin) {
-  set.placement_scorers.push_back(std::move(plugin));
-}
 
 }  // namespace
 
@@ -44,7 +41,9 @@ PluginSet default_plugins() {
   PluginSet set;
 #define PLUGIN(point, name) add(set, plugins::name());
 #define SCORE(name, weight) set.scores.push_back({plugins::name(), weight});
+#define PLACEMENT_SCORE(name, weight) set.placement_scorers.push_back({plugins::name(), weight});
 #include "scheduling/plugins/plugins.def"
+#undef PLACEMENT_SCORE
 #undef SCORE
 #undef PLUGIN
   return set;

@@ -9,7 +9,9 @@ namespace berth::scheduling::plugins {
 
 #define PLUGIN(point, name) std::unique_ptr<point> name();
 #define SCORE(name, weight) PLUGIN(Score, name)
+#define PLACEMENT_SCORE(name, weight) PLUGIN(PlacementScorer, name)
 #include "scheduling/plugins/plugins.def"
+#undef PLACEMENT_SCORE
 #undef SCORE
 #undef PLUGIN
 

@@ -1,0 +1,16 @@
+// The plugins that a program runs: Berth's own, or with others added by a program of somebody else.
+#pragma once
+
+#include "binding/plugin.h"
+#include "scheduling/framework.h"
+
+namespace berth::cli {
+
+struct Plugins {
+  // For `up`, `binder` and `scheduler --with-binder`.
+  binding::PluginRegistry binder = binding::PluginRegistry::in_tree();
+  // For `up`, `scheduler` and `plan`.
+  scheduling::MakePlugins scheduler = scheduling::default_plugins;
+};
+
+}  // namespace berth::cli
