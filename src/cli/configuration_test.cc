@@ -132,7 +132,7 @@ TEST(Configuration, NeedsARequestAPodWhereTheBinderIsElsewhere) {
 
 TEST(Configuration, ReachesTheLoops) {
   Configuration config = default_configuration(Component::Up);
-  const plane::ControlPlaneOptions plain = plane_options(config, binding::PluginRegistry::in_tree());
+  const plane::ControlPlaneOptions plain = plane_options(config, Plugins{});
   EXPECT_EQ(plain.scheduler_names, (std::vector<std::string>{"berth", "default-scheduler"}));
   EXPECT_FALSE(plain.scheduling.backoff_limit.has_value()) << "the binder's own default holds";
   config.backoff_limit = 7;
@@ -148,7 +148,7 @@ TEST(Configuration, ReachesTheLoops) {
   config.health_timeout = Duration::seconds(37);
   config.stream_retry_base = Duration::seconds(38);
   config.stream_retry_max = Duration::seconds(39);
-  const plane::ControlPlaneOptions changed = plane_options(config, binding::PluginRegistry::in_tree());
+  const plane::ControlPlaneOptions changed = plane_options(config, Plugins{});
   EXPECT_EQ(changed.scheduling.backoff_limit, 7);
   EXPECT_EQ(changed.binding.binding_timeout, Duration::seconds(31));
   EXPECT_EQ(changed.binding.gang_timeout, Duration::seconds(32));

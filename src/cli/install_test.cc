@@ -144,7 +144,7 @@ TEST(Installation, GrantsTheWatchesOfTheLoops) {
     const Configuration config = default_configuration(component);
     const bool scheduler = component == Component::Scheduler;
     health::HealthFeed feed;
-    plane::ControlPlaneOptions options = plane_options(config, binding::PluginRegistry::in_tree());
+    plane::ControlPlaneOptions options = plane_options(config, Plugins{});
     options.scheduler = options.binder = scheduler;
     options.controllers = options.simulated_nodes = false;
     if (!scheduler) options.health = &feed;
