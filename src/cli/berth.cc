@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "cli/apiserver_command.h"
+#include "cli/backup_command.h"
 #include "cli/bench_command.h"
 #include "cli/cel_command.h"
 #include "cli/component_command.h"
@@ -67,6 +68,8 @@ void add_tools(CLI::App& app, Commands& commands, const Plugins& plugins) {
   add_plan(app, commands, plugins.scheduler);
   add_cel(app, commands);
   add_bench(app, commands);
+  add_backup(app, commands);
+  add_restore(app, commands);
   add_install(app, commands);
   add_doctor(app, commands);
   add_tool(app.add_subcommand("version", "print the version"), commands, print_version);

@@ -44,6 +44,9 @@ class Disk {
   // Durable when it returns. NotFound when absent.
   virtual Status remove(const std::string& path) = 0;
   virtual Result<bool> exists(const std::string& path) = 0;
+  // Replaces `to` in one step, which is durable when this returns; the contents are as durable as they were.
+  // NotFound when `from` is absent.
+  virtual Status rename(const std::string& from, const std::string& to) = 0;
 };
 
 // The real disk. Thread-safe; static lifetime.

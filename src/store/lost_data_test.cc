@@ -93,5 +93,78 @@ TEST(LostData, ATornEndIsNone) {
   EXPECT_EQ((*store)->count("pods"), 19u);
 }
 
+// A directory whose server ended well: everything is in the database.
+class ShutImage {
+ public:
+  ShutImage() {
+    const std::unique_ptr<Store> store = open_store({.directory = directory_.path()}).value();
+    for (const char* name : {"a", "b", "c", "d", "e"})
+      EXPECT_TRUE(store->write(create(pod(name), std::string("content-of-") + name)).ok());
+    EXPECT_TRUE(store->write(remove(pod("e"))).ok());
+  }
+  std::string database() const { return directory_.path() + "/berth.db"; }
+  Result<std::unique_ptr<Store>> open(bool accept_loss = false) const {
+    return open_store({.directory = directory_.path(), .accept_data_loss = accept_loss});
+  }
+  void expect_refusal(const char* sentence) const {
+    const auto refused = open();
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code(), ErrorCode::Gone);
+    EXPECT_NE(refused.error().text().find(sentence), std::string::npos) << refused.error().text();
+  }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+TEST(LostData, ADamagedObjectIsNamedAndTheOthersAreLeft) {
+  const ShutImage image;
+  std::fstream file(image.database(), std::ios::in | std::ios::out | std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const std::size_t at = bytes.find("content-of-b");
+  ASSERT_NE(at, std::string::npos);
+  file.seekp(static_cast<std::streamoff>(at));
+  file.put('C');
+  file.close();
+  image.expect_refusal("1 object is damaged and lost: pods default/b");
+  {
+    const auto left = image.open(true);
+    ASSERT_TRUE(left.ok()) << left.error().text();
+    EXPECT_EQ((*left)->count("pods"), 3u);
+    EXPECT_EQ((*left)->get(pod("b")), nullptr);
+    EXPECT_TRUE((*left)->write(create(pod("b"))).ok());
+  }
+  EXPECT_TRUE(image.open().ok()) << "once accepted, it is done with";
+}
+
+TEST(LostData, RowsThatAreMissingOrStaleAreSaid) {
+  for (const char* statements : {"DELETE FROM objects WHERE name = 'c'", "UPDATE state SET sum = sum + 1",
+                                 "INSERT INTO objects SELECT 5, 5, resource, ns, 'e', uid, bytes, NULL FROM "
+                                 "objects WHERE name = 'd'"}) {
+    SCOPED_TRACE(statements);
+    const ShutImage image;
+    run_sql(image.database(), statements);
+    image.expect_refusal("the checksum of the newest commit is not that of the objects");
+    EXPECT_TRUE(image.open(true).ok());
+    EXPECT_TRUE(image.open().ok()) << "once accepted, it is done with";
+  }
+}
+
+TEST(LostData, ADatabaseOfTheFirstSchemaGetsItsChecksum) {
+  const ShutImage image;
+  run_sql(image.database(),
+          "ALTER TABLE objects DROP COLUMN sum; ALTER TABLE state DROP COLUMN sum; PRAGMA user_version = 1");
+  {
+    const auto store = image.open();
+    ASSERT_TRUE(store.ok()) << store.error().text();
+    EXPECT_EQ((*store)->count("pods"), 4u);
+    EXPECT_EQ((*store)->revision(), 6u);
+    EXPECT_TRUE((*store)->write(update(pod("a"))).ok());
+  }
+  EXPECT_TRUE(image.open().ok());
+  run_sql(image.database(), "UPDATE objects SET bytes = 'other' WHERE name = 'c'");
+  image.expect_refusal("the checksum of the newest commit is not that of the objects");
+}
+
 }  // namespace
 }  // namespace berth::store

@@ -135,6 +135,11 @@ class MachineDisk final : public Disk {
     return sync_parent_of(path);
   }
 
+  Status rename(const std::string& from, const std::string& to) override {
+    if (::rename(from.c_str(), to.c_str()) < 0) return failure_of(from, "rename");
+    return sync_parent_of(to);
+  }
+
   Result<bool> exists(const std::string& path) override {
     if (::access(path.c_str(), F_OK) == 0) return true;
     if (errno == ENOENT || errno == ENOTDIR) return false;

@@ -175,4 +175,13 @@ Result<bool> SimulatedDisk::exists(const std::string& path) {
   return files_.contains(path);
 }
 
+Status SimulatedDisk::rename(const std::string& from, const std::string& to) {
+  std::lock_guard lock(mutex_);
+  TRY(pass(Operation::Change, power_cycle_));
+  auto moved = files_.extract(from);
+  if (moved.empty()) return Error(ErrorCode::NotFound, from, "does not exist");
+  files_.insert_or_assign(to, std::move(moved.mapped()));
+  return {};
+}
+
 }  // namespace berth::store

@@ -24,8 +24,8 @@ class SimulatedDisk final : public Disk {
 
   explicit SimulatedDisk(std::uint64_t seed, Syncs syncs = Syncs::Honoured) : random_(seed), syncs_(syncs) {}
 
-  // Cuts the power right before the `count`-th change (write, truncate, sync, create, remove) from now,
-  // counted from 1; until power_on() every call fails.
+  // Cuts the power right before the `count`-th change (write, truncate, sync, create, remove, rename) from
+  // now, counted from 1; until power_on() every call fails.
   void cut_power_before_change(std::uint64_t count);
   // Cuts the power if it is still on, then decides for each unsynced write, in order, whether it reached the
   // medium: all of it, nothing, or a random subset of its sectors. Clears pending faults and releases all
@@ -42,6 +42,7 @@ class SimulatedDisk final : public Disk {
   Result<std::unique_ptr<DiskFile>> open(const std::string& path, Opening opening) override;
   Status remove(const std::string& path) override;
   Result<bool> exists(const std::string& path) override;
+  Status rename(const std::string& from, const std::string& to) override;
 
  private:
   friend class SimulatedFile;

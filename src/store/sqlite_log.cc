@@ -5,21 +5,22 @@
 #include <filesystem>
 
 #include "base/log.h"
+#include "store/object_hash.h"
 #include "store/vfs.h"
 #include "store/wal_check.h"
 
 namespace berth::store {
 namespace {
 
-constexpr int kSchema = 1;
+constexpr int kSchema = 2;
 constexpr int kApplicationId = 0x42727468;  // "Brth"
 constexpr const char* kFileName = "berth.db";
-// Beside the database and outside of it: whether there is one, and whether its log is a part of it.
-constexpr const char* kMarkSuffix = ".mark";
 constexpr std::string_view kMarkOpen = "open\n";
 constexpr std::string_view kMarkShut = "shut\n";
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kUsefulShare = 8;  // an idle checkpoint pays from this fraction of the log's bound on
+constexpr std::size_t kBackupShare = 8;  // while a backup copies, the log may grow to this multiple of it
+constexpr std::size_t kNamedMax = 3;     // damaged objects that a sentence names
 
 // Exclusive locking comes first: it keeps the WAL index off shared memory. Checkpoints are explicit
 // (checkpoint()).
@@ -36,13 +37,20 @@ constexpr const char* kDatabaseSetup =
 constexpr const char* kMakeTables =
     "BEGIN EXCLUSIVE;"
     "CREATE TABLE objects (created INTEGER PRIMARY KEY, revision INTEGER NOT NULL, resource TEXT NOT NULL,"
-    " ns TEXT NOT NULL, name TEXT NOT NULL, uid TEXT NOT NULL, bytes BLOB NOT NULL);"
-    "CREATE TABLE state (id INTEGER PRIMARY KEY CHECK (id = 0), revision INTEGER NOT NULL);"
-    "INSERT INTO state VALUES (0, 0);"
+    " ns TEXT NOT NULL, name TEXT NOT NULL, uid TEXT NOT NULL, bytes BLOB NOT NULL, sum INTEGER);"
+    "CREATE TABLE state (id INTEGER PRIMARY KEY CHECK (id = 0), revision INTEGER NOT NULL,"
+    " sum INTEGER NOT NULL);"
+    "INSERT INTO state VALUES (0, 0, 0);"
     "PRAGMA application_id = 1114797160;"
-    "PRAGMA user_version = 1;"
+    "PRAGMA user_version = 2;"
     "COMMIT;";
-static_assert(kApplicationId == 1114797160 && kSchema == 1, "the statement above spells both out");
+// Schema 1 had no sums. The rows that it left have none until they are written again; the state has the sum
+// of all.
+constexpr const char* kAddSums =
+    "ALTER TABLE objects ADD COLUMN sum INTEGER;"
+    "ALTER TABLE state ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;"
+    "PRAGMA user_version = 2;";
+static_assert(kApplicationId == 1114797160 && kSchema == 2, "the statements above spell both out");
 
 struct CloseConnection {
   void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
@@ -66,12 +74,11 @@ std::string text_of(sqlite3_stmt* statement, int column) {
 
 class SqliteLogFile final : public SqliteLog {
  public:
-  SqliteLogFile(std::string directory, Disk& disk, std::size_t log_bytes_max, bool accept_loss)
+  SqliteLogFile(std::string database, Disk& disk, std::size_t log_bytes_max, bool accept_loss)
       : log_pages_max_(log_bytes_max / kPageBytes),
         accept_loss_(accept_loss),
         disk_(disk),
-        directory_(std::move(directory)),
-        path_((std::filesystem::path(directory_) / kFileName).string()),
+        path_(std::move(database)),
         vfs_(disk) {}
 
   // The log stays as a file, so that one that is missing was taken away; emptied, it is not missed either.
@@ -94,9 +101,11 @@ class SqliteLogFile final : public SqliteLog {
     TRY(check_log());
     TRY(run(kDatabaseSetup));
     if (empty_) TRY(run(kMakeTables));
-    put_ = TRY(prepared("INSERT OR REPLACE INTO objects VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"));
+    if (old_) TRY(upgrade());
+    sum_ = static_cast<std::uint64_t>(TRY(number("SELECT sum FROM state WHERE id = 0")));
+    put_ = TRY(prepared("INSERT OR REPLACE INTO objects VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"));
     remove_ = TRY(prepared("DELETE FROM objects WHERE created = ?1"));
-    advance_ = TRY(prepared("UPDATE state SET revision = ?1 WHERE id = 0"));
+    advance_ = TRY(prepared("UPDATE state SET revision = ?1, sum = ?2 WHERE id = 0"));
     begin_ = TRY(prepared("BEGIN IMMEDIATE"));
     commit_ = TRY(prepared("COMMIT"));
     sqlite3_wal_hook(connection_.get(), &SqliteLogFile::note_log_pages, this);
@@ -113,23 +122,14 @@ class SqliteLogFile final : public SqliteLog {
   Result<Contents> load() override {
     Contents contents;
     contents.revision = TRY(revision());
-    const Statement rows = TRY(
-        prepared("SELECT created, revision, resource, ns, name, uid, bytes FROM objects ORDER BY created"));
-    int code = SQLITE_OK;
-    while ((code = sqlite3_step(rows.get())) == SQLITE_ROW) {
-      auto object = std::make_shared<Object>();
-      object->created = static_cast<Revision>(sqlite3_column_int64(rows.get(), 0));
-      object->revision = static_cast<Revision>(sqlite3_column_int64(rows.get(), 1));
-      object->key.resource = text_of(rows.get(), 2);
-      object->key.ns = text_of(rows.get(), 3);
-      object->key.name = text_of(rows.get(), 4);
-      object->uid = text_of(rows.get(), 5);
-      object->bytes = text_of(rows.get(), 6);
+    Damage damage;
+    contents.objects = TRY(read_objects(damage));
+    for (const ObjectPtr& object : contents.objects)
       if (object->revision > contents.revision || object->created > object->revision)
         return Error(ErrorCode::Internal, path_, "is damaged: an object is newer than the store's revision");
-      contents.objects.push_back(std::move(object));
-    }
-    if (code != SQLITE_DONE) return failure("cannot read the objects");
+    if (damage.objects.empty() && damage.sum == sum_) return contents;
+    TRY(lost(sentence_of(damage)));
+    TRY(forget(damage, contents.revision));
     return contents;
   }
 
@@ -139,22 +139,29 @@ class SqliteLogFile final : public SqliteLog {
 
   Status commit(std::span<const WatchEventPtr> events, Revision revision) override {
     TRY(step(begin_));
+    std::uint64_t sum = sum_;
     for (const WatchEventPtr& event : events) {
-      const Object& object = *event->object;
-      Statement& statement = event->kind == WatchEvent::Kind::Deleted ? remove_ : put_;
-      sqlite3_bind_int64(statement.get(), 1, static_cast<sqlite3_int64>(object.created));
-      if (event->kind != WatchEvent::Kind::Deleted) bind_version(object);
-      TRY(step(statement));
+      if (event->previous) sum -= hash_of(*event->previous);
+      if (event->kind == WatchEvent::Kind::Deleted) {
+        TRY(remove(*event->object));
+        continue;
+      }
+      const std::uint64_t hash = hash_of(*event->object);
+      sum += hash;
+      bind_version(*event->object, hash);
+      TRY(step(put_));
     }
-    sqlite3_bind_int64(advance_.get(), 1, static_cast<sqlite3_int64>(revision));
-    TRY(step(advance_));
-    return step(commit_);
+    TRY(advance(revision, sum));
+    TRY(step(commit_));
+    sum_ = sum;
+    return {};
   }
 
   bool checkpoint_useful() const override { return log_pages_ >= log_pages_max_ / kUsefulShare; }
   bool checkpoint_due() const override { return log_pages_ >= log_pages_max_; }
 
   Status checkpoint() override {
+    if (log_pages_ < kBackupShare * log_pages_max_ && TRY(backup_under_way())) return {};
     const int code =
         sqlite3_wal_checkpoint_v2(connection_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
     if (code != SQLITE_OK) return failure("cannot tidy the write-ahead log");
@@ -168,18 +175,84 @@ class SqliteLogFile final : public SqliteLog {
     return SQLITE_OK;
   }
 
-  std::string mark_path() const { return path_ + kMarkSuffix; }
+  // What load() found that is not what the newest commit left.
+  struct Damage {
+    std::vector<ObjectPtr> objects;
+    std::uint64_t sum = 0;  // of the others
+  };
+
+  // Those that are as they were written, by created; the others go into `damage`.
+  Result<std::vector<ObjectPtr>> read_objects(Damage& damage) {
+    const Statement rows = TRY(prepared(
+        "SELECT created, revision, resource, ns, name, uid, bytes, sum FROM objects ORDER BY created"));
+    std::vector<ObjectPtr> objects;
+    int code = SQLITE_OK;
+    while ((code = sqlite3_step(rows.get())) == SQLITE_ROW) {
+      auto object = std::make_shared<Object>();
+      object->created = static_cast<Revision>(sqlite3_column_int64(rows.get(), 0));
+      object->revision = static_cast<Revision>(sqlite3_column_int64(rows.get(), 1));
+      object->key.resource = text_of(rows.get(), 2);
+      object->key.ns = text_of(rows.get(), 3);
+      object->key.name = text_of(rows.get(), 4);
+      object->uid = text_of(rows.get(), 5);
+      object->bytes = text_of(rows.get(), 6);
+      const std::uint64_t sum = hash_of(*object);
+      const bool known = sqlite3_column_type(rows.get(), 7) != SQLITE_NULL;
+      if (known && static_cast<std::uint64_t>(sqlite3_column_int64(rows.get(), 7)) != sum) {
+        damage.objects.push_back(std::move(object));
+        continue;
+      }
+      damage.sum += sum;
+      objects.push_back(std::move(object));
+    }
+    if (code != SQLITE_DONE) return failure("cannot read the objects");
+    return objects;
+  }
+
+  static std::string sentence_of(const Damage& damage) {
+    if (damage.objects.empty())
+      return "the checksum of the newest commit is not that of the objects: some are missing or of an older "
+             "state";
+    const std::size_t count = damage.objects.size();
+    std::string text = std::to_string(count) + (count == 1 ? " object is" : " objects are");
+    text += " damaged and lost:";
+    for (std::size_t i = 0; i < std::min(count, kNamedMax); ++i) {
+      const Key& key = damage.objects[i]->key;
+      text += (i == 0 ? " " : ", ") + key.resource + " " + (key.ns.empty() ? "" : key.ns + "/") + key.name;
+    }
+    return count > kNamedMax ? text + ", …" : text;
+  }
+
+  // Makes the objects that are left the contents.
+  Status forget(const Damage& damage, Revision revision) {
+    TRY(step(begin_));
+    for (const ObjectPtr& object : damage.objects) TRY(remove(*object));
+    TRY(advance(revision, damage.sum));
+    TRY(step(commit_));
+    sum_ = damage.sum;
+    return {};
+  }
+
+  // A checkpoint that overwrote the log's beginning would take what a backup copies.
+  Result<bool> backup_under_way() {
+    const std::string path = backup_lock_of(path_);
+    if (!TRY(disk_.exists(path))) return false;
+    const Result<std::unique_ptr<DiskFile>> file = disk_.open(path, Disk::Opening::Existing);
+    if (!file) return false;  // ended meanwhile
+    const Status locked = (*file)->lock();
+    return !locked && locked.error().code() == ErrorCode::Conflict;
+  }
 
   Result<std::string> read_mark() {
-    if (!TRY(disk_.exists(mark_path()))) return std::string();
-    const std::unique_ptr<DiskFile> file = TRY(disk_.open(mark_path(), Disk::Opening::Existing));
+    if (!TRY(disk_.exists(mark_of(path_)))) return std::string();
+    const std::unique_ptr<DiskFile> file = TRY(disk_.open(mark_of(path_), Disk::Opening::Existing));
     std::string text(kMarkOpen.size(), '\0');
     text.resize(TRY(file->read(0, text)));
     return text;
   }
 
   Status write_mark(std::string_view text) {
-    const std::unique_ptr<DiskFile> file = TRY(disk_.open(mark_path(), Disk::Opening::OrCreate));
+    const std::unique_ptr<DiskFile> file = TRY(disk_.open(mark_of(path_), Disk::Opening::OrCreate));
     TRY(file->write(0, text));
     return file->sync();
   }
@@ -187,7 +260,9 @@ class SqliteLogFile final : public SqliteLog {
   Status lost(const std::string& sentence) const {
     if (!accept_loss_)
       return Error(ErrorCode::Gone, path_,
-                   sentence + "; put the file back, or go on with what is left: --accept-data-loss");
+                   sentence +
+                       "; put the file back, restore a backup (berth restore), or go on with what is "
+                       "left: --accept-data-loss");
     log(LogLevel::Warning, "data is lost, which was accepted", {{"file", path_}, {"what", sentence}});
     return {};
   }
@@ -200,14 +275,14 @@ class SqliteLogFile final : public SqliteLog {
     const std::unique_ptr<DiskFile> file = TRY(disk_.open(path_, Disk::Opening::Existing));
     if (TRY(file->size()) == 0)
       return lost("the database is empty: every object that was stored here is lost");
-    if (mark != kMarkOpen || TRY(disk_.exists(path_ + "-wal"))) return {};
+    if (mark != kMarkOpen || TRY(disk_.exists(log_of(path_)))) return {};
     return lost("the write-ahead log is missing: the newest writes are lost");
   }
 
   // Behind the first read, which took the lock.
   Status check_log() {
-    if (!TRY(disk_.exists(path_ + "-wal"))) return {};
-    const std::unique_ptr<DiskFile> file = TRY(disk_.open(path_ + "-wal", Disk::Opening::Existing));
+    if (!TRY(disk_.exists(log_of(path_)))) return {};
+    const std::unique_ptr<DiskFile> file = TRY(disk_.open(log_of(path_), Disk::Opening::Existing));
     const WalReport report = TRY(inspect_wal(*file));
     if (!report.damaged) return {};
     return lost("the write-ahead log is damaged: " + std::to_string(report.commits) +
@@ -244,17 +319,42 @@ class SqliteLogFile final : public SqliteLog {
                    "was written by a newer Berth (schema " + std::to_string(schema) +
                        ", this one knows up to " + std::to_string(kSchema) +
                        "); start that version again or choose another directory");
+    old_ = schema < kSchema;
     return {};
   }
 
-  void bind_version(const Object& object) {
+  // From schema 1. All of it or nothing.
+  Status upgrade() {
+    TRY(run("BEGIN EXCLUSIVE;"));
+    TRY(run(kAddSums));
+    Damage unknown;
+    (void)TRY(read_objects(unknown));
+    const std::string keep_sum =
+        "UPDATE state SET sum = " + std::to_string(static_cast<std::int64_t>(unknown.sum)) + "; COMMIT;";
+    return run(keep_sum.c_str());
+  }
+
+  Status advance(Revision revision, std::uint64_t sum) {
+    sqlite3_bind_int64(advance_.get(), 1, static_cast<sqlite3_int64>(revision));
+    sqlite3_bind_int64(advance_.get(), 2, static_cast<sqlite3_int64>(sum));
+    return step(advance_);
+  }
+
+  Status remove(const Object& object) {
+    sqlite3_bind_int64(remove_.get(), 1, static_cast<sqlite3_int64>(object.created));
+    return step(remove_);
+  }
+
+  void bind_version(const Object& object, std::uint64_t hash) {
     sqlite3_stmt* put = put_.get();
+    sqlite3_bind_int64(put, 1, static_cast<sqlite3_int64>(object.created));
     sqlite3_bind_int64(put, 2, static_cast<sqlite3_int64>(object.revision));
     bind_text(put, 3, object.key.resource);
     bind_text(put, 4, object.key.ns);
     bind_text(put, 5, object.key.name);
     bind_text(put, 6, object.uid);
     sqlite3_bind_blob64(put, 7, object.bytes.data(), object.bytes.size(), SQLITE_STATIC);
+    sqlite3_bind_int64(put, 8, static_cast<sqlite3_int64>(hash));
   }
 
   Status run(const char* statements) {
@@ -290,7 +390,7 @@ class SqliteLogFile final : public SqliteLog {
   Error failure(const char* sentence) const {
     const int code = sqlite3_errcode(connection_.get()) & 0xff;
     if (code == SQLITE_BUSY)
-      return Error(ErrorCode::Unavailable, directory_,
+      return Error(ErrorCode::Unavailable, std::filesystem::path(path_).parent_path().string(),
                    "is in use by another process; stop that one or choose another directory");
     const Error error(ErrorCode::Internal, path_,
                       std::string(sentence) + " (" + sqlite3_errmsg(connection_.get()) + ")");
@@ -300,22 +400,35 @@ class SqliteLogFile final : public SqliteLog {
   const std::size_t log_pages_max_;
   const bool accept_loss_;
   Disk& disk_;
-  std::string directory_;
   std::string path_;
   Vfs vfs_;
   Connection connection_;
   Statement put_, remove_, advance_, begin_, commit_;  // after the connection: finalized before it closes
   bool empty_ = false;
+  bool old_ = false;  // of an earlier schema
   bool started_ = false;
+  std::uint64_t sum_ = 0;  // of everything that is durable
   std::size_t log_pages_ = 0;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<SqliteLog>> SqliteLog::open(const std::string& directory, Disk& disk,
+std::string database_of(const std::string& directory) {
+  return (std::filesystem::path(directory) / kFileName).string();
+}
+std::string log_of(const std::string& database) {
+  return database + "-wal";
+}
+std::string mark_of(const std::string& database) {
+  return database + ".mark";
+}
+std::string backup_lock_of(const std::string& database) {
+  return database + ".backup";
+}
+
+Result<std::unique_ptr<SqliteLog>> SqliteLog::open(const std::string& database, Disk& disk,
                                                    std::size_t log_bytes_max, bool accept_loss) {
-  TRY(disk.make_directory(directory));
-  auto opened = std::make_unique<SqliteLogFile>(directory, disk, log_bytes_max, accept_loss);
+  auto opened = std::make_unique<SqliteLogFile>(database, disk, log_bytes_max, accept_loss);
   TRY(opened->start());
   return std::unique_ptr<SqliteLog>(std::move(opened));
 }

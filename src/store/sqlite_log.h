@@ -1,4 +1,5 @@
-// The durable record of the store: every current object and the newest revision, in one SQLite database.
+// The durable record of the store: every current object, the newest revision and a checksum of the whole
+// (object_hash.h) that each commit replaces, in one SQLite database.
 //
 // An object is one row with the revision of its create as key, so that creates append and no other index is
 // needed. One thread at a time. After a failed commit the log must not be used again: it is then unknown what
@@ -16,6 +17,15 @@
 
 namespace berth::store {
 
+// The database of a data directory.
+std::string database_of(const std::string& directory);
+// The write-ahead log of a database.
+std::string log_of(const std::string& database);
+// The file beside a database that says whether there is one, and whether its log is a part of it.
+std::string mark_of(const std::string& database);
+// The file whose lock a backup of the database holds while it copies: checkpoints wait, within a bound.
+std::string backup_lock_of(const std::string& database);
+
 class SqliteLog {
  public:
   struct Contents {
@@ -25,12 +35,16 @@ class SqliteLog {
 
   virtual ~SqliteLog() = default;
 
-  // Opens or makes the database in `directory` and keeps it locked. Refuses one that another opener holds
-  // (Unavailable), a newer schema and a foreign file (Unsupported), and unless `accept_loss` one that has
-  // lost commits (Gone): its database or log is missing, or the log is damaged before its end.
-  static Result<std::unique_ptr<SqliteLog>> open(const std::string& directory, Disk& disk,
+  // Opens or makes the file `database`, in a directory that exists, and keeps it locked. Refuses one that
+  // another opener holds (Unavailable), a newer schema and a foreign file (Unsupported), and unless
+  // `accept_loss` one that has lost commits (Gone): its database or log is missing, or the log is damaged
+  // before its end. An older schema is upgraded.
+  static Result<std::unique_ptr<SqliteLog>> open(const std::string& database, Disk& disk,
                                                  std::size_t log_bytes_max, bool accept_loss);
 
+  // Everything that is stored. Gone, unless loss is accepted: an object is not what was written, or the
+  // checksum of the newest commit is not that of the contents. Accepted, objects that are damaged are
+  // removed.
   virtual Result<Contents> load() = 0;
   // The newest durable revision.
   virtual Result<Revision> revision() = 0;

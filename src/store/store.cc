@@ -27,6 +27,11 @@ bool is_for_want_of_room(const Error& error) {
   return false;
 }
 
+Result<std::unique_ptr<SqliteLog>> open_log(const StoreOptions& options, Disk& disk) {
+  return SqliteLog::open(database_of(options.directory), disk, options.log_bytes_max,
+                         options.accept_data_loss);
+}
+
 struct Pending {
   WriteRequest write;
   std::function<void(WriteResult)> done;
@@ -206,8 +211,7 @@ class CommittingStore final : public Store {
   // without effect shows whether there is room.
   void recover() {
     log_.reset();
-    Result<std::unique_ptr<SqliteLog>> opened =
-        SqliteLog::open(options_.directory, disk_, options_.log_bytes_max, options_.accept_data_loss);
+    Result<std::unique_ptr<SqliteLog>> opened = open_log(options_, disk_);
     if (!opened) return;
     const Result<Revision> durable = (*opened)->revision();
     if (!durable) return;
@@ -306,8 +310,10 @@ Result<std::unique_ptr<Store>> open_store(StoreOptions options, Disk* disk) {
   BERTH_ASSERT(options.batch_writes_max > 0, "a commit of no writes would never end");
   Disk& files = disk == nullptr ? machine_disk() : *disk;
   std::unique_ptr<SqliteLog> log;
-  if (!options.directory.empty())
-    log = TRY(SqliteLog::open(options.directory, files, options.log_bytes_max, options.accept_data_loss));
+  if (!options.directory.empty()) {
+    TRY(files.make_directory(options.directory));
+    log = TRY(open_log(options, files));
+  }
   auto store = std::make_unique<CommittingStore>(std::move(options), files, std::move(log));
   TRY(store->start());
   return std::unique_ptr<Store>(std::move(store));

@@ -1,7 +1,6 @@
 #include "store/store.h"
 
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include <chrono>
@@ -210,13 +209,6 @@ TEST(Store, RefusesADirectoryInUse) {
   EXPECT_TRUE(open_store({.directory = directory.path()}).ok());
 }
 
-void run_sql(const std::string& path, const char* statements) {
-  sqlite3* connection = nullptr;
-  ASSERT_EQ(sqlite3_open(path.c_str(), &connection), SQLITE_OK);
-  EXPECT_EQ(sqlite3_exec(connection, statements, nullptr, nullptr, nullptr), SQLITE_OK);
-  sqlite3_close(connection);
-}
-
 struct Foreign {
   const char* what;
   const char* statements;
@@ -226,10 +218,10 @@ struct Foreign {
 
 TEST(Store, RefusesFilesItDoesNotUnderstand) {
   const Foreign cases[] = {
-      {"a newer schema", "PRAGMA user_version = 2", ErrorCode::Unsupported, "newer Berth (schema 2"},
+      {"a newer schema", "PRAGMA user_version = 3", ErrorCode::Unsupported, "newer Berth (schema 3"},
       {"somebody else's", "PRAGMA application_id = 7", ErrorCode::Unsupported, "not one of Berth's"},
-      {"twins", "INSERT INTO objects SELECT 2, 2, resource, ns, name, uid, bytes FROM objects",
-       ErrorCode::Internal, "damaged"},
+      {"twins", "INSERT INTO objects SELECT 2, 2, resource, ns, name, uid, bytes, NULL FROM objects",
+       ErrorCode::Gone, "the checksum of the newest commit"},
       {"a revision that fell", "UPDATE state SET revision = 0", ErrorCode::Internal, "damaged"},
   };
   for (const Foreign& one : cases) {

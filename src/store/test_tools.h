@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 
 #include <filesystem>
@@ -82,6 +83,15 @@ class TemporaryDirectory {
  private:
   std::string path_;
 };
+
+// On a database that nobody has open.
+inline void run_sql(const std::string& path, const char* statements) {
+  sqlite3* connection = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &connection), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(connection, statements, nullptr, nullptr, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(connection);
+  sqlite3_close(connection);
+}
 
 // The first difference between the store's contents and the judge's state at its revision; empty when equal.
 inline std::string difference(const Store& store, const Judge& judge,

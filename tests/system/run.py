@@ -607,6 +607,41 @@ def lost_database(directory):
 
 
 @check_alone
+def copied_and_restored(directory):
+    """A copy made while the server runs has what was written before, and becomes a directory of its own."""
+    data, copy, other = directory / "data", directory / "copy", directory / "other"
+
+    def command(*words):
+        done = subprocess.run(
+            [str(BERTH), *map(str, words)], capture_output=True, text=True, timeout=COMMAND_SECONDS_MAX
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    with Cluster(directory, "--data-dir", data) as k:
+        k("create", "configmap", "before", "--from-literal=n=1")
+        code, text = command("backup", "--data-dir", data, copy)
+        expect(code == 0, text)
+        has(text, "Copied ", f": {copy}")
+        k("create", "configmap", "after", "--from-literal=n=1")
+        newest = int(k.json("get", "configmap", "after")["metadata"]["resourceVersion"])
+        code, text = command("backup", "--data-dir", data, copy)
+        expect(code == 1, text)
+        has(text, "exists already")
+        code, text = command("restore", "--data-dir", data, copy)
+        expect(code == 1, text)
+        has(text, "holds objects already")
+    code, text = command("restore", "--data-dir", other, copy)
+    expect(code == 0, text)
+    (directory / "second").mkdir()
+    with Cluster(directory / "second", "--data-dir", other) as k:
+        expect(k.json("get", "configmap", "before")["data"] == {"n": "1"}, "before")
+        k.refused("get", "configmap", "after")
+        k("create", "configmap", "next", "--from-literal=n=1")
+        version = int(k.json("get", "configmap", "next")["metadata"]["resourceVersion"])
+        expect(version > newest, f"{version} is behind {newest}")
+
+
+@check_alone
 def terminated(directory):
     """SIGTERM ends it within two seconds, with exit status 0, while a client watches."""
     cluster = Cluster(directory, "--in-memory", "--nodes", "2").start()
