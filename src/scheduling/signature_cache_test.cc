@@ -33,13 +33,15 @@ struct Answer {
 
 class History {
  public:
-  History() : domains_(), index_(pods_, domains_) {
+  enum class Devices { TakeOfNodes, TakeNothing };
+
+  explicit History(Devices devices) : devices_(devices), domains_(), index_(pods_, domains_) {
     put(api::Kind::DeviceClass, R"({"metadata":{"name":"gpu"},)"
                                 R"("spec":{"selectors":[{"cel":{"expression":"sound"}}]}})");
   }
 
   void step() {
-    switch (pick(12)) {
+    switch (pick(13)) {
       case 0:
       case 1:
         return put_node();
@@ -57,6 +59,8 @@ class History {
         return cluster_.forget(name("d", pick(4)));
       case 9:
         return try_and_roll_back();
+      case 10:
+        return put_class();
       default:
         return decide();
     }
@@ -117,8 +121,28 @@ class History {
                                       R"(","generation":1,"resourceSliceCount":1},)" + where +
                                       R"(,"devices":[)" + devices + "]}}");
   }
+  // What devices of the class serve: an extended resource, which device plugins of some nodes serve too.
+  void put_class() {
+    const char* const resources[] = {"nvidia.com/gpu", "example.com/gpu"};
+    const int i = pick(2);
+    const std::string serves = pick(3) == 0 ? ""
+                                            : R"(,"extendedResourceName":")" +
+                                                  std::string(resources[pick(4) == 0 ? 1 - i : i]) + "\"";
+    put(api::Kind::DeviceClass,
+        R"({"metadata":{"name":"serves-)" + std::to_string(i) + R"("},"spec":{"selectors":[)" +
+            (pick(4) == 0 ? R"({"cel":{"expression":"sound"}})" : "") + "]" + serves + "}}");
+  }
+  // Some of what devices may serve.
+  static std::string extended_requests() {
+    std::string text;
+    for (const char* resource :
+         {"nvidia.com/gpu", "example.com/gpu", "deviceclass.resource.kubernetes.io/serves-0"})
+      if (pick(4) == 0) text += std::string(",\"") + resource + "\":\"" + std::to_string(1 + pick(2)) + "\"";
+    return text;
+  }
   // What the device takes of its node.
-  static std::string takes() {
+  std::string takes() const {
+    if (devices_ == Devices::TakeNothing) return "";
     const char* const kinds[] = {"", R"("mapping":{"deviceMultiplier":"1"})",
                                  R"("overhead":{"perPod":"500m"})", R"("overhead":{"perContainer":"700m"})"};
     const int kind = pick(6);
@@ -147,9 +171,14 @@ class History {
                             (i % 2 == 1 && pick(2) == 0 ? share : "") +
                             R"(},"spec":{"containers":[{"name":"c","resources":{"requests":)"
                             R"({"cpu":")" +
-                            std::to_string(1 + pick(2)) + "\"}" +
+                            std::to_string(1 + pick(2)) + "\"" + extended_requests() + "}" +
                             (i % 2 == 0 && pick(2) == 0 ? R"(,"claims":[{"name":"dev"}])" : "") + "}}]" +
-                            more + "}}");
+                            init_container() + more + "}}");
+  }
+  static std::string init_container() {
+    if (pick(4) != 0) return "";
+    return R"(,"initContainers":[{"name":"i","resources":{"requests":{"cpu":"1")" + extended_requests() +
+           "}}}]";
   }
   void erase_something() {
     switch (pick(4)) {
@@ -222,6 +251,7 @@ class History {
     return answer;
   }
 
+  const Devices devices_;
   client::View view_;
   FakeSelectors selectors_;
   SeededRandom random_{1};
@@ -234,15 +264,22 @@ class History {
   std::uint64_t version_ = 0;
 };
 
-TEST(SignatureCache, EqualsPodCycleOverAllNodes) {
-  EXPECT_TRUE(rc::check("index and pass agree", [] {
-    History history;
+void expect_agreement(History::Devices devices) {
+  EXPECT_TRUE(rc::check("index and pass agree", [devices] {
+    History history(devices);
     const int steps = 10 + pick(60);
     for (int i = 0; i < steps; ++i) {
       history.step();
       history.compare();
     }
   }));
+}
+
+TEST(SignatureCache, EqualsPodCycleOverAllNodes) {
+  expect_agreement(History::Devices::TakeNothing);
+}
+TEST(SignatureCache, EqualsPodCycleWhereDevicesTakeOfNodes) {
+  expect_agreement(History::Devices::TakeOfNodes);
 }
 
 TEST(TournamentTree, KnowsTheFirstOfTheHighest) {

@@ -197,9 +197,11 @@ class DynamicResources final : public LazyFilter {
   }
   Signing sign(const CycleState& state, PodSignature& signature) const override {
     const PodClaims& pod = claims_of(state);
-    if (pod.extended) return Signing::Unsigned;
+    if (pod.extended && may_take_of_node(state)) return Signing::Unsigned;
+    if (pod.extended) sign_extended_resources(state, signature);
     if (!signature.begin(name())) return Signing::Signed;
     signature.put(pod.allocation_request ? pod.allocation_request->signature() : 0);
+    if (pod.extended && sign_extended_claim(state, signature) == Signing::Unsigned) return Signing::Unsigned;
     return sign_container_counts(state, signature);
   }
   bool wanted(const CycleState& state) const override {

@@ -117,21 +117,37 @@ api::ResourceClaim claim_for(const CycleState& state, const api::ExtendedClaim& 
   return claim;
 }
 
-Result<ExtendedVariant> make_variant(const CycleState& state, std::uint64_t delegated_bits) {
+// By resource, the classes of those in `delegated_bits`.
+std::map<std::string, std::string> classes_of(const CycleState& state, std::uint64_t delegated_bits) {
   const model::Cluster& cluster = state.context->cluster;
   const std::vector<model::ResourceId>& resources = claims_of(state).extended->resources;
   std::map<std::string, std::string> classes;
   for (std::size_t i = 0; i < resources.size(); ++i)
     if (delegated_bits >> i & 1)
       classes.emplace(cluster.resources().text(resources[i]), class_of(cluster, resources[i])->meta.name);
+  return classes;
+}
+
+Result<ExtendedVariant> make_variant(const CycleState& state, std::uint64_t delegated_bits) {
+  const model::Cluster& cluster = state.context->cluster;
   ExtendedVariant variant;
-  variant.claim = std::make_shared<const api::ExtendedClaim>(extended_claim(*state.pod, classes));
+  variant.claim = std::make_shared<const api::ExtendedClaim>(
+      extended_claim(*state.pod, classes_of(state, delegated_bits)));
   std::vector<dra::ClaimPtr> claims;
   for (const ClaimChoice& choice : claims_of(state).claims)
     if (!choice.allocation) claims.push_back(cluster.claim(choice.claim).live);
   claims.push_back(std::make_shared<const api::ResourceClaim>(claim_for(state, *variant.claim)));
   variant.allocation_request = TRY(state.context->allocator.prepare(claims));
   return variant;
+}
+
+// Made once an attempt.
+Result<const ExtendedVariant*> variant_of(const CycleState& state, std::uint64_t delegated_bits) {
+  auto& variants = claims_of(state).extended->variants;
+  auto known = variants.find(delegated_bits);
+  if (known == variants.end())
+    known = variants.emplace(delegated_bits, TRY(make_variant(state, delegated_bits))).first;
+  return &known->second;
 }
 
 class ExtendedResourceClaims final : public PreFilter {
@@ -188,11 +204,30 @@ Result<const dra::AllocationRequest*> allocation_request_for(const CycleState& s
   for (std::size_t i = 0; i < extended.resources.size(); ++i)
     if (delegated(state, extended.resources[i], row)) bits |= std::uint64_t{1} << i;
   if (bits == 0) return pod.allocation_request.get();
-  const auto known = extended.variants.find(bits);
-  if (known == extended.variants.end()) extended.variants.emplace(bits, TRY(make_variant(state, bits)));
-  const ExtendedVariant& variant = extended.variants.at(bits);
-  extended.chosen = variant.claim;
-  return variant.allocation_request.get();
+  const ExtendedVariant* variant = TRY(variant_of(state, bits));
+  extended.chosen = variant->claim;
+  return variant->allocation_request.get();
+}
+
+void sign_extended_resources(const CycleState& state, PodSignature& signature) {
+  if (!signature.begin("ExtendedResources")) return;
+  const std::vector<model::ResourceId>& resources = claims_of(state).extended->resources;
+  signature.put(resources.size());
+  for (const auto& [resource, device_class] : classes_of(state, ~std::uint64_t{0})) {
+    signature.put(resource);
+    signature.put(device_class);
+  }
+}
+
+// The claim of a set has the requests of each of its resources, whatever else is in the set.
+Signing sign_extended_claim(const CycleState& state, PodSignature& signature) {
+  const std::size_t count = claims_of(state).extended->resources.size();
+  const auto everything = variant_of(state, ~std::uint64_t{0} >> (kDelegableMax - count));
+  if (!everything) return Signing::Unsigned;
+  signature.put((*everything)->allocation_request->signature());
+  for (const auto& one : classes_of(state, ~std::uint64_t{0}))
+    signature.put(to_string(extended_claim(*state.pod, {one}).requests));
+  return Signing::Signed;
 }
 
 api::ExtendedClaim extended_claim(const api::Pod& pod,

@@ -8,7 +8,9 @@
 
 #include <map>
 
+#include "scheduling/framework.h"
 #include "scheduling/plugins/dynamic_resources.h"
+#include "scheduling/signature.h"
 
 namespace berth::scheduling::plugins {
 
@@ -38,6 +40,11 @@ bool delegated(const CycleState& state, model::ResourceId resource, const model:
 // The pod's allocation request on the node, with the claim for what is delegated there. Null: nothing to
 // allocate. Sets ExtendedResources::chosen. An error refuses the node only.
 Result<const dra::AllocationRequest*> allocation_request_for(const CycleState& state, NodeId node);
+
+// Write what the verdict on a node follows from: which resources devices may serve, by which classes; and
+// their claim, with every set of them delegated. Unsigned: a class cannot be compiled.
+void sign_extended_resources(const CycleState& state, PodSignature& signature);
+Signing sign_extended_claim(const CycleState& state, PodSignature& signature);
 
 // The claim's requests and the pod's mappings for the resources in `class_by_name`, by Kubernetes' rules:
 // ordinary init containers reuse devices of later containers and of sidecars; sidecars add to the sum.

@@ -47,10 +47,11 @@ class NodeResourcesFit final : public Filter {
   QueueingHint events_to_register() const override {
     return {kEventNodeAdded | kEventNodeChanged | kEventPodGone};
   }
-  // With extended resources that devices may serve, the verdict depends on more than the requests.
+  // A resource that devices may serve is not counted on nodes where they do.
   Signing sign(const CycleState& state, PodSignature& signature) const override {
     sign_requests(state.context->cluster.pod(state.pod_id).requests, signature);
-    return claims_of(state).extended ? Signing::Unsigned : Signing::Signed;
+    if (claims_of(state).extended) sign_extended_resources(state, signature);
+    return Signing::Signed;
   }
   void filter(CycleState& state) const override {
     const model::ResourceAmounts& requests = state.context->cluster.pod(state.pod_id).requests;
