@@ -34,6 +34,7 @@ class Cluster:
         self.directory = directory
         self.kubeconfig = os.path.join(directory, "kubeconfig")
         self.process = None
+        self.drivers = []
         self.kubectl = shutil.which(os.environ.get("KUBECTL", "kubectl"))
 
     def start(self):
@@ -60,9 +61,22 @@ class Cluster:
         self.process.wait()
 
     def stop(self):
-        if self.process and self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait(10)
+        for process in [*self.drivers, self.process]:
+            if process and process.poll() is None:
+                process.terminate()
+                process.wait(10)
+
+    def start_driver(self, node):
+        """A driver of the node's four whole GPUs, until the end; a line on its standard input is a report."""
+        if not os.path.exists(DRIVER):
+            raise Failed("the test driver was not built: " + DRIVER)
+        registry = os.path.join(self.directory, "n", node, "plugins_registry")
+        devices = [word for i in range(1, 5) for word in ("--device", "gpu-%d" % i)]
+        driver = subprocess.Popen([DRIVER, "--registry", registry, "--driver", "gpu.example.com",
+                                   "--pool", node, *devices],
+                                  stdin=subprocess.PIPE, text=True, stdout=self.log, stderr=self.log)
+        self.drivers.append(driver)
+        return driver
 
     def api(self, path, body=None, method=None, content_type="application/json"):
         sent = json.dumps(body).encode() if body is not None else None
@@ -82,16 +96,22 @@ class Cluster:
             raise Failed("kubectl is needed for the demo: install it, or name it with KUBECTL=")
         self.show("apply", "-f", os.path.relpath(path, ROOT))
 
-    def show(self, *arguments):
-        """Runs kubectl as a person would, and prints what it prints."""
+    def show(self, *arguments, given=None, refused=False):
+        """Runs kubectl as a person would, prints what it prints and returns it. `given`: an object as its
+        standard input. `refused`: it must fail."""
         print("  $ kubectl " + " ".join(arguments))
+        if given:
+            print("    … spec: " + json.dumps(given["spec"]))
         answer = subprocess.run([self.kubectl, *arguments], cwd=ROOT, text=True, capture_output=True,
+                                input=json.dumps(given) if given else None,
                                 env=dict(os.environ, KUBECONFIG=self.kubeconfig))
-        for line in (answer.stdout + answer.stderr).rstrip().split("\n"):
+        text = answer.stdout + answer.stderr
+        for line in text.rstrip().split("\n"):
             if "version difference" not in line:
                 print("    " + line)
-        if answer.returncode != 0:
+        if (answer.returncode != 0) != refused:
             raise Failed("kubectl answered %d" % answer.returncode)
+        return text
 
 
 def phase(pod):
@@ -116,12 +136,12 @@ def eventually(what, check):
     raise Failed("did not happen within %d s: %s" % (STEP_SECONDS_MAX, what))
 
 
-def title(text):
-    print("\n%s%s%s" % (BOLD, text, PLAIN))
+def title(number, text):
+    print("\n%s%d. %s%s" % (BOLD, number, text, PLAIN))
 
 
 def partitions(cluster):
-    title("1. Partitions that cannot run together (KEP-5963)")
+    """Partitions that cannot run together (KEP-5963)"""
     cluster.apply("partitions.yaml")
     eventually("mig-a runs on a MIG partition of node-1", lambda: phase(cluster.pod("mig-a")) == "Running")
     eventually("vgpu-b waits, and says why in words",
@@ -143,7 +163,7 @@ def racks_of(cluster, pods):
 
 
 def gang(cluster):
-    title("2. A gang of four lands in one rack or not at all (KEP-5732)")
+    """A gang of four lands in one rack or not at all (KEP-5732)"""
     workers = ["train-%d" % i for i in range(4)]
     cluster.apply("gang.yaml")
     eventually("all four workers run", lambda: all(phase(cluster.pod(name)) == "Running" for name in workers))
@@ -155,7 +175,7 @@ def gang(cluster):
 
 
 def fabric(cluster):
-    title("3. Bound only when the device says it is ready (KEP-5007)")
+    """Bound only when the device says it is ready (KEP-5007)"""
     cluster.apply("fabric.yaml")
     eventually("the binder waits for the card",
                lambda: any(item.get("status", {}).get("step") == "WaitingForDevices" for item in cluster.api(
@@ -173,26 +193,57 @@ def allocated_health(pod):
 
 
 def health(cluster):
-    title("4. A sick GPU is named in the pod's status (KEP-4680)")
-    if not os.path.exists(DRIVER):
-        raise Failed("the test driver was not built: " + DRIVER)
-    registry = os.path.join(cluster.directory, "n/node-4/plugins_registry")
-    devices = [word for i in range(1, 5) for word in ("--device", "gpu-%d" % i)]
-    driver = subprocess.Popen([DRIVER, "--registry", registry, "--driver", "gpu.example.com",
-                               "--pool", "node-4", *devices],
-                              stdin=subprocess.PIPE, text=True, stdout=cluster.log, stderr=cluster.log)
-    try:
-        cluster.apply("health.yaml")
-        eventually("health-d runs", lambda: phase(cluster.pod("health-d")) == "Running")
-        eventually("its GPU is Healthy", lambda: "Healthy" in allocated_health(cluster.pod("health-d")))
-        for i in range(1, 5):
-            driver.stdin.write("gpu-%d Unhealthy xid 79: the GPU has fallen off the bus\n" % i)
-        driver.stdin.flush()
-        eventually("and then Unhealthy", lambda: "Unhealthy" in allocated_health(cluster.pod("health-d")))
-        cluster.show("get", "pod", "health-d", "-o",
-                     "jsonpath={.status.containerStatuses[0].allocatedResourcesStatus}")
-    finally:
-        driver.terminate()
+    """A sick GPU is named in the pod's status (KEP-4680)"""
+    driver = cluster.start_driver("node-4")
+    cluster.apply("health.yaml")
+    eventually("health-d runs", lambda: phase(cluster.pod("health-d")) == "Running")
+    eventually("its GPU is Healthy", lambda: "Healthy" in allocated_health(cluster.pod("health-d")))
+    for i in range(1, 5):
+        driver.stdin.write("gpu-%d Unhealthy xid 48: an ECC error that cannot be corrected\n" % i)
+    driver.stdin.flush()
+    eventually("and then Unhealthy", lambda: "Unhealthy" in allocated_health(cluster.pod("health-d")))
+    cluster.show("get", "pod", "health-d", "-o",
+                 "jsonpath={.status.containerStatuses[0].allocatedResourcesStatus}")
+    cluster.show("delete", "pod", "health-d")
+
+
+def policy(cluster):
+    """A GPU falls off the bus: a policy taints it, and its gang moves as a unit"""
+    workers = ["train-%d" % i for i in range(4)]
+    before = racks_of(cluster, workers)
+    driver = cluster.start_driver(cluster.pod("train-0")["spec"]["nodeName"])
+    cluster.apply("health-policy.yaml")
+    device = cluster.api("/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/" +
+                         cluster.pod("train-0")["status"]["resourceClaimStatuses"][0]["resourceClaimName"])
+    name = device["status"]["allocation"]["devices"]["results"][0]["device"]
+    eventually("the GPU of train-0 is Healthy",
+               lambda: "Healthy" in allocated_health(cluster.pod("train-0")))
+    driver.stdin.write(name + " Unhealthy xid 79: the GPU has fallen off the bus\n")
+    driver.stdin.flush()
+    eventually("all four workers are evicted",
+               lambda: all(cluster.pod(name).get("code") == 404 for name in workers))
+    cluster.show("get", "devicehealthpolicies")
+    print("  their owner makes them anew")
+    cluster.apply("gang.yaml")
+    eventually("all four workers run", lambda: all(phase(cluster.pod(name)) == "Running" for name in workers))
+    eventually("in the other rack", lambda: racks_of(cluster, workers) not in (before, {None}))
+    cluster.show("get", "devicetaintrules", "-o", "custom-columns=POOL:.spec.deviceSelector.pool,"
+                 "DEVICE:.spec.deviceSelector.device,TAINT:.spec.taint.key,EFFECT:.spec.taint.effect")
+
+
+def volumes(cluster):
+    """A pod waits for its volumes, and runs where they are"""
+    cluster.apply("volumes.yaml")
+    eventually("the binder waits for the volume that is provisioned",
+               lambda: cluster.pod("with-volumes").get("spec", {}).get("nodeName") is None and any(
+                   item["spec"]["podName"] == "with-volumes" and item.get("status", {}).get("phase") == "Pending"
+                   for item in cluster.api(
+                       "/apis/scheduling.berth.dev/v1alpha1/namespaces/default/bindrequests")["items"]))
+    cluster.show("get", "persistentvolumeclaims")
+    eventually("with-volumes runs on node-2, where its disk is",
+               lambda: phase(cluster.pod("with-volumes")) == "Running" and
+               cluster.pod("with-volumes")["spec"]["nodeName"] == "node-2")
+    cluster.show("get", "persistentvolumeclaims")
 
 
 def gpu_groups(pod):
@@ -200,7 +251,7 @@ def gpu_groups(pod):
 
 
 def sharing(cluster):
-    title("5. Half a GPU, twice on one device")
+    """Half a GPU, twice on one device"""
     cluster.apply("gpu-sharing/cluster.yaml")
     cluster.apply("gpu-sharing/pods.yaml")
     eventually("all three run", lambda: all(phase(cluster.pod(name)) == "Running"
@@ -212,8 +263,26 @@ def sharing(cluster):
                  "PORTION:.spec.receivedGPU.portion,GPUS:.spec.selectedGPUGroups")
 
 
+def by_hand(cluster):
+    """A BindRequest made by hand is carried out, or refused with its field"""
+    cluster.apply("by-hand.yaml")
+    request = {"apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "BindRequest",
+               "metadata": {"name": "by-hand"},
+               "spec": {"podName": "by-hand", "podUID": "", "selectedNode": "node-3", "backoffLimit": -1}}
+    text = cluster.show("create", "-f", "-", given=request, refused=True)
+    if "spec.podUID" not in text or "spec.backoffLimit" not in text:
+        raise Failed("the refusal does not name the fields")
+    uid = cluster.show("get", "pod", "by-hand", "-o", "jsonpath={.metadata.uid}").strip()
+    request["spec"] = {"podName": "by-hand", "podUID": uid, "selectedNode": "node-3"}
+    cluster.show("create", "-f", "-", given=request)
+    eventually("by-hand runs where the request says",
+               lambda: phase(cluster.pod("by-hand")) == "Running" and
+               cluster.pod("by-hand")["spec"]["nodeName"] == "node-3")
+    cluster.show("get", "bindrequest", "by-hand")
+
+
 def crash(cluster):
-    title("6. kill -9 in the middle of a gang's bind")
+    """kill -9 in the middle of a gang's bind"""
     for i in range(4):
         cluster.api("/api/v1/namespaces/default/pods/train-%d" % i, method="DELETE")
     eventually("the first gang is gone",
@@ -237,7 +306,7 @@ def crash(cluster):
     cluster.show("get", "pods", "-o", "wide")
 
 
-SCENES = [partitions, gang, fabric, health, sharing, crash]
+SCENES = [partitions, gang, fabric, health, policy, volumes, sharing, by_hand, crash]
 
 
 def main():
@@ -247,7 +316,8 @@ def main():
         print("Berth is up in %.0f ms: two racks of two nodes, each with a partitionable and four whole GPUs."
               % (1000 * cluster.start()))
         cluster.show("get", "nodes", "-L", "example.com/rack")
-        for scene in SCENES:
+        for number, scene in enumerate(SCENES, 1):
+            title(number, scene.__doc__)
             scene(cluster)
     except Failed as failure:
         print("\n%s✗ %s%s" % (RED, failure, PLAIN))
