@@ -234,11 +234,12 @@ def policy(cluster):
 def volumes(cluster):
     """A pod waits for its volumes, and runs where they are"""
     cluster.apply("volumes.yaml")
+    requests = "/apis/scheduling.berth.dev/v1alpha1/namespaces/default/bindrequests"
+    waits = [("with-volumes", "Pending")]
     eventually("the binder waits for the volume that is provisioned",
-               lambda: cluster.pod("with-volumes").get("spec", {}).get("nodeName") is None and any(
-                   item["spec"]["podName"] == "with-volumes" and item.get("status", {}).get("phase") == "Pending"
-                   for item in cluster.api(
-                       "/apis/scheduling.berth.dev/v1alpha1/namespaces/default/bindrequests")["items"]))
+               lambda: waits == [(item["spec"]["podName"], item.get("status", {}).get("phase"))
+                                 for item in cluster.api(requests)["items"]
+                                 if item["spec"]["podName"] == "with-volumes"])
     cluster.show("get", "persistentvolumeclaims")
     eventually("with-volumes runs on node-2, where its disk is",
                lambda: phase(cluster.pod("with-volumes")) == "Running" and
