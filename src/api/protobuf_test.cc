@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "api/canonical.h"
 #include "api/decode.h"
@@ -12,39 +10,14 @@
 #include "api/protobuf_objects.h"
 #include "api/protobuf_wire.h"
 #include "api/serialized.h"
-#include "base/base64.h"
-#include "base/testing/source_dir.h"
+#include "api/testing/protobuf_samples.h"
 
 namespace berth::api {
 namespace {
 
-struct Sample {
-  std::string api_version;
-  std::string kind;
-  std::string body;
-  std::string json;
-};
-
-// Written by tools/typegen with the Go types: every kind twice, full and sparse.
-std::vector<Sample> samples() {
-  std::ifstream file(source_path("src/api/testdata/samples.txt"));
-  std::vector<Sample> found;
-  std::string line;
-  while (std::getline(file, line)) {
-    std::istringstream words(line);
-    Sample sample;
-    words >> sample.api_version >> sample.kind >> sample.body >> std::ws;
-    std::getline(words, sample.json);
-    sample.body = *base64_decode(sample.body);
-    found.push_back(std::move(sample));
-  }
-  return found;
-}
-
 TEST(Protobuf, AgreesWithGoOnEveryKind) {
-  const std::vector<Sample> all = samples();
-  ASSERT_GT(all.size(), 150u);
-  for (const Sample& sample : all) {
+  const std::vector<ProtobufSample> all = protobuf_samples();
+  for (const ProtobufSample& sample : all) {
     SCOPED_TRACE(sample.api_version + " " + sample.kind);
     const TypeInfo* type = find_kind(sample.api_version, sample.kind);
     ASSERT_NE(type, nullptr);
@@ -59,7 +32,7 @@ TEST(Protobuf, AgreesWithGoOnEveryKind) {
 
 TEST(Protobuf, WhatIsWrittenReadsAsBefore) {
   std::size_t written = 0;
-  for (const Sample& sample : samples()) {
+  for (const ProtobufSample& sample : protobuf_samples()) {
     SCOPED_TRACE(sample.api_version + " " + sample.kind);
     const Result<std::string> body = encode_protobuf_body(*parse_json(sample.json));
     if (sample.kind.starts_with("CustomResourceDefinition")) continue;
@@ -88,7 +61,7 @@ TEST(Protobuf, WhatCannotBeWrittenIsNamed) {
 }
 
 TEST(Protobuf, ManagedFieldsCanBeSkipped) {
-  for (const Sample& sample : samples()) {
+  for (const ProtobufSample& sample : protobuf_samples()) {
     if (sample.kind != "Node" && sample.kind != "ResourceClaim") continue;
     Json expected = *parse_json(sample.json);
     ASSERT_TRUE(expected.part("metadata").find("managedFields"));
@@ -98,7 +71,7 @@ TEST(Protobuf, ManagedFieldsCanBeSkipped) {
 }
 
 // A list as Go writes it, of two of the samples' objects.
-std::string list_body(const Sample& first, const Sample& second) {
+std::string list_body(const ProtobufSample& first, const ProtobufSample& second) {
   std::string meta, list;
   append_bytes_field(meta, 2, "17");
   append_bytes_field(meta, 3, "more");
@@ -109,8 +82,8 @@ std::string list_body(const Sample& first, const Sample& second) {
 }
 
 TEST(Protobuf, ItemsOfAListAreObjectsOfTheirOwn) {
-  std::vector<Sample> pods;
-  for (Sample& sample : samples())
+  std::vector<ProtobufSample> pods;
+  for (ProtobufSample& sample : protobuf_samples())
     if (sample.api_version == "v1" && sample.kind == "Pod") pods.push_back(std::move(sample));
   ASSERT_EQ(pods.size(), 2u);
   const std::string body = list_body(pods[0], pods[1]);
@@ -132,7 +105,7 @@ TEST(Protobuf, ItemsOfAListAreObjectsOfTheirOwn) {
 }
 
 TEST(Decode, AgreesWithGoOnEveryKind) {
-  for (const Sample& sample : samples()) {
+  for (const ProtobufSample& sample : protobuf_samples()) {
     SCOPED_TRACE(sample.api_version + " " + sample.kind);
     const Result<Decoded> decoded = decode_json(*find_kind(sample.api_version, sample.kind), sample.json);
     ASSERT_TRUE(decoded.ok()) << decoded.error().text();
@@ -143,7 +116,7 @@ TEST(Decode, AgreesWithGoOnEveryKind) {
 
 TEST(Protobuf, SamplesCoverEveryKindThatHasAResource) {
   std::set<std::pair<std::string, std::string>> sampled;
-  for (const Sample& sample : samples()) sampled.insert({sample.api_version, sample.kind});
+  for (const ProtobufSample& sample : protobuf_samples()) sampled.insert({sample.api_version, sample.kind});
   for (const ResourceInfo& row : resources()) {
     if (row.group == "scheduling.berth.dev") continue;  // JSON only, like custom resources
     const std::string api_version =
@@ -153,7 +126,7 @@ TEST(Protobuf, SamplesCoverEveryKindThatHasAResource) {
 }
 
 TEST(Protobuf, RefusesTruncatedMessages) {
-  for (const Sample& sample : samples()) {
+  for (const ProtobufSample& sample : protobuf_samples()) {
     const TypeInfo& type = *find_kind(sample.api_version, sample.kind);
     const std::string_view message = open_protobuf_envelope(sample.body)->message;
     EXPECT_FALSE(decode_protobuf(type, message.substr(0, message.size() - 1)).ok()) << sample.kind;

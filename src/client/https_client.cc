@@ -9,10 +9,12 @@
 #include "base/hex.h"
 #include "client/api_path.h"
 #include "client/serialized_stream.h"
+#include "client/whole_objects.h"
 
 namespace berth::client {
 namespace {
 
+constexpr int kForbidden = 403;
 constexpr std::size_t kRefusalBytesMax = 1u << 20;  // of a refused watch; the rest is left out
 
 // The Retry-After header in seconds; 0 when it is absent or a date.
@@ -51,11 +53,14 @@ std::uint64_t number_of(const std::string& version) {
 class Reflector : public std::enable_shared_from_this<Reflector> {
  public:
   Reflector(HttpFetcher& fetcher, const Clock& clock, WatchPacing pacing, ServerTime* server_time,
-            const api::ResourceRef& resource, WatchReceiver& receiver)
+            std::shared_ptr<WholeObjects> whole_objects, const api::ResourceRef& resource,
+            WatchReceiver& receiver)
       : fetcher_(fetcher),
         clock_(clock),
         pacing_(pacing),
         server_time_(server_time),
+        whole_objects_(std::move(whole_objects)),
+        resource_(resource),
         path_(path_of(resource)),
         accepted_(accepted_types(resource)),
         receiver_(&receiver) {}
@@ -91,6 +96,8 @@ class Reflector : public std::enable_shared_from_this<Reflector> {
   const Clock& clock_;
   const WatchPacing pacing_;
   ServerTime* const server_time_;
+  const std::shared_ptr<WholeObjects> whole_objects_;
+  const api::ResourceRef resource_;
   const std::string path_;
   const std::string accepted_;  // media types
 
@@ -170,6 +177,7 @@ void Reflector::take_page(HttpReply http) {
 bool Reflector::keep_page(const std::string& body) {
   Result<ListPage> page = read_list(body);
   if (!page || objects_.size() + page->objects.size() > kListedObjectsMax) return false;
+  for (const api::RawPtr& object : page->objects) whole_objects_->heard(resource_, object);
   std::move(page->objects.begin(), page->objects.end(), std::back_inserter(objects_));
   version_ = std::move(page->resource_version);
   continue_ = std::move(page->next);
@@ -260,6 +268,7 @@ bool Reflector::take_event(WatchEvent event, std::vector<RawChange>& changes) {
   }
   if (!event.resource_version.empty()) version_ = std::move(event.resource_version);
   if (event.type == "BOOKMARK") return true;
+  if (event.type != "DELETED") whole_objects_->heard(resource_, event.object);
   const ChangeKind kind = event.type == "ADDED"     ? ChangeKind::Added
                           : event.type == "DELETED" ? ChangeKind::Deleted
                                                     : ChangeKind::Modified;
@@ -312,33 +321,51 @@ class HttpsClient final : public ApiClient {
         watches_(std::move(watches)) {}
 
   void submit(ApiRequest request, std::function<void(ApiReply)> done) override {
-    HttpFetch fetch;
-    fetch.method = form_of(request.verb).method;
-    fetch.target = percent_encoded(path_of(request), kPlainInPath);
-    fetch.headers = {{"Accept", std::string(accepted_types(request.resource))}};
-    // Over HTTP/1.1 a write without a body takes a fresh connection (HttpFetch::body).
-    if (request.verb == Verb::Delete && request.body.empty()) request.body = "{}";
-    SentBody body = sent_body(request);
-    if (!body.bytes.empty()) fetch.headers.emplace_back("Content-Type", body.content_type);
-    fetch.body = std::move(body.bytes);
-    fetch.permit = std::move(request.permit);
-    requests_->submit(std::move(fetch), [time = server_time_, done = std::move(done)](HttpReply http) {
-      if (time) time->heard(http, ServerTime::Answer::Any);
-      done(api_reply(std::move(http)));
-    });
+    std::optional<std::string> whole = whole_objects_->instead_of(request);
+    if (!whole) return send(std::move(request), std::nullopt, std::move(done));
+    ApiRequest copy = request;
+    send(std::move(copy), std::move(whole),
+         [this, patch = std::move(request), done = std::move(done)](ApiReply reply) mutable {
+           if (reply.code != kForbidden) return done(std::move(reply));
+           whole_objects_->stop();
+           send(std::move(patch), std::nullopt, std::move(done));
+         });
   }
 
   std::unique_ptr<Subscription> list_and_watch(api::ResourceRef resource, WatchReceiver& receiver) override {
-    auto reflector =
-        std::make_shared<Reflector>(*watches_, clock_, pacing_, server_time_, resource, receiver);
+    auto reflector = std::make_shared<Reflector>(*watches_, clock_, pacing_, server_time_, whole_objects_,
+                                                 resource, receiver);
     reflector->start();
     return std::make_unique<ReflectorSubscription>(std::move(reflector));
   }
 
  private:
+  // `whole`: the body of a PUT that is sent instead of the patch.
+  void send(ApiRequest request, std::optional<std::string> whole, std::function<void(ApiReply)> done) {
+    HttpFetch fetch;
+    fetch.method = form_of(whole ? Verb::Update : request.verb).method;
+    fetch.target = percent_encoded(path_of(request), kPlainInPath);
+    fetch.headers = {{"Accept", std::string(accepted_types(request.resource))}};
+    // Over HTTP/1.1 a write without a body takes a fresh connection (HttpFetch::body).
+    if (request.verb == Verb::Delete && request.body.empty()) request.body = "{}";
+    SentBody body = whole ? SentBody{api::kProtobufMediaType, std::move(*whole)} : sent_body(request);
+    if (!body.bytes.empty()) fetch.headers.emplace_back("Content-Type", body.content_type);
+    fetch.body = std::move(body.bytes);
+    fetch.permit = std::move(request.permit);
+    requests_->submit(std::move(fetch),
+                      [this, resource = std::move(request.resource), done = std::move(done)](HttpReply http) {
+                        if (server_time_) server_time_->heard(http, ServerTime::Answer::Any);
+                        ApiReply reply = api_reply(std::move(http));
+                        if (reply.ok()) whole_objects_->heard(resource, reply.object);
+                        done(std::move(reply));
+                      });
+  }
+
   const Clock& clock_;
   const WatchPacing pacing_;
   ServerTime* const server_time_;
+  // Before the fetchers, whose callbacks use it until they are destroyed.
+  const std::shared_ptr<WholeObjects> whole_objects_ = std::make_shared<WholeObjects>();
   std::unique_ptr<HttpFetcher> requests_, watches_;
 };
 

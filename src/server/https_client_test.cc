@@ -405,6 +405,64 @@ TEST(HttpsClientScript, CreatesOfBuiltInKindsAreProtobuf) {
   EXPECT_EQ(reply.message, "it exists");
 }
 
+const api::ResourceRef kClaims{"resource.k8s.io", "v1", "resourceclaims"};
+
+client::ApiRequest finalizer_patch() {
+  return {client::Verb::MergePatch,
+          kClaims,
+          "ns",
+          "c",
+          "",
+          R"({"metadata":{"uid":"u","resourceVersion":"6","finalizers":["f"]}})"};
+}
+
+// What a client's watch of claims is given first.
+ScriptedApi::Step one_claim() {
+  const std::string list =
+      R"({"kind":"ResourceClaimList","apiVersion":"resource.k8s.io/v1","metadata":{"resourceVersion":"6"},)"
+      R"("items":[{"metadata":{"name":"c","namespace":"ns","uid":"u","resourceVersion":"6"}}]})";
+  return gives(200, client::protobuf_body(list), {{"Content-Type", "application/vnd.kubernetes.protobuf"}});
+}
+
+TEST(HttpsClientScript, APatchOfAKnownClaimIsAPutInProtobuf) {
+  const auto takes_put = [](const HttpRequest& request, HttpExchange& exchange) {
+    EXPECT_EQ(request.method, "PUT");
+    EXPECT_EQ(request.header("content-type"), "application/vnd.kubernetes.protobuf");
+    const Json object = *api::parse_object(request.body);
+    EXPECT_EQ(to_string(object.part("metadata").part("finalizers")), R"(["f"])");
+    EXPECT_EQ(object.part("metadata").string_at("name"), "c");
+    EXPECT_EQ(object.part("metadata").string_at("resourceVersion"), "6");
+    exchange.respond({200, {}, request.body});
+  };
+  ScriptedApi api({one_claim(), kSilence, takes_put});
+  SystemClock clock;
+  Listener listener;
+  const auto client = connect(api.port(), clock);
+  const auto subscription = client->list_and_watch(kClaims, listener);
+  EXPECT_EQ(listener.heard.take(), "list ResourceClaim/c");
+  api.asked.take(), api.asked.take();
+  EXPECT_EQ(call(*client, finalizer_patch()).code, 200);
+}
+
+TEST(HttpsClientScript, AClientThatMayNotReplaceObjectsPatchesThem) {
+  std::vector<std::string> methods;
+  const auto refuses_put = [&](const HttpRequest& request, HttpExchange& exchange) {
+    methods.push_back(request.method);
+    const bool put = request.method == "PUT";
+    exchange.respond({put ? 403 : 200, {}, put ? R"({"kind":"Status","reason":"Forbidden"})" : "{}"});
+  };
+  ScriptedApi api({one_claim(), kSilence, refuses_put});
+  SystemClock clock;
+  Listener listener;
+  const auto client = connect(api.port(), clock);
+  const auto subscription = client->list_and_watch(kClaims, listener);
+  EXPECT_EQ(listener.heard.take(), "list ResourceClaim/c");
+  api.asked.take(), api.asked.take();
+  EXPECT_EQ(call(*client, finalizer_patch()).code, 200);
+  EXPECT_EQ(call(*client, finalizer_patch()).code, 200);
+  EXPECT_EQ(methods, (std::vector<std::string>{"PUT", "PATCH", "PATCH"}));
+}
+
 TEST(HttpsClientScript, BrokenAnswersAreToldAndTriedAgain) {
   ScriptedApi api({gives(500, "oops"), gives(200, "{}"), gives(404, "{}"), gives(200, page("a", "5", "")),
                    gives(500, R"({"kind":"Status","reason":"InternalError","message":"m"})"),

@@ -29,6 +29,7 @@ CRD = "bindrequests.scheduling.berth.dev"
 RARE = {
     ("berth-scheduler", "", "pods", "get"): "reads back a write whose answer was lost",
     ("berth-scheduler", "resource.k8s.io", "resourceclaims", "get"): "the same",
+    ("berth-scheduler", "resource.k8s.io", "resourceclaims", "patch"): "where the client cannot replace it",
     ("berth-scheduler", "scheduling.k8s.io", "podgroups", "get"): "the same",
     ("berth-scheduler", "scheduling.berth.dev", "bindrequests", "get"): "the same",
     ("berth-node-agent", "", "pods", "get"): "the same",

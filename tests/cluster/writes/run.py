@@ -31,8 +31,8 @@ WRITING = ("create", "update", "patch", "delete")
 # that waited for a moment on a slow machine. Who writes less for good lowers what is expected.
 SLACK = 0.1
 BINDING = {"create pods/binding": 1}
-CLAIM = {"patch resourceclaims": 1, "patch resourceclaims/status": 1}  # the finalizer; the allocation
-GROUP = {"patch podgroups/status": 1 / GANG_SIZE}  # the commit, which says that the group is scheduled
+CLAIM = {"update resourceclaims": 1, "update resourceclaims/status": 1}  # the finalizer; the allocation
+GROUP = {"update podgroups/status": 1 / GANG_SIZE}  # the commit, which says that the group is scheduled
 # At most one for a gang: gangs that are decided while one is written share the next.
 RECORD = {"create bindrequests": (0, 1 / GANG_SIZE), "delete bindrequests": (0, 1 / GANG_SIZE)}
 REQUEST = {"create bindrequests": 1, "patch bindrequests/status": 1}

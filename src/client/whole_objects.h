@@ -1,0 +1,50 @@
+// Patches sent as whole objects, which cost an API server less: a PUT of a ResourceClaim in protobuf takes it
+// 0.4 ms of CPU less than a merge patch, which it reads, applies and decodes as JSON.
+//
+// For a patch on a version (metadata.resourceVersion) that only adds, of an object whose protobuf is known at
+// that version: the PUT has the same precondition and the same result, with every member that the type table
+// does not know. Everything else stays a patch. Owner: one client; thread-safe. Memory: kWholeObjectBytesMax.
+// docs/benchmarks.md has the figures.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "api/type_table.h"
+#include "client/api_client.h"
+
+namespace berth::client {
+
+inline constexpr std::size_t kWholeObjectBytesMax = 8u << 20;  // of the bodies that are remembered
+
+class WholeObjects {
+ public:
+  // An object as a watch or an answer has it. Remembered when it is one of those that are replaced.
+  void heard(const api::ResourceRef& resource, const api::RawPtr& object);
+
+  // The protobuf body of the PUT; nothing when it must be the patch that it is.
+  std::optional<std::string> instead_of(const ApiRequest& patch);
+
+  // The server does not permit this client to replace objects.
+  void stop();
+
+ private:
+  api::RawPtr at(const std::string& version);
+
+  std::mutex mutex_;
+  bool stopped_ = false;
+  std::size_t bytes_ = 0;
+  std::unordered_map<std::string, api::RawPtr> by_version_;
+  std::deque<std::string> versions_;  // oldest first
+};
+
+// The members and items that `patch` adds to the document `base`, when it does nothing else; else nothing.
+// Lists of a merge patch begin with those of `base`; of a strategic one new items of a list with a merge key
+// are added.
+std::optional<Json> addition_of(const Json& base, const Json& patch, Verb verb, const api::TypeInfo& type);
+
+}  // namespace berth::client
