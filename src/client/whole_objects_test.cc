@@ -132,7 +132,8 @@ TEST(WholeObjects, TheConditionsOfAGroupArePutOnce) {
   WholeObjects objects;
   const std::string group =
       R"({"kind":"PodGroup","apiVersion":"scheduling.k8s.io/v1beta1","metadata":{"name":"c",)"
-      R"("namespace":"ns","uid":"u1","resourceVersion":"5"},"spec":{"schedulingPolicy":{"gang":{"minCount":3}}}})";
+      R"("namespace":"ns","uid":"u1","resourceVersion":"5"},)"
+      R"("spec":{"schedulingPolicy":{"gang":{"minCount":3}}}})";
   objects.heard(kGroups, heard_as(group));
   api::ObjectMeta seen;
   seen.uid = "u1";
