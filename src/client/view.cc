@@ -8,101 +8,80 @@ std::string joined(std::string_view owner, std::string_view name) {
   return std::string(owner).append("/").append(name);
 }
 
-std::vector<std::string> node_of(const api::Pod& pod) {
-  if (pod.node_name.empty()) return {};
-  return {pod.node_name};
+void node_of(const api::Pod& pod, IndexEntries& entries) {
+  if (!pod.node_name.empty()) entries.add(pod.node_name);
 }
 
-std::vector<std::string> group_of(const api::Pod& pod) {
-  if (pod.group.empty()) return {};
-  return {joined(pod.meta.ns, pod.group)};
+void group_of(const api::Pod& pod, IndexEntries& entries) {
+  if (!pod.group.empty()) entries.add(pod.meta.ns, pod.group);
 }
 
-std::vector<std::string> claims_of(const api::Pod& pod) {
-  std::vector<std::string> names;
+void claims_of(const api::Pod& pod, IndexEntries& entries) {
   for (const api::PodClaim& claim : pod.claims)
-    if (std::string name = claim_object_name(pod, claim); !name.empty())
-      names.push_back(joined(pod.meta.ns, name));
-  if (!pod.extended_claim.empty()) names.push_back(joined(pod.meta.ns, pod.extended_claim));
-  return names;
+    if (const std::string name = claim_object_name(pod, claim); !name.empty()) entries.add(pod.meta.ns, name);
+  if (!pod.extended_claim.empty()) entries.add(pod.meta.ns, pod.extended_claim);
 }
 
-std::vector<std::string> owner_of(const api::ResourceClaim& claim) {
-  const api::OwnerReference* owner = claim.meta.controller();
-  if (!owner) return {};
-  return {owner->uid};
+void owner_of(const api::ResourceClaim& claim, IndexEntries& entries) {
+  if (const api::OwnerReference* owner = claim.meta.controller()) entries.add(owner->uid);
 }
 
-std::vector<std::string> consumers_of(const api::ResourceClaim& claim) {
-  std::vector<std::string> uids;
-  for (const api::ClaimConsumer& consumer : claim.reserved_for) uids.push_back(consumer.uid);
-  return uids;
+void consumers_of(const api::ResourceClaim& claim, IndexEntries& entries) {
+  for (const api::ClaimConsumer& consumer : claim.reserved_for) entries.add(consumer.uid);
 }
 
-std::vector<std::string> devices_of(const api::ResourceClaim& claim) {
-  return claim.allocation ? whole_devices(*claim.allocation) : std::vector<std::string>();
+void devices_of(const api::ResourceClaim& claim, IndexEntries& entries) {
+  if (!claim.allocation) return;
+  for (const std::string& device : whole_devices(*claim.allocation)) entries.add(device);
 }
 
-std::vector<std::string> decision_of(const api::BindRequest& request) {
-  return {request.decision_id};
+void decision_of(const api::BindRequest& request, IndexEntries& entries) {
+  entries.add(request.decision_id);
 }
 
-std::vector<std::string> claims_of_request(const api::BindRequest& request) {
-  std::vector<std::string> names;
-  for (const api::ClaimAllocation& claim : request.claims)
-    names.push_back(joined(request.meta.ns, claim.claim_name));
-  return names;
+void claims_of_request(const api::BindRequest& request, IndexEntries& entries) {
+  for (const api::ClaimAllocation& claim : request.claims) entries.add(request.meta.ns, claim.claim_name);
 }
 
-std::vector<std::string> group_of_request(const api::BindRequest& request) {
-  if (request.group.name.empty()) return {};
-  return {joined(request.meta.ns, request.group.name)};
+void group_of_request(const api::BindRequest& request, IndexEntries& entries) {
+  if (!request.group.name.empty()) entries.add(request.meta.ns, request.group.name);
 }
 
-std::vector<std::string> pool_of(const api::ResourceSlice& slice) {
-  return {joined(slice.driver, slice.pool)};
+void pool_of(const api::ResourceSlice& slice, IndexEntries& entries) {
+  entries.add(slice.driver, slice.pool);
 }
 
-std::vector<std::string> volume_claims_of(const api::Pod& pod) {
-  std::vector<std::string> names;
-  for (const api::PodVolume& volume : pod.volumes) names.push_back(joined(pod.meta.ns, volume.claim_name));
-  return names;
+void volume_claims_of(const api::Pod& pod, IndexEntries& entries) {
+  for (const api::PodVolume& volume : pod.volumes) entries.add(pod.meta.ns, volume.claim_name);
 }
 
-std::vector<std::string> class_of(const api::PersistentVolume& volume) {
-  return {volume.traits.storage_class};
+void class_of(const api::PersistentVolume& volume, IndexEntries& entries) {
+  entries.add(volume.traits.storage_class);
 }
 
-std::vector<std::string> claim_of(const api::PersistentVolume& volume) {
-  if (!volume.claim_ref) return {};
-  return {joined(volume.claim_ref->ns, volume.claim_ref->name)};
+void claim_of(const api::PersistentVolume& volume, IndexEntries& entries) {
+  if (volume.claim_ref) entries.add(volume.claim_ref->ns, volume.claim_ref->name);
 }
 
-std::vector<std::string> volume_of(const api::PersistentVolumeClaim& claim) {
-  if (claim.volume_name.empty()) return {};
-  return {claim.volume_name};
+void volume_of(const api::PersistentVolumeClaim& claim, IndexEntries& entries) {
+  if (!claim.volume_name.empty()) entries.add(claim.volume_name);
 }
 
-std::vector<std::string> class_of_capacity(const api::CSIStorageCapacity& capacity) {
-  return {capacity.storage_class};
+void class_of_capacity(const api::CSIStorageCapacity& capacity, IndexEntries& entries) {
+  entries.add(capacity.storage_class);
 }
 
-std::vector<std::string> volume_claims_of_request(const api::BindRequest& request) {
-  std::vector<std::string> names;
+void volume_claims_of_request(const api::BindRequest& request, IndexEntries& entries) {
+  for (const api::VolumeBinding& binding : request.volumes) entries.add(request.meta.ns, binding.claim_name);
+}
+
+void volumes_of_request(const api::BindRequest& request, IndexEntries& entries) {
   for (const api::VolumeBinding& binding : request.volumes)
-    names.push_back(joined(request.meta.ns, binding.claim_name));
-  return names;
+    if (!binding.volume.empty()) entries.add(binding.volume);
 }
 
-std::vector<std::string> volumes_of_request(const api::BindRequest& request) {
-  std::vector<std::string> names;
-  for (const api::VolumeBinding& binding : request.volumes)
-    if (!binding.volume.empty()) names.push_back(binding.volume);
-  return names;
-}
-
-std::vector<std::string> pod_of(const api::BindRequest& request) {
-  return {joined(request.meta.ns, request.pod_name)};
+void pod_of(const api::BindRequest& request, IndexEntries& entries) {
+  entries.add(request.meta.ns, request.pod_name);
 }
 
 // Calls `visit` with the table of this kind.

@@ -2,7 +2,7 @@
 //
 // Owner: one loop, on one thread. Fed by watches and by the answers of the loop's own writes; an older
 // version of an object never replaces a newer one. Iteration is by namespace/name, so no order of arrival
-// reaches a decision. Cost: lookups and changes O(log n).
+// reaches a decision. Cost: as the Indexers'.
 #pragma once
 
 #include <functional>

@@ -81,15 +81,14 @@ void Engine::attach_to(SharedInformers& informers) {
 }
 
 void Engine::receive() {
-  std::vector<Message> fresh = mailbox_->drain();
-  received_.insert(received_.end(), std::make_move_iterator(fresh.begin()),
-                   std::make_move_iterator(fresh.end()));
+  mailbox_->drain(received_);
 }
 
 bool Engine::work(Time now) {
   const bool stepped_back = now_.is_set() && now < now_;
   now_ = now;
-  for (Message& message : std::exchange(received_, {})) take(std::move(message));
+  for (Message& message : received_) take(std::move(message));
+  received_.clear();
   executor_.wake_due(stepped_back ? kEndOfTime : now);
   deliver_outcomes();
   begin_if_listed();
@@ -175,7 +174,7 @@ void Engine::take_signal(const Signal& signal) {
     if (reconcilers_[index]->name() != signal.reconciler) continue;
     scratch_keys_.clear();
     reconcilers_[index]->signalled(view_, signal.about, scratch_keys_);
-    for (const api::ObjectKey& key : scratch_keys_) queue_.add(index, key);
+    for (api::ObjectKey& key : scratch_keys_) queue_.add(index, std::move(key));
   }
 }
 
@@ -227,7 +226,7 @@ void Engine::wake_keys(Feed& feed, const Delta& delta) {
     scratch_keys_.clear();
     route.keys(view_, delta, scratch_keys_);
     if (!may_run()) continue;
-    for (const api::ObjectKey& key : scratch_keys_) queue_.add(route.reconciler, key);
+    for (api::ObjectKey& key : scratch_keys_) queue_.add(route.reconciler, std::move(key));
   }
 }
 

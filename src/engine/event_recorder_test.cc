@@ -7,6 +7,12 @@
 namespace berth::engine {
 namespace {
 
+std::vector<Message> drained(Mailbox& mailbox) {
+  std::vector<Message> messages;
+  mailbox.drain(messages);
+  return messages;
+}
+
 const api::ResourceRef kEvents{"", "v1", "events"};
 
 struct Desk {
@@ -18,7 +24,7 @@ struct Desk {
   void note(const client::EventNote& note) { recorder.note(note, clock.now()); }
   void run_until_idle() {
     while (api.answer())
-      for (Message& message : mailbox->drain())
+      for (Message& message : drained(*mailbox))
         recorder.on_answer(std::get<ClientAnswer>(message), clock.now());
   }
 };
@@ -96,7 +102,7 @@ TEST(EventRecorder, EventsStandBackBehindWrites) {
   EventRecorder paced(desk.api, desk.mailbox, "berth-scheduler", "host-1", {.per_second = 50});
   const auto answer_all = [&] {
     while (desk.api.answer())
-      for (Message& message : desk.mailbox->drain())
+      for (Message& message : drained(*desk.mailbox))
         paced.on_answer(std::get<ClientAnswer>(message), desk.clock.now());
   };
   for (int i = 0; i < 100; ++i) paced.note(waits("waits", "pod-" + std::to_string(i)), desk.clock.now());
@@ -132,7 +138,7 @@ TEST(EventRecorder, APauseOfTheWritesPermitsOneBurst) {
       EXPECT_GT(*paced.next_wake(), desk.clock.now());
       desk.clock.advance(Duration::millis(10));
       for (; desk.api.answer(); ++sent)
-        for (Message& message : desk.mailbox->drain())
+        for (Message& message : drained(*desk.mailbox))
           paced.on_answer(std::get<ClientAnswer>(message), desk.clock.now());
     }
     return sent;

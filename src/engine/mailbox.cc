@@ -1,5 +1,6 @@
 #include "engine/mailbox.h"
 
+#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -24,9 +25,12 @@ void Mailbox::push(Message message) {
   if (notify) notify();
 }
 
-std::vector<Message> Mailbox::drain() {
+void Mailbox::drain(std::vector<Message>& into) {
   const std::lock_guard lock(state_->mutex);
-  return std::exchange(state_->messages, {});
+  if (into.empty()) return into.swap(state_->messages);
+  into.insert(into.end(), std::make_move_iterator(state_->messages.begin()),
+              std::make_move_iterator(state_->messages.end()));
+  state_->messages.clear();
 }
 
 bool Mailbox::empty() const {

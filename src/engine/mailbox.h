@@ -70,8 +70,8 @@ class Mailbox {
   ~Mailbox();
 
   void push(Message message);
-  // Removes and returns all messages, oldest first.
-  std::vector<Message> drain();
+  // Moves all messages behind those of `into`, oldest first; the memory of an empty `into` is used again.
+  void drain(std::vector<Message>& into);
   bool empty() const;
   // Called, on the sender's thread, when a message arrives in an empty mailbox.
   void on_message(std::function<void()> notify);

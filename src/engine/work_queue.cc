@@ -6,7 +6,7 @@
 
 namespace berth::engine {
 
-std::size_t WorkQueue::Hash::operator()(const WorkKey& key) const noexcept {
+std::size_t WorkQueue::Hash::operator()(const WorkKey& key) const {
   constexpr std::size_t kPrime = 0x9e3779b97f4a7c15ull;
   const std::hash<std::string> text;
   std::size_t hash = key.reconciler * 64u + static_cast<std::size_t>(key.key.kind);
@@ -26,8 +26,8 @@ void WorkQueue::unpark(Entry& entry) {
   entry.second.parked.reset();
 }
 
-void WorkQueue::add(std::uint32_t reconciler, const api::ObjectKey& key) {
-  Entry& entry = *entries_.try_emplace(WorkKey{reconciler, key}).first;
+void WorkQueue::add(std::uint32_t reconciler, api::ObjectKey key) {
+  Entry& entry = *entries_.try_emplace(WorkKey{reconciler, std::move(key)}).first;
   if (entry.second.running)
     entry.second.again = true;
   else
@@ -73,7 +73,7 @@ void WorkQueue::done(Entry* entry, RunResult result, std::optional<Time> wake_at
     state.parked = deadlines_.emplace(*wake_at, entry);
     return;
   }
-  entries_.erase(WorkKey(entry->first));
+  entries_.erase(entries_.find(entry->first));
 }
 
 void WorkQueue::clear() {

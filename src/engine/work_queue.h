@@ -42,7 +42,7 @@ class WorkQueue {
   };
 
   // Requests a run of the key. A running key runs once more afterwards.
-  void add(std::uint32_t reconciler, const api::ObjectKey& key);
+  void add(std::uint32_t reconciler, api::ObjectKey key);
   // Queues every key whose deadline has come.
   void wake_due(Time now);
   // The oldest waiting key, now running; null when none waits. Valid until done().
@@ -62,7 +62,8 @@ class WorkQueue {
 
  private:
   struct Hash {
-    std::size_t operator()(const WorkKey& key) const noexcept;
+    // Not noexcept: libstdc++ then keeps hashes beside keys and does not compute those of neighbours again.
+    std::size_t operator()(const WorkKey& key) const;
   };
   void enqueue(Entry& entry);
   void unpark(Entry& entry);

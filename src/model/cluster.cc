@@ -7,10 +7,6 @@
 namespace berth::model {
 namespace {
 
-client::NamedKey key_of(const api::ObjectMeta& meta) {
-  return {meta.ns, meta.name};
-}
-
 template <class Row>
 std::shared_ptr<const api::Allocation> carried(const Row& claims, const std::shared_ptr<const void>& owner,
                                                const ClaimRow& row) {
@@ -147,7 +143,8 @@ void Cluster::apply_slice(const api::ResourceSlice* before,
 
 void Cluster::apply_pod(const api::Pod* before, const std::shared_ptr<const api::Pod>& after) {
   if (!before && !after) return;
-  const PodId id = pod_id(key_of(after ? after->meta : before->meta));
+  const api::ObjectMeta& meta = after ? after->meta : before->meta;
+  const PodId id = pod_id(meta.ns, meta.name);
   PodRow& row = pods_[id.index()];
   row.live = after;
   row.requests = after ? resources_.charges(*after) : ResourceAmounts{};
@@ -158,7 +155,7 @@ void Cluster::apply_pod(const api::Pod* before, const std::shared_ptr<const api:
   recompute(id);
   for (const auto& [name, request] : std::map(row.bind_requests))
     for (const api::ClaimAllocation& claim : request->claims)
-      recompute(claim_id({row.key.ns, claim.claim_name}));
+      recompute(claim_id(row.key.ns, claim.claim_name));
   if (before) drop_confirmed(before->meta.uid);
   if (after) drop_confirmed(after->meta.uid);
   retire_if_unused(id);
@@ -172,7 +169,8 @@ void Cluster::apply_pod(const api::Pod* before, const std::shared_ptr<const api:
 void Cluster::apply_claim(const api::ResourceClaim* before,
                           const std::shared_ptr<const api::ResourceClaim>& after) {
   if (!before && !after) return;
-  const ClaimId id = claim_id(key_of(after ? after->meta : before->meta));
+  const api::ObjectMeta& meta = after ? after->meta : before->meta;
+  const ClaimId id = claim_id(meta.ns, meta.name);
   claims_[id.index()].live = after;
   recompute(id);
   for (const std::string& pod_uid : std::set(claims_[id.index()].assumed_by)) drop_confirmed(pod_uid);
@@ -181,15 +179,15 @@ void Cluster::apply_claim(const api::ResourceClaim* before,
 
 void Cluster::attach_request(const BindRequestPtr& request) {
   const std::string& name = request->meta.name;
-  pods_[pod_id({request->meta.ns, request->pod_name}).index()].bind_requests[name] = request;
+  pods_[pod_id(request->meta.ns, request->pod_name).index()].bind_requests[name] = request;
   for (const api::ClaimAllocation& claim : request->claims)
-    claims_[claim_id({request->meta.ns, claim.claim_name}).index()].bind_requests[name] = request;
+    claims_[claim_id(request->meta.ns, claim.claim_name).index()].bind_requests[name] = request;
 }
 
 void Cluster::detach_request(const api::BindRequest& request) {
-  pods_[pod_id({request.meta.ns, request.pod_name}).index()].bind_requests.erase(request.meta.name);
+  pods_[pod_id(request.meta.ns, request.pod_name).index()].bind_requests.erase(request.meta.name);
   for (const api::ClaimAllocation& claim : request.claims)
-    claims_[claim_id({request.meta.ns, claim.claim_name}).index()].bind_requests.erase(request.meta.name);
+    claims_[claim_id(request.meta.ns, claim.claim_name).index()].bind_requests.erase(request.meta.name);
 }
 
 void Cluster::apply_request(const BindRequestPtr& before, const BindRequestPtr& after) {
@@ -199,13 +197,13 @@ void Cluster::apply_request(const BindRequestPtr& before, const BindRequestPtr& 
   if (before && !after && before->phase == api::BindPhase::Succeeded) keep_as_assumption(*before);
   for (const BindRequestPtr& request : {before, after}) {
     if (!request) continue;
-    const PodId pod = pod_id({request->meta.ns, request->pod_name});
+    const PodId pod = pod_id(request->meta.ns, request->pod_name);
     recompute(pod);
     for (const api::ClaimAllocation& claim : request->claims)
-      recompute(claim_id({request->meta.ns, claim.claim_name}));
+      recompute(claim_id(request->meta.ns, claim.claim_name));
     drop_confirmed(request->pod_uid);
     for (const api::ClaimAllocation& claim : request->claims)
-      retire_if_unused(claim_id({request->meta.ns, claim.claim_name}));
+      retire_if_unused(claim_id(request->meta.ns, claim.claim_name));
     retire_if_unused(pod);
   }
 }
@@ -294,13 +292,13 @@ void Cluster::recompute(ClaimId claim) {
 
 void Cluster::recompute_all_of(const Assumption& assumption) {
   for (const api::ClaimAllocation& claim : assumption.claims)
-    recompute(claim_id({assumption.pod.ns, claim.claim_name}));
-  recompute(pod_id(assumption.pod));
+    recompute(claim_id(assumption.pod.ns, claim.claim_name));
+  recompute(pod_id(assumption.pod.ns, assumption.pod.name));
 }
 
 void Cluster::add_assumption(Assumption assumption) {
   for (const api::ClaimAllocation& claim : assumption.claims)
-    claims_[claim_id({assumption.pod.ns, claim.claim_name}).index()].assumed_by.insert(assumption.pod_uid);
+    claims_[claim_id(assumption.pod.ns, claim.claim_name).index()].assumed_by.insert(assumption.pod_uid);
   const std::string uid = assumption.pod_uid;
   assumptions_.insert_or_assign(uid, std::move(assumption));
 }
@@ -310,7 +308,7 @@ Assumption Cluster::take_assumption(const std::string& pod_uid) {
   Assumption assumption = std::move(found->second);
   assumptions_.erase(found);
   for (const api::ClaimAllocation& claim : assumption.claims)
-    claims_[claim_id({assumption.pod.ns, claim.claim_name}).index()].assumed_by.erase(pod_uid);
+    claims_[claim_id(assumption.pod.ns, claim.claim_name).index()].assumed_by.erase(pod_uid);
   return assumption;
 }
 
@@ -341,8 +339,8 @@ void Cluster::forget(std::string_view decision, std::string_view pod_uid) {
   const Assumption assumption = take_assumption(std::string(pod_uid));
   recompute_all_of(assumption);
   for (const api::ClaimAllocation& claim : assumption.claims)
-    retire_if_unused(claim_id({assumption.pod.ns, claim.claim_name}));
-  retire_if_unused(pod_id(assumption.pod));
+    retire_if_unused(claim_id(assumption.pod.ns, claim.claim_name));
+  retire_if_unused(pod_id(assumption.pod.ns, assumption.pod.name));
 }
 
 void Cluster::commit(Ledger::Transaction& transaction, std::string_view decision) {

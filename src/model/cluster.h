@@ -60,7 +60,7 @@ class Cluster {
   NodeId find_node(std::string_view name) const { return node_names_.find(name); }
   PodId find_pod(std::string_view ns, std::string_view name) const;
   ClaimId find_claim(std::string_view ns, std::string_view name) const;
-  ClaimId claim_id(const client::NamedKey& key);  // makes the row
+  ClaimId claim_id(std::string_view ns, std::string_view name);  // makes the row
   PoolId find_pool(std::string_view driver, std::string_view pool) const;
   DeviceId find_device(std::string_view driver, std::string_view pool, std::string_view device) const;
   // The device in the newest generation of its pool; null when no slice of it has the device.
@@ -129,7 +129,7 @@ class Cluster {
   std::string devices_text() const;
 
   NodeId node_id(std::string_view name);
-  PodId pod_id(const client::NamedKey& key);
+  PodId pod_id(std::string_view ns, std::string_view name);
   PoolId pool_id(const std::string& driver, const std::string& pool);
   DeviceId device_id(PoolId pool, std::string_view name);
 
@@ -141,10 +141,10 @@ class Cluster {
   Names<NodeId> node_names_;
   std::vector<NodeRow> nodes_;
   std::map<std::string, NodeId, std::less<>> live_nodes_;
-  std::map<client::NamedKey, PodId> pod_ids_;
+  client::NamedMap<PodId> pod_ids_;
   std::vector<PodRow> pods_;
   std::vector<PodId> free_pods_;
-  std::map<client::NamedKey, ClaimId> claim_ids_;
+  client::NamedMap<ClaimId> claim_ids_;
   std::vector<ClaimRow> claims_;
   std::vector<ClaimId> free_claims_;
   std::map<std::pair<std::string, std::string>, PoolId> pool_ids_;

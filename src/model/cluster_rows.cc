@@ -6,11 +6,11 @@
 namespace berth::model {
 namespace {
 
-// The id of `key`, in a free row if one exists.
+// The id of this name, in a free row if one exists.
 template <class Id, class Row>
-Id row_of(std::map<client::NamedKey, Id>& ids, std::vector<Row>& rows, std::vector<Id>& free,
-          const client::NamedKey& key) {
-  const auto [at, added] = ids.try_emplace(key);
+Id row_of(client::NamedMap<Id>& ids, std::vector<Row>& rows, std::vector<Id>& free, std::string_view ns,
+          std::string_view name) {
+  const auto [at, added] = ids.try_emplace(ns, name);
   if (!added) return at->second;
   if (free.empty()) {
     at->second = Id(static_cast<std::uint32_t>(rows.size()));
@@ -19,7 +19,7 @@ Id row_of(std::map<client::NamedKey, Id>& ids, std::vector<Row>& rows, std::vect
     at->second = free.back();
     free.pop_back();
   }
-  rows[at->second.index()].key = key;
+  rows[at->second.index()].key = at->first;
   return at->second;
 }
 
@@ -41,18 +41,18 @@ NodeId Cluster::node_id(std::string_view name) {
   return id;
 }
 
-PodId Cluster::pod_id(const client::NamedKey& key) {
-  return row_of(pod_ids_, pods_, free_pods_, key);
+PodId Cluster::pod_id(std::string_view ns, std::string_view name) {
+  return row_of(pod_ids_, pods_, free_pods_, ns, name);
 }
-ClaimId Cluster::claim_id(const client::NamedKey& key) {
-  return row_of(claim_ids_, claims_, free_claims_, key);
+ClaimId Cluster::claim_id(std::string_view ns, std::string_view name) {
+  return row_of(claim_ids_, claims_, free_claims_, ns, name);
 }
 
 void Cluster::retire_if_unused(PodId pod) {
   PodRow& row = pods_[pod.index()];
-  if (row.live || !row.bind_requests.empty() || !pod_ids_.contains(row.key)) return;
+  if (row.live || !row.bind_requests.empty() || !pod_ids_.find(row.key.ns, row.key.name)) return;
   ledger_.update_pod(pod, NodeId::none(), {});
-  pod_ids_.erase(row.key);
+  pod_ids_.erase(row.key.ns, row.key.name);
   row = {};
   free_pods_.push_back(pod);
 }
@@ -60,9 +60,9 @@ void Cluster::retire_if_unused(PodId pod) {
 void Cluster::retire_if_unused(ClaimId claim) {
   ClaimRow& row = claims_[claim.index()];
   if (row.live || !row.bind_requests.empty() || !row.assumed_by.empty()) return;
-  if (!claim_ids_.contains(row.key)) return;
+  if (!claim_ids_.find(row.key.ns, row.key.name)) return;
   ledger_.update_claim(claim, nullptr);
-  claim_ids_.erase(row.key);
+  claim_ids_.erase(row.key.ns, row.key.name);
   row = {};
   free_claims_.push_back(claim);
 }
@@ -96,13 +96,13 @@ std::vector<PoolId> Cluster::pools_of(NodeId id) const {
 }
 
 PodId Cluster::find_pod(std::string_view ns, std::string_view name) const {
-  const auto found = pod_ids_.find({std::string(ns), std::string(name)});
-  return found == pod_ids_.end() ? PodId::none() : found->second;
+  const auto* found = pod_ids_.find(ns, name);
+  return found ? found->second : PodId::none();
 }
 
 ClaimId Cluster::find_claim(std::string_view ns, std::string_view name) const {
-  const auto found = claim_ids_.find({std::string(ns), std::string(name)});
-  return found == claim_ids_.end() ? ClaimId::none() : found->second;
+  const auto* found = claim_ids_.find(ns, name);
+  return found ? found->second : ClaimId::none();
 }
 
 PoolId Cluster::find_pool(std::string_view driver, std::string_view pool) const {
@@ -204,8 +204,8 @@ std::string Cluster::to_text() const {
     for (const auto& [name, slice] : pools_[pool.index()].slices)
       out += "slice " + key.first + "/" + key.second + " " + name + "\n";
   for (const auto& [key, pool] : shared_pools_) out += "wide " + key.first + "/" + key.second + "\n";
-  for (const auto& [key, pod] : pod_ids_) out += "pod " + key.text() + "\n";
-  for (const auto& [key, claim] : claim_ids_)
+  for (const auto& [key, pod] : pod_ids_.all()) out += "pod " + key.text() + "\n";
+  for (const auto& [key, claim] : claim_ids_.all())
     out += "claim " + key.text() + (ledger_.reservation(claim) ? " holds\n" : "\n");
   for (const auto& [uid, assumption] : assumptions_)
     out += "assumed " + uid + " on " + assumption.node + " by " + assumption.decision + "\n";

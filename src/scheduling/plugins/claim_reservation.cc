@@ -32,8 +32,7 @@ class ClaimReservation final : public Reserve {
     }
     if (!pod.extended || !allocation_request_for(state, node) || !pod.extended->chosen) return {};
     BERTH_ASSERT(next < devices.allocations.size(), "the claim for extended resources comes last");
-    const model::ClaimId made =
-        state.context->cluster.claim_id({state.pod->meta.ns, pod.extended->claim_name});
+    const model::ClaimId made = state.context->cluster.claim_id(state.pod->meta.ns, pod.extended->claim_name);
     state.reservation.claims.push_back(
         {"", made, devices.allocations[next], ClaimState::Usable, pod.extended->chosen});
     allocate(state, state.reservation.claims.back(), transaction);
