@@ -11,7 +11,7 @@ Result<TypedObject> DecodedVersions::decode(Kind kind, RawPtr raw, const Json& d
     return parsed.is_null() ? decode_typed(kind, std::move(text))
                             : decode_typed(kind, std::move(text), parsed);
   };
-  if (kind == Kind::Other) return decoded(std::move(raw), document);
+  if (kind == Kind::Other || is_read_directly(kind, *raw)) return decoded(std::move(raw), document);
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = kept_.find({kind, *raw}); found != kept_.end()) return found->second;

@@ -24,8 +24,8 @@ class DecodedVersions {
  public:
   explicit DecodedVersions(std::size_t bytes_max = kDecodedVersionsBytesMax) : bytes_max_(bytes_max) {}
 
-  // Like decode_typed(). An object without a typed form (Kind::Other) is not cached. `document`: the parsed
-  // `raw`, or null.
+  // Like decode_typed(). Not cached are objects without a typed form (Kind::Other) and what decoding costs
+  // less than a look into the cache (is_read_directly). `document`: the parsed `raw`, or null.
   Result<TypedObject> decode(Kind kind, RawPtr raw, const Json& document = {});
   // Parses, and caches the document for the later decoding. Null for bytes that are no JSON.
   Json document_of(const RawPtr& raw);

@@ -1,5 +1,6 @@
 #include "api/kinds.h"
 
+#include "api/protobuf_document.h"
 #include "api/serialized.h"
 #include "api/type_table.h"
 
@@ -29,8 +30,8 @@ constexpr std::array<KindInfo, kTypedKindCount> kKinds = {{
 
 constexpr KindInfo kOther = {Kind::Other, "", "", "", "", true};
 
-template <class T, class Decode>
-TypedObject share(const Json& object, RawPtr raw, Decode decode) {
+template <class T>
+TypedObject share(const Json& object, RawPtr raw, T (*decode)(const Json&, RawPtr)) {
   return std::make_shared<const T>(decode(object, std::move(raw)));
 }
 
@@ -77,6 +78,20 @@ TypedObject decode_as(Kind kind, const Json& object, RawPtr raw) {
   return std::make_shared<const AnyObject>(std::move(other));
 }
 
+Result<TypedObject> decode_directly(Kind kind, RawPtr raw) {
+  const ProtobufEnvelope envelope = TRY(open_protobuf_envelope(*raw));
+  const TypeInfo* type = TRY(type_of_envelope(envelope));
+  ProtobufDocument::Trouble trouble;
+  const ProtobufDocument document(*type, envelope.message, trouble);
+  TypedObject object;
+  if (kind == Kind::Pod)
+    object = std::make_shared<const Pod>(decode_pod(document, std::move(raw)));
+  else
+    object = std::make_shared<const ResourceClaim>(decode_resource_claim(document, std::move(raw)));
+  if (trouble) return *std::move(trouble);
+  return object;
+}
+
 }  // namespace
 
 const KindInfo& info_of(Kind kind) {
@@ -110,7 +125,12 @@ const RawPtr& raw_of(const TypedObject& object) {
   return std::visit([](const auto& typed) -> const RawPtr& { return typed->raw; }, object);
 }
 
+bool is_read_directly(Kind kind, std::string_view raw) {
+  return (kind == Kind::Pod || kind == Kind::ResourceClaim) && is_protobuf(raw);
+}
+
 Result<TypedObject> decode_typed(Kind kind, RawPtr raw) {
+  if (is_read_directly(kind, *raw)) return decode_directly(kind, std::move(raw));
   const Json document = TRY(parse_object(*raw, ManagedFields::Skip));
   return decode_typed(kind, std::move(raw), document);
 }

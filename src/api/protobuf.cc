@@ -28,47 +28,21 @@ Result<Json> text_value(std::string_view bytes) {
   return Json(bytes);
 }
 
-// The small messages of the special types: their fields by number.
-struct Parts {
-  std::uint64_t scalars[4] = {};
-  std::string_view bytes[4] = {};
-};
-
-Result<Parts> parts_of(std::string_view message) {
-  Parts parts;
-  WireReader reader(message);
-  while (!reader.at_end()) {
-    const WireField field = TRY(reader.next());
-    if (field.number >= std::size(parts.scalars)) continue;
-    if (field.type == WireType::Bytes)
-      parts.bytes[field.number] = field.bytes;
-    else
-      parts.scalars[field.number] = field.scalar;
-  }
-  return parts;
-}
-
 Result<Json> raw_json(std::string_view message) {
-  const std::string_view text = TRY(parts_of(message)).bytes[1];
+  const std::string_view text = TRY(wire_parts(message)).bytes[1];
   if (text.empty()) return Json();
   return parse_json(text);
 }
 
 Result<Json> time_value(const FieldInfo& field, std::string_view message) {
   if (message.empty()) return Json();
-  const Parts parts = TRY(parts_of(message));
-  const auto seconds = static_cast<std::int64_t>(parts.scalars[1]);
-  constexpr std::int64_t kSecondsMax = 253402300799;  // the end of the year 9999
-  constexpr std::int64_t kSecondsMin = -62135596800;  // the first second of the year 1
-  if (seconds > kSecondsMax || seconds < kSecondsMin) return malformed_object("a time is out of range");
-  const auto nanos = static_cast<std::int32_t>(parts.scalars[2]);
-  const Time time = Time::from_seconds(seconds) + Duration::micros(nanos / 1000);
-  return Json(field.kind == ValueKind::MicroTime ? format_micro_time(time)
-                                                 : format_time(Time::from_seconds(seconds)));
+  if (field.kind == ValueKind::MicroTime)
+    return Json(format_micro_time(TRY(wire_time(message, TimePrecision::Micros))));
+  return Json(format_time(TRY(wire_time(message, TimePrecision::Seconds))));
 }
 
 Result<Json> int_or_string(std::string_view message) {
-  const Parts parts = TRY(parts_of(message));
+  const WireParts parts = TRY(wire_parts(message));
   if (parts.scalars[1] != 0) return text_value(parts.bytes[3]);
   return Json(static_cast<std::int64_t>(static_cast<std::int32_t>(parts.scalars[2])));
 }
@@ -77,6 +51,7 @@ class Decoder {
  public:
   explicit Decoder(ManagedFields managed_fields) : managed_fields_(managed_fields) {}
   Result<Json> message(const TypeInfo& type, std::string_view bytes);
+  Status append(const FieldInfo& field, const WireField& wire, Json& member);
 
  private:
   // Which of the messages that JSON has flattened the fields are in.
@@ -92,7 +67,6 @@ class Decoder {
   };
 
   Status fields(const TypeInfo& type, std::string_view bytes, Prefix prefix, Members& members);
-  Status append(const FieldInfo& field, const WireField& wire, Json& member);
   Status append_packed(const FieldInfo& field, std::string_view bytes, JsonArray& items);
   Status append_items(const FieldInfo& field, std::string_view bytes, JsonArray& items);
   Status append_entry(const FieldInfo& field, std::string_view bytes, Json& member);
@@ -236,14 +210,14 @@ Result<Json> Decoder::special(const FieldInfo& field, std::string_view bytes) {
     case ValueKind::Bytes:
       return Json(base64_encode(bytes));
     case ValueKind::Quantity:
-      return Json(TRY(canonical_quantity(TRY(parts_of(bytes)).bytes[1])));
+      return Json(TRY(canonical_quantity(TRY(wire_parts(bytes)).bytes[1])));
     case ValueKind::Time:
     case ValueKind::MicroTime:
       return time_value(field, bytes);
     case ValueKind::Duration: {
       constexpr std::int64_t kNanosPerMicro = 1000;
       return Json(duration_text(
-          Duration::micros(static_cast<std::int64_t>(TRY(parts_of(bytes)).scalars[1]) / kNanosPerMicro)));
+          Duration::micros(static_cast<std::int64_t>(TRY(wire_parts(bytes)).scalars[1]) / kNanosPerMicro)));
     }
     case ValueKind::IntOrString:
       return int_or_string(bytes);
@@ -291,7 +265,7 @@ Result<ProtobufEnvelope> open_protobuf_envelope(std::string_view body) {
   while (!reader.at_end()) {
     const WireField field = TRY(reader.next());
     if (field.number == 1) {
-      const Parts type_meta = TRY(parts_of(field.bytes));
+      const WireParts type_meta = TRY(wire_parts(field.bytes));
       envelope.api_version = type_meta.bytes[1];
       envelope.kind = type_meta.bytes[2];
     } else if (field.number == 2) {
@@ -320,6 +294,14 @@ std::string enclosed_in_envelope(const ProtobufEnvelope& envelope) {
 
 Result<Json> decode_protobuf(const TypeInfo& type, std::string_view message, ManagedFields managed_fields) {
   return Decoder(managed_fields).message(type, message);
+}
+
+Result<Json> decode_protobuf_field(const FieldInfo& field, std::span<const WireField> values) {
+  Json member;
+  Decoder decoder(ManagedFields::Decode);
+  for (const WireField& value : values)
+    if (const Status read = decoder.append(field, value, member); !read) return read.error();
+  return member;
 }
 
 Result<Json> decode_enclosed(const TypeInfo& type, const ProtobufEnvelope& envelope,

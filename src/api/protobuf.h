@@ -6,6 +6,7 @@
 // k8s.io/apimachinery runtime.Unknown; wire numbers from the Go types' tags.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -38,6 +39,9 @@ enum class ManagedFields : std::uint8_t { Decode, Skip };
 // A canonical document (canonical.h) without kind and apiVersion: the envelope has them.
 Result<Json> decode_protobuf(const TypeInfo& type, std::string_view message,
                              ManagedFields managed_fields = ManagedFields::Decode);
+struct WireField;
+// One member, from all its fields on the wire; null without any.
+Result<Json> decode_protobuf_field(const FieldInfo& field, std::span<const WireField> values);
 // With kind and apiVersion as the envelope says.
 Result<Json> decode_enclosed(const TypeInfo& type, const ProtobufEnvelope& envelope,
                              ManagedFields managed_fields);

@@ -1,5 +1,7 @@
 #include "api/protobuf_wire.h"
 
+#include <iterator>
+
 namespace berth::api {
 namespace {
 
@@ -63,6 +65,32 @@ Result<WireField> WireReader::next() {
     }
   }
   return malformed("an unknown wire type");
+}
+
+Result<WireParts> wire_parts(std::string_view message) {
+  WireParts parts;
+  WireReader reader(message);
+  while (!reader.at_end()) {
+    const WireField field = TRY(reader.next());
+    if (field.number >= std::size(parts.scalars)) continue;
+    if (field.type == WireType::Bytes)
+      parts.bytes[field.number] = field.bytes;
+    else
+      parts.scalars[field.number] = field.scalar;
+  }
+  return parts;
+}
+
+Result<Time> wire_time(std::string_view message, TimePrecision precision) {
+  if (message.empty()) return Time();
+  const WireParts parts = TRY(wire_parts(message));
+  const auto seconds = static_cast<std::int64_t>(parts.scalars[1]);
+  constexpr std::int64_t kSecondsMax = 253402300799;  // the end of the year 9999
+  constexpr std::int64_t kSecondsMin = -62135596800;  // the first second of the year 1
+  if (seconds > kSecondsMax || seconds < kSecondsMin) return malformed("a time is out of range");
+  const auto nanos = static_cast<std::int32_t>(parts.scalars[2]);
+  const bool whole = precision == TimePrecision::Seconds;
+  return Time::from_seconds(seconds) + Duration::micros(whole ? 0 : nanos / 1000);
 }
 
 void append_varint(std::string& message, std::uint64_t value) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/time.h"
 
 namespace berth::api {
 
@@ -34,6 +35,17 @@ class WireReader {
 
   std::string_view rest_;
 };
+
+// The small messages of the special types (Quantity, IntOrString, TypeMeta…): their fields by number.
+struct WireParts {
+  std::uint64_t scalars[4] = {};
+  std::string_view bytes[4] = {};
+};
+Result<WireParts> wire_parts(std::string_view message);
+// Of a Time (whole seconds) or a MicroTime. Not set when the message is empty: Go's zero time. Refuses years
+// that RFC 3339 cannot write.
+enum class TimePrecision : std::uint8_t { Seconds, Micros };
+Result<Time> wire_time(std::string_view message, TimePrecision precision);
 
 // Append one field, or a bare varint, to a message.
 void append_varint(std::string& message, std::uint64_t value);

@@ -15,4 +15,7 @@ namespace berth::api {
 // and a kind that it lacks is an error. ManagedFields::Skip saves time; whether JSON keeps them is not said.
 Result<Json> parse_object(std::string_view bytes, ManagedFields managed_fields = ManagedFields::Decode);
 
+// The type of an enclosed message; an error for a kind that the type table lacks.
+Result<const TypeInfo*> type_of_envelope(const ProtobufEnvelope& envelope);
+
 }  // namespace berth::api

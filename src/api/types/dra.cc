@@ -1,5 +1,7 @@
 #include "api/types/dra.h"
 
+#include "api/protobuf_document.h"
+
 namespace berth::api {
 namespace {
 
@@ -11,9 +13,10 @@ std::map<std::string, Quantity> decode_counters(const Json& map) {
   return counters;
 }
 
-std::map<std::string, Quantity> decode_quantities(const Json& map) {
+template <class Document>
+std::map<std::string, Quantity> decode_quantities(const Document& document, std::string_view key) {
   std::map<std::string, Quantity> quantities;
-  for (auto& [name, quantity] : decode_resource_map(&map)) quantities.emplace(name, quantity);
+  for (auto& [name, quantity] : resource_map_at(document, key)) quantities.emplace(name, quantity);
   return quantities;
 }
 
@@ -90,58 +93,117 @@ Device decode_device(const Json& json) {
   return device;
 }
 
-std::vector<std::string> decode_selectors(const JsonArray& items) {
+template <class Document>
+std::vector<std::string> decode_selectors(const std::vector<Document>& items) {
   std::vector<std::string> selectors;
-  for (const Json& item : items) selectors.emplace_back(item.part("cel").string_at("expression"));
+  for (const Document& item : items) {
+    const auto cel = item.find("cel");
+    selectors.emplace_back(cel ? cel->string_at("expression") : std::string_view());
+  }
   return selectors;
 }
 
-DeviceSubRequest decode_sub_request(const Json& json, std::string_view name) {
+template <class Document>
+DeviceSubRequest decode_sub_request(const Document& document, std::string_view name) {
   DeviceSubRequest request;
   request.name = name;
-  request.device_class = json.string_at("deviceClassName");
-  request.selectors = decode_selectors(json.items_at("selectors"));
-  request.mode = json.string_at("allocationMode") == "All" ? AllocationMode::All : AllocationMode::ExactCount;
-  request.count = json.int_at("count", 1);
-  request.admin_access = json.bool_at("adminAccess");
-  for (const Json& item : json.items_at("tolerations"))
+  request.device_class = document.string_at("deviceClassName");
+  request.selectors = decode_selectors(document.items_at("selectors"));
+  const bool all = document.string_at("allocationMode") == "All";
+  request.mode = all ? AllocationMode::All : AllocationMode::ExactCount;
+  request.count = document.int_at("count", 1);
+  request.admin_access = document.bool_at("adminAccess");
+  for (const Document& item : document.items_at("tolerations"))
     request.tolerations.push_back(decode_toleration(item));
-  request.capacity = decode_quantities(json.part("capacity").part("requests"));
-  for (const Json& item : json.items_at("derivedAttributes"))
+  if (const auto capacity = document.find("capacity"))
+    request.capacity = decode_quantities(*capacity, "requests");
+  for (const Document& item : document.items_at("derivedAttributes"))
     request.derived_attributes.emplace_back(item.string_at("name"), item.string_at("expression"));
   return request;
 }
 
-DeviceRequest decode_request(const Json& json) {
+template <class Document>
+DeviceRequest decode_request(const Document& document) {
   DeviceRequest request;
-  request.name = json.string_at("name");
-  if (const Json* exactly = json.find("exactly")) {
+  request.name = document.string_at("name");
+  if (const auto exactly = document.find("exactly")) {
     request.alternatives.push_back(decode_sub_request(*exactly, request.name));
     return request;
   }
   request.prioritized = true;
-  for (const Json& item : json.items_at("firstAvailable"))
+  for (const Document& item : document.items_at("firstAvailable"))
     request.alternatives.push_back(decode_sub_request(item, item.string_at("name")));
   return request;
 }
 
-DeviceResult decode_result(const Json& json) {
+template <class Document>
+DeviceResult decode_result(const Document& document) {
   DeviceResult result;
-  result.request = json.string_at("request");
-  result.driver = json.string_at("driver");
-  result.pool = json.string_at("pool");
-  result.device = json.string_at("device");
-  result.admin_access = json.bool_at("adminAccess");
-  for (const Json& item : json.items_at("tolerations")) result.tolerations.push_back(decode_toleration(item));
-  result.binding_conditions = decode_strings(json.items_at("bindingConditions"));
-  result.binding_failure_conditions = decode_strings(json.items_at("bindingFailureConditions"));
-  result.share_id = json.string_at("shareID");
-  result.consumed_capacity = decode_quantities(json.part("consumedCapacity"));
-  result.skip_node_operations = decode_strings(json.items_at("skipNodeOperations"));
-  if (const Json* groups = json.find("compatibilityGroups"); groups && groups->is_object())
-    for (const JsonMember& entry : groups->as_object())
+  result.request = document.string_at("request");
+  result.driver = document.string_at("driver");
+  result.pool = document.string_at("pool");
+  result.device = document.string_at("device");
+  result.admin_access = document.bool_at("adminAccess");
+  for (const Document& item : document.items_at("tolerations"))
+    result.tolerations.push_back(decode_toleration(item));
+  result.binding_conditions = strings_at(document, "bindingConditions");
+  result.binding_failure_conditions = strings_at(document, "bindingFailureConditions");
+  result.share_id = document.string_at("shareID");
+  result.consumed_capacity = decode_quantities(document, "consumedCapacity");
+  result.skip_node_operations = strings_at(document, "skipNodeOperations");
+  const auto& groups = json_at(document, "compatibilityGroups");
+  if (groups.is_object())
+    for (const JsonMember& entry : groups.as_object())
       if (entry.value.is_array()) result.groups.emplace(entry.key, decode_strings(entry.value.as_array()));
   return result;
+}
+
+template <class Document>
+Allocation allocation_of(const Document& document) {
+  Allocation allocation;
+  if (const auto devices = document.find("devices")) {
+    for (const Document& item : devices->items_at("results"))
+      allocation.results.push_back(decode_result(item));
+    allocation.config = json_at(*devices, "config");
+  }
+  if (const auto selector = document.find("nodeSelector"))
+    allocation.node_selector = decode_node_selector(*selector);
+  allocation.timestamp = time_at(document, "allocationTimestamp");
+  return allocation;
+}
+
+template <class Document>
+void decode_claim_spec(const Document& devices, ResourceClaim& claim) {
+  for (const Document& item : devices.items_at("requests")) claim.requests.push_back(decode_request(item));
+  for (const Document& item : devices.items_at("constraints"))
+    claim.constraints.push_back({strings_at(item, "requests"), std::string(item.string_at("matchAttribute")),
+                                 std::string(item.string_at("distinctAttribute"))});
+  claim.config = json_at(devices, "config");
+}
+
+template <class Document>
+void decode_claim_status(const Document& status, ResourceClaim& claim) {
+  if (const auto allocation = status.find("allocation"); allocation && has_member(status, "allocation"))
+    claim.allocation = allocation_of(*allocation);
+  for (const Document& item : status.items_at("reservedFor"))
+    claim.reserved_for.push_back({std::string(item.string_at("apiGroup")),
+                                  std::string(item.string_at("resource")),
+                                  std::string(item.string_at("name")), std::string(item.string_at("uid"))});
+  for (const Document& item : status.items_at("devices"))
+    claim.devices.push_back({std::string(item.string_at("driver")), std::string(item.string_at("pool")),
+                             std::string(item.string_at("device")), std::string(item.string_at("shareID")),
+                             decode_conditions(item.items_at("conditions"))});
+}
+
+template <class Document>
+ResourceClaim claim_of_document(const Document& object, RawPtr raw) {
+  ResourceClaim claim;
+  claim.raw = std::move(raw);
+  claim.meta = decode_meta(object);
+  if (const auto spec = object.find("spec"))
+    if (const auto devices = spec->find("devices")) decode_claim_spec(*devices, claim);
+  if (const auto status = object.find("status")) decode_claim_status(*status, claim);
+  return claim;
 }
 
 Json quantities_json(const std::map<std::string, Quantity>& quantities) {
@@ -213,37 +275,14 @@ DeviceClass decode_device_class(const Json& object, RawPtr raw) {
 }
 
 Allocation decode_allocation(const Json& json) {
-  Allocation allocation;
-  const Json& devices = json.part("devices");
-  for (const Json& item : devices.items_at("results")) allocation.results.push_back(decode_result(item));
-  allocation.config = devices.part("config");
-  if (const Json* selector = json.find("nodeSelector"))
-    allocation.node_selector = decode_node_selector(*selector);
-  allocation.timestamp = decode_time(json.string_at("allocationTimestamp"));
-  return allocation;
+  return allocation_of(json);
 }
 
 ResourceClaim decode_resource_claim(const Json& object, RawPtr raw) {
-  ResourceClaim claim = begin_decoded<ResourceClaim>(object, std::move(raw));
-  const Json& devices = object.part("spec").part("devices");
-  for (const Json& item : devices.items_at("requests")) claim.requests.push_back(decode_request(item));
-  for (const Json& item : devices.items_at("constraints"))
-    claim.constraints.push_back({decode_strings(item.items_at("requests")),
-                                 std::string(item.string_at("matchAttribute")),
-                                 std::string(item.string_at("distinctAttribute"))});
-  claim.config = devices.part("config");
-  const Json& status = object.part("status");
-  if (const Json* allocation = status.find("allocation"); allocation && allocation->is_object())
-    claim.allocation = decode_allocation(*allocation);
-  for (const Json& item : status.items_at("reservedFor"))
-    claim.reserved_for.push_back({std::string(item.string_at("apiGroup")),
-                                  std::string(item.string_at("resource")),
-                                  std::string(item.string_at("name")), std::string(item.string_at("uid"))});
-  for (const Json& item : status.items_at("devices"))
-    claim.devices.push_back({std::string(item.string_at("driver")), std::string(item.string_at("pool")),
-                             std::string(item.string_at("device")), std::string(item.string_at("shareID")),
-                             decode_conditions(item.items_at("conditions"))});
-  return claim;
+  return claim_of_document(object, std::move(raw));
+}
+ResourceClaim decode_resource_claim(const ProtobufDocument& object, RawPtr raw) {
+  return claim_of_document(object, std::move(raw));
 }
 
 ResourceClaimTemplate decode_resource_claim_template(const Json& object, RawPtr raw) {

@@ -3,15 +3,27 @@
 #include <algorithm>
 #include <charconv>
 
+#include "api/protobuf_document.h"
+
 namespace berth::api {
 namespace {
 
-std::vector<Requirement> decode_requirements(const JsonArray& items) {
+template <class Document>
+std::vector<Requirement> decode_requirements(const std::vector<Document>& items) {
   std::vector<Requirement> requirements;
-  for (const Json& item : items)
+  for (const Document& item : items)
     requirements.push_back({std::string(item.string_at("key")), std::string(item.string_at("operator")),
-                            decode_strings(item.items_at("values"))});
+                            strings_at(item, "values")});
   return requirements;
+}
+
+template <class Document>
+NodeSelector node_selector_of(const Document& selector) {
+  NodeSelector decoded;
+  for (const Document& term : selector.items_at("nodeSelectorTerms"))
+    decoded.terms.push_back({decode_requirements(term.items_at("matchExpressions")),
+                             decode_requirements(term.items_at("matchFields"))});
+  return decoded;
 }
 
 Json requirements_json(const std::vector<Requirement>& requirements) {
@@ -31,6 +43,42 @@ bool matches(const NodeSelectorTerm& term, const StringMap& labels, const String
   };
   return std::all_of(term.expressions.begin(), term.expressions.end(), holds(labels)) &&
          std::all_of(term.fields.begin(), term.fields.end(), holds(fields));
+}
+
+template <class Document>
+ObjectMeta meta_of(const Document& object) {
+  ObjectMeta meta;
+  const auto found = object.find("metadata");
+  if (!found) return meta;
+  const Document& document = *found;
+  meta.name = document.string_at("name");
+  meta.ns = document.string_at("namespace");
+  meta.uid = document.string_at("uid");
+  meta.resource_version =
+      static_cast<std::uint64_t>(to_int(document.string_at("resourceVersion")).value_or(0));
+  meta.generation = document.int_at("generation");
+  meta.created = time_at(document, "creationTimestamp");
+  meta.deleted = time_at(document, "deletionTimestamp");
+  meta.deletion_grace_s = find_int(document, "deletionGracePeriodSeconds");
+  meta.labels = string_map_at(document, "labels");
+  meta.annotations = string_map_at(document, "annotations");
+  meta.finalizers = strings_at(document, "finalizers");
+  for (const Document& item : document.items_at("ownerReferences"))
+    meta.owners.push_back({std::string(item.string_at("apiVersion")), std::string(item.string_at("kind")),
+                           std::string(item.string_at("name")), std::string(item.string_at("uid")),
+                           item.bool_at("controller"), item.bool_at("blockOwnerDeletion")});
+  return meta;
+}
+
+template <class Document>
+std::vector<Condition> conditions_of(const std::vector<Document>& items) {
+  std::vector<Condition> conditions;
+  conditions.reserve(items.size());
+  for (const Document& item : items)
+    conditions.push_back({std::string(item.string_at("type")), std::string(item.string_at("status")),
+                          std::string(item.string_at("reason")), std::string(item.string_at("message")),
+                          time_at(item, "lastTransitionTime"), item.int_at("observedGeneration")});
+  return conditions;
 }
 
 }  // namespace
@@ -115,46 +163,24 @@ bool matches(const NodeSelector& selector, const StringMap& labels, std::string_
 }
 
 ObjectMeta decode_meta(const Json& object) {
-  ObjectMeta meta;
-  const Json* found = object.find("metadata");
-  if (!found) return meta;
-  const Json& json = *found;
-  meta.name = json.string_at("name");
-  meta.ns = json.string_at("namespace");
-  meta.uid = json.string_at("uid");
-  meta.resource_version = static_cast<std::uint64_t>(to_int(json.string_at("resourceVersion")).value_or(0));
-  meta.generation = json.int_at("generation");
-  meta.created = decode_time(json.string_at("creationTimestamp"));
-  meta.deleted = decode_time(json.string_at("deletionTimestamp"));
-  if (const Json* grace = json.find("deletionGracePeriodSeconds"); grace && grace->is_int())
-    meta.deletion_grace_s = grace->as_int();
-  meta.labels = decode_string_map(json.find("labels"));
-  meta.annotations = decode_string_map(json.find("annotations"));
-  meta.finalizers = decode_strings(json.items_at("finalizers"));
-  for (const Json& item : json.items_at("ownerReferences"))
-    meta.owners.push_back({std::string(item.string_at("apiVersion")), std::string(item.string_at("kind")),
-                           std::string(item.string_at("name")), std::string(item.string_at("uid")),
-                           item.bool_at("controller"), item.bool_at("blockOwnerDeletion")});
-  return meta;
+  return meta_of(object);
+}
+ObjectMeta decode_meta(const ProtobufDocument& object) {
+  return meta_of(object);
 }
 
 std::vector<Condition> decode_conditions(const JsonArray& items) {
-  std::vector<Condition> conditions;
-  conditions.reserve(items.size());
-  for (const Json& item : items)
-    conditions.push_back({std::string(item.string_at("type")), std::string(item.string_at("status")),
-                          std::string(item.string_at("reason")), std::string(item.string_at("message")),
-                          decode_time(item.string_at("lastTransitionTime")),
-                          item.int_at("observedGeneration")});
-  return conditions;
+  return conditions_of(items);
+}
+std::vector<Condition> decode_conditions(const std::vector<ProtobufDocument>& items) {
+  return conditions_of(items);
 }
 
 NodeSelector decode_node_selector(const Json& selector) {
-  NodeSelector decoded;
-  for (const Json& term : selector.items_at("nodeSelectorTerms"))
-    decoded.terms.push_back({decode_requirements(term.items_at("matchExpressions")),
-                             decode_requirements(term.items_at("matchFields"))});
-  return decoded;
+  return node_selector_of(selector);
+}
+NodeSelector decode_node_selector(const ProtobufDocument& selector) {
+  return node_selector_of(selector);
 }
 
 StringMap decode_string_map(const Json* map) {

@@ -2,28 +2,32 @@
 
 #include <algorithm>
 
+#include "api/protobuf_document.h"
 #include "base/ascii.h"
 
 namespace berth::api {
 namespace {
 
-Container decode_container(const Json& json) {
+// The decoders of this file read Json and ProtobufDocument.
+template <class Document>
+Container decode_container(const Document& document) {
   Container container;
-  container.name = json.string_at("name");
-  container.image = json.string_at("image");
-  container.restartable_init = json.string_at("restartPolicy") == "Always";
-  if (const Json* resources = json.find("resources")) {
-    container.requests = decode_resource_map(resources->find("requests"));
-    container.limits = decode_resource_map(resources->find("limits"));
-    for (const Json& claim : resources->items_at("claims"))
+  container.name = document.string_at("name");
+  container.image = document.string_at("image");
+  container.restartable_init = document.string_at("restartPolicy") == "Always";
+  if (const auto resources = document.find("resources")) {
+    container.requests = resource_map_at(*resources, "requests");
+    container.limits = resource_map_at(*resources, "limits");
+    for (const Document& claim : resources->items_at("claims"))
       container.claims.push_back(
           {std::string(claim.string_at("name")), std::string(claim.string_at("request"))});
   }
   return container;
 }
 
-void decode_host_ports(const Json& container, std::vector<HostPort>& ports) {
-  for (const Json& port : container.items_at("ports")) {
+template <class Document>
+void decode_host_ports(const Document& container, std::vector<HostPort>& ports) {
+  for (const Document& port : container.items_at("ports")) {
     const std::int64_t number = port.int_at("hostPort");
     if (number <= 0) continue;
     HostPort& taken = ports.emplace_back();
@@ -35,40 +39,75 @@ void decode_host_ports(const Json& container, std::vector<HostPort>& ports) {
   }
 }
 
-// Whether a container of the spec, of any kind, has an item with the property in its list.
-template <class Property>
-bool any_container(const Json& spec, std::string_view list, const Property& property) {
-  for (const char* kind : {"containers", "initContainers", "ephemeralContainers"})
-    for (const Json& container : spec.items_at(kind))
-      for (const Json& item : container.items_at(list))
-        if (property(item)) return true;
-  return false;
-}
+// What containers of any kind ask of the node's kubelet.
+struct KubeletWants {
+  bool restart_all = false, bind_mount_options = false;
 
-std::vector<std::string_view> required_features(const Json& spec) {
+  template <class Document>
+  void add(const Document& container) {
+    for (const Document& rule : container.items_at("restartPolicyRules"))
+      restart_all |= rule.string_at("action") == "RestartAllContainers";
+    for (const Document& mount : container.items_at("volumeMounts"))
+      bind_mount_options |= !strings_at(mount, "bindMountOptions").empty();
+  }
+};
+
+template <class Document>
+std::vector<std::string_view> required_features(const Document& spec, KubeletWants wants) {
+  for (const Document& container : spec.items_at("ephemeralContainers")) wants.add(container);
   std::vector<std::string_view> features;
-  if (any_container(spec, "restartPolicyRules",
-                    [](const Json& rule) { return rule.string_at("action") == "RestartAllContainers"; }))
-    features.push_back("RestartAllContainersOnContainerExits");
-  const Json* host_users = spec.find("hostUsers");
-  if (spec.bool_at("hostNetwork") && host_users && !host_users->is_null() && !spec.bool_at("hostUsers"))
+  if (wants.restart_all) features.push_back("RestartAllContainersOnContainerExits");
+  if (spec.bool_at("hostNetwork") && has_member(spec, "hostUsers") && !spec.bool_at("hostUsers"))
     features.push_back("UserNamespacesHostNetworkSupport");
-  if (any_container(spec, "volumeMounts",
-                    [](const Json& mount) { return !mount.items_at("bindMountOptions").empty(); }))
-    features.push_back("VolumeBindMountOptions");
+  if (wants.bind_mount_options) features.push_back("VolumeBindMountOptions");
   return features;
 }
 
+template <class Document>
+void decode_containers(const Document& spec, Pod& pod) {
+  KubeletWants wants;
+  for (const Document& item : spec.items_at("containers")) {
+    pod.containers.push_back(decode_container(item));
+    decode_host_ports(item, pod.host_ports);
+    wants.add(item);
+  }
+  for (const Document& item : spec.items_at("initContainers")) {
+    pod.init_containers.push_back(decode_container(item));
+    if (pod.init_containers.back().restartable_init) decode_host_ports(item, pod.host_ports);
+    wants.add(item);
+  }
+  pod.required_features = required_features(spec, wants);
+}
+
 // None for a volume that is no claim.
-std::optional<PodVolume> decode_claim_volume(const Json& item, const std::string& pod_name) {
+template <class Document>
+std::optional<PodVolume> decode_claim_volume(const Document& item, const std::string& pod_name) {
   const std::string name(item.string_at("name"));
-  if (const Json* claim = item.find("persistentVolumeClaim"))
+  if (const auto claim = item.find("persistentVolumeClaim"))
     return PodVolume{name, std::string(claim->string_at("claimName")), false};
-  if (item.find("ephemeral")) return PodVolume{name, pod_name + "-" + name, true};
+  if (has_member(item, "ephemeral")) return PodVolume{name, pod_name + "-" + name, true};
   return std::nullopt;
 }
 
-void decode_spec(const Json& spec, Pod& pod) {
+template <class Document>
+Toleration toleration_of(const Document& item) {
+  return {std::string(item.string_at("key")), std::string(item.string_at("operator")),
+          std::string(item.string_at("value")), std::string(item.string_at("effect")),
+          find_int(item, "tolerationSeconds")};
+}
+
+template <class Document>
+void decode_constraints(const Document& spec, Pod& pod) {
+  pod.node_selector = string_map_at(spec, "nodeSelector");
+  if (const auto affinity = spec.find("affinity"))
+    if (const auto node = affinity->find("nodeAffinity"))
+      if (const auto required = node->find("requiredDuringSchedulingIgnoredDuringExecution"))
+        pod.required_node_affinity = decode_node_selector(*required);
+  for (const Document& item : spec.items_at("tolerations")) pod.tolerations.push_back(toleration_of(item));
+}
+
+template <class Document>
+void decode_spec(const Document& spec, Pod& pod) {
   pod.node_name = spec.string_at("nodeName");
   pod.scheduler_name = spec.string_at("schedulerName");
   pod.preemption_policy = spec.string_at("preemptionPolicy");
@@ -76,47 +115,48 @@ void decode_spec(const Json& spec, Pod& pod) {
   pod.priority = static_cast<std::int32_t>(spec.int_at("priority"));
   pod.restart_policy = spec.string_at("restartPolicy");
   pod.termination_grace_s = spec.int_at("terminationGracePeriodSeconds", 30);
-  pod.node_selector = decode_string_map(spec.find("nodeSelector"));
-  if (const Json* required =
-          spec.find_path({"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"}))
-    pod.required_node_affinity = decode_node_selector(*required);
-  for (const Json& item : spec.items_at("tolerations")) pod.tolerations.push_back(decode_toleration(item));
-  for (const Json& item : spec.items_at("containers")) {
-    pod.containers.push_back(decode_container(item));
-    decode_host_ports(item, pod.host_ports);
+  decode_constraints(spec, pod);
+  decode_containers(spec, pod);
+  pod.overhead = resource_map_at(spec, "overhead");
+  if (const auto resources = spec.find("resources")) {
+    if (has_member(*resources, "requests")) pod.pod_level_requests = resource_map_at(*resources, "requests");
+    if (has_member(*resources, "limits")) pod.pod_level_limits = resource_map_at(*resources, "limits");
   }
-  for (const Json& item : spec.items_at("initContainers")) {
-    pod.init_containers.push_back(decode_container(item));
-    if (pod.init_containers.back().restartable_init) decode_host_ports(item, pod.host_ports);
-  }
-  pod.required_features = required_features(spec);
-  pod.overhead = decode_resource_map(spec.find("overhead"));
-  if (const Json* requests = spec.find_path({"resources", "requests"}))
-    pod.pod_level_requests = decode_resource_map(requests);
-  if (const Json* limits = spec.find_path({"resources", "limits"}))
-    pod.pod_level_limits = decode_resource_map(limits);
-  for (const Json& item : spec.items_at("schedulingGates"))
+  for (const Document& item : spec.items_at("schedulingGates"))
     pod.scheduling_gates.emplace_back(item.string_at("name"));
-  for (const Json& item : spec.items_at("resourceClaims"))
+  for (const Document& item : spec.items_at("resourceClaims"))
     pod.claims.push_back({std::string(item.string_at("name")),
                           std::string(item.string_at("resourceClaimName")),
                           std::string(item.string_at("resourceClaimTemplateName"))});
-  for (const Json& item : spec.items_at("volumes"))
+  for (const Document& item : spec.items_at("volumes"))
     if (auto volume = decode_claim_volume(item, pod.meta.name)) pod.volumes.push_back(*std::move(volume));
-  if (const Json* group = spec.find("schedulingGroup")) pod.group = group->string_at("podGroupName");
+  if (const auto group = spec.find("schedulingGroup")) pod.group = group->string_at("podGroupName");
 }
 
-void decode_status(const Json& status, Pod& pod) {
+template <class Document>
+void decode_status(const Document& status, Pod& pod) {
   pod.phase = status.string_at("phase");
   pod.nominated_node = status.string_at("nominatedNodeName");
   pod.conditions = decode_conditions(status.items_at("conditions"));
-  for (const Json& item : status.items_at("resourceClaimStatuses"))
+  for (const Document& item : status.items_at("resourceClaimStatuses"))
     pod.claim_statuses.push_back(
         {std::string(item.string_at("name")), std::string(item.string_at("resourceClaimName"))});
-  if (const Json* extended = status.find("extendedResourceClaimStatus"))
+  if (const auto extended = status.find("extendedResourceClaimStatus"))
     pod.extended_claim = extended->string_at("resourceClaimName");
-  pod.node_allocatable =
-      decode_node_allocatable_claims(status.items_at("nodeAllocatableResourceClaimStatuses"));
+  constexpr std::string_view kNodeAllocatable = "nodeAllocatableResourceClaimStatuses";
+  if (has_member(status, kNodeAllocatable))
+    if (const Json claims = json_at(status, kNodeAllocatable); claims.is_array())
+      pod.node_allocatable = decode_node_allocatable_claims(claims.as_array());
+}
+
+template <class Document>
+Pod pod_of(const Document& object, RawPtr raw) {
+  Pod pod;
+  pod.raw = std::move(raw);
+  pod.meta = decode_meta(object);
+  if (const auto spec = object.find("spec")) decode_spec(*spec, pod);
+  if (const auto status = object.find("status")) decode_status(*status, pod);
+  return pod;
 }
 
 void add(ResourceMap& sum, const ResourceMap& more) {
@@ -200,12 +240,10 @@ std::string claim_object_name(const Pod& pod, const PodClaim& claim) {
 }
 
 Toleration decode_toleration(const Json& item) {
-  Toleration toleration{std::string(item.string_at("key")), std::string(item.string_at("operator")),
-                        std::string(item.string_at("value")), std::string(item.string_at("effect")),
-                        std::nullopt};
-  if (const Json* seconds = item.find("tolerationSeconds"); seconds && seconds->is_int())
-    toleration.seconds = seconds->as_int();
-  return toleration;
+  return toleration_of(item);
+}
+Toleration decode_toleration(const ProtobufDocument& item) {
+  return toleration_of(item);
 }
 
 Taint decode_taint(const Json& item) {
@@ -214,10 +252,10 @@ Taint decode_taint(const Json& item) {
 }
 
 Pod decode_pod(const Json& object, RawPtr raw) {
-  Pod pod = begin_decoded<Pod>(object, std::move(raw));
-  if (const Json* spec = object.find("spec")) decode_spec(*spec, pod);
-  if (const Json* status = object.find("status")) decode_status(*status, pod);
-  return pod;
+  return pod_of(object, std::move(raw));
+}
+Pod decode_pod(const ProtobufDocument& object, RawPtr raw) {
+  return pod_of(object, std::move(raw));
 }
 
 Json to_json(const Toleration& toleration) {

@@ -1,0 +1,300 @@
+#include "api/protobuf_document.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "api/kinds.h"
+#include "api/protobuf.h"
+#include "api/protobuf_encode.h"
+#include "api/serialized.h"
+#include "base/base64.h"
+#include "base/random.h"
+#include "base/testing/source_dir.h"
+
+namespace berth::api {
+namespace {
+
+std::string words(const std::vector<std::string>& texts) {
+  std::string out = "[";
+  for (const std::string& text : texts) out += text + ",";
+  return out + "]";
+}
+
+template <class Map>
+std::string amounts(const Map& map) {
+  std::string out = "{";
+  for (const auto& [name, quantity] : map) out += name + "=" + quantity.text() + ",";
+  return out + "}";
+}
+
+std::string pairs(const StringMap& map) {
+  std::string out = "{";
+  for (const auto& [key, value] : map) out += key + "=" + value + ",";
+  return out + "}";
+}
+
+std::string number(const std::optional<std::int64_t>& value) {
+  return value ? std::to_string(*value) : "none";
+}
+
+std::string told(const ObjectMeta& meta) {
+  std::string out = meta.name + "|" + meta.ns + "|" + meta.uid + "|" + std::to_string(meta.resource_version) +
+                    "|" + std::to_string(meta.generation) + "|" + std::to_string(meta.created.micros()) +
+                    "|" + std::to_string(meta.deleted.micros()) + "|" + number(meta.deletion_grace_s) +
+                    pairs(meta.labels) + pairs(meta.annotations) + words(meta.finalizers);
+  for (const OwnerReference& owner : meta.owners) out += to_string(to_json(owner));
+  return out;
+}
+
+std::string told(const std::vector<Condition>& conditions) {
+  std::string out;
+  for (const Condition& condition : conditions)
+    out += to_string(to_json(condition)) + std::to_string(condition.last_transition.micros());
+  return out;
+}
+
+std::string told(const std::vector<Toleration>& tolerations) {
+  std::string out;
+  for (const Toleration& toleration : tolerations) out += to_string(to_json(toleration));
+  return out;
+}
+
+std::string told(const std::vector<Container>& containers) {
+  std::string out;
+  for (const Container& container : containers) {
+    out += container.name + "|" + container.image + amounts(container.requests) + amounts(container.limits) +
+           (container.restartable_init ? "sidecar" : "");
+    for (const ContainerClaim& claim : container.claims) out += claim.name + "/" + claim.request + ",";
+  }
+  return out;
+}
+
+std::string told(const std::optional<NodeSelector>& selector) {
+  return selector ? to_string(to_json(*selector)) : "any";
+}
+
+// Every member of the struct.
+std::string told(const Pod& pod) {
+  std::string out = told(pod.meta);
+  for (const std::string* text :
+       {&pod.node_name, &pod.scheduler_name, &pod.preemption_policy, &pod.priority_class, &pod.restart_policy,
+        &pod.group, &pod.phase, &pod.nominated_node, &pod.extended_claim})
+    out += "\n" + *text;
+  out += "\n" + std::to_string(pod.priority) + " " + std::to_string(pod.termination_grace_s) + "\n" +
+         pairs(pod.node_selector) + told(pod.required_node_affinity) + told(pod.tolerations) + "\n" +
+         told(pod.containers) + "\n" + told(pod.init_containers) + "\n" + amounts(pod.overhead) + "\n" +
+         (pod.pod_level_requests ? amounts(*pod.pod_level_requests) : "none") +
+         (pod.pod_level_limits ? amounts(*pod.pod_level_limits) : "none") + words(pod.scheduling_gates) +
+         told(pod.conditions) + to_string(to_json(pod.node_allocatable)) + "\n";
+  for (const HostPort& port : pod.host_ports)
+    out += std::to_string(port.port) + port.protocol + port.ip + ",";
+  for (const std::string_view feature : pod.required_features) out.append(feature).append(",");
+  for (const PodClaim& claim : pod.claims)
+    out += claim.name + "/" + claim.claim_name + "/" + claim.template_name + ",";
+  for (const PodVolume& volume : pod.volumes)
+    out += volume.name + "/" + volume.claim_name + (volume.ephemeral ? "/ephemeral," : ",");
+  for (const PodClaimStatus& status : pod.claim_statuses) out += status.name + "/" + status.claim_name + ",";
+  return out;
+}
+
+std::string told(const ResourceClaim& claim) {
+  std::string out = told(claim.meta) + "\n";
+  for (const DeviceRequest& request : claim.requests) {
+    out += request.name + (request.prioritized ? " first of:" : ":");
+    for (const DeviceSubRequest& sub : request.alternatives) {
+      out += sub.name + "|" + sub.device_class + words(sub.selectors) +
+             (sub.mode == AllocationMode::All ? "all" : "count") + std::to_string(sub.count) +
+             (sub.admin_access ? "admin" : "") + told(sub.tolerations) + amounts(sub.capacity);
+      for (const auto& [name, text] : sub.derived_attributes) out += name + "=" + text + ",";
+    }
+  }
+  for (const DeviceConstraint& constraint : claim.constraints)
+    out += words(constraint.requests) + constraint.match_attribute + "|" + constraint.distinct_attribute;
+  out += to_string(claim.config) + (claim.allocation ? to_string(to_json(*claim.allocation)) : "none") + "\n";
+  for (const ClaimConsumer& consumer : claim.reserved_for) out += to_string(to_json(consumer));
+  for (const AllocatedDeviceStatus& device : claim.devices)
+    out += device.driver + "/" + device.pool + "/" + device.device + "/" + device.share_id +
+           told(device.conditions);
+  return out;
+}
+
+std::string told(const TypedObject& object) {
+  if (const auto* pod = std::get_if<std::shared_ptr<const Pod>>(&object)) return told(**pod);
+  return told(*std::get<std::shared_ptr<const ResourceClaim>>(object));
+}
+
+// The struct by way of a document: the slow twin.
+Result<TypedObject> by_document(Kind kind, const RawPtr& raw) {
+  return decode_typed(kind, raw, TRY(parse_object(*raw, ManagedFields::Skip)));
+}
+
+Kind kind_of(std::string_view name) {
+  if (name == "Pod") return Kind::Pod;
+  return name == "ResourceClaim" ? Kind::ResourceClaim : Kind::Other;
+}
+
+// Bodies of pods and claims that Go has written.
+std::vector<std::pair<Kind, std::string>> bodies_of_go() {
+  std::ifstream file(source_path("src/api/testdata/samples.txt"));
+  std::vector<std::pair<Kind, std::string>> found;
+  std::string line;
+  while (std::getline(file, line)) {
+    std::istringstream parts(line);
+    std::string api_version, kind, body;
+    parts >> api_version >> kind >> body;
+    const bool served = api_version == "v1" || api_version == "resource.k8s.io/v1";
+    if (served && kind_of(kind) != Kind::Other) found.emplace_back(kind_of(kind), *base64_decode(body));
+  }
+  return found;
+}
+
+TEST(ProtobufDocument, StructsOfGosBodiesAreThoseByWayOfADocument) {
+  const auto bodies = bodies_of_go();
+  ASSERT_EQ(bodies.size(), 4u);
+  for (const auto& [kind, body] : bodies) {
+    const RawPtr raw = std::make_shared<const std::string>(body);
+    const auto direct = decode_typed(kind, raw), twin = by_document(kind, raw);
+    ASSERT_TRUE(direct.ok() && twin.ok());
+    EXPECT_EQ(told(*direct), told(*twin));
+    EXPECT_EQ(raw_of(*direct), raw);
+  }
+}
+
+// A random document of a type: members are absent, empty or drawn; texts are those that decoders look for.
+class Drawer {
+ public:
+  explicit Drawer(std::uint64_t seed) : random_(seed) {}
+
+  Json document(const TypeInfo& type, std::size_t depth) {
+    Json made = Json::object();
+    for (const FieldInfo& field : type.fields()) {
+      const bool always = depth == 0 || field.json == "spec";
+      if (field.proto == 0 || field.json == "managedFields" || (!always && random_.below(3) != 0)) continue;
+      if (Json drawn = member(field, depth); !drawn.is_null()) made[field.json] = std::move(drawn);
+    }
+    return made;
+  }
+
+ private:
+  Json member(const FieldInfo& field, std::size_t depth) {
+    if (field.shape == Shape::One) return value(field, depth);
+    const std::uint64_t count = random_.below(3);
+    if (field.shape == Shape::List) {
+      JsonArray items;
+      for (std::uint64_t i = 0; i < count; ++i)
+        if (Json item = value(field, depth); !item.is_null()) items.push_back(std::move(item));
+      return items;
+    }
+    if (field.shape != Shape::Map) return {};
+    Json map = Json::object();
+    for (std::uint64_t i = 0; i < count; ++i)
+      if (Json item = value(field, depth); !item.is_null()) map["key-" + text()] = std::move(item);
+    return map;
+  }
+
+  Json value(const FieldInfo& field, std::size_t depth) {
+    constexpr std::size_t kDepthMax = 8;
+    switch (field.kind) {
+      case ValueKind::String:
+        return text();
+      case ValueKind::Bool:
+        return random_.below(2) == 0;
+      case ValueKind::Int32:
+      case ValueKind::Int64:
+        return static_cast<std::int64_t>(random_.below(100)) - 3;
+      case ValueKind::Quantity:
+        return pick({"100m", "1", "2Gi", "500M", "0"});
+      case ValueKind::Time:
+        return pick({"2026-01-02T03:04:05Z", "1999-12-31T23:59:59Z"});
+      case ValueKind::Message:
+        return depth < kDepthMax ? document(field.type(), depth + 1) : Json();
+      default:
+        return {};
+    }
+  }
+  Json pick(std::initializer_list<const char*> choices) {
+    return *(choices.begin() + random_.below(choices.size()));
+  }
+  std::string text() {
+    return pick({"", "a", "b", "Always", "RestartAllContainers", "All", "Exists", "17", "UDP", "grün"})
+        .as_string();
+  }
+
+  SeededRandom random_;
+};
+
+std::string random_body(Kind kind, std::uint64_t seed) {
+  const std::string api_version = kind == Kind::Pod ? "v1" : "resource.k8s.io/v1";
+  const std::string name(info_of(kind).name);
+  Json document = Json::object({{"kind", name}, {"apiVersion", api_version}});
+  const Json drawn = Drawer(seed).document(*find_kind(api_version, name), 0);
+  for (const JsonMember& member : drawn.as_object())
+    if (member.key != "kind" && member.key != "apiVersion") document[member.key] = member.value;
+  const Result<std::string> body = encode_protobuf_body(document);
+  EXPECT_TRUE(body.ok()) << body.error().text();
+  return body.ok() ? *body : std::string();
+}
+
+TEST(ProtobufDocumentJudge, AgreesWithTheDocumentOnRandomPodsAndClaims) {
+  for (const Kind kind : {Kind::Pod, Kind::ResourceClaim}) {
+    std::set<std::string> seen;
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+      SCOPED_TRACE(seed);
+      const auto raw = std::make_shared<const std::string>(random_body(kind, seed));
+      const auto direct = decode_typed(kind, raw), twin = by_document(kind, raw);
+      ASSERT_TRUE(direct.ok()) << direct.error().text();
+      ASSERT_TRUE(twin.ok()) << twin.error().text();
+      ASSERT_EQ(told(*direct), told(*twin));
+      seen.insert(told(*twin));
+    }
+    EXPECT_GT(seen.size(), 290u);
+  }
+}
+
+// What the twin reads is read alike. What it refuses may be in a field that the struct does not have.
+TEST(ProtobufDocumentJudge, DamagedBytesAreRefusedOrReadAsByWayOfADocument) {
+  SeededRandom random(7);
+  std::size_t read = 0, refused = 0;
+  for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
+    SCOPED_TRACE(seed);
+    const Kind kind = seed % 2 == 0 ? Kind::Pod : Kind::ResourceClaim;
+    std::string body = random_body(kind, seed % 40 + 1);
+    for (std::uint64_t n = random.below(3); n < 3; ++n)
+      body[random.below(body.size())] = static_cast<char>(random.next());
+    if (random.below(4) == 0) body.resize(random.below(body.size()));
+    const auto raw = std::make_shared<const std::string>(std::move(body));
+    if (!is_protobuf(*raw)) continue;
+    const auto direct = decode_typed(kind, raw), twin = by_document(kind, raw);
+    if (!direct) ++refused;
+    if (!twin) continue;
+    ++read;
+    ASSERT_TRUE(direct.ok()) << direct.error().text();
+    ASSERT_EQ(told(*direct), told(*twin));
+  }
+  EXPECT_GT(read, 100u);
+  EXPECT_GT(refused, 100u);
+}
+
+TEST(ProtobufDocument, MalformedDataThatIsReadIsTrouble) {
+  const TypeInfo& pod = *find_kind("v1", "Pod");
+  const auto body_of = [](std::uint32_t number, std::string_view bytes) {
+    std::string meta, object;
+    append_bytes_field(meta, number, bytes);
+    append_bytes_field(object, 1, meta);
+    return object;
+  };
+  ProtobufDocument::Trouble trouble;
+  const std::string name = body_of(1, "\xff");
+  EXPECT_EQ(decode_meta(ProtobufDocument(pod, name, trouble)).name, "");
+  ASSERT_TRUE(trouble.has_value());
+  EXPECT_EQ(trouble->message(), "malformed protobuf: a text is not UTF-8");
+  trouble.reset();
+  const std::string self_link = body_of(4, "\xff");
+  decode_meta(ProtobufDocument(pod, self_link, trouble));
+  EXPECT_FALSE(trouble.has_value()) << "nobody reads selfLink";
+}
+
+}  // namespace
+}  // namespace berth::api
