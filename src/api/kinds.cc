@@ -26,6 +26,8 @@ constexpr std::array<KindInfo, kTypedKindCount> kKinds = {{
     {Kind::StorageClass, "StorageClass", "storage.k8s.io", "v1", "storageclasses", false},
     {Kind::CSIDriver, "CSIDriver", "storage.k8s.io", "v1", "csidrivers", false},
     {Kind::CSIStorageCapacity, "CSIStorageCapacity", "storage.k8s.io", "v1", "csistoragecapacities", true},
+    {Kind::CSINode, "CSINode", "storage.k8s.io", "v1", "csinodes", false},
+    {Kind::VolumeAttachment, "VolumeAttachment", "storage.k8s.io", "v1", "volumeattachments", false},
 }};
 
 constexpr KindInfo kOther = {Kind::Other, "", "", "", "", true};
@@ -71,6 +73,10 @@ TypedObject decode_as(Kind kind, const Json& object, RawPtr raw) {
       return share<CSIDriver>(object, std::move(raw), decode_csi_driver);
     case Kind::CSIStorageCapacity:
       return share<CSIStorageCapacity>(object, std::move(raw), decode_csi_storage_capacity);
+    case Kind::CSINode:
+      return share<CSINode>(object, std::move(raw), decode_csi_node);
+    case Kind::VolumeAttachment:
+      return share<VolumeAttachment>(object, std::move(raw), decode_volume_attachment);
     case Kind::Other:
       break;
   }

@@ -36,6 +36,8 @@ enum class Kind : std::uint8_t {
   StorageClass,
   CSIDriver,
   CSIStorageCapacity,
+  CSINode,
+  VolumeAttachment,
   Other,  // any other kind: only its metadata is known (AnyObject)
 };
 inline constexpr std::size_t kTypedKindCount = static_cast<std::size_t>(Kind::Other);
@@ -85,6 +87,7 @@ using TypedObject =
                  std::shared_ptr<const DeviceTaintRule>, std::shared_ptr<const PersistentVolumeClaim>,
                  std::shared_ptr<const PersistentVolume>, std::shared_ptr<const StorageClass>,
                  std::shared_ptr<const CSIDriver>, std::shared_ptr<const CSIStorageCapacity>,
+                 std::shared_ptr<const CSINode>, std::shared_ptr<const VolumeAttachment>,
                  std::shared_ptr<const AnyObject>>;
 
 const ObjectMeta& meta_of(const TypedObject& object);

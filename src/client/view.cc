@@ -71,6 +71,10 @@ void class_of_capacity(const api::CSIStorageCapacity& capacity, IndexEntries& en
   entries.add(capacity.storage_class);
 }
 
+void node_of_attachment(const api::VolumeAttachment& attachment, IndexEntries& entries) {
+  entries.add(attachment.node);
+}
+
 void volume_claims_of_request(const api::BindRequest& request, IndexEntries& entries) {
   for (const api::VolumeBinding& binding : request.volumes) entries.add(request.meta.ns, binding.claim_name);
 }
@@ -123,6 +127,10 @@ auto with_table(ViewType& view, const api::ObjectKey& key, Visit visit) {
       return visit(view.csi_drivers);
     case Kind::CSIStorageCapacity:
       return visit(view.storage_capacities);
+    case Kind::CSINode:
+      return visit(view.csi_nodes);
+    case Kind::VolumeAttachment:
+      return visit(view.volume_attachments);
     case Kind::Other:
       break;
   }
@@ -170,7 +178,8 @@ View::View()
       claims_by_volume_(volume_claims.add_index(volume_of)),
       capacities_by_class_(storage_capacities.add_index(class_of_capacity)),
       requests_by_volume_claim_(bind_requests.add_index(volume_claims_of_request)),
-      requests_by_volume_(bind_requests.add_index(volumes_of_request)) {}
+      requests_by_volume_(bind_requests.add_index(volumes_of_request)),
+      attachments_by_node_(volume_attachments.add_index(node_of_attachment)) {}
 
 std::vector<const api::ResourceSlice*> View::slices_of_pool(std::string_view driver,
                                                             std::string_view pool) const {
@@ -219,6 +228,10 @@ std::vector<const api::PersistentVolumeClaim*> View::claims_of_volume(std::strin
 
 std::vector<const api::CSIStorageCapacity*> View::capacities_of_class(std::string_view storage_class) const {
   return storage_capacities.indexed(capacities_by_class_, storage_class);
+}
+
+std::vector<const api::VolumeAttachment*> View::attachments_of_node(std::string_view node) const {
+  return volume_attachments.indexed(attachments_by_node_, node);
 }
 
 std::vector<const api::BindRequest*> View::bind_requests_of_volume_claim(std::string_view ns,

@@ -60,6 +60,8 @@ class View {
   Indexer<api::StorageClass> storage_classes;
   Indexer<api::CSIDriver> csi_drivers;
   Indexer<api::CSIStorageCapacity> storage_capacities;
+  Indexer<api::CSINode> csi_nodes;  // by the name of their node
+  Indexer<api::VolumeAttachment> volume_attachments;
   std::map<api::ResourceRef, Indexer<api::AnyObject>> others;
 
   // Of every generation.
@@ -78,6 +80,7 @@ class View {
   std::vector<const api::PersistentVolumeClaim*> claims_of_volume(std::string_view volume) const;
   // Of every driver.
   std::vector<const api::CSIStorageCapacity*> capacities_of_class(std::string_view storage_class) const;
+  std::vector<const api::VolumeAttachment*> attachments_of_node(std::string_view node) const;
   // Claims whose controller, or one of whose consumers (status.reservedFor), has this UID.
   std::vector<const api::ResourceClaim*> claims_owned_by(std::string_view uid) const;
   std::vector<const api::ResourceClaim*> claims_reserved_by(std::string_view uid) const;
@@ -115,7 +118,7 @@ class View {
   std::size_t claims_by_owner_, claims_by_consumer_, requests_by_decision_, requests_by_pod_;
   std::size_t requests_by_claim_, requests_by_group_, claims_by_device_, slices_by_pool_;
   std::size_t pods_by_volume_claim_, volumes_by_class_, volumes_by_claim_, claims_by_volume_;
-  std::size_t capacities_by_class_, requests_by_volume_claim_, requests_by_volume_;
+  std::size_t capacities_by_class_, requests_by_volume_claim_, requests_by_volume_, attachments_by_node_;
 };
 
 }  // namespace berth::client

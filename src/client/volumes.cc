@@ -55,7 +55,25 @@ bool has_room(const View& view, const std::string& storage_class, const api::Nod
   });
 }
 
+// Of an empty driver: none.
+CsiVolume csi_volume_of(const View& view, const PersistentVolumeClaim& claim) {
+  const PersistentVolume* volume =
+      claim.volume_name.empty() ? nullptr : view.volumes.find("", claim.volume_name);
+  if (volume) return {volume->csi_driver, volume->csi_handle, ""};
+  const api::StorageClass* of = view.storage_classes.find("", claim.traits.storage_class);
+  return {of ? of->provisioner : std::string(), "", claim.meta.ns + "/" + claim.meta.name};
+}
+
 }  // namespace
+
+void add_csi_volumes_of(const View& view, const api::Pod& pod, std::set<CsiVolume>& volumes) {
+  for (const api::PodVolume& volume : pod.volumes) {
+    const PersistentVolumeClaim* claim = view.volume_claims.find(pod.meta.ns, volume.claim_name);
+    if (!claim || (volume.ephemeral && !is_owned_by(*claim, pod))) continue;
+    if (CsiVolume found = csi_volume_of(view, *claim); !found.driver.empty())
+      volumes.insert(std::move(found));
+  }
+}
 
 bool waits_for_consumer(const View& view, const PersistentVolumeClaim& claim) {
   const api::StorageClass* of = view.storage_classes.find("", claim.traits.storage_class);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,18 @@ PodVolumeClaims volume_claims_of(const View& view, const api::Pod& pod);
 
 // The claim's class binds when a pod's node is chosen.
 bool waits_for_consumer(const View& view, const api::PersistentVolumeClaim& claim);
+
+// One volume that a node attaches by a CSI driver.
+struct CsiVolume {
+  std::string driver;
+  std::string handle;  // empty: not made yet
+  std::string claim;   // namespace/name; empty: it has a handle
+  friend auto operator<=>(const CsiVolume&, const CsiVolume&) = default;
+};
+
+// Adds those of the pod's claims; a claim without a volume counts as one of its class's provisioner. Claims
+// that do not exist, or belong to another pod, are left out. Cost: O(volumes of the pod * log n).
+void add_csi_volumes_of(const View& view, const api::Pod& pod, std::set<CsiVolume>& volumes);
 
 // Whether another claim is about to get the volume.
 using IsTaken = std::function<bool(const api::PersistentVolume&)>;

@@ -17,7 +17,7 @@ enum ClusterEvent : std::uint32_t {
   kEventSliceChanged = 1u << 3,
   kEventClassChanged = 1u << 4,
   kEventClaimChanged = 1u << 5,
-  kEventVolumeChanged = 1u << 6,  // volumes, their claims, classes and capacities
+  kEventVolumeChanged = 1u << 6,  // volumes, their claims, classes, capacities and drivers
   kEventAny = (1u << 7) - 1,
 };
 

@@ -33,6 +33,8 @@ inline constexpr std::string_view kDynamicResources = "DynamicResources";
 inline constexpr std::string_view kVolumeBinding = "VolumeBinding";
 inline constexpr std::string_view kGpuSharing = "GpuSharing";
 inline constexpr std::string_view kVolumeRestrictions = "VolumeRestrictions";
+inline constexpr std::string_view kNodeVolumeLimits = "NodeVolumeLimits";
+inline constexpr std::string_view kVolumeZone = "VolumeZone";
 
 inline constexpr auto kReasons = std::to_array<Reason>({
     {"TooManyPods", "NodeResourcesFit", "Too many pods", "runs as many pods as it may",
@@ -61,6 +63,14 @@ inline constexpr auto kReasons = std::to_array<Reason>({
      "another pod",
      "cannot take it while another pod has its ReadWriteOncePod claim",
      "cannot take it while another pod has its ReadWriteOncePod claim", FilterStatus::Unschedulable},
+    {"MaxVolumeCount", kNodeVolumeLimits, "node(s) exceed max volume count",
+     "has as many volumes attached as its driver allows", "have as many volumes attached as their driver allows",
+     FilterStatus::Unschedulable},
+    {"DriverNotInstalled", kNodeVolumeLimits, "{} CSI driver is not installed on the node",
+     "lacks the CSI driver {}", "lack the CSI driver {}", FilterStatus::Unschedulable},
+    {"NoVolumeZone", kVolumeZone, "node(s) had no available volume zone",
+     "is in another zone or region than the volume of its claim",
+     "are in another zone or region than the volume of its claim"},
     {"NoVolumeToBind", kVolumeBinding, "node(s) didn't find available persistent volumes to bind",
      "has no volume for its claims, and none can be provisioned for it",
      "have no volume for its claims, and none can be provisioned for them"},
@@ -114,6 +124,7 @@ inline constexpr auto kReasons = std::to_array<Reason>({
      "persistentvolumeclaim \"{}\" bound to non-existent persistentvolume \"{}\"", "", ""},
     {"VolumeClaimDeleting", kVolumeBinding, "persistentvolumeclaim \"{}\" is being deleted", "", ""},
     {"VolumeClaimOfOther", kVolumeBinding, "PVC {} was not created for pod {} (pod is not owner)", "", ""},
+    {"VolumeNotFound", kVolumeZone, "persistentvolume \"{}\" not found", "", ""},
     {"UnboundImmediateClaims", kVolumeBinding, "pod has unbound immediate PersistentVolumeClaims", "", ""},
     {"ClaimNotFound", kDynamicResources, "resourceclaim \"{}\" not found", "", ""},
     {"ClaimBeingAllocated", kDynamicResources, "resource claim {} is in the process of being allocated", "",

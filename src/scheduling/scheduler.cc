@@ -50,8 +50,8 @@ std::vector<client::Interest> Scheduler::interests() const {
   for (const api::Kind kind :
        {api::Kind::Node, api::Kind::DeviceClass, api::Kind::ResourceSlice, api::Kind::ResourceClaim,
         api::Kind::PodGroup, api::Kind::PersistentVolumeClaim, api::Kind::PersistentVolume,
-        api::Kind::StorageClass, api::Kind::CSIDriver, api::Kind::CSIStorageCapacity, api::Kind::BindRequest,
-        api::Kind::Pod})
+        api::Kind::StorageClass, api::Kind::CSIDriver, api::Kind::CSIStorageCapacity, api::Kind::CSINode,
+        api::Kind::VolumeAttachment, api::Kind::BindRequest, api::Kind::Pod})
     interests.push_back({kind, {}, {}});
   if (options_.gates.device_taints) interests.push_back({api::Kind::DeviceTaintRule, {}, {}});
   return interests;
@@ -200,7 +200,11 @@ void Scheduler::apply(const client::View& view, const client::Delta& delta, Time
     case api::Kind::StorageClass:
     case api::Kind::CSIDriver:
     case api::Kind::CSIStorageCapacity:
+    case api::Kind::CSINode:
       queue_.wake(kEventVolumeChanged, now);
+      break;
+    case api::Kind::VolumeAttachment:  // only a detached volume leaves room
+      if (!delta.after) queue_.wake(kEventVolumeChanged, now);
       break;
     case api::Kind::ResourceSlice:
     case api::Kind::DeviceTaintRule:

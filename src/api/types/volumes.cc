@@ -65,6 +65,8 @@ PersistentVolume decode_persistent_volume(const Json& object, RawPtr raw) {
     volume.node_affinity = decode_node_selector(*required);
   volume.reclaim_policy = spec.string_at("persistentVolumeReclaimPolicy");
   volume.phase = object.part("status").string_at("phase");
+  volume.csi_driver = spec.part("csi").string_at("driver");
+  volume.csi_handle = spec.part("csi").string_at("volumeHandle");
   return volume;
 }
 
@@ -82,6 +84,7 @@ StorageClass decode_storage_class(const Json& object, RawPtr raw) {
 CSIDriver decode_csi_driver(const Json& object, RawPtr raw) {
   CSIDriver driver = begin_decoded<CSIDriver>(object, std::move(raw));
   driver.storage_capacity = object.part("spec").bool_at("storageCapacity");
+  driver.needs_node_plugin = object.part("spec").bool_at("preventPodSchedulingIfMissing");
   return driver;
 }
 
@@ -92,6 +95,26 @@ CSIStorageCapacity decode_csi_storage_capacity(const Json& object, RawPtr raw) {
   capacity.largest = decode_quantity(object, "maximumVolumeSize");
   if (!capacity.largest) capacity.largest = decode_quantity(object, "capacity");
   return capacity;
+}
+
+CSINode decode_csi_node(const Json& object, RawPtr raw) {
+  CSINode node = begin_decoded<CSINode>(object, std::move(raw));
+  for (const Json& item : object.part("spec").items_at("drivers")) {
+    CSINodeDriver& driver = node.drivers.emplace_back();
+    driver.name = item.string_at("name");
+    if (const Json* count = item.find_path({"allocatable", "count"}); count && !count->is_null())
+      driver.volumes_max = item.part("allocatable").int_at("count");
+  }
+  return node;
+}
+
+VolumeAttachment decode_volume_attachment(const Json& object, RawPtr raw) {
+  VolumeAttachment attachment = begin_decoded<VolumeAttachment>(object, std::move(raw));
+  const Json& spec = object.part("spec");
+  attachment.attacher = spec.string_at("attacher");
+  attachment.node = spec.string_at("nodeName");
+  attachment.volume = spec.part("source").string_at("persistentVolumeName");
+  return attachment;
 }
 
 bool is_for(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {

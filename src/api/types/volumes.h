@@ -1,5 +1,5 @@
-// core/v1 PersistentVolumeClaim and PersistentVolume, storage.k8s.io/v1 StorageClass, CSIDriver and
-// CSIStorageCapacity, as far as placement and binding need them.
+// core/v1 PersistentVolumeClaim and PersistentVolume, storage.k8s.io/v1 StorageClass, CSIDriver,
+// CSIStorageCapacity, CSINode and VolumeAttachment, as far as placement and binding need them.
 #pragma once
 
 #include "api/selectors.h"
@@ -55,6 +55,7 @@ struct PersistentVolume {
   std::optional<NodeSelector> node_affinity;  // required
   std::string reclaim_policy;                 // Delete, Retain, Recycle
   std::string phase;
+  std::string csi_driver, csi_handle;  // spec.csi: driver and volumeHandle; empty: another kind of volume
 
   // No claim has it. An empty phase is that of a volume that no controller has seen yet.
   bool available() const { return phase.empty() || phase == "Available"; }
@@ -74,6 +75,7 @@ struct CSIDriver {
   RawPtr raw;
   ObjectMeta meta;
   bool storage_capacity = false;  // publishes CSIStorageCapacity objects
+  bool needs_node_plugin = false;  // preventPodSchedulingIfMissing
 };
 
 struct CSIStorageCapacity {
@@ -84,11 +86,34 @@ struct CSIStorageCapacity {
   std::optional<Quantity> largest;     // maximumVolumeSize, else capacity; bytes
 };
 
+struct CSINodeDriver {
+  std::string name;
+  std::optional<std::int64_t> volumes_max;  // allocatable.count; none: no limit
+};
+
+// Of the node of its name: the drivers that are installed there.
+struct CSINode {
+  RawPtr raw;
+  ObjectMeta meta;
+  std::vector<CSINodeDriver> drivers;
+};
+
+// A volume that is, or shall be, attached to a node.
+struct VolumeAttachment {
+  RawPtr raw;
+  ObjectMeta meta;
+  std::string attacher;  // the CSI driver
+  std::string node;
+  std::string volume;  // a PersistentVolume; empty: an inline one
+};
+
 PersistentVolumeClaim decode_persistent_volume_claim(const Json& object, RawPtr raw);
 PersistentVolume decode_persistent_volume(const Json& object, RawPtr raw);
 StorageClass decode_storage_class(const Json& object, RawPtr raw);
 CSIDriver decode_csi_driver(const Json& object, RawPtr raw);
 CSIStorageCapacity decode_csi_storage_capacity(const Json& object, RawPtr raw);
+CSINode decode_csi_node(const Json& object, RawPtr raw);
+VolumeAttachment decode_volume_attachment(const Json& object, RawPtr raw);
 
 // spec.claimRef names the claim, by hand or with its UID.
 bool is_for(const PersistentVolume& volume, const PersistentVolumeClaim& claim);
