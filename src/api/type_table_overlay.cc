@@ -50,6 +50,12 @@ constexpr TypeName kPolicySpec = own("DeviceHealthPolicySpec");
 constexpr TypeName kBudgets = own("DeviceHealthBudgets");
 constexpr TypeName kPolicyStatus = own("DeviceHealthPolicyStatus");
 
+constexpr TypeName kNodeHealth = own("NodeDeviceHealth");
+constexpr TypeName kNodeHealthList = own("NodeDeviceHealthList");
+constexpr TypeName kNodeHealthSpec = own("NodeDeviceHealthSpec");
+constexpr TypeName kReportedDevice = own("ReportedDevice");
+constexpr TypeName kSilentDriver = own("SilentDriver");
+
 constexpr FieldInfo text(std::string_view json, unsigned flags = kOmitEmpty | kOptional) {
   return field(json, "string", ValueKind::String, Shape::One, flags);
 }
@@ -207,6 +213,30 @@ constexpr OverlayRow kRows[] = {
     {kPolicyStatus, 0, number("matchingDevices"), kNoMessage},
     {kPolicyStatus, 0, number("taintedDevices"), kNoMessage},
     {kPolicyStatus, 0, number("devicesOverBudget"), kNoMessage},
+
+    {kNodeHealth, kTopLevel | kHasClient | kClusterScoped, text("kind"), kNoMessage},
+    {kNodeHealth, 0, text("apiVersion"), kNoMessage},
+    {kNodeHealth, 0, part("metadata", "v1.ObjectMeta"), kMeta},
+    {kNodeHealth, 0, part("spec", "v1alpha1.NodeDeviceHealthSpec"), kNodeHealthSpec},
+    {kNodeHealthList, kTopLevel, text("kind"), kNoMessage},
+    {kNodeHealthList, 0, text("apiVersion"), kNoMessage},
+    {kNodeHealthList, 0, part("metadata", "v1.ListMeta"), kListMeta},
+    {kNodeHealthList, 0, parts("items", "[]v1alpha1.NodeDeviceHealth", "", "", 0), kNodeHealth},
+    {kNodeHealthSpec, 0, time("observed"), kNoMessage},
+    {kNodeHealthSpec, 0, number("healthy", 0), kNoMessage},
+    {kNodeHealthSpec, 0, number("unhealthy", 0), kNoMessage},
+    {kNodeHealthSpec, 0, number("unknown", 0), kNoMessage},
+    {kNodeHealthSpec, 0, number("omitted"), kNoMessage},
+    {kNodeHealthSpec, 0, parts("devices", "[]v1alpha1.ReportedDevice", ""), kReportedDevice},
+    {kNodeHealthSpec, 0, parts("silentDrivers", "[]v1alpha1.SilentDriver", ""), kSilentDriver},
+    {kReportedDevice, 0, text("driver", 0), kNoMessage},
+    {kReportedDevice, 0, text("pool", 0), kNoMessage},
+    {kReportedDevice, 0, text("device", 0), kNoMessage},
+    {kReportedDevice, 0, text("health", 0), kNoMessage},
+    {kReportedDevice, 0, text("message"), kNoMessage},
+    {kReportedDevice, 0, time("since"), kNoMessage},
+    {kSilentDriver, 0, text("driver", 0), kNoMessage},
+    {kSilentDriver, 0, text("reason", 0), kNoMessage},
 };
 
 }  // namespace

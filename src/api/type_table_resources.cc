@@ -154,6 +154,8 @@ constexpr ResourceInfo kResources[] = {
      kAll},
     {kBerthGroup, "v1alpha1", "devicehealthpolicies", "devicehealthpolicy", "DeviceHealthPolicy", kCluster,
      "dhp", "", "status", kAll},
+    {kBerthGroup, "v1alpha1", "nodedevicehealths", "nodedevicehealth", "NodeDeviceHealth", kCluster, "ndh",
+     "", "", kAll},
     {kScheduling, "v1", "priorityclasses", "priorityclass", "PriorityClass", kCluster, "pc", "", "", kAll},
     {kScheduling, "v1beta1", "podgroups", "podgroup", "PodGroup", kNamespaced, "", "", "status", kAll},
     {kScheduling, "v1beta1", "workloads", "workload", "Workload", kNamespaced, "", "", "", kAll},

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <filesystem>
 #include <optional>
 
 #include "api/metric_table.h"
@@ -11,6 +10,7 @@
 #include "cli/complain.h"
 #include "cli/control_plane.h"
 #include "cli/leader_election_runner.h"
+#include "cli/node_guest.h"
 #include "cli/server_options.h"
 #include "cli/status_server.h"
 #include "cli/stop_signal.h"
@@ -36,6 +36,7 @@ plane::ControlPlaneOptions part_options(Component component, const Configuration
   options.binder = component == Component::Binder || config.with_binder;
   options.controllers = false;
   options.simulated_nodes = false;
+  options.health_policies = component == Component::Scheduler;
   options.event_pacing.per_second = kEventsPerSecond;
   return options;
 }
@@ -70,29 +71,14 @@ std::string metrics_of(const ControlPlaneLoops& plane, const Term& term, const S
   return text.take();
 }
 
-// The folder of the agent's plugin sockets becomes a link to kubelet's.
-Status link_to_kubelet(const std::string& nodes_directory, const Configuration& config) {
-  std::error_code trouble;
-  if (!std::filesystem::is_directory(config.kubelet_directory, trouble))
-    return Error(ErrorCode::Unavailable, "nodeAgent.kubeletDirectory",
-                 config.kubelet_directory + " is no folder: on which node does this run?");
-  std::filesystem::create_directories(nodes_directory, trouble);
-  const std::filesystem::path link = std::filesystem::path(nodes_directory) / config.node;
-  if (std::filesystem::is_symlink(link, trouble)) std::filesystem::remove(link, trouble);
-  std::filesystem::create_directory_symlink(config.kubelet_directory, link, trouble);
-  if (!trouble) return {};
-  return Error(ErrorCode::Unavailable, link.string(),
-               "cannot be made a link to " + config.kubelet_directory + ": " + trouble.message());
-}
-
 // The agent of the node; null for the other components.
 Result<std::unique_ptr<health::NodeAgents>> start_agent(Component component, const Configuration& config,
                                                         health::HealthFeed& feed, const Clock& clock) {
   if (component != Component::NodeAgent) return std::unique_ptr<health::NodeAgents>();
   const std::string folder =
       config.nodes_directory.empty() ? state_directory() + "/nodes" : config.nodes_directory;
-  if (!config.kubelet_directory.empty()) TRY(link_to_kubelet(folder, config));
-  return health::NodeAgents::start({folder, {config.node}, health_timing(config)}, feed, clock);
+  return health::NodeAgents::start(
+      {folder, {config.node}, health_timing(config), health::NodeRole::RegistersDrivers}, feed, clock);
 }
 
 // Steps the election until the leader is known, for a short while: a process that leads from the start need
@@ -196,10 +182,14 @@ Status run(Component component, const Configuration& config, const Plugins& plug
 
 int run_component(Component component, const Configuration& configuration, const Plugins& plugins) {
   StopSignal stop;
+  if (component == Component::NodeAgent && configuration.report == "NodeDeviceHealth") {
+    const Status ran = run_node_guest(configuration, stop);
+    return ran ? 0 : complain(ran.error());
+  }
   const api::Gates gates = gates_of(component, configuration);
   if (component == Component::NodeAgent && !gates.enabled("ResourceHealthStatus"))
     return complain(Error(ErrorCode::Invalid, "--feature-gates",
-                          "a node agent reports device health: it needs ResourceHealthStatus=true"));
+                          "a node agent that writes statuses needs ResourceHealthStatus=true"));
   if (const Status ran = run(component, configuration, plugins, gates, stop); !ran)
     return complain(ran.error());
   return 0;

@@ -22,6 +22,7 @@ constexpr std::uint8_t kServers = kUp | kServer, kElected = kScheduler | kBinder
 constexpr std::string_view kLevels[] = {"debug", "info", "warning", "error", "off"};
 constexpr std::string_view kFormats[] = {"text", "json"};
 constexpr std::string_view kBindRequests[] = {"Always", "WhenWaiting"};
+constexpr std::string_view kReports[] = {"NodeDeviceHealth", "PodStatus"};
 constexpr std::string_view kGpuReservations[] = {"Ledger", "Pods"};
 constexpr auto kScorings = [] {
   std::array<std::string_view, dra::kDeviceScorings.size()> names;

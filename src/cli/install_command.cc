@@ -50,6 +50,15 @@ std::string documents(const std::vector<Json>& objects, const std::string& outpu
   return text;
 }
 
+// JSON is one document: a List.
+std::string definitions_text(std::vector<Json> crds, const std::string& output) {
+  if (output != "json") return documents(crds, output);
+  Json items = Json::array();
+  for (Json& crd : crds) items.as_array().push_back(std::move(crd));
+  return documents({Json::object({{"apiVersion", "v1"}, {"kind", "List"}, {"items", std::move(items)}})},
+                   output);
+}
+
 Result<install::InstallOptions> options_of(const InstallCommand& command) {
   if (!api::dns_label_problems(command.ns).empty())
     return Error(ErrorCode::Invalid, "--namespace", "\"" + command.ns + "\" is no name of a namespace");
@@ -113,12 +122,12 @@ int run_install(const InstallCommand& command) {
 Status remove_all(const InstallCommand& command, const install::InstallOptions& options, const Clock& clock) {
   ServerCalls server = TRY(cluster_of(command, "uninstall", clock));
   const install::ServerCall call = [&](client::HttpFetch fetch) { return server.call(std::move(fetch)); };
-  const install::BindRequestCrd crd =
-      command.crds ? install::BindRequestCrd::Delete : install::BindRequestCrd::KeepWhileUsed;
+  const install::Definitions definitions =
+      command.crds ? install::Definitions::Delete : install::Definitions::KeepWhileUsed;
   std::vector<install::InstallObject> objects = install::all_objects(options);
   std::reverse(objects.begin(), objects.end());
   for (const install::InstallObject& entry : objects) {
-    const install::Applied removed = TRY(install::remove_object(call, entry.object, crd));
+    const install::Applied removed = TRY(install::remove_object(call, entry.object, definitions));
     if (removed.change != install::Change::Unchanged) print(entry.object, removed);
   }
   return {};
@@ -142,7 +151,7 @@ void add_crds(CLI::App& app, Commands& commands) {
   auto given = std::make_shared<CrdsCommand>();
   crds->add_option("-o,--output", given->output, "yaml or json")->check(CLI::IsMember({"yaml", "json"}));
   add_tool(crds, commands, [given] {
-    std::fputs(documents({install::bind_request_crd()}, given->output).c_str(), stdout);
+    std::fputs(definitions_text(install::own_crds(), given->output).c_str(), stdout);
     return 0;
   });
 }
@@ -163,7 +172,7 @@ void add_install(CLI::App& app, Commands& commands) {
   install->add_option("--feature-gates", given->feature_gates,
                       "A=true,B=false for the scheduler: the cluster's gates that differ from its release");
   install->add_flag("--node-agent", given->node_agent,
-                    "also a DaemonSet that reports device health, for nodes whose kubelet does not");
+                    "also a DaemonSet that reports device health as NodeDeviceHealth objects");
   install->add_flag("--service-monitor", given->service_monitor, "also a ServiceMonitor");
   install->add_flag("--dashboards", given->dashboards, "also a ConfigMap with the dashboard of Grafana");
   install->add_flag("--dry-run", given->dry_run, "print the objects as YAML and send nothing");
@@ -172,8 +181,7 @@ void add_install(CLI::App& app, Commands& commands) {
   CLI::App* uninstall = app.add_subcommand("uninstall", "remove what `berth install` created on a cluster");
   auto removed = std::make_shared<InstallCommand>();
   add_cluster_flags(*uninstall, *removed);
-  uninstall->add_flag("--crds", removed->crds,
-                      "also delete the definition of BindRequests while there are some");
+  uninstall->add_flag("--crds", removed->crds, "also delete the definitions of kinds that have objects");
   add_tool(uninstall, commands, [removed] { return run_uninstall(*removed); });
 }
 

@@ -12,7 +12,6 @@
 #include "cli/configuration.h"
 #include "cli/control_plane.h"
 #include "cli/version.h"
-#include "health/health_feed.h"
 #include "install/chart.h"
 #include "install/crd.h"
 #include "install/rights.h"
@@ -25,14 +24,19 @@ namespace {
 constexpr const char* kChartFolder = "deploy/helm/berth/";
 
 TEST(Installation, PrintsTheColumnsOfTheEmbeddedServer) {
-  const api::ResourceInfo* resource = api::find_resource("scheduling.berth.dev", "v1alpha1", "bindrequests");
-  ASSERT_NE(resource, nullptr);
-  const auto served = server::columns_of(*resource).columns.subspan(1);  // Name is implicit there
-  const auto defined = install::bind_request_columns();
-  ASSERT_EQ(served.size(), defined.size());
-  for (std::size_t i = 0; i < served.size(); ++i) {
-    EXPECT_EQ(served[i].name, defined[i].name);
-    EXPECT_EQ(served[i].priority, defined[i].priority) << served[i].name;
+  const std::pair<const char*, std::span<const install::PrinterColumn>> kinds[] = {
+      {"bindrequests", install::bind_request_columns()},
+      {"devicehealthpolicies", install::health_policy_columns()},
+      {"nodedevicehealths", install::node_health_columns()}};
+  for (const auto& [plural, defined] : kinds) {
+    const api::ResourceInfo* resource = api::find_resource("scheduling.berth.dev", "v1alpha1", plural);
+    ASSERT_NE(resource, nullptr);
+    const auto served = server::columns_of(*resource).columns.subspan(1);  // Name is implicit there
+    ASSERT_EQ(served.size(), defined.size()) << plural;
+    for (std::size_t i = 0; i < served.size(); ++i) {
+      EXPECT_EQ(served[i].name, defined[i].name);
+      EXPECT_EQ(served[i].priority, defined[i].priority) << served[i].name;
+    }
   }
 }
 
@@ -64,9 +68,8 @@ Json cel_variable(const Json& value) {
 }
 
 // The messages of the definition's rules that the change violates.
-std::vector<std::string> broken_rules(const Json& next, const Json& old) {
+std::vector<std::string> broken_rules(const Json& crd, const Json& next, const Json& old) {
   std::vector<std::string> broken;
-  const Json crd = install::bind_request_crd();
   const Json& schema = crd.part("spec").items_at("versions")[0].part("schema").part("openAPIV3Schema");
   for (const Json& rule : schema.items_at("x-kubernetes-validations")) {
     const Json answer = answer_cel(to_string(Json::object(
@@ -108,14 +111,47 @@ TEST(Installation, RulesOfTheDefinitionAreThoseOfTheEmbeddedServer) {
   const api::RuleContext context{gates, api::accept_any_cel};
   const api::KindRules& rules = api::rules_of("scheduling.berth.dev", "bindrequests");
   const Json record = parse_json(R"({"spec":{"members":[{"podName":"p"}]}})").value();
-  EXPECT_TRUE(broken_rules(record, record).empty());
-  EXPECT_FALSE(broken_rules(parse_json(R"({"spec":{"podName":"p"}})").value(), record).empty());
+  EXPECT_TRUE(broken_rules(install::bind_request_crd(), record, record).empty());
+  EXPECT_FALSE(
+      broken_rules(install::bind_request_crd(), parse_json(R"({"spec":{"podName":"p"}})").value(), record)
+          .empty());
   for (const Case& row : cases) {
     const Json before = api::merge_patched(old, parse_json(row.old_patch).value());
     Json next = before;
     next["spec"] = api::merge_patched(before.part("spec"), parse_json(row.patch).value());
     EXPECT_EQ(rules.validate_update(next, before, context).empty(), row.allowed) << row.what;
-    EXPECT_EQ(broken_rules(next, before).empty(), row.allowed) << row.what;
+    EXPECT_EQ(broken_rules(install::bind_request_crd(), next, before).empty(), row.allowed) << row.what;
+  }
+}
+
+TEST(Installation, RulesOfPoliciesAreThoseOfTheEmbeddedServer) {
+  struct Case {
+    const char* spec;
+    bool allowed;
+  };
+  const Case cases[] = {
+      {R"({"driver":"d","effect":"NoSchedule"})", true},
+      {R"({"driver":"d","effect":"NoSchedule","holdFor":"30s","recoverAfter":"24h"})", true},
+      {R"({"driver":"d","effect":"NoSchedule","holdFor":"24h1s"})", false},
+      {R"({"driver":"d","effect":"NoSchedule","recoverAfter":"1441m"})", false},
+      {R"({"driver":"d","effect":"NoExecute","budgets":{"cluster":0}})", true},
+      {R"({"driver":"d","effect":"NoExecute"})", false},
+      {R"({"driver":"d","effect":"NoExecute","budgets":{"node":1}})", false},
+      {R"({"driver":"d","health":"Unknown","effect":"NoExecute","budgets":{"cluster":1}})", false},
+      {R"({"driver":"d","health":"Unknown","effect":"NoExecute","evictUnknown":true,)"
+       R"("budgets":{"cluster":1}})",
+       true},
+      {R"({"driver":"d","health":"Unknown","effect":"NoSchedule"})", true},
+      {R"({"driver":"d","effect":"NoSchedule","budgets":{"rack":1}})", false},
+      {R"({"driver":"d","effect":"NoSchedule","budgets":{"rack":1,"rackLabel":"example.com/rack"}})", true},
+  };
+  const api::Gates gates(api::GateDefaults::Release);
+  const api::RuleContext context{gates, api::accept_any_cel};
+  const api::KindRules& rules = api::rules_of("scheduling.berth.dev", "devicehealthpolicies");
+  for (const Case& c : cases) {
+    const Json policy = Json::object({{"spec", *parse_json(c.spec)}});
+    EXPECT_EQ(rules.validate_create(policy, context).empty(), c.allowed) << c.spec;
+    EXPECT_EQ(broken_rules(install::health_policy_crd(), policy, policy).empty(), c.allowed) << c.spec;
   }
 }
 
@@ -140,21 +176,16 @@ std::set<std::string> granted_watches(install::Account account) {
 }
 
 TEST(Installation, GrantsTheWatchesOfTheLoops) {
-  for (const Component component : {Component::Scheduler, Component::NodeAgent}) {
-    const Configuration config = default_configuration(component);
-    const bool scheduler = component == Component::Scheduler;
-    health::HealthFeed feed;
-    plane::ControlPlaneOptions options = plane_options(config, Plugins{});
-    options.scheduler = options.binder = scheduler;
-    options.controllers = options.simulated_nodes = false;
-    if (!scheduler) options.health = &feed;
-    const api::Gates gates = gates_of(component, config);
-    WatchRecorder recorder;
-    plane::ControlPlane plane(recorder, gates, options);
-    plane.start();
-    EXPECT_EQ(recorder.watched,
-              granted_watches(scheduler ? install::Account::Scheduler : install::Account::NodeAgent));
-  }
+  const Configuration config = default_configuration(Component::Scheduler);
+  plane::ControlPlaneOptions options = plane_options(config, Plugins{});
+  options.controllers = options.simulated_nodes = false;
+  options.health_policies = true;
+  const api::Gates gates = gates_of(Component::Scheduler, config);
+  WatchRecorder recorder;
+  plane::ControlPlane plane(recorder, gates, options);
+  plane.start();
+  EXPECT_EQ(recorder.watched, granted_watches(install::Account::Scheduler));
+  EXPECT_EQ(granted_watches(install::Account::NodeAgent), std::set<std::string>()) << "it watches nothing";
 }
 
 }  // namespace

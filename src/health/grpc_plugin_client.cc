@@ -9,11 +9,10 @@
 #include <set>
 
 #include "device_plugin_v1beta1.grpc.pb.h"
-#include "dra_health_v1.pb.h"
 #include "dra_v1.pb.h"
 #include "health/plugin_client.h"
 #include "health/plugin_devices.h"
-#include "node_health.pb.h"
+#include "health/plugin_messages.h"
 #include "registration.grpc.pb.h"
 
 namespace berth::health {
@@ -100,47 +99,6 @@ class Calls {
   std::set<grpc::ClientContext*> contexts_;
 };
 
-Health health_of(v1::HealthStatus status) {
-  if (status == v1::HEALTHY) return Health::Healthy;
-  return status == v1::UNHEALTHY ? Health::Unhealthy : Health::Unknown;
-}
-
-bool parse_list(const std::string& bytes, Reports& reports) {
-  v1beta1::ListAndWatchResponse message;
-  if (!message.ParseFromString(bytes)) return false;
-  for (const auto& device : message.devices()) {
-    const bool healthy = device.health() == "Healthy";
-    DeviceReport report{{"", device.id()}, {healthy ? Health::Healthy : Health::Unhealthy, ""}};
-    for (const auto& node : device.topology().nodes()) report.numa_nodes.push_back(node.id());
-    reports.push_back(std::move(report));
-  }
-  return true;
-}
-
-bool parse(const std::string& bytes, HealthService service, Reports& reports) {
-  if (service == HealthService::DevicePlugin) return parse_list(bytes, reports);
-  if (service == HealthService::Kep) {
-    berth::kep4680::WatchResourcesResponse message;
-    if (!message.ParseFromString(bytes)) return false;
-    for (const auto& device : message.devices()) {
-      const std::string& text = device.health_status();
-      const Health health = text == "Healthy"     ? Health::Healthy
-                            : text == "Unhealthy" ? Health::Unhealthy
-                                                  : Health::Unknown;
-      reports.push_back(
-          {{device.pool_name(), device.device_name()}, {health, ""}, device.health_check_timeout_seconds()});
-    }
-    return true;
-  }
-  v1::NodeWatchResourcesResponse message;
-  if (!message.ParseFromString(bytes)) return false;
-  for (const auto& device : message.devices())
-    reports.push_back({{device.device().pool_name(), device.device().device_name()},
-                       {health_of(device.health()), device.message()},
-                       device.health_check_timeout_seconds()});
-  return true;
-}
-
 std::string bytes_of(const grpc::ByteBuffer& buffer) {
   std::vector<grpc::Slice> slices;
   std::string bytes;
@@ -188,14 +146,15 @@ class WatchCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::B
   }
 
   void OnReadDone(bool ok) override {
-    Reports reports;
-    const bool parsed = ok && parse(bytes_of(response_), service_, reports);
+    std::optional<Reports> reports;
+    if (ok) reports = reports_in(bytes_of(response_), service_);
+    const bool parsed = reports.has_value();
     bool release = false;
     {
       const std::lock_guard lock(mutex_);
       reading_ = false;
       if (closed_ || !parsed) release = !std::exchange(released_, true);
-      if (!closed_ && parsed) handlers_.message(std::move(reports));
+      if (!closed_ && parsed) handlers_.message(std::move(*reports));
     }
     if (ok && !parsed) context_.TryCancel();
     if (release) RemoveHold();

@@ -13,6 +13,8 @@ std::string silence_text(std::string_view driver, StreamState stream, Duration t
     text.append(": the health stream of driver ").append(driver).append(" is down");
   if (stream == StreamState::Gone)
     text.append(": driver ").append(driver).append(" is not registered any more");
+  if (stream == StreamState::Yielded)
+    text.append(": the health stream of driver ").append(driver).append(" is left to the node's kubelet");
   return text;
 }
 
@@ -101,13 +103,26 @@ HealthCache::Visible HealthCache::note_stream(std::string_view driver, StreamSta
   DriverHealth& seen = found->second.visible;
   const bool was_unsupported = seen.stream == StreamState::Unsupported;
   const bool unsupported = stream == StreamState::Unsupported;
+  const bool was_yielded = seen.stream == StreamState::Yielded;
   seen.stream = stream;
-  if (was_unsupported != unsupported) visible = Visible::Changed;
+  if (was_unsupported != unsupported || was_yielded != (stream == StreamState::Yielded))
+    visible = Visible::Changed;
   if (!unsupported) return visible;
   for (const auto& [name, entry] : found->second.entries) due_.erase({due_at(entry), found->first, name});
   found->second.entries.clear();
   seen.devices.clear();
   return visible;
+}
+
+bool HealthCache::ends_silence(std::string_view driver, const Reports& reports, Time since, Time now) const {
+  const auto found = drivers_.find(driver);
+  if (found == drivers_.end()) return false;
+  const Entries& entries = found->second.entries;
+  return std::any_of(reports.begin(), reports.end(), [&](const DeviceReport& report) {
+    const auto entry = entries.find(report.name);
+    return entry != entries.end() && entry->second.reported >= since &&
+           (entry->second.stale || due_at(entry->second) <= now);
+  });
 }
 
 HealthCache::Visible HealthCache::expire(Time now) {

@@ -53,6 +53,7 @@ enum class StreamState : std::uint8_t {
   Down,         // broken, being reopened
   Gone,         // no instance of the driver is registered
   Unsupported,  // the newest instance offers no health service
+  Yielded,      // closed for a while: it took reports from the kubelet's
 };
 
 struct DriverHealth {
@@ -88,9 +89,11 @@ class HealthCache {
   // Applies one message; the later of two reports on one device wins. Reports on devices beyond
   // kDevicesPerDriverMax are dropped and counted.
   Visible update(std::string_view driver, const Reports& reports, Time now);
-  // Readers see a change only for a new driver, or for one that becomes Unsupported: then its reports are
-  // dropped at once. In every other state they age.
+  // Readers see a change only for a new driver, one that becomes Unsupported, whose reports are dropped at
+  // once, and one that becomes Yielded. In every other state than Unsupported reports age.
   Visible note_stream(std::string_view driver, StreamState stream, Time now);
+  // Whether one of the devices was silent beyond its deadline, after a report at `since` or later.
+  bool ends_silence(std::string_view driver, const Reports& reports, Time since, Time now) const;
   // Marks overdue devices as stale.
   Visible expire(Time now);
 

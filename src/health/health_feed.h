@@ -17,10 +17,17 @@
 
 namespace berth::health {
 
-// Whether a kubelet has the nodes' device plugins. Where none does, the agents play it: they register device
-// plugins, allocate their devices to the pods of the feed, and serve pod resources; nodes come and go with
-// the feed.
-enum class NodeRole { BesideKubelet, OwnsNodes };
+// What agents may do on their nodes.
+enum class NodeRole {
+  // A guest: it reads health streams, and leaves sockets, registrations, claims and statuses to the kubelet.
+  BesideKubelet,
+  // No kubelet registers the node's DRA drivers and tells their health: the agent does both.
+  RegistersDrivers,
+  // No kubelet at all: agents play it. They register device plugins too, allocate their devices to the pods
+  // of
+  // the feed, prepare claims, and serve pod resources; nodes come and go with the feed.
+  OwnsNodes,
+};
 
 class HealthFeed {
  public:

@@ -5,8 +5,10 @@
 
 #include "api/serialized.h"
 #include "api/types/health_policy.h"
+#include "api/types/node_device_health.h"
 #include "base/hex.h"
 #include "base/stable_hash.h"
+#include "health/node_reports.h"
 
 namespace berth::health {
 namespace {
@@ -27,6 +29,82 @@ struct DeviceSeen {
   std::optional<Time> matching_since, healthy_since;
 };
 using Devices = std::map<DeviceName, DeviceSeen>;
+using Snapshots = std::map<std::string, HealthFeed::Snapshot>;  // by node
+
+// What a policy has seen of its driver's devices.
+struct Observed {
+  Devices devices;
+  std::set<DeviceName> matching;
+  Snapshots applied;
+  std::string asked;  // what made a device match
+};
+
+void begin_or_end(std::optional<Time>& begin, bool holds, Time now) {
+  if (!holds)
+    begin.reset();
+  else if (!begin)
+    begin = now;
+}
+
+const DriverHealth* driver_in(const HealthFeed::Snapshot& snapshot, const std::string& driver) {
+  const auto found = snapshot->drivers.find(driver);
+  return found == snapshot->drivers.end() ? nullptr : &found->second;
+}
+
+// Whether a device that a node reported is in its report no longer.
+bool loses_devices(const Snapshots& before, const Snapshots& now, const std::string& driver) {
+  for (const auto& [node, snapshot] : before) {
+    const auto newer = now.find(node);
+    if (newer != now.end() && newer->second == snapshot) continue;
+    const DriverHealth* had = driver_in(snapshot, driver);
+    if (!had || had->devices.empty()) continue;
+    const DriverHealth* has = newer == now.end() ? nullptr : driver_in(newer->second, driver);
+    if (!has) return true;
+    for (const auto& [name, health] : had->devices)
+      if (!has->devices.contains(name)) return true;
+  }
+  return false;
+}
+
+void see_device(Observed& observed, const DeviceHealthPolicy& policy, const std::string& node,
+                const DeviceName& name, const DeviceHealth& health, Time now) {
+  DeviceSeen& device = observed.devices[name];
+  device.node = node;
+  device.health = health;
+  const bool matches =
+      name_of(health.health) == policy.health && api::matches_pattern(policy.message_pattern, health.message);
+  begin_or_end(device.matching_since, matches, now);
+  begin_or_end(device.healthy_since, health.health == Health::Healthy, now);
+  if (matches)
+    observed.matching.insert(name);
+  else
+    observed.matching.erase(name);
+}
+
+// Follows what agents say now. Two nodes may report one device: the first by name counts.
+void observe(Observed& observed, const DeviceHealthPolicy& policy, Snapshots snapshots, Time now) {
+  const std::string asked = policy.driver + "\n" + policy.health + "\n" + policy.message_pattern;
+  const bool all = observed.asked != asked || loses_devices(observed.applied, snapshots, policy.driver);
+  std::set<DeviceName> seen;
+  for (const auto& [node, snapshot] : snapshots) {
+    const auto before = observed.applied.find(node);
+    if (!all && before != observed.applied.end() && before->second == snapshot) continue;
+    const DriverHealth* driver = driver_in(snapshot, policy.driver);
+    if (!driver) continue;
+    for (const auto& [name, health] : driver->devices) {
+      if (all && !seen.insert(name).second) continue;
+      const auto known = all ? observed.devices.end() : observed.devices.find(name);
+      if (known != observed.devices.end() && known->second.node < node) continue;
+      see_device(observed, policy, node, name, health, now);
+    }
+  }
+  if (all) {
+    std::erase_if(observed.devices, [&](const auto& entry) { return !seen.contains(entry.first); });
+    std::erase_if(observed.matching, [&](const DeviceName& name) { return !seen.contains(name); });
+  }
+  observed.asked = asked;
+  observed.applied = std::move(snapshots);
+}
 
 // How many devices of each scope have a NoExecute rule.
 class Budgets {
@@ -109,9 +187,15 @@ bool is_owned_by(const DeviceTaintRule& rule, const std::string& uid) {
 // One run over one policy.
 class PolicyRun {
  public:
-  PolicyRun(const View& view, const api::ObjectKey& key, const DeviceHealthPolicy& policy, Devices& devices,
-            Time now)
-      : view_(view), key_(key), policy_(policy), devices_(devices), now_(now), budgets_(view, policy) {}
+  PolicyRun(const View& view, const api::ObjectKey& key, const DeviceHealthPolicy& policy,
+            const Observed& observed, Time now)
+      : view_(view),
+        key_(key),
+        policy_(policy),
+        devices_(observed.devices),
+        matching_(observed.matching),
+        now_(now),
+        budgets_(view, policy) {}
 
   Effects effects() {
     read_rules();
@@ -203,9 +287,9 @@ class PolicyRun {
 
   void taint_due() {
     std::vector<std::pair<Time, const DeviceName*>> due;
-    for (const auto& [name, device] : devices_) {
-      if (!device.matching_since || rules_.contains(name)) continue;
-      const Time at = *device.matching_since + policy_.hold_for;
+    for (const DeviceName& name : matching_) {
+      if (rules_.contains(name)) continue;
+      const Time at = *devices_.at(name).matching_since + policy_.hold_for;
       if (at <= now_)
         due.emplace_back(at, &name);
       else
@@ -230,7 +314,8 @@ class PolicyRun {
   const View& view_;
   const api::ObjectKey& key_;
   const DeviceHealthPolicy& policy_;
-  Devices& devices_;
+  const Devices& devices_;
+  const std::set<DeviceName>& matching_;
   const Time now_;
   Budgets budgets_;
   std::map<DeviceName, const DeviceTaintRule*> rules_, kept_;
@@ -240,13 +325,13 @@ class PolicyRun {
 
 class HealthPolicies final : public client::Reconciler {
  public:
-  explicit HealthPolicies(HealthFeed& feed) : feed_(feed) {}
+  explicit HealthPolicies(HealthFeed* feed) : feed_(feed) {}
 
   std::string_view name() const override { return kHealthPolicyName; }
 
   std::vector<client::Interest> interests() const override {
     const auto of_node = [](const View& view, const client::Delta& delta, std::vector<api::ObjectKey>& keys) {
-      if (!delta.after) add_all(view, keys);
+      if (!delta.after || !delta.before) add_all(view, keys);
     };
     const auto of_rule = [](const View& view, const client::Delta&, std::vector<api::ObjectKey>& keys) {
       add_all(view, keys);
@@ -254,7 +339,13 @@ class HealthPolicies final : public client::Reconciler {
     const auto itself = [](const View&, const client::Delta& delta, std::vector<api::ObjectKey>& keys) {
       keys.push_back(delta.key);
     };
+    const auto of_report = [this](const View& view, const client::Delta& delta,
+                                  std::vector<api::ObjectKey>& keys) {
+      reports_.note(delta);
+      add_all(view, keys);
+    };
     return {{Kind::Other, api::health_policy_resource(), itself},
+            {Kind::Other, api::node_device_health_resource(), of_report},
             {Kind::DeviceTaintRule, {}, of_rule},
             {Kind::Node, {}, of_node}};
   }
@@ -275,20 +366,24 @@ class HealthPolicies final : public client::Reconciler {
     const DeviceHealthPolicy policy = api::decode_health_policy(*object);
     Memory& memory = memories_[key.name];
     if (memory.uid != policy.meta.uid) memory = {policy.meta.uid, {}};
-    const std::size_t matching = observe(memory.devices, policy, now);
-    PolicyRun run(view, key, policy, memory.devices, now);
+    observe(memory.observed, policy, snapshots(view, now), now);
+    PolicyRun run(view, key, policy, memory.observed, now);
     Effects effects = run.effects();
-    const Json status = Json::object({{"matchingDevices", static_cast<std::int64_t>(matching)},
-                                      {"taintedDevices", static_cast<std::int64_t>(run.tainted())},
-                                      {"devicesOverBudget", static_cast<std::int64_t>(run.over_budget())}});
+    const Json status =
+        Json::object({{"matchingDevices", static_cast<std::int64_t>(memory.observed.matching.size())},
+                      {"taintedDevices", static_cast<std::int64_t>(run.tainted())},
+                      {"devicesOverBudget", static_cast<std::int64_t>(run.over_budget())}});
     add_status(effects, key, policy, object->part("status"), status);
+    if (const auto silence = reports_.next_wake();
+        silence && (!effects.wake_at || *silence < *effects.wake_at))
+      effects.wake_at = silence;
     return effects;
   }
 
  private:
   struct Memory {
     std::string uid;
-    Devices devices;
+    Observed observed;
   };
 
   static void add_all(const View& view, std::vector<api::ObjectKey>& keys) {
@@ -296,34 +391,13 @@ class HealthPolicies final : public client::Reconciler {
       keys.push_back(std::move(key));
   }
 
-  // Follows what the feed says now; the number of devices that match.
-  std::size_t observe(Devices& devices, const DeviceHealthPolicy& policy, Time now) {
-    std::set<DeviceName> seen;
-    std::size_t matching = 0;
-    for (const auto& [node, snapshot] : feed_.all()) {
-      const auto driver = snapshot->drivers.find(policy.driver);
-      if (driver == snapshot->drivers.end()) continue;
-      for (const auto& [name, health] : driver->second.devices) {
-        if (!seen.insert(name).second) continue;  // two nodes report one device: the first by name counts
-        DeviceSeen& device = devices[name];
-        device.node = node;
-        device.health = health;
-        const bool matches = name_of(health.health) == policy.health &&
-                             api::matches_pattern(policy.message_pattern, health.message);
-        since(device.matching_since, matches, now);
-        since(device.healthy_since, health.health == Health::Healthy, now);
-        matching += matches;
-      }
-    }
-    std::erase_if(devices, [&](const auto& entry) { return !seen.contains(entry.first); });
-    return matching;
-  }
-
-  static void since(std::optional<Time>& begin, bool holds, Time now) {
-    if (!holds)
-      begin.reset();
-    else if (!begin)
-      begin = now;
+  // Of the nodes that exist. What an agent here says of a node stands above an object.
+  Snapshots snapshots(const View& view, Time now) {
+    reports_.refresh(now);
+    Snapshots all = feed_ ? feed_->all() : Snapshots();
+    for (const auto& [node, snapshot] : reports_.all())
+      if (view.nodes.find("", node)) all.try_emplace(node, snapshot);
+    return all;
   }
 
   static void add_status(Effects& effects, const api::ObjectKey& key, const DeviceHealthPolicy& policy,
@@ -337,13 +411,14 @@ class HealthPolicies final : public client::Reconciler {
       }
   }
 
-  HealthFeed& feed_;
+  HealthFeed* feed_;
+  mutable NodeReports reports_;
   std::map<std::string, Memory> memories_;  // by policy
 };
 
 }  // namespace
 
-std::unique_ptr<client::Reconciler> make_health_policies(HealthFeed& feed) {
+std::unique_ptr<client::Reconciler> make_health_policies(HealthFeed* feed) {
   return std::make_unique<HealthPolicies>(feed);
 }
 

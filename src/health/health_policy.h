@@ -6,7 +6,9 @@
 // owns it. What follows from a rule is the device-taint eviction's and the scheduler's. Budgets bound how
 // many rules have the effect NoExecute at once; a device beyond them gets NoSchedule. Unknown never ends a
 // rule, and begins one only for a policy of `health: Unknown`. Periods begin anew with the process. Reads the
-// feed: it runs where the agents of all nodes are. Cost of a run: O(devices of the driver + rules).
+// feed of the agents in this process, and the NodeDeviceHealths of agents elsewhere, of nodes that exist.
+// Cost of a run: O(nodes + devices of nodes that changed + matching devices + rules); all devices when the
+// policy changed or a device is not reported any more.
 #pragma once
 
 #include <memory>
@@ -22,7 +24,7 @@ inline constexpr std::string_view kTaintedNodeLabel = "berth.dev/node";
 inline constexpr std::string_view kTaintCauseAnnotation = "berth.dev/cause";
 inline constexpr std::size_t kRuleWritesPerRunMax = 64;
 
-// `feed` outlives it. Signals about a Node (Engine::wake) run every policy.
-std::unique_ptr<client::Reconciler> make_health_policies(HealthFeed& feed);
+// `feed` outlives it; null where no agents are. Signals about a Node (Engine::wake) run every policy.
+std::unique_ptr<client::Reconciler> make_health_policies(HealthFeed* feed);
 
 }  // namespace berth::health

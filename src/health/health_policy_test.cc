@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/types/health_policy.h"
+#include "api/types/node_device_health.h"
 
 namespace berth::health {
 namespace {
@@ -14,7 +15,7 @@ struct PolicyBench {
   client::View view;
   HealthFeed feed;
   std::map<std::string, HealthCache> caches;
-  std::unique_ptr<client::Reconciler> policies = make_health_policies(feed);
+  std::unique_ptr<client::Reconciler> policies = make_health_policies(&feed);
   Time now = Time::from_seconds(1800000000);
   const api::ObjectKey key{Kind::Other, "", "careful", api::health_policy_resource()};
   int version = 1;
@@ -144,10 +145,10 @@ TEST(HealthPolicy, ARestartedProcessKeepsTheRulesAndBeginsPeriodsAnew) {
   bench.report("node-1", "a", Health::Unhealthy);
   bench.run();
   EXPECT_EQ(bench.after(10), "+a:NoSchedule ");
-  bench.policies = make_health_policies(bench.feed);
+  bench.policies = make_health_policies(&bench.feed);
   EXPECT_EQ(bench.after(100), "");
   bench.report("node-1", "a", Health::Healthy);
-  bench.policies = make_health_policies(bench.feed);
+  bench.policies = make_health_policies(&bench.feed);
   EXPECT_EQ(bench.after(100), "");
   EXPECT_EQ(bench.after(10), "-a ");
 }
@@ -190,6 +191,102 @@ TEST(HealthPolicy, CutsALongCauseBetweenCharacters) {
   const std::string_view cause = rule.part("metadata").part("annotations").string_at(kTaintCauseAnnotation);
   EXPECT_TRUE(cause.ends_with("\u20ac...")) << cause;
   EXPECT_LE(cause.size(), 512u);
+}
+
+// What agents elsewhere report: NodeDeviceHealth objects instead of the feed.
+struct ReportBench : PolicyBench {
+  explicit ReportBench(const std::string& spec) : PolicyBench(spec) {
+    policies = make_health_policies(nullptr);
+    for (const client::Interest& interest : policies->interests())
+      if (interest.resource == api::node_device_health_resource()) routes = interest.keys;
+  }
+  // `devices`: {{"gpu-1", "Unhealthy"}}
+  void write(const std::string& node, const std::vector<std::pair<std::string, std::string>>& devices) {
+    std::string list;
+    for (const auto& [device, health] : devices)
+      list += std::string(list.empty() ? "" : ",") + R"({"driver":"gpu.example.com","pool":")" + node +
+              R"(","device":")" + device + R"(","health":")" + health + R"("})";
+    const api::ObjectKey at{Kind::Other, "", node, api::node_device_health_resource()};
+    const std::string object = R"({"metadata":{"name":")" + node + R"(","uid":"h-)" + node +
+                               R"(","resourceVersion":")" + std::to_string(++version) +
+                               R"("},"spec":{"devices":[)" + list + "]}}";
+    auto typed = api::decode_typed(Kind::Other, std::make_shared<const std::string>(object));
+    const auto delta = view.put(at, *typed);
+    std::vector<api::ObjectKey> keys;
+    routes(view, *delta, keys);
+    EXPECT_EQ(keys, std::vector<api::ObjectKey>{key}) << "every policy runs";
+  }
+  std::function<void(const client::View&, const client::Delta&, std::vector<api::ObjectKey>&)> routes;
+};
+
+TEST(HealthPolicyOnReports, ActsOnWhatNodeAgentsWrite) {
+  ReportBench bench(R"("effect":"NoSchedule","holdFor":"10s","recoverAfter":"60s")");
+  bench.write("node-1", {{"gpu-1", "Unhealthy"}, {"gpu-2", "Healthy"}});
+  EXPECT_EQ(bench.run(), "");
+  EXPECT_EQ(bench.after(10), "+gpu-1:NoSchedule ");
+  bench.write("node-1", {{"gpu-1", "Healthy"}, {"gpu-2", "Healthy"}});
+  EXPECT_EQ(bench.run(), "");
+  EXPECT_EQ(bench.after(60), "-gpu-1 ");
+}
+
+TEST(HealthPolicyOnReports, ASilentAgentLiftsNoTaintAndMakesNone) {
+  ReportBench bench(R"("effect":"NoSchedule","recoverAfter":"1h")");
+  bench.write("node-1", {{"gpu-1", "Unhealthy"}, {"gpu-2", "Healthy"}});
+  EXPECT_EQ(bench.run(), "+gpu-1:NoSchedule ");
+  bench.write("node-1", {{"gpu-1", "Healthy"}, {"gpu-2", "Healthy"}});
+  EXPECT_EQ(bench.run(), "");
+  // Its last words were "Healthy"; nobody says so any more.
+  EXPECT_EQ(bench.after(180), "");
+  EXPECT_EQ(bench.after(3600), "");
+  bench.write("node-1", {{"gpu-1", "Healthy"}, {"gpu-2", "Healthy"}});
+  EXPECT_EQ(bench.run(), "");
+  for (int n = 0; n < 60; ++n) {
+    bench.write("node-1", {{"gpu-1", "Healthy"}, {"gpu-2", "Healthy"}});  // renewals
+    EXPECT_EQ(bench.after(60), n == 59 ? "-gpu-1 " : "") << n;
+  }
+}
+
+TEST(HealthPolicyOnReports, ReportsOfNodesThatAreGoneCountForNothing) {
+  ReportBench bench(R"("effect":"NoSchedule")");
+  bench.write("ghost", {{"gpu-1", "Unhealthy"}});
+  EXPECT_EQ(bench.run(), "");
+  bench.write("node-1", {{"gpu-1", "Unhealthy"}});
+  EXPECT_EQ(bench.run(), "+gpu-1:NoSchedule ");
+  bench.view.erase({Kind::Node, "", "node-1", {}}, 1000000);
+  EXPECT_EQ(bench.run(), "-gpu-1 ");
+  EXPECT_EQ(bench.run(), "") << "its report is there until it is collected";
+}
+
+// The incremental reading agrees with one from scratch after every change.
+TEST(HealthPolicyOnReports, AgreesWithAFreshReadingOnRandomReports) {
+  std::uint64_t state = 99;
+  const auto random = [&state](std::uint64_t below) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 33) % below;
+  };
+  const char* healths[] = {"Healthy", "Unhealthy", "Unknown"};
+  ReportBench bench(R"("effect":"NoSchedule","recoverAfter":"0s")");
+  std::set<std::string> tainted;
+  for (int turn = 0; turn < 400; ++turn) {
+    const std::string node = "node-" + std::to_string(1 + random(3));
+    std::vector<std::pair<std::string, std::string>> devices;
+    for (int d = 0; d < 4; ++d)
+      if (random(5) > 0) devices.emplace_back("gpu-" + std::to_string(d), healths[random(3)]);
+    bench.write(node, devices);
+    bench.after(1);
+    ReportBench fresh(R"("effect":"NoSchedule","recoverAfter":"0s")");
+    fresh.view = bench.view;
+    for (const auto& [other, report] : fresh.view.others.at(api::node_device_health_resource()).all()) {
+      std::vector<api::ObjectKey> keys;
+      fresh.routes(fresh.view,
+                   {{Kind::Other, "", other.name, api::node_device_health_resource()},
+                    std::nullopt,
+                    *fresh.view.find({Kind::Other, "", other.name, api::node_device_health_resource()})},
+                   keys);
+    }
+    fresh.now = bench.now;
+    EXPECT_EQ(fresh.run(), "") << "turn " << turn;
+  }
 }
 
 }  // namespace

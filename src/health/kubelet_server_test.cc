@@ -49,7 +49,7 @@ struct Plugins : ::testing::Test {
   }
   void start() {
     auto started = NodeAgents::start(
-        {root + "/n", {"node-1"}, {Duration::seconds(1)}, NodeRole::OwnsNodes, "boot"}, feed, clock);
+        {root + "/n", {"node-1"}, {Duration::seconds(1)}, NodeRole::OwnsNodes, "", "boot"}, feed, clock);
     ASSERT_TRUE(started.ok()) << started.error().text();
     agents = std::move(*started);
   }

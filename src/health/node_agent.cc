@@ -8,7 +8,7 @@
 namespace berth::health {
 
 NodeAgent::NodeAgent(std::string node, const std::string& folder, PluginClient& client, HealthFeed& feed,
-                     Post post, Save save, HealthTiming timing)
+                     Post post, Save save, HealthTiming timing, NodeRole role)
     : node_(std::move(node)),
       client_(client),
       feed_(feed),
@@ -30,7 +30,7 @@ NodeAgent::NodeAgent(std::string node, const std::string& folder, PluginClient& 
              call_drivers(now);
            },
            [this](bool introducing) { feed_.put_introducing(node_, introducing); }},
-          timing),
+          timing, role),
       plugins_(
           node_, folder + "/device-plugins", client,
           [this](std::function<void(DevicePlugins&, Time)> work) {

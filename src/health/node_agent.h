@@ -37,7 +37,7 @@ class NodeAgent {
   using Save = std::function<Status(Kept)>;
   // `folder` has the node's plugin folders. `client` and `feed` outlive it.
   NodeAgent(std::string node, const std::string& folder, PluginClient& client, HealthFeed& feed, Post post,
-            Save save, HealthTiming timing);
+            Save save, HealthTiming timing, NodeRole role);
   ~NodeAgent();
 
   // Called first, if at all: shows what a checkpoint of `passed` ago still says (HealthCache::restore).

@@ -109,7 +109,7 @@ NodeAgent& NodeAgents::Loop::agent_of(const std::string& node) {
                            std::move(kept.resources), std::move(kept.held), std::move(kept.claims),
                            std::move(kept.claim_drivers)});
       },
-      options.timing);
+      options.timing, options.role);
   return *served.agent;
 }
 
@@ -127,7 +127,7 @@ void NodeAgents::Loop::restore(const std::string& node) {
 
 // Serves the kubelet's sockets, once the node's folders are there.
 void NodeAgents::Loop::serve(const std::string& node) {
-  if (options.role == NodeRole::BesideKubelet || servers >= kKubeletSocketsMax || !watcher->has_folders(node))
+  if (options.role != NodeRole::OwnsNodes || servers >= kKubeletSocketsMax || !watcher->has_folders(node))
     return;
   agent_of(node);
   Served& served = nodes.at(node);
@@ -176,7 +176,7 @@ void NodeAgents::Loop::listen() {
   feed.on_pods([this](const std::string& node) {
     push(node, [](NodeAgent& agent, Time now) { agent.pods_changed(now); });
   });
-  if (options.role == NodeRole::BesideKubelet) return;
+  if (options.role != NodeRole::OwnsNodes) return;
   using Presence = HealthFeed::Presence;
   feed.on_nodes([this](const std::string& node, Presence presence) {
     inbox->push([this, node, presence] { presence == Presence::Here ? add(node) : remove(node); });
@@ -228,14 +228,17 @@ NodeAgents::~NodeAgents() {
 
 Result<std::unique_ptr<NodeAgents>> NodeAgents::start(NodeAgentsOptions options, HealthFeed& feed,
                                                       const Clock& clock) {
+  const bool guest = options.role == NodeRole::BesideKubelet;
   std::size_t longest = 0;
   for (const std::string& node : options.nodes) longest = std::max(longest, node.size());
   const std::string sample = options.nodes_dir + "/" + std::string(longest, 'n') + "/plugins_registry/";
-  if (sample.size() + kSocketNameBytesMin > kSocketPathBytesMax)
+  if (!guest && sample.size() + kSocketNameBytesMin > kSocketPathBytesMax)
     log(LogLevel::Warning,
         "the nodes' folder is too deep: paths of plugin sockets are longer than a unix socket's",
         {{"folder", options.nodes_dir}});
-  auto watcher = TRY(SocketWatcher::open(options.nodes_dir, options.nodes));
+  BERTH_ASSERT(!guest || options.nodes.size() == 1, "a kubelet has one node");
+  auto watcher = guest ? TRY(SocketWatcher::open_registry(options.kubelet_directory, options.nodes.front()))
+                       : TRY(SocketWatcher::open(options.nodes_dir, options.nodes));
   TRY(make_folder(options.nodes_dir + "/.health"));
   auto loop = std::make_unique<Loop>(std::move(options), std::move(watcher), feed, clock);
   for (const std::string& node : loop->options.nodes) {

@@ -22,13 +22,15 @@ struct NodeAgentsOptions {
   std::vector<std::string> nodes;
   HealthTiming timing = {};
   NodeRole role = NodeRole::BesideKubelet;
+  std::string kubelet_directory = "";  // beside a kubelet: its plugins are there, and nothing is written
   std::string boot_id = machine_boot_id();
 };
 
 class NodeAgents {
  public:
   // Creates <nodes_dir>/<node>/plugins_registry and .../device-plugins (see socket_watcher.h), and
-  // <nodes_dir>/.health for the checkpoints, whose devices are in the feed when it returns. `feed` and
+  // <nodes_dir>/.health for the checkpoints, whose devices are in the feed when it returns; beside a kubelet
+  // only the latter. `feed` and
   // `clock` outlive it. Refuses a folder that cannot be created or watched; warns when the paths are too long
   // for unix sockets.
   static Result<std::unique_ptr<NodeAgents>> start(NodeAgentsOptions options, HealthFeed& feed,

@@ -57,7 +57,7 @@ struct Agents : ::testing::Test {
   }
   void start(std::vector<std::string> nodes, std::string boot_id = "this-boot") {
     auto started = NodeAgents::start(
-        {root + "/nodes", std::move(nodes), {}, NodeRole::OwnsNodes, std::move(boot_id)}, feed, clock);
+        {root + "/nodes", std::move(nodes), {}, NodeRole::OwnsNodes, "", std::move(boot_id)}, feed, clock);
     ASSERT_TRUE(started.ok()) << started.error().text();
     agents = std::move(*started);
   }
@@ -168,6 +168,38 @@ TEST_F(Agents, SilencePastTheDeadlineIsUnknownAndTheNextReportRecovers) {
   one->report({});
   ASSERT_TRUE(eventually([&] { return seen().size() >= 4; }));
   EXPECT_EQ(seen()[3], "Healthy");
+}
+
+// A wall clock that somebody sets; time goes on.
+class SteppingClock final : public Clock {
+ public:
+  Time now() const override { return machine_.now() + Duration::micros(step_micros); }
+  Time monotonic() const override { return machine_.monotonic(); }
+  std::atomic<std::int64_t> step_micros = 0;
+
+ private:
+  SystemClock machine_;
+};
+
+TEST_F(Agents, StepsOfTheWallClockNeitherAgeAReportNorKeepItFresh) {
+  agents.reset();
+  SteppingClock stepping;
+  auto started = NodeAgents::start({root + "/nodes", {"node-1"}, {}, NodeRole::OwnsNodes, "", "this-boot"},
+                                   feed, stepping);
+  ASSERT_TRUE(started.ok());
+  agents = std::move(*started);
+  const auto one = driver("a.sock", {reported("gpu-1", Health::Healthy, 2)});
+  ASSERT_TRUE(shows("Healthy")) << shown();
+  stepping.step_micros = Duration::minutes(60).micros();
+  one->report({reported("gpu-2", Health::Healthy, 60)});
+  ASSERT_TRUE(eventually([&] {
+    const auto snapshot = feed.latest("node-1");
+    return snapshot && snapshot->of("gpu.example.com", {"node-1", "gpu-2"}).health == Health::Healthy;
+  }));
+  EXPECT_EQ(shown(), "Healthy") << "an hour forward is not two seconds of silence";
+  stepping.step_micros = -Duration::minutes(60).micros();
+  EXPECT_TRUE(eventually([&] { return shown().starts_with("Unknown"); })) << "an hour back prolongs nothing";
+  agents.reset();
 }
 
 TEST_F(Agents, ADriverWithoutHealthServiceSaysSo) {

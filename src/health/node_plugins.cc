@@ -27,12 +27,13 @@ const KnownService kKnownServices[] = {
 }  // namespace
 
 NodePlugins::NodePlugins(std::string node, PluginClient& client, Post post, Observer observer,
-                         HealthTiming timing)
+                         HealthTiming timing, NodeRole role)
     : node_(std::move(node)),
       client_(client),
       post_(std::move(post)),
       observer_(std::move(observer)),
       timing_(timing),
+      role_(role),
       cache_(timing.timeout) {}
 NodePlugins::~NodePlugins() = default;
 
@@ -121,6 +122,7 @@ void NodePlugins::on_info(const std::string& path, std::uint64_t generation, con
   Socket& socket = found->second;
   if (!info) return retry(socket, now);
   const Result<Instance> instance = accepted(path, *info);
+  if (!instance && is_guest()) return;  // not a guest's to refuse
   if (!instance) {
     log(LogLevel::Warning, "a plugin is refused", {{"socket", path}, {"cause", instance.error().message()}});
     client_.notify(path, Registered::No, instance.error().message(), [](const Status&) {});
@@ -132,6 +134,10 @@ void NodePlugins::on_info(const std::string& path, std::uint64_t generation, con
   choose(info->name, now);
   update_claim_driver(info->name, now);
   note_introductions();
+  if (!is_guest()) answer_registration(path, generation);
+}
+
+void NodePlugins::answer_registration(const std::string& path, std::uint64_t generation) {
   client_.notify(path, Registered::Yes, "", [post = post_, path, generation](const Status& told) {
     if (told.ok()) return;
     post([path, generation](NodePlugins& self, Time later) {
@@ -182,12 +188,15 @@ void NodePlugins::choose(const std::string& name, Time now) {
   place = Listening{};
   place->instance = newest;
   driver.hand_over_by = now + kHandOverMax;
-  open(name, *place);
+  open(name, *place, now);
 }
 
-void NodePlugins::open(const std::string& name, Listening& listening) {
+void NodePlugins::open(const std::string& name, Listening& listening, Time now) {
   const std::uint64_t generation = listening.generation = ++last_generation_;
   listening.retry_at.reset();
+  listening.opened_at = now;
+  listening.gaps = 0;
+  if (is_guest()) listening.first_report_by = now + kGuestFirstReportMax;
   PluginClient::StreamHandlers handlers;
   handlers.message = [post = post_, name, generation](Reports reports) {
     post([name, generation, reports = std::move(reports)](NodePlugins& self, Time now) {
@@ -224,7 +233,9 @@ void NodePlugins::on_message(const std::string& name, std::uint64_t generation, 
     return on_end(name, generation, Error(ErrorCode::TooLarge, "more devices in a message than the bound"),
                   now);
   std::erase_if(reports, [](const DeviceReport& report) { return !is_reportable(report.name); });
-  listening->failures = 0;
+  const bool calm = now - listening->opened_at >= kGuestCalm;
+  if (!is_guest() || calm) listening->failures = 0;
+  const bool gaps = is_guest() && shows_gaps(name, *listening, reports, now);
   if (driver.successor && listening == &*driver.successor) {
     driver.current = std::move(driver.successor);
     driver.successor.reset();
@@ -232,6 +243,7 @@ void NodePlugins::on_message(const std::string& name, std::uint64_t generation, 
   }
   show(cache_.update(name, reports, now), now);
   observer_.heard(now);
+  if (gaps) return yield(name, *listening, "devices were silent beyond their timeouts", now);
   listening->stream->next();
 }
 
@@ -242,15 +254,37 @@ void NodePlugins::on_end(const std::string& name, std::uint64_t generation, cons
   log(LogLevel::Warning, "a health stream ended",
       {{"node", node_}, {"driver", name}, {"cause", error.message()}});
   listening->stream.reset();
+  listening->generation = 0;  // nothing that is under way counts
   if (error.code() == ErrorCode::Unsupported) {
     for (Instance& instance : driver.instances)
       if (instance.endpoint == listening->instance.endpoint) instance.service.reset();
     return choose(name, now);
   }
-  listening->retry_at =
-      now + backoff(timing_.stream_retry_base, timing_.stream_retry_max, ++listening->failures);
+  const Duration retry_max = is_guest() ? kGuestBackoffMax : timing_.stream_retry_max;
+  listening->first_report_by.reset();
+  listening->retry_at = now + backoff(timing_.stream_retry_base, retry_max, ++listening->failures);
   if (driver.current && listening == &*driver.current)
     show(cache_.note_stream(name, StreamState::Down, now), now);
+}
+
+bool NodePlugins::shows_gaps(const std::string& name, Listening& listening, const Reports& reports,
+                             Time now) const {
+  listening.first_report_by.reset();
+  if (cache_.ends_silence(name, reports, listening.opened_at, now)) return ++listening.gaps >= kGuestGapsMax;
+  if (listening.gaps == 0 && now - listening.opened_at >= kGuestCalm) listening.yields = 0;
+  return false;
+}
+
+void NodePlugins::yield(const std::string& name, Listening& listening, const char* cause, Time now) {
+  log(LogLevel::Warning, "a health stream is left to the kubelet for a while",
+      {{"node", node_}, {"driver", name}, {"cause", cause}});
+  listening.stream.reset();
+  listening.generation = 0;  // a message under way does not count
+  listening.first_report_by.reset();
+  listening.retry_at = now + backoff(kGuestBackoffBase, kGuestBackoffMax, ++listening.yields);
+  Driver& driver = drivers_.at(name);
+  if (driver.current && &listening == &*driver.current)
+    show(cache_.note_stream(name, StreamState::Yielded, now), now);
 }
 
 void NodePlugins::step(Time now) {
@@ -266,7 +300,10 @@ void NodePlugins::step(Time now) {
       driver.successor.reset();
     }
     for (auto* listening : {&driver.current, &driver.successor})
-      if (*listening && due((*listening)->retry_at)) open(name, **listening);
+      if (*listening && due((*listening)->retry_at)) open(name, **listening, now);
+    for (auto* listening : {&driver.current, &driver.successor})
+      if (*listening && due((*listening)->first_report_by))
+        yield(name, **listening, "a new stream began without a report", now);
   }
   show(cache_.expire(now), now);
 }
@@ -280,7 +317,8 @@ std::optional<Time> NodePlugins::next_wake() const {
   for (const auto& [name, driver] : drivers_) {
     if (driver.successor) earlier(driver.hand_over_by);
     for (const auto* listening : {&driver.current, &driver.successor})
-      if (*listening) earlier((*listening)->retry_at);
+      if (*listening)
+        for (const auto& at : {(*listening)->retry_at, (*listening)->first_report_by}) earlier(at);
   }
   return next;
 }

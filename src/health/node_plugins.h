@@ -5,6 +5,11 @@
 // or kHandOverMax. A plugin that sends too much or malformed data loses its stream and is contacted again
 // after a backoff; its reports age meanwhile. Claims are the newest instance's too. Source: kubelet
 // pluginmanager and DRA manager, KEP-4680.
+//
+// Beside a kubelet it is the second reader of a stream, and answers no registration. Some drivers have one
+// channel for all their streams: a message reaches one reader then. Such a driver shows by gaps (no report
+// within kGuestFirstReportMax of a new stream; devices that were silent beyond their deadline and are
+// reported again, kGuestGapsMax times); its stream is then closed for kGuestBackoffBase, doubled each time.
 #pragma once
 
 #include <functional>
@@ -16,6 +21,7 @@
 #include <vector>
 
 #include "health/health_cache.h"
+#include "health/health_feed.h"
 #include "health/plugin_client.h"
 
 namespace berth::health {
@@ -27,6 +33,11 @@ inline constexpr Duration kRegisterBackoffBase = Duration::millis(200),
 inline constexpr std::uint32_t kIntroductionsAwaited = 2;
 inline constexpr Duration kHandOverMax = Duration::seconds(60);
 inline constexpr int kMessagesPerSecondMax = 200;  // of one driver
+inline constexpr Duration kGuestFirstReportMax = Duration::seconds(30);
+inline constexpr int kGuestGapsMax = 2;
+inline constexpr Duration kGuestBackoffBase = Duration::minutes(1), kGuestBackoffMax = Duration::minutes(60);
+// A stream without a gap for so long has the driver's trust again: backoffs begin anew.
+inline constexpr Duration kGuestCalm = Duration::minutes(10);
 
 class NodePlugins {
  public:
@@ -41,7 +52,8 @@ class NodePlugins {
     std::function<void(bool)> introducing;
   };
   // `client` outlives it.
-  NodePlugins(std::string node, PluginClient& client, Post post, Observer observer, HealthTiming timing = {});
+  NodePlugins(std::string node, PluginClient& client, Post post, Observer observer, HealthTiming timing = {},
+              NodeRole role = NodeRole::OwnsNodes);
   ~NodePlugins();
 
   const HealthCache& cache() const { return cache_; }
@@ -88,6 +100,11 @@ class NodePlugins {
     std::optional<Time> retry_at;
     Time second;  // start of the window in which messages are counted
     int messages = 0;
+    // Of a guest.
+    Time opened_at;
+    std::optional<Time> first_report_by;
+    int gaps = 0;
+    std::uint32_t yields = 0;
   };
   struct Driver {
     std::vector<Instance> instances;  // newest last
@@ -104,10 +121,15 @@ class NodePlugins {
   void retry(Socket& socket, Time now);
   void choose(const std::string& name, Time now);
   void update_claim_driver(const std::string& name, Time now);
-  void open(const std::string& name, Listening& listening);
+  void open(const std::string& name, Listening& listening, Time now);
   Listening* find(Driver& driver, std::uint64_t generation);
   void on_message(const std::string& name, std::uint64_t generation, Reports reports, Time now);
   void on_end(const std::string& name, std::uint64_t generation, const Error& error, Time now);
+  bool is_guest() const { return role_ == NodeRole::BesideKubelet; }
+  // Whether the message shows that another reader takes the stream's messages.
+  bool shows_gaps(const std::string& name, Listening& listening, const Reports& reports, Time now) const;
+  void yield(const std::string& name, Listening& listening, const char* cause, Time now);
+  void answer_registration(const std::string& path, std::uint64_t generation);
   void show(HealthCache::Visible visible, Time now);
 
   std::string node_;
@@ -115,6 +137,7 @@ class NodePlugins {
   Post post_;
   Observer observer_;
   HealthTiming timing_;
+  NodeRole role_;
   HealthCache cache_;
   std::map<std::string, Socket> sockets_;  // by path
   std::map<std::string, Driver> drivers_;

@@ -65,6 +65,30 @@ Result<std::unique_ptr<SocketWatcher>> SocketWatcher::open(std::string root, std
   return watcher;
 }
 
+Result<std::unique_ptr<SocketWatcher>> SocketWatcher::open_registry(const std::string& kubelet_directory,
+                                                                    const std::string& node) {
+  std::unique_ptr<SocketWatcher> watcher(new SocketWatcher(kubelet_directory));
+  watcher->registry_ = kubelet_directory + "/plugins_registry";
+  watcher->descriptor_ = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  if (watcher->descriptor_ < 0) return failed(watcher->registry_, "folders cannot be watched");
+  watcher->nodes_.insert(node);
+  watcher->find_registry();
+  if (watcher->folders_.empty())
+    log(LogLevel::Warning, "the kubelet's folder of plugins is not there yet",
+        {{"folder", watcher->registry_}});
+  return watcher;
+}
+
+void SocketWatcher::find_registry() {
+  for (const auto& [watch, folder] : folders_)
+    if (folder.path == registry_) return;
+  struct stat about{};
+  if (::stat(registry_.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) return;
+  if (Status watched = watch({*nodes_.begin(), registry_, 1}); !watched)
+    log(LogLevel::Warning, "the kubelet's folder of plugins cannot be watched",
+        {{"cause", watched.error().text()}});
+}
+
 SocketWatcher::~SocketWatcher() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
@@ -159,6 +183,7 @@ void SocketWatcher::on_name(const Folder& folder, const std::string& name, unsig
 
 std::vector<SocketChange> SocketWatcher::changes() {
   alignas(inotify_event) char buffer[64 * 1024];
+  if (!registry_.empty()) find_registry();
   for (;;) {
     const ssize_t size = ::read(descriptor_, buffer, sizeof(buffer));
     if (size <= 0) return std::exchange(found_, {});
@@ -173,6 +198,7 @@ std::vector<SocketChange> SocketWatcher::changes() {
       if (found == folders_.end()) continue;
       if (event->mask & IN_IGNORED) {
         folders_.erase(found);
+        if (!registry_.empty()) look_again();  // a folder that was moved away leaves its sockets behind
         continue;
       }
       const Folder folder = found->second;

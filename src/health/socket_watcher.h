@@ -3,6 +3,7 @@
 // Owner: one thread. Creates the folders of the first kNodeFoldersMax nodes; those of another node are
 // created and watched once <root>/<node> exists. Names with a leading dot and files that are no socket are
 // ignored; sub-folders are watched too, to a depth of kFolderDepthMax. Existing sockets are reported at once.
+// A kubelet's folder is read alone: nothing is created, and it is looked for again while it is not there.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +37,9 @@ class SocketWatcher {
  public:
   // Refuses a folder that cannot be created or watched.
   static Result<std::unique_ptr<SocketWatcher>> open(std::string root, std::vector<std::string> nodes);
+  // Watches <kubelet_directory>/plugins_registry, of one node.
+  static Result<std::unique_ptr<SocketWatcher>> open_registry(const std::string& kubelet_directory,
+                                                              const std::string& node);
   ~SocketWatcher();
 
   // A node came or went. The sockets of one that went are forgotten without a change.
@@ -62,7 +66,11 @@ class SocketWatcher {
   void look_again();
   void on_name(const Folder& folder, const std::string& name, unsigned mask);
 
+  // Watches the kubelet's folder, if it is there and is not watched.
+  void find_registry();
+
   std::string root_;
+  std::string registry_;  // the kubelet's folder; empty: the nodes' folders are below the root
   int descriptor_ = -1;
   std::set<std::string, std::less<>> nodes_;
   std::set<std::string, std::less<>> with_folders_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "api/types/node_device_health.h"
 #include "install/objects.h"
 
 namespace berth::install {
@@ -80,9 +81,23 @@ std::string_view version_of(const Json& object) {
   return object.part("metadata").string_at("resourceVersion");
 }
 
-Result<bool> has_bind_requests(const ServerCall& call) {
-  const Json list = TRY(get_json(call, "/apis/scheduling.berth.dev/v1alpha1/bindrequests?limit=1"));
+// Whether there are objects of the kind that somebody would miss.
+Result<bool> has_objects(const ServerCall& call, const Json& definition) {
+  const Json& spec = definition.part("spec");
+  const std::string_view plural = spec.part("names").string_at("plural");
+  if (plural == api::node_device_health_resource().resource) return false;
+  const Json list = TRY(get_json(call, "/apis/" + std::string(spec.string_at("group")) + "/" +
+                                           std::string(spec.items_at("versions")[0].string_at("name")) + "/" +
+                                           std::string(plural) + "?limit=1"));
   return !list.items_at("items").empty();
+}
+
+// "BindRequests", "DeviceHealthPolicies".
+std::string objects_of(const Json& definition) {
+  std::string kind(definition.part("spec").part("names").string_at("kind"));
+  if (!kind.ends_with('y')) return kind + "s";
+  kind.pop_back();
+  return kind + "ies";
 }
 
 Applied kept(std::string note) {
@@ -128,15 +143,15 @@ Status wait_established(const ServerCall& call, const Json& definition,
                "is not established: `kubectl describe` tells which of its conditions is not met");
 }
 
-Result<Applied> remove_object(const ServerCall& call, const Json& object, BindRequestCrd crd) {
+Result<Applied> remove_object(const ServerCall& call, const Json& object, Definitions definitions) {
   const Json found = TRY(get_json(call, path_of(object)));
   const bool deleting = !found.part("metadata").string_at("deletionTimestamp").empty();
   if (found.is_null() || deleting) return Applied{};
   if (manager_of(found) != kFieldManager)
     return kept("its label " + std::string(kManagedByLabel) + " does not say " + std::string(kFieldManager));
   const bool definition = object.string_at("kind") == "CustomResourceDefinition";
-  if (definition && crd == BindRequestCrd::KeepWhileUsed && TRY(has_bind_requests(call)))
-    return kept("there are BindRequests; --crds deletes it with them");
+  if (definition && definitions == Definitions::KeepWhileUsed && TRY(has_objects(call, object)))
+    return kept("there are " + objects_of(object) + "; --crds deletes it with them");
   const Json options =
       Json::object({{"propagationPolicy", "Background"},
                     {"preconditions", Json::object({{"uid", found.part("metadata").string_at("uid")}})}});

@@ -33,9 +33,10 @@ inline constexpr Duration kEstablishedPause = Duration::millis(250);
 Status wait_established(const ServerCall& call, const Json& definition,
                         const std::function<void(Duration)>& pause);
 
-enum class BindRequestCrd { KeepWhileUsed, Delete };
+enum class Definitions { KeepWhileUsed, Delete };
 // Deletes the object if it has Berth's label; Unchanged when it has not, does not exist or is being deleted.
-// A CustomResourceDefinition stays while it has objects, unless `crd` says otherwise.
-Result<Applied> remove_object(const ServerCall& call, const Json& object, BindRequestCrd crd);
+// A CustomResourceDefinition stays while it has objects, unless `definitions` says otherwise; that of
+// NodeDeviceHealths, which agents write anew, never does.
+Result<Applied> remove_object(const ServerCall& call, const Json& object, Definitions definitions);
 
 }  // namespace berth::install

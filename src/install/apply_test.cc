@@ -117,8 +117,24 @@ TEST(Remove, TheDefinitionStaysWhileThereAreBindRequests) {
   const Json crd = all_objects({}).front().object;
   server.put(path_of(crd), crd);
   server.put(std::string(kRequestsPath) + "/x", Json::object());
-  EXPECT_EQ(remove_object(server.call(), crd, BindRequestCrd::KeepWhileUsed)->change, Change::Kept);
-  EXPECT_EQ(remove_object(server.call(), crd, BindRequestCrd::Delete)->change, Change::Deleted);
+  EXPECT_EQ(remove_object(server.call(), crd, Definitions::KeepWhileUsed)->change, Change::Kept);
+  EXPECT_EQ(remove_object(server.call(), crd, Definitions::Delete)->change, Change::Deleted);
+}
+
+TEST(Remove, PoliciesKeepTheirDefinitionAndReportsDoNot) {
+  FakeServer server;
+  for (const Json& crd : own_crds()) {
+    Json labelled = crd;
+    labelled["metadata"]["labels"] = Json::object({{std::string(kManagedByLabel), "berth"}});
+    server.put(path_of(crd), labelled);
+  }
+  for (const char* plural : {"devicehealthpolicies", "nodedevicehealths"})
+    server.put("/apis/scheduling.berth.dev/v1alpha1/" + std::string(plural) + "/x", Json::object());
+  const auto policies = remove_object(server.call(), health_policy_crd(), Definitions::KeepWhileUsed);
+  EXPECT_EQ(policies->change, Change::Kept);
+  EXPECT_EQ(policies->note, "there are DeviceHealthPolicies; --crds deletes it with them");
+  EXPECT_EQ(remove_object(server.call(), node_health_crd(), Definitions::KeepWhileUsed)->change,
+            Change::Deleted);
 }
 
 TEST(Lists, ComePageByPage) {

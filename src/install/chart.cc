@@ -33,7 +33,7 @@ constexpr ChartValue kValues[] = {
      "of the scheduler, A=true,B=false; the cluster's, where they are not its release's"},
     {"resources", "resources", "{{ toJson .Values.resources }}", false, "", "of the scheduler's container"},
     {"nodeAgent.enabled", "", "", false, "false",
-     "a DaemonSet that reports device health, for nodes whose kubelet does not"},
+     "a DaemonSet that reports device health as NodeDeviceHealth objects"},
     {"serviceMonitor.enabled", "", "", false, "false", "a ServiceMonitor for the Prometheus operator"},
     {"dashboards.enabled", "dashboard", R"({{ .Files.Get "dashboards/berth.json" | toJson }})", false,
      "false", "a ConfigMap with the dashboard, for Grafana's sidecar (label grafana_dashboard)"},
@@ -98,7 +98,8 @@ std::string condition_of(const InstallObject& entry) {
 std::string file_name(const Json& object) {
   std::string name(object.string_at("kind"));
   if (object.string_at("kind") == "CustomResourceDefinition") {
-    name = "crd-bindrequests";
+    const std::string_view crd = object.part("metadata").string_at("name");
+    name = "crd-" + std::string(crd.substr(0, crd.find('.')));
   } else if (name != "Namespace") {
     name += "-" + std::string(object.part("metadata").string_at("name"));
   }
@@ -109,7 +110,7 @@ std::string file_name(const Json& object) {
 
 ChartFile template_file(InstallObject entry) {
   const std::string condition = condition_of(entry);
-  // Deleting the definition deletes every BindRequest.
+  // Deleting a definition deletes every object of its kind.
   if (entry.object.string_at("kind") == "CustomResourceDefinition")
     entry.object["metadata"]["annotations"] = Json::object({{"helm.sh/resource-policy", "keep"}});
   std::string text = template_text(entry.object);
@@ -178,8 +179,10 @@ std::string readme(std::string_view version) {
     text.append(value.meaning).append(" |\n");
   }
   text +=
-      "\nHelm leaves the definition of BindRequests behind when the release goes (`helm.sh/resource-policy: "
-      "keep`); `kubectl delete crd bindrequests.scheduling.berth.dev` deletes it with every BindRequest.\n";
+      "\nHelm leaves Berth's definitions behind when the release goes (`helm.sh/resource-policy: keep`); "
+      "`kubectl "
+      "delete crd bindrequests.scheduling.berth.dev devicehealthpolicies.scheduling.berth.dev "
+      "nodedevicehealths.scheduling.berth.dev` deletes them with their objects.\n";
   return text;
 }
 

@@ -1,5 +1,5 @@
-// The CustomResourceDefinition of BindRequests: schema from the type table, bounds and rules of the embedded
-// server (api/kinds/scheduling_bind_request.cc) as OpenAPI constraints and CEL.
+// The CustomResourceDefinitions of Berth's kinds: schemas from the type table, bounds and rules of the
+// embedded server (api/kinds/scheduling_*.cc) as OpenAPI constraints and CEL.
 //
 // Pure, any thread. Differs from the embedded server: the status of a replaced decision stays until the
 // binder writes the next one (an update cannot clear a status subresource); readers compare
@@ -8,6 +8,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 
@@ -23,7 +24,13 @@ struct PrinterColumn {
   int priority = 0;       // above 0: only with -o wide
 };
 std::span<const PrinterColumn> bind_request_columns();
+std::span<const PrinterColumn> health_policy_columns();
+std::span<const PrinterColumn> node_health_columns();
 
 Json bind_request_crd();
+Json health_policy_crd();
+Json node_health_crd();
+// All of them, in the order of installation.
+std::vector<Json> own_crds();
 
 }  // namespace berth::install

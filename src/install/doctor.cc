@@ -161,11 +161,12 @@ Diagnosis diagnose(const DoctorOptions& options, const ServerCall& call, const C
   if (!check_server(exam, greeting)) return diagnosis;
   check_clock(exam, greeting);
   check_capabilities(exam);
-  check_definition(exam);
+  check_definitions(exam);
   check_rights(exam);
   check_schedulers(exam);
   check_pools(exam);
   check_leftovers(exam);
+  check_node_agents(exam);
   return diagnosis;
 }
 

@@ -42,45 +42,64 @@ bool is_established(const Json& definition) {
 }
 
 // Berth's own API server does so without definitions.
-bool serves_bind_requests(Examination& exam) {
+bool serves_own_group(Examination& exam) {
   const std::optional<Json> group = exam.read("/apis/scheduling.berth.dev/v1alpha1");
   return group && !group->items_at("resources").empty();
 }
 
-}  // namespace
+// A definition, and what its lack is: without BindRequests nothing is scheduled.
+struct Wanted {
+  Json ours;
+  Severity severity;
+};
 
-void check_definition(Examination& exam) {
-  const Json ours = bind_request_crd();
-  const std::optional<Json> found = exam.read(path_of(ours));
+void report(Examination& exam, Severity severity, std::string where, std::string what, std::string advice) {
+  if (severity == Severity::Blocks)
+    exam.blocks(std::move(where), std::move(what), std::move(advice));
+  else
+    exam.warns(std::move(where), std::move(what), std::move(advice));
+}
+
+void check_one(Examination& exam, const Wanted& one) {
+  const std::optional<Json> found = exam.read(path_of(one.ours));
   if (!found) return;
-  const std::string where = title_of(ours);
+  const std::string where = title_of(one.ours);
+  const auto tell = [&](std::string what, std::string advice) {
+    report(exam, one.severity, where, std::move(what), std::move(advice));
+  };
   if (found->is_null()) {
-    if (!serves_bind_requests(exam)) exam.blocks(where, "is not there", "run `berth install`");
+    if (!serves_own_group(exam)) tell("is not there", "run `berth install`");
     return;
   }
-  const Json &spec = found->part("spec"), &wanted = ours.part("spec");
+  const Json &spec = found->part("spec"), &wanted = one.ours.part("spec");
   const bool same = spec.string_at("group") == wanted.string_at("group") &&
                     spec.string_at("scope") == wanted.string_at("scope") &&
                     spec.part("names").string_at("kind") == wanted.part("names").string_at("kind");
   if (!same)
-    return exam.blocks(where,
-                       "is another one: it defines " + std::string(spec.string_at("scope")) + " " +
-                           std::string(spec.part("names").string_at("kind")) + " of " +
-                           std::string(spec.string_at("group")),
-                       "find out whose it is; Berth cannot share the name");
+    return tell("is another one: it defines " + std::string(spec.string_at("scope")) + " " +
+                    std::string(spec.part("names").string_at("kind")) + " of " +
+                    std::string(spec.string_at("group")),
+                "find out whose it is; Berth cannot share the name");
   const Json& version = wanted.items_at("versions")[0];
   const Json* served = served_version(*found, version.string_at("name"));
-  if (!served)
-    return exam.blocks(where, "does not serve " + std::string(version.string_at("name")),
-                       "run `berth install`");
+  if (!served) return tell("does not serve " + std::string(version.string_at("name")), "run `berth install`");
   if (!is_established(*found))
-    return exam.blocks(where, "is not established", "`kubectl describe` tells which condition is not met");
+    return tell("is not established", "`kubectl describe` tells which condition is not met");
   std::vector<std::string> missing;
   find_missing(schema_of_version(version), schema_of_version(*served), "", missing);
-  if (!served->part("subresources").find("status")) missing.emplace_back("the status subresource");
+  if (version.find("subresources") && !served->part("subresources").find("status"))
+    missing.emplace_back("the status subresource");
   if (missing.empty()) return;
-  exam.blocks(where, "is older: it drops what this Berth writes (" + shortened(missing) + ")",
-              "run `berth install`, which brings it up to date");
+  tell("is older: it drops what this Berth writes (" + shortened(missing) + ")",
+       "run `berth install`, which brings it up to date");
+}
+
+}  // namespace
+
+void check_definitions(Examination& exam) {
+  check_one(exam, {bind_request_crd(), Severity::Blocks});
+  check_one(exam, {health_policy_crd(), Severity::Warns});
+  check_one(exam, {node_health_crd(), Severity::Warns});
 }
 
 }  // namespace berth::install

@@ -225,6 +225,44 @@ TEST_F(Doctor, PoolsThatAreNotComplete) {
               "pool n1 of driver gpu.example.com: has 1 of 3 ResourceSlices of generation 4");
 }
 
+TEST_F(Doctor, AMissingDefinitionOfHealthOnlyWarns) {
+  server_.answer("GET",
+                 "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
+                 "devicehealthpolicies.scheduling.berth.dev",
+                 404, Json::object());
+  expect_line(Severity::Warns,
+              "devicehealthpolicies.scheduling.berth.dev: is not there — run `berth install`");
+}
+
+TEST_F(Doctor, NodeAgentsThatAreSilentOrWriteStatuses) {
+  const std::string reports = "/apis/scheduling.berth.dev/v1alpha1/nodedevicehealths/";
+  const auto put = [&](const std::string& node, Time observed) {
+    server_.put(reports + node,
+                Json::object({{"metadata", Json::object({{"name", node}})},
+                              {"spec", Json::object({{"observed", format_time(observed)}})}}));
+  };
+  put("old", clock_.now() - Duration::minutes(60));
+  EXPECT_TRUE(diagnosis().findings.empty()) << "agents are not installed";
+  InstallOptions options;
+  options.node_agent = true;
+  for (Json object : installation(options)) {
+    if (object.string_at("kind") == "CustomResourceDefinition")
+      object["status"] = json(R"({"conditions":[{"type":"Established","status":"True"}]})");
+    if (object.string_at("kind") == "Deployment") object["status"] = json(R"({"readyReplicas":2})");
+    server_.put(path_of(object), object);
+  }
+  put("fresh", clock_.now() - Duration::seconds(100));
+  expect_line(Severity::Warns, "NodeDeviceHealths: 1 was not renewed for more than 180s (old): to policies");
+  put("old", clock_.now());
+  EXPECT_TRUE(diagnosis().findings.empty());
+  const std::string path = "/apis/apps/v1/namespaces/berth-system/daemonsets/berth-node-agent";
+  Json daemon_set = *server_.find(path);
+  daemon_set["spec"]["template"]["spec"]["containers"].as_array()[0]["args"].as_array().emplace_back(
+      "--report=PodStatus");
+  server_.put(path, daemon_set);
+  expect_line(Severity::Warns, "has --report=PodStatus: beside a kubelet each takes back");
+}
+
 TEST_F(Doctor, BindRequestsWhosePodIsGone) {
   const auto put = [&](const std::string& name, const char* uid) {
     server_.put(std::string(kBindRequests) + "/" + name,

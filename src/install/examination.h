@@ -24,10 +24,11 @@ struct Examination {
 // Up to kNamesShownMax of the names, and the number of further ones.
 std::string shortened(const std::vector<std::string>& names);
 
-void check_definition(Examination& exam);
+void check_definitions(Examination& exam);
 void check_rights(Examination& exam);
 void check_schedulers(Examination& exam);  // Berth's own Deployment and Lease, and others
 void check_pools(Examination& exam);
 void check_leftovers(Examination& exam);
+void check_node_agents(Examination& exam);  // where they are installed: their mode, and who is silent
 
 }  // namespace berth::install

@@ -112,7 +112,7 @@ std::string InstallOptions::dashboard_text() {
 
 std::vector<InstallObject> all_objects(const InstallOptions& options) {
   std::vector<InstallObject> objects;
-  objects.push_back({with_labels(bind_request_crd(), "berth", options)});
+  for (Json& crd : own_crds()) objects.push_back({with_labels(std::move(crd), "berth", options)});
   objects.push_back({with_labels(namespace_object(options), "berth", options)});
   add_access(Account::Scheduler, options, Presence::Always, objects);
   add_access(Account::NodeAgent, options, Presence::NodeAgent, objects);

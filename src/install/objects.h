@@ -28,7 +28,7 @@ struct InstallOptions {
   std::string scheduler_name = "berth";
   std::string feature_gates;  // of the scheduler: "A=true,B=false"; empty: the release's defaults
   Json resources = default_resources();
-  bool node_agent = false;       // where kubelet does not report device health itself
+  bool node_agent = false;       // reports device health as NodeDeviceHealth objects
   bool service_monitor = false;  // where the Prometheus operator is installed
   bool dashboards = false;       // where Grafana's sidecar looks for ConfigMaps
   std::string dashboard = dashboard_text();

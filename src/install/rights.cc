@@ -39,7 +39,8 @@ constexpr Right kRights[] = {
      "volumes that are still attached although their pods are gone"},
     {Scheduler, Cluster, kDevices, "deviceclasses", "", "list,watch", "what a request may get"},
     {Scheduler, Cluster, kDevices, "resourceslices", "", "list,watch", "which devices there are"},
-    {Scheduler, Cluster, kDevices, "devicetaintrules", "", "list,watch", "devices to keep off"},
+    {Scheduler, Cluster, kDevices, "devicetaintrules", "", "list,watch,create,patch,delete",
+     "devices to keep off; what a DeviceHealthPolicy says of those that are not healthy"},
     {Scheduler, Cluster, kDevices, "resourceclaims", "", "get,list,watch,create,update,patch,delete",
      "the finalizer before an allocation; claims for extended resources are made and deleted"},
     {Scheduler, Cluster, kDevices, "resourceclaims/status", "", "update,patch", "allocation and reservation"},
@@ -52,12 +53,14 @@ constexpr Right kRights[] = {
     {Scheduler, Cluster, kOwn, "bindrequests", "", "get,list,watch,create,update,patch,delete",
      "decisions under way; one goes with its pod, the record of a gang with its last member"},
     {Scheduler, Cluster, kOwn, "bindrequests/status", "", "patch", "how far a binding is"},
+    {Scheduler, Cluster, kOwn, "devicehealthpolicies", "", "list,watch", "what follows from device health"},
+    {Scheduler, Cluster, kOwn, "devicehealthpolicies/status", "", "patch", "how many devices it taints"},
+    {Scheduler, Cluster, kOwn, "nodedevicehealths", "", "list,watch",
+     "device health, as node agents tell it"},
     {Scheduler, OwnNamespace, kLeases, "leases", "", "create", "leader election"},
     {Scheduler, OwnNamespace, kLeases, "leases", "berth-scheduler", "get,update", "leader election"},
-    {NodeAgent, Cluster, "", "pods", "", "get,list,watch", "pods of the node"},
-    {NodeAgent, Cluster, "", "pods/status", "", "patch", "health of a pod's devices"},
-    {NodeAgent, Cluster, "", "events", "", "create,patch", "a device of a pod changed its health"},
-    {NodeAgent, Cluster, kDevices, "resourceclaims", "", "list,watch", "which devices a pod has"},
+    {NodeAgent, Cluster, "", "nodes", "", "get", "the owner of its report"},
+    {NodeAgent, Cluster, kOwn, "nodedevicehealths", "", "get,create,patch", "its report"},
 };
 
 Json words(std::string_view list) {

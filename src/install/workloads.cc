@@ -69,8 +69,7 @@ struct HostFolder {
   std::string_view name;
   std::string_view folder;  // relative to kubelet's
 };
-constexpr HostFolder kHostFolders[] = {
-    {"registry", "plugins_registry"}, {"plugins", "plugins"}, {"device-plugins", "device-plugins"}};
+constexpr HostFolder kHostFolders[] = {{"registry", "plugins_registry"}, {"plugins", "plugins"}};
 
 std::string listen_flag() {
   return "--listen=0.0.0.0:" + std::to_string(kStatusPort);
@@ -155,7 +154,8 @@ Json service_monitor(const InstallOptions& options) {
   return monitor;
 }
 
-// Root without any capability: plugin sockets belong to root. It reads three folders of kubelet.
+// Root without any capability: plugin sockets belong to root. It reads two folders of kubelet, which makes
+// them before any pod.
 Json node_agent_daemon_set(const InstallOptions& options) {
   const std::string nodes(kNodesDirectory);
   Json args = Json::array({"node-agent", "--node=$(NODE_NAME)", "--nodes-dir=" + nodes,
@@ -164,17 +164,16 @@ Json node_agent_daemon_set(const InstallOptions& options) {
   runs["env"] = Json::array({Json::object(
       {{"name", "NODE_NAME"},
        {"valueFrom", Json::object({{"fieldRef", Json::object({{"fieldPath", "spec.nodeName"}})}})}})});
-  runs["resources"] = Json::object({{"requests", Json::object({{"cpu", "20m"}, {"memory", "64Mi"}})},
-                                    {"limits", Json::object({{"memory", "1Gi"}})}});
+  runs["resources"] = Json::object({{"requests", Json::object({{"cpu", "20m"}, {"memory", "32Mi"}})},
+                                    {"limits", Json::object({{"memory", "256Mi"}})}});
   Json mounts = Json::array({Json::object({{"name", "nodes"}, {"mountPath", nodes}})});
   Json volumes = Json::array({Json::object({{"name", "nodes"}, {"emptyDir", Json::object()}})});
   for (const HostFolder& folder : kHostFolders) {
     const std::string path = std::string(kKubeletDirectory) + "/" + std::string(folder.folder);
     mounts.as_array().push_back(
         Json::object({{"name", folder.name}, {"mountPath", path}, {"readOnly", true}}));
-    volumes.as_array().push_back(
-        Json::object({{"name", folder.name},
-                      {"hostPath", Json::object({{"path", path}, {"type", "DirectoryOrCreate"}})}}));
+    volumes.as_array().push_back(Json::object(
+        {{"name", folder.name}, {"hostPath", Json::object({{"path", path}, {"type", "Directory"}})}}));
   }
   runs["volumeMounts"] = std::move(mounts);
   Json pod = pod_template(Account::NodeAgent, std::move(runs),

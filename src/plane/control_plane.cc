@@ -67,15 +67,16 @@ const binding::Binder* add_binder(Engine& engine, const api::Gates& gates, bindi
   return added;
 }
 
-// Policies need the agents of all nodes in this process, so they run beside the other controllers.
+// Policies read the agents of this process, so they run where the other controllers do.
 void add_node_agents(Engine& engine, const api::Gates& gates, const ControlPlaneOptions& options) {
   health::HealthFeed& feed = *options.health;
   const bool policies = options.controllers;
-  const auto role = options.simulated_nodes ? health::NodeRole::OwnsNodes : health::NodeRole::BesideKubelet;
+  const auto role =
+      options.simulated_nodes ? health::NodeRole::OwnsNodes : health::NodeRole::RegistersDrivers;
   const bool pod_level = gates.enabled("BerthPodLevelHealth");
   engine.add(health::make_health_reporter(
       feed, pod_level ? health::PodLevelHealth::Write : health::PodLevelHealth::Omit, role));
-  if (policies) engine.add(health::make_health_policies(feed));
+  if (policies) engine.add(health::make_health_policies(&feed));
   // The reporter first: it reads what is published, and the next publication is told again.
   feed.on_change([&engine, policies](const std::string& node) {
     const api::ObjectKey about{api::Kind::Node, "", node, {}};
@@ -141,7 +142,8 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
     parts_->scheduling->add(parts_->scheduler);
     parts_->scheduling->attach_to(parts_->informers);
   }
-  if (options.controllers || options.simulated_nodes || options.binder || options.health) {
+  if (options.controllers || options.simulated_nodes || options.binder || options.health ||
+      options.health_policies) {
     EngineOptions engine_options;
     engine_options.writes_in_flight_max = options.writes_in_flight_max;
     engine_options.event_pacing = options.event_pacing;
@@ -159,6 +161,7 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
       parts_->health = options.health;
       add_node_agents(*parts_->controllers, gates, options);
     }
+    if (options.health_policies) parts_->controllers->add(health::make_health_policies(nullptr));
     parts_->controllers->attach_to(parts_->informers);
   }
 }

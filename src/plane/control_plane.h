@@ -36,6 +36,7 @@ struct ControlPlaneOptions {
   bool binder = true;
   bool controllers = true;  // claims, garbage collection, namespaces…
   bool simulated_nodes = true;
+  bool health_policies = false;  // on what agents elsewhere report; beside controllers they run anyway
   BindRequests bind_requests = BindRequests::Always;
   binding::BinderOptions binding = {};           // its binding_conditions follow the gates
   scheduling::SchedulerOptions scheduling = {};  // its names, gates and binding_timeout follow the others

@@ -236,6 +236,16 @@ JsonArray health_policy_cells(const Json& policy, Time now) {
           age_of(policy, now)};
 }
 
+JsonArray node_health_cells(const Json& report, Time now) {
+  const Json& spec = report.part("spec");
+  return {name_of(report),
+          spec.int_at("healthy"),
+          spec.int_at("unhealthy"),
+          spec.int_at("unknown"),
+          since(spec.string_at("observed"), now),
+          age_of(report, now)};
+}
+
 JsonArray taint_rule_cells(const Json& rule, Time now) {
   const Json& taint = rule.part("spec").part("taint");
   return {name_of(rule),
@@ -422,6 +432,8 @@ constexpr TableColumn kHealthPolicyColumns[] = {kName,
                                                 {"Tainted", "integer"},
                                                 {"Over-Budget", "integer"},
                                                 kAge};
+constexpr TableColumn kNodeHealthColumns[] = {
+    kName, {"Healthy", "integer"}, {"Unhealthy", "integer"}, {"Unknown", "integer"}, {"Observed"}, kAge};
 constexpr TableColumn kBindRequestColumns[] = {kName,
                                                {"Pod"},
                                                {"Node"},
@@ -453,6 +465,7 @@ constexpr TableRow kRows[] = {
     {"resource.k8s.io", "resourcepoolstatusrequests", {kPoolStatusColumns, pool_status_cells}},
     {api::kBerthGroup, "bindrequests", {kBindRequestColumns, bind_request_cells}},
     {api::kBerthGroup, "devicehealthpolicies", {kHealthPolicyColumns, health_policy_cells}},
+    {api::kBerthGroup, "nodedevicehealths", {kNodeHealthColumns, node_health_cells}},
 };
 
 constexpr TableColumns kPlain = {kPlainColumns, plain_cells};

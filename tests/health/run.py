@@ -16,12 +16,15 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import suite
+from kubelet import Kubelet
 from suite import Failure, eventually
 
 PODS = "/api/v1/namespaces/default/pods"
 START_SECONDS_MAX = 30
+FLEET_NODES = int(os.environ.get("FLEET_NODES", "100"))
 MERGE = "application/merge-patch+json"
 POLICIES = "/apis/scheduling.berth.dev/v1alpha1/devicehealthpolicies"
+REPORTS = "/apis/scheduling.berth.dev/v1alpha1/nodedevicehealths"
 CASES = []
 
 
@@ -365,13 +368,13 @@ def claims_of_pods_that_went_while_nobody_ran_are_unprepared(berth):
             "NodePrepareResources default/next", "NodeUnprepareResources default/short"]
 
 
-def go_program(name):
+def go_program(name, package="."):
     """The program in that folder, which is written against Kubernetes' own modules."""
     if not shutil.which("go"):
         raise suite.Skip("there is no Go to build it")
-    program = pathlib.Path.home() / ".cache/berth" / ("go-" + name)
-    built = subprocess.run(["nice", "go", "build", "-mod=readonly", "-o", program, "."], capture_output=True,
-                           text=True, cwd=suite.ROOT / "tests/health" / name)
+    program = pathlib.Path.home() / ".cache/berth" / "-".join(["go", name, *package.strip("./").split()])
+    built = subprocess.run(["nice", "go", "build", "-mod=readonly", "-o", program, package],
+                           capture_output=True, text=True, cwd=suite.ROOT / "tests/health" / name)
     if built.returncode:
         raise suite.Skip("it does not build: " + built.stderr[-300:])
     return program
@@ -469,6 +472,80 @@ def a_report_is_in_the_status_of_every_pod_within_a_second(berth):
         assert median <= 0.2 and p99 <= 1, (median, p99)
 
 
+def cpu_seconds(process):
+    """Of the process, with its threads."""
+    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@case
+def a_thousand_nodes_whose_devices_flap(berth):
+    """1 % of all devices change each second; the last state must be right, in every status and policy."""
+    program = go_program("driver", "./fleet")
+    count, each_second, seconds, driver_name = FLEET_NODES, FLEET_NODES * 8 // 100, 30, "fleet.example.com"
+    with Cluster(berth, "--nodes", str(count)) as cluster:
+        nodes = [node["metadata"]["name"] for node in cluster.call("GET", "/api/v1/nodes")["items"]][:count]
+        assert len(nodes) == count, nodes[:5]
+        cluster.device_class(driver_name)
+        cluster.call("POST", POLICIES, policy("watch", driver=driver_name, effect="None", recoverAfter="24h"))
+        v1 = "/apis/resource.k8s.io/v1/"
+        request = {"name": "gpu", "exactly": {"deviceClassName": driver_name, "allocationMode": "All"}}
+        cluster.call("POST", v1 + "namespaces/default/resourceclaimtemplates", {
+            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": "all"},
+            "spec": {"spec": {"devices": {"requests": [request]}}}})
+        for node in nodes:
+            cluster.call("POST", v1 + "resourceslices", {
+                "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": node},
+                "spec": {"driver": driver_name, "nodeName": node,
+                         "pool": {"name": node, "generation": 1, "resourceSliceCount": 1},
+                         "devices": [{"name": f"gpu-{n}"} for n in range(8)]}})
+        for n in range(count):
+            cluster.call("POST", PODS, {
+                "apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{n}"},
+                "spec": {"containers": [{"name": "work", "image": "i",
+                                         "resources": {"claims": [{"name": "all"}]}}],
+                         "resourceClaims": [{"name": "all", "resourceClaimTemplateName": "all"}]}})
+
+        def pods():
+            return cluster.call("GET", PODS)["items"]
+
+        eventually("all run", lambda: {pod.get("status", {}).get("phase") for pod in pods()} == {"Running"}, 300)
+        fleet = cluster.program(program, cluster.nodes, driver_name, "8", *nodes)
+
+        def shown():
+            """{node: "HUHHHHHH"} as the statuses say."""
+            states = {}
+            for pod in pods():
+                for status in pod["status"].get("containerStatuses", []):
+                    for entry in status.get("allocatedResourcesStatus", []):
+                        letters = {one["resourceID"].split("/")[-1]: one["health"][0]
+                                   for one in entry["resources"]}
+                        states[pod["spec"]["nodeName"]] = "".join(
+                            letters.get(f"gpu-{n}", "-") for n in range(8))
+            return states
+
+        def last_state():
+            tell(fleet, "state")
+            return dict(one.split("=") for one in fleet.stdout.readline().split())
+
+        eventually("every report is shown", lambda: shown() == last_state(), 120)
+        idle, began = cpu_seconds(cluster.process), time.monotonic()
+        time.sleep(10)
+        idle = (cpu_seconds(cluster.process) - idle) / (time.monotonic() - began)
+        used, began = cpu_seconds(cluster.process), time.monotonic()
+        tell(fleet, f"flap {seconds} {each_second}")
+        assert fleet.stdout.readline().startswith("flapped"), "the fleet ended"
+        used, took = cpu_seconds(cluster.process) - used, time.monotonic() - began
+        wanted = last_state()
+        eventually("the last state", lambda: shown() == wanted, 30)
+        tainted = sum(state.count("U") for state in wanted.values())
+        eventually("the policy counts them", lambda: cluster.call(
+            "GET", POLICIES + "/watch").get("status", {}).get("matchingDevices") == tainted, 30)
+        print(f"      {count} nodes, {each_second} changes a second: {used / took:.2f} cores for all of "
+              f"`berth up` ({idle:.2f} between them), load {os.getloadavg()[0]:.1f}")
+        assert used / took <= 1, (used, took)
+
+
 @case
 def a_policy_taints_evicts_and_lifts(berth):
     with Cluster(berth) as cluster:
@@ -508,6 +585,141 @@ def a_policy_taints_evicts_and_lifts(berth):
         eventually("a rule", lambda: cluster.call("GET", rules)["items"])
         cluster.call("DELETE", POLICIES + "/sick")
         eventually("the rules of a policy go with it", lambda: not cluster.call("GET", rules)["items"])
+
+
+class Guest:
+    """`berth node-agent` beside a stand-in of a kubelet, on a node that `berth up` does not simulate."""
+
+    def __init__(self, cluster, name="real-1"):
+        self.cluster, self.name = cluster, name
+        self.kubelet = Kubelet(os.path.join(cluster.directory, "k"))
+        self.own = os.path.join(cluster.directory, "g")
+        answer = cluster.call("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node",
+                                                        "metadata": {"name": name}})
+        assert answer["kind"] == "Node", answer
+        self.start()
+
+    def start(self):
+        self.process = self.cluster.program("berth", "node-agent", "--node", self.name, "--kubelet-dir",
+                                            self.kubelet.folder, "--nodes-dir", self.own, "--kubeconfig",
+                                            self.cluster.kubeconfig)
+
+    def restart(self):
+        self.process.kill()
+        self.process.wait()
+        self.start()
+
+    def driver(self, *devices, flags=(), timeout=60):
+        named = [word for device in devices for word in ("--device", device)]
+        registry = str(self.kubelet.folder / "plugins_registry")
+        return self.cluster.program("health-driver", "--registry", registry, "--pool", self.name, "--timeout-seconds", str(timeout), *flags, *named)
+
+    def report(self):
+        """{device: (health, message)} and when each began."""
+        devices = self.cluster.call("GET", REPORTS + "/" + self.name).get("spec", {}).get("devices", [])
+        return ({one["device"]: (one["health"], one.get("message", "")) for one in devices},
+                {one["device"]: one["since"] for one in devices})
+
+    def tells(self, wanted):
+        try:
+            eventually("the report", lambda: self.report()[0] == wanted, 40)
+        except Failure:
+            raise Failure(f"the report says {self.report()[0]}, not {wanted}") from None
+
+
+@case
+def a_guest_beside_a_kubelet_reads_and_touches_nothing(berth):
+    with Cluster(berth) as cluster:
+        guest = Guest(cluster)
+        driver = guest.driver("gpu-1", "gpu-2")
+        guest.tells({"gpu-1": ("Healthy", ""), "gpu-2": ("Healthy", "")})
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "train"},
+               "spec": {"nodeName": guest.name, "containers": [
+                   {"name": "work", "image": "i", "resources": {"claims": [{"name": "gpu"}]}}],
+                        "resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]}}
+        claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "gpu"},
+                 "spec": {"devices": {"requests": [
+                     {"name": "gpu", "exactly": {"deviceClassName": "whole-gpu.example.com"}}]}}}
+        claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+        assert cluster.call("POST", claims, claim)["kind"] == "ResourceClaim"
+        uid = cluster.call("POST", PODS, pod)["metadata"]["uid"]
+        cluster.call("PATCH", claims + "/gpu/status", {"status": {
+            "allocation": {"devices": {"results": [{"request": "gpu", "driver": "gpu.example.com",
+                                                    "pool": guest.name, "device": "gpu-1"}]}},
+            "reservedFor": [{"resource": "pods", "name": "train", "uid": uid}]}}, MERGE)
+        # What the kubelet wrote, and nobody else may write.
+        health = {"resourceID": f"gpu.example.com/{guest.name}/gpu-1", "health": "Healthy"}
+        status = {"name": "work", "image": "i", "imageID": "i", "ready": True, "restartCount": 0,
+                  "state": {"running": {}},
+                  "allocatedResourcesStatus": [{"name": "claim:gpu", "resources": [health]}]}
+        told = cluster.call("PATCH", PODS + "/train/status",
+                            {"status": {"phase": "Running", "containerStatuses": [status]}}, MERGE)
+        assert told["kind"] == "Pod", told
+        before = guest.kubelet.state()
+        tell(driver, "gpu-1 Unhealthy xid 79")
+        guest.tells({"gpu-1": ("Unhealthy", "xid 79"), "gpu-2": ("Healthy", "")})
+        guest.restart()
+        tell(driver, "gpu-2 Unhealthy xid 48")
+        guest.tells({"gpu-1": ("Unhealthy", "xid 79"), "gpu-2": ("Unhealthy", "xid 48")})
+        guest.process.kill()
+        guest.process.wait()
+        assert asked(driver, "answers") == [], "the kubelet alone answers registrations"
+        assert claim_calls(driver) == [], "the kubelet alone prepares claims"
+        after = guest.kubelet.state()
+        assert after == before, {name: (before.get(name), after.get(name))
+                                 for name in before.keys() | after.keys()
+                                 if before.get(name) != after.get(name)}
+        assert guest.kubelet.connections == [], guest.kubelet.connections
+        assert count_versions(cluster, "train") == told["metadata"]["resourceVersion"], "it was written"
+
+
+@case
+def a_guest_s_report_is_the_node_s_and_survives_it(berth):
+    with Cluster(berth) as cluster:
+        guest = Guest(cluster)
+        driver = guest.driver("gpu-1", timeout=3)
+        tell(driver, "gpu-1 Unhealthy xid 79")
+        guest.tells({"gpu-1": ("Unhealthy", "xid 79")})
+        began = guest.report()[1]
+        time.sleep(1.2)
+        guest.restart()
+        time.sleep(1.2)
+        tell(driver, "gpu-1 Unhealthy xid 80")
+        guest.tells({"gpu-1": ("Unhealthy", "xid 80")})
+        assert guest.report()[1] == began, "it is unhealthy since then"
+        assert cluster.call("DELETE", REPORTS + "/" + guest.name)["status"] == "Success"
+        tell(driver, "gpu-1 Healthy")
+        guest.tells({"gpu-1": ("Healthy", "")})
+        # The driver's silence is told at its deadline, its next instance without a registration here.
+        driver.kill()
+        driver.wait()
+        eventually("Unknown", lambda: guest.report()[0]["gpu-1"][0] == "Unknown", 20)
+        guest.driver("gpu-1")
+        guest.tells({"gpu-1": ("Healthy", "")})
+        cluster.call("DELETE", "/api/v1/nodes/" + guest.name)
+        eventually("the report goes with its node", lambda: cluster.call(
+            "GET", REPORTS + "/" + guest.name).get("reason") == "NotFound")
+
+
+@case
+def a_policy_acts_on_a_guest_s_report(berth):
+    with Cluster(berth) as cluster:
+        guest = Guest(cluster)
+        cluster.call("POST", POLICIES, policy("sick", messagePattern="xid *", effect="NoSchedule",
+                                              recoverAfter="1s"))
+        driver = guest.driver("gpu-1", "gpu-2")
+        guest.tells({"gpu-1": ("Healthy", ""), "gpu-2": ("Healthy", "")})
+        tell(driver, "gpu-2 Unhealthy xid 79")
+        rules = "/apis/resource.k8s.io/v1/devicetaintrules"
+        rule = eventually("a rule", lambda: cluster.call("GET", rules)["items"])[0]
+        assert rule["spec"]["deviceSelector"] == {"driver": "gpu.example.com", "pool": guest.name,
+                                                  "device": "gpu-2"}, rule
+        guest.process.kill()
+        time.sleep(2)
+        assert len(cluster.call("GET", rules)["items"]) == 1, "an agent that is gone lifts nothing"
+        guest.start()
+        tell(driver, "gpu-2 Healthy")
+        eventually("the taint is lifted", lambda: not cluster.call("GET", rules)["items"])
 
 
 def main():

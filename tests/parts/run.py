@@ -264,13 +264,9 @@ def a_node_agent_reports_what_a_driver_says(berth):
                      {"status": {"phase": "Running", "containerStatuses": [started]}},
                      "application/merge-patch+json")
         nodes = pathlib.Path(cluster.scratch.name, "n")
-        kubelet = pathlib.Path(cluster.scratch.name, "k")
-        kubelet.mkdir()
-        cluster.part("node-agent", "--node", "n1", "--nodes-dir", str(nodes), "--kubelet-dir",
-                     str(kubelet)).ready()
-        assert (nodes / "n1").resolve() == kubelet
+        cluster.part("node-agent", "--node", "n1", "--nodes-dir", str(nodes), "--report", "PodStatus").ready()
         driver = subprocess.Popen([str(berth.parent / "health-driver"), "--registry",
-                                   str(kubelet / "plugins_registry"), "--driver", "gpu.example.com",
+                                   str(nodes / "n1" / "plugins_registry"), "--driver", "gpu.example.com",
                                    "--pool", "n1", "--device", "gpu-1"], stdin=subprocess.PIPE, text=True)
         try:
             driver.stdin.write("gpu-1 Unhealthy xid 79\n")
@@ -286,6 +282,43 @@ def a_node_agent_reports_what_a_driver_says(berth):
         finally:
             driver.kill()
             driver.wait()
+
+
+def policies_act_on_what_node_agents_report(berth):
+    with Cluster(berth) as cluster:
+        cluster.add_node("n1")
+        own = "/apis/scheduling.berth.dev/v1alpha1/"
+        cluster.make(own + "devicehealthpolicies", {
+            "kind": "DeviceHealthPolicy", "apiVersion": "scheduling.berth.dev/v1alpha1",
+            "metadata": {"name": "sick"},
+            "spec": {"driver": "gpu.example.com", "messagePattern": "xid *", "effect": "NoExecute",
+                     "recoverAfter": "1s", "budgets": {"cluster": 1}}})
+
+        def report(health, message):
+            devices = [{"driver": "gpu.example.com", "pool": "n1", "device": "gpu-%d" % n, "health": health,
+                        "message": message} for n in (1, 2)]
+            counts = {"healthy": 0, "unhealthy": 0, "unknown": 0, health.lower(): 2}
+            return {"kind": "NodeDeviceHealth", "apiVersion": "scheduling.berth.dev/v1alpha1",
+                    "metadata": {"name": "n1"}, "spec": {"devices": devices, **counts}}
+
+        cluster.make(own + "nodedevicehealths", report("Unhealthy", "xid 79"))
+        cluster.part("scheduler", "--with-binder").ready()
+        rules = "/apis/resource.k8s.io/v1/devicetaintrules"
+
+        def effects():
+            return sorted(rule["spec"]["taint"]["effect"] for rule in cluster.call("GET", rules)["items"])
+
+        eventually("rules within the budget", lambda: effects() == ["NoExecute", "NoSchedule"])
+        eventually("the policy says so", lambda: cluster.call(
+            "GET", own + "devicehealthpolicies/sick").get("status") == {
+                "matchingDevices": 2, "taintedDevices": 2, "devicesOverBudget": 1})
+        cluster.call("PATCH", own + "nodedevicehealths/n1", {"spec": report("Healthy", "")["spec"]},
+                     "application/merge-patch+json")
+        eventually("the taints are lifted", lambda: effects() == [])
+        wrong = report("Fine", "")
+        answer = cluster.call("PATCH", own + "nodedevicehealths/n1", {"spec": wrong["spec"]},
+                              "application/merge-patch+json")
+        assert "spec.devices[0].health: Unsupported value" in answer["message"], answer
 
 
 def beyond_loopback_pages_are_encrypted_and_tell_no_decisions(berth):
@@ -430,11 +463,14 @@ def options_are_told_and_checked(berth):
         assert line in printed.stdout.splitlines(), line
     assert run("binder", "--feature-gates", "NoSuchGate=true").returncode != 0
     assert run("node-agent").returncode == 2
-    gated = run("node-agent", "--node", "n1", "--feature-gates", "ResourceHealthStatus=false")
+    gated = run("node-agent", "--node", "n1", "--report", "PodStatus", "--feature-gates",
+                "ResourceHealthStatus=false")
     assert gated.returncode == 2 and "ResourceHealthStatus=true" in gated.stderr, gated.stderr
     dry = run("install", "--dry-run", "--kubeconfig", "/nonexistent/kubeconfig", "--image", "r/berth:7")
     assert dry.returncode == 0 and "image: r/berth:7" in dry.stdout, dry.stderr
-    assert json.loads(run("crds", "-o", "json").stdout)["kind"] == "CustomResourceDefinition"
+    definitions = json.loads(run("crds", "-o", "json").stdout)["items"]
+    assert [one["spec"]["names"]["kind"] for one in definitions] == [
+        "BindRequest", "DeviceHealthPolicy", "NodeDeviceHealth"], definitions
     for wrong in (["--namespace", "A_B"], ["--replicas", "0"], ["--feature-gates", "NoSuchGate=true"]):
         assert run("install", "--dry-run", *wrong).returncode == 2, wrong
     for command in ("install", "uninstall", "doctor"):
@@ -568,7 +604,7 @@ def a_control_plane_explains_across_a_restart(berth):
 CASES = (a_pod_is_placed_and_bound_by_two_processes, a_killed_binder_is_followed_by_another,
          one_of_two_schedulers_leads, a_leader_that_slept_through_its_lease_sends_nothing_and_ends,
          parts_outlive_their_api_server,
-         a_node_agent_reports_what_a_driver_says,
+         policies_act_on_what_node_agents_report, a_node_agent_reports_what_a_driver_says,
          beyond_loopback_pages_are_encrypted_and_tell_no_decisions,
          a_bind_request_made_by_hand_is_carried_out_or_refused, a_binder_answers_admission_reviews,
          options_are_told_and_checked,

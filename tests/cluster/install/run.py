@@ -25,6 +25,7 @@ CHART = suite.ROOT / "deploy" / "helm" / "berth"
 QUIET_SECONDS = 15
 NAMESPACE = "berth-system"
 CRD = "bindrequests.scheduling.berth.dev"
+CRDS = (CRD, "devicehealthpolicies.scheduling.berth.dev", "nodedevicehealths.scheduling.berth.dev")
 # Granted, and not used by this workload: each with the reason why it is granted all the same.
 RARE = {
     ("berth-scheduler", "", "pods", "get"): "reads back a write whose answer was lost",
@@ -32,7 +33,6 @@ RARE = {
     ("berth-scheduler", "resource.k8s.io", "resourceclaims", "patch"): "where the client cannot replace it",
     ("berth-scheduler", "scheduling.k8s.io", "podgroups", "get"): "the same",
     ("berth-scheduler", "scheduling.berth.dev", "bindrequests", "get"): "the same",
-    ("berth-node-agent", "", "pods", "get"): "the same",
 }
 
 
@@ -202,30 +202,71 @@ def the_scheduler_lives_on_its_rights(rig):
     assert any(c["type"] == "PodScheduled" and c["status"] == "False" for c in conditions), conditions
     eventually("the claim of the earlier try is deleted", lambda: "left-over" not in rig.kubectl(
         "get", "resourceclaims", "-o", "name"))
+    policies_act_on_reports(rig)
     assert_rights(rig, "berth-scheduler")
 
 
+def policies_act_on_reports(rig):
+    """On two devices of no slice; the definitions refuse what the embedded server refuses."""
+    def policy(**spec):
+        return json.dumps({"apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "DeviceHealthPolicy",
+                           "metadata": {"name": "sick"}, "spec": {"driver": "sick.example.com", **spec}})
+
+    for spec, refusal in (({"effect": "NoExecute"}, "effect NoExecute needs a bound"),
+                          ({"effect": "Sometimes"}, "Unsupported value"),
+                          ({"effect": "None", "holdFor": "25h"}, "must be a duration from 0s to 24h"),
+                          ({"effect": "None", "holdFor": "soon"}, "spec.holdFor"),
+                          ({"effect": "None", "budgets": {"rack": 1}}, "budgets.rack needs rackLabel")):
+        told = rig.kubectl("create", "-f", "-", text=policy(**spec), good=False)
+        assert refusal in told, told
+    rig.kubectl("create", "-f", "-",
+                text=policy(effect="NoExecute", recoverAfter="1s", budgets={"cluster": 1}))
+
+    def report(health):
+        devices = [{"driver": "sick.example.com", "pool": "a/b", "device": "gpu-%d" % n, "health": health}
+                   for n in (1, 2)]
+        return {"healthy": 0, "unhealthy": 0, "unknown": 0, health.lower(): 2, "devices": devices}
+
+    rig.kubectl("create", "-f", "-", text=json.dumps(
+        {"apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "NodeDeviceHealth",
+         "metadata": {"name": "n1"}, "spec": report("Unhealthy")}))
+    told = rig.kubectl("patch", "ndh", "n1", "--type=merge", "-p", json.dumps({"spec": report("Fine")}),
+                       good=False)
+    assert "spec.devices[0].health" in told, told
+
+    def effects():
+        return sorted(rule["spec"]["taint"]["effect"] for rule in rig.get("devicetaintrules")["items"])
+
+    eventually("one device is within the budget", lambda: effects() == ["NoExecute", "NoSchedule"])
+    rig.kubectl("patch", "dhp", "sick", "--type=merge", "-p", json.dumps({"spec": {"effect": "NoSchedule"}}))
+    eventually("the policy changed its mind", lambda: effects() == ["NoSchedule", "NoSchedule"])
+    columns = [line.split() for line in rig.kubectl("get", "dhp").splitlines()]
+    assert columns[0] == ["NAME", "DRIVER", "HEALTH", "EFFECT", "MATCHING", "TAINTED", "OVER-BUDGET",
+                          "AGE"], columns
+    rig.kubectl("patch", "ndh", "n1", "--type=merge", "-p", json.dumps({"spec": report("Healthy")}))
+    eventually("the taints are lifted", lambda: effects() == [])
+    rig.kubectl("delete", "dhp/sick", "ndh/n1")
+
+
 def the_node_agent_lives_on_its_rights(rig):
-    pod = rig.get("pod", "claims")
-    started = {"name": "c", "image": "i", "imageID": "i", "ready": True, "restartCount": 0,
-               "state": {"running": {}}}
-    rig.patch_status("pod", "claims", {"status": {"phase": "Running", "containerStatuses": [started]}})
-    claim = next(entry["resourceClaimName"] for entry in pod["status"]["resourceClaimStatuses"])
-    device = rig.get("resourceclaim", claim)["status"]["allocation"]["devices"]["results"][0]["device"]
     kubelet = rig.folder / "kubelet"
     (kubelet / "plugins_registry").mkdir(parents=True)
     rig.start("berth-node-agent", "daemonset",
               {"--listen": "0.0.0.0:0", "--node": "n1", "--kubelet-dir": kubelet,
                "--nodes-dir": rig.folder / "nodes"})
     driver = subprocess.Popen([rig.berth.parent / "health-driver", "--registry", kubelet / "plugins_registry",
-                               "--driver", "gpu.example.com", "--pool", "n1", "--device", device],
+                               "--driver", "gpu.example.com", "--pool", "n1", "--device", "gpu-1"],
                               stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     rig.parts.append(driver)
     for health in ("Healthy", "Unhealthy", "Healthy", "Unhealthy", "Healthy"):
-        driver.stdin.write("%s %s told\n" % (device, health))
+        driver.stdin.write("gpu-1 %s told\n" % health)
         driver.stdin.flush()
-        eventually("its status says " + health, lambda health=health: '"health": "%s"' % health in json.dumps(
-            rig.get("pod", "claims")["status"]["containerStatuses"]))
+        eventually("the report says " + health, lambda health=health: [
+            device["health"] for report in rig.get("ndh")["items"]
+            for device in report["spec"].get("devices", [])] == [health])
+    columns = rig.kubectl("get", "ndh").splitlines()[0].split()
+    assert columns == ["NAME", "HEALTHY", "UNHEALTHY", "UNKNOWN", "OBSERVED", "AGE"], columns
+    assert rig.get("ndh", "n1")["metadata"]["ownerReferences"][0]["kind"] == "Node"
     assert_rights(rig, "berth-node-agent")
 
 
@@ -357,12 +398,12 @@ def the_chart_gives_the_same_objects(rig):
     chart("uninstall", "berth", NAMESPACE)
     left = rig.kubectl("get", "crd,deploy,sa,svc,clusterrole,clusterrolebinding", "-A", "-o", "name")
     assert [line for line in left.splitlines() if "berth" in line] == [
-        "customresourcedefinition.apiextensions.k8s.io/" + CRD], left
+        "customresourcedefinition.apiextensions.k8s.io/" + crd for crd in CRDS], left
 
 
 def the_page_is_right(rig):
     """Every `$ berth` line of docs/install.md, in order; what the page shows of the first one's output."""
-    rig.kubectl("delete", "--ignore-not-found", "crd/" + CRD, "ns/" + NAMESPACE)
+    rig.kubectl("delete", "--ignore-not-found", *("crd/" + crd for crd in CRDS), "ns/" + NAMESPACE)
     page = (suite.ROOT / "docs" / "install.md").read_text()
     commands = re.findall(r"^    \$ berth (.*)\n((?:    (?!\$).*\n)*)", page, re.MULTILINE)
     verbs = [words.split()[0] for words, _ in commands]
